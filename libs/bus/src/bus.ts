@@ -1,0 +1,128 @@
+import type {
+  BucketDefinition,
+  CallName,
+  Callable,
+  Chunk,
+  Contract,
+  EventName,
+  EventPayload,
+  Input,
+  LogDefinition,
+  Params,
+  Principal,
+  Result,
+  ServiceError,
+  ServiceName,
+  StreamName,
+  UnaryName,
+} from '@switchyard/contracts';
+import type { Logger } from '@switchyard/telemetry';
+import type { Bucket, Log, Message, Subscription } from './transport.ts';
+
+export interface CallOptions {
+  /** Shortens the contract's deadline, never lengthens what is left of the caller's own. */
+  timeoutMs?: number;
+  /** Aborting tells the other side to stop; the call fails CANCELLED. */
+  signal?: AbortSignal;
+  requestId?: string;
+  traceparent?: string;
+}
+
+/** What a handler knows besides its params. */
+export interface Ctx {
+  readonly principal: Principal;
+  readonly requestId: string;
+  readonly traceparent: string | undefined;
+  /** Epoch milliseconds. */
+  readonly deadline: number;
+  /** Aborts when the caller leaves, cancels or runs out of time. Made when first read. */
+  readonly signal: AbortSignal;
+  /** Bound to the request's ids. Made when first read. */
+  readonly log: Logger;
+  /** As `bus.call`, for the same principal, within what is left of the deadline. */
+  call<N extends UnaryName>(name: N, params: Params<N>, options?: CallOptions): Promise<Result<N>>;
+  stream<N extends StreamName>(name: N, params: Params<N>, options?: CallOptions): AsyncGenerator<Chunk<N>, Result<N>, void>;
+  /** Tells the world; may be lost. What must not be lost is emitted by the write itself (ARCHITECTURE 9.4). */
+  emit<N extends EventName>(name: N, payload: EventPayload<N>): void;
+}
+
+/** Answers one method or operation. Params are validated already. A streaming one is an async generator. */
+export type Handler<N extends CallName> = N extends StreamName
+  ? (params: Input<N>, ctx: Ctx) => AsyncGenerator<Chunk<N>, Result<N>, void>
+  : (params: Input<N>, ctx: Ctx) => Promise<Result<N>> | Result<N>;
+
+/** What a service answers. A declared method without a handler is not served: callers get UNAVAILABLE. */
+export type Handlers<C extends Contract> = {
+  [N in (keyof C['methods'] | keyof C['operations']) & CallName]?: Handler<N>;
+};
+
+export interface ServeOptions {
+  version: string;
+  /** Stands in discovery, so that replicas can be told apart. */
+  replica?: string;
+  log?: Logger;
+}
+
+export interface Served {
+  /** Names now answered. */
+  readonly names: readonly CallName[];
+  /** Stops taking calls, waits for those that run, at most `graceMs`, then cancels them. */
+  drain(graceMs: number): Promise<void>;
+}
+
+/** What the edge sends along, encoded once per token rather than once per call. */
+export interface CallHead {
+  /** From `encodePrincipal`. */
+  principal: string;
+  requestId: string;
+  timeoutMs: number;
+  traceparent?: string;
+}
+
+/** The answer as it came: bytes of final JSON, or the error. */
+export type Reply = { data: Uint8Array; error?: undefined } | { data?: undefined; error: ServiceError };
+
+export interface BusEvent<N extends EventName = EventName> {
+  name: N;
+  payload: EventPayload<N>;
+  tenant: string;
+}
+
+export interface OnOptions {
+  /** With a queue group each event reaches one member; without, every subscriber. */
+  queue?: string;
+}
+
+/** Typed calls, streams and events. The five verbs are call, stream, emit, on, serve. */
+export interface Bus {
+  readonly maxPayload: number;
+  /** The same bus, speaking for somebody else. */
+  as(principal: Principal): Bus;
+  /** Fails with a ServiceError: UNAVAILABLE at once when nobody serves it, DEADLINE_EXCEEDED, or what the handler threw. */
+  call<N extends UnaryName>(name: N, params: Params<N>, options?: CallOptions): Promise<Result<N>>;
+  /** Chunks in order, then the result as the return value. Leaving the loop cancels the work. */
+  stream<N extends StreamName>(name: N, params: Params<N>, options?: CallOptions): AsyncGenerator<Chunk<N>, Result<N>, void>;
+  emit<N extends EventName>(name: N, payload: EventPayload<N>): void;
+  /** As `emit`, but resolves once the event log holds it; the same id is kept once. For outboxes. */
+  record(event: { id: string; name: string; payload: unknown; tenant: string }): Promise<void>;
+  on<N extends EventName>(name: N, onEvent: (event: BusEvent<N>) => void, options?: OnOptions): Subscription;
+  serve<C extends Contract>(contract: C, handlers: Handlers<C>, options: ServeOptions): Promise<Served>;
+
+  /** The edge's door: bytes in, bytes out, no promise, no parsing. Returns a function that cancels. */
+  forward(callable: Callable, params: Uint8Array, head: CallHead, onReply: (reply: Reply) => void): () => void;
+
+  /** Raw, ordered publication on a subject from `contracts`: the frames of turns, notifications. */
+  publish(subject: string, data: Uint8Array): void;
+  subscribe(subject: string, onMessage: (message: Message) => void): Subscription;
+  log(definition: LogDefinition): Promise<Log>;
+  kv(definition: BucketDefinition): Promise<Bucket>;
+
+  /** There is work: heard by one replica of the service. Losing it costs latency only. */
+  wake(service: ServiceName): void;
+  onWake(service: ServiceName, onWake: () => void): Subscription;
+
+  flush(): Promise<void>;
+  connected(): boolean;
+  /** Finishes what runs, then closes the transport. */
+  drain(): Promise<void>;
+}

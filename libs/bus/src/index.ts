@@ -1,0 +1,2 @@
+export type * from './bus.ts';
+export type * from './transport.ts';

@@ -1,0 +1,106 @@
+/** Header names are fixed: `Sy-*` and `traceparent` (ARCHITECTURE 4). Values are single-line text. */
+export type HeaderList = readonly (readonly [name: string, value: string])[];
+
+/** What arrives. Headers are read on demand: most replies carry none. */
+export interface Message {
+  readonly subject: string;
+  readonly data: Uint8Array;
+  readonly reply: string | undefined;
+  /** 503 on an empty message says that nobody serves the subject. */
+  readonly status: number | undefined;
+  header(name: string): string | undefined;
+}
+
+/** What is sent. */
+export interface Outgoing {
+  subject: string;
+  data: Uint8Array;
+  reply?: string;
+  headers?: HeaderList;
+}
+
+export interface Subscription {
+  /** Stops at once; nothing is delivered after it returns. */
+  unsubscribe(): void;
+  /** Stops taking new messages, and resolves when those already received were handled. */
+  drain(): Promise<void>;
+}
+
+/** What a service announces for discovery (`$SRV.*` on NATS). */
+export interface ServiceInfo {
+  name: string;
+  version: string;
+  description: string;
+  metadata?: Record<string, string>;
+}
+
+export interface Endpoint {
+  /** Matches `[A-Za-z0-9_-]+`; dots of the method become dashes. */
+  name: string;
+  subject: string;
+  metadata?: Record<string, string>;
+  /** Never throws and returns nothing. */
+  onMessage(message: Message): void;
+}
+
+/** A message kept in a log. */
+export interface LogEntry {
+  seq: number;
+  subject: string;
+  data: Uint8Array;
+  header(name: string): string | undefined;
+}
+
+/** An ordered, replayable record. Every message published on its subjects is kept, in order. */
+export interface Log {
+  /** Publishes, and resolves once the log holds it. Two appends with the same id are one. */
+  append(message: Outgoing, id?: string): Promise<{ seq: number; duplicate: boolean }>;
+  /** What the log still holds of a subject (wildcards allowed), oldest first, from a sequence number on. */
+  read(subject: string, fromSeq?: number): Promise<LogEntry[]>;
+}
+
+export interface BucketEntry {
+  key: string;
+  /** Undefined once the key is gone. */
+  value: Uint8Array | undefined;
+  revision: number;
+}
+
+export interface Watch {
+  /** Since when (epoch ms) nothing vouches for the watch; undefined while it is sound. */
+  lostSince(): number | undefined;
+  stop(): void;
+}
+
+/** Small control state with revisions, watched by every replica. Keys match `[A-Za-z0-9_.-]+`. */
+export interface Bucket {
+  get(key: string): Promise<BucketEntry | undefined>;
+  /** Returns the new revision; revisions of a bucket only grow. */
+  put(key: string, value: Uint8Array): Promise<number>;
+  /** Writes only over `revision` (0: only if absent); undefined when somebody else was first. */
+  update(key: string, value: Uint8Array, revision: number): Promise<number | undefined>;
+  remove(key: string): Promise<number>;
+  keys(): Promise<string[]>;
+  /** Calls back with everything there is, then with every change; resolves when the first part is done. */
+  watch(onEntry: (entry: BucketEntry) => void): Promise<Watch>;
+}
+
+/** Moves bytes and headers, and knows nothing of contracts. Calls, deadlines and streams are built once, above it. */
+export interface Transport {
+  readonly maxPayload: number;
+  /** Queued; written once per turn of the event loop. */
+  publish(message: Outgoing): void;
+  /** `onMessage` never throws and returns nothing. */
+  subscribe(subject: string, onMessage: (message: Message) => void, queue?: string): Subscription;
+  /** Registers endpoints under one queue group and announces them for discovery. */
+  serve(service: ServiceInfo, endpoints: readonly Endpoint[]): Promise<Subscription>;
+  /** Creates the log if it is not there. */
+  log(definition: { name: string; subjects: readonly string[]; maxAgeMs: number; storage: 'memory' | 'file' }): Promise<Log>;
+  kv(definition: { name: string; ttlMs?: number }): Promise<Bucket>;
+  /** Resolves when everything published so far has reached the other side. */
+  flush(): Promise<void>;
+  /** Finishes what runs, then closes. */
+  drain(): Promise<void>;
+  /** Whether the other side can be reached now. */
+  connected(): boolean;
+}

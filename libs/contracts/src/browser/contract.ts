@@ -1,0 +1,8 @@
+import { defineContract } from '../define.ts';
+
+export const browser = defineContract({
+  service: 'browser',
+  methods: {},
+  operations: {},
+  events: {},
+});

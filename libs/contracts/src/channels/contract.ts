@@ -1,0 +1,8 @@
+import { defineContract } from '../define.ts';
+
+export const channels = defineContract({
+  service: 'channels',
+  methods: {},
+  operations: {},
+  events: {},
+});

@@ -1,0 +1,48 @@
+import { z } from 'zod';
+import { TOKEN_SCOPES } from './principal.ts';
+
+export const AgentId = z
+  .string()
+  .regex(/^[a-z0-9_-]{1,64}$/)
+  .describe('lower-case letters, digits, - and _');
+export const TokenId = z.string().regex(/^[A-Za-z0-9_-]{1,64}$/);
+export const Scope = z.enum(TOKEN_SCOPES);
+
+export const SessionKey = z.string().min(1).max(512).describe('[agent:<id>:]<tenant>:<user>:<channel>[:peer:<p>][:guild:<g>][:thread:<t>]');
+
+/** Who speaks where; what is left out is filled from the caller (facts 1.5, 2.1). The tenant never comes from here. */
+export const SessionParts = z.strictObject({
+  tenantId: z.string().min(1).max(64).optional(),
+  userId: z.string().min(1).max(128).optional(),
+  channelId: z.string().min(1).max(128).optional(),
+  peerId: z.string().min(1).max(128).optional(),
+  guildId: z.string().min(1).max(128).optional(),
+  threadId: z.string().min(1).max(128).optional(),
+  agentId: AgentId.optional(),
+});
+
+export const Timestamp = z.int().nonnegative().describe('epoch milliseconds');
+export const IsoTime = z.string().describe('ISO 8601 instant');
+
+export const TokensUsed = z.object({ input: z.int().nonnegative(), output: z.int().nonnegative(), total: z.int().nonnegative() });
+
+export const FinishReason = z.enum([
+  'stop',
+  'end_turn',
+  'max_steps',
+  'budget_exceeded',
+  'budget_exhausted',
+  'circuit_open',
+  'provider_degraded',
+  'context_loop',
+  'context_exhausted',
+  'output_starved',
+  'session_reset',
+  'error',
+  'command',
+]);
+
+/** A method that takes nothing still refuses what it does not know. */
+export const NoParams = z.strictObject({});
+
+export const JsonObject = z.record(z.string(), z.unknown());

@@ -1,0 +1,98 @@
+import type { z } from 'zod';
+import type { ErrorCode } from './errors.ts';
+
+/** Every service of the house. The name is the folder, the queue group and the second token of its subjects. */
+export const SERVICES = [
+  'gateway',
+  'sessions',
+  'registry',
+  'secrets',
+  'memory',
+  'scheduler',
+  'graph',
+  'browser',
+  'media',
+  'channels',
+  'workspace',
+  'tools',
+  'observability',
+] as const;
+export type ServiceName = (typeof SERVICES)[number];
+
+/** The scope a method asks for. `*` on a token satisfies both; there is no hierarchy between them. */
+export type MethodScope = 'rpc' | 'admin';
+
+/** A call and the answer it may get; both must parse with the schemas beside them. */
+export interface Example {
+  params: unknown;
+  result: unknown;
+}
+
+/** What one public method promises. Routing, validation, client, CLI, tools and documents are all read from it. */
+export interface MethodSpec {
+  summary: string;
+  description?: string;
+  scope: MethodScope;
+  params: z.ZodType;
+  result: z.ZodType;
+  /** Present when the handler streams: the schema of one chunk. */
+  chunk?: z.ZodType;
+  /** How long a caller waits. Defaults to 30,000; turns say 600,000. */
+  deadlineMs?: number;
+  /** Whether calling twice is the same as calling once. */
+  idempotent?: boolean;
+  /** Whether an agent may use it as a tool. Defaults to true for scope `rpc`, is never true for `admin`. */
+  tool?: boolean;
+  /** Fields that travel as blobs when they are large. */
+  blobs?: readonly string[];
+  errors?: readonly ErrorCode[];
+  examples: readonly Example[];
+}
+
+/** A private call between services. JSON-RPC, agents and MCP clients never reach it. */
+export interface OperationSpec {
+  summary: string;
+  callers: readonly ServiceName[];
+  params: z.ZodType;
+  result: z.ZodType;
+  chunk?: z.ZodType;
+  deadlineMs?: number;
+  idempotent?: boolean;
+}
+
+/** A system event, named `entity:past-tense`. */
+export interface EventSpec {
+  summary: string;
+  payload: z.ZodType;
+  example: unknown;
+}
+
+export type MethodSpecs = Record<string, MethodSpec>;
+export type OperationSpecs = Record<string, OperationSpec>;
+export type EventSpecs = Record<string, EventSpec>;
+
+/** All that one service offers. */
+export interface Contract {
+  service: ServiceName;
+  methods: MethodSpecs;
+  operations: OperationSpecs;
+  events: EventSpecs;
+}
+
+/** Keeps the exact types of what is declared, so that calls, handlers and clients are typed from it. */
+export function defineContract<C extends Contract>(contract: C): C {
+  return contract;
+}
+
+/** One namespace's methods, to be spread into its service's contract. */
+export function defineMethods<M extends MethodSpecs>(methods: M): M {
+  return methods;
+}
+
+/** One file's events, to be spread into its service's contract. */
+export function defineEvents<E extends EventSpecs>(events: E): E {
+  return events;
+}
+
+export const DEFAULT_DEADLINE_MS = 30_000;
+export const TURN_DEADLINE_MS = 600_000;

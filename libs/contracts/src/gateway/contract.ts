@@ -1,0 +1,8 @@
+import { defineContract } from '../define.ts';
+
+export const gateway = defineContract({
+  service: 'gateway',
+  methods: {},
+  operations: {},
+  events: {},
+});

@@ -1,0 +1,8 @@
+import { defineContract } from '../define.ts';
+
+export const graph = defineContract({
+  service: 'graph',
+  methods: {},
+  operations: {},
+  events: {},
+});

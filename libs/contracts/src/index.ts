@@ -1,0 +1,10 @@
+export * from './define.ts';
+export * from './errors.ts';
+export * from './principal.ts';
+export * from './subjects.ts';
+export * from './validation.ts';
+export * from './projections.ts';
+export * from './registry.ts';
+export { AgentId, FinishReason, Scope, SessionKey, SessionParts, TokenId, TokensUsed } from './common.ts';
+export * from './sessions/turns.ts';
+export * from './config/sections.ts';

@@ -1,0 +1,8 @@
+import { defineContract } from '../define.ts';
+
+export const observability = defineContract({
+  service: 'observability',
+  methods: {},
+  operations: {},
+  events: {},
+});

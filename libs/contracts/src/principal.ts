@@ -1,0 +1,30 @@
+/** What a bearer token may hold. `*` is all of them; `mcp-client` stands alone and is refused on some routes. */
+export const TOKEN_SCOPES = ['rpc', 'admin', '*', 'api', 'mcp-client'] as const;
+export type TokenScope = (typeof TOKEN_SCOPES)[number];
+
+/** Who a call is made for. Travels with every call; trusted, because only services may publish on the bus. */
+export interface Principal {
+  tenant: string;
+  /** The id of the token, or the name of the service that acts on its own. */
+  client: string;
+  scopes: readonly TokenScope[];
+  agent?: string;
+  session?: string;
+}
+
+export const DEFAULT_TENANT = 'default';
+
+/** `*` or the exact scope; no scope includes another. */
+export function holds(scopes: readonly string[], required: string): boolean {
+  return scopes.includes('*') || scopes.includes(required);
+}
+
+/** Whether every one of `wanted` lies within `held`: nobody grants more than they hold. */
+export function within(wanted: readonly string[], held: readonly string[]): boolean {
+  return held.includes('*') || wanted.every((scope) => held.includes(scope));
+}
+
+/** The caller a service uses for its own work, in one tenant. */
+export function servicePrincipal(service: string, tenant: string = DEFAULT_TENANT): Principal {
+  return { tenant, client: `service:${service}`, scopes: ['*'] };
+}

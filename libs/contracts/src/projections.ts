@@ -1,0 +1,32 @@
+import { z } from 'zod';
+import { AgentId, Scope, Timestamp, TokenId } from './common.ts';
+
+/** A live token as the edge sees it, in the bucket `tokens` under its id. Never the secret. */
+export const TokenProjection = z.object({
+  id: TokenId,
+  hash: z.string().describe('hex SHA-256 of the secret'),
+  scopes: z.array(Scope),
+  tenant: z.string(),
+  ver: z.int().positive(),
+  expiresAt: Timestamp.optional(),
+});
+export type TokenProjection = z.infer<typeof TokenProjection>;
+
+/** An agent as every service sees it, in the bucket `agents` under `<tenant>.<agentId>`. */
+export const AgentProjection = z.object({
+  agentId: AgentId,
+  tenant: z.string(),
+  suspended: z.boolean(),
+  isDefault: z.boolean(),
+  /** The effective configuration: the section `agents.<id>` of the configuration, with its defaults. */
+  config: z.record(z.string(), z.unknown()),
+});
+export type AgentProjection = z.infer<typeof AgentProjection>;
+
+/** Which revisions of the watched buckets a replica runs, in the bucket `replicas` under `<service>.<replica>`. */
+export const ReplicaReport = z.object({
+  service: z.string(),
+  replica: z.string(),
+  revisions: z.record(z.string(), z.int().nonnegative()).describe('by bucket name'),
+});
+export type ReplicaReport = z.infer<typeof ReplicaReport>;

@@ -1,0 +1,137 @@
+import type { z } from 'zod';
+import { gateway } from './gateway/contract.ts';
+import { sessions } from './sessions/contract.ts';
+import { registry } from './registry/contract.ts';
+import { secrets } from './secrets/contract.ts';
+import { memory } from './memory/contract.ts';
+import { scheduler } from './scheduler/contract.ts';
+import { graph } from './graph/contract.ts';
+import { browser } from './browser/contract.ts';
+import { media } from './media/contract.ts';
+import { channels } from './channels/contract.ts';
+import { workspace } from './workspace/contract.ts';
+import { tools } from './tools/contract.ts';
+import { observability } from './observability/contract.ts';
+import { DEFAULT_DEADLINE_MS, type Contract, type MethodScope, type MethodSpec, type OperationSpec, type ServiceName } from './define.ts';
+import { subjects } from './subjects.ts';
+
+export const contracts = {
+  gateway,
+  sessions,
+  registry,
+  secrets,
+  memory,
+  scheduler,
+  graph,
+  browser,
+  media,
+  channels,
+  workspace,
+  tools,
+  observability,
+};
+
+type Contracts = typeof contracts;
+type Union<K extends 'methods' | 'operations' | 'events'> = { [S in keyof Contracts]: Contracts[S][K] }[keyof Contracts];
+type Merge<U> = (U extends unknown ? (of: U) => void : never) extends (of: infer I) => void ? { [N in keyof I]: I[N] } : never;
+
+export type Methods = Merge<Union<'methods'>>;
+export type Operations = Merge<Union<'operations'>>;
+export type Events = Merge<Union<'events'>>;
+type Callables = Methods & Operations;
+
+export type MethodName = keyof Methods & string;
+export type OperationName = keyof Operations & string;
+export type EventName = keyof Events & string;
+export type CallName = MethodName | OperationName;
+export type StreamName = { [N in CallName]: Callables[N] extends { chunk: z.ZodType } ? N : never }[CallName];
+export type UnaryName = Exclude<CallName, StreamName>;
+
+type Field<N extends CallName, F extends string> = Callables[N] extends { [K in F]: infer Z extends z.ZodType } ? Z : never;
+/** What a caller writes. */
+export type Params<N extends CallName> = z.input<Field<N, 'params'>>;
+/** What a handler receives: validated, with defaults. */
+export type Input<N extends CallName> = z.output<Field<N, 'params'>>;
+export type Result<N extends CallName> = z.output<Field<N, 'result'>>;
+export type Chunk<N extends StreamName> = z.output<Field<N, 'chunk'>>;
+export type EventPayload<N extends EventName> = Events[N] extends { payload: infer Z extends z.ZodType } ? z.output<Z> : never;
+
+/** One thing that can be called, resolved once at start: nothing about it is computed per request. */
+export interface Callable {
+  name: CallName;
+  kind: 'method' | 'operation';
+  service: ServiceName;
+  subject: string;
+  /** Undefined for operations, which have callers instead. */
+  scope: MethodScope | undefined;
+  callers: readonly ServiceName[];
+  deadlineMs: number;
+  idempotent: boolean;
+  streams: boolean;
+  tool: boolean;
+  spec: MethodSpec | OperationSpec;
+}
+
+function catalogue(): Map<string, Callable> {
+  const all = new Map<string, Callable>();
+  for (const contract of Object.values(contracts) as Contract[]) {
+    for (const [name, spec] of Object.entries(contract.methods)) add(all, describeMethod(contract.service, name, spec));
+    for (const [name, spec] of Object.entries(contract.operations)) add(all, describeOperation(contract.service, name, spec));
+  }
+  return all;
+}
+
+function add(all: Map<string, Callable>, callable: Callable): void {
+  if (all.has(callable.name)) throw new TypeError(`${callable.name} is declared twice`);
+  all.set(callable.name, callable);
+}
+
+/** Whether agents get it as a tool when the contract does not say: their own turns and spawns are not tools (ARCHITECTURE 9.6). */
+function toolByDefault(name: string): boolean {
+  return !name.startsWith('agent.') && name !== 'session.send' && name !== 'session.spawn';
+}
+
+function describeMethod(service: ServiceName, name: string, spec: MethodSpec): Callable {
+  return {
+    name: name as CallName,
+    kind: 'method',
+    service,
+    subject: subjects.method(service, name),
+    scope: spec.scope,
+    callers: [],
+    deadlineMs: spec.deadlineMs ?? DEFAULT_DEADLINE_MS,
+    idempotent: spec.idempotent ?? false,
+    streams: spec.chunk !== undefined,
+    tool: spec.scope === 'rpc' && (spec.tool ?? toolByDefault(name)),
+    spec,
+  };
+}
+
+function describeOperation(service: ServiceName, name: string, spec: OperationSpec): Callable {
+  return {
+    name: name as CallName,
+    kind: 'operation',
+    service,
+    subject: subjects.operation(service, name),
+    scope: undefined,
+    callers: spec.callers,
+    deadlineMs: spec.deadlineMs ?? DEFAULT_DEADLINE_MS,
+    idempotent: spec.idempotent ?? false,
+    streams: spec.chunk !== undefined,
+    tool: false,
+    spec,
+  };
+}
+
+/** Everything callable, by name: public methods and private operations. */
+export const callables: ReadonlyMap<string, Callable> = catalogue();
+
+/** The public methods alone: all that JSON-RPC may reach. */
+export const publicMethods: ReadonlyMap<string, Callable> = new Map([...callables].filter(([, callable]) => callable.kind === 'method'));
+
+/** Where each event comes from, by name. */
+export const eventServices: ReadonlyMap<string, ServiceName> = new Map(
+  (Object.values(contracts) as Contract[]).flatMap((contract) =>
+    Object.keys(contract.events).map((name) => [name, contract.service] as const),
+  ),
+);

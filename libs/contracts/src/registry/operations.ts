@@ -1,0 +1,34 @@
+import { z } from 'zod';
+import { AgentId } from '../common.ts';
+
+/** One entry of `/v1/models`: something a client may name as its model. */
+export const VisibleModel = z.object({
+  id: z.string().describe('an agent id or provider/model'),
+  ownedBy: z.string(),
+});
+
+export const VisibleAgent = z.object({
+  id: AgentId,
+  name: z.string(),
+  provider: z.string(),
+  model: z.string(),
+  status: z.enum(['active', 'suspended']),
+});
+
+/** What the edge needs of the control plane beyond the public methods. */
+export const registryOperations = {
+  'models.visible': {
+    summary: 'The names a /v1 client may use as a model.',
+    callers: ['gateway'] as const,
+    params: z.strictObject({}),
+    result: z.object({ models: z.array(VisibleModel) }),
+    idempotent: true,
+  },
+  'agents.visible': {
+    summary: 'The agents of the caller’s tenant, with their models.',
+    callers: ['gateway'] as const,
+    params: z.strictObject({}),
+    result: z.object({ agents: z.array(VisibleAgent) }),
+    idempotent: true,
+  },
+};

@@ -1,0 +1,8 @@
+import { defineContract } from '../define.ts';
+
+export const scheduler = defineContract({
+  service: 'scheduler',
+  methods: {},
+  operations: {},
+  events: {},
+});

@@ -1,0 +1,106 @@
+import { z } from 'zod';
+import { FinishReason, AgentId, SessionKey, SessionParts, TokensUsed, Scope } from '../common.ts';
+import { ERROR_CODES } from '../errors.ts';
+import { TURN_DEADLINE_MS } from '../define.ts';
+
+/** What one agent turn answers, on every door. */
+export const TurnResult = z.object({ response: z.string(), tokensUsed: TokensUsed, finishReason: FinishReason });
+export type TurnResult = z.infer<typeof TurnResult>;
+
+export const TurnId = z.string().regex(/^turn_[0-9A-Za-z]{22}$/);
+
+export const TurnState = z.enum(['queued', 'running', 'done', 'failed', 'cancelled']);
+export type TurnState = z.infer<typeof TurnState>;
+
+const n = z.int().nonnegative().describe('counts from 0 within the turn');
+
+/** The failure that ended a turn, as it crosses the bus. */
+export const TurnFailure = z.object({
+  code: z.enum(ERROR_CODES),
+  message: z.string(),
+  details: z.record(z.string(), z.unknown()).optional(),
+});
+export type TurnFailure = z.infer<typeof TurnFailure>;
+
+/** The ordered frames of one turn. The edge renders them; nothing else travels on `turn.<id>`. */
+export const TurnFrame = z.discriminatedUnion('type', [
+  z.object({ n, type: z.literal('accepted'), turnId: TurnId, sessionKey: SessionKey.optional(), agentId: AgentId, model: z.string() }),
+  z.object({ n, type: z.literal('step'), step: z.int().positive() }),
+  z.object({ n, type: z.literal('delta'), text: z.string() }),
+  z.object({
+    n,
+    type: z.literal('tool'),
+    step: z.int().positive(),
+    callId: z.string(),
+    name: z.string(),
+    state: z.enum(['called', 'succeeded', 'failed', 'interrupted']),
+  }),
+  z.object({ n, type: z.literal('approval'), requestId: z.string(), action: z.string() }),
+  z.object({ n, type: z.literal('alive') }),
+  z.object({ n, type: z.literal('done'), result: TurnResult }),
+  z.object({ n, type: z.literal('error'), error: TurnFailure }),
+]);
+export type TurnFrame = z.infer<typeof TurnFrame>;
+
+/** How a session is named by a door: its formatted key, or its parts. */
+export const SessionAddress = z.union([SessionKey, SessionParts]);
+
+export const StartTurn = z.strictObject({
+  turnId: TurnId.describe('minted by the door, so that it can listen before the turn begins'),
+  message: z.string().min(1),
+  agentId: AgentId.optional(),
+  session: SessionAddress.optional(),
+  scopes: z.array(Scope).optional(),
+  idempotencyKey: z.string().min(1).max(256).optional(),
+});
+
+export const TurnAccepted = z.object({
+  turnId: TurnId.describe('another one when the idempotency key named an earlier turn'),
+  sessionKey: SessionKey,
+  state: TurnState,
+});
+
+/** A turn that keeps nothing: `/v1/chat/completions`. Leaving its stream cancels it. */
+export const StatelessTurn = z.strictObject({
+  turnId: TurnId,
+  model: z.string().min(1).describe('an agent id, provider/model or bare model id'),
+  message: z.string().min(1).describe('the last user message'),
+  system: z.string().optional(),
+  temperature: z.number().min(0).max(2).optional(),
+  maxTokens: z.int().positive().optional(),
+});
+export type StatelessTurn = z.infer<typeof StatelessTurn>;
+
+/** The doors to turns that only services use (ARCHITECTURE 9.1, 9.2). */
+export const turnOperations = {
+  'turns.start': {
+    summary: 'Accepts a durable turn; its frames go to turn.<turnId>.',
+    callers: ['gateway'] as const,
+    params: StartTurn,
+    result: TurnAccepted,
+    idempotent: true,
+  },
+  'turns.run': {
+    summary: 'Runs a turn that leaves nothing behind; its frames are the answer.',
+    callers: ['gateway'] as const,
+    params: StatelessTurn,
+    chunk: TurnFrame,
+    result: TurnResult,
+    deadlineMs: TURN_DEADLINE_MS,
+  },
+  'turns.resume': {
+    summary: 'Says how far a turn is, to the client that started it and nobody else.',
+    callers: ['gateway'] as const,
+    params: z.strictObject({ turnId: TurnId }),
+    result: z.object({
+      turnId: TurnId,
+      sessionKey: SessionKey,
+      state: TurnState,
+      /** The number of the last frame, once the turn has ended. */
+      lastFrame: z.int().nonnegative().optional(),
+      result: TurnResult.optional(),
+      failure: TurnFailure.optional(),
+    }),
+    idempotent: true,
+  },
+};

@@ -1,0 +1,85 @@
+/** One message of a conversation, as a model reads it. */
+export type ModelMessage =
+  | { role: 'user'; text: string }
+  | { role: 'assistant'; text: string; toolCalls?: readonly ToolCall[] }
+  | { role: 'tool'; callId: string; name: string; result: unknown; failed: boolean };
+
+export interface ToolCall {
+  callId: string;
+  name: string;
+  input: unknown;
+}
+
+/** A tool the model may call. The parameters are JSON Schema. */
+export interface ToolSpec {
+  name: string;
+  description: string;
+  parameters: Record<string, unknown>;
+}
+
+/** Which model of which provider answers. */
+export interface ModelRef {
+  provider: string;
+  modelId: string;
+}
+
+/** One model call: one step of a turn. */
+export interface ModelRequest {
+  model: ModelRef;
+  system?: string;
+  messages: readonly ModelMessage[];
+  tools?: readonly ToolSpec[];
+  temperature?: number;
+  maxTokens?: number;
+  signal: AbortSignal;
+  /** How long the model may be silent before the call fails DEADLINE_EXCEEDED, reason MODEL_STALLED. */
+  promptTimeoutMs: number;
+}
+
+export interface ModelUsage {
+  input: number;
+  output: number;
+  cacheRead?: number;
+  cacheWrite?: number;
+}
+
+/** Text as it comes, tool calls whole, and exactly one finish at the end. A stream that ends without one threw. */
+export type ModelPart =
+  | { type: 'text'; text: string }
+  | { type: 'tool-call'; call: ToolCall }
+  | { type: 'finish'; reason: 'stop' | 'length' | 'tool-calls' | 'content-filter' | 'other'; usage: ModelUsage; costUsd: number };
+
+/** One entry of the catalogue, as `models.list` answers it. */
+export interface CatalogueEntry {
+  provider: string;
+  modelId: string;
+  displayName: string;
+  contextWindow: number;
+  maxTokens: number;
+  baseUrl: string;
+  input: ('text' | 'image')[];
+  reasoning: boolean;
+  /** USD per million tokens. */
+  cost: { input: number; output: number; cacheRead: number; cacheWrite: number };
+  validated: boolean;
+  validatedAt: number | null;
+}
+
+/** The models this process can reach now. Every failure is a ServiceError. */
+export interface Models {
+  /**
+   * Streams one step. Before the first part it retries 429 and 5xx within the prompt timeout, honouring Retry-After;
+   * afterwards never. Fails RESOURCE_EXHAUSTED (429), UNAVAILABLE (5xx, network, STREAM_CUT), FAILED_PRECONDITION (no key),
+   * DEADLINE_EXCEEDED (MODEL_STALLED), CANCELLED, NOT_FOUND (MODEL_NOT_FOUND).
+   */
+  stream(request: ModelRequest): AsyncGenerator<ModelPart, void, void>;
+  /** Providers that can answer now: those with a key or that need none. `dev` while no other has a key, or `models.dev` is true. */
+  providers(): Promise<string[]>;
+  catalogue(provider?: string): Promise<CatalogueEntry[]>;
+  /** `provider/model`, a bare model id or an alias, to the model meant; undefined when nothing of that name is visible. */
+  find(name: string): Promise<ModelRef | undefined>;
+  /** What answers when nothing says otherwise: `models.defaultModel`, else the first keyed provider's default, else dev/echo. */
+  fallback(): Promise<ModelRef>;
+  /** One tiny completion. */
+  test(model: ModelRef): Promise<{ ok: boolean; latencyMs: number; error?: string }>;
+}

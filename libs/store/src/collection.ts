@@ -1,0 +1,28 @@
+import type { z } from 'zod';
+
+/** What a document may be: an object, whose fields the store can read. */
+export type Document = Record<string, unknown>;
+
+export interface IndexSpec<D> {
+  /** Led by the tenant without saying so. */
+  fields: readonly (keyof D & string)[];
+}
+
+/** One kind of document. Declared once; both adapters read it. */
+export interface CollectionSpec<S extends z.ZodType<Document>> {
+  name: string;
+  schema: S;
+  /** The field that names a document within its tenant. Text. */
+  key: keyof z.output<S> & string;
+  indexes?: readonly IndexSpec<z.output<S>>[];
+  /** Sets of fields of which no two documents of a tenant may share the values; a document lacking one of them is free. */
+  unique?: readonly (readonly (keyof z.output<S> & string)[])[];
+  /** Documents are removed some time after `field` (epoch ms) plus `afterMs`. Cleanup only, never correctness. */
+  expires?: { field: keyof z.output<S> & string; afterMs: number };
+}
+
+export function collection<S extends z.ZodType<Document>>(spec: CollectionSpec<S>): CollectionSpec<S> {
+  return spec;
+}
+
+export type DocumentOf<C> = C extends CollectionSpec<infer S> ? z.output<S> : never;

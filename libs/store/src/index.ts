@@ -1,0 +1,2 @@
+export type * from './store.ts';
+export { collection, type CollectionSpec, type Document, type DocumentOf } from './collection.ts';

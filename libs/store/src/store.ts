@@ -1,0 +1,83 @@
+import type { Principal } from '@switchyard/contracts';
+import type { CollectionSpec, Document, DocumentOf } from './collection.ts';
+
+type Comparable = string | number | boolean | null;
+
+/** Equality (null also matches a missing field), ranges, membership, presence. */
+export type Condition<T> =
+  | T
+  | null
+  | { lt?: T; lte?: T; gt?: T; gte?: T; ne?: T | null; in?: readonly (T & Comparable)[]; exists?: boolean };
+
+export type Filter<D> = { [F in keyof D & string]?: Condition<NonNullable<D[F]>> };
+
+/** An event that must not be lost: kept in the document by the same write, published from there. */
+export interface OutboxEvent {
+  name: string;
+  payload: unknown;
+}
+
+export interface Change<D> {
+  set?: Partial<D>;
+  unset?: readonly (keyof D & string)[];
+  inc?: { [F in keyof D & string]?: number };
+  /** Appends to an array field. */
+  push?: { [F in keyof D & string]?: NonNullable<D[F]> extends readonly (infer I)[] ? I : never };
+  /** Besides the filter: a guard that misses changes nothing and gives null. */
+  if?: Filter<D>;
+  emit?: readonly OutboxEvent[];
+}
+
+export interface FindOptions<D> {
+  sort?: readonly (readonly [field: keyof D & string, order: 'asc' | 'desc'])[];
+  /** At most this many; 100 unless said. */
+  limit?: number;
+  /** From the page before; opaque. */
+  cursor?: string;
+}
+
+export interface Page<D> {
+  items: D[];
+  /** Present when there is more. */
+  cursor?: string;
+}
+
+/** The documents of one tenant (`for`) or of all (`system`). Everything is one document, atomically. */
+export interface Documents<D extends Document> {
+  get(key: string): Promise<D | null>;
+  /** ALREADY_EXISTS when the key or a unique set is taken (`details.unique` names the fields). */
+  insert(document: D, options?: { emit?: readonly OutboxEvent[] }): Promise<D>;
+  /** Puts the whole document in place of the one with its key, or inserts it. Null when the guard misses. */
+  replace(document: D, options?: { if?: Filter<D>; emit?: readonly OutboxEvent[] }): Promise<D | null>;
+  /** Changes the first document that matches and returns it as it is now; null when none does. */
+  update(filter: Filter<D>, change: Change<D>): Promise<D | null>;
+  /** As update, on the first match in an order: taking work from a queue. Of concurrent claims on one document one wins. */
+  claim(filter: Filter<D>, change: Change<D>, options?: Pick<FindOptions<D>, 'sort'>): Promise<D | null>;
+  find(filter: Filter<D>, options?: FindOptions<D>): Promise<Page<D>>;
+  count(filter: Filter<D>): Promise<number>;
+  /** How many were removed. */
+  remove(filter: Filter<D>): Promise<number>;
+}
+
+export interface Collection<D extends Document> {
+  /** The documents of this principal's tenant, and no others. */
+  for(principal: Pick<Principal, 'tenant'>): Documents<D>;
+  /** Every tenant's, for code that truly works across them (sweepers); what it reads names its tenant. To insert, use `for`. */
+  system(): Omit<Documents<D & { tenant: string }>, 'insert' | 'replace'>;
+}
+
+/** Where the events of writes go; resolving means it is held durably. The id is stable across retries. */
+export type Publish = (event: { id: string; name: string; payload: unknown; tenant: string }) => Promise<void>;
+
+/** One service's documents. */
+export interface Store {
+  open<Specs extends Record<string, CollectionSpec<any>>>(
+    specs: Specs,
+  ): Promise<{ [N in keyof Specs]: Collection<DocumentOf<Specs[N]> & Document> }>;
+  /** The database's clock, epoch milliseconds. Leases use it. */
+  now(): number;
+  /** From now on the events of writes are published; leftovers of an earlier run first. */
+  publishTo(publish: Publish): Promise<void>;
+  /** Publishes what is owed, then closes. */
+  close(): Promise<void>;
+}
