@@ -108,7 +108,7 @@ export interface Bus {
   on<N extends EventName>(name: N, onEvent: (event: BusEvent<N>) => void, options?: OnOptions): Subscription;
   serve<C extends Contract>(contract: C, handlers: Handlers<C>, options: ServeOptions): Promise<Served>;
 
-  /** The edge's door: bytes in, bytes out, no promise, no parsing. Returns a function that cancels. */
+  /** The edge's door: bytes in, bytes out, no promise, no parsing. Returns a function that cancels; after it nothing is called back. */
   forward(callable: Callable, params: Uint8Array, head: CallHead, onReply: (reply: Reply) => void): () => void;
 
   /** Raw, ordered publication on a subject from `contracts`: the frames of turns, notifications. */
@@ -123,6 +123,8 @@ export interface Bus {
 
   flush(): Promise<void>;
   connected(): boolean;
+  /** Resolves once the connection is gone for good: drained, or refused by the other side. */
+  readonly closed: Promise<void>;
   /** Finishes what runs, then closes the transport. */
   drain(): Promise<void>;
 }

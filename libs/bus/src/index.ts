@@ -1,2 +1,8 @@
-export type * from './bus.ts';
-export type * from './transport.ts';
+export type { Bus, BusEvent, CallHead, CallOptions, Ctx, Handler, Handlers, OnOptions, Reply, Served, ServeOptions } from './bus.ts';
+export type { Bucket, BucketEntry, HeaderList, Log, LogEntry, Message, Outgoing, Subscription, Transport, Watch } from './transport.ts';
+export { subjectToken } from './bytes.ts';
+export { connectBus, type ConnectBusOptions } from './connect-bus.ts';
+export { createBus, type BusOptions } from './create-bus.ts';
+export { connectMemory } from './memory/connect-memory.ts';
+export { createMemoryHub, type MemoryHub } from './memory/memory-hub.ts';
+export { encodePrincipal } from './principal.ts';

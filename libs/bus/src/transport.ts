@@ -1,3 +1,6 @@
+/** No message is larger, headers included, whatever the other side would take. */
+export const MAX_PAYLOAD = 8 * 1024 * 1024;
+
 /** Header names are fixed: `Sy-*` and `traceparent` (ARCHITECTURE 4). Values are single-line text. */
 export type HeaderList = readonly (readonly [name: string, value: string])[];
 
@@ -17,6 +20,8 @@ export interface Outgoing {
   data: Uint8Array;
   reply?: string;
   headers?: HeaderList;
+  /** Epoch milliseconds after which nobody wants it: it is not sent late, once the other side can be reached again. */
+  expires?: number;
 }
 
 export interface Subscription {
@@ -40,7 +45,16 @@ export interface Endpoint {
   subject: string;
   metadata?: Record<string, string>;
   /** Never throws and returns nothing. */
-  onMessage(message: Message): void;
+  onMessage: (message: Message) => void;
+  /** What was answered so far, for discovery. */
+  stats?: () => EndpointStats;
+}
+
+export interface EndpointStats {
+  requests: number;
+  errors: number;
+  lastError: string | undefined;
+  processingMs: number;
 }
 
 /** A message kept in a log. */
@@ -87,12 +101,17 @@ export interface Bucket {
 
 /** Moves bytes and headers, and knows nothing of contracts. Calls, deadlines and streams are built once, above it. */
 export interface Transport {
+  /** How large a message may be, headers included. */
   readonly maxPayload: number;
-  /** Queued; written once per turn of the event loop. */
-  publish(message: Outgoing): void;
+  /** Subjects that begin with it and a dot reach this connection alone. */
+  readonly inbox: string;
+  /** Resolves once the connection is gone for good. */
+  readonly closed: Promise<void>;
+  /** Queued; written once per turn of the event loop. False when it is refused: closed, or unreachable for too long. */
+  publish(message: Outgoing): boolean;
   /** `onMessage` never throws and returns nothing. */
   subscribe(subject: string, onMessage: (message: Message) => void, queue?: string): Subscription;
-  /** Registers endpoints under one queue group and announces them for discovery. */
+  /** Registers endpoints under one queue group and announces them; once it resolves, they answer. */
   serve(service: ServiceInfo, endpoints: readonly Endpoint[]): Promise<Subscription>;
   /** Creates the log if it is not there. */
   log(definition: { name: string; subjects: readonly string[]; maxAgeMs: number; storage: 'memory' | 'file' }): Promise<Log>;

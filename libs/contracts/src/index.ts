@@ -8,3 +8,48 @@ export * from './registry.ts';
 export { AgentId, FinishReason, Scope, SessionKey, SessionParts, TokenId, TokensUsed } from './common.ts';
 export * from './sessions/turns.ts';
 export * from './config/sections.ts';
+export { AgentConfig, AgentPatch } from './config/agents.ts';
+export { LogLevel, SecretRef } from './config/kinds.ts';
+export { ProviderEntry } from './config/models.ts';
+export { patchOf, type DeepPartial } from './config/patch.ts';
+export {
+  DOORS,
+  IMMUTABLE_PATHS,
+  isImmutable,
+  isNeverByRpc,
+  MUTABLE_EXCEPTIONS,
+  mutableAlternatives,
+  NEVER_BY_RPC,
+  writtenPaths,
+} from './config/immutable.ts';
+export * from './notifications.ts';
+export * from './burn-down.ts';
+export { DISCOVER, openRpcDocument, type ContentDescriptor, type OpenRpcDocument, type OpenRpcMethod } from './openrpc.ts';
+export { contractsLock, narrowings, serializeLock, staleLock, type ContractsLock, type LockEntry } from './compatibility.ts';
+export { inputSchema, outputSchema, type JsonSchema } from './json-schema.ts';
+export { gateway } from './gateway/contract.ts';
+export { observability } from './observability/contract.ts';
+export { registry } from './registry/contract.ts';
+export { secrets } from './secrets/contract.ts';
+export { sessions } from './sessions/contract.ts';
+export { browser } from './browser/contract.ts';
+export { channels } from './channels/contract.ts';
+export { graph } from './graph/contract.ts';
+export { media } from './media/contract.ts';
+export { memory } from './memory/contract.ts';
+export { scheduler } from './scheduler/contract.ts';
+export { tools } from './tools/contract.ts';
+export { workspace } from './workspace/contract.ts';
+export { MemoryEntry, MemoryType, TrustLevel } from './memory/memory.ts';
+export { CronRun, CronSchedule } from './scheduler/cron.ts';
+export { HeartbeatState } from './scheduler/heartbeat.ts';
+export { GraphDefinition, GraphNode } from './graph/definition.ts';
+export { expectedConfig, NodeType, nodeTypeConfigs } from './graph/node-types.ts';
+export { GraphStatus, NodeStatus } from './graph/events.ts';
+export { GraphWarning, NodeState } from './graph/results.ts';
+export { ChannelCapabilities } from './channels/events.ts';
+export { ChannelHealth } from './channels/channels.ts';
+export { MessageButton, MessageCard } from './channels/message.ts';
+export { DiscordAction, SlackAction, TelegramAction, WhatsAppAction } from './channels/platforms.ts';
+export { McpServer, McpState, McpTool, McpTransport } from './tools/mcp.ts';
+export { Skill, SkillName } from './tools/skills.ts';

@@ -2,6 +2,10 @@ import type { z } from 'zod';
 import { ServiceError, type Issue } from './errors.ts';
 
 const MAX_ISSUES = 10;
+const MAX_NAME = 64;
+
+type ZodIssue = z.core.$ZodIssue;
+type Path = readonly PropertyKey[];
 
 /** Parses or throws INVALID_ARGUMENT in the one wording every transport shows. The value that came is never repeated. */
 export function parseParams<T extends z.ZodType>(schema: T, value: unknown): z.output<T> {
@@ -18,54 +22,142 @@ export function invalidParams(issues: readonly Issue[]): ServiceError {
 
 /** Turns a schema's complaints into our wording: path, what was expected, what kind of thing came. */
 export function describeIssues(error: z.ZodError): Issue[] {
-  return error.issues.flatMap(expand).slice(0, MAX_ISSUES);
+  return error.issues
+    .slice(0, MAX_ISSUES)
+    .flatMap((issue) => expand(issue, []))
+    .slice(0, MAX_ISSUES);
 }
 
-function expand(issue: z.core.$ZodIssue): Issue[] {
-  if (issue.code === 'unrecognized_keys') {
-    return issue.keys.map((key) => toIssue([...issue.path, key], 'no such parameter', 'an unknown name'));
+function expand(issue: ZodIssue, above: Path): Issue[] {
+  const path = [...above, ...issue.path];
+  switch (issue.code) {
+    case 'unrecognized_keys':
+      return issue.keys.slice(0, MAX_ISSUES).map((key) => toIssue([...path, key], 'no such parameter', 'an unknown name'));
+    case 'invalid_union':
+      return expandUnion(issue, path);
+    case 'invalid_key':
+      return issue.issues.map((inner) => toIssue(path, `a name that is a ${expectation(inner)}`, received(inner)));
+    case 'invalid_element':
+      return issue.issues.flatMap((inner) => expand(inner, path));
+    default:
+      return [toIssue(path, expectation(issue), received(issue))];
   }
-  return [toIssue(issue.path, expectation(issue), kindOf(issue.input))];
 }
 
-function toIssue(path: readonly PropertyKey[], expected: string, received: string): Issue {
-  const at = path.length === 0 ? 'params' : path.map(String).join('.');
-  return { path: at, expected, received, message: `${at}: expected ${expected}, got ${received}` };
+/** What is wrong within the one form that was meant; where several or none could be meant, what the forms are. */
+function expandUnion(issue: z.core.$ZodIssueInvalidUnion, path: Path): Issue[] {
+  if (issue.discriminator !== undefined) {
+    const options = property(issue, 'options');
+    return [toIssue(path, oneOf(Array.isArray(options) ? options : []), another(kindOf(property(issue.input, issue.discriminator))))];
+  }
+  const meant = issue.errors.filter((branch) => !branch.some(isOtherKind));
+  const [only] = meant;
+  if (only !== undefined && meant.length === 1) return only.flatMap((inner) => expand(inner, path));
+  const roots = issue.errors.map((branch) => branch.find((inner) => inner.path.length === 0));
+  const forms = [...new Set(roots.map((root) => (root && isOtherKind(root) ? expectation(root) : undefined)))];
+  const expected = forms.length === 0 || forms.includes(undefined) ? 'one of the accepted forms' : forms.join(' or ');
+  return [toIssue(path, expected, received(issue))];
 }
 
-function expectation(issue: z.core.$ZodIssue): string {
+/** The value as a whole is of another kind than this form takes, so this form was not meant. */
+function isOtherKind(issue: ZodIssue): boolean {
+  return issue.path.length === 0 && (issue.code === 'invalid_type' || issue.code === 'invalid_value');
+}
+
+function property(value: unknown, name: string): unknown {
+  return typeof value === 'object' && value !== null ? (value as Record<string, unknown>)[name] : undefined;
+}
+
+function toIssue(path: Path, expected: string, got: string): Issue {
+  const at = path.length === 0 ? 'params' : path.map(shortName).join('.');
+  return { path: at, expected, received: got, message: `${at}: expected ${expected}, got ${got}` };
+}
+
+/** Names are the caller's too; a hostile one does not fill the answer. */
+function shortName(key: PropertyKey): string {
+  const name = String(key);
+  return name.length > MAX_NAME ? `${name.slice(0, MAX_NAME)}…` : name;
+}
+
+const TYPES: Readonly<Record<string, string>> = { int: 'integer', nonoptional: 'a value', record: 'object', never: 'nothing' };
+
+function expectation(issue: ZodIssue): string {
   switch (issue.code) {
     case 'invalid_type':
-      return issue.expected;
+      return TYPES[issue.expected] ?? issue.expected;
     case 'invalid_value':
-      return `one of ${issue.values.map((value) => JSON.stringify(value)).join(', ')}`;
+      return oneOf(issue.values);
     case 'too_small':
-      return `${noun(issue.origin)} ${issue.inclusive === false ? 'above' : 'of at least'} ${String(issue.minimum)}${unit(issue.origin)}`;
+      return bound(issue, issue.minimum, issue.inclusive === false ? 'above' : 'of at least');
     case 'too_big':
-      return `${noun(issue.origin)} ${issue.inclusive === false ? 'below' : 'of at most'} ${String(issue.maximum)}${unit(issue.origin)}`;
+      return bound(issue, issue.maximum, issue.inclusive === false ? 'below' : 'of at most');
     case 'invalid_format':
-      return issue.format === 'regex' ? `text matching ${issue.pattern ?? 'a pattern'}` : issue.format;
+      return format(issue);
     case 'not_multiple_of':
       return `a multiple of ${String(issue.divisor)}`;
-    case 'invalid_union':
-      return 'one of the accepted forms';
+    case 'custom':
+      return issue.message === 'Invalid input' ? 'a valid value' : issue.message;
     default:
-      return issue.message || 'a valid value';
+      return 'one of the accepted forms';
   }
 }
 
-function noun(origin: string): string {
-  return origin === 'string' ? 'text' : origin === 'int' ? 'number' : origin;
+function bound(issue: { origin: string; exact?: boolean | undefined }, limit: number | bigint, comparison: string): string {
+  const size = Number(limit);
+  if (issue.origin === 'string' && size === 1 && comparison === 'of at least') return 'non-empty string';
+  return `${measured(issue.origin)} ${issue.exact === true ? 'of exactly' : comparison} ${size}${unit(issue.origin, size)}`;
 }
 
-function unit(origin: string): string {
-  return origin === 'string' ? ' characters' : origin === 'array' ? ' items' : '';
+function format(issue: z.core.$ZodIssueInvalidStringFormat): string {
+  if (issue.format === 'starts_with') return `string starting with ${JSON.stringify(property(issue, 'prefix'))}`;
+  return issue.pattern !== undefined && issue.format === 'regex' ? `string matching ${issue.pattern}` : `${issue.format} string`;
+}
+
+function oneOf(values: readonly unknown[]): string {
+  const names = values.map((value) => JSON.stringify(value));
+  return names.length === 1 ? String(names[0]) : `one of ${names.join(', ')}`;
+}
+
+function measured(origin: string): string {
+  if (origin === 'int') return 'integer';
+  return origin === 'record' || origin === 'map' ? 'object' : origin;
+}
+
+function unit(origin: string, size: number): string {
+  const one = size === 1 ? '' : 's';
+  if (origin === 'string') return ` character${one}`;
+  return origin === 'array' || origin === 'set' ? ` item${one}` : '';
+}
+
+/** Never the value: its kind, and in which direction it misses. */
+function received(issue: ZodIssue): string {
+  if (!('input' in issue)) return 'another value';
+  const kind = kindOf(issue.input);
+  switch (issue.code) {
+    case 'invalid_type':
+      return issue.expected === 'int' && kind === 'number' ? 'fractional number' : kind;
+    case 'too_small':
+      return kind === 'empty string' ? kind : `${issue.origin === 'number' || issue.origin === 'int' ? 'smaller' : 'shorter'} ${kind}`;
+    case 'too_big':
+      return `${issue.origin === 'number' || issue.origin === 'int' ? 'larger' : 'longer'} ${kind}`;
+    case 'invalid_value':
+    case 'invalid_format':
+      return another(kind);
+    case 'custom':
+      return typeof issue.params?.received === 'string' ? issue.params.received : kind;
+    default:
+      return kind;
+  }
+}
+
+function another(kind: string): string {
+  return kind === 'string' || kind === 'number' || kind === 'boolean' ? `another ${kind}` : kind;
 }
 
 function kindOf(value: unknown): string {
   if (value === undefined) return 'nothing';
   if (value === null) return 'null';
   if (Array.isArray(value)) return 'array';
-  if (typeof value === 'string') return value === '' ? 'empty text' : 'string';
+  if (typeof value === 'string') return value === '' ? 'empty string' : 'string';
   return typeof value;
 }

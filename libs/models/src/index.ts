@@ -1,1 +1,4 @@
 export type * from './model.ts';
+export { createModels, type ModelsOptions } from './create-models.ts';
+export { resolveAgentModel } from './agent-model.ts';
+export { findVisible, visibleNames, type VisibleName } from './visible.ts';

@@ -7,6 +7,7 @@ export type ModelMessage =
 export interface ToolCall {
   callId: string;
   name: string;
+  /** What the model gave, as JSON; the text itself where that is none, for the validation to refuse. */
   input: unknown;
 }
 
@@ -37,6 +38,7 @@ export interface ModelRequest {
 }
 
 export interface ModelUsage {
+  /** Cached tokens among them. */
   input: number;
   output: number;
   cacheRead?: number;
@@ -75,11 +77,12 @@ export interface Models {
   stream(request: ModelRequest): AsyncGenerator<ModelPart, void, void>;
   /** Providers that can answer now: those with a key or that need none. `dev` while no other has a key, or `models.dev` is true. */
   providers(): Promise<string[]>;
+  /** What is known, whether its provider can answer or not; `dev` only while it can. */
   catalogue(provider?: string): Promise<CatalogueEntry[]>;
   /** `provider/model`, a bare model id or an alias, to the model meant; undefined when nothing of that name is visible. */
   find(name: string): Promise<ModelRef | undefined>;
   /** What answers when nothing says otherwise: `models.defaultModel`, else the first keyed provider's default, else dev/echo. */
   fallback(): Promise<ModelRef>;
-  /** One tiny completion. */
+  /** One tiny completion, tried once. A failure is a result. */
   test(model: ModelRef): Promise<{ ok: boolean; latencyMs: number; error?: string }>;
 }

@@ -1,1 +1,2 @@
-export {};
+export { acceptRequestId, mintId, randomBase62 } from './ids.ts';
+export { checkToken, hashToken, MIN_OPERATOR_TOKEN, mintToken, TOKEN_PATTERN, type TokenKind } from './tokens.ts';

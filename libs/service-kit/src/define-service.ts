@@ -2,6 +2,9 @@ import type { Contract } from '@switchyard/contracts';
 import type { Bus, Handlers } from '@switchyard/bus';
 import type { Store } from '@switchyard/store';
 import type { Logger } from '@switchyard/telemetry';
+import type { HealthReporter } from './health.ts';
+import type { Revisions } from './replicas.ts';
+import type { ConfigurationSource } from './settings/open-settings.ts';
 import type { SectionName, Settings } from './settings.ts';
 
 /** What a service is given to set itself up. */
@@ -21,11 +24,10 @@ export interface Setup<K extends SectionName> {
   env: Readonly<Record<string, string | undefined>>;
   /** Says whether the service can do work; shown by `/readyz` and health checks. */
   health: HealthReporter;
-}
-
-export interface HealthReporter {
-  /** `ready` starts true. A failing dependency says why; saying true again clears it. */
-  set(dependency: string, ready: boolean, reason?: string): void;
+  /** Says which revisions of a KV bucket are in force here, for whoever waits until all replicas have one. */
+  revisions: Revisions;
+  /** The whole configuration and where each part comes from, for the registry; others use `settings`. */
+  configuration: ConfigurationSource;
 }
 
 /** One service: what it promises, what it reads, how it starts. Nothing happens until it is started on a host. */

@@ -1,2 +1,25 @@
-export { defineService, type HealthReporter, type ServiceDefinition, type Setup } from './define-service.ts';
+export { defineService, type ServiceDefinition, type Setup } from './define-service.ts';
+export { readEnvironment, type Environment } from './environment.ts';
+export { type Dependency, type HealthBoard, type HealthReporter, type Readiness } from './health.ts';
+export { openHost, type Host, type HostOptions } from './host.ts';
+export { readSecret, type Variables } from './read-secret.ts';
+export { awaitRevision, reportRevisions, type AwaitRevision, type Revisions } from './replicas.ts';
+export { runProcess, runService, type Starting } from './run-service.ts';
+export { type Pin } from './settings/environment-layer.ts';
+export { openSettings, type ConfigurationSource, type Origin } from './settings/open-settings.ts';
+export { StartError } from './start-error.ts';
+export { startService } from './start-service.ts';
+export { watchBucket, type WatchedBucket } from './watch-bucket.ts';
 export type { SectionName, Settings } from './settings.ts';
+export {
+  createLeases,
+  leaseFields,
+  newWork,
+  WorkState,
+  type FinalState,
+  type Lease,
+  type LeaseOptions,
+  type Leases,
+  type WorkChange,
+  type WorkDocument,
+} from './lease.ts';

@@ -21,8 +21,11 @@ export interface CollectionSpec<S extends z.ZodType<Document>> {
   expires?: { field: keyof z.output<S> & string; afterMs: number };
 }
 
+/** A declaration whose documents are not known yet. */
+export type AnyCollectionSpec = CollectionSpec<z.ZodType<Document>>;
+
 export function collection<S extends z.ZodType<Document>>(spec: CollectionSpec<S>): CollectionSpec<S> {
   return spec;
 }
 
-export type DocumentOf<C> = C extends CollectionSpec<infer S> ? z.output<S> : never;
+export type DocumentOf<C> = C extends CollectionSpec<infer S> ? (z.output<S> extends infer D extends Document ? D : never) : never;

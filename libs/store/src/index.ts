@@ -1,2 +1,17 @@
-export type * from './store.ts';
-export { collection, type CollectionSpec, type Document, type DocumentOf } from './collection.ts';
+export { collection, type AnyCollectionSpec, type CollectionSpec, type Document, type DocumentOf, type IndexSpec } from './collection.ts';
+export { lockDirectory, type DirectoryLock } from './lock-directory.ts';
+export { openStore } from './open-store.ts';
+export type {
+  Change,
+  Collection,
+  Condition,
+  Documents,
+  Filter,
+  FindOptions,
+  OutboxEvent,
+  Page,
+  Publish,
+  Store,
+  StoreLog,
+  StoreOptions,
+} from './store.ts';

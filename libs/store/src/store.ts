@@ -1,5 +1,5 @@
 import type { Principal } from '@switchyard/contracts';
-import type { CollectionSpec, Document, DocumentOf } from './collection.ts';
+import type { AnyCollectionSpec, Document, DocumentOf } from './collection.ts';
 
 type Comparable = string | number | boolean | null;
 
@@ -60,6 +60,8 @@ export interface Documents<D extends Document> {
 }
 
 export interface Collection<D extends Document> {
+  /** The name of the field that is the key. */
+  readonly key: string;
   /** The documents of this principal's tenant, and no others. */
   for(principal: Pick<Principal, 'tenant'>): Documents<D>;
   /** Every tenant's, for code that truly works across them (sweepers); what it reads names its tenant. To insert, use `for`. */
@@ -69,15 +71,28 @@ export interface Collection<D extends Document> {
 /** Where the events of writes go; resolving means it is held durably. The id is stable across retries. */
 export type Publish = (event: { id: string; name: string; payload: unknown; tenant: string }) => Promise<void>;
 
+/** Where a store says what went wrong behind the scenes; a `Logger` is one. */
+export interface StoreLog {
+  warn(fields: object, message: string): void;
+  error(fields: object, message: string): void;
+}
+
+export interface StoreOptions {
+  /** Whose documents; names the database. */
+  service: string;
+  log?: StoreLog;
+}
+
 /** One service's documents. */
 export interface Store {
-  open<Specs extends Record<string, CollectionSpec<any>>>(
-    specs: Specs,
-  ): Promise<{ [N in keyof Specs]: Collection<DocumentOf<Specs[N]> & Document> }>;
+  open<Specs extends Record<string, AnyCollectionSpec>>(specs: Specs): Promise<{ [N in keyof Specs]: Collection<DocumentOf<Specs[N]>> }>;
   /** The database's clock, epoch milliseconds. Leases use it. */
   now(): number;
-  /** From now on the events of writes are published; leftovers of an earlier run first. */
+  /**
+   * From now on the events of writes are published, in order, leftovers of an earlier run first; what fails is tried again.
+   * An event refused for what it is (INVALID_ARGUMENT, FAILED_PRECONDITION) is set aside, so that it does not hold up the rest.
+   */
   publishTo(publish: Publish): Promise<void>;
-  /** Publishes what is owed, then closes. */
+  /** Publishes what is owed, within a few seconds, then closes. */
   close(): Promise<void>;
 }

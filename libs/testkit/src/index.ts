@@ -1,1 +1,14 @@
-export {};
+export { startNatsServer, type NatsServer, type NatsServerOptions } from './nats-server.ts';
+export { findNatsServer } from './nats-server-binary.ts';
+export {
+  startUpstream,
+  type Upstream,
+  type UpstreamBehaviour,
+  type UpstreamCall,
+  type UpstreamRequest,
+  type UpstreamUsage,
+} from './upstream.ts';
+export { principal } from './principal.ts';
+export { startProcess, type Exit, type StartedProcess, type StartProcessOptions } from './start-process.ts';
+export { tempDir, type TempDir } from './temp-dir.ts';
+export { testService, type TestService, type TestServiceOptions } from './test-service.ts';

@@ -1,1 +1,1 @@
-export {};
+export { defineGateway, gateway, type GatewayHooks } from './service.ts';

@@ -1,1 +1,1 @@
-export {};
+export { registry } from './service.ts';

@@ -1,1 +1,1 @@
-export {};
+export { secrets } from './service.ts';

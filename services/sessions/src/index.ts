@@ -1,1 +1,1 @@
-export {};
+export { sessions } from './service.ts';

@@ -1,8 +1,9 @@
 import { defineContract } from '../define.ts';
+import { browserMethods } from './browser.ts';
 
 export const browser = defineContract({
   service: 'browser',
-  methods: {},
+  methods: { ...browserMethods },
   operations: {},
   events: {},
 });

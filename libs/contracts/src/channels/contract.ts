@@ -1,8 +1,14 @@
 import { defineContract } from '../define.ts';
+import { channelsMethods } from './channels.ts';
+import { deliveryMethods } from './delivery.ts';
+import { channelsEvents } from './events.ts';
+import { messageMethods } from './message.ts';
+import { notificationMethods } from './notification.ts';
+import { platformMethods } from './platforms.ts';
 
 export const channels = defineContract({
   service: 'channels',
-  methods: {},
+  methods: { ...channelsMethods, ...platformMethods, ...messageMethods, ...notificationMethods, ...deliveryMethods },
   operations: {},
-  events: {},
+  events: channelsEvents,
 });

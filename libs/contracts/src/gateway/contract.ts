@@ -1,8 +1,9 @@
 import { defineContract } from '../define.ts';
+import { systemMethods } from './system.ts';
 
 export const gateway = defineContract({
   service: 'gateway',
-  methods: {},
+  methods: systemMethods,
   operations: {},
   events: {},
 });

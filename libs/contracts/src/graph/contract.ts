@@ -1,8 +1,10 @@
 import { defineContract } from '../define.ts';
+import { graphEvents } from './events.ts';
+import { graphMethods } from './graph.ts';
 
 export const graph = defineContract({
   service: 'graph',
-  methods: {},
+  methods: { ...graphMethods },
   operations: {},
-  events: {},
+  events: graphEvents,
 });

@@ -1,8 +1,13 @@
 import { defineContract } from '../define.ts';
+import { audioMethods } from './audio.ts';
+import { imageMethods } from './image.ts';
+import { linkMethods } from './link.ts';
+import { mediaMethods } from './media.ts';
+import { ttsMethods } from './tts.ts';
 
 export const media = defineContract({
   service: 'media',
-  methods: {},
+  methods: { ...audioMethods, ...mediaMethods, ...imageMethods, ...ttsMethods, ...linkMethods },
   operations: {},
   events: {},
 });

@@ -1,8 +1,9 @@
 import { defineContract } from '../define.ts';
+import { memoryMethods } from './memory.ts';
 
 export const memory = defineContract({
   service: 'memory',
-  methods: {},
+  methods: { ...memoryMethods },
   operations: {},
   events: {},
 });

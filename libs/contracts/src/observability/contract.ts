@@ -1,8 +1,10 @@
 import { defineContract } from '../define.ts';
+import { observabilityEvents } from './events.ts';
+import { obsMethods } from './obs.ts';
 
 export const observability = defineContract({
   service: 'observability',
-  methods: {},
+  methods: obsMethods,
   operations: {},
-  events: {},
+  events: observabilityEvents,
 });

@@ -1,8 +1,12 @@
 import { defineContract } from '../define.ts';
+import { cronMethods } from './cron.ts';
+import { schedulerEvents } from './events.ts';
+import { heartbeatMethods } from './heartbeat.ts';
+import { schedulerMethods } from './scheduler.ts';
 
 export const scheduler = defineContract({
   service: 'scheduler',
-  methods: {},
+  methods: { ...cronMethods, ...heartbeatMethods, ...schedulerMethods },
   operations: {},
-  events: {},
+  events: schedulerEvents,
 });

@@ -1,9 +1,12 @@
 import { defineContract } from '../define.ts';
+import { envMethods } from './env.ts';
+import { secretsEvents } from './events.ts';
 import { secretsOperations } from './operations.ts';
+import { tokensMethods } from './tokens.ts';
 
 export const secrets = defineContract({
   service: 'secrets',
-  methods: {},
+  methods: { ...tokensMethods, ...envMethods },
   operations: secretsOperations,
-  events: {},
+  events: secretsEvents,
 });

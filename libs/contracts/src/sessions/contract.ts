@@ -1,9 +1,15 @@
 import { defineContract } from '../define.ts';
+import { adminApprovalMethods } from './admin-approval.ts';
+import { agentMethods } from './agent.ts';
+import { contextMethods } from './context.ts';
+import { sessionsEvents } from './events.ts';
+import { sessionMethods } from './session.ts';
+import { subagentMethods } from './subagent.ts';
 import { turnOperations } from './turns.ts';
 
 export const sessions = defineContract({
   service: 'sessions',
-  methods: {},
+  methods: { ...agentMethods, ...sessionMethods, ...subagentMethods, ...contextMethods, ...adminApprovalMethods },
   operations: turnOperations,
-  events: {},
+  events: sessionsEvents,
 });

@@ -1,8 +1,11 @@
 import { defineContract } from '../define.ts';
+import { toolsEvents } from './events.ts';
+import { mcpMethods } from './mcp.ts';
+import { skillsMethods } from './skills.ts';
 
 export const tools = defineContract({
   service: 'tools',
-  methods: {},
+  methods: { ...mcpMethods, ...skillsMethods },
   operations: {},
-  events: {},
+  events: toolsEvents,
 });

@@ -1,8 +1,9 @@
 import { defineContract } from '../define.ts';
+import { workspaceMethods } from './workspace.ts';
 
 export const workspace = defineContract({
   service: 'workspace',
-  methods: {},
+  methods: { ...workspaceMethods },
   operations: {},
   events: {},
 });

@@ -1,0 +1,46 @@
+# Everything runs under Node 24, which the packages bring along where the system's is older.
+export PATH := $(CURDIR)/node_modules/.bin:$(PATH)
+NODE := node_modules/.bin/node
+TSC := $(NODE) node_modules/typescript-7/bin/tsc
+TESTS ?= {libs,services,tests,scripts,bench}/**/*.test.ts
+
+.DEFAULT_GOAL := help
+.PHONY: help start check test bench fix lock install install-run clean
+
+help: ## Shows this list.
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 16
+
+start: install-run ## Starts everything in one process: no server beside it, no key.
+	@exec bin/switchyard start
+
+check: install ## Types, lint, format, boundaries, dead code, contracts, protos.
+	$(TSC) -p tsconfig.json
+	oxlint --deny-warnings
+	oxfmt --check .
+	$(NODE) scripts/check-boundaries.ts
+	knip
+	$(NODE) scripts/lock-contracts.ts
+	$(NODE) scripts/check-repository.ts
+	cd proto && buf lint
+
+test: install ## All tests, against real servers.
+	$(NODE) scripts/run-tests.ts "$(TESTS)"
+
+bench: install ## Ours against the floor, side by side in one run.
+	$(NODE) bench/main.ts
+
+fix: install ## Formats, and mends what lint can mend.
+	oxfmt .
+	oxlint --fix
+
+lock: install ## Takes compatible changes of the contracts into contracts.lock.json.
+	$(NODE) scripts/lock-contracts.ts --write
+
+install-run:
+	@node scripts/install.mjs run
+
+install:
+	@node scripts/install.mjs all
+
+clean: ## Removes what was installed and what was kept.
+	rm -rf node_modules .switchyard .tools

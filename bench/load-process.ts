@@ -1,0 +1,32 @@
+import { fork } from 'node:child_process';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import type { LoadPlan, LoadReport, LoadResult } from './load-plan.ts';
+
+/** The load generator, in its own process; it makes one measurement at a time. */
+export interface Load extends Disposable {
+  measure(plan: LoadPlan): Promise<LoadResult>;
+}
+
+export async function startLoad(): Promise<Load> {
+  const child = fork(join(import.meta.dirname, 'load.ts'));
+  const gone = once(child, 'exit').then(() => Promise.reject(new Error('the load generator is gone')));
+  gone.catch(() => undefined); // it is killed in the end, when nobody asks it any more
+  await next();
+
+  async function next(): Promise<LoadReport> {
+    const [report] = (await Promise.race([once(child, 'message'), gone])) as [LoadReport];
+    return report;
+  }
+
+  return {
+    async measure(plan) {
+      const report = next();
+      child.send(plan);
+      const said = await report;
+      if ('result' in said) return said.result;
+      throw new Error('failed' in said ? said.failed : 'the load generator said nothing of its measurement');
+    },
+    [Symbol.dispose]: () => void child.kill('SIGKILL'),
+  };
+}

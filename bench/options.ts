@@ -1,0 +1,49 @@
+import { parseArgs } from 'node:util';
+
+export const USAGE = `node bench/main.ts [--quick] [--rows 1,5,13] [--rounds 5] [--seconds 2.5] [--connections 10000] [--json] [--profile]`;
+
+export interface Options {
+  rows: ReadonlySet<number>;
+  rounds: number;
+  seconds: number;
+  /** Idle WebSockets of row 12. */
+  connections: number;
+  json: boolean;
+  profile: boolean;
+}
+
+const ALL_ROWS = [1, 2, 3, 4, 5, 12, 13];
+
+/** Throws a sentence about what cannot be understood. */
+export function readOptions(args: readonly string[]): Options {
+  const { values } = parseArgs({
+    args: [...args],
+    options: {
+      quick: { type: 'boolean', default: false },
+      rows: { type: 'string', default: ALL_ROWS.join(',') },
+      rounds: { type: 'string' },
+      seconds: { type: 'string' },
+      connections: { type: 'string' },
+      json: { type: 'boolean', default: false },
+      profile: { type: 'boolean', default: false },
+    },
+  });
+  const { quick, json, profile } = values;
+  const rows = values.rows.split(',').map(Number);
+  const unknown = rows.filter((row) => !ALL_ROWS.includes(row));
+  if (unknown.length > 0) throw new TypeError(`there are only the rows ${ALL_ROWS.join(', ')}`);
+  return {
+    rows: new Set(rows),
+    rounds: positive('rounds', values.rounds, quick ? 2 : 5),
+    seconds: positive('seconds', values.seconds, quick ? 1 : 2.5),
+    connections: positive('connections', values.connections, quick ? 1_000 : 10_000),
+    json,
+    profile,
+  };
+}
+
+function positive(name: string, text: string | undefined, otherwise: number): number {
+  const value = text === undefined ? otherwise : Number(text);
+  if (!(value > 0)) throw new TypeError(`--${name} must be a number above 0`);
+  return value;
+}

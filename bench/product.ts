@@ -1,0 +1,106 @@
+import { randomBytes } from 'node:crypto';
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { findNatsServer, startProcess, tempDir, type StartedProcess } from '@switchyard/testkit';
+import { callOf, startNode, type Subject } from './subject.ts';
+
+const READY_MS = 30_000;
+const MANY = '1000000000';
+
+/** Everything is on; only what would refuse a load generator is raised. */
+const LIMITS = {
+  SWITCHYARD_CONFIG: ':',
+  SWITCHYARD_PORT: '0',
+  SWITCHYARD_GATEWAY__RATE_LIMIT__MAX_REQUESTS: MANY,
+  SWITCHYARD_GATEWAY__WS_MESSAGE_RATE_LIMIT__MAX_MESSAGES: MANY,
+  SWITCHYARD_GATEWAY__MAX_CONNECTIONS_PER_TOKEN: MANY,
+  SWITCHYARD_GATEWAY__MAX_CONNECTIONS_PER_ADDRESS: MANY,
+};
+
+export interface ProductOptions {
+  /** Where the profiles of its processes are written; without, it is not profiled. */
+  profiles?: string;
+}
+
+/** A token as an operator would set it. */
+export function mintBenchToken(): string {
+  return `bench-${randomBytes(24).toString('hex')}`;
+}
+
+function flagsOf(service: string, { profiles }: ProductOptions): string[] {
+  if (profiles === undefined) return [];
+  return ['--cpu-prof', '--cpu-prof-interval=200', `--cpu-prof-dir=${profiles}`, `--cpu-prof-name=${service}.cpuprofile`];
+}
+
+export function productEnvironment(data: string, token: string): Record<string, string> {
+  return { ...LIMITS, HOME: data, SWITCHYARD_DATA: data, SWITCHYARD_TOKEN: token };
+}
+
+/** All services in one process, as `make start` runs them. */
+export async function startEmbedded(stack: AsyncDisposableStack, options: ProductOptions = {}): Promise<Subject> {
+  const token = mintBenchToken();
+  const data = stack.use(await tempDir()).path;
+  const edge = await startNode('services/embedded/src/main.ts', {
+    env: productEnvironment(data, token),
+    ready: /(http:\/\/[\d.:]+)[^]*^Try:/m,
+    flags: flagsOf('embedded', options),
+  });
+  stack.defer(async () => void (await edge.end()));
+  return whenReady({ name: 'embedded', url: edge.ready[1] ?? '', headers: bearer(token), edge, pids: [edge.pid] });
+}
+
+/** One process per service and a broker between them. */
+export async function startCluster(
+  broker: { url: string; pid: number },
+  stack: AsyncDisposableStack,
+  options: ProductOptions = {},
+): Promise<Subject> {
+  const token = mintBenchToken();
+  const data = stack.use(await tempDir()).path;
+  const pids = [broker.pid];
+
+  async function start(service: string, ready: RegExp): Promise<StartedProcess> {
+    const own = join(data, service);
+    await mkdir(own);
+    const env = { ...productEnvironment(own, token), SWITCHYARD_BUS: broker.url };
+    const child = await startNode(`services/${service}/src/main.ts`, { env, ready, flags: flagsOf(service, options) });
+    stack.defer(async () => void (await child.end()));
+    pids.push(child.pid);
+    return child;
+  }
+
+  for (const service of ['secrets', 'registry', 'sessions']) await start(service, /"msg":"serving"/);
+  const edge = await start('gateway', /"url":"(http:[^"]+)"[^]*"msg":"serving"/);
+  return whenReady({ name: 'nats', url: edge.ready[1] ?? '', headers: bearer(token), edge, pids });
+}
+
+function bearer(token: string): Record<string, string> {
+  return { authorization: `Bearer ${token}` };
+}
+
+async function whenReady(subject: Subject): Promise<Subject> {
+  const deadline = Date.now() + READY_MS;
+  let said = '';
+  while (Date.now() < deadline) {
+    const response = await fetch(`${subject.url}/rpc`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', ...subject.headers },
+      body: callOf('gateway.status'),
+    });
+    said = await response.text();
+    if (said.includes('"result"')) return subject;
+    await delay(50);
+  }
+  throw new Error(`${subject.name} did not become ready: ${said}`);
+}
+
+/** A nats-server whose process is known, because its work counts too. */
+export async function startBroker(stack: AsyncDisposableStack): Promise<{ url: string; pid: number }> {
+  const data = stack.use(await tempDir()).path;
+  const config = join(data, 'nats.conf');
+  await writeFile(config, `max_payload: 8MB\njetstream { store_dir: ${JSON.stringify(join(data, 'store'))} }\n`);
+  const ready = /client connections on 127\.0\.0\.1:(\d+)[^]*Server is ready/;
+  const server = stack.use(await startProcess([await findNatsServer(), '-c', config, '-a', '127.0.0.1', '-p', '-1'], { ready }));
+  return { url: `nats://127.0.0.1:${server.ready[1]}`, pid: server.pid };
+}

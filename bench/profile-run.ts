@@ -1,0 +1,57 @@
+import { join } from 'node:path';
+import { tempDir } from '@switchyard/testkit';
+import type { LoadResult } from './load-plan.ts';
+import { startLoad } from './load-process.ts';
+import type { Options } from './options.ts';
+import { startBroker, startCluster, startEmbedded } from './product.ts';
+import { hotSpots, hotSpotText } from './profile.ts';
+import { cases, rows, type CaseName } from './rows.ts';
+import { callOf, targetOf, type Subject } from './subject.ts';
+
+const CONNECTIONS = 32;
+const WARM_MS = 2_000;
+const TOP = 20;
+
+/** Which processes of ours work on a case. */
+const WORKING: Readonly<Record<CaseName, readonly string[]>> = {
+  call: ['gateway', 'registry', 'embedded'],
+  'ws-call': ['gateway', 'registry', 'embedded'],
+  'edge-answer': ['gateway'],
+};
+
+interface Measured {
+  of: CaseName;
+  subject: Subject;
+  result: LoadResult;
+}
+
+/** Loads ours alone, and says which functions it spent its time in. Profiling slows it: these runs give no ratios. */
+export async function printProfiles(options: Options, onProgress: (what: string) => void): Promise<void> {
+  await using directory = await tempDir();
+  const measured = await loadOurs(directory.path, options, onProgress);
+  for (const { of, subject, result } of measured) {
+    for (const process of WORKING[of]) {
+      if ((process === 'embedded') !== (subject.name === 'embedded')) continue;
+      const spots = hotSpots(join(directory.path, `${process}.cpuprofile`), result);
+      console.log(hotSpotText(`${cases[of].what}, c=${CONNECTIONS}, ${subject.name}: the ${process} process`, spots, TOP));
+    }
+  }
+}
+
+/** The profiles are written when the processes end, which is before this returns. */
+async function loadOurs(profiles: string, options: Options, onProgress: (what: string) => void): Promise<Measured[]> {
+  await using stack = new AsyncDisposableStack();
+  const broker = await startBroker(stack);
+  const subjects = [await startCluster(broker, stack, { profiles }), await startEmbedded(stack, { profiles })];
+  using load = await startLoad();
+  const measured: Measured[] = [];
+  for (const of of new Set(rows.filter(({ row }) => options.rows.has(row)).map((row) => row.of))) {
+    for (const subject of subjects) {
+      onProgress(`profiling ${cases[of].what}: ${subject.name}`);
+      const target = targetOf(subject, cases[of].kind);
+      const plan = { ...target, body: callOf(cases[of].method), connections: CONNECTIONS, warmMs: WARM_MS, pids: subject.pids };
+      measured.push({ of, subject, result: await load.measure({ ...plan, ms: options.seconds * 1_000 }) });
+    }
+  }
+  return measured;
+}

@@ -1,0 +1,95 @@
+import type { LoadResult } from './load-plan.ts';
+import { metricOf, type Rounds } from './measure.ts';
+import { cases, type Group } from './rows.ts';
+import { quantile, reaches, summarize, type Target } from './statistics.ts';
+import type { Subject } from './subject.ts';
+
+/** One line of the table. */
+export interface Outcome {
+  row: number;
+  ours: 'nats' | 'embedded';
+  what: string;
+  /** One for each round. */
+  values: number[];
+  /** `x` is a ratio. */
+  unit: 'x' | 's' | 'KiB' | 'MiB';
+  target: Target;
+}
+
+/** What one subject did in absolute numbers, which hold for this machine and this hour alone. */
+export interface Absolute {
+  what: string;
+  connections: number;
+  subject: string;
+  requestsPerSecond: number;
+  p50Us: number;
+  p99Us: number;
+  cpuUs: number;
+  edgeCpuUs: number;
+  failures: number;
+  /** Cores that worked for somebody else meanwhile. */
+  strangers: number;
+}
+
+export function absolutesOf({ of, connections }: Group, rounds: Rounds, subjects: readonly Subject[]): Absolute[] {
+  return subjects.map(({ name, edge }) => {
+    const results = rounds.get(name) ?? [];
+    const middle = (read: (result: LoadResult) => number): number => Math.round(quantile(results.map(read), 0.5));
+    return {
+      what: cases[of].what,
+      connections,
+      subject: name,
+      requestsPerSecond: middle((result) => metricOf('rate', result, edge.pid)),
+      p50Us: middle((result) => metricOf('p50', result, edge.pid)),
+      p99Us: middle(({ p99Ms }) => p99Ms * 1_000),
+      cpuUs: middle((result) => metricOf('cpu', result, edge.pid)),
+      edgeCpuUs: middle((result) => metricOf('edge-cpu', result, edge.pid)),
+      failures: results.reduce((sum, { failures }) => sum + failures, 0),
+      strangers: quantile(
+        results.map(({ strangers }) => strangers),
+        0.5,
+      ),
+    };
+  });
+}
+
+export function outcomeTable(outcomes: readonly Outcome[]): string {
+  const lines = outcomes.map(({ row, ours, what, values, unit, target }) => {
+    const { median, min, max } = summarize(values);
+    const suffix = unit === 'x' ? '' : ` ${unit}`;
+    return [String(row), ours, what, show(median) + suffix, `${show(min)}–${show(max)}`, describe(target, suffix), verdict(median, target)];
+  });
+  return table(['row', 'ours', 'what', 'median', 'min–max', 'target', 'reached'], lines);
+}
+
+export function absoluteTable(absolutes: readonly Absolute[]): string {
+  const lines = absolutes.map((one) => [
+    one.what,
+    String(one.connections),
+    one.subject,
+    ...[one.requestsPerSecond, one.p50Us, one.p99Us, one.cpuUs, one.edgeCpuUs, one.failures].map(String),
+    one.strangers.toFixed(2),
+  ]);
+  return table(['what', 'c', 'subject', 'req/s', 'p50 µs', 'p99 µs', 'CPU µs', 'edge CPU µs', 'failed', 'others'], lines);
+}
+
+function verdict(median: number, target: Target): string {
+  if (target.least === undefined && target.most === undefined) return '–';
+  return reaches(median, target) ? 'yes' : 'no';
+}
+
+function describe({ least, most }: Target, suffix: string): string {
+  if (least !== undefined) return `≥ ${least}${suffix}`;
+  return most === undefined ? '–' : `≤ ${most}${suffix}`;
+}
+
+function show(value: number): string {
+  return value.toFixed(value < 10 ? 2 : value < 100 ? 1 : 0);
+}
+
+/** Markdown, so that it can be pasted. */
+function table(head: readonly string[], lines: readonly string[][]): string {
+  const widths = head.map((title, column) => Math.max(title.length, ...lines.map((line) => (line[column] ?? '').length)));
+  const print = (cells: readonly string[]): string => `| ${cells.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join(' | ')} |`;
+  return [print(head), print(widths.map((width) => '-'.repeat(width))), ...lines.map(print)].join('\n');
+}

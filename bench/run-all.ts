@@ -1,0 +1,69 @@
+import { measureIdle } from './idle.ts';
+import { startLoad } from './load-process.ts';
+import { measureGroup, outcomesOf, type MeasureOptions } from './measure.ts';
+import type { Options } from './options.ts';
+import { startBroker, startCluster, startEmbedded } from './product.ts';
+import { absolutesOf, type Absolute, type Outcome } from './report.ts';
+import { groupsOf, rows } from './rows.ts';
+import { measureStart } from './startup.ts';
+import { startStick, type Subject, type SubjectName } from './subject.ts';
+
+export interface Results {
+  outcomes: Outcome[];
+  absolutes: Absolute[];
+  notes: string[];
+}
+
+/** Cores; a machine with nothing else to do stays below. */
+const QUIET = 0.15;
+
+const LOADED_ROWS = new Set(rows.map(({ row }) => row));
+
+/** Each part starts what it needs and ends it, so that nothing idles beside a measurement that is not part of it. */
+export async function runAll(options: Options, onProgress: (what: string) => void): Promise<Results> {
+  const results: Results = { outcomes: [], absolutes: [], notes: [] };
+  if (options.rows.intersection(LOADED_ROWS).size > 0) await measureRows(options, onProgress, results);
+  if (options.rows.has(12)) {
+    onProgress(`${options.connections} idle WebSockets`);
+    add(results, await idle(options.connections));
+  }
+  if (options.rows.has(13)) add(results, await measureStart(options.rounds, onProgress));
+  return results;
+}
+
+function add(results: Results, { outcomes, notes }: Pick<Results, 'outcomes' | 'notes'>): void {
+  results.outcomes.push(...outcomes);
+  results.notes.push(...notes);
+}
+
+async function measureRows(options: Options, onProgress: (what: string) => void, results: Results): Promise<void> {
+  const wanted = rows.filter(({ row }) => options.rows.has(row));
+  const groups = groupsOf(wanted);
+  await using stack = new AsyncDisposableStack();
+  onProgress('starting ours and the sticks');
+  const broker = await startBroker(stack);
+  const ours = [await startCluster(broker, stack), await startEmbedded(stack)];
+  const sticks = new Map<SubjectName, Subject>();
+  for (const name of new Set(groups.flatMap((group) => group.sticks))) sticks.set(name, await startStick(name, broker, stack));
+  using load = await startLoad();
+  const measuring: MeasureOptions = { load, rounds: options.rounds, seconds: options.seconds, onProgress };
+
+  for (const group of groups) {
+    const subjects = [...ours, ...group.sticks.flatMap((name) => sticks.get(name) ?? [])];
+    const rounds = await measureGroup(group, subjects, measuring);
+    const claims = wanted.filter(({ of, connections }) => of === group.of && connections === group.connections);
+    results.outcomes.push(...claims.flatMap((row) => outcomesOf(row, rounds, subjects)));
+    results.absolutes.push(...absolutesOf(group, rounds, subjects));
+  }
+  const strangers = Math.max(...results.absolutes.map((one) => one.strangers));
+  if (strangers > QUIET)
+    results.notes.push(`Up to ${strangers.toFixed(2)} cores worked for somebody else while this was measured: do not trust it.`);
+  results.outcomes.sort((a, b) => a.row - b.row);
+}
+
+async function idle(connections: number): Promise<Pick<Results, 'outcomes' | 'notes'>> {
+  await using stack = new AsyncDisposableStack();
+  const broker = await startBroker(stack);
+  const ours = [await startCluster(broker, stack), await startEmbedded(stack)];
+  return await measureIdle(ours, await startStick('bare-ws', broker, stack), connections);
+}

@@ -1,0 +1,35 @@
+/** What several rounds say together: the middle, and how far they spread. */
+export interface Summary {
+  median: number;
+  min: number;
+  max: number;
+}
+
+/** The value below which the given share lies, between the two nearest where it falls between. */
+export function quantile(values: readonly number[], share: number): number {
+  if (values.length === 0) throw new RangeError('no values');
+  const sorted = [...values].sort((a, b) => a - b);
+  const at = (sorted.length - 1) * share;
+  const low = sorted[Math.floor(at)] as number;
+  const high = sorted[Math.ceil(at)] as number;
+  return low + (high - low) * (at - Math.floor(at));
+}
+
+export function summarize(values: readonly number[]): Summary {
+  return { median: quantile(values, 0.5), min: quantile(values, 0), max: quantile(values, 1) };
+}
+
+/** Round by round, because both sides of one round met the same machine. */
+export function pairedRatios(ours: readonly number[], theirs: readonly number[]): number[] {
+  if (ours.length !== theirs.length) throw new RangeError('each round needs both sides');
+  return ours.map((value, round) => value / (theirs[round] as number));
+}
+
+export interface Target {
+  least?: number;
+  most?: number;
+}
+
+export function reaches(value: number, { least, most }: Target): boolean {
+  return (least === undefined || value >= least) && (most === undefined || value <= most);
+}

@@ -1,0 +1,3 @@
+import { serveSockets } from './sockets.ts';
+
+serveSockets((message, send) => send(message));

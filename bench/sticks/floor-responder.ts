@@ -1,0 +1,14 @@
+import { connectHop, createPublish, replyOf } from './hop.ts';
+import { statusJson } from './status.ts';
+
+const connection = await connectHop();
+const publish = createPublish(connection);
+connection.subscribe('bench.floor', {
+  queue: 'bench',
+  callback(_error, message) {
+    JSON.parse(message.string());
+    publish(replyOf(message), '', statusJson());
+  },
+});
+await connection.flush();
+console.log('answering');

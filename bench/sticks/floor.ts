@@ -1,0 +1,9 @@
+import { connectHop, createRequest, splice } from './hop.ts';
+import { servePost } from './http.ts';
+
+// The least a gateway in front of NATS can do: no authentication, validation, ids, deadlines or errors.
+const request = createRequest(await connectHop());
+
+await servePost(({ id, params = {} }, reply) => {
+  request('bench.floor', JSON.stringify(params), (bytes) => reply.send(splice(bytes, id)));
+});

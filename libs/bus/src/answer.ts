@@ -1,0 +1,171 @@
+import { ServiceError, describeIssues, parseParams } from '@switchyard/contracts';
+import { startSpan } from '@switchyard/telemetry';
+import { decodeJson, encodeJson } from './bytes.ts';
+import { CallContext } from './context.ts';
+import { cancelled, encodeError, errorHeaders, internal, shuttingDown, tooLarge } from './failures.ts';
+import { PRINCIPAL, REQUEST, TRACEPARENT } from './headers.ts';
+import { decodePrincipal } from './principal.ts';
+import { stop, type Method, type Running } from './running.ts';
+import type { Message } from './transport.ts';
+import type { Wire } from './wire.ts';
+import { writeStream } from './write-stream.ts';
+
+/** An error must always fit; one that carries too much loses its details. */
+const MAX_ERROR_BYTES = 64 * 1024;
+
+/** The calls a service is answering, by where their answers go. */
+export interface Desk {
+  readonly wire: Wire;
+  readonly running: Map<string, Running>;
+  whenEmpty: (() => void) | undefined;
+}
+
+/** Answers one call. Nothing a caller sends and nothing a handler does makes it throw. */
+export function answer(desk: Desk, method: Method, message: Message): void {
+  const call = begin(desk, method, message);
+  if (call === undefined) return;
+  try {
+    const params = parseParams(method.callable.spec.params, parseJson(message.data));
+    const result = method.handler(params, new CallContext(desk.wire, call));
+    if (method.callable.streams) answerStream(desk, call, result);
+    else if (isPromise(result))
+      result.then(
+        (value) => succeed(desk, call, value),
+        (error: unknown) => fail(desk, call, error),
+      );
+    else succeed(desk, call, result);
+  } catch (error) {
+    fail(desk, call, error);
+  }
+}
+
+/** Default deny: without a principal nothing runs. */
+function begin({ wire, running }: Desk, method: Method, message: Message): Running | undefined {
+  const { reply } = message;
+  if (reply === undefined) return undefined;
+  const encodedPrincipal = message.header(PRINCIPAL) ?? '';
+  const principal = decodePrincipal(encodedPrincipal);
+  if (principal === undefined) {
+    sendError(wire, reply, new ServiceError('UNAUTHENTICATED', 'The call does not say who makes it.'));
+    return undefined;
+  }
+  const call: Running = {
+    method,
+    reply,
+    principal,
+    encodedPrincipal,
+    message,
+    span: startSpan(method.callable.name, undefined, message.header(TRACEPARENT)),
+    startedAt: Date.now(),
+    deadline: 0,
+    controller: undefined,
+    timer: undefined,
+    stopped: undefined,
+  };
+  running.set(reply, call);
+  return call;
+}
+
+function answerStream(desk: Desk, call: Running, generator: unknown): void {
+  const outcome = {
+    onError: (thrown: unknown) => toServiceError(call, thrown),
+    check: (value: unknown, kind: 'chunk' | 'result') => check(desk.wire, call, { value, kind }),
+  };
+  writeStream(desk.wire, call, generator as AsyncGenerator<unknown, unknown, void>, outcome).then(
+    (error) => end(desk, call, error),
+    (error: unknown) => fail(desk, call, error),
+  );
+}
+
+function succeed(desk: Desk, call: Running, value: unknown): void {
+  if (call.stopped !== undefined) return end(desk, call, call.stopped);
+  const { transport } = desk.wire;
+  try {
+    check(desk.wire, call, { value, kind: 'result' });
+    const data = encodeJson(value);
+    if (data.length > transport.maxPayload) throw tooLarge(`The answer of ${call.method.callable.name}`, data.length, transport.maxPayload);
+    transport.publish({ subject: call.reply, data });
+  } catch (error) {
+    return fail(desk, call, error);
+  }
+  end(desk, call, undefined);
+}
+
+function fail(desk: Desk, call: Running, thrown: unknown): void {
+  const error = toServiceError(call, thrown);
+  if (call.stopped === undefined) sendError(desk.wire, call.reply, error);
+  end(desk, call, error);
+}
+
+function sendError({ transport }: Wire, reply: string, error: ServiceError): void {
+  const data = encodeError(error);
+  const bare = () => encodeError(new ServiceError(error.code, error.message.slice(0, 1_000)));
+  transport.publish({ subject: reply, data: data.length <= MAX_ERROR_BYTES ? data : bare(), headers: errorHeaders(error) });
+}
+
+/** Ours crosses as it is. Anything else is logged here and crosses as nothing but INTERNAL. */
+function toServiceError({ method, message, stopped }: Running, thrown: unknown): ServiceError {
+  if (thrown instanceof ServiceError) return thrown;
+  // What a handler throws because it was told to stop is not news.
+  if (stopped !== undefined) return stopped;
+  method.log.error({ err: thrown, requestId: message.header(REQUEST) }, 'a handler failed');
+  return internal(thrown);
+}
+
+/** For tests and development: an answer that breaks its contract fails, and says where. */
+function check({ checkResults }: Wire, { method }: Running, { value, kind }: { value: unknown; kind: 'chunk' | 'result' }): void {
+  if (!checkResults) return;
+  const { name, spec } = method.callable;
+  const parsed = spec[kind]?.safeParse(decodeJson(encodeJson(value)), { reportInput: true });
+  if (parsed?.success !== false) return;
+  const issues = describeIssues(parsed.error);
+  const text = issues.map((issue) => issue.message).join('; ');
+  throw new ServiceError('INTERNAL', `The ${kind} of ${name} breaks its contract: ${text}`, { details: { issues } });
+}
+
+function end(desk: Desk, call: Running, error: ServiceError | undefined): void {
+  const { stats } = call.method;
+  clearTimeout(call.timer);
+  desk.running.delete(call.reply);
+  call.span.end(error);
+  stats.requests++;
+  stats.processingMs += Date.now() - call.startedAt;
+  if (error !== undefined) {
+    stats.errors++;
+    stats.lastError = `${error.code}: ${error.message}`;
+  }
+  if (desk.running.size === 0) desk.whenEmpty?.();
+}
+
+/** The caller left; its handler learns it from its signal. */
+export function cancel({ running }: Desk, reply: string): void {
+  const call = running.get(reply);
+  if (call !== undefined) stop(call, cancelled(call.method.callable));
+}
+
+/** Resolves when nothing runs any more; what still runs after `graceMs` is stopped, and its callers are told. */
+export async function finish(desk: Desk, graceMs: number): Promise<void> {
+  if (desk.running.size === 0) return;
+  const done = Promise.withResolvers<void>();
+  desk.whenEmpty = done.resolve;
+  const grace = setTimeout(done.resolve, graceMs);
+  await done.promise;
+  clearTimeout(grace);
+  for (const call of desk.running.values()) {
+    const reason = shuttingDown(call.method.callable);
+    if (call.stopped === undefined) sendError(desk.wire, call.reply, reason);
+    stop(call, reason);
+  }
+}
+
+function isPromise(value: unknown): value is Promise<unknown> {
+  return typeof value === 'object' && value !== null && 'then' in value && typeof value.then === 'function';
+}
+
+function parseJson(data: Uint8Array): unknown {
+  try {
+    return decodeJson(data);
+  } catch {
+    throw new ServiceError('INVALID_ARGUMENT', 'Invalid params: expected JSON');
+  }
+}

@@ -1,0 +1,183 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { ServiceError, contracts, type Params } from '@switchyard/contracts';
+import { createLogger } from '@switchyard/telemetry';
+import type { Ctx } from './bus.ts';
+import { alice, forward, version, type Stage } from './stage.contract.ts';
+
+/** One request, one answer, or one typed error. */
+export function callContract({ cast, withSecrets }: Stage): void {
+  test('a call gets the answer of its handler, made for its principal', async () => {
+    const seen: Pick<Ctx, 'principal' | 'requestId' | 'traceparent'>[] = [];
+    const traceparent = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-00';
+    await withSecrets(
+      ({ name: asked }, { principal, requestId, traceparent: trace }) => {
+        seen.push({ principal, requestId, traceparent: trace });
+        return { value: `<${asked}>` };
+      },
+      async (caller) => {
+        assert.deepEqual(await caller.as(alice).call('secrets.resolve', { name: 'API_KEY' }, { requestId: 'req_1', traceparent }), {
+          value: '<API_KEY>',
+        });
+        await caller.call('secrets.resolve', { name: 'B' });
+      },
+    );
+    assert.deepEqual(seen[0], { principal: alice, requestId: 'req_1', traceparent });
+    assert.deepEqual(seen[1]?.principal, { tenant: 'default', client: 'service:sessions', scopes: ['*'] });
+    assert.match(seen[1]?.requestId ?? '', /^req_/);
+    assert.equal(seen[1]?.traceparent, undefined);
+  });
+
+  test('a thousand calls at once all get their own answer', async () => {
+    await withSecrets(
+      async ({ name: asked }, { requestId }) => {
+        if (asked.length % 2 === 0) await new Promise((resolve) => setImmediate(resolve));
+        return { value: `${asked} ${requestId}` };
+      },
+      async (caller) => {
+        const asked = Array.from({ length: 1_000 }, (_, n) => `K${n}`);
+        const answers = await Promise.all(asked.map((one) => caller.call('secrets.resolve', { name: one }, { requestId: `req_${one}` })));
+        assert.deepEqual(
+          answers.map(({ value }) => value),
+          asked.map((one) => `${one} req_${one}`),
+        );
+      },
+    );
+  });
+
+  test('what a handler throws arrives with code, message and details', async () => {
+    await withSecrets(
+      () => Promise.reject(new ServiceError('NOT_FOUND', 'no such — thing', { details: { reason: 'GONE', retryAfterMs: 5, extra: [1] } })),
+      async (caller) => {
+        await assert.rejects(caller.call('secrets.resolve', { name: 'A' }), {
+          name: 'ServiceError',
+          code: 'NOT_FOUND',
+          message: 'no such — thing',
+          details: { reason: 'GONE', retryAfterMs: 5, extra: [1] },
+        });
+      },
+    );
+  });
+
+  test('anything else thrown crosses as INTERNAL and says nothing; the log has its stack', async () => {
+    const logged: unknown[] = [];
+    const log = createLogger({ level: 'error', destination: { write: (line: string) => void logged.push(JSON.parse(line)) } });
+    const failing = (): never => {
+      throw new Error('no luck');
+    };
+    await withSecrets(
+      failing,
+      async (caller) => {
+        const error = await caller.call('secrets.resolve', { name: 'A' }, { requestId: 'req_9' }).catch((thrown: unknown) => thrown);
+        assert.deepEqual({ ...(error as object) }, { name: 'ServiceError', code: 'INTERNAL', details: {} });
+        assert.equal((error as Error).message, 'Internal error');
+      },
+      { log },
+    );
+    const [{ err, requestId, method }] = logged as [{ err: Error; requestId: string; method: string }];
+    assert.deepEqual([requestId, method], ['req_9', 'secrets.resolve']);
+    assert.match(err.stack ?? '', /no luck[^]*bus-calls/);
+  });
+
+  test('params are checked by the owner, in the one wording, before any handler runs', async () => {
+    await withSecrets(
+      () => assert.fail('params were not checked'),
+      async (caller) => {
+        const call = (params: object) => caller.call('secrets.resolve', params as Params<'secrets.resolve'>);
+        await assert.rejects(call({}), { code: 'INVALID_ARGUMENT', message: 'Invalid params: name: expected string, got nothing' });
+        await assert.rejects(call({ name: 'A', more: 1 }), { code: 'INVALID_ARGUMENT', message: /more: expected no such parameter/ });
+        const { error } = await forward(caller, 'secrets.resolve', '{"name":');
+        assert.deepEqual([error?.code, error?.message], ['INVALID_ARGUMENT', 'Invalid params: expected JSON']);
+        const missing = await forward(caller, 'secrets.resolve', '');
+        assert.equal(missing.error?.code, 'INVALID_ARGUMENT');
+      },
+    );
+  });
+
+  test('nobody serving is UNAVAILABLE at once, naming service and method', async () => {
+    await cast(async (join) => {
+      const bus = await join();
+      await assert.rejects(bus.call('models.visible', {}, { timeoutMs: 60_000 }), {
+        code: 'UNAVAILABLE',
+        message: 'The registry service does not answer models.visible.',
+        details: { reason: 'NO_RESPONDERS' },
+      });
+    });
+  });
+
+  test('an operation is refused to a service it does not list', async () => {
+    await cast(async (join) => {
+      const browser = await join({ service: 'browser' });
+      await assert.rejects(browser.call('secrets.resolve', { name: 'A' }), { code: 'PERMISSION_DENIED' });
+    });
+  });
+
+  test('a message without a principal runs nothing', async () => {
+    await withSecrets(
+      () => assert.fail('ran for nobody'),
+      async (caller) => {
+        const { error } = await forward(caller, 'secrets.resolve', '{"name":"A"}', { principal: 'not one' });
+        assert.equal(error?.code, 'UNAUTHENTICATED');
+      },
+    );
+  });
+
+  test('an answer that breaks its contract fails loudly where results are checked', async () => {
+    const wrong = () => ({ value: 7 }) as unknown as { value: string };
+    await withSecrets(wrong, async (caller) => {
+      await assert.rejects(caller.call('secrets.resolve', { name: 'A' }), {
+        code: 'INTERNAL',
+        message: /result of secrets\.resolve breaks its contract: value: expected string, got number/,
+      });
+    });
+    await withSecrets(wrong, async (caller) => assert.deepEqual(await caller.call('secrets.resolve', { name: 'A' }), { value: 7 }), {
+      checkResults: false,
+    });
+  });
+
+  test('forward takes bytes and gives bytes', async () => {
+    await withSecrets(
+      ({ name: asked }) => ({ value: asked }),
+      async (caller) => {
+        const reply = await forward(caller, 'secrets.resolve', '{ "name" : "ABC" }');
+        assert.equal(Buffer.from(reply.data ?? []).toString(), '{"value":"ABC"}');
+      },
+    );
+  });
+
+  test('a request or a reply that is too large fails, and says how large it may be', async () => {
+    const huge = 'x'.repeat(8 * 1024 * 1024);
+    await withSecrets(
+      () => ({ value: huge }),
+      async (caller) => {
+        const tooLarge = { code: 'FAILED_PRECONDITION', details: { reason: 'PAYLOAD_TOO_LARGE' } };
+        await assert.rejects(caller.call('secrets.resolve', { name: huge }), {
+          ...tooLarge,
+          message: /^The request to secrets\.resolve is too large: \d+ bytes, at most 8388608/,
+        });
+        await assert.rejects(caller.call('secrets.resolve', { name: 'A' }), {
+          ...tooLarge,
+          message: /^The answer of secrets\.resolve is too large/,
+        });
+      },
+    );
+  });
+
+  test('replicas share the calls of their service', async () => {
+    await cast(async (join) => {
+      const answered = [0, 0];
+      for (const replica of [0, 1]) {
+        const owner = await join({ service: 'secrets', replica: `r${replica}` });
+        const resolve = () => ({ value: String(answered[replica]!++) });
+        await owner.serve(contracts.secrets, { 'secrets.resolve': resolve }, { version });
+      }
+      const caller = await join({ service: 'sessions' });
+      await Promise.all(Array.from({ length: 100 }, () => caller.call('secrets.resolve', { name: 'A' })));
+      assert.equal(answered[0]! + answered[1]!, 100);
+      assert.ok(
+        answered.every((count) => count > 10),
+        String(answered),
+      );
+    });
+  });
+}

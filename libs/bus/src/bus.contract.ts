@@ -1,0 +1,24 @@
+import { after, before, describe } from 'node:test';
+import { callContract } from './bus-calls.contract.ts';
+import { eventContract } from './bus-events.contract.ts';
+import { leavingContract } from './bus-leaving.contract.ts';
+import { streamContract } from './bus-streams.contract.ts';
+import { createStage } from './stage.contract.ts';
+import type { Network } from './transport.contract.ts';
+
+/** What a bus promises over any transport. */
+export function busContract(name: string, open: () => Promise<Network>): void {
+  describe(`bus over ${name}`, () => {
+    let network: Network;
+    before(async () => {
+      network = await open();
+    });
+    after(() => network.stop());
+    const stage = createStage(name, () => network);
+
+    describe('calls', () => callContract(stage));
+    describe('time and leaving', () => leavingContract(stage));
+    describe('streams', () => streamContract(stage));
+    describe('events, doorbells and raw subjects', () => eventContract(stage));
+  });
+}

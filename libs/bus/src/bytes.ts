@@ -1,0 +1,43 @@
+import { createHash } from 'node:crypto';
+
+export const EMPTY = new Uint8Array(0);
+
+const TOKEN = /^[A-Za-z0-9_-]{1,64}$/;
+const BASE32 = 'abcdefghijklmnopqrstuvwxyz234567';
+const HASH_CHARACTERS = 26;
+
+const decoder = new TextDecoder();
+
+export function encodeText(text: string): Uint8Array {
+  return Buffer.from(text);
+}
+
+/** A Buffer decodes itself several times faster than a TextDecoder does. */
+export function decodeText(bytes: Uint8Array): string {
+  return Buffer.isBuffer(bytes) ? bytes.toString() : decoder.decode(bytes);
+}
+
+/** `undefined` becomes `null`, so that there is always an answer to parse. */
+export function encodeJson(value: unknown): Uint8Array {
+  return Buffer.from(JSON.stringify(value) ?? 'null');
+}
+
+/** Nothing at all stands for no params: the empty object. */
+export function decodeJson(bytes: Uint8Array): unknown {
+  return bytes.length === 0 ? {} : JSON.parse(decodeText(bytes));
+}
+
+/** A subject token for any text: itself if it is one already, else a hash of it. */
+export function subjectToken(value: string): string {
+  if (TOKEN.test(value)) return value;
+  const hash = createHash('sha256').update(value).digest();
+  let token = '';
+  let bits = 0;
+  let held = 0;
+  for (const byte of hash) {
+    held = (held << 8) | byte;
+    for (bits += 8; bits >= 5; bits -= 5) token += BASE32[(held >>> (bits - 5)) & 31];
+    held &= (1 << bits) - 1;
+  }
+  return token.slice(0, HASH_CHARACTERS);
+}

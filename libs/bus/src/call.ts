@@ -1,0 +1,75 @@
+import type { CallName, Params, Result, UnaryName } from '@switchyard/contracts';
+import { mintId } from '@switchyard/security';
+import type { CallHead, CallOptions } from './bus.ts';
+import { decodeJson, encodeJson } from './bytes.ts';
+import { cancelled, internal, timedOut } from './failures.ts';
+import { request, resolveCallable, type Request } from './request.ts';
+import type { Wire } from './wire.ts';
+
+/** For whom, and within what, a call is made. */
+export interface Caller {
+  /** Encoded. */
+  principal: string;
+  requestId?: string;
+  traceparent?: string | undefined;
+  /** Epoch milliseconds. */
+  deadline?: number;
+  signal?: AbortSignal;
+}
+
+export function call<N extends UnaryName>(
+  wire: Wire,
+  caller: Caller,
+  name: N,
+  given: { params: Params<N>; options: CallOptions },
+): Promise<Result<N>> {
+  return new Promise((resolve, reject) => {
+    const made = prepare(wire, caller, name, given);
+    const signal = signalOf(caller, given.options);
+    if (signal?.aborted === true) throw cancelled(made.callable);
+    const abort = () => {
+      cancel();
+      reject(cancelled(made.callable));
+    };
+    const cancel = request(wire, made, ({ data, error }) => {
+      signal?.removeEventListener('abort', abort);
+      if (error !== undefined) reject(error);
+      else settle<N>(data, resolve, reject);
+    });
+    signal?.addEventListener('abort', abort, { once: true });
+  });
+}
+
+function settle<N extends UnaryName>(data: Uint8Array, resolve: (value: Result<N>) => void, reject: (error: Error) => void): void {
+  try {
+    resolve(decodeJson(data) as Result<N>);
+  } catch (error) {
+    reject(internal(error));
+  }
+}
+
+/** The request as it will be sent, or the failure that is known before it is. */
+export function prepare(
+  wire: Wire,
+  caller: Caller,
+  name: CallName,
+  { params, options }: { params: unknown; options: CallOptions },
+): Request {
+  const callable = resolveCallable(wire, name);
+  const timeoutMs = Math.min(
+    callable.deadlineMs,
+    options.timeoutMs ?? Infinity,
+    caller.deadline === undefined ? Infinity : caller.deadline - Date.now(),
+  );
+  if (timeoutMs <= 0) throw timedOut(callable);
+  const head: CallHead = { principal: caller.principal, requestId: options.requestId ?? caller.requestId ?? mintId('req'), timeoutMs };
+  const traceparent = options.traceparent ?? caller.traceparent;
+  if (traceparent !== undefined) head.traceparent = traceparent;
+  return { callable, params: encodeJson(params), head };
+}
+
+/** Leaving is either the caller's own wish or that of whoever called the caller. */
+export function signalOf(caller: Caller, options: CallOptions): AbortSignal | undefined {
+  if (caller.signal === undefined || options.signal === undefined) return options.signal ?? caller.signal;
+  return AbortSignal.any([caller.signal, options.signal]);
+}

@@ -1,0 +1,64 @@
+import { bindTrace, type Logger } from '@switchyard/telemetry';
+import type { Ctx } from './bus.ts';
+import { call, type Caller } from './call.ts';
+import { emit } from './events.ts';
+import { REQUEST } from './headers.ts';
+import { stream } from './read-stream.ts';
+import { deadlineOf, signalOf, type Running } from './running.ts';
+import type { Wire } from './wire.ts';
+
+/**
+ * What a handler sees of its call. A class because one is made for every call: getters on a prototype cost nothing until they
+ * are read. The verbs are getters too, so that they can be taken out of it like the rest.
+ */
+export class CallContext implements Ctx {
+  readonly #wire: Wire;
+  readonly #running: Running;
+  #log: Logger | undefined;
+
+  constructor(wire: Wire, running: Running) {
+    this.#wire = wire;
+    this.#running = running;
+  }
+
+  get principal() {
+    return this.#running.principal;
+  }
+
+  get requestId() {
+    return this.#running.message.header(REQUEST) ?? '';
+  }
+
+  get traceparent() {
+    return this.#running.span.traceparent;
+  }
+
+  get deadline() {
+    return deadlineOf(this.#running);
+  }
+
+  get signal() {
+    return signalOf(this.#running);
+  }
+
+  get log() {
+    return (this.#log ??= bindTrace(this.#running.method.log, { requestId: this.requestId, traceparent: this.traceparent }));
+  }
+
+  get call(): Ctx['call'] {
+    return (name, params, options = {}) => call(this.#wire, this.#caller(), name, { params, options });
+  }
+
+  get stream(): Ctx['stream'] {
+    return (name, params, options = {}) => stream(this.#wire, this.#caller(), name, { params, options });
+  }
+
+  get emit(): Ctx['emit'] {
+    return (name, payload) => emit(this.#wire, this.#running.encodedPrincipal, name, payload);
+  }
+
+  #caller(): Caller {
+    const { requestId, traceparent, deadline, signal } = this;
+    return { principal: this.#running.encodedPrincipal, requestId, traceparent, deadline, signal };
+  }
+}

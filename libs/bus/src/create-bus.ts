@@ -1,0 +1,142 @@
+import {
+  servicePrincipal,
+  subjects,
+  type BucketDefinition,
+  type LogDefinition,
+  type Principal,
+  type ServiceName,
+} from '@switchyard/contracts';
+import { mintId } from '@switchyard/security';
+import type { Logger } from '@switchyard/telemetry';
+import type { Bus, CallOptions, Served } from './bus.ts';
+import { EMPTY } from './bytes.ts';
+import { call, type Caller } from './call.ts';
+import { emit, eventLog, on, record } from './events.ts';
+import { tooLarge } from './failures.ts';
+import { createMux } from './mux.ts';
+import { encodePrincipal } from './principal.ts';
+import { stream } from './read-stream.ts';
+import { request } from './request.ts';
+import { serve } from './serve.ts';
+import type { Bucket, Log, Message, Subscription, Transport } from './transport.ts';
+import { STREAM_LIMITS, type StreamLimits, type Wire } from './wire.ts';
+
+const DRAIN_GRACE_MS = 10_000;
+
+export interface BusOptions {
+  log: Logger;
+  /** Whose bus it is: it may call the operations that list it, and nobody else's. */
+  service?: ServiceName;
+  /** Whom it speaks for until `as` says otherwise; the service itself unless said. */
+  principal?: Principal;
+  replica?: string;
+  /** For tests and development: what handlers answer and emit must keep the contract, or the call fails loudly. */
+  checkResults?: boolean;
+  streams?: Partial<StreamLimits>;
+}
+
+/** The five verbs over any transport. Draining it closes the transport. */
+export function createBus(transport: Transport, options: BusOptions): Bus {
+  const { log, service, principal = servicePrincipal(service ?? 'bus'), replica = mintId('rep') } = options;
+  const wire: Wire = {
+    transport,
+    mux: createMux(transport),
+    log: log.child({ module: 'bus' }),
+    service,
+    replica,
+    streams: { ...STREAM_LIMITS, ...options.streams },
+    checkResults: options.checkResults ?? false,
+  };
+  void transport.closed.then(() => wire.mux.end());
+  return speakFor(createShared(wire), principal);
+}
+
+/** What is the same for every principal. */
+interface Shared {
+  wire: Wire;
+  served: Set<Served>;
+  log(definition: LogDefinition): Promise<Log>;
+  kv(definition: BucketDefinition): Promise<Bucket>;
+  drain(): Promise<void>;
+}
+
+function createShared(wire: Wire): Shared {
+  const { transport, mux } = wire;
+  const served = new Set<Served>();
+  let drained: Promise<void> | undefined;
+
+  async function drain(): Promise<void> {
+    await Promise.all([...served].map((one) => one.drain(DRAIN_GRACE_MS)));
+    mux.end();
+    await transport.drain();
+  }
+
+  return {
+    wire,
+    served,
+    log: once((definition) => transport.log(definition)),
+    kv: once((definition) => transport.kv(definition)),
+    drain: () => (drained ??= drain()),
+  };
+}
+
+/** Opens each definition once; one that failed is tried again. */
+function once<D extends { name: string }, T>(open: (definition: D) => Promise<T>): (definition: D) => Promise<T> {
+  const opened = new Map<string, Promise<T>>();
+  return (definition) => {
+    let opening = opened.get(definition.name);
+    if (opening === undefined) {
+      opening = open(definition);
+      opened.set(definition.name, opening);
+      opening.catch(() => opened.delete(definition.name));
+    }
+    return opening;
+  };
+}
+
+function speakFor(shared: Shared, principal: Principal): Bus {
+  const { wire, served } = shared;
+  const { transport } = wire;
+  const encoded = encodePrincipal(principal);
+  const caller: Caller = { principal: encoded };
+
+  return {
+    maxPayload: transport.maxPayload,
+    closed: transport.closed,
+    as: (other) => speakFor(shared, other),
+    call: (name, params, options: CallOptions = {}) => call(wire, caller, name, { params, options }),
+    stream: (name, params, options: CallOptions = {}) => stream(wire, caller, name, { params, options }),
+    emit: (name, payload) => emit(wire, encoded, name, payload),
+    record: async (event) => record(wire, await shared.log(eventLog), event),
+    on: (name, onEvent, options = {}) => on(wire, name, onEvent, options),
+    async serve(contract, handlers, options) {
+      const one = await serve(wire, contract, handlers, options);
+      served.add(one);
+      return one;
+    },
+    forward: (callable, params, head, onReply) => request(wire, { callable, params, head }, onReply),
+    publish(subject, data) {
+      if (data.length > transport.maxPayload) throw tooLarge(subject, data.length, transport.maxPayload);
+      transport.publish({ subject, data });
+    },
+    subscribe: (subject, onMessage) => transport.subscribe(subject, guarded(wire, onMessage)),
+    log: (definition) => shared.log(definition),
+    kv: (definition) => shared.kv(definition),
+    wake: (service) => void transport.publish({ subject: subjects.wake(service), data: EMPTY }),
+    onWake: (service, onWake): Subscription => transport.subscribe(subjects.wake(service), guarded(wire, onWake), service),
+    flush: () => transport.flush(),
+    connected: () => transport.connected(),
+    drain: () => shared.drain(),
+  };
+}
+
+/** A listener that throws must not take the connection with it. */
+function guarded({ log }: Wire, listen: (message: Message) => void): (message: Message) => void {
+  return (message) => {
+    try {
+      listen(message);
+    } catch (err) {
+      log.error({ err, subject: message.subject }, 'a message was not handled');
+    }
+  };
+}

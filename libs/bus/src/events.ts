@@ -1,0 +1,86 @@
+import {
+  EVENTS_LOG,
+  contracts,
+  describeIssues,
+  eventServices,
+  servicePrincipal,
+  subjects,
+  type Contract,
+  type EventName,
+  type EventPayload,
+  type Principal,
+} from '@switchyard/contracts';
+import type { BusEvent, OnOptions } from './bus.ts';
+import { decodeJson, encodeJson } from './bytes.ts';
+import { PRINCIPAL } from './headers.ts';
+import { decodePrincipal, encodePrincipal } from './principal.ts';
+import type { Log, Message, Outgoing, Subscription } from './transport.ts';
+import type { Wire } from './wire.ts';
+
+export function emit<N extends EventName>(wire: Wire, principal: string, name: N, payload: EventPayload<N>): void {
+  if (wire.checkResults) checkPayload(name, payload);
+  wire.transport.publish(eventMessage(name, payload, principal));
+}
+
+/** As `emit`, but kept before it resolves. The same id is kept once. */
+export async function record(
+  wire: Wire,
+  events: Log,
+  event: { id: string; name: string; payload: unknown; tenant: string },
+): Promise<void> {
+  if (wire.checkResults) checkPayload(event.name, event.payload);
+  const message = eventMessage(event.name, event.payload, speaker(wire, event.tenant));
+  await events.append(message, event.id);
+}
+
+export function on<N extends EventName>(wire: Wire, name: N, onEvent: (event: BusEvent<N>) => void, options: OnOptions): Subscription {
+  return wire.transport.subscribe(
+    eventSubject(name),
+    (message) => {
+      try {
+        onEvent({ name, payload: decodeJson(message.data) as EventPayload<N>, tenant: tenantOf(message) });
+      } catch (err) {
+        wire.log.error({ err, event: name }, 'an event was not handled');
+      }
+    },
+    options.queue,
+  );
+}
+
+export const eventLog = EVENTS_LOG;
+
+function eventMessage(name: string, payload: unknown, principal: string): Outgoing {
+  return { subject: eventSubject(name), data: encodeJson(payload), headers: [[PRINCIPAL, principal]] };
+}
+
+function eventSubject(name: string): string {
+  const service = eventServices.get(name);
+  if (service === undefined) throw new TypeError(`no such event: ${name}`);
+  return subjects.event(service, name);
+}
+
+/** Only services publish, and all of them say for whom; a message without it is somebody's mistake. */
+function tenantOf(message: Message): string {
+  const principal = decodePrincipal(message.header(PRINCIPAL) ?? '');
+  if (principal === undefined) throw new TypeError('the event says nothing about whose it is');
+  return principal.tenant;
+}
+
+const speakers = new Map<string, Principal>();
+
+/** One object per service and tenant, because the encoding is remembered by object. */
+function speaker({ service }: Wire, tenant: string): string {
+  const key = `${service ?? 'bus'} ${tenant}`;
+  let principal = speakers.get(key);
+  if (principal === undefined) speakers.set(key, (principal = servicePrincipal(service ?? 'bus', tenant)));
+  return encodePrincipal(principal);
+}
+
+function checkPayload(name: string, payload: unknown): void {
+  const service = eventServices.get(name);
+  const spec = service === undefined ? undefined : (contracts[service] as Contract).events[name];
+  const parsed = spec?.payload.safeParse(payload, { reportInput: true });
+  if (parsed?.success !== false) return;
+  const issues = describeIssues(parsed.error);
+  throw new TypeError(`${name} breaks its contract: ${issues.map((issue) => issue.message).join('; ')}`);
+}

@@ -1,0 +1,104 @@
+import { ERROR_CODES, ServiceError, type Callable, type ErrorCode, type ErrorDetails } from '@switchyard/contracts';
+import { decodeText } from './bytes.ts';
+import { FRAME, type FrameKind } from './headers.ts';
+import type { HeaderList, Message } from './transport.ts';
+
+type Named = Pick<Callable, 'name' | 'service'>;
+
+export function noResponders({ name, service }: Named): ServiceError {
+  return failure('UNAVAILABLE', `The ${service} service does not answer ${name}.`, 'NO_RESPONDERS');
+}
+
+export function timedOut({ name, service }: Named): ServiceError {
+  return new ServiceError('DEADLINE_EXCEEDED', `The ${service} service did not answer ${name} in time.`);
+}
+
+export function cancelled({ name }: Named): ServiceError {
+  return new ServiceError('CANCELLED', `${name} was cancelled by its caller.`);
+}
+
+export function tooLarge(what: string, bytes: number, limit: number): ServiceError {
+  return failure('FAILED_PRECONDITION', `${what} is too large: ${bytes} bytes, at most ${limit} can be carried.`, 'PAYLOAD_TOO_LARGE');
+}
+
+export function busClosed(): ServiceError {
+  return failure('UNAVAILABLE', 'The bus is closed.', 'BUS_CLOSED');
+}
+
+export function busUnreachable(cause?: unknown): ServiceError {
+  return new ServiceError('UNAVAILABLE', 'The bus cannot be reached.', { details: { reason: 'BUS_UNREACHABLE' }, cause });
+}
+
+export function shuttingDown({ name, service }: Named): ServiceError {
+  return failure('UNAVAILABLE', `The ${service} service is shutting down and could not finish ${name}.`, 'SHUTTING_DOWN');
+}
+
+export function streamGap({ name }: Named): ServiceError {
+  return failure('DATA_LOSS', `A part of the answer of ${name} was lost.`, 'STREAM_GAP');
+}
+
+export function streamSilent({ name, service }: Named): ServiceError {
+  return failure('UNAVAILABLE', `The ${service} service fell silent while answering ${name}.`, 'STREAM_SILENT');
+}
+
+export function slowReader({ name }: Named, limit: number): ServiceError {
+  return failure('RESOURCE_EXHAUSTED', `The reader of ${name} is more than ${limit} frames behind.`, 'SLOW_READER');
+}
+
+export function internal(cause?: unknown): ServiceError {
+  return new ServiceError('INTERNAL', 'Internal error', { cause });
+}
+
+/** What another process wrote; whatever cannot be read is an internal error, never a crash. */
+export function decodeError(data: Uint8Array): ServiceError {
+  let body: { code?: unknown; message?: unknown; details?: unknown };
+  try {
+    body = JSON.parse(decodeText(data)) as typeof body;
+  } catch (error) {
+    return internal(error);
+  }
+  const { code, message, details } = body;
+  if (!isErrorCode(code) || typeof message !== 'string') return internal();
+  return new ServiceError(code, message, { details: isRecord(details) ? details : {} });
+}
+
+export function encodeError({ code, message, details }: ServiceError): Uint8Array {
+  return Buffer.from(JSON.stringify({ code, message, details }, withoutUnserialisable));
+}
+
+const ERROR: FrameKind = 'error';
+
+/** The two last are those of the NATS services protocol: its tools show them. */
+export function errorHeaders({ code, message }: ServiceError, seq?: readonly [string, string]): HeaderList {
+  const headers: [string, string][] = [
+    [FRAME, ERROR],
+    ['Nats-Service-Error-Code', code],
+    ['Nats-Service-Error', oneLine(message)],
+  ];
+  return seq === undefined ? headers : [seq, ...headers];
+}
+
+export function isErrorFrame(message: Message): boolean {
+  return message.header(FRAME) === ERROR;
+}
+
+function failure(code: ErrorCode, message: string, reason: string): ServiceError {
+  return new ServiceError(code, message, { details: { reason } });
+}
+
+function isErrorCode(code: unknown): code is ErrorCode {
+  return (ERROR_CODES as readonly unknown[]).includes(code);
+}
+
+function isRecord(value: unknown): value is ErrorDetails {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** Details may hold what a handler put there without thinking; a BigInt would make stringify throw. */
+function withoutUnserialisable(_key: string, value: unknown): unknown {
+  return typeof value === 'bigint' ? value.toString() : value;
+}
+
+function oneLine(text: string): string {
+  return text.replaceAll(/[^\x20-\x7e]/g, '?').slice(0, 200);
+}

@@ -1,0 +1,129 @@
+import { checkMessage } from '../check-message.ts';
+import { busClosed } from '../failures.ts';
+import { drainTogether } from '../subscriptions.ts';
+import { MAX_PAYLOAD, type Bucket, type Log, type Outgoing, type Subscription, type Transport } from '../transport.ts';
+import type { Listener, MemoryHub } from './memory-hub.ts';
+
+/** One connection's part in a hub. */
+interface Connection {
+  readonly hub: MemoryHub;
+  readonly subscriptions: Set<Subscription>;
+  open: boolean;
+}
+
+/** A connection to whoever else is connected to the same hub, in this process. */
+export function connectMemory(hub: MemoryHub): Transport {
+  const connection: Connection = { hub, subscriptions: new Set(), open: true };
+  const closed = Promise.withResolvers<void>();
+  const subscribe: Transport['subscribe'] = (subject, onMessage, queue) => listen(connection, { subject, onMessage, queue });
+  return {
+    maxPayload: MAX_PAYLOAD,
+    inbox: `_INBOX.${hub.nextConnection()}`,
+    closed: closed.promise,
+    publish(message) {
+      if (!connection.open) return false;
+      checkMessage(message, MAX_PAYLOAD);
+      hub.publish(message);
+      return true;
+    },
+    subscribe,
+    serve: async ({ name }, endpoints) => drainTogether(endpoints.map(({ subject, onMessage }) => subscribe(subject, onMessage, name))),
+    log: async (definition) => openLog(connection, definition),
+    kv: async (definition) => openBucket(connection, definition),
+    flush: () => new Promise((resolve) => hub.later(resolve)),
+    async drain() {
+      await Promise.all([...connection.subscriptions].map((subscription) => subscription.drain()));
+      connection.open = false;
+      closed.resolve();
+    },
+    connected: () => connection.open,
+  };
+}
+
+interface Listening {
+  subject: string;
+  onMessage: Listener['onMessage'];
+  queue: string | undefined;
+}
+
+function listen({ hub, subscriptions, open }: Connection, { subject, onMessage, queue }: Listening): Subscription {
+  if (!open) throw busClosed();
+  const listener: Listener = { open: true, onMessage };
+  hub.listeners.add(subject, listener, queue);
+  const subscription: Subscription = {
+    unsubscribe() {
+      listener.open = false;
+      subscriptions.delete(subscription);
+      hub.listeners.remove(subject, listener, queue);
+    },
+    drain() {
+      hub.listeners.remove(subject, listener, queue);
+      return new Promise((resolve) => {
+        hub.later(() => {
+          subscription.unsubscribe();
+          resolve();
+        });
+      });
+    },
+  };
+  subscriptions.add(subscription);
+  return subscription;
+}
+
+function openLog({ hub, open }: Connection, definition: Parameters<Transport['log']>[0]): Log {
+  if (!open) throw busClosed();
+  const log = hub.log(definition);
+  return {
+    async append(message: Outgoing, id) {
+      checkMessage(message, MAX_PAYLOAD);
+      if (!log.holds(message.subject)) throw new TypeError(`${definition.name} does not keep ${message.subject}`);
+      const kept = log.keep(message, id);
+      hub.publish(message, log);
+      return kept;
+    },
+    read: async (subject, fromSeq) => log.read(subject, fromSeq),
+  };
+}
+
+function openBucket(connection: Connection, definition: Parameters<Transport['kv']>[0]): Bucket {
+  if (!connection.open) throw busClosed();
+  const bucket = connection.hub.bucket(definition);
+  return {
+    get: async (key) => bucket.get(key),
+    put: async (key, value) => bucket.put(key, value),
+    update: async (key, value, revision) => bucket.update(key, value, revision),
+    remove: async (key) => bucket.remove(key),
+    keys: async () => bucket.entries().map(({ key }) => key),
+    watch: (onEntry) => watch(connection, bucket, onEntry),
+  };
+}
+
+type MemoryBucket = ReturnType<MemoryHub['bucket']>;
+
+/** Entries arrive as messages do: in the next turn of the event loop, in order. */
+function watch(
+  { hub, subscriptions }: Connection,
+  bucket: MemoryBucket,
+  onEntry: Parameters<Bucket['watch']>[0],
+): ReturnType<Bucket['watch']> {
+  let stoppedAt: number | undefined;
+  const tell: typeof onEntry = (entry) => {
+    hub.later(() => {
+      if (stoppedAt === undefined) onEntry(entry);
+    });
+  };
+  const leave = bucket.watch(tell);
+  const subscription: Subscription = {
+    unsubscribe() {
+      stoppedAt ??= Date.now();
+      subscriptions.delete(subscription);
+      leave();
+    },
+    drain: async () => subscription.unsubscribe(),
+  };
+  subscriptions.add(subscription);
+  bucket.entries().forEach(tell);
+  return new Promise((resolve) => {
+    hub.later(() => resolve({ lostSince: () => stoppedAt, stop: () => subscription.unsubscribe() }));
+  });
+}

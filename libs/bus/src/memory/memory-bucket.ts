@@ -1,0 +1,71 @@
+import { checkKey } from '../keys.ts';
+import type { BucketEntry } from '../transport.ts';
+
+/** As long as Node's timers can wait. */
+const MAX_DELAY_MS = 2 ** 31 - 1;
+
+/** Entries with revisions, shared by every connection of a hub. */
+export interface MemoryBucket {
+  get(key: string): BucketEntry | undefined;
+  entries(): BucketEntry[];
+  put(key: string, value: Uint8Array): number;
+  /** Only over `revision`, 0 for none; undefined when it is another. */
+  update(key: string, value: Uint8Array, revision: number): number | undefined;
+  remove(key: string): number;
+  watch(onEntry: (entry: BucketEntry) => void): () => void;
+}
+
+interface Kept {
+  value: Uint8Array;
+  revision: number;
+  expiresAt: number;
+}
+
+export function createMemoryBucket(ttlMs = Infinity): MemoryBucket {
+  const kept = new Map<string, Kept>();
+  const watchers = new Set<(entry: BucketEntry) => void>();
+  let lastRevision = 0;
+  let timer: NodeJS.Timeout | undefined;
+
+  function change(key: string, value: Uint8Array | undefined): number {
+    checkKey(key);
+    const revision = ++lastRevision;
+    kept.delete(key);
+    if (value !== undefined) {
+      kept.set(key, { value, revision, expiresAt: Date.now() + ttlMs });
+      if (ttlMs !== Infinity) timer ??= setTimeout(expire, Math.min(ttlMs, MAX_DELAY_MS)).unref();
+    }
+    for (const watcher of watchers) watcher({ key, value, revision });
+    return revision;
+  }
+
+  /** An entry written again moves to the end, and all live equally long: the first is always the next to go. */
+  function expire(): void {
+    timer = undefined;
+    for (const [key, { expiresAt }] of kept) {
+      const left = expiresAt - Date.now();
+      if (left <= 0) {
+        change(key, undefined);
+        continue;
+      }
+      timer = setTimeout(expire, Math.min(left, MAX_DELAY_MS)).unref();
+      return;
+    }
+  }
+
+  return {
+    get(key) {
+      checkKey(key);
+      const found = kept.get(key);
+      return found === undefined || found.expiresAt <= Date.now() ? undefined : { key, value: found.value, revision: found.revision };
+    },
+    entries: () => [...kept].map(([key, { value, revision }]) => ({ key, value, revision })),
+    put: (key, value) => change(key, new Uint8Array(value)),
+    update: (key, value, revision) => ((kept.get(key)?.revision ?? 0) === revision ? change(key, new Uint8Array(value)) : undefined),
+    remove: (key) => change(key, undefined),
+    watch(onEntry) {
+      watchers.add(onEntry);
+      return () => void watchers.delete(onEntry);
+    },
+  };
+}

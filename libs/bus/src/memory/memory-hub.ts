@@ -1,0 +1,92 @@
+import { findHeader } from '../headers.ts';
+import { EMPTY } from '../bytes.ts';
+import type { HeaderList, Message, Outgoing } from '../transport.ts';
+import { createMemoryBucket, type MemoryBucket } from './memory-bucket.ts';
+import { createMemoryLog, type MemoryLog } from './memory-log.ts';
+import { createSubjectIndex, type SubjectIndex } from './subject-index.ts';
+
+export interface Listener {
+  open: boolean;
+  onMessage(message: Message): void;
+}
+
+/** What the connections of one process share: who listens, what is kept, and what is on its way. */
+export interface MemoryHub {
+  readonly listeners: SubjectIndex<Listener>;
+  readonly logs: Map<string, MemoryLog>;
+  readonly buckets: Map<string, MemoryBucket>;
+  /** On its way to whoever listens now, and into the logs unless `kept` says that it is there already. */
+  publish(message: Outgoing, kept?: MemoryLog): void;
+  /** Runs after everything that is on its way. */
+  later(run: () => void): void;
+  nextConnection(): number;
+  log(definition: { name: string; subjects: readonly string[]; maxAgeMs: number }): MemoryLog;
+  bucket(definition: { name: string; ttlMs?: number }): MemoryBucket;
+}
+
+/** Everything published in one turn of the event loop arrives in the next, in order, and never inside a publish. */
+export function createMemoryHub(): MemoryHub {
+  const listeners = createSubjectIndex<Listener>();
+  const logs = new Map<string, MemoryLog>();
+  const buckets = new Map<string, MemoryBucket>();
+  let queue: (() => void)[] = [];
+  let connections = 0;
+
+  function later(run: () => void): void {
+    if (queue.push(run) === 1) setImmediate(drain);
+  }
+
+  function drain(): void {
+    const due = queue;
+    queue = [];
+    for (const run of due) run();
+  }
+
+  function send(message: Message): boolean {
+    return listeners.route(message.subject, (listener) => {
+      later(() => {
+        if (listener.open) listener.onMessage(message);
+      });
+    });
+  }
+
+  function publish(message: Outgoing, kept?: MemoryLog): void {
+    let heard = kept !== undefined;
+    for (const log of logs.values()) {
+      if (!log.holds(message.subject)) continue;
+      heard = true;
+      if (log !== kept) log.keep(message);
+    }
+    heard = send(incoming(message)) || heard;
+    if (!heard && message.reply !== undefined) send(nobody(message.reply));
+  }
+
+  return {
+    listeners,
+    logs,
+    buckets,
+    publish,
+    later,
+    nextConnection: () => ++connections,
+    log: (definition) => ensure(logs, definition.name, () => createMemoryLog(definition)),
+    bucket: (definition) => ensure(buckets, definition.name, () => createMemoryBucket(definition.ttlMs)),
+  };
+}
+
+function ensure<T>(map: Map<string, T>, key: string, create: () => T): T {
+  let value = map.get(key);
+  if (value === undefined) map.set(key, (value = create()));
+  return value;
+}
+
+function incoming({ subject, data, reply, headers }: Outgoing): Message & { headers: HeaderList | undefined } {
+  return { subject, data, reply, status: undefined, headers, header: readHeader };
+}
+
+function readHeader(this: { headers: HeaderList | undefined }, name: string): string | undefined {
+  return findHeader(this.headers, name);
+}
+
+function nobody(subject: string): Message {
+  return { subject, data: EMPTY, reply: undefined, status: 503, header: () => undefined };
+}

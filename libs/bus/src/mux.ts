@@ -1,0 +1,111 @@
+import type { Message, Transport } from './transport.ts';
+
+/** How late a deadline may be noticed. One timer serves all of them. */
+const TICK_MS = 20;
+
+/** One call that waits. No promise, signal or error exists until it is needed. */
+export interface Waiting {
+  onMessage(message: Message): void;
+  /** The deadline passed. The call is forgotten already. */
+  onDeadline(): void;
+  /** The bus closes, or is closed already. The call is forgotten already. */
+  onClosed(): void;
+}
+
+export interface Mux {
+  /** Begins to wait; the id is what `address` turns into the reply subject. */
+  open(waiting: Waiting, timeoutMs: number): number;
+  address(id: number): string;
+  /** Forgets a call; what still arrives for it is dropped. False if it was forgotten before. */
+  close(id: number): boolean;
+  /** Ends everything that waits, and the sweep. */
+  end(): void;
+  ended(): boolean;
+}
+
+/** Matches replies to calls: one wildcard inbox, one map, one sweep for all deadlines. */
+export function createMux(transport: Pick<Transport, 'inbox' | 'subscribe'>, name = 'r'): Mux {
+  const prefix = `${transport.inbox}.${name}.`;
+  const waiting = new Map<number, Waiting>();
+  const sweep = createSweep(expire, () => waiting.size === 0);
+  let lastId = 0;
+  let over = false;
+
+  const inbox = transport.subscribe(`${prefix}*`, (message) => {
+    waiting.get(Number.parseInt(message.subject.slice(prefix.length), 36))?.onMessage(message);
+  });
+
+  function expire(id: number): void {
+    const call = waiting.get(id);
+    if (call === undefined) return;
+    waiting.delete(id);
+    call.onDeadline();
+  }
+
+  return {
+    open(call, timeoutMs) {
+      const id = ++lastId;
+      waiting.set(id, call);
+      sweep.add(id, timeoutMs);
+      return id;
+    },
+    address: (id) => prefix + id.toString(36),
+    close: (id) => waiting.delete(id),
+    end() {
+      over = true;
+      sweep.stop();
+      inbox.unsubscribe();
+      const calls = [...waiting.values()];
+      waiting.clear();
+      for (const call of calls) call.onClosed();
+    },
+    ended: () => over,
+  };
+}
+
+interface Sweep {
+  add(id: number, timeoutMs: number): void;
+  stop(): void;
+}
+
+/** Ids stay in their bucket until its time comes, answered or not: taking them out would cost more than the few bytes do. */
+function createSweep(onDue: (id: number) => void, isIdle: () => boolean): Sweep {
+  const buckets = new Map<number, number[]>();
+  let timer: NodeJS.Timeout | undefined;
+  let swept = 0;
+
+  function sweep(): void {
+    const now = ticks(0);
+    while (swept < now) {
+      const due = buckets.get(++swept);
+      if (due === undefined) continue;
+      buckets.delete(swept);
+      due.forEach(onDue);
+    }
+    if (isIdle()) stop();
+  }
+
+  function stop(): void {
+    clearInterval(timer);
+    timer = undefined;
+    buckets.clear();
+  }
+
+  return {
+    add(id, timeoutMs) {
+      if (timer === undefined) {
+        swept = ticks(0);
+        timer = setInterval(sweep, TICK_MS);
+      }
+      const tick = ticks(timeoutMs) + 1;
+      const bucket = buckets.get(tick);
+      if (bucket === undefined) buckets.set(tick, [id]);
+      else bucket.push(id);
+    },
+    stop,
+  };
+}
+
+function ticks(fromNowMs: number): number {
+  return Math.floor((performance.now() + fromNowMs) / TICK_MS);
+}

@@ -1,0 +1,226 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { Svcm } from '@nats-io/services';
+import { connect } from '@nats-io/transport-node';
+import { contracts } from '@switchyard/contracts';
+import { createLogger, silentLogger } from '@switchyard/telemetry';
+import { startNatsServer, type NatsServer } from '@switchyard/testkit';
+import type { Bus } from './bus.ts';
+import { busContract } from './bus.contract.ts';
+import { connectBus } from './connect-bus.ts';
+import { connectNats } from './nats/connect-nats.ts';
+import { transportContract, type Network } from './transport.contract.ts';
+import type { BucketEntry, Watch } from './transport.ts';
+
+const version = '1.0.0';
+const log = silentLogger();
+
+async function openNats(): Promise<Network> {
+  const server = await startNatsServer();
+  return { connect: () => connectNats(server.url, { log }), stop: () => server.stop() };
+}
+
+if (process.env['SWITCHYARD_TEST_NATS'] === 'off') {
+  process.stdout.write('SWITCHYARD_TEST_NATS=off: the bus was not tested over NATS\n');
+} else {
+  transportContract('nats', openNats);
+  busContract('nats', openNats);
+  describe('nats alone', natsAlone);
+}
+
+/** A server of its own for each test, and buses that are gone when it ends. */
+async function withServer(
+  run: (server: NatsServer, join: (service: 'secrets' | 'sessions') => Promise<Bus>) => Promise<void>,
+): Promise<void> {
+  const server = await startNatsServer();
+  const buses: Bus[] = [];
+  try {
+    await run(server, async (service) => {
+      const bus = await connectBus(server.url, { log, service, checkResults: true });
+      buses.push(bus);
+      return bus;
+    });
+  } finally {
+    await Promise.all(buses.map((bus) => bus.drain()));
+    await server.stop();
+  }
+}
+
+/** There is no event for what a watch or a connection says of itself; it must come true within the test's time. */
+async function eventually(isTrue: () => boolean): Promise<void> {
+  while (!isTrue()) await new Promise((resolve) => setTimeout(resolve, 10));
+}
+
+function natsAlone(): void {
+  test('nats micro finds the service, its endpoints and its numbers', async () => {
+    await withServer(async (server, join) => {
+      const owner = await join('secrets');
+      const resolve = ({ name }: { name: string }) => (name === 'BAD' ? Promise.reject(new Error('no luck')) : { value: name });
+      await owner.serve(contracts.secrets, { 'secrets.resolve': resolve }, { version: '1.2.3', replica: 'r1' });
+      await owner.flush();
+      const caller = await join('sessions');
+      await caller.call('secrets.resolve', { name: 'GOOD' });
+      await assert.rejects(caller.call('secrets.resolve', { name: 'BAD' }), { code: 'INTERNAL' });
+
+      const connection = await connect({ servers: server.url });
+      const client = new Svcm(connection).client();
+      const first = async <T>(answers: Promise<AsyncIterable<T>>): Promise<T | undefined> => {
+        for await (const answer of await answers) return answer;
+        return undefined;
+      };
+      const { type: _type, ...identity } = (await first(client.ping('secrets'))) ?? {};
+      assert.deepEqual(identity, { name: 'secrets', id: 'r1', version: '1.2.3', metadata: { replica: 'r1' } });
+      const info = await first(client.info('secrets', 'r1'));
+      assert.deepEqual(info?.endpoints, [
+        { name: 'secrets-resolve', subject: 'svc.secrets.secrets.resolve', queue_group: 'secrets', metadata: { kind: 'operation' } },
+      ]);
+      const [stats] = (await first(client.stats()))?.endpoints ?? [];
+      assert.deepEqual([stats?.num_requests, stats?.num_errors, stats?.last_error], [2, 1, 'INTERNAL: Internal error']);
+      await connection.close();
+    });
+  });
+
+  test('an error carries the headers that the tools of NATS show', async () => {
+    await withServer(async (server, join) => {
+      const owner = await join('secrets');
+      await owner.serve(contracts.secrets, { 'secrets.resolve': () => ({ value: null }) }, { version });
+      await owner.flush();
+      const connection = await connect({ servers: server.url });
+      const reply = await connection.request('svc.secrets.secrets.resolve', '{}');
+      assert.equal(reply.headers?.get('Nats-Service-Error-Code'), 'UNAUTHENTICATED');
+      assert.equal(reply.headers?.get('Nats-Service-Error'), 'The call does not say who makes it.');
+      await connection.close();
+    });
+  });
+
+  test('a lost server is noticed, waited for, and everything works again', async () => {
+    await withServer(async (server, join) => {
+      const [owner, caller] = [await join('secrets'), await join('sessions')];
+      const started = Promise.withResolvers<void>();
+      const release = Promise.withResolvers<void>();
+      const resolve = async ({ name }: { name: string }) => {
+        if (name === 'SLOW') {
+          started.resolve();
+          await release.promise;
+        }
+        return { value: name };
+      };
+      await owner.serve(contracts.secrets, { 'secrets.resolve': resolve }, { version });
+      await owner.flush();
+
+      const inFlight = caller.call('secrets.resolve', { name: 'SLOW' }, { timeoutMs: 20_000 });
+      await started.promise;
+      await server.kill();
+      await eventually(() => !caller.connected() && !owner.connected());
+      const held = caller.call('secrets.resolve', { name: 'HELD' }, { timeoutMs: 20_000 }).catch((error: unknown) => error);
+      await server.restart();
+      await eventually(() => caller.connected() && owner.connected());
+
+      // The call made without a server was held back; whether its service was back first, only the two reconnects know.
+      const answer = (await held) as { value?: string; code?: string };
+      assert.ok(answer.value === 'HELD' || answer.code === 'UNAVAILABLE', JSON.stringify(answer));
+      release.resolve();
+      assert.deepEqual(await inFlight, { value: 'SLOW' });
+      assert.deepEqual(await caller.call('secrets.resolve', { name: 'AGAIN' }), { value: 'AGAIN' });
+    });
+  });
+
+  test('without a server so much is held, and no more', async () => {
+    await withServer(async (server, join) => {
+      const caller = await join('sessions');
+      await server.kill();
+      await eventually(() => !caller.connected());
+      const large = { name: 'x'.repeat(7 * 1024 * 1024) };
+      const held = [1, 2].map(() => caller.call('secrets.resolve', large, { timeoutMs: 200 }));
+      const refused = caller.call('secrets.resolve', large, { timeoutMs: 60_000 });
+      await assert.rejects(refused, { code: 'UNAVAILABLE', details: { reason: 'BUS_UNREACHABLE' } });
+      for (const call of held) await assert.rejects(call, { code: 'DEADLINE_EXCEEDED' });
+    });
+  });
+
+  test('a watch knows since when it is lost, and tells what it missed once it is back', async () => {
+    await withServer(async (server, join) => {
+      const [reader, writer] = [await join('secrets'), await join('sessions')];
+      const [read, write] = [await reader.kv({ name: 'guard' }), await writer.kv({ name: 'guard' })];
+      await write.put('a', Buffer.from('1'));
+      const seen: [string, string | undefined][] = [];
+      const watch: Watch = await read.watch(({ key, value }: BucketEntry) => seen.push([key, value && Buffer.from(value).toString()]));
+      assert.equal(watch.lostSince(), undefined);
+
+      const killedAt = Date.now();
+      await server.kill();
+      await eventually(() => watch.lostSince() !== undefined);
+      const since = watch.lostSince() ?? 0;
+      assert.ok(Math.abs(since - killedAt) < 3_000, `lost since ${since}, killed at ${killedAt}`);
+
+      await server.restart();
+      await eventually(() => writer.connected());
+      await write.put('a', Buffer.from('2'));
+      await write.put('b', Buffer.from('3'));
+      await eventually(() => watch.lostSince() === undefined && seen.length >= 3);
+      assert.deepEqual(seen, [
+        ['a', '1'],
+        ['a', '2'],
+        ['b', '3'],
+      ]);
+      watch.stop();
+    });
+  });
+
+  test('a log in memory is there again after the server was', async () => {
+    await withServer(async (server, join) => {
+      const bus = await join('sessions');
+      const definition = { name: 'FRAMES', subjects: ['frames.*'], maxAgeMs: 60_000, storage: 'memory' as const };
+      const kept = await bus.log(definition);
+      await kept.append({ subject: 'frames.a', data: Buffer.from('before') });
+      await server.kill();
+      await eventually(() => !bus.connected());
+      const held = kept.append({ subject: 'frames.a', data: Buffer.from('meanwhile') });
+      await server.restart();
+      await held;
+      await kept.append({ subject: 'frames.a', data: Buffer.from('after') });
+      assert.deepEqual(
+        (await kept.read('frames.a')).map(({ data }) => Buffer.from(data).toString()),
+        ['meanwhile', 'after'],
+      );
+    });
+  });
+
+  test('a bus waits for a server that is not there yet', async () => {
+    await withServer(async (server, join) => {
+      await server.kill();
+      const joining = join('secrets');
+      await server.restart();
+      assert.equal((await joining).connected(), true);
+    });
+  });
+
+  test('a server that takes less than it should is named in the log, and its limit holds', async () => {
+    const server = await startNatsServer({ maxPayload: 1024 * 1024 });
+    const lines: { msg: string; offered?: number }[] = [];
+    const noisy = createLogger({
+      level: 'warn',
+      destination: { write: (line: string) => void lines.push(JSON.parse(line) as { msg: string }) },
+    });
+    const bus = await connectBus(server.url, { log: noisy, service: 'sessions' });
+    assert.equal(bus.maxPayload, 1024 * 1024);
+    assert.deepEqual(
+      lines.map(({ msg, offered }) => [/max_payload to 8MB/.test(msg), offered]),
+      [[true, 1024 * 1024]],
+    );
+    await assert.rejects(bus.call('secrets.resolve', { name: 'x'.repeat(1024 * 1024) }), { details: { reason: 'PAYLOAD_TOO_LARGE' } });
+    await bus.drain();
+    await server.stop();
+  });
+
+  test('draining without a server does not wait for one', async () => {
+    await withServer(async (server, join) => {
+      const bus = await join('secrets');
+      await bus.serve(contracts.secrets, {}, { version });
+      await server.kill();
+      await eventually(() => !bus.connected());
+      await bus.drain();
+      await bus.closed;
+    });
+  });
+}

@@ -1,0 +1,105 @@
+import { jetstream, jetstreamManager } from '@nats-io/jetstream';
+import type { ConnectionOptions } from '@nats-io/nats-core';
+import { connect } from '@nats-io/transport-node';
+import { mintId } from '@switchyard/security';
+import type { Logger } from '@switchyard/telemetry';
+import { subjectToken } from '../bytes.ts';
+import { createMux } from '../mux.ts';
+import { drainTogether } from '../subscriptions.ts';
+import type { Transport } from '../transport.ts';
+import { ensureBucket, openBucket } from './nats-bucket.ts';
+import { announce } from './nats-discovery.ts';
+import { createLink, type NatsLink } from './nats-link.ts';
+import { ensureStream, openLog } from './nats-log.ts';
+
+const PING_MS = 10_000;
+const RECONNECT_MS = 250;
+const WAITING_MS = 5_000;
+
+export interface NatsOptions {
+  log: Logger;
+  service?: string;
+  replica?: string;
+}
+
+/** Waits for the first connection, and never gives up on a lost one. */
+export async function connectNats(url: string, { log, service = 'bus', replica = mintId('rep') }: NatsOptions): Promise<Transport> {
+  const inbox = `_INBOX_${subjectToken(service)}.${subjectToken(replica)}`;
+  const options = readUrl(url);
+  const waiting = setInterval(() => log.warn({ servers: options.servers }, 'waiting for NATS'), WAITING_MS);
+  const connection = await connect({
+    ...options,
+    name: `${service}.${replica}`,
+    inboxPrefix: inbox,
+    maxReconnectAttempts: -1,
+    reconnectTimeWait: RECONNECT_MS,
+    reconnectJitter: RECONNECT_MS,
+    reconnectJitterTLS: RECONNECT_MS,
+    pingInterval: PING_MS,
+    waitOnFirstConnect: true,
+    noAsyncTraces: true,
+  }).finally(() => clearInterval(waiting));
+  const link = createLink(connection, { inbox: `${inbox}.${mintId('c')}`, log });
+  const manager = await jetstreamManager(connection, { checkAPI: false });
+  return createTransport(link, { manager, client: jetstream(connection), replica });
+}
+
+/** Credentials in the address are options of the client. */
+function readUrl(url: string): Pick<ConnectionOptions, 'servers' | 'user' | 'pass' | 'tls'> {
+  const addresses = url.split(',').map((one) => new URL(one));
+  const { username, password, protocol } = addresses[0] as URL;
+  return {
+    servers: addresses.map(({ host }) => host),
+    ...(username === '' ? {} : { user: decodeURIComponent(username), pass: decodeURIComponent(password) }),
+    ...(protocol === 'tls:' ? { tls: {} } : {}),
+  };
+}
+
+interface JetStream {
+  manager: Awaited<ReturnType<typeof jetstreamManager>>;
+  client: ReturnType<typeof jetstream>;
+  replica: string;
+}
+
+function createTransport(link: NatsLink, { manager, client, replica }: JetStream): Transport {
+  const logs = { link, manager, acks: createMux(link, 'a') };
+  const buckets = { link, manager, client };
+  const kept = new Map<string, () => Promise<unknown>>();
+  link.follow({
+    closed: () => logs.acks.end(),
+    reconnected() {
+      for (const [name, ensure] of kept)
+        ensure().catch((err: unknown) => link.log.error({ err, name }, 'what NATS keeps could not be ensured'));
+    },
+  });
+
+  /** Done again after a reconnect, because the server may have come back without it. */
+  async function keep(name: string, ensure: () => Promise<unknown>): Promise<void> {
+    await ensure();
+    kept.set(name, ensure);
+  }
+
+  return {
+    ...link,
+    async serve(info, endpoints) {
+      const id = subjectToken(info.metadata?.['replica'] ?? replica);
+      const serving = endpoints.map((endpoint) => link.answer(endpoint, info.name));
+      const subscription = drainTogether([...serving, ...announce(link, { info, id, endpoints })]);
+      // Without a server now, the client subscribes again when there is one.
+      await link.flush().catch((err: unknown) => link.log.warn({ err, service: info.name }, 'served before NATS knew'));
+      return subscription;
+    },
+    async log(definition) {
+      await keep(definition.name, () => ensureStream(manager, definition));
+      return openLog(logs, definition);
+    },
+    async kv(definition) {
+      await keep(`KV_${definition.name}`, () => ensureBucket(client, definition));
+      return openBucket(buckets, definition);
+    },
+    async drain() {
+      logs.acks.end();
+      await link.drain();
+    },
+  };
+}

@@ -1,0 +1,54 @@
+import { encodeJson } from '../bytes.ts';
+import type { Endpoint, ServiceInfo, Subscription } from '../transport.ts';
+import type { NatsLink } from './nats-link.ts';
+
+const NANOS_PER_MS = 1_000_000;
+const TYPE = 'io.nats.micro.v1';
+
+interface Announcement {
+  info: ServiceInfo;
+  /** Of this replica. */
+  id: string;
+  endpoints: readonly Endpoint[];
+}
+
+/**
+ * Answers `$SRV.PING|INFO|STATS` as the NATS services protocol has it (ADR-32), so that `nats micro ls`, `info` and `stats`
+ * work. Written here, because the client library counts neither failures nor time of a handler that answers later.
+ */
+export function announce(link: NatsLink, { info, id, endpoints }: Announcement): Subscription[] {
+  const { name, version, description, metadata = {} } = info;
+  const identity = { name, id, version, metadata };
+  const started = new Date().toISOString();
+  const answers = {
+    PING: () => ({ type: `${TYPE}.ping_response`, ...identity }),
+    INFO: () => ({ type: `${TYPE}.info_response`, ...identity, description, endpoints: endpoints.map((one) => describe(one, name)) }),
+    STATS: () => ({ type: `${TYPE}.stats_response`, ...identity, started, endpoints: endpoints.map((one) => count(one, name)) }),
+  };
+  return Object.entries(answers).flatMap(([verb, answer]) =>
+    [`$SRV.${verb}`, `$SRV.${verb}.${name}`, `$SRV.${verb}.${name}.${id}`].map((subject) =>
+      link.subscribe(subject, ({ reply }) => {
+        if (reply !== undefined) link.publish({ subject: reply, data: encodeJson(answer()) });
+      }),
+    ),
+  );
+}
+
+function describe({ name, subject, metadata = {} }: Endpoint, queue: string) {
+  return { name, subject, queue_group: queue, metadata };
+}
+
+function count({ name, subject, stats }: Endpoint, queue: string) {
+  const { requests = 0, errors = 0, lastError = '', processingMs = 0 } = stats?.() ?? {};
+  const nanos = processingMs * NANOS_PER_MS;
+  return {
+    name,
+    subject,
+    queue_group: queue,
+    num_requests: requests,
+    num_errors: errors,
+    last_error: lastError,
+    processing_time: nanos,
+    average_processing_time: requests === 0 ? 0 : Math.round(nanos / requests),
+  };
+}

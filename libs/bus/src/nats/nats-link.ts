@@ -1,0 +1,132 @@
+import type { NatsConnection, Status } from '@nats-io/nats-core';
+import type { NatsConnectionImpl } from '@nats-io/nats-core/internal';
+import type { Logger } from '@switchyard/telemetry';
+import { busClosed, busUnreachable } from '../failures.ts';
+import { MAX_PAYLOAD, type Endpoint, type Message, type Outgoing, type Subscription } from '../transport.ts';
+import { readMessage } from './nats-message.ts';
+import { createOutbound } from './nats-outbound.ts';
+
+/** What changes for those who hold something on the server. */
+export interface LinkListener {
+  reconnected?(): void;
+  closed?(): void;
+}
+
+/** The connection, as the parts of this adapter use it. */
+export interface NatsLink {
+  readonly inbox: string;
+  readonly log: Logger;
+  readonly maxPayload: number;
+  readonly closed: Promise<void>;
+  publish(message: Outgoing): boolean;
+  subscribe(subject: string, onMessage: (message: Message) => void, queue?: string): Subscription;
+  /** As `subscribe`, for the one subject of an endpoint. */
+  answer(endpoint: Endpoint, queue: string): Subscription;
+  connected(): boolean;
+  flush(): Promise<void>;
+  drain(): Promise<void>;
+  /** Returns what stops listening. */
+  follow(listener: LinkListener): () => void;
+}
+
+export function createLink(connection: NatsConnection, { inbox, log }: { inbox: string; log: Logger }): NatsLink {
+  // The client's own publish and message view cost more than the rest of a call; see nats-outbound and nats-message.
+  const { protocol } = connection as NatsConnectionImpl;
+  const maxPayload = agreeOnPayload(connection, log);
+  const outbound = createOutbound(protocol, maxPayload);
+  const listeners = new Set<LinkListener>();
+  const tell = (change: keyof LinkListener) => listeners.forEach((listener) => listener[change]?.());
+  const isOpen = () => !connection.isClosed() && !connection.isDraining();
+
+  void followStatus(connection, (status) => {
+    report(log, status);
+    if (status.type !== 'reconnect') return;
+    outbound.flush();
+    tell('reconnected');
+  });
+
+  return {
+    inbox,
+    log,
+    maxPayload,
+    closed: connection.closed().then((err) => {
+      if (err !== undefined) log.error({ err }, 'the connection to NATS is gone for good');
+      tell('closed');
+    }),
+    publish: (message) => isOpen() && outbound.publish(message),
+    subscribe: (subject, onMessage, queue) => listen(connection, log, { subject, onMessage, queue }),
+    answer: ({ subject, onMessage }, queue) => listen(connection, log, { subject, onMessage, queue, exact: subject }),
+    connected: () => protocol.connected && !connection.isClosed(),
+    async flush() {
+      outbound.flush();
+      if (connection.isClosed()) throw busClosed();
+      await connection.flush().catch((error: unknown) => {
+        throw busUnreachable(error);
+      });
+    },
+    async drain() {
+      outbound.flush();
+      // Without a server there is nobody to take leave of.
+      if (isOpen()) await connection.drain().catch(() => connection.close());
+    },
+    follow(listener) {
+      listeners.add(listener);
+      return () => void listeners.delete(listener);
+    },
+  };
+}
+
+function agreeOnPayload({ info }: NatsConnection, log: Logger): number {
+  const offered = info?.max_payload ?? MAX_PAYLOAD;
+  if (offered < MAX_PAYLOAD)
+    log.warn({ offered, wanted: MAX_PAYLOAD }, 'the NATS server takes smaller messages than it should: set its max_payload to 8MB');
+  return Math.min(MAX_PAYLOAD, offered);
+}
+
+interface Listening {
+  subject: string;
+  onMessage: (message: Message) => void;
+  queue: string | undefined;
+  /** Set where every message has this subject, so that it need not be read. */
+  exact?: string;
+}
+
+function listen(connection: NatsConnection, log: Logger, { subject, onMessage, queue, exact }: Listening): Subscription {
+  if (connection.isClosed() || connection.isDraining()) throw busClosed();
+  let open = true;
+  const subscription = connection.subscribe(subject, {
+    ...(queue === undefined ? {} : { queue }),
+    callback(err, message) {
+      if (err !== null) log.error({ err, subject }, 'NATS refused a subscription');
+      else if (open) onMessage(readMessage(message, exact));
+    },
+  });
+  return {
+    unsubscribe() {
+      open = false;
+      subscription.unsubscribe();
+    },
+    async drain() {
+      if (!subscription.isClosed() && !connection.isClosed()) await subscription.drain();
+    },
+  };
+}
+
+/** Ends with the connection. */
+async function followStatus(connection: NatsConnection, onStatus: (status: Status) => void): Promise<void> {
+  for await (const status of connection.status()) onStatus(status);
+}
+
+function report(log: Logger, status: Status): void {
+  switch (status.type) {
+    case 'disconnect':
+      return log.warn({ server: status.server }, 'the connection to NATS is lost');
+    case 'reconnect':
+      return log.info({ server: status.server }, 'connected to NATS again');
+    case 'error':
+      return log.error({ err: status.error }, 'NATS reports an error');
+    case 'ldm':
+      return log.warn({ server: status.server }, 'the NATS server is about to stop');
+    default:
+  }
+}

@@ -1,0 +1,64 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { createOutbound } from './nats-outbound.ts';
+
+/** The one method of the client that is used, writing down what it is given. */
+function protocol() {
+  const writes: string[] = [];
+  return {
+    connected: true,
+    writes,
+    sendCommand: (...parts: (string | Uint8Array)[]) =>
+      void writes.push(parts.map((part) => Buffer.from(part).toString('latin1')).join('')),
+  };
+}
+
+const nextTurn = () => new Promise((resolve) => setImmediate(resolve));
+
+test('what is published in one turn of the event loop is one write', async () => {
+  const to = protocol();
+  const outbound = createOutbound(to, 1_000_000);
+  outbound.publish({ subject: 'a', data: Buffer.from('one') });
+  outbound.publish({ subject: 'b', data: Buffer.from('héé'), reply: 'r' });
+  outbound.publish({
+    subject: 'c',
+    data: Buffer.from(''),
+    reply: 'r',
+    headers: [
+      ['Sy-Seq', '1'],
+      ['Sy-Frame', 'chunk'],
+    ],
+  });
+  assert.equal(to.writes.length, 0);
+  await nextTurn();
+
+  const block = 'NATS/1.0\r\nSy-Seq: 1\r\nSy-Frame: chunk\r\n\r\n';
+  assert.deepEqual(
+    to.writes.map((write) => Buffer.from(write, 'latin1').toString()),
+    [`PUB a 3\r\none\r\nPUB b r 5\r\nhéé\r\nHPUB c r ${block.length} ${block.length}\r\n${block}\r\n`],
+  );
+  await nextTurn();
+  assert.equal(to.writes.length, 1);
+});
+
+test('large payloads keep their place among small ones', async () => {
+  const to = protocol();
+  const outbound = createOutbound(to, 1_000_000);
+  const large = 'x'.repeat(100_000);
+  for (const data of ['1', '2', large, large, '3']) outbound.publish({ subject: 's', data: Buffer.from(data) });
+  await nextTurn();
+  assert.equal(to.writes.join(''), ['1', '2', large, large, '3'].map((data) => `PUB s ${data.length}\r\n${data}\r\n`).join(''));
+});
+
+test('what nobody waits for any more is not sent late', async () => {
+  const to = protocol();
+  const outbound = createOutbound(to, 1_000_000);
+  to.connected = false;
+  assert.equal(outbound.publish({ subject: 'stale', data: Buffer.from(''), expires: Date.now() - 1 }), true);
+  assert.equal(outbound.publish({ subject: 'wanted', data: Buffer.from(''), expires: Date.now() + 60_000 }), true);
+  outbound.flush();
+  assert.equal(to.writes.length, 0);
+  to.connected = true;
+  outbound.flush();
+  assert.deepEqual(to.writes, ['PUB wanted 0\r\n\r\n']);
+});

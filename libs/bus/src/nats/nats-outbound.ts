@@ -1,0 +1,111 @@
+import type { ProtocolHandler } from '@nats-io/nats-core/internal';
+import { checkMessage } from '../check-message.ts';
+import type { HeaderList, Outgoing } from '../transport.ts';
+
+/** For how long, and how much, is kept for a server that cannot be reached. What comes later is refused. */
+const HOLD_MS = 5_000;
+const HOLD_BYTES = 16 * 1024 * 1024;
+/** Larger payloads are handed over as they are; smaller ones share one buffer. */
+const COPY_BYTES = 16 * 1024;
+
+const LINE_END = Buffer.from('\r\n');
+
+/** The part of the client that talks to the server. */
+type Protocol = Pick<ProtocolHandler, 'connected' | 'sendCommand'>;
+
+export interface Outbound {
+  /** False when it is refused. Throws for what must never reach the wire. */
+  publish(message: Outgoing): boolean;
+  /** Hands over all that waits now, if the server can be reached. */
+  flush(): void;
+}
+
+/** Everything published in one turn of the event loop goes to the server as one write. */
+export function createOutbound(protocol: Protocol, maxPayload: number): Outbound {
+  let queue: Outgoing[] = [];
+  let scheduled = false;
+  let heldBytes = 0;
+  let downSince = 0;
+
+  function flush(): void {
+    scheduled = false;
+    if (queue.length === 0 || !protocol.connected) return;
+    const messages = queue;
+    queue = [];
+    heldBytes = 0;
+    send(protocol, downSince === 0 ? messages : messages.filter(isWanted));
+    downSince = 0;
+  }
+
+  function hold(message: Outgoing): boolean {
+    const now = Date.now();
+    if (downSince === 0) downSince = now;
+    heldBytes += message.data.length;
+    if (now - downSince > HOLD_MS || heldBytes > HOLD_BYTES) return false;
+    queue.push(message);
+    return true;
+  }
+
+  return {
+    publish(message) {
+      checkMessage(message, maxPayload);
+      if (!protocol.connected) return hold(message);
+      queue.push(message);
+      if (!scheduled) {
+        scheduled = true;
+        setImmediate(flush);
+      }
+      return true;
+    },
+    flush,
+  };
+}
+
+function isWanted({ expires }: Outgoing): boolean {
+  return expires === undefined || expires > Date.now();
+}
+
+/** The client's own `publish` makes four small buffers of each message and joins them again. */
+function send(protocol: Protocol, messages: readonly Outgoing[]): void {
+  let from = 0;
+  for (const [at, { data }] of messages.entries()) {
+    if (data.length <= COPY_BYTES) continue;
+    sendTogether(protocol, messages.slice(from, at));
+    protocol.sendCommand(head(messages[at] as Outgoing), data, LINE_END);
+    from = at + 1;
+  }
+  sendTogether(protocol, from === 0 ? messages : messages.slice(from));
+}
+
+function sendTogether(protocol: Protocol, messages: readonly Outgoing[]): void {
+  if (messages.length === 0) return;
+  const heads = messages.map(head);
+  let size = 0;
+  for (let at = 0; at < messages.length; at++)
+    size += (heads[at] as string).length + (messages[at] as Outgoing).data.length + LINE_END.length;
+  const buffer = Buffer.allocUnsafe(size);
+  let offset = 0;
+  for (let at = 0; at < messages.length; at++) {
+    const { data } = messages[at] as Outgoing;
+    offset += buffer.write(heads[at] as string, offset, 'latin1');
+    buffer.set(data, offset);
+    offset += data.length;
+    buffer[offset++] = 13;
+    buffer[offset++] = 10;
+  }
+  protocol.sendCommand(buffer);
+}
+
+/** All before the payload: ASCII, so its length is its size. */
+function head({ subject, reply, headers, data }: Outgoing): string {
+  const to = reply === undefined ? subject : `${subject} ${reply}`;
+  if (headers === undefined || headers.length === 0) return `PUB ${to} ${data.length}\r\n`;
+  const block = headerBlock(headers);
+  return `HPUB ${to} ${block.length} ${block.length + data.length}\r\n${block}`;
+}
+
+function headerBlock(headers: HeaderList): string {
+  let block = 'NATS/1.0\r\n';
+  for (const header of headers) block += `${header[0]}: ${header[1]}\r\n`;
+  return `${block}\r\n`;
+}

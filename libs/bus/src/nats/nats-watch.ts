@@ -1,0 +1,195 @@
+import { AckPolicy, DeliverPolicy, ReplayPolicy, type ConsumerConfig, type JetStreamManager } from '@nats-io/jetstream';
+import { nanos } from '@nats-io/nats-core';
+import { mintId } from '@switchyard/security';
+import { EMPTY } from '../bytes.ts';
+import { busClosed } from '../failures.ts';
+import type { BucketEntry, Message, Subscription, Watch } from '../transport.ts';
+import type { NatsLink } from './nats-link.ts';
+
+const HEARTBEAT_MS = 1_000;
+/** Two heartbeats missed, and a little. */
+const SILENCE_MS = 2_500;
+const RETRY_MS = 250;
+/** The server forgets a consumer nobody listens to after this. */
+const INACTIVE_MS = 30_000;
+const CONTROL_STATUS = 100;
+
+export interface WatchSource {
+  link: NatsLink;
+  manager: JetStreamManager;
+}
+
+/** An ordered consumer of a bucket's stream, made anew whenever what it delivers has a hole or stops. */
+interface Consumer {
+  readonly source: WatchSource;
+  readonly bucket: string;
+  readonly onEntry: (entry: BucketEntry) => void;
+  /** Everything there was at the beginning was told. */
+  readonly loaded: PromiseWithResolvers<void>;
+  /** Of the consumer on the server; a new one each time. */
+  name: string;
+  subscription: Subscription | undefined;
+  /** The last message of this consumer, and the last of the stream. */
+  delivered: number;
+  lastSeq: number;
+  /** How many messages stand between the beginning and `loaded`; undefined once that is over. */
+  toCome: number | undefined;
+  heardAt: number;
+  sound: boolean;
+  creating: boolean;
+  stopped: boolean;
+}
+
+/**
+ * Written here, because the client's own watch has a heartbeat of 30 seconds, and one that guards access must know within a
+ * few that it hears nothing.
+ */
+export async function openWatch(source: WatchSource, bucket: string, onEntry: (entry: BucketEntry) => void): Promise<Watch> {
+  const { link } = source;
+  const consumer: Consumer = {
+    source,
+    bucket,
+    onEntry,
+    loaded: Promise.withResolvers(),
+    name: '',
+    subscription: undefined,
+    delivered: 0,
+    lastSeq: 0,
+    toCome: Infinity,
+    heardAt: Date.now(),
+    sound: false,
+    creating: false,
+    stopped: false,
+  };
+  const watchdog = setInterval(() => {
+    if (link.connected() && isSilent(consumer)) recreate(consumer);
+  }, HEARTBEAT_MS).unref();
+  const unfollow = link.follow({ reconnected: () => recreate(consumer), closed: stop });
+
+  function stop(): void {
+    consumer.stopped = true;
+    clearInterval(watchdog);
+    unfollow();
+    if (link.connected()) consumer.subscription?.unsubscribe();
+    consumer.loaded.reject(busClosed());
+  }
+
+  recreate(consumer);
+  await consumer.loaded.promise;
+  return {
+    lostSince: () => (consumer.sound && !consumer.stopped && link.connected() && !isSilent(consumer) ? undefined : consumer.heardAt),
+    stop,
+  };
+}
+
+function isSilent({ heardAt }: Consumer): boolean {
+  return Date.now() - heardAt > SILENCE_MS;
+}
+
+function recreate(consumer: Consumer): void {
+  consumer.sound = false;
+  if (consumer.creating || consumer.stopped) return;
+  consumer.creating = true;
+  create(consumer).then(
+    () => (consumer.creating = false),
+    (err: unknown) => {
+      const { source, bucket } = consumer;
+      if (consumer.stopped) return;
+      source.link.log.warn({ err, bucket }, 'a watch is lost and could not be taken up again yet');
+      setTimeout(() => {
+        consumer.creating = false;
+        recreate(consumer);
+      }, RETRY_MS).unref();
+    },
+  );
+}
+
+async function create(consumer: Consumer): Promise<void> {
+  const { source, bucket } = consumer;
+  const stream = `KV_${bucket}`;
+  consumer.subscription?.unsubscribe();
+  consumer.name = mintId('w');
+  consumer.delivered = 0;
+  if (consumer.lastSeq > 0) await forgetIfNew(consumer, stream);
+  const config = configOf(consumer);
+  consumer.subscription = source.link.subscribe(String(config.deliver_subject), (message) => onMessage(consumer, message));
+  const info = await source.manager.consumers.add(stream, config);
+  vouch(consumer);
+  if (consumer.toCome === undefined) return;
+  consumer.toCome = info.num_pending + info.delivered.consumer_seq;
+  checkLoaded(consumer);
+}
+
+/** A server that lost its store begins to count again; so does the watch. */
+async function forgetIfNew(consumer: Consumer, stream: string): Promise<void> {
+  const { state } = await consumer.source.manager.streams.info(stream);
+  if (state.last_seq < consumer.lastSeq) consumer.lastSeq = 0;
+}
+
+function configOf({ source, bucket, name, lastSeq }: Consumer): Partial<ConsumerConfig> {
+  return {
+    name,
+    deliver_subject: `${source.link.inbox}.w.${name}`,
+    filter_subject: `$KV.${bucket}.>`,
+    ack_policy: AckPolicy.None,
+    replay_policy: ReplayPolicy.Instant,
+    max_deliver: 1,
+    mem_storage: true,
+    num_replicas: 1,
+    flow_control: true,
+    idle_heartbeat: nanos(HEARTBEAT_MS),
+    inactive_threshold: nanos(INACTIVE_MS),
+    ...(lastSeq === 0
+      ? { deliver_policy: DeliverPolicy.LastPerSubject }
+      : { deliver_policy: DeliverPolicy.StartSequence, opt_start_seq: lastSeq + 1 }),
+  };
+}
+
+function onMessage(consumer: Consumer, message: Message): void {
+  if (consumer.stopped) return;
+  if (message.status !== undefined) return onControl(consumer, message);
+  const position = readPosition(message.reply);
+  if (position?.consumer !== consumer.name) return;
+  if (position.consumerSeq !== consumer.delivered + 1) return recreate(consumer);
+  consumer.delivered = position.consumerSeq;
+  consumer.lastSeq = position.streamSeq;
+  vouch(consumer);
+  const gone = message.header('KV-Operation') !== undefined || message.header('Nats-Marker-Reason') !== undefined;
+  consumer.onEntry({
+    key: message.subject.slice(`$KV.${consumer.bucket}.`.length),
+    value: gone ? undefined : new Uint8Array(message.data),
+    revision: position.streamSeq,
+  });
+  checkLoaded(consumer);
+}
+
+/** Heartbeats say how far the server is; flow control wants an answer before it goes on. */
+function onControl(consumer: Consumer, message: Message): void {
+  if (message.status !== CONTROL_STATUS) return recreate(consumer);
+  const answerTo = message.reply ?? message.header('Nats-Consumer-Stalled');
+  if (answerTo !== undefined) consumer.source.link.publish({ subject: answerTo, data: EMPTY });
+  const sent = message.header('Nats-Last-Consumer');
+  if (sent === undefined) return;
+  if (Number(sent) === consumer.delivered) vouch(consumer);
+  else recreate(consumer);
+}
+
+function vouch(consumer: Consumer): void {
+  consumer.heardAt = Date.now();
+  consumer.sound = true;
+}
+
+function checkLoaded(consumer: Consumer): void {
+  if (consumer.toCome === undefined || consumer.delivered < consumer.toCome) return;
+  consumer.toCome = undefined;
+  consumer.loaded.resolve();
+}
+
+/** `$JS.ACK.[<domain>.<account>.]<stream>.<consumer>.<deliveries>.<stream seq>.<consumer seq>.<time>.<pending>[.<token>]` */
+function readPosition(reply: string | undefined): { consumer: string; streamSeq: number; consumerSeq: number } | undefined {
+  const tokens = reply?.split('.') ?? [];
+  const at = tokens.length > 9 ? 5 : 3;
+  const consumer = tokens[at];
+  if (consumer === undefined || tokens.length < 9) return undefined;
+  return { consumer, streamSeq: Number(tokens[at + 2]), consumerSeq: Number(tokens[at + 3]) };
+}

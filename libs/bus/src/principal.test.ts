@@ -1,0 +1,40 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Principal } from '@switchyard/contracts';
+import { isHeaderValue } from './headers.ts';
+import { decodePrincipal, encodePrincipal } from './principal.ts';
+
+const zoe: Principal = { tenant: 'acme', client: 'tok_1', scopes: ['rpc', 'admin'], agent: 'oslo', session: 'acme:zoë\r\n"x":☃' };
+
+test('a principal comes back as it was, through one line of ASCII', () => {
+  const text = encodePrincipal(zoe);
+  assert.ok(isHeaderValue(text), text);
+  assert.deepEqual(decodePrincipal(text), zoe);
+  const plain: Principal = { tenant: 'default', client: 'env', scopes: ['*'] };
+  assert.deepEqual(decodePrincipal(encodePrincipal(plain)), plain);
+  assert.deepEqual(decodePrincipal(encodePrincipal({ ...plain, scopes: [] })), { ...plain, scopes: [] });
+});
+
+test('it is encoded once per object, and decoded once per text', () => {
+  const once = { ...zoe };
+  const text = encodePrincipal(once);
+  once.tenant = 'changed';
+  assert.equal(encodePrincipal(once), text);
+  const decoded = decodePrincipal(text);
+  assert.equal(decodePrincipal(text), decoded);
+  assert.ok(Object.isFrozen(decoded) && Object.isFrozen(decoded?.scopes));
+});
+
+test('many principals push out the oldest, and none is mistaken for another', () => {
+  for (let n = 0; n < 5_000; n++) {
+    const text = encodePrincipal({ tenant: `t${n}`, client: 'c', scopes: [] });
+    assert.equal(decodePrincipal(text)?.tenant, `t${n}`);
+  }
+  assert.equal(decodePrincipal(encodePrincipal({ tenant: 't0', client: 'c', scopes: [] }))?.tenant, 't0');
+});
+
+test('whatever else stands in the header is nobody', () => {
+  const wrong = ['', 'x', 'null', '{}', '[]', '["","c","*",0,0]', '["t",1,"*",0,0]', '["t","c",["*"],0,0]', '["t","c","*"]'];
+  for (const text of wrong) assert.equal(decodePrincipal(text), undefined, text);
+  assert.deepEqual(decodePrincipal('["t","c","* root",0,0]')?.scopes, ['*']);
+});

@@ -1,0 +1,65 @@
+import { TOKEN_SCOPES, type Principal, type TokenScope } from '@switchyard/contracts';
+
+const MAX_REMEMBERED = 2_048;
+
+const encoded = new WeakMap<Principal, string>();
+const decoded = new Map<string, Principal>();
+
+/** The header's value: one line of printable ASCII. Encoded once per object, so keep the object as long as the token lives. */
+export function encodePrincipal(principal: Principal): string {
+  let text = encoded.get(principal);
+  if (text === undefined) {
+    const { tenant, client, scopes, agent, session } = principal;
+    text = ascii(JSON.stringify([tenant, client, scopes.join(' '), agent ?? 0, session ?? 0]));
+    encoded.set(principal, text);
+  }
+  return text;
+}
+
+/** The same text gives the same frozen object while it is remembered. Undefined for what no `encodePrincipal` wrote. */
+export function decodePrincipal(text: string): Principal | undefined {
+  const known = decoded.get(text);
+  if (known !== undefined) return known;
+  const principal = parse(text);
+  if (principal === undefined) return undefined;
+  if (decoded.size >= MAX_REMEMBERED) forgetOldest();
+  decoded.set(text, principal);
+  encoded.set(principal, text);
+  return principal;
+}
+
+/** A Map keeps insertion order; forgetting half at a time costs nothing on a hit, and what is in use comes back at once. */
+function forgetOldest(): void {
+  let left = MAX_REMEMBERED / 2;
+  for (const text of decoded.keys()) {
+    if (left-- === 0) return;
+    decoded.delete(text);
+  }
+}
+
+function parse(text: string): Principal | undefined {
+  let fields: unknown;
+  try {
+    fields = JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+  if (!Array.isArray(fields) || fields.length !== 5) return undefined;
+  const [tenant, client, scopes, agent, session] = fields as unknown[];
+  if (typeof tenant !== 'string' || tenant === '' || typeof client !== 'string' || typeof scopes !== 'string') return undefined;
+  return Object.freeze({
+    tenant,
+    client,
+    scopes: Object.freeze(scopes.split(' ').filter(isScope)),
+    ...(typeof agent === 'string' ? { agent } : {}),
+    ...(typeof session === 'string' ? { session } : {}),
+  });
+}
+
+function isScope(word: string): word is TokenScope {
+  return (TOKEN_SCOPES as readonly string[]).includes(word);
+}
+
+function ascii(json: string): string {
+  return json.replaceAll(/[^\x20-\x7e]/g, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`);
+}

@@ -1,0 +1,65 @@
+import type { Callable, Principal, ServiceError } from '@switchyard/contracts';
+import type { Logger, Span } from '@switchyard/telemetry';
+import type { Ctx } from './bus.ts';
+import { timedOut } from './failures.ts';
+import { TIMEOUT } from './headers.ts';
+import type { EndpointStats, Message } from './transport.ts';
+
+/** One method being served. */
+export interface Method {
+  readonly callable: Callable;
+  readonly handler: (params: unknown, ctx: Ctx) => unknown;
+  readonly stats: EndpointStats;
+  readonly log: Logger;
+}
+
+/** One call being answered. */
+export interface Running {
+  readonly method: Method;
+  readonly reply: string;
+  readonly principal: Principal;
+  /** As it came, for calls made on the way. */
+  readonly encodedPrincipal: string;
+  readonly message: Message;
+  readonly span: Span;
+  readonly startedAt: number;
+  /** Epoch milliseconds; 0 until somebody asks. */
+  deadline: number;
+  controller: AbortController | undefined;
+  timer: NodeJS.Timeout | undefined;
+  /** Why it was told to stop; nothing is answered after that. */
+  stopped: ServiceError | undefined;
+}
+
+/** Read from the headers when first needed: most handlers finish long before it matters. */
+export function deadlineOf(running: Running): number {
+  if (running.deadline === 0) {
+    const timeoutMs = Number(running.message.header(TIMEOUT));
+    const longest = running.method.callable.deadlineMs;
+    running.deadline = running.startedAt + (timeoutMs > 0 ? Math.min(timeoutMs, longest) : longest);
+  }
+  return running.deadline;
+}
+
+/** Whoever looks at the signal is also stopped by the clock; for the others no timer runs. */
+export function signalOf(running: Running): AbortSignal {
+  if (running.controller === undefined) {
+    running.controller = new AbortController();
+    if (running.stopped === undefined) watchDeadline(running);
+    else running.controller.abort(running.stopped);
+  }
+  return running.controller.signal;
+}
+
+function watchDeadline(running: Running): void {
+  const left = Math.max(deadlineOf(running) - Date.now(), 0);
+  running.timer = setTimeout(() => stop(running, timedOut(running.method.callable)), left);
+}
+
+/** Nobody waits any more: the handler is told, and what it still answers goes nowhere. */
+export function stop(running: Running, reason: ServiceError): void {
+  if (running.stopped !== undefined) return;
+  running.stopped = reason;
+  clearTimeout(running.timer);
+  running.controller?.abort(reason);
+}

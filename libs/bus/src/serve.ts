@@ -1,0 +1,58 @@
+import { callables, subjects, type Contract } from '@switchyard/contracts';
+import type { Logger } from '@switchyard/telemetry';
+import { answer, cancel, finish, type Desk } from './answer.ts';
+import type { Handlers, ServeOptions, Served } from './bus.ts';
+import { decodeText } from './bytes.ts';
+import type { Method } from './running.ts';
+import type { Endpoint } from './transport.ts';
+import type { Wire } from './wire.ts';
+
+/** Answers every call of a service, and announces it for discovery. */
+export async function serve<C extends Contract>(wire: Wire, contract: C, handlers: Handlers<C>, options: ServeOptions): Promise<Served> {
+  const desk: Desk = { wire, running: new Map(), whenEmpty: undefined };
+  const { service } = contract;
+  const methods = servedMethods(contract, handlers, options.log ?? wire.log);
+  const cancels = wire.transport.subscribe(subjects.cancel(service), (message) => cancel(desk, decodeText(message.data)));
+  const info = {
+    name: service,
+    version: options.version,
+    description: `The ${service} service of Switchyard.`,
+    metadata: { replica: options.replica ?? wire.replica },
+  };
+  const served = await wire.transport.serve(
+    info,
+    methods.map((method) => endpoint(desk, method)),
+  );
+  return {
+    names: methods.map(({ callable }) => callable.name),
+    async drain(graceMs) {
+      await served.drain();
+      await finish(desk, graceMs);
+      cancels.unsubscribe();
+    },
+  };
+}
+
+function servedMethods<C extends Contract>(contract: C, handlers: Handlers<C>, log: Logger): Method[] {
+  return Object.entries(handlers).map(([name, handler]) => {
+    const callable = callables.get(name);
+    if (callable === undefined || callable.service !== contract.service) throw new TypeError(`${contract.service} declares no ${name}`);
+    return {
+      callable,
+      handler: handler as Method['handler'],
+      stats: { requests: 0, errors: 0, lastError: undefined, processingMs: 0 },
+      log: log.child({ method: name }),
+    };
+  });
+}
+
+function endpoint(desk: Desk, method: Method): Endpoint {
+  const { name, subject, kind } = method.callable;
+  return {
+    name: name.replaceAll('.', '-'),
+    subject,
+    metadata: { kind },
+    onMessage: (message) => answer(desk, method, message),
+    stats: () => method.stats,
+  };
+}

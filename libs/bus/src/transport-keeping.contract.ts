@@ -1,0 +1,165 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { bytes, fresh, text } from './collector.contract.ts';
+import type { BucketEntry, Transport } from './transport.ts';
+
+/** What a transport keeps: logs and buckets. */
+export function keepingContract(connect: () => Promise<Transport>): void {
+  test('a log keeps what is published on its subjects, in order, and one message per id', async () => {
+    const a = await connect();
+    const subject = fresh('log');
+    const log = await a.log({ name: subject, subjects: [`${subject}.*`], maxAgeMs: 60_000, storage: 'memory' });
+
+    const first = await log.append({ subject: `${subject}.a`, data: bytes('1'), headers: [['Sy-Seq', '0']] }, 'id-1');
+    const again = await log.append({ subject: `${subject}.a`, data: bytes('1') }, 'id-1');
+    a.publish({ subject: `${subject}.a`, data: bytes('2') });
+    await a.flush();
+    await log.append({ subject: `${subject}.b`, data: bytes('3') });
+    await log.append({ subject: `${subject}.a`, data: bytes('4') }, 'id-2');
+
+    assert.deepEqual([first.duplicate, again.duplicate, again.seq], [false, true, first.seq]);
+    const read = await log.read(`${subject}.a`);
+    assert.deepEqual(
+      read.map(({ data }) => text(data)),
+      ['1', '2', '4'],
+    );
+    assert.deepEqual(
+      read.map(({ header }) => header('Sy-Seq')),
+      ['0', undefined, undefined],
+    );
+    assert.ok(read.every(({ subject: of }) => of === `${subject}.a`));
+    assert.deepEqual(
+      (await log.read(`${subject}.*`)).map(({ data }) => text(data)),
+      ['1', '2', '3', '4'],
+    );
+    assert.deepEqual(
+      (await log.read(`${subject}.*`, read[1]?.seq)).map(({ data }) => text(data)),
+      ['2', '3', '4'],
+    );
+    assert.deepEqual(await log.read(`${subject}.none`), []);
+  });
+
+  test('a log is read whole, however long it is', async () => {
+    const a = await connect();
+    const subject = fresh('long');
+    const log = await a.log({ name: subject, subjects: [subject], maxAgeMs: 60_000, storage: 'memory' });
+    for (let n = 0; n < 1_234; n++) a.publish({ subject, data: bytes(String(n)) });
+    await log.append({ subject, data: bytes('last') });
+
+    const read = await log.read(subject);
+    assert.equal(read.length, 1_235);
+    assert.deepEqual([text(read[1_000]?.data), text(read.at(-1)?.data)], ['1000', 'last']);
+  });
+
+  test('a log forgets what is too old', async () => {
+    const a = await connect();
+    const subject = fresh('age');
+    const log = await a.log({ name: subject, subjects: [subject], maxAgeMs: 200, storage: 'memory' });
+    await log.append({ subject, data: bytes('old') });
+    while ((await log.read(subject)).length > 0) await new Promise((resolve) => setTimeout(resolve, 20));
+    const { seq } = await log.append({ subject, data: bytes('new') });
+    assert.deepEqual(
+      (await log.read(subject)).map((entry) => [entry.seq, text(entry.data)]),
+      [[seq, 'new']],
+    );
+    assert.equal(seq, 2);
+  });
+
+  test('a bucket writes over a revision only while it is the last', async () => {
+    const bucket = await (await connect()).kv({ name: fresh('cas') });
+    const first = await bucket.update('k', bytes('1'), 0);
+    assert.ok(first !== undefined && first > 0);
+    assert.equal(await bucket.update('k', bytes('x'), 0), undefined);
+    const second = await bucket.update('k', bytes('2'), first);
+    assert.ok(second !== undefined && second > first);
+    assert.equal(await bucket.update('k', bytes('x'), first), undefined);
+    const third = await bucket.put('k', bytes('3'));
+    assert.ok(third > second);
+
+    const entry = await bucket.get('k');
+    assert.deepEqual([entry?.key, text(entry?.value), entry?.revision], ['k', '3', third]);
+    assert.equal(await bucket.get('other'), undefined);
+    await assert.rejects(bucket.put('not a key', bytes('')), TypeError);
+    await assert.rejects(bucket.get('*'), TypeError);
+  });
+
+  test('of many who create one key exactly one wins', async () => {
+    const [a, b] = [await connect(), await connect()];
+    const name = fresh('race');
+    const [mine, theirs] = [await a.kv({ name }), await b.kv({ name })];
+    const tries = Array.from({ length: 20 }, (_, n) => (n % 2 === 0 ? mine : theirs).update('k', bytes(String(n)), 0));
+    assert.equal((await Promise.all(tries)).filter((revision) => revision !== undefined).length, 1);
+  });
+
+  test('a removed key is gone, and can be created again', async () => {
+    const bucket = await (await connect()).kv({ name: fresh('remove') });
+    const written = await bucket.put('a.b', bytes('1'));
+    await bucket.put('c', bytes('2'));
+    const removed = await bucket.remove('a.b');
+    assert.ok(removed > written);
+    assert.equal(await bucket.get('a.b'), undefined);
+    assert.deepEqual(await bucket.keys(), ['c']);
+    const created = await bucket.update('a.b', bytes('3'), 0);
+    assert.ok(created !== undefined && created > removed);
+    assert.deepEqual((await bucket.keys()).sort(), ['a.b', 'c']);
+  });
+
+  test('a watch tells all there is, then every change, from whomever', async () => {
+    const [a, b] = [await connect(), await connect()];
+    const name = fresh('watch');
+    const [mine, theirs] = [await a.kv({ name }), await b.kv({ name })];
+    await theirs.put('x', bytes('1'));
+    await theirs.put('y', bytes('1'));
+    await theirs.put('x', bytes('2'));
+
+    const heard = Promise.withResolvers<void>();
+    const seen: (string | undefined)[][] = [];
+    const revisions: number[] = [];
+    const watch = await mine.watch(({ key, value, revision }: BucketEntry) => {
+      seen.push([key, text(value)]);
+      revisions.push(revision);
+      if (seen.length === 5) heard.resolve();
+    });
+    assert.deepEqual(seen, [
+      ['y', '1'],
+      ['x', '2'],
+    ]);
+    assert.equal(watch.lostSince(), undefined);
+
+    await theirs.remove('y');
+    await theirs.put('z', bytes('3'));
+    await theirs.put('z', bytes('4'));
+    await heard.promise;
+    assert.deepEqual(seen.slice(2), [
+      ['y', undefined],
+      ['z', '3'],
+      ['z', '4'],
+    ]);
+    assert.deepEqual(
+      revisions,
+      [...revisions].sort((one, other) => one - other),
+    );
+    watch.stop();
+  });
+
+  test('a watch of an empty bucket begins at once', async () => {
+    const bucket = await (await connect()).kv({ name: fresh('empty') });
+    const watch = await bucket.watch(() => assert.fail('there is nothing to tell'));
+    assert.equal(watch.lostSince(), undefined);
+    watch.stop();
+  });
+
+  test('an entry that is not written again runs out, and watchers hear it', async () => {
+    const bucket = await (await connect()).kv({ name: fresh('ttl'), ttlMs: 1_000 });
+    const gone = Promise.withResolvers<BucketEntry>();
+    const watch = await bucket.watch((entry) => {
+      if (entry.value === undefined) gone.resolve(entry);
+    });
+    const revision = await bucket.put('k', bytes('1'));
+    const entry = await gone.promise;
+    assert.equal(entry.key, 'k');
+    assert.ok(entry.revision > revision);
+    assert.equal(await bucket.get('k'), undefined);
+    watch.stop();
+  });
+}

@@ -1,0 +1,85 @@
+import type { ServiceError } from '@switchyard/contracts';
+import { EMPTY, encodeJson } from './bytes.ts';
+import { encodeError, errorHeaders, tooLarge } from './failures.ts';
+import { FRAME, SEQ, headerBytes, type FrameKind } from './headers.ts';
+import { signalOf, type Running } from './running.ts';
+import type { HeaderList } from './transport.ts';
+import type { Wire } from './wire.ts';
+
+/** After so many frames in a row the event loop gets its turn, or nothing would ever leave. */
+const BURST = 256;
+
+export interface StreamOutcome {
+  onError(error: unknown): ServiceError;
+  check(value: unknown, kind: 'chunk' | 'result'): void;
+}
+
+/** Sends what a handler yields, in numbered frames, until it ends or nobody reads any more. Returns how it ended. */
+export async function writeStream(
+  wire: Wire,
+  running: Running,
+  generator: AsyncGenerator<unknown, unknown, void>,
+  outcome: StreamOutcome,
+): Promise<ServiceError | undefined> {
+  const frames = createFrames(wire, running);
+  const signal = signalOf(running);
+  let burst = 0;
+  try {
+    for (;;) {
+      const step = await generator.next();
+      if (signal.aborted) {
+        await generator.return(undefined);
+        return running.stopped;
+      }
+      const kind = step.done === true ? 'result' : 'chunk';
+      outcome.check(step.value, kind);
+      frames.send(kind, encodeJson(step.value));
+      if (step.done === true) return undefined;
+      if (++burst % BURST === 0) await nextTurn();
+    }
+  } catch (thrown) {
+    const error = outcome.onError(thrown);
+    frames.fail(error);
+    return error;
+  } finally {
+    frames.end();
+  }
+}
+
+function createFrames({ transport, streams }: Wire, running: Running) {
+  let seq = 0;
+  let sentAt = performance.now();
+
+  const alive = setInterval(() => {
+    if (performance.now() - sentAt >= streams.aliveMs) send('alive', EMPTY);
+  }, streams.aliveMs / 2);
+
+  function publish(data: Uint8Array, headers: HeaderList): void {
+    if (running.stopped !== undefined) return;
+    const bytes = data.length + headerBytes(headers);
+    if (bytes > transport.maxPayload)
+      throw tooLarge(`A part of the answer of ${running.method.callable.name}`, bytes, transport.maxPayload);
+    seq++;
+    sentAt = performance.now();
+    transport.publish({ subject: running.reply, data, headers });
+  }
+
+  function send(kind: FrameKind, data: Uint8Array): void {
+    publish(data, [
+      [SEQ, String(seq)],
+      [FRAME, kind],
+    ]);
+  }
+
+  return {
+    send,
+    fail: (error: ServiceError) => publish(encodeError(error), errorHeaders(error, [SEQ, String(seq)])),
+    end: () => clearInterval(alive),
+  };
+}
+
+function nextTurn(): Promise<void> {
+  return new Promise((resolve) => {
+    setImmediate(resolve);
+  });
+}

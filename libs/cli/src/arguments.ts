@@ -1,0 +1,79 @@
+import { parseArgs, type ParseArgsConfig } from 'node:util';
+import { closest } from './closest.ts';
+import { wrongUsage } from './failure.ts';
+import type { Output } from './output.ts';
+import { self } from './self.ts';
+
+type Options = NonNullable<ParseArgsConfig['options']>;
+
+const EVERYWHERE: Options = {
+  url: { type: 'string' },
+  token: { type: 'string' },
+  data: { type: 'string' },
+  output: { type: 'string', short: 'o' },
+  help: { type: 'boolean', short: 'h' },
+  version: { type: 'boolean', short: 'v' },
+};
+
+/** The arguments with the command's name taken out. */
+export interface Split {
+  name: string | undefined;
+  rest: string[];
+}
+
+/** The first word that is no flag, and no flag's value, is the command. */
+export function splitCommand(args: readonly string[]): Split {
+  const { tokens } = parseArgs({ args: [...args], options: EVERYWHERE, strict: false, allowPositionals: true, tokens: true });
+  const word = tokens.find((token) => token.kind === 'positional');
+  return word ? { name: word.value, rest: args.toSpliced(word.index, 1) } : { name: undefined, rest: [...args] };
+}
+
+export interface Parsed {
+  flags: Record<string, string>;
+  words: string[];
+  help: boolean;
+  version: boolean;
+}
+
+/** Reads the flags that every command has and those of this one. What it does not know is refused. */
+export function parse(args: readonly string[], own: readonly string[], command: string): Parsed {
+  const options: Options = { ...EVERYWHERE, ...Object.fromEntries(own.map((flag) => [flag, { type: 'string' as const }])) };
+  const { values, positionals } = strictly(args, options, command);
+  const flags: Record<string, string> = {};
+  for (const [flag, value] of Object.entries(values)) {
+    if (value === '') throw wrongUsage(`--${flag} needs a value.`, helpOf(command));
+    if (typeof value === 'string') flags[flag] = value;
+  }
+  checkOutput(flags['output']);
+  return { flags, words: positionals, help: values['help'] === true, version: values['version'] === true };
+}
+
+function strictly(args: readonly string[], options: Options, command: string) {
+  try {
+    return parseArgs({ args: [...args], options, strict: true, allowPositionals: true });
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException;
+    const flag = /'(-[^' ,]*)/.exec(message)?.[1] ?? 'A flag';
+    const help = helpOf(command);
+    if (code !== 'ERR_PARSE_ARGS_UNKNOWN_OPTION') {
+      throw wrongUsage(`${flag} ${message.includes('does not take') ? 'takes no value' : 'needs a value'}.`, help);
+    }
+    const [meant] = closest(flag.replace(/^-+/, ''), Object.keys(options));
+    throw wrongUsage(`There is no flag ${flag}${meant === undefined ? '.' : `; did you mean --${meant}?`}`, help);
+  }
+}
+
+function helpOf(command: string): string {
+  return command === '' ? `${self()} help` : `${self()} ${command} --help`;
+}
+
+function checkOutput(output: string | undefined): void {
+  if (output === undefined || output === 'table' || output === 'json') return;
+  throw wrongUsage(`--output is table or json, not ${output}.`, `${self()} help`);
+}
+
+/** How failures are shown, even that of a command line that makes no sense otherwise. */
+export function outputOf(args: readonly string[]): Output {
+  const { values } = parseArgs({ args: [...args], options: EVERYWHERE, strict: false, allowPositionals: true });
+  return values['output'] === 'json' ? 'json' : 'table';
+}

@@ -1,0 +1,45 @@
+import type { Command } from './command.ts';
+
+interface Entry {
+  usage: string;
+  summary: string;
+  /** Loaded when it is run: `token` has no need of a client. */
+  load(): Promise<Command>;
+}
+
+export const commands = {
+  start: {
+    usage: 'start',
+    summary: 'starts everything in one process, on this machine',
+    load: async () => (await import('./commands/start.ts')).start,
+  },
+  ask: {
+    usage: 'ask "<message>"',
+    summary: 'asks an agent and prints the answer as it is written',
+    load: async () => (await import('./commands/ask.ts')).ask,
+  },
+  rpc: {
+    usage: 'rpc <method> [key=value …]',
+    summary: 'makes any call; rpc --help lists them',
+    load: async () => (await import('./commands/rpc.ts')).rpc,
+  },
+  token: {
+    usage: 'token',
+    summary: 'prints the token, and nothing else',
+    load: async () => (await import('./commands/token.ts')).token,
+  },
+  status: {
+    usage: 'status',
+    summary: 'says what runs, and whether it is ready',
+    load: async () => (await import('./commands/status.ts')).status,
+  },
+  doctor: {
+    usage: 'doctor',
+    summary: 'looks for what is wrong here, and says what to do',
+    load: async () => (await import('./commands/doctor.ts')).doctor,
+  },
+} satisfies Record<string, Entry>;
+
+export function isCommand(name: string): name is keyof typeof commands {
+  return Object.hasOwn(commands, name);
+}

@@ -1,0 +1,128 @@
+import { text } from 'node:stream/consumers';
+import type { ChatEvent, Client } from '@switchyard/client';
+import { EXIT, type Command, type Invocation } from '../command.ts';
+import { connect } from '../context.ts';
+import { wrongUsage } from '../failure.ts';
+import { commandHelp } from '../command-help.ts';
+import { print, printJson, remark } from '../output.ts';
+import { quote, self } from '../self.ts';
+
+/** A streamed question travels in a URL, and proxies take 8 KB of it. What is longer is asked by a call, and answered whole. */
+const MOST_IN_URL = 6_000;
+
+/** Servers may name the turn and its session. */
+type Answer = Omit<Extract<ChatEvent, { type: 'done' }>, 'type'> & { turnId?: string; sessionKey?: string | undefined };
+
+interface Question {
+  message: string;
+  agentId?: string;
+  sessionKey?: string;
+}
+
+const FLAGS: readonly [string, string][] = [
+  ['--agent <id>', 'which agent; else the default one'],
+  ['--session <key>', 'which conversation: its key, or any name for a channel of your own; else your default one'],
+];
+
+export const ask: Command = {
+  flags: ['agent', 'session'],
+  help: () =>
+    commandHelp(
+      'ask "<message>" [--agent <id>] [--session <key>]',
+      'Asks an agent and prints the answer as it is written. With - the message is read from standard input.',
+      { flags: FLAGS, examples: ['ask "hello"', 'ask --session notes "what did I say before?"', 'ask - <letter.txt'] },
+    ),
+  run: runAsk,
+};
+
+async function runAsk({ flags, words, output, where }: Invocation): Promise<number> {
+  const question: Question = {
+    message: await readMessage(words),
+    ...(flags['agent'] === undefined ? {} : { agentId: flags['agent'] }),
+    ...(flags['session'] === undefined ? {} : { sessionKey: flags['session'] }),
+  };
+  const client = await connect(where());
+  const leaving = new AbortController();
+  const leave = (): void => leaving.abort();
+  process.once('SIGINT', leave);
+  const started = performance.now();
+  let firstTokenMs: number | undefined;
+  let written = '';
+  try {
+    const heard = (delta: string): void => {
+      firstTokenMs ??= Math.round(performance.now() - started);
+      if (output === 'table') print(delta);
+      written += delta;
+    };
+    const answer = await readAnswer(client, question, { signal: leaving.signal, heard });
+    if (output === 'json') printJson({ ...answer, ...(firstTokenMs === undefined ? {} : { firstTokenMs }) });
+    else finish(answer, { written, firstTokenMs, session: flags['session'] });
+    return EXIT.done;
+  } catch (error) {
+    if (output === 'table' && written !== '') print('\n');
+    if (!leaving.signal.aborted) throw error;
+    remark(`Stopped reading; the turn goes on. Its answer will be in: ${self()} rpc session.history ${address(flags['session'])}`);
+    return EXIT.interrupted;
+  } finally {
+    process.off('SIGINT', leave);
+    client.close();
+  }
+}
+
+async function readMessage(words: readonly string[]): Promise<string> {
+  const fromInput = words.length === 1 && words[0] === '-';
+  const message = fromInput ? (await text(process.stdin)).trimEnd() : words.join(' ');
+  if (message.trim() !== '') return message;
+  throw wrongUsage(fromInput ? 'There is no message on standard input.' : 'ask needs a message.', `${self()} ask "hello"`);
+}
+
+interface Reading {
+  signal: AbortSignal;
+  heard: (delta: string) => void;
+}
+
+async function readAnswer(client: Client, question: Question, { signal, heard }: Reading): Promise<Answer> {
+  const { message, ...rest } = question;
+  if (encodeURIComponent(message).length > MOST_IN_URL) return askWhole(client, question, signal);
+  for await (const event of client.chat(message, { ...rest, signal })) {
+    if (event.type === 'token') {
+      heard(event.delta);
+      continue;
+    }
+    const { type: _, ...answer } = event;
+    return answer;
+  }
+  throw new Error('the stream ended without its last event');
+}
+
+async function askWhole(client: Client, { message, agentId, sessionKey }: Question, signal: AbortSignal): Promise<Answer> {
+  const agent = agentId === undefined ? {} : { agentId };
+  if (sessionKey?.includes(':')) return client.call('session.send', { key: sessionKey, message, ...agent }, { signal });
+  const session = sessionKey === undefined ? {} : { sessionKey: { channelId: sessionKey } };
+  return client.call('agent.execute', { message, ...agent, ...session }, { signal });
+}
+
+interface Told {
+  written: string;
+  firstTokenMs: number | undefined;
+  session: string | undefined;
+}
+
+/** What was not streamed yet, and a line for whoever watches. */
+function finish({ response, tokensUsed, finishReason, turnId, sessionKey }: Answer, { written, firstTokenMs, session }: Told): void {
+  const rest = response.startsWith(written) ? response.slice(written.length) : '';
+  print(response.endsWith('\n') ? rest : `${rest}\n`);
+  const facts = [
+    `session ${sessionKey ?? session ?? 'default'}`,
+    `${tokensUsed.input} in / ${tokensUsed.output} out`,
+    finishReason,
+    ...(firstTokenMs === undefined ? [] : [`first token ${firstTokenMs} ms`]),
+    ...(turnId === undefined ? [] : [turnId]),
+  ];
+  remark(`  ${facts.join(' · ')}`);
+}
+
+/** How `session.history` is told which session. */
+function address(session = 'gateway'): string {
+  return `${session.includes(':') ? 'session_key' : 'channelId'}=${quote(session)}`;
+}

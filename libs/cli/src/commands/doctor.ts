@@ -1,0 +1,46 @@
+import { checkData, checkNatsServer, checkNode, checkPackages, checkPort, checkTokenFile } from '../checks/machine.ts';
+import { good, type Check } from '../checks/check.ts';
+import { checkHealth, checkInside, isOurs } from '../checks/server.ts';
+import { EXIT, type Command } from '../command.ts';
+import type { Where } from '../context.ts';
+import { commandHelp } from '../command-help.ts';
+import { paint, printable, printJson } from '../output.ts';
+import { probe } from '../probe.ts';
+
+export const doctor: Command = {
+  flags: [],
+  help: () =>
+    commandHelp(
+      'doctor',
+      'Looks at this machine, the data directory and the server. Exit code 1 means that something is wrong; what to do stands below it.',
+      { examples: ['doctor', 'doctor -o json'] },
+    ),
+  async run({ output, where }) {
+    const checks = await examine(where());
+    const well = checks.every(({ ok }) => ok !== false);
+    if (output === 'json') printJson({ ok: well, checks });
+    else process.stdout.write(checks.map(line).join(''));
+    return well ? EXIT.done : EXIT.refused;
+  },
+};
+
+async function examine(where: Where): Promise<Check[]> {
+  const health = await probe(where.url, 'health');
+  const ours = isOurs(health);
+  return [
+    checkNode(),
+    checkPackages(),
+    checkData(where),
+    checkTokenFile(where),
+    ours ? good('port', `${where.url} is ours`) : await checkPort(where),
+    checkHealth(health, where),
+    ...(await checkInside(where, ours)),
+    await checkNatsServer(),
+  ];
+}
+
+function line({ name, ok, detail, next }: Check): string {
+  const mark = ok === undefined ? '·' : ok ? paint('green', '✓', process.stdout) : paint('red', '✗', process.stdout);
+  const text = `${name.padEnd(12)} ${detail}\n${next === undefined ? '' : `    next: ${next}\n`}`;
+  return `${mark} ${printable(text, process.stdout)}`;
+}

@@ -1,0 +1,98 @@
+import assert from 'node:assert/strict';
+import { tmpdir } from 'node:os';
+import { test } from 'node:test';
+import { runCommand, startServer, TOKEN, type Call } from '../command.fixture.ts';
+
+const cwd = tmpdir();
+const env = { SWITCHYARD_TOKEN: TOKEN };
+const rpc = (url: string, args: string[], input?: string) =>
+  runCommand(['rpc', ...args, '--url', url], { cwd, env, ...(input === undefined ? {} : { input }) });
+
+test('params are typed as words, as JSON, or come from standard input; the result is JSON', async () => {
+  const calls: Call[] = [];
+  await using server = await startServer({ call: (call) => (calls.push(call), { pong: true }) });
+  const typed = await rpc(server.url, ['agent.execute', 'message=hello world', 'sessionKey.userId=alice', 'scopes=["rpc"]']);
+  await rpc(server.url, ['session.list', '--params', '{"limit":3}', '-o', 'json']).then(({ stdout }) =>
+    assert.equal(stdout, '{"pong":true}\n'),
+  );
+  await rpc(server.url, ['session.list', '--params', '-'], '{"limit":4}');
+  assert.deepEqual([typed.code, typed.stdout, typed.stderr], [0, '{\n  "pong": true\n}\n', '']);
+  assert.deepEqual(
+    calls.map(({ method, params }) => [method, params]),
+    [
+      ['agent.execute', { message: 'hello world', sessionKey: { userId: 'alice' }, scopes: ['rpc'] }],
+      ['session.list', { limit: 3 }],
+      ['session.list', { limit: 4 }],
+    ],
+  );
+});
+
+test('params that were refused: every issue on its line, and where to read what the method takes', async () => {
+  const issue = { path: 'message', expected: 'string', received: 'number', message: 'expected string, got number' };
+  const error = {
+    code: -32602,
+    message: 'Invalid params: message: expected string, got number',
+    data: { code: 'INVALID_ARGUMENT', requestId: 'req_7', retryable: false, issues: [issue] },
+  };
+  await using server = await startServer({
+    call: () => {
+      throw error;
+    },
+  });
+  const { code, stdout, stderr } = await rpc(server.url, ['agent.execute', 'message=3']);
+  assert.deepEqual([code, stdout], [1, '']);
+  const [sentence, facts, line, next] = stderr.split('\n');
+  assert.equal(sentence, 'error: Invalid params.');
+  assert.equal(facts, '  INVALID_ARGUMENT · request req_7');
+  assert.equal(line, '  message: expected string, got number');
+  assert.match(next ?? '', /switchyard rpc agent\.execute --help$/);
+  const json = JSON.parse((await rpc(server.url, ['agent.execute', 'message=3', '-o', 'json'])).stderr) as { error: { issues: unknown } };
+  assert.deepEqual(json.error.issues, [issue]);
+});
+
+test('a method the server does not know: the closest names', async () => {
+  await using server = await startServer({
+    call: () => {
+      throw { code: -32601, message: 'Method not found', data: { code: 'UNIMPLEMENTED', requestId: 'req_8', retryable: false } };
+    },
+  });
+  const typo = await rpc(server.url, ['sesion.lst']);
+  assert.equal(typo.code, 1);
+  assert.match(
+    typo.stderr,
+    /^error: There is no method sesion\.lst; did you mean session\.list.*\n {2}UNIMPLEMENTED · request req_8\n {2}next: .*switchyard rpc session\.list --help\n$/,
+  );
+  const elsewhere = await rpc(server.url, ['sessions.getHistory.history']);
+  assert.match(elsewhere.stderr, /did you mean session\.history/);
+  const stranger = await rpc(server.url, ['quite.another.thing']);
+  assert.match(stranger.stderr, /no method quite\.another\.thing\.\n/);
+  assert.match(stranger.stderr, /next: .*switchyard rpc --help\n$/);
+});
+
+test('too many calls: when to come back', async () => {
+  await using server = await startServer({
+    call: () => {
+      throw {
+        code: -32000,
+        message: 'Rate limit exceeded',
+        data: { code: 'RESOURCE_EXHAUSTED', requestId: 'r', retryable: true, retryAfterMs: 1500 },
+      };
+    },
+  });
+  assert.match((await rpc(server.url, ['system.ping'])).stderr, /next: sleep 2, then/);
+});
+
+test('help needs no server: all methods, or what one of them takes', async () => {
+  const nowhere = 'http://127.0.0.1:1';
+  const [all, one, none] = await Promise.all([
+    rpc(nowhere, ['--help']),
+    rpc(nowhere, ['agent.execute', '--help']),
+    rpc(nowhere, ['agent.exeucte', '--help']),
+  ]);
+  assert.match(all.stdout, /^ {2}session\. +.*\bhistory\b/m);
+  assert.match(one.stdout, /^agent\.execute {3}scope rpc, answered by sessions\n/);
+  assert.match(one.stdout, /^ {2}message +string · required$/m);
+  assert.match(one.stdout, /switchyard rpc agent\.execute message=hello sessionKey\.userId=alice/);
+  assert.deepEqual([all.code, one.code, none.code], [0, 0, 2]);
+  assert.match(none.stderr, /did you mean agent\.execute\?/);
+});

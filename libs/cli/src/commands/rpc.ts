@@ -1,0 +1,74 @@
+import { EXIT, type Command, type Invocation } from '../command.ts';
+import { connect, type Where } from '../context.ts';
+import { explain, isRpcError } from '../explain.ts';
+import { Failure, wrongUsage } from '../failure.ts';
+import { commandHelp } from '../command-help.ts';
+import { methodHelp, methodList, similarMethods } from '../method-help.ts';
+import { print } from '../output.ts';
+import { readParams } from '../params.ts';
+import { self } from '../self.ts';
+
+const METHOD_NOT_FOUND = -32601;
+
+const FLAGS: readonly [string, string][] = [['--params <json>', 'the params as one JSON object; - reads it from standard input']];
+
+const ABOUT = [
+  'Makes a call and prints its result as JSON.',
+  `A value is JSON if it parses as JSON, else a string: count=3 is a number, text='"3"' a string. Dots make objects: sessionKey.userId=alice.`,
+].join('\n');
+
+/** The names are checked by the server alone, which may be newer than this command. */
+type AnyCall = (method: string, params: object) => Promise<unknown>;
+
+export const rpc: Command = {
+  flags: ['params'],
+  help,
+  async run({ flags, words, output, where }) {
+    const [method, ...pairs] = words;
+    if (method === undefined) throw wrongUsage('rpc needs a method.', `${self()} rpc --help`);
+    if (method.includes('=')) throw wrongUsage(`The method comes first, then ${method}.`, `${self()} rpc --help`);
+    const params = readParams(flags['params'], pairs);
+    const client = await connect(where());
+    try {
+      const result = await (client.call as AnyCall)(method, params);
+      const compact = output === 'json' && !process.stdout.isTTY;
+      print(`${JSON.stringify(result, null, compact ? 0 : 2)}\n`);
+      return EXIT.done;
+    } catch (error) {
+      throw isRpcError(error) ? await explainCall(error, method, where()) : error;
+    } finally {
+      client.close();
+    }
+  },
+};
+
+type CallError = Parameters<typeof explain>[0];
+
+async function explainCall(error: CallError, method: string, where: Where): Promise<Failure> {
+  if (error.code !== METHOD_NOT_FOUND) return explain(error, where, `${self()} rpc ${method} --help`);
+  const { detail } = explain(error, where);
+  return noSuchMethod(method, { detail, cause: error });
+}
+
+async function noSuchMethod(method: string, options: ConstructorParameters<typeof Failure>[2]): Promise<Failure> {
+  const similar = (await similarMethods(method)).filter((name) => name !== method);
+  const meant = similar.length === 0 ? '.' : `; did you mean ${similar.join(' or ')}?`;
+  return new Failure(`There is no method ${method}${meant}`, `${self()} rpc ${similar[0] ?? ''} --help`.replace('  ', ' '), options);
+}
+
+async function help({ words: [method] }: Invocation): Promise<string> {
+  if (method === undefined) {
+    const usage = commandHelp('rpc <method> [key=value …] [--params <json>]', ABOUT, {
+      flags: FLAGS,
+      examples: [
+        'rpc system.ping',
+        'rpc agent.execute message="hello" sessionKey.userId=alice',
+        'rpc agent.execute --help     # what a method takes',
+      ],
+    });
+    return `${usage}\nMethods\n${await methodList()}`;
+  }
+  const text = await methodHelp(method);
+  if (text === undefined) throw await noSuchMethod(method, { exitCode: 2 });
+  return text;
+}

@@ -1,0 +1,97 @@
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, test } from 'node:test';
+import { runCommand, startServer, TOKEN, type Behaviour } from '../command.fixture.ts';
+
+const data = mkdtempSync(join(tmpdir(), 'status-'));
+after(() => rmSync(data, { recursive: true }));
+
+const registry = { pid: 1, uptime: 300, memoryUsage: 105_000_000, nodeVersion: 'v24.0.0', configPaths: [], sections: [] };
+const RESULTS = new Map<string, unknown>([
+  ['agents.list', { agents: ['default', 'helper'] }],
+  ['models.list_providers', { providers: ['dev', 'openai'], count: 2 }],
+  ['gateway.status', registry],
+]);
+const serving: Behaviour = { call: ({ method }) => RESULTS.get(method) };
+
+function runs(url: string, pid: number, token = TOKEN): void {
+  const process = { service: 'embedded', replica: 'r1', pid, ports: { http: 1 }, log: 'logs/a.log' };
+  writeFileSync(join(data, 'run.json'), JSON.stringify({ url, processes: [process] }));
+  writeFileSync(join(data, 'token'), token);
+}
+
+const status = (args: string[] = []) => runCommand(['status', ...args], { cwd: data, env: { SWITCHYARD_DATA: data } });
+
+test('what runs, what it needs, who answers', async () => {
+  await using server = await startServer(serving);
+  runs(server.url, process.pid);
+  const { code, stdout, stderr } = await status();
+  assert.deepEqual([code, stderr], [0, '']);
+  for (const line of [
+    `server +${server.url} +ready`,
+    `process +embedded r1 +pid ${process.pid} alive +http 1 +logs/a.log`,
+    'bus +ready',
+    'agents +default helper',
+    'providers +dev answers, offline; known: openai',
+    'registry +up 5 min, 105 MB, Node v24.0.0',
+  ])
+    assert.match(stdout, new RegExp(`^${line}$`, 'm'));
+  const json = JSON.parse((await status(['-o', 'json'])).stdout) as Record<string, unknown>;
+  assert.deepEqual(
+    [json['ready'], json['agents'], json['providers'], json['registry']],
+    [true, ['default', 'helper'], ['dev', 'openai'], registry],
+  );
+});
+
+test('not ready is 1 and says what is missing', async () => {
+  const body = { status: 'draining', dependencies: { bus: { ready: false, reason: 'not connected' } } };
+  await using server = await startServer({ ...serving, readiness: { code: 503, body } });
+  runs(server.url, process.pid);
+  const { code, stdout, stderr } = await status();
+  assert.equal(code, 1);
+  assert.match(stdout, /^bus +not connected$/m);
+  assert.match(stderr, /is not ready \(draining\)\.\n {2}next: .*switchyard doctor/);
+});
+
+test('a token without scope admin, or a refused one, still shows the rest', async () => {
+  await using server = await startServer({
+    call({ method }) {
+      if (method === 'agents.list') return RESULTS.get(method);
+      throw {
+        code: -32603,
+        message: "Insufficient scope: requires 'admin'",
+        data: { code: 'PERMISSION_DENIED', requestId: 'r', retryable: false },
+      };
+    },
+  });
+  runs(server.url, process.pid);
+  const lacking = await status();
+  assert.equal(lacking.code, 0);
+  assert.match(lacking.stdout, /^agents +default helper\n/m);
+  assert.match(lacking.stdout, /^not known +Insufficient scope/m);
+  runs(server.url, process.pid, 'another');
+  assert.match((await status()).stdout, /^not known +http.* does not accept the saved token/m);
+});
+
+test('nothing runs: 1, and the command to start; a process of the past is called gone', async () => {
+  const gone = await startServer();
+  await gone[Symbol.asyncDispose]();
+  rmSync(join(data, 'run.json'), { force: true });
+  const never = await status(['--url', gone.url]);
+  assert.deepEqual([never.code, never.stdout], [1, '']);
+  assert.match(never.stderr, /^error: Nothing runs at .*\n {2}next: .*switchyard start\n$/);
+
+  const { pid } = spawnSync(process.execPath, ['--version']);
+  runs(gone.url, pid);
+  const past = await status();
+  assert.equal(past.code, 1);
+  assert.match(past.stdout, new RegExp(`pid ${pid} gone`));
+  const json = await status(['-o', 'json']);
+  assert.deepEqual([json.code, (JSON.parse(json.stdout) as { answers: boolean }).answers], [1, false]);
+
+  runs(gone.url, process.pid);
+  assert.match((await status()).stderr, /Process \d+ is there, but .* does not answer .*\n {2}next: tail logs\/a\.log/);
+});

@@ -1,0 +1,19 @@
+import { EXIT, type Command } from '../command.ts';
+import { noToken } from '../context.ts';
+import { commandHelp } from '../command-help.ts';
+import { print, printJson } from '../output.ts';
+
+export const token: Command = {
+  flags: [],
+  help: () =>
+    commandHelp('token', 'Prints the token that the other commands use, alone on its line.', {
+      examples: ['token', 'token >~/.switchyard-token   # a secret: whoever has it may do everything here'],
+    }),
+  async run({ where, output }) {
+    const place = where();
+    if (place.token === undefined) throw noToken(place);
+    if (output === 'json') printJson({ token: place.token });
+    else print(`${place.token}\n`);
+    return EXIT.done;
+  },
+};

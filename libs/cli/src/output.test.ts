@@ -1,0 +1,30 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { paint, printable, rows } from './output.ts';
+
+const terminal: Pick<NodeJS.WriteStream, 'isTTY'> = { isTTY: true };
+const file: typeof terminal = { isTTY: false };
+
+test('colour is for terminals whose user did not refuse it', () => {
+  assert.equal(paint('red', 'no', terminal, {}), '\u001b[31mno\u001b[39m');
+  assert.equal(paint('red', 'no', file, {}), 'no');
+  assert.equal(paint('red', 'no', terminal, { NO_COLOR: '1' }), 'no');
+  assert.equal(paint('red', 'no', terminal, { TERM: 'dumb' }), 'no');
+  assert.equal(paint('red', 'no', terminal, { NO_COLOR: '' }), '\u001b[31mno\u001b[39m', 'an empty NO_COLOR is none');
+});
+
+test('an answer cannot steer the terminal; a file gets it as it came', () => {
+  const hostile = 'a\u001b]52;c;eA==\u0007b\u009b2J\tc\n';
+  assert.equal(printable(hostile, terminal), 'a\ufffd]52;c;eA==\ufffdb\ufffd2J\tc\n');
+  assert.equal(printable(hostile, file), hostile);
+});
+
+test('labels make a column', () => {
+  assert.equal(
+    rows([
+      ['a', 'x'],
+      ['long', 'y'],
+    ]),
+    'a     x\nlong  y\n',
+  );
+});

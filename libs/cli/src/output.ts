@@ -1,0 +1,54 @@
+import { styleText } from 'node:util';
+import type { Failure } from './failure.ts';
+
+export type Output = 'table' | 'json';
+type Paint = Parameters<typeof styleText>[0];
+type Terminal = Pick<NodeJS.WriteStream, 'isTTY'>;
+
+/** Colour is for terminals, and only while nobody asked for none. */
+export function paint(style: Paint, text: string, stream: Terminal, env: NodeJS.ProcessEnv = process.env): string {
+  const coloured = stream.isTTY && !env['NO_COLOR'] && env['TERM'] !== 'dumb';
+  return coloured ? styleText(style, text, { validateStream: false }) : text;
+}
+
+/** Text that somebody else wrote must not steer the terminal; a file gets it as it came. */
+export function printable(text: string, stream: Terminal): string {
+  // eslint-disable-next-line no-control-regex -- they are what this is about
+  return stream.isTTY ? text.replace(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g, '\ufffd') : text;
+}
+
+export function print(text: string): void {
+  process.stdout.write(printable(text, process.stdout));
+}
+
+export function printJson(value: unknown): void {
+  print(`${JSON.stringify(value, null, 2)}\n`);
+}
+
+/** An aside for whoever watches; not part of the answer. */
+export function remark(text: string): void {
+  process.stderr.write(`${paint('dim', printable(text, process.stderr), process.stderr)}\n`);
+}
+
+/** Labels in one column, texts in the next. */
+export function rows(lines: readonly (readonly [label: string, text: string])[]): string {
+  const width = Math.max(0, ...lines.map(([label]) => label.length));
+  return lines.map(([label, text]) => `${label.padEnd(width)}  ${text}\n`).join('');
+}
+
+/** What is wrong, what the machine says about it, and what to do. */
+export function printFailure(failure: Failure, output: Output): void {
+  const { message, next, detail } = failure;
+  if (output === 'json') {
+    process.stderr.write(`${JSON.stringify({ error: { message, ...detail, next } })}\n`);
+    return;
+  }
+  const facts = [detail.code, detail.reason, detail.requestId && `request ${detail.requestId}`, detail.turnId && `turn ${detail.turnId}`];
+  const lines = [
+    `${paint('red', 'error:', process.stderr)} ${printable(message, process.stderr)}`,
+    ...[facts.filter(Boolean).join(' · ')].filter(Boolean),
+    ...(detail.issues ?? []).map(({ path, message: what }) => (what.startsWith(path) ? what : `${path}: ${what}`)),
+    `next: ${next}`,
+  ];
+  process.stderr.write(`${lines.map((line, at) => (at === 0 ? line : `  ${printable(line, process.stderr)}`)).join('\n')}\n`);
+}

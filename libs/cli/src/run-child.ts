@@ -1,0 +1,29 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { constants } from 'node:os';
+
+const FORWARDED = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
+
+/** Shells and `timeout` signal a process and then its whole group: what comes twice at once is one wish. */
+const ONE_WISH_MS = 250;
+
+/**
+ * Runs a program under the same Node with this terminal and gives its exit code. It has a process group of its own, so that a
+ * Ctrl-C reaches it once, through us: servers take the second signal as an order to drop everything.
+ */
+export async function runChild(program: string, env: NodeJS.ProcessEnv, oneWishMs: number = ONE_WISH_MS): Promise<number> {
+  const child = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', program], { stdio: 'inherit', env, detached: true });
+  const heard = new Map<NodeJS.Signals, number>();
+  const forward = (signal: NodeJS.Signals): void => {
+    const now = performance.now();
+    if (now - (heard.get(signal) ?? -Infinity) > oneWishMs) child.kill(signal);
+    heard.set(signal, now);
+  };
+  for (const signal of FORWARDED) process.on(signal, forward);
+  try {
+    const [code, signal] = (await once(child, 'exit')) as [number | null, NodeJS.Signals | null];
+    return code ?? 128 + constants.signals[signal ?? 'SIGTERM'];
+  } finally {
+    for (const signal of FORWARDED) process.off(signal, forward);
+  }
+}

@@ -1,0 +1,106 @@
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, test } from 'node:test';
+import { runCommand, startServer, TOKEN } from './command.fixture.ts';
+
+const cwd = mkdtempSync(join(tmpdir(), 'command-'));
+after(() => rmSync(cwd, { recursive: true }));
+const run = (args: string[], env: Record<string, string> = {}) => runCommand(args, { cwd, env: { SWITCHYARD_DATA: cwd, ...env } });
+
+test('the name alone shows the five lines that matter', async () => {
+  const { code, stdout, stderr } = await run([]);
+  assert.deepEqual([code, stderr], [0, '']);
+  const lines = stdout.trimEnd().split('\n');
+  assert.equal(lines.length, 5);
+  for (const [at, command] of ['start', 'ask "hello"', 'rpc session.list', 'status', 'help'].entries())
+    assert.ok(lines[at]?.includes(`switchyard ${command}`));
+});
+
+test('help names every command and the exit codes; each command has its own', async () => {
+  const { stdout } = await run(['help']);
+  for (const name of ['start', 'ask', 'rpc', 'token', 'status', 'doctor']) assert.match(stdout, new RegExp(`^  ${name}`, 'm'));
+  assert.match(stdout, /0 done · 1 the server or the call said no · 2 wrong usage · 130 stopped/);
+  const [asked, told] = await Promise.all([run(['ask', '--help']), run(['help', 'ask'])]);
+  assert.deepEqual([asked.code, asked.stdout], [0, told.stdout]);
+  assert.match(asked.stdout, /--session <key>/);
+});
+
+test('--version', async () => {
+  const { code, stdout } = await run(['--version']);
+  assert.equal(code, 0);
+  assert.match(stdout, /^switchyard \d+\.\d+\.\d+\n$/);
+});
+
+test('wrong usage is 2, with a sentence and the next command on standard error', async () => {
+  const wrong: [string[], RegExp, RegExp][] = [
+    [['stauts'], /no command stauts; did you mean status/, /switchyard status$/],
+    [['deploy'], /no command deploy\.$/, /switchyard help$/],
+    [['constructor'], /no command constructor/, /help$/],
+    [['ask', '--sesion', 'x', 'hi'], /no flag --sesion; did you mean --session\?/, /ask --help$/],
+    [['ask', 'hi', '--agent'], /--agent needs a value/, /ask --help$/],
+    [['ask', 'hi', '--url='], /--url needs a value/, /ask --help$/],
+    [['status', '-o', 'yaml'], /--output is table or json, not yaml/, /help$/],
+    [['ask'], /ask needs a message/, /ask "hello"$/],
+    [['rpc'], /rpc needs a method/, /rpc --help$/],
+    [['start', '--port', '70000'], /--port is a number/, /start --port 0$/],
+  ];
+  const results = await Promise.all(wrong.map(([args]) => run(args)));
+  for (const [at, [args, sentence, next]] of wrong.entries()) {
+    const { code, stdout, stderr } = results[at] ?? assert.fail();
+    const [first = '', second = '', ...more] = stderr.trimEnd().split('\n');
+    assert.deepEqual([code, stdout, more], [2, '', []], args.join(' '));
+    assert.match(first, sentence);
+    assert.match(second, /^ {2}next: /);
+    assert.match(second, next);
+  }
+});
+
+test('with --output json a failure is an object', async () => {
+  const { code, stdout, stderr } = await run(['stauts', '--output', 'json']);
+  assert.deepEqual([code, stdout], [2, '']);
+  const { error } = JSON.parse(stderr) as { error: Record<string, string> };
+  assert.match(error['message'] ?? '', /did you mean status/);
+  assert.match(error['next'] ?? '', /switchyard status$/);
+});
+
+test('token prints the saved token and nothing else, and says what to do when there is none', async () => {
+  const without = await run(['token']);
+  assert.deepEqual([without.code, without.stdout], [1, '']);
+  assert.match(without.stderr, /no token saved.*\n {2}next: .*switchyard start\n$/);
+  writeFileSync(join(cwd, 'token'), `${TOKEN}\n`);
+  const saved = await run(['token']);
+  assert.deepEqual(saved, { code: 0, stdout: `${TOKEN}\n`, stderr: '' });
+  assert.deepEqual(JSON.parse((await run(['token', '-o', 'json'])).stdout), { token: TOKEN });
+});
+
+test('nothing there, a refused token, a lack of scope: each is 1 with the command that helps, and no token in it', async () => {
+  await using server = await startServer({
+    call: () => {
+      throw {
+        code: -32603,
+        message: "Insufficient scope: requires 'admin'",
+        data: { code: 'PERMISSION_DENIED', requestId: 'req_1', retryable: false },
+      };
+    },
+  });
+  const gone = await startServer();
+  await gone[Symbol.asyncDispose]();
+  const [nothing, refused, scope] = await Promise.all([
+    run(['rpc', 'system.ping', '--url', gone.url, '--token', 'wrong-token']),
+    run(['rpc', 'system.ping', '--url', server.url], { SWITCHYARD_TOKEN: 'wrong-token' }),
+    run(['rpc', 'agents.list', '--url', server.url, '--token', TOKEN]),
+  ]);
+  assert.deepEqual([nothing.code, refused.code, scope.code], [1, 1, 1]);
+  assert.match(nothing.stderr, /^error: Nothing answers at http.*\n.*\n {2}next: .*switchyard start\n$/);
+  assert.match(refused.stderr, /does not accept the token in SWITCHYARD_TOKEN.*\n(.*\n)* {2}next: unset SWITCHYARD_TOKEN/);
+  assert.match(
+    scope.stderr,
+    /^error: Insufficient scope: requires 'admin'\.\n {2}PERMISSION_DENIED · request req_1\n {2}next: export SWITCHYARD_TOKEN/,
+  );
+  for (const { stdout, stderr } of [nothing, refused, scope]) {
+    assert.equal(stdout, '');
+    assert.doesNotMatch(stderr, /wrong-token|only-these-tests|\n\s+at /);
+  }
+});

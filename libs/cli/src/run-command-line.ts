@@ -1,0 +1,69 @@
+import { readFileSync } from 'node:fs';
+import { outputOf, parse, splitCommand } from './arguments.ts';
+import { closest } from './closest.ts';
+import { EXIT, type Invocation } from './command.ts';
+import { commands, isCommand } from './commands.ts';
+import { locate, type Where } from './context.ts';
+import { explain, isRpcError } from './explain.ts';
+import { asFailure, wrongUsage } from './failure.ts';
+import { generalHelp, shortHelp } from './help.ts';
+import { print, printFailure } from './output.ts';
+import { self } from './self.ts';
+
+/** Does what the arguments say and gives the exit code. Whatever goes wrong is told in a sentence, never thrown. */
+export async function runCommandLine(args: readonly string[]): Promise<number> {
+  try {
+    const { name, rest } = splitCommand(args);
+    return name === undefined ? withoutCommand(rest) : await runNamed(name, rest);
+  } catch (error) {
+    const failure = asFailure(error, `${self()} doctor`);
+    printFailure(failure, outputOf(args));
+    return failure.exitCode;
+  }
+}
+
+function withoutCommand(args: readonly string[]): number {
+  const { help, version } = parse(args, [], '');
+  print(version ? `switchyard ${ownVersion()}\n` : help ? generalHelp() : shortHelp());
+  return EXIT.done;
+}
+
+async function runNamed(name: string, rest: readonly string[]): Promise<number> {
+  if (name === 'help') return runHelp(rest);
+  if (!isCommand(name)) {
+    const meant = closest(name, [...Object.keys(commands), 'help']);
+    const sentence = `There is no command ${name}${meant.length === 0 ? '.' : `; did you mean ${meant.join(' or ')}?`}`;
+    throw wrongUsage(sentence, meant[0] === undefined ? `${self()} help` : `${self()} ${meant[0]}`);
+  }
+  const command = await commands[name].load();
+  const { flags, words, help, version } = parse(rest, command.flags, name);
+  if (version) return withoutCommand(['--version']);
+  let place: Where | undefined;
+  const invocation: Invocation = {
+    flags,
+    words,
+    output: flags['output'] === 'json' ? 'json' : 'table',
+    where: () => (place ??= locate(flags)),
+  };
+  if (help) {
+    print(await command.help(invocation));
+    return EXIT.done;
+  }
+  try {
+    return await command.run(invocation);
+  } catch (error) {
+    throw isRpcError(error) ? explain(error, invocation.where()) : error;
+  }
+}
+
+async function runHelp(args: readonly string[]): Promise<number> {
+  const [about, ...more] = parse(args, [], 'help').words;
+  if (about !== undefined) return runNamed(about, [...more, '--help']);
+  print(generalHelp());
+  return EXIT.done;
+}
+
+function ownVersion(): string {
+  const { version } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as { version: string };
+  return version;
+}

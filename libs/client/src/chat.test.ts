@@ -1,0 +1,147 @@
+import assert from 'node:assert/strict';
+import type { ServerResponse } from 'node:http';
+import { test } from 'node:test';
+import { FAST, startServer } from './client.fixture.ts';
+import type { ChatEvent } from './chat.ts';
+import { createClient } from './client.ts';
+import { RpcError } from './rpc-error.ts';
+
+const DONE = { response: 'ab', tokensUsed: { input: 1, output: 2, total: 3 }, finishReason: 'stop' };
+
+function stream(response: ServerResponse): ServerResponse {
+  return response.writeHead(200, { 'content-type': 'text/event-stream' });
+}
+
+function event(id: number, name: string, data: unknown): string {
+  return `id: turn_1:${id}\nevent: ${name}\ndata: ${JSON.stringify(data)}\n\n`;
+}
+
+const token = (id: number, delta: string, accumulated: string) => event(id, 'token', { delta, accumulated });
+
+async function read(events: AsyncIterable<ChatEvent>): Promise<ChatEvent[]> {
+  return Array.fromAsync(events);
+}
+
+test('the answer comes in pieces and ends with done', async () => {
+  let asked: unknown[] = [];
+  await using server = await startServer({
+    http(request, response) {
+      asked = [request.url, request.headers.authorization, request.headers['last-event-id']];
+      stream(response).end(`retry: 3000\n\n: ping\n\n${token(1, 'a', 'a')}${token(2, 'b', 'ab')}${event(3, 'done', DONE)}`);
+    },
+  });
+  const client = createClient({ url: server.url, token: 'secret' });
+  assert.deepEqual(await read(client.chat('hello & goodbye', { agentId: 'oslo', sessionKey: 'k' })), [
+    { type: 'token', delta: 'a', accumulated: 'a' },
+    { type: 'token', delta: 'b', accumulated: 'ab' },
+    { type: 'done', ...DONE },
+  ]);
+  assert.deepEqual(asked, ['/api/chat/stream?message=hello+%26+goodbye&agentId=oslo&sessionKey=k', 'Bearer secret', undefined]);
+});
+
+test('a cut stream goes on after the last event that came, however often it is cut', async () => {
+  const resumed: unknown[] = [];
+  await using server = await startServer({
+    http(request, response) {
+      const last = request.headers['last-event-id'];
+      resumed.push(last);
+      const first = last === undefined ? 'id: turn_1:0\n\n' : token(1, 'a', 'a');
+      if (resumed.length === 2) response.writeHead(503).end('{"error":"draining"}');
+      else if (last === 'turn_1:1') stream(response).end(`${token(2, 'b', 'ab')}${event(3, 'done', DONE)}`);
+      else stream(response).write(`${first}event: token\ndata: {"delta":"lost`, () => response.destroy());
+    },
+  });
+  const events = await read(createClient({ url: server.url, reconnect: FAST }).chat('hi'));
+  assert.deepEqual(
+    events.map((each) => each.type === 'token' && each.delta),
+    ['a', 'b', false],
+  );
+  assert.deepEqual(resumed, [undefined, 'turn_1:0', 'turn_1:0', 'turn_1:1']);
+});
+
+test('a question is never asked twice: a stream that breaks before its first event fails', async () => {
+  let asked = 0;
+  await using server = await startServer({
+    http(_, response) {
+      asked += 1;
+      stream(response).write(': ping\n\n', () => response.destroy());
+    },
+  });
+  const failed = await read(createClient({ url: server.url, reconnect: FAST }).chat('hi')).catch((error: unknown) => error);
+  assert.ok(failed instanceof RpcError && failed.retryable && failed.data.reason === 'CONNECTION_LOST', String(failed));
+  assert.equal(asked, 1);
+});
+
+test('a turn that has ended meanwhile is answered with 204, which ends the reading with its reason', async () => {
+  let asked = 0;
+  await using server = await startServer({
+    http(_, response) {
+      asked += 1;
+      if (asked === 2) response.writeHead(204).end();
+      else stream(response).end(token(1, 'a', 'a'));
+    },
+  });
+  const seen: ChatEvent[] = [];
+  await assert.rejects(
+    async () => {
+      for await (const each of createClient({ url: server.url, reconnect: FAST }).chat('hi')) seen.push(each);
+    },
+    (error: RpcError) => error.data.reason === 'STREAM_ENDED' && !error.retryable,
+  );
+  assert.equal(seen.length, 1);
+  assert.equal(asked, 2);
+});
+
+test('a failed turn and a refusal end it at once, with what the gateway said', async () => {
+  const data = { code: 'UNAVAILABLE', reason: 'INTERRUPTED', requestId: 'req_1', retryable: true };
+  const bodies: ((response: ServerResponse) => void)[] = [
+    (response) => stream(response).end(token(1, 'a', 'a') + event(2, 'error', { error: 'interrupted', data })),
+    (response) => stream(response).end(event(2, 'error', { error: 'interrupted', ...data })),
+    (response) => response.writeHead(400).end('{"error":"interrupted"}'),
+    (response) => stream(response).end('event: token\ndata: [1]\n\n'),
+  ];
+  const outcomes: unknown[] = [];
+  for (const http of bodies) {
+    await using server = await startServer({ http: (_, response) => http(response) });
+    const failed = await read(createClient({ url: server.url, reconnect: FAST }).chat('hi')).catch((error: unknown) => error);
+    assert.ok(failed instanceof RpcError, String(failed));
+    outcomes.push([failed.data.code, failed.data.reason]);
+  }
+  assert.deepEqual(outcomes, [
+    ['UNAVAILABLE', 'INTERRUPTED'],
+    ['UNAVAILABLE', 'INTERRUPTED'],
+    ['INVALID_ARGUMENT', undefined],
+    ['INTERNAL', 'BAD_ANSWER'],
+  ]);
+});
+
+test('leaving the loop, aborting and closing end the connection', async () => {
+  const left: Promise<void>[] = [];
+  await using server = await startServer({
+    http(_, response) {
+      left.push(new Promise((resolve) => void response.on('close', resolve)));
+      stream(response).write(token(1, 'a', 'a'));
+    },
+  });
+  const client = createClient({ url: server.url });
+  for await (const each of client.chat('hi')) {
+    assert.equal(each.type, 'token');
+    break;
+  }
+  await left[0];
+
+  const abort = new AbortController();
+  const aborted = client.chat('hi', { signal: abort.signal });
+  await aborted.next();
+  const pending = aborted.next();
+  abort.abort(new Error('enough'));
+  await assert.rejects(pending, { message: 'enough' });
+  await left[1];
+
+  const closing = client.chat('hi');
+  await closing.next();
+  const cut = closing.next();
+  client.close();
+  await assert.rejects(cut, (error: RpcError) => error.data.reason === 'CLIENT_CLOSED');
+  await left[2];
+});

@@ -1,0 +1,76 @@
+import { connectionLost, fromResponse, parsed, RpcError } from './rpc-error.ts';
+import { badAnswer, decodeAnswer, encode, encodeNotification, endpoint, type Answer, type Outgoing, type Transport } from './transport.ts';
+import { backoff, pause, type Reconnect } from './waiting.ts';
+
+export interface HttpOptions {
+  url: string;
+  token: string | undefined;
+  fetch: typeof globalThis.fetch;
+  reconnect: Reconnect;
+}
+
+/** `POST /rpc`, one request per call. */
+export function createHttpTransport({ url, token, fetch, reconnect }: HttpOptions): Transport {
+  const address = endpoint(url, 'rpc');
+  const headers = { 'content-type': 'application/json', accept: 'application/json', ...bearer(token) };
+
+  async function post(body: string, signal: AbortSignal): Promise<Response> {
+    const response = await fetch(address, { method: 'POST', headers, body, signal }).catch((error: unknown) => {
+      signal.throwIfAborted();
+      throw connectionLost(error);
+    });
+    if (!response.ok) throw await fromResponse(response);
+    return response;
+  }
+
+  async function once(calls: readonly Outgoing[], signal: AbortSignal): Promise<Answer[]> {
+    const response = await post(encode(calls), signal);
+    const text = await response.text().catch((error: unknown) => {
+      signal.throwIfAborted();
+      throw connectionLost(error);
+    });
+    return matchAnswers(calls, parsed(text));
+  }
+
+  return {
+    async exchange(calls, { signal, repeatable }) {
+      for (let attempt = 0; ; attempt += 1) {
+        try {
+          return await once(calls, signal);
+        } catch (error) {
+          if (!repeatable || !isUnavailable(error)) throw error;
+          await pause(backoff(attempt, reconnect), signal);
+        }
+      }
+    },
+
+    async notify(method, params, signal) {
+      await post(encodeNotification(method, params), signal);
+    },
+
+    close() {
+      // Nothing is kept open between calls; what is under way ends with the client's signal.
+    },
+  };
+}
+
+export function bearer(token: string | undefined): Record<string, string> {
+  return token === undefined ? {} : { authorization: `Bearer ${token}` };
+}
+
+function isUnavailable(error: unknown): boolean {
+  return error instanceof RpcError && error.data.code === 'UNAVAILABLE';
+}
+
+/** An error with id null speaks for all the calls of the request. */
+function matchAnswers(calls: readonly Outgoing[], body: unknown): Answer[] {
+  const answers = new Map((Array.isArray(body) ? body : [body]).flatMap(decodeEntry));
+  return calls.map(
+    ({ id }) => answers.get(id) ?? answers.get(null) ?? { ok: false, error: badAnswer('The gateway left the call unanswered') },
+  );
+}
+
+function decodeEntry(message: unknown): [unknown, Answer][] {
+  const decoded = decodeAnswer(message);
+  return decoded ? [[decoded.id, decoded.answer]] : [];
+}

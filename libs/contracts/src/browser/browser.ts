@@ -1,0 +1,242 @@
+import { z } from 'zod';
+import { Count, NoParams, Timestamp } from '../common.ts';
+import { defineMethods } from '../define.ts';
+
+export const BrowserStatus = z.object({
+  running: z.boolean(),
+  url: z.string().optional(),
+  tabCount: Count.optional(),
+  connected: z.boolean().optional(),
+  chromeVersion: z.string().optional(),
+});
+
+export const BrowserStarted = z.object({ started: z.literal(true) });
+export const BrowserStopped = z.object({ stopped: z.literal(true) });
+
+/** Where the navigation ended, after redirects. */
+export const Navigation = z.object({ url: z.string(), title: z.string(), tabId: z.string() });
+
+/** The page as a tree of roles and names; `refs` are what `browser.act` takes as selector. */
+export const PageSnapshot = z.object({
+  snapshot: z.string(),
+  refs: z.record(z.string(), z.object({ role: z.string(), name: z.string().optional(), nth: Count.optional() })),
+  url: z.string(),
+  title: z.string(),
+  truncated: z.boolean(),
+  stats: z.object({ lines: Count, chars: Count, refs: Count, interactive: Count }),
+});
+
+export const Screenshot = z.object({
+  data: z.string().describe('base64 of the image, PNG unless asked otherwise'),
+  mimeType: z.string().optional(),
+  width: Count.optional(),
+  height: Count.optional(),
+});
+
+export const PagePdf = z.object({ data: z.string().describe('base64 of the PDF'), mimeType: z.string().optional() });
+
+/** An action that fails on the page says so here; it is no error of the call. */
+export const ActResult = z.object({ ok: z.boolean(), action: z.string(), error: z.string().optional() });
+
+export const BrowserTab = z.object({ id: z.string(), url: z.string(), title: z.string() });
+export const BrowserTabs = z.object({ tabs: z.array(BrowserTab) });
+export const TabOpened = z.object({ tabId: z.string() });
+export const TabFocused = z.object({ focused: z.literal(true), tabId: z.string() });
+export const TabClosed = z.object({ closed: z.literal(true), tabId: z.string() });
+
+export const ConsoleEntry = z.object({ level: z.string(), text: z.string(), timestamp: Timestamp, location: z.string().optional() });
+export const ConsoleLog = z.object({ entries: z.array(ConsoleEntry).describe('the last 500, oldest first') });
+
+const Url = z.string().min(1).max(8192).describe('http, https or about; addresses inside the network are refused');
+const Selector = z.string().min(1).max(2000).describe('a snapshot reference (e12, @e12 or ref=e12) or a CSS selector');
+const Text = z.string().max(100_000);
+const OneTab = z.strictObject({ tabId: z.string().min(1).max(128) });
+const PAGE_DEADLINE_MS = 60_000;
+
+const Act = z.strictObject({
+  action: z.enum(['click', 'type', 'press', 'hover', 'drag', 'select', 'fill', 'scroll', 'wait', 'resize', 'evaluate', 'close']),
+  selector: Selector.optional(),
+  text: Text.optional().describe('what to type, the key to press, the text to wait to be gone, or the function to evaluate'),
+  value: Text.optional().describe('the option to select or the value to fill'),
+  values: z.array(Text).max(100).optional().describe('select: several options'),
+  fields: z
+    .array(z.strictObject({ ref: Selector, type: z.string().optional(), value: z.union([Text, z.boolean()]) }))
+    .max(100)
+    .optional()
+    .describe('fill: several fields at once'),
+  endSelector: Selector.optional().describe('drag: where to'),
+  submit: z.boolean().optional().describe('type: press Enter afterwards'),
+  slowly: z.boolean().optional().describe('type: key by key'),
+  doubleClick: z.boolean().optional(),
+  button: z.enum(['left', 'right', 'middle']).optional(),
+  modifiers: z
+    .array(z.enum(['Alt', 'Control', 'Meta', 'Shift']))
+    .max(4)
+    .optional(),
+  delayMs: z.int().min(0).max(10_000).optional().describe('press: how long the key stays down'),
+  timeMs: z.int().min(0).max(30_000).optional().describe('wait: how long'),
+  width: z.int().min(1).max(10_000).optional().describe('resize'),
+  height: z.int().min(1).max(10_000).optional().describe('resize'),
+});
+
+const example = { url: 'https://example.com/', title: 'Example Domain', tabId: 'tab_1' };
+
+export const browserMethods = defineMethods({
+  'browser.status': {
+    summary: 'Says whether a browser runs, and where it is.',
+    scope: 'rpc',
+    params: NoParams,
+    result: BrowserStatus,
+    idempotent: true,
+    examples: [
+      { params: {}, result: { running: true, url: example.url, tabCount: 1, connected: true } },
+      { params: {}, result: { running: false } },
+    ],
+  },
+  'browser.start': {
+    summary: 'Starts a headless browser, unless one runs.',
+    scope: 'rpc',
+    params: NoParams,
+    result: BrowserStarted,
+    deadlineMs: PAGE_DEADLINE_MS,
+    idempotent: true,
+    errors: ['FAILED_PRECONDITION', 'RESOURCE_EXHAUSTED', 'UNAVAILABLE'],
+    examples: [{ params: {}, result: { started: true } }],
+  },
+  'browser.stop': {
+    summary: 'Stops the browser and closes all its tabs.',
+    scope: 'rpc',
+    params: NoParams,
+    result: BrowserStopped,
+    idempotent: true,
+    examples: [{ params: {}, result: { stopped: true } }],
+  },
+  'browser.navigate': {
+    summary: 'Goes to an address in the tab that has the focus.',
+    description: 'Starts the browser when none runs. Redirects into the network are refused like the address itself.',
+    scope: 'rpc',
+    params: z.strictObject({ url: Url }),
+    result: Navigation,
+    deadlineMs: PAGE_DEADLINE_MS,
+    errors: ['INVALID_ARGUMENT', 'PERMISSION_DENIED', 'DEADLINE_EXCEEDED'],
+    examples: [{ params: { url: 'https://example.com' }, result: example }],
+  },
+  'browser.snapshot': {
+    summary: 'Reads the page as text: roles, names and references to act on.',
+    scope: 'rpc',
+    params: z.strictObject({
+      interactive: z.boolean().optional().describe('only what can be acted on'),
+      compact: z.boolean().optional().describe('without nodes that say nothing'),
+      maxDepth: z.int().min(1).max(100).optional(),
+      selector: Selector.optional().describe('only this part of the page'),
+      maxChars: z.int().min(1).max(120_000).default(30_000),
+    }),
+    result: PageSnapshot,
+    deadlineMs: PAGE_DEADLINE_MS,
+    idempotent: true,
+    blobs: ['snapshot'],
+    errors: ['FAILED_PRECONDITION'],
+    examples: [
+      {
+        params: {},
+        result: {
+          snapshot: '- heading "Example Domain" [level=1]\n- link "More information..." [ref=e1]',
+          refs: { e1: { role: 'link', name: 'More information...' } },
+          url: example.url,
+          title: example.title,
+          truncated: false,
+          stats: { lines: 2, chars: 76, refs: 1, interactive: 1 },
+        },
+      },
+    ],
+  },
+  'browser.screenshot': {
+    summary: 'Takes a picture of the page.',
+    scope: 'rpc',
+    params: z.strictObject({
+      fullPage: z.boolean().optional(),
+      selector: Selector.optional().describe('only this element'),
+      type: z.enum(['png', 'jpeg']).default('png'),
+      quality: z.int().min(1).max(100).optional().describe('jpeg only; 80 without it'),
+    }),
+    result: Screenshot,
+    deadlineMs: PAGE_DEADLINE_MS,
+    idempotent: true,
+    blobs: ['data'],
+    errors: ['FAILED_PRECONDITION'],
+    examples: [{ params: { fullPage: true }, result: { data: 'iVBORw0KGgo=', mimeType: 'image/png', width: 1280, height: 720 } }],
+  },
+  'browser.pdf': {
+    summary: 'Prints the page as a PDF.',
+    scope: 'rpc',
+    params: NoParams,
+    result: PagePdf,
+    deadlineMs: PAGE_DEADLINE_MS,
+    idempotent: true,
+    blobs: ['data'],
+    errors: ['FAILED_PRECONDITION'],
+    examples: [{ params: {}, result: { data: 'JVBERi0xLjQK', mimeType: 'application/pdf' } }],
+  },
+  'browser.act': {
+    summary: 'Does one thing on the page: clicks, types, selects, scrolls.',
+    description: 'What goes wrong on the page is told in the result: the element is not there, is covered, is one of several.',
+    scope: 'rpc',
+    params: Act,
+    result: ActResult,
+    deadlineMs: 70_000,
+    errors: ['FAILED_PRECONDITION'],
+    examples: [
+      { params: { action: 'click', selector: 'e1' }, result: { ok: true, action: 'click' } },
+      {
+        params: { action: 'type', selector: '#name', text: 'Ada', submit: true },
+        result: { ok: false, action: 'type', error: 'no element matches #name: take a new snapshot' },
+      },
+    ],
+  },
+  'browser.tabs': {
+    summary: 'Lists the open tabs.',
+    scope: 'rpc',
+    params: NoParams,
+    result: BrowserTabs,
+    idempotent: true,
+    errors: ['FAILED_PRECONDITION'],
+    examples: [{ params: {}, result: { tabs: [{ id: example.tabId, url: example.url, title: example.title }] } }],
+  },
+  'browser.open': {
+    summary: 'Opens a tab and gives it the focus.',
+    description: 'Starts the browser when none runs.',
+    scope: 'rpc',
+    params: z.strictObject({ url: Url.default('about:blank') }),
+    result: TabOpened,
+    deadlineMs: PAGE_DEADLINE_MS,
+    errors: ['INVALID_ARGUMENT', 'PERMISSION_DENIED', 'DEADLINE_EXCEEDED', 'RESOURCE_EXHAUSTED'],
+    examples: [{ params: { url: 'https://example.com' }, result: { tabId: 'tab_2' } }],
+  },
+  'browser.focus': {
+    summary: 'Gives a tab the focus.',
+    scope: 'rpc',
+    params: OneTab,
+    result: TabFocused,
+    idempotent: true,
+    errors: ['NOT_FOUND', 'FAILED_PRECONDITION'],
+    examples: [{ params: { tabId: 'tab_2' }, result: { focused: true, tabId: 'tab_2' } }],
+  },
+  'browser.close': {
+    summary: 'Closes a tab.',
+    scope: 'rpc',
+    params: OneTab,
+    result: TabClosed,
+    errors: ['NOT_FOUND', 'FAILED_PRECONDITION'],
+    examples: [{ params: { tabId: 'tab_2' }, result: { closed: true, tabId: 'tab_2' } }],
+  },
+  'browser.console': {
+    summary: 'Reads what the pages wrote to their console.',
+    scope: 'rpc',
+    params: z.strictObject({ level: z.string().min(1).max(16).optional().describe('only this level') }),
+    result: ConsoleLog,
+    idempotent: true,
+    blobs: ['entries'],
+    errors: ['FAILED_PRECONDITION'],
+    examples: [{ params: {}, result: { entries: [{ level: 'error', text: 'Failed to load resource', timestamp: 1763719200000 }] } }],
+  },
+});

@@ -1,0 +1,172 @@
+import { z } from 'zod';
+import { Count, DurationMs, NoParams, Timestamp } from '../common.ts';
+import { defineMethods } from '../define.ts';
+import { ChannelFeatures } from './events.ts';
+
+export const ChannelType = z
+  .string()
+  .min(1)
+  .max(64)
+  .describe('discord, telegram, slack, whatsapp, signal, imessage, line, irc, email, echo');
+
+const channelType = z.string();
+
+/** A configured channel; without a connection it is stopped. */
+export const Channel = z.object({
+  channelType,
+  channelId: z.string().optional(),
+  status: z.enum(['running', 'stopped']),
+  configured: z.boolean().optional(),
+});
+
+export const ChannelList = z.object({ channels: z.array(Channel), total: Count });
+export const ChannelAbilities = z.object({ channelType, features: ChannelFeatures });
+
+/** How one adapter has been doing. What has not happened yet is null. */
+export const ChannelHealth = z.object({
+  channelType,
+  state: z.enum(['startup-grace', 'healthy', 'idle', 'stale', 'stuck', 'disconnected', 'errored', 'unknown']),
+  connectionMode: z.enum(['socket', 'polling', 'webhook']),
+  lastCheckedAt: Timestamp.nullable(),
+  lastMessageAt: Timestamp.nullable(),
+  error: z.string().nullable(),
+  stateChangedAt: Timestamp,
+  consecutiveFailures: Count,
+  activeRuns: Count,
+  restartAttempts: Count,
+  uptimeMs: DurationMs,
+});
+
+export const ChannelsHealth = z.object({
+  channels: z.array(ChannelHealth),
+  timestamp: Timestamp,
+  enabled: z.boolean().describe('whether the health monitor watches'),
+});
+
+export const ChannelStarted = z.object({ channelType, status: z.literal('running'), message: z.string() });
+export const ChannelStopped = z.object({ channelType, status: z.literal('stopped'), message: z.string() });
+
+const OneChannel = z.strictObject({ channel_type: ChannelType });
+const CONNECT_DEADLINE_MS = 60_000;
+const telegram = { channel_type: 'telegram' };
+
+export const channelsMethods = defineMethods({
+  'channels.list': {
+    summary: 'Lists the channels, the configured ones that are stopped too.',
+    scope: 'admin',
+    params: NoParams,
+    result: ChannelList,
+    idempotent: true,
+    examples: [
+      {
+        params: {},
+        result: {
+          channels: [
+            { channelType: 'telegram', channelId: 'telegram', status: 'running' },
+            { channelType: 'slack', status: 'stopped', configured: true },
+          ],
+          total: 2,
+        },
+      },
+    ],
+  },
+  'channels.get': {
+    summary: 'Says whether one channel runs.',
+    scope: 'admin',
+    params: OneChannel,
+    result: Channel,
+    idempotent: true,
+    errors: ['NOT_FOUND'],
+    examples: [{ params: telegram, result: { channelType: 'telegram', channelId: 'telegram', status: 'running', configured: true } }],
+  },
+  'channels.capabilities': {
+    summary: 'Says what a channel can do: react, edit, thread, show buttons.',
+    scope: 'rpc',
+    params: OneChannel,
+    result: ChannelAbilities,
+    idempotent: true,
+    errors: ['NOT_FOUND'],
+    examples: [
+      {
+        params: telegram,
+        result: {
+          channelType: 'telegram',
+          features: {
+            reactions: true,
+            editMessages: true,
+            deleteMessages: true,
+            fetchHistory: false,
+            attachments: true,
+            threads: true,
+            mentions: true,
+            buttons: true,
+            cards: true,
+            effects: true,
+            formatting: ['html'],
+          },
+        },
+      },
+    ],
+  },
+  'channels.health': {
+    summary: 'Says how every channel has been doing.',
+    scope: 'rpc',
+    params: NoParams,
+    result: ChannelsHealth,
+    idempotent: true,
+    examples: [
+      {
+        params: {},
+        result: {
+          channels: [
+            {
+              channelType: 'telegram',
+              state: 'healthy',
+              connectionMode: 'polling',
+              lastCheckedAt: 1763719200000,
+              lastMessageAt: 1763719140000,
+              error: null,
+              stateChangedAt: 1763715600000,
+              consecutiveFailures: 0,
+              activeRuns: 1,
+              restartAttempts: 0,
+              uptimeMs: 3_600_000,
+            },
+          ],
+          timestamp: 1763719200000,
+          enabled: true,
+        },
+      },
+    ],
+  },
+  'channels.enable': {
+    summary: 'Connects a configured channel.',
+    description: 'No configuration file is written; that the channel is on survives a restart.',
+    scope: 'admin',
+    params: OneChannel,
+    result: ChannelStarted,
+    deadlineMs: CONNECT_DEADLINE_MS,
+    idempotent: true,
+    errors: ['NOT_FOUND', 'FAILED_PRECONDITION', 'UNAVAILABLE'],
+    examples: [{ params: telegram, result: { channelType: 'telegram', status: 'running', message: 'telegram started' } }],
+  },
+  'channels.disable': {
+    summary: 'Disconnects a channel and keeps it off.',
+    scope: 'admin',
+    params: OneChannel,
+    result: ChannelStopped,
+    deadlineMs: CONNECT_DEADLINE_MS,
+    idempotent: true,
+    errors: ['NOT_FOUND', 'FAILED_PRECONDITION'],
+    examples: [{ params: telegram, result: { channelType: 'telegram', status: 'stopped', message: 'telegram stopped' } }],
+  },
+  'channels.restart': {
+    summary: 'Disconnects a channel and connects it again; a stopped one is started.',
+    scope: 'admin',
+    params: OneChannel,
+    result: ChannelStarted,
+    deadlineMs: CONNECT_DEADLINE_MS,
+    errors: ['NOT_FOUND', 'FAILED_PRECONDITION', 'UNAVAILABLE'],
+    examples: [{ params: telegram, result: { channelType: 'telegram', status: 'running', message: 'telegram restarted' } }],
+  },
+});

@@ -1,0 +1,64 @@
+import { z } from 'zod';
+import { Timestamp } from '../common.ts';
+import { defineEvents } from '../define.ts';
+
+/** What a platform can do; `channels.capabilities` answers this block alone. */
+export const ChannelFeatures = z.object({
+  reactions: z.boolean(),
+  editMessages: z.boolean(),
+  deleteMessages: z.boolean(),
+  fetchHistory: z.boolean(),
+  attachments: z.boolean(),
+  threads: z.boolean(),
+  mentions: z.boolean(),
+  buttons: z.boolean(),
+  cards: z.boolean(),
+  effects: z.boolean(),
+  formatting: z.array(z.string()).describe('markdown, html, mrkdwn, signal-text-styles, irc-control-codes, flex'),
+});
+
+/** Everything an adapter says of its platform when it registers. */
+export const ChannelCapabilities = z.object({
+  chatTypes: z.array(z.enum(['dm', 'group', 'thread', 'channel', 'forum'])),
+  features: ChannelFeatures,
+  limits: z.object({ maxMessageChars: z.int().positive(), maxAttachmentMb: z.number().positive().optional() }),
+  streaming: z.object({ mode: z.enum(['edit', 'block', 'none']), throttleMs: z.int().nonnegative().optional() }),
+  threading: z.enum(['native', 'reply-chain', 'none']),
+});
+
+/** Adapters that come and go. */
+export const channelsEvents = defineEvents({
+  'channel:registered': {
+    summary: 'A channel adapter is connected and takes messages.',
+    payload: z.object({ channelType: z.string(), pluginId: z.string(), capabilities: ChannelCapabilities, timestamp: Timestamp }),
+    example: {
+      channelType: 'telegram',
+      pluginId: 'telegram',
+      capabilities: {
+        chatTypes: ['dm', 'group', 'channel', 'forum'],
+        features: {
+          reactions: true,
+          editMessages: true,
+          deleteMessages: true,
+          fetchHistory: false,
+          attachments: true,
+          threads: true,
+          mentions: true,
+          buttons: true,
+          cards: true,
+          effects: true,
+          formatting: ['html'],
+        },
+        limits: { maxMessageChars: 4096, maxAttachmentMb: 50 },
+        streaming: { mode: 'edit', throttleMs: 300 },
+        threading: 'native',
+      },
+      timestamp: 1763719200000,
+    },
+  },
+  'channel:deregistered': {
+    summary: 'A channel adapter is gone.',
+    payload: z.object({ channelType: z.string(), pluginId: z.string(), timestamp: Timestamp }),
+    example: { channelType: 'telegram', pluginId: 'telegram', timestamp: 1763719200000 },
+  },
+});

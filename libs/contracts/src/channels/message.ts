@@ -1,0 +1,166 @@
+import { z } from 'zod';
+import { IdempotencyKey, pageSize, Timestamp } from '../common.ts';
+import { defineMethods } from '../define.ts';
+import { ChannelType } from './channels.ts';
+
+export const MessageButton = z.strictObject({
+  text: z.string().min(1).max(80),
+  callback_data: z.string().min(1).max(64).optional(),
+  url: z.url().optional(),
+  style: z.enum(['primary', 'secondary', 'danger', 'link']).optional(),
+});
+export type MessageButton = z.infer<typeof MessageButton>;
+
+const Row = z.array(MessageButton);
+
+/** Rows of buttons; a flat list is one row. What comes out are rows. */
+export const MessageButtons = z.union([z.array(Row), Row.transform((row) => [row])]);
+
+export const MessageCard = z.strictObject({
+  title: z.string().min(1).max(256).optional(),
+  description: z.string().optional(),
+  image_url: z.url().optional(),
+  color: z.int().min(0).max(0xff_ff_ff).optional(),
+  fields: z.array(z.strictObject({ name: z.string().min(1), value: z.string(), inline: z.boolean().optional() })).optional(),
+  buttons: MessageButtons.optional(),
+});
+
+const EffectName = z.enum(['spoiler', 'silent']);
+
+/** An effect by its name, or as an object that names it. What comes out are names. */
+export const MessageEffect = z.union([EffectName, z.strictObject({ type: EffectName }).transform(({ type }) => type)]);
+
+/** A message that was accepted, by the platform's id. */
+export const MessageSent = z.object({ messageId: z.string(), channelId: z.string() });
+
+const where = { channelId: z.string(), messageId: z.string() };
+
+export const MessageEdited = z.object({ edited: z.literal(true), ...where });
+export const MessageDeleted = z.object({ deleted: z.literal(true), ...where });
+export const MessageReacted = z.object({ reacted: z.literal(true), ...where, emoji: z.string() });
+
+export const FetchedMessages = z.object({
+  messages: z.array(z.object({ id: z.string(), senderId: z.string(), text: z.string(), timestamp: Timestamp })),
+  channelId: z.string().optional(),
+});
+
+const Id = z.string().min(1).max(256);
+const Text = z.string().min(1);
+const chat = { channel_type: ChannelType, channel_id: Id };
+const message = { ...chat, message_id: Id };
+
+/** Three attempts, the waits between them, and what the platform asks to wait. */
+const SEND_DEADLINE_MS = 60_000;
+const UPLOAD_DEADLINE_MS = 180_000;
+
+const there = { channel_type: 'telegram', channel_id: '678' };
+const sent = { messageId: '42', channelId: '678' };
+
+export const messageMethods = defineMethods({
+  'message.send': {
+    summary: 'Sends a message to a channel.',
+    description: 'Buttons, cards and effects a platform cannot show are left out; the text is sent.',
+    scope: 'admin',
+    params: z.strictObject({
+      ...chat,
+      text: Text,
+      buttons: MessageButtons.optional(),
+      cards: z.array(MessageCard).max(10).optional(),
+      effects: z.array(MessageEffect).max(2).optional(),
+      thread_reply: Id.optional().describe('the thread to answer in'),
+      idempotencyKey: IdempotencyKey.optional(),
+    }),
+    result: MessageSent,
+    deadlineMs: SEND_DEADLINE_MS,
+    errors: ['NOT_FOUND', 'FAILED_PRECONDITION', 'UNAVAILABLE', 'RESOURCE_EXHAUSTED'],
+    examples: [
+      { params: { ...there, text: 'The build is green.' }, result: sent },
+      {
+        params: {
+          ...there,
+          text: 'Deploy?',
+          buttons: [
+            [
+              { text: 'Yes', callback_data: 'deploy:yes', style: 'primary' },
+              { text: 'No', callback_data: 'deploy:no' },
+            ],
+          ],
+          effects: [{ type: 'silent' }],
+        },
+        result: sent,
+      },
+    ],
+  },
+  'message.reply': {
+    summary: 'Answers a message where it was written.',
+    scope: 'admin',
+    params: z.strictObject({ ...message, text: Text }),
+    result: MessageSent,
+    deadlineMs: SEND_DEADLINE_MS,
+    errors: ['NOT_FOUND', 'FAILED_PRECONDITION', 'UNAVAILABLE'],
+    examples: [{ params: { ...there, message_id: '41', text: 'On it.' }, result: sent }],
+  },
+  'message.edit': {
+    summary: 'Changes the text of a message that was sent.',
+    scope: 'admin',
+    params: z.strictObject({ ...message, text: Text }),
+    result: MessageEdited,
+    deadlineMs: SEND_DEADLINE_MS,
+    idempotent: true,
+    errors: ['NOT_FOUND', 'FAILED_PRECONDITION', 'UNAVAILABLE'],
+    examples: [{ params: { ...there, message_id: '42', text: 'The build is red.' }, result: { edited: true, ...sent } }],
+  },
+  'message.delete': {
+    summary: 'Deletes a message.',
+    scope: 'admin',
+    params: z.strictObject(message),
+    result: MessageDeleted,
+    deadlineMs: SEND_DEADLINE_MS,
+    errors: ['NOT_FOUND', 'FAILED_PRECONDITION', 'UNAVAILABLE'],
+    examples: [{ params: { ...there, message_id: '42' }, result: { deleted: true, ...sent } }],
+  },
+  'message.fetch': {
+    summary: 'Reads the last messages of a channel.',
+    scope: 'admin',
+    params: z.strictObject({
+      ...chat,
+      limit: pageSize(20, 100),
+      before: Id.optional().describe('only messages before this message id'),
+    }),
+    result: FetchedMessages,
+    deadlineMs: SEND_DEADLINE_MS,
+    idempotent: true,
+    errors: ['NOT_FOUND', 'FAILED_PRECONDITION', 'UNAVAILABLE'],
+    examples: [
+      {
+        params: { channel_type: 'discord', channel_id: '1043', limit: 1 },
+        result: { messages: [{ id: '77', senderId: '9', text: 'hello', timestamp: 1763719200000 }], channelId: '1043' },
+      },
+    ],
+  },
+  'message.react': {
+    summary: 'Puts an emoji on a message.',
+    scope: 'admin',
+    params: z.strictObject({ ...message, emoji: z.string().min(1).max(64) }),
+    result: MessageReacted,
+    deadlineMs: SEND_DEADLINE_MS,
+    idempotent: true,
+    errors: ['NOT_FOUND', 'FAILED_PRECONDITION', 'UNAVAILABLE'],
+    examples: [
+      { params: { ...there, message_id: '41', emoji: '👍' }, result: { reacted: true, channelId: '678', messageId: '41', emoji: '👍' } },
+    ],
+  },
+  'message.attach': {
+    summary: 'Sends a file of the workspace to a channel.',
+    scope: 'admin',
+    params: z.strictObject({
+      ...chat,
+      file_path: z.string().min(1).max(4096).describe('inside the workspace of the agent'),
+      caption: z.string().max(4096).optional(),
+    }),
+    result: MessageSent,
+    deadlineMs: UPLOAD_DEADLINE_MS,
+    errors: ['NOT_FOUND', 'FAILED_PRECONDITION', 'UNAVAILABLE', 'INVALID_ARGUMENT'],
+    examples: [{ params: { ...there, file_path: 'output/report.pdf', caption: 'The report' }, result: sent }],
+  },
+});

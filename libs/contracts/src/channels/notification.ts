@@ -1,0 +1,33 @@
+import { z } from 'zod';
+import { defineMethods } from '../define.ts';
+import { ChannelType } from './channels.ts';
+
+/** Whether it was put into the delivery queue, or why not. */
+export const NotificationResult = z.object({
+  success: z.boolean(),
+  entryId: z.string().optional().describe('its place in the delivery queue'),
+  error: z.string().optional().describe('quiet_hours, rate_limited, duplicate, no_channel, …'),
+});
+
+export const notificationMethods = defineMethods({
+  'notification.send': {
+    summary: 'Tells the user something on the channel that reaches them.',
+    description:
+      'Without a channel it goes to the agent’s primary channel, else to the one last used. Quiet hours hold back everything but critical. A refusal is told in the result.',
+    scope: 'rpc',
+    params: z.strictObject({
+      message: z.string().min(1),
+      priority: z.enum(['low', 'normal', 'high', 'critical']).default('normal'),
+      channel_type: ChannelType.optional(),
+      channel_id: z.string().min(1).max(256).optional(),
+    }),
+    result: NotificationResult,
+    examples: [
+      {
+        params: { message: 'The nightly report is ready.', priority: 'high' },
+        result: { success: true, entryId: 'dlv_4fT0mUq2Zs8KxY1bNcVdGh' },
+      },
+      { params: { message: 'The nightly report is ready.' }, result: { success: false, error: 'quiet_hours' } },
+    ],
+  },
+});

@@ -1,0 +1,124 @@
+import type { Contract } from './define.ts';
+import { breaks, type Direction } from './compatibility-schema.ts';
+import { inputSchema, outputSchema, type JsonSchema } from './json-schema.ts';
+import { callables, contracts, type Callable } from './registry.ts';
+
+/** What is promised under one name, without its words of explanation. */
+export interface LockEntry {
+  service: string;
+  scope?: string;
+  callers?: string[];
+  deadlineMs?: number;
+  idempotent?: boolean;
+  params?: JsonSchema;
+  result?: JsonSchema;
+  chunk?: JsonSchema;
+  payload?: JsonSchema;
+}
+
+type Kind = 'methods' | 'operations' | 'events';
+
+/** All that the contracts promise, as `contracts.lock.json` keeps it. */
+export type ContractsLock = Record<Kind, Record<string, LockEntry>>;
+
+const KINDS: readonly Kind[] = ['methods', 'operations', 'events'];
+const COMMAND = 'npx node scripts/lock-contracts.ts --write';
+
+/** The present contracts in the form of the lock: sorted, and free of text that promises nothing. */
+export function contractsLock(): ContractsLock {
+  const named = [...callables.values()];
+  return {
+    methods: entries(named.filter(({ kind }) => kind === 'method').map((callable) => [callable.name, lockCallable(callable)])),
+    operations: entries(named.filter(({ kind }) => kind === 'operation').map((callable) => [callable.name, lockCallable(callable)])),
+    events: entries((Object.values(contracts) as Contract[]).flatMap(lockEvents)),
+  };
+}
+
+/** What breaks for those who rely on `before`, one sentence each; empty when `after` only adds. */
+export function narrowings(before: ContractsLock, after: ContractsLock): string[] {
+  return KINDS.flatMap((kind) =>
+    Object.entries(before[kind]).flatMap(([name, entry]) => {
+      const now = after[kind][name];
+      return now ? compareEntries(name, entry, now) : [`${name} is gone`];
+    }),
+  );
+}
+
+/** What to do about a lock that is not the contracts' own; undefined when it is. */
+export function staleLock(lock: ContractsLock, present: ContractsLock): string | undefined {
+  if (serializeLock(lock) === serializeLock(present)) return undefined;
+  const broken = narrowings(lock, present);
+  if (broken.length === 0) return `The contracts have grown. Write them down: ${COMMAND}`;
+  return `The contracts break what was promised:\n${broken.map((sentence) => `  ${sentence}`).join('\n')}\nAdd instead of changing.`;
+}
+
+/** A line for each part of an entry, so that a difference shows which promise changed. */
+export function serializeLock(lock: ContractsLock): string {
+  return `${lines(sorted(lock), 3)}\n`;
+}
+
+function lines(value: unknown, depth: number): string {
+  if (depth === 0 || typeof value !== 'object' || value === null || Array.isArray(value)) return JSON.stringify(value);
+  const indent = ' '.repeat(4 - depth);
+  const parts = Object.entries(value).map(([key, part]) => `${indent}${JSON.stringify(key)}: ${lines(part, depth - 1)}`);
+  return parts.length === 0 ? '{}' : `{\n${parts.join(',\n')}\n${indent.slice(1)}}`;
+}
+
+function compareEntries(name: string, before: LockEntry, after: LockEntry): string[] {
+  const lostCallers = (before.callers ?? []).filter((caller) => !after.callers?.includes(caller));
+  return [
+    ...(before.service === after.service ? [] : [`${name} moved from ${before.service} to ${after.service}`]),
+    ...(before.scope === after.scope ? [] : [`${name} asks for scope ${after.scope} instead of ${before.scope}`]),
+    ...lostCallers.map((caller) => `${name} is no longer open to ${caller}`),
+    ...(before.idempotent && !after.idempotent ? [`${name} is no longer idempotent`] : []),
+    ...comparePart(`${name} params:`, [before.params, after.params], 'params'),
+    ...comparePart(`${name} result:`, [before.result, after.result], 'result'),
+    ...comparePart(`${name} chunk:`, [before.chunk, after.chunk], 'result'),
+    ...comparePart(`${name} payload:`, [before.payload, after.payload], 'result'),
+  ];
+}
+
+function comparePart(label: string, [before, after]: [JsonSchema | undefined, JsonSchema | undefined], direction: Direction): string[] {
+  if (!before) return [];
+  if (!after) return [`${label} no longer there`];
+  return breaks(before, after, direction).map((sentence) => `${label} ${sentence}`);
+}
+
+function lockCallable({ kind, service, scope, callers, deadlineMs, idempotent, spec }: Callable): LockEntry {
+  return {
+    service,
+    ...(kind === 'method' ? { scope: scope ?? '' } : { callers: [...callers].sort() }),
+    deadlineMs,
+    idempotent,
+    params: bare(inputSchema(spec.params)),
+    result: bare(outputSchema(spec.result)),
+    ...(spec.chunk ? { chunk: bare(outputSchema(spec.chunk)) } : {}),
+  };
+}
+
+function lockEvents({ service, events }: Contract): [string, LockEntry][] {
+  return Object.entries(events).map(([name, { payload }]) => [name, { service, payload: bare(outputSchema(payload)) }]);
+}
+
+function entries(named: [string, LockEntry][]): Record<string, LockEntry> {
+  return Object.fromEntries(named);
+}
+
+/** Explanations may change freely. A property may be called `description`: only the keyword is text. */
+function bare(schema: JsonSchema): JsonSchema {
+  const text = new Set(['description', 'title', 'examples']);
+  const kept = Object.entries(schema).filter(([keyword, value]) => !(text.has(keyword) && typeof value !== 'object'));
+  return Object.fromEntries(kept.map(([keyword, value]) => [keyword, bareValue(value)]));
+}
+
+function bareValue(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(bareValue);
+  return typeof value === 'object' && value !== null ? bare(value as JsonSchema) : value;
+}
+
+function sorted(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(sorted);
+  if (typeof value !== 'object' || value === null) return value;
+  const keys = Object.keys(value).sort();
+  return Object.fromEntries(keys.map((key) => [key, sorted((value as Record<string, unknown>)[key])]));
+}

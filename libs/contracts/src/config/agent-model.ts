@@ -1,0 +1,79 @@
+import { z } from 'zod';
+import { flag, positive, count, texts } from './kinds.ts';
+
+export const budgets = z
+  .strictObject({ perExecution: positive(2_000_000), perHour: positive(10_000_000), perDay: positive(100_000_000) })
+  .prefault({})
+  .describe('tokens');
+
+export const circuitBreaker = z
+  .strictObject({ failureThreshold: positive(5), resetTimeoutMs: positive(60_000), halfOpenTimeoutMs: positive(30_000) })
+  .prefault({})
+  .describe('stops asking a provider that keeps failing');
+
+export const toolRetryBreaker = z
+  .strictObject({
+    enabled: flag(true),
+    maxConsecutiveFailures: positive(3),
+    maxToolFailures: positive(5),
+    suggestAlternatives: flag(true),
+    maxConsecutiveErrorPatterns: positive(2),
+  })
+  .prefault({})
+  .describe('stops a tool that keeps failing within a turn');
+
+export const modelFailover = z
+  .strictObject({
+    fallbackModels: z.array(z.strictObject({ provider: z.string(), modelId: z.string() })).default([]),
+    authProfiles: z.array(z.strictObject({ keyName: z.string(), provider: z.string() })).default([]),
+    allowedModels: texts().describe('empty allows all'),
+    maxAttempts: positive(6),
+    cooldownInitialMs: positive(60_000),
+    cooldownMultiplier: z.number().positive().default(5),
+    cooldownCapMs: positive(3_600_000),
+  })
+  .prefault({})
+  .describe('what is tried when a model fails');
+
+export const sdkRetry = z
+  .strictObject({ enabled: flag(true), maxRetries: count(5), baseDelayMs: positive(4_000), maxDelayMs: positive(60_000) })
+  .prefault({})
+  .describe('retries of one model call, before its first token only');
+
+export const promptTimeout = z
+  .strictObject({
+    promptTimeoutMs: positive(180_000).describe('longest silence of a model'),
+    retryPromptTimeoutMs: positive(60_000),
+    stallCeilingMultiplier: z.number().positive().optional().describe('bounds one turn to so many prompt timeouts'),
+  })
+  .prefault({})
+  .describe('how long a model may be silent');
+
+const OperationModel = z.strictObject({
+  model: z.string().optional(),
+  timeout: z.int().positive().optional().describe('milliseconds'),
+});
+
+export const operationModels = z
+  .strictObject({
+    cron: OperationModel.optional(),
+    heartbeat: OperationModel.optional(),
+    subagent: OperationModel.optional(),
+    compaction: OperationModel.optional(),
+    taskExtraction: OperationModel.optional(),
+    condensation: OperationModel.optional(),
+  })
+  .prefault({})
+  .describe('models for work other than conversation');
+
+export const Retention = z.enum(['none', 'short', 'long']);
+
+/** How prompts are cached; spread into the agent beside the keys it belongs with. */
+export const caching = {
+  cacheRetention: Retention.default('long'),
+  cacheRetentionOverrides: z.record(z.string(), Retention).optional().describe('by model'),
+  adaptiveCacheRetention: flag(true),
+  cacheBreakpointStrategy: z.enum(['auto', 'multi-zone', 'single']).default('single'),
+  advancedCacheOptimization: z.strictObject({ enableRecentZonePromotion: flag(true) }).prefault({}),
+  geminiCache: z.strictObject({ enabled: flag(false), maxActiveCaches: positive(20) }).prefault({}),
+};

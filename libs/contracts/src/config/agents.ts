@@ -1,0 +1,171 @@
+import { z } from 'zod';
+import { AgentId } from '../common.ts';
+import { contextEngine, contextGuard, contextPruning } from './agent-context.ts';
+import * as model from './agent-model.ts';
+import { scheduler, session } from './agent-session.ts';
+import { skills } from './agent-skills.ts';
+import { between, count, flag, positive, ratio, text, texts } from './kinds.ts';
+import { patchOf } from './patch.ts';
+
+const BroadcastGroup = z.strictObject({
+  id: z.string(),
+  name: text(),
+  targets: z.array(z.strictObject({ channelType: z.string(), channelId: z.string(), chatId: z.string() })).default([]),
+  enabled: flag(true),
+});
+
+const rag = z
+  .strictObject({
+    enabled: flag(true),
+    maxResults: positive(5),
+    maxContextChars: positive(4_000),
+    minScore: ratio(0.1),
+    includeTrustLevels: z.array(z.enum(['system', 'learned', 'external'])).default(['system', 'learned']),
+    rerank: z.strictObject({ enabled: flag(false), timeoutMs: positive(800) }).prefault({}),
+  })
+  .prefault({})
+  .describe('memories put before the model');
+
+const bootstrap = z
+  .strictObject({
+    maxChars: positive(20_000),
+    promptMode: z.enum(['full', 'minimal', 'none']).default('full'),
+    groupChatFiltering: flag(true),
+  })
+  .prefault({});
+
+const elevatedReply = z
+  .strictObject({
+    enabled: flag(false),
+    trustModelRoutes: z.record(z.string(), z.string()).default({}),
+    trustPromptOverrides: z.record(z.string(), z.string()).default({}),
+    defaultTrustLevel: text('external'),
+    senderTrustMap: z.record(z.string(), z.string()).default({}),
+  })
+  .prefault({});
+
+const sep = z
+  .strictObject({
+    enabled: flag(true),
+    minSteps: between(2, 10, 3),
+    verificationNudge: flag(true),
+    maxSteps: between(3, 30, 15),
+    userVisibleProgress: flag(false),
+  })
+  .prefault({})
+  .describe('structured execution plans');
+
+const notification = z
+  .strictObject({
+    enabled: flag(true),
+    maxPerHour: positive(30),
+    dedupeWindowMs: count(300_000),
+    maxChainDepth: count(0),
+    primaryChannel: z.strictObject({ channelType: z.string(), channelId: z.string() }).optional(),
+  })
+  .prefault({});
+
+const VerbosityLevel = z.enum(['auto', 'terse', 'concise', 'standard', 'detailed']);
+
+const VerbosityOverride = z.strictObject({
+  level: VerbosityLevel.optional(),
+  maxResponseChars: z.int().positive().optional(),
+  useMarkdown: z.boolean().optional(),
+  allowCodeBlocks: z.boolean().optional(),
+});
+
+const verbosity = z
+  .strictObject({
+    enabled: flag(true),
+    defaultLevel: VerbosityLevel.default('auto'),
+    threadLevel: VerbosityLevel.optional(),
+    overrides: z.record(z.string(), VerbosityOverride).default({}).describe('by channel'),
+  })
+  .prefault({});
+
+const deferredTools = z
+  .strictObject({ mode: z.enum(['always', 'auto', 'never']).default('auto'), neverDefer: texts(), alwaysDefer: texts() })
+  .prefault({});
+
+const backgroundTasks = z
+  .strictObject({
+    enabled: flag(true),
+    autoBackgroundMs: positive(10_000),
+    maxPerAgent: positive(5),
+    maxTotal: positive(20),
+    maxBackgroundDurationMs: positive(300_000),
+    excludeTools: texts(),
+  })
+  .prefault({});
+
+const memoryReview = z
+  .strictObject({
+    enabled: flag(false),
+    schedule: text('0 2 * * *').describe('cron expression'),
+    minMessages: positive(5),
+    maxSessionsPerRun: positive(10),
+    maxReviewTokens: positive(4_096),
+    dedupThreshold: ratio(0.85),
+    autoTags: texts(),
+  })
+  .prefault({});
+
+/** One agent, with everything it leaves out filled in. */
+export const AgentConfig = z
+  .strictObject({
+    name: text('Switchyard'),
+    model: text('default').describe('a model id, an alias, or default'),
+    provider: text('default'),
+    maxSteps: positive(150).describe('model calls in one turn'),
+    thinkingLevel: z.enum(['off', 'minimal', 'low', 'medium', 'high', 'xhigh']).optional(),
+    maxTokens: z.int().positive().optional().describe('tokens of one answer'),
+    temperature: z.number().min(0).max(2).optional(),
+    ...model.caching,
+    enforceFinalTag: flag(false),
+    fastMode: flag(false),
+    storeCompletions: flag(false),
+    maxContextChars: positive(100_000),
+    maxToolResultChars: positive(50_000),
+    preserveRecent: count(4).describe('messages'),
+    workspacePath: z.string().optional(),
+    reactionLevel: z.enum(['minimal', 'extensive']).optional(),
+    broadcastGroups: z.array(BroadcastGroup).default([]),
+    oauthProfiles: z.record(z.string(), z.string()).optional().describe('profile by provider'),
+    budgets: model.budgets,
+    circuitBreaker: model.circuitBreaker,
+    toolRetryBreaker: model.toolRetryBreaker,
+    workspace: z.strictObject({ profile: z.enum(['full', 'specialist']).default('full') }).prefault({}),
+    modelRoutes: z.strictObject({ default: z.string().optional() }).prefault({}),
+    rag,
+    bootstrap,
+    modelFailover: model.modelFailover,
+    sdkRetry: model.sdkRetry,
+    promptTimeout: model.promptTimeout,
+    operationModels: model.operationModels,
+    skills,
+    scheduler,
+    session,
+    concurrency: z.strictObject({ maxConcurrentRuns: positive(4), maxQueuedPerSession: positive(50) }).prefault({}),
+    elevatedReply,
+    tracing: z.strictObject({ enabled: flag(false), outputDir: text('{dataDir}/traces') }).prefault({}),
+    secrets: z.strictObject({ allow: texts() }).prefault({}).describe('names of secrets its tools may read'),
+    contextGuard,
+    contextPruning,
+    contextEngine,
+    sourceGate: z.strictObject({ maxResponseBytes: positive(2_000_000), stripHiddenHtml: flag(true) }).prefault({}),
+    toolLifecycle: z.strictObject({ enabled: flag(true), demotionThreshold: positive(20) }).prefault({}),
+    sep,
+    notification,
+    verbosity,
+    deferredTools,
+    backgroundTasks,
+    memoryReview,
+  })
+  .describe('one agent');
+export type AgentConfig = z.output<typeof AgentConfig>;
+
+/** What `agents.create` and `agents.update` take: any part of an agent, nothing filled in. */
+export const AgentPatch = patchOf(AgentConfig);
+export type AgentPatch = z.output<typeof AgentPatch>;
+
+export const agents = z.record(AgentId, AgentConfig.prefault({})).prefault({ default: {} }).describe('agents by id');

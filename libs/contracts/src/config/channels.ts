@@ -1,0 +1,107 @@
+import { z } from 'zod';
+import { count, flag, port, positive, SecretRef, text, texts } from './kinds.ts';
+
+const mediaProcessing = z
+  .strictObject({
+    transcribeAudio: flag(true),
+    analyzeImages: flag(true),
+    describeVideos: flag(true),
+    extractDocuments: flag(true),
+    understandLinks: flag(true),
+  })
+  .prefault({})
+  .describe('what is made of attachments before the agent sees them');
+
+const common = {
+  enabled: flag(false),
+  apiKey: SecretRef.optional(),
+  botToken: SecretRef.optional(),
+  webhookUrl: z.string().optional(),
+  allowFrom: texts().describe('senders that are heard; empty is everybody'),
+  appToken: SecretRef.optional(),
+  signingSecret: SecretRef.optional(),
+  mode: z.enum(['socket', 'http']).optional(),
+  authDir: z.string().optional(),
+  printQR: z.boolean().optional(),
+  mediaProcessing,
+};
+
+const channel = () => z.strictObject(common).prefault({});
+
+const email = {
+  imapHost: z.string().optional(),
+  imapPort: port(993),
+  smtpHost: z.string().optional(),
+  smtpPort: port(587),
+  secure: flag(true),
+  address: z.string().optional(),
+  authType: z.enum(['password', 'oauth2']).default('password'),
+  clientId: SecretRef.optional(),
+  clientSecret: SecretRef.optional(),
+  refreshToken: SecretRef.optional(),
+  allowMode: z.enum(['allowlist', 'open']).default('allowlist').describe('an empty allowlist hears nobody'),
+  pollingIntervalMs: positive(60_000),
+};
+
+const irc = {
+  host: z.string().optional(),
+  port: z.int().min(1).max(65_535).optional(),
+  nick: z.string().optional(),
+  tls: flag(true),
+  channels: z.array(z.string()).optional(),
+  nickservPassword: SecretRef.optional(),
+};
+
+const healthCheck = z
+  .strictObject({
+    enabled: flag(true),
+    pollIntervalMs: positive(60_000),
+    staleThresholdMs: positive(1_800_000),
+    idleThresholdMs: positive(600_000),
+    errorThreshold: positive(3).describe('errors in a row'),
+    stuckThresholdMs: positive(1_500_000),
+    startupGraceMs: positive(120_000),
+    autoRestartOnStale: flag(false),
+    maxRestartsPerHour: positive(10),
+    restartCooldownMs: positive(600_000),
+  })
+  .prefault({});
+
+/** The chat platforms, each off until it is turned on. */
+export const channels = z
+  .strictObject({
+    telegram: channel(),
+    discord: channel(),
+    slack: channel(),
+    whatsapp: channel(),
+    signal: z
+      .strictObject({
+        ...common,
+        baseUrl: text('http://127.0.0.1:8080'),
+        account: z.string().optional(),
+        cliPath: z.string().optional(),
+      })
+      .prefault({}),
+    imessage: z.strictObject({ ...common, binaryPath: z.string().optional(), account: z.string().optional() }).prefault({}),
+    line: z.strictObject({ ...common, channelSecret: SecretRef.optional(), webhookPath: text('/webhooks/line') }).prefault({}),
+    irc: z.strictObject({ ...common, ...irc }).prefault({}),
+    email: z.strictObject({ ...common, ...email }).prefault({}),
+    healthCheck,
+  })
+  .prefault({})
+  .describe('chat platforms');
+
+/** How a text is cut and framed for a platform. */
+export const messages = z
+  .strictObject({
+    maxOutboundLength: count(0).describe('characters; 0 is without a bound'),
+    splitLongMessages: flag(true),
+    splitMaxChars: positive(4_000),
+    splitSeparator: text('\n\n'),
+    showTypingIndicator: flag(true),
+    systemMessagePrefix: text('[System] '),
+    readReceipts: flag(false),
+    maxSendsPerExecution: count(3).describe('0 is without a bound'),
+  })
+  .prefault({})
+  .describe('how texts are cut and framed');

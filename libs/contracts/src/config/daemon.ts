@@ -1,0 +1,142 @@
+import { z } from 'zod';
+import { cronLimits } from './agent-session.ts';
+import { between, count, flag, LogLevel, percent, positive, ratio, SecretRef, text, texts, timezone } from './kinds.ts';
+
+const FileSize = (preset: string) =>
+  z
+    .string()
+    .regex(/^[0-9]+[kmg]?$/i)
+    .default(preset)
+    .describe('bytes, or with the suffix k, m or g');
+
+/** The process itself: how it logs, watches itself and stops. */
+export const daemon = z
+  .strictObject({
+    watchdogIntervalMs: count(30_000).describe('0 turns it off'),
+    shutdownTimeoutMs: positive(30_000),
+    metricsIntervalMs: positive(30_000),
+    eventLoopDelayThresholdMs: z.number().positive().default(500),
+    logLevels: z.record(z.string(), LogLevel).default({}).describe('by logging module'),
+    logging: z
+      .strictObject({
+        filePath: text('{dataDir}/logs/daemon.log'),
+        maxSize: FileSize('10m'),
+        maxFiles: between(0, 100, 5),
+        compress: flag(false),
+        tracing: z
+          .strictObject({ outputDir: text('{dataDir}/traces'), maxSize: FileSize('5m'), maxFiles: between(0, 100, 3) })
+          .prefault({}),
+      })
+      .prefault({}),
+    configWebhook: z
+      .strictObject({ url: z.string().optional(), timeoutMs: positive(5_000), secret: SecretRef.optional() })
+      .prefault({})
+      .describe('told of every change of the configuration'),
+  })
+  .prefault({})
+  .describe('how the process logs, watches itself and stops');
+
+/** What runs by the clock. */
+export const scheduler = z
+  .strictObject({
+    cron: z.strictObject({ ...cronLimits, storeDir: text('./data/scheduler') }).prefault({}),
+    heartbeat: z
+      .strictObject({
+        enabled: flag(true),
+        intervalMs: count(300_000).describe('0 turns it off'),
+        showOk: flag(false),
+        showAlerts: flag(true),
+        alertThreshold: positive(2).describe('failures in a row'),
+        alertCooldownMs: positive(300_000),
+        staleMs: positive(120_000),
+      })
+      .prefault({}),
+    quietHours: z
+      .strictObject({
+        enabled: flag(false),
+        start: text('22:00').describe('HH:MM'),
+        end: text('07:00').describe('HH:MM'),
+        timezone: timezone(),
+        criticalBypass: flag(true),
+      })
+      .prefault({}),
+    execution: z
+      .strictObject({
+        lockDir: text('./data/scheduler/locks'),
+        staleMs: positive(600_000),
+        updateMs: positive(30_000),
+        logDir: text('./data/scheduler/logs'),
+        maxLogBytes: positive(2_000_000),
+        keepLines: positive(2_000),
+      })
+      .prefault({}),
+    tasks: z
+      .strictObject({ enabled: flag(false), confidenceThreshold: ratio(0.8), storeDir: text('./data/scheduler/tasks') })
+      .prefault({})
+      .describe('tasks found in conversations'),
+  })
+  .prefault({})
+  .describe('what runs by the clock');
+
+/** What agents remember. */
+export const memory = z
+  .strictObject({
+    dbPath: text('memory.db'),
+    walMode: flag(true),
+    embeddingModel: text('text-embedding-3-small'),
+    embeddingDimensions: positive(1_536),
+    compaction: z
+      .strictObject({ enabled: flag(true), threshold: positive(1_000), targetSize: positive(500) })
+      .prefault({})
+      .describe('entries'),
+    retention: z
+      .strictObject({ maxAgeDays: count(0), maxEntries: count(0) })
+      .prefault({})
+      .describe('0 is without a bound'),
+  })
+  .prefault({})
+  .describe('what agents remember');
+
+/** What is watched on the machine. */
+export const monitoring = z
+  .strictObject({
+    disk: z.strictObject({ enabled: flag(true), paths: texts(['/']), thresholdPercent: percent(90) }).prefault({}),
+    resources: z.strictObject({ enabled: flag(true), cpuThresholdPercent: percent(85), memoryThresholdPercent: percent(90) }).prefault({}),
+    systemd: z.strictObject({ enabled: flag(true), services: texts() }).prefault({}),
+    securityUpdates: z.strictObject({ enabled: flag(true), securityOnly: flag(true) }).prefault({}),
+    git: z.strictObject({ enabled: flag(false), repositories: texts(), checkRemote: flag(true) }).prefault({}),
+  })
+  .prefault({})
+  .describe('what is watched on the machine');
+
+/** What is kept about what happened. */
+export const observability = z
+  .strictObject({
+    persistence: z
+      .strictObject({ enabled: flag(true), retentionDays: between(1, 365, 30), snapshotIntervalMs: z.int().min(60_000).default(300_000) })
+      .prefault({}),
+    logRotation: z
+      .strictObject({
+        maxSizeBytes: positive(52_428_800),
+        maxFiles: count(5),
+        maxAgeDays: positive(30),
+        compressAged: flag(true),
+      })
+      .prefault({}),
+    alertBudget: z
+      .strictObject({ windowMs: positive(3_600_000), thresholds: z.record(z.string(), z.int().positive()).default({}) })
+      .prefault({})
+      .describe('errors within the window before an alert, by error kind'),
+  })
+  .prefault({})
+  .describe('what is kept about what happened');
+
+/** Files that tell how a turn went. */
+export const diagnostics = z
+  .strictObject({
+    trajectory: z.strictObject({ enabled: flag(true) }).prefault({}),
+    cacheTrace: z.strictObject({ enabled: flag(true) }).prefault({}),
+    recallTrace: z.strictObject({ enabled: flag(false), maxFileBytes: positive(52_428_800) }).prefault({}),
+  })
+  .prefault({})
+  .describe('files that tell how a turn went');

@@ -1,0 +1,155 @@
+import { z } from 'zod';
+import { Scope, TokenId } from '../common.ts';
+import { count, flag, LongSecretRef, port, positive, text, texts } from './kinds.ts';
+
+const McpClient = z.strictObject({
+  allowlist: texts().describe('tools it may call'),
+  sessionAllowlist: texts().describe('sessions it may read'),
+  toolRateLimit: z.record(z.string(), z.int().positive()).default({}).describe('calls a minute by tool; 30 where none is named'),
+});
+
+const GatewayToken = z
+  .strictObject({ id: TokenId, secret: LongSecretRef.optional(), scopes: z.array(Scope).default([]), mcpClient: McpClient.optional() })
+  .refine((token) => !token.scopes.includes('mcp-client') || token.scopes.length === 1, {
+    path: ['scopes'],
+    message: 'the scope mcp-client alone, without another',
+  });
+
+const Tls = z.strictObject({
+  certPath: z.string().min(1),
+  keyPath: z.string().min(1),
+  caPath: z.string().min(1),
+  requireClientCert: flag(true),
+});
+
+/** Where the edge listens, whom it lets in, and how much it takes from one client. */
+export const gateway = z
+  .strictObject({
+    enabled: flag(true),
+    host: z
+      .string()
+      .regex(/^[A-Za-z0-9.:_-]+$/)
+      .default('127.0.0.1')
+      .describe('host name or address, never a URL'),
+    port: z.int().min(0).max(65_535).default(4766).describe('0 picks a free one'),
+    tls: Tls.optional(),
+    tokens: z.array(GatewayToken).default([]),
+    rateLimit: z
+      .strictObject({ windowMs: positive(60_000), maxRequests: positive(100) })
+      .prefault({})
+      .describe('HTTP requests of one client'),
+    web: z
+      .strictObject({ enabled: flag(true) })
+      .prefault({})
+      .describe('the dashboard and the routes under /api'),
+    maxBatchSize: positive(50).describe('calls in one JSON-RPC batch'),
+    wsHeartbeatMs: count(30_000).describe('0 turns it off'),
+    corsOrigins: texts().describe('origins besides our own that may use /api'),
+    allowInsecureHttp: flag(false),
+    trustedProxies: texts().describe('addresses whose X-Forwarded-For is believed'),
+    httpBodyLimitBytes: positive(1_048_576),
+    wsMaxMessageBytes: positive(1_048_576).describe('UTF-16 units of one message'),
+    wsMessageRateLimit: z
+      .strictObject({ maxMessages: positive(60), windowMs: positive(60_000) })
+      .prefault({})
+      .describe('messages of one connection, sliding'),
+    maxConnections: positive(12_000).describe('of one replica'),
+    maxConnectionsPerToken: positive(100),
+    maxConnectionsPerAddress: positive(200),
+    authFailures: z
+      .strictObject({ windowMs: positive(60_000), maxFailures: positive(10) })
+      .prefault({})
+      .describe('failed authentications of one address'),
+  })
+  .prefault({})
+  .describe('the edge: address, tokens, limits');
+
+const WebhookMapping = z.strictObject({
+  id: z.string().optional(),
+  match: z.strictObject({ path: z.string().optional(), source: z.string().optional() }).optional(),
+  action: z.enum(['wake', 'agent']).default('agent'),
+  wakeMode: z.enum(['now', 'next-heartbeat']).default('now'),
+  name: z.string().optional(),
+  agentId: z.string().optional(),
+  sessionKey: z.string().optional().describe('template'),
+  messageTemplate: z.string().optional(),
+  textTemplate: z.string().optional(),
+  deliver: z.boolean().optional(),
+  channel: z.string().optional(),
+  to: z.string().optional(),
+  model: z.string().optional(),
+  timeoutSeconds: z.int().positive().optional(),
+});
+
+const hmac = z
+  .strictObject({
+    secret: LongSecretRef.optional().describe('webhooks.token where none is set'),
+    headerName: text('x-webhook-signature'),
+    algorithm: z.enum(['sha256', 'sha384', 'sha512']).default('sha256'),
+    timestampHeaderName: text('x-webhook-timestamp'),
+    maxAgeSec: positive(300),
+    requireTimestamp: flag(false),
+    signedTimestamp: flag(false).describe('the signature covers `timestamp.body`, which alone prevents replay'),
+  })
+  .prefault({})
+  .describe('the strict endpoint');
+
+/** Doors for other systems: what a webhook must prove and what it sets off. */
+export const webhooks = z
+  .strictObject({
+    enabled: flag(false),
+    path: z.string().startsWith('/').default('/hooks'),
+    token: LongSecretRef.optional(),
+    allowUnauthenticated: flag(false).describe('mapped webhooks without a token'),
+    maxBodyBytes: positive(262_144),
+    presets: texts(),
+    mappings: z.array(WebhookMapping).default([]),
+    hmac,
+  })
+  .prefault({})
+  .describe('inbound webhooks');
+
+/** Which agent answers whom. */
+export const routing = z
+  .strictObject({
+    defaultAgentId: text('default'),
+    bindings: z
+      .array(
+        z.strictObject({
+          channelType: z.string().optional(),
+          channelId: z.string().optional(),
+          peerId: z.string().optional(),
+          guildId: z.string().optional(),
+          agentId: z.string(),
+        }),
+      )
+      .default([]),
+  })
+  .prefault({})
+  .describe('which agent answers whom');
+
+/** A browser for agents. */
+export const browser = z
+  .strictObject({
+    enabled: flag(false),
+    chromePath: z.string().optional(),
+    cdpPort: port(9222),
+    defaultProfile: text('default'),
+    headless: flag(true),
+    noSandbox: flag(false),
+    screenshotMaxSide: positive(2_000).describe('pixels'),
+    screenshotQuality: z.int().min(1).max(100).default(80),
+    snapshotMaxChars: positive(120_000),
+    timeoutMs: positive(30_000),
+    baseCdpPort: port(18_800),
+    maxProfiles: z.int().min(1).max(50).default(10),
+    profilesDir: z.string().optional(),
+    downloadsDir: z.string().optional(),
+    downloadTimeoutMs: positive(120_000),
+    viewport: z
+      .strictObject({ width: positive(1_280), height: positive(720) })
+      .prefault({})
+      .describe('pixels'),
+  })
+  .prefault({})
+  .describe('a browser for agents');

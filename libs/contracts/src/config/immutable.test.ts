@@ -1,0 +1,59 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { IMMUTABLE_PATHS, isImmutable, isNeverByRpc, MUTABLE_EXCEPTIONS, mutableAlternatives, writtenPaths } from './immutable.ts';
+import { ConfigurationPatch } from './sections.ts';
+
+test('what is immutable is so with all beneath it, and above it where a write would replace it', () => {
+  for (const path of ['security', 'security.secrets.enabled', 'gateway.tls', 'gateway.tls.certPath', 'gateway.port', 'agents.oslo.name']) {
+    assert.equal(isImmutable(path), true, path);
+  }
+  assert.equal(isImmutable('gateway'), true, 'replacing gateway replaces gateway.port');
+  assert.equal(isImmutable('daemon'), true);
+  assert.equal(isImmutable('gateway.portal'), false, 'a name that only begins alike');
+  for (const path of ['gateway.rateLimit.maxRequests', 'queue', 'logLevel', 'models.dev']) assert.equal(isImmutable(path), false, path);
+});
+
+test('exceptions are writable with all beneath them, and nothing above them', () => {
+  for (const path of [
+    'agents.oslo.model',
+    'agents.oslo.operationModels.cron.model',
+    'integrations.mcp.servers',
+    'channels.irc.mediaProcessing',
+  ]) {
+    assert.equal(isImmutable(path), false, path);
+  }
+  for (const path of ['agents.oslo', 'agents.oslo.skills', 'integrations.mcp', 'channels.irc']) assert.equal(isImmutable(path), true, path);
+});
+
+test('an unknown section is not writable', () => {
+  for (const path of ['', 'tooling.x', '__proto__.x', 'toString']) assert.equal(isImmutable(path), true, path);
+});
+
+test('no method loosens the sandbox', () => {
+  assert.equal(isNeverByRpc('agents.oslo.skills.execSandbox.enabled'), true);
+  assert.equal(isNeverByRpc('agents.oslo.skills.toolPolicy.allow'), false);
+});
+
+test('a patch writes its leaves; lists are leaves', () => {
+  assert.deepEqual(writtenPaths({ gateway: { tokens: [{ id: 'a' }], web: { enabled: false } }, logLevel: 'debug', queue: null }), [
+    'gateway.tokens',
+    'gateway.web.enabled',
+    'logLevel',
+    'queue',
+  ]);
+});
+
+test('a refusal offers what can be done instead', () => {
+  assert.deepEqual(mutableAlternatives('gateway.tokens'), ['tokens.create, tokens.rotate, tokens.revoke']);
+  assert.ok(mutableAlternatives('agents.oslo.name').includes('agents.*.model'));
+  assert.deepEqual(mutableAlternatives('security.auditLog'), []);
+});
+
+test('every listed path is a key of the configuration', () => {
+  for (const path of [...IMMUTABLE_PATHS, ...MUTABLE_EXCEPTIONS]) {
+    const names = path.replace('agents.*', 'agents.oslo').replace('channels.*', 'channels.irc').split('.');
+    const nested = names.reduceRight<unknown>((value, name) => ({ [name]: value }), undefined);
+    const issues = ConfigurationPatch.safeParse(nested).error?.issues ?? [];
+    assert.ok(!issues.some(({ code }) => code === 'unrecognized_keys'), path);
+  }
+});

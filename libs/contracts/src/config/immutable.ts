@@ -1,0 +1,79 @@
+import { SECTION_NAMES } from './sections.ts';
+
+/** What `config.*` may not write; `*` stands for one name. It is changed in a file, or by the methods of `DOORS`. */
+export const IMMUTABLE_PATHS: readonly string[] = [
+  'security',
+  'gateway.tls',
+  'gateway.tokens',
+  'gateway.host',
+  'gateway.port',
+  'agents',
+  'channels',
+  'integrations',
+  'media',
+  'tts',
+  'imageGen',
+  'providers',
+  'approvals',
+  'browser.noSandbox',
+  'daemon.logging',
+];
+
+/** What `config.*` may write all the same, inside the paths above. */
+export const MUTABLE_EXCEPTIONS: readonly string[] = [
+  'agents.*.skills.watchEnabled',
+  'agents.*.skills.watchDebounceMs',
+  'agents.*.skills.discoveryPaths',
+  'agents.*.maxSteps',
+  'agents.*.promptTimeout.promptTimeoutMs',
+  'agents.*.promptTimeout.retryPromptTimeoutMs',
+  'agents.*.promptTimeout.stallCeilingMultiplier',
+  'agents.*.operationModels',
+  'agents.*.model',
+  'agents.*.provider',
+  'channels.*.mediaProcessing',
+  'integrations.mcp.servers',
+];
+
+/** What no method may write, `agents.update` included. */
+export const NEVER_BY_RPC: readonly string[] = ['agents.*.skills.execSandbox'];
+
+/** The methods that change what `config.*` may not. */
+export const DOORS: Readonly<Record<string, string>> = {
+  agents: 'agents.create, agents.update, agents.delete, heartbeat.update',
+  'gateway.tokens': 'tokens.create, tokens.rotate, tokens.revoke',
+  channels: 'channels.enable, channels.disable',
+};
+
+/** Whether replacing the value at this path is refused. An unknown section is: what is not known is not writable. */
+export function isImmutable(path: string): boolean {
+  const names = path.split('.');
+  if (!(SECTION_NAMES as readonly string[]).includes(names[0] ?? '')) return true;
+  if (MUTABLE_EXCEPTIONS.some((exception) => covers(exception, names))) return false;
+  return IMMUTABLE_PATHS.some((immutable) => covers(immutable, names) || immutable.startsWith(`${path}.`));
+}
+
+/** Whether this path is one that no method may write. */
+export function isNeverByRpc(path: string): boolean {
+  const names = path.split('.');
+  return NEVER_BY_RPC.some((pattern) => covers(pattern, names));
+}
+
+/** Every path that a patch writes: lists and scalars are values, objects are descended into. */
+export function writtenPaths(patch: unknown, prefix = ''): string[] {
+  if (typeof patch !== 'object' || patch === null || Array.isArray(patch)) return [prefix];
+  return Object.entries(patch).flatMap(([key, value]) => writtenPaths(value, prefix === '' ? key : `${prefix}.${key}`));
+}
+
+/** What a refusal of this path can offer instead: writable paths beside it, and methods. */
+export function mutableAlternatives(path: string): string[] {
+  const section = path.split('.')[0] ?? '';
+  const doors = Object.entries(DOORS).flatMap(([door, methods]) => (path === door || path.startsWith(`${door}.`) ? [methods] : []));
+  return [...MUTABLE_EXCEPTIONS.filter((exception) => exception.startsWith(`${section}.`)), ...doors];
+}
+
+/** Whether `pattern` names this path or one above it. */
+function covers(pattern: string, names: readonly string[]): boolean {
+  const wanted = pattern.split('.');
+  return wanted.length <= names.length && wanted.every((name, index) => name === '*' || name === names[index]);
+}

@@ -1,0 +1,36 @@
+import { z } from 'zod';
+
+export const flag = (preset: boolean) => z.boolean().default(preset);
+/** A whole number above zero. */
+export const positive = (preset: number) => z.int().positive().default(preset);
+/** A whole number, zero included; where it bounds something, zero means no bound. */
+export const count = (preset: number) => z.int().nonnegative().default(preset);
+/** A whole number between two bounds, both included. A number outside is refused, never clamped. */
+export const between = (least: number, most: number, preset: number) => z.int().min(least).max(most).default(preset);
+export const ratio = (preset: number) => z.number().min(0).max(1).default(preset);
+export const percent = (preset: number) => z.number().min(0).max(100).default(preset);
+export const port = (preset: number) => z.int().min(1).max(65_535).default(preset);
+export const text = (preset = '') => z.string().default(preset);
+export const texts = (preset: readonly string[] = []) => z.array(z.string()).default([...preset]);
+
+export const LogLevel = z.enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal']);
+export const Delivery = z.enum(['allow', 'deny']);
+export const ToolProfile = z.enum(['minimal', 'coding', 'messaging', 'supervisor', 'full']);
+
+/** Where a secret is kept, instead of the secret itself. */
+export const SecretLocation = z.strictObject({
+  source: z.enum(['env', 'file', 'exec']),
+  provider: z.string().min(1),
+  id: z.string().min(1),
+});
+
+const secretHelp = 'the value, ${VAR}, or where it is kept: {source, provider, id}';
+
+/** A secret as the configuration holds it: the value, `${VAR}`, or where it is kept. */
+export const SecretRef = z.union([z.string().min(1), SecretLocation]).describe(secretHelp);
+export type SecretRef = z.infer<typeof SecretRef>;
+
+/** A secret that guards a door: too short a value is refused. */
+export const LongSecretRef = z.union([z.string().min(32), SecretLocation]).describe(`at least 32 characters: ${secretHelp}`);
+
+export const timezone = () => text().describe('IANA name; empty is the local time zone of the system');

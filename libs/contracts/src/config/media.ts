@@ -1,0 +1,143 @@
+import { z } from 'zod';
+import { count, Delivery, flag, positive, text } from './kinds.ts';
+
+const Transcriber = z.enum(['openai', 'groq', 'deepgram']);
+const VisionProvider = z.enum(['openai', 'anthropic', 'google']);
+
+const DOCUMENT_TYPES = [
+  'text/plain',
+  'text/csv',
+  'text/markdown',
+  'text/html',
+  'text/xml',
+  'application/json',
+  'application/xml',
+  'application/pdf',
+  'text/yaml',
+  'application/x-yaml',
+  'text/javascript',
+  'text/x-python',
+  'text/x-typescript',
+  'application/x-sh',
+];
+
+const transcription = z
+  .strictObject({
+    provider: Transcriber.default('openai'),
+    model: z.string().optional(),
+    maxFileSizeMb: z.number().positive().default(25),
+    timeoutMs: positive(60_000),
+    language: z.string().optional(),
+    autoTranscribe: flag(true),
+    preflight: flag(true),
+    fallbackProviders: z.array(Transcriber).default([]).describe('tried in order'),
+  })
+  .prefault({});
+
+const ScopeRule = z.strictObject({
+  channel: z.string().optional(),
+  chatType: z.string().optional(),
+  keyPrefix: z.string().optional(),
+  action: Delivery,
+});
+
+const vision = z
+  .strictObject({
+    enabled: flag(true),
+    providers: z.array(VisionProvider).default(['openai', 'anthropic', 'google']),
+    defaultProvider: z.string().optional(),
+    videoMaxBase64Bytes: positive(70_000_000),
+    videoMaxRawBytes: positive(50_000_000),
+    videoTimeoutMs: positive(120_000),
+    videoMaxDescriptionChars: positive(500),
+    imageMaxFileSizeMb: z.number().positive().default(20),
+    scopeRules: z.array(ScopeRule).default([]).describe('the first that matches decides'),
+    defaultScopeAction: Delivery.default('allow'),
+  })
+  .prefault({});
+
+const linkUnderstanding = z
+  .strictObject({
+    enabled: flag(true),
+    maxLinks: positive(3),
+    fetchTimeoutMs: positive(10_000),
+    maxContentChars: positive(5_000),
+    userAgentString: text('Switchyard/1.0'),
+  })
+  .prefault({});
+
+const documentExtraction = z
+  .strictObject({
+    enabled: flag(true),
+    allowedMimes: z.array(z.string()).default(DOCUMENT_TYPES),
+    maxBytes: positive(10_485_760),
+    maxChars: positive(200_000).describe('of one document'),
+    maxTotalChars: positive(500_000).describe('of one message'),
+    maxPages: positive(20),
+    timeoutMs: positive(30_000),
+    pdfImageFallback: flag(false),
+    pdfImageFallbackThreshold: count(50).describe('characters a page'),
+  })
+  .prefault({});
+
+/** What is made of sound, pictures, documents and links. */
+export const media = z
+  .strictObject({
+    transcription,
+    imageAnalysis: z.strictObject({ maxFileSizeMb: z.number().positive().default(20) }).prefault({}),
+    vision,
+    linkUnderstanding,
+    infrastructure: z
+      .strictObject({
+        maxRemoteFetchBytes: positive(26_214_400),
+        concurrencyLimit: positive(3),
+        tempFileTtlMs: positive(1_800_000),
+        tempCleanupIntervalMs: positive(300_000),
+      })
+      .prefault({}),
+    documentExtraction,
+    persistence: z.strictObject({ enabled: flag(true), maxStorageMb: positive(1_024), maxFileBytes: positive(52_428_800) }).prefault({}),
+  })
+  .prefault({})
+  .describe('sound, pictures, documents and links');
+
+/** Speech made from text. */
+export const tts = z
+  .strictObject({
+    provider: z.enum(['openai', 'elevenlabs', 'edge']).default('openai'),
+    voice: text('alloy'),
+    format: text('opus'),
+    model: z.string().optional(),
+    autoMode: z.enum(['off', 'always', 'inbound', 'tagged']).default('off'),
+    maxTextLength: positive(4_096).describe('characters'),
+    tagPattern: text(String.raw`\[\[tts(?::.*?)?\]\]`).describe('regular expression'),
+    outputFormats: z
+      .strictObject({ telegram: text('opus'), discord: text('mp3'), whatsapp: text('mp3'), slack: text('mp3'), default: text('mp3') })
+      .prefault({}),
+    elevenlabsSettings: z
+      .strictObject({
+        stability: z.number().min(0).max(1).optional(),
+        similarityBoost: z.number().min(0).max(1).optional(),
+        style: z.number().min(0).max(1).optional(),
+        useSpeakerBoost: z.boolean().optional(),
+        speed: z.number().optional(),
+        seed: z.number().optional(),
+        applyTextNormalization: z.enum(['auto', 'on', 'off']).default('auto'),
+      })
+      .prefault({}),
+  })
+  .prefault({})
+  .describe('speech made from text');
+
+/** Pictures made from text. */
+export const imageGen = z
+  .strictObject({
+    provider: z.enum(['fal', 'openai']).default('fal'),
+    model: z.string().optional(),
+    safetyChecker: flag(true),
+    maxPerHour: positive(10).describe('pictures of one agent'),
+    defaultSize: text('1024x1024').describe('pixels, width x height'),
+    timeoutMs: positive(60_000),
+  })
+  .prefault({})
+  .describe('pictures made from text');

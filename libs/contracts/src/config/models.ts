@@ -1,0 +1,117 @@
+import { z } from 'zod';
+import { count, flag, positive, text, texts } from './kinds.ts';
+
+/** Which models are known and which is meant when none is named. */
+export const models = z
+  .strictObject({
+    scanOnStartup: flag(false),
+    scanTimeoutMs: positive(30_000),
+    aliases: z.array(z.strictObject({ alias: z.string().min(1), provider: z.string().min(1), modelId: z.string().min(1) })).default([]),
+    defaultModel: text().describe('empty: the first keyed provider decides'),
+    defaultProvider: text(),
+    dev: z.boolean().optional().describe('the development models stay visible beside real ones'),
+  })
+  .prefault({})
+  .describe('which models are known');
+
+const Cost = z
+  .strictObject({
+    input: z.number().nonnegative().optional(),
+    output: z.number().nonnegative().optional(),
+    cacheRead: z.number().nonnegative().optional(),
+    cacheWrite: z.number().nonnegative().optional(),
+  })
+  .describe('USD per million tokens');
+
+const Compat = z.strictObject({
+  supportsTools: z.boolean().optional(),
+  toolSchemaProfile: z.enum(['default', 'xai']).optional(),
+  toolCallArgumentsEncoding: z.enum(['json', 'html-entities']).optional(),
+  nativeWebSearchTool: z.boolean().optional(),
+});
+
+const ProviderModel = z.strictObject({
+  id: z.string().min(1),
+  name: z.string().optional(),
+  reasoning: flag(false),
+  contextWindow: z.int().positive().optional().describe('tokens'),
+  maxTokens: z.int().positive().optional().describe('tokens of one answer'),
+  input: z.array(z.enum(['text', 'image'])).default(['text']),
+  cost: Cost.optional(),
+  compat: Compat.optional(),
+  sdkCompat: z.record(z.string(), z.unknown()).optional(),
+});
+
+const capabilities = z
+  .strictObject({
+    providerFamily: z.enum(['default', 'openai', 'anthropic', 'google']).default('default'),
+    dropThinkingBlockModelHints: texts(),
+    transcriptToolCallIdMode: z.enum(['default', 'strict9']).default('default'),
+    transcriptToolCallIdModelHints: texts(),
+  })
+  .prefault({});
+
+/** One model provider: where it is, and the name of the secret that opens it. */
+export const ProviderEntry = z.strictObject({
+  type: z.string().min(1).describe('openai, anthropic, google, or openai-compatible'),
+  name: text(),
+  baseUrl: text(),
+  apiKeyName: text().describe('name of the secret that holds the key'),
+  enabled: flag(true),
+  timeoutMs: positive(120_000),
+  maxRetries: count(2),
+  headers: z.record(z.string(), z.string()).default({}),
+  capabilities,
+  models: z.array(ProviderModel).default([]),
+});
+export type ProviderEntry = z.output<typeof ProviderEntry>;
+
+export const providers = z
+  .strictObject({
+    entries: z
+      .record(
+        z
+          .string()
+          .min(1)
+          .refine((id) => id !== 'default', 'another id: default is reserved'),
+        ProviderEntry,
+      )
+      .default({}),
+  })
+  .prefault({})
+  .describe('model providers by id');
+
+/** How texts become vectors. */
+export const embedding = z
+  .strictObject({
+    enabled: flag(true),
+    provider: z.enum(['auto', 'local', 'openai']).default('auto'),
+    autoReindex: flag(true),
+    local: z
+      .strictObject({
+        modelUri: text('hf:nomic-ai/nomic-embed-text-v1.5-GGUF:nomic-embed-text-v1.5.Q8_0.gguf'),
+        modelsDir: text('models'),
+        gpu: z.union([z.enum(['auto', 'metal', 'cuda', 'vulkan']), z.literal(false)]).default('auto'),
+        contextSize: positive(2_048).describe('tokens'),
+      })
+      .prefault({}),
+    openai: z.strictObject({ model: text('text-embedding-3-small'), dimensions: positive(1_536) }).prefault({}),
+    cache: z
+      .strictObject({
+        maxEntries: count(10_000),
+        persistent: flag(false),
+        persistentMaxEntries: count(50_000),
+        ttlMs: z.int().positive().optional(),
+        pruneIntervalMs: positive(300_000),
+      })
+      .prefault({}),
+    batch: z.strictObject({ batchSize: positive(100), indexOnStartup: flag(true) }).prefault({}),
+  })
+  .prefault({})
+  .describe('how texts become vectors');
+
+/** Where sign-ins at providers are kept. */
+export const oauth = z
+  .strictObject({ storage: z.enum(['file', 'encrypted']).default('file') })
+  .prefault({})
+  .describe('sign-ins at providers');

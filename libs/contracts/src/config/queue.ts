@@ -1,0 +1,54 @@
+import { z } from 'zod';
+import { count, flag, positive, text } from './kinds.ts';
+
+const QueueMode = z.enum(['followup', 'collect', 'steer', 'steer+followup']);
+
+const overflow = z
+  .strictObject({
+    maxDepth: positive(20).describe('waiting turns of one session'),
+    policy: z.enum(['drop-old', 'drop-new', 'summarize']).default('drop-new'),
+  })
+  .prefault({});
+
+const debounce = { windowMs: count(0), maxBufferedMessages: positive(10), firstMessageImmediate: flag(true) };
+
+const PriorityLane = z.strictObject({
+  name: z.string().min(1),
+  concurrency: positive(3),
+  priority: count(0),
+  agingPromotionMs: count(30_000).describe('0 never'),
+});
+
+/** How messages wait for their turn. */
+export const queue = z
+  .strictObject({
+    enabled: flag(true),
+    maxConcurrentSessions: positive(10).describe('of one replica'),
+    cleanupIdleMs: positive(600_000),
+    defaultMode: QueueMode.default('steer+followup'),
+    defaultDebounceMs: count(0),
+    defaultOverflow: overflow,
+    perChannel: z
+      .record(z.string(), z.strictObject({ mode: QueueMode.default('steer+followup'), debounceMs: count(0), overflow }).prefault({}))
+      .default({}),
+    debounce: z.strictObject(debounce).prefault({}),
+    perChannelDebounce: z.record(z.string(), z.strictObject(debounce).prefault({})).default({}),
+    followup: z.strictObject({ maxFollowupRuns: count(3), followupOnCompaction: flag(true) }).prefault({}),
+    priorityEnabled: flag(false),
+    priorityLanes: z.array(PriorityLane).default([
+      { name: 'high', concurrency: 3, priority: 2, agingPromotionMs: 30_000 },
+      { name: 'normal', concurrency: 5, priority: 1, agingPromotionMs: 60_000 },
+      { name: 'low', concurrency: 2, priority: 0, agingPromotionMs: 0 },
+    ]),
+    laneAssignment: z
+      .strictObject({
+        defaultLane: text('normal'),
+        dmLane: text('high'),
+        mentionLane: text('normal'),
+        followupLane: text('normal'),
+        scheduledLane: text('low'),
+      })
+      .prefault({}),
+  })
+  .prefault({})
+  .describe('how messages wait for their turn');

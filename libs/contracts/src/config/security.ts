@@ -1,0 +1,81 @@
+import { z } from 'zod';
+import { between, count, flag, positive, text, texts, ToolProfile } from './kinds.ts';
+
+const subagentContext = z
+  .strictObject({
+    maxSpawnDepth: between(1, 10, 3),
+    maxChildrenPerAgent: between(1, 20, 5),
+    maxResultTokens: between(100, 100_000, 4_000),
+    resultRetentionMs: positive(86_400_000),
+    condensationStrategy: z.enum(['auto', 'always', 'never']).default('auto'),
+    includeParentHistory: z.enum(['none', 'summary']).default('none'),
+    objectiveReinforcement: flag(true),
+    artifactPassthrough: flag(true),
+    autoCompactThreshold: z.number().min(0.5).max(1).default(0.95).describe('share of the context window'),
+    errorPreservation: flag(true),
+    narrativeCasting: flag(true),
+    resultTagPrefix: z.string().max(100).default('Subagent Result'),
+    parentSummaryMaxTokens: between(100, 10_000, 1_000),
+    maxQueuedPerAgent: between(0, 50, 10),
+    queueTimeoutMs: between(1_000, 600_000, 120_000),
+    maxRunTimeoutMs: positive(600_000),
+    perStepTimeoutMs: positive(60_000),
+    graphStuckKillThresholdMs: count(600_000).describe('0 never'),
+    stuckKillThresholdMs: count(180_000).describe('0 never'),
+  })
+  .prefault({});
+
+const agentToAgent = z
+  .strictObject({
+    enabled: flag(true),
+    maxPingPongTurns: between(0, 5, 3),
+    allowAgents: texts().describe('empty allows all'),
+    subAgentRetentionMs: positive(3_600_000),
+    waitTimeoutMs: positive(60_000),
+    subAgentMaxSteps: positive(50),
+    subAgentToolGroups: z.array(ToolProfile).default(['coding']),
+    subAgentMcpTools: z.enum(['inherit', 'none']).default('inherit'),
+    subAgentSessionPersistence: flag(false),
+    graphMaxConcurrency: z.int().positive().optional(),
+    graphMaxResultLength: z.int().positive().optional().describe('characters'),
+    graphMaxGlobalSubAgents: z.int().positive().optional(),
+    subagentContext,
+  })
+  .prefault({});
+
+/** What agents may do, and what is written down about it. */
+export const security = z
+  .strictObject({
+    logRedaction: flag(true),
+    auditLog: flag(true),
+    permission: z.strictObject({ enableNodePermissions: flag(false), allowedFsPaths: texts(), allowedNetHosts: texts() }).prefault({}),
+    actionConfirmation: z
+      .strictObject({ requireForDestructive: flag(true), requireForSensitive: flag(false), autoApprove: texts() })
+      .prefault({}),
+    agentToAgent,
+    secrets: z.strictObject({ enabled: flag(false), dbPath: text('secrets.db') }).prefault({}),
+  })
+  .prefault({})
+  .describe('what agents may do');
+
+const ApprovalMode = z.enum(['auto', 'require', 'deny']);
+
+const ApprovalRule = z.strictObject({
+  actionPattern: z.string().min(1).describe('`*` stands for anything'),
+  mode: ApprovalMode.default('auto'),
+  timeoutMs: count(300_000),
+  minTrustLevel: z.enum(['untrusted', 'basic', 'verified', 'admin']).default('verified'),
+});
+
+/** Which actions a person must allow first. */
+export const approvals = z
+  .strictObject({
+    enabled: flag(false),
+    defaultMode: ApprovalMode.default('auto'),
+    rules: z.array(ApprovalRule).default([]).describe('the first that matches decides'),
+    defaultTimeoutMs: count(300_000),
+    denialCacheTtlMs: count(60_000),
+    batchApprovalTtlMs: count(30_000),
+  })
+  .prefault({})
+  .describe('which actions a person must allow first');

@@ -1,0 +1,61 @@
+import { z } from 'zod';
+import { Count, DurationMs, Timestamp } from '../common.ts';
+import { defineEvents } from '../define.ts';
+
+export const NodeStatus = z.enum(['pending', 'ready', 'running', 'completed', 'failed', 'skipped']);
+export const GraphStatus = z.enum(['running', 'completed', 'failed', 'cancelled']);
+
+/** How graphs come along. */
+export const graphEvents = defineEvents({
+  'graph:started': {
+    summary: 'A graph began to run.',
+    payload: z.object({ graphId: z.string(), label: z.string().optional(), nodeCount: Count, timestamp: Timestamp }),
+    example: { graphId: 'graph_4fT0mUq2Zs8KxY1bNcVdGh', label: 'market survey', nodeCount: 3, timestamp: 1763719200000 },
+  },
+  'graph:node_updated': {
+    summary: 'A node of a running graph changed its state.',
+    payload: z.object({
+      graphId: z.string(),
+      nodeId: z.string(),
+      status: NodeStatus,
+      previousStatus: NodeStatus.optional(),
+      durationMs: DurationMs.optional(),
+      error: z.string().optional(),
+      timestamp: Timestamp,
+    }),
+    example: {
+      graphId: 'graph_4fT0mUq2Zs8KxY1bNcVdGh',
+      nodeId: 'research',
+      status: 'completed',
+      previousStatus: 'running',
+      durationMs: 8200,
+      timestamp: 1763719208200,
+    },
+  },
+  'graph:completed': {
+    summary: 'A graph came to its end, whichever it was.',
+    payload: z.object({
+      graphId: z.string(),
+      status: GraphStatus,
+      durationMs: DurationMs,
+      nodeCount: Count,
+      nodesCompleted: Count,
+      nodesFailed: Count,
+      nodesSkipped: Count,
+      cancelReason: z.enum(['timeout', 'budget', 'manual']).optional(),
+      totalCacheReadTokens: Count.optional(),
+      totalCacheWriteTokens: Count.optional(),
+      timestamp: Timestamp,
+    }),
+    example: {
+      graphId: 'graph_4fT0mUq2Zs8KxY1bNcVdGh',
+      status: 'completed',
+      durationMs: 21400,
+      nodeCount: 3,
+      nodesCompleted: 3,
+      nodesFailed: 0,
+      nodesSkipped: 0,
+      timestamp: 1763719221400,
+    },
+  },
+});

@@ -1,0 +1,258 @@
+import { z } from 'zod';
+import { IdempotencyKey, JsonObject, NoParams, pageSize } from '../common.ts';
+import { defineMethods, TURN_DEADLINE_MS } from '../define.ts';
+import { GraphDefinition } from './definition.ts';
+import {
+  GraphCancelled,
+  GraphDefined,
+  GraphDeleted,
+  GraphExecution,
+  GraphList,
+  GraphLoaded,
+  GraphOutputs,
+  GraphRunDeleted,
+  GraphRunDetail,
+  GraphRunList,
+  GraphSaved,
+  GraphStatusResult,
+} from './results.ts';
+
+const Id = z.string().min(1).max(128);
+const SavedName = z.string().min(1).max(200);
+const OneGraph = z.strictObject({ graphId: Id });
+const OneRun = z.strictObject({ runId: Id });
+const OneSaved = z.strictObject({ name: SavedName });
+
+const graphId = 'graph_4fT0mUq2Zs8KxY1bNcVdGh';
+const runId = 'run_7pQ2rLw9Xc5VbN3mKjHgFd';
+const research = 'Three vendors lead the market.';
+const nodes = [
+  { node_id: 'research', task: 'Find out who sells ${PRODUCT}.' },
+  { node_id: 'report', task: 'Write a page about {{research.result}}', depends_on: ['research'] },
+];
+
+export const graphMethods = defineMethods({
+  'graph.define': {
+    summary: 'Checks a graph of tasks and keeps it under a new id.',
+    description:
+      'Node fields are accepted in snake case and in camelCase, agent also as agentId. A node has both type_id and type_config or neither; a config that does not fit is refused with a hint of what was expected.',
+    scope: 'rpc',
+    params: GraphDefinition,
+    result: GraphDefined,
+    errors: ['INVALID_ARGUMENT', 'RESOURCE_EXHAUSTED'],
+    examples: [
+      {
+        params: { label: 'market survey', nodes },
+        result: {
+          graphId,
+          nodeCount: 2,
+          executionOrder: ['research', 'report'],
+          warnings: [],
+          label: 'market survey',
+          userVariables: ['PRODUCT'],
+        },
+      },
+      {
+        params: {
+          nodes: [
+            {
+              nodeId: 'review',
+              task: 'Is the plan sound?',
+              agentId: 'default',
+              typeId: 'vote',
+              typeConfig: { voters: ['ada', 'grace'] },
+              retries: 1,
+            },
+          ],
+        },
+        result: {
+          graphId,
+          nodeCount: 1,
+          executionOrder: ['review'],
+          warnings: [{ type: 'typed_node_agentid_ignored', nodeId: 'review', message: 'the agents of a vote are its voters' }],
+        },
+      },
+    ],
+  },
+  'graph.execute': {
+    summary: 'Runs a graph and answers with what its nodes put out.',
+    description:
+      'Waits until shortly before the deadline; a run that is not done by then goes on, and the answer says running with the outputs so far. A graph with an approval-gate needs announceChannelType and announceChannelId.',
+    scope: 'rpc',
+    params: z.strictObject({
+      graphId: Id,
+      inputs: JsonObject.optional().describe('values of the ${NAME} variables'),
+      announceChannelType: z.string().min(1).max(64).optional().describe('where approvals are asked for and the end is reported'),
+      announceChannelId: z.string().min(1).max(256).optional(),
+      idempotencyKey: IdempotencyKey.optional(),
+    }),
+    result: GraphExecution,
+    deadlineMs: TURN_DEADLINE_MS,
+    blobs: ['outputs'],
+    errors: ['NOT_FOUND', 'FAILED_PRECONDITION', 'RESOURCE_EXHAUSTED'],
+    examples: [
+      {
+        params: { graphId, inputs: { PRODUCT: 'railway switches' } },
+        result: { graphId, runId, status: 'completed', outputs: { research, report: '# The market for switches' }, warnings: [] },
+      },
+      {
+        params: { graphId, announceChannelType: 'telegram', announceChannelId: '678' },
+        result: { graphId, runId, status: 'running', outputs: { research, report: null }, warnings: [] },
+      },
+    ],
+  },
+  'graph.status': {
+    summary: 'Says how far a graph is, or lists the graphs of late.',
+    description: 'A graph id stands for its latest run. Outputs are cut at 500 characters. recentMinutes narrows the list.',
+    scope: 'rpc',
+    params: z.strictObject({ graphId: Id.optional(), recentMinutes: z.number().positive().optional() }),
+    result: GraphStatusResult,
+    idempotent: true,
+    errors: ['NOT_FOUND'],
+    examples: [
+      {
+        params: { graphId },
+        result: {
+          graphId,
+          runId,
+          status: 'running',
+          isTerminal: false,
+          executionOrder: ['research', 'report'],
+          nodes: {
+            research: { status: 'completed', output: research, startedAt: 1763719200000, durationMs: 8200 },
+            report: { status: 'running', output: null, startedAt: 1763719208200 },
+          },
+          stats: { total: 2, completed: 1, failed: 0, skipped: 0, running: 1, pending: 0 },
+          startedAt: 1763719200000,
+        },
+      },
+      {
+        params: { recentMinutes: 60 },
+        result: {
+          graphs: [{ graphId, label: 'market survey', status: 'running', startedAt: 1763719200000 }],
+          concurrency: { globalActiveSubAgents: 1, maxGlobalSubAgents: 20, queueDepth: 0 },
+        },
+      },
+    ],
+  },
+  'graph.outputs': {
+    summary: 'Gives what the nodes of a graph’s latest run put out.',
+    scope: 'rpc',
+    params: OneGraph,
+    result: GraphOutputs,
+    idempotent: true,
+    blobs: ['outputs'],
+    errors: ['NOT_FOUND'],
+    examples: [{ params: { graphId }, result: { graphId, outputs: { research, report: null }, source: 'memory' } }],
+  },
+  'graph.cancel': {
+    summary: 'Cancels a graph’s latest run: nodes at work finish, no other begins.',
+    scope: 'rpc',
+    params: OneGraph,
+    result: GraphCancelled,
+    idempotent: true,
+    errors: ['NOT_FOUND', 'FAILED_PRECONDITION'],
+    examples: [{ params: { graphId }, result: { graphId, cancelled: true } }],
+  },
+  'graph.save': {
+    summary: 'Keeps a graph’s definition under a name, replacing what had that name.',
+    scope: 'rpc',
+    params: z.strictObject({ name: SavedName, graphId: Id }),
+    result: GraphSaved,
+    idempotent: true,
+    errors: ['NOT_FOUND'],
+    examples: [{ params: { name: 'market-survey', graphId }, result: { name: 'market-survey', saved: true } }],
+  },
+  'graph.load': {
+    summary: 'Makes a fresh graph of a saved definition.',
+    scope: 'rpc',
+    params: OneSaved,
+    result: GraphLoaded,
+    errors: ['NOT_FOUND', 'RESOURCE_EXHAUSTED'],
+    examples: [{ params: { name: 'market-survey' }, result: { graphId: 'graph_9sD4fGh6JkL2zXc8VbN1mQ', name: 'market-survey' } }],
+  },
+  'graph.list': {
+    summary: 'Lists the saved definitions.',
+    scope: 'rpc',
+    params: NoParams,
+    result: GraphList,
+    idempotent: true,
+    examples: [{ params: {}, result: { graphs: [{ name: 'market-survey', createdAt: 1763719200000, nodeCount: 2 }] } }],
+  },
+  'graph.delete': {
+    summary: 'Removes a saved definition; its runs stay.',
+    scope: 'rpc',
+    params: OneSaved,
+    result: GraphDeleted,
+    errors: ['NOT_FOUND'],
+    examples: [{ params: { name: 'market-survey' }, result: { name: 'market-survey', deleted: true } }],
+  },
+  'graph.deleteRun': {
+    summary: 'Removes a run that has ended, with its files.',
+    scope: 'rpc',
+    params: OneRun,
+    result: GraphRunDeleted,
+    errors: ['NOT_FOUND', 'FAILED_PRECONDITION'],
+    examples: [{ params: { runId }, result: { runId, deleted: true } }],
+  },
+  'graph.runDetail': {
+    summary: 'Shows one run, node by node.',
+    scope: 'rpc',
+    params: OneRun,
+    result: GraphRunDetail,
+    idempotent: true,
+    blobs: ['nodes'],
+    errors: ['NOT_FOUND'],
+    examples: [
+      {
+        params: { runId },
+        result: {
+          runId,
+          graphId,
+          name: 'market survey',
+          status: 'completed',
+          startedAt: 1763719200000,
+          completedAt: 1763719221400,
+          durationMs: 21_400,
+          nodes: [
+            { nodeId: 'research', status: 'completed', output: research, startedAt: 1763719200000, durationMs: 8200 },
+            {
+              nodeId: 'report',
+              status: 'completed',
+              output: '# The market for switches',
+              startedAt: 1763719208200,
+              durationMs: 13_200,
+              artifacts: [{ filename: 'report-output.md', content: '# The market for switches' }],
+            },
+          ],
+        },
+      },
+    ],
+  },
+  'graph.runs': {
+    summary: 'Lists the runs of graphs, newest first.',
+    scope: 'rpc',
+    params: z.strictObject({ limit: pageSize(50, 500) }),
+    result: GraphRunList,
+    idempotent: true,
+    examples: [
+      {
+        params: { limit: 10 },
+        result: {
+          runs: [
+            {
+              runId,
+              graphId,
+              name: 'market survey',
+              status: 'completed',
+              nodeCount: 2,
+              startedAt: 1763719200000,
+              durationMs: 21_400,
+              fileCount: 3,
+            },
+          ],
+        },
+      },
+    ],
+  },
+});

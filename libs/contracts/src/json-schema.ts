@@ -1,0 +1,42 @@
+import { z } from 'zod';
+
+/** What `z.toJSONSchema` makes of our schemas: draft 7, which OpenRPC builds on. */
+export interface JsonSchema {
+  [keyword: string]: unknown;
+  type?: string | string[];
+  properties?: Record<string, JsonSchema>;
+  required?: string[];
+  additionalProperties?: boolean | JsonSchema;
+  anyOf?: JsonSchema[];
+  oneOf?: JsonSchema[];
+  allOf?: JsonSchema[];
+  definitions?: Record<string, JsonSchema>;
+}
+
+/** What a caller may write. */
+export function inputSchema(schema: z.ZodType): JsonSchema {
+  return project(schema, 'input');
+}
+
+/** What a reader gets. Objects stay open: results and payloads grow, and readers pass over what they do not know. */
+export function outputSchema(schema: z.ZodType): JsonSchema {
+  return project(schema, 'output');
+}
+
+function project(schema: z.ZodType, io: 'input' | 'output'): JsonSchema {
+  const { $schema: _, ...projected } = z.toJSONSchema(schema, {
+    io,
+    target: 'draft-7',
+    unrepresentable: 'any',
+    override: ({ zodSchema, jsonSchema }) => {
+      if (io === 'output' && zodSchema._zod.def.type === 'object') openUp(zodSchema as z.core.$ZodObject, jsonSchema);
+      if (jsonSchema.minimum === Number.MIN_SAFE_INTEGER) delete jsonSchema.minimum;
+      if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum;
+    },
+  });
+  return projected as JsonSchema;
+}
+
+function openUp(schema: z.core.$ZodObject, projected: z.core.JSONSchema.BaseSchema): void {
+  if (schema._zod.def.catchall === undefined) delete projected.additionalProperties;
+}

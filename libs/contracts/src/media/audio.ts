@@ -1,0 +1,35 @@
+import { z } from 'zod';
+import { Base64, DurationMs } from '../common.ts';
+import { defineMethods } from '../define.ts';
+
+export const Language = z.string().min(2).max(35).describe('a language tag such as en or pt-BR; found out when left out');
+
+/** What was said. */
+export const Transcript = z.object({ text: z.string(), language: z.string().optional(), durationMs: DurationMs.optional() });
+
+/** A transcript, or why there is none: that is no error of the call. */
+export const TranscriptOrError = z.union([Transcript, z.object({ error: z.string() })]);
+
+/** Speech-to-text takes up to a minute per provider, and falls back to the next. */
+export const TRANSCRIBE_DEADLINE_MS = 150_000;
+
+export const audioMethods = defineMethods({
+  'audio.transcribe': {
+    summary: 'Turns speech that comes with the call into text.',
+    description: 'Without a configured provider, or when all of them fail, the result carries an error instead of a text.',
+    scope: 'rpc',
+    params: z.strictObject({
+      audio: Base64,
+      mimeType: z.string().min(1).max(128).default('audio/ogg'),
+      language: Language.optional(),
+    }),
+    result: TranscriptOrError,
+    deadlineMs: TRANSCRIBE_DEADLINE_MS,
+    idempotent: true,
+    blobs: ['audio', 'text'],
+    examples: [
+      { params: { audio: 'T2dnUwACAAA=', language: 'en' }, result: { text: 'Remind me at nine.', language: 'en', durationMs: 1900 } },
+      { params: { audio: 'T2dnUwACAAA=' }, result: { error: 'speech-to-text is not configured' } },
+    ],
+  },
+});

@@ -1,0 +1,66 @@
+import { z } from 'zod';
+import { defineMethods } from '../define.ts';
+
+/** An image, sent to the caller's channel or given inline; or why there is none. */
+export const GeneratedImage = z.discriminatedUnion('success', [
+  z.object({
+    success: z.literal(true),
+    delivered: z.literal(true).optional().describe('it went to the channel of the call'),
+    imageBase64: z.string().optional(),
+    mimeType: z.string(),
+  }),
+  z.object({ success: z.literal(false), error: z.string() }),
+]);
+
+/** What a model sees in a picture or a film. */
+export const VisualDescription = z.object({ description: z.string(), provider: z.string(), model: z.string() });
+
+export const IMAGE_DEADLINE_MS = 90_000;
+
+const Prompt = z.string().min(1).max(10_000);
+
+export const imageMethods = defineMethods({
+  'image.generate': {
+    summary: 'Makes an image from a description.',
+    description:
+      'Sent straight to the channel the call comes from; without one it is in the result. What prevents it (no provider, the hourly limit, a refusal) is told in the result.',
+    scope: 'rpc',
+    params: z.strictObject({
+      prompt: z.string().max(10_000),
+      size: z.string().min(1).max(32).optional().describe('such as 1024x1024; without it imageGen.defaultSize'),
+    }),
+    result: GeneratedImage,
+    deadlineMs: IMAGE_DEADLINE_MS,
+    blobs: ['imageBase64'],
+    examples: [
+      {
+        params: { prompt: 'a railway yard at dusk, ink drawing', size: '1024x1024' },
+        result: { success: true, imageBase64: 'iVBORw0KGgo=', mimeType: 'image/png' },
+      },
+      { params: { prompt: 'another one' }, result: { success: false, error: 'no more than 10 images an hour' } },
+    ],
+  },
+  'image.analyze': {
+    summary: 'Says what is in an image.',
+    description:
+      'A file must lie in the agent’s workspace, an address must be public. Where media.vision.scopeRules forbid it, the description says so.',
+    scope: 'rpc',
+    params: z.strictObject({
+      source: z.string().min(1).describe('a path, an address, base64 or an attachment, as source_type says'),
+      source_type: z.enum(['file', 'url', 'base64', 'attachment']),
+      prompt: Prompt.optional(),
+      mime_type: z.string().min(1).max(128).optional(),
+    }),
+    result: VisualDescription,
+    deadlineMs: IMAGE_DEADLINE_MS,
+    idempotent: true,
+    blobs: ['source'],
+    errors: ['NOT_FOUND', 'PERMISSION_DENIED', 'FAILED_PRECONDITION', 'UNAVAILABLE'],
+    examples: [
+      {
+        params: { source: 'media/yard.png', source_type: 'file', prompt: 'How many tracks are there?' },
+        result: { description: 'Five tracks run in parallel; the second carries a train.', provider: 'openai', model: 'gpt-4o' },
+      },
+    ],
+  },
+});

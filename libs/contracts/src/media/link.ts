@@ -1,0 +1,36 @@
+import { z } from 'zod';
+import { Count } from '../common.ts';
+import { defineMethods } from '../define.ts';
+
+/** The text with what its links say appended; a link that failed leaves it as it was. */
+export const EnrichedText = z.object({ enrichedText: z.string(), linksProcessed: Count, errors: z.array(z.string()) });
+
+/** Three links of ten seconds each. */
+export const LINK_DEADLINE_MS = 45_000;
+
+export const linkMethods = defineMethods({
+  'link.process': {
+    summary: 'Reads the links in a text and appends what they say.',
+    description: 'Addresses inside the network are refused, also when a redirect leads there.',
+    scope: 'rpc',
+    params: z.strictObject({ text: z.string() }),
+    result: EnrichedText,
+    deadlineMs: LINK_DEADLINE_MS,
+    idempotent: true,
+    blobs: ['enrichedText'],
+    examples: [
+      {
+        params: { text: 'See https://example.com' },
+        result: {
+          enrichedText: 'See https://example.com\n\nExample Domain: for use in illustrative examples.',
+          linksProcessed: 1,
+          errors: [],
+        },
+      },
+      {
+        params: { text: 'See http://127.0.0.1/' },
+        result: { enrichedText: 'See http://127.0.0.1/', linksProcessed: 0, errors: ['http://127.0.0.1/: the address is not public'] },
+      },
+    ],
+  },
+});

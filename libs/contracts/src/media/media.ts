@@ -1,0 +1,237 @@
+import { z } from 'zod';
+import { Base64, Count, DurationMs, NoParams } from '../common.ts';
+import { defineMethods } from '../define.ts';
+import { Language, Transcript, TRANSCRIBE_DEADLINE_MS } from './audio.ts';
+import { IMAGE_DEADLINE_MS, VisualDescription } from './image.ts';
+import { EnrichedText, LINK_DEADLINE_MS } from './link.ts';
+import { TTS_DEADLINE_MS, Voice } from './tts.ts';
+
+/** The text of a document, as far as it goes. */
+export const DocumentText = z.object({
+  text: z.string(),
+  fileName: z.string().optional(),
+  mimeType: z.string(),
+  extractedChars: Count,
+  truncated: z.boolean().describe('the limit of characters cut it'),
+  durationMs: DurationMs,
+  pageCount: Count.optional(),
+});
+
+const tested = { provider: z.string(), model: z.string() };
+
+export const TranscriptionTest = Transcript.extend({ ...tested, sizeBytes: Count.optional() });
+
+export const SpeechTest = z.object({
+  audio: z.string().describe('base64'),
+  mimeType: z.string(),
+  sizeBytes: Count,
+  provider: z.string(),
+  voice: z.string(),
+  model: z.string().optional(),
+});
+
+export const VisualTest = VisualDescription.extend({ sizeBytes: Count.optional() });
+
+const provider = { configured: z.boolean(), provider: z.string().nullable().optional(), model: z.string().optional() };
+
+/** Which kinds of media can be worked on, and who does it. */
+export const MediaProviders = z.object({
+  providers: z.object({
+    stt: z.object({ ...provider, fallbackProviders: z.array(z.string()).optional() }),
+    tts: z.object({ ...provider, voice: z.string().optional(), format: z.string().optional(), autoMode: z.string().optional() }),
+    vision: z.object({
+      ...provider,
+      providers: z.array(z.string()).optional(),
+      defaultProvider: z.string().nullable().optional(),
+      videoCapable: z.boolean().optional(),
+    }),
+    imageGen: z.object({ ...provider, maxPerHour: Count.optional() }),
+    documentExtraction: z.object({
+      configured: z.boolean(),
+      enabled: z.boolean().optional(),
+      supportedMimes: z.array(z.string()).optional(),
+    }),
+    linkUnderstanding: z.object({ configured: z.boolean(), enabled: z.boolean().optional(), maxLinks: Count.optional() }),
+  }),
+});
+
+const DOCUMENT_DEADLINE_MS = 60_000;
+const VIDEO_DEADLINE_MS = 180_000;
+const AttachmentUrl = z.string().min(1).max(8192).describe('http(s), or the scheme of a channel');
+const PublicUrl = z.string().min(1).max(8192);
+
+export const mediaMethods = defineMethods({
+  'media.transcribe': {
+    summary: 'Turns the speech of an attachment into text.',
+    description: 'What kind of sound it is, is read from its first bytes.',
+    scope: 'rpc',
+    params: z.strictObject({ attachment_url: AttachmentUrl, language: Language.optional() }),
+    result: Transcript,
+    deadlineMs: TRANSCRIBE_DEADLINE_MS,
+    idempotent: true,
+    blobs: ['text'],
+    errors: ['NOT_FOUND', 'PERMISSION_DENIED', 'FAILED_PRECONDITION', 'UNAVAILABLE'],
+    examples: [
+      {
+        params: { attachment_url: 'https://example.com/note.ogg' },
+        result: { text: 'Remind me at nine.', language: 'en', durationMs: 1900 },
+      },
+    ],
+  },
+  'media.describe_video': {
+    summary: 'Says what happens in a film.',
+    scope: 'rpc',
+    params: z.strictObject({ attachment_url: AttachmentUrl, prompt: z.string().min(1).max(10_000).optional() }),
+    result: VisualDescription,
+    deadlineMs: VIDEO_DEADLINE_MS,
+    idempotent: true,
+    errors: ['NOT_FOUND', 'PERMISSION_DENIED', 'FAILED_PRECONDITION', 'UNAVAILABLE'],
+    examples: [
+      {
+        params: { attachment_url: 'https://example.com/yard.mp4' },
+        result: { description: 'A train is shunted onto the third track.', provider: 'google', model: 'gemini-2.5-flash' },
+      },
+    ],
+  },
+  'media.extract_document': {
+    summary: 'Reads the text of a document.',
+    scope: 'rpc',
+    params: z.strictObject({ attachment_url: AttachmentUrl }),
+    result: DocumentText,
+    deadlineMs: DOCUMENT_DEADLINE_MS,
+    idempotent: true,
+    blobs: ['text'],
+    errors: ['NOT_FOUND', 'INVALID_ARGUMENT', 'PERMISSION_DENIED', 'FAILED_PRECONDITION'],
+    examples: [
+      {
+        params: { attachment_url: 'https://example.com/timetable.pdf' },
+        result: {
+          text: 'Departures from Oslo S …',
+          fileName: 'timetable.pdf',
+          mimeType: 'application/pdf',
+          extractedChars: 24,
+          truncated: false,
+          durationMs: 310,
+          pageCount: 1,
+        },
+      },
+    ],
+  },
+  'media.test.stt': {
+    summary: 'Tries speech-to-text with the given sound, or with a sample of ours.',
+    scope: 'admin',
+    params: z.strictObject({ audio: Base64.optional(), language: Language.optional() }),
+    result: TranscriptionTest,
+    deadlineMs: TRANSCRIBE_DEADLINE_MS,
+    idempotent: true,
+    blobs: ['audio'],
+    errors: ['FAILED_PRECONDITION', 'UNAVAILABLE'],
+    examples: [
+      {
+        params: { audio: 'T2dnUwACAAA=' },
+        result: { text: 'One, two, three.', durationMs: 1400, provider: 'openai', model: 'gpt-4o-mini-transcribe' },
+      },
+    ],
+  },
+  'media.test.tts': {
+    summary: 'Tries text-to-speech and gives the sound.',
+    scope: 'admin',
+    params: z.strictObject({ text: z.string().min(1), voice: Voice.optional(), provider: z.string().min(1).max(64).optional() }),
+    result: SpeechTest,
+    deadlineMs: TTS_DEADLINE_MS,
+    idempotent: true,
+    blobs: ['audio'],
+    errors: ['FAILED_PRECONDITION', 'UNAVAILABLE'],
+    examples: [
+      {
+        params: { text: 'One, two, three.', voice: 'alloy' },
+        result: { audio: 'T2dnUwACAAA=', mimeType: 'audio/ogg', sizeBytes: 8, provider: 'openai', voice: 'alloy', model: 'tts-1' },
+      },
+    ],
+  },
+  'media.test.vision': {
+    summary: 'Tries image understanding with the given image, or with a sample of ours.',
+    scope: 'admin',
+    params: z.strictObject({ image: Base64.optional(), url: PublicUrl.optional() }),
+    result: VisualTest,
+    deadlineMs: IMAGE_DEADLINE_MS,
+    idempotent: true,
+    blobs: ['image'],
+    errors: ['FAILED_PRECONDITION', 'UNAVAILABLE', 'PERMISSION_DENIED'],
+    examples: [
+      {
+        params: { url: 'https://example.com/yard.png' },
+        result: { description: 'A railway yard.', provider: 'openai', model: 'gpt-4o', sizeBytes: 18_204 },
+      },
+    ],
+  },
+  'media.test.document': {
+    summary: 'Tries document extraction on a file of the workspace.',
+    scope: 'admin',
+    params: z.strictObject({ file_path: z.string().min(1).max(4096) }),
+    result: DocumentText,
+    deadlineMs: DOCUMENT_DEADLINE_MS,
+    idempotent: true,
+    blobs: ['text'],
+    errors: ['NOT_FOUND', 'INVALID_ARGUMENT', 'FAILED_PRECONDITION'],
+    examples: [
+      {
+        params: { file_path: 'documents/timetable.txt' },
+        result: { text: 'Departures', mimeType: 'text/plain', extractedChars: 10, truncated: false, durationMs: 4 },
+      },
+    ],
+  },
+  'media.test.video': {
+    summary: 'Tries film understanding with the film at an address.',
+    description: 'There is no sample film: without an address the call is refused once a provider is configured.',
+    scope: 'admin',
+    params: z.strictObject({ url: PublicUrl.optional() }),
+    result: VisualTest,
+    deadlineMs: VIDEO_DEADLINE_MS,
+    idempotent: true,
+    errors: ['INVALID_ARGUMENT', 'FAILED_PRECONDITION', 'UNAVAILABLE', 'PERMISSION_DENIED'],
+    examples: [
+      {
+        params: { url: 'https://example.com/yard.mp4' },
+        result: { description: 'A train is shunted.', provider: 'google', model: 'gemini-2.5-flash' },
+      },
+    ],
+  },
+  'media.test.link': {
+    summary: 'Tries link understanding on one address.',
+    scope: 'admin',
+    params: z.strictObject({ url: PublicUrl }),
+    result: EnrichedText,
+    deadlineMs: LINK_DEADLINE_MS,
+    idempotent: true,
+    blobs: ['enrichedText'],
+    examples: [
+      {
+        params: { url: 'https://example.com' },
+        result: { enrichedText: 'https://example.com\n\nExample Domain', linksProcessed: 1, errors: [] },
+      },
+    ],
+  },
+  'media.providers': {
+    summary: 'Says who transcribes, speaks, sees and draws, and what is not configured.',
+    scope: 'admin',
+    params: NoParams,
+    result: MediaProviders,
+    idempotent: true,
+    examples: [
+      {
+        params: {},
+        result: {
+          providers: {
+            stt: { configured: true, provider: 'openai', model: 'gpt-4o-mini-transcribe' },
+            tts: { configured: true, provider: 'openai', voice: 'alloy', format: 'opus', autoMode: 'off' },
+            vision: { configured: true, providers: ['openai'], defaultProvider: 'openai', videoCapable: false },
+            imageGen: { configured: false, provider: null },
+            documentExtraction: { configured: true, enabled: true, supportedMimes: ['application/pdf', 'text/plain'] },
+            linkUnderstanding: { configured: true, enabled: true, maxLinks: 3 },
+          },
+        },
+      },
+    ],
+  },
+});

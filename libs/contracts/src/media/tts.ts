@@ -1,0 +1,57 @@
+import { z } from 'zod';
+import { Count } from '../common.ts';
+import { defineMethods } from '../define.ts';
+
+/** A spoken text, as a file of the agent's workspace that is removed after an hour. */
+export const SpokenFile = z.object({ filePath: z.string(), mimeType: z.string(), sizeBytes: Count });
+
+/** Whether a reply is to be spoken, and the reply without its directives. */
+export const SpeechDecision = z.object({
+  shouldSynthesize: z.boolean(),
+  strippedText: z.string(),
+  mode: z
+    .enum(['off', 'always', 'inbound', 'tagged', 'never', 'voice_reply'])
+    .describe('tts.autoMode as configured; never is off, voice_reply is inbound'),
+});
+
+export const TTS_DEADLINE_MS = 60_000;
+export const Voice = z.string().min(1).max(128);
+
+export const ttsMethods = defineMethods({
+  'tts.synthesize': {
+    summary: 'Speaks a text into a file of the agent’s workspace.',
+    description: 'A [[tts:voice=…]] directive in the text overrides the voice. Without a format it is Opus on Telegram and MP3 elsewhere.',
+    scope: 'rpc',
+    params: z.strictObject({
+      text: z.string().min(1),
+      voice: Voice.optional(),
+      format: z.string().min(1).max(16).optional().describe('opus, mp3, aac, flac, wav or pcm'),
+    }),
+    result: SpokenFile,
+    deadlineMs: TTS_DEADLINE_MS,
+    errors: ['INVALID_ARGUMENT', 'FAILED_PRECONDITION', 'UNAVAILABLE'],
+    examples: [
+      {
+        params: { text: 'The train leaves at nine.', voice: 'alloy', format: 'mp3' },
+        result: { filePath: 'media/tts/tts-0193a6f2-7c1e-7d44-9a55-1f0c2b7d3e90.mp3', mimeType: 'audio/mpeg', sizeBytes: 24_576 },
+      },
+    ],
+  },
+  'tts.auto_check': {
+    summary: 'Decides whether a reply is to be spoken.',
+    scope: 'rpc',
+    params: z.strictObject({
+      response_text: z.string(),
+      has_inbound_audio: z.boolean().default(false),
+      has_media_url: z.boolean().default(false),
+    }),
+    result: SpeechDecision,
+    idempotent: true,
+    examples: [
+      {
+        params: { response_text: '[[tts]]Good morning.', has_inbound_audio: true },
+        result: { shouldSynthesize: true, strippedText: 'Good morning.', mode: 'inbound' },
+      },
+    ],
+  },
+});

@@ -1,0 +1,220 @@
+import { z } from 'zod';
+import { AgentId, Count, JsonObject, NoParams, pageSize, Rate, SessionKey, Timestamp } from '../common.ts';
+import { defineMethods } from '../define.ts';
+
+export const MemoryType = z.enum(['working', 'episodic', 'semantic', 'procedural']);
+export const TrustLevel = z.enum(['system', 'learned', 'external']);
+
+/** One thing remembered. Its embedding never leaves the service. */
+export const MemoryEntry = z.object({
+  id: z.string(),
+  tenantId: z.string(),
+  agentId: AgentId,
+  userId: z.string(),
+  content: z.string(),
+  memoryType: MemoryType,
+  trustLevel: TrustLevel,
+  source: z.object({ who: z.string(), channel: z.string().optional(), sessionKey: SessionKey.optional() }),
+  sourceType: z.enum(['system', 'conversation', 'tool', 'web', 'api', 'unknown']).optional(),
+  taintLevel: z.enum(['clean', 'wrapped', 'raw']).optional(),
+  tags: z.array(z.string()),
+  metadata: JsonObject.optional(),
+  createdAt: Timestamp,
+  updatedAt: Timestamp.optional(),
+  expiresAt: Timestamp.optional(),
+  score: Rate.optional().describe('only in search results; 1 is the best a hit can be'),
+});
+export type MemoryEntry = z.infer<typeof MemoryEntry>;
+
+export const MemorySearchResult = z.object({ results: z.array(MemoryEntry).describe('best first') });
+
+/** What is kept, counted. */
+export const MemoryStats = z.object({
+  totalEntries: Count,
+  dbSizeBytes: Count,
+  embeddingProvider: z.string().optional(),
+  cacheHitRate: Rate.optional(),
+  byType: z.record(z.string(), Count).optional(),
+  byTrustLevel: z.record(z.string(), Count).optional(),
+  byAgent: z.record(z.string(), Count).optional(),
+  totalSessions: Count.optional(),
+  embeddedEntries: Count.optional(),
+  oldestCreatedAt: Timestamp.nullable().optional().describe('null when nothing is kept'),
+});
+
+export const MemoryInspection = z.object({ entry: MemoryEntry.optional(), stats: MemoryStats.optional() });
+
+export const MemoryPage = z.object({
+  entries: z.array(MemoryEntry).describe('contents cut at 500 characters'),
+  total: Count,
+  offset: Count,
+  limit: z.int().positive(),
+  hasMore: z.boolean(),
+});
+
+export const MemoryDeleted = z.object({ id: z.string(), deleted: z.literal(true) });
+
+export const EmbeddingCacheStats = z.object({
+  enabled: z.boolean(),
+  size: Count,
+  maxEntries: Count,
+  hits: Count,
+  misses: Count,
+  hitRate: Rate,
+  evictions: Count,
+  provider: z.string().nullable().describe('null while search is full-text only'),
+  vecAvailable: z.boolean().describe('whether the vector index can be used'),
+  circuitBreaker: z.object({ state: z.enum(['closed', 'open', 'half-open']) }).optional(),
+});
+
+export const MemoryExport = z.object({ entries: z.array(MemoryEntry), exportedAt: Timestamp, totalEntries: Count });
+export const MemoryFlushed = z.object({ flushed: z.literal(true), deletedCount: Count });
+export const MemoryStored = z.object({ id: z.string(), stored: z.literal(true) });
+
+const EntryId = z.string().min(1).max(128);
+
+const entry = {
+  id: '0193a6f2-7c1e-7d44-9a55-1f0c2b7d3e90',
+  tenantId: 'default',
+  agentId: 'default',
+  userId: 'alice',
+  content: 'Alice prefers short answers in the morning.',
+  memoryType: 'semantic',
+  trustLevel: 'learned',
+  source: { who: 'alice', channel: 'telegram', sessionKey: 'default:alice:telegram' },
+  sourceType: 'conversation',
+  tags: ['preference'],
+  createdAt: 1763719200000,
+};
+
+export const memoryMethods = defineMethods({
+  'memory.search': {
+    summary: 'Finds memories by words and by meaning, best first.',
+    description:
+      'Searches the memories of the calling agent and tenant; what has expired is left out. Without an embedder it is full-text only.',
+    scope: 'rpc',
+    params: z.strictObject({ query: z.string().min(1).max(10_000), limit: pageSize(10, 100) }),
+    result: MemorySearchResult,
+    idempotent: true,
+    examples: [{ params: { query: 'how long should answers be', limit: 5 }, result: { results: [{ ...entry, score: 0.82 }] } }],
+  },
+  'memory.inspect': {
+    summary: 'Shows one memory, or counts all of them.',
+    description: 'With an id nobody knows the answer is empty. tenantId is accepted only when it is the caller’s own.',
+    scope: 'rpc',
+    params: z.strictObject({ id: EntryId.optional(), tenantId: z.string().min(1).max(64).optional() }),
+    result: MemoryInspection,
+    idempotent: true,
+    errors: ['PERMISSION_DENIED'],
+    examples: [
+      { params: { id: entry.id }, result: { entry } },
+      { params: {}, result: { stats: { totalEntries: 1, dbSizeBytes: 40_960 } } },
+    ],
+  },
+  'memory.browse': {
+    summary: 'Pages through memories, newest first unless asked otherwise.',
+    scope: 'admin',
+    params: z.strictObject({
+      offset: z.int().nonnegative().default(0),
+      limit: pageSize(20, 500),
+      sort: z.enum(['newest', 'oldest']).default('newest'),
+      memory_type: MemoryType.optional(),
+      trust_level: TrustLevel.optional(),
+      tags: z.array(z.string().min(1)).max(20).optional().describe('entries that carry all of these'),
+      agent_id: AgentId.optional(),
+    }),
+    result: MemoryPage,
+    idempotent: true,
+    examples: [
+      {
+        params: { offset: 0, limit: 20, memory_type: 'semantic' },
+        result: { entries: [entry], total: 1, offset: 0, limit: 20, hasMore: false },
+      },
+    ],
+  },
+  'memory.delete': {
+    summary: 'Forgets one memory for good.',
+    scope: 'admin',
+    params: z.strictObject({ id: EntryId }),
+    result: MemoryDeleted,
+    errors: ['NOT_FOUND'],
+    examples: [{ params: { id: entry.id }, result: { id: entry.id, deleted: true } }],
+  },
+  'memory.embeddingCache': {
+    summary: 'Says how well the cache of embeddings works.',
+    scope: 'admin',
+    params: NoParams,
+    result: EmbeddingCacheStats,
+    idempotent: true,
+    examples: [
+      {
+        params: {},
+        result: {
+          enabled: true,
+          size: 812,
+          maxEntries: 10_000,
+          hits: 640,
+          misses: 160,
+          hitRate: 0.8,
+          evictions: 0,
+          provider: 'openai',
+          vecAvailable: true,
+        },
+      },
+    ],
+  },
+  'memory.export': {
+    summary: 'Gives every memory of the tenant.',
+    scope: 'admin',
+    params: NoParams,
+    result: MemoryExport,
+    deadlineMs: 120_000,
+    idempotent: true,
+    blobs: ['entries'],
+    examples: [{ params: {}, result: { entries: [entry], exportedAt: 1763722800000, totalEntries: 1 } }],
+  },
+  'memory.flush': {
+    summary: 'Forgets everything the tenant remembers, system entries too.',
+    description: 'Permanent: there is no way back.',
+    scope: 'admin',
+    params: NoParams,
+    result: MemoryFlushed,
+    deadlineMs: 120_000,
+    idempotent: true,
+    examples: [{ params: {}, result: { flushed: true, deletedCount: 812 } }],
+  },
+  'memory.stats': {
+    summary: 'Counts what is remembered and how much room it takes.',
+    scope: 'admin',
+    params: NoParams,
+    result: MemoryStats,
+    idempotent: true,
+    examples: [
+      {
+        params: {},
+        result: {
+          totalEntries: 1,
+          dbSizeBytes: 40_960,
+          embeddingProvider: 'openai',
+          cacheHitRate: 0.8,
+          byType: { semantic: 1 },
+          byTrustLevel: { learned: 1 },
+          byAgent: { default: 1 },
+          totalSessions: 1,
+          embeddedEntries: 1,
+          oldestCreatedAt: 1763719200000,
+        },
+      },
+    ],
+  },
+  'memory.store': {
+    summary: 'Remembers a text.',
+    description:
+      'A text that looks like an injection is kept as external and tagged security-tainted; one that asks for commands or elevated rights is refused.',
+    scope: 'admin',
+    params: z.strictObject({ content: z.string().min(1), metadata: JsonObject.optional() }),
+    result: MemoryStored,
+    errors: ['FAILED_PRECONDITION'],
+    examples: [{ params: { content: entry.content, metadata: { topic: 'style' } }, result: { id: entry.id, stored: true } }],
+  },
+});

@@ -1,0 +1,61 @@
+import { z } from 'zod';
+import { SessionKey, Timestamp } from './common.ts';
+
+/** A message a WebSocket client gets without having asked; it carries no id and is never answered. */
+export interface NotificationSpec {
+  summary: string;
+  /** `client`: the connections of one token; all connections where that token is not known. */
+  audience: 'all' | 'client';
+  params: z.ZodType;
+  example: unknown;
+}
+
+/** Keeps the exact types of what is declared. */
+function defineNotifications<N extends Record<string, NotificationSpec>>(all: N): N {
+  return all;
+}
+
+/** Every notification there is. Clients ignore the ones they do not know. */
+export const notifications = defineNotifications({
+  heartbeat: {
+    summary: 'The connection lives; sent every gateway.wsHeartbeatMs.',
+    audience: 'all',
+    params: z.object({ ts: Timestamp }),
+    example: { ts: 1763719200000 },
+  },
+  'session.completed': {
+    summary: 'A sub-agent run ended.',
+    audience: 'client',
+    params: z.object({ sessionKey: SessionKey, result: z.string() }),
+    example: { sessionKey: 'default:alice:gateway', result: 'The second offer is the cheapest.' },
+  },
+  'notification.message': {
+    summary: 'An agent, a job, a heartbeat or a graph has something to say to the channel `gateway`.',
+    audience: 'all',
+    params: z.object({ text: z.string(), timestamp: Timestamp }),
+    example: { text: 'The nightly report is ready.', timestamp: 1763719200000 },
+  },
+  'notification.attachment': {
+    summary: 'A file was sent to the channel `gateway`.',
+    audience: 'all',
+    params: z.object({
+      url: z.string().describe('/media/<id>'),
+      type: z.string().describe('image, audio, video or file'),
+      mimeType: z.string(),
+      fileName: z.string(),
+      caption: z.string().optional(),
+      timestamp: Timestamp,
+    }),
+    example: {
+      url: '/media/report-2025-11-21.pdf',
+      type: 'file',
+      mimeType: 'application/pdf',
+      fileName: 'report-2025-11-21.pdf',
+      timestamp: 1763719200000,
+    },
+  },
+});
+
+type Notifications = typeof notifications;
+export type NotificationName = keyof Notifications;
+export type NotificationParams<N extends NotificationName> = z.output<Notifications[N]['params']>;

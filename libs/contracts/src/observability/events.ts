@@ -1,0 +1,142 @@
+import { z } from 'zod';
+import { AgentId, Count, DurationMs, JsonObject, SessionKey, Timestamp, Usd } from '../common.ts';
+import { defineEvents } from '../define.ts';
+import { ChannelActivity, channelActivityExample, OBSERVATION_TABLES, RowsDeleted } from './records.ts';
+
+const timestamp = Timestamp;
+
+/** What one model call used and cost. */
+export const TokenUsage = z.object({
+  timestamp,
+  traceId: z.string(),
+  agentId: AgentId,
+  channelId: z.string(),
+  executionId: z.string(),
+  provider: z.string(),
+  model: z.string(),
+  tokens: z.object({ prompt: Count, completion: Count, total: Count }),
+  cost: z.object({ input: Usd, output: Usd, cacheRead: Usd, cacheWrite: Usd, total: Usd }),
+  latencyMs: DurationMs,
+  cacheReadTokens: Count,
+  cacheWriteTokens: Count,
+  sessionKey: SessionKey,
+  savedVsUncached: Usd.describe('negative when writing the cache cost more than reading it saved'),
+  cacheEligible: z.boolean(),
+  responseId: z.string().optional(),
+  cacheCreation: z.object({ shortTtl: Count, longTtl: Count }).optional(),
+});
+
+const meterEvents = defineEvents({
+  'observability:metrics': {
+    summary: 'How a process feels: memory, event loop, handles.',
+    payload: z.object({
+      rssBytes: Count,
+      heapUsedBytes: Count,
+      heapTotalBytes: Count,
+      externalBytes: Count,
+      eventLoopDelayMs: z.object({ min: z.number(), max: z.number(), mean: z.number(), p50: z.number(), p99: z.number() }),
+      activeHandles: Count,
+      uptimeSeconds: z.number().nonnegative(),
+      timestamp,
+    }),
+    example: {
+      rssBytes: 104857600,
+      heapUsedBytes: 41943040,
+      heapTotalBytes: 62914560,
+      externalBytes: 3145728,
+      eventLoopDelayMs: { min: 9.8, max: 24.1, mean: 10.2, p50: 10.1, p99: 12.4 },
+      activeHandles: 14,
+      uptimeSeconds: 3600.5,
+      timestamp: 1763719200000,
+    },
+  },
+  'observability:token_usage': {
+    summary: 'A model call was made and paid for.',
+    payload: TokenUsage,
+    example: {
+      timestamp: 1763719200000,
+      traceId: '4bf92f3577b34da6a3ce929d0e0e4736',
+      agentId: 'default',
+      channelId: 'gateway',
+      executionId: 'turn_4fT0mUq2Zs8KxY1bNcVdGh',
+      provider: 'openai',
+      model: 'gpt-5',
+      tokens: { prompt: 1200, completion: 340, total: 1540 },
+      cost: { input: 0.0015, output: 0.0034, cacheRead: 0, cacheWrite: 0, total: 0.0049 },
+      latencyMs: 2140,
+      cacheReadTokens: 0,
+      cacheWriteTokens: 0,
+      sessionKey: 'default:alice:gateway',
+      savedVsUncached: 0,
+      cacheEligible: true,
+    },
+  },
+  'observability:reset': {
+    summary: 'Observations were thrown away on request.',
+    payload: z.object({
+      admin: z.string().describe('the client that asked'),
+      table: z.enum(['all', ...OBSERVATION_TABLES]),
+      rowsDeleted: RowsDeleted,
+      timestamp,
+    }),
+    example: {
+      admin: 'operator',
+      table: 'all',
+      rowsDeleted: { tokenUsage: 120, delivery: 44, diagnostics: 12, channels: 3 },
+      timestamp: 1763719200000,
+    },
+  },
+});
+
+const diagnosticEvents = defineEvents({
+  'diagnostic:channel_health': {
+    summary: 'How busy each channel is, once a period.',
+    payload: z.object({ channels: z.array(ChannelActivity), timestamp }),
+    example: { channels: [channelActivityExample], timestamp: 1763719200000 },
+  },
+  'diagnostic:billing_snapshot': {
+    summary: 'What each provider has cost so far, once a period.',
+    payload: z.object({
+      providers: z.array(z.object({ provider: z.string(), totalCost: Usd, totalTokens: Count, callCount: Count })),
+      totalCost: Usd,
+      timestamp,
+    }),
+    example: {
+      providers: [{ provider: 'openai', totalCost: 1.84, totalTokens: 512000, callCount: 240 }],
+      totalCost: 1.84,
+      timestamp: 1763719200000,
+    },
+  },
+});
+
+/** What the house observes about itself. */
+export const observabilityEvents = defineEvents({
+  ...meterEvents,
+  ...diagnosticEvents,
+  'audit:event': {
+    summary: 'Somebody did, or tried to do, something that is kept on record.',
+    payload: z.object({
+      timestamp,
+      agentId: z.string().describe('the agent or client that acted'),
+      tenantId: z.string(),
+      actionType: z.string(),
+      classification: z.enum(['read', 'mutate', 'destructive']),
+      outcome: z.enum(['success', 'failure', 'denied']),
+      metadata: JsonObject.optional(),
+    }),
+    example: {
+      timestamp: 1763719200000,
+      agentId: 'default',
+      tenantId: 'default',
+      actionType: 'tokens.revoke',
+      classification: 'destructive',
+      outcome: 'success',
+      metadata: { id: 'laptop' },
+    },
+  },
+  'system:error': {
+    summary: 'Something failed that nobody was waiting for.',
+    payload: z.object({ error: z.object({ message: z.string(), errorKind: z.string() }), source: z.string() }),
+    example: { error: { message: 'database is locked', errorKind: 'dependency' }, source: 'sessions' },
+  },
+});

@@ -1,0 +1,120 @@
+import { z } from 'zod';
+import { AgentId, Count, DurationMs, Rate, SessionKey, Usd } from '../common.ts';
+
+/** How often a tool did well and badly. */
+export const ToolCounts = z.object({ ok: Count, failed: Count });
+export const ToolStats = z.record(z.string(), ToolCounts.extend({ topErrorKind: z.string().optional() })).describe('by tool');
+
+export const RootCause = z.object({ code: z.string(), detail: z.string(), suggestedNextSteps: z.array(z.string()) });
+
+/** What was left out of a report, and why. */
+export const Truncation = z.object({ field: z.string(), reason: z.string(), pointer: z.string().optional() });
+
+const Failure = z.object({
+  seq: Count,
+  toolName: z.string(),
+  classifiedFailureBy: z.string(),
+  transportOk: z.boolean(),
+  httpStatus: z.int().optional(),
+  errorKind: z.string(),
+  matchedToken: z.string().optional(),
+  resultDigest: z.string().regex(/^[0-9a-f]{12}$/),
+  resultBytes: Count,
+  errorPreview: z.string().max(200),
+});
+
+const ContextBudget = z.object({
+  windowTokens: Count,
+  rawContextWindowTokens: Count,
+  windowCapSource: z.enum([
+    'contextEngine.budget.effectiveContextCapSmall',
+    'contextEngine.budget.effectiveContextCapNano',
+    'served',
+    'capabilityClass',
+    'none',
+  ]),
+  systemTokens: Count,
+  freshTailTokens: Count,
+  budgetedHistoryTokens: Count,
+  keptCount: Count,
+  assembledInputTokens: Count,
+  outputHeadroom: z.int(),
+  verdict: z.enum(['fits', 'downshifted', 'exhausted']),
+});
+
+const Coverage = z.object({
+  trajectory: z.object({ found: z.boolean(), records: Count }),
+  rollup: z.object({ present: z.boolean() }),
+  offloads: z.object({ pointersResolved: Count, pointersTotal: Count }),
+  toolStats: z.object({
+    reconciled: z.boolean().describe('false when the rollup counts more than the trajectory shows'),
+    rollupSource: z.literal('last-execution'),
+    divergentTools: z.array(z.object({ tool: z.string(), rollup: ToolCounts, trajectory: ToolCounts })),
+  }),
+});
+
+/** What happened in a session, from logged evidence alone: the same session always gives the same verdict. */
+export const IncidentReport = z.object({
+  schemaVersion: z.literal(1),
+  sessionKey: SessionKey.nullable().describe('null when a trace leads to no session'),
+  traceId: z.string().nullable(),
+  agentId: AgentId.nullable(),
+  channel: z.object({ type: z.string(), id: z.string() }).nullable(),
+  outcome: z.object({
+    endReason: z.string().describe('completed, context_exhausted, output_starved, timeout, error, …'),
+    degraded: z.boolean(),
+    severity: z.enum(['ok', 'degraded', 'failed']),
+  }),
+  cost: z.object({ costUsd: Usd, totalTokens: Count, cacheReadRatio: Rate }),
+  timing: z.object({ durationMs: DurationMs, turnCount: Count }),
+  toolStats: ToolStats,
+  failures: z.array(Failure).describe('newest first'),
+  breakerTimeline: z.array(
+    z.object({ seq: Count, event: z.enum(['opened', 'reset']), toolName: z.string(), consecutiveFailures: Count.optional() }),
+  ),
+  offloads: z.array(z.object({ seq: Count, toolName: z.string(), originalChars: Count, pointer: z.string() })),
+  contextBudget: ContextBudget.optional().describe('of context_exhausted sessions that have budget records; the last wins'),
+  summary: z.string(),
+  likelyRootCause: RootCause.nullable(),
+  suggestedNextSteps: z.array(z.string()),
+  truncations: z.array(Truncation),
+  coverage: Coverage.optional(),
+});
+
+const advice = ['Raise agents.default.promptTimeout.promptTimeoutMs, or look at why web_fetch stalls.'];
+
+export const incidentExample = {
+  schemaVersion: 1,
+  sessionKey: 'default:alice:gateway',
+  traceId: '4bf92f3577b34da6a3ce929d0e0e4736',
+  agentId: 'default',
+  channel: { type: 'gateway', id: 'gateway' },
+  outcome: { endReason: 'timeout', degraded: true, severity: 'degraded' },
+  cost: { costUsd: 0.42, totalTokens: 183000, cacheReadRatio: 0.61 },
+  timing: { durationMs: 181200, turnCount: 25 },
+  toolStats: { web_fetch: { ok: 11, failed: 1, topErrorKind: 'timeout' } },
+  failures: [
+    {
+      seq: 118,
+      toolName: 'web_fetch',
+      classifiedFailureBy: 'transport',
+      transportOk: false,
+      errorKind: 'timeout',
+      resultDigest: '9f2c1e7ab04d',
+      resultBytes: 0,
+      errorPreview: 'no answer within 30 s',
+    },
+  ],
+  breakerTimeline: [],
+  offloads: [],
+  summary: '1 tool failure across 25 turns; endReason=timeout',
+  likelyRootCause: { code: 'provider_timeout', detail: 'web_fetch timed out', suggestedNextSteps: advice },
+  suggestedNextSteps: advice,
+  truncations: [],
+  coverage: {
+    trajectory: { found: true, records: 240 },
+    rollup: { present: true },
+    offloads: { pointersResolved: 0, pointersTotal: 0 },
+    toolStats: { reconciled: true, rollupSource: 'last-execution', divergentTools: [] },
+  },
+};

@@ -1,0 +1,71 @@
+import { z } from 'zod';
+import { Count, Rate, Usd } from '../common.ts';
+import { RootCause, ToolStats, Truncation } from './explain.ts';
+
+const Finding = z.object({ code: z.string(), detail: z.string(), count: Count, hint: z.string() });
+
+/** How all sessions of a window fared, from logged evidence alone. */
+export const FleetHealthReport = z.object({
+  schemaVersion: z.literal(1),
+  windowHours: z.number().positive(),
+  sessions: z.object({ total: Count, degraded: Count, degradedRate: Rate }),
+  degradedByCause: z.record(z.string(), Count).describe('end reasons of degraded sessions; unknown where there is none'),
+  topErrorKinds: z.array(z.object({ kind: z.string(), count: Count })),
+  breakerTripTotal: Count,
+  toolStats: ToolStats,
+  cost: z.object({ costUsd: Usd, totalTokens: Count }),
+  activity: z.object({
+    activeAgents: z.array(z.string()),
+    activeChannels: z.array(z.string()),
+    exitReasons: z.record(z.string(), Count),
+    turnTotal: Count,
+    tokenTotal: Count,
+  }),
+  findings: z.array(Finding).describe('counts, codes and hints only; the most frequent first'),
+  likelyRootCause: RootCause.nullable(),
+  suggestedNextSteps: z.array(z.string()),
+  truncations: z.array(Truncation),
+  coverage: z
+    .object({
+      sessionSummary: z.object({ found: z.boolean(), rows: Count }),
+      sessionIndex: z.object({ daysRead: Count, daysMissing: Count }),
+      billing: z.object({ present: z.boolean() }),
+    })
+    .optional(),
+});
+
+const advice = ['Ask obs.explain for one of the sessions that ended with timeout.'];
+
+export const fleetExample = {
+  schemaVersion: 1,
+  windowHours: 24,
+  sessions: { total: 40, degraded: 3, degradedRate: 0.075 },
+  degradedByCause: { timeout: 2, unknown: 1 },
+  topErrorKinds: [{ kind: 'timeout', count: 4 }],
+  breakerTripTotal: 0,
+  toolStats: { web_fetch: { ok: 210, failed: 4, topErrorKind: 'timeout' } },
+  cost: { costUsd: 3.1, totalTokens: 1840000 },
+  activity: {
+    activeAgents: ['default', 'researcher'],
+    activeChannels: ['gateway', 'telegram'],
+    exitReasons: { completed: 37, timeout: 2, error: 1 },
+    turnTotal: 512,
+    tokenTotal: 1840000,
+  },
+  findings: [
+    {
+      code: 'config_posture:served_below_configured',
+      detail: '1 provider serves a smaller context window than configured',
+      count: 1,
+      hint: 'Compare models.list with the local server’s settings.',
+    },
+  ],
+  likelyRootCause: { code: 'fleet_acute_degradation', detail: '2 sessions ended with timeout', suggestedNextSteps: advice },
+  suggestedNextSteps: advice,
+  truncations: [],
+  coverage: {
+    sessionSummary: { found: true, rows: 40 },
+    sessionIndex: { daysRead: 2, daysMissing: 0 },
+    billing: { present: true },
+  },
+};

@@ -1,0 +1,116 @@
+import { z } from 'zod';
+import { AgentId, Count, NoParams, Rate, SessionKey, Usd } from '../common.ts';
+import { defineMethods } from '../define.ts';
+import { SinceMs } from './records.ts';
+
+export const BillingTotal = z.object({ totalCost: Usd, totalTokens: Count, callCount: Count, totalCacheSaved: Usd });
+
+const Used = z.object({ used: Count, limit: Count });
+
+export const AgentBilling = BillingTotal.extend({
+  budgetUsed: z.object({ perExecution: Used, perHour: Used, perDay: Used }).optional(),
+});
+
+export const ProviderBilling = z.object({
+  provider: z.string(),
+  inputTokens: Count,
+  outputTokens: Count,
+  estimatedCostUsd: Usd,
+  callCount: Count.optional(),
+  totalCacheSaved: Usd.optional(),
+  models: z.array(z.object({ model: z.string(), cost: Usd, tokens: Count, calls: Count })).optional(),
+});
+
+export const HourlyUsage = z.object({ hour: z.int().min(0).max(23), tokens: Count });
+
+/** What prompt caching hit, missed and saved, over all providers. */
+export const PromptCacheStats = z.object({
+  totalHits: Count,
+  totalMisses: Count,
+  hitRate: Rate,
+  missRate: Rate,
+  cacheHitRate: Rate.describe('read / (read + written + uncached) tokens'),
+  cacheEffectiveness: Rate.describe('read / (read + written) tokens'),
+  estimatedSavingsUsd: Usd,
+  providers: z.record(z.string(), z.object({ hits: Count, misses: Count, savedUsd: Usd })),
+});
+
+const total = { totalCost: 1.84, totalTokens: 512000, callCount: 240, totalCacheSaved: 0.31 };
+
+export const obsBillingMethods = defineMethods({
+  'obs.billing.total': {
+    summary: 'What all model calls have used and cost.',
+    scope: 'admin',
+    params: z.strictObject({ sinceMs: SinceMs.optional() }),
+    result: BillingTotal,
+    idempotent: true,
+    examples: [{ params: { sinceMs: 86400000 }, result: total }],
+  },
+  'obs.billing.usage24h': {
+    summary: 'Tokens used in each hour of the last day.',
+    scope: 'admin',
+    params: NoParams,
+    result: z.array(HourlyUsage),
+    idempotent: true,
+    examples: [
+      {
+        params: {},
+        result: [
+          { hour: 9, tokens: 18200 },
+          { hour: 10, tokens: 41000 },
+        ],
+      },
+    ],
+  },
+  'obs.billing.byProvider': {
+    summary: 'What each provider’s models have used and cost.',
+    scope: 'admin',
+    params: z.strictObject({ sinceMs: SinceMs.optional() }),
+    result: z.object({ providers: z.array(ProviderBilling) }),
+    idempotent: true,
+    examples: [
+      {
+        params: {},
+        result: { providers: [{ provider: 'openai', inputTokens: 430000, outputTokens: 82000, estimatedCostUsd: 1.84 }] },
+      },
+    ],
+  },
+  'obs.billing.byAgent': {
+    summary: 'What one agent has used and cost.',
+    scope: 'admin',
+    params: z.strictObject({ agentId: AgentId, sinceMs: SinceMs.optional() }),
+    result: AgentBilling,
+    idempotent: true,
+    examples: [{ params: { agentId: 'default' }, result: total }],
+  },
+  'obs.billing.bySession': {
+    summary: 'What one session has used and cost.',
+    scope: 'admin',
+    params: z.strictObject({ sessionKey: SessionKey, sinceMs: SinceMs.optional() }),
+    result: BillingTotal,
+    idempotent: true,
+    examples: [{ params: { sessionKey: 'default:alice:gateway' }, result: total }],
+  },
+  'obs.getCacheStats': {
+    summary: 'What prompt caching hit, missed and saved.',
+    scope: 'admin',
+    params: NoParams,
+    result: PromptCacheStats,
+    idempotent: true,
+    examples: [
+      {
+        params: {},
+        result: {
+          totalHits: 31,
+          totalMisses: 9,
+          hitRate: 0.775,
+          missRate: 0.225,
+          cacheHitRate: 0.61,
+          cacheEffectiveness: 0.82,
+          estimatedSavingsUsd: 0.31,
+          providers: { openai: { hits: 31, misses: 9, savedUsd: 0.31 } },
+        },
+      },
+    ],
+  },
+});

@@ -1,0 +1,131 @@
+import { z } from 'zod';
+import { Count, DurationMs, NoParams, pageSize } from '../common.ts';
+import { defineMethods } from '../define.ts';
+import {
+  ChannelActivity,
+  channelActivityExample,
+  DeliveryTrace,
+  DiagnosticEvent,
+  OBSERVATION_TABLES,
+  RowsDeleted,
+  SinceMs,
+} from './records.ts';
+
+const ChannelId = z.string().min(1).max(256);
+
+const obsChannelMethods = defineMethods({
+  'obs.channels.all': {
+    summary: 'How busy each channel is.',
+    scope: 'admin',
+    params: NoParams,
+    result: z.object({ channels: z.array(ChannelActivity) }),
+    idempotent: true,
+    examples: [{ params: {}, result: { channels: [channelActivityExample] } }],
+  },
+  'obs.channels.stale': {
+    summary: 'The channels that have been silent for longer than they should.',
+    scope: 'admin',
+    params: z.strictObject({ thresholdMs: DurationMs.default(300_000) }),
+    result: z.object({ stale: z.array(ChannelActivity) }),
+    idempotent: true,
+    examples: [{ params: { thresholdMs: 600000 }, result: { stale: [channelActivityExample] } }],
+  },
+  'obs.channels.get': {
+    summary: 'How busy one channel is; null for one that nothing is known of.',
+    scope: 'admin',
+    params: z.strictObject({ channelId: ChannelId }),
+    result: z.object({ channel: ChannelActivity.nullable() }),
+    idempotent: true,
+    examples: [
+      { params: { channelId: 'telegram-678' }, result: { channel: channelActivityExample } },
+      { params: { channelId: 'nowhere' }, result: { channel: null } },
+    ],
+  },
+});
+
+const obsDeliveryMethods = defineMethods({
+  'obs.delivery.recent': {
+    summary: 'The last messages from coming in to answer going out, newest first.',
+    scope: 'admin',
+    params: z.strictObject({ sinceMs: SinceMs.optional(), limit: pageSize(50, 10_000), channelId: ChannelId.optional() }),
+    result: z.object({ deliveries: z.array(DeliveryTrace) }),
+    idempotent: true,
+    examples: [
+      {
+        params: { limit: 1 },
+        result: {
+          deliveries: [
+            {
+              sourceChannelId: 'telegram-678',
+              sourceChannelType: 'telegram',
+              targetChannelId: 'telegram-678',
+              targetChannelType: 'telegram',
+              deliveredAt: 1763719201200,
+              latencyMs: 1200,
+              success: true,
+            },
+          ],
+        },
+      },
+    ],
+  },
+  'obs.delivery.stats': {
+    summary: 'How many deliveries went well, and how fast.',
+    scope: 'admin',
+    params: NoParams,
+    result: z.object({ total: Count, successes: Count, failures: Count, avgLatencyMs: DurationMs }),
+    idempotent: true,
+    examples: [{ params: {}, result: { total: 44, successes: 43, failures: 1, avgLatencyMs: 1180 } }],
+  },
+  'obs.diagnostics': {
+    summary: 'The last diagnostic events, newest first, and how many there are of each category.',
+    scope: 'admin',
+    params: z.strictObject({
+      category: z.string().min(1).max(64).optional(),
+      limit: pageSize(50, 1000),
+      sinceMs: SinceMs.optional(),
+    }),
+    result: z.object({
+      events: z.array(DiagnosticEvent),
+      counts: z.record(z.string(), Count).describe('over all events kept, not the page'),
+    }),
+    idempotent: true,
+    examples: [
+      {
+        params: { category: 'message', limit: 1 },
+        result: {
+          events: [
+            {
+              id: 'diag_1',
+              category: 'message',
+              eventType: 'message_processed',
+              timestamp: 1763719201200,
+              agentId: 'default',
+              data: { durationMs: 1200 },
+            },
+          ],
+          counts: { message: 44, usage: 240 },
+        },
+      },
+    ],
+  },
+});
+
+const obsResetMethods = defineMethods({
+  'obs.reset': {
+    summary: 'Throws away all observations, kept and in memory.',
+    scope: 'admin',
+    params: NoParams,
+    result: z.object({ reset: z.literal(true), rowsDeleted: RowsDeleted }),
+    examples: [{ params: {}, result: { reset: true, rowsDeleted: { tokenUsage: 120, delivery: 44, diagnostics: 12, channels: 3 } } }],
+  },
+  'obs.reset.table': {
+    summary: 'Throws away one table of observations.',
+    scope: 'admin',
+    params: z.strictObject({ table: z.enum(OBSERVATION_TABLES) }),
+    result: z.object({ reset: z.literal(true), table: z.string(), rowsDeleted: Count }),
+    examples: [{ params: { table: 'delivery' }, result: { reset: true, table: 'delivery', rowsDeleted: 44 } }],
+  },
+});
+
+export const obsTrafficMethods = defineMethods({ ...obsChannelMethods, ...obsDeliveryMethods, ...obsResetMethods });

@@ -1,0 +1,71 @@
+import { z } from 'zod';
+import { JsonObject, pageSize, SessionKey } from '../common.ts';
+import { defineMethods } from '../define.ts';
+import { IncidentReport, incidentExample } from './explain.ts';
+import { FleetHealthReport, fleetExample } from './fleet.ts';
+import { obsBillingMethods } from './obs-billing.ts';
+import { obsContextMethods } from './obs-context.ts';
+import { obsTrafficMethods } from './obs-traffic.ts';
+
+const Id = z.string().min(1).max(256);
+
+const obsReportMethods = defineMethods({
+  'obs.trace.search': {
+    summary: 'Searches what is on record of the sessions of the last two days, newest first.',
+    scope: 'admin',
+    params: z.strictObject({
+      messageId: Id.optional(),
+      traceId: Id.optional(),
+      chatId: Id.optional(),
+      since: z
+        .string()
+        .regex(/^\d{1,9}[smhd]$/)
+        .optional()
+        .describe('how far back: digits and s, m, h or d'),
+      where: z.string().max(1024).optional().describe('error: only rows with a last error'),
+      limit: pageSize(200, 1000),
+      includeSynthetic: z.boolean().default(false).describe('test and benchmark sessions too'),
+    }),
+    result: z.object({ rows: z.array(JsonObject) }),
+    idempotent: true,
+    examples: [
+      {
+        params: { since: '2h', where: 'error', limit: 1 },
+        result: {
+          rows: [
+            { event: 'turn_completed', ts: '2025-11-21T10:00:00.000Z', traceId: '4bf92f3577b34da6a3ce929d0e0e4736', durationMs: 1200 },
+          ],
+        },
+      },
+    ],
+  },
+  'obs.explain': {
+    summary: 'What went wrong in a session, from logged evidence alone.',
+    description: 'Give sessionKey or traceId. summary keeps the report to about 6 KB; full relaxes the limits of its lists.',
+    scope: 'admin',
+    params: z
+      .strictObject({
+        sessionKey: SessionKey.optional(),
+        traceId: Id.optional(),
+        depth: z.enum(['summary', 'full']).default('summary'),
+        includeSynthetic: z.boolean().default(false),
+      })
+      .refine(({ sessionKey, traceId }) => sessionKey !== undefined || traceId !== undefined, {
+        error: 'sessionKey or traceId',
+        params: { received: 'neither' },
+      }),
+    result: IncidentReport,
+    idempotent: true,
+    examples: [{ params: { sessionKey: 'default:alice:gateway' }, result: incidentExample }],
+  },
+  'obs.fleet.health': {
+    summary: 'How all sessions of the last hours fared, from logged evidence alone.',
+    scope: 'admin',
+    params: z.strictObject({ sinceHours: z.number().positive().default(24) }),
+    result: FleetHealthReport,
+    idempotent: true,
+    examples: [{ params: { sinceHours: 24 }, result: fleetExample }],
+  },
+});
+
+export const obsMethods = defineMethods({ ...obsBillingMethods, ...obsTrafficMethods, ...obsContextMethods, ...obsReportMethods });

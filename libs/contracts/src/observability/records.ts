@@ -1,0 +1,70 @@
+import { z } from 'zod';
+import { AgentId, Count, DurationMs, JsonObject, SessionKey, Timestamp, Usd } from '../common.ts';
+
+/** How busy one channel is. */
+export const ChannelActivity = z.object({
+  channelId: z.string(),
+  channelType: z.string(),
+  lastActiveAt: Timestamp,
+  messagesSent: Count,
+  messagesReceived: Count,
+});
+
+/** Something worth knowing that happened to a message, a session, a webhook or a budget. */
+export const DiagnosticEvent = z.object({
+  id: z.string(),
+  category: z.string().describe('usage, webhook, message, session, …'),
+  eventType: z.string(),
+  timestamp: Timestamp,
+  agentId: AgentId.optional(),
+  channelId: z.string().optional(),
+  sessionKey: SessionKey.optional(),
+  data: JsonObject,
+});
+
+const DeliveryStep = z.object({
+  name: z.enum(['receive', 'execute', 'deliver']),
+  timestamp: Timestamp,
+  durationMs: DurationMs,
+  status: z.enum(['ok', 'error']),
+  error: z.string().optional(),
+});
+
+/** One message from its coming in to its answer's going out. */
+export const DeliveryTrace = z.object({
+  sourceChannelId: z.string(),
+  sourceChannelType: z.string(),
+  targetChannelId: z.string(),
+  targetChannelType: z.string(),
+  deliveredAt: Timestamp,
+  latencyMs: DurationMs,
+  success: z.boolean(),
+  error: z.string().optional(),
+  agentId: AgentId.optional(),
+  sessionKey: SessionKey.optional(),
+  steps: z.array(DeliveryStep).optional(),
+  metadata: JsonObject.optional(),
+  status: z.enum(['success', 'error', 'timeout', 'filtered', 'aborted']).optional(),
+  traceId: z.string().optional(),
+  toolCalls: Count.optional(),
+  llmCalls: Count.optional(),
+  tokensTotal: Count.optional(),
+  costTotal: Usd.optional(),
+  failureStage: z.string().optional(),
+  errorKind: z.string().optional(),
+});
+
+/** How many rows each table of observations lost. */
+export const RowsDeleted = z.object({ tokenUsage: Count, delivery: Count, diagnostics: Count, channels: Count });
+
+export const OBSERVATION_TABLES = ['token_usage', 'delivery', 'diagnostics', 'channels'] as const;
+
+export const channelActivityExample = {
+  channelId: 'telegram-678',
+  channelType: 'telegram',
+  lastActiveAt: 1763719200000,
+  messagesSent: 41,
+  messagesReceived: 44,
+};
+
+export const SinceMs = z.number().positive().describe('how far back from now, in milliseconds');

@@ -1,0 +1,71 @@
+import assert from 'node:assert/strict';
+import { createRequire } from 'node:module';
+import { test } from 'node:test';
+import { Ajv } from 'ajv';
+import { DISCOVER, openRpcDocument } from './openrpc.ts';
+import { publicMethods } from './registry.ts';
+
+const document = openRpcDocument({ url: 'http://127.0.0.1:4766/rpc', version: '0.1.0' });
+
+const load = createRequire(import.meta.url);
+const { openrpcDocument: metaSchema } = load('@open-rpc/meta-schema') as { openrpcDocument: object };
+const draft7 = load('ajv/dist/refs/json-schema-draft-07.json') as { definitions: object };
+
+/** The meta-schema knows draft 7 by another address, spelled in two ways, and reaches into it once. */
+function validator() {
+  const ajv = new Ajv({ strict: false, validateFormats: false });
+  const JSONSchemaObject = { properties: { $ref: { type: 'string' } } };
+  for (const $id of ['https://meta.json-schema.tools', 'https://meta.json-schema.tools/']) {
+    ajv.addSchema({ ...draft7, $id, definitions: { ...draft7.definitions, JSONSchemaObject } });
+  }
+  return ajv.compile({ ...metaSchema, $schema: 'http://json-schema.org/draft-07/schema#' });
+}
+
+test('the document is valid OpenRPC', () => {
+  const valid = validator();
+  assert.equal(valid(document), true, JSON.stringify(valid.errors?.slice(0, 3)));
+  const [first] = document.methods;
+  assert.equal(valid({ ...document, methods: [{ ...first, params: [{ name: 'x' }] }] }), false, 'a validator that accepts anything');
+  assert.equal(valid({ ...document, methods: [{ ...first, params: [{ name: 'x', schema: { type: 'text' } }] }] }), false);
+});
+
+test('every public method is in it once, and the document itself', () => {
+  assert.deepEqual(
+    document.methods.map(({ name }) => name),
+    [...publicMethods.keys(), DISCOVER].sort(),
+  );
+});
+
+test('a method shows its params, scope, owner and examples', () => {
+  const create = document.methods.find(({ name }) => name === 'tokens.create');
+  assert.deepEqual(
+    create?.params.map(({ name, required }) => [name, required]),
+    [
+      ['id', true],
+      ['scopes', true],
+    ],
+  );
+  assert.equal(create?.['x-scope'], 'admin');
+  assert.equal(create?.['x-service'], 'secrets');
+  assert.equal(create?.errors[0]?.message, "Insufficient scope: requires 'admin'");
+});
+
+test('every method has an example, made of the params it shows', () => {
+  for (const { name, params, examples } of document.methods.filter((each) => each.name !== DISCOVER)) {
+    assert.ok(examples.length > 0, `${name} has no example`);
+    const shown = new Set(params.map((param) => param.name));
+    for (const example of examples) for (const param of example.params) assert.ok(shown.has(param.name), `${name}: ${param.name}`);
+  }
+});
+
+test('every reference inside the document leads somewhere', () => {
+  const references = JSON.stringify(document).matchAll(/"\$ref":"#\/components\/schemas\/([^"]+)"/g);
+  for (const [, name] of references) assert.ok(document.components.schemas[name ?? ''], name);
+  assert.ok(!JSON.stringify(document).includes('#/definitions/'));
+});
+
+test('projecting twice gives the same parts, only the server differs', () => {
+  const other = openRpcDocument({ url: 'https://example.org/rpc', version: '0.1.0' });
+  assert.equal(other.methods, document.methods);
+  assert.equal(other.servers[0]?.url, 'https://example.org/rpc');
+});

@@ -1,0 +1,133 @@
+import { z } from 'zod';
+import { AgentId, JsonObject, NoParams } from '../common.ts';
+import { AgentConfig } from '../config/agents.ts';
+import { patchOf, type DeepPartial } from '../config/patch.ts';
+import { defineMethods } from '../define.ts';
+
+const Name = z.string().min(1).max(200);
+const ProviderName = z.string().min(1).max(128);
+const ModelName = z.string().min(1).max(256).describe('provider/model, a bare model id or an alias');
+
+/** An agent with everything it is configured to be; secrets are redacted. */
+export const AgentConfigured = z.object({
+  agentId: AgentId,
+  config: JsonObject.describe('the section agents.<id> of the configuration, with its defaults'),
+  suspended: z.boolean(),
+  isDefault: z.boolean(),
+  workspaceDir: z.string().optional(),
+});
+
+export const AgentCreated = z.object({
+  agentId: AgentId.describe('the slug of the name'),
+  config: JsonObject,
+  created: z.literal(true),
+  workspaceDir: z.string().optional(),
+});
+
+export const AgentUpdated = z.object({ agentId: AgentId, config: JsonObject, updated: z.literal(true) });
+
+/** What an update would have done; nothing was written. */
+export const AgentUpdateChecked = z.object({
+  agentId: AgentId,
+  dryRun: z.literal(true),
+  valid: z.boolean(),
+  errors: z.array(z.string()),
+  config: JsonObject.optional(),
+});
+
+type AgentShape = typeof AgentConfig.shape;
+type Loose<S extends z.ZodType> = z.ZodOptional<z.ZodType<DeepPartial<z.input<S>>, DeepPartial<z.input<S>>>>;
+
+/** Every key of an agent's configuration, each optional and in part. */
+const settings = Object.fromEntries(Object.entries(AgentConfig.shape).map(([key, schema]) => [key, patchOf(schema).optional()])) as {
+  [K in keyof AgentShape]: Loose<AgentShape[K]>;
+};
+
+const byId = z.strictObject({ agentId: AgentId });
+const config = { name: 'Researcher', provider: 'openai', model: 'gpt-5', maxSteps: 150 };
+
+export const agentsMethods = defineMethods({
+  'agents.list': {
+    summary: 'Lists the ids of the agents.',
+    scope: 'admin',
+    params: NoParams,
+    result: z.object({ agents: z.array(AgentId) }),
+    idempotent: true,
+    examples: [{ params: {}, result: { agents: ['default', 'researcher'] } }],
+  },
+  'agents.create': {
+    summary: 'Creates an agent, which takes messages at once.',
+    description: 'The id is the slug of the name. Every other key is a key of the section agents.<id> of the configuration.',
+    scope: 'admin',
+    params: z.strictObject({ ...settings, name: Name, provider: ProviderName.optional(), model: ModelName.optional() }),
+    result: AgentCreated,
+    errors: ['ALREADY_EXISTS', 'FAILED_PRECONDITION'],
+    examples: [
+      {
+        params: { name: 'Researcher', provider: 'openai', model: 'gpt-5', maxSteps: 40 },
+        result: { agentId: 'researcher', config: { ...config, maxSteps: 40 }, created: true },
+      },
+    ],
+  },
+  'agents.get': {
+    summary: 'One agent, with its effective configuration.',
+    scope: 'admin',
+    params: byId,
+    result: AgentConfigured,
+    idempotent: true,
+    errors: ['NOT_FOUND'],
+    examples: [{ params: { agentId: 'researcher' }, result: { agentId: 'researcher', config, suspended: false, isDefault: false } }],
+  },
+  'agents.update': {
+    summary: 'Changes an agent; its next turn runs with the change.',
+    description:
+      'skills, scheduler and modelFailover are merged deeply, every other key is replaced. With dryRun everything is checked and nothing is written.',
+    scope: 'admin',
+    params: z.strictObject({
+      ...settings,
+      agentId: AgentId,
+      name: Name.optional(),
+      provider: ProviderName.optional(),
+      model: ModelName.optional(),
+      dryRun: z.boolean().default(false),
+    }),
+    result: z.union([AgentUpdated, AgentUpdateChecked]),
+    idempotent: true,
+    errors: ['NOT_FOUND', 'FAILED_PRECONDITION'],
+    examples: [
+      {
+        params: { agentId: 'researcher', maxSteps: 60 },
+        result: { agentId: 'researcher', config: { ...config, maxSteps: 60 }, updated: true },
+      },
+      {
+        params: { agentId: 'researcher', provider: 'anthropic', dryRun: true },
+        result: { agentId: 'researcher', dryRun: true, valid: false, errors: ['provider: no credential for anthropic'] },
+      },
+    ],
+  },
+  'agents.delete': {
+    summary: 'Deletes an agent; its sessions stay, and new turns in them fail.',
+    description: 'The default agent cannot be deleted.',
+    scope: 'admin',
+    params: byId,
+    result: z.object({ agentId: AgentId, deleted: z.literal(true) }),
+    errors: ['NOT_FOUND', 'FAILED_PRECONDITION'],
+    examples: [{ params: { agentId: 'researcher' }, result: { agentId: 'researcher', deleted: true } }],
+  },
+  'agents.suspend': {
+    summary: 'Stops an agent from taking messages; what runs, finishes.',
+    scope: 'admin',
+    params: byId,
+    result: z.object({ agentId: AgentId, suspended: z.literal(true) }),
+    errors: ['NOT_FOUND', 'FAILED_PRECONDITION'],
+    examples: [{ params: { agentId: 'researcher' }, result: { agentId: 'researcher', suspended: true } }],
+  },
+  'agents.resume': {
+    summary: 'Lets a suspended agent take messages again.',
+    scope: 'admin',
+    params: byId,
+    result: z.object({ agentId: AgentId, resumed: z.literal(true) }),
+    errors: ['NOT_FOUND', 'FAILED_PRECONDITION'],
+    examples: [{ params: { agentId: 'researcher' }, result: { agentId: 'researcher', resumed: true } }],
+  },
+});

@@ -1,0 +1,50 @@
+import { z } from 'zod';
+import { Count, NoParams } from '../common.ts';
+import { defineMethods } from '../define.ts';
+
+/** The process that answers, and the configuration it runs. */
+export const GatewayStatus = z.object({
+  pid: z.int().positive(),
+  uptime: z.number().nonnegative().describe('seconds'),
+  memoryUsage: Count.describe('resident bytes'),
+  nodeVersion: z.string(),
+  configPaths: z.array(z.string()),
+  sections: z.array(z.string()).describe('the names of the sections of the configuration'),
+});
+
+export const RestartAccepted = z.object({
+  restarting: z.literal(true),
+  systemd: z.boolean().optional().describe('whether something will start it again'),
+  warning: z.string().optional(),
+});
+
+export const gatewayMethods = defineMethods({
+  'gateway.status': {
+    summary: 'How the process is that owns the control plane.',
+    scope: 'admin',
+    params: NoParams,
+    result: GatewayStatus,
+    idempotent: true,
+    examples: [
+      {
+        params: {},
+        result: {
+          pid: 4711,
+          uptime: 3600.5,
+          memoryUsage: 104857600,
+          nodeVersion: 'v24.21.0',
+          configPaths: ['/etc/switchyard/config.yaml'],
+          sections: ['agents', 'gateway', 'providers'],
+        },
+      },
+    ],
+  },
+  'gateway.restart': {
+    summary: 'Drains the house and starts it again.',
+    scope: 'admin',
+    params: NoParams,
+    result: RestartAccepted,
+    errors: ['FAILED_PRECONDITION'],
+    examples: [{ params: {}, result: { restarting: true } }],
+  },
+});

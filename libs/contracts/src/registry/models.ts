@@ -1,0 +1,81 @@
+import { z } from 'zod';
+import { Count, DurationMs, NoParams, Timestamp, Usd } from '../common.ts';
+import { defineMethods } from '../define.ts';
+
+const UsdPerMillion = Usd.nonnegative().describe('US dollars per million tokens');
+
+/** One model that could answer, with its limits and prices. */
+export const ModelCatalogEntry = z.object({
+  provider: z.string(),
+  modelId: z.string(),
+  displayName: z.string(),
+  contextWindow: Count.describe('tokens'),
+  maxTokens: Count.describe('of one answer'),
+  baseUrl: z.string(),
+  input: z.array(z.enum(['text', 'image'])),
+  reasoning: z.boolean(),
+  cost: z.object({ input: UsdPerMillion, output: UsdPerMillion, cacheRead: UsdPerMillion, cacheWrite: UsdPerMillion }),
+  validated: z.boolean().describe('whether it has answered a test'),
+  validatedAt: Timestamp.nullable(),
+});
+
+/** Whether a model answered a tiny question, and how fast. A model that did not is an answer too, not an error. */
+export const ModelTested = z.object({
+  ok: z.boolean(),
+  latencyMs: DurationMs,
+  provider: z.string(),
+  error: z.string().optional(),
+});
+
+export const modelsMethods = defineMethods({
+  'models.list_providers': {
+    summary: 'Lists the providers of the catalogue.',
+    scope: 'admin',
+    params: NoParams,
+    result: z.object({ providers: z.array(z.string()), count: Count }),
+    idempotent: true,
+    examples: [{ params: {}, result: { providers: ['anthropic', 'google', 'openai'], count: 3 } }],
+  },
+  'models.list': {
+    summary: 'Lists the models of the catalogue, of one provider or of all.',
+    scope: 'admin',
+    params: z.strictObject({ provider: z.string().min(1).max(128).optional() }),
+    result: z.array(ModelCatalogEntry),
+    idempotent: true,
+    examples: [
+      {
+        params: { provider: 'openai' },
+        result: [
+          {
+            provider: 'openai',
+            modelId: 'gpt-5',
+            displayName: 'GPT-5',
+            contextWindow: 400000,
+            maxTokens: 128000,
+            baseUrl: 'https://api.openai.com/v1',
+            input: ['text', 'image'],
+            reasoning: true,
+            cost: { input: 1.25, output: 10, cacheRead: 0.125, cacheWrite: 0 },
+            validated: true,
+            validatedAt: 1763719200000,
+          },
+        ],
+      },
+    ],
+  },
+  'models.test': {
+    summary: 'Asks a model for one tiny completion and says how it went.',
+    scope: 'admin',
+    params: z.strictObject({ model: z.string().min(1).max(256), provider: z.string().min(1).max(128).optional() }),
+    result: ModelTested,
+    idempotent: true,
+    errors: ['NOT_FOUND'],
+    examples: [
+      { params: { model: 'gpt-5', provider: 'openai' }, result: { ok: true, latencyMs: 640, provider: 'openai' } },
+      {
+        params: { model: 'anthropic/claude-sonnet-4-5' },
+        result: { ok: false, latencyMs: 3, provider: 'anthropic', error: 'no key is set for anthropic' },
+      },
+    ],
+  },
+});

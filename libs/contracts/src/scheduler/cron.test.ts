@@ -1,0 +1,67 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { parseParams } from '../validation.ts';
+import { cronMethods, CronSchedule } from './cron.ts';
+
+const add = cronMethods['cron.add'].params;
+const run = cronMethods['cron.run'].params;
+const job = { name: 'tick', message: 'What time is it?' };
+
+function refused(schedule: unknown, message: string): void {
+  assert.throws(() => parseParams(add, { ...job, schedule }), { code: 'INVALID_ARGUMENT', message: `Invalid params: ${message}` });
+}
+
+test('each kind of schedule is accepted with its own fields', () => {
+  const accepted = [
+    { kind: 'cron', expr: '0 22 * * *' },
+    { kind: 'cron', expr: '*/10 * * * * *', tz: 'Europe/Oslo' },
+    { kind: 'interval', everyMs: 1 },
+    { kind: 'once', at: '2030-01-01T08:00:00+01:00' },
+    { kind: 'once', at: '2030-01-01T07:00:00Z' },
+    { kind: 'once', at: 1893484800000 },
+  ];
+  for (const schedule of accepted) assert.deepEqual(parseParams(CronSchedule, schedule), schedule);
+});
+
+test('a kind nobody knows is refused with the three there are', () => {
+  const kinds = 'schedule.kind: expected one of "cron", "interval", "once"';
+  refused({ kind: 'every', everyMs: 1000 }, `${kinds}, got another string`);
+  refused({ everyMs: 1000 }, `${kinds}, got nothing`);
+});
+
+test('what a kind needs is missed by name', () => {
+  refused({ kind: 'cron' }, 'schedule.expr: expected string, got nothing');
+  refused({ kind: 'interval' }, 'schedule.everyMs: expected number, got nothing');
+  refused({ kind: 'once', at: '2030-01-01' }, 'schedule.at: expected datetime string, got another string');
+  refused(undefined, 'schedule: expected object, got nothing');
+});
+
+test('a field of another kind is refused by name', () => {
+  refused({ kind: 'interval', everyMs: 1000, expr: '* * * * *' }, 'schedule.expr: expected no such parameter, got an unknown name');
+});
+
+test('an interval goes forward in whole milliseconds', () => {
+  refused({ kind: 'interval', everyMs: 0 }, 'schedule.everyMs: expected number above 0, got smaller number');
+  refused({ kind: 'interval', everyMs: 1.5 }, 'schedule.everyMs: expected integer, got fractional number');
+});
+
+test('a time zone must be one the runtime knows', () => {
+  refused(
+    { kind: 'cron', expr: '0 22 * * *', tz: 'Europe/Atlantis' },
+    'schedule.tz: expected a time zone such as Europe/Oslo or UTC, got string',
+  );
+});
+
+test('a name has at most 200 characters', () => {
+  const schedule = { kind: 'interval', everyMs: 1000 };
+  assert.equal(parseParams(add, { ...job, name: 'n'.repeat(200), schedule }).name.length, 200);
+  assert.throws(() => parseParams(add, { ...job, name: 'n'.repeat(201), schedule }), /^ServiceError: Invalid params: name: /);
+});
+
+test('a forced run needs a name, an overdue one does not', () => {
+  const missing = { message: 'Invalid params: name: expected string, got nothing' };
+  assert.throws(() => parseParams(run, {}), missing);
+  assert.throws(() => parseParams(run, { mode: 'force' }), missing);
+  assert.deepEqual(parseParams(run, { mode: 'due' }), { mode: 'due' });
+  assert.deepEqual(parseParams(run, { name: 'tick' }), { name: 'tick', mode: 'force' });
+});

@@ -1,0 +1,272 @@
+import { z } from 'zod';
+import { AgentId, Count, DurationMs, pageSize, Timestamp, Usd } from '../common.ts';
+import { defineMethods } from '../define.ts';
+
+export const JobName = z.string().min(1).max(200).describe('unique per agent');
+
+/** The zone a schedule is told in, as the runtime knows it. */
+export const TimeZone = z
+  .string()
+  .min(1)
+  .max(64)
+  .refine(isTimeZone, { error: 'a time zone such as Europe/Oslo or UTC' })
+  .describe('IANA name; without it scheduler.cron.defaultTimezone');
+
+/** When a job fires. Each kind takes its own fields and refuses the others'. */
+export const CronSchedule = z.discriminatedUnion('kind', [
+  z.strictObject({
+    kind: z.literal('cron'),
+    expr: z.string().min(1).max(256).describe('five fields, or six with seconds first'),
+    tz: TimeZone.optional(),
+  }),
+  z.strictObject({ kind: z.literal('interval'), everyMs: z.int().positive().describe('counted from when the job was made') }),
+  z.strictObject({
+    kind: z.literal('once'),
+    at: z
+      .union([z.iso.datetime({ offset: true }), Timestamp])
+      .describe('an instant in the future: ISO 8601 with its offset, or epoch milliseconds'),
+  }),
+]);
+export type CronSchedule = z.infer<typeof CronSchedule>;
+
+const kind = z.enum(['cron', 'interval', 'once']);
+const nextRunAtMs = Timestamp.nullable().describe('null when it will not fire again');
+const id = z.string();
+
+/** What `cron.status` says of a job. */
+export const CronJobStatus = z.object({
+  id,
+  name: JobName,
+  agentId: AgentId.optional(),
+  scheduleKind: kind,
+  nextRunAtMs,
+  enabled: z.boolean(),
+  lastRunAtMs: Timestamp.optional(),
+  lastError: z.string().optional(),
+  consecutiveErrors: Count.optional(),
+});
+
+/** A job in the list. */
+export const CronJob = CronJobStatus.extend({
+  expr: z.string().optional(),
+  tz: z.string().optional(),
+  everyMs: z.int().positive().optional(),
+  at: Timestamp.optional(),
+  message: z.string().optional(),
+  createdAtMs: Timestamp.optional(),
+});
+export type CronJob = z.infer<typeof CronJob>;
+
+export const CronJobList = z.object({ jobs: z.array(CronJob) });
+
+export const CronJobCreated = z.object({
+  id,
+  jobId: id.describe('same as id'),
+  name: JobName,
+  created: z.literal(true),
+  scheduleKind: kind,
+  nextRunAtMs,
+  enabled: z.boolean(),
+});
+
+export const CronJobUpdated = z.object({
+  id,
+  name: JobName,
+  jobName: JobName.describe('same as name'),
+  updated: z.literal(true),
+  nextRunAtMs,
+});
+export const CronJobRemoved = z.object({ name: JobName, jobName: JobName.describe('same as name'), removed: z.literal(true) });
+
+/** One time a job ran, or was left out. */
+export const CronRun = z.object({
+  runAt: Timestamp,
+  durationMs: DurationMs,
+  success: z.boolean(),
+  error: z.string().optional(),
+  status: z.enum(['ok', 'error', 'skipped']).optional(),
+  summary: z.string().optional(),
+  totalTokens: Count.optional(),
+  costUsd: Usd.optional(),
+  toolCalls: Count.optional(),
+  llmCalls: Count.optional(),
+  failedTools: z.array(z.string()).optional(),
+});
+export type CronRun = z.infer<typeof CronRun>;
+
+export const CronRunList = z.object({ runs: z.array(CronRun).describe('newest first') });
+export const CronTriggered = z.object({ triggered: z.literal(true), mode: z.enum(['force', 'due']), jobName: JobName.optional() });
+
+const Message = z.string().min(1).describe('what the agent is asked when the job fires');
+const Whose = AgentId.optional().describe('needed only when two agents have a job of this name');
+const OneJob = z.strictObject({ name: JobName, agentId: Whose });
+
+/** In mode `force` there must be a name: the mode is the default, so that leaving both out names what is missing. */
+const Trigger = z
+  .strictObject({
+    name: JobName.optional().describe('required in mode force'),
+    mode: z.enum(['force', 'due']).default('force'),
+    agentId: Whose,
+  })
+  .check((run) => {
+    if (run.value.mode === 'due' || run.value.name !== undefined) return;
+    run.issues.push({ code: 'invalid_type', expected: 'string', path: ['name'], input: undefined });
+  });
+
+const jobExample = { id: 'job_4fT0mUq2Zs8KxY1bNcVdGh', name: 'nightly-report' };
+
+export const cronMethods = defineMethods({
+  'cron.list': {
+    summary: 'Lists the jobs, with when each fires next.',
+    scope: 'rpc',
+    params: z.strictObject({ agentId: AgentId.optional().describe('only the jobs of this agent') }),
+    result: CronJobList,
+    idempotent: true,
+    examples: [
+      {
+        params: {},
+        result: {
+          jobs: [
+            {
+              ...jobExample,
+              agentId: 'default',
+              scheduleKind: 'cron',
+              expr: '0 22 * * *',
+              tz: 'Europe/Oslo',
+              nextRunAtMs: 1763758800000,
+              enabled: true,
+            },
+          ],
+        },
+      },
+    ],
+  },
+  'cron.add': {
+    summary: 'Makes a job that gives an agent a message on a schedule.',
+    description:
+      'An expression that cannot be read and an instant that has passed are refused, as is a second job of the same name and agent.',
+    scope: 'rpc',
+    params: z.strictObject({ name: JobName, message: Message, agentId: AgentId.optional(), schedule: CronSchedule }),
+    result: CronJobCreated,
+    errors: ['INVALID_ARGUMENT', 'ALREADY_EXISTS', 'RESOURCE_EXHAUSTED'],
+    examples: [
+      {
+        params: {
+          name: jobExample.name,
+          message: 'Write the report of the day.',
+          schedule: { kind: 'cron', expr: '0 22 * * *', tz: 'Europe/Oslo' },
+        },
+        result: {
+          ...jobExample,
+          jobId: jobExample.id,
+          created: true,
+          scheduleKind: 'cron',
+          nextRunAtMs: 1763758800000,
+          enabled: true,
+        },
+      },
+      {
+        params: { name: 'tick', message: 'What time is it?', schedule: { kind: 'interval', everyMs: 10_000 } },
+        result: {
+          id: 'job_7pQ2rLw9Xc5VbN3mKjHgFd',
+          jobId: 'job_7pQ2rLw9Xc5VbN3mKjHgFd',
+          name: 'tick',
+          created: true,
+          scheduleKind: 'interval',
+          nextRunAtMs: 1763719210000,
+          enabled: true,
+        },
+      },
+    ],
+  },
+  'cron.update': {
+    summary: 'Changes a job; what is not given stays.',
+    description:
+      'agentId picks among jobs of the same name; where the name stands alone it moves the job to that agent. enabled wakes a job that was suspended after errors.',
+    scope: 'rpc',
+    params: z.strictObject({
+      name: JobName,
+      message: Message.optional(),
+      agentId: AgentId.optional(),
+      schedule: CronSchedule.optional(),
+      enabled: z.boolean().optional(),
+    }),
+    result: CronJobUpdated,
+    idempotent: true,
+    errors: ['INVALID_ARGUMENT', 'NOT_FOUND'],
+    examples: [
+      {
+        params: { name: jobExample.name, schedule: { kind: 'once', at: '2025-11-22T08:00:00+01:00' } },
+        result: { ...jobExample, jobName: jobExample.name, updated: true, nextRunAtMs: 1763794800000 },
+      },
+    ],
+  },
+  'cron.remove': {
+    summary: 'Removes a job; a run that has begun finishes.',
+    scope: 'rpc',
+    params: OneJob,
+    result: CronJobRemoved,
+    errors: ['NOT_FOUND', 'INVALID_ARGUMENT'],
+    examples: [{ params: { name: jobExample.name }, result: { name: jobExample.name, jobName: jobExample.name, removed: true } }],
+  },
+  'cron.status': {
+    summary: 'Says how one job stands.',
+    scope: 'rpc',
+    params: OneJob,
+    result: CronJobStatus,
+    idempotent: true,
+    errors: ['NOT_FOUND', 'INVALID_ARGUMENT'],
+    examples: [
+      {
+        params: { name: jobExample.name },
+        result: {
+          ...jobExample,
+          scheduleKind: 'cron',
+          nextRunAtMs: 1763758800000,
+          enabled: true,
+          lastRunAtMs: 1763672400000,
+          lastError: 'the model did not answer in time',
+        },
+      },
+    ],
+  },
+  'cron.runs': {
+    summary: 'Lists how a job’s runs went, newest first.',
+    scope: 'rpc',
+    params: z.strictObject({ name: JobName, limit: pageSize(20, 1000), agentId: Whose }),
+    result: CronRunList,
+    idempotent: true,
+    errors: ['NOT_FOUND', 'INVALID_ARGUMENT'],
+    examples: [
+      {
+        params: { name: jobExample.name, limit: 2 },
+        result: {
+          runs: [
+            { runAt: 1763672400000, durationMs: 5200, success: true, status: 'ok', totalTokens: 1840 },
+            { runAt: 1763586000000, durationMs: 180_000, success: false, error: 'the model did not answer in time', status: 'error' },
+          ],
+        },
+      },
+    ],
+  },
+  'cron.run': {
+    summary: 'Makes a job fire now, or every job that is overdue.',
+    description: 'Answers at once; how the run went stands in cron.runs.',
+    scope: 'rpc',
+    params: Trigger,
+    result: CronTriggered,
+    errors: ['NOT_FOUND', 'INVALID_ARGUMENT'],
+    examples: [
+      { params: { name: jobExample.name }, result: { triggered: true, mode: 'force', jobName: jobExample.name } },
+      { params: { mode: 'due' }, result: { triggered: true, mode: 'due' } },
+    ],
+  },
+});
+
+function isTimeZone(name: string): boolean {
+  try {
+    return new Intl.DateTimeFormat('en', { timeZone: name }).resolvedOptions().timeZone !== '';
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,68 @@
+import { z } from 'zod';
+import { AgentId, Count, DurationMs, Timestamp } from '../common.ts';
+import { defineEvents } from '../define.ts';
+
+const job = { jobId: z.string(), jobName: z.string(), agentId: AgentId };
+const jobExample = { jobId: 'job_4fT0mUq2Zs8KxY1bNcVdGh', jobName: 'nightly-report', agentId: 'default' };
+
+/** Jobs that fire and hearts that beat. */
+export const schedulerEvents = defineEvents({
+  'scheduler:job_started': {
+    summary: 'A job’s run began.',
+    payload: z.object({ ...job, timestamp: Timestamp }),
+    example: { ...jobExample, timestamp: 1763719200000 },
+  },
+  'scheduler:job_completed': {
+    summary: 'A job’s run ended, well or badly.',
+    payload: z.object({ ...job, durationMs: DurationMs, success: z.boolean(), error: z.string().optional(), timestamp: Timestamp }),
+    example: { ...jobExample, durationMs: 5200, success: true, timestamp: 1763719205200 },
+  },
+  'scheduler:heartbeat_check': {
+    summary: 'The system checks of one heartbeat were made.',
+    payload: z.object({ checksRun: Count, alertsRaised: Count, timestamp: Timestamp }),
+    example: { checksRun: 6, alertsRaised: 1, timestamp: 1763719200000 },
+  },
+  'scheduler:heartbeat_delivered': {
+    summary: 'An agent’s heartbeat reply was delivered, or was kept back.',
+    payload: z.object({
+      agentId: AgentId,
+      channelType: z.string(),
+      channelId: z.string(),
+      chatId: z.string(),
+      level: z.enum(['ok', 'alert', 'critical']),
+      outcome: z.enum(['delivered', 'skipped', 'failed']),
+      reason: z.string().optional(),
+      durationMs: DurationMs,
+      timestamp: Timestamp,
+    }),
+    example: {
+      agentId: 'default',
+      channelType: 'telegram',
+      channelId: 'telegram',
+      chatId: '678',
+      level: 'alert',
+      outcome: 'delivered',
+      durationMs: 310,
+      timestamp: 1763719200000,
+    },
+  },
+  'scheduler:heartbeat_alert': {
+    summary: 'An agent’s heartbeat keeps failing.',
+    payload: z.object({
+      agentId: AgentId,
+      consecutiveErrors: Count,
+      classification: z.enum(['transient', 'permanent']),
+      reason: z.string(),
+      backoffMs: DurationMs,
+      timestamp: Timestamp,
+    }),
+    example: {
+      agentId: 'default',
+      consecutiveErrors: 2,
+      classification: 'transient',
+      reason: 'provider timed out',
+      backoffMs: 60000,
+      timestamp: 1763719200000,
+    },
+  },
+});

@@ -1,0 +1,115 @@
+import { z } from 'zod';
+import { AgentId, Count, DurationMs, JsonObject, NoParams, Timestamp } from '../common.ts';
+import { defineMethods } from '../define.ts';
+
+/** How one agent's heart stands. What has not happened yet is null. */
+export const HeartbeatState = z.object({
+  agentId: AgentId,
+  enabled: z.boolean(),
+  intervalMs: DurationMs.describe('0 when it never beats by itself'),
+  lastRunMs: Timestamp.nullable(),
+  nextDueMs: Timestamp.nullable(),
+  consecutiveErrors: Count,
+  backoffUntilMs: Timestamp.nullable(),
+  lastErrorKind: z.enum(['transient', 'permanent']).nullable(),
+  tickStartedAtMs: Timestamp.nullable().optional().describe('set while it beats'),
+  lastAlertMs: Timestamp.nullable().optional(),
+});
+export type HeartbeatState = z.infer<typeof HeartbeatState>;
+
+export const HeartbeatStates = z.object({ agents: z.array(HeartbeatState) });
+
+/** What is set for this agent alone, and what holds once the defaults are filled in. */
+export const HeartbeatConfig = z.object({ agentId: AgentId, perAgent: JsonObject, effective: JsonObject });
+
+export const HeartbeatUpdated = z.object({ agentId: AgentId, config: JsonObject, updated: z.literal(true) });
+export const HeartbeatTriggered = z.object({ agentId: AgentId, triggered: z.literal(true) });
+
+const Milliseconds = z.int().nonnegative();
+const Name = z.string().min(1).max(128);
+const OneAgent = z.strictObject({ agentId: AgentId });
+
+const effective = { enabled: true, intervalMs: 600_000, showOk: false, showAlerts: true, alertThreshold: 2, alertCooldownMs: 300_000 };
+
+export const heartbeatMethods = defineMethods({
+  'heartbeat.states': {
+    summary: 'Says of every agent when its heart last beat and when it beats next.',
+    scope: 'admin',
+    params: NoParams,
+    result: HeartbeatStates,
+    idempotent: true,
+    examples: [
+      {
+        params: {},
+        result: {
+          agents: [
+            {
+              agentId: 'default',
+              enabled: true,
+              intervalMs: 300_000,
+              lastRunMs: 1763719200000,
+              nextDueMs: 1763719500000,
+              consecutiveErrors: 0,
+              backoffUntilMs: null,
+              lastErrorKind: null,
+            },
+          ],
+        },
+      },
+    ],
+  },
+  'heartbeat.get': {
+    summary: 'Shows an agent’s heartbeat settings: its own, and what holds.',
+    scope: 'admin',
+    params: OneAgent,
+    result: HeartbeatConfig,
+    idempotent: true,
+    errors: ['NOT_FOUND'],
+    examples: [{ params: { agentId: 'default' }, result: { agentId: 'default', perAgent: { intervalMs: 600_000 }, effective } }],
+  },
+  'heartbeat.update': {
+    summary: 'Changes an agent’s heartbeat settings; what is not given stays.',
+    description: 'In force at once and kept. An interval of 0 means that it beats only when triggered.',
+    scope: 'admin',
+    params: z.strictObject({
+      agentId: AgentId,
+      enabled: z.boolean().optional(),
+      intervalMs: Milliseconds.optional(),
+      prompt: z.string().min(1).max(20_000).optional(),
+      model: Name.optional(),
+      showOk: z.boolean().optional(),
+      showAlerts: z.boolean().optional(),
+      targetChannelType: Name.optional(),
+      targetChannelId: Name.optional(),
+      targetChatId: Name.optional(),
+      targetIsDm: z.boolean().optional(),
+      session: z.string().min(1).max(1024).optional(),
+      allowDm: z.boolean().optional(),
+      lightContext: z.boolean().optional(),
+      ackMaxChars: z.int().nonnegative().optional(),
+      responsePrefix: z.string().max(500).optional(),
+      skipHeartbeatOnlyDelivery: z.boolean().optional(),
+      alertThreshold: z.int().positive().optional(),
+      alertCooldownMs: Milliseconds.optional(),
+      staleMs: z.int().positive().optional(),
+      toolPolicy: JsonObject.optional(),
+    }),
+    result: HeartbeatUpdated,
+    idempotent: true,
+    errors: ['NOT_FOUND', 'FAILED_PRECONDITION'],
+    examples: [
+      {
+        params: { agentId: 'default', intervalMs: 600_000, showOk: false },
+        result: { agentId: 'default', config: effective, updated: true },
+      },
+    ],
+  },
+  'heartbeat.trigger': {
+    summary: 'Makes an agent’s heart beat now, without waiting for what comes of it.',
+    scope: 'admin',
+    params: OneAgent,
+    result: HeartbeatTriggered,
+    errors: ['NOT_FOUND'],
+    examples: [{ params: { agentId: 'default' }, result: { agentId: 'default', triggered: true } }],
+  },
+});

@@ -1,0 +1,26 @@
+import { z } from 'zod';
+import { AgentId, Timestamp } from '../common.ts';
+import { defineEvents } from '../define.ts';
+
+/** Names of secrets, never values. */
+export const secretsEvents = defineEvents({
+  'secret:accessed': {
+    summary: 'A secret was read, or was asked for in vain.',
+    payload: z.object({
+      secretName: z.string(),
+      agentId: AgentId,
+      outcome: z.enum(['success', 'denied', 'not_found']),
+      timestamp: Timestamp,
+    }),
+    example: { secretName: 'OPENAI_API_KEY', agentId: 'default', outcome: 'success', timestamp: 1763719200000 },
+  },
+  'secret:modified': {
+    summary: 'A secret was written or removed.',
+    payload: z.object({
+      secretName: z.string(),
+      action: z.enum(['created', 'updated', 'deleted', 'imported']),
+      timestamp: Timestamp,
+    }),
+    example: { secretName: 'OPENAI_API_KEY', action: 'created', timestamp: 1763719200000 },
+  },
+});

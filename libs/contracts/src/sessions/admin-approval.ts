@@ -1,0 +1,99 @@
+import { z } from 'zod';
+import { AgentId, Count, DurationMs, JsonObject, NoParams, SessionKey, Timestamp } from '../common.ts';
+import { defineMethods } from '../define.ts';
+
+/** An agent's tool call that waits for a human. */
+export const ApprovalRequest = z.object({
+  requestId: z.string(),
+  toolName: z.string(),
+  action: z.string(),
+  params: JsonObject,
+  agentId: AgentId,
+  sessionKey: SessionKey,
+  trustLevel: z.enum(['admin', 'user', 'guest']),
+  createdAt: Timestamp,
+  timeoutMs: DurationMs,
+  channelType: z.string().optional(),
+});
+
+/** How a request ended; `approvedBy` names the decider also when the answer was no. */
+export const ApprovalResolution = z.object({
+  requestId: z.string(),
+  approved: z.boolean(),
+  approvedBy: z.string().describe('operator, chat:<senderId>, system:timeout, system:cached-approval, …'),
+  reason: z.string().optional(),
+  resolvedAt: Timestamp,
+});
+
+export const PendingApprovals = z.object({ requests: z.array(ApprovalRequest), total: Count });
+
+export const ApprovalResolved = z.object({
+  requestId: z.string(),
+  approved: z.boolean(),
+  approvedBy: z.string(),
+  reason: z.string().nullable(),
+});
+
+export const approvalExample = {
+  requestId: 'appr_4fT0mUq2Zs8KxY1bNcVdGh',
+  toolName: 'cron_remove',
+  action: 'cron.remove',
+  params: { name: 'nightly-report' },
+  agentId: 'default',
+  sessionKey: 'default:alice:gateway',
+  trustLevel: 'user',
+  createdAt: 1763719200000,
+  timeoutMs: 300000,
+};
+
+const Approved = z.boolean().describe('true approves, false denies');
+const Reason = z.string().max(2000).optional();
+
+export const adminApprovalMethods = defineMethods({
+  'admin.approval.clearDenialCache': {
+    summary: 'Forgets remembered denials, so that the same action asks again.',
+    scope: 'admin',
+    params: NoParams,
+    result: z.object({ cleared: z.literal(true) }),
+    idempotent: true,
+    examples: [{ params: {}, result: { cleared: true } }],
+  },
+  'admin.approval.pending': {
+    summary: 'Lists the tool calls that wait for a decision, oldest first.',
+    scope: 'admin',
+    params: NoParams,
+    result: PendingApprovals,
+    idempotent: true,
+    examples: [{ params: {}, result: { requests: [approvalExample], total: 1 } }],
+  },
+  'admin.approval.resolve': {
+    summary: 'Approves or denies one waiting tool call.',
+    scope: 'admin',
+    params: z.strictObject({ id: z.string().min(1), approved: Approved, reason: Reason }),
+    result: ApprovalResolved,
+    errors: ['NOT_FOUND', 'FAILED_PRECONDITION'],
+    examples: [
+      {
+        params: { id: 'appr_4fT0mUq2Zs8KxY1bNcVdGh', approved: true },
+        result: { requestId: 'appr_4fT0mUq2Zs8KxY1bNcVdGh', approved: true, approvedBy: 'operator', reason: null },
+      },
+    ],
+  },
+  'admin.approval.resolveAll': {
+    summary: 'Approves or denies every waiting tool call, of one session or of all.',
+    scope: 'admin',
+    params: z.strictObject({
+      approved: Approved,
+      sessionKey: SessionKey.optional(),
+      approvedBy: z.string().min(1).max(128).default('operator'),
+      reason: Reason,
+    }),
+    result: z.object({ resolved: Count, requestIds: z.array(z.string()) }),
+    examples: [
+      {
+        params: { approved: false, sessionKey: 'default:alice:gateway', reason: 'maintenance' },
+        result: { resolved: 1, requestIds: ['appr_4fT0mUq2Zs8KxY1bNcVdGh'] },
+      },
+    ],
+  },
+});

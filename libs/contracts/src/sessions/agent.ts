@@ -1,0 +1,143 @@
+import { z } from 'zod';
+import { AgentId, Count, DurationMs, IdempotencyKey, Rate, Scope, SessionKey, SessionParts, Usd } from '../common.ts';
+import { defineMethods, TURN_DEADLINE_MS } from '../define.ts';
+import { TurnResult } from './turns.ts';
+
+const ExecuteParams = z.strictObject({
+  message: z.string().min(1),
+  agentId: AgentId.optional().describe('the default agent when left out'),
+  sessionKey: SessionParts.optional(),
+  scopes: z.array(Scope).optional().describe('narrows what the turn may do; never widens it'),
+  idempotencyKey: IdempotencyKey.optional(),
+});
+
+export const AgentAnswer = TurnResult.extend({ sessionKey: SessionKey.optional() });
+
+const executeExample = {
+  params: { message: 'hello', sessionKey: { userId: 'alice', channelId: 'gateway' } },
+  result: {
+    response: 'Hello, Alice.',
+    tokensUsed: { input: 12, output: 4, total: 16 },
+    finishReason: 'stop',
+    sessionKey: 'default:alice:gateway',
+  },
+};
+
+/** What prompt caching hit, missed and saved. */
+export const AgentCacheStats = z.object({
+  agentId: AgentId.optional(),
+  cacheHits: Count,
+  cacheMisses: Count,
+  hitRate: Rate,
+  missRate: Rate,
+  totalTokensCached: Count,
+  providers: z.array(
+    z.object({
+      provider: z.string(),
+      model: z.string(),
+      callCount: Count,
+      totalCost: Usd,
+      totalCacheSaved: Usd,
+      cacheHitRate: Rate,
+    }),
+  ),
+  totalCacheSaved: Usd,
+  sizes: z.object({ entries: Count.optional() }),
+});
+
+const OperationModel = z.object({
+  operationType: z.string().describe('interactive, subagent, cron, heartbeat, compaction, taskExtraction, condensation'),
+  model: z.string(),
+  provider: z.string(),
+  source: z.enum(['config', 'default']),
+  tieringActive: z.boolean(),
+  timeoutMs: DurationMs,
+  crossProvider: z.boolean(),
+  apiKeyConfigured: z.boolean(),
+});
+
+/** Which model does which kind of work for an agent, and why. */
+export const AgentOperationModels = z.object({
+  agentId: AgentId,
+  primaryModel: z.string(),
+  providerFamily: z.string(),
+  tieringActive: z.boolean(),
+  operations: z.array(OperationModel),
+});
+
+export const agentMethods = defineMethods({
+  'agent.execute': {
+    summary: 'Runs one agent turn and answers when it is done.',
+    description: 'A new session key creates its session. The turn is durable: leaving does not end it.',
+    scope: 'rpc',
+    params: ExecuteParams,
+    result: AgentAnswer,
+    deadlineMs: TURN_DEADLINE_MS,
+    errors: ['NOT_FOUND', 'FAILED_PRECONDITION', 'RESOURCE_EXHAUSTED', 'DEADLINE_EXCEEDED', 'CANCELLED', 'UNAVAILABLE'],
+    examples: [executeExample],
+  },
+  'agent.stream': {
+    summary: 'Runs one agent turn like agent.execute; pieces of the answer come over GET /api/chat/stream only.',
+    scope: 'rpc',
+    params: ExecuteParams,
+    result: AgentAnswer,
+    deadlineMs: TURN_DEADLINE_MS,
+    errors: ['NOT_FOUND', 'FAILED_PRECONDITION', 'RESOURCE_EXHAUSTED', 'DEADLINE_EXCEEDED', 'CANCELLED', 'UNAVAILABLE'],
+    examples: [executeExample],
+  },
+  'agent.cacheStats': {
+    summary: 'What prompt caching hit, missed and saved, for one agent or all.',
+    scope: 'admin',
+    params: z.strictObject({ agentId: AgentId.optional() }),
+    result: AgentCacheStats,
+    idempotent: true,
+    errors: ['NOT_FOUND'],
+    examples: [
+      {
+        params: { agentId: 'default' },
+        result: {
+          agentId: 'default',
+          cacheHits: 31,
+          cacheMisses: 9,
+          hitRate: 0.775,
+          missRate: 0.225,
+          totalTokensCached: 184000,
+          providers: [{ provider: 'openai', model: 'gpt-5', callCount: 40, totalCost: 0.92, totalCacheSaved: 0.31, cacheHitRate: 0.252 }],
+          totalCacheSaved: 0.31,
+          sizes: { entries: 12 },
+        },
+      },
+    ],
+  },
+  'agent.getOperationModels': {
+    summary: 'Which model does which kind of work for an agent.',
+    scope: 'admin',
+    params: z.strictObject({ agentId: AgentId }),
+    result: AgentOperationModels,
+    idempotent: true,
+    errors: ['NOT_FOUND'],
+    examples: [
+      {
+        params: { agentId: 'default' },
+        result: {
+          agentId: 'default',
+          primaryModel: 'gpt-5',
+          providerFamily: 'openai',
+          tieringActive: true,
+          operations: [
+            {
+              operationType: 'heartbeat',
+              model: 'gpt-5-nano',
+              provider: 'openai',
+              source: 'default',
+              tieringActive: true,
+              timeoutMs: 60000,
+              crossProvider: false,
+              apiKeyConfigured: true,
+            },
+          ],
+        },
+      },
+    ],
+  },
+});

@@ -1,0 +1,93 @@
+import { z } from 'zod';
+import { AgentId, Count, IsoTime, pageSize, SessionKey, Timestamp } from '../common.ts';
+import { defineMethods } from '../define.ts';
+
+/** A conversation as its durable history knows it. */
+export const ContextConversation = z.object({
+  conversation_id: z.string(),
+  tenant_id: z.string(),
+  agent_id: AgentId,
+  session_key: SessionKey,
+  title: z.null(),
+  created_at: IsoTime,
+  updated_at: IsoTime,
+  message_count: Count,
+});
+
+/** A summary in the tree that leads down to the raw messages. */
+export const ContextNode = z.object({
+  summaryId: z.string(),
+  kind: z.enum(['leaf', 'condensed']),
+  depth: Count,
+  tokenCount: Count,
+  contentPreview: z.string().describe('for human eyes only: bounded, and not to be trusted'),
+  childIds: z.array(z.string()),
+  parentIds: z.array(z.string()),
+  taint: z.boolean().describe('whether a source was not trusted'),
+  createdAt: Timestamp,
+});
+
+export const contextMethods = defineMethods({
+  'context.conversations': {
+    summary: 'Lists the conversations of the caller’s agent, newest activity first.',
+    description: 'Agent and tenant come from the caller, never from the params.',
+    scope: 'rpc',
+    params: z.strictObject({ limit: pageSize(100, 1000), offset: z.int().nonnegative().default(0) }),
+    result: z.object({ conversations: z.array(ContextConversation), total: Count }),
+    idempotent: true,
+    examples: [
+      {
+        params: { limit: 10 },
+        result: {
+          conversations: [
+            {
+              conversation_id: 'conv_4fT0mUq2Zs8KxY1bNcVdGh',
+              tenant_id: 'default',
+              agent_id: 'default',
+              session_key: 'default:alice:gateway',
+              title: null,
+              created_at: '2025-11-21T10:00:00.000Z',
+              updated_at: '2025-11-21T10:00:01.200Z',
+              message_count: 2,
+            },
+          ],
+          total: 1,
+        },
+      },
+    ],
+  },
+  'context.tree': {
+    summary: 'The tree of summaries of one conversation.',
+    scope: 'rpc',
+    params: z.strictObject({ conversation_id: z.string().min(1).max(256) }),
+    result: z.object({
+      conversationId: z.string(),
+      nodes: z.array(ContextNode),
+      messageCount: Count.describe('raw messages that no summary holds yet'),
+    }),
+    idempotent: true,
+    errors: ['NOT_FOUND'],
+    examples: [
+      {
+        params: { conversation_id: 'conv_4fT0mUq2Zs8KxY1bNcVdGh' },
+        result: {
+          conversationId: 'conv_4fT0mUq2Zs8KxY1bNcVdGh',
+          nodes: [
+            {
+              summaryId: 'sum_1',
+              kind: 'leaf',
+              depth: 0,
+              tokenCount: 1180,
+              contentPreview: 'Alice asked for three offers…',
+              childIds: [],
+              parentIds: [],
+              taint: false,
+              createdAt: 1763719200000,
+            },
+          ],
+          messageCount: 8,
+        },
+      },
+    ],
+  },
+});

@@ -1,0 +1,129 @@
+import { z } from 'zod';
+import { AgentId, Count, JsonObject, ResolvedSession, SessionKey, Timestamp } from '../common.ts';
+import { defineEvents } from '../define.ts';
+import { ApprovalRequest, ApprovalResolution, approvalExample } from './admin-approval.ts';
+import { sessionLifeEvents } from './session-events.ts';
+
+/** A message as it comes in, whichever platform it came from. */
+export const InboundMessage = z.object({
+  id: z.string(),
+  channelId: z.string(),
+  channelType: z.string(),
+  senderId: z.string(),
+  text: z.string(),
+  timestamp: Timestamp,
+  attachments: z.array(JsonObject),
+  replyTo: z.string().optional(),
+  chatType: z.enum(['dm', 'group', 'thread', 'channel', 'forum']).optional(),
+  metadata: JsonObject,
+});
+
+const messageEvents = defineEvents({
+  'message:received': {
+    summary: 'A message came in for an agent.',
+    payload: z.object({ message: InboundMessage, sessionKey: ResolvedSession }),
+    example: {
+      message: {
+        id: 'msg_4fT0mUq2Zs8KxY1bNcVdGh',
+        channelId: 'gateway',
+        channelType: 'gateway',
+        senderId: 'alice',
+        text: 'hello',
+        timestamp: 1763719200000,
+        attachments: [],
+        metadata: { traceId: '4bf92f3577b34da6a3ce929d0e0e4736' },
+      },
+      sessionKey: { tenantId: 'default', userId: 'alice', channelId: 'gateway' },
+    },
+  },
+  'message:sent': {
+    summary: 'An agent’s answer left for its channel.',
+    payload: z.object({ channelId: z.string(), messageId: z.string(), content: z.string() }),
+    example: { channelId: 'gateway', messageId: 'turn_4fT0mUq2Zs8KxY1bNcVdGh', content: 'Hello, Alice.' },
+  },
+  'message:streaming': {
+    summary: 'A piece of an answer that is being written.',
+    payload: z.object({ channelId: z.string(), messageId: z.string(), delta: z.string(), accumulated: z.string() }),
+    example: { channelId: 'gateway', messageId: 'turn_4fT0mUq2Zs8KxY1bNcVdGh', delta: ', Alice', accumulated: 'Hello, Alice' },
+  },
+});
+
+const patterns = z.array(z.string());
+
+const securityEvents = defineEvents({
+  'security:injection_detected': {
+    summary: 'Text from outside looked like instructions to the agent.',
+    payload: z.object({
+      timestamp: Timestamp,
+      source: z.enum(['user_input', 'tool_output', 'external_content', 'memory_write', 'workspace_file']),
+      patterns,
+      riskLevel: z.enum(['low', 'medium', 'high']),
+      agentId: AgentId.optional(),
+      sessionKey: SessionKey.optional(),
+      traceId: z.string().optional(),
+    }),
+    example: {
+      timestamp: 1763719200000,
+      source: 'external_content',
+      patterns: ['ignore_instructions'],
+      riskLevel: 'medium',
+      agentId: 'default',
+    },
+  },
+  'security:injection_rate_exceeded': {
+    summary: 'One session sent suspicious text too often.',
+    payload: z.object({
+      timestamp: Timestamp,
+      sessionKey: SessionKey,
+      count: Count,
+      threshold: Count,
+      action: z.enum(['warn', 'reinforce', 'terminate']),
+    }),
+    example: { timestamp: 1763719200000, sessionKey: 'default:alice:gateway', count: 3, threshold: 3, action: 'warn' },
+  },
+  'security:memory_tainted': {
+    summary: 'Something an agent wanted to remember was trusted less than it claimed.',
+    payload: z.object({
+      timestamp: Timestamp,
+      agentId: AgentId,
+      originalTrustLevel: z.string(),
+      adjustedTrustLevel: z.string(),
+      patterns,
+      blocked: z.boolean(),
+    }),
+    example: {
+      timestamp: 1763719200000,
+      agentId: 'default',
+      originalTrustLevel: 'learned',
+      adjustedTrustLevel: 'external',
+      patterns: ['new_instructions'],
+      blocked: false,
+    },
+  },
+  'security:warn': {
+    summary: 'A setting or an act is less safe than it could be.',
+    payload: z.object({ category: z.string(), agentId: AgentId, message: z.string(), timestamp: Timestamp }),
+    example: {
+      category: 'secret_access',
+      agentId: 'default',
+      message: 'secrets.allow is empty: every secret may be read',
+      timestamp: 1763719200000,
+    },
+  },
+});
+
+const approvalEvents = defineEvents({
+  'approval:requested': {
+    summary: 'A tool call waits for a human.',
+    payload: ApprovalRequest,
+    example: approvalExample,
+  },
+  'approval:resolved': {
+    summary: 'A waiting tool call was approved or denied.',
+    payload: ApprovalResolution,
+    example: { requestId: approvalExample.requestId, approved: true, approvedBy: 'operator', resolvedAt: 1763719260000 },
+  },
+});
+
+/** What the owner of conversations tells the house. */
+export const sessionsEvents = defineEvents({ ...messageEvents, ...sessionLifeEvents, ...securityEvents, ...approvalEvents });

@@ -1,0 +1,117 @@
+import { z } from 'zod';
+import { AgentId, Count, JsonObject, SessionKey, Timestamp, TokensUsed } from '../common.ts';
+import { TurnResult } from './turns.ts';
+
+export const SessionMessage = z.object({ role: z.string(), content: z.string(), timestamp: Timestamp.optional() });
+
+export const SessionKind = z.enum(['sub-agent', 'group', 'dm']);
+
+/** A session as lists show it. */
+export const SessionSummary = z.object({
+  sessionKey: SessionKey,
+  agentId: AgentId,
+  messageCount: Count,
+  updatedAt: Timestamp,
+  metadata: JsonObject,
+  createdAt: Timestamp.optional(),
+  kind: SessionKind.optional(),
+  userId: z.string().optional(),
+  channelId: z.string().optional(),
+  totalTokens: Count.optional(),
+});
+
+/** One session with all that was said in it. */
+export const SessionExport = z.object({
+  sessionKey: SessionKey,
+  messages: z.array(SessionMessage),
+  metadata: JsonObject,
+  messageCount: Count,
+  createdAt: Timestamp,
+  updatedAt: Timestamp,
+});
+
+/** The last that is seen of a deleted session. */
+export const SessionTranscript = z.object({ messages: z.array(SessionMessage), metadata: JsonObject, messageCount: Count });
+
+export const SessionStatus = z.object({
+  model: z.string(),
+  agentName: z.string(),
+  tokensUsed: z.object({ totalTokens: Count, totalCost: z.number().nonnegative() }),
+  stepsExecuted: Count,
+  maxSteps: Count,
+});
+
+export const SessionMatch = z.object({
+  sessionKey: SessionKey,
+  agentId: AgentId,
+  channelType: z.string(),
+  snippet: z.string(),
+  score: z.number(),
+  timestamp: Timestamp,
+});
+
+export const SessionAnswer = TurnResult.extend({ sessionKey: SessionKey });
+
+/** How a session got shorter. */
+export const CompactionResult = z.object({
+  sessionKey: SessionKey,
+  messageCount: Count,
+  estimatedTokens: Count,
+  compactionTriggered: z.boolean(),
+  instructions: z.string().nullable(),
+  messagesAfter: Count.optional(),
+  tokensAfter: Count.optional(),
+});
+
+/** What was cleared of a conversation, in numbers alone. */
+export const ConversationReset = z.object({
+  sessionKey: SessionKey,
+  lcdRowsDeleted: Count,
+  sessionMessagesCleared: Count,
+  memoriesDeleted: Count.optional().describe('present when memory was asked for and there is a memory store'),
+  runtimeSessionDestroyed: z.boolean().optional().describe('false: the conversation may come back on the next turn'),
+});
+
+export const RunStatus = z.enum(['queued', 'running', 'completed', 'failed']);
+const RunTokens = TokensUsed.partial().extend({ total: Count, cacheRead: Count.optional(), cacheWrite: Count.optional() });
+const RunCost = z.object({ total: z.number().nonnegative() });
+
+const run = {
+  runId: z.string(),
+  status: RunStatus,
+  agentId: AgentId,
+  task: z.string(),
+  sessionKey: SessionKey,
+  startedAt: Timestamp,
+  depth: Count.optional(),
+  endReason: z.string().optional(),
+  tokensUsed: RunTokens.optional(),
+  cost: RunCost.optional(),
+  error: z.string().optional(),
+};
+
+/** A sub-agent run and, when it is over, what came of it. */
+export const SubAgentRun = z.object({
+  ...run,
+  completedAt: Timestamp.optional(),
+  runtimeMs: z.number().nonnegative(),
+  response: z.string().optional(),
+  callerSessionKey: SessionKey.optional(),
+  queuedAt: Timestamp.optional(),
+  finishReason: z.string().optional(),
+  stepsExecuted: Count.optional(),
+  graphId: z.string().optional(),
+  nodeId: z.string().optional(),
+});
+
+/** A sub-agent run as lists show it. */
+export const SubAgentRow = z.object({ ...run, depth: Count, durationMs: z.number().nonnegative() });
+
+export const SubAgentSpawned = z.object({
+  runId: z.string(),
+  sessionKey: SessionKey,
+  agentId: AgentId,
+  status: z.enum(['running', 'queued']),
+  async: z.literal(true),
+  queued: z.boolean().optional(),
+});

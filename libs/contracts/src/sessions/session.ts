@@ -1,0 +1,246 @@
+import { z } from 'zod';
+import { AgentId, Count, IdempotencyKey, NoParams, pageSize, SessionKey } from '../common.ts';
+import { defineMethods, TURN_DEADLINE_MS } from '../define.ts';
+import {
+  CompactionResult,
+  ConversationReset,
+  SessionAnswer,
+  SessionExport,
+  SessionMatch,
+  SessionMessage,
+  SessionStatus,
+  SessionSummary,
+  SessionTranscript,
+  SubAgentRun,
+  SubAgentSpawned,
+} from './session-records.ts';
+
+const KEY = 'default:alice:gateway';
+const RUN = 'run_4fT0mUq2Zs8KxY1bNcVdGh';
+const RUN_KEY = `default:sub-agent-${RUN}:sub-agent:${RUN}`;
+const messages = [
+  { role: 'user', content: 'hello', timestamp: 1763719200000 },
+  { role: 'assistant', content: 'Hello, Alice.', timestamp: 1763719201200 },
+];
+
+const bySessionKey = z.strictObject({ session_key: SessionKey });
+
+const sessionTurns = defineMethods({
+  'session.send': {
+    summary: 'Sends a message to a session and answers with what its agent says.',
+    scope: 'rpc',
+    params: z.strictObject({
+      key: SessionKey,
+      message: z.string().min(1),
+      agentId: AgentId.optional(),
+      idempotencyKey: IdempotencyKey.optional(),
+    }),
+    result: SessionAnswer,
+    deadlineMs: TURN_DEADLINE_MS,
+    errors: ['NOT_FOUND', 'FAILED_PRECONDITION', 'RESOURCE_EXHAUSTED', 'DEADLINE_EXCEEDED', 'CANCELLED', 'UNAVAILABLE'],
+    examples: [
+      {
+        params: { key: KEY, message: 'hello' },
+        result: {
+          sessionKey: KEY,
+          response: 'Hello, Alice.',
+          tokensUsed: { input: 12, output: 4, total: 16 },
+          finishReason: 'stop',
+        },
+      },
+    ],
+  },
+  'session.spawn': {
+    summary: 'Starts a sub-agent run for a session and answers while it runs.',
+    scope: 'rpc',
+    params: z.strictObject({ parentKey: SessionKey, task: z.string().min(1), agentId: AgentId.optional() }),
+    result: SubAgentSpawned,
+    errors: ['NOT_FOUND', 'FAILED_PRECONDITION', 'RESOURCE_EXHAUSTED'],
+    examples: [
+      {
+        params: { parentKey: KEY, task: 'Compare the three offers.', agentId: 'researcher' },
+        result: { runId: RUN, sessionKey: RUN_KEY, agentId: 'researcher', status: 'running', async: true },
+      },
+    ],
+  },
+});
+
+const sessionReads = defineMethods({
+  'session.status': {
+    summary: 'What the caller’s agent runs on, and what its session has used.',
+    scope: 'rpc',
+    params: NoParams,
+    result: SessionStatus,
+    idempotent: true,
+    examples: [
+      {
+        params: {},
+        result: {
+          model: 'openai/gpt-5',
+          agentName: 'Switchyard',
+          tokensUsed: { totalTokens: 16, totalCost: 0.00006 },
+          stepsExecuted: 1,
+          maxSteps: 150,
+        },
+      },
+    ],
+  },
+  'session.history': {
+    summary: 'The messages of the caller’s newest session of a channel, oldest first.',
+    scope: 'rpc',
+    params: z.strictObject({
+      channelId: z.string().min(1).max(256).optional(),
+      session_key: SessionKey.optional().describe('one session by its key, whatever its channel'),
+    }),
+    result: z.object({ messages: z.array(SessionMessage) }),
+    idempotent: true,
+    errors: ['NOT_FOUND'],
+    examples: [{ params: { channelId: 'gateway' }, result: { messages } }],
+  },
+  'session.search': {
+    summary: 'Finds sessions by what was said in them.',
+    scope: 'rpc',
+    params: z.strictObject({ query: z.string().min(1).max(1000), limit: pageSize(10, 50) }),
+    result: z.array(SessionMatch),
+    idempotent: true,
+    examples: [
+      {
+        params: { query: 'offer' },
+        result: [
+          {
+            sessionKey: KEY,
+            agentId: 'default',
+            channelType: 'gateway',
+            snippet: '…the second offer is the cheapest…',
+            score: 1,
+            timestamp: 1763719201200,
+          },
+        ],
+      },
+    ],
+  },
+  'session.run_status': {
+    summary: 'How far a sub-agent run is, and what came of it.',
+    scope: 'rpc',
+    params: z.strictObject({ run_id: z.string().min(1).max(128) }),
+    result: SubAgentRun,
+    idempotent: true,
+    errors: ['NOT_FOUND'],
+    examples: [
+      {
+        params: { run_id: RUN },
+        result: {
+          runId: RUN,
+          status: 'completed',
+          agentId: 'researcher',
+          task: 'Compare the three offers.',
+          sessionKey: RUN_KEY,
+          startedAt: 1763719200000,
+          completedAt: 1763719208200,
+          runtimeMs: 8200,
+          response: 'The second offer is the cheapest.',
+          tokensUsed: { total: 5120 },
+          cost: { total: 0.0184 },
+        },
+      },
+    ],
+  },
+  'session.list': {
+    summary: 'Lists the sessions of the tenant, newest first.',
+    scope: 'admin',
+    params: z.strictObject({
+      kind: z.enum(['all', 'sub-agent', 'group', 'dm']).default('all'),
+      since_minutes: z.number().nonnegative().optional().describe('only those used within so many minutes'),
+    }),
+    result: z.object({ sessions: z.array(SessionSummary), total: Count.optional() }),
+    idempotent: true,
+    examples: [
+      {
+        params: { kind: 'dm', since_minutes: 60 },
+        result: {
+          sessions: [{ sessionKey: KEY, agentId: 'default', messageCount: 2, updatedAt: 1763719201200, metadata: {}, kind: 'dm' }],
+          total: 1,
+        },
+      },
+    ],
+  },
+  'session.export': {
+    summary: 'One session with all its messages.',
+    scope: 'admin',
+    params: bySessionKey,
+    result: SessionExport,
+    idempotent: true,
+    blobs: ['messages'],
+    errors: ['NOT_FOUND'],
+    examples: [
+      {
+        params: { session_key: KEY },
+        result: { sessionKey: KEY, messages, metadata: {}, messageCount: 2, createdAt: 1763719200000, updatedAt: 1763719201200 },
+      },
+    ],
+  },
+});
+
+const sessionWrites = defineMethods({
+  'session.delete': {
+    summary: 'Removes a session and answers with its transcript.',
+    scope: 'admin',
+    params: bySessionKey,
+    result: z.object({ sessionKey: SessionKey, deleted: z.literal(true), transcript: SessionTranscript }),
+    blobs: ['transcript'],
+    errors: ['NOT_FOUND', 'FAILED_PRECONDITION'],
+    examples: [
+      {
+        params: { session_key: KEY },
+        result: { sessionKey: KEY, deleted: true, transcript: { messages, metadata: {}, messageCount: 2 } },
+      },
+    ],
+  },
+  'session.reset': {
+    summary: 'Empties a session, keeps its metadata, and forgets its approval decisions.',
+    scope: 'admin',
+    params: bySessionKey,
+    result: z.object({ sessionKey: SessionKey, reset: z.literal(true), previousMessageCount: Count }),
+    errors: ['NOT_FOUND', 'FAILED_PRECONDITION'],
+    examples: [{ params: { session_key: KEY }, result: { sessionKey: KEY, reset: true, previousMessageCount: 2 } }],
+  },
+  'session.compact': {
+    summary: 'Replaces the older messages of a session by a summary.',
+    scope: 'admin',
+    params: z.strictObject({ key: SessionKey }),
+    result: CompactionResult,
+    deadlineMs: 120_000,
+    errors: ['NOT_FOUND', 'FAILED_PRECONDITION', 'UNAVAILABLE'],
+    examples: [
+      {
+        params: { key: KEY },
+        result: {
+          sessionKey: KEY,
+          messageCount: 120,
+          estimatedTokens: 48200,
+          compactionTriggered: true,
+          instructions: null,
+          messagesAfter: 24,
+          tokensAfter: 9100,
+        },
+      },
+    ],
+  },
+  'session.reset_conversation': {
+    summary: 'Clears a conversation from its durable history, its transcript and the runtime, for good.',
+    description:
+      'Counts only. A session that is not there is not an error. purge_derived counts only together with memory and also deletes what other sessions supported.',
+    scope: 'admin',
+    params: z.strictObject({ session_key: SessionKey, memory: z.boolean().default(false), purge_derived: z.boolean().default(false) }),
+    result: ConversationReset,
+    idempotent: true,
+    examples: [
+      {
+        params: { session_key: KEY, memory: true },
+        result: { sessionKey: KEY, lcdRowsDeleted: 14, sessionMessagesCleared: 2, memoriesDeleted: 3, runtimeSessionDestroyed: true },
+      },
+    ],
+  },
+});
+
+export const sessionMethods = defineMethods({ ...sessionTurns, ...sessionReads, ...sessionWrites });

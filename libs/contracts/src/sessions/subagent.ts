@@ -1,0 +1,53 @@
+import { z } from 'zod';
+import { Count } from '../common.ts';
+import { defineMethods } from '../define.ts';
+import { SubAgentRow } from './session-records.ts';
+
+const Target = z.string().min(1).max(128).describe('the id of the run');
+const RUN = 'run_4fT0mUq2Zs8KxY1bNcVdGh';
+
+export const subagentMethods = defineMethods({
+  'subagent.list': {
+    summary: 'Lists the sub-agent runs of the last minutes, newest first.',
+    scope: 'admin',
+    params: z.strictObject({ recentMinutes: z.number().nonnegative().default(30) }),
+    result: z.object({ runs: z.array(SubAgentRow), total: Count }),
+    idempotent: true,
+    examples: [
+      {
+        params: { recentMinutes: 60 },
+        result: {
+          runs: [
+            {
+              runId: RUN,
+              agentId: 'researcher',
+              task: 'Compare the three offers.',
+              status: 'running',
+              depth: 1,
+              sessionKey: `default:sub-agent-${RUN}:sub-agent:${RUN}`,
+              startedAt: 1763719200000,
+              durationMs: 4100,
+            },
+          ],
+          total: 1,
+        },
+      },
+    ],
+  },
+  'subagent.kill': {
+    summary: 'Ends a sub-agent run; it counts as failed.',
+    scope: 'admin',
+    params: z.strictObject({ target: Target }),
+    result: z.object({ killed: z.literal(true), runId: z.string() }),
+    errors: ['NOT_FOUND', 'FAILED_PRECONDITION'],
+    examples: [{ params: { target: RUN }, result: { killed: true, runId: RUN } }],
+  },
+  'subagent.steer': {
+    summary: 'Puts a message into a running sub-agent’s conversation, as if its user had said it.',
+    scope: 'admin',
+    params: z.strictObject({ target: Target, message: z.string().min(1) }),
+    result: z.object({ steered: z.literal(true), runId: z.string() }),
+    errors: ['NOT_FOUND', 'FAILED_PRECONDITION', 'RESOURCE_EXHAUSTED'],
+    examples: [{ params: { target: RUN, message: 'Leave out the third offer.' }, result: { steered: true, runId: RUN } }],
+  },
+});

@@ -1,0 +1,22 @@
+import type { z } from 'zod';
+
+/** Gives each field its first name. A field that came under two of its names is refused, because one value would be lost. */
+export function foldSpellings(
+  value: Readonly<Record<string, unknown>>,
+  spellings: Readonly<Record<string, readonly string[]>>,
+  ctx: z.core.$RefinementCtx,
+): Record<string, unknown> {
+  const folded: Record<string, unknown> = { ...value };
+  for (const [name, others] of Object.entries(spellings)) {
+    for (const other of others) {
+      const given = folded[other];
+      delete folded[other];
+      if (given === undefined) continue;
+      if (folded[name] !== undefined) {
+        ctx.addIssue({ code: 'custom', path: [other], message: `only one of ${[name, ...others].join(', ')}`, input: given });
+      }
+      folded[name] = given;
+    }
+  }
+  return folded;
+}

@@ -1,0 +1,223 @@
+import { z } from 'zod';
+import { Count, JsonObject, NoParams, Timestamp } from '../common.ts';
+import { defineMethods } from '../define.ts';
+import { foldSpellings } from '../spellings.ts';
+
+export const McpServerName = z
+  .string()
+  .regex(/^[A-Za-z0-9_.-]{1,64}$/)
+  .describe('letters, digits, - _ and .');
+
+export const McpState = z.enum(['disconnected', 'connecting', 'connected', 'reconnecting', 'error']);
+export const McpTransport = z.enum(['stdio', 'sse', 'http']);
+
+const Version = z.object({ name: z.string(), version: z.string() });
+
+/** A configured server, as the list shows it. */
+export const McpServer = z.object({
+  id: z.string().describe('same as name'),
+  name: z.string(),
+  status: McpState,
+  toolCount: Count,
+  reconnectAttempt: Count,
+  lastHealthCheck: Timestamp.optional(),
+  error: z.string().optional(),
+  capabilities: JsonObject.optional(),
+  serverVersion: Version.optional(),
+});
+export type McpServer = z.infer<typeof McpServer>;
+
+export const McpServerList = z.object({ servers: z.array(McpServer), total: Count });
+
+export const McpTool = z.object({
+  name: z.string(),
+  qualifiedName: z.string().describe('mcp:<server>/<tool>'),
+  callableName: z.string().describe('mcp__<server>--<tool>, as agents call it'),
+  description: z.string().optional(),
+});
+
+export const McpServerStatus = McpServer.extend({
+  tools: z.array(McpTool),
+  maxReconnectAttempts: Count,
+  generation: Count.describe('how often it has been connected'),
+  serverInfo: Version.optional(),
+  instructions: z.string().optional(),
+});
+
+export const McpConnected = z.object({
+  id: z.string(),
+  name: z.string(),
+  status: McpState,
+  toolCount: Count,
+  tools: z.array(McpTool),
+  persistence: z.enum(['persisted', 'runtime_only', 'skipped']),
+  warning: z.string().optional(),
+});
+
+export const McpDisconnected = z.object({ id: z.string(), name: z.string(), status: z.literal('disconnected') });
+
+/** A test that fails says why; it is no error of the call. */
+export const McpTestResult = z.object({
+  success: z.boolean(),
+  toolCount: Count.optional(),
+  tools: z.array(McpTool).optional(),
+  error: z.string().optional(),
+});
+
+const settings = {
+  transport: McpTransport.optional(),
+  command: z.string().min(1).max(4096).optional().describe('stdio: the program'),
+  args: z.array(z.string()).max(200).optional(),
+  url: z
+    .url({ protocol: /^https?$/ })
+    .optional()
+    .describe('sse and http: the address'),
+  env: z.record(z.string().min(1), z.string()).optional().describe('values may be {{secret:NAME}}'),
+  headers: z.record(z.string().min(1), z.string()).optional().describe('values may be {{secret:NAME}}'),
+  cwd: z.string().min(1).max(4096).optional(),
+  maxConcurrency: z.int().min(1).max(64).optional().describe('1 for stdio and 4 for the rest when left out'),
+};
+
+const spellings = { server_name: ['name', 'serverId'] };
+const named = { server_name: McpServerName, name: McpServerName, serverId: McpServerName };
+
+/** A server that is configured already. What comes out has `server_name`. */
+export const McpServerRef = z
+  .strictObject(named)
+  .partial()
+  .transform((value, ctx) => foldSpellings(value, spellings, ctx))
+  .pipe(z.strictObject({ server_name: McpServerName }));
+
+/** A configured server by its name, or a whole one: a transport brings what that transport needs. */
+export const McpServerConfig = z
+  .strictObject({ ...named, ...settings })
+  .partial()
+  .transform((value, ctx) => foldSpellings(value, spellings, ctx))
+  .pipe(z.strictObject({ server_name: McpServerName, ...settings }).check(requireAddress));
+
+/** As `McpServerConfig`, but a server that is only tried needs no name. */
+export const McpServerCandidate = z
+  .strictObject({ ...named, ...settings })
+  .partial()
+  .transform((value, ctx) => foldSpellings(value, spellings, ctx))
+  .pipe(z.strictObject({ server_name: McpServerName.optional(), ...settings }).check(requireAddress, requireSomething));
+
+interface Config {
+  server_name?: string | undefined;
+  transport?: z.infer<typeof McpTransport> | undefined;
+  command?: string | undefined;
+  url?: string | undefined;
+}
+
+function requireAddress({ value, issues }: z.core.ParsePayload<Config>): void {
+  if (value.transport === undefined) return;
+  const needed = value.transport === 'stdio' ? 'command' : 'url';
+  if (value[needed] !== undefined) return;
+  issues.push({ code: 'invalid_type', expected: 'string', path: [needed], input: undefined });
+}
+
+function requireSomething({ value, issues }: z.core.ParsePayload<Config>): void {
+  if (value.server_name !== undefined || value.transport !== undefined) return;
+  issues.push({ code: 'custom', path: ['server_name'], message: 'a server name, or a transport with its settings', input: undefined });
+}
+
+const CONNECT_DEADLINE_MS = 45_000;
+const alias = 'The server is named by server_name, name or serverId.';
+
+const row = { id: 'files', name: 'files', status: 'connected', toolCount: 1 };
+const tools = [{ name: 'read', qualifiedName: 'mcp:files/read', callableName: 'mcp__files--read', description: 'Reads a file.' }];
+
+export const mcpMethods = defineMethods({
+  'mcp.list': {
+    summary: 'Lists the MCP servers, with how they stand and how many tools they bring.',
+    scope: 'admin',
+    params: NoParams,
+    result: McpServerList,
+    idempotent: true,
+    examples: [{ params: {}, result: { servers: [{ ...row, reconnectAttempt: 0 }], total: 1 } }],
+  },
+  'mcp.status': {
+    summary: 'Says how one MCP server stands and which tools it brings.',
+    description: alias,
+    scope: 'admin',
+    params: McpServerRef,
+    result: McpServerStatus,
+    idempotent: true,
+    errors: ['NOT_FOUND'],
+    examples: [
+      {
+        params: { server_name: 'files' },
+        result: {
+          ...row,
+          reconnectAttempt: 0,
+          tools,
+          maxReconnectAttempts: 5,
+          generation: 1,
+          serverInfo: { name: 'filesystem', version: '2.1.0' },
+        },
+      },
+    ],
+  },
+  'mcp.connect': {
+    summary: 'Connects to an MCP server: a configured one, or the one described.',
+    description: `${alias} With a transport the server is kept; its tools are there at once.`,
+    scope: 'admin',
+    params: McpServerConfig,
+    result: McpConnected,
+    deadlineMs: CONNECT_DEADLINE_MS,
+    idempotent: true,
+    errors: ['NOT_FOUND', 'PERMISSION_DENIED', 'UNAVAILABLE'],
+    examples: [
+      {
+        params: { server_name: 'files', transport: 'stdio', command: 'mcp-files', args: ['/srv/documents'] },
+        result: { ...row, tools, persistence: 'persisted' },
+      },
+      {
+        params: {
+          name: 'tickets',
+          transport: 'http',
+          url: 'https://example.com/mcp',
+          headers: { Authorization: '{{secret:TICKETS_TOKEN}}' },
+        },
+        result: { id: 'tickets', name: 'tickets', status: 'connected', toolCount: 0, tools: [], persistence: 'persisted' },
+      },
+    ],
+  },
+  'mcp.disconnect': {
+    summary: 'Disconnects an MCP server; its tools are gone at once.',
+    description: alias,
+    scope: 'admin',
+    params: McpServerRef,
+    result: McpDisconnected,
+    idempotent: true,
+    errors: ['NOT_FOUND'],
+    examples: [{ params: { serverId: 'files' }, result: { id: 'files', name: 'files', status: 'disconnected' } }],
+  },
+  'mcp.reconnect': {
+    summary: 'Disconnects an MCP server and connects it again.',
+    description: alias,
+    scope: 'admin',
+    params: McpServerRef,
+    result: McpConnected,
+    deadlineMs: CONNECT_DEADLINE_MS,
+    idempotent: true,
+    errors: ['NOT_FOUND', 'UNAVAILABLE'],
+    examples: [{ params: { name: 'files' }, result: { ...row, tools, persistence: 'skipped' } }],
+  },
+  'mcp.test': {
+    summary: 'Tries a connection to an MCP server and closes it again.',
+    description: `${alias} Or a whole configuration is tried without being kept. Waits 15 seconds at most.`,
+    scope: 'admin',
+    params: McpServerCandidate,
+    result: McpTestResult,
+    idempotent: true,
+    errors: ['NOT_FOUND', 'PERMISSION_DENIED'],
+    examples: [
+      { params: { server_name: 'files' }, result: { success: true, toolCount: 1, tools } },
+      {
+        params: { transport: 'http', url: 'https://example.com/mcp' },
+        result: { success: false, error: 'no answer within 15 seconds' },
+      },
+    ],
+  },
+});

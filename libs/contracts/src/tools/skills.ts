@@ -1,0 +1,122 @@
+import { z } from 'zod';
+import { AgentId, Count } from '../common.ts';
+import { defineMethods } from '../define.ts';
+
+export const SkillName = z
+  .string()
+  .max(64)
+  .regex(/^[a-z0-9]+(?:-[a-z0-9]+)*$/)
+  .describe('lower-case letters, digits and single hyphens');
+
+/** A skill an agent can use, without its text. */
+export const Skill = z.object({
+  name: z.string(),
+  description: z.string(),
+  location: z.string(),
+  source: z.enum(['bundled', 'workspace', 'local', 'learned', 'imported']),
+  disableModelInvocation: z.boolean().optional().describe('only users invoke it'),
+  provenanceSummary: z.string().optional(),
+});
+
+export const SkillList = z.object({ skills: z.array(Skill) });
+export const SkillUploaded = z.object({ ok: z.literal(true), path: z.string() });
+export const SkillImported = z.object({ ok: z.literal(true), path: z.string(), name: z.string(), fileCount: Count });
+export const SkillCreated = z.object({ ok: z.literal(true), path: z.string(), name: z.string() });
+export const SkillUpdated = z.object({ ok: z.literal(true), name: z.string() });
+export const SkillDeleted = z.object({ ok: z.literal(true) });
+
+const Content = z.string().min(1).describe('SKILL.md: a YAML head with name and description, then the text');
+const place = {
+  scope: z.enum(['local', 'shared']).default('local').describe('shared: for every agent; only the default agent may'),
+  agentId: AgentId.optional(),
+};
+const description = 'What the content scan finds critical is refused.';
+const refusals = ['INVALID_ARGUMENT', 'FAILED_PRECONDITION', 'PERMISSION_DENIED'] as const;
+
+const name = 'release-notes';
+const content = '---\nname: release-notes\ndescription: Writes release notes from commits.\n---\nRead the commits since the last tag.\n';
+
+export const skillsMethods = defineMethods({
+  'skills.list': {
+    summary: 'Lists the skills an agent can use.',
+    scope: 'rpc',
+    params: z.strictObject({ agentId: AgentId.optional() }),
+    result: SkillList,
+    idempotent: true,
+    examples: [
+      {
+        params: {},
+        result: {
+          skills: [{ name, description: 'Writes release notes from commits.', location: 'skills/release-notes', source: 'workspace' }],
+        },
+      },
+    ],
+  },
+  'skills.upload': {
+    summary: 'Keeps a skill that comes with all its files.',
+    description,
+    scope: 'admin',
+    params: z.strictObject({
+      name: SkillName,
+      files: z
+        .array(z.strictObject({ path: z.string().min(1).max(512), content: z.string() }))
+        .min(1)
+        .max(200)
+        .describe('one of them is SKILL.md'),
+      ...place,
+    }),
+    result: SkillUploaded,
+    blobs: ['files'],
+    errors: ['ALREADY_EXISTS', ...refusals],
+    examples: [{ params: { name, files: [{ path: 'SKILL.md', content }] }, result: { ok: true, path: 'skills/release-notes' } }],
+  },
+  'skills.import': {
+    summary: 'Fetches a skill from a folder of a repository.',
+    description,
+    scope: 'admin',
+    params: z.strictObject({ url: z.url({ protocol: /^https?$/ }), ...place }),
+    result: SkillImported,
+    deadlineMs: 60_000,
+    errors: ['NOT_FOUND', 'ALREADY_EXISTS', 'UNAVAILABLE', ...refusals],
+    examples: [
+      {
+        params: { url: 'https://github.com/example/skills/tree/main/release-notes' },
+        result: { ok: true, path: 'skills/release-notes', name, fileCount: 2 },
+      },
+    ],
+  },
+  'skills.create': {
+    summary: 'Makes a skill of one text.',
+    description,
+    scope: 'admin',
+    params: z.strictObject({
+      name: SkillName,
+      content: Content,
+      force: z.boolean().default(false).describe('replaces a skill of that name'),
+      ...place,
+    }),
+    result: SkillCreated,
+    blobs: ['content'],
+    errors: ['ALREADY_EXISTS', ...refusals],
+    examples: [{ params: { name, content }, result: { ok: true, path: 'skills/release-notes', name } }],
+  },
+  'skills.update': {
+    summary: 'Replaces the text of a skill.',
+    description,
+    scope: 'admin',
+    params: z.strictObject({ name: SkillName, content: Content, ...place }),
+    result: SkillUpdated,
+    idempotent: true,
+    blobs: ['content'],
+    errors: ['NOT_FOUND', ...refusals],
+    examples: [{ params: { name, content, scope: 'shared' }, result: { ok: true, name } }],
+  },
+  'skills.delete': {
+    summary: 'Removes a skill with its files.',
+    scope: 'admin',
+    params: z.strictObject({ name: SkillName, ...place }),
+    result: SkillDeleted,
+    errors: ['NOT_FOUND', 'PERMISSION_DENIED'],
+    examples: [{ params: { name }, result: { ok: true } }],
+  },
+});

@@ -1,0 +1,62 @@
+/** What is published about a model: tokens of context and of one answer, USD per million tokens. */
+export interface Published {
+  provider: string;
+  modelId: string;
+  displayName: string;
+  contextWindow: number;
+  maxTokens: number;
+  reasoning: boolean;
+  image: boolean;
+  /** input, output, cache read, cache write */
+  cost: readonly [number, number, number, number];
+}
+
+function openai(modelId: string, displayName: string, rest: Omit<Published, 'provider' | 'modelId' | 'displayName' | 'image'>): Published {
+  return { provider: 'openai', modelId, displayName, image: true, ...rest };
+}
+
+function anthropic(modelId: string, displayName: string, maxTokens: number, cost: Published['cost']): Published {
+  return { provider: 'anthropic', modelId, displayName, contextWindow: 200_000, maxTokens, reasoning: true, image: true, cost };
+}
+
+function google(modelId: string, displayName: string, cost: Published['cost']): Published {
+  return { provider: 'google', modelId, displayName, contextWindow: 1_048_576, maxTokens: 65_536, reasoning: true, image: true, cost };
+}
+
+/** Well-known models and their list prices as of November 2026. The first of a provider is its default. */
+export const PUBLISHED: readonly Published[] = [
+  openai('gpt-5.4-mini', 'GPT-5.4 mini', { contextWindow: 400_000, maxTokens: 128_000, reasoning: true, cost: [0.75, 4.5, 0.075, 0] }),
+  openai('gpt-5.4', 'GPT-5.4', { contextWindow: 1_050_000, maxTokens: 128_000, reasoning: true, cost: [2.5, 15, 0.25, 0] }),
+  openai('gpt-5', 'GPT-5', { contextWindow: 400_000, maxTokens: 128_000, reasoning: true, cost: [1.25, 10, 0.125, 0] }),
+  openai('gpt-5-mini', 'GPT-5 mini', { contextWindow: 400_000, maxTokens: 128_000, reasoning: true, cost: [0.25, 2, 0.025, 0] }),
+  openai('gpt-4.1', 'GPT-4.1', { contextWindow: 1_047_576, maxTokens: 32_768, reasoning: false, cost: [2, 8, 0.5, 0] }),
+  openai('gpt-4.1-mini', 'GPT-4.1 mini', { contextWindow: 1_047_576, maxTokens: 32_768, reasoning: false, cost: [0.4, 1.6, 0.1, 0] }),
+  openai('gpt-4o-mini', 'GPT-4o mini', { contextWindow: 128_000, maxTokens: 16_384, reasoning: false, cost: [0.15, 0.6, 0.075, 0] }),
+  anthropic('claude-sonnet-4-6', 'Claude Sonnet 4.6', 64_000, [3, 15, 0.3, 3.75]),
+  anthropic('claude-opus-4-6', 'Claude Opus 4.6', 64_000, [5, 25, 0.5, 6.25]),
+  anthropic('claude-sonnet-4-5', 'Claude Sonnet 4.5', 64_000, [3, 15, 0.3, 3.75]),
+  anthropic('claude-haiku-4-5', 'Claude Haiku 4.5', 64_000, [1, 5, 0.1, 1.25]),
+  google('gemini-2.5-flash', 'Gemini 2.5 Flash', [0.3, 2.5, 0.03, 0]),
+  google('gemini-2.5-pro', 'Gemini 2.5 Pro', [1.25, 10, 0.125, 0]),
+  google('gemini-2.5-flash-lite', 'Gemini 2.5 Flash-Lite', [0.1, 0.4, 0.01, 0]),
+  {
+    provider: 'deepseek',
+    modelId: 'deepseek-chat',
+    displayName: 'DeepSeek Chat',
+    contextWindow: 128_000,
+    maxTokens: 8_192,
+    reasoning: false,
+    image: false,
+    cost: [0.28, 0.42, 0.028, 0],
+  },
+  {
+    provider: 'groq',
+    modelId: 'llama-3.3-70b-versatile',
+    displayName: 'Llama 3.3 70B',
+    contextWindow: 131_072,
+    maxTokens: 32_768,
+    reasoning: false,
+    image: false,
+    cost: [0.59, 0.79, 0, 0],
+  },
+];

@@ -1,0 +1,14 @@
+/** A provider that works as soon as its key is set. */
+export interface BuiltIn {
+  baseUrl: string;
+  keyName: string;
+}
+
+/** Every one of them speaks the chat-completions protocol at this address. The order decides the default model. */
+export const BUILT_IN: Readonly<Record<string, BuiltIn>> = {
+  openai: { baseUrl: 'https://api.openai.com/v1', keyName: 'OPENAI_API_KEY' },
+  anthropic: { baseUrl: 'https://api.anthropic.com/v1', keyName: 'ANTHROPIC_API_KEY' },
+  google: { baseUrl: 'https://generativelanguage.googleapis.com/v1beta/openai', keyName: 'GEMINI_API_KEY' },
+  deepseek: { baseUrl: 'https://api.deepseek.com/v1', keyName: 'DEEPSEEK_API_KEY' },
+  groq: { baseUrl: 'https://api.groq.com/openai/v1', keyName: 'GROQ_API_KEY' },
+};

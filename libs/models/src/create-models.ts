@@ -1,0 +1,153 @@
+import type { Sections } from '@switchyard/contracts';
+import { createDevProvider, DEV_PROVIDER } from './dev/dev-provider.ts';
+import { createDirectory, type Directory } from './directory.ts';
+import { classify, modelNotFound, notConfigured, type Callee, type Failure } from './failure.ts';
+import { fallbackModel, findModel } from './find-model.ts';
+import { createKeys, type Keys } from './keys.ts';
+import type { CatalogueEntry, ModelPart, ModelRef, ModelRequest, Models } from './model.ts';
+import { toCallOptions } from './prompt.ts';
+import { createProviderClients } from './provider-clients.ts';
+import { RETRY, retryBeforeFirst, type RetryPolicy } from './retry.ts';
+import { streamStep, type StreamingModel } from './stream-step.ts';
+import { createWatch } from './watch.ts';
+
+export interface ModelsOptions {
+  /** Read at each call, so that a change is in force at once. One object per revision. */
+  settings: () => Readonly<Pick<Sections, 'models' | 'providers'>>;
+  /** The value of a secret, null when there is none. Asked by name, at most once in `keyTtlMs`. */
+  secret: (name: string) => Promise<string | null>;
+  env: Readonly<Record<string, string | undefined>>;
+  log?: { warn: (fields: object, message: string) => void };
+  keyTtlMs?: number;
+  /** The pauses between attempts. How many there are says the provider's entry. */
+  retry?: Pick<RetryPolicy, 'baseMs' | 'maxMs'>;
+}
+
+const KEY_TTL_MS = 30_000;
+const TEST_SILENCE_MS = 15_000;
+const TEST_MAX_TOKENS = 16;
+
+/** What answers one call: the model, and who it belongs to. */
+interface Target {
+  model: StreamingModel;
+  callee: Callee;
+  attempts: number;
+  cost: CatalogueEntry['cost'] | undefined;
+}
+type FindTarget = (ref: ModelRef) => Promise<Target>;
+
+/** The models of this process. Nothing is loaded or reached before it is needed. */
+export function createModels(options: ModelsOptions): Models {
+  const { settings, secret, env, keyTtlMs = KEY_TTL_MS } = options;
+  const keys = createKeys({ secret, env, ttlMs: keyTtlMs });
+  const directory = createDirectory({ settings, env, keys });
+  const stream = createStream(createFindTarget(directory, keys), keys, options);
+  const validatedAt = new Map<string, number>();
+  return {
+    stream: (request) => stream(request),
+    providers: () => directory.providers(),
+    find: (name) => findModel(directory, name),
+    fallback: () => fallbackModel(directory),
+    async catalogue(provider) {
+      const entries = await directory.catalogue(provider);
+      return entries.map((entry) => stamped(entry, validatedAt.get(nameOf(entry))));
+    },
+    async test(model) {
+      const startedAt = performance.now();
+      const error = await failureOf(stream(tinyRequest(model), 1));
+      if (error === undefined) validatedAt.set(nameOf(model), Date.now());
+      const latencyMs = Math.round(performance.now() - startedAt);
+      return error === undefined ? { ok: true, latencyMs } : { ok: false, latencyMs, error };
+    },
+  };
+}
+
+function createFindTarget(directory: Directory, keys: Keys): FindTarget {
+  const clients = createProviderClients();
+  const devModel = createDevProvider();
+
+  async function devTarget(modelId: string): Promise<Target> {
+    const model = devModel(modelId);
+    if (model === undefined) throw modelNotFound(`the development provider has no model ${modelId}`);
+    if (!(await directory.providers()).includes(DEV_PROVIDER)) {
+      throw modelNotFound('the development models rest while a real provider can answer: set models.dev to true to have both');
+    }
+    const callee = { provider: DEV_PROVIDER, keyName: undefined, key: undefined };
+    return { model, callee, attempts: RETRY.attempts, cost: undefined };
+  }
+
+  return async ({ provider, modelId }) => {
+    if (provider === DEV_PROVIDER) return devTarget(modelId);
+    const settings = directory.configured().get(provider);
+    if (settings === undefined) throw modelNotFound(`no provider ${provider}`);
+    const key = await keys.get(settings.keyName);
+    if (key === undefined && !settings.keyOptional) {
+      throw notConfigured('PROVIDER_AUTH', `provider ${provider} has no key: set the secret ${settings.keyName ?? ''}`);
+    }
+    const callee = { provider, keyName: key === undefined ? undefined : settings.keyName, key };
+    const cost = settings.catalogue.find((entry) => entry.modelId === modelId)?.cost;
+    return { model: await clients.model(settings, key, modelId), callee, attempts: settings.attempts, cost };
+  };
+}
+
+type Stream = (request: ModelRequest, attempts?: number) => AsyncGenerator<ModelPart, void, void>;
+
+function createStream(find: FindTarget, keys: Keys, { log, retry = RETRY }: ModelsOptions): Stream {
+  function noticed(failure: Failure, { keyName }: Callee): Failure {
+    if (failure.error.details.reason === 'PROVIDER_AUTH') keys.forget(keyName);
+    return failure;
+  }
+
+  return async function* stream(request, attempts) {
+    using watch = createWatch(request.signal, request.promptTimeoutMs);
+    const deadline = Date.now() + request.promptTimeoutMs;
+    try {
+      watch.signal.throwIfAborted();
+      const { model, callee, cost, attempts: allowed } = await find(request.model);
+      const options = { ...toCallOptions(request), abortSignal: watch.signal };
+      const { provider } = callee;
+      yield* retryBeforeFirst({
+        attempt: (n) =>
+          streamStep({
+            provider,
+            model,
+            options: { ...options, providerOptions: { [DEV_PROVIDER]: { attempt: n } } },
+            cost,
+            onAlive: watch.alive,
+          }),
+        classify: (error) => noticed(classify(error, callee), callee),
+        policy: { ...retry, attempts: attempts ?? allowed },
+        signal: watch.signal,
+        deadline,
+        onRetry: ({ error, status }, pauseMs, attempt) =>
+          log?.warn({ ...request.model, reason: error.details.reason, status, attempt, pauseMs }, 'model call failed, trying again'),
+      });
+    } catch (error) {
+      throw watch.signal.aborted ? watch.signal.reason : error;
+    }
+  };
+}
+
+function tinyRequest(model: ModelRef): ModelRequest {
+  // The scripted model plays nothing but scripts; the empty one is the smallest.
+  const text = nameOf(model) === 'dev/scripted' ? '[]' : 'ping';
+  const { signal } = new AbortController();
+  return { model, messages: [{ role: 'user', text }], maxTokens: TEST_MAX_TOKENS, signal, promptTimeoutMs: TEST_SILENCE_MS };
+}
+
+async function failureOf(parts: AsyncIterable<ModelPart>): Promise<string | undefined> {
+  try {
+    for await (const part of parts) if (part.type === 'finish') return undefined;
+    return 'no answer';
+  } catch (error) {
+    return error instanceof Error ? error.message : String(error);
+  }
+}
+
+function stamped(entry: CatalogueEntry, at: number | undefined): CatalogueEntry {
+  return at === undefined ? entry : { ...entry, validated: true, validatedAt: at };
+}
+
+function nameOf({ provider, modelId }: ModelRef): string {
+  return `${provider}/${modelId}`;
+}

@@ -1,0 +1,30 @@
+import type { CatalogueEntry } from '../model.ts';
+import type { StreamingModel } from '../stream-step.ts';
+import { createDevModel, type Behaviour } from './dev-model.ts';
+import { createFlaky, echo, slow } from './echo.ts';
+import { scripted } from './scripted.ts';
+import { tools } from './tools.ts';
+
+export const DEV_PROVIDER = 'dev';
+export const DEV_MODELS = ['echo', 'scripted', 'tools', 'slow', 'flaky'] as const;
+
+/** The models that answer when no provider is configured. They need no key, cost nothing, and say what they are. */
+export function createDevProvider(): (modelId: string) => StreamingModel | undefined {
+  const behaviours: Record<(typeof DEV_MODELS)[number], Behaviour> = { echo, scripted, tools, slow, flaky: createFlaky() };
+  const models = new Map(Object.entries(behaviours).map(([id, behave]) => [id, createDevModel(id, behave)]));
+  return (modelId) => models.get(modelId);
+}
+
+export const devCatalogue: readonly CatalogueEntry[] = DEV_MODELS.map((modelId) => ({
+  provider: DEV_PROVIDER,
+  modelId,
+  displayName: `dev/${modelId} (development model)`,
+  contextWindow: 128_000,
+  maxTokens: 32_000,
+  baseUrl: '',
+  input: ['text'],
+  reasoning: false,
+  cost: { input: 0, output: 0, cacheRead: 0, cacheWrite: 0 },
+  validated: false,
+  validatedAt: null,
+}));

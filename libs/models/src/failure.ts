@@ -1,0 +1,130 @@
+import { AISDKError, APICallError } from '@ai-sdk/provider';
+import { ServiceError, type ErrorCode, type ErrorDetails } from '@switchyard/contracts';
+import { scrub } from './scrub.ts';
+
+/** Why a model call failed, and whether another attempt may do better. */
+export interface Failure {
+  error: ServiceError;
+  transient: boolean;
+  /** What the upstream asked for. */
+  retryAfterMs?: number;
+  /** The upstream's HTTP status, for the log. */
+  status?: number;
+}
+
+/** Who was called. The key is known here only so that it can be struck from what the upstream says. */
+export interface Callee {
+  provider: string;
+  keyName: string | undefined;
+  key: string | undefined;
+}
+
+/** The upstream stopped before it said that it was done. A short answer must never be made of that. */
+export function streamCut(provider: string): ServiceError {
+  return failed('UNAVAILABLE', 'STREAM_CUT', `provider ${provider} ended its answer before it was complete`);
+}
+
+/** The upstream answered, but not with what the protocol says. */
+export function badResponse(provider: string, what: string): ServiceError {
+  return failed('UNAVAILABLE', 'BAD_RESPONSE', `provider ${provider} ${what}`, { retryable: false });
+}
+
+/** Nothing of that name can be called. */
+export function modelNotFound(message: string): ServiceError {
+  return failed('NOT_FOUND', 'MODEL_NOT_FOUND', message);
+}
+
+/** The configuration lacks what the call needs; the message says what to set. */
+export function notConfigured(reason: string, message: string): ServiceError {
+  return failed('FAILED_PRECONDITION', reason, message);
+}
+
+/** An error frame inside a stream, as the error the same trouble would have been before it. */
+export function frameError(frame: unknown): unknown {
+  if (frame instanceof Error) return frame;
+  const { message, code, type } = (typeof frame === 'object' && frame !== null ? frame : {}) as Record<string, unknown>;
+  const status = typeof code === 'number' ? code : String(type ?? code).includes('rate_limit') ? 429 : 500;
+  return new APICallError({
+    message: typeof message === 'string' ? message : 'error frame',
+    url: '',
+    requestBodyValues: {},
+    statusCode: status,
+  });
+}
+
+/** Maps whatever a provider threw to the one error a caller sees. What it carries inside (bodies, headers) is left behind. */
+export function classify(error: unknown, callee: Callee): Failure {
+  if (error instanceof ServiceError) return { error, transient: error.details.reason === 'STREAM_CUT' };
+  if (connectionLost(error)) return unreachable(callee, networkCode(error) ?? 'connection lost');
+  if (APICallError.isInstance(error)) return fromApiCall(error, callee);
+  if (AISDKError.isInstance(error)) return { error: badResponse(callee.provider, 'sent what is not the protocol'), transient: false };
+  return { error: new ServiceError('INTERNAL', `calling provider ${callee.provider} failed`, { cause: error }), transient: false };
+}
+
+/** Whether the connection failed rather than the upstream. A status that is a success means: while its body was read. */
+export function connectionLost(error: unknown): boolean {
+  if (!APICallError.isInstance(error)) return networkCode(error) !== undefined;
+  return error.statusCode === undefined || (error.statusCode >= 200 && error.statusCode < 300);
+}
+
+function fromApiCall(error: APICallError, callee: Callee): Failure {
+  const status = error.statusCode ?? 0;
+  const hints = retryHints(error.responseHeaders ?? {});
+  const said = scrub(error.message, callee.key);
+  const failure = fromStatus(status, said, callee);
+  const exhausted = bodyCode(error.data) === 'insufficient_quota';
+  const transient = (status === 408 || status === 429 || status >= 500) && !hints.forbidden && !exhausted;
+  if (failure.code !== 'RESOURCE_EXHAUSTED') return { error: failure, transient, status, ...hints.after };
+  const details = { ...failure.details, ...hints.after, ...(exhausted ? { reason: 'PROVIDER_QUOTA', retryable: false } : {}) };
+  return { error: new ServiceError(failure.code, failure.message, { details }), transient, status, ...hints.after };
+}
+
+function fromStatus(status: number, said: string, { provider, keyName }: Callee): ServiceError {
+  if (status === 401 || status === 403) {
+    const which = keyName === undefined ? `wants a key: name it in providers.entries.${provider}.apiKeyName` : `refused the key ${keyName}`;
+    return failed('FAILED_PRECONDITION', 'PROVIDER_AUTH', `provider ${provider} ${which}`);
+  }
+  if (status === 404) return failed('NOT_FOUND', 'MODEL_NOT_FOUND', `provider ${provider} does not know the model: ${said}`);
+  if (status === 429) return failed('RESOURCE_EXHAUSTED', 'PROVIDER_RATE_LIMITED', `provider ${provider} is over its limit: ${said}`);
+  if (status === 408 || status >= 500)
+    return failed('UNAVAILABLE', 'PROVIDER_UNAVAILABLE', `provider ${provider} failed (${status}): ${said}`);
+  return failed('FAILED_PRECONDITION', 'PROVIDER_REJECTED', `provider ${provider} refused the request (${status}): ${said}`);
+}
+
+function unreachable({ provider }: Callee, why: string): Failure {
+  return { error: failed('UNAVAILABLE', 'PROVIDER_UNREACHABLE', `provider ${provider} cannot be reached (${why})`), transient: true };
+}
+
+function failed(code: ErrorCode, reason: string, message: string, details: ErrorDetails = {}): ServiceError {
+  return new ServiceError(code, message, { details: { reason, ...details } });
+}
+
+/** The system's word for a broken connection, wherever in the chain of causes it stands. */
+function networkCode(error: unknown): string | undefined {
+  for (let at = error, depth = 0; at instanceof Error && depth < 5; at = at.cause, depth += 1) {
+    const { code } = at as { code?: unknown };
+    if (typeof code === 'string' && /^(E[A-Z]+|UND_ERR_\w+)$/.test(code)) return code;
+    if (at instanceof TypeError && /^(terminated|fetch failed)$/.test(at.message) && at.cause === undefined) return 'connection lost';
+  }
+  return undefined;
+}
+
+function bodyCode(data: unknown): unknown {
+  return (data as { error?: { code?: unknown } } | undefined)?.error?.code;
+}
+
+function retryHints(headers: Record<string, string>): { forbidden: boolean; after: { retryAfterMs?: number } } {
+  const retryAfterMs = retryAfter(headers);
+  return { forbidden: headers['x-should-retry'] === 'false', after: retryAfterMs === undefined ? {} : { retryAfterMs } };
+}
+
+/** Milliseconds, seconds or a date, as providers write it. */
+function retryAfter(headers: Record<string, string>): number | undefined {
+  const ms = Number.parseFloat(headers['retry-after-ms'] ?? '');
+  if (ms >= 0) return Math.ceil(ms);
+  const after = headers['retry-after'];
+  if (after === undefined) return undefined;
+  const seconds = Number(after);
+  const wait = Number.isFinite(seconds) ? seconds * 1_000 : Date.parse(after) - Date.now();
+  return Number.isNaN(wait) ? undefined : Math.max(0, Math.ceil(wait));
+}

@@ -1,0 +1,115 @@
+import type { ProviderEntry, Sections } from '@switchyard/contracts';
+import { PUBLISHED, type Published } from './catalogue/2026-11.ts';
+import { BUILT_IN } from './catalogue/built-in.ts';
+import { DEV_PROVIDER } from './dev/dev-provider.ts';
+import type { CatalogueEntry } from './model.ts';
+import { RETRY } from './retry.ts';
+
+/** One provider as configured: where it is, what opens it, what it offers. */
+export interface ProviderSettings {
+  id: string;
+  /** Empty when the configuration names none; such a provider cannot answer. */
+  baseUrl: string;
+  /** The name of the secret with its key. Undefined: it is called without one. */
+  keyName: string | undefined;
+  /** It can be called without its key, because somebody chose its address. */
+  keyOptional: boolean;
+  headers: Readonly<Record<string, string>>;
+  /** How long one attempt waits for the answer to begin. */
+  timeoutMs: number;
+  attempts: number;
+  catalogue: readonly CatalogueEntry[];
+}
+
+type Env = Readonly<Record<string, string | undefined>>;
+
+const DEFAULT_TIMEOUT_MS = 120_000;
+// What an entry leaves unsaid about its models: small enough to be true nearly everywhere.
+const ASSUMED_CONTEXT = 32_768;
+const ASSUMED_MAX_TOKENS = 4_096;
+
+/** The providers of one revision of the configuration, those it names first. `dev` is not among them. */
+export function providerSettings(providers: Sections['providers'], env: Env): Map<string, ProviderSettings> {
+  const all = new Map<string, ProviderSettings>();
+  for (const [id, entry] of Object.entries(providers.entries)) {
+    if (id !== DEV_PROVIDER && entry.enabled) all.set(id, fromEntry(id, entry, env));
+  }
+  for (const id of Object.keys(BUILT_IN)) {
+    if (!Object.hasOwn(providers.entries, id)) all.set(id, fromEntry(id, undefined, env));
+  }
+  return all;
+}
+
+function fromEntry(id: string, entry: ProviderEntry | undefined, env: Env): ProviderSettings {
+  const builtIn = BUILT_IN[id];
+  const ownUrl = (id === 'openai' ? env['OPENAI_BASE_URL'] : undefined) || entry?.baseUrl;
+  // Only without an address of its own does an entry borrow that of its type, and with it the key that belongs there.
+  const borrowed = ownUrl ? undefined : (builtIn ?? BUILT_IN[entry?.type ?? '']);
+  const baseUrl = ownUrl || borrowed?.baseUrl || '';
+  const keyName = entry?.apiKeyName || (builtIn ?? borrowed)?.keyName;
+  return {
+    id,
+    baseUrl,
+    keyName,
+    keyOptional: Boolean(ownUrl) && !entry?.apiKeyName,
+    headers: entry?.headers ?? {},
+    timeoutMs: entry?.timeoutMs ?? DEFAULT_TIMEOUT_MS,
+    attempts: entry === undefined ? RETRY.attempts : entry.maxRetries + 1,
+    catalogue: catalogueOf(id, baseUrl, entry),
+  };
+}
+
+/** The entry's own models first, then what is published about the provider. */
+function catalogueOf(id: string, baseUrl: string, entry: ProviderEntry | undefined): CatalogueEntry[] {
+  const family = BUILT_IN[id] === undefined ? (entry?.baseUrl === '' ? entry.type : '') : id;
+  const published = new Map(PUBLISHED.filter(({ provider }) => provider === family).map((model) => [model.modelId, model]));
+  const own = (entry?.models ?? []).map((model) => fromModel(model, { id, baseUrl }, published.get(model.id)));
+  const rest = [...published.values()].filter(({ modelId }) => !own.some((model) => model.modelId === modelId));
+  return [...own, ...rest.map((model) => fromPublished(model, { id, baseUrl }))];
+}
+
+interface Place {
+  id: string;
+  baseUrl: string;
+}
+
+function fromModel(model: ProviderEntry['models'][number], place: Place, published: Published | undefined): CatalogueEntry {
+  const known = published === undefined ? undefined : fromPublished(published, place);
+  return {
+    provider: place.id,
+    modelId: model.id,
+    displayName: model.name ?? known?.displayName ?? model.id,
+    contextWindow: model.contextWindow ?? known?.contextWindow ?? ASSUMED_CONTEXT,
+    maxTokens: model.maxTokens ?? known?.maxTokens ?? ASSUMED_MAX_TOKENS,
+    baseUrl: place.baseUrl,
+    input: model.input,
+    reasoning: model.reasoning,
+    cost: { input: 0, output: 0, cacheRead: 0, cacheWrite: 0, ...known?.cost, ...definedOnly(model.cost ?? {}) },
+    validated: false,
+    validatedAt: null,
+  };
+}
+
+function fromPublished(
+  { modelId, displayName, contextWindow, maxTokens, reasoning, image, cost }: Published,
+  place: Place,
+): CatalogueEntry {
+  const [input, output, cacheRead, cacheWrite] = cost;
+  return {
+    provider: place.id,
+    modelId,
+    displayName,
+    contextWindow,
+    maxTokens,
+    baseUrl: place.baseUrl,
+    input: image ? ['text', 'image'] : ['text'],
+    reasoning,
+    cost: { input, output, cacheRead, cacheWrite },
+    validated: false,
+    validatedAt: null,
+  };
+}
+
+function definedOnly(cost: NonNullable<ProviderEntry['models'][number]['cost']>): Partial<CatalogueEntry['cost']> {
+  return Object.fromEntries(Object.entries(cost).filter(([, value]) => value !== undefined));
+}

@@ -1,0 +1,55 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Failure } from './failure.ts';
+
+export interface RetryPolicy {
+  /** How often it is tried at all. */
+  attempts: number;
+  /** The first pause; each further one doubles, up to `maxMs`, and is shortened at random by up to half. */
+  baseMs: number;
+  maxMs: number;
+}
+
+export const RETRY: RetryPolicy = { attempts: 3, baseMs: 500, maxMs: 8_000 };
+
+export interface Retried<T> {
+  attempt: (n: number) => AsyncGenerator<T, void, void>;
+  classify: (error: unknown) => Failure;
+  policy: RetryPolicy;
+  signal: AbortSignal;
+  /** Epoch ms. A pause that would end after it is not begun. */
+  deadline: number;
+  onRetry?: (failure: Failure, pauseMs: number, n: number) => void;
+}
+
+/** Tries again while nothing has been delivered and the failure is transient; throws what the last attempt failed with. */
+export async function* retryBeforeFirst<T>({
+  attempt,
+  classify,
+  policy,
+  signal,
+  deadline,
+  onRetry,
+}: Retried<T>): AsyncGenerator<T, void, void> {
+  for (let n = 1; ; n += 1) {
+    let delivered = false;
+    try {
+      for await (const item of attempt(n)) {
+        delivered = true;
+        yield item;
+      }
+      return;
+    } catch (error) {
+      const failure = classify(error);
+      if (delivered || !failure.transient || n >= policy.attempts || signal.aborted) throw failure.error;
+      const pauseMs = failure.retryAfterMs ?? backoffMs(n, policy);
+      if (Date.now() + pauseMs >= deadline) throw failure.error;
+      onRetry?.(failure, pauseMs, n);
+      await sleep(pauseMs, undefined, { signal });
+    }
+  }
+}
+
+function backoffMs(n: number, { baseMs, maxMs }: RetryPolicy): number {
+  const full = Math.min(maxMs, baseMs * 2 ** (n - 1));
+  return full * (0.5 + Math.random() / 2);
+}

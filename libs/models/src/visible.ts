@@ -1,0 +1,59 @@
+import { ServiceError, type AgentProjection } from '@switchyard/contracts';
+import { resolveAgentModel } from './agent-model.ts';
+import type { ModelRef, Models } from './model.ts';
+
+/** A name a `/v1` client may give as its model, and who answers to it. */
+export interface VisibleName {
+  id: string;
+  ownedBy: string;
+  agentId: string;
+  model: ModelRef;
+}
+
+/**
+ * What `/v1/models` shows and `/v1` turns accept, from one rule (ARCHITECTURE 9.13): agent ids, the models agents are configured
+ * with, and the development models while they answer. Of several agents with one model the default agent is meant.
+ */
+export async function visibleNames(models: Models, agents: readonly AgentProjection[]): Promise<VisibleName[]> {
+  const names = new Map<string, VisibleName>();
+  const add = (name: VisibleName): void => {
+    if (!names.has(name.id)) names.set(name.id, name);
+  };
+  const ordered = agents.toSorted((a, b) => Number(b.isDefault) - Number(a.isDefault));
+  const answering: VisibleName[] = [];
+  for (const agent of ordered) {
+    const model = await modelOf(models, agent);
+    if (model) answering.push({ id: agent.agentId, ownedBy: 'switchyard', agentId: agent.agentId, model });
+  }
+  for (const name of answering) add(name);
+  for (const { agentId, model } of answering) add({ id: fullName(model), ownedBy: model.provider, agentId, model });
+  const standard = ordered[0];
+  if (standard && (await models.providers()).includes('dev')) {
+    for (const { provider, modelId } of await models.catalogue('dev')) {
+      add({ id: `${provider}/${modelId}`, ownedBy: provider, agentId: standard.agentId, model: { provider, modelId } });
+    }
+  }
+  return [...names.values()];
+}
+
+/** Whom a client means by a name: as listed, or the bare id of a listed model. */
+export async function findVisible(models: Models, agents: readonly AgentProjection[], name: string): Promise<VisibleName | undefined> {
+  const names = await visibleNames(models, agents);
+  return names.find(({ id }) => id === name) ?? names.find(({ id, model }) => id === fullName(model) && model.modelId === name);
+}
+
+function fullName(model: ModelRef): string {
+  return `${model.provider}/${model.modelId}`;
+}
+
+/** The model of an agent's configuration; undefined when no provider has it now. */
+async function modelOf(models: Models, agent: AgentProjection): Promise<ModelRef | undefined> {
+  const { model = 'default', provider = 'default' } = agent.config as { model?: string; provider?: string };
+  try {
+    return await resolveAgentModel(models, { provider, model });
+  } catch (error) {
+    // A default that names what cannot answer hides the agents that rely on it, not all the others.
+    if (error instanceof ServiceError && error.code === 'FAILED_PRECONDITION') return undefined;
+    throw error;
+  }
+}

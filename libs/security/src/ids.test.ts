@@ -1,0 +1,29 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import { acceptRequestId, mintId, randomBase62 } from './ids.ts';
+
+test('ids have one form and none repeats, over many fills of the pool', () => {
+  const ids = Array.from({ length: 2_000 }, () => mintId('turn'));
+  for (const id of ids) assert.match(id, /^turn_[0-9A-Za-z]{22}$/);
+  assert.equal(new Set(ids).size, ids.length);
+});
+
+test('shorter random text has the length asked for, and longer is refused', () => {
+  assert.match(randomBase62(8), /^[0-9A-Za-z]{8}$/);
+  assert.throws(() => randomBase62(23), RangeError);
+});
+
+test('a request id is kept when it is harmless', () => {
+  for (const id of ['a', 'A.b_c-9', 'x'.repeat(128)]) assert.equal(acceptRequestId(id), id);
+});
+
+test('any other request id is replaced', () => {
+  for (const id of ['', 'x'.repeat(129), 'a b', 'a\n', 'ä', undefined, 7, ['a']])
+    assert.match(acceptRequestId(id), /^req_[0-9A-Za-z]{22}$/);
+  fc.assert(
+    fc.property(fc.string(), (text) => {
+      assert.match(acceptRequestId(text), /^[A-Za-z0-9._-]{1,128}$/);
+    }),
+  );
+});

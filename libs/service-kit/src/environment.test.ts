@@ -1,0 +1,77 @@
+import assert from 'node:assert/strict';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { mintToken } from '@switchyard/security';
+import { readEnvironment } from './environment.ts';
+import { readSecret } from './read-secret.ts';
+
+async function tempFile(text: string): Promise<{ file: string } & AsyncDisposable> {
+  const dir = await mkdtemp(join(tmpdir(), 'switchyard-'));
+  const file = join(dir, 'secret');
+  await writeFile(file, text);
+  return { file, [Symbol.asyncDispose]: () => rm(dir, { recursive: true }) };
+}
+
+test('with nothing set, everything is in this process and under .switchyard', async () => {
+  const { variables, ...table } = await readEnvironment({});
+  assert.deepEqual(table, {
+    data: '.switchyard',
+    bus: 'memory:',
+    store: 'sqlite:.switchyard/store',
+    cache: 'memory:',
+    url: undefined,
+    token: undefined,
+    replica: undefined,
+    config: undefined,
+  });
+  assert.deepEqual(variables, {});
+});
+
+test('what is set is taken, and an empty variable is as good as none', async () => {
+  const table = await readEnvironment({
+    SWITCHYARD_DATA: '/data',
+    SWITCHYARD_BUS: 'nats://a:4222,nats://b:4222',
+    SWITCHYARD_CACHE: '',
+    SWITCHYARD_CONFIG: 'a.yaml:b.yaml',
+    SWITCHYARD_REPLICA: 'sessions-0',
+  });
+  assert.deepEqual([table.store, table.bus, table.cache], ['sqlite:/data/store', 'nats://a:4222,nats://b:4222', 'memory:']);
+  assert.deepEqual([table.config, table.replica], [['a.yaml', 'b.yaml'], 'sessions-0']);
+});
+
+test('a bad value is refused in a sentence that names the variable and never repeats the value', async () => {
+  const typo = `${mintToken('pat').token}x`;
+  const bad: [Record<string, string>, RegExp][] = [
+    [{ SWITCHYARD_BUS: 'amqp://user:pass@x' }, /^SWITCHYARD_BUS must begin with memory: or nats:\/\/ or tls:\/\/\.$/],
+    [{ SWITCHYARD_TOKEN: 'pass' }, /^SWITCHYARD_TOKEN must have at least 32 characters\.$/],
+    [{ SWITCHYARD_TOKEN: typo }, /^SWITCHYARD_TOKEN looks like one of our tokens, but is mistyped or cut off\.$/],
+    [{ SWITCHYARD_URL: 'localhost pass' }, /^SWITCHYARD_URL must be a URL such as http:\/\/127\.0\.0\.1:4766\.$/],
+    [{ SWITCHYARD_REPLICA: 'a.>pass' }, /^SWITCHYARD_REPLICA must be 1 to 64/],
+    [{ SWITCHYARD_STORE: 'pass', SWITCHYARD_CACHE: 'pass' }, /^SWITCHYARD_STORE .*\. SWITCHYARD_CACHE .*\.$/],
+  ];
+  for (const [env, sentence] of bad) {
+    await assert.rejects(
+      readEnvironment(env),
+      (error: Error) => error.name === 'StartError' && sentence.test(error.message) && !error.message.includes('pass'),
+    );
+  }
+});
+
+test('a secret is read from the variable, or from the file its _FILE names', async () => {
+  await using secret = await tempFile('from the file\n');
+  assert.equal(await readSecret({ OPENAI_API_KEY: 'a' }, 'OPENAI_API_KEY'), 'a');
+  assert.equal(await readSecret({ OPENAI_API_KEY_FILE: secret.file }, 'OPENAI_API_KEY'), 'from the file');
+  assert.equal(await readSecret({ OPENAI_API_KEY: '' }, 'OPENAI_API_KEY'), undefined);
+  assert.equal(await readSecret({}, 'OPENAI_API_KEY'), undefined);
+});
+
+test('both ways at once, or a file that cannot be read, is refused by name', async () => {
+  await using secret = await tempFile('x');
+  await assert.rejects(readSecret({ A_KEY: 'a', A_KEY_FILE: secret.file }, 'A_KEY'), /^StartError: A_KEY and A_KEY_FILE are both set/);
+  await assert.rejects(
+    readSecret({ A_KEY_FILE: `${secret.file}.not` }, 'A_KEY'),
+    /^StartError: A_KEY_FILE names .* which cannot be read \(ENOENT\)\.$/,
+  );
+});

@@ -1,0 +1,67 @@
+import { join } from 'node:path';
+import { checkToken, MIN_OPERATOR_TOKEN } from '@switchyard/security';
+import { z } from 'zod';
+import { readSecret, type Variables } from './read-secret.ts';
+import { StartError } from './start-error.ts';
+
+/** What the environment says about the process itself (ARCHITECTURE 1). Configuration keys are read by `openSettings`. */
+export interface Environment {
+  /** The data directory. */
+  data: string;
+  bus: string;
+  store: string;
+  cache: string;
+  /** Configuration files, weakest first; undefined when the environment does not say. */
+  config: readonly string[] | undefined;
+  token: string | undefined;
+  url: string | undefined;
+  replica: string | undefined;
+  /** Everything, for the few who must read it. Never log it. */
+  variables: Variables;
+}
+
+const DEFAULT_DATA = '.switchyard';
+const REPLICA = /^[A-Za-z0-9_-]{1,64}$/;
+
+/** Variables that say where the process works and with what; all others named `SWITCHYARD_…` are configuration keys. */
+export const PROCESS_VARIABLES = ['DATA', 'TOKEN', 'URL', 'BUS', 'STORE', 'CACHE', 'CONFIG', 'REPLICA'].map((name) => `SWITCHYARD_${name}`);
+
+const adapter = (schemes: readonly string[]) =>
+  z.string().refine((url) => schemes.some((scheme) => url.startsWith(scheme)), { message: `must begin with ${schemes.join(' or ')}` });
+
+const Table = z.object({
+  data: z.string(),
+  bus: adapter(['memory:', 'nats://', 'tls://']),
+  store: adapter(['sqlite:', 'mongodb://', 'mongodb+srv://']),
+  cache: adapter(['memory:', 'redis://', 'rediss://']),
+  url: z.url({ protocol: /^https?$/, error: 'must be a URL such as http://127.0.0.1:4766' }).optional(),
+  token: z
+    .string()
+    .min(MIN_OPERATOR_TOKEN, `must have at least ${MIN_OPERATOR_TOKEN} characters`)
+    .refine((token) => checkToken(token) !== 'malformed', { message: 'looks like one of our tokens, but is mistyped or cut off' })
+    .optional(),
+  replica: z.string().regex(REPLICA, 'must be 1 to 64 letters, digits, - or _').optional(),
+});
+
+/** Reads the table once. A bad value is refused in one sentence that names the variable and never repeats the value. */
+export async function readEnvironment(variables: Variables): Promise<Environment> {
+  const read = (name: string): Promise<string | undefined> => readSecret(variables, `SWITCHYARD_${name}`);
+  const data = (await read('DATA')) ?? DEFAULT_DATA;
+  const store = (await read('STORE')) ?? 'sqlite:';
+  const table = Table.safeParse({
+    data,
+    bus: (await read('BUS')) ?? 'memory:',
+    store: store === 'sqlite:' ? `sqlite:${join(data, 'store')}` : store,
+    cache: (await read('CACHE')) ?? 'memory:',
+    url: await read('URL'),
+    token: await read('TOKEN'),
+    replica: await read('REPLICA'),
+  });
+  if (!table.success) throw new StartError(table.error.issues.map(sentence).join(' '));
+  const { url, token, replica, ...rest } = table.data;
+  return { ...rest, url, token, replica, config: (await read('CONFIG'))?.split(':').filter((path) => path !== ''), variables };
+}
+
+function sentence(issue: z.core.$ZodIssue): string {
+  return `SWITCHYARD_${String(issue.path[0]).toUpperCase()} ${issue.message}.`;
+}

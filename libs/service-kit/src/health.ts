@@ -1,0 +1,60 @@
+/** One thing the process needs in order to work. */
+export interface Dependency {
+  ready: boolean;
+  /** Present while it is not ready. */
+  reason?: string;
+  /** Epoch milliseconds of the last change. */
+  since: number;
+}
+
+/** The body of `/readyz`: whether this process should get work now, and what is missing if not. */
+export interface Readiness {
+  ready: boolean;
+  status: 'ready' | 'unavailable' | 'draining';
+  dependencies: Record<string, Dependency>;
+}
+
+/** What a service says about itself, under its own name. */
+export interface HealthReporter {
+  /** `ready` starts true. A failing dependency says why; saying true again clears it. */
+  set(dependency: string, ready: boolean, reason?: string): void;
+  /** The whole process's, as it is now. */
+  readiness(): Readiness;
+}
+
+/** Everything the process depends on, in one place. */
+export interface HealthBoard extends HealthReporter {
+  /** Prefixes what is reported with the service's name, so that services in one process do not meet. */
+  reporter(service: string): HealthReporter;
+  /** A dependency that is asked each time instead of reporting itself. */
+  probe(dependency: string, isReady: () => boolean): void;
+  /** From now on the process is on its way out. */
+  drain(): void;
+}
+
+export function createHealthBoard(now: () => number = Date.now): HealthBoard {
+  const dependencies = new Map<string, Dependency>();
+  const probes = new Map<string, () => boolean>();
+  let draining = false;
+
+  function set(name: string, ready: boolean, reason?: string): void {
+    const known = dependencies.get(name);
+    const since = known?.ready === ready ? known.since : now();
+    dependencies.set(name, ready ? { ready, since } : { ready, since, reason: reason ?? 'not ready' });
+  }
+
+  function readiness(): Readiness {
+    for (const [name, isReady] of probes) set(name, isReady(), 'not connected');
+    const ready = !draining && [...dependencies.values()].every((dependency) => dependency.ready);
+    const status = draining ? 'draining' : ready ? 'ready' : 'unavailable';
+    return { ready, status, dependencies: Object.fromEntries(dependencies) };
+  }
+
+  return {
+    set,
+    readiness,
+    reporter: (service) => ({ set: (dependency, ready, reason) => set(`${service}.${dependency}`, ready, reason), readiness }),
+    probe: (dependency, isReady) => void probes.set(dependency, isReady),
+    drain: () => void (draining = true),
+  };
+}

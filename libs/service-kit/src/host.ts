@@ -1,0 +1,111 @@
+import { connectBus, createMemoryHub, type Bus } from '@switchyard/bus';
+import type { ConfigurationPatch, ServiceName } from '@switchyard/contracts';
+import { randomBase62 } from '@switchyard/security';
+import { openStore, type Store } from '@switchyard/store';
+import { createLogger, startTelemetry, type LogOptions, type Logger } from '@switchyard/telemetry';
+import { readEnvironment, type Environment } from './environment.ts';
+import { createHealthBoard, type HealthBoard } from './health.ts';
+import { reach } from './reach.ts';
+import type { Variables } from './read-secret.ts';
+import { openSettings, type ConfigurationSource } from './settings/open-settings.ts';
+
+/** The process that services run on: what they share, opened once from the environment. */
+export interface Host extends AsyncDisposable {
+  readonly environment: Environment;
+  readonly log: Logger;
+  readonly settings: ConfigurationSource;
+  readonly health: HealthBoard;
+  /** The process's own connection. */
+  readonly bus: Bus;
+  /** A service's connection: it says which service calls, so no two services share one. Drained with the host at the latest. */
+  connect(service: ServiceName): Promise<Bus>;
+  /** A service's documents; whoever opens them closes them. */
+  store(service: ServiceName): Promise<Store>;
+  /** `<service>-<8 digits>`, minted when the process starts, or `SWITCHYARD_REPLICA`. */
+  replica(service: ServiceName): string;
+}
+
+export interface HostOptions {
+  env: Variables;
+  /** The one service of this process; without, the host is for several. */
+  service?: ServiceName;
+  /** A log of the caller's own; its level is the caller's too. */
+  log?: Logger;
+  /** Where the host's log is written otherwise; it follows `logLevel`. */
+  logDestination?: NonNullable<LogOptions['destination']>;
+  /** Configuration between the defaults and the files. */
+  preset?: ConfigurationPatch;
+  /** Checks results and events against their contracts: for tests and development. */
+  checkResults?: boolean;
+  /** Stops the waiting for dependencies. */
+  signal?: AbortSignal;
+}
+
+const REPLICA_DIGITS = 8;
+
+/** Opens everything the environment names. What is down is waited for; what is wrong is a `StartError` or a `ServiceError`. */
+export async function openHost(options: HostOptions): Promise<Host> {
+  await using opening = new AsyncDisposableStack();
+  const environment = await readEnvironment(options.env);
+  const settings = opening.use(await openSettings(environment, options.preset === undefined ? {} : { preset: options.preset }));
+  const log = options.log ?? openLog(settings, options.logDestination, opening);
+  const telemetry = await startTelemetry(options.env, { service: options.service ?? 'switchyard', log });
+  opening.defer(() => telemetry.shutdown());
+
+  const health = createHealthBoard();
+  const waiting = { health, log, signal: options.signal };
+  const suffix = randomBase62(REPLICA_DIGITS);
+  const replica = (service: string): string => environment.replica ?? `${service}-${suffix}`;
+  const connect = connector(environment.bus, { ...options, log, replica });
+  log.info({ adapter: environment.bus.split(':')[0] }, 'connecting to the bus');
+  const bus = await reach(() => connect(options.service), { ...waiting, dependency: 'bus' });
+  health.probe('bus', () => bus.connected());
+  const buses = new Set([bus]);
+  opening.defer(async () => void (await Promise.all([...buses].map((one) => one.drain()))));
+  await settings.follow(bus, log);
+
+  const opened = opening.move();
+  return {
+    environment,
+    log,
+    settings,
+    health,
+    bus,
+    replica,
+    async connect(service) {
+      if (service === options.service) return bus;
+      const own = await reach(() => connect(service), { ...waiting, dependency: 'bus' });
+      buses.add(own);
+      return own;
+    },
+    store: (service) =>
+      reach(() => openStore(environment.store, { service, log: log.child({ service, module: 'store' }) }), {
+        ...waiting,
+        dependency: 'store',
+      }),
+    [Symbol.asyncDispose]: () => opened.disposeAsync(),
+  };
+}
+
+type ConnectorOptions = Pick<HostOptions, 'checkResults'> & { log: Logger; replica: (service: string) => string };
+
+/** All connections of a process to `memory:` meet in one hub. */
+function connector(url: string, { log, replica, checkResults = false }: ConnectorOptions): (service?: ServiceName) => Promise<Bus> {
+  const hub = url === 'memory:' ? createMemoryHub() : undefined;
+  return (service) =>
+    connectBus(url, {
+      log,
+      checkResults,
+      replica: replica(service ?? 'host'),
+      ...(service === undefined ? {} : { service }),
+      ...(hub === undefined ? {} : { hub }),
+    });
+}
+
+/** Follows `logLevel`, so that asking for more detail needs no restart. */
+function openLog(settings: ConfigurationSource, destination: LogOptions['destination'], owned: AsyncDisposableStack): Logger {
+  const view = owned.use(settings.watch(['logLevel']));
+  const log = createLogger({ level: view.current.logLevel, ...(destination === undefined ? {} : { destination }) });
+  view.onChange(({ logLevel }) => (log.level = logLevel));
+  return log;
+}

@@ -1,0 +1,83 @@
+import type { Contract } from '@switchyard/contracts';
+import type { Logger } from '@switchyard/telemetry';
+import closeWithGrace from 'close-with-grace';
+import type { ServiceDefinition } from './define-service.ts';
+import { openHost, type Host } from './host.ts';
+import type { SectionName } from './settings.ts';
+import { startService } from './start-service.ts';
+import { StartError } from './start-error.ts';
+
+/** After an error nobody caught, little of the process can be trusted. */
+const AFTER_ERROR_MS = 5_000;
+
+/** The whole life of a process with one service, for its `main.ts`. */
+export async function runService<C extends Contract, K extends SectionName>(definition: ServiceDefinition<C, K>): Promise<void> {
+  const { service } = definition.contract;
+  await runProcess(service, async ({ stack, signal }) => {
+    const host = stack.use(await openHost({ env: process.env, service, signal }));
+    stack.use(await startService(definition, host));
+    return host;
+  });
+}
+
+export interface Starting {
+  /** What is used here is disposed of when the process ends, last first. */
+  stack: AsyncDisposableStack;
+  /** Aborts when the process is told to end before it has started. */
+  signal: AbortSignal;
+}
+
+/**
+ * Starts, and stays until a signal, an uncaught error or the loss of the bus ends it. SIGTERM and SIGINT drain within
+ * `daemon.shutdownTimeoutMs` and exit 0; an uncaught error is logged, drains for at most five seconds and exits 1. What cannot
+ * start says why in one sentence and exits 1.
+ */
+export async function runProcess(name: string, start: (given: Starting) => Promise<Host>): Promise<void> {
+  const stack = new AsyncDisposableStack();
+  const ending = new AbortController();
+  let host: Host | undefined;
+  let failed = false;
+
+  const starting = start({ stack, signal: ending.signal });
+  const grace = closeWithGrace({ delay: false, logger: false }, async ({ err, signal }) => {
+    ending.abort();
+    if (err) host?.log.fatal({ err }, 'an error nobody caught; shutting down');
+    else host?.log.info({ signal }, 'shutting down');
+    limit(err ? AFTER_ERROR_MS : host?.settings.current.daemon.shutdownTimeoutMs, host?.log);
+    host?.health.drain();
+    await starting.catch(() => undefined);
+    await stack.disposeAsync();
+    if (failed) throw new StartError(`${name} lost the bus`);
+  });
+
+  try {
+    host = await starting;
+  } catch (error) {
+    if (ending.signal.aborted) return;
+    grace.uninstall();
+    process.stderr.write(`${name} cannot start: ${sentence(error)}\n`);
+    await stack.disposeAsync();
+    process.exit(1);
+  }
+  void host.bus.closed.then(() => {
+    if (ending.signal.aborted) return;
+    host?.log.fatal('the connection to the bus is gone for good; shutting down');
+    failed = true;
+    grace.close();
+  });
+}
+
+/** A hard end for a drain that hangs. */
+function limit(ms: number = AFTER_ERROR_MS, log?: Logger): void {
+  setTimeout(() => {
+    log?.error({ ms }, 'draining took too long; exiting');
+    process.exit(1);
+  }, ms).unref();
+}
+
+/** A stack only for what is a bug of ours; everything else is for the reader of the terminal. */
+function sentence(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  const bug = error instanceof TypeError || error instanceof ReferenceError || error instanceof RangeError || error instanceof SyntaxError;
+  return bug ? (error.stack ?? error.message) : error.message;
+}

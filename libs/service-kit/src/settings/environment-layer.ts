@@ -1,0 +1,94 @@
+import type { z } from 'zod';
+import { PROCESS_VARIABLES } from '../environment.ts';
+import { readSecret, type Variables } from '../read-secret.ts';
+import { StartError } from '../start-error.ts';
+import { closest } from './closest.ts';
+import { knownKeys, readAs, stepByVariable, variablePart } from './schema-path.ts';
+import { merge, refuseUnsafeKeys, treeOf, type Path, type Tree } from './tree.ts';
+
+/** A key that the environment sets: nobody can write it while the process runs. */
+export interface Pin {
+  /** Dotted, such as `gateway.rateLimit.maxRequests`. */
+  path: string;
+  variable: string;
+}
+
+export interface EnvironmentLayer {
+  tree: Tree;
+  pins: readonly Pin[];
+}
+
+const PREFIX = 'SWITCHYARD_';
+const FILE = '_FILE';
+/** Names that are shorter than the path they stand for. */
+const SHORT: Readonly<Record<string, Path>> = { SWITCHYARD_HOST: ['gateway', 'host'], SWITCHYARD_PORT: ['gateway', 'port'] };
+
+/** What `SWITCHYARD_<SECTION>__<KEY>` says. A name that stands for no key fails the start, naming the one it most resembles. */
+export async function readEnvironmentLayer(variables: Variables, schema: z.ZodType): Promise<EnvironmentLayer> {
+  let tree: Tree = {};
+  const pins: Pin[] = [];
+  for (const variable of Object.keys(variables).filter(isConfiguration).sort(shortNamesFirst)) {
+    const target = resolve(variable, schema);
+    const value = target && (await readSecret(variables, target.name));
+    if (target === undefined || value === undefined) continue;
+    const read = readAs(target.schema, value);
+    refuseUnsafeKeys(read, variable);
+    tree = merge(tree, treeOf(target.path, read));
+    pins.push({ path: target.path.join('.'), variable });
+  }
+  return { tree, pins };
+}
+
+function isConfiguration(variable: string): boolean {
+  return variable.startsWith(PREFIX) && !PROCESS_VARIABLES.some((name) => variable === name || variable === name + FILE);
+}
+
+function shortNamesFirst(a: string, b: string): number {
+  return Number(b in SHORT) - Number(a in SHORT) || (a < b ? -1 : 1);
+}
+
+interface Target {
+  /** The variable without `_FILE`. */
+  name: string;
+  path: Path;
+  schema: z.core.$ZodType;
+}
+
+/** Undefined for names of other programs' making, such as those Kubernetes adds for a service called switchyard. */
+function resolve(variable: string, schema: z.ZodType): Target | undefined {
+  const names = variable.endsWith(FILE) ? [variable, variable.slice(0, -FILE.length)] : [variable];
+  for (const name of names) {
+    const target = follow(name, schema);
+    if ('schema' in target) return target;
+  }
+  const { known, unknown, keys } = follow(variable, schema) as Miss;
+  const meant = closest(unknown, keys);
+  if (!variable.includes('__') && (meant === undefined || unknown.length - meant.length > 2)) return undefined;
+  const hint = meant === undefined ? '' : `; did you mean ${PREFIX}${[...known, meant].join('__')}?`;
+  throw new StartError(`${variable} stands for no configuration key${hint === '' ? '.' : hint}`);
+}
+
+interface Miss {
+  /** Parts that were understood, the one that was not, and what could have stood there. */
+  known: string[];
+  unknown: string;
+  keys: string[];
+}
+
+function follow(name: string, schema: z.ZodType): Target | Miss {
+  const short = SHORT[name];
+  const parts = short?.map(variablePart) ?? name.slice(PREFIX.length).split('__');
+  const path: string[] = [];
+  let at: z.core.$ZodType = schema;
+  for (const [index, part] of parts.entries()) {
+    const next = stepByVariable(at, part);
+    if (next === undefined) {
+      const keys = knownKeys(at).map(variablePart);
+      const processNames = index === 0 ? [...PROCESS_VARIABLES, ...Object.keys(SHORT)].map((other) => other.slice(PREFIX.length)) : [];
+      return { known: parts.slice(0, index), unknown: part, keys: [...keys, ...processNames] };
+    }
+    path.push(next.key);
+    at = next.schema;
+  }
+  return { name, path, schema: at };
+}

@@ -1,0 +1,85 @@
+import { readFile } from 'node:fs/promises';
+import { parse as parseYaml } from 'yaml';
+import type { z } from 'zod';
+import type { Variables } from '../read-secret.ts';
+import { StartError } from '../start-error.ts';
+import { readAs, stepInto } from './schema-path.ts';
+import { isTree, refuseUnsafeKeys, type Tree } from './tree.ts';
+
+const DEFAULT_FILE = 'config.yaml';
+
+export interface FileLayer {
+  file: string;
+  tree: Tree;
+}
+
+/** The files named, or `config.yaml` if it is there. A file that is named must exist. */
+export async function readFileLayers(
+  named: readonly string[] | undefined,
+  given: { variables: Variables; schema: z.ZodType },
+): Promise<FileLayer[]> {
+  const layers: FileLayer[] = [];
+  for (const file of named ?? [DEFAULT_FILE]) {
+    const text = await readText(file, named === undefined);
+    if (text !== undefined) layers.push({ file, tree: parseFile(file, text, given) });
+  }
+  return layers;
+}
+
+async function readText(file: string, optional: boolean): Promise<string | undefined> {
+  try {
+    return await readFile(file, 'utf8');
+  } catch (cause) {
+    const { code } = cause as NodeJS.ErrnoException;
+    if (optional && code === 'ENOENT') return undefined;
+    throw new StartError(`The configuration file ${file} cannot be read (${code ?? 'unknown error'}).`, { cause });
+  }
+}
+
+function parseFile(file: string, text: string, { variables, schema }: { variables: Variables; schema: z.ZodType }): Tree {
+  const tree = parse(file, text) ?? {};
+  if (!isTree(tree)) throw new StartError(`The configuration file ${file} does not hold sections: it is not an object.`);
+  refuseUnsafeKeys(tree, `The configuration file ${file}`);
+  return substitute(tree, { file, variables, schema }) as Tree;
+}
+
+function parse(file: string, text: string): unknown {
+  try {
+    return file.endsWith('.json') ? JSON.parse(text) : parseYaml(text);
+  } catch (cause) {
+    const reason = cause instanceof Error ? (cause.message.split('\n')[0] ?? '') : '';
+    throw new StartError(`The configuration file ${file} cannot be parsed: ${reason.replace(/:$/, '')}.`, { cause });
+  }
+}
+
+interface Scope {
+  file: string;
+  variables: Variables;
+  /** Of the value being looked at, where it is known. */
+  schema: z.core.$ZodType | undefined;
+}
+
+/** `${NAME}` in any text is the variable; `$${` is a dollar and a brace. A variable alone may also be a number, a boolean, a list. */
+function substitute(value: unknown, scope: Scope): unknown {
+  if (typeof value === 'string') return fill(value, scope);
+  if (Array.isArray(value)) return value.map((item) => substitute(item, { ...scope, schema: undefined }));
+  if (!isTree(value)) return value;
+  const entries = Object.entries(value).map(([key, inner]) => {
+    const schema = scope.schema && stepInto(scope.schema, key);
+    return [key, substitute(inner, { ...scope, schema })] as const;
+  });
+  return Object.fromEntries(entries);
+}
+
+const PLACEHOLDER = /\$\$\{|\$\{([A-Za-z_][A-Za-z0-9_]*)\}/g;
+const ALONE = /^\$\{[A-Za-z_][A-Za-z0-9_]*\}$/;
+
+function fill(text: string, { file, variables, schema }: Scope): unknown {
+  const filled = text.replace(PLACEHOLDER, (found: string, name: string | undefined) => {
+    if (name === undefined) return '${';
+    const value = variables[name];
+    if (value === undefined) throw new StartError(`The configuration file ${file} uses ${found}, but that variable is not set.`);
+    return value;
+  });
+  return schema !== undefined && ALONE.test(text) ? readAs(schema, filled) : filled;
+}

@@ -1,0 +1,139 @@
+import type { Bus } from '@switchyard/bus';
+import { Configuration, describeIssues, type ConfigurationPatch, type Sections } from '@switchyard/contracts';
+import type { Logger } from '@switchyard/telemetry';
+import type { z } from 'zod';
+import type { Environment } from '../environment.ts';
+import type { SectionName, Settings } from '../settings.ts';
+import { StartError } from '../start-error.ts';
+import { readEnvironmentLayer, type Pin } from './environment-layer.ts';
+import { readFileLayers } from './file-layer.ts';
+import { followStored } from './stored-layer.ts';
+import { freeze, merge, valueAt, type Tree } from './tree.ts';
+import { createView, type ChangeListener } from './view.ts';
+
+/** Where the value of a key comes from: the last layer that says anything about it. */
+export type Origin =
+  | { layer: 'default' | 'preset' | 'stored' }
+  | { layer: 'file'; file: string }
+  | { layer: 'environment'; variable: string };
+
+/** The effective configuration of this process, and where each part of it comes from. */
+export interface ConfigurationSource extends AsyncDisposable {
+  /** The sections asked for, always current. Disposing forgets its listeners. */
+  watch<K extends SectionName>(sections: readonly K[]): Settings<K> & Disposable;
+  readonly current: Readonly<Sections>;
+  /** What the environment sets, and nobody can write. */
+  pinned(): readonly Pin[];
+  origin(path: string): Origin;
+  /** The files that were read, weakest first. */
+  files(): readonly string[];
+  /** The revision of the stored layer that is in force; 0 before there is one. */
+  readonly revision: number;
+  onRevision(listener: (revision: number) => void): () => void;
+  /** Takes the stored layer from the bus, now and whenever it changes. */
+  follow(bus: Bus, log: Logger): Promise<void>;
+}
+
+interface Layer {
+  origin: Origin;
+  tree: Tree;
+}
+
+/** Reads files and environment once. `preset` stands between the defaults and the files. */
+export async function openSettings(environment: Environment, options: { preset?: ConfigurationPatch } = {}): Promise<ConfigurationSource> {
+  const { variables } = environment;
+  const files = await readFileLayers(environment.config, { variables, schema: Configuration });
+  const fromEnvironment = await readEnvironmentLayer(variables, Configuration);
+  const below: Layer[] = [
+    { origin: { layer: 'preset' }, tree: options.preset ?? {} },
+    ...files.map(({ file, tree }) => ({ origin: { layer: 'file', file } as const, tree })),
+  ];
+  return createSource(
+    below,
+    fromEnvironment,
+    files.map(({ file }) => file),
+  );
+}
+
+function createSource(
+  below: readonly Layer[],
+  { tree, pins }: { tree: Tree; pins: readonly Pin[] },
+  files: readonly string[],
+): ConfigurationSource {
+  let stored: Tree = {};
+  let revision = 0;
+  let current = compose(stored);
+  const listeners = new Set<ChangeListener>();
+  const revisionListeners = new Set<(revision: number) => void>();
+  const owned = new AsyncDisposableStack();
+
+  function originWith(layer: Tree, path: string): Origin {
+    const keys = path.split('.');
+    const pin = pins.findLast((candidate) => candidate.path === path || path.startsWith(`${candidate.path}.`));
+    if (pin) return { layer: 'environment', variable: pin.variable };
+    if (valueAt(layer, keys) !== undefined) return { layer: 'stored' };
+    return below.findLast((lower) => valueAt(lower.tree, keys) !== undefined)?.origin ?? { layer: 'default' };
+  }
+
+  function compose(layer: Tree): Readonly<Sections> {
+    const merged = [...below.map((lower) => lower.tree), layer, tree].reduce(merge, {});
+    const parsed = Configuration.safeParse(merged, { reportInput: true });
+    if (!parsed.success) throw new StartError(refusal(parsed.error, (path) => originWith(layer, path)));
+    return freeze(parsed.data);
+  }
+
+  /** Throws, and changes nothing, when the whole would not be valid. */
+  function apply(layer: Tree, nextRevision: number): Array<() => void> {
+    const before = current;
+    current = compose(layer);
+    stored = layer;
+    revision = nextRevision;
+    return [
+      ...[...listeners].map((listener) => () => listener(before)),
+      ...[...revisionListeners].map((listener) => () => listener(nextRevision)),
+    ];
+  }
+
+  return {
+    get current() {
+      return current;
+    },
+    get revision() {
+      return revision;
+    },
+    watch: (sections) => createView(sections, () => current, listeners),
+    pinned: () => pins,
+    origin: (path) => originWith(stored, path),
+    files: () => files,
+    onRevision(listener) {
+      revisionListeners.add(listener);
+      return () => void revisionListeners.delete(listener);
+    },
+    async follow(bus, log) {
+      owned.defer(await followStored(bus, log, apply));
+    },
+    [Symbol.asyncDispose]: () => owned.disposeAsync(),
+  };
+}
+
+/** `Config validation failed: <path>: <reason> (<where it was said>); …`, without the values. */
+function refusal(error: z.ZodError, origin: (path: string) => Origin): string {
+  const reasons = describeIssues(error).map(({ path, expected, received }) => {
+    const reason = received === 'an unknown name' ? 'no such key' : `expected ${expected}, got ${received}`;
+    return `${path}: ${reason}${describeOrigin(origin(path))}`;
+  });
+  return `Config validation failed: ${reasons.join('; ')}`;
+}
+
+function describeOrigin(origin: Origin): string {
+  switch (origin.layer) {
+    case 'file':
+      return ` (in ${origin.file})`;
+    case 'environment':
+      return ` (from ${origin.variable})`;
+    case 'stored':
+      return ' (in the stored configuration)';
+    default:
+      return '';
+  }
+}

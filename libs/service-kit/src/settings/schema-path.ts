@@ -1,0 +1,67 @@
+import { patchOf } from '@switchyard/contracts';
+import { z } from 'zod';
+
+/** The schema behind defaults and optionality. */
+function bare(schema: z.core.$ZodType): z.core.$ZodType {
+  return schema instanceof z.ZodDefault ||
+    schema instanceof z.ZodPrefault ||
+    schema instanceof z.ZodOptional ||
+    schema instanceof z.ZodNullable
+    ? bare(schema.unwrap())
+    : schema;
+}
+
+export interface Step {
+  key: string;
+  schema: z.core.$ZodType;
+}
+
+/** The keys below a schema that are known by name. */
+export function knownKeys(schema: z.core.$ZodType): string[] {
+  const inner = bare(schema);
+  return inner instanceof z.ZodObject ? Object.keys(inner.shape) : [];
+}
+
+/** One key down, by its exact name; undefined when there is none. */
+export function stepInto(schema: z.core.$ZodType, key: string): z.core.$ZodType | undefined {
+  const inner = bare(schema);
+  if (inner instanceof z.ZodObject) {
+    const shape = inner.shape as z.core.$ZodShape;
+    return Object.hasOwn(shape, key) ? shape[key] : undefined;
+  }
+  return inner instanceof z.ZodRecord ? inner.valueType : undefined;
+}
+
+/** One key down, by a part of a variable's name: `MAX_REQUESTS` finds `maxRequests`, and names an entry of a map in lower case. */
+export function stepByVariable(schema: z.core.$ZodType, part: string): Step | undefined {
+  const wanted = squash(part);
+  const known = knownKeys(schema).find((key) => squash(key) === wanted);
+  const key = known ?? (bare(schema) instanceof z.ZodRecord ? part.toLowerCase() : undefined);
+  const next = key === undefined ? undefined : stepInto(schema, key);
+  return key === undefined || next === undefined ? undefined : { key, schema: next };
+}
+
+/** `maxRequests` as a part of a variable's name. */
+export function variablePart(key: string): string {
+  return key.replace(/([a-z0-9])([A-Z])/g, '$1_$2').toUpperCase();
+}
+
+/** Text as the schema wants it: as it is where text is wanted, else as the JSON it spells (numbers, booleans, lists, objects). */
+export function readAs(schema: z.core.$ZodType, text: string): unknown {
+  const accepts = patchOf(schema as z.ZodType);
+  if (accepts.safeParse(text).success) return text;
+  const json = parseJson(text);
+  return json === undefined || (!accepts.safeParse(json).success && typeof json !== 'object') ? text : json;
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+function squash(name: string): string {
+  return name.replaceAll('_', '').toLowerCase();
+}

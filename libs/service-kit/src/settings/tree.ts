@@ -1,0 +1,56 @@
+import { StartError } from '../start-error.ts';
+
+/** One layer of the configuration: plain objects, lists and values, as parsed from JSON or YAML. */
+export type Tree = Record<string, unknown>;
+export type Path = readonly string[];
+
+const UNSAFE_KEYS: ReadonlySet<string> = new Set(['__proto__', 'constructor', 'prototype']);
+
+export function isTree(value: unknown): value is Tree {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** Objects are merged key by key; lists and values of the higher layer replace those of the lower. */
+export function merge(lower: Tree, higher: Tree): Tree {
+  const merged: Tree = { ...lower };
+  for (const [key, value] of Object.entries(higher)) {
+    if (value === undefined) continue;
+    const below = merged[key];
+    merged[key] = isTree(below) && isTree(value) ? merge(below, value) : value;
+  }
+  return merged;
+}
+
+/** Undefined where the layer says nothing. */
+export function valueAt(tree: Tree, path: Path): unknown {
+  let value: unknown = tree;
+  for (const key of path) {
+    if (!isTree(value) || !Object.hasOwn(value, key)) return undefined;
+    value = value[key];
+  }
+  return value;
+}
+
+/** A tree that says one thing. */
+export function treeOf(path: Path, value: unknown): Tree {
+  return path.reduceRight<unknown>((inner, key) => ({ [key]: inner }), value) as Tree;
+}
+
+/** Keys that would reach into the prototypes of our objects are refused, wherever they stand. */
+export function refuseUnsafeKeys(value: unknown, where: string): void {
+  if (Array.isArray(value)) for (const item of value) refuseUnsafeKeys(item, where);
+  if (!isTree(value)) return;
+  for (const [key, inner] of Object.entries(value)) {
+    if (UNSAFE_KEYS.has(key)) throw new StartError(`${where} has a key named ${key}, which is not allowed.`);
+    refuseUnsafeKeys(inner, where);
+  }
+}
+
+/** Freezes all of it, so that a snapshot cannot be changed by one of its readers. */
+export function freeze<T>(value: T): T {
+  if (typeof value === 'object' && value !== null && !Object.isFrozen(value)) {
+    Object.freeze(value);
+    for (const inner of Object.values(value)) freeze(inner);
+  }
+  return value;
+}

@@ -1,0 +1,59 @@
+import { CONFIG_BUCKET, type Contract } from '@switchyard/contracts';
+import type { ServiceDefinition } from './define-service.ts';
+import type { Host } from './host.ts';
+import { reportRevisions } from './replicas.ts';
+import type { SectionName } from './settings.ts';
+
+/** The part of the time for shutting down that calls get to finish; the rest is for handing over and closing. */
+const FINISHING_SHARE = 2 / 3;
+
+/**
+ * Starts one service on a host it shares with any number of others. Disposing drains it: first it stops taking calls and finishes
+ * those that run, then what it owns is disposed of, then its documents are closed, then its connection. A setup that fails
+ * half-way is undone.
+ */
+export async function startService<C extends Contract, K extends SectionName>(
+  definition: ServiceDefinition<C, K>,
+  host: Host,
+): Promise<AsyncDisposable> {
+  const { contract, version } = definition;
+  const { service } = contract;
+  const log = host.log.child({ service });
+  const replica = host.replica(service);
+  host.health.set(service, false, 'starting');
+
+  await using starting = new AsyncDisposableStack();
+  starting.defer(() => host.health.set(service, false, 'stopped'));
+  const bus = await host.connect(service);
+  if (bus !== host.bus) starting.defer(() => bus.drain());
+  const store = await host.store(service);
+  starting.defer(() => store.close());
+  const revisions = starting.use(await reportRevisions(bus, service, replica, log));
+  starting.defer(host.settings.onRevision((revision) => revisions.applied(CONFIG_BUCKET.name, revision)));
+  revisions.applied(CONFIG_BUCKET.name, host.settings.revision);
+  const settings = starting.use(host.settings.watch(definition.settings));
+  await store.publishTo((event) => bus.record(event));
+
+  const own = starting.use(new AsyncDisposableStack());
+  const { variables: env } = host.environment;
+  const health = host.health.reporter(service);
+  const handlers = await definition.setup({
+    settings,
+    store,
+    bus,
+    log,
+    own,
+    replica,
+    env,
+    health,
+    revisions,
+    configuration: host.settings,
+  });
+  const served = await bus.serve(contract, handlers, { version, replica, log });
+  starting.defer(() => served.drain(host.settings.current.daemon.shutdownTimeoutMs * FINISHING_SHARE));
+  starting.defer(() => host.health.set(service, false, 'draining'));
+
+  host.health.set(service, true);
+  log.info({ version, replica, methods: served.names.length }, 'serving');
+  return starting.move();
+}

@@ -1,0 +1,71 @@
+import type { BucketEntry, Bus } from '@switchyard/bus';
+import type { BucketDefinition } from '@switchyard/contracts';
+import { silentLogger, type Logger } from '@switchyard/telemetry';
+import type { z } from 'zod';
+
+/** A KV bucket as a map that is always current. */
+export interface WatchedBucket<T> extends AsyncDisposable {
+  readonly entries: ReadonlyMap<string, T>;
+  /** The newest revision that is in force here. */
+  readonly revision: number;
+  /** Since when (epoch ms) nothing vouches for the entries; undefined while they are sound. */
+  lostSince(): number | undefined;
+  /** Called after each change, with undefined for a key that is gone; returns a function that stops it. */
+  onChange(listener: (key: string, value: T | undefined) => void): () => void;
+}
+
+/** Resolves once everything there is has been read. What the schema refuses is logged and skipped, as if it were not there. */
+export async function watchBucket<S extends z.ZodType>(
+  bus: Bus,
+  definition: BucketDefinition,
+  schema: S,
+  log: Logger = silentLogger(),
+): Promise<WatchedBucket<z.output<S>>> {
+  const entries = new Map<string, z.output<S>>();
+  const listeners = new Set<(key: string, value: z.output<S> | undefined) => void>();
+  let revision = 0;
+
+  function apply(entry: BucketEntry): void {
+    const value = entry.value === undefined ? undefined : parseEntry(entry.value, schema);
+    if (entry.value !== undefined && value === undefined) {
+      log.warn({ bucket: definition.name, entry: entry.key, revision: entry.revision }, 'an entry that cannot be read is skipped');
+    }
+    if (value === undefined) entries.delete(entry.key);
+    else entries.set(entry.key, value);
+    revision = Math.max(revision, entry.revision);
+    for (const listener of listeners) tell(listener, entry.key, value);
+  }
+
+  function tell(listener: (key: string, value: z.output<S> | undefined) => void, key: string, value: z.output<S> | undefined): void {
+    try {
+      listener(key, value);
+    } catch (err) {
+      log.error({ err, bucket: definition.name, entry: key }, 'a change was not taken over');
+    }
+  }
+
+  const watch = await (await bus.kv(definition)).watch(apply);
+
+  return {
+    entries,
+    get revision() {
+      return revision;
+    },
+    lostSince: () => watch.lostSince(),
+    onChange(listener) {
+      listeners.add(listener);
+      return () => void listeners.delete(listener);
+    },
+    async [Symbol.asyncDispose]() {
+      watch.stop();
+    },
+  };
+}
+
+function parseEntry<S extends z.ZodType>(bytes: Uint8Array, schema: S): z.output<S> | undefined {
+  try {
+    return schema.safeParse(JSON.parse(Buffer.from(bytes).toString())).data;
+  } catch {
+    return undefined;
+  }
+}

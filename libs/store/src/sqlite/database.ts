@@ -1,0 +1,78 @@
+import { closeSync, existsSync, mkdirSync, openSync } from 'node:fs';
+import { join } from 'node:path';
+import { DatabaseSync, type StatementSync } from 'node:sqlite';
+import { ServiceError } from '@switchyard/contracts';
+
+export interface Database {
+  db: DatabaseSync;
+  /** Statements are compiled once and kept while they are used. */
+  prepare: (sql: string) => StatementSync;
+}
+
+const KEPT_STATEMENTS = 256;
+const SQLITE_CORRUPT = 11;
+const SQLITE_NOTADB = 26;
+
+const SETTINGS = `
+  PRAGMA journal_mode = WAL;
+  PRAGMA synchronous = FULL;
+  PRAGMA trusted_schema = OFF;
+  PRAGMA wal_autocheckpoint = 1000;
+  PRAGMA journal_size_limit = 67108864;
+`;
+
+/** Opens or creates a file that only its owner may read; checks it first if it was not closed cleanly. */
+export function openDatabase(dir: string, service: string): Database {
+  const file = join(dir, `${service}.db`);
+  createPrivately(dir, file);
+  const uncleanlyClosed = existsSync(`${file}-wal`);
+  const db = new DatabaseSync(file, { timeout: 5000, enableForeignKeyConstraints: true, defensive: true });
+  try {
+    db.exec(SETTINGS);
+    if (uncleanlyClosed) checkIntegrity(db, file);
+  } catch (error) {
+    db.close();
+    throw error instanceof ServiceError ? error : unusable(file, error);
+  }
+  return { db, prepare: cached(db) };
+}
+
+/** Creates the directory (0700) and the file (0600) unless they are there. The files SQLite puts beside it get the same mode. */
+export function createPrivately(dir: string, file: string): void {
+  try {
+    mkdirSync(dir, { recursive: true, mode: 0o700 });
+    closeSync(openSync(file, 'a', 0o600));
+  } catch (cause) {
+    const why = cause instanceof Error && 'code' in cause ? String(cause.code) : 'unknown error';
+    const message = `cannot write to the data directory ${dir} (${why}); make it writable or choose another`;
+    throw new ServiceError('FAILED_PRECONDITION', message, { details: { reason: 'DATA_NOT_WRITABLE' }, cause });
+  }
+}
+
+function checkIntegrity(db: DatabaseSync, file: string): void {
+  const found = db.prepare('PRAGMA integrity_check(1)').get();
+  if (found?.integrity_check !== 'ok') throw unusable(file, new Error(String(found?.integrity_check)));
+}
+
+function unusable(file: string, cause: unknown): ServiceError {
+  const code = cause instanceof Error && 'errcode' in cause ? Number(cause.errcode) & 0xff : SQLITE_CORRUPT;
+  if (code !== SQLITE_CORRUPT && code !== SQLITE_NOTADB) return new ServiceError('UNAVAILABLE', `${file} could not be opened`, { cause });
+  return new ServiceError('DATA_LOSS', `${file} is damaged or not a database; restore it from a backup or move it away`, { cause });
+}
+
+export function closedError(): ServiceError {
+  return new ServiceError('UNAVAILABLE', 'the store is closed');
+}
+
+function cached(db: DatabaseSync): (sql: string) => StatementSync {
+  const statements = new Map<string, StatementSync>();
+  return (sql) => {
+    if (!db.isOpen) throw closedError();
+    const statement = statements.get(sql) ?? db.prepare(sql);
+    statements.delete(sql);
+    statements.set(sql, statement);
+    const [oldest] = statements.keys();
+    if (statements.size > KEPT_STATEMENTS && oldest !== undefined) statements.delete(oldest);
+    return statement;
+  };
+}

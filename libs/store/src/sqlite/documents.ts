@@ -1,0 +1,165 @@
+import { ServiceError } from '@switchyard/contracts';
+import { compileChange } from '../change.ts';
+import type { Document } from '../collection.ts';
+import { decodeCursor, encodeCursor, isScalar, type Scalar } from '../cursor.ts';
+import { completeDocument, misuse } from '../shape.ts';
+import type { Change, Documents, Filter, FindOptions, OutboxEvent, Page } from '../store.ts';
+import type { Database } from './database.ts';
+import type { Outbox } from './outbox.ts';
+import { after, joined, orderOf, where, type Order, type Scope, type Sql } from './query.ts';
+import type { Queue } from './queue.ts';
+import type { Table } from './table.ts';
+
+/** What the documents of one database share. */
+export interface Session {
+  database: Database;
+  queue: Queue;
+  outbox: Outbox;
+}
+
+const DEFAULT_LIMIT = 100;
+const UNIQUE_VIOLATION = 2067;
+const CHECK_VIOLATION = 275;
+
+/** The documents of one tenant, or of all (a null scope). Everything is checked before it is queued. */
+export function createDocuments(session: Session, table: Table, scope: Scope): Documents<Document> {
+  const { queue, database } = session;
+
+  return {
+    async get(key) {
+      const { text, values } = where(table, scope, [{ [table.spec.key]: key }]);
+      const select = database.prepare(`SELECT tenant, doc FROM ${table.name} WHERE ${text} ORDER BY tenant LIMIT 1`);
+      return queue.read(() => readDocument(select.get(...values), scope));
+    },
+
+    async insert(document, options = {}) {
+      const put = prepareDocument(session, table, { scope, document, emit: options.emit });
+      return queue.write(() => put(`INSERT INTO ${table.name} (tenant, key, doc) VALUES (?1, ?2, ?3)`));
+    },
+
+    async replace(document, options = {}) {
+      const put = prepareDocument(session, table, { scope, document, emit: options.emit });
+      const present = where(table, scope, [{ [table.spec.key]: document[table.spec.key] }, options.if ?? {}]);
+      const guard = database.prepare(`SELECT 1 FROM ${table.name} WHERE ${present.text}`);
+      const upsert = `INSERT INTO ${table.name} (tenant, key, doc) VALUES (?1, ?2, ?3) ON CONFLICT (tenant, key) DO UPDATE SET doc = ?3`;
+      return queue.write(() => (options.if && !guard.get(...present.values) ? null : put(upsert)));
+    },
+
+    update: async (filter, change) => changeFirst(session, table, { scope, filter, change }),
+    claim: async (filter, change, options = {}) => changeFirst(session, table, { scope, filter, change, sort: options.sort }),
+    find: async (filter, options = {}) => findPage(session, table, { scope, filter, options }),
+
+    async count(filter) {
+      const { text, values } = where(table, scope, [filter]);
+      const select = database.prepare(`SELECT count(*) AS n FROM ${table.name} WHERE ${text}`);
+      return queue.read(() => Number(select.get(...values)?.n));
+    },
+
+    async remove(filter) {
+      const { text, values } = where(table, scope, [filter]);
+      const remove = database.prepare(`DELETE FROM ${table.name} WHERE ${text}`);
+      return queue.write(() => Number(remove.run(...values).changes));
+    },
+  };
+}
+
+interface Put {
+  scope: Scope;
+  document: Document;
+  emit: readonly OutboxEvent[] | undefined;
+}
+
+function prepareDocument({ database, outbox }: Session, table: Table, { scope, document, emit }: Put): (sql: string) => Document {
+  if (scope === null) throw misuse(table.spec.name, 'a document is put in for a tenant');
+  const whole = completeDocument(table, document);
+  const text = JSON.stringify(whole);
+  return (sql) => {
+    explained(table, () => database.prepare(sql).run(scope, String(whole[table.spec.key]), text));
+    if (emit) outbox.record(scope, emit);
+    return whole;
+  };
+}
+
+interface FirstChange {
+  scope: Scope;
+  filter: Filter<Document>;
+  change: Change<Document>;
+  sort?: FindOptions<Document>['sort'];
+}
+
+/** Reading and writing are one piece of the transaction: nobody comes between. */
+async function changeFirst(session: Session, table: Table, { scope, filter, change, sort }: FirstChange): Promise<Document | null> {
+  const { database, queue, outbox } = session;
+  const apply = compileChange(table, change);
+  const { text, values } = where(table, scope, [filter, change.if ?? {}]);
+  const order = sort ? ` ORDER BY ${orderOf(table, scope, { filter, sort }).text}` : '';
+  const select = database.prepare(`SELECT id, tenant, doc FROM ${table.name} WHERE ${text}${order} LIMIT 1`);
+  const update = database.prepare(`UPDATE ${table.name} SET doc = ? WHERE id = ?`);
+  return queue.write(() => {
+    const row = select.get(...values);
+    const document = readDocument(row, null);
+    if (!row || !document) return null;
+    const { tenant, ...stored } = document;
+    apply(stored);
+    explained(table, () => update.run(JSON.stringify(stored), Number(row.id)));
+    if (change.emit) outbox.record(String(tenant), change.emit);
+    return scope === null ? { ...stored, tenant } : stored;
+  });
+}
+
+interface PageSearch {
+  scope: Scope;
+  filter: Filter<Document>;
+  options: FindOptions<Document>;
+}
+
+async function findPage({ database, queue }: Session, table: Table, { scope, filter, options }: PageSearch): Promise<Page<Document>> {
+  const { limit = DEFAULT_LIMIT, sort = [], cursor } = options;
+  if (!Number.isInteger(limit) || limit < 1) throw misuse(table.spec.name, 'a limit must be a positive integer');
+  const order = orderOf(table, scope, { filter, sort });
+  const { text, values } = from(where(table, scope, [filter]), order, cursor);
+  const select = database.prepare(`SELECT tenant, doc FROM ${table.name} WHERE ${text} ORDER BY ${order.text} LIMIT ?`);
+  return queue.read(() => {
+    const found = select.all(...values, limit + 1).map((row) => readDocument(row, scope));
+    const items = found.slice(0, limit).filter((item) => item !== null);
+    const last = items.at(-1);
+    if (found.length <= limit || !last) return { items };
+    return { items, cursor: encodeCursor(order.signature, positionOf(table, order, last)) };
+  });
+}
+
+function from(matching: Sql, order: Order, cursor: string | undefined): Sql {
+  if (cursor === undefined) return matching;
+  return joined([matching, after(order, decodeCursor(cursor, order.signature, order.terms.length))], ' AND ');
+}
+
+function positionOf(table: Table, order: Order, document: Document): Scalar[] {
+  return order.terms.map(({ field }) => {
+    const value = document[field] ?? null;
+    if (!isScalar(value)) throw misuse(table.spec.name, `cannot sort by ${field}`);
+    return value;
+  });
+}
+
+/** What is read across tenants says whose it is. */
+function readDocument(row: Record<string, unknown> | undefined, scope: Scope): Document | null {
+  if (!row) return null;
+  const document = JSON.parse(String(row.doc)) as Document;
+  if (scope === null) document.tenant = row.tenant;
+  return document;
+}
+
+/** What the database refuses, in our words. */
+function explained(table: Table, write: () => unknown): void {
+  try {
+    write();
+  } catch (cause) {
+    if (!(cause instanceof Error) || !('errcode' in cause)) throw cause;
+    if (cause.errcode === CHECK_VIOLATION) throw misuse(table.spec.name, 'the document is nested too deeply');
+    if (cause.errcode !== UNIQUE_VIOLATION) throw cause;
+    const index = [...table.unique.keys()].find((name) => cause.message.includes(`'${name}'`));
+    const unique = (index === undefined ? undefined : table.unique.get(index)) ?? [table.spec.key];
+    const message = `${table.spec.name}: ${unique.join(' and ')} already taken`;
+    throw new ServiceError('ALREADY_EXISTS', message, { details: { unique }, cause });
+  }
+}

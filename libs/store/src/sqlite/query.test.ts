@@ -1,0 +1,38 @@
+import assert from 'node:assert/strict';
+import { DatabaseSync } from 'node:sqlite';
+import { test } from 'node:test';
+import { items } from '../fixture.contract.ts';
+import { shapeOf } from '../shape.ts';
+import { orderOf, where, type Scope, type Search } from './query.ts';
+import { prepareTable } from './table.ts';
+
+test('filters and orders that an index covers use it, within a tenant and across all', () => {
+  const db = new DatabaseSync(':memory:');
+  const table = prepareTable(db, shapeOf(items));
+  const plan = (scope: Scope, filter: Record<string, unknown>, sort: Search['sort'] = []) => {
+    const { text, values } = where(table, scope, [filter]);
+    const sql = `EXPLAIN QUERY PLAN SELECT doc FROM ${table.name} WHERE ${text} ORDER BY ${orderOf(table, scope, { filter, sort }).text} LIMIT 10`;
+    return db
+      .prepare(sql)
+      .all(...values)
+      .map(({ detail }) => String(detail))
+      .join('\n');
+  };
+  assert.match(plan('a', { id: '1' }), /SEARCH c_items USING INDEX sqlite_autoindex_c_items_1 \(tenant=\? AND key=\?\)/);
+  assert.match(plan('a', { slug: 's' }), /SEARCH c_items USING INDEX items\.unique\.slug \(tenant=\? AND <expr>=\?\)/);
+  assert.match(
+    plan('a', { title: { in: ['x', 'y'] }, n: { lt: 5 } }),
+    /USING INDEX items\.index\.title\.n \(tenant=\? AND <expr>=\? AND <expr><\?\)/,
+  );
+  const newest = plan('a', { title: 'x' }, [['n', 'desc']]);
+  assert.match(newest, /USING INDEX items\.index\.title\.n \(tenant=\? AND <expr>=\?\)/);
+  assert.doesNotMatch(newest, /TEMP B-TREE/);
+  assert.match(
+    plan(null, { title: { in: ['x', 'y'] }, n: { lt: 5 } }),
+    /USING INDEX items\.index\.title\.n \(tenant=\? AND <expr>=\? AND <expr><\?\)/,
+  );
+  const oldest = plan('a', {});
+  assert.match(oldest, /sqlite_autoindex_c_items_1 \(tenant=\?\)/);
+  assert.doesNotMatch(oldest, /TEMP B-TREE/);
+  db.close();
+});

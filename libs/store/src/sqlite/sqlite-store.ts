@@ -1,0 +1,74 @@
+import { ServiceError } from '@switchyard/contracts';
+import type { AnyCollectionSpec, Document } from '../collection.ts';
+import { misuse, shapeOf } from '../shape.ts';
+import type { Collection, Documents, Store, StoreOptions } from '../store.ts';
+import { openDatabase } from './database.ts';
+import { createDocuments, type Session } from './documents.ts';
+import { createOutbox, OUTBOX_TABLE, type Outbox } from './outbox.ts';
+import { createQueue } from './queue.ts';
+import { fieldSql, prepareTable, type Table } from './table.ts';
+
+const SERVICE_NAME = /^[a-z][a-z0-9-]{0,63}$/;
+const SWEEP_MS = 60_000;
+const SWEEP_BATCH = 1_000;
+const CLOSE_GRACE_MS = 3_000;
+
+/** One service's documents in one file, `<dir>/<service>.db`. Whoever starts services on a directory holds its lock (`lockDirectory`). */
+export function openSqliteStore(dir: string, { service, log }: StoreOptions): Store {
+  if (!SERVICE_NAME.test(service)) throw new ServiceError('INTERNAL', 'a store is opened for a service by its name');
+  const database = openDatabase(dir, service);
+  database.db.exec(OUTBOX_TABLE);
+  const queue = createQueue(database.db, () => outbox.wake());
+  const outbox: Outbox = createOutbox(database, queue, log);
+  const session: Session = { database, queue, outbox };
+  const expiring = new Map<string, Table>();
+
+  const onSweepError = (error: unknown) =>
+    log?.warn({ err: error, errorKind: 'resource', hint: 'it is tried again in a minute' }, 'expired documents not removed');
+  const sweep = () => {
+    for (const table of expiring.values()) removeExpired(session, table).catch(onSweepError);
+  };
+  const sweeper = setInterval(sweep, SWEEP_MS).unref();
+
+  async function open(specs: Record<string, AnyCollectionSpec>): Promise<Record<string, Collection<Document>>> {
+    const tables = Object.entries(specs).map(([name, spec]) => [name, prepareTable(database.db, shapeOf(spec))] as const);
+    for (const [, table] of tables) if (table.spec.expires) expiring.set(table.spec.name, table);
+    sweep();
+    return Object.fromEntries(tables.map(([name, table]) => [name, createCollection(session, table)]));
+  }
+
+  let closed: Promise<void> | undefined;
+  async function close(): Promise<void> {
+    clearInterval(sweeper);
+    await outbox.close(CLOSE_GRACE_MS);
+    queue.close();
+    database.db.close();
+  }
+
+  return {
+    open: open as Store['open'],
+    now: () => Date.now(),
+    publishTo: async (publish) => outbox.publishTo(publish),
+    close: () => (closed ??= close()),
+  };
+}
+
+function createCollection(session: Session, table: Table): Collection<Document> {
+  return {
+    key: table.spec.key,
+    for({ tenant }) {
+      if (typeof tenant !== 'string' || tenant === '') throw misuse(table.spec.name, 'a principal without a tenant has no documents');
+      return createDocuments(session, table, tenant);
+    },
+    system: () => createDocuments(session, table, null) as Documents<Document & { tenant: string }>,
+  };
+}
+
+async function removeExpired({ database, queue }: Session, { name, spec }: Table): Promise<void> {
+  if (!spec.expires) return;
+  const due = `SELECT id FROM ${name} WHERE ${fieldSql(spec.expires.field)} < ? LIMIT ${SWEEP_BATCH}`;
+  const remove = database.prepare(`DELETE FROM ${name} WHERE id IN (${due})`);
+  const before = Date.now() - spec.expires.afterMs;
+  let removed = SWEEP_BATCH;
+  while (removed === SWEEP_BATCH) removed = await queue.write(() => Number(remove.run(before).changes));
+}

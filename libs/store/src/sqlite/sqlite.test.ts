@@ -1,0 +1,175 @@
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { after, test } from 'node:test';
+import { a, items, newItem } from '../fixture.contract.ts';
+import { openStore } from '../index.ts';
+import { storeContract } from '../store.contract.ts';
+import { openDatabase } from './database.ts';
+
+const root = mkdtempSync(join(tmpdir(), 'store-'));
+after(() => rmSync(root, { recursive: true, force: true }));
+
+storeContract('SQLite', (database) => openStore(`sqlite:${join(root, database)}`, { service: 'contract' }));
+
+test('only the owner may read the files', async () => {
+  const dir = join(root, 'modes', 'deep');
+  const store = await openStore(`sqlite:${dir}`, { service: 'sessions' });
+  await (await store.open({ items })).items.for(a).insert(newItem('1'));
+  assert.equal(statSync(dir).mode & 0o777, 0o700);
+  const files = readdirSync(dir);
+  assert.deepEqual(files.sort(), ['sessions.db', 'sessions.db-shm', 'sessions.db-wal']);
+  for (const file of files) assert.equal(statSync(join(dir, file)).mode & 0o777, 0o600, file);
+  await store.close();
+  assert.ok(!existsSync(join(dir, 'sessions.db-wal')), 'a clean close leaves one file');
+});
+
+test('a commit is on the disk, and tables are strict', () => {
+  const { db } = openDatabase(join(root, 'settings'), 'sessions');
+  const read = (name: string) => Object.values(db.prepare(`PRAGMA ${name}`).get() ?? {})[0];
+  const settings = ['journal_mode', 'synchronous', 'busy_timeout', 'foreign_keys', 'trusted_schema', 'journal_size_limit'];
+  assert.deepEqual(settings.map(read), ['wal', 2, 5000, 1, 0, 67_108_864]);
+  db.close();
+});
+
+test('every write that was acknowledged before kill -9 is there, each with its event', async () => {
+  const url = `sqlite:${join(root, 'killed')}`;
+  const program = `
+    const { openStore } = await import(${JSON.stringify(import.meta.resolve('../index.ts'))});
+    const { a, items, newItem } = await import(${JSON.stringify(import.meta.resolve('../fixture.contract.ts'))});
+    const store = await openStore(${JSON.stringify(url)}, { service: 'sessions' });
+    const mine = (await store.open({ items })).items.for(a);
+    for (let n = 0; ; n += 1) {
+      await Promise.all([0, 1, 2].map(async (i) => {
+        const id = n + '-' + i;
+        await mine.insert(newItem(id), { emit: [{ name: 'item:made', payload: { id } }] });
+        process.stdout.write(id + '\\n');
+      }));
+    }`;
+  const child = spawn(process.execPath, ['--input-type=module', '-e', program], { stdio: ['ignore', 'pipe', 'inherit'] });
+  child.stdout.once('data', () => setTimeout(() => child.kill('SIGKILL'), 100));
+  const acknowledged = (await text(child.stdout)).split('\n').slice(0, -1);
+  assert.ok(acknowledged.length > 3);
+
+  const store = await openStore(url, { service: 'sessions' });
+  const mine = (await store.open({ items })).items.for(a);
+  for (const id of acknowledged) assert.ok(await mine.get(id), id);
+  const owed = new Set<string>();
+  await store.publishTo(async ({ payload }) => void owed.add((payload as { id: string }).id));
+  const kept = await mine.count({});
+  await store.close();
+  assert.equal(owed.size, kept);
+  assert.deepEqual(
+    acknowledged.filter((id) => !owed.has(id)),
+    [],
+  );
+});
+
+test('an index follows its declaration, and documents stay', async () => {
+  const dir = join(root, 'indexes');
+  const indexes = () => {
+    const { db } = openDatabase(dir, 'sessions');
+    const rows = db.prepare(`SELECT name, rootpage FROM sqlite_master WHERE type = 'index' AND sql IS NOT NULL ORDER BY name`).all();
+    db.close();
+    return new Map(rows.map(({ name, rootpage }) => [String(name), Number(rootpage)]));
+  };
+  const reopen = async (spec: typeof items) => {
+    const store = await openStore(`sqlite:${dir}`, { service: 'sessions' });
+    const mine = (await store.open({ items: spec })).items.for(a);
+    await mine.replace(newItem('1', { slug: 's' }));
+    await mine.replace(newItem('2', { group: 'g', rank: 1 }));
+    assert.equal(await mine.count({}), 2);
+    await store.close();
+    return indexes();
+  };
+  const first = await reopen(items);
+  assert.deepEqual(
+    [...first.keys()],
+    ['items.expires', 'items.index.n', 'items.index.title.n', 'items.unique.group.rank', 'items.unique.slug'],
+  );
+  assert.deepEqual(await reopen(items), first, 'what did not change is not built again');
+  const { expires, ...lasting } = items;
+  assert.ok(expires);
+  const changed = await reopen({ ...lasting, indexes: [{ fields: ['n', 'title'] }], unique: [['slug']] });
+  assert.deepEqual([...changed.keys()], ['items.index.n.title', 'items.unique.slug']);
+});
+
+test('a collection that no database could keep is refused when it is opened', async () => {
+  const store = await openStore(`sqlite:${join(root, 'refused')}`, { service: 'sessions' });
+  const { z } = await import('zod');
+  const { collection } = await import('../index.ts');
+  const id = z.string();
+  const refused = [
+    collection({ name: 'Robert"; DROP', key: 'id', schema: z.object({ id }) }),
+    collection({ name: 'x', key: 'id', schema: z.object({ id, tenant: z.string() }) }),
+    collection({ name: 'x', key: 'id', schema: z.object({ id, "a'.b": z.string() }) }),
+    collection({ name: 'x', key: 'id', schema: z.record(z.string(), z.unknown()) }),
+    collection({ name: 'x', key: 'id', schema: z.object({ id }), indexes: [{ fields: ['nope' as 'id'] }] }),
+  ];
+  for (const spec of refused) await assert.rejects(store.open({ spec }), { code: 'INTERNAL' });
+  await store.close();
+});
+
+test('a document nested more deeply than SQLite can read is refused, and harms no other', async () => {
+  const store = await openStore(`sqlite:${join(root, 'deep')}`, { service: 'sessions' });
+  const { indexes, unique, expires, ...bare } = items;
+  assert.ok(indexes && unique && expires);
+  for (const spec of [items, { ...bare, name: 'bare' }]) {
+    const mine = (await store.open({ spec })).spec.for(a);
+    await mine.insert(newItem('1', { data: nested(900) }));
+    await assert.rejects(mine.insert(newItem('2', { data: nested(1_001) })), { code: 'INTERNAL', message: /nested too deeply/ });
+    await assert.rejects(mine.update({ id: '1' }, { set: { data: nested(1_001) } }), { code: 'INTERNAL' });
+    assert.equal(await mine.count({ note: null }), 1);
+  }
+  await store.close();
+});
+
+test('a URL without a store, a directory that cannot be, a damaged file: one sentence each', async () => {
+  await refuses('postgres://user:hunter2@db/x', 'FAILED_PRECONDITION', /^there is no store for postgres:; write sqlite:DIR$/);
+  await refuses('/var/lib/hunter2', 'FAILED_PRECONDITION', /^there is no store for a URL without a scheme; write sqlite:DIR$/);
+  await refuses('sqlite:', 'FAILED_PRECONDITION', /names no directory/);
+  writeFileSync(join(root, 'a-file'), '');
+  await refuses(
+    `sqlite:${join(root, 'a-file', 'x')}`,
+    'FAILED_PRECONDITION',
+    /^cannot write to the data directory .* \(ENOTDIR\); make it writable or choose another$/,
+  );
+  mkdirSync(join(root, 'damaged'));
+  writeFileSync(join(root, 'damaged', 'sessions.db'), 'not a database, and long enough to be read as one'.repeat(100));
+  await refuses(`sqlite:${join(root, 'damaged')}`, 'DATA_LOSS', /is damaged or not a database/);
+});
+
+test('a file that was not closed and is damaged is found out at the start', async () => {
+  const dir = join(root, 'unclean');
+  const { db } = openDatabase(dir, 'sessions');
+  db.exec(`CREATE TABLE t (x TEXT) STRICT; CREATE INDEX i ON t (x); INSERT INTO t VALUES ('a'), ('b');`);
+  db.close();
+  const damaged = openDatabase(dir, 'sessions').db;
+  damaged.enableDefensive(false);
+  damaged.exec(`PRAGMA writable_schema = ON; DELETE FROM sqlite_master WHERE name = 'i'; PRAGMA writable_schema = RESET;`);
+  const child = spawn(process.execPath, [
+    '-e',
+    `new (require('node:sqlite').DatabaseSync)(${JSON.stringify(join(dir, 'sessions.db'))}).exec('BEGIN IMMEDIATE; ROLLBACK')`,
+  ]);
+  await once(child, 'exit');
+  assert.ok(existsSync(join(dir, 'sessions.db-wal')));
+  await assert.rejects(openStore(`sqlite:${dir}`, { service: 'sessions' }), { code: 'DATA_LOSS' });
+  damaged.close();
+});
+
+async function refuses(url: string, code: string, sentence: RegExp): Promise<void> {
+  await assert.rejects(openStore(url, { service: 'sessions' }), (error) => {
+    assert.ok(error instanceof Error && 'code' in error);
+    assert.equal(error.code, code);
+    assert.match(error.message, sentence);
+    return true;
+  });
+}
+
+function nested(depth: number): unknown {
+  return JSON.parse('['.repeat(depth) + ']'.repeat(depth));
+}

@@ -1,0 +1,40 @@
+const MAX_TEXT = 8_192;
+const MIN_TEXT = 8;
+
+/** What a secret looks like where no key name gives it away. Named groups are kept, the rest of the match is not. */
+const SECRETS = new RegExp(
+  [
+    String.raw`(?<scheme>\bBearer\s+)\S+`,
+    String.raw`(?<basic>\b(?:Basic|Token)\s+)(?=(?-i:\S*[a-z]\S*[A-Z])|\S*[\d+/=])[\w.~+/=-]{8,}`,
+    String.raw`(?<query>(?:token|password|passwd|passphrase|secret|credentials?|api_?key|access_?key|signature|[?&](?:key|sig))=)[^&\s"'<>]+`,
+    String.raw`(?<json>(?:token|password|passphrase|secret|authorization|cookie|credentials?|api_?key|access_?key|private_?key)\\?"\s*:\s*\\?")[^"\\]+`,
+    String.raw`(?<url>:\/\/[^\s:/@]{0,256}:)[^\s/@]+(?=@)`,
+    String.raw`\bsy_(?:pat|svc)_\w+`,
+    String.raw`\bsk-[\w-]{8,}`,
+    String.raw`\b(?:sk|rk|pk|whsec)_(?:live_|test_)?[0-9A-Za-z]{16,}`,
+    String.raw`\b(?:gh[pousr]|github_pat|glpat)[_-]\w{16,}`,
+    String.raw`\b(?:xox[a-z]|xapp)-[\w-]{8,}`,
+    String.raw`\b(?:AKIA|ASIA)[0-9A-Z]{16}\b`,
+    String.raw`\bAIza[\w-]{20,}`,
+    String.raw`\bSG\.[\w-]{16,}\.[\w-]{16,}`,
+    String.raw`\beyJ[\w-]{8,}\.[\w-]{8,}(?:\.[\w-]+)?`,
+    String.raw`\b\d{8,10}:[\w-]{35}\b`,
+    String.raw`\b[0-9a-f]{40,}\b`,
+    String.raw`-----BEGIN [A-Z ]*PRIVATE KEY-----[^]*?(?:-----END [A-Z ]*PRIVATE KEY-----|$)`,
+  ].join('|'),
+  'gi',
+);
+
+export const REDACTED = '[REDACTED]';
+
+/** Text without what is obviously a secret; longer than 8 Ki characters is cut. */
+export function scrub(text: string): string {
+  if (text.length < MIN_TEXT) return text;
+  const kept = text.length > MAX_TEXT ? `${text.slice(0, MAX_TEXT)}… ${text.length - MAX_TEXT} more` : text;
+  return kept.replace(SECRETS, keepGroups);
+}
+
+function keepGroups(...match: unknown[]): string {
+  const groups = match.at(-1) as Record<string, string | undefined>;
+  return (groups['scheme'] ?? groups['basic'] ?? groups['query'] ?? groups['json'] ?? groups['url'] ?? '') + REDACTED;
+}

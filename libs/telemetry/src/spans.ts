@@ -1,0 +1,93 @@
+import { context, SpanStatusCode, trace, type Attributes, type Context, type Span as ApiSpan, type Tracer } from '@opentelemetry/api';
+import { scrub } from './scrub.ts';
+import { makeTrace, parseTraceparent } from './trace-context.ts';
+
+/** A piece of work being timed. While tracing is off it only hands its parent on. */
+export interface Span {
+  /** What the next process continues from. */
+  readonly traceparent: string | undefined;
+  set(attributes: Attributes): void;
+  /** An error marks it failed, with its code but without its stack. Ending twice is ending once. */
+  end(error?: unknown): void;
+}
+
+let tracer: Tracer | undefined;
+
+/** Turns span recording on, or off with undefined. */
+export function setTracer(next: Tracer | undefined): void {
+  tracer = next;
+}
+
+/** For work that ends in a callback or a stream: whoever starts it ends it. */
+export function startSpan(name: string, attributes?: Attributes, parent?: string): Span {
+  return tracer === undefined
+    ? passThrough(parent)
+    : recorded(tracer.startSpan(name, { attributes: attributes ?? {} }, parentContext(parent)));
+}
+
+/** Times `fn`, whose promise it waits for. While tracing is off this is a plain call. */
+export function withSpan<T>(name: string, attributes: Attributes, parent: string | undefined, fn: (span: Span) => T): T {
+  if (tracer === undefined) return fn(passThrough(parent));
+  const within = parentContext(parent);
+  const api = tracer.startSpan(name, { attributes }, within);
+  return endWith(recorded(api), () => context.with(trace.setSpan(within, api), fn, undefined, recorded(api)));
+}
+
+function endWith<T>(span: Span, run: () => T): T {
+  let result: T;
+  try {
+    result = run();
+  } catch (error) {
+    span.end(error);
+    throw error;
+  }
+  if (!(result instanceof Promise)) {
+    span.end();
+    return result;
+  }
+  return result.then(
+    (value: unknown) => {
+      span.end();
+      return value;
+    },
+    (error: unknown) => {
+      span.end(error);
+      throw error;
+    },
+  ) as T;
+}
+
+function passThrough(parent: string | undefined): Span {
+  return { traceparent: parent, set: ignore, end: ignore };
+}
+
+function ignore(): void {
+  // Nothing is recorded while tracing is off.
+}
+
+function recorded(span: ApiSpan): Span {
+  const { traceId, spanId, traceFlags } = span.spanContext();
+  return {
+    traceparent: makeTrace(traceId, spanId, (traceFlags & 1) === 1).traceparent,
+    set: (attributes) => void span.setAttributes(attributes),
+    end(error) {
+      if (!span.isRecording()) return;
+      if (error !== undefined) markFailed(span, error);
+      span.end();
+    },
+  };
+}
+
+function markFailed(span: ApiSpan, error: unknown): void {
+  const { code, name, message }: Error & { code?: unknown } = error instanceof Error ? error : new Error(String(error));
+  span.setAttribute('error.type', typeof code === 'string' ? code : name);
+  span.setStatus({ code: SpanStatusCode.ERROR, message: scrub(message) });
+}
+
+/** Without a header the span belongs to whatever span is active, if one is. */
+function parentContext(header: string | undefined): Context {
+  const parent = parseTraceparent(header);
+  if (parent === undefined) return context.active();
+  const { traceId, spanId, sampled } = parent;
+  return trace.setSpanContext(context.active(), { traceId, spanId, traceFlags: sampled ? 1 : 0, isRemote: true });
+}

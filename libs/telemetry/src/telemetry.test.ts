@@ -1,0 +1,153 @@
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createServer, type IncomingMessage } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { test } from 'node:test';
+import { pathToFileURL } from 'node:url';
+import { startSpan, withSpan } from './spans.ts';
+
+const TRACE = '4bf92f3577b34da6a3ce929d0e0e4736';
+const HEADER = `00-${TRACE}-00f067aa0ba902b7-01`;
+const FRONT_DOOR = pathToFileURL(`${import.meta.dirname}/index.ts`).href;
+
+interface Received {
+  path: string;
+  body: string;
+}
+
+async function openCollector() {
+  const received: Received[] = [];
+  const server = createServer((request, response) => {
+    void readAll(request).then((body) => {
+      received.push({ path: request.url ?? '', body });
+      response.setHeader('content-type', 'application/json').end('{}');
+    });
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  return {
+    url: `http://127.0.0.1:${port}`,
+    received,
+    [Symbol.dispose]: () => {
+      server.closeAllConnections();
+      server.close();
+    },
+  };
+}
+
+async function readAll(request: IncomingMessage): Promise<string> {
+  const parts: Buffer[] = [];
+  for await (const part of request) parts.push(part as Buffer);
+  return Buffer.concat(parts).toString();
+}
+
+/** In a process of its own, because telemetry is a matter of the whole process. */
+async function run(script: string, env: Record<string, string>): Promise<string> {
+  const child = spawn(process.execPath, ['--input-type=module', '--eval', script], { env: { PATH: process.env['PATH'], ...env } });
+  const out: string[] = [];
+  child.stdout.setEncoding('utf8').on('data', (text: string) => out.push(text));
+  child.stderr.setEncoding('utf8').on('data', (text: string) => out.push(text));
+  const [code] = (await once(child, 'close')) as [number];
+  assert.equal(code, 0, out.join(''));
+  return out.join('');
+}
+
+test('while telemetry is off, a span hands its parent on and calls go straight through', async () => {
+  assert.equal(
+    withSpan('x', {}, HEADER, (span) => span.traceparent),
+    HEADER,
+  );
+  assert.equal(startSpan('x').traceparent, undefined);
+  await assert.rejects(
+    withSpan('x', {}, undefined, () => Promise.reject(new Error('as thrown'))),
+    /as thrown/,
+  );
+});
+
+test('off: no module of the SDK is loaded, and shutting down has nothing to do', async () => {
+  const script = `
+    import { registerHooks } from 'node:module';
+    const loaded = [];
+    registerHooks({ load: (url, context, next) => { loaded.push(url); return next(url, context); } });
+    const { startTelemetry, counter, withSpan } = await import('${FRONT_DOOR}');
+    const telemetry = await startTelemetry(process.env, { service: 'test' });
+    counter('calls').add(1);
+    withSpan('x', {}, undefined, () => 1);
+    await telemetry.shutdown();
+    console.log(JSON.stringify({ on: telemetry.traces || telemetry.metrics, sdk: loaded.filter((url) => /opentelemetry\\/(?!api\\/)/.test(url)), any: loaded.length }));`;
+  for (const env of [
+    {},
+    { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:9', OTEL_SDK_DISABLED: 'true' },
+    { OTEL_TRACES_EXPORTER: 'none' },
+  ]) {
+    const { on, sdk, any } = JSON.parse(await run(script, env)) as { on: boolean; sdk: string[]; any: number };
+    assert.ok(any > 5, 'the hook saw what was loaded');
+    assert.deepEqual({ on, sdk }, { on: false, sdk: [] });
+  }
+});
+
+test('on: a span and a count arrive at the collector, and the span belongs to the trace that came', async () => {
+  using collector = await openCollector();
+  const script = `
+    import { startTelemetry, counter, withSpan, startSpan } from '${FRONT_DOOR}';
+    const calls = counter('switchyard.calls');
+    const telemetry = await startTelemetry(process.env, { service: 'sessions' });
+    await withSpan('outer', { 'rpc.method': 'a.b' }, '${HEADER}', async (span) => {
+      calls.add(2);
+      console.log(span.traceparent);
+      startSpan('inner').end(Object.assign(new Error('token=hunter2'), { code: 'UNAVAILABLE' }));
+    });
+    await telemetry.shutdown();`;
+  const env = { OTEL_EXPORTER_OTLP_ENDPOINT: collector.url, OTEL_EXPORTER_OTLP_PROTOCOL: 'http/json' };
+  const onward = (await run(script, env)).trim();
+  assert.match(onward, new RegExp(`^00-${TRACE}-[0-9a-f]{16}-01$`));
+  assert.notEqual(onward, HEADER);
+
+  const traces = collector.received.find(({ path }) => path === '/v1/traces')?.body ?? '';
+  const { resourceSpans } = JSON.parse(traces) as {
+    resourceSpans: {
+      resource: unknown;
+      scopeSpans: { spans: { name: string; traceId: string; spanId: string; parentSpanId: string }[] }[];
+    }[];
+  };
+  const spans = resourceSpans[0]?.scopeSpans[0]?.spans ?? [];
+  const outer = spans.find(({ name }) => name === 'outer');
+  const inner = spans.find(({ name }) => name === 'inner');
+  assert.deepEqual([outer?.traceId, outer?.parentSpanId], [TRACE, '00f067aa0ba902b7']);
+  assert.equal(outer?.spanId, onward.split('-')[2]);
+  assert.deepEqual([inner?.traceId, inner?.parentSpanId], [TRACE, outer?.spanId]);
+  assert.match(JSON.stringify(resourceSpans[0]?.resource), /"service\.name","value":\{"stringValue":"sessions"/);
+  assert.match(traces, /UNAVAILABLE/);
+  assert.ok(!traces.includes('hunter2') && !traces.includes('command_args'));
+
+  const counted = collector.received.find(({ path }) => path === '/v1/metrics')?.body ?? '';
+  assert.match(counted, /"name":"switchyard\.calls"/);
+});
+
+test('sampling follows the variable where a trace begins, and the flag where it continues', async () => {
+  const script = `
+    import { startTelemetry, continueTrace, withSpan } from '${FRONT_DOOR}';
+    const telemetry = await startTelemetry(process.env, { service: 'test' });
+    const fresh = Array.from({ length: 400 }, () => continueTrace().sampled).filter(Boolean).length;
+    const kept = withSpan('x', {}, '${HEADER.slice(0, -1)}0', (span) => span.traceparent.at(-1));
+    console.log(JSON.stringify({ fresh, kept }));
+    process.exit(0);`;
+  const env = { OTEL_TRACES_EXPORTER: 'otlp', OTEL_TRACES_SAMPLER: 'parentbased_traceidratio', OTEL_TRACES_SAMPLER_ARG: '0.5' };
+  const { fresh, kept } = JSON.parse(await run(script, env)) as { fresh: number; kept: string };
+  assert.ok(fresh > 100 && fresh < 300, `${fresh} of 400`);
+  assert.equal(kept, '0');
+});
+
+test('a collector that is not there delays the end by no more than the limit, and fails nothing', async () => {
+  const script = `
+    import { startTelemetry, withSpan } from '${FRONT_DOOR}';
+    const telemetry = await startTelemetry(process.env, { service: 'test' });
+    withSpan('x', {}, undefined, () => 1);
+    const begun = performance.now();
+    await telemetry.shutdown();
+    console.log(Math.round(performance.now() - begun));
+    process.exit(0);`;
+  const waited = Number(await run(script, { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:9', OTEL_METRICS_EXPORTER: 'none' }));
+  assert.ok(waited < 5_000, `${waited} ms`);
+});

@@ -1,0 +1,89 @@
+import { diag, DiagLogLevel, metrics, trace } from '@opentelemetry/api';
+import type { Logger } from './logger.ts';
+import { setMeter } from './metrics.ts';
+import { setTracer } from './spans.ts';
+import { setSampling } from './trace-context.ts';
+
+/** A collector that does not answer delays the end of the process no longer than this. */
+const FLUSH_MS = 2_000;
+const SCOPE = 'switchyard';
+
+export interface Telemetry {
+  readonly traces: boolean;
+  readonly metrics: boolean;
+  /** Sends what is left, within two seconds; never fails. */
+  shutdown(): Promise<void>;
+}
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/**
+ * Only `OTEL_*` variables turn it on: an endpoint or an exporter. Without them no part of the SDK is loaded and nothing is
+ * recorded. Once per process.
+ */
+export async function startTelemetry(env: Environment, { service, log }: { service: string; log?: Logger }): Promise<Telemetry> {
+  const wanted = { traces: wants(env, 'TRACES'), metrics: wants(env, 'METRICS') };
+  if (!wanted.traces && !wanted.metrics) return { ...wanted, shutdown: () => Promise.resolve() };
+
+  const { startNodeSdk } = await import('@opentelemetry/sdk-node');
+  const sdk = startNodeSdk({
+    ...(wanted.traces ? {} : { spanProcessors: [] }),
+    ...(wanted.metrics ? {} : { metricReaders: [] }),
+    logRecordProcessors: [],
+    // The SDK's own detectors would report the command line.
+    resourceDetectors: [],
+    resourceAttributes: { 'service.name': env['OTEL_SERVICE_NAME'] ?? service },
+    logLevel: 'none',
+  });
+  if (log !== undefined) reportTo(log);
+  setTracer(wanted.traces ? trace.getTracer(SCOPE) : undefined);
+  setMeter(wanted.metrics ? metrics.getMeter(SCOPE) : undefined);
+  setSampling(wanted.traces ? sampling(env) : undefined);
+
+  return {
+    ...wanted,
+    async shutdown() {
+      setTracer(undefined);
+      setMeter(undefined);
+      setSampling(undefined);
+      await atMost(FLUSH_MS, sdk.shutdown(), log);
+    },
+  };
+}
+
+function wants(env: Environment, signal: 'TRACES' | 'METRICS'): boolean {
+  if (env['OTEL_SDK_DISABLED']?.toLowerCase() === 'true') return false;
+  const exporter = env[`OTEL_${signal}_EXPORTER`];
+  if (exporter !== undefined && exporter !== '') return exporter !== 'none';
+  return Boolean(env['OTEL_EXPORTER_OTLP_ENDPOINT'] ?? env[`OTEL_EXPORTER_OTLP_${signal}_ENDPOINT`]);
+}
+
+/** The share of `OTEL_TRACES_SAMPLER`, decided where a trace begins; everything behind it follows the flag. */
+function sampling(env: Environment): (traceId: string) => boolean {
+  const sampler = env['OTEL_TRACES_SAMPLER'] ?? 'parentbased_always_on';
+  if (sampler.endsWith('always_off')) return () => false;
+  if (!sampler.endsWith('traceidratio')) return () => true;
+  const share = Number(env['OTEL_TRACES_SAMPLER_ARG'] ?? 1);
+  return (traceId) => Number.parseInt(traceId.slice(-8), 16) < share * 2 ** 32;
+}
+
+/** Export failures belong in the log, once each, and not on the console. */
+function reportTo(log: Logger): void {
+  const report = (message: string, ...rest: unknown[]): void => log.warn({ module: 'telemetry', rest }, message);
+  diag.setLogger(
+    { error: report, warn: report, info: drop, debug: drop, verbose: drop },
+    { logLevel: DiagLogLevel.WARN, suppressOverrideMessage: true },
+  );
+}
+
+function drop(): void {
+  // Below a warning the SDK only talks about itself.
+}
+
+async function atMost(ms: number, work: Promise<void>, log: Logger | undefined): Promise<void> {
+  const late = Promise.withResolvers<void>();
+  const timer = setTimeout(late.resolve, ms);
+  const flushed = work.catch((err: unknown) => log?.warn({ module: 'telemetry', err }, 'the last spans and metrics were not sent'));
+  await Promise.race([flushed, late.promise]);
+  clearTimeout(timer);
+}

@@ -1,0 +1,50 @@
+/** How long a test waits for what should have come at once. */
+const PATIENCE_MS = 5_000;
+
+interface Waiting {
+  resolve(payload: unknown): void;
+  reject(error: Error): void;
+}
+
+/** What arrived, by name, each given out once and in order. */
+export interface Inbox extends Disposable {
+  add(name: string, payload: unknown): void;
+  next<T>(name: string): Promise<T>;
+}
+
+/** `explain` adds to the failure of a wait what may have kept the message from coming. */
+export function createInbox(explain: () => string): Inbox {
+  const arrived = new Map<string, unknown[]>();
+  const waiting = new Map<string, Waiting[]>();
+
+  const missing = (name: string): Error =>
+    new Error(`no ${name} within ${PATIENCE_MS} ms; seen: ${[...arrived.keys()].join(', ') || 'nothing'}${explain()}`);
+
+  return {
+    add(name, payload) {
+      const first = waiting.get(name)?.shift();
+      if (first) first.resolve(payload);
+      else arrived.set(name, [...(arrived.get(name) ?? []), payload]);
+    },
+    async next<T>(name: string): Promise<T> {
+      const kept = arrived.get(name);
+      if (kept !== undefined && kept.length > 0) return kept.shift() as T;
+      const { promise, resolve, reject } = Promise.withResolvers<unknown>();
+      const one = { resolve, reject };
+      waiting.set(name, [...(waiting.get(name) ?? []), one]);
+      const timer = setTimeout(() => reject(missing(name)), PATIENCE_MS);
+      try {
+        return (await promise) as T;
+      } finally {
+        clearTimeout(timer);
+        waiting.set(
+          name,
+          (waiting.get(name) ?? []).filter((other) => other !== one),
+        );
+      }
+    },
+    [Symbol.dispose]() {
+      for (const [name, all] of waiting) for (const one of all) one.reject(new Error(`the service ended before ${name} came`));
+    },
+  };
+}

@@ -1,0 +1,95 @@
+import { spawn, type ChildProcess } from 'node:child_process';
+import { mkdtemp, readFile, readdir, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { findNatsServer } from './nats-server-binary.ts';
+
+const START_MS = 10_000;
+const POLL_MS = 10;
+
+export interface NatsServer {
+  readonly url: string;
+  readonly port: number;
+  /** Ends it at once, as a crash would; what was stored stays. */
+  kill(): Promise<void>;
+  /** The same server again: same port, same store. */
+  restart(): Promise<void>;
+  /** Ends it and removes what it stored. */
+  stop(): Promise<void>;
+}
+
+export interface NatsServerOptions {
+  /** In bytes; 8 MB unless said, as the bus expects. */
+  maxPayload?: number;
+}
+
+/** A real nats-server with JetStream on a free port of 127.0.0.1, storing into a directory of its own. */
+export async function startNatsServer({ maxPayload = 8 * 1024 * 1024 }: NatsServerOptions = {}): Promise<NatsServer> {
+  const binary = await findNatsServer();
+  const directory = await mkdtemp(join(tmpdir(), 'switchyard-nats-'));
+  const config = join(directory, 'nats.conf');
+  await writeFile(
+    config,
+    `max_payload: ${maxPayload}\njetstream { store_dir: ${JSON.stringify(join(directory, 'store'))}, max_mem: 256MB, max_file: 4GB }\n`,
+  );
+  let { child, port } = await launch(binary, { directory, config, port: -1 });
+  const kill = () => end(child, 'SIGKILL');
+
+  return {
+    url: `nats://127.0.0.1:${port}`,
+    port,
+    kill,
+    async restart() {
+      await kill();
+      ({ child } = await launch(binary, { directory, config, port }));
+    },
+    async stop() {
+      await end(child, 'SIGTERM');
+      await rm(directory, { recursive: true, force: true });
+    },
+  };
+}
+
+interface Launch {
+  directory: string;
+  config: string;
+  /** -1 for any that is free. */
+  port: number;
+}
+
+async function launch(binary: string, { directory, config, port }: Launch): Promise<{ child: ChildProcess; port: number }> {
+  const arguments_ = ['-c', config, '-a', '127.0.0.1', '-p', String(port), '--ports_file_dir', directory];
+  const child = spawn(binary, arguments_, { stdio: ['ignore', 'ignore', 'pipe'] });
+  let output = '';
+  child.stderr.setEncoding('utf8').on('data', (text: string) => (output = (output + text).slice(-4_000)));
+  const orphaned = () => child.kill('SIGKILL');
+  process.once('exit', orphaned);
+  child.once('exit', () => process.off('exit', orphaned));
+  const deadline = Date.now() + START_MS;
+  while (child.exitCode === null && child.signalCode === null && Date.now() < deadline) {
+    const found = output.includes('Server is ready') ? await readPort(directory, child.pid) : undefined;
+    if (found !== undefined) return { child, port: found };
+    await delay(POLL_MS);
+  }
+  await end(child, 'SIGKILL');
+  throw new Error(`nats-server did not start:\n${output}`);
+}
+
+/** The server writes the ports it took into a file named after itself and its process. */
+async function readPort(directory: string, pid: number | undefined): Promise<number | undefined> {
+  const name = (await readdir(directory)).find((file) => file.endsWith(`_${pid}.ports`));
+  if (name === undefined) return undefined;
+  const text = await readFile(join(directory, name), 'utf8');
+  const match = /"nats":\s*\[\s*"[^"]*:(\d+)"/.exec(text);
+  return match === null ? undefined : Number(match[1]);
+}
+
+async function end(child: ChildProcess, signal: NodeJS.Signals): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  const gone = new Promise((resolve) => {
+    child.once('exit', resolve);
+  });
+  child.kill(signal);
+  await gone;
+}

@@ -1,0 +1,13 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+export interface TempDir extends AsyncDisposable {
+  readonly path: string;
+}
+
+/** An empty directory that is removed with everything in it: `await using dir = await tempDir()`. */
+export async function tempDir(): Promise<TempDir> {
+  const path = await mkdtemp(join(tmpdir(), 'switchyard-test-'));
+  return { path, [Symbol.asyncDispose]: () => rm(path, { recursive: true, force: true }) };
+}

@@ -1,0 +1,21 @@
+import { cruise, type ICruiseResult } from 'dependency-cruiser';
+import extractTSConfig from 'dependency-cruiser/config-utl/extract-ts-config';
+import { options, rules } from './boundary-rules.ts';
+
+/** What breaks the rules in this checkout, one line each, and how many modules were read. */
+export async function cruiseHouse(): Promise<{ violations: string[]; totalCruised: number }> {
+  const { output } = await cruise(
+    ['libs', 'services'],
+    {
+      ...options,
+      exclude: { path: 'fixtures/' },
+      tsConfig: { fileName: 'tsconfig.json' },
+      validate: true,
+      ruleSet: { forbidden: [...rules] },
+    },
+    undefined,
+    { tsConfig: extractTSConfig('tsconfig.json') },
+  );
+  const { violations, totalCruised } = (output as ICruiseResult).summary;
+  return { violations: violations.map(({ rule, from, to }) => `${rule.name}: ${from} → ${to}`), totalCruised };
+}

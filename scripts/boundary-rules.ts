@@ -1,0 +1,85 @@
+// Who may import whom. Each rule is broken once in tests/boundaries/fixtures, so that a rule that sees nothing is found out.
+import type { ICruiseOptions, IFlattenedRuleSet } from 'dependency-cruiser';
+
+type Rule = NonNullable<IFlattenedRuleSet['forbidden']>[number] & { name: string };
+
+const TEST_CODE = '\\.(test|contract|fixture|bench)\\.ts$|^(tests|bench|scripts)/';
+
+const onlyIn = (name: string, library: string, packages: string, hint: string): Rule => ({
+  name,
+  severity: 'error',
+  comment: `${hint} Import @switchyard/${library} instead.`,
+  from: { path: '^(services|libs)/', pathNot: `^libs/(${library}|testkit)/|${TEST_CODE}` },
+  to: { path: packages },
+});
+
+/** The rules themselves; the comment says what to do instead. */
+export const rules: readonly Rule[] = [
+  {
+    name: 'services-are-islands',
+    severity: 'error',
+    comment: 'Services talk over the bus. Declare an operation in the contract of the other one and call it.',
+    from: { path: '^services/([^/]+)/', pathNot: '^services/embedded/' },
+    to: { path: '^services/', pathNot: '^services/$1/' },
+  },
+  {
+    name: 'libs-know-no-service',
+    severity: 'error',
+    comment: 'What a library needs of a service is passed in.',
+    from: { path: '^libs/' },
+    to: { path: '^services/' },
+  },
+  {
+    name: 'contracts-import-zod-only',
+    severity: 'error',
+    comment: 'Contracts are read in browsers: no Node modules, no other package.',
+    from: { path: '^libs/contracts/src/', pathNot: TEST_CODE },
+    to: { pathNot: '^libs/contracts/src/|(^|/)node_modules/zod/' },
+  },
+  onlyIn('only-bus-knows-nats', 'bus', '(^|/)node_modules/@nats-io/', 'Nobody else knows NATS.'),
+  onlyIn('only-store-knows-databases', 'store', '(^|/)node_modules/mongodb/|^(node:)?sqlite$', 'Nobody else knows a database.'),
+  onlyIn('only-cache-knows-redis', 'cache', '(^|/)node_modules/ioredis/|^ioredis$', 'Nobody else knows Redis.'),
+  onlyIn('only-models-knows-providers', 'models', '(^|/)node_modules/(@ai-sdk|ai|openai)/', 'Nobody else knows a provider.'),
+  {
+    name: 'only-browser-knows-playwright',
+    severity: 'error',
+    comment: 'Nobody else drives a browser.',
+    from: { path: '^(services|libs)/', pathNot: '^services/browser/' },
+    to: { path: '(^|/)node_modules/playwright|^playwright' },
+  },
+  {
+    name: 'no-cycles',
+    severity: 'error',
+    comment: 'Move what both need into a file of its own.',
+    from: {},
+    to: { circular: true, viaOnly: { dependencyTypesNot: ['type-only'] } },
+  },
+  {
+    name: 'no-deep-imports',
+    severity: 'error',
+    comment: 'A package is entered by its front door; export it there, or it is not for others.',
+    from: { path: '^(services|libs)/([^/]+)/' },
+    to: { path: '^(services|libs)/[^/]+/src/', pathNot: ['^$1/$2/', '/src/index\\.ts$', '\\.contract\\.ts$'] },
+  },
+  {
+    name: 'no-test-code-in-production',
+    severity: 'error',
+    comment: 'Test code may import production code, never the other way round.',
+    from: { path: '^(services|libs)/', pathNot: `${TEST_CODE}|^libs/testkit/` },
+    to: { path: `${TEST_CODE}|^libs/testkit/` },
+  },
+  {
+    name: 'no-undeclared-packages',
+    severity: 'error',
+    comment: 'Declare it in the package.json of the workspace that uses it.',
+    from: { path: '^(services|libs)/', pathNot: TEST_CODE },
+    to: { dependencyTypes: ['npm-no-pkg', 'npm-unknown', 'npm-dev'], pathNot: '^node_modules/@types/' },
+  },
+];
+
+export const options: ICruiseOptions = {
+  doNotFollow: { path: 'node_modules' },
+  tsPreCompilationDeps: true,
+  combinedDependencies: false,
+  enhancedResolveOptions: { exportsFields: ['exports'], conditionNames: ['import', 'node', 'types'] },
+};

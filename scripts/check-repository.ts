@@ -1,0 +1,32 @@
+import { execFileSync } from 'node:child_process';
+import { existsSync, readFileSync } from 'node:fs';
+
+/** Checks of the repository itself, one sentence for each thing that is wrong. */
+const MOST_LINES = 400;
+
+const tracked = execFileSync('git', ['ls-files', '--cached', '--others', '--exclude-standard'], { encoding: 'utf8' })
+  .split('\n')
+  .filter((file) => file !== '' && existsSync(file));
+const wrong: string[] = [];
+
+for (const file of tracked.filter((name) => /\.(ts|mjs|js)$/.test(name))) {
+  const lines = readFileSync(file, 'utf8').split('\n').length - 1;
+  if (lines > MOST_LINES) wrong.push(`${file} has ${lines} lines; split what does two things (at most ${MOST_LINES})`);
+}
+
+const workspaces = tracked
+  .filter((file) => /^(libs|services)\/[^/]+\/package\.json$/.test(file))
+  .map((file) => file.replace('/package.json', ''));
+const owners = readFileSync('CODEOWNERS', 'utf8');
+for (const workspace of workspaces) {
+  if (!existsSync(`${workspace}/README.md`)) wrong.push(`${workspace} has no README.md`);
+  if (!owners.includes(`/${workspace}/`)) wrong.push(`${workspace} has no owner in CODEOWNERS`);
+}
+
+const resolved = readFileSync('package-lock.json', 'utf8').match(/"resolved": "[a-z+]*:\/\//g) ?? [];
+if (resolved.length > 0)
+  wrong.push(`package-lock.json names where ${resolved.length} packages were downloaded; install with the repository's .npmrc`);
+
+for (const sentence of wrong) console.error(sentence);
+process.exitCode = wrong.length > 0 ? 1 : 0;
+if (wrong.length === 0) console.log(`repository: ${tracked.length} files, ${workspaces.length} workspaces, all in order`);

@@ -1,0 +1,22 @@
+import type { Served } from './embedded.ts';
+
+/** What a newcomer reads first: only what exists, each command as it can be pasted. */
+export function banner(run: Served): string {
+  const { url, bus, data, services, seconds, provider, token } = run;
+  const rows: [label: string, text: string][] = [
+    ['bus', bus === 'memory:' ? 'in-process                (SWITCHYARD_BUS=nats://… for a real one)' : bus],
+    ['services', `${services.join(' ')}   ${services.length}/${services.length} ready in ${seconds.toFixed(1)} s`],
+    ['provider', provider],
+    ['API', `${url}        JSON-RPC /rpc /ws · chat /api/chat · OpenAI /v1 · contract /openrpc.json`],
+    ['token', `${token}  scopes *   saved in ${data}/token`],
+  ];
+  return [
+    `switchyard ${run.version}  all services in one process; data in ${data}`,
+    ...rows.map(([label, text]) => `  ${label.padEnd(10)} ${text}`),
+    'Try:',
+    '  bin/switchyard ask "hello"',
+    '  bin/switchyard rpc session.history channelId=gateway',
+    `  curl -N "${url}/api/chat/stream?message=hello&token=$(bin/switchyard token)"`,
+    '',
+  ].join('\n');
+}

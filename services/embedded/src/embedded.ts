@@ -1,0 +1,93 @@
+import { resolve } from 'node:path';
+import { defineGateway } from '@switchyard/gateway';
+import { registry } from '@switchyard/registry';
+import { secrets } from '@switchyard/secrets';
+import {
+  openHost,
+  readEnvironment,
+  runProcess,
+  startService,
+  StartError,
+  type Host,
+  type Starting,
+  type Variables,
+} from '@switchyard/service-kit';
+import { sessions } from '@switchyard/sessions';
+import { banner } from './banner.ts';
+import { claimDataDirectory, firstToken, writeRunFile } from './data-directory.ts';
+import { describeProvider } from './provider.ts';
+
+const VERSION = '0.1.0';
+
+/** What the banner tells. */
+export interface Served {
+  version: string;
+  url: string;
+  bus: string;
+  data: string;
+  services: string[];
+  seconds: number;
+  provider: string;
+  token: string;
+}
+
+/** All services in one process, until a signal ends it. What cannot start says why in one sentence and exits 1. */
+export async function runEmbedded(env: Variables): Promise<void> {
+  await runProcess('switchyard', (given) => startEmbedded(env, given));
+}
+
+async function startEmbedded(env: Variables, { stack, signal }: Starting): Promise<Host> {
+  const started = performance.now();
+  const { data, token: given, bus } = await readEnvironment(env);
+  stack.use(claimDataDirectory(data));
+  const token = firstToken(data, given);
+  const logFile = resolve(data, 'logs', 'switchyard.log');
+  const variables = { ...env, SWITCHYARD_TOKEN: token, SWITCHYARD_TOKEN_FILE: undefined };
+  const host = stack.use(await openHost({ env: variables, logDestination: logFile, signal }));
+
+  let url = '';
+  const edge = defineGateway({ onListening: (address) => (url = address) });
+  stack.use(await startService(secrets, host));
+  stack.use(await startService(registry, host));
+  stack.use(await startService(sessions, host));
+  stack.use(await startService(edge, host).catch((error: unknown) => Promise.reject(explainListening(error, host))));
+
+  const { port } = new URL(url);
+  stack.use(
+    writeRunFile(data, {
+      url,
+      processes: [{ service: 'embedded', replica: host.replica('gateway'), pid: process.pid, ports: { http: Number(port) }, log: logFile }],
+    }),
+  );
+  const served: Served = {
+    version: VERSION,
+    url,
+    bus,
+    data,
+    services: [edge, sessions, registry, secrets].map(({ contract }) => contract.service),
+    seconds: (performance.now() - started) / 1_000,
+    provider: await describeProvider(host.bus),
+    token,
+  };
+  process.stdout.write(banner(served));
+  return host;
+}
+
+function explainListening(error: unknown, { settings }: Host): unknown {
+  const { host, port } = settings.current.gateway;
+  switch ((error as NodeJS.ErrnoException).code) {
+    case 'EADDRINUSE':
+      return new StartError(`port ${port} on ${host} is in use. Take any free one: SWITCHYARD_PORT=0 make start`, { cause: error });
+    case 'EACCES':
+      return new StartError(`port ${port} on ${host} is not for this user. Take any free one: SWITCHYARD_PORT=0 make start`, {
+        cause: error,
+      });
+    case 'EADDRNOTAVAIL':
+    case 'ENOTFOUND':
+      return new StartError(`${host} is no address of this machine. Listen on this machine alone: SWITCHYARD_HOST=127.0.0.1 make start`, {
+        cause: error,
+      });
+    default:
+      return error;
+  }
+}

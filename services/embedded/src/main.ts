@@ -1,0 +1,3 @@
+import { runEmbedded } from './embedded.ts';
+
+await runEmbedded(process.env);

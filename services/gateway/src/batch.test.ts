@@ -1,0 +1,102 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { runBatch, type BatchOptions } from './batch.ts';
+import type { Origin } from './dispatch.ts';
+import { INVALID_REQUEST, NO_PARAMS, type Item, type Request } from './envelope.ts';
+
+const from = { requestId: 'req_1', traceparent: undefined } as Origin;
+
+const request = (method: string, id?: string): Request => ({ fault: undefined, method, id, params: NO_PARAMS });
+const requests = (count: number): Request[] => Array.from({ length: count }, (_, index) => request(`m.${index}`, String(index)));
+
+/** A batch whose calls are answered when the test says so. */
+function start(items: Item[], atOnce = false) {
+  const running = new Map<string, (text?: string) => void>();
+  const started: string[] = [];
+  const cancelled: string[] = [];
+  const answers: (string | undefined)[] = [];
+  const run: BatchOptions['run'] = ({ method, id }, _from, onAnswer) => {
+    started.push(method);
+    const finish = (text = `"${method}"`): void => {
+      running.delete(method);
+      onAnswer(id === undefined ? undefined : Buffer.from(text));
+    };
+    if (atOnce) finish();
+    else running.set(method, finish);
+    return () => cancelled.push(method);
+  };
+  const cancel = runBatch(items, { from, run, onAnswer: (answer) => answers.push(answer?.toString()) });
+  const finish = (method: string, text?: string): void => running.get(method)?.(text);
+  return { running, started, cancelled, answers, cancel, finish };
+}
+
+describe('a batch', () => {
+  test('is answered in its order, once, however its calls end', () => {
+    const { finish, answers } = start([request('m.a', '1'), { fault: INVALID_REQUEST, id: 'null' }, request('m.b', '2')]);
+    finish('m.b');
+    assert.deepEqual(answers, []);
+    finish('m.a');
+    assert.equal(answers.length, 1);
+    const [first, second, third] = JSON.parse(answers[0] ?? '') as unknown[];
+    assert.deepEqual([first, third], ['m.a', 'm.b']);
+    assert.equal((second as { error: { code: number } }).error.code, -32600);
+  });
+
+  test('runs eight at a time', () => {
+    const { running, started, finish, answers } = start(requests(20));
+    assert.equal(started.length, 8);
+    finish('m.3');
+    assert.equal(started.length, 9);
+    while (running.size > 0) {
+      assert.ok(running.size <= 8);
+      for (const method of running.keys()) finish(method);
+    }
+    assert.deepEqual(
+      JSON.parse(answers[0] ?? ''),
+      requests(20).map(({ method }) => method),
+    );
+  });
+
+  test('of ten thousand calls that are answered at once does not overflow', () => {
+    const { answers } = start(requests(10_000), true);
+    assert.equal((JSON.parse(answers[0] ?? '') as unknown[]).length, 10_000);
+  });
+
+  test('does not wait for notifications', () => {
+    const { finish, answers, running } = start([request('m.note'), request('m.a', '1')]);
+    finish('m.a');
+    assert.deepEqual(answers, ['["m.a"]']);
+    assert.ok(running.has('m.note'));
+  });
+
+  test('of notifications alone is answered with nothing, at once, and runs them all', () => {
+    const { answers, started, finish } = start(Array.from({ length: 10 }, (_, index) => request(`n.${index}`)));
+    assert.deepEqual(answers, [undefined]);
+    assert.equal(started.length, 8);
+    finish('n.0');
+    finish('n.1');
+    assert.equal(started.length, 10);
+  });
+
+  test('leaves out what is too large together, and runs no more requests then', () => {
+    const { finish, answers, started } = start([...requests(12), request('m.note')]);
+    const large = JSON.stringify('x'.repeat(3 * 1024 * 1024));
+    for (const { method } of requests(10)) finish(method, large);
+    const codes = (JSON.parse(answers[0] ?? '') as (string | { error: { data: { reason: string } } })[]).map((answer) =>
+      typeof answer === 'string' ? answer.length : answer.error.data.reason,
+    );
+    assert.equal(codes.length, 12);
+    assert.equal(codes.filter((code) => code === 3 * 1024 * 1024).length, 2);
+    assert.equal(codes.filter((code) => code === 'PAYLOAD_TOO_LARGE').length, 10);
+    assert.deepEqual(started.slice(10), ['m.note'], 'the last two requests are not run, the notification is');
+  });
+
+  test('of a client that left stops its requests, and not its notifications', () => {
+    const { cancel, cancelled, started, finish, answers } = start([...requests(8), request('m.never', '9'), request('m.note')]);
+    cancel();
+    assert.equal(cancelled.length, 8);
+    assert.ok(started.includes('m.note') && !started.includes('m.never'));
+    for (const method of ['m.0', 'm.1', 'm.note']) finish(method);
+    assert.deepEqual(answers, []);
+  });
+});

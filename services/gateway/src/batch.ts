@@ -1,0 +1,94 @@
+import { batchAnswer, faultAnswer, type Fault } from './answers.ts';
+import type { Cancel, OnAnswer, Origin } from './dispatch.ts';
+import type { Item, Request } from './envelope.ts';
+
+const CONCURRENT = 8;
+/** What the answers of one batch may weigh together. */
+const MAX_ANSWER_BYTES = 8 * 1024 * 1024;
+
+const TOO_LARGE: Fault = {
+  number: -32603,
+  code: 'FAILED_PRECONDITION',
+  reason: 'PAYLOAD_TOO_LARGE',
+  message: 'The answers of this batch are too large together; this one was left out',
+};
+const NOT_RUN: Fault = { ...TOO_LARGE, message: 'The answers of this batch are too large together; this request was not run' };
+
+const EMPTY = Buffer.alloc(0);
+
+export interface BatchOptions {
+  from: Origin;
+  run: (request: Request, from: Origin, onAnswer: OnAnswer) => Cancel;
+  onAnswer: OnAnswer;
+}
+
+/** Runs the members eight at a time and answers them together, in their order. Notifications run too, and nobody waits for them. */
+export function runBatch(items: readonly Item[], { from, run, onAnswer }: BatchOptions): Cancel {
+  const answers: Buffer[] = [];
+  const cancels = new Set<Cancel>();
+  const expected = items.filter((item) => item.fault !== undefined || item.id !== undefined).length;
+  let answered = 0;
+  let next = 0;
+  let running = 0;
+  let bytes = 0;
+  let cancelled = false;
+  let pumping = false;
+
+  /** What is answered at once must not start the next from inside itself: a batch of pings would nest as deep as it is long. */
+  function pump(): void {
+    if (pumping) return;
+    pumping = true;
+    for (let item = items[next]; item && free(); item = items[next]) start(item, next++);
+    pumping = false;
+  }
+
+  function free(): boolean {
+    return running < CONCURRENT;
+  }
+
+  function start(item: Item, index: number): void {
+    if (item.fault) settle(index, faultAnswer(item.fault, from.requestId, item.id));
+    else if (item.id === undefined) notify(item);
+    else if (bytes > MAX_ANSWER_BYTES) settle(index, faultAnswer(NOT_RUN, from.requestId, item.id));
+    else if (!cancelled) ask(item, item.id, index);
+  }
+
+  function ask(request: Request, id: string, index: number): void {
+    let cancel: Cancel | undefined;
+    let done = false;
+    running++;
+    cancel = run(request, from, (answer = EMPTY) => {
+      if (cancelled) return;
+      done = true;
+      running--;
+      if (cancel) cancels.delete(cancel);
+      bytes += answer.length;
+      settle(index, bytes > MAX_ANSWER_BYTES ? faultAnswer(TOO_LARGE, from.requestId, id) : answer);
+      pump();
+    });
+    if (!done) cancels.add(cancel);
+  }
+
+  function notify(request: Request): void {
+    running++;
+    run(request, from, () => {
+      running--;
+      pump();
+    });
+  }
+
+  function settle(index: number, answer: Buffer): void {
+    answers[index] = answer;
+    if (++answered === expected && !cancelled) onAnswer(batchAnswer(Object.values(answers)));
+  }
+
+  if (expected === 0) onAnswer(undefined);
+  pump();
+  return () => {
+    if (cancelled || answered === expected) return;
+    cancelled = true;
+    running -= cancels.size;
+    for (const cancel of cancels) cancel();
+    pump(); // notifications go on without their sender
+  };
+}

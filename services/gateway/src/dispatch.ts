@@ -1,0 +1,126 @@
+import type { Bus, CallHead } from '@switchyard/bus';
+import { invalidParams, publicMethods, ServiceError, type Callable } from '@switchyard/contracts';
+import type { Settings } from '@switchyard/service-kit';
+import type { Logger } from '@switchyard/telemetry';
+import { errorAnswer, faultAnswer, localAnswer, resultAnswer, type Fault } from './answers.ts';
+import { runBatch } from './batch.ts';
+import type { EdgeMethod } from './edge-methods.ts';
+import { readEnvelope, type Item, type Request } from './envelope.ts';
+import type { Caller } from './tokens.ts';
+
+/** Who asks, and under which ids the work is found again. */
+export interface Origin {
+  caller: Caller;
+  requestId: string;
+  traceparent: string | undefined;
+}
+
+export type Cancel = () => void;
+/** Called once; with nothing when there is nothing to say, as after a notification. */
+export type OnAnswer = (answer: Buffer | undefined) => void;
+
+/** Runs JSON-RPC messages, whichever transport brought them. */
+export interface Dispatcher {
+  /** Returns a function that stops waiting for the answer; nothing is answered after it. */
+  message(bytes: Buffer, from: Origin, onAnswer: OnAnswer): Cancel;
+}
+
+export interface DispatcherOptions {
+  bus: Bus;
+  settings: Settings<'gateway'>;
+  log: Logger;
+  /** Methods that need no service. */
+  local: ReadonlyMap<string, EdgeMethod>;
+}
+
+const METHOD_NOT_FOUND: Fault = { number: -32601, code: 'UNIMPLEMENTED', message: 'Method not found' };
+
+/** There is nothing to cancel, or nobody to tell. */
+export function nothing(): void {
+  // Says so by doing nothing.
+}
+
+export function createDispatcher({ bus, settings, log, local }: DispatcherOptions): Dispatcher {
+  const routes = routesOf(local);
+
+  function run(request: Request, from: Origin, onAnswer: OnAnswer): Cancel {
+    const { id, params } = request;
+    const route = routes.get(request.method);
+    const fault = route ? faultOf(route, from.caller) : METHOD_NOT_FOUND;
+    if (fault || !route) {
+      onAnswer(id === undefined ? undefined : faultAnswer(fault ?? METHOD_NOT_FOUND, from.requestId, id));
+    } else if (typeof params === 'string') {
+      onAnswer(id === undefined ? undefined : errorAnswer(notAnObject(params), from.requestId, id));
+    } else if (route.callable) {
+      return bus.forward(route.callable, params, headOf(route.callable, from), (reply) => {
+        if (id === undefined) onAnswer(undefined);
+        else onAnswer(reply.error ? errorAnswer(reply.error, from.requestId, id) : resultAnswer(reply.data, id));
+      });
+    } else {
+      const answer = runHere(route.local, params, { id: id ?? 'null', requestId: from.requestId });
+      onAnswer(id === undefined ? undefined : answer);
+    }
+    return nothing;
+  }
+
+  function runHere(method: EdgeMethod, params: Uint8Array, { id, requestId }: { id: string; requestId: string }): Buffer {
+    try {
+      return localAnswer(method(params), id);
+    } catch (error) {
+      if (error instanceof ServiceError) return errorAnswer(error, requestId, id);
+      log.error({ err: error, requestId }, 'the edge could not answer');
+      return errorAnswer(new ServiceError('INTERNAL', 'Internal error'), requestId, id);
+    }
+  }
+
+  function single(item: Item, from: Origin, onAnswer: OnAnswer): Cancel {
+    if (item.fault) {
+      onAnswer(faultAnswer(item.fault, from.requestId, item.id));
+      return nothing;
+    }
+    if (item.id !== undefined) return run(item, from, onAnswer);
+    run(item, from, nothing);
+    onAnswer(undefined); // nobody waits for a notification, and it goes on when its sender leaves
+    return nothing;
+  }
+
+  return {
+    message(bytes, from, onAnswer) {
+      const envelope = readEnvelope(bytes, settings.current.gateway.maxBatchSize);
+      return Array.isArray(envelope) ? runBatch(envelope, { from, run, onAnswer }) : single(envelope, from, onAnswer);
+    },
+  };
+}
+
+/** All there is to know of a method before it is called: a service answers it, or the edge. */
+type Route = { denied: Fault; scope: Callable['scope'] } & (
+  | { callable: Callable; local?: undefined }
+  | { callable?: undefined; local: EdgeMethod }
+);
+
+function routesOf(local: ReadonlyMap<string, EdgeMethod>): ReadonlyMap<string, Route> {
+  const routes = new Map<string, Route>();
+  for (const [name, callable] of publicMethods) routes.set(name, { ...access(callable.scope), callable });
+  for (const [name, method] of local) routes.set(name, { ...access(publicMethods.get(name)?.scope), local: method });
+  return routes;
+}
+
+function access(scope: Callable['scope']): Pick<Route, 'scope' | 'denied'> {
+  const message = `Insufficient scope: requires '${scope}'`;
+  return { scope, denied: { number: -32603, code: 'PERMISSION_DENIED', reason: 'FORBIDDEN', message } };
+}
+
+function faultOf({ scope, denied }: Route, caller: Caller): Fault | undefined {
+  return scope === undefined || caller.may[scope] ? undefined : denied;
+}
+
+function notAnObject(received: string): ServiceError {
+  const message = `params: expected object, got ${received}`;
+  return invalidParams([{ path: 'params', expected: 'object', received, message }]);
+}
+
+function headOf(callable: Callable, { caller, requestId, traceparent }: Origin): CallHead {
+  const head: CallHead = { principal: caller.encodedPrincipal, requestId, timeoutMs: callable.deadlineMs };
+  if (traceparent !== undefined) head.traceparent = traceparent;
+  return head;
+}

@@ -1,0 +1,116 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { connect, type AddressInfo, type Socket } from 'node:net';
+import { test } from 'node:test';
+import { fastify } from 'fastify';
+import { createJoinedText, openEventStream, type EventStream, type EventStreamOptions } from './sse.ts';
+
+interface Opened extends AsyncDisposable {
+  stream: EventStream;
+  client: Socket;
+  /** Resolves when the response is over. */
+  closed: Promise<void>;
+  drained: Promise<void>;
+}
+
+/** A stream to a client that has sent its request and reads nothing until it is told to. */
+async function open(options: Partial<EventStreamOptions> = {}): Promise<Opened> {
+  const closed = Promise.withResolvers<void>();
+  const drained = Promise.withResolvers<void>();
+  const opened = Promise.withResolvers<EventStream>();
+  const app = fastify({ forceCloseConnections: true });
+  app.get('/', (_request, reply) => {
+    const given = { first: 'retry: 1\n\n', admitted: () => true, onDrain: drained.resolve, onClose: closed.resolve, ...options };
+    opened.resolve(openEventStream(reply.header('x-from', 'hook'), given));
+  });
+  await app.listen({ host: '127.0.0.1', port: 0 });
+  const client = connect({ port: (app.server.address() as AddressInfo).port, host: '127.0.0.1' });
+  client.on('error', () => undefined).pause();
+  client.write('GET / HTTP/1.1\r\nHost: localhost\r\n\r\n');
+  return {
+    stream: await opened.promise,
+    client,
+    closed: closed.promise,
+    drained: drained.promise,
+    async [Symbol.asyncDispose]() {
+      client.destroy();
+      await app.close();
+    },
+  };
+}
+
+async function fill(stream: EventStream): Promise<void> {
+  while (!stream.behind) {
+    stream.write(`data: ${'x'.repeat(65_536)}\n\n`);
+    await new Promise(setImmediate);
+  }
+}
+
+test('headers and the first block leave at once, with what hooks added', async () => {
+  await using s = await open({ headers: { 'x-extra': '1' } });
+  const [head] = (await once(s.client.resume(), 'data')) as [Buffer];
+  const text = head.toString();
+  for (const line of [
+    'HTTP/1.1 200',
+    'content-type: text/event-stream',
+    'cache-control: no-store',
+    'x-accel-buffering: no',
+    'x-from: hook',
+    'x-extra: 1',
+    'retry: 1',
+  ]) {
+    assert.ok(text.includes(line), line);
+  }
+});
+
+test('a quiet stream is kept alive by comments', async () => {
+  await using s = await open({ tickMs: 1 });
+  s.client.resume();
+  for await (const chunk of s.client) if (String(chunk).includes(': ping\n\n')) break;
+});
+
+test('text for a client that is behind is joined, and sent when it has caught up', async () => {
+  await using s = await open({ onDrain: () => text.flush() });
+  const sent: string[] = [];
+  const text = createJoinedText(s.stream, (piece) => sent.push(piece));
+  text.add('a');
+  assert.deepEqual(sent, ['a']);
+  await fill(s.stream);
+  text.add('b');
+  text.add('c');
+  assert.deepEqual(sent, ['a']);
+  s.client.resume();
+  while (sent.length < 2) await once(s.client, 'data');
+  assert.deepEqual(sent, ['a', 'bc']);
+});
+
+test('a client that stays behind is cut before more than its share is kept', async () => {
+  await using s = await open();
+  const text = createJoinedText(s.stream, (piece) => s.stream.write(piece));
+  await fill(s.stream);
+  for (let n = 0; n < 1_025; n++) text.add('x'.repeat(1_024));
+  await s.closed;
+});
+
+test('a client that takes nothing for long is cut', async () => {
+  await using s = await open({ tickMs: 2 });
+  await fill(s.stream);
+  await s.closed;
+});
+
+test('a client that may not read any more is cut', async () => {
+  let admitted = true;
+  await using s = await open({ tickMs: 2, admitted: () => admitted });
+  s.client.resume();
+  admitted = false;
+  await s.closed;
+});
+
+test('writing to a client that has left does nothing', async () => {
+  await using s = await open();
+  s.client.destroy();
+  await s.closed;
+  s.stream.write('data: late\n\n');
+  s.stream.end('data: later\n\n');
+  await new Promise(setImmediate);
+});

@@ -1,0 +1,104 @@
+import type { FastifyReply } from 'fastify';
+
+const TICK_MS = 5_000;
+/** Every third tick, so a ping each fifteen seconds. */
+const PING_TICKS = 3;
+/** A client that has taken nothing for so many ticks is not reading. */
+const STALL_TICKS = 6;
+/** Characters that may wait for a client that reads too slowly. */
+const MAX_WAITING = 1024 * 1024;
+const PING = ': ping\n\n';
+const HEADERS = { 'content-type': 'text/event-stream', 'cache-control': 'no-store', 'x-accel-buffering': 'no' };
+
+/** One response that is a stream of server-sent events. Each event leaves in one write: some clients forget half events. */
+export interface EventStream {
+  /** Writes a whole event, or several. */
+  write(event: string): void;
+  /** The client takes no more for now: what can be joined should wait until `onDrain`. */
+  readonly behind: boolean;
+  /** The response is complete. */
+  end(last?: string): void;
+  /** Breaks the connection, so that nobody takes what was sent for the whole. */
+  cut(): void;
+}
+
+export interface EventStreamOptions {
+  /** What is sent with the headers, at once. */
+  first: string;
+  /** Extra headers. */
+  headers?: Record<string, string>;
+  /** Whether the client still may read; asked every few seconds. */
+  admitted(): boolean;
+  /** The client has caught up. */
+  onDrain(): void;
+  /** The response is over, whoever ended it. */
+  onClose(): void;
+  tickMs?: number;
+}
+
+/** Answers 200 and begins the stream. */
+export function openEventStream(reply: FastifyReply, options: EventStreamOptions): EventStream {
+  const { raw } = reply;
+  reply.hijack();
+  let stalled = 0;
+  let ticks = 0;
+
+  const cut = (): void => void raw.destroy();
+  const write = (event: string): void => void (raw.destroyed || raw.writableEnded || raw.write(event));
+  const ticker = setInterval(() => {
+    stalled = raw.writableNeedDrain || raw.writableEnded ? stalled + 1 : 0;
+    if (stalled >= STALL_TICKS || !options.admitted()) cut();
+    else if (++ticks % PING_TICKS === 0 && stalled === 0) write(PING);
+  }, options.tickMs ?? TICK_MS);
+  const onClose = (): void => {
+    clearInterval(ticker);
+    options.onClose();
+  };
+
+  raw.on('error', cut);
+  raw.on('drain', () => {
+    stalled = 0;
+    options.onDrain();
+  });
+  if (raw.destroyed) onClose();
+  else {
+    raw.once('close', onClose);
+    for (const [name, value] of Object.entries({ ...reply.getHeaders(), ...HEADERS, ...options.headers })) {
+      if (value !== undefined) raw.setHeader(name, value);
+    }
+    raw.write(options.first);
+  }
+  return {
+    write,
+    get behind() {
+      return raw.writableNeedDrain;
+    },
+    end: (last) => void (raw.destroyed || raw.end(last)),
+    cut,
+  };
+}
+
+/** Text on its way to one client; while the client is behind, what comes is joined instead of queued. */
+export interface JoinedText {
+  add(text: string): void;
+  flush(): void;
+}
+
+/** `send` gets all text that waits, in one piece. */
+export function createJoinedText(stream: EventStream, send: (text: string) => void): JoinedText {
+  let waiting = '';
+  function flush(): void {
+    if (waiting === '') return;
+    const text = waiting;
+    waiting = '';
+    send(text);
+  }
+  return {
+    add(text) {
+      waiting += text;
+      if (!stream.behind) flush();
+      else if (waiting.length > MAX_WAITING) stream.cut();
+    },
+    flush,
+  };
+}

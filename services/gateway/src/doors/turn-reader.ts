@@ -1,0 +1,156 @@
+import type { Bus, Message } from '@switchyard/bus';
+import { ServiceError, subjects, TURNS_LOG, type Result, type TurnFrame } from '@switchyard/contracts';
+import { frameGap, turnSilent } from './errors.ts';
+import { createFrameOrder } from './frame-order.ts';
+
+/** How long a turn may say nothing at all before it is asked for; a running one says `alive` every ten seconds. */
+const SILENCE_MS = 30_000;
+/** Frames kept while nobody takes them. What comes beyond is read from the log later. */
+const MAX_HELD = 4_096;
+
+export type TurnStatus = Result<'turns.resume'>;
+
+/** Who hears a turn. After a batch that holds the end, or after `lost`, nothing more comes. */
+export interface TurnListener {
+  /** In order from number 0, each once, never none. */
+  frames(frames: readonly TurnFrame[]): void;
+  /** The turn cannot be followed any further; it may well go on. */
+  lost(error: ServiceError): void;
+}
+
+/** Follows one turn from wherever it runs. Closing stops the reading, never the turn. */
+export interface TurnReader {
+  /** Begins with the first frame. With a status, of a turn that began earlier: what the log has kept comes first. */
+  read(listener: TurnListener, status?: TurnStatus): void;
+  close(): void;
+}
+
+export interface TurnReaderOptions {
+  /** Speaks for the client whose turn it is. */
+  bus: Bus;
+  turnId: string;
+  silenceMs?: number;
+}
+
+/** Listens from now on, so that a turn started next is heard whole; hands nothing over until it is read. */
+export function openTurnReader({ bus, turnId, silenceMs = SILENCE_MS }: TurnReaderOptions): TurnReader {
+  const order = createFrameOrder();
+  const subject = subjects.turn(turnId);
+  let listener: TurnListener | undefined;
+  let filling = false;
+  let over = false;
+  let heardAt = performance.now();
+  let silence: NodeJS.Timeout | undefined;
+  const subscription = bus.subscribe(subject, hear);
+
+  function hear({ data }: Message): void {
+    heardAt = performance.now();
+    const later = listener === undefined || filling;
+    if (later && order.waiting >= MAX_HELD) return;
+    order.add(decode(data));
+    if (!later) advance();
+  }
+
+  function advance(): void {
+    deliver();
+    if (!over && order.waiting > 0) void catchUp();
+  }
+
+  function deliver(): void {
+    const ready = order.take();
+    if (ready.length === 0) return;
+    if (ready.some(isEnd)) close();
+    listener?.frames(ready);
+  }
+
+  /** Fills what is missing from the log, as long as that helps; an ended turn is told from its document if it does not. */
+  async function catchUp(status?: TurnStatus): Promise<void> {
+    filling = true;
+    try {
+      let more = true;
+      while (more) more = await fill();
+      if (over) return;
+      if (status && hasEnded(status)) conclude(status);
+      else if (order.waiting > 0) lose(frameGap(turnId));
+    } catch (error) {
+      if (status && hasEnded(status)) conclude(status);
+      else lose(error);
+    } finally {
+      filling = false;
+    }
+  }
+
+  /** Whether that helped, and did not help enough. */
+  async function fill(): Promise<boolean> {
+    const before = order.next;
+    for (const entry of await (await bus.log(TURNS_LOG)).read(subject)) order.add(decode(entry.data));
+    if (!over) deliver();
+    return order.waiting > 0 && order.next > before;
+  }
+
+  function conclude(status: TurnStatus): void {
+    if (over) return;
+    close();
+    listener?.frames([endOf(status, status.lastFrame ?? order.next)]);
+  }
+
+  function lose(error: unknown): void {
+    if (over) return;
+    close();
+    listener?.lost(error instanceof ServiceError ? error : new ServiceError('INTERNAL', 'Internal error', { cause: error }));
+  }
+
+  function watch(): void {
+    const left = heardAt + silenceMs - performance.now();
+    if (left <= 0) void askAfter();
+    else silence = setTimeout(watch, left).unref();
+  }
+
+  /** Frames may be lost with whoever carried them, and a turn that waits for its session has none: its owner knows. */
+  async function askAfter(): Promise<void> {
+    try {
+      const status = await bus.call('turns.resume', { turnId });
+      if (over) return;
+      if (hasEnded(status)) return await catchUp(status);
+      if (status.state === 'running' && performance.now() - heardAt >= silenceMs) return lose(turnSilent(turnId));
+    } catch (error) {
+      return lose(error);
+    }
+    heardAt = performance.now();
+    watch();
+  }
+
+  function close(): void {
+    over = true;
+    clearTimeout(silence);
+    subscription.unsubscribe();
+  }
+
+  return {
+    read(to, status) {
+      listener = to;
+      watch();
+      if (status) void catchUp(status);
+      else advance();
+    },
+    close,
+  };
+}
+
+function decode(data: Uint8Array): TurnFrame {
+  return JSON.parse(Buffer.from(data.buffer, data.byteOffset, data.byteLength).toString()) as TurnFrame;
+}
+
+function isEnd({ type }: TurnFrame): boolean {
+  return type === 'done' || type === 'error';
+}
+
+/** Whether nothing more will come of a turn. */
+export function hasEnded({ state }: TurnStatus): boolean {
+  return state !== 'queued' && state !== 'running';
+}
+
+function endOf({ result, failure }: TurnStatus, n: number): TurnFrame {
+  if (result) return { n, type: 'done', result };
+  return { n, type: 'error', error: failure ?? { code: 'UNKNOWN', message: 'The turn ended, and nothing says how.' } };
+}

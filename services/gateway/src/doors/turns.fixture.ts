@@ -1,0 +1,147 @@
+import type { Bus, Handlers } from '@switchyard/bus';
+import {
+  registry,
+  ServiceError,
+  subjects,
+  type sessions,
+  type Input,
+  type Principal,
+  type Result,
+  type TurnFailure,
+  type TurnFrame,
+} from '@switchyard/contracts';
+import { SECRETS, startTestGateway, type TestGateway, type TestGatewayOptions } from '../gateway.fixture.ts';
+
+type Bodies<F> = F extends TurnFrame ? Omit<F, 'n'> : never;
+/** A frame without its number. */
+export type FrameBody = Bodies<TurnFrame>;
+
+export const RESULT = { response: 'one two three', tokensUsed: { input: 3, output: 4, total: 7 }, finishReason: 'stop' } as const;
+
+/** A durable turn whose frames the test decides. */
+export interface TestTurn {
+  id: string;
+  asked: Input<'turns.start'>;
+  principal: Principal;
+  status: Result<'turns.resume'>;
+  /** Numbers and publishes a frame; the last one ends the turn. */
+  emit(body: FrameBody): void;
+  say(...texts: string[]): void;
+  done(): void;
+  fail(error: TurnFailure): void;
+  /** Loses a frame: nobody will ever hear it. */
+  lose(): void;
+}
+
+export interface TestTurns {
+  gateway: TestGateway;
+  /** All turns that were started, oldest first. */
+  started: TestTurn[];
+  /** The turn that starts next, once it has. */
+  next(): Promise<TestTurn>;
+  /** Makes a turn known that left no frames. */
+  forget(status: Result<'turns.resume'>, client?: string): void;
+  stream(query: string, headers?: Record<string, string>): Promise<Response>;
+}
+
+/** A gateway in front of a sessions service that keeps turns and plays `script` for each, before it says that it accepted it. */
+export async function startTestTurns(script: (turn: TestTurn) => void = () => undefined, options: TestGatewayOptions = {}) {
+  const started: TestTurn[] = [];
+  const waiting: ((turn: TestTurn) => void)[] = [];
+  const known = new Map<string, { status: Result<'turns.resume'>; client: string }>();
+  const keys = new Map<string, TestTurn>();
+  const handlers: Handlers<typeof sessions> = {
+    'turns.start': (asked, { principal }) => {
+      const earlier = asked.idempotencyKey === undefined ? undefined : keys.get(asked.idempotencyKey);
+      if (earlier) return earlier.status;
+      const turn = createTurn(gateway.bus, asked, principal);
+      started.push(turn);
+      known.set(turn.id, { status: turn.status, client: principal.client });
+      if (asked.idempotencyKey !== undefined) keys.set(asked.idempotencyKey, turn);
+      turn.emit({ type: 'accepted', turnId: turn.id, agentId: 'default', model: 'dev/echo' });
+      script(turn);
+      waiting.shift()?.(turn);
+      return turn.status;
+    },
+    'turns.resume': ({ turnId }, { principal }) => {
+      const turn = known.get(turnId);
+      if (turn?.client !== principal.client) throw new ServiceError('NOT_FOUND', 'There is no such turn.');
+      return turn.status;
+    },
+    ...options.handlers,
+  };
+  const gateway = await startTestGateway({ ...options, handlers });
+  await gateway.bus.serve(registry, { 'models.visible': () => ({ models: VISIBLE }) }, { version: '0.0.0' });
+  const turns: TestTurns & AsyncDisposable = {
+    gateway,
+    started,
+    next: () => new Promise((resolve) => void waiting.push(resolve)),
+    forget: (status, client = 'rpc') => void known.set(status.turnId, { status, client }),
+    stream: (query, headers = {}) =>
+      fetch(`${gateway.url}/api/chat/stream?${query}`, { headers: { authorization: `Bearer ${SECRETS.rpc}`, ...headers } }),
+    [Symbol.asyncDispose]: () => gateway[Symbol.asyncDispose](),
+  };
+  return turns;
+}
+
+const VISIBLE = [
+  { id: 'default', ownedBy: 'switchyard' },
+  { id: 'dev/echo', ownedBy: 'dev' },
+];
+
+function createTurn(bus: Bus, asked: Input<'turns.start'>, principal: Principal): TestTurn {
+  const status: Result<'turns.resume'> = { turnId: asked.turnId, sessionKey: 'default:rpc:gateway', state: 'running' };
+  let n = 0;
+  const emit = (body: FrameBody): void => {
+    bus.publish(subjects.turn(asked.turnId), Buffer.from(JSON.stringify({ n: n++, ...body })));
+  };
+  return {
+    id: asked.turnId,
+    asked,
+    principal,
+    status,
+    emit,
+    say: (...texts) => texts.forEach((text) => emit({ type: 'delta', text })),
+    done() {
+      Object.assign(status, { state: 'done', result: RESULT, lastFrame: n });
+      emit({ type: 'done', result: RESULT });
+    },
+    fail(failure) {
+      Object.assign(status, { state: 'failed', failure, lastFrame: n });
+      emit({ type: 'error', error: failure });
+    },
+    lose: () => void n++,
+  };
+}
+
+export interface ServerSentEvent {
+  id?: string;
+  event?: string;
+  retry?: string;
+  /** Parsed. */
+  data?: unknown;
+}
+
+/** The events of a response as they come; comments are left out. */
+export async function* readEvents(response: Response): AsyncGenerator<ServerSentEvent, void, void> {
+  const decoder = new TextDecoder();
+  let text = '';
+  for await (const chunk of response.body ?? []) {
+    text += decoder.decode(chunk as Uint8Array, { stream: true });
+    const blocks = text.split('\n\n');
+    text = blocks.pop() ?? '';
+    for (const block of blocks) if (!block.startsWith(':')) yield parseBlock(block);
+  }
+  if (text !== '') throw new Error(`half an event: ${text}`);
+}
+
+function parseBlock(block: string): ServerSentEvent {
+  const fields = Object.fromEntries(block.split('\n').map((line) => line.split(/: (.*)/s, 2))) as Record<string, string>;
+  return fields['data'] === undefined
+    ? fields
+    : { ...fields, data: fields['data'] === '[DONE]' ? '[DONE]' : (JSON.parse(fields['data']) as unknown) };
+}
+
+export async function allEvents(response: Response): Promise<ServerSentEvent[]> {
+  return Array.fromAsync(readEvents(response));
+}

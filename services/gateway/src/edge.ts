@@ -1,0 +1,37 @@
+import type { Bus } from '@switchyard/bus';
+import type { TokenScope } from '@switchyard/contracts';
+import type { Settings } from '@switchyard/service-kit';
+import type { Logger } from '@switchyard/telemetry';
+import type { onRequestHookHandler } from 'fastify';
+import type { Caller, Tokens } from './tokens.ts';
+import type { Limits } from './limits.ts';
+
+/** Who may pass a door. */
+export interface GuardOptions {
+  /** One of these scopes is enough, `*` always is; without a list any valid token passes. */
+  scopes?: readonly TokenScope[];
+  /** Whether `?token=` counts: only where a browser cannot set a header. */
+  tokenInQuery?: boolean;
+}
+
+/** What a route gets. A door is a function `registerX(app, edge)` that adds its routes. */
+export interface Edge {
+  /** Speaks for the gateway itself: use `bus.as(request.caller.principal)` for a caller. */
+  readonly bus: Bus;
+  /** Always current; read `settings.current.gateway` at each use. */
+  readonly settings: Settings<'gateway'>;
+  readonly log: Logger;
+  readonly tokens: Tokens;
+  readonly limits: Limits;
+  /** Aborts when the gateway drains: long responses end themselves, so that their clients come back elsewhere. */
+  readonly closing: AbortSignal;
+  /** An `onRequest` hook: authenticates, limits the rate, checks the scope, sets `request.caller`, or answers the refusal. */
+  guard(options: GuardOptions): onRequestHookHandler;
+}
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** Set by the guard of the route. */
+    caller: Caller;
+  }
+}

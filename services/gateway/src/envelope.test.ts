@@ -1,0 +1,278 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import fc from 'fast-check';
+import { INVALID_REQUEST, MAX_DEPTH, PARSE_ERROR, readEnvelope, type Envelope, type Item, type Refused, type Request } from './envelope.ts';
+
+const read = (text: string, maxBatchSize = 50): Envelope => readEnvelope(Buffer.from(text), maxBatchSize);
+
+function one(text: string): Item {
+  const envelope = read(text);
+  assert.ok(!Array.isArray(envelope), 'one message, not a batch');
+  return envelope;
+}
+
+function request(text: string): Request {
+  const item = one(text);
+  assert.ok(item.fault === undefined, `refused: ${item.fault?.message}`);
+  return item;
+}
+
+function refusal(text: string): Refused {
+  const item = one(text);
+  assert.ok(item.fault !== undefined, 'accepted');
+  return item;
+}
+
+const paramsText = (item: Request): string | undefined =>
+  typeof item.params === 'string' ? undefined : Buffer.from(item.params).toString();
+
+describe('a request', () => {
+  test('keeps the bytes of its params', () => {
+    const item = request('{"jsonrpc":"2.0","method":"a.b","params": {"x" : [1, 2.50] , "y":"}"} ,"id":7}');
+    assert.equal(item.method, 'a.b');
+    assert.equal(paramsText(item), '{"x" : [1, 2.50] , "y":"}"}');
+    assert.equal(item.id, '7');
+  });
+
+  test('without params has none, without id is a notification', () => {
+    const item = request(' {"method":"a.b","jsonrpc":"2.0"} ');
+    assert.equal(paramsText(item), '{}');
+    assert.equal(item.id, undefined);
+  });
+
+  for (const [params, kind] of [
+    ['[1,2]', 'array'],
+    ['null', 'null'],
+    ['"x"', 'string'],
+    ['3', 'number'],
+    ['true', 'boolean'],
+    ['[]', 'array'],
+  ]) {
+    test(`with params ${params} says what came instead of an object`, () => {
+      assert.equal(request(`{"jsonrpc":"2.0","method":"a.b","params":${params},"id":1}`).params, kind);
+    });
+  }
+
+  for (const id of ['1', '"1"', 'null', '1.5', '-0', '1e400', '12345678901234567890123', '"\\u0041\\n"', '"ü"', '""', '0.10']) {
+    test(`echoes the id ${id} as it was written`, () => {
+      assert.equal(request(`{"jsonrpc":"2.0","id" : ${id} ,"method":"a.b"}`).id, id);
+      assert.equal(request(`{"jsonrpc":"2.0","method":"a.b","id":${id}}`).id, id);
+    });
+  }
+
+  for (const id of ['{}', '[]', 'true', 'false', '[1]', '{"id":1}']) {
+    test(`with the id ${id} is invalid and answered with null`, () => {
+      assert.deepEqual(refusal(`{"jsonrpc":"2.0","method":"a.b","id":${id}}`), { fault: INVALID_REQUEST, id: 'null' });
+    });
+  }
+
+  test('with repeated names means the last of each', () => {
+    const item = request('{"jsonrpc":"2.0","method":"a.a","id":1,"params":{"a":1},"method":"a.b","params":{"b":2},"id":2}');
+    assert.deepEqual([item.method, item.id, paramsText(item)], ['a.b', '2', '{"b":2}']);
+  });
+
+  test('may spell its names with escapes', () => {
+    const item = request('{"jsonrpc":"2.0","method":"a.b","\\u0069d":5,"p\\u0061rams":{"a":1},"i\\"d":6}');
+    assert.deepEqual([item.id, paramsText(item)], ['5', '{"a":1}']);
+  });
+
+  test('is not confused by names inside strings or nested objects', () => {
+    const item = request(
+      '{"jsonrpc":"2.0","method":"a.b","x":{"id":9,"params":{}},"y":"\\",\\"id\\":8","params":{"id":7,"params":{"id":6}}}',
+    );
+    assert.equal(item.id, undefined);
+    assert.equal(paramsText(item), '{"id":7,"params":{"id":6}}');
+  });
+
+  test('cannot reach a prototype', () => {
+    const item = request('{"__proto__":{"id":1},"jsonrpc":"2.0","method":"a.b","params":{"__proto__":{"polluted":true}}}');
+    assert.equal(item.id, undefined);
+    assert.equal(paramsText(item), '{"__proto__":{"polluted":true}}');
+    assert.equal(({} as { polluted?: boolean }).polluted, undefined);
+    assert.deepEqual(refusal('{"__proto__":{"jsonrpc":"2.0","method":"a.b"},"id":3}'), { fault: INVALID_REQUEST, id: '3' });
+  });
+});
+
+describe('what is not a request', () => {
+  for (const text of [
+    '',
+    ' ',
+    '{',
+    '[',
+    '{"a":}',
+    'nul',
+    '\u00a0{}',
+    '\ufeff{}',
+    '{"a":1}{}',
+    '[1,]',
+    "{'a':1}",
+    '{"jsonrpc":"2.0","method":"foobar, "params":"bar","baz]',
+  ]) {
+    test(`${JSON.stringify(text)} is no JSON`, () => {
+      assert.deepEqual(refusal(text), { fault: PARSE_ERROR, id: 'null' });
+    });
+  }
+
+  test('bytes that are not UTF-8 are no JSON', () => {
+    const bytes = Buffer.from('{"jsonrpc":"2.0","method":"a.b","params":{"x":"_"},"id":1}');
+    bytes[bytes.indexOf('_')] = 0xff;
+    assert.deepEqual(readEnvelope(bytes, 50), { fault: PARSE_ERROR, id: 'null' });
+  });
+
+  for (const text of [
+    '1',
+    '"x"',
+    'null',
+    'true',
+    '[]',
+    '{}',
+    '{"foo":"boo"}',
+    '{"jsonrpc":"2.0","method":1,"params":"bar"}',
+    '{"jsonrpc":"1.0","method":"a.b"}',
+  ]) {
+    test(`${text} is invalid`, () => {
+      assert.deepEqual(refusal(text), { fault: INVALID_REQUEST, id: 'null' });
+    });
+  }
+
+  test('an invalid request that has an id gets it back', () => {
+    assert.deepEqual(refusal('{"method":"a.b","id":"x"}'), { fault: INVALID_REQUEST, id: '"x"' });
+  });
+});
+
+describe('nesting', () => {
+  const nested = (levels: number, open = '[', close = ']'): string =>
+    `{"jsonrpc":"2.0","method":"a.b","id":1,"params":{"x":${open.repeat(levels)}${close.repeat(levels)}}}`;
+
+  test('is accepted down to the limit and refused below it', () => {
+    assert.equal(request(nested(MAX_DEPTH - 2)).id, '1');
+    assert.deepEqual([refusal(nested(MAX_DEPTH - 1)).fault.number, refusal(nested(MAX_DEPTH - 1)).id], [-32600, '1']);
+  });
+
+  test('does not count what stands in strings', () => {
+    assert.equal(request(`{"jsonrpc":"2.0","method":"a.b","id":1,"params":{"x":"${'['.repeat(200)}"}}`).id, '1');
+  });
+
+  for (const levels of [100_000, 500_000]) {
+    test(`of ${levels} arrays is refused without recursion`, () => {
+      assert.equal(refusal(nested(levels)).fault.number, -32600);
+      assert.equal(refusal('['.repeat(levels)).fault.number, -32700);
+      const bare = read('['.repeat(levels) + ']'.repeat(levels));
+      assert.deepEqual(bare, [{ fault: INVALID_REQUEST, id: 'null' }]);
+    });
+  }
+});
+
+describe('a batch', () => {
+  test('keeps its order, and each invalid member is refused alone', () => {
+    const items = read(
+      ' [ {"jsonrpc":"2.0","method":"a.a","id":"1"} , {"jsonrpc":"2.0","method":"a.n"},{"foo":"boo"},[1,{"id":5}],1 ,"x]",{"jsonrpc":"2.0","method":"a.b","params":{"k":1},"id":2} ] ',
+    );
+    assert.ok(Array.isArray(items));
+    assert.deepEqual(
+      items.map((item) => (item.fault ? [item.fault.number, item.id] : [item.method, item.id, paramsText(item)])),
+      [
+        ['a.a', '"1"', '{}'],
+        ['a.n', undefined, '{}'],
+        [-32600, 'null'],
+        [-32600, 'null'],
+        [-32600, 'null'],
+        [-32600, 'null'],
+        ['a.b', '2', '{"k":1}'],
+      ],
+    );
+  });
+
+  test('does not leak members of one request into the next', () => {
+    const items = read('[{"jsonrpc":"2.0","method":"a.a","id":1,"params":{"a":1}},{"jsonrpc":"2.0","method":"a.b"}]');
+    assert.ok(Array.isArray(items));
+    assert.deepEqual(
+      items.map((item) => (item.fault ? item : [item.id, paramsText(item)])),
+      [
+        ['1', '{"a":1}'],
+        [undefined, '{}'],
+      ],
+    );
+  });
+
+  test('refuses only the member that is nested too deep', () => {
+    const deep = `{"jsonrpc":"2.0","method":"a.b","id":1,"params":{"x":${'['.repeat(80)}${']'.repeat(80)}}}`;
+    const items = read(`[${deep},{"jsonrpc":"2.0","method":"a.c","id":2}]`);
+    assert.ok(Array.isArray(items));
+    assert.deepEqual(
+      items.map((item) => item.fault?.number),
+      [-32600, undefined],
+    );
+  });
+
+  test('over the cap is one refusal that names both sizes', () => {
+    const envelope = read(`[${Array(4).fill('1').join(',')}]`, 3);
+    assert.ok(!Array.isArray(envelope) && envelope.fault !== undefined);
+    assert.equal(envelope.fault.number, -32600);
+    assert.match(envelope.fault.message, /\b4\b.*\b3\b/);
+    assert.equal(envelope.id, 'null');
+  });
+});
+
+describe('property', () => {
+  const json = fc.jsonValue({ maxDepth: 6 });
+  const id = fc.option(fc.oneof(fc.integer(), fc.string({ unit: 'binary' }), fc.double({ noNaN: true, noDefaultInfinity: true })), {
+    nil: null,
+  });
+  const spaced = (value: unknown, indent: string): string => JSON.stringify(value, undefined, indent);
+  const message = fc.record({
+    params: fc.dictionary(fc.string({ unit: 'binary' }), json),
+    id,
+    extra: json,
+    indent: fc.constantFrom('', ' ', '\t'),
+  });
+
+  test('id and params are sliced exactly as JSON.parse sees them', () => {
+    fc.assert(
+      fc.property(message, ({ params, id, extra, indent }) => {
+        const item = request(spaced({ extra, method: 'a.b', params, id, jsonrpc: '2.0' }, indent));
+        assert.deepEqual(JSON.parse(paramsText(item) ?? ''), JSON.parse(JSON.stringify(params)));
+        assert.deepEqual(JSON.parse(item.id ?? ''), JSON.parse(JSON.stringify(id)));
+      }),
+    );
+  });
+
+  test('a batch slices as its members do alone', () => {
+    fc.assert(
+      fc.property(fc.array(fc.oneof(json, message), { minLength: 1, maxLength: 8 }), (members) => {
+        const whole = members.map((member) =>
+          isRecord(member) && 'params' in member ? { ...member, jsonrpc: '2.0', method: 'a.b' } : member,
+        );
+        const items = readEnvelope(Buffer.from(JSON.stringify(whole)), 50);
+        assert.ok(Array.isArray(items));
+        assert.deepEqual(
+          items,
+          JSON.parse(JSON.stringify(whole)).map((member: unknown) => alone(member)),
+        );
+      }),
+    );
+  });
+
+  test('whatever comes, nothing is thrown', () => {
+    fc.assert(
+      fc.property(
+        fc.oneof(
+          fc.uint8Array({ maxLength: 200 }).map((bytes) => Buffer.from(bytes)),
+          fc.string().map((text) => Buffer.from(text)),
+        ),
+        (bytes) => {
+          readEnvelope(bytes, 50);
+        },
+      ),
+    );
+  });
+
+  function isRecord(value: unknown): value is Record<string, unknown> {
+    return typeof value === 'object' && value !== null && !Array.isArray(value);
+  }
+
+  // A member that is itself an array would be read as a batch when alone.
+  function alone(member: unknown): unknown {
+    return Array.isArray(member) ? { fault: INVALID_REQUEST, id: 'null' } : readEnvelope(Buffer.from(JSON.stringify(member)), 50);
+  }
+});

@@ -1,0 +1,131 @@
+import type { IncomingMessage } from 'node:http';
+import type { BlockList } from 'node:net';
+import type { Settings } from '@switchyard/service-kit';
+import type { FastifyReply, FastifyRequest, onRequestHookHandler } from 'fastify';
+import { allowedHosts, clientAddress, hostName, originAllowed, trustedList } from './address.ts';
+import type { GuardOptions } from './edge.ts';
+import type { Limits, Rate, RateLimiter } from './limits.ts';
+import { queryToken } from './query-token.ts';
+import { FOREIGN_HOST, FOREIGN_ORIGIN, INSUFFICIENT_SCOPE, rateLimited, refuse, UNAUTHORIZED, type Refusal } from './refusal.ts';
+import { bearerSecret, type Caller, type Tokens } from './tokens.ts';
+
+/** Decides who gets in; the same for every transport. */
+export interface Gate {
+  /** Whether a browser's page may talk to us from where it is; undefined when it may. */
+  screen(request: IncomingMessage): Refusal | undefined;
+  /** Who is asking, or why they are turned away: 401, or 429 once their address has failed too often. */
+  identify(request: IncomingMessage, tokenInQuery: boolean): Caller | Refusal;
+  /** Counts one HTTP request of a client, or of an address that has no client. */
+  limit(key: string): Refusal | undefined;
+  guard(options: GuardOptions): onRequestHookHandler;
+  addressOf(request: IncomingMessage): string;
+}
+
+export interface GateOptions {
+  settings: Settings<'gateway'>;
+  tokens: Tokens;
+  limits: Limits;
+  /** The host the listener is bound to. */
+  host: string;
+}
+
+export function isRefusal(outcome: Caller | Refusal): outcome is Refusal {
+  return 'status' in outcome;
+}
+
+export function createGate({ settings, tokens, limits, host }: GateOptions): Gate {
+  const derived = derive(settings, host);
+
+  function screen(request: IncomingMessage): Refusal | undefined {
+    const { headers } = request;
+    const known = derived();
+    const { hosts, origins } = known;
+    if (hosts && headers.host !== known.lastHost) {
+      if (!hosts.has(hostName(headers.host) ?? '')) return FOREIGN_HOST;
+      known.lastHost = headers.host;
+    }
+    if (headers.origin !== undefined && !originAllowed(headers.origin, headers.host, origins)) return FOREIGN_ORIGIN;
+    return undefined;
+  }
+
+  function addressOf(request: IncomingMessage): string {
+    return clientAddress(request, derived().trusted);
+  }
+
+  function identify(request: IncomingMessage, tokenInQuery: boolean): Caller | Refusal {
+    const { authorization } = request.headers;
+    const secret = authorization === undefined && tokenInQuery ? queryToken(request) : bearerSecret(authorization);
+    const caller = secret === undefined ? undefined : tokens.authenticate(secret);
+    if (caller) return caller;
+    const { maxFailures: max, windowMs } = settings.current.gateway.authFailures;
+    const wait = limits.authFailures.take(addressOf(request), { max, windowMs });
+    return wait === 0 ? UNAUTHORIZED : rateLimited(wait);
+  }
+
+  function limit(key: string): Refusal | undefined {
+    const { maxRequests: max, windowMs } = settings.current.gateway.rateLimit;
+    return limitRequests(limits.requests, key, { max, windowMs });
+  }
+
+  function admit(request: FastifyRequest, reply: FastifyReply, { scopes, tokenInQuery = false }: GuardOptions): Refusal | undefined {
+    const foreign = screen(request.raw);
+    if (foreign) return foreign;
+    if (request.headers.origin !== undefined && request.url.startsWith('/api/')) allowOrigin(reply, request.headers.origin);
+    const caller = identify(request.raw, tokenInQuery);
+    if (isRefusal(caller)) return caller;
+    request.caller = caller;
+    const limited = limit(caller.key);
+    if (limited) return limited;
+    const held = scopes === undefined || caller.scopes.includes('*') || scopes.some((scope) => caller.scopes.includes(scope));
+    return held ? undefined : INSUFFICIENT_SCOPE;
+  }
+
+  return {
+    screen,
+    identify,
+    limit,
+    addressOf,
+    guard: (options) => (request, reply, done) => {
+      const refusal = admit(request, reply, options);
+      if (refusal) refuse(request, reply, refusal);
+      else done();
+    },
+  };
+}
+
+function limitRequests(requests: RateLimiter, key: string, rate: Rate): Refusal | undefined {
+  const wait = requests.take(key, rate);
+  if (wait === 0) return undefined;
+  const seconds = Math.ceil(wait / 1_000);
+  return rateLimited(wait, {
+    'ratelimit-policy': `"default";q=${rate.max};w=${Math.ceil(rate.windowMs / 1_000)}`,
+    ratelimit: `"default";r=0;t=${seconds}`,
+  });
+}
+
+/** Lets a page that `screen` accepted read the answer. */
+export function allowOrigin(reply: FastifyReply, origin: string): void {
+  reply.headers({ 'access-control-allow-origin': origin, vary: 'Origin', 'access-control-expose-headers': 'X-Request-Id, Retry-After' });
+}
+
+interface Derived {
+  hosts: ReadonlySet<string> | undefined;
+  /** A `Host` header that was found good: most requests repeat it. */
+  lastHost?: string | undefined;
+  origins: readonly string[];
+  trusted: BlockList | undefined;
+}
+
+/** What follows from the settings, worked out once per revision of them. */
+function derive(settings: Settings<'gateway'>, host: string): () => Derived {
+  let from: unknown;
+  let derived: Derived | undefined;
+  return () => {
+    const { current } = settings;
+    if (derived && from === current) return derived;
+    from = current;
+    const { corsOrigins, trustedProxies } = current.gateway;
+    derived = { hosts: allowedHosts(host, corsOrigins), origins: corsOrigins, trusted: trustedList(trustedProxies) };
+    return derived;
+  };
+}

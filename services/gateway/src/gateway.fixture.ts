@@ -1,0 +1,197 @@
+import { connectBus, createMemoryHub, type Bus, type Handlers } from '@switchyard/bus';
+import { sections, sessions, TOKENS_BUCKET, type Sections, type TokenProjection } from '@switchyard/contracts';
+import { hashToken } from '@switchyard/security';
+import type { HealthReporter, Readiness, Settings } from '@switchyard/service-kit';
+import { silentLogger, type Logger } from '@switchyard/telemetry';
+import { WebSocket, type RawData } from 'ws';
+import { doors } from './doors.ts';
+import { openGateway, type Gateway } from './gateway.ts';
+
+export type GatewaySection = Sections['gateway'];
+
+/** Settings that a test changes while the gateway runs. */
+export interface TestSettings extends Settings<'gateway'> {
+  set(changes: Partial<GatewaySection>): void;
+}
+
+export function testSettings(changes: Partial<GatewaySection> = {}): TestSettings {
+  let current = { gateway: { ...sections.gateway.parse(undefined), ...changes } };
+  const listeners = new Set<(current: { gateway: GatewaySection }) => void>();
+  return {
+    get current() {
+      return current;
+    },
+    onChange(listener) {
+      listeners.add(listener);
+      return () => void listeners.delete(listener);
+    },
+    set(next) {
+      current = { gateway: { ...current.gateway, ...next } };
+      for (const listener of listeners) listener(current);
+    },
+  };
+}
+
+/** Well-formed secrets, one for each kind of token. */
+export const SECRETS = {
+  all: 'test-secret-that-holds-every-scope-0001',
+  rpc: 'test-secret-that-holds-rpc-alone-00002',
+  admin: 'test-secret-that-holds-admin-alone-003',
+  mcp: 'test-secret-of-an-mcp-client-alone-0004',
+} as const;
+
+const TOKENS: Record<keyof typeof SECRETS, TokenProjection['scopes']> = { all: ['*'], rpc: ['rpc'], admin: ['admin'], mcp: ['mcp-client'] };
+
+export interface TestGateway extends AsyncDisposable {
+  url: string;
+  gateway: Gateway;
+  /** The side of the services. */
+  bus: Bus;
+  settings: TestSettings;
+  /** Writes or rewrites a token, as the owner of tokens would, and resolves when it is in force. */
+  putToken(token: Partial<TokenProjection> & { id: string; secret: string }): Promise<void>;
+  removeToken(id: string): Promise<void>;
+  post(path: string, body: string | Uint8Array, options?: { token?: string; headers?: Record<string, string> }): Promise<Response>;
+  connect(token?: string, path?: string): Promise<TestSocket>;
+}
+
+export interface TestGatewayOptions {
+  settings?: Partial<GatewaySection>;
+  handlers?: Handlers<typeof sessions>;
+  log?: Logger;
+}
+
+/** A gateway on a free port, and behind it, on the in-process bus, a service that answers for sessions. */
+export async function startTestGateway(options: TestGatewayOptions = {}): Promise<TestGateway> {
+  const { settings: changes, handlers = {}, log = silentLogger() } = options;
+  const hub = createMemoryHub();
+  const bus = await connectBus('memory:', { hub, log, service: 'sessions' });
+  const edgeBus = await connectBus('memory:', { hub, log, service: 'gateway' });
+  await bus.serve(sessions, handlers, { version: '0.0.0', log });
+  const bucket = await bus.kv(TOKENS_BUCKET);
+  for (const [id, scopes] of Object.entries(TOKENS)) {
+    await bucket.put(id, project({ id, scopes, secret: SECRETS[id as keyof typeof SECRETS] }));
+  }
+  const settings = testSettings({ rateLimit: { windowMs: 60_000, maxRequests: 100_000 }, wsHeartbeatMs: 0, ...changes });
+  const revisions = createRevisions();
+  const gateway = await openGateway({
+    bus: edgeBus,
+    settings,
+    log,
+    version: '0.0.0',
+    doors,
+    host: '127.0.0.1',
+    port: 0,
+    onRevision: (revision) => revisions.reached(revision),
+    health: testHealth(() => edgeBus.connected()),
+  });
+
+  return {
+    url: gateway.url,
+    gateway,
+    bus,
+    settings,
+    putToken: async (token) => revisions.wait(await bucket.put(token.id, project(token))),
+    removeToken: async (id) => revisions.wait(await bucket.remove(id)),
+    post: (path, body, { token, headers } = {}) =>
+      fetch(gateway.url + path, {
+        method: 'POST',
+        body,
+        headers: { 'content-type': 'application/json', ...(token === undefined ? {} : { authorization: `Bearer ${token}` }), ...headers },
+      }),
+    connect: (token = SECRETS.all, path = '/ws') => openSocket(gateway.url.replace('http', 'ws') + path, token),
+    async [Symbol.asyncDispose]() {
+      await gateway.close();
+      await bus.drain();
+      await edgeBus.drain();
+    },
+  };
+}
+
+/** As the process's own board: what is reported, and whether the bus is there. */
+function testHealth(connected: () => boolean): HealthReporter {
+  const dependencies: Readiness['dependencies'] = {};
+  const set: HealthReporter['set'] = (name, ready, reason = '') =>
+    void (dependencies[name] = { ready, since: 0, ...(ready ? {} : { reason }) });
+  return {
+    set,
+    readiness() {
+      set('bus', connected(), 'not connected');
+      const ready = Object.values(dependencies).every((dependency) => dependency.ready);
+      return { ready, status: ready ? 'ready' : 'unavailable', dependencies };
+    },
+  };
+}
+
+/** A message of a client as text; ours arrive whole. */
+export function textOf(data: RawData): string {
+  return Buffer.isBuffer(data) ? data.toString() : '';
+}
+
+function project({ secret, ...token }: Partial<TokenProjection> & { id: string; secret: string }): Uint8Array {
+  return Buffer.from(JSON.stringify({ scopes: ['*'], tenant: 'default', ver: 1, ...token, hash: hashToken(secret) }));
+}
+
+function createRevisions(): { reached(revision: number): void; wait(revision: number): Promise<void> } {
+  let reached = 0;
+  let waiting: { revision: number; resolve: () => void }[] = [];
+  return {
+    reached(revision) {
+      reached = Math.max(reached, revision);
+      for (const { resolve } of waiting.filter((one) => one.revision <= reached)) resolve();
+      waiting = waiting.filter((one) => one.revision > reached);
+    },
+    wait: (revision) => (revision <= reached ? Promise.resolve() : new Promise((resolve) => void waiting.push({ revision, resolve }))),
+  };
+}
+
+/** A WebSocket that keeps what comes until it is asked for. */
+export interface TestSocket {
+  socket: WebSocket;
+  send(data: string | Uint8Array): void;
+  /** The next message, parsed. */
+  next(): Promise<Answer>;
+  /** The code and reason of the close. */
+  closed: Promise<{ code: number; reason: string }>;
+  ask(message: unknown): Promise<Answer>;
+}
+
+/** What a JSON-RPC peer may say. */
+export interface Answer {
+  jsonrpc: string;
+  id?: unknown;
+  method?: string;
+  params?: unknown;
+  result?: unknown;
+  error?: { code: number; message: string; data?: Record<string, unknown> };
+}
+
+async function openSocket(url: string, token: string): Promise<TestSocket> {
+  const socket = new WebSocket(url, token === '' ? {} : { headers: { authorization: `Bearer ${token}` } });
+  const received: Answer[] = [];
+  const waiting: ((answer: Answer) => void)[] = [];
+  socket.on('message', (data) => {
+    const answer = JSON.parse(textOf(data)) as Answer;
+    const taker = waiting.shift();
+    if (taker) taker(answer);
+    else received.push(answer);
+  });
+  const closed = new Promise<{ code: number; reason: string }>((resolve) => {
+    socket.once('close', (code, reason) => resolve({ code, reason: String(reason) }));
+  });
+  await new Promise((resolve, reject) => socket.once('open', resolve).once('error', reject));
+  const next = (): Promise<Answer> => {
+    const answer = received.shift();
+    return answer ? Promise.resolve(answer) : new Promise((resolve) => void waiting.push(resolve));
+  };
+  return {
+    socket,
+    send: (data) => socket.send(data),
+    next,
+    closed,
+    ask(message) {
+      socket.send(typeof message === 'string' ? message : JSON.stringify(message));
+      return next();
+    },
+  };
+}

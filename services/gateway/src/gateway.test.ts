@@ -1,0 +1,84 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { get, type IncomingMessage } from 'node:http';
+import { describe, test } from 'node:test';
+import { SECRETS, startTestGateway } from './gateway.fixture.ts';
+
+const HISTORY = '{"jsonrpc":"2.0","method":"session.history","id":1}';
+
+describe('health', () => {
+  test('is told to anybody, in the form of the interface', async () => {
+    await using gateway = await startTestGateway();
+    for (const path of ['/health', '/api/health']) {
+      const response = await fetch(gateway.url + path);
+      const body = (await response.json()) as { status: string; timestamp: string };
+      assert.equal(response.status, 200);
+      assert.equal(body.status, 'ok');
+      assert.equal(new Date(body.timestamp).toISOString(), body.timestamp);
+    }
+    const ready = await fetch(`${gateway.url}/readyz`);
+    assert.deepEqual(
+      [ready.status, await ready.json()],
+      [200, { ready: true, status: 'ready', dependencies: { bus: { ready: true, since: 0 }, tokens: { ready: true, since: 0 } } }],
+    );
+  });
+
+  test('is not ready without the bus, but alive', async () => {
+    const gateway = await startTestGateway();
+    await gateway.gateway.edge.bus.drain();
+    const ready = await fetch(`${gateway.url}/readyz`);
+    const body = (await ready.json()) as { status: string; dependencies: Record<string, { ready: boolean }> };
+    assert.deepEqual([ready.status, body.status, body.dependencies['bus']?.ready], [503, 'unavailable', false]);
+    assert.equal((await fetch(`${gateway.url}/livez`)).status, 200);
+    assert.equal((await fetch(`${gateway.url}/health`)).status, 200);
+    await gateway[Symbol.asyncDispose]();
+  });
+});
+
+describe('closing', () => {
+  test('tells WebSockets to go, lets a running request finish, and says meanwhile that it drains', async () => {
+    const { promise: started, resolve: start } = Promise.withResolvers<void>();
+    const { promise: released, resolve: release } = Promise.withResolvers<void>();
+    await using gateway = await startTestGateway({
+      handlers: {
+        'session.history': async () => {
+          start();
+          await released;
+          return { messages: [] };
+        },
+      },
+    });
+    const socket = await gateway.connect();
+    const kept = await keptAlive(`${gateway.url}/health`);
+    const running = gateway.post('/rpc', HISTORY, { token: SECRETS.all });
+    await started;
+    const keptClosed = once(kept, 'close');
+    const closed = gateway.gateway.close();
+    assert.equal(gateway.gateway.edge.closing.aborted, true);
+    assert.deepEqual(await socket.closed, { code: 1001, reason: 'Server shutting down' });
+    await keptClosed;
+    await assert.rejects(fetch(`${gateway.url}/health`), 'nobody new is accepted');
+    release();
+    assert.equal((await running).status, 200);
+    await closed;
+  });
+
+  test('does not wait for a WebSocket that does not answer', async () => {
+    const gateway = await startTestGateway();
+    const socket = await gateway.connect();
+    socket.socket.pause();
+    await gateway[Symbol.asyncDispose]();
+    socket.socket.resume();
+    await socket.closed;
+  });
+});
+
+/** The socket of a request whose connection stays open. */
+async function keptAlive(url: string): Promise<IncomingMessage['socket']> {
+  const request = get(url, { headers: { connection: 'keep-alive' } });
+  const [response] = (await once(request, 'response')) as [IncomingMessage];
+  const { socket } = response;
+  response.resume();
+  await once(response, 'end');
+  return socket;
+}

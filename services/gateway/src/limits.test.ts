@@ -1,0 +1,108 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import fc from 'fast-check';
+import { createGauge, createRateLimiter, newWindow, take } from './limits.ts';
+
+describe('a sliding window', () => {
+  test('accepts as many as the rate says, then says how long to wait', () => {
+    const window = newWindow();
+    const rate = { max: 3, windowMs: 1_000 };
+    assert.deepEqual(
+      [0, 100, 200].map((now) => take(window, rate, now)),
+      [0, 0, 0],
+    );
+    assert.equal(take(window, rate, 400), 600);
+    assert.equal(take(window, rate, 999), 1);
+    assert.equal(take(window, rate, 1_000), 0);
+    assert.equal(take(window, rate, 1_001), 99);
+  });
+
+  test('is empty again one window after a burst', () => {
+    const window = newWindow();
+    const rate = { max: 5, windowMs: 200 };
+    for (let i = 0; i < 5; i++) assert.equal(take(window, rate, 10), 0);
+    assert.ok(take(window, rate, 209) > 0);
+    for (let i = 0; i < 5; i++) assert.equal(take(window, rate, 210), 0);
+  });
+
+  test('stays small at a high rate', () => {
+    const window = newWindow();
+    const rate = { max: 1_000_000, windowMs: 60_000 };
+    for (let now = 0; now < 120_000; now++) take(window, rate, now);
+    assert.ok(window.counts.length <= 66, `${window.counts.length} runs`);
+    assert.ok(window.total <= 61_000);
+  });
+
+  test('follows a rate that changes', () => {
+    const window = newWindow();
+    for (let i = 0; i < 5; i++) take(window, { max: 5, windowMs: 1_000 }, 0);
+    assert.ok(take(window, { max: 5, windowMs: 1_000 }, 1) > 0);
+    assert.equal(take(window, { max: 6, windowMs: 1_000 }, 1), 0);
+  });
+
+  test('never lets more than the rate through in any span of one window', () => {
+    fc.assert(
+      fc.property(fc.array(fc.integer({ min: 0, max: 400 }), { maxLength: 200 }), fc.integer({ min: 1, max: 10 }), (steps, max) => {
+        const rate = { max, windowMs: 1_000 };
+        const window = newWindow();
+        const accepted: number[] = [];
+        let now = 0;
+        for (const step of steps) {
+          now += step;
+          if (take(window, rate, now) === 0) accepted.push(now);
+          assert.ok(accepted.filter((at) => at > now - rate.windowMs).length <= max);
+        }
+      }),
+    );
+  });
+
+  test('whoever waits as told gets in', () => {
+    fc.assert(
+      fc.property(fc.array(fc.integer({ min: 0, max: 100 }), { minLength: 20, maxLength: 100 }), (steps) => {
+        const rate = { max: 5, windowMs: 1_000 };
+        const window = newWindow();
+        let now = 0;
+        for (const step of steps) {
+          now += step;
+          const wait = take(window, rate, now);
+          if (wait === 0) continue;
+          now += wait;
+          assert.equal(take(window, rate, now), 0);
+        }
+      }),
+    );
+  });
+});
+
+describe('a limiter of many keys', () => {
+  const rate = { max: 1, windowMs: 1_000 };
+
+  test('counts each key alone', () => {
+    const limiter = createRateLimiter(() => 0);
+    assert.equal(limiter.take('a', rate), 0);
+    assert.equal(limiter.take('b', rate), 0);
+    assert.ok(limiter.take('a', rate) > 0);
+  });
+
+  test('forgets keys that are quiet, and is bounded when none is', () => {
+    let now = 0;
+    const limiter = createRateLimiter(() => now);
+    for (let i = 0; i < 9_000; i++) limiter.take(`old-${i}`, rate);
+    now = 5_000;
+    for (let i = 0; i < 1_001; i++) limiter.take(`new-${i}`, rate);
+    assert.ok(limiter.size < 2_000, `${limiter.size} keys`);
+    for (let i = 0; i < 60_000; i++) limiter.take(`flood-${i}`, rate);
+    assert.ok(limiter.size <= 50_000, `${limiter.size} keys`);
+  });
+});
+
+test('a gauge counts what is open', () => {
+  const gauge = createGauge();
+  gauge.add('a');
+  gauge.add('a');
+  gauge.remove('a');
+  assert.equal(gauge.count('a'), 1);
+  gauge.remove('a');
+  gauge.remove('a');
+  assert.equal(gauge.count('a'), 0);
+});

@@ -1,0 +1,127 @@
+/** How much of something one client may have within a moving span of time. */
+export interface Rate {
+  max: number;
+  windowMs: number;
+}
+
+/** What happened lately, as runs of events close together, so that a window stays small however high its rate. */
+export interface Window {
+  firsts: number[];
+  lasts: number[];
+  counts: number[];
+  total: number;
+}
+
+/** Events this close together, as a share of the window, expire together. */
+const RUNS = 64;
+
+export function newWindow(): Window {
+  return { firsts: [], lasts: [], counts: [], total: 0 };
+}
+
+/** Counts one event and returns 0, or counts nothing and returns how many milliseconds to wait. */
+export function take(window: Window, rate: Rate, now: number): number {
+  expire(window, now - rate.windowMs);
+  if (window.total >= rate.max) return Math.max(1, Math.ceil((window.lasts[0] ?? now) + rate.windowMs - now));
+  const newest = window.counts.length - 1;
+  if (newest >= 0 && now - (window.firsts[newest] ?? 0) < rate.windowMs / RUNS) {
+    window.lasts[newest] = now;
+    window.counts[newest] = (window.counts[newest] ?? 0) + 1;
+  } else {
+    window.firsts.push(now);
+    window.lasts.push(now);
+    window.counts.push(1);
+  }
+  window.total++;
+  return 0;
+}
+
+function expire(window: Window, before: number): void {
+  while (window.lasts.length > 0 && (window.lasts[0] ?? 0) <= before) {
+    window.firsts.shift();
+    window.lasts.shift();
+    window.total -= window.counts.shift() ?? 0;
+  }
+}
+
+/** A window for each of many keys, forgotten when it has been quiet. */
+export interface RateLimiter {
+  /** As `take`, for one key. */
+  take(key: string, rate: Rate): number;
+  /** How many events `key` may still have now. */
+  left(key: string, rate: Rate): number;
+  readonly size: number;
+}
+
+/** No attacker with many addresses gets more memory than this many windows. */
+const MAX_KEYS = 50_000;
+const SWEEP_EVERY = 10_000;
+
+export function createRateLimiter(now: () => number = () => performance.now()): RateLimiter {
+  const windows = new Map<string, Window>();
+  let sinceSweep = 0;
+
+  function windowOf(key: string, rate: Rate): Window {
+    const known = windows.get(key);
+    if (known) return known;
+    if (windows.size >= MAX_KEYS || ++sinceSweep >= SWEEP_EVERY) sweep(rate);
+    const window = newWindow();
+    windows.set(key, window);
+    return window;
+  }
+
+  function sweep(rate: Rate): void {
+    sinceSweep = 0;
+    const before = now() - rate.windowMs;
+    for (const [key, window] of windows) if ((window.lasts.at(-1) ?? 0) <= before) windows.delete(key);
+    for (const key of windows.keys()) {
+      if (windows.size < MAX_KEYS) break;
+      windows.delete(key); // the oldest first
+    }
+  }
+
+  return {
+    take: (key, rate) => take(windowOf(key, rate), rate, now()),
+    left(key, rate) {
+      const window = windows.get(key);
+      if (!window) return rate.max;
+      expire(window, now() - rate.windowMs);
+      return Math.max(0, rate.max - window.total);
+    },
+    get size() {
+      return windows.size;
+    },
+  };
+}
+
+/** Counters of open things, for caps on connections. */
+export interface Gauge {
+  count(key: string): number;
+  add(key: string): void;
+  remove(key: string): void;
+}
+
+export function createGauge(): Gauge {
+  const counts = new Map<string, number>();
+  const count = (key: string): number => counts.get(key) ?? 0;
+  return {
+    count,
+    add: (key) => void counts.set(key, count(key) + 1),
+    remove(key) {
+      if (count(key) <= 1) counts.delete(key);
+      else counts.set(key, count(key) - 1);
+    },
+  };
+}
+
+/** What the edge counts. The rates come with each call, so that a changed setting is in force at once. */
+export interface Limits {
+  /** HTTP requests, by client or address. */
+  requests: RateLimiter;
+  /** Failed authentications, by address. */
+  authFailures: RateLimiter;
+}
+
+export function createLimits(): Limits {
+  return { requests: createRateLimiter(), authFailures: createRateLimiter() };
+}

@@ -1,0 +1,68 @@
+import type { Settings } from '@switchyard/service-kit';
+import { WebSocket } from 'ws';
+import { PAUSE_BACKLOG_BYTES, type Connection, type Connections } from './connections.ts';
+
+const PING_EVERY_MS = 30_000;
+const MAX_UNANSWERED_PINGS = 2;
+/** Connections served before others get their turn of the event loop. */
+const SLICE = 512;
+
+export interface PulseOptions {
+  settings: Settings<'gateway'>;
+  connections: Connections;
+  pingEveryMs?: number;
+}
+
+/** The timers of all connections: the heartbeat that clients see, and the ping that finds those that are gone. */
+export function startPulse({ settings, connections, pingEveryMs = PING_EVERY_MS }: PulseOptions): Disposable {
+  const pings = setInterval(() => forEach(connections.all, ping), pingEveryMs).unref();
+  let every = 0;
+  let heartbeats: NodeJS.Timeout | undefined;
+
+  function schedule(): void {
+    const { wsHeartbeatMs } = settings.current.gateway;
+    if (wsHeartbeatMs === every) return;
+    every = wsHeartbeatMs;
+    clearInterval(heartbeats);
+    heartbeats = every === 0 ? undefined : setInterval(beat, every).unref();
+  }
+
+  function beat(): void {
+    const frame = Buffer.from(`{"jsonrpc":"2.0","method":"heartbeat","params":{"ts":${Date.now()}}}`);
+    forEach(connections.all, (connection) => {
+      if (connection.socket.bufferedAmount < PAUSE_BACKLOG_BYTES) connections.send(connection, frame);
+    });
+  }
+
+  schedule();
+  const unwatch = settings.onChange(schedule);
+  return {
+    [Symbol.dispose]() {
+      unwatch();
+      clearInterval(pings);
+      clearInterval(heartbeats);
+    },
+  };
+}
+
+/** A client that was not read from cannot have answered; one that does not read counts as silent. */
+function ping(connection: Connection): void {
+  const { socket } = connection;
+  const stuck = socket.bufferedAmount > PAUSE_BACKLOG_BYTES;
+  if (connection.paused && !stuck) return;
+  if (connection.unansweredPings++ >= MAX_UNANSWERED_PINGS) socket.terminate();
+  else if (!stuck && socket.readyState === WebSocket.OPEN) socket.ping();
+}
+
+function forEach(connections: ReadonlySet<Connection>, act: (connection: Connection) => void): void {
+  const left = connections.values();
+  function slice(): void {
+    for (let served = 0; served < SLICE; served++) {
+      const { value, done } = left.next();
+      if (done) return;
+      act(value);
+    }
+    setImmediate(slice);
+  }
+  slice();
+}

@@ -1,0 +1,119 @@
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { ServiceError } from '@switchyard/contracts';
+import { acceptRequestId } from '@switchyard/security';
+import type { Settings } from '@switchyard/service-kit';
+import type { Logger } from '@switchyard/telemetry';
+import { fastify, type FastifyError, type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
+import type { AccessLog } from './access-log.ts';
+import { readBody } from './body.ts';
+import { allowOrigin, type Gate } from './gate.ts';
+import { SECURITY_HEADERS } from './headers.ts';
+import { hideQueryToken } from './query-token.ts';
+import { BODY_TOO_LARGE, INTERNAL, NOT_FOUND, RefusalError, refusalOf, refuse, type Refusal } from './refusal.ts';
+
+export interface ServerOptions {
+  settings: Settings<'gateway'>;
+  gate: Gate;
+  log: Logger;
+  accessLog: AccessLog;
+}
+
+/** The HTTP server with what all routes share: ids, limits of the protocol, raw bodies, headers, errors, the access log. */
+export function createHttpServer({ settings, gate, log, accessLog }: ServerOptions): FastifyInstance {
+  const app: FastifyInstance = fastify({
+    serverFactory: nodeServer,
+    genReqId: (request) => acceptRequestId(request.headers['x-request-id']),
+    requestIdHeader: false,
+    logger: false,
+    forceCloseConnections: true,
+    exposeHeadRoutes: false,
+    routerOptions: { maxParamLength: 200 },
+  });
+  app.decorateRequest('caller');
+  app.removeAllContentTypeParsers();
+  // Named besides the catch-all, because Fastify remembers the parser of a named type only.
+  app.addContentTypeParser(['application/json', '*'], (_request, payload: IncomingMessage, done) => {
+    readBody(payload, settings.current.gateway.httpBodyLimitBytes, done);
+  });
+  app.setErrorHandler((error: FastifyError, request, reply) => answerError(error, { request, reply, log }));
+  app.setNotFoundHandler((request, reply) => {
+    refuse(request, reply, gate.limit(gate.addressOf(request.raw)) ?? NOT_FOUND);
+    accessLog(request, reply);
+  });
+  return app;
+}
+
+/** What every route but `/rpc` shares; that one does the same by hand, because it is the one that must be fast. */
+export function addCommonHooks(app: FastifyInstance, accessLog: AccessLog): void {
+  app.addHook('onRequest', (request, reply, done) => {
+    reply.header('x-request-id', request.id).headers(SECURITY_HEADERS);
+    done();
+  });
+  app.addHook('onResponse', (request, reply, done) => {
+    accessLog(request, reply);
+    done();
+  });
+}
+
+function nodeServer(handler: (request: IncomingMessage, response: ServerResponse) => void): Server {
+  const server = createServer(
+    {
+      requestTimeout: 30_000,
+      headersTimeout: 10_000,
+      keepAliveTimeout: 75_000,
+      connectionsCheckingInterval: 5_000,
+      maxHeaderSize: 16_384,
+      insecureHTTPParser: false,
+    },
+    (request, response) => {
+      hideQueryToken(request);
+      handler(request, response);
+    },
+  );
+  server.maxHeadersCount = 100;
+  server.maxRequestsPerSocket = 10_000;
+  return server;
+}
+
+/** Lets pages of listed origins ask whether they may use `/api`. */
+export function registerPreflight(app: FastifyInstance, gate: Gate): void {
+  app.options('/api/*', (request, reply) => preflight(gate, request, reply));
+}
+
+function preflight(gate: Gate, request: FastifyRequest, reply: FastifyReply): FastifyReply {
+  const refusal = gate.screen(request.raw);
+  if (refusal) return refuse(request, reply, refusal);
+  if (request.headers.origin !== undefined) allowOrigin(reply, request.headers.origin);
+  return reply
+    .code(204)
+    .headers({
+      'access-control-allow-methods': 'GET, POST, OPTIONS',
+      'access-control-allow-headers': 'Authorization, Content-Type, Last-Event-ID, Idempotency-Key, X-Request-Id',
+      'access-control-max-age': '3600',
+    })
+    .send();
+}
+
+interface Failed {
+  request: FastifyRequest;
+  reply: FastifyReply;
+  log: Logger;
+}
+
+/** What a client may know of an error: the words we chose for it, or that it was ours. */
+function answerError(error: FastifyError, { request, reply, log }: Failed): FastifyReply {
+  const refusal = known(error);
+  if (refusal) return refuse(request, reply, refusal);
+  log.error({ err: error, requestId: request.id, route: request.routeOptions.url }, 'a route failed');
+  return refuse(request, reply, INTERNAL);
+}
+
+function known(error: FastifyError): Refusal | undefined {
+  if (error instanceof RefusalError) return error.refusal;
+  if (error instanceof ServiceError) return refusalOf(error);
+  const { statusCode } = error;
+  if (statusCode === undefined || statusCode < 400 || statusCode >= 500) return undefined;
+  if (statusCode === 404) return NOT_FOUND;
+  if (statusCode === 413) return BODY_TOO_LARGE;
+  return { status: statusCode, message: 'Bad Request', code: 'INVALID_ARGUMENT' };
+}

@@ -1,0 +1,134 @@
+import { encodePrincipal, type Bus } from '@switchyard/bus';
+import { holds, TokenProjection, TOKENS_BUCKET, type MethodScope, type Principal, type TokenScope } from '@switchyard/contracts';
+import { hashToken } from '@switchyard/security';
+import { watchBucket } from '@switchyard/service-kit';
+import type { Logger } from '@switchyard/telemetry';
+
+/** Nothing vouches for the tokens any more once their watch has been lost this long. */
+const STALE_AFTER_MS = 5_000;
+/** Secrets that were verified lately are not hashed again. */
+const VERIFIED_MAX = 10_000;
+
+/** Somebody with a valid token. One object per version of a token: what depends on it is computed once. */
+export interface Caller {
+  readonly principal: Principal;
+  /** The principal as it crosses the bus. */
+  readonly encodedPrincipal: string;
+  readonly tokenId: string;
+  /** Tells clients apart over all tenants. */
+  readonly key: string;
+  readonly scopes: readonly TokenScope[];
+  readonly may: Readonly<Record<MethodScope, boolean>>;
+  readonly ver: number;
+  /** Epoch milliseconds; Infinity when it never does. */
+  readonly expiresAt: number;
+  /** Turns false, for good, when the token is revoked, rotated or changed. */
+  live: boolean;
+}
+
+export interface Tokens {
+  /** Who the secret belongs to; undefined when it is unknown, expired, or cannot be vouched for now. */
+  authenticate(secret: string): Caller | undefined;
+  /** Whether a caller authenticated earlier still is who they were. */
+  valid(caller: Caller): boolean;
+  /** Whether the tokens can be vouched for now. */
+  sound(): boolean;
+}
+
+export interface TokensOptions {
+  bus: Bus;
+  log: Logger;
+  /** Called with the first revision, and after each change is in force. */
+  onRevision?: (revision: number) => void;
+}
+
+/** Keeps every live token in memory, current within milliseconds of a change. */
+export async function openTokens({ bus, log, onRevision = () => undefined }: TokensOptions): Promise<Tokens & AsyncDisposable> {
+  const watched = await watchBucket(bus, TOKENS_BUCKET, TokenProjection, log);
+  const byKey = new Map<string, Known>();
+  const byHash = new Map<string, Caller>();
+  const verified = new Map<string, Caller>();
+
+  function apply(key: string, projection: TokenProjection | undefined): void {
+    const known = byKey.get(key);
+    const text = projection && JSON.stringify(projection);
+    if (known?.text === text) return;
+    verified.clear();
+    if (known) forget(key, known);
+    if (!projection || text === undefined) return;
+    const caller = createCaller(projection);
+    byKey.set(key, { text, hash: projection.hash, caller });
+    byHash.set(projection.hash, caller);
+  }
+
+  function forget(key: string, known: Known): void {
+    known.caller.live = false;
+    byKey.delete(key);
+    if (byHash.get(known.hash) === known.caller) byHash.delete(known.hash);
+  }
+
+  for (const [key, projection] of watched.entries) apply(key, projection);
+  onRevision(watched.revision);
+  watched.onChange((key, projection) => {
+    apply(key, projection);
+    onRevision(watched.revision);
+  });
+
+  function sound(): boolean {
+    const lost = watched.lostSince();
+    return lost === undefined || Date.now() - lost < STALE_AFTER_MS;
+  }
+
+  function valid(caller: Caller): boolean {
+    return caller.live && caller.expiresAt > Date.now() && sound();
+  }
+
+  function find(secret: string): Caller | undefined {
+    const seen = verified.get(secret);
+    if (seen) return seen;
+    const caller = byHash.get(hashToken(secret));
+    if (!caller) return undefined;
+    if (verified.size >= VERIFIED_MAX) verified.clear();
+    verified.set(secret, caller);
+    return caller;
+  }
+
+  return {
+    authenticate(secret) {
+      const caller = find(secret);
+      return caller && valid(caller) ? caller : undefined;
+    },
+    valid,
+    sound,
+    [Symbol.asyncDispose]: () => watched[Symbol.asyncDispose](),
+  };
+}
+
+/** What the bucket said last under a key. */
+interface Known {
+  text: string;
+  hash: string;
+  caller: Caller;
+}
+
+function createCaller({ id, scopes, tenant, ver, expiresAt }: TokenProjection): Caller {
+  const principal: Principal = { tenant, client: id, scopes };
+  return {
+    principal,
+    encodedPrincipal: encodePrincipal(principal),
+    tokenId: id,
+    key: `${tenant}.${id}`,
+    scopes,
+    may: { rpc: holds(scopes, 'rpc'), admin: holds(scopes, 'admin') },
+    ver,
+    expiresAt: expiresAt ?? Number.POSITIVE_INFINITY,
+    live: true,
+  };
+}
+
+const BEARER = /^Bearer ([A-Za-z0-9\-._~+/]+=*)$/i;
+
+/** The secret in an `Authorization` header; undefined for anything but one well-formed bearer token. */
+export function bearerSecret(header: string | undefined): string | undefined {
+  return header === undefined ? undefined : BEARER.exec(header)?.[1];
+}

@@ -1,0 +1,267 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { AgentConfig, AGENTS_BUCKET, AgentProjection, CONFIG_BUCKET, ServiceError } from '@switchyard/contracts';
+import { principal, tempDir, testService, type TestService, type TestServiceOptions } from '@switchyard/testkit';
+import { registry } from './service.ts';
+
+function start(options: TestServiceOptions = {}): Promise<TestService> {
+  return testService(registry, { as: principal({ scopes: ['*'] }), ...options });
+}
+
+async function projected(app: TestService, key: string): Promise<AgentProjection | undefined> {
+  const entry = await (await app.bus.kv(AGENTS_BUCKET)).get(key);
+  return entry?.value && AgentProjection.parse(JSON.parse(Buffer.from(entry.value).toString()));
+}
+
+/** Every write to the bucket from now on, by key. */
+async function watchWrites(app: TestService): Promise<string[]> {
+  const writes: string[] = [];
+  await (await app.bus.kv(AGENTS_BUCKET)).watch(({ key }) => writes.push(key));
+  writes.length = 0;
+  return writes;
+}
+
+async function refusalOf(call: Promise<unknown>): Promise<ServiceError> {
+  return call.then(
+    () => assert.fail('it was not refused'),
+    (error: unknown) => (error instanceof ServiceError ? error : assert.fail(String(error))),
+  );
+}
+
+test('the default agent is there without having been made, and cannot be deleted', async () => {
+  await using app = await start();
+
+  assert.deepEqual(await app.bus.call('agents.list', {}), { agents: ['default'] });
+  const got = await app.bus.call('agents.get', { agentId: 'default' });
+  assert.equal(got.isDefault, true);
+  assert.equal(got.config['maxSteps'], 150);
+  assert.equal((await projected(app, 'default.default'))?.isDefault, true);
+  await assert.rejects(app.bus.call('agents.delete', { agentId: 'default' }), { code: 'FAILED_PRECONDITION' });
+});
+
+test('a new agent has the slug of its name, is projected, and everybody hears of it', async () => {
+  await using app = await start();
+
+  const created = await app.bus.call('agents.create', { name: 'Café  Oslo!', maxSteps: 7, workspacePath: '/etc' });
+
+  assert.equal(created.agentId, 'cafe-oslo');
+  assert.equal(created.config['name'], 'Café  Oslo!');
+  assert.equal(created.config['maxSteps'], 7);
+  assert.equal(created.config['workspacePath'], undefined);
+  assert.equal((await projected(app, 'default.cafe-oslo'))?.config['maxSteps'], 7);
+  assert.equal((await app.nextEvent('agent:hot_added')).agentId, 'cafe-oslo');
+  assert.deepEqual((await app.bus.call('agents.list', {})).agents, ['cafe-oslo', 'default']);
+});
+
+test('a name that is taken, or that gives no id, is refused', async () => {
+  await using app = await start({ settings: { agents: { filed: {} } } });
+  await app.bus.call('agents.create', { name: 'oslo' });
+
+  for (const name of ['Oslo', 'default', 'filed']) {
+    await assert.rejects(app.bus.call('agents.create', { name }), { code: 'ALREADY_EXISTS' });
+  }
+  await assert.rejects(app.bus.call('agents.create', { name: '!!!' }), { code: 'INVALID_ARGUMENT', message: /^Invalid params: name:/ });
+});
+
+test('of two that create the same agent at once one is told that it is there', async () => {
+  await using app = await start();
+
+  const calls = [1, 2, 3].map((maxSteps) => app.bus.call('agents.create', { name: 'oslo', maxSteps }));
+  const outcomes = await Promise.allSettled(calls);
+
+  assert.equal(outcomes.filter(({ status }) => status === 'fulfilled').length, 1);
+  for (const outcome of outcomes) {
+    if (outcome.status === 'rejected') assert.equal((outcome.reason as ServiceError).code, 'ALREADY_EXISTS');
+  }
+});
+
+test('a deleted agent is gone from list and bucket, and may be made anew', async () => {
+  await using app = await start();
+  await app.bus.call('agents.create', { name: 'oslo', maxSteps: 7 });
+
+  assert.deepEqual(await app.bus.call('agents.delete', { agentId: 'oslo' }), { agentId: 'oslo', deleted: true });
+
+  assert.equal((await app.nextEvent('agent:hot_removed')).agentId, 'oslo');
+  assert.deepEqual((await app.bus.call('agents.list', {})).agents, ['default']);
+  assert.equal(await projected(app, 'default.oslo'), undefined);
+  await assert.rejects(app.bus.call('agents.delete', { agentId: 'oslo' }), { code: 'NOT_FOUND' });
+
+  const again = await app.bus.call('agents.create', { name: 'oslo' });
+  assert.equal(again.config['maxSteps'], 150);
+  assert.ok(await projected(app, 'default.oslo'));
+});
+
+test('an agent of a file that was deleted stays deleted at the next start', async () => {
+  await using data = await tempDir();
+  const options = { data: data.path, settings: { agents: { filed: { maxSteps: 3 } } } };
+  {
+    await using app = await start(options);
+    assert.equal((await app.bus.call('agents.get', { agentId: 'filed' })).config['maxSteps'], 3);
+    await app.bus.call('agents.delete', { agentId: 'filed' });
+  }
+
+  await using app = await start(options);
+  assert.deepEqual((await app.bus.call('agents.list', {})).agents, ['default']);
+  assert.equal(await projected(app, 'default.filed'), undefined);
+});
+
+test('what was stored stands over the files, and is projected anew at each start', async () => {
+  await using data = await tempDir();
+  const options = { data: data.path, settings: { agents: { filed: { maxSteps: 3, maxTokens: 100 } } } };
+  {
+    await using app = await start(options);
+    await app.bus.call('agents.update', { agentId: 'filed', maxSteps: 9 });
+    await app.bus.call('agents.suspend', { agentId: 'filed' });
+  }
+
+  await using app = await start(options);
+  const filed = await projected(app, 'default.filed');
+  assert.equal(filed?.config['maxSteps'], 9);
+  assert.equal(filed?.config['maxTokens'], 100);
+  assert.equal(filed?.suspended, true);
+});
+
+test('an update merges skills, replaces other keys, and is in force in one write', async () => {
+  await using app = await start();
+  await app.bus.call('agents.create', { name: 'oslo', skills: { watchDebounceMs: 500 }, rag: { maxResults: 9, maxContextChars: 100 } });
+  const writes = await watchWrites(app);
+
+  await app.bus.call('agents.update', { agentId: 'oslo', skills: { watchEnabled: false }, rag: { maxResults: 2 } });
+
+  const { skills, rag } = AgentConfig.parse((await app.bus.call('agents.get', { agentId: 'oslo' })).config);
+  assert.deepEqual([skills.watchDebounceMs, skills.watchEnabled], [500, false]);
+  assert.deepEqual([rag.maxResults, rag.maxContextChars], [2, 4_000]);
+  assert.deepEqual(writes, ['default.oslo']);
+  assert.equal((await app.nextEvent('config:patched')).key, 'oslo');
+
+  await app.bus.call('agents.update', { agentId: 'oslo', rag: { maxResults: 2 } });
+  assert.deepEqual(writes, ['default.oslo'], 'what changes nothing is not written');
+});
+
+test('updates at the same time are all kept', async () => {
+  await using app = await start();
+  await app.bus.call('agents.create', { name: 'oslo' });
+
+  await Promise.all([
+    app.bus.call('agents.update', { agentId: 'oslo', maxSteps: 5 }),
+    app.bus.call('agents.update', { agentId: 'oslo', maxTokens: 6 }),
+    app.bus.call('agents.update', { agentId: 'oslo', preserveRecent: 7 }),
+  ]);
+
+  const { config } = (await projected(app, 'default.oslo')) ?? assert.fail('not projected');
+  assert.deepEqual([config['maxSteps'], config['maxTokens'], config['preserveRecent']], [5, 6, 7]);
+});
+
+test('a dry run says everything and changes nothing', async () => {
+  await using app = await start();
+  await app.bus.call('agents.create', { name: 'oslo' });
+  const writes = await watchWrites(app);
+
+  const good = await app.bus.call('agents.update', { agentId: 'oslo', maxSteps: 5, dryRun: true });
+  assert.ok('dryRun' in good && good.valid && good.config?.['maxSteps'] === 5);
+  const bad = await app.bus.call('agents.update', { agentId: 'oslo', provider: 'anthropic', dryRun: true });
+  assert.ok('dryRun' in bad && !bad.valid);
+  assert.match(bad.errors.join(), /^provider: anthropic cannot answer/);
+
+  assert.deepEqual(writes, []);
+  assert.equal((await app.bus.call('agents.get', { agentId: 'oslo' })).config['maxSteps'], 150);
+  await assert.rejects(app.bus.call('agents.update', { agentId: 'nobody', dryRun: true }), { code: 'NOT_FOUND' });
+});
+
+test('provider and model must mean something that can answer', async () => {
+  await using app = await start();
+
+  assert.ok(await app.bus.call('agents.create', { name: 'slow', provider: 'dev', model: 'slow' }));
+  assert.ok(await app.bus.call('agents.create', { name: 'echo', model: 'dev/echo' }));
+  const provider = await refusalOf(app.bus.call('agents.create', { name: 'a', provider: 'openai', model: 'gpt-5' }));
+  assert.deepEqual([provider.code, provider.details.reason], ['FAILED_PRECONDITION', 'PROVIDER_NOT_FOUND']);
+  const model = await refusalOf(app.bus.call('agents.update', { agentId: 'slow', model: 'none' }));
+  assert.deepEqual([model.code, model.details.reason], ['FAILED_PRECONDITION', 'MODEL_NOT_FOUND']);
+});
+
+test('no method reaches the sandbox, nor what the environment decides', async () => {
+  await using app = await start({ env: { SWITCHYARD_AGENTS__DEFAULT__MAX_STEPS: '11' } });
+
+  const sandbox = await refusalOf(app.bus.call('agents.update', { agentId: 'default', skills: { execSandbox: { enabled: 'never' } } }));
+  assert.deepEqual([sandbox.code, sandbox.details.reason], ['FAILED_PRECONDITION', 'IMMUTABLE']);
+  assert.match(sandbox.message, /agents\.default\.skills\.execSandbox\.enabled/);
+  const pinned = await refusalOf(app.bus.call('agents.update', { agentId: 'default', maxSteps: 12 }));
+  assert.deepEqual([pinned.code, pinned.details.reason], ['FAILED_PRECONDITION', 'PINNED']);
+  assert.match(pinned.message, /SWITCHYARD_AGENTS__DEFAULT__MAX_STEPS/);
+  assert.equal((await app.bus.call('agents.get', { agentId: 'default' })).config['maxSteps'], 11);
+});
+
+test('the environment stands over what was stored before it was set', async () => {
+  await using data = await tempDir();
+  {
+    await using app = await start({ data: data.path });
+    await app.bus.call('agents.update', { agentId: 'default', maxSteps: 5, maxTokens: 6 });
+  }
+
+  await using app = await start({ data: data.path, env: { SWITCHYARD_AGENTS__DEFAULT__MAX_STEPS: '11' } });
+  const { config } = await app.bus.call('agents.get', { agentId: 'default' });
+  assert.deepEqual([config['maxSteps'], config['maxTokens']], [11, 6]);
+});
+
+test('suspending and resuming take turns', async () => {
+  await using app = await start();
+  await app.bus.call('agents.create', { name: 'oslo' });
+
+  await assert.rejects(app.bus.call('agents.resume', { agentId: 'oslo' }), { code: 'FAILED_PRECONDITION' });
+  assert.deepEqual(await app.bus.call('agents.suspend', { agentId: 'oslo' }), { agentId: 'oslo', suspended: true });
+  assert.equal((await projected(app, 'default.oslo'))?.suspended, true);
+  await assert.rejects(app.bus.call('agents.suspend', { agentId: 'oslo' }), { code: 'FAILED_PRECONDITION' });
+  assert.deepEqual(await app.bus.call('agents.resume', { agentId: 'oslo' }), { agentId: 'oslo', resumed: true });
+  assert.equal((await projected(app, 'default.oslo'))?.suspended, false);
+});
+
+test('an agent of another tenant is as unknown as one that never was', async () => {
+  await using app = await start({ as: principal({ tenant: 'a' }), settings: { agents: { filed: {} } } });
+  await app.bus.call('agents.create', { name: 'oslo' });
+
+  const elsewhere = app.bus.as(principal({ tenant: 'b' }));
+  for (const method of ['agents.get', 'agents.delete', 'agents.suspend', 'agents.resume', 'agents.update'] as const) {
+    await assert.rejects(elsewhere.call(method, { agentId: 'oslo' }), { code: 'NOT_FOUND' });
+    await assert.rejects(elsewhere.call(method, { agentId: 'filed' }), { code: 'NOT_FOUND' });
+  }
+  assert.deepEqual((await elsewhere.call('agents.list', {})).agents, ['default']);
+  assert.ok(await projected(app, 'a.oslo'));
+});
+
+test('a bucket entry that nobody stands behind is removed at the start', async () => {
+  const stale = 'default.ghost';
+  await using app = await start({
+    prepare: async (host) => {
+      const bucket = await (await host.connect('registry')).kv(AGENTS_BUCKET);
+      await bucket.put(stale, Buffer.from('{}'));
+    },
+  });
+
+  assert.deepEqual(await (await app.bus.kv(AGENTS_BUCKET)).keys(), ['default.default']);
+});
+
+test('an agent that the configuration gains while the service runs is projected', async () => {
+  await using app = await start();
+  const seen = Promise.withResolvers<void>();
+  await (
+    await app.bus.kv(AGENTS_BUCKET)
+  ).watch(({ key }) => {
+    if (key === 'default.late') seen.resolve();
+  });
+
+  const layer = { agents: { late: { maxSteps: 4 } } };
+  await (await app.bus.kv(CONFIG_BUCKET)).put('head', Buffer.from(JSON.stringify({ layer })));
+
+  await seen.promise;
+  assert.equal((await projected(app, 'default.late'))?.config['maxSteps'], 4);
+  assert.deepEqual((await app.bus.call('agents.list', {})).agents, ['default', 'late']);
+});
+
+test('the agent that routing names as default is there, and takes the place of the other', async () => {
+  await using app = await start({ settings: { agents: { default: {} }, routing: { defaultAgentId: 'oslo' } } });
+
+  assert.deepEqual((await app.bus.call('agents.list', {})).agents, ['default', 'oslo']);
+  assert.equal((await projected(app, 'default.oslo'))?.isDefault, true);
+  await assert.rejects(app.bus.call('agents.delete', { agentId: 'oslo' }), { code: 'FAILED_PRECONDITION' });
+  assert.ok(await app.bus.call('agents.delete', { agentId: 'default' }));
+});

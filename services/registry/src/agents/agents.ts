@@ -1,0 +1,119 @@
+import { AgentConfig, AgentId, type Sections } from '@switchyard/contracts';
+import type { ConfigurationSource } from '@switchyard/service-kit';
+import type { Collection } from '@switchyard/store';
+import type { Logger } from '@switchyard/telemetry';
+import type { AgentDocument } from '../data.ts';
+import { merge, only, type Tree } from './tree.ts';
+
+/** An agent as it is in force: what the files say, what was stored over it, what the environment pins. */
+export interface Agent {
+  agentId: string;
+  tenant: string;
+  config: Sections['agents'][string];
+  suspended: boolean;
+  isDefault: boolean;
+  stored: AgentDocument | undefined;
+}
+
+/** The agents of each tenant. Those of the files belong to the tenant of the house; a default agent has every tenant. */
+export interface Agents {
+  /** Undefined for one that was deleted as for one that never was. */
+  find(tenant: string, agentId: string): Promise<Agent | undefined>;
+  /** By id. */
+  list(tenant: string): Promise<Agent[]>;
+  /** Those of every tenant that has any. */
+  all(): Promise<Agent[]>;
+  /** What an agent would be with this stored layer; a tree, because it may not be valid. */
+  preview(tenant: string, agentId: string, patch: Tree): Tree;
+  isDefault(agentId: string): boolean;
+}
+
+export interface AgentsGiven {
+  collection: Collection<AgentDocument>;
+  configuration: Pick<ConfigurationSource, 'current' | 'pinned'>;
+  log: Pick<Logger, 'error'>;
+}
+
+const PAGE = 500;
+
+export function createAgents({ collection, configuration, log }: AgentsGiven): Agents {
+  function defaultId(): string {
+    const { defaultAgentId } = configuration.current.routing;
+    return AgentId.safeParse(defaultAgentId).success ? defaultAgentId : 'default';
+  }
+
+  function base(tenant: string, agentId: string): Tree | undefined {
+    const { agents, tenantId } = configuration.current;
+    return tenant === tenantId && Object.hasOwn(agents, agentId) ? agents[agentId] : undefined;
+  }
+
+  function preview(tenant: string, agentId: string, patch: Tree): Tree {
+    const below = base(tenant, agentId) ?? {};
+    const pins = tenant === configuration.current.tenantId ? pinnedPaths(configuration, agentId) : [];
+    if (pins.some((path) => path.length === 0)) return below;
+    return merge(merge(below, patch), only(below, pins));
+  }
+
+  function effective(tenant: string, agentId: string, stored: AgentDocument | undefined): Agent {
+    const parsed = AgentConfig.safeParse(preview(tenant, agentId, stored?.patch ?? {}));
+    if (!parsed.success) log.error({ agentId, tenant }, 'the stored configuration of an agent is not valid, so it runs without');
+    const config = parsed.data ?? AgentConfig.parse(base(tenant, agentId) ?? {});
+    return { agentId, tenant, config, suspended: stored?.suspended ?? false, isDefault: agentId === defaultId(), stored };
+  }
+
+  function exists(tenant: string, agentId: string, stored: AgentDocument | undefined): boolean {
+    if (agentId === defaultId()) return true;
+    return stored === undefined ? base(tenant, agentId) !== undefined : stored.deletedAt === null;
+  }
+
+  function ofTenant(tenant: string, documents: readonly AgentDocument[]): Agent[] {
+    const stored = new Map(documents.map((document) => [document.agentId, document]));
+    const { agents, tenantId } = configuration.current;
+    const ids = new Set([defaultId(), ...(tenant === tenantId ? Object.keys(agents) : []), ...stored.keys()]);
+    return [...ids]
+      .filter((agentId) => exists(tenant, agentId, stored.get(agentId)))
+      .sort()
+      .map((agentId) => effective(tenant, agentId, stored.get(agentId)));
+  }
+
+  return {
+    preview,
+    isDefault: (agentId) => agentId === defaultId(),
+    async find(tenant, agentId) {
+      const stored = (await collection.for({ tenant }).get(agentId)) ?? undefined;
+      return exists(tenant, agentId, stored) ? effective(tenant, agentId, stored) : undefined;
+    },
+    async list(tenant) {
+      const documents = collection.for({ tenant });
+      return ofTenant(tenant, await everyPage((cursor) => documents.find({}, { limit: PAGE, ...cursor })));
+    },
+    async all() {
+      const system = collection.system();
+      const documents = await everyPage((cursor) => system.find({}, { limit: PAGE, ...cursor }));
+      const tenants = Map.groupBy(documents, ({ tenant }) => tenant);
+      const { tenantId } = configuration.current;
+      if (!tenants.has(tenantId)) tenants.set(tenantId, []);
+      return [...tenants].flatMap(([tenant, mine]) => ofTenant(tenant, mine));
+    },
+  };
+}
+
+/** Where the environment decides within an agent; the empty path is all of it. */
+function pinnedPaths(configuration: Pick<ConfigurationSource, 'pinned'>, agentId: string): string[][] {
+  const own = ['agents', agentId];
+  return configuration
+    .pinned()
+    .map(({ path }) => path.split('.'))
+    .filter((path) => path[0] === 'agents' && (path.length < 2 || path[1] === agentId))
+    .map((path) => path.slice(own.length));
+}
+
+async function everyPage<D>(page: (cursor: { cursor?: string }) => Promise<{ items: D[]; cursor?: string }>): Promise<D[]> {
+  const all: D[] = [];
+  for (let next: { cursor?: string } | undefined = {}; next !== undefined;) {
+    const { items, cursor } = await page(next);
+    all.push(...items);
+    next = cursor === undefined ? undefined : { cursor };
+  }
+  return all;
+}

@@ -1,0 +1,85 @@
+import { AgentConfig, describeIssues, invalidParams, isNeverByRpc, ServiceError, writtenPaths } from '@switchyard/contracts';
+import { resolveAgentModel, type Models } from '@switchyard/models';
+import type { ConfigurationSource } from '@switchyard/service-kit';
+import type { Tree } from './tree.ts';
+
+const PROBE_SILENCE_MS = 5_000;
+
+export interface PatchGiven {
+  models: Models;
+  secret: (name: string) => Promise<string | null>;
+  configuration: Pick<ConfigurationSource, 'current' | 'pinned'>;
+}
+
+export interface PatchToCheck {
+  tenant: string;
+  agentId: string;
+  /** What the caller wants to write. */
+  patch: Tree;
+  /** What the agent would be with it. */
+  preview: Tree;
+}
+
+/** Everything that speaks against a change, in the order a reader would mend it. Empty: it may be written. */
+export async function checkPatch(given: PatchGiven, { tenant, agentId, patch, preview }: PatchToCheck): Promise<ServiceError[]> {
+  const refused = writtenPaths(patch, `agents.${agentId}`).flatMap((path) => refusedPath(given, tenant, path));
+  if (refused.length > 0) return refused;
+  const parsed = AgentConfig.safeParse(preview, { reportInput: true });
+  if (!parsed.success) return [invalidParams(describeIssues(parsed.error))];
+  return [...(await checkModel(given, patch, parsed.data)), ...(await checkProfiles(given, patch, parsed.data))];
+}
+
+function refusedPath({ configuration }: PatchGiven, tenant: string, path: string): ServiceError[] {
+  if (isNeverByRpc(path)) return [refusal('IMMUTABLE', `${path} can be changed in a file only, not by a method`)];
+  if (tenant !== configuration.current.tenantId) return [];
+  const pin = configuration.pinned().find((one) => within(path, one.path) || within(one.path, path));
+  return pin === undefined ? [] : [refusal('PINNED', `${path} is set by the environment variable ${pin.variable}`)];
+}
+
+function within(path: string, above: string): boolean {
+  return path === above || path.startsWith(`${above}.`);
+}
+
+/** Provider and model must mean something that can answer, and a provider newly named must accept its key. */
+async function checkModel({ models }: PatchGiven, patch: Tree, { provider, model }: AgentConfig): Promise<ServiceError[]> {
+  const changed = patch['provider'] !== undefined || patch['model'] !== undefined;
+  if (!changed || (provider === 'default' && model === 'default')) return [];
+  if (provider !== 'default' && !(await models.providers()).includes(provider)) {
+    return [refusal('PROVIDER_NOT_FOUND', `provider: ${provider} cannot answer: it is not configured, or its key is not set`)];
+  }
+  const ref = await resolveAgentModel(models, { provider, model });
+  if (ref === undefined) return [refusal('MODEL_NOT_FOUND', `model: no provider that can answer has ${model}`)];
+  return patch['provider'] === undefined || ref.provider === 'dev' ? [] : probe(models, ref);
+}
+
+/** One token asked of the provider. Only a refused key counts: a provider that is down today may answer tomorrow. */
+async function probe(models: Models, model: { provider: string; modelId: string }): Promise<ServiceError[]> {
+  const { signal } = new AbortController();
+  try {
+    const parts = models.stream({
+      model,
+      messages: [{ role: 'user', text: 'ping' }],
+      maxTokens: 1,
+      signal,
+      promptTimeoutMs: PROBE_SILENCE_MS,
+    });
+    for await (const part of parts) if (part.type === 'text') break;
+  } catch (error) {
+    if (error instanceof ServiceError && error.details.reason === 'PROVIDER_AUTH')
+      return [refusal('PROVIDER_AUTH', `provider: ${error.message}`)];
+  }
+  return [];
+}
+
+async function checkProfiles({ secret }: PatchGiven, patch: Tree, { modelFailover }: AgentConfig): Promise<ServiceError[]> {
+  if (patch['modelFailover'] === undefined) return [];
+  const names = modelFailover.authProfiles.map(({ keyName }) => keyName);
+  const missing = await Promise.all(names.map(async (name) => (await secret(name)) === null));
+  return names
+    .filter((_, index) => missing[index])
+    .map((name) => refusal('SECRET_NOT_FOUND', `modelFailover.authProfiles: no secret ${name} is set`));
+}
+
+function refusal(reason: string, message: string): ServiceError {
+  return new ServiceError('FAILED_PRECONDITION', message, { details: { reason } });
+}

@@ -1,0 +1,37 @@
+import type { Handler } from '@switchyard/bus';
+import { ServiceError } from '@switchyard/contracts';
+import { checkPatch, type PatchGiven } from '../agents/check-patch.ts';
+import { noAgent } from '../agents/not-found.ts';
+import { shownConfig } from '../agents/shown-config.ts';
+import { slugOf } from '../agents/slug.ts';
+import { toPatch } from '../agents/to-patch.ts';
+import { inserted, type WriteGiven } from '../agents/write-agent.ts';
+
+/** The id is the slug of the name. An agent that was deleted may be created anew. */
+export function agentsCreate(given: WriteGiven & PatchGiven): Handler<'agents.create'> {
+  const { agents, collection, store, projector } = given;
+  return async (params, ctx) => {
+    const { tenant } = ctx.principal;
+    const agentId = slugOf(params.name);
+    if (await agents.find(tenant, agentId)) throw taken(agentId);
+    const patch = toPatch(params);
+    const [refused] = await checkPatch(given, { tenant, agentId, patch, preview: agents.preview(tenant, agentId, patch) });
+    if (refused) throw refused;
+
+    const now = store.now();
+    const fresh = { patch, suspended: false, deletedAt: null, createdAt: now, updatedAt: now };
+    const emit = [{ name: 'agent:hot_added', payload: { agentId, timestamp: now } }];
+    const documents = collection.for({ tenant });
+    const revived = await documents.update({ agentId, deletedAt: { gt: 0 } }, { set: fresh, inc: { version: 1 }, emit });
+    if (!revived && !(await inserted(() => documents.insert({ agentId, version: 1, ...fresh }, { emit })))) throw taken(agentId);
+    await projector.refresh(tenant, agentId);
+
+    const agent = await agents.find(tenant, agentId);
+    if (agent === undefined) throw noAgent(agentId);
+    return { agentId, config: shownConfig(agent.config), created: true };
+  };
+}
+
+function taken(agentId: string): ServiceError {
+  return new ServiceError('ALREADY_EXISTS', `an agent ${agentId} is there already`, { details: { agentId } });
+}

@@ -1,0 +1,45 @@
+import type { Handler } from '@switchyard/bus';
+import { checkPatch, type PatchGiven } from '../agents/check-patch.ts';
+import { noAgent } from '../agents/not-found.ts';
+import { shownConfig } from '../agents/shown-config.ts';
+import { toPatch } from '../agents/to-patch.ts';
+import { isTree, merge, type Tree } from '../agents/tree.ts';
+import { changeAgent, type WriteGiven } from '../agents/write-agent.ts';
+
+/** Merged with what was stored before; every other key is replaced. */
+const MERGED_KEYS: ReadonlySet<string> = new Set(['skills', 'scheduler', 'modelFailover']);
+
+export function agentsUpdate(given: WriteGiven & PatchGiven): Handler<'agents.update'> {
+  const { agents, store } = given;
+  return async ({ agentId, dryRun, ...params }, ctx) => {
+    const { tenant } = ctx.principal;
+    const change = toPatch(params);
+
+    if (dryRun) {
+      const agent = await agents.find(tenant, agentId);
+      if (agent === undefined) throw noAgent(agentId);
+      const preview = agents.preview(tenant, agentId, overlay(agent.stored?.patch ?? {}, change));
+      const errors = (await checkPatch(given, { tenant, agentId, patch: change, preview })).map(({ message }) => message);
+      const valid = errors.length === 0;
+      return { agentId, dryRun: true as const, valid, errors, ...(valid ? { config: shownConfig(preview) } : {}) };
+    }
+
+    const agent = await changeAgent(given, { tenant, agentId }, async ({ stored }) => {
+      const patch = overlay(stored?.patch ?? {}, change);
+      const [refused] = await checkPatch(given, { tenant, agentId, patch: change, preview: agents.preview(tenant, agentId, patch) });
+      if (refused) throw refused;
+      const payload = { section: 'agents', key: agentId, patchedBy: ctx.principal.client, timestamp: store.now() };
+      return { patch, emit: [{ name: 'config:patched', payload }] };
+    });
+    return { agentId, config: shownConfig(agent.config), updated: true as const };
+  };
+}
+
+function overlay(stored: Tree, change: Tree): Tree {
+  const result = { ...stored };
+  for (const [key, value] of Object.entries(change)) {
+    const before = result[key];
+    result[key] = MERGED_KEYS.has(key) && isTree(before) && isTree(value) ? merge(before, value) : value;
+  }
+  return result;
+}

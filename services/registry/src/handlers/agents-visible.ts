@@ -1,0 +1,31 @@
+import type { Handler } from '@switchyard/bus';
+import { ServiceError } from '@switchyard/contracts';
+import { resolveAgentModel, type ModelRef, type Models } from '@switchyard/models';
+import type { Agent, Agents } from '../agents/agents.ts';
+
+/** Each agent with the model it would answer with now, or the one it is configured with where nothing has it. */
+export function agentsVisible(agents: Agents, models: Models): Handler<'agents.visible'> {
+  return async (_, ctx) => ({
+    agents: await Promise.all((await agents.list(ctx.principal.tenant)).map((agent) => visible(agent, models))),
+  });
+}
+
+async function visible({ agentId, config, suspended }: Agent, models: Models) {
+  const ref = await resolved(models, config);
+  return {
+    id: agentId,
+    name: config.name,
+    provider: ref?.provider ?? config.provider,
+    model: ref?.modelId ?? config.model,
+    status: suspended ? ('suspended' as const) : ('active' as const),
+  };
+}
+
+async function resolved(models: Models, config: Agent['config']): Promise<ModelRef | undefined> {
+  try {
+    return await resolveAgentModel(models, config);
+  } catch (error) {
+    if (error instanceof ServiceError && error.code === 'FAILED_PRECONDITION') return undefined;
+    throw error;
+  }
+}

@@ -1,0 +1,23 @@
+import type { Handler } from '@switchyard/bus';
+import { ServiceError } from '@switchyard/contracts';
+import type { ModelRef, Models } from '@switchyard/models';
+
+/** A model that does not answer is a result, not an error; only a name that means nothing is one. */
+export function modelsTest(models: Models): Handler<'models.test'> {
+  return async ({ model, provider }) => {
+    const name = provider === undefined ? model : `${provider}/${model}`;
+    const ref = (await models.find(name)) ?? (await listed(models, name));
+    if (ref === undefined) throw new ServiceError('NOT_FOUND', `no model ${name}`, { details: { reason: 'MODEL_NOT_FOUND' } });
+    return { ...(await models.test(ref)), provider: ref.provider };
+  };
+}
+
+/** A model of the catalogue whose provider cannot answer: the test says why. */
+async function listed(models: Models, name: string): Promise<ModelRef | undefined> {
+  const catalogue = await models.catalogue();
+  const slash = name.indexOf('/');
+  const provider = name.slice(0, Math.max(0, slash));
+  if (provider !== 'dev' && catalogue.some((entry) => entry.provider === provider)) return { provider, modelId: name.slice(slash + 1) };
+  const entry = catalogue.find(({ modelId }) => modelId === name);
+  return entry && { provider: entry.provider, modelId: entry.modelId };
+}

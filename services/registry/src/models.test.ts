@@ -1,0 +1,114 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { SECTION_NAMES, secrets } from '@switchyard/contracts';
+import { principal, startUpstream, testService, type TestService, type TestServiceOptions } from '@switchyard/testkit';
+import { registry } from './service.ts';
+
+type Keys = Record<string, string>;
+
+/** The registry, beside somebody who answers for secrets. */
+function start(keys: Keys, options: TestServiceOptions = {}): Promise<TestService> {
+  return testService(registry, {
+    as: principal({ scopes: ['*'] }),
+    prepare: async (host) => {
+      const bus = await host.connect('secrets');
+      await bus.serve(secrets, { 'secrets.resolve': ({ name }) => ({ value: keys[name] ?? null }) }, { version: '0.0.0' });
+    },
+    ...options,
+  });
+}
+
+function entry(url: string): object {
+  return { type: 'openai-compatible', baseUrl: url, apiKeyName: 'LOCAL_KEY', maxRetries: 0, models: [{ id: 'small' }] };
+}
+
+test('without a key the development models answer, with or without a secrets service', async () => {
+  for (const app of [await start({}), await testService(registry, { as: principal() })]) {
+    await using _ = app;
+    const { models } = await app.bus.call('models.visible', {});
+    assert.deepEqual(
+      models.map(({ id }) => id),
+      ['default', 'dev/echo', 'dev/scripted', 'dev/tools', 'dev/slow', 'dev/flaky'],
+    );
+    assert.deepEqual(await app.bus.call('agents.visible', {}), {
+      agents: [{ id: 'default', name: 'Switchyard', provider: 'dev', model: 'echo', status: 'active' }],
+    });
+    const tested = await app.bus.call('models.test', { model: 'dev/echo' });
+    assert.deepEqual({ ...tested, latencyMs: 0 }, { ok: true, latencyMs: 0, provider: 'dev' });
+  }
+});
+
+test('with a key the models of agents are visible, and the development models only if asked for', async () => {
+  await using upstream = await startUpstream();
+  const entries = { local: entry(upstream.url) };
+  for (const dev of [false, true]) {
+    await using app = await start({ LOCAL_KEY: 'k' }, { settings: { providers: { entries }, models: { dev } } });
+    await app.bus.call('agents.create', { name: 'oslo', provider: 'local', model: 'small' });
+
+    const ids = (await app.bus.call('models.visible', {})).models.map(({ id }) => id);
+    assert.deepEqual(ids.slice(0, 3), ['default', 'oslo', 'local/small']);
+    assert.equal(ids.includes('dev/echo'), dev);
+  }
+});
+
+test('the catalogue can be listed whole and by provider', async () => {
+  await using app = await start({ OPENAI_API_KEY: 'k' });
+
+  const all = await app.bus.call('models.list', {});
+  const openai = await app.bus.call('models.list', { provider: 'openai' });
+  assert.ok(openai.length > 0 && openai.length < all.length);
+  assert.ok(openai.every(({ provider, cost }) => provider === 'openai' && cost.input > 0));
+  const { providers, count } = await app.bus.call('models.list_providers', {});
+  assert.equal(count, providers.length);
+  assert.ok(providers.includes('openai') && providers.includes('anthropic') && !providers.includes('dev'));
+});
+
+test('a model that does not answer is a result with the reason', async () => {
+  await using upstream = await startUpstream(
+    { kind: 'text', text: 'pong' },
+    { kind: 'status', status: 401 },
+    { kind: 'status', status: 500 },
+  );
+  const keys: Keys = { LOCAL_KEY: 'sk-secret-0123456789' };
+  await using app = await start(keys, { settings: { providers: { entries: { local: entry(upstream.url) } } } });
+
+  assert.equal((await app.bus.call('models.test', { provider: 'local', model: 'small' })).ok, true);
+  assert.equal((await app.bus.call('models.list', { provider: 'local' }))[0]?.validated, true);
+  const refused = await app.bus.call('models.test', { model: 'local/small' });
+  assert.deepEqual([refused.ok, refused.error], [false, 'provider local refused the key LOCAL_KEY']);
+  assert.match((await app.bus.call('models.test', { model: 'small' })).error ?? '', /failed \(500\)/);
+  const keyless = await app.bus.call('models.test', { model: 'gpt-5' });
+  assert.deepEqual([keyless.ok, keyless.provider], [false, 'openai']);
+  assert.match(keyless.error ?? '', /set the secret OPENAI_API_KEY/);
+  await assert.rejects(app.bus.call('models.test', { model: 'no-such-model' }), { code: 'NOT_FOUND' });
+});
+
+test('a provider that refuses its key cannot be given to an agent; one that is merely down can', async () => {
+  await using upstream = await startUpstream({ kind: 'status', status: 401 }, { kind: 'status', status: 500 });
+  await using app = await start({ LOCAL_KEY: 'k' }, { settings: { providers: { entries: { local: entry(upstream.url) } } } });
+
+  const create = () => app.bus.call('agents.create', { name: 'oslo', provider: 'local', model: 'small' });
+  await assert.rejects(create(), { code: 'FAILED_PRECONDITION', message: /refused the key LOCAL_KEY/ });
+  assert.equal((await create()).agentId, 'oslo');
+  assert.equal(upstream.requests[0]?.body['max_tokens'], 1);
+});
+
+test('a failover profile must name a secret that is set', async () => {
+  await using app = await start({ SECOND_KEY: 'k' });
+  const update = (keyName: string) =>
+    app.bus.call('agents.update', { agentId: 'default', modelFailover: { authProfiles: [{ keyName, provider: 'openai' }] } });
+
+  await assert.rejects(update('NO_KEY'), { code: 'FAILED_PRECONDITION', message: /no secret NO_KEY is set/ });
+  assert.ok(await update('SECOND_KEY'));
+});
+
+test('gateway.status tells how the process is', async () => {
+  await using app = await start({});
+
+  const status = await app.bus.call('gateway.status', {});
+  assert.equal(status.pid, process.pid);
+  assert.equal(status.nodeVersion, process.version);
+  assert.ok(status.uptime > 0 && status.memoryUsage > 1_000_000);
+  assert.deepEqual(status.configPaths, []);
+  assert.deepEqual(status.sections, SECTION_NAMES);
+});

@@ -1,0 +1,69 @@
+import type { Bus } from '@switchyard/bus';
+import { registry as contract, ServiceError } from '@switchyard/contracts';
+import { createModels } from '@switchyard/models';
+import { defineService } from '@switchyard/service-kit';
+import { createAgents } from './agents/agents.ts';
+import { openProjector } from './agents/projector.ts';
+import { agentCollection } from './data.ts';
+import { agentsCreate } from './handlers/agents-create.ts';
+import { agentsDelete } from './handlers/agents-delete.ts';
+import { agentsGet } from './handlers/agents-get.ts';
+import { agentsList } from './handlers/agents-list.ts';
+import { agentsResume } from './handlers/agents-resume.ts';
+import { agentsSuspend } from './handlers/agents-suspend.ts';
+import { agentsUpdate } from './handlers/agents-update.ts';
+import { agentsVisible } from './handlers/agents-visible.ts';
+import { gatewayStatus } from './handlers/gateway-status.ts';
+import { modelsListProviders } from './handlers/models-list-providers.ts';
+import { modelsList } from './handlers/models-list.ts';
+import { modelsTest } from './handlers/models-test.ts';
+import { modelsVisible } from './handlers/models-visible.ts';
+
+/** Owns the control plane: agents, models, and how the house is configured. */
+export const registry = defineService({
+  contract,
+  version: '0.1.0',
+  settings: ['agents', 'routing', 'tenantId', 'models', 'providers'],
+
+  async setup({ settings, store, bus, log, own, env, configuration }) {
+    const { agents: collection } = await store.open({ agents: agentCollection });
+    const secret = secretOf(bus);
+    const models = createModels({ settings: () => settings.current, secret, env, log });
+    const agents = createAgents({ collection, configuration, log });
+    const projector = await openProjector(bus, agents);
+    await projector.rebuild();
+    own.defer(
+      settings.onChange(() => {
+        projector.rebuild().catch((err: unknown) => log.error({ err }, 'the agents were not projected after a change'));
+      }),
+    );
+    const given = { agents, collection, store, projector, models, secret, configuration };
+    return {
+      'agents.list': agentsList(agents),
+      'agents.create': agentsCreate(given),
+      'agents.get': agentsGet(agents),
+      'agents.update': agentsUpdate(given),
+      'agents.delete': agentsDelete(given),
+      'agents.suspend': agentsSuspend(given),
+      'agents.resume': agentsResume(given),
+      'agents.visible': agentsVisible(agents, models),
+      'models.list_providers': modelsListProviders(models),
+      'models.list': modelsList(models),
+      'models.test': modelsTest(models),
+      'models.visible': modelsVisible(agents, models),
+      'gateway.status': gatewayStatus(configuration),
+    };
+  },
+});
+
+/** Without a secrets service there are no stored keys, and those of the environment still count. */
+function secretOf(bus: Bus): (name: string) => Promise<string | null> {
+  return async (name) => {
+    try {
+      return (await bus.call('secrets.resolve', { name })).value;
+    } catch (error) {
+      if (error instanceof ServiceError && error.code === 'UNAVAILABLE') return null;
+      throw error;
+    }
+  };
+}

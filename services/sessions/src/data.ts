@@ -1,0 +1,106 @@
+import { z } from 'zod';
+import { FinishReason, TokensUsed, TurnFailure, TurnResult } from '@switchyard/contracts';
+import { leaseFields } from '@switchyard/service-kit';
+import { collection } from '@switchyard/store';
+
+const instant = z.int().nonnegative();
+
+/** One document per session: which turn runs, and the number the next one gets. Messages are documents of their own. */
+export const SessionDocument = z.object({
+  key: z.string(),
+  agentId: z.string(),
+  userId: z.string(),
+  channelId: z.string(),
+  guildId: z.string().optional(),
+  /** The turn that holds the lane; nobody else runs in this session. */
+  activeTurn: z.string().nullable(),
+  nextTurnSeq: z.int().nonnegative(),
+  messageCount: z.int().nonnegative(),
+  inputTokens: z.int().nonnegative(),
+  outputTokens: z.int().nonnegative(),
+  costUsd: z.number().nonnegative(),
+  lastSteps: z.int().nonnegative(),
+  /** The client ids that used it. */
+  clients: z.array(z.string()),
+  metadata: z.record(z.string(), z.unknown()),
+  createdAt: instant,
+  updatedAt: instant,
+});
+export type SessionDocument = z.infer<typeof SessionDocument>;
+
+/** One call of a tool within a step, and what came of it. */
+export const ToolRecord = z.object({
+  callId: z.string(),
+  name: z.string(),
+  input: z.unknown(),
+  result: z.unknown().optional(),
+  failed: z.boolean(),
+});
+export type ToolRecord = z.infer<typeof ToolRecord>;
+
+/** One model step: what it said, and the tools it called. */
+export const StepRecord = z.object({ text: z.string(), tools: z.array(ToolRecord) });
+export type StepRecord = z.infer<typeof StepRecord>;
+
+/** One document per turn: its lease and fence guard everything its runner writes. */
+export const TurnDocument = z.object({
+  turnId: z.string(),
+  sessionKey: z.string(),
+  seq: z.int().nonnegative(),
+  agentId: z.string(),
+  message: z.string(),
+  client: z.string(),
+  scopes: z.array(z.string()),
+  /** The caller's key, led by the caller; unique while the turn is kept. */
+  idempotencyKey: z.string().optional(),
+  fingerprint: z.string(),
+  steps: z.array(StepRecord),
+  result: TurnResult.optional(),
+  failure: TurnFailure.optional(),
+  /** The number of the last frame, once the turn has ended. */
+  lastFrame: z.int().nonnegative().optional(),
+  createdAt: instant,
+  startedAt: instant.optional(),
+  finishedAt: instant.optional(),
+  ...leaseFields,
+});
+export type TurnDocument = z.infer<typeof TurnDocument>;
+
+/** One message of a finished turn. The number orders a session's messages: turn by turn, then within the turn. */
+export const MessageDocument = z.object({
+  id: z.string(),
+  sessionKey: z.string(),
+  turnId: z.string(),
+  seq: z.int().nonnegative(),
+  role: z.enum(['user', 'assistant']),
+  content: z.string(),
+  timestamp: instant,
+  tokensUsed: TokensUsed.optional(),
+  finishReason: FinishReason.optional(),
+});
+export type MessageDocument = z.infer<typeof MessageDocument>;
+
+const DAY_MS = 86_400_000;
+
+export const sessionCollection = collection({
+  name: 'sessions',
+  schema: SessionDocument,
+  key: 'key',
+  indexes: [{ fields: ['updatedAt'] }, { fields: ['channelId', 'updatedAt'] }, { fields: ['activeTurn'] }],
+});
+
+export const turnCollection = collection({
+  name: 'turns',
+  schema: TurnDocument,
+  key: 'turnId',
+  indexes: [{ fields: ['sessionKey', 'state', 'seq'] }, { fields: ['state', 'leaseUntil'] }, { fields: ['state', 'createdAt'] }],
+  unique: [['idempotencyKey']],
+  expires: { field: 'finishedAt', afterMs: DAY_MS },
+});
+
+export const messageCollection = collection({
+  name: 'messages',
+  schema: MessageDocument,
+  key: 'id',
+  indexes: [{ fields: ['sessionKey', 'seq'] }, { fields: ['turnId'] }],
+});

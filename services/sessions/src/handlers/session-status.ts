@@ -1,0 +1,28 @@
+import type { Handler } from '@switchyard/bus';
+import type { Models } from '@switchyard/models';
+import type { Collection } from '@switchyard/store';
+import type { AgentDirectory } from '../agents.ts';
+import type { SessionDocument } from '../data.ts';
+import { newestSession } from '../sessions/directory.ts';
+import { modelOf } from '../turns/plan.ts';
+
+/** What the calling agent runs on and its session has used; a client without an agent is shown the default one. */
+export function sessionStatus(sessions: Collection<SessionDocument>, agents: AgentDirectory, models: Models): Handler<'session.status'> {
+  return async (_, ctx) => {
+    const { principal } = ctx;
+    const session =
+      principal.session === undefined
+        ? await newestSession(sessions, principal, 'gateway')
+        : ((await sessions.for(principal).get(principal.session)) ?? undefined);
+    const agentId = principal.agent ?? session?.agentId;
+    const agent = (agentId === undefined ? undefined : agents.find(principal.tenant, agentId)) ?? agents.default(principal.tenant);
+    const model = await modelOf(agent, models);
+    return {
+      model: `${model.provider}/${model.modelId}`,
+      agentName: agent.config.name,
+      tokensUsed: { totalTokens: (session?.inputTokens ?? 0) + (session?.outputTokens ?? 0), totalCost: session?.costUsd ?? 0 },
+      stepsExecuted: session?.lastSteps ?? 0,
+      maxSteps: agent.config.maxSteps,
+    };
+  };
+}

@@ -1,0 +1,36 @@
+import type { Handler } from '@switchyard/bus';
+import { ServiceError } from '@switchyard/contracts';
+import type { Collection } from '@switchyard/store';
+import type { TurnDocument } from '../data.ts';
+import type { Runner } from '../turns/runner.ts';
+import { runStateless, type StatelessDeps } from '../turns/stateless.ts';
+
+/** Accepts a durable turn for a door that listens to its frames. */
+export function turnsStart(runner: Runner): Handler<'turns.start'> {
+  return async (request, ctx) => {
+    const { turnId, sessionKey, state } = await runner.start(request, ctx.principal);
+    return { turnId, sessionKey, state };
+  };
+}
+
+/** A turn that keeps nothing; leaving its stream ends it. */
+export function turnsRun(deps: StatelessDeps): Handler<'turns.run'> {
+  return (turn, ctx) => runStateless(deps, turn, ctx);
+}
+
+/** How far a turn is, for the client that started it. Anybody else's is as unknown as one that never was. */
+export function turnsResume(turns: Collection<TurnDocument>): Handler<'turns.resume'> {
+  return async ({ turnId }, ctx) => {
+    const turn = await turns.for(ctx.principal).get(turnId);
+    if (!turn || turn.client !== ctx.principal.client) throw new ServiceError('NOT_FOUND', 'There is no such turn.');
+    const { sessionKey, state, lastFrame, result, failure } = turn;
+    return {
+      turnId,
+      sessionKey,
+      state,
+      ...(lastFrame === undefined ? {} : { lastFrame }),
+      ...(result === undefined ? {} : { result }),
+      ...(failure === undefined ? {} : { failure }),
+    };
+  };
+}

@@ -1,0 +1,55 @@
+import { sessions as contract, TURNS_LOG } from '@switchyard/contracts';
+import { createModels } from '@switchyard/models';
+import { createLeases, defineService } from '@switchyard/service-kit';
+import { openAgentDirectory } from './agents.ts';
+import { messageCollection, sessionCollection, turnCollection } from './data.ts';
+import { agentExecute, agentStream } from './handlers/agent-execute.ts';
+import { sessionDelete } from './handlers/session-delete.ts';
+import { sessionExport } from './handlers/session-export.ts';
+import { sessionHistory } from './handlers/session-history.ts';
+import { sessionList } from './handlers/session-list.ts';
+import { sessionReset } from './handlers/session-reset.ts';
+import { sessionSend } from './handlers/session-send.ts';
+import { sessionStatus } from './handlers/session-status.ts';
+import { turnsResume, turnsRun, turnsStart } from './handlers/turns.ts';
+import { createRunner } from './turns/runner.ts';
+import { startSweeper } from './turns/sweeper.ts';
+
+/** Owns conversations: who said what to which agent, and the turns that answer. */
+export const sessions = defineService({
+  contract,
+  version: '0.1.0',
+  settings: ['models', 'providers', 'queue', 'daemon'],
+
+  async setup({ settings, store, bus, log, own, replica, env }) {
+    const data = await store.open({ sessions: sessionCollection, turns: turnCollection, messages: messageCollection });
+    // Frames published before there is a log are kept nowhere.
+    await bus.log(TURNS_LOG);
+    const agents = own.use(await openAgentDirectory(bus));
+    const models = createModels({
+      settings: () => settings.current,
+      secret: async (name) => (await bus.call('secrets.resolve', { name })).value,
+      env,
+      log,
+    });
+    const leases = createLeases({ documents: data.turns, owner: replica, now: () => store.now(), log });
+    const runner = own.use(createRunner({ ...data, bus, store, agents, models, leases, settings, log }));
+    own.use(startSweeper({ ...data, bus, store, leases, runner, log }));
+    const wakes = bus.onWake('sessions', () => void runner.pump());
+    own.defer(() => wakes.unsubscribe());
+    return {
+      'agent.execute': agentExecute(runner),
+      'agent.stream': agentStream(runner),
+      'session.send': sessionSend(runner),
+      'session.history': sessionHistory(data.sessions, data.messages),
+      'session.list': sessionList(data.sessions, store),
+      'session.export': sessionExport(data.sessions, data.messages),
+      'session.delete': sessionDelete(data.sessions, data.messages),
+      'session.reset': sessionReset(data.sessions, data.messages, store),
+      'session.status': sessionStatus(data.sessions, agents, models),
+      'turns.start': turnsStart(runner),
+      'turns.run': turnsRun({ bus, models, agents }),
+      'turns.resume': turnsResume(data.turns),
+    };
+  },
+});

@@ -1,0 +1,55 @@
+import { ServiceError, type Principal, type StatelessTurn, type TurnFrame, type TurnResult } from '@switchyard/contracts';
+import type { Bus } from '@switchyard/bus';
+import { findVisible, type Models } from '@switchyard/models';
+import type { AgentDirectory } from '../agents.ts';
+import { agentSuspended } from './endings.ts';
+import { runTurn } from './loop.ts';
+import { toolBox } from './tools.ts';
+
+export interface StatelessDeps {
+  bus: Bus;
+  models: Models;
+  agents: AgentDirectory;
+}
+
+/** A turn that keeps nothing and has no lane: its frames are the answer, and leaving them ends it. */
+export async function* runStateless(
+  deps: StatelessDeps,
+  turn: StatelessTurn,
+  caller: { principal: Principal; signal: AbortSignal },
+): AsyncGenerator<TurnFrame, TurnResult, void> {
+  const { principal, signal } = caller;
+  const named = await findVisible(deps.models, deps.agents.all(principal.tenant), turn.model);
+  const agent = named && deps.agents.find(principal.tenant, named.agentId);
+  if (!named || !agent) throw new ServiceError('NOT_FOUND', 'Model not found', { details: { reason: 'MODEL_NOT_FOUND' } });
+  if (agent.suspended) throw agentSuspended(agent.agentId);
+  const { config } = agent;
+  const maxOutputTokens = turn.maxTokens ?? config.maxTokens;
+  const temperature = turn.temperature ?? config.temperature;
+  let n = 0;
+  yield { n: n++, type: 'accepted', turnId: turn.turnId, agentId: agent.agentId, model: `${named.model.provider}/${named.model.modelId}` };
+  const running = runTurn(deps.models, {
+    model: named.model,
+    messages: [{ role: 'user', text: turn.message }],
+    tools: toolBox(deps.bus, { ...principal, agent: agent.agentId }, config.skills.toolPolicy),
+    maxSteps: config.maxSteps,
+    maxTokens: config.budgets.perExecution,
+    promptTimeoutMs: config.promptTimeout.promptTimeoutMs,
+    signal,
+    ...(turn.system === undefined ? {} : { system: turn.system }),
+    ...(maxOutputTokens === undefined ? {} : { maxOutputTokens }),
+    ...(temperature === undefined ? {} : { temperature }),
+  });
+  try {
+    for (;;) {
+      const frame = await running.next();
+      if (frame.done) {
+        yield { n: n++, type: 'done', result: frame.value.result };
+        return frame.value.result;
+      }
+      yield { n: n++, ...frame.value };
+    }
+  } finally {
+    await running.return(undefined as never);
+  }
+}

@@ -1,0 +1,25 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { cruise, type ICruiseResult } from 'dependency-cruiser';
+import { cruiseHouse } from '../../scripts/boundaries.ts';
+import { options, rules } from '../../scripts/boundary-rules.ts';
+
+const fixtures = fileURLToPath(new URL('fixtures/', import.meta.url));
+
+test('every rule sees the fixture that breaks it', async () => {
+  const { output } = await cruise(['services', 'libs'], {
+    ...options,
+    baseDir: fixtures,
+    validate: true,
+    ruleSet: { forbidden: [...rules] },
+  });
+  const broken = new Set((output as ICruiseResult).summary.violations.map(({ rule }) => rule.name));
+  for (const { name } of rules) assert.ok(broken.has(name), `no fixture breaks ${name}, or the rule is blind`);
+});
+
+test('the house keeps its rules, and they were looked at', async () => {
+  const { violations, totalCruised } = await cruiseHouse();
+  assert.deepEqual(violations, []);
+  assert.ok(totalCruised > 150, `only ${totalCruised} modules were seen`);
+});

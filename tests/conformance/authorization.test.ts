@@ -1,0 +1,163 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { callables, DISCOVER, publicMethods, type MethodScope, type TokenScope } from '@switchyard/contracts';
+import type { Running } from '../e2e/embedded.ts';
+import { call, mint, openSocket, request, TRANSPORTS, type Answer } from '../e2e/exchange.ts';
+import { onEachProfile } from '../e2e/profiles.ts';
+import { callAll } from './call-all.ts';
+
+/** What each kind of token opens over JSON-RPC; there is no hierarchy. */
+const OPENS: Readonly<Record<TokenScope, readonly MethodScope[]>> = {
+  rpc: ['rpc'],
+  admin: ['admin'],
+  '*': ['rpc', 'admin'],
+  api: [],
+  'mcp-client': [],
+};
+const HOLDERS = Object.keys(OPENS) as TokenScope[];
+const STRANGERS = ['no token', 'an unknown token', 'a revoked token'] as const;
+type Who = TokenScope | (typeof STRANGERS)[number];
+
+/** No method has it: what passes the edge is refused by its owner, so that nothing happens. */
+const PARAMS = { 'no such param': true };
+const PRIVATE = [...callables.values()].filter(({ kind }) => kind === 'operation').map(({ name }) => name);
+const UNKNOWN = [...PRIVATE, 'nobody.home', 'foobar', 'context.inspect', 'context.searchByConversation', '__proto__'];
+
+/** Every route besides JSON-RPC: what is sent, who may, and what those get. The bodies are wrong, so that nothing runs. */
+const ROUTES: readonly Route[] = [
+  { path: '/api/chat/history', scopes: ['rpc'], opened: 200 },
+  { path: '/api/chat', body: '{}', scopes: ['rpc'], opened: 400 },
+  { path: '/api/chat/stream', scopes: ['rpc'], opened: 400 },
+  { path: '/v1/models', scopes: ['rpc', 'api'], opened: 200 },
+  { path: '/v1/models/dev%2Fecho', scopes: ['rpc', 'api'], opened: 200 },
+  { path: '/v1/chat/completions', body: '{}', scopes: ['rpc', 'api'], opened: 400 },
+  { path: '/openrpc.json', scopes: 'any token', opened: 200 },
+  { path: '/health', scopes: 'anybody', opened: 200 },
+  { path: '/api/health', scopes: 'anybody', opened: 200 },
+];
+
+interface Route {
+  path: string;
+  body?: string;
+  scopes: readonly TokenScope[] | 'any token' | 'anybody';
+  opened: number;
+}
+
+onEachProfile('who may do what', (product) => {
+  const secrets = new Map<Who, Promise<string>>();
+  const secretOf = (who: Who): Promise<string> => {
+    const secret = secrets.get(who) ?? makeSecret(product, who);
+    secrets.set(who, secret);
+    return secret;
+  };
+
+  for (const transport of TRANSPORTS) {
+    for (const held of HOLDERS) {
+      test(`every method with a token that holds ${held}, over ${transport}`, async () => {
+        const names = [...publicMethods.keys(), ...UNKNOWN, DISCOVER];
+        const calls = names.map((method) => ({ method, params: PARAMS }));
+        const answers = await callAll({ product, transport, token: await secretOf(held) }, calls);
+        assert.deepEqual(
+          names.map((name, at) => [name, outcomeOf(answers[at])]),
+          names.map((name) => [name, expected(name, held)]),
+        );
+      });
+    }
+  }
+
+  for (const stranger of STRANGERS) {
+    test(`${stranger} opens neither transport`, async () => {
+      const token = await secretOf(stranger);
+      const body = `[${[...publicMethods.keys(), 'nobody.home']
+        .slice(0, 50)
+        .map((name) => request(name))
+        .join(',')}]`;
+      const response = await fetch(`${product.url}/rpc`, {
+        method: 'POST',
+        headers: { ...bearer(token), 'content-type': 'application/json' },
+        body,
+      });
+      const { error, id } = (await response.json()) as Answer;
+      assert.deepEqual([response.status, error?.code, error?.message, id], [401, -32603, 'Unauthorized', null]);
+      await using socket = await openSocket(product, token);
+      assert.deepEqual(await socket.closed, { code: 4001, reason: 'Unauthorized' });
+    });
+  }
+
+  for (const route of ROUTES) {
+    test(`${route.path} for every kind of token`, async () => {
+      for (const held of HOLDERS) {
+        const { status, body } = await visit(product, route, await secretOf(held));
+        if (opens(route, held)) assert.equal(status, route.opened, `${held}: ${body}`);
+        else assert.deepEqual([status, body], [403, refusal(route, 'Forbidden: insufficient scope', 'permission_error')], held);
+      }
+      for (const stranger of STRANGERS) {
+        const { status, body } = await visit(product, route, await secretOf(stranger));
+        if (route.scopes === 'anybody') assert.equal(status, route.opened, `${stranger}: ${body}`);
+        else assert.deepEqual([status, body], [401, refusal(route, 'Unauthorized', 'authentication_error')], stranger);
+      }
+    });
+  }
+
+  test('a token in the query opens the stream and the WebSocket, and nothing else', async () => {
+    const query = `?token=${product.token}`;
+    assert.equal((await fetch(`${product.url}/api/chat/stream${query}`)).status, 400);
+    for (const { path, scopes } of ROUTES) {
+      if (scopes === 'anybody' || path === '/api/chat/stream') continue;
+      assert.notEqual((await fetch(product.url + path + query)).status, 200, path);
+    }
+    await using socket = await openSocket(product, '', query);
+    socket.send(request('system.ping'));
+    assert.match(await socket.next(), /"pong":true/);
+  });
+});
+
+type Outcome = 'passes' | 'no such method' | `refused: ${MethodScope}` | { unexpected: unknown };
+
+/** Existence comes before scope, scope before params. */
+function expected(name: string, held: TokenScope): Outcome {
+  if (name === DISCOVER) return 'passes';
+  const scope = publicMethods.get(name)?.scope;
+  if (scope === undefined) return 'no such method';
+  return OPENS[held].includes(scope) ? 'passes' : `refused: ${scope}`;
+}
+
+function outcomeOf(answer: Answer | undefined): Outcome {
+  const { code, message, data } = answer?.error ?? {};
+  if (code === -32601 && message === 'Method not found') return 'no such method';
+  if (code === -32602) return 'passes';
+  if (code === -32603 && data?.['code'] === 'UNAVAILABLE') return 'passes';
+  for (const scope of ['rpc', 'admin'] as const) {
+    if (code === -32603 && message === `Insufficient scope: requires '${scope}'`) return `refused: ${scope}`;
+  }
+  return { unexpected: answer };
+}
+
+function opens({ scopes }: Route, held: TokenScope): boolean {
+  return typeof scopes === 'string' || held === '*' || scopes.includes(held);
+}
+
+function refusal({ path }: Route, message: string, type: string): string {
+  return JSON.stringify({ error: path.startsWith('/v1/') ? { message, type, param: null, code: null } : message });
+}
+
+async function visit({ url }: Running, { path, body }: Route, secret: string): Promise<{ status: number; body: string }> {
+  const post = body === undefined ? {} : { method: 'POST', body };
+  const response = await fetch(url + path, {
+    headers: { ...bearer(secret), ...(body === undefined ? {} : { 'content-type': 'application/json' }) },
+    ...post,
+  });
+  return { status: response.status, body: await response.text() };
+}
+
+function bearer(secret: string): Record<string, string> {
+  return secret === '' ? {} : { authorization: `Bearer ${secret}` };
+}
+
+async function makeSecret(product: Running, who: Who): Promise<string> {
+  if (who === 'no token') return '';
+  const { id, secret } = await mint(product, who in OPENS ? who : 'rpc');
+  if (who === 'an unknown token') return `${secret.slice(0, -1)}${secret.endsWith('A') ? 'B' : 'A'}`;
+  if (who === 'a revoked token') await call(product, 'tokens.revoke', { id });
+  return secret;
+}

@@ -1,0 +1,30 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { publicMethods, unserved, type Callable, type MethodName } from '@switchyard/contracts';
+import { callAll } from './call-all.ts';
+import { onEachProfile } from '../e2e/profiles.ts';
+
+const paramSets: readonly (readonly [name: string, paramsOf: (callable: Callable) => unknown])[] = [
+  ['no params', () => ({})],
+  ['the params of its example', ({ spec }) => ('examples' in spec ? spec.examples[0]?.params : {})],
+];
+
+onEachProfile('what is declared and what is served', (product) => {
+  for (const [name, paramsOf] of paramSets) {
+    test(`every method, called with ${name}: the burn-down list is what is missing, and all that is`, async () => {
+      const calls = [...publicMethods.values()].map((callable) => ({ method: callable.name as MethodName, params: paramsOf(callable) }));
+      const answers = await callAll({ product }, calls);
+      const missing = calls.filter((_, at) => ['UNAVAILABLE', 'UNIMPLEMENTED'].includes(String(answers[at]?.error?.data?.['code'])));
+      assert.deepEqual(missing.map(({ method }) => method).sort(), [...unserved].sort());
+      for (const [at, { method }] of calls.entries()) {
+        if (!unserved.has(method)) continue;
+        const { error } = answers[at] ?? assert.fail(method);
+        assert.equal(error?.code, -32603, method);
+        assert.ok(
+          error.message.includes(publicMethods.get(method)?.service ?? '?'),
+          `${method}: ${error.message} does not name its service`,
+        );
+      }
+    });
+  }
+});

@@ -1,0 +1,49 @@
+import assert from 'node:assert/strict';
+import OpenAI from 'openai';
+import type { Running } from './embedded.ts';
+import { call } from './exchange.ts';
+import type { Heard } from './listening.ts';
+
+/** The client of the `/v1` doors. It repeats nothing by itself. */
+export function openai({ url, token }: Running): OpenAI {
+  return new OpenAI({ baseURL: `${url}/v1`, apiKey: token, maxRetries: 0 });
+}
+
+/** Where a question is asked so that its answer comes in pieces. */
+export function chatUrl({ url, token }: Running, query: Record<string, string>): string {
+  return `${url}/api/chat/stream?${new URLSearchParams({ ...query, token }).toString()}`;
+}
+
+/** A GET, or with a body a POST, of a route that answers JSON. */
+export async function rest(
+  { url, token }: Running,
+  path: string,
+  body?: object,
+): Promise<{ status: number; body: Record<string, unknown> }> {
+  const response = await fetch(url + path, {
+    headers: { authorization: `Bearer ${token}`, ...(body && { 'content-type': 'application/json' }) },
+    ...(body && { method: 'POST', body: JSON.stringify(body) }),
+  });
+  return { status: response.status, body: (await response.json()) as Record<string, unknown> };
+}
+
+/** What was said in a channel, question and answer in turn. */
+export async function contents(product: Running, channelId: string): Promise<string[]> {
+  const { messages } = await call<{ messages: { content: string }[] }>(product, 'session.history', { channelId });
+  return messages.map(({ content }) => content);
+}
+
+/** All events are of one turn, each further than the one before. */
+export function assertOneTurn(heard: readonly Heard[]): void {
+  const ids = heard.map(({ id }) => /^(turn_[0-9A-Za-z]{22}):(\d+)$/.exec(id) ?? assert.fail(`${id} is no event id`));
+  assert.equal(new Set(ids.map(([, turnId]) => turnId)).size, 1);
+  const numbers = ids.map(([, , n]) => Number(n));
+  assert.deepEqual(
+    numbers,
+    [...new Set(numbers)].sort((a, b) => a - b),
+  );
+}
+
+export function textOf(heard: readonly Heard[]): string {
+  return heard.map(({ data }) => (typeof data['delta'] === 'string' ? data['delta'] : '')).join('');
+}

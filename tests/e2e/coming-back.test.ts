@@ -1,0 +1,118 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { assertOneTurn, chatUrl, contents, textOf } from './clients.ts';
+import type { Running } from './embedded.ts';
+import { call, mint, openSocket, request } from './exchange.ts';
+import { isNamed, listen } from './listening.ts';
+import { onEachProfile } from './profiles.ts';
+
+const QUESTION = Array.from({ length: 20 }, (_, n) => `word${n}`).join(' ');
+const SAID = `I am dev/slow, the development model. You said: ${QUESTION}`;
+const config = { agents: { default: {}, slow: { provider: 'dev', model: 'slow' } } };
+
+const asked = (channel: string): Record<string, string> => ({ message: QUESTION, agentId: 'slow', sessionKey: channel });
+
+onEachProfile(
+  'a turn belongs to its session, not to a connection',
+  (product) => {
+    test('a stream that breaks goes on where it was, by itself', async () => {
+      using stream = listen(chatUrl(product, asked('broken')));
+      await stream.until(({ data }) => String(data['delta']).startsWith('model'));
+      const before = stream.heard.length;
+      stream.cut();
+      const done = await stream.until(isNamed('done', 'error'));
+      assert.equal(done.data['response'], SAID);
+      assert.deepEqual(stream.statuses, [200, 200]);
+      assert.ok(stream.heard.length > before + 1);
+      assert.equal(textOf(stream.heard), SAID);
+      assertOneTurn(stream.heard);
+      assert.deepEqual(await contents(product, 'broken'), [QUESTION, SAID], 'the question was asked once');
+    });
+
+    test('who comes back at once, later, or after the end, gets the rest and nothing twice', async () => {
+      const url = chatUrl(product, asked('again'));
+      using first = listen(url);
+      const seen = await first.until(({ data }) => String(data['delta']).startsWith('model'));
+      first[Symbol.dispose]();
+
+      using second = listen(url, seen.id);
+      const next = await second.until(isNamed('token'));
+      assert.equal(next.data['accumulated'], `${String(seen.data['accumulated'])}${String(next.data['delta'])}`);
+      const done = await second.until(isNamed('done', 'error'));
+      const whole = [...first.heard.slice(0, first.heard.indexOf(seen) + 1), ...second.heard];
+      assert.equal(textOf(whole), SAID);
+      assertOneTurn(whole);
+
+      using third = listen(url, seen.id);
+      assert.equal((await third.until(isNamed('done', 'error'))).id, done.id);
+      assert.equal(textOf(third.heard), textOf(second.heard), 'what it missed is still there');
+
+      using fourth = listen(url, done.id);
+      await fourth.stopped;
+      assert.deepEqual([fourth.statuses, fourth.heard], [[204], []]);
+      assert.deepEqual(await contents(product, 'again'), [QUESTION, SAID]);
+    });
+
+    test('nobody comes back to a turn of somebody else', async () => {
+      using mine = listen(chatUrl(product, asked('mine')));
+      const { id } = await mine.until(isNamed('token'));
+      const { secret } = await mint(product, 'rpc');
+      using theirs = listen(chatUrl({ ...product, url: product.url, token: secret }, asked('theirs')), id);
+      await theirs.stopped;
+      assert.deepEqual([theirs.statuses, theirs.heard], [[204], []]);
+      await mine.until(isNamed('done'));
+    });
+
+    for (const [door, leave] of Object.entries({ sse: leaveStream, chat: leaveChat, rpc: leaveRpc, ws: leaveSocket })) {
+      test(`leaving ${door} does not end the turn`, async () => {
+        const channel = `left-${door}`;
+        await leave(product, channel);
+        const next = { message: 'still there?', agentId: 'slow', sessionKey: { channelId: channel } };
+        const { response } = await call<{ response: string }>(product, 'agent.execute', next);
+        assert.deepEqual(await contents(product, channel), [QUESTION, SAID, 'still there?', response]);
+      });
+    }
+  },
+  { start: () => ({ config }), concurrency: true },
+);
+
+async function leaveStream(product: Running, channel: string): Promise<void> {
+  using stream = listen(chatUrl(product, asked(channel)));
+  await stream.until(isNamed('token'));
+}
+
+function leaveChat(product: Running, channel: string): Promise<void> {
+  return leaveRequest(product, channel, { path: '/api/chat', body: JSON.stringify(asked(channel)) });
+}
+
+function leaveRpc(product: Running, channel: string): Promise<void> {
+  return leaveRequest(product, channel, { path: '/rpc', body: executing(channel) });
+}
+
+async function leaveRequest(product: Running, channel: string, { path, body }: { path: string; body: string }): Promise<void> {
+  const leaving = new AbortController();
+  const headers = { authorization: `Bearer ${product.token}`, 'content-type': 'application/json' };
+  const answer = fetch(product.url + path, { method: 'POST', headers, body, signal: leaving.signal });
+  await hasBegun(product, channel);
+  leaving.abort();
+  await assert.rejects(answer, { name: 'AbortError' });
+}
+
+async function leaveSocket(product: Running, channel: string): Promise<void> {
+  await using socket = await openSocket(product, product.token);
+  socket.send(executing(channel));
+  await hasBegun(product, channel);
+  socket.raw.terminate();
+}
+
+function executing(channel: string): string {
+  return request('agent.execute', { message: QUESTION, agentId: 'slow', sessionKey: { channelId: channel } });
+}
+
+/** Its session exists from the moment that the turn is accepted. */
+async function hasBegun(product: Running, channel: string): Promise<void> {
+  for (;;) {
+    const { sessions } = await call<{ sessions: { channelId: string }[] }>(product, 'session.list');
+    if (sessions.some(({ channelId }) => channelId === channel)) return;
+  }
+}

@@ -1,0 +1,160 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { WebSocket } from 'ws';
+import type { Running } from './embedded.ts';
+
+/** What a JSON-RPC server may say. */
+export interface Answer {
+  jsonrpc: string;
+  id?: unknown;
+  result?: unknown;
+  error?: { code: number; message: string; data?: Record<string, unknown> };
+}
+
+export const TRANSPORTS = ['http', 'ws'] as const;
+export type Transport = (typeof TRANSPORTS)[number];
+
+/** One client over one transport. Every answer is checked for what holds of all answers. */
+export interface Exchange extends AsyncDisposable {
+  /** Sends a message as it is; its answer, parsed. */
+  say(message: string): Promise<Answer | Answer[]>;
+  /** Sends a message and makes sure that nothing answers it. */
+  tell(message: string): Promise<void>;
+}
+
+/** The codes of document 1; there are no others. */
+export const CODES = [-32700, -32600, -32601, -32602, -32603, -32000];
+
+export function request(method: string, params: unknown = {}, id: unknown = 1): string {
+  return JSON.stringify({ jsonrpc: '2.0', id, method, params });
+}
+
+export function openExchange(transport: Transport, product: Running, token = product.token): Exchange | Promise<Exchange> {
+  return transport === 'http' ? overHttp(product, token) : overWebSocket(product, token);
+}
+
+function overHttp({ url }: Running, token: string): Exchange {
+  const send = async (body: string): Promise<{ status: number; text: string }> => {
+    const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' };
+    const response = await fetch(`${url}/rpc`, { method: 'POST', headers, body });
+    return { status: response.status, text: await response.text() };
+  };
+  return {
+    async say(message) {
+      const { status, text } = await send(message);
+      assert.equal(status, 200, text);
+      return checked(text);
+    },
+    async tell(message) {
+      assert.deepEqual(await send(message), { status: 204, text: '' });
+    },
+    [Symbol.asyncDispose]: () => Promise.resolve(),
+  };
+}
+
+async function overWebSocket(product: Running, token: string): Promise<Exchange> {
+  const socket = await openSocket(product, token);
+  let fences = 0;
+  return {
+    async say(message) {
+      socket.send(message);
+      return checked(await socket.next());
+    },
+    async tell(message) {
+      socket.send(message);
+      const id = `fence ${++fences}`;
+      socket.send(request('session.history', {}, id)); // goes to a service and back, the slow way: any other answer is here before
+      assert.equal(one(checked(await socket.next())).id, id);
+    },
+    [Symbol.asyncDispose]: () => socket[Symbol.asyncDispose](),
+  };
+}
+
+/** A WebSocket whose messages wait until they are asked for. */
+export interface Socket extends AsyncDisposable {
+  send(data: string | Buffer): void;
+  /** The next message; fails when the connection closes before one comes. */
+  next(): Promise<string>;
+  closed: Promise<{ code: number; reason: string }>;
+  readonly raw: WebSocket;
+}
+
+export async function openSocket({ url }: Running, token: string, query = ''): Promise<Socket> {
+  const raw = new WebSocket(
+    `${url.replace('http', 'ws')}/ws${query}`,
+    token === '' ? {} : { headers: { authorization: `Bearer ${token}` } },
+  );
+  const closed = once(raw, 'close').then(([code, reason]) => ({ code: code as number, reason: String(reason) }));
+  const arrived: string[] = [];
+  let wake = Promise.withResolvers<void>();
+  raw.on('message', (data: Buffer) => {
+    arrived.push(data.toString());
+    wake.resolve();
+  });
+  await once(raw, 'open');
+  return {
+    raw,
+    closed,
+    send: (data) => raw.send(data),
+    async next() {
+      for (;;) {
+        const message = arrived.shift();
+        if (message !== undefined) return message;
+        wake = Promise.withResolvers();
+        const gone = await Promise.race([wake.promise, closed]);
+        if (gone) throw new Error(`closed with ${gone.code} ${gone.reason}`);
+      }
+    },
+    async [Symbol.asyncDispose]() {
+      raw.close();
+      await closed;
+    },
+  };
+}
+
+function checked(text: string): Answer | Answer[] {
+  assert.doesNotMatch(text, /\bat \S+ \(|\.ts:\d|node_modules/, 'a stack is in the answer');
+  const said = JSON.parse(text) as Answer | Answer[];
+  for (const answer of Array.isArray(said) ? said : [said]) {
+    assert.equal(answer.jsonrpc, '2.0', text);
+    assert.ok('id' in answer, text);
+    assert.notEqual('result' in answer, 'error' in answer, text);
+    if (answer.error) assert.ok(CODES.includes(answer.error.code), text);
+  }
+  return said;
+}
+
+/** The answer, when there is exactly one. */
+export function one(said: Answer | Answer[]): Answer {
+  assert.ok(!Array.isArray(said), `one answer, not ${JSON.stringify(said)}`);
+  return said;
+}
+
+export function many(said: Answer | Answer[]): Answer[] {
+  assert.ok(Array.isArray(said), `a batch of answers, not ${JSON.stringify(said)}`);
+  return said;
+}
+
+/** One call over HTTP, whatever comes of it. */
+export async function ask(product: Running, method: string, params: unknown = {}, token = product.token): Promise<Answer> {
+  return one(await overHttp(product, token).say(request(method, params)));
+}
+
+/** The result of one call over HTTP. */
+export async function call<T = Record<string, unknown>>(
+  product: Running,
+  method: string,
+  params: unknown = {},
+  token?: string,
+): Promise<T> {
+  const { error, result } = await ask(product, method, params, token);
+  assert.equal(error, undefined, `${method}: ${JSON.stringify(error)}`);
+  return result as T;
+}
+
+let minted = 0;
+
+/** A token of its own: a client of its own, with sessions of its own. */
+export async function mint(product: Running, ...scopes: string[]): Promise<{ id: string; secret: string }> {
+  return call(product, 'tokens.create', { id: `test-${++minted}`, scopes });
+}

@@ -1,0 +1,123 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { publicMethods } from '@switchyard/contracts';
+import fc from 'fast-check';
+import { post } from './embedded.ts';
+import { CODES, openSocket, request, TRANSPORTS, type Answer } from './exchange.ts';
+import { onEachProfile } from './profiles.ts';
+
+/** Over the in-process bus and over NATS together, 3,000 for each transport. */
+const FRAMES = 1_500;
+const SEED = Number(process.env['FUZZ_SEED'] ?? Date.now() % 2 ** 31);
+const HANG_MS = 20_000;
+
+/** Reads and refusals alone: what a frame sets off should not outlive it. */
+const method = fc.oneof(
+  fc.constantFrom('system.ping', 'session.history', 'session.status', 'session.export', 'tokens.list', 'models.list', 'agents.get'),
+  fc.constantFrom(...[...publicMethods.keys()].filter((name) => name.startsWith('obs.'))),
+  fc.constantFrom('turns.start', 'secrets.resolve', '__proto__', 'constructor', 'a', '.', '$SRV.PING', 'rpc.>', 'session.history\n', ''),
+  fc.string(),
+  fc.anything(),
+);
+const key = fc.oneof(fc.constantFrom('channelId', 'session_key', 'agentId', 'provider', '__proto__', 'constructor'), fc.string());
+const params = fc.oneof(fc.dictionary(key, fc.jsonValue(), { maxKeys: 4 }), fc.jsonValue(), fc.constant(undefined));
+const id = fc.oneof(fc.integer(), fc.string(), fc.double(), fc.constant(null), fc.constant(undefined), fc.jsonValue());
+const envelope = fc.record(
+  { jsonrpc: fc.oneof({ weight: 9, arbitrary: fc.constant('2.0') }, fc.jsonValue()), method, params, id },
+  { requiredKeys: [] },
+);
+const grammar = fc
+  .oneof(envelope, fc.array(fc.oneof({ weight: 5, arbitrary: envelope }, fc.jsonValue()), { maxLength: 6 }), fc.jsonValue())
+  .map((message) => JSON.stringify(message, (_, value: unknown) => (typeof value === 'bigint' ? String(value) : value)) ?? '');
+
+/** A few bytes of a message changed, dropped or repeated. */
+const mutated = fc
+  .tuple(grammar, fc.array(fc.tuple(fc.nat(), fc.nat(255), fc.nat(2)), { minLength: 1, maxLength: 4 }))
+  .map(([text, changes]) => {
+    const bytes = [...Buffer.from(text)];
+    for (const [at, byte, how] of changes) bytes.splice(at % (bytes.length + 1), how === 0 ? 1 : 0, ...(how === 2 ? [] : [byte]));
+    return Buffer.from(bytes);
+  });
+const frame = fc.oneof(
+  grammar.map((text) => Buffer.from(text)),
+  mutated,
+  fc.string({ unit: 'binary' }).map((text) => Buffer.from(text)),
+);
+
+onEachProfile('whatever is sent is answered by the rules', (product) => {
+  for (const transport of TRANSPORTS) {
+    test(`${FRAMES} frames over ${transport}, seed ${SEED}`, async () => {
+      await using client = transport === 'http' ? overHttp() : await overWebSocket();
+      const property = fc.asyncProperty(frame, async (given) => {
+        const bytes = transport === 'http' ? given : Buffer.from(given.toString()); // a text frame is UTF-8, or the protocol ends it
+        const text = await client.send(bytes);
+        if (text !== undefined) judge(bytes, text);
+      });
+      await fc.assert(property, { seed: SEED, numRuns: FRAMES, endOnFailure: true, timeout: HANG_MS });
+      assert.match((await client.send(Buffer.from(request('system.ping', {}, 'alive')))) ?? '', /"pong":true.*"alive"/);
+    });
+  }
+
+  function overHttp(): Fuzzed {
+    return {
+      async send(bytes) {
+        const { status, text } = await post(product, bytes);
+        if (isAnswered(bytes)) assert.equal(status, 200, text);
+        else assert.deepEqual([status, text], [204, '']);
+        return status === 200 ? text : undefined;
+      },
+      [Symbol.asyncDispose]: () => Promise.resolve(),
+    };
+  }
+
+  /** A frame that must not be answered and is shows in the next answer. */
+  async function overWebSocket(): Promise<Fuzzed> {
+    const socket = await openSocket(product, product.token);
+    return {
+      async send(bytes) {
+        socket.send(bytes.toString());
+        return isAnswered(bytes) ? socket.next() : undefined;
+      },
+      [Symbol.asyncDispose]: () => socket[Symbol.asyncDispose](),
+    };
+  }
+});
+
+interface Fuzzed extends AsyncDisposable {
+  /** The answer, unless the frame gets none. */
+  send(bytes: Buffer): Promise<string | undefined>;
+}
+
+/** Everything is, but notifications. */
+function isAnswered(bytes: Buffer): boolean {
+  const sent = parsed(bytes);
+  return Array.isArray(sent) ? sent.length === 0 || !sent.every(isNotification) : !isNotification(sent);
+}
+
+function isNotification(message: unknown): boolean {
+  if (typeof message !== 'object' || message === null || Object.hasOwn(message, 'id')) return false;
+  const { jsonrpc, method } = message as Record<string, unknown>;
+  return jsonrpc === '2.0' && typeof method === 'string';
+}
+
+function judge(bytes: Buffer, text: string): void {
+  assert.doesNotMatch(text, /\bat \S+ \(|\.ts:\d|node_modules/, 'a stack is in the answer');
+  const sent = parsed(bytes);
+  const said = JSON.parse(text) as Answer | Answer[];
+  const ids = (Array.isArray(sent) ? sent : [sent]).map((message: unknown) => (message as { id?: unknown } | null)?.id ?? null);
+  for (const { id, error, result } of Array.isArray(said) ? said : [said]) {
+    assert.ok(error === undefined || CODES.includes(error.code), text);
+    assert.notEqual(error === undefined, result === undefined, text);
+    assert.ok(id === null || ids.includes(id as never), `the id of ${text} was never sent: ${bytes.toString()}`);
+  }
+}
+
+const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
+
+function parsed(bytes: Buffer): unknown {
+  try {
+    return JSON.parse(utf8.decode(bytes));
+  } catch {
+    return undefined; // which must be answered with id null
+  }
+}

@@ -1,0 +1,67 @@
+import { once } from 'node:events';
+import { EventSource } from 'eventsource';
+
+/** A server-sent event as the client saw it. */
+export interface Heard {
+  id: string;
+  name: string;
+  data: Record<string, unknown>;
+}
+
+/** An EventSource that remembers. */
+export interface Listening extends Disposable {
+  readonly heard: readonly Heard[];
+  /** The status of each connection it made. */
+  readonly statuses: readonly number[];
+  /** The first event that is like this, which may have come already. */
+  until(like: (event: Heard) => boolean): Promise<Heard>;
+  /** Breaks the connection under the client, which will come back by itself. */
+  cut(): void;
+  /** Resolves when the client has given up coming back. */
+  stopped: Promise<void>;
+}
+
+export function isNamed(...names: string[]): (event: Heard) => boolean {
+  return ({ name }) => names.includes(name);
+}
+
+/** Listens to a stream the way browsers do. `lastEventId` makes it somebody who comes back. */
+export function listen(url: string, lastEventId?: string): Listening {
+  const heard: Heard[] = [];
+  const statuses: number[] = [];
+  const news = new EventTarget();
+  const stopped = Promise.withResolvers<void>();
+  let breaker = new AbortController();
+
+  const source = new EventSource(url, {
+    async fetch(address, init) {
+      breaker = new AbortController();
+      const headers = { ...init.headers, ...(lastEventId === undefined || heard.length > 0 ? {} : { 'last-event-id': lastEventId }) };
+      const response = await fetch(address, { ...init, headers, signal: AbortSignal.any([init.signal as AbortSignal, breaker.signal]) });
+      statuses.push(response.status);
+      return response;
+    },
+  });
+  for (const name of ['token', 'done', 'error']) {
+    source.addEventListener(name, (event) => {
+      if (source.readyState === EventSource.CLOSED) stopped.resolve();
+      if (!(event instanceof MessageEvent)) return;
+      heard.push({ id: event.lastEventId, name, data: JSON.parse(String(event.data)) as Record<string, unknown> });
+      news.dispatchEvent(new Event('news'));
+    });
+  }
+  return {
+    heard,
+    statuses,
+    async until(like) {
+      for (;;) {
+        const found = heard.find(like);
+        if (found) return found;
+        await once(news, 'news');
+      }
+    },
+    cut: () => breaker.abort(new TypeError('the network broke')),
+    stopped: stopped.promise,
+    [Symbol.dispose]: () => source.close(),
+  };
+}

@@ -1,0 +1,120 @@
+import assert from 'node:assert/strict';
+import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { once } from 'node:events';
+import { test } from 'node:test';
+import { tempDir } from '@switchyard/testkit';
+import { launch, post, startEmbedded } from './embedded.ts';
+
+const execute = (message: string): string => JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'agent.execute', params: { message } });
+const history = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'session.history', params: {} });
+
+test('the banner tells what exists, and each thing it tells is true', async () => {
+  await using product = await startEmbedded();
+  const banner = product.process.output();
+  for (const told of ['in-process', '4/4 ready', 'development models', product.url, product.token, product.data]) {
+    assert.ok(banner.includes(told), `the banner does not say ${told}:\n${banner}`);
+  }
+  assert.match(product.url, /^http:\/\/127\.0\.0\.1:\d+$/);
+  assert.equal((await fetch(`${product.url}/health`)).status, 200);
+});
+
+test('what a data directory holds is private', async () => {
+  await using product = await startEmbedded();
+  assert.equal(statSync(product.data).mode & 0o777, 0o700);
+  for (const file of ['token', 'run.json', 'store/sessions.db', 'store/secrets.db']) {
+    assert.equal(statSync(`${product.data}/${file}`).mode & 0o077, 0, `${file} is readable by others`);
+  }
+});
+
+test('a restart keeps sessions and token; SIGTERM ends with 0 and leaves no run.json', async () => {
+  await using data = await tempDir();
+  let token: string;
+  {
+    await using first = await startEmbedded({ data: data.path });
+    token = first.token;
+    assert.equal((await post(first, execute('remember me'))).status, 200);
+    assert.deepEqual(await first.process.end('SIGTERM'), { code: 0, signal: null });
+    assert.equal(existsSync(`${data.path}/run.json`), false);
+  }
+  await using second = await startEmbedded({ data: data.path });
+  assert.equal(second.token, token);
+  assert.match((await post(second, history)).text, /remember me/);
+});
+
+test('SIGTERM lets a running turn end', async () => {
+  await using data = await tempDir();
+  {
+    await using product = await startEmbedded({ data: data.path, env: { SWITCHYARD_MODELS__DEFAULT_MODEL: 'dev/slow' } });
+    const answer = post(product, execute('slowly'));
+    await product.process.line(/^Try:/m);
+    await turnIsRunning(product.url, product.token);
+    assert.equal((await product.process.end('SIGTERM')).code, 0);
+    assert.match((await answer).text, /dev\/slow.*slowly/);
+  }
+  await using again = await startEmbedded({ data: data.path });
+  assert.match((await post(again, history)).text, /slowly/);
+});
+
+async function turnIsRunning(url: string, token: string): Promise<void> {
+  const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'session.list', params: {} });
+  for (;;) {
+    const response = await fetch(`${url}/rpc`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+      body,
+    });
+    if ((await response.text()).includes('sessionKey')) return;
+  }
+}
+
+test('a second instance on the same data is told who has it', async () => {
+  await using product = await startEmbedded();
+  await using second = await launch(product.data);
+  assert.equal((await second.exited).code, 1);
+  const said = second.output();
+  assert.ok(said.includes(String(product.process.pid)) && said.includes(product.data), said);
+  assert.equal(said.trim().split('\n').length, 1);
+});
+
+test('a busy port is one sentence and the next command', async () => {
+  await using data = await tempDir();
+  const squatter = createServer().listen(0, '127.0.0.1');
+  await once(squatter, 'listening');
+  const address = squatter.address();
+  const port = typeof address === 'object' && address ? String(address.port) : '';
+  await using refused = await launch(data.path, { SWITCHYARD_PORT: port });
+  assert.equal((await refused.exited).code, 1);
+  assert.match(refused.output(), new RegExp(`port ${port} .* is in use.*SWITCHYARD_PORT=0 make start\\n$`));
+  squatter.close();
+});
+
+test('a data directory that cannot be one is one sentence', async () => {
+  await using data = await tempDir();
+  writeFileSync(`${data.path}/file`, '');
+  await using refused = await launch(`${data.path}/file/below`);
+  assert.equal((await refused.exited).code, 1);
+  assert.match(refused.output(), /data directory .* cannot be used.*SWITCHYARD_DATA=.*\n$/);
+});
+
+test('a setting nobody knows and a token too short are sentences that name the variable', async () => {
+  await using data = await tempDir();
+  for (const [name, value] of [
+    ['SWITCHYARD_GATEWAY__PROT', '1'],
+    ['SWITCHYARD_TOKEN', 'short'],
+    ['SWITCHYARD_BUS', 'carrier-pigeon:'],
+  ] as const) {
+    await using refused = await launch(data.path, { [name]: value });
+    assert.equal((await refused.exited).code, 1);
+    assert.ok(refused.output().includes(name), refused.output());
+    assert.ok(!/\n\s+at /.test(refused.output()), 'a stack is not a sentence');
+  }
+});
+
+test('SWITCHYARD_TOKEN is the first token, and the CLI finds it', async () => {
+  const token = 'operator-chosen-'.padEnd(40, 'x');
+  await using product = await startEmbedded({ env: { SWITCHYARD_TOKEN: token } });
+  assert.equal(product.token, token);
+  assert.equal((await post(product, execute('hello'))).status, 200);
+  assert.ok(!readFileSync(`${product.data}/logs/switchyard.log`, 'utf8').includes(token), 'a token is in the log');
+});
