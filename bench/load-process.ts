@@ -1,6 +1,5 @@
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
-import { join } from 'node:path';
 import type { LoadPlan, LoadReport, LoadResult } from './load-plan.ts';
 
 /** The load generator, in its own process; it makes one measurement at a time. */
@@ -9,7 +8,7 @@ export interface Load extends Disposable {
 }
 
 export async function startLoad(): Promise<Load> {
-  const child = fork(join(import.meta.dirname, 'load.ts'));
+  const child = fork(new URL('load.ts', import.meta.url));
   const gone = once(child, 'exit').then(() => Promise.reject(new Error('the load generator is gone')));
   gone.catch(() => undefined); // it is killed in the end, when nobody asks it any more
   await next();

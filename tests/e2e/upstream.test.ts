@@ -62,9 +62,10 @@ onEachProfile(
         const { response = '' } = await ask(product, name);
         assert.ok(response.endsWith(TEXT), `${name}: ${response}`);
         const [first, second] = upstream.requests.slice(-2).map(({ body }) => body);
-        const tools = first?.tools as { function: { name: string; parameters: object } }[];
+        assert.ok(first && second);
+        const tools = first.tools as { function: { name: string; parameters: object } }[];
         assert.ok(tools.some((tool) => tool.function.name === 'session_history'));
-        const told = (second?.messages as { role: string; content: string }[]).at(-1);
+        const told = (second.messages as { role: string; content: string }[]).at(-1);
         assert.equal(told?.role, 'tool');
         assert.match(told.content, /the word is sesame.*Noted\./s, name);
       }

@@ -123,7 +123,7 @@ export function callContract({ cast, withSecrets }: Stage): void {
   });
 
   test('an answer that breaks its contract fails loudly where results are checked', async () => {
-    const wrong = () => ({ value: 7 }) as unknown as { value: string };
+    const wrong = () => JSON.parse('{"value":7}') as { value: string };
     await withSecrets(wrong, async (caller) => {
       await assert.rejects(caller.call('secrets.resolve', { name: 'A' }), {
         code: 'INTERNAL',

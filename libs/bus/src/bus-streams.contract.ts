@@ -49,7 +49,7 @@ export function streamContract({ cast, withTurns }: Stage): void {
   test('bad params, nobody serving and a broken chunk fail the first read', async () => {
     await withTurns(
       async function* () {
-        yield { n: 0, type: 'delta' } as unknown as Chunk<'turns.run'>;
+        yield JSON.parse('{"n":0,"type":"delta"}') as Chunk<'turns.run'>;
         return result;
       },
       async (reader) => {

@@ -1,6 +1,5 @@
 import type { Msg } from '@nats-io/nats-core';
 import type { MsgImpl } from '@nats-io/nats-core/internal';
-import { EMPTY } from '../bytes.ts';
 import type { Message } from '../transport.ts';
 
 const SPACE = 0x20;
@@ -19,7 +18,7 @@ interface NatsMessage extends Message {
  * than all else together. `subject` is given where the subscription has only one.
  */
 export function readMessage(message: Msg, subject?: string): Message {
-  const { _msg: head, _rdata: bytes = EMPTY } = message as MsgImpl;
+  const { _msg: head, _rdata: bytes } = message as MsgImpl;
   const headerLength = Math.max(head.hdr, 0);
   const read: NatsMessage = {
     subject: subject ?? latin1(head.subject),
