@@ -1,28 +1,37 @@
 import { randomFillSync } from 'node:crypto';
-import { encodeBase62 } from './base62.ts';
 
-const ID_BYTES = 16;
 const ID_DIGITS = 22;
 const REQUEST_ID = /^[A-Za-z0-9._-]{1,128}$/;
 
-/** One system call fills it for 256 ids. */
-const pool = Buffer.allocUnsafe(256 * ID_BYTES);
-let used = pool.length;
+const DIGITS = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
+/** The largest multiple of 62 in a byte: a higher one is thrown away, so that every digit is equally likely. */
+const FAIR = 248;
 
-/** `<prefix>_<22 base62>` of 16 random bytes, such as `turn_0s8…`. */
+/** One system call fills it for some 260 ids. */
+const bytes = Buffer.allocUnsafe(6_144);
+let digits = '';
+let used = 0;
+
+function refill(): void {
+  randomFillSync(bytes);
+  const kept = Buffer.allocUnsafe(bytes.length);
+  let count = 0;
+  for (const byte of bytes) if (byte < FAIR) kept[count++] = DIGITS.charCodeAt(byte % 62);
+  digits = kept.toString('latin1', 0, count);
+  used = 0;
+}
+
+/** `<prefix>_<22 base62>`, as hard to guess as 16 random bytes, such as `turn_0s8…`. */
 export function mintId(prefix: string): string {
   return `${prefix}_${randomBase62(ID_DIGITS)}`;
 }
 
 /** Random digits, at most 22. For names; secrets are minted by `mintToken`. */
-export function randomBase62(digits: number): string {
-  if (digits > ID_DIGITS) throw new RangeError(`at most ${ID_DIGITS} digits`);
-  if (used === pool.length) {
-    randomFillSync(pool);
-    used = 0;
-  }
-  used += ID_BYTES;
-  return encodeBase62(pool.subarray(used - ID_BYTES, used), digits);
+export function randomBase62(count: number): string {
+  if (count > ID_DIGITS) throw new RangeError(`at most ${ID_DIGITS} digits`);
+  if (used + count > digits.length) refill();
+  used += count;
+  return digits.slice(used - count, used);
 }
 
 /** What a caller chose as its request id, if it is safe to repeat in logs and headers; else a new one. */

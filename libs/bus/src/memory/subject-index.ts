@@ -4,11 +4,27 @@ export function subjectMatcher(pattern: string): (subject: string) => boolean {
   const wanted = pattern.split('.');
   const open = wanted.at(-1) === '>';
   if (open) wanted.pop();
+  if (!wanted.includes('*')) return startsWith(prefixOf(wanted));
+  if (!open && wanted.indexOf('*') === wanted.length - 1) return endsInOneToken(prefixOf(wanted.slice(0, -1)));
   return (subject) => {
     const tokens = subject.split('.');
     if (open ? tokens.length <= wanted.length : tokens.length !== wanted.length) return false;
     return wanted.every((token, at) => token === '*' || token === tokens[at]);
   };
+}
+
+function prefixOf(tokens: readonly string[]): string {
+  return tokens.map((token) => `${token}.`).join('');
+}
+
+/** `a.b.>`, without taking the subject apart. */
+function startsWith(prefix: string): (subject: string) => boolean {
+  return (subject) => subject.length > prefix.length && subject.startsWith(prefix);
+}
+
+/** `a.b.*`, the form of every inbox. */
+function endsInOneToken(prefix: string): (subject: string) => boolean {
+  return (subject) => subject.length > prefix.length && subject.startsWith(prefix) && !subject.includes('.', prefix.length);
 }
 
 function isWildcard(pattern: string): boolean {

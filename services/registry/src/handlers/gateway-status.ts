@@ -2,11 +2,24 @@ import type { Handler } from '@switchyard/bus';
 import { SECTION_NAMES } from '@switchyard/contracts';
 import type { ConfigurationSource } from '@switchyard/service-kit';
 
+/** Asking the system costs more than the rest of the answer, and nobody needs it fresher. */
+const MEMORY_FRESH_MS = 1_000;
+
 export function gatewayStatus(configuration: Pick<ConfigurationSource, 'files'>): Handler<'gateway.status'> {
+  let rss = 0;
+  let readAt = -Infinity;
+  const memoryUsage = (): number => {
+    const now = performance.now();
+    if (now - readAt >= MEMORY_FRESH_MS) {
+      rss = process.memoryUsage.rss();
+      readAt = now;
+    }
+    return rss;
+  };
   return () => ({
     pid: process.pid,
     uptime: process.uptime(),
-    memoryUsage: process.memoryUsage.rss(),
+    memoryUsage: memoryUsage(),
     nodeVersion: process.version,
     configPaths: [...configuration.files()],
     sections: [...SECTION_NAMES],
