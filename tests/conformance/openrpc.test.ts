@@ -12,9 +12,9 @@ interface Document {
   servers: { url: string }[];
 }
 
-const load = createRequire(import.meta.url);
-const { openrpcDocument: metaSchema } = load('@open-rpc/meta-schema') as { openrpcDocument: object };
-const draft7 = load('ajv/dist/refs/json-schema-draft-07.json') as { definitions: object };
+const require = createRequire(import.meta.url);
+const { openrpcDocument: metaSchema } = require('@open-rpc/meta-schema') as { openrpcDocument: object };
+const draft7 = require('ajv/dist/refs/json-schema-draft-07.json') as { definitions: object };
 
 let product: Running;
 let document: Document;

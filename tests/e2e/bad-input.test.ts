@@ -222,8 +222,7 @@ onEachProfile('bad input', (product) => {
     await isRefused(product, `Bearer ${secret}`);
     assert.equal(socket.raw.readyState, socket.raw.OPEN);
     socket.send(PING);
-    assert.deepEqual(await socket.closed, { code: 4001, reason: 'Unauthorized' });
-    await assert.rejects(socket.next(), 'the message was not answered');
+    await assert.rejects(socket.next(), /closed with 4001 Unauthorized/, 'the message is not answered');
     await isAlive(product);
   });
 });

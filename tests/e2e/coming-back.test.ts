@@ -57,7 +57,7 @@ onEachProfile(
       using mine = listen(chatUrl(product, asked('mine')));
       const { id } = await mine.until(isNamed('token'));
       const { secret } = await mint(product, 'rpc');
-      using theirs = listen(chatUrl({ ...product, url: product.url, token: secret }, asked('theirs')), id);
+      using theirs = listen(chatUrl({ ...product, token: secret }, asked('theirs')), id);
       await theirs.stopped;
       assert.deepEqual([theirs.statuses, theirs.heard], [[204], []]);
       await mine.until(isNamed('done'));

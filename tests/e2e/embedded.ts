@@ -30,6 +30,9 @@ const ROOMY = {
   SWITCHYARD_GATEWAY__AUTH_FAILURES__MAX_FAILURES: '1000000',
 };
 
+/** What nobody asked for would stand between an answer and who waits for it. */
+const QUIET = { SWITCHYARD_GATEWAY__WS_HEARTBEAT_MS: '0' };
+
 /** Starts the launcher itself, waits for its banner, and reads what it wrote for scripts. */
 export async function startEmbedded(options: StartOptions = {}): Promise<Running> {
   await using starting = new AsyncDisposableStack();
@@ -52,7 +55,7 @@ async function configured(data: string, config: object | undefined): Promise<Rec
 /** The launcher on a data directory, whatever comes of it. */
 export function launch(data: string, env: StartOptions['env'] = {}, ready?: RegExp): Promise<StartedProcess> {
   return startProcess([process.execPath, `${root}services/embedded/src/main.ts`], {
-    env: { HOME: data, SWITCHYARD_DATA: data, SWITCHYARD_PORT: '0', SWITCHYARD_CONFIG: ':', ...ROOMY, ...env },
+    env: { HOME: data, SWITCHYARD_DATA: data, SWITCHYARD_PORT: '0', SWITCHYARD_CONFIG: ':', ...ROOMY, ...QUIET, ...env },
     ...(ready === undefined ? {} : { ready }),
   });
 }

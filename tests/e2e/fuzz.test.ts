@@ -11,37 +11,58 @@ const FRAMES = 1_500;
 const SEED = Number(process.env['FUZZ_SEED'] ?? Date.now() % 2 ** 31);
 const HANG_MS = 20_000;
 
-/** Reads and refusals alone: what a frame sets off should not outlive it. */
-const method = fc.oneof(
-  fc.constantFrom('system.ping', 'session.history', 'session.status', 'session.export', 'tokens.list', 'models.list', 'agents.get'),
-  fc.constantFrom(...[...publicMethods.keys()].filter((name) => name.startsWith('obs.'))),
-  fc.constantFrom('turns.start', 'secrets.resolve', '__proto__', 'constructor', 'a', '.', '$SRV.PING', 'rpc.>', 'session.history\n', ''),
-  fc.string(),
-  fc.anything(),
-);
-const key = fc.oneof(fc.constantFrom('channelId', 'session_key', 'agentId', 'provider', '__proto__', 'constructor'), fc.string());
-const params = fc.oneof(fc.dictionary(key, fc.jsonValue(), { maxKeys: 4 }), fc.jsonValue(), fc.constant(undefined));
-const id = fc.oneof(fc.integer(), fc.string(), fc.double(), fc.constant(null), fc.constant(undefined), fc.jsonValue());
-const envelope = fc.record(
-  { jsonrpc: fc.oneof({ weight: 9, arbitrary: fc.constant('2.0') }, fc.jsonValue()), method, params, id },
-  { requiredKeys: [] },
-);
-const grammar = fc
-  .oneof(envelope, fc.array(fc.oneof({ weight: 5, arbitrary: envelope }, fc.jsonValue()), { maxLength: 6 }), fc.jsonValue())
-  .map((message) => JSON.stringify(message, (_, value: unknown) => (typeof value === 'bigint' ? String(value) : value)) ?? '');
+const often = <T>(weight: number, arbitrary: fc.Arbitrary<T>): fc.WeightedArbitrary<T> => ({ weight, arbitrary });
 
-/** A few bytes of a message changed, dropped or repeated. */
+/** Reads and what is refused: nothing that a frame sets off outlives it. */
+const method = fc.oneof(
+  often(
+    8,
+    fc.constantFrom('system.ping', 'session.history', 'session.status', 'session.export', 'tokens.list', 'models.list', 'agents.get'),
+  ),
+  often(2, fc.constantFrom(...[...publicMethods.keys()].filter((name) => name.startsWith('obs.')))),
+  often(2, fc.constantFrom('turns.start', '__proto__', 'constructor', '.', '$SRV.PING', 'rpc.>', 'session.history\n', '')),
+  fc.string(),
+  fc.jsonValue(),
+);
+const key = fc.oneof(
+  often(4, fc.constantFrom('channelId', 'session_key', 'agentId', 'provider')),
+  fc.constantFrom('__proto__', 'constructor'),
+  fc.string(),
+);
+const params = fc.oneof(
+  often(3, fc.constant({})),
+  often(3, fc.dictionary(key, fc.string({ minLength: 1 }), { maxKeys: 2 })),
+  fc.dictionary(key, fc.jsonValue()),
+  fc.jsonValue(),
+);
+const id = fc.oneof(
+  often(4, fc.integer()),
+  often(4, fc.string()),
+  fc.double({ noNaN: true, noDefaultInfinity: true }),
+  fc.constant(null),
+  fc.jsonValue(),
+);
+const call = fc.record({ jsonrpc: fc.constant('2.0'), method, params, id }, { requiredKeys: ['jsonrpc', 'method'] });
+const envelope = fc.oneof(often(6, call), fc.record({ jsonrpc: fc.jsonValue(), method, params, id }, { requiredKeys: [] }));
+const batch = fc.array(fc.oneof(often(6, envelope), fc.jsonValue()), { maxLength: 6 });
+const grammar = fc.oneof(often(6, envelope), often(3, batch), fc.jsonValue()).map((message) => JSON.stringify(message));
+
+/** A few bytes of a message changed, added or dropped. */
 const mutated = fc
   .tuple(grammar, fc.array(fc.tuple(fc.nat(), fc.nat(255), fc.nat(2)), { minLength: 1, maxLength: 4 }))
   .map(([text, changes]) => {
     const bytes = [...Buffer.from(text)];
-    for (const [at, byte, how] of changes) bytes.splice(at % (bytes.length + 1), how === 0 ? 1 : 0, ...(how === 2 ? [] : [byte]));
+    for (const [at, byte, how] of changes) bytes.splice(at % (bytes.length + 1), how === 1 ? 0 : 1, ...(how === 2 ? [] : [byte]));
     return Buffer.from(bytes);
   });
+const noise = fc.string({ unit: 'binary' });
 const frame = fc.oneof(
-  grammar.map((text) => Buffer.from(text)),
-  mutated,
-  fc.string({ unit: 'binary' }).map((text) => Buffer.from(text)),
+  often(
+    6,
+    grammar.map((text) => Buffer.from(text)),
+  ),
+  often(4, mutated),
+  noise.map((text) => Buffer.from(text)),
 );
 
 onEachProfile('whatever is sent is answered by the rules', (product) => {

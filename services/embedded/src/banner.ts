@@ -1,4 +1,14 @@
-import type { Served } from './embedded.ts';
+/** What the banner tells. */
+export interface Served {
+  version: string;
+  url: string;
+  bus: string;
+  data: string;
+  services: string[];
+  seconds: number;
+  provider: string;
+  token: string;
+}
 
 /** What a newcomer reads first: only what exists, each command as it can be pasted. */
 export function banner(run: Served): string {

@@ -13,23 +13,11 @@ import {
   type Variables,
 } from '@switchyard/service-kit';
 import { sessions } from '@switchyard/sessions';
-import { banner } from './banner.ts';
+import { banner, type Served } from './banner.ts';
 import { claimDataDirectory, firstToken, writeRunFile } from './data-directory.ts';
 import { describeProvider } from './provider.ts';
 
 const VERSION = '0.1.0';
-
-/** What the banner tells. */
-export interface Served {
-  version: string;
-  url: string;
-  bus: string;
-  data: string;
-  services: string[];
-  seconds: number;
-  provider: string;
-  token: string;
-}
 
 /** All services in one process, until a signal ends it. What cannot start says why in one sentence and exits 1. */
 export async function runEmbedded(env: Variables): Promise<void> {
