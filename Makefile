@@ -18,7 +18,7 @@ check: install ## Types, lint, format, boundaries, dead code, contracts, protos.
 	oxlint --deny-warnings
 	oxfmt --check .
 	$(NODE) scripts/check-boundaries.ts
-	knip
+	knip --no-config-hints
 	$(NODE) scripts/lock-contracts.ts
 	$(NODE) scripts/check-repository.ts
 	cd proto && buf lint

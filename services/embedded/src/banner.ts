@@ -14,7 +14,7 @@ export interface Served {
 export function banner(run: Served): string {
   const { url, bus, data, services, seconds, provider, token } = run;
   const rows: [label: string, text: string][] = [
-    ['bus', bus === 'memory:' ? 'in-process                (SWITCHYARD_BUS=nats://… for a real one)' : bus],
+    ['bus', bus === 'memory:' ? 'in-process                (SWITCHYARD_BUS=nats://… for a real one)' : withoutCredentials(bus)],
     ['services', `${services.join(' ')}   ${services.length}/${services.length} ready in ${seconds.toFixed(1)} s`],
     ['provider', provider],
     ['API', `${url}        JSON-RPC /rpc /ws · chat /api/chat · OpenAI /v1 · contract /openrpc.json`],
@@ -29,4 +29,9 @@ export function banner(run: Served): string {
     `  curl -N "${url}/api/chat/stream?message=hello&token=$(bin/switchyard token)"`,
     '',
   ].join('\n');
+}
+
+/** A bus URL may hold a password; the banner is for screens. */
+function withoutCredentials(url: string): string {
+  return url.replaceAll(/\/\/[^@/,]*@/g, '//');
 }

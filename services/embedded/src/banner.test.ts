@@ -1,0 +1,27 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { banner, type Served } from './banner.ts';
+
+const run: Served = {
+  version: '1.2.3',
+  url: 'http://127.0.0.1:4000',
+  bus: 'memory:',
+  data: 'some/where',
+  services: ['gateway', 'sessions'],
+  seconds: 0.26,
+  provider: 'openai/gpt-5',
+  token: 'sy_pat_x',
+};
+
+test('the banner says what runs, where, and what to paste next', () => {
+  const text = banner(run);
+  for (const part of ['switchyard 1.2.3', 'in-process', '2/2 ready in 0.3 s', 'openai/gpt-5', run.url, run.token, 'some/where/token']) {
+    assert.ok(text.includes(part), part);
+  }
+  assert.equal(text.split('\n').filter((line) => /^ {2}(bin\/switchyard|curl)/.test(line)).length, 3);
+});
+
+test('a real bus is shown as it is named, without its password', () => {
+  assert.match(banner({ ...run, bus: 'nats://127.0.0.1:4222' }), /bus +nats:\/\/127\.0\.0\.1:4222\n/);
+  assert.match(banner({ ...run, bus: 'nats://me:secret@a:1,me:secret@b:2' }), /bus +nats:\/\/a:1,/);
+});
