@@ -1,7 +1,8 @@
 # Everything runs under Node 24, which the packages bring along where the system's is older.
 export PATH := $(CURDIR)/node_modules/.bin:$(PATH)
-NODE := node_modules/.bin/node
-TSC := $(NODE) node_modules/typescript-7/bin/tsc
+NODE = $(or $(wildcard node_modules/.bin/node),node)
+BIN := node_modules/.bin
+TSC = $(NODE) node_modules/typescript-7/bin/tsc
 TESTS ?= {libs,services,tests,scripts,bench}/**/*.test.ts
 
 .DEFAULT_GOAL := help
@@ -15,13 +16,13 @@ start: install-run ## Starts everything in one process: no server beside it, no 
 
 check: install ## Types, lint, format, boundaries, dead code, contracts, protos.
 	$(TSC) -p tsconfig.json
-	oxlint --deny-warnings
-	oxfmt --check .
+	$(BIN)/oxlint --deny-warnings
+	$(BIN)/oxfmt --check .
 	$(NODE) scripts/check-boundaries.ts
-	knip --no-config-hints
+	$(BIN)/knip --no-config-hints
 	$(NODE) scripts/lock-contracts.ts
 	$(NODE) scripts/check-repository.ts
-	cd proto && buf lint
+	cd proto && ../$(BIN)/buf lint
 
 test: install ## All tests, against real servers.
 	$(NODE) scripts/run-tests.ts "$(TESTS)"
@@ -30,8 +31,8 @@ bench: install ## Ours against the floor, side by side in one run.
 	$(NODE) bench/main.ts
 
 fix: install ## Formats, and mends what lint can mend.
-	oxfmt .
-	oxlint --fix
+	$(BIN)/oxfmt .
+	$(BIN)/oxlint --fix
 
 lock: install ## Takes compatible changes of the contracts into contracts.lock.json.
 	$(NODE) scripts/lock-contracts.ts --write

@@ -29,7 +29,7 @@ export function mintBenchToken(): string {
 }
 
 /** As `switchyard start` runs its processes. */
-export const SERVER_FLAGS = ['--max-semi-space-size=4'];
+export const SERVER_FLAGS = ['--max-semi-space-size=8'];
 
 function flagsOf(service: string, { profiles }: ProductOptions): string[] {
   if (profiles === undefined) return [...SERVER_FLAGS];

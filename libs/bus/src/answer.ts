@@ -1,8 +1,8 @@
 import { ServiceError, describeIssues, parseParams } from '@switchyard/contracts';
 import { startSpan } from '@switchyard/telemetry';
-import { decodeJson, encodeJson } from './bytes.ts';
+import { EMPTY, decodeJson, encodeJson } from './bytes.ts';
 import { CallContext } from './context.ts';
-import { cancelled, encodeError, errorHeaders, internal, shuttingDown, tooLarge } from './failures.ts';
+import { ALIVE_HEADERS, cancelled, encodeError, errorHeaders, internal, shuttingDown, tooLarge } from './failures.ts';
 import { PRINCIPAL, REQUEST, TRACEPARENT } from './headers.ts';
 import { decodePrincipal } from './principal.ts';
 import { stop, type Method, type Running } from './running.ts';
@@ -17,6 +17,8 @@ const MAX_ERROR_BYTES = 64 * 1024;
 export interface Desk {
   readonly wire: Wire;
   readonly running: Map<string, Running>;
+  /** While calls run that may take longer than their callers wait for a sign of life. */
+  alive: NodeJS.Timeout | undefined;
   whenEmpty: (() => void) | undefined;
 }
 
@@ -40,7 +42,8 @@ export function answer(desk: Desk, method: Method, message: Message): void {
 }
 
 /** Default deny: without a principal nothing runs. */
-function begin({ wire, running }: Desk, method: Method, message: Message): Running | undefined {
+function begin(desk: Desk, method: Method, message: Message): Running | undefined {
+  const { wire, running } = desk;
   const { reply } = message;
   if (reply === undefined) return undefined;
   const encodedPrincipal = message.header(PRINCIPAL) ?? '';
@@ -63,7 +66,20 @@ function begin({ wire, running }: Desk, method: Method, message: Message): Runni
     stopped: undefined,
   };
   running.set(reply, call);
+  if (isLong(desk, method)) desk.alive ??= setInterval(sayAlive, wire.streams.aliveMs, desk);
   return call;
+}
+
+/** A stream says by itself that it lives. */
+function isLong({ wire }: Desk, { callable }: Method): boolean {
+  return callable.deadlineMs > wire.streams.silenceMs && !callable.streams;
+}
+
+function sayAlive(desk: Desk): void {
+  const { wire, running } = desk;
+  for (const { reply, method, stopped } of running.values()) {
+    if (stopped === undefined && isLong(desk, method)) wire.transport.publish({ subject: reply, data: EMPTY, headers: ALIVE_HEADERS });
+  }
 }
 
 function answerStream(desk: Desk, call: Running, generator: unknown): void {
@@ -134,7 +150,10 @@ function end(desk: Desk, call: Running, error: ServiceError | undefined): void {
     stats.errors++;
     stats.lastError = `${error.code}: ${error.message}`;
   }
-  if (desk.running.size === 0) desk.whenEmpty?.();
+  if (desk.running.size > 0) return;
+  clearInterval(desk.alive);
+  desk.alive = undefined;
+  desk.whenEmpty?.();
 }
 
 /** The caller left; its handler learns it from its signal. */
@@ -151,6 +170,7 @@ export async function finish(desk: Desk, graceMs: number): Promise<void> {
   const grace = setTimeout(done.resolve, graceMs);
   await done.promise;
   clearTimeout(grace);
+  clearInterval(desk.alive);
   for (const call of desk.running.values()) {
     const reason = shuttingDown(call.method.callable);
     if (call.stopped === undefined) sendError(desk.wire, call.reply, reason);

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { contracts } from '@switchyard/contracts';
+import { contracts, ServiceError } from '@switchyard/contracts';
 import type { Ctx } from './bus.ts';
-import { alice, untilAborted, version, type Stage } from './stage.contract.ts';
+import { alice, callable, untilAborted, version, type Stage } from './stage.contract.ts';
 
 /** Deadlines, cancellation and drain, on both sides. */
 export function leavingContract({ cast, withSecrets }: Stage): void {
@@ -68,6 +68,41 @@ export function leavingContract({ cast, withSecrets }: Stage): void {
       leaving.abort();
       await assert.rejects(call, { code: 'CANCELLED' });
       await stopped.promise;
+    });
+  });
+
+  test('a call that takes long is waited for as long as somebody works on it', async () => {
+    const streams = { aliveMs: 20, silenceMs: 100 };
+    await cast(async (join) => {
+      const owner = await join({ service: 'secrets', streams });
+      const resolve = () => new Promise<{ value: string }>((done) => setTimeout(done, 400, { value: 'at last' }));
+      await owner.serve(contracts.secrets, { 'secrets.resolve': resolve }, { version });
+      const caller = await join({ service: 'sessions', streams });
+      assert.deepEqual(await caller.call('secrets.resolve', { name: 'A' }), { value: 'at last' });
+    });
+  });
+
+  test('a call whose service died over it ends long before its deadline', async () => {
+    const streams = { aliveMs: 20, silenceMs: 100 };
+    await cast(async (join, raw) => {
+      const dead = await raw();
+      dead.subscribe(callable('secrets.resolve').subject, () => undefined);
+      await dead.flush();
+      const caller = await join({ service: 'sessions', streams });
+      await assert.rejects(caller.call('secrets.resolve', { name: 'A' }, { timeoutMs: 20_000 }), {
+        code: 'UNAVAILABLE',
+        details: { reason: 'CALL_SILENT' },
+      });
+      await assert.rejects(caller.call('secrets.resolve', { name: 'A' }, { timeoutMs: 50 }), { code: 'DEADLINE_EXCEEDED' });
+    });
+  });
+
+  test('an error that cannot be written down whole crosses without its details', async () => {
+    const details: Record<string, unknown> = {};
+    details['self'] = details;
+    const resolve = () => Promise.reject(new ServiceError('ABORTED', 'round and round', { details }));
+    await withSecrets(resolve, async (caller) => {
+      await assert.rejects(caller.call('secrets.resolve', { name: 'A' }), { code: 'ABORTED', message: 'round and round' });
     });
   });
 

@@ -123,8 +123,15 @@ export interface Bus {
 
   flush(): Promise<void>;
   connected(): boolean;
+  /**
+   * Runs when the other side is back after it was lost, and again until it succeeds. Logs and buckets are there by then, maybe
+   * empty: whoever is the source of what they hold writes it anew. Returns what stops it.
+   */
+  onRestored(restore: () => Promise<void> | void): () => void;
   /** Resolves once the connection is gone for good: drained, or refused by the other side. */
   readonly closed: Promise<void>;
+  /** Fails every call and stream that waits here, and tells the other side to stop: for whoever has no time left to wait. */
+  abandon(): void;
   /** Finishes what runs, then closes the transport. */
   drain(): Promise<void>;
 }

@@ -12,11 +12,12 @@ import type { Bus, CallOptions, Served } from './bus.ts';
 import { EMPTY } from './bytes.ts';
 import { call, type Caller } from './call.ts';
 import { emit, eventLog, on, record } from './events.ts';
-import { tooLarge } from './failures.ts';
+import { abandoned, busUnreachable, tooLarge } from './failures.ts';
 import { createMux } from './mux.ts';
 import { encodePrincipal } from './principal.ts';
 import { stream } from './read-stream.ts';
 import { request } from './request.ts';
+import { whenRestored } from './when-restored.ts';
 import { serve } from './serve.ts';
 import type { Bucket, Log, Message, Subscription, Transport } from './transport.ts';
 import { STREAM_LIMITS, type StreamLimits, type Wire } from './wire.ts';
@@ -48,6 +49,7 @@ export function createBus(transport: Transport, options: BusOptions): Bus {
     checkResults: options.checkResults ?? false,
   };
   void transport.closed.then(() => wire.mux.end());
+  transport.follow({ unreachable: () => wire.mux.lose(busUnreachable()) });
   return speakFor(createShared(wire), principal);
 }
 
@@ -126,6 +128,8 @@ function speakFor(shared: Shared, principal: Principal): Bus {
     onWake: (service, onWake): Subscription => transport.subscribe(subjects.wake(service), guarded(wire, onWake), service),
     flush: () => transport.flush(),
     connected: () => transport.connected(),
+    onRestored: (restore) => whenRestored(wire, restore),
+    abandon: () => wire.mux.lose(abandoned(wire.service)),
     drain: () => shared.drain(),
   };
 }

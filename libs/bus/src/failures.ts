@@ -29,6 +29,10 @@ export function busUnreachable(cause?: unknown): ServiceError {
   return new ServiceError('UNAVAILABLE', 'The bus cannot be reached.', { details: { reason: 'BUS_UNREACHABLE' }, cause });
 }
 
+export function abandoned(by = 'calling'): ServiceError {
+  return failure('UNAVAILABLE', `The ${by} service is shutting down and could not wait for the answer.`, 'SHUTTING_DOWN');
+}
+
 export function shuttingDown({ name, service }: Named): ServiceError {
   return failure('UNAVAILABLE', `The ${service} service is shutting down and could not finish ${name}.`, 'SHUTTING_DOWN');
 }
@@ -39,6 +43,10 @@ export function streamGap({ name }: Named): ServiceError {
 
 export function streamSilent({ name, service }: Named): ServiceError {
   return failure('UNAVAILABLE', `The ${service} service fell silent while answering ${name}.`, 'STREAM_SILENT');
+}
+
+export function callSilent({ name, service }: Named): ServiceError {
+  return failure('UNAVAILABLE', `The ${service} service fell silent while working on ${name}.`, 'CALL_SILENT');
 }
 
 export function slowReader({ name }: Named, limit: number): ServiceError {
@@ -62,11 +70,17 @@ export function decodeError(data: Uint8Array): ServiceError {
   return new ServiceError(code, message, { details: isRecord(details) ? details : {} });
 }
 
+/** Details may hold what a handler put there without thinking: what cannot be written down is left out. */
 export function encodeError({ code, message, details }: ServiceError): Uint8Array {
-  return Buffer.from(JSON.stringify({ code, message, details }, withoutUnserialisable));
+  try {
+    return Buffer.from(JSON.stringify({ code, message, details }, bigIntAsText));
+  } catch {
+    return Buffer.from(JSON.stringify({ code, message }));
+  }
 }
 
 const ERROR: FrameKind = 'error';
+const ALIVE: FrameKind = 'alive';
 
 /** The two last are those of the NATS services protocol: its tools show them. */
 export function errorHeaders({ code, message }: ServiceError, seq?: readonly [string, string]): HeaderList {
@@ -82,6 +96,13 @@ export function isErrorFrame(message: Message): boolean {
   return message.header(FRAME) === ERROR;
 }
 
+/** Somebody works on it still. */
+export function isAlive(message: Message): boolean {
+  return message.header(FRAME) === ALIVE;
+}
+
+export const ALIVE_HEADERS: HeaderList = [[FRAME, ALIVE]];
+
 function failure(code: ErrorCode, message: string, reason: string): ServiceError {
   return new ServiceError(code, message, { details: { reason } });
 }
@@ -94,8 +115,7 @@ function isRecord(value: unknown): value is ErrorDetails {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** Details may hold what a handler put there without thinking; a BigInt would make stringify throw. */
-function withoutUnserialisable(_key: string, value: unknown): unknown {
+function bigIntAsText(_key: string, value: unknown): unknown {
   return typeof value === 'bigint' ? value.toString() : value;
 }
 

@@ -1,3 +1,5 @@
+import type { ServiceError } from '@switchyard/contracts';
+import { busClosed } from './failures.ts';
 import type { Message, Transport } from './transport.ts';
 
 /** How late a deadline may be noticed. One timer serves all of them. */
@@ -6,10 +8,10 @@ const TICK_MS = 20;
 /** One call that waits. No promise, signal or error exists until it is needed. */
 export interface Waiting {
   onMessage(message: Message): void;
-  /** The deadline passed. The call is forgotten already. */
-  onDeadline(): void;
-  /** The bus closes, or is closed already. The call is forgotten already. */
-  onClosed(): void;
+  /** The time is up. The call is forgotten already, unless it says for how many milliseconds more it waits. */
+  onDeadline(): number | void;
+  /** The bus closes, is closed already, or lost the other side. The call is forgotten already. */
+  onLost(error: ServiceError): void;
 }
 
 export interface Mux {
@@ -18,6 +20,8 @@ export interface Mux {
   address(id: number): string;
   /** Forgets a call; what still arrives for it is dropped. False if it was forgotten before. */
   close(id: number): boolean;
+  /** Ends everything that waits; what comes later waits again. */
+  lose(error: ServiceError): void;
   /** Ends everything that waits, and the sweep. */
   end(): void;
   ended(): boolean;
@@ -39,7 +43,16 @@ export function createMux(transport: Pick<Transport, 'inbox' | 'subscribe'>, nam
     const call = waiting.get(id);
     if (call === undefined) return;
     waiting.delete(id);
-    call.onDeadline();
+    const moreMs = call.onDeadline();
+    if (moreMs === undefined) return;
+    waiting.set(id, call);
+    sweep.add(id, moreMs);
+  }
+
+  function lose(error: ServiceError): void {
+    const calls = [...waiting.values()];
+    waiting.clear();
+    for (const call of calls) call.onLost(error);
   }
 
   return {
@@ -51,13 +64,12 @@ export function createMux(transport: Pick<Transport, 'inbox' | 'subscribe'>, nam
     },
     address: (id) => prefix + id.toString(36),
     close: (id) => waiting.delete(id),
+    lose,
     end() {
       over = true;
       sweep.stop();
       inbox.unsubscribe();
-      const calls = [...waiting.values()];
-      waiting.clear();
-      for (const call of calls) call.onClosed();
+      lose(busClosed());
     },
     ended: () => over,
   };

@@ -30,13 +30,13 @@ if (process.env['SWITCHYARD_TEST_NATS'] === 'off') {
 
 /** A server of its own for each test, and buses that are gone when it ends. */
 async function withServer(
-  run: (server: NatsServer, join: (service: 'secrets' | 'sessions') => Promise<Bus>) => Promise<void>,
+  run: (server: NatsServer, join: (service: 'secrets' | 'sessions', options?: { holdMs: number }) => Promise<Bus>) => Promise<void>,
 ): Promise<void> {
   const server = await startNatsServer();
   const buses: Bus[] = [];
   try {
-    await run(server, async (service) => {
-      const bus = await connectBus(server.url, { log, service, checkResults: true });
+    await run(server, async (service, options = { holdMs: 5_000 }) => {
+      const bus = await connectBus(server.url, { log, service, checkResults: true, ...options });
       buses.push(bus);
       return bus;
     });
@@ -135,6 +135,66 @@ function natsAlone(): void {
       const refused = caller.call('secrets.resolve', large, { timeoutMs: 60_000 });
       await assert.rejects(refused, { code: 'UNAVAILABLE', details: { reason: 'BUS_UNREACHABLE' } });
       for (const call of held) await assert.rejects(call, { code: 'DEADLINE_EXCEEDED' });
+    });
+  });
+
+  test('who waits while the server stays away is told so, and what was asked is not done later', async () => {
+    await withServer(async (server, join) => {
+      const holdMs = 200;
+      const [owner, caller] = [await join('secrets', { holdMs }), await join('sessions', { holdMs })];
+      const asked: string[] = [];
+      const started = Promise.withResolvers<void>();
+      const released = Promise.withResolvers<{ value: string }>();
+      const resolve = ({ name }: { name: string }) => {
+        asked.push(name);
+        if (name !== 'NEVER') return { value: name };
+        started.resolve();
+        return released.promise;
+      };
+      await owner.serve(contracts.secrets, { 'secrets.resolve': resolve }, { version });
+      await owner.flush();
+      const unreachable = { code: 'UNAVAILABLE', details: { reason: 'BUS_UNREACHABLE' } };
+      const sent = assert.rejects(caller.call('secrets.resolve', { name: 'NEVER' }, { timeoutMs: 60_000 }), unreachable);
+      await started.promise;
+      await server.kill();
+      await eventually(() => !caller.connected());
+      await assert.rejects(caller.call('secrets.resolve', { name: 'HELD' }, { timeoutMs: 60_000 }), unreachable);
+      await sent;
+      await assert.rejects(caller.call('secrets.resolve', { name: 'LATE' }, { timeoutMs: 60_000 }), unreachable);
+      await server.restart();
+      await eventually(() => caller.connected() && owner.connected());
+      await owner.flush();
+      assert.deepEqual(await caller.call('secrets.resolve', { name: 'AGAIN' }), { value: 'AGAIN' });
+      assert.deepEqual(asked, ['NEVER', 'AGAIN']);
+      released.resolve({ value: 'too late' });
+    });
+  });
+
+  test('a server that lost its store is told anew what it held, and what nobody tells it is gone', async () => {
+    await withServer(async (server, join) => {
+      const holdMs = 1_000;
+      const [reader, writer] = [await join('secrets', { holdMs }), await join('sessions', { holdMs })];
+      const [read, write] = [await reader.kv({ name: 'truth' }), await writer.kv({ name: 'truth' })];
+      for (const key of ['kept', 'revoked']) await write.put(key, Buffer.from(key));
+      const seen: [string, string | undefined][] = [];
+      const watch = await read.watch(({ key, value }: BucketEntry) => seen.push([key, value && Buffer.from(value).toString()]));
+      let attempts = 0;
+      writer.onRestored(async () => {
+        attempts++;
+        // As many writes as there were before, so that the count of the new store says nothing.
+        for (const value of ['first', 'second']) await write.put('kept', Buffer.from(value));
+        if (attempts === 1) throw new Error('not yet');
+      });
+      await server.restart({ empty: true });
+      await eventually(() => seen.some(([key, value]) => key === 'revoked' && value === undefined));
+      await eventually(() => attempts === 2 && watch.lostSince() === undefined);
+      assert.equal((await read.get('kept'))?.revision, 4);
+      assert.deepEqual(
+        seen.findLast(([key]) => key === 'kept'),
+        ['kept', 'second'],
+      );
+      assert.ok(seen.every(([key, value]) => key !== 'kept' || value !== undefined), 'what was told anew was never gone');
+      watch.stop();
     });
   });
 

@@ -1,7 +1,7 @@
 import type { Chunk, Params, Result, ServiceError, StreamName } from '@switchyard/contracts';
 import type { CallOptions } from './bus.ts';
 import { prepare, signalOf, type Caller } from './call.ts';
-import { busClosed, cancelled, slowReader, streamGap, streamSilent, timedOut } from './failures.ts';
+import { cancelled, slowReader, streamGap, streamSilent, timedOut } from './failures.ts';
 import { createFrameReader, type FrameInbox } from './frame-reader.ts';
 import { FRAME, SEQ } from './headers.ts';
 import { readFailure, sendCancel, submit, type Request } from './request.ts';
@@ -62,9 +62,9 @@ function receive(wire: Wire, reception: Reception): () => void {
   receiving.id = wire.mux.open(
     {
       onMessage: (message) => onMessage(receiving, message),
-      onDeadline: () => finish(receiving, timedOut(callable)),
-      onClosed() {
-        finish(receiving, busClosed());
+      onDeadline: () => void finish(receiving, timedOut(callable)),
+      onLost(error) {
+        finish(receiving, error);
         sendCancel(wire, callable, receiving.id);
       },
     },

@@ -1,7 +1,18 @@
 import { ServiceError, callables, subjects, type Callable } from '@switchyard/contracts';
 import type { CallHead, Reply } from './bus.ts';
 import { encodeText } from './bytes.ts';
-import { busClosed, busUnreachable, decodeError, internal, isErrorFrame, noResponders, timedOut, tooLarge } from './failures.ts';
+import {
+  busClosed,
+  busUnreachable,
+  callSilent,
+  decodeError,
+  internal,
+  isAlive,
+  isErrorFrame,
+  noResponders,
+  timedOut,
+  tooLarge,
+} from './failures.ts';
 import { PRINCIPAL, REQUEST, TIMEOUT, TRACEPARENT, headerBytes, headerValue } from './headers.ts';
 import type { HeaderList, Message } from './transport.ts';
 import type { Wire } from './wire.ts';
@@ -50,23 +61,40 @@ function requestHeaders({ requestId, principal, timeoutMs, traceparent }: CallHe
   return headers;
 }
 
-/** One request, one reply. Returns what cancels it: the other side is told to stop, and nothing is called any more. */
+/**
+ * One request, one reply. Returns what cancels it: the other side is told to stop, and nothing is called any more. Whoever
+ * takes long says now and then that it lives; one that does not is given up long before the deadline of a turn.
+ */
 export function request(wire: Wire, made: Request, onReply: (reply: Reply) => void): () => void {
   const { callable, head } = made;
-  const { mux } = wire;
+  const { mux, streams } = wire;
+  const madeAt = performance.now();
+  let heardAt = madeAt;
   const id = mux.open(
     {
       onMessage(message) {
+        if (isAlive(message)) {
+          heardAt = performance.now();
+          return;
+        }
         mux.close(id);
         onReply(readReply(callable, message));
       },
-      onDeadline: () => onReply({ error: timedOut(callable) }),
-      onClosed() {
+      onDeadline() {
+        const now = performance.now();
+        const left = madeAt + head.timeoutMs - now;
+        if (left <= 0) return onReply({ error: timedOut(callable) });
+        const patience = heardAt + streams.silenceMs - now;
+        if (patience > 0) return Math.min(patience, left);
         sendCancel(wire, callable, id);
-        onReply({ error: busClosed() });
+        onReply({ error: callSilent(callable) });
+      },
+      onLost(error) {
+        sendCancel(wire, callable, id);
+        onReply({ error });
       },
     },
-    head.timeoutMs,
+    Math.min(head.timeoutMs, streams.silenceMs),
   );
   const failure = submit(wire, id, made);
   if (failure !== undefined) setImmediate(() => mux.close(id) && onReply({ error: failure }));

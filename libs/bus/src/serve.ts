@@ -9,7 +9,7 @@ import type { Wire } from './wire.ts';
 
 /** Answers every call of a service, and announces it for discovery. */
 export async function serve<C extends Contract>(wire: Wire, contract: C, handlers: Handlers<C>, options: ServeOptions): Promise<Served> {
-  const desk: Desk = { wire, running: new Map(), whenEmpty: undefined };
+  const desk: Desk = { wire, running: new Map(), alive: undefined, whenEmpty: undefined };
   const { service } = contract;
   const methods = servedMethods(contract, handlers, options.log ?? wire.log);
   const cancels = wire.transport.subscribe(subjects.cancel(service), (message) => cancel(desk, decodeText(message.data)));

@@ -99,6 +99,14 @@ export interface Bucket {
   watch(onEntry: (entry: BucketEntry) => void): Promise<Watch>;
 }
 
+/** What becomes of the connection, for whoever has something that hangs on it. */
+export interface ConnectionListener {
+  /** The other side has been out of reach for longer than anything is held for it: whoever waits for an answer waits in vain. */
+  unreachable?(): void;
+  /** It is back after it was lost, with every log and bucket opened here, though what they kept may be gone. */
+  restored?(): void;
+}
+
 /** Moves bytes and headers, and knows nothing of contracts. Calls, deadlines and streams are built once, above it. */
 export interface Transport {
   /** How large a message may be, headers included. */
@@ -122,4 +130,6 @@ export interface Transport {
   drain(): Promise<void>;
   /** Whether the other side can be reached now. */
   connected(): boolean;
+  /** Returns what stops listening. */
+  follow(listener: ConnectionListener): () => void;
 }

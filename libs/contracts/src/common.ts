@@ -14,7 +14,7 @@ export const SessionKey = z
   .max(2048)
   .describe('[agent:<id>:]<tenant>:<user>:<channel>[:peer:<p>][:guild:<g>][:thread:<t>]');
 
-/** Who speaks where; what is left out is filled from the caller (facts 1.5, 2.1). The tenant never comes from here. */
+/** Who speaks where; what is left out is filled from the caller. The tenant never comes from here. */
 export const SessionParts = z.strictObject({
   tenantId: z.string().min(1).max(64).optional(),
   userId: z.string().min(1).max(128).optional(),

@@ -86,7 +86,7 @@ function add(all: Map<string, Callable>, callable: Callable): void {
   all.set(callable.name, callable);
 }
 
-/** Whether agents get it as a tool when the contract does not say: their own turns and spawns are not tools (ARCHITECTURE 9.6). */
+/** Whether agents get it as a tool when the contract does not say: their own turns and spawns are not tools. */
 function toolByDefault(name: string): boolean {
   return !name.startsWith('agent.') && name !== 'session.send' && name !== 'session.spawn';
 }

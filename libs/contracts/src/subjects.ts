@@ -11,8 +11,10 @@ export const subjects = {
   events: 'evt.>',
   turn: (turnId: string) => `turn.${checked(turnId)}`,
   turns: 'turn.*',
-  notifyClient: (clientId: string) => `notify.client.${checked(clientId)}`,
-  notifyAll: 'notify.all',
+  /** Token ids are unique within a tenant only, and nobody broadcasts beyond their own. A tenant becomes a token through `subjectToken` of the bus. */
+  notifyClient: (tenant: string, clientId: string) => `notify.client.${checked(tenant)}.${checked(clientId)}`,
+  notifyAll: (tenant: string) => `notify.all.${checked(tenant)}`,
+  notifyEverybody: 'notify.all.*',
   cancel: (service: ServiceName) => `ctl.${service}.cancel`,
   wake: (service: ServiceName) => `ctl.${service}.wake`,
 } as const;

@@ -259,6 +259,16 @@ test('a refused key is asked for again, so that a new one is used at once', asyn
   assert.equal(upstream.requests[1]?.headers.authorization, 'Bearer new');
 });
 
+test('what cannot be a key is said before anything is sent, without repeating it', async () => {
+  await using upstream = await startUpstream(TEXT);
+
+  const message = /^the secret LOCAL_KEY has characters that are in no key: set it again$/;
+  for (const key of ['…', 'sk-two words', 'sk-two\nlines']) {
+    await fails(against(upstream, {}, { secret: async () => key }), { code: 'FAILED_PRECONDITION', reason: 'PROVIDER_AUTH', message });
+  }
+  assert.equal(upstream.requests.length, 0);
+});
+
 test('a missing key is said before anything is sent', async () => {
   await using upstream = await startUpstream(TEXT);
 

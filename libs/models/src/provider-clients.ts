@@ -31,6 +31,9 @@ async function connect(settings: ProviderSettings, key: string | undefined): Pro
   if (!URL.canParse(baseUrl)) {
     throw notConfigured('PROVIDER_NOT_CONFIGURED', `provider ${id} has no usable address: set providers.entries.${id}.baseUrl`);
   }
+  if (key !== undefined && !/^[\x21-\x7e]+$/.test(key)) {
+    throw notConfigured('PROVIDER_AUTH', `the secret ${settings.keyName ?? ''} has characters that are in no key: set it again`);
+  }
   // Loaded when first needed: the adapter costs a tenth of a second at start.
   const { createOpenAICompatible } = await import('@ai-sdk/openai-compatible');
   const provider = createOpenAICompatible({

@@ -11,7 +11,7 @@ export interface VisibleName {
 }
 
 /**
- * What `/v1/models` shows and `/v1` turns accept, from one rule (ARCHITECTURE 9.13): agent ids, the models agents are configured
+ * What `/v1/models` shows and `/v1` turns accept, from one rule: agent ids, the models agents are configured
  * with, and the development models while they answer. Of several agents with one model the default agent is meant.
  */
 export async function visibleNames(models: Models, agents: readonly AgentProjection[]): Promise<VisibleName[]> {

@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { readSecret, type Variables } from './read-secret.ts';
 import { StartError } from './start-error.ts';
 
-/** What the environment says about the process itself (ARCHITECTURE 1). Configuration keys are read by `openSettings`. */
+/** What the environment says about the process itself. Configuration keys are read by `openSettings`. */
 export interface Environment {
   /** The data directory. */
   data: string;
@@ -33,7 +33,7 @@ const Table = z.object({
   data: z.string(),
   bus: adapter(['memory:', 'nats://', 'tls://']),
   store: adapter(['sqlite:', 'mongodb://', 'mongodb+srv://']),
-  cache: adapter(['memory:', 'redis://', 'rediss://']),
+  cache: adapter(['memory:']),
   url: z.url({ protocol: /^https?$/, error: 'must be a URL such as http://127.0.0.1:4766' }).optional(),
   token: z
     .string()

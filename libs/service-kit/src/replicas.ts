@@ -39,14 +39,16 @@ export async function reportRevisions(
   }
 
   const timer = setInterval(write, REPEAT_MS).unref();
+  const unfollow = bus.onRestored(write);
   return {
     applied(name, revision) {
-      if (revisions[name] !== undefined && revisions[name] >= revision) return;
+      if (revisions[name] === revision) return;
       revisions[name] = revision;
       write();
     },
     async [Symbol.asyncDispose]() {
       clearInterval(timer);
+      unfollow();
       changed = false;
       await writing;
       await bucket.remove(key).catch((err: unknown) => log.warn({ err }, 'the report of this replica stays until it expires'));

@@ -9,6 +9,7 @@ import { StartError } from './start-error.ts';
 
 /** After an error nobody caught, little of the process can be trusted. */
 const AFTER_ERROR_MS = 5_000;
+const PATIENCE_MS = 1_000;
 
 /** The whole life of a process with one service, for its `main.ts`. */
 export async function runService<C extends Contract, K extends SectionName>(definition: ServiceDefinition<C, K>): Promise<void> {
@@ -43,7 +44,9 @@ export async function runProcess(name: string, start: (given: Starting) => Promi
     ending.abort();
     if (err) host?.log.fatal({ err }, 'an error nobody caught; shutting down');
     else host?.log.info({ signal }, 'shutting down');
-    limit(err ? AFTER_ERROR_MS : host?.settings.current.daemon.shutdownTimeoutMs, host?.log);
+    const ms = err ? AFTER_ERROR_MS : (host?.settings.current.daemon.shutdownTimeoutMs ?? AFTER_ERROR_MS);
+    limit(ms, host?.log);
+    if (process.stderr.isTTY) sayIfSlow(name, ms);
     host?.health.drain();
     await starting.catch(() => undefined);
     await stack.disposeAsync();
@@ -68,11 +71,18 @@ export async function runProcess(name: string, start: (given: Starting) => Promi
 }
 
 /** A hard end for a drain that hangs. */
-function limit(ms: number = AFTER_ERROR_MS, log?: Logger): void {
+function limit(ms: number, log?: Logger): void {
   setTimeout(() => {
     log?.error({ ms }, 'draining took too long; exiting');
     process.exit(1);
   }, ms).unref();
+}
+
+/** Whoever pressed Ctrl-C should see why the prompt is not back yet. */
+function sayIfSlow(name: string, ms: number): void {
+  const say = (): boolean =>
+    process.stderr.write(`${name} finishes what runs, for at most ${Math.ceil(ms / 1_000)} s; Ctrl-C again drops it\n`);
+  setTimeout(say, PATIENCE_MS).unref();
 }
 
 /** A stack only for what is a bug of ours; everything else is for the reader of the terminal. */

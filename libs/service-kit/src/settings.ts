@@ -2,7 +2,7 @@ import type { Sections } from '@switchyard/contracts';
 
 export type SectionName = keyof Sections & string;
 
-/** The effective configuration (ARCHITECTURE 9.5): defaults < files < stored versions < environment. */
+/** The effective configuration: defaults < files < stored versions < environment. */
 export interface Settings<K extends SectionName> {
   /** One frozen object per revision: what is read together belongs together. */
   readonly current: Readonly<Pick<Sections, K>>;

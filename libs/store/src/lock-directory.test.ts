@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
@@ -53,6 +53,13 @@ test('directories are locked one by one, and the file is private', () => {
   assert.notEqual(one.dir, two.dir);
   assert.equal(statSync(one.dir).mode & 0o777, 0o700);
   assert.equal(statSync(join(one.dir, 'lock.db')).mode & 0o777, 0o600);
+});
+
+test('a directory that is not in use but cannot be written says so, and names no process', () => {
+  const dir = join(root, 'damaged');
+  mkdirSync(dir);
+  writeFileSync(join(dir, 'lock.db'), 'this is no database, but it is long enough to be taken for one'.repeat(20));
+  assert.throws(() => lockDirectory(dir), /^ServiceError: cannot write to the data directory .* \(file is not a database\)/);
 });
 
 test('a directory that cannot be made is one sentence', () => {

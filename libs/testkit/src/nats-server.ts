@@ -13,8 +13,8 @@ export interface NatsServer {
   readonly port: number;
   /** Ends it at once, as a crash would; what was stored stays. */
   kill(): Promise<void>;
-  /** The same server again: same port, same store. */
-  restart(): Promise<void>;
+  /** The same server again: same port, and the same store unless it is to be empty. */
+  restart(options?: { empty?: boolean }): Promise<void>;
   /** Ends it and removes what it stored. */
   stop(): Promise<void>;
 }
@@ -28,10 +28,11 @@ export interface NatsServerOptions {
 export async function startNatsServer({ maxPayload = 8 * 1024 * 1024 }: NatsServerOptions = {}): Promise<NatsServer> {
   const binary = await findNatsServer();
   const directory = await mkdtemp(join(tmpdir(), 'switchyard-nats-'));
+  const store = join(directory, 'store');
   const config = join(directory, 'nats.conf');
   await writeFile(
     config,
-    `max_payload: ${maxPayload}\njetstream { store_dir: ${JSON.stringify(join(directory, 'store'))}, max_mem: 256MB, max_file: 4GB }\n`,
+    `max_payload: ${maxPayload}\njetstream { store_dir: ${JSON.stringify(store)}, max_mem: 256MB, max_file: 4GB }\n`,
   );
   let { child, port } = await launch(binary, { directory, config, port: -1 });
   const kill = () => end(child, 'SIGKILL');
@@ -40,8 +41,9 @@ export async function startNatsServer({ maxPayload = 8 * 1024 * 1024 }: NatsServ
     url: `nats://127.0.0.1:${port}`,
     port,
     kill,
-    async restart() {
+    async restart({ empty = false } = {}) {
       await kill();
+      if (empty) await rm(store, { recursive: true, force: true });
       ({ child } = await launch(binary, { directory, config, port }));
     },
     async stop() {

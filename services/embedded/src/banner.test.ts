@@ -11,6 +11,7 @@ const run: Served = {
   seconds: 0.26,
   provider: 'openai/gpt-5',
   token: 'sy_pat_x',
+  command: 'bin/switchyard',
 };
 
 test('the banner says what runs, where, and what to paste next', () => {
@@ -23,5 +24,5 @@ test('the banner says what runs, where, and what to paste next', () => {
 
 test('a real bus is shown as it is named, without its password', () => {
   assert.match(banner({ ...run, bus: 'nats://127.0.0.1:4222' }), /bus +nats:\/\/127\.0\.0\.1:4222\n/);
-  assert.match(banner({ ...run, bus: 'nats://me:secret@a:1,me:secret@b:2' }), /bus +nats:\/\/a:1,/);
+  assert.match(banner({ ...run, bus: 'nats://me:secret@a:1,me:secret@b:2' }), /bus +nats:\/\/a:1,b:2\n/);
 });

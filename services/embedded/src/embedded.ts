@@ -13,11 +13,13 @@ import {
   type Variables,
 } from '@switchyard/service-kit';
 import { sessions } from '@switchyard/sessions';
-import { banner, type Served } from './banner.ts';
+import { banner, withoutCredentials, type Served } from './banner.ts';
+import { commandHere } from './command-here.ts';
 import { claimDataDirectory, firstToken, writeRunFile } from './data-directory.ts';
 import { describeProvider } from './provider.ts';
 
 const VERSION = '0.1.0';
+const PATIENCE_MS = 1_000;
 
 /** All services in one process, until a signal ends it. What cannot start says why in one sentence and exits 1. */
 export async function runEmbedded(env: Variables): Promise<void> {
@@ -31,7 +33,7 @@ async function startEmbedded(env: Variables, { stack, signal }: Starting): Promi
   const token = firstToken(data, given);
   const logFile = resolve(data, 'logs', 'switchyard.log');
   const variables = { ...env, SWITCHYARD_TOKEN: token, SWITCHYARD_TOKEN_FILE: undefined };
-  const host = stack.use(await openHost({ env: variables, logDestination: logFile, signal }));
+  const host = stack.use(await sayIfSlow(bus, openHost({ env: variables, logDestination: logFile, signal })));
 
   let url = '';
   const edge = defineGateway({ onListening: (address) => (url = address) });
@@ -56,9 +58,21 @@ async function startEmbedded(env: Variables, { stack, signal }: Starting): Promi
     seconds: (performance.now() - started) / 1_000,
     provider: await describeProvider(host.bus),
     token,
+    command: commandHere(data),
   };
   process.stdout.write(banner(served));
   return host;
+}
+
+/** A bus that is down is waited for, and whoever started this should not have to guess. */
+async function sayIfSlow(bus: string, opening: Promise<Host>): Promise<Host> {
+  const say = (): boolean => process.stderr.write(`switchyard waits for the bus at ${withoutCredentials(bus)}; Ctrl-C ends it\n`);
+  const timer = bus === 'memory:' ? undefined : setTimeout(say, PATIENCE_MS);
+  try {
+    return await opening;
+  } finally {
+    clearTimeout(timer);
+  }
 }
 
 function explainListening(error: unknown, { settings }: Host): unknown {

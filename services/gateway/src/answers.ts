@@ -39,7 +39,7 @@ export function faultAnswer({ number, message, code, reason, retryAfterMs }: Fau
     code,
     ...(reason === undefined ? {} : { reason }),
     requestId,
-    retryable: code === 'RESOURCE_EXHAUSTED',
+    retryable: code === 'RESOURCE_EXHAUSTED' || code === 'UNAVAILABLE',
     ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
   };
   return failure({ code: number, message, data }, id);

@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import { BODY_TOO_LARGE, NOT_JSON, RefusalError } from './refusal.ts';
+import { BODY_BROKEN, BODY_TOO_LARGE, NOT_JSON, RefusalError } from './refusal.ts';
 
 /** How much of a body that is too large is still read, so that the client hears the refusal instead of a broken connection. */
 const LINGER_BYTES = 16 * 1024 * 1024;
@@ -20,10 +20,11 @@ export function readBody(payload: IncomingMessage, limit: number, done: (error: 
     finish(null, chunks.length === 1 ? chunks[0] : Buffer.concat(chunks, size));
   };
   const finish = (error: Error | null, body?: Buffer): void => {
-    payload.off('data', onData).off('end', onEnd).off('error', finish);
+    payload.off('data', onData).off('end', onEnd).off('error', onError);
     done(error, body);
   };
-  payload.on('data', onData).on('end', onEnd).on('error', finish);
+  const onError = (error: Error): void => finish(new RefusalError(BODY_BROKEN, error)); // the client left half-way, which is no failure of ours
+  payload.on('data', onData).on('end', onEnd).on('error', onError);
 }
 
 const JSON_TYPE = /^application\/(?:json|[\w.+-]+\+json)\s*(?:;|$)/i;

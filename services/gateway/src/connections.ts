@@ -40,13 +40,13 @@ export interface Connections {
   send(connection: Connection, data: Buffer): void;
   /** Stops reading from a client that has too much outstanding, until it has less. */
   regulate(connection: Connection): void;
-  byClient(clientId: string): ReadonlySet<Connection> | undefined;
+  byClient(client: Caller): ReadonlySet<Connection> | undefined;
   ofAddress(address: string): number;
 }
 
 export interface ConnectionsOptions {
   /** The first connection of a client came, or its last one left. */
-  onClient: (clientId: string, present: boolean) => void;
+  onClient: (client: Caller, present: boolean) => void;
 }
 
 export function createConnections({ onClient }: ConnectionsOptions): Connections {
@@ -80,7 +80,7 @@ export function createConnections({ onClient }: ConnectionsOptions): Connections
     all,
     send,
     regulate,
-    byClient: (clientId) => clients.get(clientId),
+    byClient: ({ key }) => clients.get(key),
     ofAddress: (address) => addresses.count(address),
     add(from) {
       const connection = {
@@ -92,26 +92,26 @@ export function createConnections({ onClient }: ConnectionsOptions): Connections
         corked: false,
         paused: false,
       };
-      const { tokenId } = from.caller;
+      const { caller } = from;
       all.add(connection);
       addresses.add(from.address);
-      const siblings = clients.get(tokenId);
+      const siblings = clients.get(caller.key);
       if (siblings) siblings.add(connection);
       else {
-        clients.set(tokenId, new Set([connection]));
-        onClient(tokenId, true);
+        clients.set(caller.key, new Set([connection]));
+        onClient(caller, true);
       }
       return connection;
     },
     remove(connection) {
       if (!all.delete(connection)) return;
-      const { tokenId } = connection.caller;
+      const { caller } = connection;
       addresses.remove(connection.address);
-      const siblings = clients.get(tokenId);
+      const siblings = clients.get(caller.key);
       siblings?.delete(connection);
       if (siblings?.size === 0) {
-        clients.delete(tokenId);
-        onClient(tokenId, false);
+        clients.delete(caller.key);
+        onClient(caller, false);
       }
       for (const cancel of connection.pending ?? []) cancel();
       connection.pending = undefined;

@@ -1,8 +1,8 @@
 import type { Bus, CallHead } from '@switchyard/bus';
 import { invalidParams, publicMethods, ServiceError, type Callable } from '@switchyard/contracts';
 import type { Settings } from '@switchyard/service-kit';
-import type { Logger } from '@switchyard/telemetry';
-import { errorAnswer, faultAnswer, localAnswer, resultAnswer, type Fault } from './answers.ts';
+import { startSpan, tracing, type Logger } from '@switchyard/telemetry';
+import { batchAnswer, errorAnswer, faultAnswer, localAnswer, resultAnswer, type Fault } from './answers.ts';
 import { runBatch } from './batch.ts';
 import type { EdgeMethod } from './edge-methods.ts';
 import { readEnvelope, type Item, type Request } from './envelope.ts';
@@ -23,6 +23,8 @@ export type OnAnswer = (answer: Buffer | undefined) => void;
 export interface Dispatcher {
   /** Returns a function that stops waiting for the answer; nothing is answered after it. */
   message(bytes: Buffer, from: Origin, onAnswer: OnAnswer): Cancel;
+  /** Answers each request of a message with the same fault, and runs none. */
+  refuse(bytes: Buffer, fault: Fault, requestId: string): Buffer | undefined;
 }
 
 export interface DispatcherOptions {
@@ -42,6 +44,8 @@ export function nothing(): void {
 
 export function createDispatcher({ bus, settings, log, local }: DispatcherOptions): Dispatcher {
   const routes = routesOf(local);
+  const forward: Bus['forward'] = (callable, params, head, onReply) =>
+    tracing() ? forwardTraced(bus, callable, params, head, onReply) : bus.forward(callable, params, head, onReply);
 
   function run(request: Request, from: Origin, onAnswer: OnAnswer): Cancel {
     const { id, params } = request;
@@ -52,7 +56,7 @@ export function createDispatcher({ bus, settings, log, local }: DispatcherOption
     } else if (typeof params === 'string') {
       onAnswer(id === undefined ? undefined : errorAnswer(notAnObject(params), from.requestId, id));
     } else if (route.callable) {
-      return bus.forward(route.callable, params, headOf(route.callable, from), (reply) => {
+      return forward(route.callable, params, headOf(route.callable, from), (reply) => {
         if (id === undefined) onAnswer(undefined);
         else onAnswer(reply.error ? errorAnswer(reply.error, from.requestId, id) : resultAnswer(reply.data, id));
       });
@@ -89,6 +93,28 @@ export function createDispatcher({ bus, settings, log, local }: DispatcherOption
       const envelope = readEnvelope(bytes, settings.current.gateway.maxBatchSize);
       return Array.isArray(envelope) ? runBatch(envelope, { from, run, onAnswer }) : single(envelope, from, onAnswer);
     },
+    refuse(bytes, fault, requestId) {
+      const envelope = readEnvelope(bytes, settings.current.gateway.maxBatchSize);
+      const items = Array.isArray(envelope) ? envelope : [envelope];
+      const answers = items.flatMap((item) => (item.id === undefined ? [] : [faultAnswer(item.fault ?? fault, requestId, item.id)]));
+      return Array.isArray(envelope) && answers.length > 0 ? batchAnswer(answers) : answers[0];
+    },
+  };
+}
+
+/** The call as a span of the caller's trace, or of a new one, which the service's own spans continue. */
+function forwardTraced(bus: Bus, ...[callable, params, head, onReply]: Parameters<Bus['forward']>): Cancel {
+  const { name, service } = callable;
+  const attributes = { 'rpc.system': 'jsonrpc', 'rpc.service': service, 'rpc.method': name, 'switchyard.request_id': head.requestId };
+  const span = startSpan(`edge ${name}`, attributes, head.traceparent);
+  const traced = span.traceparent === undefined ? head : { ...head, traceparent: span.traceparent };
+  const cancel = bus.forward(callable, params, traced, (reply) => {
+    span.end(reply.error);
+    onReply(reply);
+  });
+  return () => {
+    cancel();
+    span.end(new ServiceError('CANCELLED', 'The client left.'));
   };
 }
 

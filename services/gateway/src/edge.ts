@@ -1,7 +1,7 @@
 import type { Bus } from '@switchyard/bus';
 import type { TokenScope } from '@switchyard/contracts';
 import type { Settings } from '@switchyard/service-kit';
-import type { Logger } from '@switchyard/telemetry';
+import type { Logger, Span } from '@switchyard/telemetry';
 import type { onRequestHookHandler } from 'fastify';
 import type { Caller, Tokens } from './tokens.ts';
 import type { Limits } from './limits.ts';
@@ -25,6 +25,8 @@ export interface Edge {
   readonly limits: Limits;
   /** Aborts when the gateway drains: long responses end themselves, so that their clients come back elsewhere. */
   readonly closing: AbortSignal;
+  /** Aborts when there is no time left for what still runs: whoever waits for something else than a call answers now. */
+  readonly ending: AbortSignal;
   /** An `onRequest` hook: authenticates, limits the rate, checks the scope, sets `request.caller`, or answers the refusal. */
   guard(options: GuardOptions): onRequestHookHandler;
 }
@@ -33,5 +35,7 @@ declare module 'fastify' {
   interface FastifyRequest {
     /** Set by the guard of the route. */
     caller: Caller;
+    /** Set while telemetry is on. */
+    span: Span | undefined;
   }
 }

@@ -1,7 +1,7 @@
 import type { Bus, Subscription } from '@switchyard/bus';
 import { subjects } from '@switchyard/contracts';
 import { createConnections, type Connection, type Connections } from './connections.ts';
-import type { Tokens } from './tokens.ts';
+import type { Caller, Tokens } from './tokens.ts';
 
 /**
  * The connections of this replica, and the notifications that services send to them. What is published is the whole JSON-RPC
@@ -11,16 +11,17 @@ export function openFanOut(bus: Bus, tokens: Tokens): { connections: Connections
   const subscriptions = new Map<string, Subscription>();
   const connections = createConnections({ onClient });
 
-  function onClient(clientId: string, present: boolean): void {
+  function onClient(client: Caller, present: boolean): void {
+    const { key, tenantToken, tokenId } = client;
     if (!present) {
-      subscriptions.get(clientId)?.unsubscribe();
-      subscriptions.delete(clientId);
+      subscriptions.get(key)?.unsubscribe();
+      subscriptions.delete(key);
       return;
     }
-    const subscription = bus.subscribe(subjects.notifyClient(clientId), ({ data }) => {
-      deliver(connections.byClient(clientId) ?? [], data);
+    const subscription = bus.subscribe(subjects.notifyClient(tenantToken, tokenId), ({ data }) => {
+      deliver(connections.byClient(client) ?? [], data);
     });
-    subscriptions.set(clientId, subscription);
+    subscriptions.set(key, subscription);
   }
 
   function deliver(receivers: Iterable<Connection>, data: Uint8Array): void {
@@ -28,11 +29,9 @@ export function openFanOut(bus: Bus, tokens: Tokens): { connections: Connections
     for (const connection of receivers) if (tokens.valid(connection.caller)) connections.send(connection, frame);
   }
 
-  const everybody = bus.subscribe(subjects.notifyAll, ({ data }) => {
-    deliver(
-      [...connections.all].filter(({ caller }) => caller.may.rpc),
-      data,
-    );
+  const everybody = bus.subscribe(subjects.notifyEverybody, ({ subject, data }) => {
+    const addressed = ({ caller }: Connection): boolean => caller.may.rpc && subjects.notifyAll(caller.tenantToken) === subject;
+    deliver([...connections.all].filter(addressed), data);
   });
 
   return {

@@ -25,6 +25,34 @@ const post = (gateway: TestGateway, headers: Record<string, string>): Promise<In
     headers: { 'content-type': 'application/json', authorization: `Bearer ${SECRETS.all}`, ...headers },
   });
 
+test('while nothing vouches for tokens nobody gets in, and nobody is told that a good one is bad', async (t) => {
+  await using gateway = await startTestGateway();
+  const socket = await gateway.connect();
+  await gateway.loseBus();
+  const asked = (id: unknown): string => JSON.stringify({ jsonrpc: '2.0', method: 'system.ping', id });
+  assert.deepEqual((await socket.ask(asked(0))).error, undefined, 'for five seconds all goes on');
+
+  t.mock.timers.enable({ apis: ['Date'], now: Date.now() + 5_001 });
+  const response = await gateway.post('/rpc', PING, { token: SECRETS.all });
+  const { error } = (await response.json()) as Answer;
+  assert.deepEqual([response.status, response.headers.get('retry-after'), error?.code, error?.data?.['code']], [503, '1', -32603, 'UNAVAILABLE']);
+  assert.equal((await gateway.post('/v1/chat/completions', '{}', { token: SECRETS.all })).status, 503);
+  assert.equal((await gateway.post('/rpc', PING)).status, 401, 'whoever brings no token needs no vouching for');
+
+  const single = await socket.ask(asked(7));
+  assert.deepEqual([single.id, single.error?.code, single.error?.data?.['retryable']], [7, -32603, true]);
+  const batch = (await socket.ask(`[${asked('a')},{"jsonrpc":"2.0","method":"system.ping"},1]`)) as unknown as Answer[];
+  assert.deepEqual(
+    batch.map(({ id, error: said }) => [id, said?.code]),
+    [
+      ['a', -32603],
+      [null, -32600],
+    ],
+  );
+  const { status } = (await (await fetch(`${gateway.url}/readyz`)).json()) as { status: string };
+  assert.equal(status, 'unavailable');
+});
+
 describe('browsers', () => {
   test('of a page that is not ours get nowhere', async () => {
     await using gateway = await startTestGateway({ settings: { corsOrigins: ['https://app.example'] } });

@@ -6,14 +6,14 @@ import { allowedHosts, clientAddress, hostName, originAllowed, trustedList } fro
 import type { GuardOptions } from './edge.ts';
 import type { Limits, Rate, RateLimiter } from './limits.ts';
 import { queryToken } from './query-token.ts';
-import { FOREIGN_HOST, FOREIGN_ORIGIN, INSUFFICIENT_SCOPE, rateLimited, refuse, UNAUTHORIZED, type Refusal } from './refusal.ts';
+import { FOREIGN_HOST, FOREIGN_ORIGIN, INSUFFICIENT_SCOPE, rateLimited, refuse, UNAUTHORIZED, UNVOUCHED, type Refusal } from './refusal.ts';
 import { bearerSecret, type Caller, type Tokens } from './tokens.ts';
 
 /** Decides who gets in; the same for every transport. */
 export interface Gate {
   /** Whether a browser's page may talk to us from where it is; undefined when it may. */
   screen(request: IncomingMessage): Refusal | undefined;
-  /** Who is asking, or why they are turned away: 401, or 429 once their address has failed too often. */
+  /** Who is asking, or why they are turned away: 401, 429 once their address has failed too often, 503 while nobody can tell. */
   identify(request: IncomingMessage, tokenInQuery: boolean): Caller | Refusal;
   /** Counts one HTTP request of a client, or of an address that has no client. */
   limit(key: string): Refusal | undefined;
@@ -62,6 +62,7 @@ export function createGate({ settings, tokens, limits, host }: GateOptions): Gat
     const caller = secret === undefined ? undefined : tokens.authenticate(secret);
     if (caller && authorization !== undefined) presented.set(request.socket, { authorization, caller });
     if (caller) return caller;
+    if (secret !== undefined && !tokens.sound()) return UNVOUCHED;
     const { maxFailures: max, windowMs } = settings.current.gateway.authFailures;
     const wait = limits.authFailures.take(addressOf(request), { max, windowMs });
     return wait === 0 ? UNAUTHORIZED : rateLimited(wait);

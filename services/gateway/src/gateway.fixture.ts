@@ -47,9 +47,11 @@ export interface TestGateway extends AsyncDisposable {
   gateway: Gateway;
   /** The side of the services. */
   bus: Bus;
+  /** Takes the bus away from the edge, for good. */
+  loseBus(): Promise<void>;
   settings: TestSettings;
   /** Writes or rewrites a token, as the owner of tokens would, and resolves when it is in force. */
-  putToken(token: Partial<TokenProjection> & { id: string; secret: string }): Promise<void>;
+  putToken(token: Partial<TokenProjection> & { id: string; secret: string; key?: string }): Promise<void>;
   removeToken(id: string): Promise<void>;
   post(path: string, body: string | Uint8Array, options?: { token?: string; headers?: Record<string, string> }): Promise<Response>;
   connect(token?: string, path?: string): Promise<TestSocket>;
@@ -59,11 +61,12 @@ export interface TestGatewayOptions {
   settings?: Partial<GatewaySection>;
   handlers?: Handlers<typeof sessions>;
   log?: Logger;
+  finishMs?: number;
 }
 
 /** A gateway on a free port, and behind it, on the in-process bus, a service that answers for sessions. */
 export async function startTestGateway(options: TestGatewayOptions = {}): Promise<TestGateway> {
-  const { settings: changes, handlers = {}, log = silentLogger() } = options;
+  const { settings: changes, handlers = {}, log = silentLogger(), finishMs } = options;
   const hub = createMemoryHub();
   const bus = await connectBus('memory:', { hub, log, service: 'sessions' });
   const edgeBus = await connectBus('memory:', { hub, log, service: 'gateway' });
@@ -84,14 +87,16 @@ export async function startTestGateway(options: TestGatewayOptions = {}): Promis
     port: 0,
     onRevision: (revision) => revisions.reached(revision),
     health: testHealth(() => edgeBus.connected()),
+    ...(finishMs === undefined ? {} : { finishMs }),
   });
 
   return {
     url: gateway.url,
     gateway,
     bus,
+    loseBus: () => edgeBus.drain(),
     settings,
-    putToken: async (token) => revisions.wait(await bucket.put(token.id, project(token))),
+    putToken: async ({ key, ...token }) => revisions.wait(await bucket.put(key ?? token.id, project(token))),
     removeToken: async (id) => revisions.wait(await bucket.remove(id)),
     post: (path, body, { token, headers } = {}) =>
       fetch(gateway.url + path, {

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { get, type IncomingMessage } from 'node:http';
+import { connect } from 'node:net';
 import { describe, test } from 'node:test';
 import { SECRETS, startTestGateway } from './gateway.fixture.ts';
 
@@ -61,6 +62,63 @@ describe('closing', () => {
     release();
     assert.equal((await running).status, 200);
     await closed;
+  });
+
+  test('answers what takes too long, each door in its own words', async () => {
+    const { promise: asked, resolve: ask } = Promise.withResolvers<void>();
+    let waiting = 0;
+    const started = (): void => void (++waiting === 3 && ask());
+    const { promise: stopped, resolve: stop } = Promise.withResolvers<unknown>();
+    await using gateway = await startTestGateway({
+      finishMs: 100,
+      handlers: {
+        'session.history': (_params, { signal }) => {
+          started();
+          return new Promise((_resolve, reject) => {
+            signal.addEventListener('abort', () => {
+              reject(new Error('stopped'));
+              stop(signal.reason);
+            });
+          });
+        },
+        'turns.start': ({ turnId }) => {
+          setImmediate(started);
+          return { turnId, sessionKey: 'k', state: 'running' as const };
+        },
+        async *'turns.run'(_turn, { signal }) {
+          yield { n: 0, type: 'delta' as const, text: 'begun' };
+          started();
+          await new Promise((resolve) => signal.addEventListener('abort', resolve));
+          throw new Error('stopped');
+        },
+      },
+    });
+    const body = JSON.stringify({ model: 'm', stream: true, messages: [{ role: 'user', content: 'x' }] });
+    const rpc = gateway.post('/rpc', HISTORY, { token: SECRETS.all });
+    const chat = gateway.post('/api/chat', '{"message":"x"}', { token: SECRETS.all });
+    const chunks = gateway.post('/v1/chat/completions', body, { token: SECRETS.all });
+    await asked;
+    const closed = gateway.gateway.close();
+    const { error } = (await (await rpc).json()) as { error: { data: { code: string; reason: string } } };
+    assert.deepEqual([(await rpc).status, error.data.code, error.data.reason], [200, 'UNAVAILABLE', 'SHUTTING_DOWN']);
+    assert.deepEqual([(await chat).status, await (await chat).json()], [
+      503,
+      { error: 'The gateway is shutting down and could not wait for the turn, which goes on.' },
+    ]);
+    assert.match(await (await chunks).text(), /begun[^]*"error":[^]*shutting down[^]*data: \[DONE\]\n\n$/);
+    await closed;
+    assert.equal(((await stopped) as { code: string }).code, 'CANCELLED', 'and the handler is told');
+  });
+
+  test('does not wait for a connection on which nothing was asked', { timeout: 10_000 }, async () => {
+    const gateway = await startTestGateway({ finishMs: 60_000 });
+    const { hostname, port } = new URL(gateway.url);
+    const sockets = [1, 2].map(() => connect(Number(port), hostname));
+    await Promise.all(sockets.map((socket) => once(socket, 'connect')));
+    sockets[1]?.write('POST /rpc HTTP/1.1\r\nhost: loc');
+    const gone = sockets.map((socket) => new Promise((resolve) => socket.on('error', () => undefined).once('close', resolve)));
+    await gateway[Symbol.asyncDispose]();
+    await Promise.all(gone);
   });
 
   test('does not wait for a WebSocket that does not answer', async () => {

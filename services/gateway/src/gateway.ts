@@ -1,5 +1,4 @@
 import type { AddressInfo } from 'node:net';
-import { setTimeout as delay } from 'node:timers/promises';
 import type { Bus } from '@switchyard/bus';
 import { openRpcDocument } from '@switchyard/contracts';
 import type { HealthReporter, Settings } from '@switchyard/service-kit';
@@ -8,6 +7,7 @@ import type { FastifyInstance } from 'fastify';
 import { createAccessLog } from './access-log.ts';
 import type { Connections } from './connections.ts';
 import { createDispatcher } from './dispatch.ts';
+import { closeSockets, drainRequests, followSilent, REQUESTS_FINISH_MS } from './drain.ts';
 import type { Edge } from './edge.ts';
 import { createEdgeMethods } from './edge-methods.ts';
 import { openFanOut } from './fan-out.ts';
@@ -21,9 +21,6 @@ import { acceptWebSockets } from './rpc-ws.ts';
 import { addCommonHooks, createHttpServer, registerPreflight } from './server.ts';
 import { openTokens } from './tokens.ts';
 
-const SOCKETS_CLOSE_MS = 500;
-const REQUESTS_FINISH_MS = 10_000;
-const GOING_AWAY = 1001;
 /** Sockets beyond the WebSockets, so that a full edge still answers requests and probes. */
 const HTTP_CONNECTIONS = 1_000;
 
@@ -42,6 +39,13 @@ export interface GatewayOptions {
   port: number;
   /** Called after each change of the tokens is in force here. */
   onRevision?: (revision: number) => void;
+  /** How long running requests may take once it closes; ten seconds unless said. */
+  finishMs?: number;
+}
+
+export interface Route {
+  verb: string;
+  path: string;
 }
 
 export interface Gateway {
@@ -49,19 +53,22 @@ export interface Gateway {
   readonly url: string;
   readonly edge: Edge;
   readonly connections: Connections;
+  /** Every route there is. */
+  readonly routes: readonly Route[];
   /** Stops accepting, tells WebSockets to go elsewhere, lets requests finish, then closes what is left. */
   close(): Promise<void>;
 }
 
 /** Opens the edge: everything is set up before the first connection is accepted. */
 export async function openGateway(options: GatewayOptions): Promise<Gateway> {
-  const { bus, settings, log, version, host } = options;
+  const { bus, settings, log, version, host, finishMs = REQUESTS_FINISH_MS } = options;
   await using opening = new AsyncDisposableStack();
   const closing = new AbortController();
+  const ending = new AbortController();
   const limits = createLimits();
   const tokens = opening.use(await openTokens({ bus, log, ...(options.onRevision ? { onRevision: options.onRevision } : {}) }));
   const gate = createGate({ settings, tokens, limits, host });
-  const edge: Edge = { bus, settings, log, tokens, limits, closing: closing.signal, guard: (wanted) => gate.guard(wanted) };
+  const edge: Edge = { bus, settings, log, tokens, limits, closing: closing.signal, ending: ending.signal, guard: (wanted) => gate.guard(wanted) };
 
   let url = '';
   let openRpc: string | undefined;
@@ -70,16 +77,19 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
 
   const accessLog = createAccessLog(log);
   const app = opening.adopt(createHttpServer({ settings, gate, log, accessLog }), (server) => server.close());
+  const routes: Route[] = [];
+  app.addHook('onRoute', ({ method, url: path }) => void routes.push(...[method].flat().map((verb) => ({ verb, path }))));
+  const silent = followSilent(app.server);
   registerRpc(app, edge, { dispatcher, accessLog });
-  void app.register((routes, _options, done) => {
-    addCommonHooks(routes, accessLog);
-    registerHealth(routes, edge, options.health);
-    registerPreflight(routes, gate);
-    routes.get('/openrpc.json', { onRequest: edge.guard({}) }, (_request, reply) => {
+  void app.register((within, _options, done) => {
+    addCommonHooks(within, accessLog);
+    registerHealth(within, edge, options.health);
+    registerPreflight(within, gate);
+    within.get('/openrpc.json', { onRequest: edge.guard({}) }, (_request, reply) => {
       reply.header('content-type', 'application/json; charset=utf-8').send(openRpcText());
     });
-    routes.get('/ws', (request, reply) => refuse(request, reply, UPGRADE_REQUIRED));
-    for (const register of options.doors) register(routes, edge);
+    within.get('/ws', (request, reply) => refuse(request, reply, UPGRADE_REQUIRED));
+    for (const register of options.doors) register(within, edge);
     done();
   });
 
@@ -90,14 +100,19 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
   await app.listen({ host, port: options.port });
   url = urlOf(host, app.server.address());
 
+  const giveUp = (): void => {
+    ending.abort();
+    bus.abandon();
+  };
   const opened = opening.move();
   return {
     url,
     edge,
     connections,
+    routes,
     async close() {
       closing.abort();
-      await Promise.all([drainRequests(app), closeSockets(connections)]);
+      await Promise.all([drainRequests({ server: app.server, silent, finishMs, giveUp }), closeSockets(connections)]);
       await opened.disposeAsync();
     },
   };
@@ -112,19 +127,4 @@ function followConnectionCap({ server }: FastifyInstance, settings: Settings<'ga
 function urlOf(host: string, address: AddressInfo | string | null): string {
   if (address === null || typeof address === 'string') throw new TypeError('the listener has no port');
   return `http://${host.includes(':') && !host.startsWith('[') ? `[${host}]` : host}:${address.port}`;
-}
-
-async function closeSockets({ all }: Connections): Promise<void> {
-  const gone = [...all].map(({ socket }) => new Promise<void>((resolve) => void socket.once('close', () => resolve())));
-  for (const { socket } of all) socket.close(GOING_AWAY, 'Server shutting down');
-  await Promise.race([Promise.all(gone), delay(SOCKETS_CLOSE_MS, undefined, { ref: false })]);
-  for (const { socket } of all) socket.terminate();
-}
-
-/** Node lets a kept-alive connection stay open after its last answer; a draining server has no use for it. */
-async function drainRequests({ server }: FastifyInstance): Promise<void> {
-  const closed = new Promise<void>((resolve) => server.close(() => resolve()));
-  const sweep = setInterval(() => server.closeIdleConnections(), 20);
-  await Promise.race([closed, delay(REQUESTS_FINISH_MS, undefined, { ref: false })]);
-  clearInterval(sweep);
 }

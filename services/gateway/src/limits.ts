@@ -56,6 +56,8 @@ export interface RateLimiter {
 /** No attacker with many addresses gets more memory than this many windows. */
 const MAX_KEYS = 50_000;
 const SWEEP_EVERY = 10_000;
+/** A full house makes room for this many at once: looking through all of it for each newcomer is what a flood would want. */
+const ROOM = 5_000;
 
 export function createRateLimiter(now: () => number = () => performance.now()): RateLimiter {
   const windows = new Map<string, Window>();
@@ -73,9 +75,10 @@ export function createRateLimiter(now: () => number = () => performance.now()): 
   function sweep(rate: Rate): void {
     sinceSweep = 0;
     const before = now() - rate.windowMs;
+    const wanted = windows.size >= MAX_KEYS ? MAX_KEYS - ROOM : MAX_KEYS;
     for (const [key, window] of windows) if ((window.lasts.at(-1) ?? 0) <= before) windows.delete(key);
     for (const key of windows.keys()) {
-      if (windows.size < MAX_KEYS) break;
+      if (windows.size <= wanted) break;
       windows.delete(key); // the oldest first
     }
   }

@@ -39,17 +39,26 @@ export const UNAUTHORIZED: Refusal = {
   code: 'UNAUTHENTICATED',
   headers: { 'www-authenticate': 'Bearer realm="switchyard"' },
 };
+/** Neither yes nor no: who took it for a no would throw a good token away. */
+export const UNVOUCHED: Refusal = {
+  status: 503,
+  message: 'Nothing vouches for tokens at the moment.',
+  code: 'UNAVAILABLE',
+  retryAfterMs: 1_000,
+};
 export const INSUFFICIENT_SCOPE: Refusal = { status: 403, message: 'Forbidden: insufficient scope', code: 'PERMISSION_DENIED' };
 export const FOREIGN_HOST: Refusal = { status: 403, message: 'Forbidden: host not allowed', code: 'PERMISSION_DENIED' };
 export const FOREIGN_ORIGIN: Refusal = { status: 403, message: 'Forbidden: origin not allowed', code: 'PERMISSION_DENIED' };
 export const NOT_FOUND: Refusal = { status: 404, message: 'Not Found', code: 'NOT_FOUND' };
 export const BODY_TOO_LARGE: Refusal = { status: 413, message: 'Request body too large', code: 'OUT_OF_RANGE' };
+export const BODY_BROKEN: Refusal = { status: 400, message: 'Request body broken off', code: 'CANCELLED' };
+export const BAD_REQUEST: Refusal = { status: 400, message: 'Bad Request', code: 'INVALID_ARGUMENT' };
 export const NOT_JSON: Refusal = { status: 415, message: 'Content-Type must be application/json', code: 'INVALID_ARGUMENT' };
 export const UPGRADE_REQUIRED: Refusal = {
   status: 426,
   message: 'Upgrade Required',
   code: 'FAILED_PRECONDITION',
-  headers: { upgrade: 'websocket', connection: 'Upgrade' },
+  headers: { upgrade: 'websocket', connection: 'Upgrade, close' },
 };
 export const INTERNAL: Refusal = { status: 500, message: 'Internal error', code: 'INTERNAL' };
 

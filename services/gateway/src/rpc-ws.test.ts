@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { describe, test } from 'node:test';
+import { subjectToken } from '@switchyard/bus';
 import { subjects } from '@switchyard/contracts';
 import { WebSocket } from 'ws';
 import { startPulse } from './pulse.ts';
@@ -243,13 +244,32 @@ describe('notifications', () => {
     const mcp = await gateway.connect(SECRETS.mcp);
     const notify = (subject: string, text: string): void =>
       gateway.bus.publish(subject, Buffer.from(JSON.stringify({ jsonrpc: '2.0', method: 'notification.message', params: { text } })));
-    notify(subjects.notifyClient('rpc'), 'to one');
-    notify(subjects.notifyAll, 'to all');
+    notify(subjects.notifyClient('default', 'rpc'), 'to one');
+    notify(subjects.notifyAll('default'), 'to all');
     for (const socket of mine) {
       assert.deepEqual([(await socket.next()).params, (await socket.next()).params], [{ text: 'to one' }, { text: 'to all' }]);
     }
     assert.deepEqual((await other.next()).params, { text: 'to all' });
     assert.equal((await mcp.ask(ping('nothing before'))).id, 'nothing before');
+  });
+
+  test('stay within their tenant, also where two tenants gave a token the same id', async () => {
+    await using gateway = await startTestGateway({ settings: { maxConnectionsPerToken: 1 } });
+    const secret = 'a-secret-of-the-same-id-elsewhere-001';
+    await gateway.putToken({ id: 'rpc', tenant: 'acme & sons', secret, key: 'elsewhere.rpc' });
+    const here = await gateway.connect(SECRETS.rpc);
+    const there = await gateway.connect(secret);
+    const notify = (subject: string, text: string): void =>
+      gateway.bus.publish(subject, Buffer.from(JSON.stringify({ jsonrpc: '2.0', method: 'notification.message', params: { text } })));
+    const acme = subjectToken('acme & sons');
+    notify(subjects.notifyClient(acme, 'rpc'), 'to one there');
+    notify(subjects.notifyAll(acme), 'to all there');
+    notify(subjects.notifyClient('default', 'rpc'), 'to one here');
+    notify(subjects.notifyAll('default'), 'to all here');
+    await gateway.bus.flush();
+    assert.deepEqual([(await there.next()).params, (await there.next()).params], [{ text: 'to one there' }, { text: 'to all there' }]);
+    assert.deepEqual([(await here.next()).params, (await here.next()).params], [{ text: 'to one here' }, { text: 'to all here' }]);
+    for (const socket of [here, there]) assert.equal((await socket.ask(ping('nothing else'))).id, 'nothing else');
   });
 
   test('stop with the token, though the connection is still open', async () => {
@@ -259,7 +279,7 @@ describe('notifications', () => {
     const socket = await gateway.connect(secret);
     await socket.ask(ping(1));
     await gateway.removeToken('short');
-    gateway.bus.publish(subjects.notifyAll, Buffer.from('{"jsonrpc":"2.0","method":"secret.news"}'));
+    gateway.bus.publish(subjects.notifyAll('default'), Buffer.from('{"jsonrpc":"2.0","method":"secret.news"}'));
     await gateway.bus.flush();
     let heard = 0;
     socket.socket.on('message', () => heard++);
@@ -328,7 +348,7 @@ describe('a peer that is gone', () => {
     const [connection] = gateway.gateway.connections.all;
     assert.ok(connection);
     for (let i = 0; connection.socket.readyState === WebSocket.OPEN && i < 100; i++) {
-      gateway.bus.publish(subjects.notifyClient('all'), news);
+      gateway.bus.publish(subjects.notifyClient('default', 'all'), news);
       await other.ask(ping(i));
     }
     assert.ok(connection.socket.readyState !== WebSocket.OPEN, 'still open after 100 MB');

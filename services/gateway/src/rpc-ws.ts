@@ -10,7 +10,7 @@ import { NULL_ID, PARSE_ERROR } from './envelope.ts';
 import { isRefusal, type Gate } from './gate.ts';
 import { take } from './limits.ts';
 import { hideQueryToken } from './query-token.ts';
-import { NOT_FOUND, rateLimited, retryAfterSeconds, type Refusal } from './refusal.ts';
+import { NOT_FOUND, rateLimited, retryAfterSeconds, UNVOUCHED, type Refusal } from './refusal.ts';
 import type { Caller } from './tokens.ts';
 import { traceparentOf } from './trace.ts';
 
@@ -69,7 +69,7 @@ export function acceptWebSockets(server: Server, { edge, gate, dispatcher, conne
     if (isRefusal(caller)) return caller;
     const { maxConnections, maxConnectionsPerAddress, maxConnectionsPerToken } = settings.current.gateway;
     if (connections.all.size >= maxConnections) return FULL;
-    const ofToken = connections.byClient(caller.tokenId)?.size ?? 0;
+    const ofToken = connections.byClient(caller)?.size ?? 0;
     const full = ofToken >= maxConnectionsPerToken || connections.ofAddress(gate.addressOf(request)) >= maxConnectionsPerAddress;
     return full ? { ...rateLimited(1_000), message: 'Too many connections' } : caller;
   }
@@ -87,7 +87,7 @@ export function acceptWebSockets(server: Server, { edge, gate, dispatcher, conne
   /** The order of checks is part of the interface: token, binary, rate, size, then what the message says. */
   function receive(connection: Connection, data: RawData, isBinary: boolean): void {
     const { socket, caller } = connection;
-    if (!tokens.valid(caller)) return socket.close(UNAUTHORIZED, 'Unauthorized');
+    if (tokens.ended(caller)) return socket.close(UNAUTHORIZED, 'Unauthorized');
     if (isBinary || !Buffer.isBuffer(data)) return reject(connection, BINARY);
     const { wsMessageRateLimit, wsMaxMessageBytes } = settings.current.gateway;
     const rate = { max: wsMessageRateLimit.maxMessages, windowMs: wsMessageRateLimit.windowMs };
@@ -97,7 +97,15 @@ export function acceptWebSockets(server: Server, { edge, gate, dispatcher, conne
       const size = data.toString().length;
       if (size > wsMaxMessageBytes) return reject(connection, tooLarge(size, wsMaxMessageBytes));
     }
-    run(connection, data);
+    if (tokens.sound()) run(connection, data);
+    else putOff(connection, data);
+  }
+
+  /** As on HTTP: not let in, and not told that the token is bad. */
+  function putOff(connection: Connection, message: Buffer): void {
+    const { code, message: text, retryAfterMs = 0 } = UNVOUCHED;
+    const answer = dispatcher.refuse(message, { number: -32603, code, message: text, retryAfterMs }, mintId('req'));
+    if (answer) connections.send(connection, answer);
   }
 
   function run(connection: Connection, message: Buffer): void {

@@ -1,15 +1,18 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
 import { ServiceError } from '@switchyard/contracts';
 import { acceptRequestId } from '@switchyard/security';
 import type { Settings } from '@switchyard/service-kit';
 import type { Logger } from '@switchyard/telemetry';
-import { fastify, type FastifyError, type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
+import { fastify, type ConnectionError, type FastifyError, type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import type { AccessLog } from './access-log.ts';
 import { readBody } from './body.ts';
 import { allowOrigin, type Gate } from './gate.ts';
 import { SECURITY_HEADERS } from './headers.ts';
 import { hideQueryToken } from './query-token.ts';
-import { BODY_TOO_LARGE, INTERNAL, NOT_FOUND, RefusalError, refusalOf, refuse, type Refusal } from './refusal.ts';
+import { cutIfStalled } from './stall.ts';
+import { traceRequest } from './trace.ts';
+import { BAD_REQUEST, BODY_TOO_LARGE, INTERNAL, NOT_FOUND, RefusalError, refusalOf, refuse, type Refusal } from './refusal.ts';
 
 export interface ServerOptions {
   settings: Settings<'gateway'>;
@@ -28,8 +31,11 @@ export function createHttpServer({ settings, gate, log, accessLog }: ServerOptio
     forceCloseConnections: true,
     exposeHeadRoutes: false,
     routerOptions: { maxParamLength: 200 },
+    frameworkErrors: (_error, request, reply) => refuse(request, reply, BAD_REQUEST), // an address that cannot be decoded
+    clientErrorHandler: answerBroken,
   });
   app.decorateRequest('caller');
+  app.decorateRequest('span');
   app.removeAllContentTypeParsers();
   // Named besides the catch-all, because Fastify remembers the parser of a named type only.
   app.addContentTypeParser(['application/json', '*'], (_request, payload: IncomingMessage, done) => {
@@ -47,7 +53,12 @@ export function createHttpServer({ settings, gate, log, accessLog }: ServerOptio
 export function addCommonHooks(app: FastifyInstance, accessLog: AccessLog): void {
   app.addHook('onRequest', (request, reply, done) => {
     reply.header('x-request-id', request.id).headers(SECURITY_HEADERS);
+    traceRequest(request, reply);
     done();
+  });
+  app.addHook('onSend', (_request, reply, payload, done) => {
+    if (typeof payload === 'string') cutIfStalled(reply.raw, payload.length);
+    done(null, payload);
   });
   app.addHook('onResponse', (request, reply, done) => {
     accessLog(request, reply);
@@ -64,6 +75,8 @@ function nodeServer(handler: (request: IncomingMessage, response: ServerResponse
       connectionsCheckingInterval: 5_000,
       maxHeaderSize: 16_384,
       insecureHTTPParser: false,
+      // Some clients offer HTTP/2 with every request; they are answered as if they had not.
+      shouldUpgradeCallback: ({ headers }) => headers.upgrade?.toLowerCase() === 'websocket',
     },
     (request, response) => {
       hideQueryToken(request);
@@ -74,6 +87,20 @@ function nodeServer(handler: (request: IncomingMessage, response: ServerResponse
   server.maxRequestsPerSocket = 10_000;
   return server;
 }
+
+/** What was no HTTP, came too slowly, or had too many headers. Nothing of it is repeated. */
+function answerBroken(error: ConnectionError, socket: Socket): void {
+  if (error.code === 'ECONNRESET' || !socket.writable) return void socket.destroy();
+  const [status, message] = BROKEN.get(error.code) ?? [400, 'Bad Request'];
+  const body = JSON.stringify({ error: message });
+  const head = ['connection: close', 'content-type: application/json; charset=utf-8', `content-length: ${body.length}`];
+  socket.end(`HTTP/1.1 ${status} ${message}\r\n${head.join('\r\n')}\r\n\r\n${body}`, () => socket.destroy());
+}
+
+const BROKEN: ReadonlyMap<string, readonly [number, string]> = new Map([
+  ['ERR_HTTP_REQUEST_TIMEOUT', [408, 'Request Timeout']],
+  ['HPE_HEADER_OVERFLOW', [431, 'Request Header Fields Too Large']],
+]);
 
 /** Lets pages of listed origins ask whether they may use `/api`. */
 export function registerPreflight(app: FastifyInstance, gate: Gate): void {
@@ -115,5 +142,5 @@ function known(error: FastifyError): Refusal | undefined {
   if (statusCode === undefined || statusCode < 400 || statusCode >= 500) return undefined;
   if (statusCode === 404) return NOT_FOUND;
   if (statusCode === 413) return BODY_TOO_LARGE;
-  return { status: statusCode, message: 'Bad Request', code: 'INVALID_ARGUMENT' };
+  return { ...BAD_REQUEST, status: statusCode };
 }

@@ -151,6 +151,7 @@ describe('tokens', () => {
     assert.equal(tokens.authenticate(SECRET), undefined);
     assert.equal(tokens.valid(caller), false);
     assert.equal(tokens.sound(), false);
+    assert.equal(tokens.ended(caller), false, 'it may be as good as before');
     lose(undefined);
     assert.equal(tokens.authenticate(SECRET), caller);
   });

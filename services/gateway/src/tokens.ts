@@ -1,4 +1,4 @@
-import { encodePrincipal, type Bus } from '@switchyard/bus';
+import { encodePrincipal, subjectToken, type Bus } from '@switchyard/bus';
 import { holds, TokenProjection, TOKENS_BUCKET, type MethodScope, type Principal, type TokenScope } from '@switchyard/contracts';
 import { hashToken } from '@switchyard/security';
 import { watchBucket } from '@switchyard/service-kit';
@@ -17,6 +17,8 @@ export interface Caller {
   readonly tokenId: string;
   /** Tells clients apart over all tenants. */
   readonly key: string;
+  /** The tenant as a part of a subject. */
+  readonly tenantToken: string;
   readonly scopes: readonly TokenScope[];
   readonly may: Readonly<Record<MethodScope, boolean>>;
   readonly ver: number;
@@ -31,6 +33,10 @@ export interface Tokens {
   authenticate(secret: string): Caller | undefined;
   /** Whether a caller authenticated earlier still is who they were. */
   valid(caller: Caller): boolean;
+  /** Whether the token is known to be no more: revoked, rotated, changed or expired. */
+  ended(caller: Caller): boolean;
+  /** Whether a stream to the caller may go on. Nothing flows while the bus is away, so it may outlast the loss of the watch. */
+  admits(caller: Caller): boolean;
   /** Whether the tokens can be vouched for now. */
   sound(): boolean;
 }
@@ -79,8 +85,12 @@ export async function openTokens({ bus, log, onRevision = () => undefined }: Tok
     return lost === undefined || Date.now() - lost < STALE_AFTER_MS;
   }
 
+  function ended({ live, expiresAt }: Caller): boolean {
+    return !live || expiresAt <= Date.now();
+  }
+
   function valid(caller: Caller): boolean {
-    return caller.live && caller.expiresAt > Date.now() && sound();
+    return !ended(caller) && sound();
   }
 
   function find(secret: string): Caller | undefined {
@@ -99,6 +109,8 @@ export async function openTokens({ bus, log, onRevision = () => undefined }: Tok
       return caller && valid(caller) ? caller : undefined;
     },
     valid,
+    ended,
+    admits: (caller) => !ended(caller) && (sound() || !bus.connected()),
     sound,
     [Symbol.asyncDispose]: () => watched[Symbol.asyncDispose](),
   };
@@ -118,6 +130,7 @@ function createCaller({ id, scopes, tenant, ver, expiresAt }: TokenProjection): 
     encodedPrincipal: encodePrincipal(principal),
     tokenId: id,
     key: `${tenant}.${id}`,
+    tenantToken: subjectToken(tenant),
     scopes,
     may: { rpc: holds(scopes, 'rpc'), admin: holds(scopes, 'admin') },
     ver,

@@ -32,6 +32,7 @@ export const registry = defineService({
     const agents = createAgents({ collection, configuration, log });
     const projector = await openProjector(bus, agents);
     await projector.rebuild();
+    own.defer(bus.onRestored(() => projector.rebuild()));
     own.defer(
       settings.onChange(() => {
         projector.rebuild().catch((err: unknown) => log.error({ err }, 'the agents were not projected after a change'));

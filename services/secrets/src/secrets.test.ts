@@ -119,3 +119,12 @@ test('a secret is read from the environment or the file it names, and is null wh
     { value: null },
   ]);
 });
+
+test('a secret whose file cannot be read is said by its name, without the path', async () => {
+  await using app = await start({ env: { SWITCHYARD_TOKEN: ENV, OPENAI_API_KEY_FILE: '/nowhere/key' } });
+  const sessions = await app.host.connect('sessions');
+  await assert.rejects(
+    sessions.call('secrets.resolve', { name: 'OPENAI_API_KEY' }),
+    (error: Error) => /OPENAI_API_KEY cannot be read/.test(error.message) && !error.message.includes('/nowhere'),
+  );
+});

@@ -15,7 +15,7 @@ export const secrets = defineService({
   version: '0.1.0',
   settings: ['gateway'],
 
-  async setup({ settings, store, bus, env }) {
+  async setup({ settings, store, bus, own, env }) {
     const { tokens } = await store.open({ tokens: tokenCollection });
     await storeConfigured(
       tokens,
@@ -24,6 +24,7 @@ export const secrets = defineService({
     );
     const projector = await openProjector(bus, tokens);
     await projector.rebuild();
+    own.defer(bus.onRestored(() => projector.rebuild()));
     return {
       'tokens.list': tokensList(tokens),
       'tokens.create': tokensCreate(tokens, store, projector),

@@ -5,6 +5,9 @@ import { collection } from '@switchyard/store';
 
 const instant = z.int().nonnegative();
 
+/** sub-agent when another session spawned it, group when it has a guild, else dm (facts 2.1). */
+export const SessionKind = z.enum(['sub-agent', 'group', 'dm']);
+
 /** One document per session: which turn runs, and the number the next one gets. Messages are documents of their own. */
 export const SessionDocument = z.object({
   key: z.string(),
@@ -12,9 +15,13 @@ export const SessionDocument = z.object({
   userId: z.string(),
   channelId: z.string(),
   guildId: z.string().optional(),
-  /** The turn that holds the lane; nobody else runs in this session. */
+  kind: SessionKind,
+  /** Who holds the lane, a turn or whoever empties the session; nobody else runs in this session. */
   activeTurn: z.string().nullable(),
+  /** Since when it is held. */
+  activeSince: instant,
   nextTurnSeq: z.int().nonnegative(),
+  /** How many messages count. One with a number beyond belongs to a turn that is just being committed. */
   messageCount: z.int().nonnegative(),
   inputTokens: z.int().nonnegative(),
   outputTokens: z.int().nonnegative(),
@@ -51,12 +58,13 @@ export const TurnDocument = z.object({
   message: z.string(),
   client: z.string(),
   scopes: z.array(z.string()),
-  /** The caller's key, led by the caller; unique while the turn is kept. */
+  /** The caller's key, led by the caller and its door; unique while the turn is kept. */
   idempotencyKey: z.string().optional(),
   fingerprint: z.string(),
   steps: z.array(StepRecord),
   result: TurnResult.optional(),
   failure: TurnFailure.optional(),
+  costUsd: z.number().nonnegative().optional(),
   /** The number of the last frame, once the turn has ended. */
   lastFrame: z.int().nonnegative().optional(),
   createdAt: instant,
@@ -66,7 +74,7 @@ export const TurnDocument = z.object({
 });
 export type TurnDocument = z.infer<typeof TurnDocument>;
 
-/** One message of a finished turn. The number orders a session's messages: turn by turn, then within the turn. */
+/** One message of a turn that is done. The number counts a session's messages from 0. */
 export const MessageDocument = z.object({
   id: z.string(),
   sessionKey: z.string(),
@@ -86,7 +94,12 @@ export const sessionCollection = collection({
   name: 'sessions',
   schema: SessionDocument,
   key: 'key',
-  indexes: [{ fields: ['updatedAt'] }, { fields: ['channelId', 'updatedAt'] }, { fields: ['activeTurn'] }],
+  indexes: [
+    { fields: ['updatedAt'] },
+    { fields: ['channelId', 'updatedAt'] },
+    { fields: ['kind', 'updatedAt'] },
+    { fields: ['activeTurn'] },
+  ],
 });
 
 export const turnCollection = collection({
@@ -102,5 +115,5 @@ export const messageCollection = collection({
   name: 'messages',
   schema: MessageDocument,
   key: 'id',
-  indexes: [{ fields: ['sessionKey', 'seq'] }, { fields: ['turnId'] }],
+  indexes: [{ fields: ['sessionKey', 'seq'] }],
 });

@@ -1,4 +1,4 @@
-import { sessions as contract, TURNS_LOG } from '@switchyard/contracts';
+import { sessions as contract, TURN_DEADLINE_MS, TURNS_LOG } from '@switchyard/contracts';
 import { createModels } from '@switchyard/models';
 import { createLeases, defineService } from '@switchyard/service-kit';
 import { openAgentDirectory } from './agents.ts';
@@ -12,44 +12,64 @@ import { sessionReset } from './handlers/session-reset.ts';
 import { sessionSend } from './handlers/session-send.ts';
 import { sessionStatus } from './handlers/session-status.ts';
 import { turnsResume, turnsRun, turnsStart } from './handlers/turns.ts';
+import { createEmptying } from './sessions/emptying.ts';
 import { createRunner } from './turns/runner.ts';
 import { startSweeper } from './turns/sweeper.ts';
 
-/** Owns conversations: who said what to which agent, and the turns that answer. */
-export const sessions = defineService({
-  contract,
-  version: '0.1.0',
-  settings: ['models', 'providers', 'queue', 'daemon'],
+const SWEEP_MS = 5_000;
 
-  async setup({ settings, store, bus, log, own, replica, env }) {
-    const data = await store.open({ sessions: sessionCollection, turns: turnCollection, messages: messageCollection });
-    // Frames published before there is a log are kept nowhere.
-    await bus.log(TURNS_LOG);
-    const agents = own.use(await openAgentDirectory(bus));
-    const models = createModels({
-      settings: () => settings.current,
-      secret: async (name) => (await bus.call('secrets.resolve', { name })).value,
-      env,
-      log,
-    });
-    const leases = createLeases({ documents: data.turns, owner: replica, now: () => store.now(), log });
-    const runner = own.use(createRunner({ ...data, bus, store, agents, models, leases, settings, log }));
-    own.use(startSweeper({ ...data, bus, store, leases, runner, log }));
-    const wakes = bus.onWake('sessions', () => void runner.pump());
-    own.defer(() => wakes.unsubscribe());
-    return {
-      'agent.execute': agentExecute(runner),
-      'agent.stream': agentStream(runner),
-      'session.send': sessionSend(runner),
-      'session.history': sessionHistory(data.sessions, data.messages),
-      'session.list': sessionList(data.sessions, store),
-      'session.export': sessionExport(data.sessions, data.messages),
-      'session.delete': sessionDelete(data.sessions, data.messages),
-      'session.reset': sessionReset(data.sessions, data.messages, store),
-      'session.status': sessionStatus(data.sessions, agents, models),
-      'turns.start': turnsStart(runner),
-      'turns.run': turnsRun({ bus, models, agents }),
-      'turns.resume': turnsResume(data.turns),
-    };
-  },
-});
+export interface SessionsTiming {
+  /** How long one turn may run. */
+  turnDeadlineMs?: number;
+  /** How often what nobody heard is looked for. */
+  sweepMs?: number;
+  /** How long a lease lives without being renewed. */
+  leaseMs?: number;
+  /** How often a lease is renewed. */
+  renewMs?: number;
+}
+
+/** Owns conversations: who said what to which agent, and the turns that answer. */
+export const sessions = defineSessions();
+
+/** The same on another clock. */
+export function defineSessions({ turnDeadlineMs = TURN_DEADLINE_MS, sweepMs = SWEEP_MS, ...leaseTiming }: SessionsTiming = {}) {
+  return defineService({
+    contract,
+    version: '0.1.0',
+    settings: ['models', 'providers', 'queue', 'daemon'],
+
+    async setup({ settings, store, bus, log, own, replica, env }) {
+      const data = await store.open({ sessions: sessionCollection, turns: turnCollection, messages: messageCollection });
+      // Frames published before there is a log are kept nowhere.
+      await bus.log(TURNS_LOG);
+      const agents = own.use(await openAgentDirectory(bus, log));
+      const models = createModels({
+        settings: () => settings.current,
+        secret: async (name) => (await bus.call('secrets.resolve', { name })).value,
+        env,
+        log,
+      });
+      const leases = createLeases({ documents: data.turns, owner: replica, now: () => store.now(), log, ...leaseTiming });
+      const runner = own.use(createRunner({ ...data, bus, store, agents, models, leases, settings, log, turnDeadlineMs }));
+      own.use(startSweeper({ ...data, bus, store, leases, runner, log, everyMs: sweepMs }));
+      const wakes = bus.onWake('sessions', () => void runner.pump());
+      own.defer(() => wakes.unsubscribe());
+      const emptying = createEmptying({ ...data, store, dispatch: runner.dispatch });
+      return {
+        'agent.execute': agentExecute(runner),
+        'agent.stream': agentStream(runner),
+        'session.send': sessionSend(runner),
+        'session.history': sessionHistory(data.sessions, data.messages),
+        'session.list': sessionList(data.sessions, store),
+        'session.export': sessionExport(data.sessions, data.messages),
+        'session.delete': sessionDelete({ ...data, bus, emptying }),
+        'session.reset': sessionReset({ ...data, store, emptying }),
+        'session.status': sessionStatus(data.sessions, agents, models),
+        'turns.start': turnsStart(runner),
+        'turns.run': turnsRun({ bus, models, agents }),
+        'turns.resume': turnsResume(data.turns),
+      };
+    },
+  });
+}

@@ -1,8 +1,9 @@
 import { AGENTS_BUCKET, AgentConfig, secrets, subjects, TurnFrame, type ConfigurationPatch, type Principal } from '@switchyard/contracts';
 import type { Bus, Handler } from '@switchyard/bus';
 import type { Host } from '@switchyard/service-kit';
+import type { Logger } from '@switchyard/telemetry';
 import { testService, type TestService } from '@switchyard/testkit';
-import { sessions } from './service.ts';
+import { defineSessions, type SessionsTiming } from './service.ts';
 
 interface Options {
   as?: Principal;
@@ -13,25 +14,41 @@ interface Options {
   /** Configurations of agents beside the default one, and of it. */
   agents?: Record<string, object>;
   suspended?: readonly string[];
+  timing?: SessionsTiming;
+  log?: Logger;
+}
+
+interface AgentState {
+  suspended?: boolean;
+  tenant?: string;
+  config?: object;
+}
+
+/** What the registry does when an agent is created or changed. */
+export async function putAgent(
+  bus: Bus,
+  agentId: string,
+  { suspended = false, tenant = 'default', config = {} }: AgentState,
+): Promise<void> {
+  const projection = { agentId, tenant, suspended, isDefault: agentId === 'default', config: AgentConfig.parse(config) };
+  await (await bus.kv(AGENTS_BUCKET)).put(`${tenant}.${agentId}`, Buffer.from(JSON.stringify(projection)));
+}
+
+/** What the registry does when an agent is deleted. Resolves when every watcher knows. */
+export async function removeAgent(bus: Bus, agentId: string): Promise<void> {
+  await (await bus.kv(AGENTS_BUCKET)).remove(`default.${agentId}`);
+  await bus.flush();
 }
 
 /** The sessions service, with a registry and a secrets service beside it that say what the test wants. */
 export async function testSessions(options: Options = {}): Promise<TestService> {
-  const { secret = () => ({ value: null }), agents = {}, suspended = [], ...rest } = options;
-  return testService(sessions, {
+  const { secret = () => ({ value: null }), agents = {}, suspended = [], timing, ...rest } = options;
+  return testService(defineSessions(timing), {
     ...rest,
     async prepare(host: Host) {
       await (await host.connect('secrets')).serve(secrets, { 'secrets.resolve': secret }, { version: '0.0.0' });
-      const bucket = await host.bus.kv(AGENTS_BUCKET);
       for (const [agentId, config] of Object.entries({ default: {}, ...agents })) {
-        const projection = {
-          agentId,
-          tenant: 'default',
-          suspended: suspended.includes(agentId),
-          isDefault: agentId === 'default',
-          config: AgentConfig.parse(config),
-        };
-        await bucket.put(`default.${agentId}`, Buffer.from(JSON.stringify(projection)));
+        await putAgent(host.bus, agentId, { config, suspended: suspended.includes(agentId) });
       }
     },
   });

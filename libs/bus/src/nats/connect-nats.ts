@@ -1,12 +1,13 @@
 import { jetstream, jetstreamManager } from '@nats-io/jetstream';
 import type { ConnectionOptions } from '@nats-io/nats-core';
 import { connect } from '@nats-io/transport-node';
+import { setTimeout as delay } from 'node:timers/promises';
 import { mintId } from '@switchyard/security';
 import type { Logger } from '@switchyard/telemetry';
 import { subjectToken } from '../bytes.ts';
 import { createMux } from '../mux.ts';
 import { drainTogether } from '../subscriptions.ts';
-import type { Transport } from '../transport.ts';
+import type { ConnectionListener, Transport } from '../transport.ts';
 import { ensureBucket, openBucket } from './nats-bucket.ts';
 import { announce } from './nats-discovery.ts';
 import { createLink, type NatsLink } from './nats-link.ts';
@@ -20,15 +21,18 @@ export interface NatsOptions {
   log: Logger;
   service?: string;
   replica?: string;
+  /** For how long messages are held for a server that cannot be reached; five seconds unless said. */
+  holdMs?: number;
 }
 
 /** Waits for the first connection, and never gives up on a lost one. */
-export async function connectNats(url: string, { log, service = 'bus', replica = mintId('rep') }: NatsOptions): Promise<Transport> {
+export async function connectNats(url: string, options: NatsOptions): Promise<Transport> {
+  const { log, service = 'bus', replica = mintId('rep'), holdMs } = options;
   const inbox = `_INBOX_${subjectToken(service)}.${subjectToken(replica)}`;
-  const options = readUrl(url);
-  const waiting = setInterval(() => log.warn({ servers: options.servers }, 'waiting for NATS'), WAITING_MS);
+  const target = readUrl(url);
+  const waiting = setInterval(() => log.warn({ servers: target.servers }, 'waiting for NATS'), WAITING_MS);
   const connection = await connect({
-    ...options,
+    ...target,
     name: `${service}.${replica}`,
     inboxPrefix: inbox,
     maxReconnectAttempts: -1,
@@ -39,7 +43,7 @@ export async function connectNats(url: string, { log, service = 'bus', replica =
     waitOnFirstConnect: true,
     noAsyncTraces: true,
   }).finally(() => clearInterval(waiting));
-  const link = createLink(connection, { inbox: `${inbox}.${mintId('c')}`, log });
+  const link = createLink(connection, { inbox: `${inbox}.${mintId('c')}`, log, ...(holdMs === undefined ? {} : { holdMs }) });
   const manager = await jetstreamManager(connection, { checkAPI: false });
   return createTransport(link, { manager, client: jetstream(connection), replica });
 }
@@ -65,13 +69,30 @@ function createTransport(link: NatsLink, { manager, client, replica }: JetStream
   const logs = { link, manager, acks: createMux(link, 'a') };
   const buckets = { link, manager, client };
   const kept = new Map<string, () => Promise<unknown>>();
+  const listeners = new Set<ConnectionListener>();
+  let reconnects = 0;
   link.follow({
-    closed: () => logs.acks.end(),
-    reconnected() {
-      for (const [name, ensure] of kept)
-        ensure().catch((err: unknown) => link.log.error({ err, name }, 'what NATS keeps could not be ensured'));
+    closed() {
+      reconnects++;
+      logs.acks.end();
     },
+    reconnected: () => void restore(++reconnects),
+    unreachable: () => listeners.forEach((listener) => listener.unreachable?.()),
   });
+
+  /** The server may have come back without what it kept, and JetStream comes later than the server. */
+  async function restore(reconnect: number): Promise<void> {
+    while (reconnect === reconnects) {
+      try {
+        await Promise.all([...kept.values()].map((ensure) => ensure()));
+        break;
+      } catch (err) {
+        link.log.warn({ err }, 'what NATS keeps could not be ensured yet');
+        await delay(RECONNECT_MS, undefined, { ref: false });
+      }
+    }
+    if (reconnect === reconnects) listeners.forEach((listener) => listener.restored?.());
+  }
 
   /** Done again after a reconnect, because the server may have come back without it. */
   async function keep(name: string, ensure: () => Promise<unknown>): Promise<void> {
@@ -100,6 +121,10 @@ function createTransport(link: NatsLink, { manager, client, replica }: JetStream
     async drain() {
       logs.acks.end();
       await link.drain();
+    },
+    follow(listener) {
+      listeners.add(listener);
+      return () => void listeners.delete(listener);
     },
   };
 }

@@ -4,11 +4,13 @@ import type { Logger } from '@switchyard/telemetry';
 import { busClosed, busUnreachable } from '../failures.ts';
 import { MAX_PAYLOAD, type Endpoint, type Message, type Outgoing, type Subscription } from '../transport.ts';
 import { readMessage } from './nats-message.ts';
-import { createOutbound } from './nats-outbound.ts';
+import { createOutbound, HOLD_MS } from './nats-outbound.ts';
 
 /** What changes for those who hold something on the server. */
 export interface LinkListener {
   reconnected?(): void;
+  /** It has been gone for longer than anything is held for it. */
+  unreachable?(): void;
   closed?(): void;
 }
 
@@ -17,6 +19,8 @@ export interface NatsLink {
   readonly inbox: string;
   readonly log: Logger;
   readonly maxPayload: number;
+  /** How long what was lost may take to come back. */
+  readonly holdMs: number;
   readonly closed: Promise<void>;
   publish(message: Outgoing): boolean;
   subscribe(subject: string, onMessage: (message: Message) => void, queue?: string): Subscription;
@@ -29,18 +33,34 @@ export interface NatsLink {
   follow(listener: LinkListener): () => void;
 }
 
-export function createLink(connection: NatsConnection, { inbox, log }: { inbox: string; log: Logger }): NatsLink {
+export interface LinkOptions {
+  inbox: string;
+  log: Logger;
+  holdMs?: number;
+}
+
+export function createLink(connection: NatsConnection, { inbox, log, holdMs = HOLD_MS }: LinkOptions): NatsLink {
   // The client's own publish and message view cost more than the rest of a call; see nats-outbound and nats-message.
   const { protocol } = connection as NatsConnectionImpl;
   const maxPayload = agreeOnPayload(connection, log);
-  const outbound = createOutbound(protocol, maxPayload);
+  const outbound = createOutbound(protocol, maxPayload, holdMs);
   const listeners = new Set<LinkListener>();
   const tell = (change: keyof LinkListener) => listeners.forEach((listener) => listener[change]?.());
   const isOpen = () => !connection.isClosed() && !connection.isDraining();
 
+  let outage: NodeJS.Timeout | undefined;
+
+  function giveUp(): void {
+    outbound.giveUp();
+    tell('unreachable');
+  }
+
   void followStatus(connection, (status) => {
     report(log, status);
+    if (status.type === 'disconnect') outage ??= setTimeout(giveUp, holdMs).unref();
     if (status.type !== 'reconnect') return;
+    clearTimeout(outage);
+    outage = undefined;
     outbound.flush();
     tell('reconnected');
   });
@@ -49,8 +69,10 @@ export function createLink(connection: NatsConnection, { inbox, log }: { inbox: 
     inbox,
     log,
     maxPayload,
+    holdMs,
     closed: connection.closed().then((err) => {
       if (err !== undefined) log.error({ err }, 'the connection to NATS is gone for good');
+      clearTimeout(outage);
       tell('closed');
     }),
     publish: (message) => isOpen() && outbound.publish(message),

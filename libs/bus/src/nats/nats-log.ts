@@ -1,7 +1,7 @@
 import { DiscardPolicy, JetStreamApiError, RetentionPolicy, StorageType, type JetStreamManager } from '@nats-io/jetstream';
 import { nanos } from '@nats-io/nats-core';
 import { decodeJson, encodeJson } from '../bytes.ts';
-import { busClosed, busUnreachable } from '../failures.ts';
+import { busUnreachable } from '../failures.ts';
 import type { Mux } from '../mux.ts';
 import type { Log, LogEntry, Message, Outgoing, Transport } from '../transport.ts';
 import type { NatsLink } from './nats-link.ts';
@@ -114,7 +114,7 @@ function ask({ acks, link }: NatsLogs, question: Outgoing, isLast: (answer: Mess
           if (isLast(answer) && acks.close(id)) resolve(answers);
         },
         onDeadline: () => reject(busUnreachable()),
-        onClosed: () => reject(busClosed()),
+        onLost: reject,
       },
       ACK_MS,
     );

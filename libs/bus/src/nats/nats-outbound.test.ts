@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
+import { mock, test } from 'node:test';
 import { createOutbound } from './nats-outbound.ts';
 
 /** The one method of the client that is used, writing down what it is given. */
@@ -48,6 +48,35 @@ test('large payloads keep their place among small ones', async () => {
   for (const data of ['1', '2', large, large, '3']) outbound.publish({ subject: 's', data: Buffer.from(data) });
   await nextTurn();
   assert.equal(to.writes.join(''), ['1', '2', large, large, '3'].map((data) => `PUB s ${data.length}\r\n${data}\r\n`).join(''));
+});
+
+test('what was queued just before the server went is held like the rest', async () => {
+  const to = protocol();
+  const outbound = createOutbound(to, 1_000_000);
+  outbound.publish({ subject: 'request', data: Buffer.from(''), expires: Date.now() + 5 });
+  outbound.publish({ subject: 'event', data: Buffer.from('') });
+  to.connected = false;
+  await new Promise((resolve) => setTimeout(resolve, 10));
+  to.connected = true;
+  outbound.flush();
+  assert.deepEqual(to.writes, ['PUB event 0\r\n\r\n']);
+});
+
+test('requests that were given up are not sent, and the next outage is held from its own beginning', () => {
+  const to = protocol();
+  const outbound = createOutbound(to, 1_000_000);
+  to.connected = false;
+  outbound.publish({ subject: 'request', data: Buffer.from(''), expires: Date.now() + 60_000 });
+  outbound.giveUp();
+  assert.equal(outbound.publish({ subject: 'event', data: Buffer.from('') }), false);
+  to.connected = true;
+  outbound.flush();
+  assert.deepEqual(to.writes, []);
+  to.connected = false;
+  const later = Date.now() + 3_600_000;
+  mock.method(Date, 'now', () => later);
+  assert.equal(outbound.publish({ subject: 'next', data: Buffer.from('') }), true);
+  mock.restoreAll();
 });
 
 test('what nobody waits for any more is not sent late', async () => {

@@ -3,7 +3,7 @@ import { checkMessage } from '../check-message.ts';
 import type { HeaderList, Outgoing } from '../transport.ts';
 
 /** For how long, and how much, is kept for a server that cannot be reached. What comes later is refused. */
-const HOLD_MS = 5_000;
+export const HOLD_MS = 5_000;
 const HOLD_BYTES = 16 * 1024 * 1024;
 /** Larger payloads are handed over as they are; smaller ones share one buffer. */
 const COPY_BYTES = 16 * 1024;
@@ -18,30 +18,38 @@ export interface Outbound {
   publish(message: Outgoing): boolean;
   /** Hands over all that waits now, if the server can be reached. */
   flush(): void;
+  /** Drops the requests that wait, because those who made them are told that they failed, and refuses all else until a flush. */
+  giveUp(): void;
 }
 
 /** Everything published in one turn of the event loop goes to the server as one write. */
-export function createOutbound(protocol: Protocol, maxPayload: number): Outbound {
+export function createOutbound(protocol: Protocol, maxPayload: number, holdMs = HOLD_MS): Outbound {
   let queue: Outgoing[] = [];
   let scheduled = false;
   let heldBytes = 0;
   let downSince = 0;
+  let givenUp = false;
 
   function flush(): void {
     scheduled = false;
-    if (queue.length === 0 || !protocol.connected) return;
-    const messages = queue;
+    if (!protocol.connected) {
+      if (queue.length > 0 && downSince === 0) downSince = Date.now(); // they too are held from now on
+      return;
+    }
+    const messages = downSince === 0 ? queue : queue.filter(isWanted);
     queue = [];
     heldBytes = 0;
-    send(protocol, downSince === 0 ? messages : messages.filter(isWanted));
     downSince = 0;
+    givenUp = false;
+    send(protocol, messages);
   }
 
   function hold(message: Outgoing): boolean {
     const now = Date.now();
     if (downSince === 0) downSince = now;
-    heldBytes += message.data.length;
-    if (now - downSince > HOLD_MS || heldBytes > HOLD_BYTES) return false;
+    const bytes = heldBytes + message.data.length;
+    if (givenUp || now - downSince > holdMs || bytes > HOLD_BYTES) return false;
+    heldBytes = bytes;
     queue.push(message);
     return true;
   }
@@ -58,6 +66,10 @@ export function createOutbound(protocol: Protocol, maxPayload: number): Outbound
       return true;
     },
     flush,
+    giveUp() {
+      givenUp = true;
+      queue = queue.filter(({ expires }) => expires === undefined);
+    },
   };
 }
 

@@ -32,6 +32,12 @@ interface Consumer {
   /** The last message of this consumer, and the last of the stream. */
   delivered: number;
   lastSeq: number;
+  /** When the stream that is followed was made: another one begins to count again. */
+  stream: string | undefined;
+  /** The keys there are. */
+  readonly keys: Set<string>;
+  /** Those of them that are known only from a store that was lost. */
+  readonly carried: Set<string>;
   /** How many messages stand between the beginning and `loaded`; undefined once that is over. */
   toCome: number | undefined;
   heardAt: number;
@@ -55,6 +61,9 @@ export async function openWatch(source: WatchSource, bucket: string, onEntry: (e
     subscription: undefined,
     delivered: 0,
     lastSeq: 0,
+    stream: undefined,
+    keys: new Set(),
+    carried: new Set(),
     toCome: Infinity,
     heardAt: Date.now(),
     sound: false,
@@ -110,7 +119,7 @@ async function create(consumer: Consumer): Promise<void> {
   consumer.subscription?.unsubscribe();
   consumer.name = mintId('w');
   consumer.delivered = 0;
-  if (consumer.lastSeq > 0) await forgetIfNew(consumer, stream);
+  await recognise(consumer, stream);
   const config = configOf(consumer);
   consumer.subscription = source.link.subscribe(String(config.deliver_subject), (message) => onMessage(consumer, message));
   const info = await source.manager.consumers.add(stream, config);
@@ -120,10 +129,25 @@ async function create(consumer: Consumer): Promise<void> {
   checkLoaded(consumer);
 }
 
-/** A server that lost its store begins to count again; so does the watch. */
-async function forgetIfNew(consumer: Consumer, stream: string): Promise<void> {
-  const { state } = await consumer.source.manager.streams.info(stream);
-  if (state.last_seq < consumer.lastSeq) consumer.lastSeq = 0;
+/** A server that lost its store begins to count again; so does the watch, and what it knows must be said again. */
+async function recognise(consumer: Consumer, stream: string): Promise<void> {
+  const { created, state } = await consumer.source.manager.streams.info(stream);
+  const same = consumer.stream === undefined || consumer.stream === String(created);
+  consumer.stream = String(created);
+  if (same && state.last_seq >= consumer.lastSeq) return;
+  consumer.lastSeq = 0;
+  for (const key of consumer.keys) consumer.carried.add(key);
+  setTimeout(dropCarried, consumer.source.link.holdMs, consumer).unref();
+}
+
+/** Nobody wrote them anew in time, so they are gone: a removal that went down with the old store must not be forgotten. */
+function dropCarried(consumer: Consumer): void {
+  if (consumer.stopped) return;
+  for (const key of consumer.carried) {
+    consumer.keys.delete(key);
+    consumer.onEntry({ key, value: undefined, revision: consumer.lastSeq });
+  }
+  consumer.carried.clear();
 }
 
 function configOf({ source, bucket, name, lastSeq }: Consumer): Partial<ConsumerConfig> {
@@ -155,11 +179,11 @@ function onMessage(consumer: Consumer, message: Message): void {
   consumer.lastSeq = position.streamSeq;
   vouch(consumer);
   const gone = message.header('KV-Operation') !== undefined || message.header('Nats-Marker-Reason') !== undefined;
-  consumer.onEntry({
-    key: message.subject.slice(`$KV.${consumer.bucket}.`.length),
-    value: gone ? undefined : new Uint8Array(message.data),
-    revision: position.streamSeq,
-  });
+  const key = message.subject.slice(`$KV.${consumer.bucket}.`.length);
+  consumer.carried.delete(key);
+  if (gone) consumer.keys.delete(key);
+  else consumer.keys.add(key);
+  consumer.onEntry({ key, value: gone ? undefined : new Uint8Array(message.data), revision: position.streamSeq });
   checkLoaded(consumer);
 }
 

@@ -56,7 +56,7 @@ export function checkClock(ts: number, asked: number, answered: number): Check {
 async function checkProvider(client: Client, where: Where): Promise<Check> {
   try {
     const { providers } = await client.call('models.list_providers', {}, PATIENCE);
-    if (!providers.includes('dev')) return good('provider', 'one with a key answers');
+    if (!providers.includes('dev')) return good('provider', 'a real one answers');
     return { ...good('provider', 'the development models answer, offline'), next: `OPENAI_API_KEY=… ${self()} start   # for a real one` };
   } catch (error) {
     if (isRpcError(error) && isRefusal(error)) return note('provider', 'not known: the token lacks scope admin');

@@ -36,7 +36,7 @@ test('what runs, what it needs, who answers', async () => {
     'bus +ready',
     'agents +default helper',
     'providers +dev answers, offline; known: openai',
-    'registry +up 5 min, 105 MB, Node v24.0.0',
+    'up +5 min, 105 MB, Node v24.0.0 .*',
   ])
     assert.match(stdout, new RegExp(`^${line}$`, 'm'));
   const json = JSON.parse((await status(['-o', 'json'])).stdout) as Record<string, unknown>;

@@ -108,10 +108,10 @@ function describe(found: Status): [string, string][] {
     ...(found.providers ? [['providers', describeProviders(found.providers)] as [string, string]] : []),
     ...(registry
       ? [
-          ['registry', `up ${duration(registry.uptime)}, ${Math.round(registry.memoryUsage / 1e6)} MB, Node ${registry.nodeVersion}`] as [
-            string,
-            string,
-          ],
+          [
+            'up',
+            `${duration(registry.uptime)}, ${Math.round(registry.memoryUsage / 1e6)} MB, Node ${registry.nodeVersion} (the registry’s process)`,
+          ] as [string, string],
         ]
       : []),
     ...(found.unknown === undefined ? [] : [['not known', found.unknown] as [string, string]]),
@@ -126,7 +126,8 @@ function describeProcess({ service, replica, pid, alive, ports, log }: Status['p
 /** `dev` is listed while it answers; the others may wait for a key. */
 function describeProviders(providers: readonly string[]): string {
   const others = providers.filter((provider) => provider !== 'dev').join(' ');
-  return providers.includes('dev') ? `dev answers, offline${others === '' ? '' : `; known: ${others}`}` : others;
+  const answering = providers.includes('dev') ? 'dev answers, offline' : 'a real one answers';
+  return others === '' ? answering : `${answering}; known: ${others}`;
 }
 
 function duration(seconds: number): string {

@@ -71,7 +71,7 @@ export const StatelessTurn = z.strictObject({
 });
 export type StatelessTurn = z.infer<typeof StatelessTurn>;
 
-/** The doors to turns that only services use (ARCHITECTURE 9.1, 9.2). */
+/** The doors to turns that only services use. */
 export const turnOperations = {
   'turns.start': {
     summary: 'Accepts a durable turn; its frames go to turn.<turnId>.',

@@ -129,6 +129,20 @@ test('a wrong value fails the start: path, reason and where it was said, without
   assert.ok(!sentence.includes('secret-text'));
 });
 
+test('a key of a file that is none names the one that was meant', async (t) => {
+  const config = await files(t, { 'a.yaml': 'gatewya: {}\ngateway: { rateLimit: { maxRequest: 1 } }' });
+  const sentence = await refused({ SWITCHYARD_CONFIG: config });
+  assert.match(sentence, /gatewya: no such key; did you mean gateway\? \(in/);
+  assert.match(sentence, /gateway\.rateLimit\.maxRequest: no such key; did you mean maxRequests\? \(in/);
+});
+
+test('a number out of its range is refused as a number, not as text', async () => {
+  assert.match(
+    await refused({ SWITCHYARD_PORT: '99999' }),
+    /^Config validation failed: gateway\.port: expected number .*65535.*\(from SWITCHYARD_PORT\)$/,
+  );
+});
+
 test('keys that would reach a prototype are refused in every layer', async (t) => {
   for (const key of ['__proto__', 'constructor', 'prototype']) {
     const config = await files(t, { 'a.yaml': `gateway:\n  ${key}: { port: 1 }\n`, 'b.json': '{}' });
@@ -145,6 +159,7 @@ test('a file that is named must be there, and must be a file of sections', async
   );
   assert.match(await refused({ SWITCHYARD_CONFIG: await files(t, { 'a.yaml': '- 1' }) }), /does not hold sections/);
   assert.match(await refused({ SWITCHYARD_CONFIG: await files(t, { 'a.yaml': 'a: [' }) }), /cannot be parsed: .*\.$/);
+  assert.match(await refused({ SWITCHYARD_CONFIG: await files(t, { 'a.yaml': 'a: &a [*a]' }) }), /is nested .*inside of itself\.$/);
   await using empty = await open({ SWITCHYARD_CONFIG: await files(t, { 'a.yaml': '# nothing\n' }) });
   assert.equal(empty.files().length, 1);
 });

@@ -5,8 +5,10 @@ import type { z } from 'zod';
 import type { Environment } from '../environment.ts';
 import type { SectionName, Settings } from '../settings.ts';
 import { StartError } from '../start-error.ts';
+import { closest } from './closest.ts';
 import { readEnvironmentLayer, type Pin } from './environment-layer.ts';
 import { readFileLayers } from './file-layer.ts';
+import { keysBeside } from './schema-path.ts';
 import { followStored } from './stored-layer.ts';
 import { freeze, merge, valueAt, type Tree } from './tree.ts';
 import { createView, type ChangeListener } from './view.ts';
@@ -119,10 +121,16 @@ function createSource(
 /** `Config validation failed: <path>: <reason> (<where it was said>); …`, without the values. */
 function refusal(error: z.ZodError, origin: (path: string) => Origin): string {
   const reasons = describeIssues(error).map(({ path, expected, received }) => {
-    const reason = received === 'an unknown name' ? 'no such key' : `expected ${expected}, got ${received}`;
+    const reason = received === 'an unknown name' ? noSuchKey(path) : `expected ${expected}, got ${received}`;
     return `${path}: ${reason}${describeOrigin(origin(path))}`;
   });
   return `Config validation failed: ${reasons.join('; ')}`;
+}
+
+function noSuchKey(path: string): string {
+  const keys = path.split('.');
+  const meant = closest(keys.at(-1) ?? '', keysBeside(Configuration, keys));
+  return meant === undefined ? 'no such key' : `no such key; did you mean ${meant}?`;
 }
 
 function describeOrigin(origin: Origin): string {

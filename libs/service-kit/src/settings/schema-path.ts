@@ -22,6 +22,13 @@ export function knownKeys(schema: z.core.$ZodType): string[] {
   return inner instanceof z.ZodObject ? Object.keys(inner.shape) : [];
 }
 
+/** The keys that could stand where a path ends, beside the one that does. */
+export function keysBeside(schema: z.core.$ZodType, path: readonly string[]): string[] {
+  let at: z.core.$ZodType | undefined = schema;
+  for (const key of path.slice(0, -1)) at = at && stepInto(at, key);
+  return at === undefined ? [] : knownKeys(at);
+}
+
 /** One key down, by its exact name; undefined when there is none. */
 export function stepInto(schema: z.core.$ZodType, key: string): z.core.$ZodType | undefined {
   const inner = bare(schema);
@@ -51,7 +58,14 @@ export function readAs(schema: z.core.$ZodType, text: string): unknown {
   const accepts = patchOf(schema as z.ZodType);
   if (accepts.safeParse(text).success) return text;
   const json = parseJson(text);
-  return json === undefined || (!accepts.safeParse(json).success && typeof json !== 'object') ? text : json;
+  if (json === undefined) return text;
+  if (typeof json === 'object') return json;
+  return accepts.safeParse(json).error?.issues.every(isOtherKind) === true ? text : json;
+}
+
+/** A value of the right kind that is wrong otherwise, such as a number too large, is refused as what it is. */
+function isOtherKind({ code }: z.core.$ZodIssue): boolean {
+  return code === 'invalid_type' || code === 'invalid_union' || code === 'invalid_value';
 }
 
 function parseJson(text: string): unknown {

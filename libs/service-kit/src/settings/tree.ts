@@ -4,6 +4,9 @@ import { StartError } from '../start-error.ts';
 export type Tree = Record<string, unknown>;
 export type Path = readonly string[];
 
+/** No configuration is this deep; a YAML alias inside of what it names has no end. */
+const DEEPEST = 64;
+
 const UNSAFE_KEYS: ReadonlySet<string> = new Set(['__proto__', 'constructor', 'prototype']);
 
 export function isTree(value: unknown): value is Tree {
@@ -36,13 +39,14 @@ export function treeOf(path: Path, value: unknown): Tree {
   return path.reduceRight<unknown>((inner, key) => ({ [key]: inner }), value) as Tree;
 }
 
-/** Keys that would reach into the prototypes of our objects are refused, wherever they stand. */
-export function refuseUnsafeKeys(value: unknown, where: string): void {
-  if (Array.isArray(value)) for (const item of value) refuseUnsafeKeys(item, where);
+/** Keys that would reach into the prototypes of our objects are refused, wherever they stand, and so is what has no end. */
+export function refuseUnsafeKeys(value: unknown, where: string, depth = 0): void {
+  if (depth > DEEPEST) throw new StartError(`${where} is nested more than ${DEEPEST} deep, or inside of itself.`);
+  if (Array.isArray(value)) for (const item of value) refuseUnsafeKeys(item, where, depth + 1);
   if (!isTree(value)) return;
   for (const [key, inner] of Object.entries(value)) {
     if (UNSAFE_KEYS.has(key)) throw new StartError(`${where} has a key named ${key}, which is not allowed.`);
-    refuseUnsafeKeys(inner, where);
+    refuseUnsafeKeys(inner, where, depth + 1);
   }
 }
 

@@ -87,7 +87,7 @@ function sendTurn(edge: Edge, { request, reply, turn, after }: Sending): void {
   const stream = openEventStream(reply, {
     first: `retry: ${RETRY_MS}\nid: ${turnId}:${Math.max(after, 0)}\n\n`,
     headers: earlier && after === NOTHING ? { 'idempotency-replayed': 'true' } : {},
-    admitted: () => edge.tokens.valid(request.caller),
+    admitted: () => edge.tokens.admits(request.caller),
     onDrain: () => renderer.drained(),
     onClose() {
       reader.close();

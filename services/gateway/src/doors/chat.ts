@@ -4,7 +4,7 @@ import { jsonBody } from '../body.ts';
 import type { Edge } from '../edge.ts';
 import { callOptions } from '../trace.ts';
 import { chatBody, withIdempotencyKey } from './chat-request.ts';
-import { failureError, restError } from './errors.ts';
+import { failureError, notAwaited, restError } from './errors.ts';
 import { startTurn, type StartedTurn } from './start-turn.ts';
 
 /** `POST /api/chat`: one durable turn, answered when it is done. Leaving does not end it. */
@@ -12,7 +12,7 @@ export function registerChat(app: FastifyInstance, edge: Edge): void {
   app.post('/api/chat', { onRequest: edge.guard({ scopes: ['rpc'] }) }, async (request, reply) => {
     const asked = withIdempotencyKey(chatBody(jsonBody(request)), request);
     const turn = await startTurn(edge.bus.as(request.caller.principal), asked, callOptions(request));
-    const { response, tokensUsed, finishReason } = await answerOf(turn, reply);
+    const { response, tokensUsed, finishReason } = await answerOf(turn, reply, edge.ending);
     reply.header('cache-control', 'no-store');
     if (turn.earlier) reply.header('idempotency-replayed', 'true');
     return { response, tokensUsed, finishReason };
@@ -20,11 +20,16 @@ export function registerChat(app: FastifyInstance, edge: Edge): void {
 }
 
 /** What the turn answers; never settles for a client that has left. */
-function answerOf({ reader, earlier }: StartedTurn, { raw }: FastifyReply): Promise<TurnResult> {
+function answerOf({ turnId, reader, earlier }: StartedTurn, { raw }: FastifyReply, ending: AbortSignal): Promise<TurnResult> {
   return new Promise((resolve, reject) => {
     if (raw.destroyed) return reader.close();
-    raw.once('close', () => reader.close());
     const fail = (error: unknown): void => reject(restError(error));
+    const end = (): void => fail(notAwaited(turnId));
+    raw.once('close', () => {
+      reader.close();
+      ending.removeEventListener('abort', end);
+    });
+    ending.addEventListener('abort', end);
     reader.read(
       {
         frames(frames) {

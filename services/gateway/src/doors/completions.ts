@@ -91,7 +91,7 @@ async function sendChunks(edge: Edge, { request, reply, asked, head, run, step }
   const chunks = completionChunks(head);
   const stream = openEventStream(reply, {
     first: chunks.role,
-    admitted: () => edge.tokens.valid(request.caller),
+    admitted: () => edge.tokens.admits(request.caller),
     onDrain: () => text.flush(),
     onClose: () => undefined,
   });

@@ -14,11 +14,16 @@ export function turnSilent(turnId: string): ServiceError {
   return new ServiceError('UNAVAILABLE', 'The turn fell silent.', { details: { reason: 'STREAM_SILENT', turnId } });
 }
 
+export function notAwaited(turnId: string): ServiceError {
+  const message = 'The gateway is shutting down and could not wait for the turn, which goes on.';
+  return new ServiceError('UNAVAILABLE', message, { details: { reason: 'SHUTTING_DOWN', turnId } });
+}
+
 export function badRequest(message: string): RefusalError {
   return new RefusalError({ status: 400, message, code: 'INVALID_ARGUMENT' });
 }
 
-/** What REST says where it has a status of its own (facts 1.5); everything else follows its code. */
+/** What REST says where it has a status of its own; everything else follows its code. */
 export function restError(error: unknown): unknown {
   if (!(error instanceof ServiceError) || error.details.reason !== 'AGENT_SUSPENDED') return error;
   return new RefusalError({ ...refusalOf(error), status: 409 }, error);

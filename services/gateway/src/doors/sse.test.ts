@@ -114,3 +114,26 @@ test('writing to a client that has left does nothing', async () => {
   s.stream.end('data: later\n\n');
   await new Promise(setImmediate);
 });
+
+test('a response that waits for its turn on a pipelined connection hears when that is gone', { timeout: 5_000 }, async () => {
+  const closed: string[] = [];
+  const both = Promise.withResolvers<void>();
+  const begun = Promise.withResolvers<void>();
+  const app = fastify({ forceCloseConnections: true });
+  app.get('/:name', (request, reply) => {
+    const { name } = request.params as { name: string };
+    const onClose = (): void => {
+      if (closed.push(name) === 2) both.resolve();
+    };
+    openEventStream(reply, { first: ': hello\n\n', admitted: () => true, onDrain: () => undefined, onClose });
+    if (name === 'second') begun.resolve();
+  });
+  await app.listen({ host: '127.0.0.1', port: 0 });
+  await using _open = { [Symbol.asyncDispose]: () => app.close() };
+  const client = connect({ port: (app.server.address() as AddressInfo).port, host: '127.0.0.1' });
+  client.write('GET /first HTTP/1.1\r\nHost: x\r\n\r\nGET /second HTTP/1.1\r\nHost: x\r\n\r\n');
+  await begun.promise;
+  client.destroy();
+  await both.promise;
+  assert.deepEqual(closed.toSorted(), ['first', 'second']);
+});

@@ -14,7 +14,7 @@ export interface StartedTurn {
 }
 
 /**
- * Starts a durable turn and listens from before its first frame (ARCHITECTURE 9.2). `bus` speaks for the client. Whoever
+ * Starts a durable turn and listens from before its first frame. `bus` speaks for the client. Whoever
  * leaves closes the reader; the turn goes on.
  */
 export async function startTurn(bus: Bus, asked: ChatRequest, options: CallOptions): Promise<StartedTurn> {

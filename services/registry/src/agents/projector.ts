@@ -33,9 +33,9 @@ async function settle(bucket: Bucket, key: string, truth: () => Promise<Agent | 
     const agent = await truth();
     const wanted = agent === undefined ? undefined : toProjection(agent);
     if (isDeepStrictEqual(read(entry), wanted)) return;
-    // A removal guards nothing, so what it removed is looked at once more.
+    // A removal guards nothing, nor does the first write of a key: what became of it is looked at once more.
     if (wanted === undefined) await bucket.remove(key);
-    else if ((await bucket.update(key, Buffer.from(JSON.stringify(wanted)), entry?.revision ?? 0)) !== undefined) return;
+    else await bucket.update(key, Buffer.from(JSON.stringify(wanted)), entry?.revision ?? 0);
   }
 }
 

@@ -1,5 +1,6 @@
+import { isDeepStrictEqual } from 'node:util';
 import { TOKENS_BUCKET, TokenProjection, type BucketDefinition } from '@switchyard/contracts';
-import type { Bucket, Bus } from '@switchyard/bus';
+import type { BucketEntry, Bus } from '@switchyard/bus';
 import { awaitRevision } from '@switchyard/service-kit';
 import type { Collection } from '@switchyard/store';
 import type { TokenDocument } from '../data.ts';
@@ -7,6 +8,8 @@ import type { TokenDocument } from '../data.ts';
 /** How long a change waits for every live gateway to say that it has it (ARCHITECTURE 9.7). */
 const CONFIRM_MS = 1_000;
 const PAGE = 500;
+/** How many tokens are projected side by side: after a loss they must be back before the gateways forget them. */
+const AT_ONCE = 32;
 
 /** Keeps the bucket the gateways watch equal to the tokens that are stored. */
 export interface TokenProjector {
@@ -14,7 +17,7 @@ export interface TokenProjector {
   publish(tenant: string, token: TokenDocument): Promise<void>;
   /** As publish, for a token that is gone. */
   withdraw(tenant: string, id: string): Promise<void>;
-  /** Everything anew: at start, and for what a crash between two writes left behind. */
+  /** Everything anew: at start, for what a crash between two writes left behind, and when the bus lost what it kept. */
   rebuild(): Promise<void>;
 }
 
@@ -24,45 +27,69 @@ export async function openProjector(bus: Bus, tokens: Collection<TokenDocument>)
   const confirmed = (revision: number): Promise<boolean> =>
     awaitRevision({ bus, service: 'gateway', bucket: definition.name, revision, timeoutMs: CONFIRM_MS });
 
+  /** The truth is read after the entry, written over that very entry, and looked at once more: the last truth stays. */
+  async function settle(tenant: string, id: string): Promise<number> {
+    const key = keyOf(tenant, id);
+    const mine = tokens.for({ tenant });
+    let revision = 0;
+    for (;;) {
+      const entry = await bucket.get(key);
+      const token = await mine.get(id);
+      const wanted = token ? project(tenant, token) : undefined;
+      if (isDeepStrictEqual(read(entry), wanted)) return entry?.revision ?? revision;
+      if (wanted === undefined) revision = await bucket.remove(key);
+      else await bucket.update(key, Buffer.from(JSON.stringify(wanted)), entry?.revision ?? 0);
+    }
+  }
+
   return {
-    async publish(tenant, token) {
-      const revision = await put(bucket, project(tenant, token));
-      if (revision !== undefined) await confirmed(revision);
+    async publish(tenant, { id }) {
+      await confirmed(await settle(tenant, id));
     },
 
     async withdraw(tenant, id) {
-      await confirmed(await bucket.remove(keyOf(tenant, id)));
+      const removed = await bucket.remove(keyOf(tenant, id)); // whoever was first, this revision is not before theirs
+      await confirmed(Math.max(removed, await settle(tenant, id)));
     },
 
     async rebuild() {
-      const kept = new Set<string>();
-      for await (const token of allTokens(tokens)) {
-        kept.add(keyOf(token.tenant, token.id));
-        await put(bucket, project(token.tenant, token));
+      const owners = new Map<string, Owner>();
+      for await (const { tenant, id } of allTokens(tokens)) owners.set(keyOf(tenant, id), { tenant, id });
+      for (const key of await bucket.keys()) if (!owners.has(key)) owners.set(key, ownerOf(key));
+      const all = [...owners.values()];
+      for (let at = 0; at < all.length; at += AT_ONCE) {
+        await Promise.all(all.slice(at, at + AT_ONCE).map(({ tenant, id }) => settle(tenant, id)));
       }
-      for (const key of await bucket.keys()) if (!kept.has(key)) await bucket.remove(key);
     },
   };
+}
+
+interface Owner {
+  tenant: string;
+  id: string;
 }
 
 function keyOf(tenant: string, id: string): string {
   return `${tenant}.${id}`;
 }
 
-function project(tenant: string, token: TokenDocument): TokenProjection {
-  return { id: token.id, hash: token.hash, scopes: token.scopes, tenant, ver: token.ver };
+/** Token ids have no dot in them, tenants may. */
+function ownerOf(key: string): Owner {
+  const at = key.lastIndexOf('.');
+  return { tenant: key.slice(0, Math.max(0, at)), id: key.slice(at + 1) };
 }
 
-/** Never replaces a newer version: two replicas may project the same token at once. */
-async function put(bucket: Bucket, token: TokenProjection): Promise<number | undefined> {
-  const key = keyOf(token.tenant, token.id);
-  const bytes = Buffer.from(JSON.stringify(token));
-  for (;;) {
-    const present = await bucket.get(key);
-    if (present?.value && TokenProjection.parse(JSON.parse(Buffer.from(present.value).toString())).ver >= token.ver)
-      return present.revision;
-    const revision = await bucket.update(key, bytes, present?.revision ?? 0);
-    if (revision !== undefined) return revision;
+function project(tenant: string, { id, hash, scopes, ver }: TokenDocument): TokenProjection {
+  return { id, hash, scopes: [...scopes], tenant, ver };
+}
+
+/** What cannot be read is written anew. */
+function read(entry: BucketEntry | undefined): TokenProjection | null | undefined {
+  if (entry?.value === undefined) return undefined;
+  try {
+    return TokenProjection.parse(JSON.parse(Buffer.from(entry.value).toString()));
+  } catch {
+    return null;
   }
 }
 

@@ -1,6 +1,6 @@
 import { ServiceError, within, type Principal, type TokenScope } from '@switchyard/contracts';
 
-/** Nobody grants more than they hold (facts 16 row 72), and `mcp-client` stands alone (facts 1.1). */
+/** Nobody grants more than they hold, and `mcp-client` stands alone. */
 export function checkGrant(scopes: readonly TokenScope[], principal: Principal): void {
   if (scopes.includes('mcp-client') && scopes.length > 1) {
     throw new ServiceError('INVALID_ARGUMENT', 'Invalid params: scopes: expected mcp-client alone, got other scopes beside it');

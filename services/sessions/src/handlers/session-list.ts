@@ -1,7 +1,6 @@
 import type { Handler } from '@switchyard/bus';
 import type { Collection, Store } from '@switchyard/store';
 import type { SessionDocument } from '../data.ts';
-import { kindOf } from '../sessions/directory.ts';
 
 const MOST = 1_000;
 const MINUTE_MS = 60_000;
@@ -10,11 +9,12 @@ const MINUTE_MS = 60_000;
 export function sessionList(sessions: Collection<SessionDocument>, store: Store): Handler<'session.list'> {
   return async ({ kind, since_minutes }, ctx) => {
     const mine = sessions.for(ctx.principal);
-    const filter = since_minutes === undefined ? {} : { updatedAt: { gte: store.now() - since_minutes * MINUTE_MS } };
-    const { items } = await mine.find(filter, { sort: [['updatedAt', 'desc']], limit: MOST });
-    const shown = items.filter((session) => kind === 'all' || kindOf(session) === kind);
-    const total = kind === 'all' ? await mine.count(filter) : shown.length;
-    return { sessions: shown.map(summary), total };
+    const filter = {
+      ...(kind === 'all' ? {} : { kind }),
+      ...(since_minutes === undefined ? {} : { updatedAt: { gte: store.now() - since_minutes * MINUTE_MS } }),
+    };
+    const [{ items }, total] = await Promise.all([mine.find(filter, { sort: [['updatedAt', 'desc']], limit: MOST }), mine.count(filter)]);
+    return { sessions: items.map(summary), total };
   };
 }
 
@@ -26,7 +26,7 @@ function summary(session: SessionDocument) {
     updatedAt: session.updatedAt,
     metadata: session.metadata,
     createdAt: session.createdAt,
-    kind: kindOf(session),
+    kind: session.kind,
     userId: session.userId,
     channelId: session.channelId,
     totalTokens: session.inputTokens + session.outputTokens,

@@ -3,7 +3,7 @@ import type { Models } from '@switchyard/models';
 import type { Collection } from '@switchyard/store';
 import type { AgentDirectory } from '../agents.ts';
 import type { SessionDocument } from '../data.ts';
-import { newestSession } from '../sessions/directory.ts';
+import { newestOwnSession } from '../sessions/directory.ts';
 import { modelOf } from '../turns/plan.ts';
 
 /** What the calling agent runs on and its session has used; a client without an agent is shown the default one. */
@@ -12,7 +12,7 @@ export function sessionStatus(sessions: Collection<SessionDocument>, agents: Age
     const { principal } = ctx;
     const session =
       principal.session === undefined
-        ? await newestSession(sessions, principal, 'gateway')
+        ? await newestOwnSession(sessions, principal, 'gateway')
         : ((await sessions.for(principal).get(principal.session)) ?? undefined);
     const agentId = principal.agent ?? session?.agentId;
     const agent = (agentId === undefined ? undefined : agents.find(principal.tenant, agentId)) ?? agents.default(principal.tenant);

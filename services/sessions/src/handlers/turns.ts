@@ -8,7 +8,7 @@ import { runStateless, type StatelessDeps } from '../turns/stateless.ts';
 /** Accepts a durable turn for a door that listens to its frames. */
 export function turnsStart(runner: Runner): Handler<'turns.start'> {
   return async (request, ctx) => {
-    const { turnId, sessionKey, state } = await runner.start(request, ctx.principal);
+    const { turnId, sessionKey, state } = await runner.start({ ...request, door: 'turns.start' }, ctx.principal);
     return { turnId, sessionKey, state };
   };
 }

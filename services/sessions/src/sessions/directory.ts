@@ -20,8 +20,22 @@ export async function newestSession(
   principal: Principal,
   channelId: string,
 ): Promise<SessionDocument | undefined> {
+  const { own, newest } = await lookBack(sessions, principal, channelId);
+  return own ?? newest;
+}
+
+/** The newest session of a channel that this client used; nobody else's will do. */
+export async function newestOwnSession(
+  sessions: Collection<SessionDocument>,
+  principal: Principal,
+  channelId: string,
+): Promise<SessionDocument | undefined> {
+  return (await lookBack(sessions, principal, channelId)).own;
+}
+
+async function lookBack(sessions: Collection<SessionDocument>, principal: Principal, channelId: string) {
   const { items } = await sessions.for(principal).find({ channelId }, { sort: [['updatedAt', 'desc']], limit: LOOK_BACK });
-  return items.find((session) => session.clients.includes(principal.client)) ?? items[0];
+  return { own: items.find((session) => session.clients.includes(principal.client)), newest: items[0] };
 }
 
 export interface HistoryEntry {
@@ -30,35 +44,19 @@ export interface HistoryEntry {
   timestamp: number;
 }
 
-/** What was said, oldest first. A turn that has not ended has said nothing yet. */
-export async function history(messages: Documents<MessageDocument>, session: SessionDocument): Promise<HistoryEntry[]> {
+/** What was said, oldest first. The session's count says which messages there are, so that a turn shows whole or not at all. */
+export async function history(messages: Documents<MessageDocument>, { key, messageCount }: SessionDocument): Promise<HistoryEntry[]> {
   const entries: HistoryEntry[] = [];
   let cursor: string | undefined;
   do {
     const page = await messages.find(
-      { sessionKey: session.key },
+      { sessionKey: key, seq: { lt: messageCount } },
       { sort: [['seq', 'asc']], limit: PAGE, ...(cursor === undefined ? {} : { cursor }) },
     );
-    for (const { turnId, role, content, timestamp } of page.items) {
-      if (turnId !== session.activeTurn) entries.push({ role, content, timestamp });
-    }
+    for (const { role, content, timestamp } of page.items) entries.push({ role, content, timestamp });
     cursor = page.cursor;
   } while (cursor !== undefined);
   return entries;
-}
-
-/** sub-agent when another session spawned it, group when it has a guild, else dm (facts 2.1). */
-export function kindOf(session: SessionDocument): 'sub-agent' | 'group' | 'dm' {
-  if ('parentSessionKey' in session.metadata) return 'sub-agent';
-  return session.guildId === undefined ? 'dm' : 'group';
-}
-
-/** A session that a turn uses now cannot be emptied under it. */
-export function refuseWhileActive(session: SessionDocument): void {
-  if (session.activeTurn === null) return;
-  throw new ServiceError('FAILED_PRECONDITION', 'A turn of this session is running; try again when it has ended.', {
-    details: { reason: 'SESSION_BUSY', retryable: true },
-  });
 }
 
 /** The channel of a session's key. */

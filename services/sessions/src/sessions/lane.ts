@@ -1,7 +1,7 @@
-import { ServiceError, type Principal } from '@switchyard/contracts';
+import { ServiceError } from '@switchyard/contracts';
 import type { Documents } from '@switchyard/store';
-import type { SessionDocument } from '../data.ts';
-import { formatSessionKey, type SessionIdentity } from './session-key.ts';
+import type { SessionDocument, TurnDocument } from '../data.ts';
+import { formatSessionKey, parseSessionKey, type SessionIdentity } from './session-key.ts';
 
 export interface Place {
   session: SessionDocument;
@@ -15,7 +15,7 @@ export interface Arrival {
   identity: SessionIdentity;
   agentId: string;
   turnId: string;
-  principal: Principal;
+  client: string;
   /** Take the lane if nobody has it. */
   wantsLane: boolean;
   now: number;
@@ -26,39 +26,46 @@ export async function enter(sessions: Documents<SessionDocument>, arrival: Arriv
   const key = formatSessionKey(arrival.identity);
   for (;;) {
     const present = await sessions.get(key);
-    const place = present ? await numberIn(sessions, present, arrival) : await create(sessions, key, arrival);
+    const place = present ? await numberIn(sessions, present, arrival) : await create(sessions, key, { ...arrival, seq: 0 });
     if (place) return place;
   }
 }
 
 async function numberIn(sessions: Documents<SessionDocument>, present: SessionDocument, arrival: Arrival): Promise<Place | undefined> {
-  const { turnId, principal, now } = arrival;
-  const known = present.clients.includes(principal.client);
-  const change = { inc: { nextTurnSeq: 1 }, ...(known ? {} : { push: { clients: principal.client } }) };
+  const { turnId, client, now } = arrival;
+  const known = present.clients.includes(client);
+  const change = { inc: { nextTurnSeq: 1 }, ...(known ? {} : { push: { clients: client } }) };
   if (arrival.wantsLane) {
-    const taken = await sessions.update({ key: present.key, activeTurn: null }, { ...change, set: { activeTurn: turnId, updatedAt: now } });
+    const set = { activeTurn: turnId, activeSince: now, updatedAt: now };
+    const taken = await sessions.update({ key: present.key, activeTurn: null }, { ...change, set });
     if (taken) return { session: taken, seq: taken.nextTurnSeq - 1, holdsLane: true };
   }
   const session = await sessions.update({ key: present.key }, { ...change, set: { updatedAt: now } });
   return session ? { session, seq: session.nextTurnSeq - 1, holdsLane: false } : undefined;
 }
 
-async function create(sessions: Documents<SessionDocument>, key: string, arrival: Arrival): Promise<Place | undefined> {
-  const { identity, now } = arrival;
+/** Undefined when somebody else was first. */
+async function create(
+  sessions: Documents<SessionDocument>,
+  key: string,
+  { identity, agentId, turnId, client, wantsLane, now, seq }: Arrival & { seq: number },
+): Promise<Place | undefined> {
   const session: SessionDocument = {
     key,
-    agentId: arrival.agentId,
+    agentId,
     userId: identity.userId,
     channelId: identity.channelId,
     ...(identity.guildId === undefined ? {} : { guildId: identity.guildId }),
-    activeTurn: arrival.wantsLane ? arrival.turnId : null,
-    nextTurnSeq: 1,
+    kind: identity.guildId === undefined ? 'dm' : 'group',
+    activeTurn: wantsLane ? turnId : null,
+    activeSince: now,
+    nextTurnSeq: seq + 1,
     messageCount: 0,
     inputTokens: 0,
     outputTokens: 0,
     costUsd: 0,
     lastSteps: 0,
-    clients: [arrival.principal.client],
+    clients: [client],
     metadata: {},
     createdAt: now,
     updatedAt: now,
@@ -70,7 +77,30 @@ async function create(sessions: Documents<SessionDocument>, key: string, arrival
     if (error instanceof ServiceError && error.code === 'ALREADY_EXISTS') return undefined;
     throw error;
   }
-  return { session, seq: 0, holdsLane: arrival.wantsLane };
+  return { session, seq, holdsLane: wantsLane };
+}
+
+/** What came of asking for the lane: it is this turn's since now, it was already, or somebody else has it. */
+export type Grant = 'taken' | 'held' | 'refused';
+
+/** Gives the lane to a turn that waits. A session that was deleted between two writes of its acceptance begins anew with it. */
+export async function grantLane(
+  sessions: Documents<SessionDocument>,
+  { turnId, sessionKey, agentId, client, seq }: TurnDocument,
+  now: number,
+): Promise<Grant> {
+  const granted = await sessions.update({ key: sessionKey, activeTurn: null }, { set: { activeTurn: turnId, activeSince: now } });
+  if (granted) return 'taken';
+  const present = await sessions.get(sessionKey);
+  if (present) return present.activeTurn === turnId ? 'held' : 'refused';
+  const identity = parseSessionKey(sessionKey);
+  if (!identity) throw new ServiceError('INTERNAL', 'a turn waits in a session whose key cannot be read');
+  return (await create(sessions, sessionKey, { identity, agentId, turnId, client, wantsLane: true, now, seq })) ? 'taken' : 'refused';
+}
+
+/** Gives a session's lane back, if it is still held by this one. */
+export async function freeLane(sessions: Documents<SessionDocument>, key: string, holder: string): Promise<void> {
+  await sessions.update({ key, activeTurn: holder }, { set: { activeTurn: null } });
 }
 
 /** A session key as events carry it (facts 10.2). */

@@ -53,12 +53,12 @@ function isLabel(segment: string): segment is (typeof LABELS)[number] {
 }
 
 function encode(value: string): string {
-  return value.replace(/[%:]/g, (character) => (character === ':' ? '%3A' : '%25'));
+  return value.toWellFormed().replace(/[%:]/g, (character) => (character === ':' ? '%3A' : '%25'));
 }
 
 /** A channel may hold colons as they are, unless one of its segments would read as a label. */
 function encodeChannel(value: string): string {
-  const plain = value.replaceAll('%', '%25');
+  const plain = value.toWellFormed().replaceAll('%', '%25');
   const segments = plain.split(':');
   return segments.some((segment) => segment === '' || isLabel(segment)) ? encode(value) : plain;
 }

@@ -1,17 +1,20 @@
 import { createHash } from 'node:crypto';
-import { ServiceError, type Principal, type TokenScope, type TurnId } from '@switchyard/contracts';
+import { ServiceError, SessionKey, type Principal, type TokenScope, type TurnId } from '@switchyard/contracts';
 import type { ModelRef, Models } from '@switchyard/models';
 import { newWork } from '@switchyard/service-kit';
 import type { Collection, Documents, Store } from '@switchyard/store';
 import type { z } from 'zod';
 import type { Agent, AgentDirectory } from '../agents.ts';
 import type { SessionDocument, TurnDocument } from '../data.ts';
-import { enter, sessionKeyObject } from '../sessions/lane.ts';
+import { enter, freeLane, sessionKeyObject, type Place } from '../sessions/lane.ts';
 import { formatSessionKey, resolveSession, type SessionAddress, type SessionIdentity } from '../sessions/session-key.ts';
 import { agentGone, agentSuspended } from './endings.ts';
 import { modelOf } from './plan.ts';
+import type { Slot } from './slots.ts';
 
 export interface TurnRequest {
+  /** What was called: the same idempotency key means another turn at another door. */
+  door: 'agent.execute' | 'session.send' | 'turns.start';
   turnId: z.infer<typeof TurnId>;
   message: string;
   agentId?: string | undefined;
@@ -20,15 +23,10 @@ export interface TurnRequest {
   idempotencyKey?: string | undefined;
 }
 
-export interface Accepted {
-  turn: TurnDocument;
-  /** True when the idempotency key named a turn that was there already. */
-  replayed: boolean;
-  holdsLane: boolean;
-  agent: Agent;
-  /** The model it will speak with. */
-  model: ModelRef;
-}
+/** A turn that is written now, or one that was there already under the request's idempotency key. */
+export type Accepted =
+  | { turn: TurnDocument; replayed: true }
+  | { turn: TurnDocument; replayed: false; agent: Agent; model: ModelRef; slot?: Slot };
 
 export interface AcceptDeps {
   sessions: Collection<SessionDocument>;
@@ -37,9 +35,12 @@ export interface AcceptDeps {
   models: Models;
   store: Pick<Store, 'now'>;
   /** Turns that may be unfinished in one session before the next is refused. */
-  maxDepth: number;
-  /** Whether this replica could run the turn at once. */
-  hasRoom: (agent: Agent) => boolean;
+  maxDepth: () => number;
+  /** The room to run the turn at once, if this replica has it. A turn that is accepted with it holds its session's lane. */
+  reserve: (agent: Agent) => Slot | undefined;
+  unreserve: (slot: Slot) => void;
+  /** Of acceptances in one session one begins when the one before is over, so that their order and their number are certain. */
+  inTurn: <T>(sessionKey: string, work: () => Promise<T>) => Promise<T>;
 }
 
 /**
@@ -47,40 +48,110 @@ export interface AcceptDeps {
  * attach if it runs, replay if it is done, refuse if the body differs.
  */
 export async function accept(deps: AcceptDeps, request: TurnRequest, principal: Principal): Promise<Accepted> {
-  const { identity, agent } = whoAndWhere(deps.agents, request, principal);
-  const turns = deps.turns.for(principal);
-  const fingerprint = fingerprintOf(request, identity);
-  const idempotencyKey = request.idempotencyKey === undefined ? undefined : `${principal.client}:${request.idempotencyKey}`;
-  const earlier = idempotencyKey === undefined ? undefined : await findKey(turns, idempotencyKey);
-  const model = await modelOf(agent, deps.models);
-  if (earlier) return replay(earlier, fingerprint, { agent, model });
-  if (agent.suspended) throw agentSuspended(agent.agentId);
-
-  const waiting = await turns.find(
-    { sessionKey: formatSessionKey(identity), state: { in: ['queued', 'running'] } },
-    { limit: deps.maxDepth + 1 },
-  );
-  if (waiting.items.length > deps.maxDepth) {
-    throw new ServiceError('RESOURCE_EXHAUSTED', `This session has ${deps.maxDepth} turns waiting; try again when one has ended.`, {
-      details: { reason: 'QUEUE_FULL', retryAfterMs: 1_000 },
-    });
-  }
-  const now = deps.store.now();
-  const wantsLane = waiting.items.length === 0 && deps.hasRoom(agent);
-  const place = await enter(deps.sessions.for(principal), {
-    identity,
-    agentId: agent.agentId,
-    turnId: request.turnId,
-    principal,
-    wantsLane,
-    now,
+  const asked = ask(deps.agents, request, principal);
+  return deps.inTurn(asked.sessionKey, async () => {
+    const earlier = await earlierTurn(deps.turns.for(principal), asked);
+    if (earlier) return replay(earlier, asked);
+    const agent = agentOf(deps.agents, asked);
+    const model = await modelOf(agent, deps.models);
+    return { ...(await write(deps, asked, agent)), agent, model };
   });
-  const turn: TurnDocument = {
+}
+
+/** A request, once it is known who asks and what is meant. */
+interface Asked {
+  request: TurnRequest;
+  principal: Principal;
+  identity: SessionIdentity;
+  sessionKey: string;
+  /** The agent that was asked for by name, and the one that is meant. */
+  named: string | undefined;
+  agentId: string;
+  fingerprint: string;
+  idempotencyKey: string | undefined;
+}
+
+function ask(agents: AgentDirectory, request: TurnRequest, principal: Principal): Asked {
+  const named = request.agentId ?? principal.agent;
+  const standard = agents.default(principal.tenant).agentId;
+  const identity = resolveSession(request.session, principal, named === standard ? undefined : named);
+  const sessionKey = formatSessionKey(identity);
+  if (!SessionKey.safeParse(sessionKey).success) throw new ServiceError('INVALID_ARGUMENT', 'The key of this session would be too long.');
+  const { message, agentId, scopes, door, idempotencyKey: key } = request;
+  return {
+    request,
+    principal,
+    identity,
+    sessionKey,
+    named,
+    agentId: named ?? identity.agentId ?? standard,
+    fingerprint: digest([message, agentId ?? null, scopes ?? null, sessionKey]),
+    // Neither clients nor doors have a space in their names.
+    idempotencyKey: key === undefined ? undefined : `${principal.client} ${door} ${key.toWellFormed()}`,
+  };
+}
+
+function digest(said: unknown): string {
+  return createHash('sha256').update(JSON.stringify(said)).digest('base64url');
+}
+
+function agentOf(agents: AgentDirectory, { principal, named, agentId }: Asked): Agent {
+  const agent = agents.find(principal.tenant, agentId);
+  if (!agent && named !== undefined) {
+    throw new ServiceError('INVALID_ARGUMENT', `Unknown agent: ${agentId}`, { details: { reason: 'UNKNOWN_AGENT' } });
+  }
+  if (!agent) throw agentGone(agentId);
+  if (agent.suspended) throw agentSuspended(agentId);
+  return agent;
+}
+
+async function earlierTurn(turns: Documents<TurnDocument>, { idempotencyKey }: Asked): Promise<TurnDocument | undefined> {
+  return idempotencyKey === undefined ? undefined : (await turns.find({ idempotencyKey }, { limit: 1 })).items[0];
+}
+
+function replay(turn: TurnDocument, { fingerprint }: Asked): Accepted {
+  if (turn.fingerprint === fingerprint) return { turn, replayed: true };
+  throw new ServiceError('INVALID_ARGUMENT', 'This idempotency key was used for another request.', {
+    details: { reason: 'IDEMPOTENCY_MISMATCH', turnId: turn.turnId },
+  });
+}
+
+type Written = { turn: TurnDocument; replayed: true } | { turn: TurnDocument; replayed: false; slot?: Slot };
+
+async function write(deps: AcceptDeps, asked: Asked, agent: Agent): Promise<Written> {
+  const { principal, sessionKey, identity, request } = asked;
+  const unfinished = await deps.turns.for(principal).count({ sessionKey, state: { in: ['queued', 'running'] } });
+  const most = deps.maxDepth();
+  if (unfinished > most) throw queueFull(most);
+  const slot = unfinished === 0 ? deps.reserve(agent) : undefined;
+  let used = false;
+  try {
+    const arrival = { identity, agentId: asked.agentId, turnId: request.turnId, client: principal.client };
+    const now = deps.store.now();
+    const place = await enter(deps.sessions.for(principal), { ...arrival, wantsLane: slot !== undefined, now });
+    const turn = toTurn(asked, place.seq, now);
+    const there = await insert(deps, asked, { turn, place });
+    if (there) return { turn: there, replayed: true };
+    used = place.holdsLane;
+    return { turn, replayed: false, ...(slot && used ? { slot } : {}) };
+  } finally {
+    if (slot && !used) deps.unreserve(slot);
+  }
+}
+
+function queueFull(most: number): ServiceError {
+  return new ServiceError('RESOURCE_EXHAUSTED', `This session has ${most} turns waiting; try again when one has ended.`, {
+    details: { reason: 'QUEUE_FULL', retryAfterMs: 1_000 },
+  });
+}
+
+function toTurn({ request, principal, sessionKey, agentId, idempotencyKey, fingerprint }: Asked, seq: number, now: number): TurnDocument {
+  return {
     ...newWork(),
     turnId: request.turnId,
-    sessionKey: place.session.key,
-    seq: place.seq,
-    agentId: agent.agentId,
+    sessionKey,
+    seq,
+    agentId,
     message: request.message,
     client: principal.client,
     scopes: narrowed(principal.scopes, request.scopes),
@@ -89,56 +160,39 @@ export async function accept(deps: AcceptDeps, request: TurnRequest, principal: 
     steps: [],
     createdAt: now,
   };
+}
+
+/** Writes the turn. If another replica was first with the same idempotency key or turn id, that turn is given instead. */
+async function insert(
+  deps: AcceptDeps,
+  asked: Asked,
+  { turn, place }: { turn: TurnDocument; place: Place },
+): Promise<TurnDocument | undefined> {
+  const { principal, identity } = asked;
+  const turns = deps.turns.for(principal);
   try {
-    await turns.insert(turn, { emit: [received(turn, identity, now)] });
+    await turns.insert(turn, { emit: [received(turn, identity)] });
+    return undefined;
   } catch (error) {
-    if (!(error instanceof ServiceError && error.code === 'ALREADY_EXISTS') || idempotencyKey === undefined) throw error;
-    await deps.sessions.for(principal).update({ key: place.session.key, activeTurn: turn.turnId }, { set: { activeTurn: null } });
-    const other = await findKey(turns, idempotencyKey);
+    const same = await turns.get(turn.turnId);
+    // The lane may be held in the name of a turn that has the same id and waits: then it is rightly so.
+    const unfinished = same?.state === 'queued' || same?.state === 'running';
+    if (place.holdsLane && !unfinished) await freeLane(deps.sessions.for(principal), turn.sessionKey, turn.turnId);
+    if (!(error instanceof ServiceError && error.code === 'ALREADY_EXISTS')) throw error;
+    const other = (await earlierTurn(turns, asked)) ?? (same?.client === principal.client ? same : undefined);
     if (!other) throw error;
-    return replay(other, fingerprint, { agent, model });
+    replay(other, asked);
+    return other;
   }
-  return { turn, replayed: false, holdsLane: place.holdsLane, agent, model };
-}
-
-async function findKey(turns: Documents<TurnDocument>, idempotencyKey: string): Promise<TurnDocument | undefined> {
-  return (await turns.find({ idempotencyKey }, { limit: 1 })).items[0];
-}
-
-function whoAndWhere(agents: AgentDirectory, request: TurnRequest, principal: Principal): { identity: SessionIdentity; agent: Agent } {
-  const named = request.agentId ?? principal.agent;
-  const standard = agents.default(principal.tenant);
-  const identity = resolveSession(request.session, principal, named === standard.agentId ? undefined : named);
-  const agentId = named ?? identity.agentId ?? standard.agentId;
-  const agent = agents.find(principal.tenant, agentId);
-  if (agent) return { identity, agent };
-  if (named !== undefined) {
-    throw new ServiceError('INVALID_ARGUMENT', `Unknown agent: ${agentId}`, { details: { reason: 'UNKNOWN_AGENT' } });
-  }
-  throw agentGone(agentId);
-}
-
-function replay(turn: TurnDocument, fingerprint: string, who: Pick<Accepted, 'agent' | 'model'>): Accepted {
-  if (turn.fingerprint !== fingerprint) {
-    throw new ServiceError('INVALID_ARGUMENT', 'This idempotency key was used for another request.', {
-      details: { reason: 'IDEMPOTENCY_MISMATCH', turnId: turn.turnId },
-    });
-  }
-  return { turn, replayed: true, holdsLane: false, ...who };
-}
-
-function fingerprintOf(request: TurnRequest, identity: SessionIdentity): string {
-  const said = [request.message, request.agentId ?? null, request.scopes ?? null, formatSessionKey(identity)];
-  return createHash('sha256').update(JSON.stringify(said)).digest('base64url');
 }
 
 /** What a caller asks for can only narrow what its token holds. */
 function narrowed(held: readonly TokenScope[], asked: readonly TokenScope[] | undefined): TokenScope[] {
-  if (!asked) return [...held];
+  if (!asked || asked.includes('*')) return [...held];
   return held.includes('*') ? [...asked] : asked.filter((scope) => held.includes(scope));
 }
 
-function received(turn: TurnDocument, identity: SessionIdentity, now: number): { name: string; payload: unknown } {
+function received(turn: TurnDocument, identity: SessionIdentity): { name: string; payload: unknown } {
   return {
     name: 'message:received',
     payload: {
@@ -148,7 +202,7 @@ function received(turn: TurnDocument, identity: SessionIdentity, now: number): {
         channelType: identity.channelId,
         senderId: turn.client,
         text: turn.message,
-        timestamp: now,
+        timestamp: turn.createdAt,
         attachments: [],
         metadata: {},
       },

@@ -21,12 +21,14 @@ export type End = { result: TurnResult; failure?: undefined } | { failure: TurnF
 /** Waits for the end of a turn, wherever it runs. Rejects CANCELLED when the signal says to stop waiting. */
 export async function awaitEnd(awaited: Awaited): Promise<End> {
   const { here, signal } = awaited;
-  if (here) {
-    const end = await orLeave(here, signal);
-    if (end?.result) return { result: end.result };
-    if (end?.failure) return { failure: end.failure };
-  }
-  return (await endOf(awaited)) ?? orLeave(watch(awaited), signal);
+  // A run that broke or was taken over says nothing of how the turn ends.
+  const end =
+    here &&
+    (await orLeave(
+      here.catch(() => undefined),
+      signal,
+    ));
+  return end ?? (await endOf(awaited)) ?? watch(awaited);
 }
 
 async function endOf({ turns, turnId }: Awaited): Promise<End | undefined> {
@@ -36,36 +38,23 @@ async function endOf({ turns, turnId }: Awaited): Promise<End | undefined> {
   return undefined;
 }
 
-function watch(awaited: Awaited): Promise<End> {
-  return new Promise<End>((resolve, reject) => {
-    const stop = (): void => {
-      clearInterval(timer);
-      subscription.unsubscribe();
-      awaited.signal.removeEventListener('abort', stop);
-    };
-    const done = (end: End): void => {
-      stop();
-      resolve(end);
-    };
-    const look = (): void => {
-      endOf(awaited).then(
-        (end) => end && done(end),
-        (error: unknown) => {
-          stop();
-          reject(error instanceof Error ? error : new Error(String(error)));
-        },
-      );
-    };
-    const subscription = awaited.bus.subscribe(subjects.turn(awaited.turnId), (message) => {
-      const frame = TurnFrame.parse(JSON.parse(Buffer.from(message.data).toString()));
-      if (frame.type === 'done') done({ result: frame.result });
-      if (frame.type === 'error') done({ failure: frame.error });
-    });
-    const timer = setInterval(look, LOOK_MS);
-    timer.unref();
-    awaited.signal.addEventListener('abort', stop);
-    look();
+async function watch(awaited: Awaited): Promise<End> {
+  const { promise, resolve, reject } = Promise.withResolvers<End>();
+  const look = (): void => void endOf(awaited).then((end) => end && resolve(end), reject);
+  const subscription = awaited.bus.subscribe(subjects.turn(awaited.turnId), (message) => {
+    const frame = TurnFrame.parse(JSON.parse(Buffer.from(message.data).toString()));
+    if (frame.type === 'done') resolve({ result: frame.result });
+    if (frame.type === 'error') resolve({ failure: frame.error });
   });
+  const timer = setInterval(look, LOOK_MS);
+  timer.unref();
+  look();
+  try {
+    return await orLeave(promise, awaited.signal);
+  } finally {
+    clearInterval(timer);
+    subscription.unsubscribe();
+  }
 }
 
 function orLeave<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {

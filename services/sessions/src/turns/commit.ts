@@ -1,103 +1,87 @@
-import { ServiceError, subjects, TurnFrame, TURNS_LOG, type TurnFailure } from '@switchyard/contracts';
-import type { Bus } from '@switchyard/bus';
+import { ServiceError, type TurnFailure } from '@switchyard/contracts';
 import type { Lease } from '@switchyard/service-kit';
-import type { Collection, Documents, Store } from '@switchyard/store';
+import type { Collection, Store } from '@switchyard/store';
 import type { MessageDocument, SessionDocument, TurnDocument } from '../data.ts';
 import { channelOf } from '../sessions/directory.ts';
-import { createFrameWriter } from './frames.ts';
 import type { TurnOutcome } from './loop.ts';
 
-/** Numbers a turn's messages within its session; no turn has as many. */
-const MESSAGES_PER_TURN = 1_000;
-
-interface Ledger {
+/** Where the end of a turn is written. */
+export interface Ledger {
   sessions: Collection<SessionDocument>;
   messages: Collection<MessageDocument>;
   store: Pick<Store, 'now'>;
 }
 
-export interface CommitDeps {
-  sessions: Documents<SessionDocument>;
-  messages: Documents<MessageDocument>;
-  now: () => number;
+/** The commit point of a turn that has an answer: one guarded write. What follows from it is `settle`. */
+export async function commitResult(
+  { store }: Pick<Ledger, 'store'>,
+  lease: Lease<TurnDocument>,
+  { outcome, lastFrame }: { outcome: TurnOutcome; lastFrame: number },
+): Promise<TurnDocument> {
+  const { turnId, sessionKey } = lease.document;
+  const { result, steps, costUsd } = outcome;
+  const sent = { name: 'message:sent', payload: { channelId: channelOf(sessionKey), messageId: `${turnId}/1`, content: result.response } };
+  return lease.finish('done', { result, steps, costUsd, lastFrame, finishedAt: store.now() }, [sent]);
 }
 
-/** What a commit writes to, within one tenant. */
-export function commitDeps({ sessions, messages, store }: Ledger, tenant: string): CommitDeps {
-  return { sessions: sessions.for({ tenant }), messages: messages.for({ tenant }), now: () => store.now() };
+/** The commit point of a turn that has none. */
+export async function commitFailure(
+  { store }: Pick<Ledger, 'store'>,
+  lease: Lease<TurnDocument>,
+  { failure, lastFrame }: { failure: TurnFailure; lastFrame: number },
+): Promise<TurnDocument> {
+  const state = failure.code === 'CANCELLED' ? 'cancelled' : 'failed';
+  return lease.finish(state, { failure, lastFrame, finishedAt: store.now() });
 }
 
 /**
- * The commit point of a turn. Its messages are written first, under ids of their own, so that doing it twice changes nothing;
- * the guarded write of the turn makes them count; then the lane is given back.
+ * Tells the session of a turn that has ended: its messages if it has an answer, the totals, the lane back. The write that gives
+ * the lane back is what makes it count, and it happens once; whoever died before it leaves a lane that the sweeper settles.
  */
-export async function commitTurn(deps: CommitDeps, lease: Lease<TurnDocument>, outcome: TurnOutcome, lastFrame: number): Promise<void> {
-  const turn = lease.document;
-  const now = deps.now();
-  const { result } = outcome;
-  const message = (index: number, fields: Pick<MessageDocument, 'role' | 'content' | 'timestamp'>): MessageDocument => ({
-    id: `${turn.turnId}/${index}`,
-    sessionKey: turn.sessionKey,
-    turnId: turn.turnId,
-    seq: turn.seq * MESSAGES_PER_TURN + index,
-    ...fields,
+export async function settle({ sessions, messages, store }: Ledger, tenant: string, turn: TurnDocument): Promise<void> {
+  const { turnId, sessionKey: key, result } = turn;
+  const mine = sessions.for({ tenant });
+  const held = { key, activeTurn: turnId };
+  const free = { activeTurn: null, updatedAt: store.now() };
+  if (!result) {
+    await mine.update(held, { set: free });
+    return;
+  }
+  const session = await mine.get(key);
+  if (session?.activeTurn !== turnId) return;
+  await Promise.all(messagesOf(turn, session.messageCount).map((message) => messages.for({ tenant }).replace(message)));
+  await mine.update(held, {
+    set: { ...free, lastSteps: turn.steps.length },
+    inc: { messageCount: 2, inputTokens: result.tokensUsed.input, outputTokens: result.tokensUsed.output, costUsd: turn.costUsd ?? 0 },
   });
-  await Promise.all([
-    deps.messages.replace(message(0, { role: 'user', content: turn.message, timestamp: turn.createdAt })),
-    deps.messages.replace({
-      ...message(1, { role: 'assistant', content: result.response, timestamp: now }),
-      tokensUsed: result.tokensUsed,
-      finishReason: result.finishReason,
-    }),
-  ]);
-  const sent = {
-    name: 'message:sent',
-    payload: { channelId: channelOf(turn.sessionKey), messageId: `${turn.turnId}/1`, content: result.response },
-  };
-  await lease.finish('done', { result, steps: outcome.steps, lastFrame, finishedAt: now }, [sent]);
-  await deps.sessions.update(
-    { key: turn.sessionKey, activeTurn: turn.turnId },
+}
+
+function messagesOf({ turnId, sessionKey, message, createdAt, result, finishedAt }: TurnDocument, from: number): MessageDocument[] {
+  if (!result) return [];
+  const { response, tokensUsed, finishReason } = result;
+  const common = { sessionKey, turnId };
+  return [
+    { ...common, id: `${turnId}/0`, seq: from, role: 'user', content: message, timestamp: createdAt },
     {
-      set: { activeTurn: null, updatedAt: now, lastSteps: outcome.steps.length },
-      inc: { messageCount: 2, inputTokens: result.tokensUsed.input, outputTokens: result.tokensUsed.output, costUsd: outcome.costUsd },
+      ...common,
+      id: `${turnId}/1`,
+      seq: from + 1,
+      role: 'assistant',
+      content: response,
+      timestamp: finishedAt ?? createdAt,
+      tokensUsed,
+      finishReason,
     },
-  );
+  ];
 }
 
-/** The other end of a turn: a typed failure, nothing in the transcript, the lane given back. */
-export async function commitFailure(deps: CommitDeps, lease: Lease<TurnDocument>, failure: TurnFailure, lastFrame: number): Promise<void> {
-  const { turnId, sessionKey } = lease.document;
-  const now = deps.now();
-  await deps.messages.remove({ turnId });
-  const state = failure.code === 'CANCELLED' ? 'cancelled' : 'failed';
-  await lease.finish(state, { failure, lastFrame, finishedAt: now });
-  await freeLane(deps.sessions, sessionKey, turnId, now);
+/** An error as the readers of a turn see it. */
+export function toFailure(error: unknown, turnId: string): TurnFailure {
+  if (!(error instanceof ServiceError)) return { code: 'INTERNAL', message: 'Internal error', details: { turnId } };
+  return { code: error.code, message: error.message, details: { ...error.details, turnId } };
 }
 
-/** Gives a session's lane back, if this turn still holds it. */
-export async function freeLane(sessions: Documents<SessionDocument>, sessionKey: string, turnId: string, now: number): Promise<void> {
-  await sessions.update({ key: sessionKey, activeTurn: turnId }, { set: { activeTurn: null, updatedAt: now } });
-}
-
-/** What ended the turn, as its readers see it. An aborted turn ends with the reason of the abort, whatever broke because of it. */
-export function toFailure(error: unknown, signal: AbortSignal, turnId: string): TurnFailure {
-  const cause = signal.aborted && signal.reason instanceof ServiceError ? signal.reason : error;
-  if (!(cause instanceof ServiceError)) return { code: 'INTERNAL', message: 'Internal error', details: { turnId } };
-  return { code: cause.code, message: cause.message, details: { ...cause.details, turnId } };
-}
-
-/** Ends a claimed turn that is not going to run, and tells its readers. */
-export async function endWithout(deps: Ledger & { bus: Bus }, lease: Lease<TurnDocument>, error: ServiceError): Promise<void> {
-  const { turnId } = lease.document;
-  const frames = createFrameWriter(deps.bus, turnId, await framesSoFar(deps.bus, turnId));
-  const failure: TurnFailure = { code: error.code, message: error.message, details: { ...error.details, turnId } };
-  await commitFailure(commitDeps(deps, lease.tenant), lease, failure, frames.next());
-  frames.push({ type: 'error', error: failure });
-  frames.close();
-}
-
-async function framesSoFar(bus: Bus, turnId: string): Promise<number> {
-  const kept = await (await bus.log(TURNS_LOG)).read(subjects.turn(turnId));
-  const last = kept.at(-1);
-  return last ? TurnFrame.parse(JSON.parse(Buffer.from(last.data).toString())).n + 1 : 1;
+/** Whether somebody else has the turn now. */
+export function isFenced(error: unknown): boolean {
+  return error instanceof ServiceError && error.details.reason === 'FENCED';
 }

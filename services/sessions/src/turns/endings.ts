@@ -1,8 +1,10 @@
 import { ServiceError } from '@switchyard/contracts';
 
 /** The typed failures that end a turn from outside of its model and tools. */
-export function timedOut(): ServiceError {
-  return new ServiceError('DEADLINE_EXCEEDED', 'The turn took longer than ten minutes.', { details: { reason: 'TURN_TIMEOUT' } });
+export function timedOut(afterMs: number): ServiceError {
+  return new ServiceError('DEADLINE_EXCEEDED', `The turn took longer than ${afterMs / 1_000} seconds.`, {
+    details: { reason: 'TURN_TIMEOUT' },
+  });
 }
 
 export function interrupted(): ServiceError {

@@ -1,5 +1,7 @@
 import { subjects, type TurnFrame } from '@switchyard/contracts';
 import type { Bus } from '@switchyard/bus';
+import type { ModelRef } from '@switchyard/models';
+import type { TurnDocument } from '../data.ts';
 import type { FrameBody } from './loop.ts';
 
 /** How long a turn may say nothing before a reader hears that it is alive; readers give up after thirty silent seconds. */
@@ -10,6 +12,8 @@ export interface FrameWriter {
   push(body: FrameBody): void;
   /** The number the next frame will get, pending deltas counted. */
   next(): number;
+  /** The number of the frame that ends the turn, which is the only one to come after this. */
+  last(): number;
   close(): void;
 }
 
@@ -51,9 +55,19 @@ export function createFrameWriter(bus: Bus, turnId: string, from: number): Frame
       flush();
       return n;
     },
+    last() {
+      flush();
+      clearInterval(alive);
+      return n;
+    },
     close() {
       flush();
       clearInterval(alive);
     },
   };
+}
+
+/** The first frame of a turn: it is written, and this is who answers. */
+export function acceptedFrame({ turnId, sessionKey, agentId }: TurnDocument, model: ModelRef): FrameBody {
+  return { type: 'accepted', turnId, sessionKey, agentId, model: `${model.provider}/${model.modelId}` };
 }

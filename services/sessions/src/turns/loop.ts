@@ -34,7 +34,7 @@ export interface TurnOutcome {
 }
 
 /**
- * Model call, tools, model call, until the model says no more or a limit is met (facts 2.5). Ends with a named finish reason
+ * Model call, tools, model call, until the model says no more or a limit is met. Ends with a named finish reason
  * or throws a ServiceError; a partial answer is never passed off as a whole one.
  */
 export async function* runTurn(models: Models, plan: TurnPlan): AsyncGenerator<FrameBody, TurnOutcome, void> {

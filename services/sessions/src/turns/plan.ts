@@ -3,7 +3,7 @@ import type { Bus } from '@switchyard/bus';
 import { resolveAgentModel, type ModelMessage, type ModelRef, type Models } from '@switchyard/models';
 import type { Documents } from '@switchyard/store';
 import type { Agent } from '../agents.ts';
-import type { MessageDocument, StepRecord, TurnDocument } from '../data.ts';
+import type { MessageDocument, TurnDocument } from '../data.ts';
 import type { TurnPlan } from './loop.ts';
 import { toolBox } from './tools.ts';
 
@@ -18,45 +18,55 @@ export async function modelOf(agent: Agent, models: Models): Promise<ModelRef> {
   });
 }
 
+/** What the configuration of an agent says about each of its turns. */
+export function limitsOf({ config }: Agent) {
+  return {
+    maxSteps: config.maxSteps,
+    maxTokens: config.budgets.perExecution,
+    promptTimeoutMs: config.promptTimeout.promptTimeoutMs,
+    ...(config.maxTokens === undefined ? {} : { maxOutputTokens: config.maxTokens }),
+    ...(config.temperature === undefined ? {} : { temperature: config.temperature }),
+  } satisfies Partial<TurnPlan>;
+}
+
 export interface PlanDeps {
   bus: Bus;
-  models: Models;
   messages: Documents<MessageDocument>;
 }
 
 export interface PlanGiven {
   turn: TurnDocument;
   agent: Agent;
+  model: ModelRef;
   principal: Principal;
-  signal: AbortSignal;
-  checkpoint: (steps: readonly StepRecord[]) => Promise<void>;
 }
 
 /** What a durable turn sends to its model: the recent conversation and the question. */
-export async function planTurn(deps: PlanDeps, given: PlanGiven): Promise<TurnPlan> {
-  const { turn, agent, principal } = given;
-  const history = await recent(deps.messages, turn.sessionKey, agent.config.contextEngine.historyTurns);
+export async function planTurn(deps: PlanDeps, { turn, agent, model, principal }: PlanGiven): Promise<Omit<TurnPlan, 'signal'>> {
   return {
-    model: await modelOf(agent, deps.models),
-    messages: [...history, { role: 'user', text: turn.message }],
-    tools: toolBox(deps.bus, agentPrincipal(principal, turn), agent.config.skills.toolPolicy),
-    maxSteps: agent.config.maxSteps,
-    maxTokens: agent.config.budgets.perExecution,
-    promptTimeoutMs: agent.config.promptTimeout.promptTimeoutMs,
-    signal: given.signal,
-    checkpoint: given.checkpoint,
-    ...(agent.config.maxTokens === undefined ? {} : { maxOutputTokens: agent.config.maxTokens }),
-    ...(agent.config.temperature === undefined ? {} : { temperature: agent.config.temperature }),
+    model,
+    messages: [...(await recent(deps.messages, turn, agent)), { role: 'user', text: turn.message }],
+    tools: toolBox(deps.bus, agentPrincipal(principal, turn), agent.config),
+    ...limitsOf(agent),
   };
 }
 
 /** Who a turn acts as: its caller, within the scopes of the turn, as that agent in that session. */
-export function agentPrincipal(principal: Principal, turn: TurnDocument): Principal {
+function agentPrincipal(principal: Principal, turn: TurnDocument): Principal {
   return { ...principal, scopes: turn.scopes as TokenScope[], agent: turn.agentId, session: turn.sessionKey };
 }
 
-/** The last exchanges of a session, oldest first: a question and an answer each. */
-async function recent(messages: Documents<MessageDocument>, sessionKey: string, turns: number): Promise<ModelMessage[]> {
-  const { items } = await messages.find({ sessionKey }, { sort: [['seq', 'desc']], limit: turns * 2 });
-  return items.toReversed().map(({ role, content }) => ({ role, text: content }));
+/** The last exchanges of a session, oldest first, as many as the agent's context takes: a question and an answer each. */
+async function recent(
+  messages: Documents<MessageDocument>,
+  { sessionKey, message }: TurnDocument,
+  { config }: Agent,
+): Promise<ModelMessage[]> {
+  const limit = config.contextEngine.historyTurns * 2;
+  const { items } = await messages.find({ sessionKey }, { sort: [['seq', 'desc']], limit });
+  let room = config.maxContextChars - message.length;
+  const cut = items.findIndex(({ content }) => (room -= content.length) < 0);
+  // An answer without its question is no exchange.
+  const kept = cut === -1 ? items : items.slice(0, cut - (cut % 2));
+  return kept.toReversed().map(({ role, content }) => ({ role, text: content }));
 }

@@ -1,87 +1,99 @@
 import { ServiceError, type Principal, type TurnFailure, type TurnResult } from '@switchyard/contracts';
 import type { Bus } from '@switchyard/bus';
-import type { Models } from '@switchyard/models';
+import type { ModelRef, Models } from '@switchyard/models';
 import type { Lease } from '@switchyard/service-kit';
-import type { Collection, Store } from '@switchyard/store';
 import type { Logger } from '@switchyard/telemetry';
 import type { Agent } from '../agents.ts';
-import type { MessageDocument, SessionDocument, StepRecord, TurnDocument } from '../data.ts';
-import { commitDeps, commitFailure, commitTurn, toFailure } from './commit.ts';
-import type { FrameWriter } from './frames.ts';
-import { runTurn, type TurnOutcome } from './loop.ts';
-import { planTurn } from './plan.ts';
+import type { StepRecord, TurnDocument } from '../data.ts';
+import { commitFailure, commitResult, isFenced, settle, toFailure, type Ledger } from './commit.ts';
+import { acceptedFrame, type FrameWriter } from './frames.ts';
+import { runTurn, type FrameBody, type TurnOutcome } from './loop.ts';
+import { modelOf, planTurn } from './plan.ts';
+import { tellUsage } from './usage.ts';
 
-export interface RunDeps {
+export interface RunDeps extends Ledger {
   bus: Bus;
   models: Models;
-  sessions: Collection<SessionDocument>;
-  messages: Collection<MessageDocument>;
-  store: Pick<Store, 'now'>;
   log: Logger;
 }
 
 export interface RunGiven {
   lease: Lease<TurnDocument>;
   agent: Agent;
+  /** Asked for unless given. */
+  model: ModelRef | undefined;
   principal: Principal;
   frames: FrameWriter;
   /** Aborts with the ServiceError that then ends the turn. */
   signal: AbortSignal;
 }
 
-export type TurnEnd = { result: TurnResult; failure?: undefined; outcome: TurnOutcome } | { failure: TurnFailure; result?: undefined };
+export type TurnEnd = { result: TurnResult; failure?: undefined } | { failure: TurnFailure; result?: undefined };
 
 /**
  * Runs a claimed turn to its end. Frames tell readers, but the guarded writes are the truth: a turn that was taken over
  * in the meantime writes and says nothing more. Undefined when that happened.
  */
 export async function runDurable(deps: RunDeps, given: RunGiven): Promise<TurnEnd | undefined> {
-  const { lease, frames, principal } = given;
-  const commit = commitDeps(deps, principal.tenant);
   try {
     const outcome = await play(deps, given);
-    await commitTurn(commit, lease, outcome, frames.next());
-    frames.push({ type: 'done', result: outcome.result });
-    return { result: outcome.result, outcome };
+    const turn = await commitResult(deps, given.lease, { outcome, lastFrame: given.frames.last() });
+    await ended(deps, given, { turn, frame: { type: 'done', result: outcome.result } });
+    tellUsage(deps.bus, given.lease.tenant, turn, outcome);
+    return { result: outcome.result };
   } catch (error) {
-    if (isFenced(error)) {
-      deps.log.warn({ turnId: lease.document.turnId, errorKind: 'internal', hint: 'another replica took the turn over' }, 'turn fenced');
-      return undefined;
-    }
-    const failure = toFailure(error, given.signal, lease.document.turnId);
+    return fail(deps, given, error);
+  }
+}
+
+/** An aborted turn ends with the reason of the abort, whatever broke because of it. */
+async function fail(deps: RunDeps, given: RunGiven, error: unknown): Promise<TurnEnd | undefined> {
+  const { lease, signal, frames } = given;
+  const { turnId } = lease.document;
+  const cause: unknown = signal.aborted && signal.reason instanceof ServiceError ? signal.reason : error;
+  const failure = toFailure(cause, turnId);
+  try {
+    if (isFenced(cause)) throw cause;
+    const turn = await commitFailure(deps, lease, { failure, lastFrame: frames.last() });
     if (failure.code === 'INTERNAL') {
-      deps.log.error({ turnId: lease.document.turnId, err: error, errorKind: 'internal', hint: 'a defect; see the stack' }, 'turn failed');
+      deps.log.error({ turnId, err: error, errorKind: 'internal', hint: 'a defect; see the stack' }, 'turn failed');
     }
-    await commitFailure(commit, lease, failure, frames.next());
-    frames.push({ type: 'error', error: failure });
+    await ended(deps, given, { turn, frame: { type: 'error', error: failure } });
     return { failure };
+  } catch (refused) {
+    if (!isFenced(refused)) throw refused;
+    deps.log.warn({ turnId, errorKind: 'internal', hint: 'another replica has the turn, or has ended it' }, 'turn fenced');
+    return undefined;
+  }
+}
+
+/** Nothing after the commit point can undo it: what fails here is settled by the sweeper, or read from the turn's document. */
+async function ended(deps: RunDeps, { lease, frames }: RunGiven, { turn, frame }: { turn: TurnDocument; frame: FrameBody }): Promise<void> {
+  const warn = (err: unknown): void =>
+    deps.log.warn({ turnId: turn.turnId, err, errorKind: 'dependency', hint: 'the sweeper settles it' }, 'turn ended, but not told');
+  await settle(deps, lease.tenant, turn).catch(warn);
+  try {
+    frames.push(frame);
+  } catch (error) {
+    warn(error);
   }
 }
 
 async function play(deps: RunDeps, given: RunGiven): Promise<TurnOutcome> {
-  const { lease, agent, principal, signal } = given;
-  const plan = await planTurn(
-    { bus: deps.bus, models: deps.models, messages: deps.messages.for(principal) },
-    {
-      turn: lease.document,
-      agent,
-      principal,
-      signal,
-      checkpoint: async (steps: readonly StepRecord[]) => {
-        await lease.write({ set: { steps: structuredClone(steps) as StepRecord[] } });
-      },
-    },
-  );
-  const turn = runTurn(deps.models, plan);
+  const { lease, agent, principal, frames, signal } = given;
+  const model = given.model ?? (await modelOf(agent, deps.models));
+  // Whoever accepted it died before it could say so.
+  if (frames.next() === 0) frames.push(acceptedFrame(lease.document, model));
+  const checkpoint = async (steps: readonly StepRecord[]): Promise<void> => {
+    await lease.write({ set: { steps: [...steps] } });
+  };
+  const plan = await planTurn({ bus: deps.bus, messages: deps.messages.for(principal) }, { turn: lease.document, agent, model, principal });
+  const turn = runTurn(deps.models, { ...plan, signal, checkpoint });
   for (;;) {
     const frame = await turn.next();
     if (frame.done) return frame.value;
-    given.frames.push(frame.value);
+    frames.push(frame.value);
   }
-}
-
-function isFenced(error: unknown): boolean {
-  return error instanceof ServiceError && error.details.reason === 'FENCED';
 }
 
 /** A stored failure as the error it was. */

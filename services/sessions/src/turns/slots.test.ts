@@ -2,12 +2,24 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createSlots } from './slots.ts';
 
+const limits = { total: 3, perAgent: 2 };
+
 test('there are no more slots than the limits say, over all and for one agent', () => {
   const slots = createSlots();
-  const limits = { total: 3, perAgent: 2 };
-  assert.deepEqual([slots.take('a', limits), slots.take('a', limits), slots.take('a', limits)], [true, true, false]);
-  assert.deepEqual([slots.take('b', limits), slots.take('b', limits)], [true, false]);
-  slots.give('a');
+  const first = slots.take('a', limits);
+  assert.ok(first && slots.take('a', limits));
+  assert.equal(slots.take('a', limits), undefined);
+  assert.ok(slots.take('b', limits));
+  assert.equal(slots.take('b', limits), undefined);
+  first.give();
   assert.equal(slots.hasRoom('a', limits), true);
-  assert.equal(slots.take('b', limits), true);
+  assert.ok(slots.take('b', limits));
+});
+
+test('giving a slot back tells whether somebody wanted one, once', () => {
+  const slots = createSlots();
+  const [one, two] = [slots.take('a', limits), slots.take('a', limits)];
+  assert.equal(slots.hasRoom('a', limits), false);
+  assert.equal(one?.give(), true);
+  assert.equal(two?.give(), false);
 });

@@ -4,6 +4,7 @@ import { findVisible, type Models } from '@switchyard/models';
 import type { AgentDirectory } from '../agents.ts';
 import { agentSuspended } from './endings.ts';
 import { runTurn } from './loop.ts';
+import { limitsOf } from './plan.ts';
 import { toolBox } from './tools.ts';
 
 export interface StatelessDeps {
@@ -23,22 +24,17 @@ export async function* runStateless(
   const agent = named && deps.agents.find(principal.tenant, named.agentId);
   if (!named || !agent) throw new ServiceError('NOT_FOUND', 'Model not found', { details: { reason: 'MODEL_NOT_FOUND' } });
   if (agent.suspended) throw agentSuspended(agent.agentId);
-  const { config } = agent;
-  const maxOutputTokens = turn.maxTokens ?? config.maxTokens;
-  const temperature = turn.temperature ?? config.temperature;
   let n = 0;
   yield { n: n++, type: 'accepted', turnId: turn.turnId, agentId: agent.agentId, model: `${named.model.provider}/${named.model.modelId}` };
   const running = runTurn(deps.models, {
     model: named.model,
     messages: [{ role: 'user', text: turn.message }],
-    tools: toolBox(deps.bus, { ...principal, agent: agent.agentId }, config.skills.toolPolicy),
-    maxSteps: config.maxSteps,
-    maxTokens: config.budgets.perExecution,
-    promptTimeoutMs: config.promptTimeout.promptTimeoutMs,
+    tools: toolBox(deps.bus, { ...principal, agent: agent.agentId }, agent.config),
+    ...limitsOf(agent),
     signal,
     ...(turn.system === undefined ? {} : { system: turn.system }),
-    ...(maxOutputTokens === undefined ? {} : { maxOutputTokens }),
-    ...(temperature === undefined ? {} : { temperature }),
+    ...(turn.maxTokens === undefined ? {} : { maxOutputTokens: turn.maxTokens }),
+    ...(turn.temperature === undefined ? {} : { temperature: turn.temperature }),
   });
   try {
     for (;;) {

@@ -1,68 +1,98 @@
 import type { Bus } from '@switchyard/bus';
 import type { Leases } from '@switchyard/service-kit';
-import type { Collection, Store } from '@switchyard/store';
+import type { Collection } from '@switchyard/store';
 import type { Logger } from '@switchyard/telemetry';
-import type { MessageDocument, SessionDocument, TurnDocument } from '../data.ts';
-import { endWithout, freeLane } from './commit.ts';
+import type { SessionDocument, TurnDocument } from '../data.ts';
+import { freeLane } from '../sessions/lane.ts';
+import { settle, type Ledger } from './commit.ts';
+import { endWithout } from './end-without.ts';
 import { interrupted } from './endings.ts';
 import type { Runner } from './runner.ts';
 
-const SWEEP_MS = 5_000;
 const BATCH = 100;
 /** A lane whose turn does not exist was left by a process that died between two writes; a live one needs milliseconds. */
 const ORPHAN_MS = 30_000;
+/** As long may whoever ended a turn take to settle it. */
+const UNSETTLED_MS = 3_000;
 
-export interface SweeperDeps {
+export interface SweeperDeps extends Ledger {
   bus: Bus;
-  store: Store;
-  sessions: Collection<SessionDocument>;
   turns: Collection<TurnDocument>;
-  messages: Collection<MessageDocument>;
   leases: Leases<TurnDocument>;
   runner: Runner;
   log: Logger;
+  everyMs: number;
 }
 
-/** Finds what nobody heard: turns that wait, turns whose runner died, lanes nobody holds. Every replica may sweep at once. */
-export function startSweeper(deps: SweeperDeps): Disposable {
-  let sweeping = false;
-  const sweep = async (): Promise<void> => {
-    if (sweeping) return;
-    sweeping = true;
-    try {
-      await endInterrupted(deps);
-      await freeOrphans(deps);
-      await deps.runner.pump();
-    } catch (error) {
-      deps.log.warn({ err: error, errorKind: 'dependency', hint: 'it is tried again in five seconds' }, 'sweep failed');
-    } finally {
-      sweeping = false;
-    }
-  };
-  const timer = setInterval(() => void sweep(), SWEEP_MS);
+/** Finds what nobody heard: turns whose runner died, lanes nobody holds, turns that wait. Every replica may sweep at once. */
+export function startSweeper(deps: SweeperDeps): AsyncDisposable {
+  let stopped = false;
+  let sweeping: Promise<void> | undefined;
+
+  /** What fails holds up neither the rest of its kind nor the other kinds. */
+  async function attempt(work: () => Promise<void>): Promise<void> {
+    if (stopped) return;
+    await work().catch((err: unknown) => {
+      deps.log.warn({ err, errorKind: 'dependency', hint: 'it is tried again at the next sweep' }, 'sweep failed');
+    });
+  }
+
+  async function sweep(): Promise<void> {
+    await attempt(() => endInterrupted(deps, attempt));
+    await attempt(() => freeLanes(deps, attempt));
+    await attempt(() => deps.runner.pump());
+  }
+
+  function begin(): void {
+    sweeping ??= sweep().finally(() => (sweeping = undefined));
+  }
+  const timer = setInterval(begin, deps.everyMs);
   timer.unref();
-  void sweep();
-  return { [Symbol.dispose]: () => clearInterval(timer) };
+  begin();
+  return {
+    async [Symbol.asyncDispose]() {
+      stopped = true;
+      clearInterval(timer);
+      await sweeping;
+    },
+  };
 }
+
+type Attempt = (work: () => Promise<void>) => Promise<void>;
 
 /** A running turn whose lease ran out ends as interrupted: its tools may have acted, so it is not begun again. */
-async function endInterrupted(deps: SweeperDeps): Promise<void> {
+async function endInterrupted(deps: SweeperDeps, attempt: Attempt): Promise<void> {
   const dead = await deps.turns.system().find({ state: 'running', leaseUntil: { lt: deps.store.now() } }, { limit: BATCH });
   for (const { tenant, turnId } of dead.items) {
-    const lease = await deps.leases.claim(tenant, { turnId, state: 'running' });
-    if (lease) await endWithout(deps, lease, interrupted());
+    await attempt(async () => {
+      const lease = await deps.leases.claim(tenant, { turnId, state: 'running' });
+      if (lease) await endWithout(deps, lease, interrupted());
+    });
   }
 }
 
-async function freeOrphans(deps: SweeperDeps): Promise<void> {
+async function freeLanes(deps: SweeperDeps, attempt: Attempt): Promise<void> {
+  let cursor: string | undefined;
+  do {
+    // Not `ne: null`, which reads every session there is.
+    const page = await deps.sessions
+      .system()
+      .find({ activeTurn: { gt: '' } }, { sort: [['activeTurn', 'asc']], limit: BATCH, ...(cursor === undefined ? {} : { cursor }) });
+    for (const session of page.items) await attempt(() => freeLaneOf(deps, session));
+    cursor = page.cursor;
+  } while (cursor !== undefined);
+}
+
+async function freeLaneOf(
+  deps: SweeperDeps,
+  { tenant, key, activeTurn, activeSince }: SessionDocument & { tenant: string },
+): Promise<void> {
+  if (activeTurn === null) return;
   const now = deps.store.now();
-  const held = await deps.sessions
-    .system()
-    .find({ activeTurn: { exists: true, ne: null }, updatedAt: { lt: now - ORPHAN_MS } }, { limit: BATCH });
-  for (const { tenant, key, activeTurn } of held.items) {
-    if (activeTurn === null) continue;
-    const turn = await deps.turns.for({ tenant }).get(activeTurn);
-    if (turn && (turn.state === 'queued' || turn.state === 'running')) continue;
-    await freeLane(deps.sessions.for({ tenant }), key, activeTurn, now);
+  const turn = await deps.turns.for({ tenant }).get(activeTurn);
+  if (!turn) {
+    if (activeSince < now - ORPHAN_MS) await freeLane(deps.sessions.for({ tenant }), key, activeTurn);
+    return;
   }
+  if (turn.finishedAt !== undefined && turn.finishedAt < now - UNSETTLED_MS) await settle(deps, tenant, turn);
 }

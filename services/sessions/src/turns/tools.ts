@@ -3,6 +3,7 @@ import {
   ServiceError,
   unserved,
   within,
+  type AgentConfig,
   type Callable,
   type MethodName,
   type Principal,
@@ -16,58 +17,75 @@ import { z } from 'zod';
 export interface ToolBox {
   specs: readonly ToolSpec[];
   /** Never throws for what a tool says: a failure is a result the model can read. */
-  use(call: ToolCall, signal: AbortSignal): Promise<{ result: unknown; failed: boolean }>;
+  use(call: ToolCall, signal: AbortSignal): Promise<ToolResult>;
+}
+
+export interface ToolResult {
+  result: unknown;
+  failed: boolean;
 }
 
 /** The agent's `skills.toolPolicy`: the profile's tools and those allowed by name, less those denied (facts 2.7). */
-export interface ToolPolicy {
-  profile: string;
-  allow: readonly string[];
-  deny: readonly string[];
-}
-
-/** Method names as models can spell them: `session.history` is `session_history`. */
-function toolName(method: string): string {
-  return method.replaceAll('.', '_');
-}
+type ToolPolicy = AgentConfig['skills']['toolPolicy'];
 
 interface Tool {
   method: Callable;
   spec: ToolSpec;
 }
 
-function catalogue(): ReadonlyMap<string, Tool> {
-  const tools = new Map<string, Tool>();
-  for (const method of publicMethods.values()) {
-    if (!method.tool || unserved.has(method.name as MethodName)) continue;
-    const name = toolName(method.name);
-    if (tools.has(name)) throw new TypeError(`two methods would be the tool ${name}`);
-    const parameters = z.toJSONSchema(method.spec.params, { io: 'input', unrepresentable: 'any' }) as Record<string, unknown>;
-    tools.set(name, { method, spec: { name, description: method.spec.summary, parameters } });
-  }
-  return tools;
+interface Offer {
+  specs: readonly ToolSpec[];
+  methods: ReadonlyMap<string, Callable>;
 }
 
-let known: ReadonlyMap<string, Tool> | undefined;
-
 /** Every method an agent may use within its principal's scopes, called over the bus like any client's call. */
-export function toolBox(bus: Bus, principal: Principal, policy: ToolPolicy): ToolBox {
-  known ??= catalogue();
-  const mine = [...known.values()].filter((tool) => mayUse(tool, principal.scopes, policy));
-  const byName = new Map(mine.map((tool) => [tool.spec.name, tool.method]));
-  const caller = bus.as(principal);
+export function toolBox(bus: Bus, principal: Principal, config: Pick<AgentConfig, 'skills' | 'maxToolResultChars'>): ToolBox {
+  const { specs, methods } = offerTo(principal.scopes, config.skills.toolPolicy);
+  let caller: Bus | undefined;
   return {
-    specs: mine.map((tool) => tool.spec),
-    async use(call, signal) {
-      const method = byName.get(call.name);
-      if (!method) return { result: { error: `There is no tool ${call.name}.` }, failed: true };
+    specs,
+    async use({ name, input }, signal) {
+      const method = methods.get(name);
+      if (!method) return { result: { error: `There is no tool ${name}.` }, failed: true };
+      caller ??= bus.as(principal);
       try {
-        return { result: await caller.call(method.name as 'system.ping', call.input as Record<string, never>, { signal }), failed: false };
+        const result = await caller.call(method.name as 'system.ping', input as Record<string, never>, { signal });
+        return { result: cut(result, config.maxToolResultChars), failed: false };
       } catch (error) {
-        return { result: { error: readable(error) }, failed: true };
+        if (!(error instanceof ServiceError)) throw error;
+        return { result: { error: cut(`${error.code}: ${error.message}`, config.maxToolResultChars) }, failed: true };
       }
     },
   };
+}
+
+/** One agent and one set of scopes are offered the same tools until the agent's configuration changes. */
+const offers = new WeakMap<ToolPolicy, Map<string, Offer>>();
+
+function offerTo(scopes: readonly TokenScope[], policy: ToolPolicy): Offer {
+  let byScopes = offers.get(policy);
+  if (!byScopes) offers.set(policy, (byScopes = new Map()));
+  const key = [...new Set(scopes)].sort().join(' ');
+  let offer = byScopes.get(key);
+  if (!offer) {
+    const tools = catalogue().filter((tool) => mayUse(tool, scopes, policy));
+    offer = { specs: tools.map(({ spec }) => spec), methods: new Map(tools.map(({ spec, method }) => [spec.name, method])) };
+    byScopes.set(key, offer);
+  }
+  return offer;
+}
+
+let known: readonly Tool[] | undefined;
+
+function catalogue(): readonly Tool[] {
+  known ??= [...publicMethods.values()].filter((method) => method.tool && !unserved.has(method.name as MethodName)).map(toTool);
+  return known;
+}
+
+/** Named as models can spell it: `session.history` is `session_history`. */
+function toTool(method: Callable): Tool {
+  const parameters = z.toJSONSchema(method.spec.params, { io: 'input', unrepresentable: 'any' }) as Record<string, unknown>;
+  return { method, spec: { name: method.name.replaceAll('.', '_'), description: method.spec.summary, parameters } };
 }
 
 function mayUse(tool: Tool, scopes: readonly TokenScope[], policy: ToolPolicy): boolean {
@@ -77,7 +95,9 @@ function mayUse(tool: Tool, scopes: readonly TokenScope[], policy: ToolPolicy): 
   return within([tool.method.scope ?? 'rpc'], scopes);
 }
 
-function readable(error: unknown): string {
-  if (error instanceof ServiceError) return `${error.code}: ${error.message}`;
-  throw error;
+/** What a model is shown of a result: all of it, or its beginning and a word on how much is missing. */
+function cut(result: unknown, maxChars: number): unknown {
+  const text = typeof result === 'string' ? result : (JSON.stringify(result) ?? 'null');
+  if (text.length <= maxChars) return result;
+  return `${text.slice(0, maxChars).toWellFormed()}… [cut: ${text.length - maxChars} of ${text.length} characters left out]`;
 }

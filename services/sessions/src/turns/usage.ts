@@ -1,12 +1,13 @@
+import { servicePrincipal } from '@switchyard/contracts';
 import type { Bus } from '@switchyard/bus';
 import type { TurnDocument } from '../data.ts';
 import { channelOf } from '../sessions/directory.ts';
 import type { TurnOutcome } from './loop.ts';
 
-/** What a turn cost, for whoever counts. May be lost: the session's own totals are in its document. */
-export function tellUsage(bus: Bus, turn: TurnDocument, outcome: TurnOutcome): void {
+/** What a turn cost, for whoever counts in its tenant. May be lost: the session's own totals are in its document. */
+export function tellUsage(bus: Bus, tenant: string, turn: TurnDocument, outcome: TurnOutcome): void {
   const { input, output, total } = outcome.result.tokensUsed;
-  bus.emit('observability:token_usage', {
+  bus.as(servicePrincipal('sessions', tenant)).emit('observability:token_usage', {
     timestamp: Date.now(),
     traceId: turn.turnId,
     agentId: turn.agentId,

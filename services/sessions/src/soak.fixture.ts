@@ -1,0 +1,201 @@
+import assert from 'node:assert/strict';
+import { cpSync } from 'node:fs';
+import { join } from 'node:path';
+import { subjects, TurnFrame } from '@switchyard/contracts';
+import type { Bus } from '@switchyard/bus';
+import { mintId } from '@switchyard/security';
+import { startService } from '@switchyard/service-kit';
+import { openStore } from '@switchyard/store';
+import { principal, type TestService } from '@switchyard/testkit';
+import { messageCollection, sessionCollection, turnCollection } from './data.ts';
+import { defineSessions, type SessionsTiming } from './service.ts';
+import { testSessions } from './sessions.fixture.ts';
+
+/** Numbers that look random and are the same for the same seed. */
+export function dice(seed: number): { below(n: number): number; of<T>(items: readonly T[]): T; chance(p: number): boolean } {
+  let state = seed >>> 0;
+  const next = (): number => {
+    state = (state + 0x6d2b79f5) >>> 0;
+    let t = Math.imul(state ^ (state >>> 15), 1 | state);
+    t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t;
+    return ((t ^ (t >>> 14)) >>> 0) / 2 ** 32;
+  };
+  const below = (n: number): number => Math.floor(next() * n);
+  return { below, of: (items) => items[below(items.length)]!, chance: (p) => next() < p };
+}
+
+interface Heard {
+  sessionKey: string | undefined;
+  frames: TurnFrame[];
+}
+
+/** One life of the service, and everything that was heard in it. It ends like a process does: in order, or in the middle. */
+export interface Life extends AsyncDisposable {
+  app: TestService;
+  heard: Map<string, Heard>;
+  /** Turns that ran beside another one of their session. A listener cannot throw. */
+  overlaps: string[];
+  /** Copies the files as a killed process would leave them, and listens no more. */
+  crash(to: string): void;
+}
+
+export interface LifeOptions {
+  data: string;
+  replicas: number;
+  timing: SessionsTiming;
+}
+
+const SETTINGS = { queue: { maxConcurrentSessions: 3, defaultOverflow: { maxDepth: 5 } }, daemon: { shutdownTimeoutMs: 1_200 } };
+export const AGENTS = {
+  default: { concurrency: { maxConcurrentRuns: 2 } },
+  scripted: { model: 'dev/scripted', concurrency: { maxConcurrentRuns: 2 } },
+  flaky: { model: 'dev/flaky' },
+  doomed: { model: 'dev/scripted' },
+};
+
+export async function beginLife({ data, replicas, timing }: LifeOptions): Promise<Life> {
+  await using starting = new AsyncDisposableStack();
+  const heard = new Map<string, Heard>();
+  const overlaps: string[] = [];
+  const hear = hearing(heard, overlaps);
+  let over = false;
+  const app = starting.use(await testSessions({ as: principal(), data, agents: AGENTS, settings: SETTINGS, timing }));
+  app.host.bus.subscribe(subjects.turns, (message) => {
+    if (!over) hear(message.subject.slice(5), TurnFrame.parse(JSON.parse(Buffer.from(message.data).toString())));
+  });
+  for (let n = 1; n < replicas; n += 1) starting.use(await startService(defineSessions(timing), app.host));
+  const started = starting.move();
+  return {
+    app,
+    heard,
+    overlaps,
+    crash(to) {
+      over = true;
+      cpSync(data, to, { recursive: true });
+    },
+    [Symbol.asyncDispose]: () => started.disposeAsync(),
+  };
+}
+
+function hearing(heard: Life['heard'], overlaps: string[]): (turnId: string, frame: TurnFrame) => void {
+  const busy = new Map<string, string>();
+  return (turnId, frame) => {
+    const known = heard.get(turnId) ?? { sessionKey: undefined, frames: [] };
+    heard.set(turnId, known);
+    if (frame.type === 'accepted') known.sessionKey = frame.sessionKey;
+    known.frames.push(frame);
+    const lane = known.sessionKey ?? turnId;
+    const holder = busy.get(lane);
+    if (frame.type === 'step') {
+      if (holder !== undefined && holder !== turnId) overlaps.push(`${turnId} beside ${holder} in ${lane}`);
+      busy.set(lane, turnId);
+    }
+    if ((frame.type === 'done' || frame.type === 'error') && holder === turnId) busy.delete(lane);
+  };
+}
+
+/** Everything there is once the service has stopped. */
+export async function readData(data: string) {
+  const store = await openStore(`sqlite:${join(data, 'store')}`, { service: 'sessions' });
+  const opened = await store.open({ sessions: sessionCollection, turns: turnCollection, messages: messageCollection });
+  const mine = { tenant: 'default' };
+  const all = { limit: 100_000 };
+  const [sessions, turns, messages] = await Promise.all([
+    opened.sessions.for(mine).find({}, all),
+    opened.turns.for(mine).find({}, all),
+    opened.messages.for(mine).find({}, { ...all, sort: [['seq', 'asc']] }),
+  ]);
+  await store.close();
+  return { sessions: sessions.items, turns: turns.items, messages: messages.items };
+}
+
+export type Data = Awaited<ReturnType<typeof readData>>;
+
+/** What clients know: what they were told, and when they asked. */
+export interface Ledger {
+  /** Turn ids that clients were told are accepted. */
+  accepted: Set<string>;
+  /** One turn was told to be accepted before the other was asked for. */
+  before: Map<string, readonly string[]>;
+  /** The turn each idempotency key named. */
+  keys: Map<string, string>;
+  /** Sessions that were emptied or deleted at some time. */
+  emptied: Set<string>;
+  /** How often each turn began, over all lives. */
+  begun: Map<string, number>;
+}
+
+export function newLedger(): Ledger {
+  return { accepted: new Set(), before: new Map(), keys: new Map(), emptied: new Set(), begun: new Map() };
+}
+
+/** The turns of a life: one at a time in a session, each begun once; their frames: from 0 without a gap, one end, and nothing after it. */
+export function checkFrames({ heard, overlaps }: Life, ledger: Ledger): void {
+  assert.deepEqual(overlaps, []);
+  for (const [turnId, { frames }] of heard) {
+    const begun = frames.filter((frame) => frame.type === 'step' && frame.step === 1).length;
+    ledger.begun.set(turnId, (ledger.begun.get(turnId) ?? 0) + begun);
+    assert.ok((ledger.begun.get(turnId) ?? 0) <= 1, `${turnId} was run twice`);
+    const numbers = frames.map(({ n }) => n);
+    if (numbers[0] !== 0) continue;
+    assert.deepEqual(
+      numbers,
+      numbers.map((_, at) => at),
+      `${turnId}: ${JSON.stringify(frames)}`,
+    );
+    const ends = frames.flatMap(({ type }, at) => (type === 'done' || type === 'error' ? [at] : []));
+    assert.ok(ends.length === 0 || (ends.length === 1 && ends[0] === frames.length - 1), `${turnId} ends ${ends.length} times`);
+  }
+}
+
+/** A life in which everything ended told of every end, with the number that the turn's document says. */
+export function checkEnds(heard: Life['heard'], { turns }: Data): void {
+  for (const { turnId, lastFrame } of turns) {
+    const frames = heard.get(turnId)?.frames;
+    if (frames?.[0]?.n === 0) assert.equal(frames.at(-1)?.n, lastFrame, `${turnId}: ${JSON.stringify(frames)}`);
+  }
+}
+
+/** What must hold in the documents when nothing runs any more. */
+export function checkData({ sessions, turns, messages }: Data, ledger: Ledger): void {
+  const byId = new Map(turns.map((turn) => [turn.turnId, turn]));
+  for (const turnId of ledger.accepted) assert.ok(byId.has(turnId), `${turnId} was accepted and is not there`);
+  for (const { turnId, state } of turns) assert.ok(state !== 'queued' && state !== 'running', `${turnId} is ${state}`);
+  for (const { key, activeTurn, messageCount } of sessions) {
+    assert.equal(activeTurn, null, `${key} is held by ${activeTurn}`);
+    const said = messages.filter(({ sessionKey }) => sessionKey === key);
+    assert.deepEqual(
+      said.map(({ seq, role }) => ({ seq, role })),
+      Array.from({ length: messageCount }, (_, seq) => ({ seq, role: seq % 2 === 0 ? 'user' : 'assistant' })),
+      `the messages of ${key}`,
+    );
+    for (let at = 0; at < said.length; at += 2) assert.equal(said[at]?.turnId, said[at + 1]?.turnId, `the pairs of ${key}`);
+    const done = turns.filter(({ sessionKey, state }) => sessionKey === key && state === 'done').map(({ turnId }) => turnId);
+    const told = said.filter(({ role }) => role === 'user').map(({ turnId }) => turnId);
+    assert.equal(new Set(told).size, told.length, `a turn shows twice in ${key}`);
+    for (const turnId of told) assert.ok(done.includes(turnId), `${turnId} is not done and shows in ${key}`);
+    if (!ledger.emptied.has(key)) assert.deepEqual(new Set(told), new Set(done), `what is done shows in ${key}`);
+  }
+  const keys = turns.flatMap(({ idempotencyKey }) => idempotencyKey ?? []);
+  assert.equal(new Set(keys).size, keys.length, 'an idempotency key has two turns');
+  checkOrder(byId, ledger);
+}
+
+function checkOrder(byId: Map<string, Data['turns'][number]>, { before }: Ledger): void {
+  for (const [turnId, earlier] of before) {
+    const turn = byId.get(turnId);
+    for (const other of earlier.map((id) => byId.get(id))) {
+      if (turn?.state !== 'done' || other?.state !== 'done') continue;
+      assert.ok((other.finishedAt ?? 0) <= (turn.finishedAt ?? 0), `${turnId} overtook ${other.turnId}`);
+    }
+  }
+}
+
+/** A client that notes what it is told. */
+export function asClient(bus: Bus, client: string): Bus {
+  return bus.as(principal({ client, scopes: ['*'] }));
+}
+
+export function newTurnId(): string {
+  return mintId('turn');
+}
