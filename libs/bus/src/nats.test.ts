@@ -193,7 +193,10 @@ function natsAlone(): void {
         seen.findLast(([key]) => key === 'kept'),
         ['kept', 'second'],
       );
-      assert.ok(seen.every(([key, value]) => key !== 'kept' || value !== undefined), 'what was told anew was never gone');
+      assert.ok(
+        seen.every(([key, value]) => key !== 'kept' || value !== undefined),
+        'what was told anew was never gone',
+      );
       watch.stop();
     });
   });

@@ -30,10 +30,7 @@ export async function startNatsServer({ maxPayload = 8 * 1024 * 1024 }: NatsServ
   const directory = await mkdtemp(join(tmpdir(), 'switchyard-nats-'));
   const store = join(directory, 'store');
   const config = join(directory, 'nats.conf');
-  await writeFile(
-    config,
-    `max_payload: ${maxPayload}\njetstream { store_dir: ${JSON.stringify(store)}, max_mem: 256MB, max_file: 4GB }\n`,
-  );
+  await writeFile(config, `max_payload: ${maxPayload}\njetstream { store_dir: ${JSON.stringify(store)}, max_mem: 256MB, max_file: 4GB }\n`);
   let { child, port } = await launch(binary, { directory, config, port: -1 });
   const kill = () => end(child, 'SIGKILL');
 

@@ -29,7 +29,7 @@ export interface Draining {
   silent: ReadonlySet<Socket>;
   finishMs: number;
   /** Answers the requests that take longer. */
-  giveUp(): void;
+  giveUp: () => void;
 }
 
 /** Stops accepting and lets requests finish. */

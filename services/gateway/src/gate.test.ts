@@ -35,7 +35,10 @@ test('while nothing vouches for tokens nobody gets in, and nobody is told that a
   t.mock.timers.enable({ apis: ['Date'], now: Date.now() + 5_001 });
   const response = await gateway.post('/rpc', PING, { token: SECRETS.all });
   const { error } = (await response.json()) as Answer;
-  assert.deepEqual([response.status, response.headers.get('retry-after'), error?.code, error?.data?.['code']], [503, '1', -32603, 'UNAVAILABLE']);
+  assert.deepEqual(
+    [response.status, response.headers.get('retry-after'), error?.code, error?.data?.['code']],
+    [503, '1', -32603, 'UNAVAILABLE'],
+  );
   assert.equal((await gateway.post('/v1/chat/completions', '{}', { token: SECRETS.all })).status, 503);
   assert.equal((await gateway.post('/rpc', PING)).status, 401, 'whoever brings no token needs no vouching for');
 

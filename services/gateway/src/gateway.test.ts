@@ -101,10 +101,10 @@ describe('closing', () => {
     const closed = gateway.gateway.close();
     const { error } = (await (await rpc).json()) as { error: { data: { code: string; reason: string } } };
     assert.deepEqual([(await rpc).status, error.data.code, error.data.reason], [200, 'UNAVAILABLE', 'SHUTTING_DOWN']);
-    assert.deepEqual([(await chat).status, await (await chat).json()], [
-      503,
-      { error: 'The gateway is shutting down and could not wait for the turn, which goes on.' },
-    ]);
+    assert.deepEqual(
+      [(await chat).status, await (await chat).json()],
+      [503, { error: 'The gateway is shutting down and could not wait for the turn, which goes on.' }],
+    );
     assert.match(await (await chunks).text(), /begun[^]*"error":[^]*shutting down[^]*data: \[DONE\]\n\n$/);
     await closed;
     assert.equal(((await stopped) as { code: string }).code, 'CANCELLED', 'and the handler is told');

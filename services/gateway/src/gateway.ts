@@ -68,7 +68,16 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
   const limits = createLimits();
   const tokens = opening.use(await openTokens({ bus, log, ...(options.onRevision ? { onRevision: options.onRevision } : {}) }));
   const gate = createGate({ settings, tokens, limits, host });
-  const edge: Edge = { bus, settings, log, tokens, limits, closing: closing.signal, ending: ending.signal, guard: (wanted) => gate.guard(wanted) };
+  const edge: Edge = {
+    bus,
+    settings,
+    log,
+    tokens,
+    limits,
+    closing: closing.signal,
+    ending: ending.signal,
+    guard: (wanted) => gate.guard(wanted),
+  };
 
   let url = '';
   let openRpc: string | undefined;

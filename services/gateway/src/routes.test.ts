@@ -50,7 +50,19 @@ test('any verb on any route is answered, and never with a failure of ours', asyn
 });
 
 describe('an odd address', () => {
-  for (const path of ['/rpc/', '//rpc', '/RPC', '/%72pc/', '/rpc%2f', '/./rpc', '/x/../rpc', '/rpc;x', '/api//chat', '/v1//models', '/__proto__']) {
+  for (const path of [
+    '/rpc/',
+    '//rpc',
+    '/RPC',
+    '/%72pc/',
+    '/rpc%2f',
+    '/./rpc',
+    '/x/../rpc',
+    '/rpc;x',
+    '/api//chat',
+    '/v1//models',
+    '/__proto__',
+  ]) {
     test(`${path} is no route`, async () => {
       await using gateway = await startTestGateway();
       const answer = await speak(gateway, head(`POST ${path}`, bearer, 'content-type: application/json', 'content-length: 2') + '{}');
@@ -92,7 +104,11 @@ describe('what is hardly HTTP', () => {
     await using gateway = await startTestGateway();
     const ping = '{"jsonrpc":"2.0","method":"system.ping","id":1}';
     const json = 'content-type: application/json';
-    const chunks = [...ping].map((byte) => `1\r\n${byte}\r\n`).join('') + '0\r\n\r\n';
+    const chunks =
+      ping
+        .split('')
+        .map((byte) => `1\r\n${byte}\r\n`)
+        .join('') + '0\r\n\r\n';
     assert.match(await speak(gateway, head('POST /rpc', bearer, json, 'transfer-encoding: chunked') + chunks), /"pong":true/);
     const old = `POST /rpc HTTP/1.0\r\nhost: localhost\r\n${bearer}\r\n${json}\r\ncontent-length: ${ping.length}\r\n\r\n${ping}`;
     assert.match(await speak(gateway, old), /"pong":true/);
@@ -105,7 +121,10 @@ describe('what is hardly HTTP', () => {
   test('an offer of HTTP/2 is left aside', async () => {
     await using gateway = await startTestGateway();
     const offer = ['upgrade: h2c', 'http2-settings: AAMAAABkAAQAAP__'];
-    const answer = await speak(gateway, head('GET /health', ...offer).replace('connection: close', 'connection: upgrade, http2-settings, close'));
+    const answer = await speak(
+      gateway,
+      head('GET /health', ...offer).replace('connection: close', 'connection: upgrade, http2-settings, close'),
+    );
     assert.equal(statusOf(answer), 200, answer);
   });
 });
@@ -116,7 +135,8 @@ describe('ids that a client sends', () => {
     const answered = async (value: string): Promise<string | undefined> =>
       /x-request-id: ([^\r]*)/i.exec(await speak(gateway, head('GET /openrpc.json', `x-request-id: ${value}`)))?.[1];
     assert.equal(await answered('abc-1.2_3'), 'abc-1.2_3');
-    for (const bad of ['a b', 'ü', 'x'.repeat(129), 'a, b', '<script>', 'a\tb', '']) assert.match((await answered(bad)) ?? '', /^req_/, bad);
+    for (const bad of ['a b', 'ü', 'x'.repeat(129), 'a, b', '<script>', 'a\tb', ''])
+      assert.match((await answered(bad)) ?? '', /^req_/, bad);
     const twice = await speak(gateway, head('GET /openrpc.json', 'x-request-id: one', 'x-request-id: two'));
     assert.match(twice, /x-request-id: req_/i);
   });
@@ -159,5 +179,8 @@ test('a client that leaves half-way through its body is no failure of ours', asy
   } // closing waits for every connection
   const failures = lines.filter((line) => /"level":(40|50|60)/.test(line));
   assert.deepEqual(failures, []);
-  assert.ok(lines.some((line) => line.includes('/health')), 'the log was written to');
+  assert.ok(
+    lines.some((line) => line.includes('/health')),
+    'the log was written to',
+  );
 });

@@ -1,7 +1,6 @@
 import { jetstream, jetstreamManager } from '@nats-io/jetstream';
 import type { ConnectionOptions } from '@nats-io/nats-core';
 import { connect } from '@nats-io/transport-node';
-import { setTimeout as delay } from 'node:timers/promises';
 import { mintId } from '@switchyard/security';
 import type { Logger } from '@switchyard/telemetry';
 import { subjectToken } from '../bytes.ts';
@@ -82,14 +81,13 @@ function createTransport(link: NatsLink, { manager, client, replica }: JetStream
 
   /** The server may have come back without what it kept, and JetStream comes later than the server. */
   async function restore(reconnect: number): Promise<void> {
-    while (reconnect === reconnects) {
-      try {
-        await Promise.all([...kept.values()].map((ensure) => ensure()));
-        break;
-      } catch (err) {
-        link.log.warn({ err }, 'what NATS keeps could not be ensured yet');
-        await delay(RECONNECT_MS, undefined, { ref: false });
-      }
+    try {
+      await Promise.all([...kept.values()].map((ensure) => ensure()));
+    } catch (err) {
+      if (reconnect !== reconnects) return;
+      link.log.warn({ err }, 'what NATS keeps could not be ensured yet');
+      setTimeout(() => void restore(reconnect), RECONNECT_MS).unref();
+      return;
     }
     if (reconnect === reconnects) listeners.forEach((listener) => listener.restored?.());
   }

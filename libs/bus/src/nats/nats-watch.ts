@@ -132,8 +132,8 @@ async function create(consumer: Consumer): Promise<void> {
 /** A server that lost its store begins to count again; so does the watch, and what it knows must be said again. */
 async function recognise(consumer: Consumer, stream: string): Promise<void> {
   const { created, state } = await consumer.source.manager.streams.info(stream);
-  const same = consumer.stream === undefined || consumer.stream === String(created);
-  consumer.stream = String(created);
+  const same = consumer.stream === undefined || consumer.stream === created;
+  consumer.stream = created;
   if (same && state.last_seq >= consumer.lastSeq) return;
   consumer.lastSeq = 0;
   for (const key of consumer.keys) consumer.carried.add(key);
