@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { AgentConfig, AGENTS_BUCKET, AgentProjection, CONFIG_BUCKET, ServiceError } from '@switchyard/contracts';
-import { principal, tempDir, testService, type TestService, type TestServiceOptions } from '@switchyard/testkit';
+import { principal, startNatsServer, tempDir, testService, type TestService, type TestServiceOptions } from '@switchyard/testkit';
 import { registry } from './service.ts';
 
 function start(options: TestServiceOptions = {}): Promise<TestService> {
@@ -264,4 +264,21 @@ test('the agent that routing names as default is there, and takes the place of t
   assert.equal((await projected(app, 'default.oslo'))?.isDefault, true);
   await assert.rejects(app.bus.call('agents.delete', { agentId: 'oslo' }), { code: 'FAILED_PRECONDITION' });
   assert.ok(await app.bus.call('agents.delete', { agentId: 'default' }));
+});
+
+test('a server that lost its store is told all agents anew', { timeout: 20_000 }, async () => {
+  const server = await startNatsServer();
+  {
+    await using app = await testService(registry, { env: { SWITCHYARD_BUS: server.url } });
+    const bucket = await app.host.bus.kv(AGENTS_BUCKET);
+    const before = await bucket.keys();
+    assert.ok(before.length > 0);
+    const restored = new Promise<void>((resolve) => app.host.bus.onRestored(resolve));
+    await server.restart({ empty: true });
+    await restored;
+    let keys: string[] = [];
+    while (keys.length === 0) keys = await bucket.keys().catch(() => []);
+    assert.deepEqual(keys, before);
+  }
+  await server.stop();
 });
