@@ -16,10 +16,16 @@ export function openClient(plan: LoadPlan, onAnswer: OnAnswer): Promise<Client> 
 
 /** Where `"result"` begins in an answer with the members in their usual order. */
 const RESULT_AT = Buffer.from('{"jsonrpc":"2.0","').length;
+const LETTER_M = 0x6d;
 const LETTER_R = 0x72;
 
 function isResult(answer: Uint8Array): boolean {
   return answer[RESULT_AT] === LETTER_R;
+}
+
+/** A heartbeat answers nothing. What a stick echoes has its method further back. */
+function isNotification(message: Uint8Array): boolean {
+  return message[RESULT_AT] === LETTER_M;
 }
 
 /** Below `fetch` and `request`: what the client costs, the measured server cannot have on this machine. */
@@ -50,7 +56,9 @@ async function openSockets({ url, path, headers, body, connections, expectResult
   const message = Buffer.from(body);
   const opening = Array.from({ length: connections }, async (_, slot) => {
     const socket = await openSocket(url + path, headers);
-    socket.on('message', (data) => onAnswer(slot, !expectResult || isResult(data as Buffer)));
+    socket.on('message', (data) => {
+      if (!isNotification(data as Buffer)) onAnswer(slot, !expectResult || isResult(data as Buffer));
+    });
     return socket;
   });
   const sockets = await Promise.all(opening);

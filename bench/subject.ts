@@ -31,9 +31,13 @@ export function targetOf({ name, url, headers }: Subject, kind: LoadPlan['kind']
   return { kind, url, headers, path: kind === 'http' ? '/rpc' : isOurs ? '/ws' : '/', expectResult: name !== 'bare-ws' };
 }
 
+/** As `bin/switchyard` has it: what was compiled once is not compiled again. */
+const COMPILE_CACHE = { NODE_COMPILE_CACHE: join(root, 'node_modules/.cache/node') };
+
 /** A process of this Node with nothing of our environment. */
-export function startNode(script: string, { flags = [], args = [], ...rest }: NodeOptions): Promise<StartedProcess> {
-  return startProcess([process.execPath, '--disable-warning=ExperimentalWarning', ...flags, join(root, script), ...args], rest);
+export function startNode(script: string, { flags = [], args = [], env, ...rest }: NodeOptions): Promise<StartedProcess> {
+  const command = [process.execPath, '--disable-warning=ExperimentalWarning', ...flags, join(root, script), ...args];
+  return startProcess(command, { ...rest, env: { ...COMPILE_CACHE, ...env } });
 }
 
 interface NodeOptions {

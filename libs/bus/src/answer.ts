@@ -46,8 +46,7 @@ function begin(desk: Desk, method: Method, message: Message): Running | undefine
   const { wire, running } = desk;
   const { reply } = message;
   if (reply === undefined) return undefined;
-  const encodedPrincipal = message.header(PRINCIPAL) ?? '';
-  const principal = decodePrincipal(encodedPrincipal);
+  const principal = decodePrincipal(message.header(PRINCIPAL) ?? '');
   if (principal === undefined) {
     sendError(wire, reply, new ServiceError('UNAUTHENTICATED', 'The call does not say who makes it.'));
     return undefined;
@@ -56,7 +55,6 @@ function begin(desk: Desk, method: Method, message: Message): Running | undefine
     method,
     reply,
     principal,
-    encodedPrincipal,
     message,
     span: startSpan(method.callable.name, undefined, message.header(TRACEPARENT)),
     startedAt: Date.now(),

@@ -3,6 +3,7 @@ import { test } from 'node:test';
 import { ServiceError, contracts, type Params } from '@switchyard/contracts';
 import { createLogger } from '@switchyard/telemetry';
 import type { Ctx } from './bus.ts';
+import { headerLines } from './headers.ts';
 import { alice, forward, version, type Stage } from './stage.contract.ts';
 
 /** One request, one answer, or one typed error. */
@@ -116,7 +117,7 @@ export function callContract({ cast, withSecrets }: Stage): void {
     await withSecrets(
       () => assert.fail('ran for nobody'),
       async (caller) => {
-        const { error } = await forward(caller, 'secrets.resolve', '{"name":"A"}', { principal: 'not one' });
+        const { error } = await forward(caller, 'secrets.resolve', '{"name":"A"}', { principal: headerLines(['Sy-Principal', 'not one']) });
         assert.equal(error?.code, 'UNAUTHENTICATED');
       },
     );

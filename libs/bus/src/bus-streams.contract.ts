@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ServiceError, subjects, type Chunk } from '@switchyard/contracts';
+import { headerLines } from './headers.ts';
 import { aborted, callable, delta, endless, heard, result, turn, type Stage } from './stage.contract.ts';
 
 /** Ordered frames, and every way a stream ends. */
@@ -177,10 +178,7 @@ export function streamContract({ cast, withTurns }: Stage): void {
         server.publish({
           subject,
           data: Buffer.from(JSON.stringify(delta(seq))),
-          headers: [
-            ['Sy-Seq', String(seq)],
-            ['Sy-Frame', 'chunk'],
-          ],
+          headers: headerLines(['Sy-Seq', String(seq)], ['Sy-Frame', 'chunk']),
         });
       server.subscribe(callable('turns.run').subject, ({ reply = '' }) => [0, 1, 3].forEach((seq) => send(reply, seq)));
       await server.flush();

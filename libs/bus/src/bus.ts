@@ -17,6 +17,7 @@ import type {
   UnaryName,
 } from '@switchyard/contracts';
 import type { Logger } from '@switchyard/telemetry';
+import type { HeaderLines } from './headers.ts';
 import type { Bucket, Log, Message, Subscription } from './transport.ts';
 
 export interface CallOptions {
@@ -73,7 +74,7 @@ export interface Served {
 /** What the edge sends along, encoded once per token rather than once per call. */
 export interface CallHead {
   /** From `encodePrincipal`. */
-  principal: string;
+  principal: HeaderLines;
   requestId: string;
   timeoutMs: number;
   traceparent?: string;

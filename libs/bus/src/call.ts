@@ -3,13 +3,14 @@ import { mintId } from '@switchyard/security';
 import type { CallHead, CallOptions } from './bus.ts';
 import { decodeJson, encodeJson } from './bytes.ts';
 import { cancelled, internal, timedOut } from './failures.ts';
+import type { HeaderLines } from './headers.ts';
 import { request, resolveCallable, type Request } from './request.ts';
 import type { Wire } from './wire.ts';
 
 /** For whom, and within what, a call is made. */
 export interface Caller {
-  /** Encoded. */
-  principal: string;
+  /** From `encodePrincipal`. */
+  principal: HeaderLines;
   requestId?: string;
   traceparent?: string | undefined;
   /** Epoch milliseconds. */

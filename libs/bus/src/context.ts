@@ -4,6 +4,7 @@ import { call, type Caller } from './call.ts';
 import { emit } from './events.ts';
 import { REQUEST } from './headers.ts';
 import { stream } from './read-stream.ts';
+import { encodePrincipal } from './principal.ts';
 import { deadlineOf, signalOf, type Running } from './running.ts';
 import type { Wire } from './wire.ts';
 
@@ -54,11 +55,11 @@ export class CallContext implements Ctx {
   }
 
   get emit(): Ctx['emit'] {
-    return (name, payload) => emit(this.#wire, this.#running.encodedPrincipal, name, payload);
+    return (name, payload) => emit(this.#wire, encodePrincipal(this.principal), name, payload);
   }
 
   #caller(): Caller {
     const { requestId, traceparent, deadline, signal } = this;
-    return { principal: this.#running.encodedPrincipal, requestId, traceparent, deadline, signal };
+    return { principal: encodePrincipal(this.principal), requestId, traceparent, deadline, signal };
   }
 }

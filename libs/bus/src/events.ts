@@ -12,12 +12,12 @@ import {
 } from '@switchyard/contracts';
 import type { BusEvent, OnOptions } from './bus.ts';
 import { decodeJson, encodeJson } from './bytes.ts';
-import { PRINCIPAL } from './headers.ts';
+import { PRINCIPAL, type HeaderLines } from './headers.ts';
 import { decodePrincipal, encodePrincipal } from './principal.ts';
 import type { Log, Message, Outgoing, Subscription } from './transport.ts';
 import type { Wire } from './wire.ts';
 
-export function emit<N extends EventName>(wire: Wire, principal: string, name: N, payload: EventPayload<N>): void {
+export function emit<N extends EventName>(wire: Wire, principal: HeaderLines, name: N, payload: EventPayload<N>): void {
   if (wire.checkResults) checkPayload(name, payload);
   wire.transport.publish(eventMessage(name, payload, principal));
 }
@@ -49,8 +49,8 @@ export function on<N extends EventName>(wire: Wire, name: N, onEvent: (event: Bu
 
 export const eventLog = EVENTS_LOG;
 
-function eventMessage(name: string, payload: unknown, principal: string): Outgoing {
-  return { subject: eventSubject(name), data: encodeJson(payload), headers: [[PRINCIPAL, principal]] };
+function eventMessage(name: string, payload: unknown, principal: HeaderLines): Outgoing {
+  return { subject: eventSubject(name), data: encodeJson(payload), headers: principal };
 }
 
 function eventSubject(name: string): string {
@@ -69,7 +69,7 @@ function tenantOf(message: Message): string {
 const speakers = new Map<string, Principal>();
 
 /** One object per service and tenant, because the encoding is remembered by object. */
-function speaker({ service }: Wire, tenant: string): string {
+function speaker({ service }: Wire, tenant: string): HeaderLines {
   const key = `${service ?? 'bus'} ${tenant}`;
   let principal = speakers.get(key);
   if (principal === undefined) speakers.set(key, (principal = servicePrincipal(service ?? 'bus', tenant)));

@@ -1,7 +1,7 @@
 import { ERROR_CODES, ServiceError, type Callable, type ErrorCode, type ErrorDetails } from '@switchyard/contracts';
 import { decodeText } from './bytes.ts';
-import { FRAME, type FrameKind } from './headers.ts';
-import type { HeaderList, Message } from './transport.ts';
+import { FRAME, headerLines, type FrameKind, type HeaderLines } from './headers.ts';
+import type { Message } from './transport.ts';
 
 type Named = Pick<Callable, 'name' | 'service'>;
 
@@ -83,13 +83,8 @@ const ERROR: FrameKind = 'error';
 const ALIVE: FrameKind = 'alive';
 
 /** The two last are those of the NATS services protocol: its tools show them. */
-export function errorHeaders({ code, message }: ServiceError, seq?: readonly [string, string]): HeaderList {
-  const headers: [string, string][] = [
-    [FRAME, ERROR],
-    ['Nats-Service-Error-Code', code],
-    ['Nats-Service-Error', oneLine(message)],
-  ];
-  return seq === undefined ? headers : [seq, ...headers];
+export function errorHeaders({ code, message }: ServiceError): HeaderLines {
+  return headerLines([FRAME, ERROR], ['Nats-Service-Error-Code', code], ['Nats-Service-Error', oneLine(message)]);
 }
 
 export function isErrorFrame(message: Message): boolean {
@@ -101,7 +96,7 @@ export function isAlive(message: Message): boolean {
   return message.header(FRAME) === ALIVE;
 }
 
-export const ALIVE_HEADERS: HeaderList = [[FRAME, ALIVE]];
+export const ALIVE_HEADERS: HeaderLines = headerLines([FRAME, ALIVE]);
 
 function failure(code: ErrorCode, message: string, reason: string): ServiceError {
   return new ServiceError(code, message, { details: { reason } });

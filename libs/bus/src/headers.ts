@@ -1,4 +1,4 @@
-import type { HeaderList } from './transport.ts';
+import type { CallHead } from './bus.ts';
 
 /** Written and read in this package alone. */
 export const REQUEST = 'Sy-Request';
@@ -11,11 +11,17 @@ export const TRACEPARENT = 'traceparent';
 /** What a frame of a stream is; a unary answer that failed is an `error` frame as well. */
 export type FrameKind = 'chunk' | 'result' | 'error' | 'alive';
 
+declare const checked: unique symbol;
+
+/**
+ * Header lines as they stand on the wire, a line end before each. Only `headerLines` makes them, and it checks them: nobody has
+ * to look at them again.
+ */
+export type HeaderLines = string & { readonly [checked]: true };
+
 const PRINTABLE = /^[\x20-\x7e]*$/;
-/** `NATS/1.0`, two line ends. */
+/** `NATS/1.0` before the lines, two line ends behind them. */
 const FRAMING_BYTES = 12;
-/** `: ` and the line end. */
-const LINE_BYTES = 4;
 
 /** Header values are one line of printable ASCII: anything else could smuggle in a header of its own. */
 export function isHeaderValue(value: string): boolean {
@@ -27,20 +33,42 @@ export function headerValue(value: string | undefined): string | undefined {
   return value !== undefined && value.length <= 256 && isHeaderValue(value) ? value : undefined;
 }
 
-/** Bytes the headers take on the wire, counted alike by every adapter. */
-export function headerBytes(headers: HeaderList | undefined): number {
-  if (headers === undefined || headers.length === 0) return 0;
-  let bytes = FRAMING_BYTES;
-  for (const [name, value] of headers) bytes += name.length + value.length + LINE_BYTES;
-  return bytes;
-}
-
-export function findHeader(headers: HeaderList | undefined, name: string): string | undefined {
-  if (headers !== undefined) for (const header of headers) if (header[0] === name) return header[1];
-  return undefined;
-}
-
-export function checkHeaders(headers: HeaderList): void {
-  for (const [name, value] of headers)
+/** Throws for a value that is no header value. Names are ours. */
+export function headerLines(...headers: readonly (readonly [name: string, value: string])[]): HeaderLines {
+  let lines = '';
+  for (const [name, value] of headers) {
     if (!PRINTABLE.test(value)) throw new TypeError(`${name}: a header value is one line of printable ASCII`);
+    lines += `\r\n${name}: ${value}`;
+  }
+  return lines as HeaderLines;
+}
+
+export function joinLines(first: HeaderLines, second: HeaderLines): HeaderLines {
+  return (first + second) as HeaderLines;
+}
+
+/** What goes with every request. The ids come from outside: what cannot be a header value is left out. */
+export function requestLines({ principal, timeoutMs, requestId, traceparent }: CallHead): HeaderLines {
+  const id = headerValue(requestId);
+  const trace = headerValue(traceparent);
+  let lines = `${principal}\r\n${TIMEOUT}: ${Math.ceil(timeoutMs)}`;
+  if (id !== undefined) lines += `\r\n${REQUEST}: ${id}`;
+  if (trace !== undefined) lines += `\r\n${TRACEPARENT}: ${trace}`;
+  return lines as HeaderLines;
+}
+
+/** Bytes the headers take on the wire, counted alike by every adapter. */
+export function headerBytes(lines: HeaderLines | undefined): number {
+  return lines === undefined ? 0 : FRAMING_BYTES + lines.length;
+}
+
+/** Looks a header up in its lines, or in the whole block as it came. */
+export function findHeader(lines: string | undefined, name: string): string | undefined {
+  if (lines === undefined) return undefined;
+  const line = `\r\n${name}: `;
+  const at = lines.indexOf(line);
+  if (at === -1) return undefined;
+  const from = at + line.length;
+  const end = lines.indexOf('\r\n', from);
+  return end === -1 ? lines.slice(from) : lines.slice(from, end);
 }

@@ -1,22 +1,24 @@
 import { TOKEN_SCOPES, type Principal, type TokenScope } from '@switchyard/contracts';
+import { PRINCIPAL, headerLines, isHeaderValue, type HeaderLines } from './headers.ts';
 
 const MAX_REMEMBERED = 2_048;
 
-const encoded = new WeakMap<Principal, string>();
+const encoded = new WeakMap<Principal, HeaderLines>();
 const decoded = new Map<string, Principal>();
 
-/** The header's value: one line of printable ASCII. Encoded once per object, so keep the object as long as the token lives. */
-export function encodePrincipal(principal: Principal): string {
-  let text = encoded.get(principal);
-  if (text === undefined) {
+/** The header that says who it is. Encoded once per object, so keep the object as long as the token lives. */
+export function encodePrincipal(principal: Principal): HeaderLines {
+  let line = encoded.get(principal);
+  if (line === undefined) {
     const { tenant, client, scopes, agent, session } = principal;
-    text = ascii(JSON.stringify([tenant, client, scopes.join(' '), agent ?? 0, session ?? 0]));
-    encoded.set(principal, text);
+    const fields = JSON.stringify([tenant, client, scopes.join(' '), agent ?? 0, session ?? 0]);
+    line = headerLines([PRINCIPAL, ascii(fields)]);
+    encoded.set(principal, line);
   }
-  return text;
+  return line;
 }
 
-/** The same text gives the same frozen object while it is remembered. Undefined for what no `encodePrincipal` wrote. */
+/** Reads the header's value. The same text gives the same frozen object while it is remembered. Undefined for what no `encodePrincipal` wrote. */
 export function decodePrincipal(text: string): Principal | undefined {
   const known = decoded.get(text);
   if (known !== undefined) return known;
@@ -24,7 +26,7 @@ export function decodePrincipal(text: string): Principal | undefined {
   if (principal === undefined) return undefined;
   if (decoded.size >= MAX_REMEMBERED) forgetOldest();
   decoded.set(text, principal);
-  encoded.set(principal, text);
+  encoded.set(principal, headerLines([PRINCIPAL, text])); // as it came, for calls made on the way
   return principal;
 }
 
@@ -38,6 +40,7 @@ function forgetOldest(): void {
 }
 
 function parse(text: string): Principal | undefined {
+  if (!isHeaderValue(text)) return undefined;
   let fields: unknown;
   try {
     fields = JSON.parse(text);

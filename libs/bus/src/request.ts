@@ -13,8 +13,9 @@ import {
   timedOut,
   tooLarge,
 } from './failures.ts';
-import { PRINCIPAL, REQUEST, TIMEOUT, TRACEPARENT, headerBytes, headerValue } from './headers.ts';
-import type { HeaderList, Message } from './transport.ts';
+import { headerBytes, requestLines } from './headers.ts';
+import type { Waiting } from './mux.ts';
+import type { Message } from './transport.ts';
 import type { Wire } from './wire.ts';
 
 /** A call before it is sent. */
@@ -37,7 +38,7 @@ export function resolveCallable(wire: Wire, name: string): Callable {
 /** Sends a request whose replies come to `id`. The failure is returned, because who waits is told later, never from inside. */
 export function submit(wire: Wire, id: number, { callable, params, head }: Request): ServiceError | undefined {
   const { transport, mux } = wire;
-  const headers = requestHeaders(head);
+  const headers = requestLines(head);
   const bytes = params.length + headerBytes(headers);
   if (bytes > transport.maxPayload) return tooLarge(`The request to ${callable.name}`, bytes, transport.maxPayload);
   const expires = Date.now() + head.timeoutMs;
@@ -49,68 +50,77 @@ export function submit(wire: Wire, id: number, { callable, params, head }: Reque
   }
 }
 
-function requestHeaders({ requestId, principal, timeoutMs, traceparent }: CallHead): HeaderList {
-  const headers: [string, string][] = [
-    [PRINCIPAL, principal],
-    [TIMEOUT, String(Math.ceil(timeoutMs))],
-  ];
-  const id = headerValue(requestId);
-  if (id !== undefined) headers.push([REQUEST, id]);
-  const trace = headerValue(traceparent);
-  if (trace !== undefined) headers.push([TRACEPARENT, trace]);
-  return headers;
-}
-
 /**
  * One request, one reply. Returns what cancels it: the other side is told to stop, and nothing is called any more. Whoever
  * takes long says now and then that it lives; one that does not is given up long before the deadline of a turn.
  */
 export function request(wire: Wire, made: Request, onReply: (reply: Reply) => void): () => void {
-  const { callable, head } = made;
-  const { mux, streams } = wire;
-  const madeAt = performance.now();
-  let heardAt = madeAt;
-  const id = mux.open(
-    {
-      onMessage(message) {
-        if (isAlive(message)) {
-          heardAt = performance.now();
-          return;
-        }
-        mux.close(id);
-        onReply(readReply(callable, message));
-      },
-      onDeadline() {
-        const now = performance.now();
-        const left = madeAt + head.timeoutMs - now;
-        if (left <= 0) return onReply({ error: timedOut(callable) });
-        const patience = heardAt + streams.silenceMs - now;
-        if (patience > 0) return Math.min(patience, left);
-        sendCancel(wire, callable, id);
-        onReply({ error: callSilent(callable) });
-      },
-      onLost(error) {
-        sendCancel(wire, callable, id);
-        onReply({ error });
-      },
-    },
-    Math.min(head.timeoutMs, streams.silenceMs),
-  );
-  const failure = submit(wire, id, made);
-  if (failure !== undefined) setImmediate(() => mux.close(id) && onReply({ error: failure }));
-  return () => {
-    if (mux.close(id)) sendCancel(wire, callable, id);
-  };
+  const call = new Call(wire, made, onReply);
+  call.send();
+  return () => call.cancel();
+}
+
+/** A class, because one is made for every call. */
+class Call implements Waiting {
+  readonly #wire: Wire;
+  readonly #made: Request;
+  readonly #onReply: (reply: Reply) => void;
+  readonly #madeAt = performance.now();
+  #heardAt = this.#madeAt;
+  #id = 0;
+
+  constructor(wire: Wire, made: Request, onReply: (reply: Reply) => void) {
+    this.#wire = wire;
+    this.#made = made;
+    this.#onReply = onReply;
+  }
+
+  send(): void {
+    const { mux, streams } = this.#wire;
+    this.#id = mux.open(this, Math.min(this.#made.head.timeoutMs, streams.silenceMs));
+    const failure = submit(this.#wire, this.#id, this.#made);
+    if (failure !== undefined) setImmediate(() => mux.close(this.#id) && this.#onReply({ error: failure }));
+  }
+
+  cancel(): void {
+    if (this.#wire.mux.close(this.#id)) this.#tellOtherSide();
+  }
+
+  onMessage(message: Message): void {
+    const { callable } = this.#made;
+    if (isAlive(message)) {
+      this.#heardAt = performance.now();
+      return;
+    }
+    this.#wire.mux.close(this.#id);
+    const error = readFailure(callable, message);
+    this.#onReply(error === undefined ? { data: message.data } : { error });
+  }
+
+  onDeadline(): number | void {
+    const { callable, head } = this.#made;
+    const now = performance.now();
+    const left = this.#madeAt + head.timeoutMs - now;
+    if (left <= 0) return this.#onReply({ error: timedOut(callable) });
+    const patience = this.#heardAt + this.#wire.streams.silenceMs - now;
+    if (patience > 0) return Math.min(patience, left);
+    this.#tellOtherSide();
+    this.#onReply({ error: callSilent(callable) });
+  }
+
+  onLost(error: ServiceError): void {
+    this.#tellOtherSide();
+    this.#onReply({ error });
+  }
+
+  #tellOtherSide(): void {
+    sendCancel(this.#wire, this.#made.callable, this.#id);
+  }
 }
 
 /** Heard by every replica of the service, because only the network knows which of them has the call. */
 export function sendCancel({ transport, mux }: Wire, { service }: Callable, id: number): void {
   transport.publish({ subject: subjects.cancel(service), data: encodeText(mux.address(id)) });
-}
-
-function readReply(callable: Callable, message: Message): Reply {
-  const error = readFailure(callable, message);
-  return error === undefined ? { data: message.data } : { error };
 }
 
 /** What went wrong, if something did: nobody serves it, or whoever does says so. */

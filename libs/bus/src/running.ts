@@ -18,8 +18,6 @@ export interface Running {
   readonly method: Method;
   readonly reply: string;
   readonly principal: Principal;
-  /** As it came, for calls made on the way. */
-  readonly encodedPrincipal: string;
   readonly message: Message;
   readonly span: Span;
   readonly startedAt: number;

@@ -1,6 +1,6 @@
 import { callables, contracts, type Callable, type Chunk, type Params, type Principal, type Result } from '@switchyard/contracts';
 import { silentLogger } from '@switchyard/telemetry';
-import type { Bus, Ctx, Handlers, Reply } from './bus.ts';
+import type { Bus, CallHead, Ctx, Handlers, Reply } from './bus.ts';
 import { createBus, type BusOptions } from './create-bus.ts';
 import { encodePrincipal } from './principal.ts';
 import type { Network } from './transport.contract.ts';
@@ -69,7 +69,7 @@ export function createStage(name: string, network: () => Network): Stage {
   };
 }
 
-export function forward(bus: Bus, method: string, params: string, head: { principal?: string } = {}): Promise<Reply> {
+export function forward(bus: Bus, method: string, params: string, head: Partial<CallHead> = {}): Promise<Reply> {
   return new Promise((resolve) => {
     bus.forward(
       callable(method),

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { bytes, fresh, text } from './collector.contract.ts';
+import { headerLines } from './headers.ts';
 import type { BucketEntry, Transport } from './transport.ts';
 
 /** What a transport keeps: logs and buckets. */
@@ -10,7 +11,7 @@ export function keepingContract(connect: () => Promise<Transport>): void {
     const subject = fresh('log');
     const log = await a.log({ name: subject, subjects: [`${subject}.*`], maxAgeMs: 60_000, storage: 'memory' });
 
-    const first = await log.append({ subject: `${subject}.a`, data: bytes('1'), headers: [['Sy-Seq', '0']] }, 'id-1');
+    const first = await log.append({ subject: `${subject}.a`, data: bytes('1'), headers: headerLines(['Sy-Seq', '0']) }, 'id-1');
     const again = await log.append({ subject: `${subject}.a`, data: bytes('1') }, 'id-1');
     a.publish({ subject: `${subject}.a`, data: bytes('2') });
     await a.flush();

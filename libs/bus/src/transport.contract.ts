@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { bytes, collector, fresh, text } from './collector.contract.ts';
-import { headerBytes } from './headers.ts';
+import { headerBytes, headerLines } from './headers.ts';
 import { keepingContract } from './transport-keeping.contract.ts';
 import type { Transport } from './transport.ts';
 
@@ -84,13 +84,10 @@ export function transportContract(name: string, open: () => Promise<Network>): v
       a.publish({
         subject,
         data: bytes('1'),
-        headers: [
-          ['Sy-Request', 'req_1'],
-          ['traceparent', '00-a b:c'],
-        ],
+        headers: headerLines(['Sy-Request', 'req_1'], ['traceparent', '00-a b:c']),
       });
       a.publish({ subject, data: bytes('2') });
-      a.publish({ subject, data: bytes(''), headers: [['Sy-Seq', '7']] });
+      a.publish({ subject, data: bytes(''), headers: headerLines(['Sy-Seq', '7']) });
       await got.until(3);
 
       const read = got.messages.map((one) => ['Sy-Request', 'traceparent', 'Sy-Seq', 'Sy'].map((name) => one.header(name)));
@@ -102,12 +99,8 @@ export function transportContract(name: string, open: () => Promise<Network>): v
       assert.deepEqual(got.texts(), ['1', '2', '']);
     });
 
-    test('what would break out of a header or a subject is refused', async () => {
+    test('what would break out of a subject is refused', async () => {
       const a = await connect();
-      const subject = fresh('refused');
-      for (const value of ['a\r\nSy-Principal: x', 'a\nb', 'ö', '\u0000']) {
-        assert.throws(() => a.publish({ subject, data: bytes(''), headers: [['Sy-Request', value]] }), TypeError, JSON.stringify(value));
-      }
       for (const bad of ['a b', 'a\r\nPUB x 0', ''])
         assert.throws(() => a.publish({ subject: bad, data: bytes('') }), TypeError, JSON.stringify(bad));
     });
@@ -166,7 +159,7 @@ export function transportContract(name: string, open: () => Promise<Network>): v
       const got = collector();
       a.subscribe(subject, got.onMessage);
       await a.flush();
-      const headers = [['Sy-Request', 'req_1']] as const;
+      const headers = headerLines(['Sy-Request', 'req_1']);
       const largest = Buffer.alloc(a.maxPayload - headerBytes(headers), 'x');
 
       a.publish({ subject, data: largest, headers });

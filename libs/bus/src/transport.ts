@@ -1,8 +1,7 @@
+import type { HeaderLines } from './headers.ts';
+
 /** No message is larger, headers included, whatever the other side would take. */
 export const MAX_PAYLOAD = 8 * 1024 * 1024;
-
-/** Header names are fixed: `Sy-*` and `traceparent` (ARCHITECTURE 4). Values are single-line text. */
-export type HeaderList = readonly (readonly [name: string, value: string])[];
 
 /** What arrives. Headers are read on demand: most replies carry none. */
 export interface Message {
@@ -19,7 +18,7 @@ export interface Outgoing {
   subject: string;
   data: Uint8Array;
   reply?: string;
-  headers?: HeaderList;
+  headers?: HeaderLines;
   /** Epoch milliseconds after which nobody wants it: it is not sent late, once the other side can be reached again. */
   expires?: number;
 }

@@ -1,9 +1,8 @@
 import type { ServiceError } from '@switchyard/contracts';
 import { EMPTY, encodeJson } from './bytes.ts';
 import { encodeError, errorHeaders, tooLarge } from './failures.ts';
-import { FRAME, SEQ, headerBytes, type FrameKind } from './headers.ts';
+import { FRAME, SEQ, headerBytes, headerLines, joinLines, type FrameKind, type HeaderLines } from './headers.ts';
 import { signalOf, type Running } from './running.ts';
-import type { HeaderList } from './transport.ts';
 import type { Wire } from './wire.ts';
 
 /** After so many frames in a row the event loop gets its turn, or nothing would ever leave. */
@@ -54,7 +53,7 @@ function createFrames({ transport, streams }: Wire, running: Running) {
     if (performance.now() - sentAt >= streams.aliveMs) send('alive', EMPTY);
   }, streams.aliveMs / 2);
 
-  function publish(data: Uint8Array, headers: HeaderList): void {
+  function publish(data: Uint8Array, headers: HeaderLines): void {
     if (running.stopped !== undefined) return;
     const bytes = data.length + headerBytes(headers);
     if (bytes > transport.maxPayload)
@@ -65,15 +64,12 @@ function createFrames({ transport, streams }: Wire, running: Running) {
   }
 
   function send(kind: FrameKind, data: Uint8Array): void {
-    publish(data, [
-      [SEQ, String(seq)],
-      [FRAME, kind],
-    ]);
+    publish(data, headerLines([SEQ, String(seq)], [FRAME, kind]));
   }
 
   return {
     send,
-    fail: (error: ServiceError) => publish(encodeError(error), errorHeaders(error, [SEQ, String(seq)])),
+    fail: (error: ServiceError) => publish(encodeError(error), joinLines(headerLines([SEQ, String(seq)]), errorHeaders(error))),
     end: () => clearInterval(alive),
   };
 }

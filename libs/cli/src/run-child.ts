@@ -4,8 +4,7 @@ import { constants } from 'node:os';
 
 const FORWARDED = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
-/** A small young generation is what keeps ten thousand idle connections within 200 MiB; it costs a few per cent of CPU. */
-const SERVER_FLAGS = ['--max-semi-space-size=8', '--disable-warning=ExperimentalWarning'];
+const SERVER_FLAGS = ['--disable-warning=ExperimentalWarning'];
 
 /** Shells and `timeout` signal a process and then its whole group: what comes twice at once is one wish. */
 const ONE_WISH_MS = 250;

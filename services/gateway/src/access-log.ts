@@ -1,25 +1,31 @@
 import type { Logger } from '@switchyard/telemetry';
-import type { FastifyReply, FastifyRequest } from 'fastify';
 
 /** One line in so many is written at `info`; at `debug` all are. */
 const SAMPLE = 1_000;
 
-/** Notes one answered request. Neither the query, nor headers, nor bodies are ever in the line. */
-export type AccessLog = (request: FastifyRequest, reply: FastifyReply) => void;
+/** One answered request. Neither the query, nor headers, nor bodies are ever in it. */
+export interface AccessLine {
+  requestId: string;
+  verb: string;
+  route: string;
+  status: number;
+  ms: number;
+}
+
+export interface AccessLog {
+  /** Counts a request, and says whether it is noted: only then is there a line to make. */
+  due(): boolean;
+  note(line: AccessLine): void;
+}
 
 export function createAccessLog(log: Logger): AccessLog {
   let count = 0;
-  return (request, reply) => {
-    const sampled = ++count % SAMPLE === 0;
-    if (!sampled && !log.isLevelEnabled('debug')) return;
-    const line = {
-      requestId: request.id,
-      verb: request.method,
-      route: request.routeOptions.url ?? 'none',
-      status: reply.raw.statusCode,
-      ms: Math.round(reply.elapsedTime * 100) / 100,
-    };
-    if (sampled) log.info({ ...line, sampledOf: SAMPLE }, 'request');
-    else log.debug(line, 'request');
+  return {
+    due: () => ++count % SAMPLE === 0 || log.isLevelEnabled('debug'),
+    note(line) {
+      const rounded = { ...line, ms: Math.round(line.ms * 100) / 100 };
+      if (count % SAMPLE === 0) log.info({ ...rounded, sampledOf: SAMPLE }, 'request');
+      else log.debug(rounded, 'request');
+    },
   };
 }

@@ -10,31 +10,36 @@ export interface Fault {
   retryAfterMs?: number;
 }
 
-const RESULT_HEAD = Buffer.from('{"jsonrpc":"2.0","result":');
-const ID_HEAD = ',"id":';
+/**
+ * What is sent to a client. A short one is a text with a character for each byte (Latin-1), so that HTTP writes it together with its
+ * headers and nothing is encoded twice; a long one is the bytes. `length` is the number of bytes in both.
+ */
+export type Answer = string | Buffer;
 
-/** Puts a result's bytes into their envelope, unparsed. */
-export function resultAnswer(result: Uint8Array, id: string): Buffer {
-  const tail = `${ID_HEAD}${id}}`;
-  const tailAt = RESULT_HEAD.length + result.length;
-  const answer = Buffer.allocUnsafe(tailAt + Buffer.byteLength(tail));
-  answer.set(RESULT_HEAD, 0);
-  answer.set(result, RESULT_HEAD.length);
-  answer.write(tail, tailAt);
-  return answer;
+/** Node hands a text of less than this to the kernel in one piece. */
+const LONG_BYTES = 16_384;
+
+const RESULT_HEAD = '{"jsonrpc":"2.0","result":';
+
+/** Puts a result's bytes into their envelope, unparsed. The id is the client's own text, a character a byte. */
+export function resultAnswer(result: Uint8Array, id: string): Answer {
+  const tail = `,"id":${id}}`;
+  const bytes = Buffer.isBuffer(result) ? result : Buffer.from(result.buffer, result.byteOffset, result.length);
+  if (bytes.length < LONG_BYTES) return RESULT_HEAD + bytes.toString('latin1') + tail;
+  return Buffer.concat([Buffer.from(RESULT_HEAD), bytes, answerBytes(tail)]);
 }
 
 /** A result that was made here. */
-export function localAnswer(json: string, id: string): Buffer {
-  return Buffer.from(`{"jsonrpc":"2.0","result":${json}${ID_HEAD}${id}}`);
+export function localAnswer(json: string, id: string): Answer {
+  return `${RESULT_HEAD}${bytesAsText(json)},"id":${id}}`;
 }
 
 /** What a service said went wrong. */
-export function errorAnswer(error: ServiceError, requestId: string, id: string): Buffer {
+export function errorAnswer(error: ServiceError, requestId: string, id: string): Answer {
   return failure({ code: jsonRpcCode(error.code), message: error.message, data: errorData(error, requestId) }, id);
 }
 
-export function faultAnswer({ number, message, code, reason, retryAfterMs }: Fault, requestId: string, id: string): Buffer {
+export function faultAnswer({ number, message, code, reason, retryAfterMs }: Fault, requestId: string, id: string): Answer {
   const data: ErrorData = {
     code,
     ...(reason === undefined ? {} : { reason }),
@@ -45,17 +50,26 @@ export function faultAnswer({ number, message, code, reason, retryAfterMs }: Fau
   return failure({ code: number, message, data }, id);
 }
 
-function failure(error: { code: number; message: string; data: ErrorData }, id: string): Buffer {
-  return Buffer.from(`{"jsonrpc":"2.0","error":${JSON.stringify(error)}${ID_HEAD}${id}}`);
+function failure(error: { code: number; message: string; data: ErrorData }, id: string): Answer {
+  return `{"jsonrpc":"2.0","error":${bytesAsText(JSON.stringify(error))},"id":${id}}`;
+}
+
+/** The answers of a batch, in order. */
+export function batchAnswer(answers: readonly Answer[]): Answer {
+  const parts: Buffer[] = [];
+  for (const answer of answers) parts.push(parts.length === 0 ? OPEN : COMMA, answerBytes(answer));
+  return Buffer.concat([...parts, CLOSE]);
 }
 
 const COMMA = Buffer.from(',');
 const OPEN = Buffer.from('[');
 const CLOSE = Buffer.from(']');
 
-/** The answers of a batch, in order. */
-export function batchAnswer(answers: readonly Buffer[]): Buffer {
-  const parts: Buffer[] = [];
-  for (const answer of answers) parts.push(parts.length === 0 ? OPEN : COMMA, answer);
-  return Buffer.concat([...parts, CLOSE]);
+export function answerBytes(answer: Answer): Buffer {
+  return typeof answer === 'string' ? Buffer.from(answer, 'latin1') : answer;
+}
+
+/** The UTF-8 of a text, a character for each of its bytes: the text itself where it is ASCII. */
+function bytesAsText(text: string): string {
+  return Buffer.byteLength(text) === text.length ? text : Buffer.from(text).toString('latin1');
 }

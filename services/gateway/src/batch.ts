@@ -1,4 +1,4 @@
-import { batchAnswer, faultAnswer, type Fault } from './answers.ts';
+import { batchAnswer, faultAnswer, type Answer, type Fault } from './answers.ts';
 import type { Cancel, OnAnswer, Origin } from './dispatch.ts';
 import type { Item, Request } from './envelope.ts';
 
@@ -14,8 +14,6 @@ const TOO_LARGE: Fault = {
 };
 const NOT_RUN: Fault = { ...TOO_LARGE, message: 'The answers of this batch are too large together; this request was not run' };
 
-const EMPTY = Buffer.alloc(0);
-
 export interface BatchOptions {
   from: Origin;
   run: (request: Request, from: Origin, onAnswer: OnAnswer) => Cancel;
@@ -24,7 +22,7 @@ export interface BatchOptions {
 
 /** Runs the members eight at a time and answers them together, in their order. Notifications run too, and nobody waits for them. */
 export function runBatch(items: readonly Item[], { from, run, onAnswer }: BatchOptions): Cancel {
-  const answers: Buffer[] = [];
+  const answers: Answer[] = [];
   const cancels = new Set<Cancel>();
   const expected = items.filter((item) => item.fault !== undefined || item.id !== undefined).length;
   let answered = 0;
@@ -57,7 +55,7 @@ export function runBatch(items: readonly Item[], { from, run, onAnswer }: BatchO
     let cancel: Cancel | undefined;
     let done = false;
     running++;
-    cancel = run(request, from, (answer = EMPTY) => {
+    cancel = run(request, from, (answer = '') => {
       if (cancelled) return;
       done = true;
       running--;
@@ -77,7 +75,7 @@ export function runBatch(items: readonly Item[], { from, run, onAnswer }: BatchO
     });
   }
 
-  function settle(index: number, answer: Buffer): void {
+  function settle(index: number, answer: Answer): void {
     answers[index] = answer;
     if (++answered === expected && !cancelled) onAnswer(batchAnswer(Object.values(answers)));
   }

@@ -19,8 +19,11 @@ export function readBody(payload: IncomingMessage, limit: number, done: (error: 
     if (size > limit) return finish(new RefusalError(BODY_TOO_LARGE));
     finish(null, chunks.length === 1 ? chunks[0] : Buffer.concat(chunks, size));
   };
+  let finished = false;
   const finish = (error: Error | null, body?: Buffer): void => {
-    payload.off('data', onData).off('end', onEnd).off('error', onError);
+    if (finished) return;
+    finished = true;
+    chunks = [];
     done(error, body);
   };
   const onError = (error: Error): void => finish(new RefusalError(BODY_BROKEN, error)); // the client left half-way, which is no failure of ours

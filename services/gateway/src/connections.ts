@@ -1,5 +1,6 @@
 import type { Duplex } from 'node:stream';
 import { WebSocket } from 'ws';
+import { answerBytes, type Answer } from './answers.ts';
 import type { Cancel } from './dispatch.ts';
 import { createGauge, newWindow, type Window } from './limits.ts';
 import type { Caller } from './tokens.ts';
@@ -37,7 +38,7 @@ export interface Connections {
   add(from: Pick<Connection, 'socket' | 'stream' | 'caller' | 'address' | 'traceparent'>): Connection;
   remove(connection: Connection): void;
   /** Writes at the end of this turn of the event loop, together with whatever else goes to the same client. */
-  send(connection: Connection, data: Buffer): void;
+  send(connection: Connection, data: Answer): void;
   /** Stops reading from a client that has too much outstanding, until it has less. */
   regulate(connection: Connection): void;
   byClient(client: Caller): ReadonlySet<Connection> | undefined;
@@ -55,7 +56,7 @@ export function createConnections({ onClient }: ConnectionsOptions): Connections
   const addresses = createGauge();
   const uncork = createCork();
 
-  function send(connection: Connection, data: Buffer): void {
+  function send(connection: Connection, data: Answer): void {
     const { socket } = connection;
     if (socket.readyState !== WebSocket.OPEN) return;
     if (socket.bufferedAmount > MAX_BACKLOG_BYTES) {
@@ -63,7 +64,7 @@ export function createConnections({ onClient }: ConnectionsOptions): Connections
       return;
     }
     uncork(connection);
-    socket.send(data, TEXT);
+    socket.send(answerBytes(data), TEXT);
     regulate(connection);
   }
 

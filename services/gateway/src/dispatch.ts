@@ -2,7 +2,7 @@ import type { Bus, CallHead } from '@switchyard/bus';
 import { invalidParams, publicMethods, ServiceError, type Callable } from '@switchyard/contracts';
 import type { Settings } from '@switchyard/service-kit';
 import { startSpan, tracing, type Logger } from '@switchyard/telemetry';
-import { batchAnswer, errorAnswer, faultAnswer, localAnswer, resultAnswer, type Fault } from './answers.ts';
+import { batchAnswer, errorAnswer, faultAnswer, localAnswer, resultAnswer, type Answer, type Fault } from './answers.ts';
 import { runBatch } from './batch.ts';
 import type { EdgeMethod } from './edge-methods.ts';
 import { readEnvelope, type Item, type Request } from './envelope.ts';
@@ -17,14 +17,14 @@ export interface Origin {
 
 export type Cancel = () => void;
 /** Called once; with nothing when there is nothing to say, as after a notification. */
-export type OnAnswer = (answer: Buffer | undefined) => void;
+export type OnAnswer = (answer: Answer | undefined) => void;
 
 /** Runs JSON-RPC messages, whichever transport brought them. */
 export interface Dispatcher {
   /** Returns a function that stops waiting for the answer; nothing is answered after it. */
   message(bytes: Buffer, from: Origin, onAnswer: OnAnswer): Cancel;
   /** Answers each request of a message with the same fault, and runs none. */
-  refuse(bytes: Buffer, fault: Fault, requestId: string): Buffer | undefined;
+  refuse(bytes: Buffer, fault: Fault, requestId: string): Answer | undefined;
 }
 
 export interface DispatcherOptions {
@@ -67,7 +67,7 @@ export function createDispatcher({ bus, settings, log, local }: DispatcherOption
     return nothing;
   }
 
-  function runHere(method: EdgeMethod, params: Uint8Array, { id, requestId }: { id: string; requestId: string }): Buffer {
+  function runHere(method: EdgeMethod, params: Uint8Array, { id, requestId }: { id: string; requestId: string }): Answer {
     try {
       return localAnswer(method(params), id);
     } catch (error) {

@@ -8,7 +8,7 @@ export const MAX_DEPTH = 64;
 export interface Request {
   fault: undefined;
   method: string;
-  /** The id's own JSON text, echoed untouched; undefined makes it a notification. */
+  /** The bytes of the id, a character for each (Latin-1), to be echoed untouched; undefined makes it a notification. */
   id: string | undefined;
   /** The params' own bytes, `{}` when there were none; when they are not an object, the word for what came instead. */
   params: Uint8Array | string;
@@ -69,7 +69,7 @@ function readItem(bytes: Buffer, at: number, parsed: unknown, spans: Spans): Ite
   }
   findMembers(bytes, at, spans);
   const { jsonrpc, method, id, params } = parsed;
-  const idText = id === undefined ? undefined : bytes.toString('utf8', spans.idStart, spans.idEnd);
+  const idText = id === undefined ? undefined : bytes.toString('latin1', spans.idStart, spans.idEnd);
   const readable = id === undefined || typeof id === 'number' || typeof id === 'string' || id === null;
   if (!readable) return refused(INVALID_REQUEST);
   if (jsonrpc !== '2.0' || typeof method !== 'string') return refused(INVALID_REQUEST, idText);

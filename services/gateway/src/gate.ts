@@ -17,6 +17,8 @@ export interface Gate {
   identify(request: IncomingMessage, tokenInQuery: boolean): Caller | Refusal;
   /** Counts one HTTP request of a client, or of an address that has no client. */
   limit(key: string): Refusal | undefined;
+  /** All of the above for one HTTP request, whatever it wants. */
+  admit(request: IncomingMessage, tokenInQuery?: boolean): Caller | Refusal;
   guard(options: GuardOptions): onRequestHookHandler;
   addressOf(request: IncomingMessage): string;
 }
@@ -73,15 +75,20 @@ export function createGate({ settings, tokens, limits, host }: GateOptions): Gat
     return limitRequests(limits.requests, key, { max, windowMs });
   }
 
-  function admit(request: FastifyRequest, reply: FastifyReply, { scopes, tokenInQuery = false }: GuardOptions): Refusal | undefined {
-    const foreign = screen(request.raw);
+  function admit(request: IncomingMessage, tokenInQuery = false): Caller | Refusal {
+    const foreign = screen(request);
     if (foreign) return foreign;
-    if (request.headers.origin !== undefined && request.url.startsWith('/api/')) allowOrigin(reply, request.headers.origin);
-    const caller = identify(request.raw, tokenInQuery);
+    const caller = identify(request, tokenInQuery);
+    if (isRefusal(caller)) return caller;
+    return limit(caller.key) ?? caller;
+  }
+
+  function check(request: FastifyRequest, reply: FastifyReply, { scopes, tokenInQuery }: GuardOptions): Refusal | undefined {
+    const { origin } = request.headers;
+    if (origin !== undefined && request.url.startsWith('/api/') && !screen(request.raw)) allowOrigin(reply, origin);
+    const caller = admit(request.raw, tokenInQuery);
     if (isRefusal(caller)) return caller;
     request.caller = caller;
-    const limited = limit(caller.key);
-    if (limited) return limited;
     const held = scopes === undefined || caller.scopes.includes('*') || scopes.some((scope) => caller.scopes.includes(scope));
     return held ? undefined : INSUFFICIENT_SCOPE;
   }
@@ -91,8 +98,9 @@ export function createGate({ settings, tokens, limits, host }: GateOptions): Gat
     identify,
     limit,
     addressOf,
+    admit,
     guard: (options) => (request, reply, done) => {
-      const refusal = admit(request, reply, options);
+      const refusal = check(request, reply, options);
       if (refusal) refuse(request, reply, refusal);
       else done();
     },

@@ -16,7 +16,7 @@ import { registerHealth } from './health.ts';
 import { createLimits } from './limits.ts';
 import { startPulse } from './pulse.ts';
 import { refuse, UPGRADE_REQUIRED } from './refusal.ts';
-import { registerRpc } from './rpc-http.ts';
+import { createRpcDoor, RPC_ROUTE } from './rpc-http.ts';
 import { acceptWebSockets } from './rpc-ws.ts';
 import { addCommonHooks, createHttpServer, registerPreflight } from './server.ts';
 import { openTokens } from './tokens.ts';
@@ -85,11 +85,11 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
   const dispatcher = createDispatcher({ bus, settings, log, local: createEdgeMethods(openRpcText) });
 
   const accessLog = createAccessLog(log);
-  const app = opening.adopt(createHttpServer({ settings, gate, log, accessLog }), (server) => server.close());
-  const routes: Route[] = [];
+  const rpc = createRpcDoor({ settings, gate, log, accessLog, dispatcher });
+  const app = opening.adopt(createHttpServer({ settings, gate, log, accessLog, rpc }), (server) => server.close());
+  const routes: Route[] = [RPC_ROUTE];
   app.addHook('onRoute', ({ method, url: path }) => void routes.push(...[method].flat().map((verb) => ({ verb, path }))));
   const silent = followSilent(app.server);
-  registerRpc(app, edge, { dispatcher, accessLog });
   void app.register((within, _options, done) => {
     addCommonHooks(within, accessLog);
     registerHealth(within, edge, options.health);

@@ -1,3 +1,4 @@
+import type { ServerResponse } from 'node:http';
 import { httpStatus, jsonRpcCode, openAiErrorType, type ErrorCode, type ServiceError } from '@switchyard/contracts';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { SECURITY_HEADERS } from './headers.ts';
@@ -79,15 +80,25 @@ export function refusalOf(error: ServiceError): Refusal {
 
 /** Answers in the form of the route's transport. */
 export function refuse(request: FastifyRequest, reply: FastifyReply, refusal: Refusal): FastifyReply {
-  if (refusal.headers) reply.headers(refusal.headers);
-  if (refusal.retryAfterMs !== undefined) reply.header('retry-after', retryAfterSeconds(refusal.retryAfterMs));
-  return reply
-    .code(refusal.status)
-    .headers(SECURITY_HEADERS)
-    .header('x-request-id', request.id)
-    .header('content-type', 'application/json; charset=utf-8')
-    .header('cache-control', 'no-store')
-    .send(refusalBody(doorOf(request.url), refusal, request.id));
+  const body = refusalBody(doorOf(request.url), refusal, request.id);
+  return reply.code(refusal.status).headers(refusalHeaders(refusal, request.id)).send(body);
+}
+
+/** The same on `/rpc`, which has no Fastify around it. */
+export function refuseRpc(response: ServerResponse, refusal: Refusal, requestId: string): void {
+  const body = refusalBody('rpc', refusal, requestId);
+  response.writeHead(refusal.status, { ...refusalHeaders(refusal, requestId), 'content-length': Buffer.byteLength(body) }).end(body);
+}
+
+function refusalHeaders({ headers, retryAfterMs }: Refusal, requestId: string): Record<string, string> {
+  return {
+    ...headers,
+    ...(retryAfterMs === undefined ? {} : { 'retry-after': retryAfterSeconds(retryAfterMs) }),
+    ...SECURITY_HEADERS,
+    'x-request-id': requestId,
+    'content-type': 'application/json; charset=utf-8',
+    'cache-control': 'no-store',
+  };
 }
 
 export function retryAfterSeconds(ms: number): string {

@@ -10,6 +10,7 @@ import { readBody } from './body.ts';
 import { allowOrigin, type Gate } from './gate.ts';
 import { SECURITY_HEADERS } from './headers.ts';
 import { hideQueryToken } from './query-token.ts';
+import { isRpc, type RpcDoor } from './rpc-http.ts';
 import { cutIfStalled } from './stall.ts';
 import { traceRequest } from './trace.ts';
 import { BAD_REQUEST, BODY_TOO_LARGE, INTERNAL, NOT_FOUND, RefusalError, refusalOf, refuse, type Refusal } from './refusal.ts';
@@ -19,12 +20,13 @@ export interface ServerOptions {
   gate: Gate;
   log: Logger;
   accessLog: AccessLog;
+  rpc: RpcDoor;
 }
 
 /** The HTTP server with what all routes share: ids, limits of the protocol, raw bodies, headers, errors, the access log. */
-export function createHttpServer({ settings, gate, log, accessLog }: ServerOptions): FastifyInstance {
+export function createHttpServer({ settings, gate, log, accessLog, rpc }: ServerOptions): FastifyInstance {
   const app: FastifyInstance = fastify({
-    serverFactory: nodeServer,
+    serverFactory: (handler) => nodeServer((request, response) => (isRpc(request) ? rpc(request, response) : handler(request, response))),
     genReqId: (request) => acceptRequestId(request.headers['x-request-id']),
     requestIdHeader: false,
     logger: false,
@@ -44,12 +46,12 @@ export function createHttpServer({ settings, gate, log, accessLog }: ServerOptio
   app.setErrorHandler((error: FastifyError, request, reply) => answerError(error, { request, reply, log }));
   app.setNotFoundHandler((request, reply) => {
     refuse(request, reply, gate.limit(gate.addressOf(request.raw)) ?? NOT_FOUND);
-    accessLog(request, reply);
+    note(accessLog, request, reply);
   });
   return app;
 }
 
-/** What every route but `/rpc` shares; that one does the same by hand, because it is the one that must be fast. */
+/** What every route of Fastify shares. */
 export function addCommonHooks(app: FastifyInstance, accessLog: AccessLog): void {
   app.addHook('onRequest', (request, reply, done) => {
     reply.header('x-request-id', request.id).headers(SECURITY_HEADERS);
@@ -61,9 +63,15 @@ export function addCommonHooks(app: FastifyInstance, accessLog: AccessLog): void
     done(null, payload);
   });
   app.addHook('onResponse', (request, reply, done) => {
-    accessLog(request, reply);
+    note(accessLog, request, reply);
     done();
   });
+}
+
+function note(accessLog: AccessLog, request: FastifyRequest, reply: FastifyReply): void {
+  if (!accessLog.due()) return;
+  const route = request.routeOptions.url ?? 'none';
+  accessLog.note({ requestId: request.id, verb: request.method, route, status: reply.raw.statusCode, ms: reply.elapsedTime });
 }
 
 function nodeServer(handler: (request: IncomingMessage, response: ServerResponse) => void): Server {

@@ -1,4 +1,4 @@
-import { encodePrincipal, subjectToken, type Bus } from '@switchyard/bus';
+import { encodePrincipal, subjectToken, type Bus, type HeaderLines } from '@switchyard/bus';
 import { holds, TokenProjection, TOKENS_BUCKET, type MethodScope, type Principal, type TokenScope } from '@switchyard/contracts';
 import { hashToken } from '@switchyard/security';
 import { watchBucket } from '@switchyard/service-kit';
@@ -13,7 +13,7 @@ const VERIFIED_MAX = 10_000;
 export interface Caller {
   readonly principal: Principal;
   /** The principal as it crosses the bus. */
-  readonly encodedPrincipal: string;
+  readonly encodedPrincipal: HeaderLines;
   readonly tokenId: string;
   /** Tells clients apart over all tenants. */
   readonly key: string;

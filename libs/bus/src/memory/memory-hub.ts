@@ -1,6 +1,6 @@
-import { findHeader } from '../headers.ts';
+import { findHeader, type HeaderLines } from '../headers.ts';
 import { EMPTY } from '../bytes.ts';
-import type { HeaderList, Message, Outgoing } from '../transport.ts';
+import type { Message, Outgoing } from '../transport.ts';
 import { createMemoryBucket, type MemoryBucket } from './memory-bucket.ts';
 import { createMemoryLog, type MemoryLog } from './memory-log.ts';
 import { createSubjectIndex, type SubjectIndex } from './subject-index.ts';
@@ -79,11 +79,11 @@ function ensure<T>(map: Map<string, T>, key: string, create: () => T): T {
   return value;
 }
 
-function incoming({ subject, data, reply, headers }: Outgoing): Message & { headers: HeaderList | undefined } {
+function incoming({ subject, data, reply, headers }: Outgoing): Message & { headers: HeaderLines | undefined } {
   return { subject, data, reply, status: undefined, headers, header: readHeader };
 }
 
-function readHeader(this: { headers: HeaderList | undefined }, name: string): string | undefined {
+function readHeader(this: { headers: HeaderLines | undefined }, name: string): string | undefined {
   return findHeader(this.headers, name);
 }
 

@@ -2,6 +2,7 @@ import { DiscardPolicy, JetStreamApiError, RetentionPolicy, StorageType, type Je
 import { nanos } from '@nats-io/nats-core';
 import { decodeJson, encodeJson } from '../bytes.ts';
 import { busUnreachable } from '../failures.ts';
+import { headerLines, joinLines, type HeaderLines } from '../headers.ts';
 import type { Mux } from '../mux.ts';
 import type { Log, LogEntry, Message, Outgoing, Transport } from '../transport.ts';
 import type { NatsLink } from './nats-link.ts';
@@ -51,7 +52,7 @@ function isNameInUse(error: unknown): boolean {
 export function openLog(logs: NatsLogs, definition: Definition): Log {
   return {
     async append(message, id) {
-      const sent = id === undefined ? message : { ...message, headers: [...(message.headers ?? []), ['Nats-Msg-Id', id] as const] };
+      const sent = id === undefined ? message : { ...message, headers: withId(message, id) };
       const ack = await requestAck(logs, sent);
       if (ack !== 'nobody') return ack;
       await ensureStream(logs.manager, definition);
@@ -69,6 +70,11 @@ export function openLog(logs: NatsLogs, definition: Definition): Log {
       }
     },
   };
+}
+
+function withId({ headers }: Outgoing, id: string): HeaderLines {
+  const line = headerLines(['Nats-Msg-Id', id]);
+  return headers === undefined ? line : joinLines(headers, line);
 }
 
 type Ack = { seq: number; duplicate: boolean };

@@ -1,5 +1,6 @@
 import type { Msg } from '@nats-io/nats-core';
 import type { MsgImpl } from '@nats-io/nats-core/internal';
+import { findHeader } from '../headers.ts';
 import type { Message } from '../transport.ts';
 
 const SPACE = 0x20;
@@ -42,12 +43,7 @@ function readStatus(bytes: Uint8Array): number | undefined {
 
 function readHeader(this: NatsMessage, name: string): string | undefined {
   if (this.headerLength === 0) return undefined;
-  const text = (this.text ??= latin1(this.bytes, 0, this.headerLength));
-  const line = `\r\n${name}: `;
-  const at = text.indexOf(line);
-  if (at === -1) return undefined;
-  const from = at + line.length;
-  return text.slice(from, text.indexOf('\r\n', from));
+  return findHeader((this.text ??= latin1(this.bytes, 0, this.headerLength)), name);
 }
 
 /** Subjects and header values are ASCII. What the socket read is a Buffer, what spanned two reads is not. */

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { mock, test } from 'node:test';
+import { headerLines } from '../headers.ts';
 import { createOutbound } from './nats-outbound.ts';
 
 /** The one method of the client that is used, writing down what it is given. */
@@ -24,10 +25,7 @@ test('what is published in one turn of the event loop is one write', async () =>
     subject: 'c',
     data: Buffer.from(''),
     reply: 'r',
-    headers: [
-      ['Sy-Seq', '1'],
-      ['Sy-Frame', 'chunk'],
-    ],
+    headers: headerLines(['Sy-Seq', '1'], ['Sy-Frame', 'chunk']),
   });
   assert.equal(to.writes.length, 0);
   await nextTurn();

@@ -1,6 +1,7 @@
 import type { ProtocolHandler } from '@nats-io/nats-core/internal';
 import { checkMessage } from '../check-message.ts';
-import type { HeaderList, Outgoing } from '../transport.ts';
+import { headerBytes } from '../headers.ts';
+import type { Outgoing } from '../transport.ts';
 
 /** For how long, and how much, is kept for a server that cannot be reached. What comes later is refused. */
 export const HOLD_MS = 5_000;
@@ -8,7 +9,8 @@ const HOLD_BYTES = 16 * 1024 * 1024;
 /** Larger payloads are handed over as they are; smaller ones share one buffer. */
 const COPY_BYTES = 16 * 1024;
 
-const LINE_END = Buffer.from('\r\n');
+const [CR, LF] = [0x0d, 0x0a] as const;
+const LINE_END = Buffer.of(CR, LF);
 
 /** The part of the client that talks to the server. */
 type Protocol = Pick<ProtocolHandler, 'connected' | 'sendCommand'>;
@@ -80,10 +82,11 @@ function isWanted({ expires }: Outgoing): boolean {
 /** The client's own `publish` makes four small buffers of each message and joins them again. */
 function send(protocol: Protocol, messages: readonly Outgoing[]): void {
   let from = 0;
-  for (const [at, { data }] of messages.entries()) {
-    if (data.length <= COPY_BYTES) continue;
+  for (let at = 0; at < messages.length; at++) {
+    const message = messages[at] as Outgoing;
+    if (message.data.length <= COPY_BYTES) continue;
     sendTogether(protocol, messages.slice(from, at));
-    protocol.sendCommand(head(messages[at] as Outgoing), data, LINE_END);
+    protocol.sendCommand(head(message), message.data, LINE_END);
     from = at + 1;
   }
   sendTogether(protocol, from === 0 ? messages : messages.slice(from));
@@ -91,10 +94,13 @@ function send(protocol: Protocol, messages: readonly Outgoing[]): void {
 
 function sendTogether(protocol: Protocol, messages: readonly Outgoing[]): void {
   if (messages.length === 0) return;
-  const heads = messages.map(head);
+  const heads: string[] = [];
   let size = 0;
-  for (let at = 0; at < messages.length; at++)
-    size += (heads[at] as string).length + (messages[at] as Outgoing).data.length + LINE_END.length;
+  for (const message of messages) {
+    const text = head(message);
+    heads.push(text);
+    size += text.length + message.data.length + LINE_END.length;
+  }
   const buffer = Buffer.allocUnsafe(size);
   let offset = 0;
   for (let at = 0; at < messages.length; at++) {
@@ -102,8 +108,8 @@ function sendTogether(protocol: Protocol, messages: readonly Outgoing[]): void {
     offset += buffer.write(heads[at] as string, offset, 'latin1');
     buffer.set(data, offset);
     offset += data.length;
-    buffer[offset++] = 13;
-    buffer[offset++] = 10;
+    buffer[offset++] = CR;
+    buffer[offset++] = LF;
   }
   protocol.sendCommand(buffer);
 }
@@ -111,13 +117,7 @@ function sendTogether(protocol: Protocol, messages: readonly Outgoing[]): void {
 /** All before the payload: ASCII, so its length is its size. */
 function head({ subject, reply, headers, data }: Outgoing): string {
   const to = reply === undefined ? subject : `${subject} ${reply}`;
-  if (headers === undefined || headers.length === 0) return `PUB ${to} ${data.length}\r\n`;
-  const block = headerBlock(headers);
-  return `HPUB ${to} ${block.length} ${block.length + data.length}\r\n${block}`;
-}
-
-function headerBlock(headers: HeaderList): string {
-  let block = 'NATS/1.0\r\n';
-  for (const header of headers) block += `${header[0]}: ${header[1]}\r\n`;
-  return `${block}\r\n`;
+  if (headers === undefined) return `PUB ${to} ${data.length}\r\n`;
+  const bytes = headerBytes(headers);
+  return `HPUB ${to} ${bytes} ${bytes + data.length}\r\nNATS/1.0${headers}\r\n\r\n`;
 }
