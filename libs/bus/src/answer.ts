@@ -13,7 +13,7 @@ import { writeStream } from './write-stream.ts';
 /** An error must always fit; one that carries too much loses its details. */
 const MAX_ERROR_BYTES = 64 * 1024;
 
-/** The calls a service is answering, by where their answers go. */
+/** The calls a service is answering, by where their answers go: those that take longer than a turn of the event loop. */
 export interface Desk {
   readonly wire: Wire;
   readonly running: Map<string, Running>;
@@ -29,13 +29,14 @@ export function answer(desk: Desk, method: Method, message: Message): void {
   try {
     const params = parseParams(method.callable.spec.params, parseJson(message.data));
     const result = method.handler(params, new CallContext(desk.wire, call));
-    if (method.callable.streams) answerStream(desk, call, result);
-    else if (isPromise(result))
+    if (!method.callable.streams && !isPromise(result)) return succeed(desk, call, result);
+    goOn(desk, call);
+    if (isPromise(result))
       result.then(
         (value) => succeed(desk, call, value),
         (error: unknown) => fail(desk, call, error),
       );
-    else succeed(desk, call, result);
+    else answerStream(desk, call, result);
   } catch (error) {
     fail(desk, call, error);
   }
@@ -43,15 +44,14 @@ export function answer(desk: Desk, method: Method, message: Message): void {
 
 /** Default deny: without a principal nothing runs. */
 function begin(desk: Desk, method: Method, message: Message): Running | undefined {
-  const { wire, running } = desk;
   const { reply } = message;
   if (reply === undefined) return undefined;
   const principal = decodePrincipal(message.header(PRINCIPAL) ?? '');
   if (principal === undefined) {
-    sendError(wire, reply, new ServiceError('UNAUTHENTICATED', 'The call does not say who makes it.'));
+    sendError(desk.wire, reply, new ServiceError('UNAUTHENTICATED', 'The call does not say who makes it.'));
     return undefined;
   }
-  const call: Running = {
+  return {
     method,
     reply,
     principal,
@@ -63,9 +63,12 @@ function begin(desk: Desk, method: Method, message: Message): Running | undefine
     timer: undefined,
     stopped: undefined,
   };
-  running.set(reply, call);
-  if (isLong(desk, method)) desk.alive ??= setInterval(sayAlive, wire.streams.aliveMs, desk);
-  return call;
+}
+
+/** Its handler needs more than this turn of the event loop. One that does not can be neither cancelled nor waited for. */
+function goOn(desk: Desk, call: Running): void {
+  desk.running.set(call.reply, call);
+  if (isLong(desk, call.method)) desk.alive ??= setInterval(sayAlive, desk.wire.streams.aliveMs, desk);
 }
 
 /** A stream says by itself that it lives. */
@@ -140,7 +143,6 @@ function check({ checkResults }: Wire, { method }: Running, { value, kind }: { v
 function end(desk: Desk, call: Running, error: ServiceError | undefined): void {
   const { stats } = call.method;
   clearTimeout(call.timer);
-  desk.running.delete(call.reply);
   call.span.end(error);
   stats.requests++;
   stats.processingMs += Date.now() - call.startedAt;
@@ -148,7 +150,7 @@ function end(desk: Desk, call: Running, error: ServiceError | undefined): void {
     stats.errors++;
     stats.lastError = `${error.code}: ${error.message}`;
   }
-  if (desk.running.size > 0) return;
+  if (!desk.running.delete(call.reply) || desk.running.size > 0) return;
   clearInterval(desk.alive);
   desk.alive = undefined;
   desk.whenEmpty?.();

@@ -47,11 +47,15 @@ export function joinLines(first: HeaderLines, second: HeaderLines): HeaderLines 
   return (first + second) as HeaderLines;
 }
 
-/** What goes with every request. The ids come from outside: what cannot be a header value is left out. */
-export function requestLines({ principal, timeoutMs, requestId, traceparent }: CallHead): HeaderLines {
+/**
+ * What goes with every request. `deadlineMs` is what the method has anyway: the time is told if it is shorter. The ids come from
+ * outside: what cannot be a header value is left out.
+ */
+export function requestLines({ principal, timeoutMs, requestId, traceparent }: CallHead, deadlineMs: number): HeaderLines {
   const id = headerValue(requestId);
   const trace = headerValue(traceparent);
-  let lines = `${principal}\r\n${TIMEOUT}: ${Math.ceil(timeoutMs)}`;
+  let lines: string = principal;
+  if (timeoutMs < deadlineMs) lines += `\r\n${TIMEOUT}: ${Math.ceil(timeoutMs)}`;
   if (id !== undefined) lines += `\r\n${REQUEST}: ${id}`;
   if (trace !== undefined) lines += `\r\n${TRACEPARENT}: ${trace}`;
   return lines as HeaderLines;

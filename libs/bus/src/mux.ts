@@ -1,5 +1,6 @@
 import type { ServiceError } from '@switchyard/contracts';
 import { busClosed } from './failures.ts';
+import { createSlots } from './slots.ts';
 import type { Message, Transport } from './transport.ts';
 
 /** How late a deadline may be noticed. One timer serves all of them. */
@@ -8,8 +9,10 @@ const TICK_MS = 20;
 /** One call that waits. No promise, signal or error exists until it is needed. */
 export interface Waiting {
   onMessage(message: Message): void;
-  /** The time is up. The call is forgotten already, unless it says for how many milliseconds more it waits. */
-  onDeadline(): number | void;
+  /** Asked when the time is up: for how many milliseconds more it waits after all. */
+  moreMs?(): number;
+  /** The time is up. The call is forgotten already. */
+  onDeadline(): void;
   /** The bus closes, is closed already, or lost the other side. The call is forgotten already. */
   onLost(error: ServiceError): void;
 }
@@ -27,12 +30,11 @@ export interface Mux {
   ended(): boolean;
 }
 
-/** Matches replies to calls: one wildcard inbox, one map, one sweep for all deadlines. */
+/** Matches replies to calls: one wildcard inbox, one table, one sweep for all deadlines. */
 export function createMux(transport: Pick<Transport, 'inbox' | 'subscribe'>, name = 'r'): Mux {
   const prefix = `${transport.inbox}.${name}.`;
-  const waiting = new Map<number, Waiting>();
+  const waiting = createSlots<Waiting>();
   const sweep = createSweep(expire, () => waiting.size === 0);
-  let lastId = 0;
   let over = false;
 
   const inbox = transport.subscribe(`${prefix}*`, (message) => {
@@ -42,28 +44,24 @@ export function createMux(transport: Pick<Transport, 'inbox' | 'subscribe'>, nam
   function expire(id: number): void {
     const call = waiting.get(id);
     if (call === undefined) return;
-    waiting.delete(id);
-    const moreMs = call.onDeadline();
-    if (moreMs === undefined) return;
-    waiting.set(id, call);
-    sweep.add(id, moreMs);
+    const moreMs = call.moreMs?.() ?? 0;
+    if (moreMs > 0) return sweep.add(id, moreMs);
+    waiting.remove(id);
+    call.onDeadline();
   }
 
   function lose(error: ServiceError): void {
-    const calls = [...waiting.values()];
-    waiting.clear();
-    for (const call of calls) call.onLost(error);
+    for (const call of waiting.clear()) call.onLost(error);
   }
 
   return {
     open(call, timeoutMs) {
-      const id = ++lastId;
-      waiting.set(id, call);
+      const id = waiting.add(call);
       sweep.add(id, timeoutMs);
       return id;
     },
     address: (id) => prefix + id.toString(36),
-    close: (id) => waiting.delete(id),
+    close: (id) => waiting.remove(id) !== undefined,
     lose,
     end() {
       over = true;

@@ -38,7 +38,7 @@ export function resolveCallable(wire: Wire, name: string): Callable {
 /** Sends a request whose replies come to `id`. The failure is returned, because who waits is told later, never from inside. */
 export function submit(wire: Wire, id: number, { callable, params, head }: Request): ServiceError | undefined {
   const { transport, mux } = wire;
-  const headers = requestLines(head);
+  const headers = requestLines(head, callable.deadlineMs);
   const bytes = params.length + headerBytes(headers);
   if (bytes > transport.maxPayload) return tooLarge(`The request to ${callable.name}`, bytes, transport.maxPayload);
   const expires = Date.now() + head.timeoutMs;
@@ -97,13 +97,14 @@ class Call implements Waiting {
     this.#onReply(error === undefined ? { data: message.data } : { error });
   }
 
-  onDeadline(): number | void {
-    const { callable, head } = this.#made;
-    const now = performance.now();
-    const left = this.#madeAt + head.timeoutMs - now;
-    if (left <= 0) return this.#onReply({ error: timedOut(callable) });
-    const patience = this.#heardAt + this.#wire.streams.silenceMs - now;
-    if (patience > 0) return Math.min(patience, left);
+  moreMs(): number {
+    const patience = this.#heardAt + this.#wire.streams.silenceMs - performance.now();
+    return Math.min(patience, this.#left());
+  }
+
+  onDeadline(): void {
+    const { callable } = this.#made;
+    if (this.#left() <= 0) return this.#onReply({ error: timedOut(callable) });
     this.#tellOtherSide();
     this.#onReply({ error: callSilent(callable) });
   }
@@ -111,6 +112,10 @@ class Call implements Waiting {
   onLost(error: ServiceError): void {
     this.#tellOtherSide();
     this.#onReply({ error });
+  }
+
+  #left(): number {
+    return this.#madeAt + this.#made.head.timeoutMs - performance.now();
   }
 
   #tellOtherSide(): void {

@@ -6,7 +6,7 @@ const turn = () => new Promise((resolve) => setImmediate(resolve));
 
 test('what is given in one turn is handed on at its end, in order', async () => {
   const handed: number[] = [];
-  const give = gather<number>((item) => handed.push(item));
+  const give = gather<number>(64, (item) => handed.push(item));
   give(1);
   process.nextTick(() => give(3));
   assert.deepEqual(handed, []);
@@ -16,7 +16,7 @@ test('what is given in one turn is handed on at its end, in order', async () => 
 
 test('what is given while handing on waits for the next turn', async () => {
   const handed: number[] = [];
-  const give = gather<number>((item) => {
+  const give = gather<number>(64, (item) => {
     handed.push(item);
     if (item < 3) give(item + 1);
   });
@@ -28,9 +28,9 @@ test('what is given while handing on waits for the next turn', async () => {
   assert.deepEqual(handed, [1, 2, 3]);
 });
 
-test('nobody waits for more than 63 others', async () => {
+test('nobody waits for more than so many others', async () => {
   const handed: number[] = [];
-  const give = gather<number>((item) => handed.push(item));
+  const give = gather<number>(64, (item) => handed.push(item));
   for (let n = 0; n < 150; n++) give(n);
   assert.equal(handed.length, 128);
   await turn();

@@ -1,12 +1,9 @@
-/** Nobody waits for more than this many others. */
-const MOST = 64;
-
 /**
  * Hands on at the end of this turn of the event loop what is given to it during the turn, in its order. Writes to many sockets
  * one right after another cost about half of what they cost with work between them: whoever reads them is woken once, not for
- * each.
+ * each. Nobody waits for more than `most` others.
  */
-export function gather<T>(handOn: (item: T) => void): (item: T) => void {
+export function gather<T>(most: number, handOn: (item: T) => void): (item: T) => void {
   let waiting: T[] = [];
 
   function release(): void {
@@ -18,6 +15,6 @@ export function gather<T>(handOn: (item: T) => void): (item: T) => void {
   return (item) => {
     const count = waiting.push(item);
     if (count === 1) setImmediate(release);
-    else if (count === MOST) release();
+    else if (count >= most) release();
   };
 }

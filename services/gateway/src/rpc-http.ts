@@ -15,6 +15,12 @@ import type { Caller } from './tokens.ts';
 import { traceparentOf } from './trace.ts';
 
 export const RPC_ROUTE = { verb: 'POST', path: '/rpc' } as const;
+const WITH_QUERY = `${RPC_ROUTE.path}?`;
+
+/** What the edge answers alone, it answers in one go. */
+const HERE_AT_ONCE = 64;
+/** What comes over the bus keeps coming: with fewer at once the client's next requests are on their way sooner. */
+const FORWARDED_AT_ONCE = 8;
 
 const HEADERS: readonly string[] = [...Object.entries(SECURITY_HEADERS).flat(), 'cache-control', 'no-store'];
 
@@ -30,11 +36,7 @@ export interface RpcDoorOptions {
 }
 
 export function isRpc({ method, url = '' }: IncomingMessage): boolean {
-  return (
-    method === RPC_ROUTE.verb &&
-    url.startsWith(RPC_ROUTE.path) &&
-    (url.length === RPC_ROUTE.path.length || url[RPC_ROUTE.path.length] === '?')
-  );
+  return method === RPC_ROUTE.verb && (url === RPC_ROUTE.path || url.startsWith(WITH_QUERY));
 }
 
 /**
@@ -43,9 +45,10 @@ export function isRpc({ method, url = '' }: IncomingMessage): boolean {
  */
 export function createRpcDoor(options: RpcDoorOptions): RpcDoor {
   const { settings, gate } = options;
-  const send = gather<Exchange>((exchange) => exchange.write());
+  const write = (exchange: Exchange): void => exchange.write();
+  const door: Door = { ...options, sendHere: gather(HERE_AT_ONCE, write), sendForwarded: gather(FORWARDED_AT_ONCE, write) };
   return (request, response) => {
-    const exchange = new Exchange(options, request, response, send);
+    const exchange = new Exchange(door, request, response);
     try {
       const caller = gate.admit(request);
       if (isRefusal(caller)) return exchange.refuse(caller);
@@ -60,35 +63,43 @@ export function createRpcDoor(options: RpcDoorOptions): RpcDoor {
   };
 }
 
+interface Door extends RpcDoorOptions {
+  /** Writes an answer that was made here. */
+  sendHere(exchange: Exchange): void;
+  /** Writes one that came over the bus. */
+  sendForwarded(exchange: Exchange): void;
+}
+
 /** One request and its answer. A class, because one is made for every call. */
 class Exchange {
-  readonly #options: RpcDoorOptions;
+  readonly #door: Door;
   readonly #request: IncomingMessage;
   readonly #response: ServerResponse;
-  readonly #send: (exchange: Exchange) => void;
   readonly #requestId: string;
   readonly #startedAt = performance.now();
+  #forwarded = false;
   #answered = false;
   #answer: Answer | undefined;
 
-  constructor(options: RpcDoorOptions, request: IncomingMessage, response: ServerResponse, send: (exchange: Exchange) => void) {
-    this.#options = options;
+  constructor(door: Door, request: IncomingMessage, response: ServerResponse) {
+    this.#door = door;
     this.#request = request;
     this.#response = response;
-    this.#send = send;
     this.#requestId = acceptRequestId(request.headers['x-request-id']);
   }
 
   run(caller: Caller, body: Buffer): void {
     const from = { caller, requestId: this.#requestId, traceparent: traceparentOf(this.#request) };
     try {
-      const cancel = this.#options.dispatcher.message(body, from, (answer) => {
+      const cancel = this.#door.dispatcher.message(body, from, (answer) => {
         if (this.#answered) return;
         this.#answered = true;
         this.#answer = answer;
-        this.#send(this);
+        if (this.#forwarded) this.#door.sendForwarded(this);
+        else this.#door.sendHere(this);
       });
       if (this.#answered) return;
+      this.#forwarded = true;
       this.#response.on('close', () => {
         if (this.#answered) return;
         this.#answered = true;
@@ -124,12 +135,12 @@ class Exchange {
   /** What a client may know of an error: the words we chose for it, or that it was ours. */
   fail(error: unknown): void {
     if (error instanceof RefusalError) return this.refuse(error.refusal);
-    this.#options.log.error({ err: error, requestId: this.#requestId, route: RPC_ROUTE.path }, 'a route failed');
+    this.#door.log.error({ err: error, requestId: this.#requestId, route: RPC_ROUTE.path }, 'a route failed');
     if (!this.#answered) this.refuse(INTERNAL);
   }
 
   #note(): void {
-    const { accessLog } = this.#options;
+    const { accessLog } = this.#door;
     if (!accessLog.due()) return;
     const { statusCode: status } = this.#response;
     const ms = performance.now() - this.#startedAt;

@@ -1,7 +1,7 @@
 import { jetstream, jetstreamManager } from '@nats-io/jetstream';
 import type { ConnectionOptions } from '@nats-io/nats-core';
 import { connect } from '@nats-io/transport-node';
-import { mintId } from '@switchyard/security';
+import { mintId, randomBase62 } from '@switchyard/security';
 import type { Logger } from '@switchyard/telemetry';
 import { subjectToken } from '../bytes.ts';
 import { createMux } from '../mux.ts';
@@ -12,6 +12,8 @@ import { announce } from './nats-discovery.ts';
 import { createLink, type NatsLink } from './nats-link.ts';
 import { ensureStream, openLog } from './nats-log.ts';
 
+/** Enough to tell the connections of one replica apart, before and after it started again; every byte is in every reply's subject. */
+const CONNECTION_DIGITS = 8;
 const PING_MS = 10_000;
 const RECONNECT_MS = 250;
 const WAITING_MS = 5_000;
@@ -42,7 +44,11 @@ export async function connectNats(url: string, options: NatsOptions): Promise<Tr
     waitOnFirstConnect: true,
     noAsyncTraces: true,
   }).finally(() => clearInterval(waiting));
-  const link = createLink(connection, { inbox: `${inbox}.${mintId('c')}`, log, ...(holdMs === undefined ? {} : { holdMs }) });
+  const link = createLink(connection, {
+    inbox: `${inbox}.${randomBase62(CONNECTION_DIGITS)}`,
+    log,
+    ...(holdMs === undefined ? {} : { holdMs }),
+  });
   const manager = await jetstreamManager(connection, { checkAPI: false });
   return createTransport(link, { manager, client: jetstream(connection), replica });
 }

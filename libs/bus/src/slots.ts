@@ -1,0 +1,73 @@
+const SMALLEST = 64;
+
+/**
+ * Items under numbers that are given out here, rising, never the same twice. Instead of a Map, which is a trap for what comes and
+ * goes thousands of times a second: each time it makes itself a new table, the old one points to the new one, so an old one that
+ * the collector has not reached yet keeps alive all that was in the later ones.
+ */
+export interface Slots<T extends object> {
+  /** Returns the item's number, 1 or higher. */
+  add(item: T): number;
+  get(id: number): T | undefined;
+  /** Returns what was there. */
+  remove(id: number): T | undefined;
+  /** Removes and returns all there is. */
+  clear(): T[];
+  readonly size: number;
+}
+
+/** An item stands at the low bits of its number. A number whose place is taken is never given out. */
+export function createSlots<T extends object>(): Slots<T> {
+  let ids: number[] = new Array(SMALLEST).fill(0);
+  let items: (T | undefined)[] = new Array(SMALLEST).fill(undefined);
+  let mask = SMALLEST - 1;
+  let size = 0;
+  let last = 0;
+
+  /** Items with different places in a small table have different places in a larger one. */
+  function grow(): void {
+    const [oldIds, oldItems] = [ids, items];
+    const length = oldIds.length * 2;
+    mask = length - 1;
+    ids = new Array(length).fill(0);
+    items = new Array(length).fill(undefined);
+    for (const [at, id] of oldIds.entries()) {
+      if (id === 0) continue;
+      ids[id & mask] = id;
+      items[id & mask] = oldItems[at];
+    }
+  }
+
+  const get = (id: number): T | undefined => (ids[id & mask] === id ? items[id & mask] : undefined);
+
+  return {
+    get,
+    add(item) {
+      if (size * 2 >= ids.length) grow();
+      do last++;
+      while (ids[last & mask] !== 0);
+      ids[last & mask] = last;
+      items[last & mask] = item;
+      size++;
+      return last;
+    },
+    remove(id) {
+      const item = get(id);
+      if (item === undefined) return undefined;
+      ids[id & mask] = 0;
+      items[id & mask] = undefined;
+      size--;
+      return item;
+    },
+    clear() {
+      const all = items.filter((_, at) => ids[at] !== 0) as T[];
+      ids.fill(0);
+      items.fill(undefined);
+      size = 0;
+      return all;
+    },
+    get size() {
+      return size;
+    },
+  };
+}
