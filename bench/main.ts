@@ -15,13 +15,13 @@ const progress = (what: string): void => void process.stderr.write(`${what}\n`);
 async function main(options: Options): Promise<void> {
   if (options.profile) return printProfiles(options, progress);
   const { outcomes, absolutes, notes } = await runAll(options, progress);
-  const { rounds, seconds } = options;
+  const { starts, rounds, seconds } = options;
   if (options.json) {
-    console.log(JSON.stringify({ machine: machine(), rounds, seconds, outcomes, absolutes, notes }, null, 2));
+    console.log(JSON.stringify({ machine: machine(), starts, rounds, seconds, outcomes, absolutes, notes }, null, 2));
     return;
   }
   const sections = [
-    `${machine()}; ${rounds} alternating rounds of ${seconds} s, ratios paired by round.`,
+    `${machine()}; ${starts} starts with ${rounds} alternating rounds of ${seconds} s each, ratios paired by round.`,
     outcomeTable(outcomes),
     ...(absolutes.length === 0 ? [] : ['Medians, for this machine and this hour:', absoluteTable(absolutes)]),
     ...notes,

@@ -9,8 +9,13 @@ const WARM_MS = 400;
 /** The first round of a fresh process measures its compiler. */
 const FIRST_WARM_MS = 1_500;
 
-/** What one subject did, round by round. */
-export type Rounds = Map<SubjectName, LoadResult[]>;
+export interface Measured extends LoadResult {
+  /** Seconds of processor time of the edge alone. */
+  edgeCpu: number;
+}
+
+/** What each subject did, round by round, over all starts. */
+export type Rounds = Map<SubjectName, Measured[]>;
 
 export interface MeasureOptions {
   load: Load;
@@ -20,42 +25,47 @@ export interface MeasureOptions {
   onProgress: (what: string) => void;
 }
 
-/** One after another, never two at once; every second round in reverse order, so that no place in the order is an advantage. */
-export async function measureGroup({ of, connections }: Group, subjects: readonly Subject[], options: MeasureOptions): Promise<Rounds> {
+/**
+ * Adds to `results` the rounds of one start: one subject after another, never two at once; every second round in reverse order,
+ * so that no place in the order is an advantage.
+ */
+export async function measureGroup(
+  { of, connections }: Group,
+  subjects: readonly Subject[],
+  results: Rounds,
+  options: MeasureOptions,
+): Promise<void> {
   const { load, rounds, seconds, onProgress } = options;
-  const results: Rounds = new Map(subjects.map(({ name }) => [name, []]));
+  for (const { name } of subjects) if (!results.has(name)) results.set(name, []);
   for (let round = 0; round < rounds; round++) {
     for (const subject of round % 2 === 0 ? subjects : subjects.toReversed()) {
       onProgress(`${cases[of].what}, ${connections} connections, round ${round + 1} of ${rounds}: ${subject.name}`);
       const target = targetOf(subject, cases[of].kind);
       const warmMs = round === 0 ? FIRST_WARM_MS : WARM_MS;
       const plan = { ...target, body: callOf(cases[of].method), connections, warmMs, ms: seconds * 1_000, pids: subject.pids };
-      results.get(subject.name)?.push(await load.measure(plan));
+      const result = await load.measure(plan);
+      results.get(subject.name)?.push({ ...result, edgeCpu: result.cpu[subject.edge.pid] ?? Number.NaN });
     }
   }
-  return results;
 }
 
 /** In units that fit a table: requests a second, or microseconds. */
-const READERS: Readonly<Record<Metric, (result: LoadResult, edgePid: number) => number>> = {
+const READERS: Readonly<Record<Metric, (result: Measured) => number>> = {
   rate: ({ requests, seconds }) => requests / seconds,
   p50: ({ p50Ms }) => p50Ms * 1_000,
   cpu: ({ cpu, requests }) => (Object.values(cpu).reduce((sum, one) => sum + one, 0) / requests) * 1e6,
-  'edge-cpu': ({ cpu, requests }, edgePid) => ((cpu[edgePid] ?? Number.NaN) / requests) * 1e6,
+  'edge-cpu': ({ edgeCpu, requests }) => (edgeCpu / requests) * 1e6,
 };
 
-export function metricOf(metric: Metric, result: LoadResult, edgePid: number): number {
-  return READERS[metric](result, edgePid);
+export function metricOf(metric: Metric, result: Measured): number {
+  return READERS[metric](result);
 }
 
 const METRICS: Readonly<Record<Metric, string>> = { rate: 'req/s', p50: 'p50', cpu: 'CPU, all processes', 'edge-cpu': 'CPU, edge' };
 
 /** A row's ratio for each transport of ours. The targets are set for the product as a cluster; only what the edge answers alone is the same in both. */
-export function outcomesOf({ row, of, stick, connections, metric, target }: Row, rounds: Rounds, subjects: readonly Subject[]): Outcome[] {
-  const series = (name: SubjectName): number[] => {
-    const pid = subjects.find((subject) => subject.name === name)?.edge.pid ?? -1;
-    return (rounds.get(name) ?? []).map((result) => metricOf(metric, result, pid));
-  };
+export function outcomesOf({ row, of, stick, connections, metric, target }: Row, rounds: Rounds): Outcome[] {
+  const series = (name: SubjectName): number[] => (rounds.get(name) ?? []).map((result) => metricOf(metric, result));
   const transports = metric === 'edge-cpu' ? (['nats'] as const) : (['nats', 'embedded'] as const);
   return transports.map((ours) => ({
     row,

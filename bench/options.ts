@@ -1,9 +1,12 @@
 import { parseArgs } from 'node:util';
 
-export const USAGE = `node bench/main.ts [--quick] [--rows 1,5,13] [--rounds 5] [--seconds 2.5] [--connections 10000] [--json] [--profile]`;
+export const USAGE = `node bench/main.ts [--quick] [--rows 1,5,13] [--starts 3] [--rounds 3] [--seconds 2] [--connections 10000] [--json] [--profile]`;
 
 export interface Options {
   rows: ReadonlySet<number>;
+  /** How often everything is started anew. */
+  starts: number;
+  /** After each start. */
   rounds: number;
   seconds: number;
   /** Idle WebSockets of row 12. */
@@ -21,6 +24,7 @@ export function readOptions(args: readonly string[]): Options {
     options: {
       quick: { type: 'boolean', default: false },
       rows: { type: 'string', default: ALL_ROWS.join(',') },
+      starts: { type: 'string' },
       rounds: { type: 'string' },
       seconds: { type: 'string' },
       connections: { type: 'string' },
@@ -34,8 +38,9 @@ export function readOptions(args: readonly string[]): Options {
   if (unknown.length > 0) throw new TypeError(`there are only the rows ${ALL_ROWS.join(', ')}`);
   return {
     rows: new Set(rows),
-    rounds: positive('rounds', values.rounds, quick ? 2 : 5),
-    seconds: positive('seconds', values.seconds, quick ? 1 : 2.5),
+    starts: positive('starts', values.starts, quick ? 1 : 3),
+    rounds: positive('rounds', values.rounds, quick ? 2 : 3),
+    seconds: positive('seconds', values.seconds, quick ? 1 : 2),
     connections: positive('connections', values.connections, quick ? 1_000 : 10_000),
     json,
     profile,

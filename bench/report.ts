@@ -1,8 +1,6 @@
-import type { LoadResult } from './load-plan.ts';
-import { metricOf, type Rounds } from './measure.ts';
+import { metricOf, type Measured, type Rounds } from './measure.ts';
 import { cases, type Group } from './rows.ts';
 import { quantile, reaches, summarize, type Target } from './statistics.ts';
-import type { Subject } from './subject.ts';
 
 /** One line of the table. */
 export interface Outcome {
@@ -31,19 +29,18 @@ export interface Absolute {
   strangers: number;
 }
 
-export function absolutesOf({ of, connections }: Group, rounds: Rounds, subjects: readonly Subject[]): Absolute[] {
-  return subjects.map(({ name, edge }) => {
-    const results = rounds.get(name) ?? [];
-    const middle = (read: (result: LoadResult) => number): number => Math.round(quantile(results.map(read), 0.5));
+export function absolutesOf({ of, connections }: Group, rounds: Rounds): Absolute[] {
+  return [...rounds].map(([name, results]) => {
+    const middle = (read: (result: Measured) => number): number => Math.round(quantile(results.map(read), 0.5));
     return {
       what: cases[of].what,
       connections,
       subject: name,
-      requestsPerSecond: middle((result) => metricOf('rate', result, edge.pid)),
-      p50Us: middle((result) => metricOf('p50', result, edge.pid)),
+      requestsPerSecond: middle((result) => metricOf('rate', result)),
+      p50Us: middle((result) => metricOf('p50', result)),
       p99Us: middle(({ p99Ms }) => p99Ms * 1_000),
-      cpuUs: middle((result) => metricOf('cpu', result, edge.pid)),
-      edgeCpuUs: middle((result) => metricOf('edge-cpu', result, edge.pid)),
+      cpuUs: middle((result) => metricOf('cpu', result)),
+      edgeCpuUs: middle((result) => metricOf('edge-cpu', result)),
       failures: results.reduce((sum, { failures }) => sum + failures, 0),
       strangers: quantile(
         results.map(({ strangers }) => strangers),

@@ -1,10 +1,10 @@
 import { measureIdle } from './idle.ts';
 import { startLoad } from './load-process.ts';
-import { measureGroup, outcomesOf, type MeasureOptions } from './measure.ts';
+import { measureGroup, outcomesOf, type Rounds } from './measure.ts';
 import type { Options } from './options.ts';
 import { startBroker, startCluster, startEmbedded } from './product.ts';
 import { absolutesOf, type Absolute, type Outcome } from './report.ts';
-import { groupsOf, rows } from './rows.ts';
+import { groupsOf, rows, type Group } from './rows.ts';
 import { measureStart } from './startup.ts';
 import { startStick, type Subject, type SubjectName } from './subject.ts';
 
@@ -27,7 +27,7 @@ export async function runAll(options: Options, onProgress: (what: string) => voi
     onProgress(`${options.connections} idle WebSockets`);
     add(results, await idle(options.connections));
   }
-  if (options.rows.has(13)) add(results, await measureStart(options.rounds, onProgress));
+  if (options.rows.has(13)) add(results, await measureStart(options.starts * options.rounds, onProgress));
   return results;
 }
 
@@ -38,22 +38,13 @@ function add(results: Results, { outcomes, notes }: Pick<Results, 'outcomes' | '
 
 async function measureRows(options: Options, onProgress: (what: string) => void, results: Results): Promise<void> {
   const wanted = rows.filter(({ row }) => options.rows.has(row));
-  const groups = groupsOf(wanted);
-  await using stack = new AsyncDisposableStack();
-  onProgress('starting ours and the sticks');
-  const broker = await startBroker(stack);
-  const ours = [await startCluster(broker, stack), await startEmbedded(stack)];
-  const sticks = new Map<SubjectName, Subject>();
-  for (const name of new Set(groups.flatMap((group) => group.sticks))) sticks.set(name, await startStick(name, broker, stack));
-  using load = await startLoad();
-  const measuring: MeasureOptions = { load, rounds: options.rounds, seconds: options.seconds, onProgress };
-
-  for (const group of groups) {
-    const subjects = [...ours, ...group.sticks.flatMap((name) => sticks.get(name) ?? [])];
-    const rounds = await measureGroup(group, subjects, measuring);
+  const groups = groupsOf(wanted).map((group) => ({ group, rounds: new Map() as Rounds }));
+  for (let start = 1; start <= options.starts; start++)
+    await measureStarted(groups, options, (what) => onProgress(`start ${start}: ${what}`));
+  for (const { group, rounds } of groups) {
     const claims = wanted.filter(({ of, connections }) => of === group.of && connections === group.connections);
-    results.outcomes.push(...claims.flatMap((row) => outcomesOf(row, rounds, subjects)));
-    results.absolutes.push(...absolutesOf(group, rounds, subjects));
+    results.outcomes.push(...claims.flatMap((row) => outcomesOf(row, rounds)));
+    results.absolutes.push(...absolutesOf(group, rounds));
   }
   const strangers = Math.max(...results.absolutes.map((one) => one.strangers));
   if (strangers > QUIET)
@@ -66,6 +57,25 @@ async function fillCompileCache(): Promise<void> {
   await using stack = new AsyncDisposableStack();
   await startCluster(await startBroker(stack), stack);
   await startEmbedded(stack);
+}
+
+/** One start of everything. A process is compiled a little differently each time, and keeps that for its life. */
+async function measureStarted(
+  groups: readonly { group: Group; rounds: Rounds }[],
+  { rounds, seconds }: Options,
+  onProgress: (what: string) => void,
+): Promise<void> {
+  await using stack = new AsyncDisposableStack();
+  onProgress('starting ours and the sticks');
+  const broker = await startBroker(stack);
+  const ours = [await startCluster(broker, stack), await startEmbedded(stack)];
+  const sticks = new Map<SubjectName, Subject>();
+  for (const name of new Set(groups.flatMap(({ group }) => group.sticks))) sticks.set(name, await startStick(name, broker, stack));
+  using load = await startLoad();
+  for (const { group, rounds: results } of groups) {
+    const subjects = [...ours, ...group.sticks.flatMap((name) => sticks.get(name) ?? [])];
+    await measureGroup(group, subjects, results, { load, rounds, seconds, onProgress });
+  }
 }
 
 async function idle(connections: number): Promise<Pick<Results, 'outcomes' | 'notes'>> {

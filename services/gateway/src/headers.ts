@@ -1,4 +1,4 @@
-/** On every answer. */
+/** On every answer; on `/rpc`, whose results are no documents, `nosniff` alone. */
 export const SECURITY_HEADERS = {
   'x-content-type-options': 'nosniff',
   'referrer-policy': 'no-referrer',

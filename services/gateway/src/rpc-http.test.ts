@@ -30,7 +30,6 @@ describe('POST /rpc', () => {
     assert.equal(response.headers.get('x-request-id'), 'mine.1');
     assert.equal(response.headers.get('cache-control'), 'no-store');
     assert.equal(response.headers.get('x-content-type-options'), 'nosniff');
-    assert.equal(response.headers.get('referrer-policy'), 'no-referrer');
   });
 
   test('mints a request id when the one that came is not fit for logs, and names it in errors', async () => {
