@@ -28,9 +28,12 @@ export function mintBenchToken(): string {
   return `bench-${randomBytes(24).toString('hex')}`;
 }
 
+/** As `switchyard start` runs its processes. */
+export const SERVER_FLAGS = ['--max-semi-space-size=16'];
+
 function flagsOf(service: string, { profiles }: ProductOptions): string[] {
-  if (profiles === undefined) return [];
-  return ['--cpu-prof', '--cpu-prof-interval=200', `--cpu-prof-dir=${profiles}`, `--cpu-prof-name=${service}.cpuprofile`];
+  if (profiles === undefined) return [...SERVER_FLAGS];
+  return [...SERVER_FLAGS, '--cpu-prof', '--cpu-prof-interval=200', `--cpu-prof-dir=${profiles}`, `--cpu-prof-name=${service}.cpuprofile`];
 }
 
 export function productEnvironment(data: string, token: string): Record<string, string> {

@@ -31,7 +31,7 @@ export interface Row {
   target: Target;
 }
 
-/** PERFORMANCE section 3; the measurements follow from what is claimed. */
+/** What is claimed; the measurements follow from it. */
 export const rows: readonly Row[] = [
   { row: 1, of: 'call', stick: 'floor', connections: 32, metric: 'rate', target: { least: 0.8 } },
   { row: 1, of: 'call', stick: 'floor', connections: 128, metric: 'rate', target: { least: 0.8 } },

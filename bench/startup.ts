@@ -1,7 +1,7 @@
 import { createServer, type AddressInfo } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { tempDir } from '@switchyard/testkit';
-import { mintBenchToken, productEnvironment } from './product.ts';
+import { mintBenchToken, productEnvironment, SERVER_FLAGS } from './product.ts';
 import { residentKib } from './proc.ts';
 import type { Outcome } from './report.ts';
 import { pairedRatios } from './statistics.ts';
@@ -62,7 +62,7 @@ async function startOurs(): Promise<Started> {
   const token = mintBenchToken();
   const port = String(await freePort());
   const env = { ...productEnvironment(data.path, token), SWITCHYARD_PORT: port };
-  return await time('services/embedded/src/main.ts', { env, port, headers: { authorization: `Bearer ${token}` } });
+  return await time('services/embedded/src/main.ts', { env, port, headers: { authorization: `Bearer ${token}` }, flags: SERVER_FLAGS });
 }
 
 async function startBare(): Promise<Started> {
@@ -74,12 +74,13 @@ interface Given {
   env: Record<string, string>;
   port: string;
   headers: Record<string, string>;
+  flags?: readonly string[];
 }
 
-async function time(script: string, { env, port, headers }: Given): Promise<Started> {
+async function time(script: string, { env, port, headers, flags = [] }: Given): Promise<Started> {
   const url = `http://127.0.0.1:${port}/rpc`;
   const spawned = performance.now();
-  await using child = await startNode(script, { env });
+  await using child = await startNode(script, { env, flags });
   while (!(await answers(url, headers))) {
     if (performance.now() - spawned > PATIENCE_MS) throw new Error(`${script} did not answer; it wrote:\n${child.output()}`);
     await delay(POLL_MS);

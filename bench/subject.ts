@@ -60,7 +60,7 @@ const RESPONDERS: Partial<Record<SubjectName, string>> = {
 };
 
 export async function startStick(name: SubjectName, broker: Broker, stack: AsyncDisposableStack): Promise<Subject> {
-  const env = { NATS_URL: broker.url };
+  const env = { NATS_URL: broker.url, SUBJECT: `bench.${name}` }; // each has a responder of its own
   const responder = RESPONDERS[name];
   const pids: number[] = [];
   if (responder !== undefined) {

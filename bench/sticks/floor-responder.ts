@@ -1,9 +1,10 @@
 import { connectHop, createPublish, replyOf } from './hop.ts';
+import { subjectName } from './http.ts';
 import { statusJson } from './status.ts';
 
 const connection = await connectHop();
 const publish = createPublish(connection);
-connection.subscribe('bench.floor', {
+connection.subscribe(subjectName(), {
   queue: 'bench',
   callback(_error, message) {
     JSON.parse(message.string());

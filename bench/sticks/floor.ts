@@ -1,9 +1,11 @@
 import { connectHop, createRequest, splice } from './hop.ts';
-import { servePost } from './http.ts';
+import { servePost, subjectName } from './http.ts';
 
 // The least a gateway in front of NATS can do: no authentication, validation, ids, deadlines or errors.
 const request = createRequest(await connectHop());
 
+const subject = subjectName();
+
 await servePost(({ id, params = {} }, reply) => {
-  request('bench.floor', JSON.stringify(params), (bytes) => reply.send(splice(bytes, id)));
+  request(subject, JSON.stringify(params), (bytes) => reply.send(splice(bytes, id)));
 });

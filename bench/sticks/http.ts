@@ -23,8 +23,13 @@ export async function servePost(answer: (call: Call, reply: FastifyReply) => voi
   console.log(`listening on ${await app.listen({ host: '127.0.0.1', port: Number(process.env['PORT'] ?? 0) })}`);
 }
 
-export function natsUrl(): string {
-  const url = process.env['NATS_URL'];
-  if (url === undefined) throw new Error('NATS_URL is not set');
-  return url;
+export const natsUrl = (): string => given('NATS_URL');
+
+/** Where the stick's own responder listens. */
+export const subjectName = (): string => given('SUBJECT');
+
+function given(name: string): string {
+  const value = process.env[name];
+  if (value === undefined) throw new Error(`${name} is not set`);
+  return value;
 }

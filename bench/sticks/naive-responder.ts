@@ -1,9 +1,9 @@
 import { connect } from '@nats-io/transport-node';
-import { natsUrl } from './http.ts';
+import { natsUrl, subjectName } from './http.ts';
 import { statusJson } from './status.ts';
 
 const connection = await connect({ servers: natsUrl() });
-connection.subscribe('bench.naive', {
+connection.subscribe(subjectName(), {
   queue: 'bench',
   callback(error, message) {
     if (error) throw error;

@@ -1,11 +1,13 @@
 import { connect } from '@nats-io/transport-node';
-import { natsUrl, servePost } from './http.ts';
+import { natsUrl, servePost, subjectName } from './http.ts';
 
 // As one would write it from the client's own manual: a promise, a timer and a trace per request.
 const connection = await connect({ servers: natsUrl() });
 
+const subject = subjectName();
+
 await servePost(({ id, params = {} }, reply) => {
-  connection.request('bench.naive', JSON.stringify(params), { timeout: 30_000 }).then(
+  connection.request(subject, JSON.stringify(params), { timeout: 30_000 }).then(
     (message) => reply.send(JSON.stringify({ jsonrpc: '2.0', result: message.json(), id })),
     (error: unknown) => reply.code(500).send(String(error)),
   );

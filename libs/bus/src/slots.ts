@@ -18,8 +18,8 @@ export interface Slots<T extends object> {
 
 /** An item stands at the low bits of its number. A number whose place is taken is never given out. */
 export function createSlots<T extends object>(): Slots<T> {
-  let ids: number[] = new Array(SMALLEST).fill(0);
-  let items: (T | undefined)[] = new Array(SMALLEST).fill(undefined);
+  let ids = emptyIds(SMALLEST);
+  let items = emptyItems<T>(SMALLEST);
   let mask = SMALLEST - 1;
   let size = 0;
   let last = 0;
@@ -29,8 +29,8 @@ export function createSlots<T extends object>(): Slots<T> {
     const [oldIds, oldItems] = [ids, items];
     const length = oldIds.length * 2;
     mask = length - 1;
-    ids = new Array(length).fill(0);
-    items = new Array(length).fill(undefined);
+    ids = emptyIds(length);
+    items = emptyItems<T>(length);
     for (const [at, id] of oldIds.entries()) {
       if (id === 0) continue;
       ids[id & mask] = id;
@@ -70,4 +70,12 @@ export function createSlots<T extends object>(): Slots<T> {
       return size;
     },
   };
+}
+
+function emptyIds(length: number): number[] {
+  return Array.from({ length }, () => 0);
+}
+
+function emptyItems<T>(length: number): (T | undefined)[] {
+  return Array.from({ length }, () => undefined);
 }

@@ -16,7 +16,7 @@ import { registerHealth } from './health.ts';
 import { createLimits } from './limits.ts';
 import { startPulse } from './pulse.ts';
 import { refuse, UPGRADE_REQUIRED } from './refusal.ts';
-import { createRpcDoor, RPC_ROUTE } from './rpc-http.ts';
+import { createRpcDoor, registerRpc } from './rpc-http.ts';
 import { acceptWebSockets } from './rpc-ws.ts';
 import { addCommonHooks, createHttpServer, registerPreflight } from './server.ts';
 import { openTokens } from './tokens.ts';
@@ -87,9 +87,10 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
   const accessLog = createAccessLog(log);
   const rpc = createRpcDoor({ settings, gate, log, accessLog, dispatcher });
   const app = opening.adopt(createHttpServer({ settings, gate, log, accessLog, rpc }), (server) => server.close());
-  const routes: Route[] = [RPC_ROUTE];
+  const routes: Route[] = [];
   app.addHook('onRoute', ({ method, url: path }) => void routes.push(...[method].flat().map((verb) => ({ verb, path }))));
   const silent = followSilent(app.server);
+  registerRpc(app, rpc);
   void app.register((within, _options, done) => {
     addCommonHooks(within, accessLog);
     registerHealth(within, edge, options.health);

@@ -112,6 +112,8 @@ describe('what is hardly HTTP', () => {
     assert.match(await speak(gateway, head('POST /rpc', bearer, json, 'transfer-encoding: chunked') + chunks), /"pong":true/);
     const old = `POST /rpc HTTP/1.0\r\nhost: localhost\r\n${bearer}\r\n${json}\r\ncontent-length: ${ping.length}\r\n\r\n${ping}`;
     assert.match(await speak(gateway, old), /"pong":true/);
+    const whole = head('POST http://localhost/rpc?x=1', bearer, json, `content-length: ${ping.length}`) + ping;
+    assert.match(await speak(gateway, whole), /"pong":true/, 'the address with its host in it');
     const kept = head('POST /rpc', bearer, json, `content-length: ${ping.length}`).replace('connection: close\r\n', '') + ping;
     const answers = await speak(gateway, kept.repeat(5) + head('GET /health'));
     assert.equal(answers.match(/"pong":true/g)?.length, 5);

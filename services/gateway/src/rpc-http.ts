@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { FastifyInstance, onRequestHookHandler } from 'fastify';
 import { acceptRequestId } from '@switchyard/security';
 import type { Settings } from '@switchyard/service-kit';
 import type { Logger } from '@switchyard/telemetry';
@@ -14,8 +15,8 @@ import { cutIfStalled } from './stall.ts';
 import type { Caller } from './tokens.ts';
 import { traceparentOf } from './trace.ts';
 
-export const RPC_ROUTE = { verb: 'POST', path: '/rpc' } as const;
-const WITH_QUERY = `${RPC_ROUTE.path}?`;
+const VERB = 'POST';
+const PATH = '/rpc';
 
 /** What the edge answers alone, it answers in one go. */
 const HERE_AT_ONCE = 64;
@@ -28,7 +29,7 @@ const FORWARDED_AT_ONCE = 8;
  */
 const [NOSNIFF, NOSNIFF_VALUE] = ['x-content-type-options', SECURITY_HEADERS['x-content-type-options']] as const;
 
-/** Answers a request for which `isRpc` holds. Never throws. */
+/** Answers a `POST /rpc`. Never throws. */
 export type RpcDoor = (request: IncomingMessage, response: ServerResponse) => void;
 
 export interface RpcDoorOptions {
@@ -39,8 +40,9 @@ export interface RpcDoorOptions {
   log: Logger;
 }
 
+/** Whether it is seen at a glance. Rare spellings, as with a host in the address, take the way through Fastify. */
 export function isRpc({ method, url = '' }: IncomingMessage): boolean {
-  return method === RPC_ROUTE.verb && (url === RPC_ROUTE.path || url.startsWith(WITH_QUERY));
+  return method === VERB && (url === PATH || url.startsWith(`${PATH}?`));
 }
 
 /**
@@ -65,6 +67,15 @@ export function createRpcDoor(options: RpcDoorOptions): RpcDoor {
       exchange.fail(error);
     }
   };
+}
+
+/** The same as a route, for what `isRpc` does not see. */
+export function registerRpc(app: FastifyInstance, rpc: RpcDoor): void {
+  const handOver: onRequestHookHandler = (request, reply) => {
+    reply.hijack();
+    rpc(request.raw, reply.raw);
+  };
+  app.post(PATH, { onRequest: handOver }, () => undefined);
 }
 
 interface Door extends RpcDoorOptions {
@@ -139,7 +150,7 @@ class Exchange {
   /** What a client may know of an error: the words we chose for it, or that it was ours. */
   fail(error: unknown): void {
     if (error instanceof RefusalError) return this.refuse(error.refusal);
-    this.#door.log.error({ err: error, requestId: this.#requestId, route: RPC_ROUTE.path }, 'a route failed');
+    this.#door.log.error({ err: error, requestId: this.#requestId, route: PATH }, 'a route failed');
     if (!this.#answered) this.refuse(INTERNAL);
   }
 
@@ -148,6 +159,6 @@ class Exchange {
     if (!accessLog.due()) return;
     const { statusCode: status } = this.#response;
     const ms = performance.now() - this.#startedAt;
-    accessLog.note({ requestId: this.#requestId, verb: RPC_ROUTE.verb, route: RPC_ROUTE.path, status, ms });
+    accessLog.note({ requestId: this.#requestId, verb: VERB, route: PATH, status, ms });
   }
 }

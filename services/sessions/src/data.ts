@@ -5,7 +5,7 @@ import { collection } from '@switchyard/store';
 
 const instant = z.int().nonnegative();
 
-/** sub-agent when another session spawned it, group when it has a guild, else dm (facts 2.1). */
+/** sub-agent when another session spawned it, group when it has a guild, else dm. */
 export const SessionKind = z.enum(['sub-agent', 'group', 'dm']);
 
 /** One document per session: which turn runs, and the number the next one gets. Messages are documents of their own. */

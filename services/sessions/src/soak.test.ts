@@ -201,7 +201,6 @@ test('whatever clients, agents and processes do, every accepted turn ends once, 
     {
       await using last = await beginLife({ data, replicas: 2, timing: SWEPT });
       await quiet({ roll, ledger, life: last, over: () => false }, performance.now());
-      await sleep(200);
       await checkSlots(last);
       checkFrames(last, ledger);
     }

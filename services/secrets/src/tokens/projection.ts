@@ -5,7 +5,7 @@ import { awaitRevision } from '@switchyard/service-kit';
 import type { Collection } from '@switchyard/store';
 import type { TokenDocument } from '../data.ts';
 
-/** How long a change waits for every live gateway to say that it has it (ARCHITECTURE 9.7). */
+/** How long a change waits for every live gateway to say that it has it. */
 const CONFIRM_MS = 1_000;
 const PAGE = 500;
 /** How many tokens are projected side by side: after a loss they must be back before the gateways forget them. */

@@ -14,7 +14,7 @@ export async function requireSession(sessions: Collection<SessionDocument>, prin
   return session;
 }
 
-/** The newest session of a channel that this client used, else the tenant's newest of that channel (ARCHITECTURE 9.12). */
+/** The newest session of a channel that this client used, else the tenant's newest of that channel. */
 export async function newestSession(
   sessions: Collection<SessionDocument>,
   principal: Principal,

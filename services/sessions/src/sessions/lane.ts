@@ -103,7 +103,7 @@ export async function freeLane(sessions: Documents<SessionDocument>, key: string
   await sessions.update({ key, activeTurn: holder }, { set: { activeTurn: null } });
 }
 
-/** A session key as events carry it (facts 10.2). */
+/** A session key as events carry it. */
 export function sessionKeyObject(identity: SessionIdentity): Record<string, string> {
   const { tenant, ...parts } = identity;
   return { tenantId: tenant, ...parts };

@@ -14,7 +14,7 @@ export interface SessionIdentity {
 const LABELS = ['peer', 'guild', 'thread'] as const;
 const LABELLED = { peer: 'peerId', guild: 'guildId', thread: 'threadId' } as const;
 
-/** `[agent:<id>:]<tenant>:<user>:<channel>[:peer:<p>][:guild:<g>][:thread:<t>]` (facts 2.1). Two identities never share a key. */
+/** `[agent:<id>:]<tenant>:<user>:<channel>[:peer:<p>][:guild:<g>][:thread:<t>]`. Two identities never share a key. */
 export function formatSessionKey(identity: SessionIdentity): string {
   const parts = [identity.tenant, encode(identity.userId), encodeChannel(identity.channelId)];
   if (identity.agentId !== undefined) parts.unshift('agent', identity.agentId);

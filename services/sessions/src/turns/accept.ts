@@ -44,7 +44,7 @@ export interface AcceptDeps {
 }
 
 /**
- * Writes the turn before anybody says `accepted` (ARCHITECTURE 5.1). A known idempotency key gives the turn it named:
+ * Writes the turn before anybody says `accepted` (docs/decisions/0005). A known idempotency key gives the turn it named:
  * attach if it runs, replay if it is done, refuse if the body differs.
  */
 export async function accept(deps: AcceptDeps, request: TurnRequest, principal: Principal): Promise<Accepted> {

@@ -7,7 +7,7 @@ import type { MessageDocument, TurnDocument } from '../data.ts';
 import type { TurnPlan } from './loop.ts';
 import { toolBox } from './tools.ts';
 
-/** The model an agent speaks with: its own, else the one of the house (ARCHITECTURE 9.13). */
+/** The model an agent speaks with: its own, else the one of the house. */
 export async function modelOf(agent: Agent, models: Models): Promise<ModelRef> {
   const { model, provider } = agent.config;
   const found = await resolveAgentModel(models, { provider, model });

@@ -1,4 +1,4 @@
-/** How many turns may run here at once: over all sessions, and for one agent (facts 2.4; counted per replica, ARCHITECTURE 9.17). */
+/** How many turns may run here at once: over all sessions, and for one agent, counted by each replica for itself. */
 export interface Slots {
   hasRoom(agent: string, limits: SlotLimits): boolean;
   /** Whether nobody has room. */

@@ -25,7 +25,7 @@ export interface ToolResult {
   failed: boolean;
 }
 
-/** The agent's `skills.toolPolicy`: the profile's tools and those allowed by name, less those denied (facts 2.7). */
+/** The agent's `skills.toolPolicy`: the profile's tools and those allowed by name, less those denied. */
 type ToolPolicy = AgentConfig['skills']['toolPolicy'];
 
 interface Tool {
