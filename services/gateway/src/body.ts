@@ -4,8 +4,26 @@ import { BODY_BROKEN, BODY_TOO_LARGE, NOT_JSON, RefusalError } from './refusal.t
 /** How much of a body that is too large is still read, so that the client hears the refusal instead of a broken connection. */
 const LINGER_BYTES = 16 * 1024 * 1024;
 
-/** Reads a body whole and as it came. Fails with a RefusalError when it is larger than `limit` bytes. */
-export function readBody(payload: IncomingMessage, limit: number, done: (error: Error | null, body?: Buffer) => void): void {
+type OnBody = (error: Error | null, body?: Buffer) => void;
+
+const EMPTY = Buffer.alloc(0);
+
+/**
+ * Reads a body whole and as it came. Fails with a RefusalError when it is larger than `limit` bytes. To be called when the request
+ * is new: a short body came with its headers, and is there once Node has parsed what it read, so nothing has to flow or to end.
+ */
+export function readBody(payload: IncomingMessage, limit: number, done: OnBody): void {
+  process.nextTick(readWhole, payload, limit, done);
+}
+
+function readWhole(payload: IncomingMessage, limit: number, done: OnBody): void {
+  if (!payload.complete) return readParts(payload, limit, done);
+  const body = (payload.read() as Buffer | null) ?? EMPTY;
+  if (body.length > limit) done(new RefusalError(BODY_TOO_LARGE));
+  else done(null, body);
+}
+
+function readParts(payload: IncomingMessage, limit: number, done: OnBody): void {
   if (Number(payload.headers['content-length']) > limit + LINGER_BYTES) return done(new RefusalError(BODY_TOO_LARGE));
   let chunks: Buffer[] = [];
   let size = 0;
