@@ -1,9 +1,15 @@
+export interface GatherOptions {
+  /** Puts off what is handed on: `setImmediate` to the end of this turn of the event loop, `process.nextTick` to the end of this callback. */
+  defer(handOn: () => void): void;
+  /** Nobody waits for more than so many others. */
+  most: number;
+}
+
 /**
- * Hands on at the end of this turn of the event loop what is given to it during the turn, in its order. Writes to many sockets
- * one right after another cost about half of what they cost with work between them: whoever reads them is woken once, not for
- * each. Nobody waits for more than `most` others.
+ * Hands on together, in its order, what is given to it one by one. Writes to many sockets one right after another cost about half
+ * of what they cost with work between them: whoever reads them is woken once, not for each.
  */
-export function gather<T>(most: number, handOn: (item: T) => void): (item: T) => void {
+export function gather<T>({ defer, most }: GatherOptions, handOn: (item: T) => void): (item: T) => void {
   let waiting: T[] = [];
 
   function release(): void {
@@ -14,7 +20,7 @@ export function gather<T>(most: number, handOn: (item: T) => void): (item: T) =>
 
   return (item) => {
     const count = waiting.push(item);
-    if (count === 1) setImmediate(release);
+    if (count === 1) defer(release);
     else if (count >= most) release();
   };
 }

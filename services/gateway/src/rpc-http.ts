@@ -7,7 +7,7 @@ import type { AccessLog } from './access-log.ts';
 import type { Answer } from './answers.ts';
 import { isJson, readBody } from './body.ts';
 import type { Dispatcher } from './dispatch.ts';
-import { gather } from './gather.ts';
+import { gather, type GatherOptions } from './gather.ts';
 import { isRefusal, type Gate } from './gate.ts';
 import { SECURITY_HEADERS } from './headers.ts';
 import { INTERNAL, NOT_JSON, RefusalError, refuseRpc, type Refusal } from './refusal.ts';
@@ -18,10 +18,10 @@ import { traceparentOf } from './trace.ts';
 const VERB = 'POST';
 const PATH = '/rpc';
 
-/** What the edge answers alone, it answers in one go. */
-const HERE_AT_ONCE = 64;
-/** What comes over the bus keeps coming: with fewer at once the client's next requests are on their way sooner. */
-const FORWARDED_AT_ONCE = 8;
+/** What the edge answers alone comes one by one, as requests are read: it is written at the end of the turn. */
+const HERE: GatherOptions = { defer: setImmediate, most: 64 };
+/** What comes over the bus comes together: it is written when its messages are read, and in parts, so that clients go on meanwhile. */
+const FORWARDED: GatherOptions = { defer: process.nextTick, most: 8 };
 
 /**
  * No page can come here with a token by following a link, so what is answered is never a document: of the security headers, those
@@ -52,7 +52,7 @@ export function isRpc({ method, url = '' }: IncomingMessage): boolean {
 export function createRpcDoor(options: RpcDoorOptions): RpcDoor {
   const { settings, gate } = options;
   const write = (exchange: Exchange): void => exchange.write();
-  const door: Door = { ...options, sendHere: gather(HERE_AT_ONCE, write), sendForwarded: gather(FORWARDED_AT_ONCE, write) };
+  const door: Door = { ...options, sendHere: gather(HERE, write), sendForwarded: gather(FORWARDED, write) };
   return (request, response) => {
     const exchange = new Exchange(door, request, response);
     try {
