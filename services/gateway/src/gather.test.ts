@@ -42,7 +42,7 @@ test('nobody waits for more than so many others', async () => {
 
 test('at the end of the callback, before anything else has its turn, where that is asked for', async () => {
   const handed: (number | string)[] = [];
-  const give = gather<number>({ defer: process.nextTick, most: 64 }, (item) => handed.push(item));
+  const give = gather<number>({ defer: (handOn) => process.nextTick(handOn), most: 64 }, (item) => handed.push(item));
   setImmediate(() => {
     give(1);
     give(2);

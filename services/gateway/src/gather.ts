@@ -1,6 +1,6 @@
 export interface GatherOptions {
   /** Puts off what is handed on: `setImmediate` to the end of this turn of the event loop, `process.nextTick` to the end of this callback. */
-  defer(handOn: () => void): void;
+  defer: (handOn: () => void) => void;
   /** Nobody waits for more than so many others. */
   most: number;
 }

@@ -21,7 +21,7 @@ const PATH = '/rpc';
 /** What the edge answers alone comes one by one, as requests are read: it is written at the end of the turn. */
 const HERE: GatherOptions = { defer: setImmediate, most: 64 };
 /** What comes over the bus comes together: it is written when its messages are read, and in parts, so that clients go on meanwhile. */
-const FORWARDED: GatherOptions = { defer: process.nextTick, most: 8 };
+const FORWARDED: GatherOptions = { defer: (handOn) => process.nextTick(handOn), most: 8 };
 
 /**
  * No page can come here with a token by following a link, so what is answered is never a document: of the security headers, those
