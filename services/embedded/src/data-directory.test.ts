@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { checkToken } from '@switchyard/security';
 import { tempDir } from '@switchyard/testkit';
@@ -29,7 +29,9 @@ test('a directory is made private, and has one owner at a time', async () => {
     assert.equal(statSync(data).mode & 0o777, 0o700);
     assert.throws(() => claimDataDirectory(data), new RegExp(`process ${process.pid}`));
   }
+  chmodSync(data, 0o755);
   claimDataDirectory(data)[Symbol.dispose]();
+  assert.equal(statSync(data).mode & 0o777, 0o700, 'one that was there, too');
 });
 
 test('what cannot be a directory is a sentence', async () => {
