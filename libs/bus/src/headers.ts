@@ -14,7 +14,7 @@ export type FrameKind = 'chunk' | 'result' | 'error' | 'alive';
 declare const checked: unique symbol;
 
 /**
- * Header lines as they stand on the wire, a line end before each. Only `headerLines` makes them, and it checks them: nobody has
+ * Header lines as they stand on the wire, a line end before each. They are made in this file alone, and checked there: nobody has
  * to look at them again.
  */
 export type HeaderLines = string & { readonly [checked]: true };
