@@ -10,16 +10,17 @@ const EMPTY = Buffer.alloc(0);
 
 /**
  * Reads a body whole and as it came. Fails with a RefusalError when it is larger than `limit` bytes. To be called when the request
- * is new: a short body came with its headers, and is there once Node has parsed what it read, so nothing has to flow or to end.
+ * is new: a short body comes with its headers, and is there once Node has parsed what it read, so nothing has to flow or to end.
  */
 export function readBody(payload: IncomingMessage, limit: number, done: OnBody): void {
   process.nextTick(readWhole, payload, limit, done);
 }
 
 function readWhole(payload: IncomingMessage, limit: number, done: OnBody): void {
-  if (!payload.complete) return readParts(payload, limit, done);
+  const length = Number(payload.headers['content-length']);
+  if (payload.readableLength !== length) return readParts(payload, limit, done);
   const body = (payload.read() as Buffer | null) ?? EMPTY;
-  if (body.length > limit) done(new RefusalError(BODY_TOO_LARGE));
+  if (length > limit) done(new RefusalError(BODY_TOO_LARGE));
   else done(null, body);
 }
 

@@ -1,5 +1,21 @@
 import { isUtf8 } from 'node:buffer';
 import type { Fault } from './answers.ts';
+import {
+  BACKSLASH,
+  BROKEN,
+  CLOSE_BRACE,
+  CLOSE_BRACKET,
+  COMMA,
+  memberValue,
+  MINUS,
+  OPEN_BRACE,
+  OPEN_BRACKET,
+  QUOTE,
+  skipSpace,
+  stringEnd,
+  valueEnd,
+  type Scan,
+} from './json-scan.ts';
 
 /** Deeper nesting than this is refused: nobody means it, and what walks it later may recurse. */
 export const MAX_DEPTH = 64;
@@ -29,176 +45,168 @@ export const INVALID_REQUEST: Fault = { number: -32600, code: 'INVALID_ARGUMENT'
 const TOO_DEEP: Fault = { ...INVALID_REQUEST, message: `Invalid Request: nested deeper than ${MAX_DEPTH} levels` };
 
 export const NULL_ID = 'null';
-/** Stands for params that were left out; known by identity. */
+/** Stands for params that were left out or empty; known by identity. */
 export const NO_PARAMS: Uint8Array = Buffer.from('{}');
 
-/** Reads a message once for validity and once for the bytes of ids and params. Never throws and never recurses. */
+/** Reads a message in one pass, and parses nothing that is only passed on. Never throws and never recurses. */
 export function readEnvelope(bytes: Buffer, maxBatchSize: number): Envelope {
+  const reader = new Reader(bytes);
+  const start = skipSpace(bytes, 0);
+  const envelope = bytes[start] === OPEN_BRACKET ? reader.batch(start, maxBatchSize) : reader.item(start);
+  const whole = reader.at !== BROKEN && skipSpace(bytes, reader.at) === bytes.length;
   // Invalid UTF-8 would parse as U+FFFD while the raw bytes travelled on.
-  if (!isUtf8(bytes)) return refused(PARSE_ERROR);
-  let parsed: unknown;
-  try {
-    parsed = JSON.parse(bytes.toString('utf8'));
-  } catch {
-    return refused(PARSE_ERROR);
-  }
-  const at = skipSpace(bytes, 0);
-  if (!Array.isArray(parsed)) return readItem(bytes, at, parsed, newSpans());
-  if (parsed.length === 0) return refused(INVALID_REQUEST);
-  if (parsed.length > maxBatchSize) {
-    return refused({ ...INVALID_REQUEST, message: `Batch too large: ${parsed.length} requests, maximum ${maxBatchSize}` });
-  }
-  return readBatch(bytes, at + 1, parsed);
+  return whole && (reader.ascii || isUtf8(bytes)) ? envelope : refused(PARSE_ERROR);
 }
 
-function readBatch(bytes: Buffer, start: number, members: readonly unknown[]): Item[] {
-  const spans = newSpans();
-  let at = start;
-  return members.map((member) => {
-    at = skipSpace(bytes, at);
-    const item = readItem(bytes, at, member, spans);
-    at = skipSpace(bytes, spans.end) + 1; // the comma, or the closing bracket
-    return item;
-  });
+/** Where a value stands in the bytes. */
+interface Span {
+  start: number;
+  end: number;
 }
 
-function readItem(bytes: Buffer, at: number, parsed: unknown, spans: Spans): Item {
-  if (!isObject(parsed)) {
-    spans.end = skipValue(bytes, at, spans);
-    return refused(INVALID_REQUEST);
+/** A member that is not there. */
+const ABSENT: Span = { start: 0, end: 0 };
+
+/** The members a request is known by. */
+type Name = 'jsonrpc' | 'method' | 'params' | 'id';
+
+const NAMES: readonly (readonly [Name, Buffer])[] = (['jsonrpc', 'method', 'params', 'id'] as const).map((name) => [
+  name,
+  Buffer.from(name),
+]);
+const VERSION = Buffer.from('"2.0"');
+const EMPTY_OBJECT = Buffer.from('{}');
+
+/** Goes through a message once. What it returns counts only if `at` is not BROKEN in the end. */
+class Reader implements Scan {
+  readonly #bytes: Buffer;
+  /** Behind what was read, or BROKEN: then it is no JSON. */
+  at = 0;
+  deepest = 0;
+  ascii = true;
+
+  constructor(bytes: Buffer) {
+    this.#bytes = bytes;
   }
-  findMembers(bytes, at, spans);
-  const { jsonrpc, method, id, params } = parsed;
-  const idText = id === undefined ? undefined : bytes.toString('latin1', spans.idStart, spans.idEnd);
-  const readable = id === undefined || typeof id === 'number' || typeof id === 'string' || id === null;
-  if (!readable) return refused(INVALID_REQUEST);
-  if (jsonrpc !== '2.0' || typeof method !== 'string') return refused(INVALID_REQUEST, idText);
-  if (spans.depth > MAX_DEPTH) return refused(TOO_DEEP, idText);
-  return { fault: undefined, method, id: idText, params: paramsOf(bytes, params, spans) };
+
+  batch(start: number, maxBatchSize: number): Envelope {
+    const bytes = this.#bytes;
+    const items: Item[] = [];
+    let count = 0;
+    this.at = skipSpace(bytes, start + 1);
+    if (bytes[this.at] === CLOSE_BRACKET) {
+      this.at++;
+      return refused(INVALID_REQUEST);
+    }
+    for (;;) {
+      const item = this.item(this.at);
+      if (this.at === BROKEN) return item;
+      if (++count <= maxBatchSize) items.push(item);
+      const next = skipSpace(bytes, this.at);
+      this.at = next + 1;
+      if (bytes[next] === CLOSE_BRACKET) break;
+      this.at = bytes[next] === COMMA ? skipSpace(bytes, next + 1) : BROKEN; // where no item begins
+    }
+    if (count <= maxBatchSize) return items;
+    return refused({ ...INVALID_REQUEST, message: `Batch too large: ${count} requests, maximum ${maxBatchSize}` });
+  }
+
+  item(start: number): Item {
+    const bytes = this.#bytes;
+    if (bytes[start] !== OPEN_BRACE) {
+      this.at = valueEnd(bytes, start, 1, this);
+      return refused(INVALID_REQUEST);
+    }
+    const members: Record<Name, Span> = { jsonrpc: ABSENT, method: ABSENT, params: ABSENT, id: ABSENT };
+    this.deepest = 1;
+    this.at = this.#read(start, members);
+    if (this.at === BROKEN) return refused(PARSE_ERROR);
+    const id = members.id === ABSENT ? undefined : bytes.toString('latin1', members.id.start, members.id.end);
+    if (id !== undefined && !isId(bytes[members.id.start])) return refused(INVALID_REQUEST);
+    const method = textAt(bytes, members.method);
+    if (!isVersion(bytes, members.jsonrpc) || method === undefined) return refused(INVALID_REQUEST, id);
+    if (this.deepest > MAX_DEPTH) return refused(TOO_DEEP, id);
+    return { fault: undefined, method, id, params: paramsAt(bytes, members.params) };
+  }
+
+  /** Returns the index behind the object. Of a repeated name the last one counts, as in JSON.parse. */
+  #read(start: number, members: Record<Name, Span>): number {
+    const bytes = this.#bytes;
+    let at = skipSpace(bytes, start + 1);
+    if (bytes[at] === CLOSE_BRACE) return at + 1;
+    for (;;) {
+      const nameEnd = stringEnd(bytes, at, this);
+      const value = memberValue(bytes, nameEnd);
+      const end = valueEnd(bytes, value, 2, this);
+      if (end === BROKEN) return BROKEN;
+      const name = nameAt(bytes, at, nameEnd);
+      if (name !== undefined) members[name] = { start: value, end };
+      const next = skipSpace(bytes, end);
+      if (bytes[next] === CLOSE_BRACE) return next + 1;
+      if (bytes[next] !== COMMA) return BROKEN;
+      at = skipSpace(bytes, next + 1);
+    }
+  }
 }
 
-function paramsOf(bytes: Buffer, params: unknown, spans: Spans): Uint8Array | string {
-  if (params === undefined) return NO_PARAMS;
-  if (isObject(params)) return bytes.subarray(spans.paramsStart, spans.paramsEnd);
-  return Array.isArray(params) ? 'array' : params === null ? 'null' : typeof params;
+function nameAt(bytes: Buffer, start: number, end: number): Name | undefined {
+  for (const [name, text] of NAMES) if (stands(bytes, start + 1, end - 1, text)) return name;
+  if (!hasEscape(bytes, start, end)) return undefined;
+  const written = unescaped(bytes, start, end);
+  return NAMES.find(([name]) => name === written)?.[0];
+}
+
+function isVersion(bytes: Buffer, span: Span): boolean {
+  return stands(bytes, span.start, span.end, VERSION) || textAt(bytes, span) === '2.0';
+}
+
+/** The string that stands there; undefined for anything else. */
+function textAt(bytes: Buffer, span: Span): string | undefined {
+  const { start, end } = span;
+  if (span === ABSENT || bytes[start] !== QUOTE) return undefined;
+  return hasEscape(bytes, start, end) ? unescaped(bytes, start, end) : bytes.toString('utf8', start + 1, end - 1);
+}
+
+function paramsAt(bytes: Buffer, span: Span): Uint8Array | string {
+  const { start, end } = span;
+  if (span === ABSENT || stands(bytes, start, end, EMPTY_OBJECT)) return NO_PARAMS;
+  return bytes[start] === OPEN_BRACE ? bytes.subarray(start, end) : kindOf(bytes[start]);
 }
 
 function refused(fault: Fault, id: string = NULL_ID): Refused {
   return { fault, id };
 }
 
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
+/** A string, a number or null, by its first byte. */
+function isId(first = 0): boolean {
+  return first === QUOTE || first === LETTER_N || isNumber(first);
 }
 
-/** Where the members of one request stand in the bytes; one record serves a whole batch. */
-interface Spans {
-  idStart: number;
-  idEnd: number;
-  paramsStart: number;
-  paramsEnd: number;
-  /** The deepest nesting seen, the request itself being 1. */
-  depth: number;
-  /** Just behind the last byte of the item. */
-  end: number;
+function isNumber(first: number): boolean {
+  return first === MINUS || (first >= 0x30 && first <= 0x39);
 }
 
-function newSpans(): Spans {
-  return { idStart: 0, idEnd: 0, paramsStart: 0, paramsEnd: 0, depth: 0, end: 0 };
+/** What a valid value that is no object is, by its first byte. */
+function kindOf(first = 0): string {
+  if (first === OPEN_BRACKET) return 'array';
+  if (first === QUOTE) return 'string';
+  if (first === LETTER_N) return 'null';
+  return isNumber(first) ? 'number' : 'boolean';
 }
 
-const QUOTE = 0x22;
-const COMMA = 0x2c;
-const OPEN_BRACKET = 0x5b;
-const BACKSLASH = 0x5c;
-const CLOSE_BRACKET = 0x5d;
-const OPEN_BRACE = 0x7b;
-const CLOSE_BRACE = 0x7d;
-const SPACE = 0x20;
+const LETTER_N = 0x6e;
 
-/** `at` is the opening brace of an object that is known to be valid JSON. Of a repeated name the last one counts, as in JSON.parse. */
-function findMembers(bytes: Buffer, at: number, spans: Spans): void {
-  spans.depth = 1;
-  let i = skipSpace(bytes, at + 1);
-  while (bytes[i] === QUOTE) {
-    const keyEnd = skipString(bytes, i);
-    const start = skipSpace(bytes, skipSpace(bytes, keyEnd) + 1);
-    const end = skipValue(bytes, start, spans);
-    const key = memberName(bytes, i, keyEnd);
-    if (key === 'id') {
-      spans.idStart = start;
-      spans.idEnd = end;
-    } else if (key === 'params') {
-      spans.paramsStart = start;
-      spans.paramsEnd = end;
-    }
-    i = skipSpace(bytes, end);
-    if (bytes[i] === COMMA) i = skipSpace(bytes, i + 1);
-  }
-  spans.end = i + 1;
+function stands(bytes: Buffer, start: number, end: number, text: Buffer): boolean {
+  if (end - start !== text.length) return false;
+  for (let i = 0; i < text.length; i++) if (bytes[start + i] !== text[i]) return false;
+  return true;
 }
 
-function memberName(bytes: Buffer, start: number, end: number): 'id' | 'params' | undefined {
-  const length = end - start - 2;
-  if (length === 2 && bytes[start + 1] === 0x69 && bytes[start + 2] === 0x64) return 'id';
-  if (length === 6 && bytes[start + 1] === 0x70 && bytes.toString('latin1', start + 1, end - 1) === 'params') return 'params';
-  for (let i = start + 1; i < end - 1; i++) {
-    if (bytes[i] === BACKSLASH) return escapedName(bytes.toString('utf8', start, end));
-  }
-  return undefined;
+function hasEscape(bytes: Buffer, start: number, end: number): boolean {
+  for (let i = start; i < end; i++) if (bytes[i] === BACKSLASH) return true;
+  return false;
 }
 
-function escapedName(text: string): 'id' | 'params' | undefined {
-  const name: unknown = JSON.parse(text);
-  return name === 'id' || name === 'params' ? name : undefined;
-}
-
-function skipSpace(bytes: Buffer, at: number): number {
-  let i = at;
-  while (i < bytes.length && (bytes[i] ?? 0) <= SPACE) i++;
-  return i;
-}
-
-function skipString(bytes: Buffer, at: number): number {
-  for (let i = at + 1; i < bytes.length; i++) {
-    const byte = bytes[i];
-    if (byte === BACKSLASH) i++;
-    else if (byte === QUOTE) return i + 1;
-  }
-  return bytes.length;
-}
-
-/** Returns the index behind the value and notes how deep it went. */
-function skipValue(bytes: Buffer, at: number, spans: Spans): number {
-  const first = bytes[at];
-  if (first === QUOTE) return skipString(bytes, at);
-  if (first === OPEN_BRACE || first === OPEN_BRACKET) return skipContainer(bytes, at, spans);
-  let i = at;
-  while (i < bytes.length && !endsScalar(bytes[i])) i++;
-  return i;
-}
-
-function endsScalar(byte: number | undefined): boolean {
-  return byte === COMMA || byte === CLOSE_BRACE || byte === CLOSE_BRACKET || byte === undefined || byte <= SPACE;
-}
-
-function skipContainer(bytes: Buffer, at: number, spans: Spans): number {
-  let depth = 1;
-  let deepest = spans.depth;
-  let i = at;
-  while (i < bytes.length) {
-    const byte = bytes[i];
-    if (byte === QUOTE) {
-      i = skipString(bytes, i);
-      continue;
-    }
-    if (byte === OPEN_BRACE || byte === OPEN_BRACKET) {
-      if (++depth > deepest) deepest = depth;
-    } else if (byte === CLOSE_BRACE || byte === CLOSE_BRACKET) {
-      if (--depth === 1) break;
-    }
-    i++;
-  }
-  spans.depth = deepest;
-  return i + 1;
+function unescaped(bytes: Buffer, start: number, end: number): string {
+  return JSON.parse(bytes.toString('utf8', start, end)) as string;
 }

@@ -9,6 +9,8 @@ const STALE_AFTER_MS = 5_000;
 /** Secrets that were verified lately are not hashed again. */
 const VERIFIED_MAX = 10_000;
 
+const NEVER = Number.POSITIVE_INFINITY;
+
 /** Somebody with a valid token. One object per version of a token: what depends on it is computed once. */
 export interface Caller {
   readonly principal: Principal;
@@ -86,7 +88,7 @@ export async function openTokens({ bus, log, onRevision = () => undefined }: Tok
   }
 
   function ended({ live, expiresAt }: Caller): boolean {
-    return !live || expiresAt <= Date.now();
+    return !live || (expiresAt !== NEVER && expiresAt <= Date.now());
   }
 
   function valid(caller: Caller): boolean {
@@ -134,7 +136,7 @@ function createCaller({ id, scopes, tenant, ver, expiresAt }: TokenProjection): 
     scopes,
     may: { rpc: holds(scopes, 'rpc'), admin: holds(scopes, 'admin') },
     ver,
-    expiresAt: expiresAt ?? Number.POSITIVE_INFINITY,
+    expiresAt: expiresAt ?? NEVER,
     live: true,
   };
 }
