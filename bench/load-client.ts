@@ -1,4 +1,4 @@
-import { Pool, type Dispatcher } from 'undici';
+import { connect, type Socket } from 'node:net';
 import { WebSocket } from 'ws';
 import type { LoadPlan } from './load-plan.ts';
 
@@ -11,7 +11,7 @@ export interface Client {
 }
 
 export function openClient(plan: LoadPlan, onAnswer: OnAnswer): Promise<Client> {
-  return plan.kind === 'http' ? Promise.resolve(createHttpClient(plan, onAnswer)) : openSockets(plan, onAnswer);
+  return plan.kind === 'http' ? Promise.resolve(openHttp(plan, onAnswer)) : openSockets(plan, onAnswer);
 }
 
 /** Where `"result"` begins in an answer with the members in their usual order. */
@@ -28,27 +28,63 @@ function isNotification(message: Uint8Array): boolean {
   return message[RESULT_AT] === LETTER_M;
 }
 
-/** Below `fetch` and `request`: what the client costs, the measured server cannot have on this machine. */
-function createHttpClient({ url, path, headers, body, connections }: LoadPlan, onAnswer: OnAnswer): Client {
-  const pool = new Pool(url, { connections, pipelining: 1 });
-  const options: Dispatcher.DispatchOptions = { path, method: 'POST', headers: { 'content-type': 'application/json', ...headers }, body };
+/** What the client costs, the measured server cannot have on this machine: so it knows one request, and of an answer what it must. */
+function openHttp({ url, path, headers, body, connections }: LoadPlan, onAnswer: OnAnswer): Client {
+  const { host, hostname, port } = new URL(url);
+  const fields = { host, 'content-type': 'application/json', ...headers, 'content-length': Buffer.byteLength(body) };
+  const lines = Object.entries(fields).map(([name, value]) => `${name}: ${value}`);
+  const request = Buffer.from([`POST ${path} HTTP/1.1`, ...lines, '', body].join('\r\n'));
+  const open = (): Socket => connect({ host: hostname, port: Number(port), noDelay: true });
+  const asking = Array.from({ length: connections }, (_, slot) => keepAsking(open, request, (good) => onAnswer(slot, good)));
   return {
-    ask(slot) {
-      let status = 0;
-      let good = false;
-      let first = true;
-      pool.dispatch(options, {
-        onRequestStart: () => undefined,
-        onResponseStart: (_controller, statusCode) => void (status = statusCode),
-        onResponseData(_controller, chunk) {
-          if (first) good = isResult(chunk);
-          first = false;
-        },
-        onResponseEnd: () => onAnswer(slot, good && status === 200),
-        onResponseError: () => onAnswer(slot, false),
-      });
+    ask: (slot) => asking[slot]?.ask(),
+    async close() {
+      for (const { end } of asking) end();
     },
-    close: () => pool.close(),
+  };
+}
+
+/** One connection after another, each until the server says that it was the last answer there. */
+function keepAsking(open: () => Socket, request: Buffer, onRead: (good: boolean) => void): { ask(): void; end(): void } {
+  let socket = use(open());
+
+  function use(opened: Socket): Socket {
+    const next = (good: boolean): void => {
+      opened.removeAllListeners('close').destroy();
+      socket = use(open());
+      onRead(good);
+    };
+    const read = answerReader((good, isLast) => (isLast ? next(good) : onRead(good)));
+    return opened
+      .on('data', read)
+      .on('error', () => opened.destroy())
+      .on('close', () => next(false));
+  }
+
+  return {
+    ask: () => void socket.write(request),
+    end: () => void socket.removeAllListeners('close').destroy(),
+  };
+}
+
+const HEAD_END = '\r\n\r\n';
+const OK = 'HTTP/1.1 200 ';
+const LENGTH = /\r\ncontent-length: (\d+)/i;
+const LAST = /\r\nconnection: close/i;
+
+/** Takes the bytes of a connection; all that is measured says how long its answers are. */
+function answerReader(onRead: (good: boolean, isLast: boolean) => void): (chunk: Buffer) => void {
+  let came: Buffer = Buffer.alloc(0);
+  return (chunk) => {
+    came = came.length === 0 ? chunk : Buffer.concat([came, chunk]);
+    const headLength = came.indexOf(HEAD_END);
+    if (headLength === -1) return;
+    const head = came.toString('latin1', 0, headLength);
+    const from = headLength + HEAD_END.length;
+    if (came.length < from + Number(LENGTH.exec(head)?.[1])) return;
+    const good = head.startsWith(OK) && isResult(came.subarray(from));
+    came = came.subarray(came.length);
+    onRead(good, LAST.test(head));
   };
 }
 
