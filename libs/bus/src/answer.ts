@@ -1,5 +1,5 @@
 import { ServiceError, describeIssues, parseParams } from '@switchyard/contracts';
-import { startSpan } from '@switchyard/telemetry';
+import { startSpan, tracing } from '@switchyard/telemetry';
 import { EMPTY, decodeJson, encodeJson } from './bytes.ts';
 import { CallContext } from './context.ts';
 import { ALIVE_HEADERS, cancelled, encodeError, errorHeaders, internal, shuttingDown, tooLarge } from './failures.ts';
@@ -56,18 +56,20 @@ function begin(desk: Desk, method: Method, message: Message): Running | undefine
     reply,
     principal,
     message,
-    span: startSpan(method.callable.name, undefined, message.header(TRACEPARENT)),
-    startedAt: Date.now(),
+    span: tracing() ? startSpan(method.callable.name, undefined, message.header(TRACEPARENT)) : undefined,
+    startedAt: performance.now(),
     deadline: 0,
     controller: undefined,
     timer: undefined,
     stopped: undefined,
+    goesOn: false,
   };
 }
 
 /** Its handler needs more than this turn of the event loop. One that does not can be neither cancelled nor waited for. */
 function goOn(desk: Desk, call: Running): void {
   desk.running.set(call.reply, call);
+  call.goesOn = true;
   if (isLong(desk, call.method)) desk.alive ??= setInterval(sayAlive, desk.wire.streams.aliveMs, desk);
 }
 
@@ -143,14 +145,16 @@ function check({ checkResults }: Wire, { method }: Running, { value, kind }: { v
 function end(desk: Desk, call: Running, error: ServiceError | undefined): void {
   const { stats } = call.method;
   clearTimeout(call.timer);
-  call.span.end(error);
+  call.span?.end(error);
   stats.requests++;
-  stats.processingMs += Date.now() - call.startedAt;
+  stats.processingMs += performance.now() - call.startedAt;
   if (error !== undefined) {
     stats.errors++;
     stats.lastError = `${error.code}: ${error.message}`;
   }
-  if (!desk.running.delete(call.reply) || desk.running.size > 0) return;
+  if (!call.goesOn) return;
+  desk.running.delete(call.reply);
+  if (desk.running.size > 0) return;
   clearInterval(desk.alive);
   desk.alive = undefined;
   desk.whenEmpty?.();

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 
 export const EMPTY = new Uint8Array(0);
 
+const [OPEN_BRACE, CLOSE_BRACE] = [0x7b, 0x7d] as const;
 const TOKEN = /^[A-Za-z0-9_-]{1,64}$/;
 const BASE32 = 'abcdefghijklmnopqrstuvwxyz234567';
 const HASH_CHARACTERS = 26;
@@ -22,9 +23,13 @@ export function encodeJson(value: unknown): Uint8Array {
   return Buffer.from(JSON.stringify(value) ?? 'null');
 }
 
-/** Nothing at all stands for no params: the empty object. */
+/** Nothing at all stands for no params: the empty object, which is also what comes most and need not be parsed. */
 export function decodeJson(bytes: Uint8Array): unknown {
-  return bytes.length === 0 ? {} : JSON.parse(decodeText(bytes));
+  return bytes.length === 0 || isEmptyObject(bytes) ? {} : JSON.parse(decodeText(bytes));
+}
+
+function isEmptyObject(bytes: Uint8Array): boolean {
+  return bytes.length === 2 && bytes[0] === OPEN_BRACE && bytes[1] === CLOSE_BRACE;
 }
 
 /** A subject token for any text: itself if it is one already, else a hash of it. */

@@ -2,7 +2,7 @@ import { bindTrace, type Logger } from '@switchyard/telemetry';
 import type { Ctx } from './bus.ts';
 import { call, type Caller } from './call.ts';
 import { emit } from './events.ts';
-import { REQUEST } from './headers.ts';
+import { REQUEST, TRACEPARENT } from './headers.ts';
 import { stream } from './read-stream.ts';
 import { encodePrincipal } from './principal.ts';
 import { deadlineOf, signalOf, type Running } from './running.ts';
@@ -31,7 +31,8 @@ export class CallContext implements Ctx {
   }
 
   get traceparent() {
-    return this.#running.span.traceparent;
+    const { span, message } = this.#running;
+    return span === undefined ? message.header(TRACEPARENT) : span.traceparent;
   }
 
   get deadline() {

@@ -66,10 +66,19 @@ export function headerBytes(lines: HeaderLines | undefined): number {
   return lines === undefined ? 0 : FRAMING_BYTES + lines.length;
 }
 
+const lineStarts = new Map<string, string>();
+
+/** There are a few names, all of them ours or of NATS. */
+function lineStart(name: string): string {
+  let start = lineStarts.get(name);
+  if (start === undefined) lineStarts.set(name, (start = `\r\n${name}: `));
+  return start;
+}
+
 /** Looks a header up in its lines, or in the whole block as it came. */
 export function findHeader(lines: string | undefined, name: string): string | undefined {
   if (lines === undefined) return undefined;
-  const line = `\r\n${name}: `;
+  const line = lineStart(name);
   const at = lines.indexOf(line);
   if (at === -1) return undefined;
   const from = at + line.length;

@@ -41,7 +41,7 @@ export function submit(wire: Wire, id: number, { callable, params, head }: Reque
   const headers = requestLines(head, callable.deadlineMs);
   const bytes = params.length + headerBytes(headers);
   if (bytes > transport.maxPayload) return tooLarge(`The request to ${callable.name}`, bytes, transport.maxPayload);
-  const expires = Date.now() + head.timeoutMs;
+  const expires = performance.now() + head.timeoutMs;
   try {
     if (transport.publish({ subject: callable.subject, data: params, reply: mux.address(id), headers, expires })) return undefined;
     return mux.ended() ? busClosed() : busUnreachable();

@@ -19,7 +19,9 @@ export interface Running {
   readonly reply: string;
   readonly principal: Principal;
   readonly message: Message;
-  readonly span: Span;
+  /** Set while tracing is on. */
+  readonly span: Span | undefined;
+  /** By `performance.now()`. */
   readonly startedAt: number;
   /** Epoch milliseconds; 0 until somebody asks. */
   deadline: number;
@@ -27,6 +29,8 @@ export interface Running {
   timer: NodeJS.Timeout | undefined;
   /** Why it was told to stop; nothing is answered after that. */
   stopped: ServiceError | undefined;
+  /** It takes longer than a turn of the event loop. */
+  goesOn: boolean;
 }
 
 /** Read from the headers when first needed: most handlers finish long before it matters. */
@@ -34,7 +38,8 @@ export function deadlineOf(running: Running): number {
   if (running.deadline === 0) {
     const timeoutMs = Number(running.message.header(TIMEOUT));
     const longest = running.method.callable.deadlineMs;
-    running.deadline = running.startedAt + (timeoutMs > 0 ? Math.min(timeoutMs, longest) : longest);
+    const left = (timeoutMs > 0 ? Math.min(timeoutMs, longest) : longest) - (performance.now() - running.startedAt);
+    running.deadline = Date.now() + left;
   }
   return running.deadline;
 }

@@ -19,7 +19,7 @@ export interface Outgoing {
   data: Uint8Array;
   reply?: string;
   headers?: HeaderLines;
-  /** Epoch milliseconds after which nobody wants it: it is not sent late, once the other side can be reached again. */
+  /** When, by `performance.now()`, nobody wants it any more: it is not sent late, once the other side can be reached again. */
   expires?: number;
 }
 

@@ -7,6 +7,9 @@ const DIGITS = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 /** The largest multiple of 62 in a byte: a higher one is thrown away, so that every digit is equally likely. */
 const FAIR = 248;
 
+/** The digit that a random byte stands for; 0 for none. */
+const DIGIT_OF = Uint8Array.from({ length: 256 }, (_, byte) => (byte < FAIR ? DIGITS.charCodeAt(byte % DIGITS.length) : 0));
+
 /** One system call fills it for some 260 ids. */
 const bytes = Buffer.allocUnsafe(6_144);
 let digits = '';
@@ -16,7 +19,10 @@ function refill(): void {
   randomFillSync(bytes);
   const kept = Buffer.allocUnsafe(bytes.length);
   let count = 0;
-  for (const byte of bytes) if (byte < FAIR) kept[count++] = DIGITS.charCodeAt(byte % 62);
+  for (const byte of bytes) {
+    const digit = DIGIT_OF[byte] as number;
+    if (digit !== 0) kept[count++] = digit;
+  }
   digits = kept.toString('latin1', 0, count);
   used = 0;
 }

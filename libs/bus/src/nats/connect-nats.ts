@@ -12,7 +12,7 @@ import { announce } from './nats-discovery.ts';
 import { createLink, type NatsLink } from './nats-link.ts';
 import { ensureStream, openLog } from './nats-log.ts';
 
-/** Enough to tell the connections of one replica apart, before and after it started again; every byte is in every reply's subject. */
+/** Enough to tell all connections apart, those of a replica before and after it started again included; every byte is in every reply's subject. */
 const CONNECTION_DIGITS = 8;
 const PING_MS = 10_000;
 const RECONNECT_MS = 250;
@@ -29,7 +29,7 @@ export interface NatsOptions {
 /** Waits for the first connection, and never gives up on a lost one. */
 export async function connectNats(url: string, options: NatsOptions): Promise<Transport> {
   const { log, service = 'bus', replica = mintId('rep'), holdMs } = options;
-  const inbox = `_INBOX_${subjectToken(service)}.${subjectToken(replica)}`;
+  const inbox = `_INBOX_${subjectToken(service)}`;
   const target = readUrl(url);
   const waiting = setInterval(() => log.warn({ servers: target.servers }, 'waiting for NATS'), WAITING_MS);
   const connection = await connect({

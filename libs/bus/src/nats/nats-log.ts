@@ -125,7 +125,7 @@ function ask({ acks, link }: NatsLogs, question: Outgoing, isLast: (answer: Mess
       ACK_MS,
     );
     try {
-      if (link.publish({ ...question, reply: acks.address(id), expires: Date.now() + ACK_MS })) return;
+      if (link.publish({ ...question, reply: acks.address(id), expires: performance.now() + ACK_MS })) return;
       acks.close(id);
       reject(busUnreachable());
     } catch (error) {

@@ -76,7 +76,7 @@ export function createOutbound(protocol: Protocol, maxPayload: number, holdMs = 
 }
 
 function isWanted({ expires }: Outgoing): boolean {
-  return expires === undefined || expires > Date.now();
+  return expires === undefined || expires > performance.now();
 }
 
 /** The client's own `publish` makes four small buffers of each message and joins them again. */
