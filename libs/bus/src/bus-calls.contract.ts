@@ -136,6 +136,20 @@ export function callContract({ cast, withSecrets }: Stage): void {
     });
   });
 
+  test('the deadline is counted from when the call came, whenever it is asked for', async () => {
+    let toldAfter = 0;
+    const busy = (_params: unknown, ctx: Ctx): { value: string } => {
+      const came = Date.now();
+      while (Date.now() - came < 200);
+      toldAfter = ctx.deadline - came;
+      return { value: '' };
+    };
+    await withSecrets(busy, async (caller) => {
+      await caller.call('secrets.resolve', { name: 'A' }, { timeoutMs: 4_000 });
+      assert.ok(toldAfter > 3_000 && toldAfter <= 4_050, String(toldAfter));
+    });
+  });
+
   test('forward takes bytes and gives bytes', async () => {
     await withSecrets(
       ({ name: asked }) => ({ value: asked }),

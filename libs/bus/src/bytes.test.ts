@@ -17,4 +17,6 @@ test('JSON goes through bytes unharmed, whatever kind of bytes', () => {
   assert.deepEqual(decodeJson(new Uint8Array(encodeJson(value))), value);
   assert.equal(decodeText(encodeJson(undefined)), 'null');
   assert.deepEqual(decodeJson(new Uint8Array(0)), {});
+  assert.deepEqual(decodeJson(Buffer.from('{}')), {});
+  for (const text of ['{x', '{', 'x}']) assert.throws(() => decodeJson(Buffer.from(text)), SyntaxError, text);
 });

@@ -9,6 +9,15 @@ test('ids have one form and none repeats, over many fills of the pool', () => {
   assert.equal(new Set(ids).size, ids.length);
 });
 
+test('every digit is as likely as any other', () => {
+  const counts = new Map<string, number>();
+  for (let n = 0; n < 20_000; n++) for (const digit of randomBase62(22)) counts.set(digit, (counts.get(digit) ?? 0) + 1);
+  const expected = (20_000 * 22) / 62;
+  assert.equal(counts.size, 62);
+  // Eight standard deviations; a random byte modulo 62 would be off by a fifth.
+  for (const [digit, count] of counts) assert.ok(Math.abs(count - expected) < 8 * Math.sqrt(expected), `${digit}: ${count} of ${expected}`);
+});
+
 test('shorter random text has the length asked for, and longer is refused', () => {
   assert.match(randomBase62(8), /^[0-9A-Za-z]{8}$/);
   assert.throws(() => randomBase62(23), RangeError);

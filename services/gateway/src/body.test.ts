@@ -70,6 +70,13 @@ for (const pieces of [
   });
 }
 
+test('far more than the limit is not read to its end', async (t) => {
+  const endless = `${head('transfer-encoding: chunked')}2000000\r\n${'x'.repeat(0x2000000)}`;
+  const { error } = await read(t, [endless], 5);
+  assert.ok(error instanceof RefusalError);
+  assert.equal(error.refusal, BODY_TOO_LARGE);
+});
+
 test('a client that leaves half-way is no failure of ours', async (t) => {
   const { error } = await read(t, [head('content-length: 5') + 'he', '']);
   assert.ok(error instanceof RefusalError);

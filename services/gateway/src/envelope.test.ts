@@ -1,7 +1,17 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import fc from 'fast-check';
-import { INVALID_REQUEST, MAX_DEPTH, PARSE_ERROR, readEnvelope, type Envelope, type Item, type Refused, type Request } from './envelope.ts';
+import {
+  INVALID_REQUEST,
+  MAX_DEPTH,
+  NO_PARAMS,
+  PARSE_ERROR,
+  readEnvelope,
+  type Envelope,
+  type Item,
+  type Refused,
+  type Request,
+} from './envelope.ts';
 
 const read = (text: string, maxBatchSize = 50): Envelope => readEnvelope(Buffer.from(text), maxBatchSize);
 
@@ -15,6 +25,15 @@ function request(text: string): Request {
   const item = one(text);
   assert.ok(item.fault === undefined, `refused: ${item.fault?.message}`);
   return item;
+}
+
+function parses(text: string): boolean {
+  try {
+    JSON.parse(Buffer.from(text).toString());
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 function refusal(text: string): Refused {
@@ -79,6 +98,16 @@ describe('a request', () => {
     assert.deepEqual([item.id, paramsText(item)], ['5', '{"a":1}']);
   });
 
+  test('may spell what it says with escapes, in any language', () => {
+    assert.equal(request('{"jsonrpc":"2\\u002e0","method":"a\\u002eb\\n","id":1}').method, 'a.b\n');
+    assert.equal(request('{"jsonrpc":"2.0","method":"zoë.☃","id":1}').method, 'zoë.☃');
+  });
+
+  test('with empty params is as one without', () => {
+    assert.equal(request('{"jsonrpc":"2.0","method":"a.b","params":{},"id":1}').params, NO_PARAMS);
+    assert.equal(request('{"jsonrpc":"2.0","method":"a.b","id":1}').params, NO_PARAMS);
+  });
+
   test('is not confused by names inside strings or nested objects', () => {
     const item = request(
       '{"jsonrpc":"2.0","method":"a.b","x":{"id":9,"params":{}},"y":"\\",\\"id\\":8","params":{"id":7,"params":{"id":6}}}',
@@ -107,6 +136,15 @@ describe('what is not a request', () => {
     '\u00a0{}',
     '\ufeff{}',
     '{"a":1}{}',
+    '{"a":1 "b":2}',
+    '{"a":1;"b":2}',
+    '{"a":1,}',
+    '{,"a":1}',
+    '[{} {}]',
+    '[{};{}]',
+    '[{},]',
+    '[{}',
+    '[1,{"a":1},',
     '[1,]',
     "{'a':1}",
     '{"jsonrpc":"2.0","method":"foobar, "params":"bar","baz]',
@@ -237,6 +275,28 @@ describe('property', () => {
         assert.deepEqual(JSON.parse(paramsText(item) ?? ''), JSON.parse(JSON.stringify(params)));
         assert.deepEqual(JSON.parse(idText(item) ?? ''), JSON.parse(JSON.stringify(id)));
       }),
+    );
+  });
+
+  test('whatever is changed in a message, it is JSON where JSON.parse says so', () => {
+    const piece = fc.constantFrom('{', '}', '[', ']', '"', ',', ':', '\\', ' ', '1', '-', 'e', 'null', '"id":2,', ',"id":2', '{}', '[]');
+    const edit = fc.record({ at: fc.nat(), drop: fc.nat({ max: 3 }), put: piece });
+    const messages = fc.array(fc.record({ params: fc.object({ maxDepth: 2 }), id }), { minLength: 1, maxLength: 2 });
+    fc.assert(
+      fc.property(messages, fc.boolean(), fc.array(edit, { minLength: 1, maxLength: 2 }), (members, single, edits) => {
+        const full = members.map((member) => ({ jsonrpc: '2.0', method: 'a.b', ...member }));
+        const text = edits.reduce(
+          (now, { at, drop, put }) => {
+            const index = at % (now.length + 1);
+            return now.slice(0, index) + put + now.slice(index + drop);
+          },
+          JSON.stringify(single ? full[0] : full),
+        );
+        const envelope = read(text);
+        const isBroken = !Array.isArray(envelope) && envelope.fault === PARSE_ERROR;
+        assert.equal(isBroken, !parses(text), text);
+      }),
+      { numRuns: 3_000 },
     );
   });
 

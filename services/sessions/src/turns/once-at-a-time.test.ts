@@ -21,6 +21,19 @@ test('calls during a run share one more run, which starts after they came', asyn
   assert.equal(gates.length, 2);
 });
 
+test('a call during the run after gets one of its own', async () => {
+  let runs = 0;
+  const work = onceAtATime(async () => void runs++);
+  const first = work();
+  const second = work();
+  await first;
+  await second;
+  await work();
+  assert.equal(runs, 3);
+  await Promise.all([work(), work()]);
+  assert.equal(runs, 5);
+});
+
 test('a failed run fails its caller and nobody after it', async () => {
   let runs = 0;
   const work = onceAtATime(() => (runs++ === 0 ? Promise.reject(new Error('once')) : Promise.resolve()));
