@@ -49,7 +49,7 @@ export function valueEnd(bytes: Uint8Array, at: number, depth: number, scan: Sca
   return first === OPEN_BRACE || first === OPEN_BRACKET ? containerEnd(bytes, at, depth, scan) : scalarEnd(bytes, at, scan);
 }
 
-/** The index of a member's value, whose name begins at `at` and ends at `nameEnd`. */
+/** The index of the value of a member whose name ends before `nameEnd`. */
 export function memberValue(bytes: Uint8Array, nameEnd: number): number {
   if (nameEnd === BROKEN) return BROKEN;
   const colon = skipSpace(bytes, nameEnd);
