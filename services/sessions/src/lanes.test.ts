@@ -61,20 +61,21 @@ test('a turn that waits for room is not left behind by deleting its session', as
 test('of sessions that wait for one slot the one that waits longest is next, however much another one asks', async () => {
   await using app = await testSessions(scripted);
   const order: string[] = [];
-  const ask = async (name: string, userId: string) => {
-    await app.bus.call('agent.execute', { agentId: 'scripted', message: said(name, 20), sessionKey: { userId } });
-    order.push(name);
+  const ended: Promise<void>[] = [];
+  /** Resolves when the turn is accepted, so that it is clear who came before whom. */
+  const ask = async (name: string, userId: string, wait = 20): Promise<void> => {
+    const turnId = turnIdOf(name);
+    const heard = listen(app.bus, turnId);
+    await app.bus.call('turns.start', { turnId, agentId: 'scripted', message: said(name, wait), session: { userId } });
+    ended.push(heard.until('done').then(() => void order.push(name)));
   };
-  const accepted = (name: string) => app.bus.call('turns.start', { turnId: turnIdOf(name), agentId: 'wide', message: said(name) });
-  const busy = [ask('busy 1', 'busy')];
-  await accepted('a');
-  busy.push(ask('busy 2', 'busy'));
-  await accepted('b');
-  const patient = ask('patient', 'patient');
-  await accepted('c');
-  busy.push(ask('busy 3', 'busy'), ask('busy 4', 'busy'));
-  await Promise.all([...busy, patient]);
-  assert.deepEqual(order, ['busy 1', 'busy 2', 'patient', 'busy 3', 'busy 4']);
+  await ask('1busy', 'busy', 500);
+  await ask('2busy', 'busy');
+  await ask('3patient', 'patient');
+  await ask('4busy', 'busy');
+  await ask('5busy', 'busy');
+  await Promise.all(ended);
+  assert.deepEqual(order, ['1busy', '2busy', '3patient', '4busy', '5busy']);
 });
 
 test('turns whose agent is deleted while they wait all end at once, and say why', async () => {
