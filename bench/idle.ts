@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { residentKib } from './proc.ts';
-import type { Outcome } from './report.ts';
+import type { Outcome } from './measure.ts';
 import { startNode, targetOf, type Subject } from './subject.ts';
 
 const CLIENTS = 2;

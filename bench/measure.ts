@@ -1,8 +1,7 @@
 import type { LoadResult } from './load-plan.ts';
 import type { Load } from './load-process.ts';
-import type { Outcome } from './report.ts';
 import { cases, type Group, type Metric, type Row } from './rows.ts';
-import { pairedRatios } from './statistics.ts';
+import { pairedRatios, type Target } from './statistics.ts';
 import { callOf, targetOf, type Subject, type SubjectName } from './subject.ts';
 
 const WARM_MS = 400;
@@ -12,6 +11,18 @@ const FIRST_WARM_MS = 1_500;
 export interface Measured extends LoadResult {
   /** Seconds of processor time of the edge alone. */
   edgeCpu: number;
+}
+
+/** One line of the table. */
+export interface Outcome {
+  row: number;
+  ours: 'nats' | 'embedded';
+  what: string;
+  /** One for each round. */
+  values: number[];
+  /** `x` is a ratio. */
+  unit: 'x' | 's' | 'KiB' | 'MiB';
+  target: Target;
 }
 
 /** What each subject did, round by round, over all starts. */

@@ -1,18 +1,6 @@
-import { metricOf, type Measured, type Rounds } from './measure.ts';
+import { metricOf, type Measured, type Outcome, type Rounds } from './measure.ts';
 import { cases, type Group } from './rows.ts';
 import { quantile, reaches, summarize, type Target } from './statistics.ts';
-
-/** One line of the table. */
-export interface Outcome {
-  row: number;
-  ours: 'nats' | 'embedded';
-  what: string;
-  /** One for each round. */
-  values: number[];
-  /** `x` is a ratio. */
-  unit: 'x' | 's' | 'KiB' | 'MiB';
-  target: Target;
-}
 
 /** What one subject did in absolute numbers, which hold for this machine and this hour alone. */
 export interface Absolute {

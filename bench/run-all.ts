@@ -1,9 +1,9 @@
 import { measureIdle } from './idle.ts';
 import { startLoad } from './load-process.ts';
-import { measureGroup, outcomesOf, type Rounds } from './measure.ts';
+import { measureGroup, outcomesOf, type Outcome, type Rounds } from './measure.ts';
 import type { Options } from './options.ts';
 import { startBroker, startCluster, startEmbedded } from './product.ts';
-import { absolutesOf, type Absolute, type Outcome } from './report.ts';
+import { absolutesOf, type Absolute } from './report.ts';
 import { groupsOf, rows, type Group } from './rows.ts';
 import { measureStart } from './startup.ts';
 import { startStick, type Subject, type SubjectName } from './subject.ts';

@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { tempDir } from '@switchyard/testkit';
 import { mintBenchToken, productEnvironment, SERVER_FLAGS } from './product.ts';
 import { residentKib } from './proc.ts';
-import type { Outcome } from './report.ts';
+import type { Outcome } from './measure.ts';
 import { pairedRatios } from './statistics.ts';
 import { callOf, startNode } from './subject.ts';
 

@@ -17,7 +17,7 @@ import type {
   UnaryName,
 } from '@switchyard/contracts';
 import type { Logger } from '@switchyard/telemetry';
-import type { HeaderLines } from './headers.ts';
+import type { CallHead } from './headers.ts';
 import type { Bucket, Log, Message, Subscription } from './transport.ts';
 
 export interface CallOptions {
@@ -69,15 +69,6 @@ export interface Served {
   readonly names: readonly CallName[];
   /** Stops taking calls, waits for those that run, at most `graceMs`, then cancels them. */
   drain(graceMs: number): Promise<void>;
-}
-
-/** What the edge sends along, encoded once per token rather than once per call. */
-export interface CallHead {
-  /** From `encodePrincipal`. */
-  principal: HeaderLines;
-  requestId: string;
-  timeoutMs: number;
-  traceparent?: string;
 }
 
 /** The answer as it came: bytes of final JSON, or the error. */

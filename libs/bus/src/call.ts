@@ -1,9 +1,9 @@
 import type { CallName, Params, Result, UnaryName } from '@switchyard/contracts';
 import { mintId } from '@switchyard/security';
-import type { CallHead, CallOptions } from './bus.ts';
+import type { CallOptions } from './bus.ts';
 import { decodeJson, encodeJson } from './bytes.ts';
 import { cancelled, internal, timedOut } from './failures.ts';
-import type { HeaderLines } from './headers.ts';
+import type { CallHead, HeaderLines } from './headers.ts';
 import { request, resolveCallable, type Request } from './request.ts';
 import type { Wire } from './wire.ts';
 

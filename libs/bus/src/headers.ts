@@ -1,5 +1,3 @@
-import type { CallHead } from './bus.ts';
-
 /** Written and read in this package alone. */
 export const REQUEST = 'Sy-Request';
 export const PRINCIPAL = 'Sy-Principal';
@@ -45,6 +43,15 @@ export function headerLines(...headers: readonly (readonly [name: string, value:
 
 export function joinLines(first: HeaderLines, second: HeaderLines): HeaderLines {
   return (first + second) as HeaderLines;
+}
+
+/** What the edge sends along, encoded once per token rather than once per call. */
+export interface CallHead {
+  /** From `encodePrincipal`. */
+  principal: HeaderLines;
+  requestId: string;
+  timeoutMs: number;
+  traceparent?: string;
 }
 
 /**

@@ -1,5 +1,5 @@
 import { ServiceError, callables, subjects, type Callable } from '@switchyard/contracts';
-import type { CallHead, Reply } from './bus.ts';
+import type { Reply } from './bus.ts';
 import { encodeText } from './bytes.ts';
 import {
   busClosed,
@@ -13,7 +13,7 @@ import {
   timedOut,
   tooLarge,
 } from './failures.ts';
-import { headerBytes, requestLines } from './headers.ts';
+import { headerBytes, requestLines, type CallHead } from './headers.ts';
 import type { Waiting } from './mux.ts';
 import type { Message } from './transport.ts';
 import type { Wire } from './wire.ts';

@@ -1,7 +1,8 @@
 import { callables, contracts, type Callable, type Chunk, type Params, type Principal, type Result } from '@switchyard/contracts';
 import { silentLogger } from '@switchyard/telemetry';
-import type { Bus, CallHead, Ctx, Handlers, Reply } from './bus.ts';
+import type { Bus, Ctx, Handlers, Reply } from './bus.ts';
 import { createBus, type BusOptions } from './create-bus.ts';
+import type { CallHead } from './headers.ts';
 import { encodePrincipal } from './principal.ts';
 import type { Network } from './transport.contract.ts';
 import type { Transport } from './transport.ts';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { runBatch, type BatchOptions } from './batch.ts';
-import type { Origin } from './dispatch.ts';
+import type { Origin } from './in-flight.ts';
 import { INVALID_REQUEST, NO_PARAMS, type Item, type Request } from './envelope.ts';
 
 const from = { requestId: 'req_1', traceparent: undefined } as Origin;

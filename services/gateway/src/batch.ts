@@ -1,6 +1,6 @@
 import { batchAnswer, faultAnswer, type Answer, type Fault } from './answers.ts';
-import type { Cancel, OnAnswer, Origin } from './dispatch.ts';
 import type { Item, Request } from './envelope.ts';
+import type { Cancel, OnAnswer, Origin } from './in-flight.ts';
 
 const CONCURRENT = 8;
 /** What the answers of one batch may weigh together. */

@@ -1,7 +1,7 @@
 import type { Duplex } from 'node:stream';
 import { WebSocket } from 'ws';
 import { answerBytes, type Answer } from './answers.ts';
-import type { Cancel } from './dispatch.ts';
+import type { Cancel } from './in-flight.ts';
 import { createGauge, newWindow, type Window } from './limits.ts';
 import type { Caller } from './tokens.ts';
 

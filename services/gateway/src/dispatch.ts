@@ -6,18 +6,8 @@ import { batchAnswer, errorAnswer, faultAnswer, localAnswer, resultAnswer, type 
 import { runBatch } from './batch.ts';
 import type { EdgeMethod } from './edge-methods.ts';
 import { readEnvelope, type Item, type Request } from './envelope.ts';
+import type { Cancel, OnAnswer, Origin } from './in-flight.ts';
 import type { Caller } from './tokens.ts';
-
-/** Who asks, and under which ids the work is found again. */
-export interface Origin {
-  caller: Caller;
-  requestId: string;
-  traceparent: string | undefined;
-}
-
-export type Cancel = () => void;
-/** Called once; with nothing when there is nothing to say, as after a notification. */
-export type OnAnswer = (answer: Answer | undefined) => void;
 
 /** Runs JSON-RPC messages, whichever transport brought them. */
 export interface Dispatcher {
@@ -38,7 +28,7 @@ export interface DispatcherOptions {
 const METHOD_NOT_FOUND: Fault = { number: -32601, code: 'UNIMPLEMENTED', message: 'Method not found' };
 
 /** There is nothing to cancel, or nobody to tell. */
-export function nothing(): void {
+function nothing(): void {
   // Says so by doing nothing.
 }
 
