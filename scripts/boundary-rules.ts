@@ -50,9 +50,9 @@ export const rules: readonly Rule[] = [
   {
     name: 'no-cycles',
     severity: 'error',
-    comment: 'Move what both need into a file of its own.',
+    comment: 'Move what both need into a file of its own, types too.',
     from: {},
-    to: { circular: true, viaOnly: { dependencyTypesNot: ['type-only'] } },
+    to: { circular: true },
   },
   {
     name: 'no-deep-imports',
