@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import type { Bus } from '@switchyard/bus';
 import { subjects } from '@switchyard/contracts';
 import { startService } from '@switchyard/service-kit';
 import { openStore } from '@switchyard/store';
@@ -23,6 +24,16 @@ async function besides(data: string) {
     turns: opened.turns.for(mine),
     messages: opened.messages.for(mine),
     [Symbol.asyncDispose]: () => store.close(),
+  };
+}
+
+/** Asks for turns, one after another: each call resolves when its turn is accepted, and `order` is that of their ends. */
+function acceptedInto(bus: Bus, order: string[], ended: Promise<void>[]) {
+  return async (name: string, userId: string, wait = 20): Promise<void> => {
+    const turnId = turnIdOf(name.replaceAll(' ', ''));
+    const heard = listen(bus, turnId);
+    await bus.call('turns.start', { turnId, agentId: 'scripted', message: said(name, wait), session: { userId } });
+    ended.push(heard.until('done').then(() => void order.push(name)));
   };
 }
 
@@ -58,17 +69,28 @@ test('a turn that waits for room is not left behind by deleting its session', as
   assert.equal(messages.length, 2);
 });
 
+test('a turn that waits is not overtaken by those that come after its session was deleted', async () => {
+  await using data = await tempDir();
+  await using app = await testSessions({ ...scripted, data: data.path });
+  const order: string[] = [];
+  const ended: Promise<void>[] = [];
+  const ask = acceptedInto(app.bus, order, ended);
+  await ask('earlier', 'b');
+  await Promise.all(ended);
+  await ask('holds the slot', 'a', 300);
+  await ask('waiting', 'b');
+  await using beside = await besides(data.path);
+  assert.equal(await beside.sessions.remove({ key: 'agent:scripted:default:b:gateway' }), 1);
+  await ask('later', 'b');
+  await Promise.all(ended);
+  assert.deepEqual(order, ['earlier', 'holds the slot', 'waiting', 'later']);
+});
+
 test('of sessions that wait for one slot the one that waits longest is next, however much another one asks', async () => {
   await using app = await testSessions(scripted);
   const order: string[] = [];
   const ended: Promise<void>[] = [];
-  /** Resolves when the turn is accepted, so that it is clear who came before whom. */
-  const ask = async (name: string, userId: string, wait = 20): Promise<void> => {
-    const turnId = turnIdOf(name);
-    const heard = listen(app.bus, turnId);
-    await app.bus.call('turns.start', { turnId, agentId: 'scripted', message: said(name, wait), session: { userId } });
-    ended.push(heard.until('done').then(() => void order.push(name)));
-  };
+  const ask = acceptedInto(app.bus, order, ended);
   await ask('1busy', 'busy', 500);
   await ask('2busy', 'busy');
   await ask('3patient', 'patient');

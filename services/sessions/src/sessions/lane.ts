@@ -5,7 +5,10 @@ import { formatSessionKey, parseSessionKey, type SessionIdentity } from './sessi
 
 export interface Place {
   session: SessionDocument;
-  /** Orders the turns of the session. */
+  /**
+   * Orders the turns of the session. The first number is the time the session was made, so that a turn that was accepted while its
+   * session was deleted is still before those accepted later.
+   */
   seq: number;
   /** Whether this turn now holds the lane. */
   holdsLane: boolean;
@@ -26,7 +29,7 @@ export async function enter(sessions: Documents<SessionDocument>, arrival: Arriv
   const key = formatSessionKey(arrival.identity);
   for (;;) {
     const present = await sessions.get(key);
-    const place = present ? await numberIn(sessions, present, arrival) : await create(sessions, key, { ...arrival, seq: 0 });
+    const place = present ? await numberIn(sessions, present, arrival) : await create(sessions, key, { ...arrival, seq: arrival.now });
     if (place) return place;
   }
 }
