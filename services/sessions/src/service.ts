@@ -17,12 +17,15 @@ import { createRunner } from './turns/runner.ts';
 import { startSweeper } from './turns/sweeper.ts';
 
 const SWEEP_MS = 5_000;
+const ORPHAN_MS = 30_000;
 
 export interface SessionsTiming {
   /** How long one turn may run. */
   turnDeadlineMs?: number;
   /** How often what nobody heard is looked for. */
   sweepMs?: number;
+  /** How long a session may be held in the name of a turn that is not written. */
+  orphanMs?: number;
   /** How long a lease lives without being renewed. */
   leaseMs?: number;
   /** How often a lease is renewed. */
@@ -33,7 +36,8 @@ export interface SessionsTiming {
 export const sessions = defineSessions();
 
 /** The same on another clock. */
-export function defineSessions({ turnDeadlineMs = TURN_DEADLINE_MS, sweepMs = SWEEP_MS, ...leaseTiming }: SessionsTiming = {}) {
+export function defineSessions(timing: SessionsTiming = {}) {
+  const { turnDeadlineMs = TURN_DEADLINE_MS, sweepMs = SWEEP_MS, orphanMs = ORPHAN_MS, ...leaseTiming } = timing;
   return defineService({
     contract,
     version: '0.1.0',
@@ -52,7 +56,7 @@ export function defineSessions({ turnDeadlineMs = TURN_DEADLINE_MS, sweepMs = SW
       });
       const leases = createLeases({ documents: data.turns, owner: replica, now: () => store.now(), log, ...leaseTiming });
       const runner = own.use(createRunner({ ...data, bus, store, agents, models, leases, settings, log, turnDeadlineMs }));
-      own.use(startSweeper({ ...data, bus, store, leases, runner, log, everyMs: sweepMs }));
+      own.use(startSweeper({ ...data, bus, store, leases, runner, log, everyMs: sweepMs, orphanMs }));
       const wakes = bus.onWake('sessions', () => void runner.pump());
       own.defer(() => wakes.unsubscribe());
       const emptying = createEmptying({ ...data, store, dispatch: runner.dispatch });

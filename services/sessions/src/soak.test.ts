@@ -21,9 +21,9 @@ import {
 } from './soak.fixture.ts';
 
 /** Longer than anything here takes, shorter than a sweep that would hide what was forgotten. */
-const PATIENCE_MS = 10_000;
+const PATIENCE_MS = 20_000;
 const UNSWEPT = { sweepMs: 60_000 };
-const SWEPT = { sweepMs: 50, leaseMs: 900, renewMs: 300 };
+const SWEPT = { sweepMs: 50, orphanMs: 5_000, leaseMs: 900, renewMs: 300 };
 const LIVES = 7;
 const STEPS = 60;
 const CHANNELS = ['one', 'two:with:colons'];

@@ -10,8 +10,6 @@ import { interrupted } from './endings.ts';
 import type { Runner } from './runner.ts';
 
 const BATCH = 100;
-/** A lane whose turn does not exist was left by a process that died between two writes; a live one needs milliseconds. */
-const ORPHAN_MS = 30_000;
 /** As long may whoever ended a turn take to settle it. */
 const UNSETTLED_MS = 3_000;
 
@@ -22,6 +20,8 @@ export interface SweeperDeps extends Ledger {
   runner: Runner;
   log: Logger;
   everyMs: number;
+  /** A lane whose turn does not exist was left by a process that died between two writes; a live one needs milliseconds. */
+  orphanMs: number;
 }
 
 /** Finds what nobody heard: turns whose runner died, lanes nobody holds, turns that wait. Every replica may sweep at once. */
@@ -91,7 +91,7 @@ async function freeLaneOf(
   const now = deps.store.now();
   const turn = await deps.turns.for({ tenant }).get(activeTurn);
   if (!turn) {
-    if (activeSince < now - ORPHAN_MS) await freeLane(deps.sessions.for({ tenant }), key, activeTurn);
+    if (activeSince < now - deps.orphanMs) await freeLane(deps.sessions.for({ tenant }), key, activeTurn);
     return;
   }
   if (turn.finishedAt !== undefined && turn.finishedAt < now - UNSETTLED_MS) await settle(deps, tenant, turn);
