@@ -63,14 +63,12 @@ function endWith<T>(span: Span, run: () => T): T {
 }
 
 function passThrough(parent: string | undefined): Span {
-  return parent === undefined ? NOTHING : { traceparent: parent, set: ignore, end: ignore };
+  return { traceparent: parent, set: ignore, end: ignore };
 }
 
 function ignore(): void {
   // Nothing is recorded while tracing is off.
 }
-
-const NOTHING: Span = { traceparent: undefined, set: ignore, end: ignore };
 
 function recorded(span: ApiSpan): Span {
   const { traceId, spanId, traceFlags } = span.spanContext();

@@ -12,6 +12,7 @@ import {
   type Refused,
   type Request,
 } from './envelope.ts';
+import { damage, parses } from './json.fixture.ts';
 
 const read = (text: string, maxBatchSize = 50): Envelope => readEnvelope(Buffer.from(text), maxBatchSize);
 
@@ -25,15 +26,6 @@ function request(text: string): Request {
   const item = one(text);
   assert.ok(item.fault === undefined, `refused: ${item.fault?.message}`);
   return item;
-}
-
-function parses(text: string): boolean {
-  try {
-    JSON.parse(Buffer.from(text).toString());
-    return true;
-  } catch {
-    return false;
-  }
 }
 
 function refusal(text: string): Refused {
@@ -279,19 +271,12 @@ describe('property', () => {
   });
 
   test('whatever is changed in a message, it is JSON where JSON.parse says so', () => {
-    const piece = fc.constantFrom('{', '}', '[', ']', '"', ',', ':', '\\', ' ', '1', '-', 'e', 'null', '"id":2,', ',"id":2', '{}', '[]');
-    const edit = fc.record({ at: fc.nat(), drop: fc.nat({ max: 3 }), put: piece });
+    const pieces = ['{', '}', '[', ']', '"', ',', ':', '\\', ' ', '1', '-', 'e', 'null', '"id":2,', ',"id":2', '{}', '[]'];
     const messages = fc.array(fc.record({ params: fc.object({ maxDepth: 2 }), id }), { minLength: 1, maxLength: 2 });
     fc.assert(
-      fc.property(messages, fc.boolean(), fc.array(edit, { minLength: 1, maxLength: 2 }), (members, single, edits) => {
+      fc.property(messages, fc.boolean(), damage(pieces), (members, single, damaged) => {
         const full = members.map((member) => ({ jsonrpc: '2.0', method: 'a.b', ...member }));
-        const text = edits.reduce(
-          (now, { at, drop, put }) => {
-            const index = at % (now.length + 1);
-            return now.slice(0, index) + put + now.slice(index + drop);
-          },
-          JSON.stringify(single ? full[0] : full),
-        );
+        const text = Buffer.from(damaged(JSON.stringify(single ? full[0] : full))).toString();
         const envelope = read(text);
         const isBroken = !Array.isArray(envelope) && envelope.fault === PARSE_ERROR;
         assert.equal(isBroken, !parses(text), text);
