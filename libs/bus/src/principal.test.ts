@@ -4,7 +4,14 @@ import type { Principal } from '@switchyard/contracts';
 import { PRINCIPAL, findHeader, isHeaderValue } from './headers.ts';
 import { decodePrincipal, encodePrincipal } from './principal.ts';
 
-const zoe: Principal = { tenant: 'acme', client: 'tok_1', scopes: ['rpc', 'admin'], agent: 'oslo', session: 'acme:zoë\r\n"x":☃' };
+const zoe: Principal = {
+  tenant: 'acme',
+  client: 'tok_1',
+  scopes: ['rpc', 'admin'],
+  agent: 'oslo',
+  session: 'acme:zoë\r\n"x":☃',
+  sessions: 'own',
+};
 
 function valueOf(principal: Principal): string {
   return findHeader(encodePrincipal(principal), PRINCIPAL) ?? '';
@@ -44,12 +51,14 @@ test('whatever else stands in the header is nobody', () => {
     'null',
     '{}',
     '[]',
-    '["","c","*",0,0]',
-    '["t",1,"*",0,0]',
-    '["t","c",["*"],0,0]',
+    '["","c","*",0,0,0]',
+    '["t",1,"*",0,0,0]',
+    '["t","c",["*"],0,0,0]',
     '["t","c","*"]',
-    '["t\u00f6","c","*",0,0]',
+    '["t","c","*",0,0]',
+    '["t\u00f6","c","*",0,0,0]',
   ];
   for (const text of wrong) assert.equal(decodePrincipal(text), undefined, text);
-  assert.deepEqual(decodePrincipal('["t","c","* root",0,0]')?.scopes, ['*']);
+  assert.deepEqual(decodePrincipal('["t","c","* root",0,0,0]')?.scopes, ['*']);
+  assert.equal(decodePrincipal('["t","c","*",0,0,"anything"]')?.sessions, 'own');
 });

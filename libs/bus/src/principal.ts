@@ -10,8 +10,8 @@ const decoded = new Map<string, Principal>();
 export function encodePrincipal(principal: Principal): HeaderLines {
   let line = encoded.get(principal);
   if (line === undefined) {
-    const { tenant, client, scopes, agent, session } = principal;
-    const fields = JSON.stringify([tenant, client, scopes.join(' '), agent ?? 0, session ?? 0]);
+    const { tenant, client, scopes, agent, session, sessions } = principal;
+    const fields = JSON.stringify([tenant, client, scopes.join(' '), agent ?? 0, session ?? 0, sessions ?? 0]);
     line = headerLines([PRINCIPAL, ascii(fields)]);
     encoded.set(principal, line);
   }
@@ -47,8 +47,8 @@ function parse(text: string): Principal | undefined {
   } catch {
     return undefined;
   }
-  if (!Array.isArray(fields) || fields.length !== 5) return undefined;
-  const [tenant, client, scopes, agent, session] = fields as unknown[];
+  if (!Array.isArray(fields) || fields.length !== 6) return undefined;
+  const [tenant, client, scopes, agent, session, sessions] = fields as unknown[];
   if (typeof tenant !== 'string' || tenant === '' || typeof client !== 'string' || typeof scopes !== 'string') return undefined;
   return Object.freeze({
     tenant,
@@ -56,6 +56,7 @@ function parse(text: string): Principal | undefined {
     scopes: Object.freeze(scopes.split(' ').filter(isScope)),
     ...(typeof agent === 'string' ? { agent } : {}),
     ...(typeof session === 'string' ? { session } : {}),
+    ...(sessions === 0 ? {} : { sessions: 'own' }), // what cannot be read never means more
   });
 }
 

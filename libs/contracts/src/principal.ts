@@ -5,11 +5,13 @@ export type TokenScope = (typeof TOKEN_SCOPES)[number];
 /** Who a call is made for. Travels with every call; trusted, because only services may publish on the bus. */
 export interface Principal {
   tenant: string;
-  /** The id of the token, or the name of the service that acts on its own. */
+  /** Who the token speaks for, or the name of the service that acts on its own. A token made again under an old id is another client. */
   client: string;
   scopes: readonly TokenScope[];
   agent?: string;
   session?: string;
+  /** Held to the sessions that this client made; without it, the tenant's are open. */
+  sessions?: 'own';
 }
 
 export const DEFAULT_TENANT = 'default';

@@ -7,6 +7,9 @@ export const TokenProjection = z.object({
   hash: z.string().describe('hex SHA-256 of the secret'),
   scopes: z.array(Scope),
   tenant: z.string(),
+  client: z.string().describe('who the token speaks for; the id, unless an earlier token had it'),
+  sessions: z.enum(['tenant', 'own']).default('tenant').describe('whose sessions it may read and write'),
+  lenient: z.boolean().default(false).describe('whether /v1 passes over fields that mean nothing here'),
   ver: z.int().positive(),
   expiresAt: Timestamp.optional(),
 });

@@ -134,7 +134,7 @@ export function textOf(data: RawData): string {
 }
 
 function project({ secret, ...token }: Partial<TokenProjection> & { id: string; secret: string }): Uint8Array {
-  return Buffer.from(JSON.stringify({ scopes: ['*'], tenant: 'default', ver: 1, ...token, hash: hashToken(secret) }));
+  return Buffer.from(JSON.stringify({ scopes: ['*'], tenant: 'default', client: token.id, ver: 1, ...token, hash: hashToken(secret) }));
 }
 
 function createRevisions(): { reached(revision: number): void; wait(revision: number): Promise<void> } {

@@ -34,7 +34,7 @@ test('listens where it says, confirms the tokens it knows, answers pings from bo
   const service = await start(host);
   assert.match(service.url, /^http:\/\/127\.0\.0\.1:\d+$/);
 
-  const token = { id: 'alice', hash: hashToken(SECRETS.rpc), scopes: ['rpc'], tenant: 'default', ver: 1 };
+  const token = { id: 'alice', hash: hashToken(SECRETS.rpc), scopes: ['rpc'], tenant: 'default', client: 'alice', ver: 1 };
   const bucket = await host.bus.kv(TOKENS_BUCKET);
   const revision = await bucket.put('default.alice', Buffer.from(JSON.stringify(token)));
   assert.ok(await awaitRevision({ bus: host.bus, service: 'gateway', bucket: TOKENS_BUCKET.name, revision, timeoutMs: 10_000 }));

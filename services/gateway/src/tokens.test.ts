@@ -51,7 +51,7 @@ async function open(t: TestContext): Promise<Opened> {
     settled,
     lose: (since) => (lost = since),
     async put(fields) {
-      const token = { id: 'alice', hash: hashToken(SECRET), scopes: ['rpc'], tenant: 'default', ver: 1, ...fields };
+      const token = { id: 'alice', hash: hashToken(SECRET), scopes: ['rpc'], tenant: 'default', client: 'alice', ver: 1, ...fields };
       await settled(await bucket.put(`default.${token.id}`, Buffer.from(JSON.stringify(token))));
     },
   };

@@ -22,6 +22,8 @@ export interface Caller {
   /** The tenant as a part of a subject. */
   readonly tenantToken: string;
   readonly scopes: readonly TokenScope[];
+  /** Whether `/v1` passes over fields that mean nothing here. */
+  readonly lenient: boolean;
   readonly may: Readonly<Record<MethodScope, boolean>>;
   readonly ver: number;
   /** Epoch milliseconds; Infinity when it never does. */
@@ -125,15 +127,16 @@ interface Known {
   caller: Caller;
 }
 
-function createCaller({ id, scopes, tenant, ver, expiresAt }: TokenProjection): Caller {
-  const principal: Principal = { tenant, client: id, scopes };
+function createCaller({ id, scopes, tenant, client, sessions, lenient, ver, expiresAt }: TokenProjection): Caller {
+  const principal: Principal = { tenant, client, scopes, ...(sessions === 'own' ? { sessions } : {}) };
   return {
     principal,
     encodedPrincipal: encodePrincipal(principal),
     tokenId: id,
-    key: `${tenant}.${id}`,
+    key: `${tenant}.${client}`,
     tenantToken: subjectToken(tenant),
     scopes,
+    lenient,
     may: { rpc: holds(scopes, 'rpc'), admin: holds(scopes, 'admin') },
     ver,
     expiresAt: expiresAt ?? NEVER,

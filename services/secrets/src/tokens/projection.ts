@@ -80,7 +80,7 @@ function ownerOf(key: string): Owner {
 }
 
 function project(tenant: string, { id, hash, scopes, ver }: TokenDocument): TokenProjection {
-  return { id, hash, scopes: [...scopes], tenant, ver };
+  return { id, hash, scopes: [...scopes], tenant, client: id, sessions: 'tenant', lenient: false, ver };
 }
 
 /** What cannot be read is written anew. */

@@ -1,0 +1,24 @@
+/**
+ * How long the texts and lists of the wire may be, in characters and items. One table, so that no two contracts bound one thing
+ * differently. What is larger travels as a blob.
+ */
+export const MAX = {
+  /** What a caller chose as an id: a token, a session, a job. */
+  id: 128,
+  /** A name, a title, a label, a word of an open list. */
+  name: 256,
+  /** A reason, a summary, a sentence of an error. */
+  line: 2_048,
+  path: 4_096,
+  url: 8_192,
+  /** What somebody says: a message, a prompt, a document. No request is larger. */
+  text: 1_048_576,
+  /** What only an answer carries: the largest message of the bus. */
+  payload: 8_388_608,
+  /** A list that a person wrote by hand. */
+  few: 100,
+  /** A page, or a list a program wrote. */
+  many: 1_000,
+  /** A list that only an answer carries. */
+  all: 100_000,
+} as const;
