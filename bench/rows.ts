@@ -4,7 +4,7 @@ import type { SubjectName } from './subject.ts';
 
 export type Metric = 'rate' | 'p50' | 'cpu' | 'edge-cpu';
 
-/** What is asked of ours, over which door. */
+/** What is asked of ours, over which route. */
 export type CaseName = 'call' | 'ws-call' | 'edge-answer';
 
 export interface Case {

@@ -25,7 +25,7 @@ export function callOf(method: string): string {
 
 export type Target = Pick<LoadPlan, 'kind' | 'url' | 'path' | 'headers' | 'expectResult'>;
 
-/** The door of a subject. A stick has only one. */
+/** The route of a subject. A stick has only one. */
 export function targetOf({ name, url, headers }: Subject, kind: LoadPlan['kind']): Target {
   const isOurs = name === 'nats' || name === 'embedded';
   return { kind, url, headers, path: kind === 'http' ? '/rpc' : isOurs ? '/ws' : '/', expectResult: name !== 'bare-ws' };

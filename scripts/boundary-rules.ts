@@ -57,7 +57,7 @@ export const rules: readonly Rule[] = [
   {
     name: 'no-deep-imports',
     severity: 'error',
-    comment: 'A package is entered by its front door; export it there, or it is not for others.',
+    comment: 'A package is entered by its index.ts; export it there, or it is not for others.',
     from: { path: '^(services|libs)/([^/]+)/' },
     to: { path: '^(services|libs)/[^/]+/src/', pathNot: ['^$1/$2/', '/src/index\\.ts$', '\\.contract\\.ts$'] },
   },

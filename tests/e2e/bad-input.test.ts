@@ -168,7 +168,7 @@ onEachProfile('bad input', (product) => {
     await call(product, 'agents.delete', { agentId: 'fresh' });
   });
 
-  test('a message of 2 MB is 413 over HTTP, on each door in its own words', async () => {
+  test('a message of 2 MB is 413 over HTTP, on each surface in its own words', async () => {
     const big = history(1, 'x'.repeat(2 * 1024 * 1024));
     assert.deepEqual(await post(product, big), { status: 413, text: '{"error":"Request body too large"}' });
     assert.deepEqual(await rest(product, '/api/chat', { message: big }), { status: 413, body: { error: 'Request body too large' } });
@@ -205,7 +205,7 @@ onEachProfile('bad input', (product) => {
     assert.equal((await post(product, PING, { 'content-type': 'application/json; charset=utf-8' })).status, 200);
   });
 
-  test('401 in the form of each door; a WebSocket is accepted and closed with 4001', async () => {
+  test('401 in the form of each surface; a WebSocket is accepted and closed with 4001', async () => {
     for (const authorization of ['', 'Bearer', 'Bearer nobody', `Basic ${product.token}`, `Bearer ${product.token}x`]) {
       await isRefused(product, authorization);
     }

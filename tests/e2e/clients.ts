@@ -4,7 +4,7 @@ import type { Running } from './embedded.ts';
 import { call } from './exchange.ts';
 import type { Heard } from './listening.ts';
 
-/** The client of the `/v1` doors. It repeats nothing by itself. */
+/** The client of the `/v1` surfaces. It repeats nothing by itself. */
 export function openai({ url, token }: Running): OpenAI {
   return new OpenAI({ baseURL: `${url}/v1`, apiKey: token, maxRetries: 0 });
 }

@@ -63,9 +63,9 @@ onEachProfile(
       await mine.until(isNamed('done'));
     });
 
-    for (const [door, leave] of Object.entries({ sse: leaveStream, chat: leaveChat, rpc: leaveRpc, ws: leaveSocket })) {
-      test(`leaving ${door} does not end the turn`, async () => {
-        const channel = `left-${door}`;
+    for (const [surface, leave] of Object.entries({ sse: leaveStream, chat: leaveChat, rpc: leaveRpc, ws: leaveSocket })) {
+      test(`leaving ${surface} does not end the turn`, async () => {
+        const channel = `left-${surface}`;
         await leave(product, channel);
         const next = { message: 'still there?', agentId: 'slow', sessionKey: { channelId: channel } };
         const { response } = await call<{ response: string }>(product, 'agent.execute', next);

@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { startUpstream, type Upstream, type UpstreamBehaviour } from '@switchyard/testkit';
 import { APIError } from 'openai';
 import { openai, rest } from './clients.ts';
-import { doorNames, doors, type DoorName, type Outcome, type RpcFailure } from './doors.ts';
+import { surfaceNames, surfaces, type SurfaceName, type Outcome, type RpcFailure } from './surfaces.ts';
 import type { Running } from './embedded.ts';
 import { call } from './exchange.ts';
 import { onEachProfile } from './profiles.ts';
@@ -39,9 +39,9 @@ async function start(stack: AsyncDisposableStack): Promise<{ config: object }> {
 onEachProfile(
   'an upstream of providers.entries',
   (product) => {
-    test('answers on all doors', async () => {
+    test('answers on all surfaces', async () => {
       upstream.respond({ kind: 'text', text: TEXT });
-      for (const name of doorNames) assert.equal((await ask(product, name)).response, TEXT, name);
+      for (const name of surfaceNames) assert.equal((await ask(product, name)).response, TEXT, name);
       const { path, body } = upstream.requests.at(-1) ?? assert.fail();
       assert.deepEqual([path, body.model, body.stream], ['/v1/chat/completions', 'one', true]);
       assert.deepEqual(body.messages, [{ role: 'user', content: 'hello' }]);
@@ -55,10 +55,10 @@ onEachProfile(
       assert.deepEqual(usage, { prompt_tokens: 11, completion_tokens: 5, total_tokens: 16 });
     });
 
-    test('calls a tool on all doors, reads its result, answers', async () => {
+    test('calls a tool on all surfaces, reads its result, answers', async () => {
       upstream.respond({ kind: 'text', text: 'Noted.' });
       await call(product, 'agent.execute', { message: 'the word is sesame', sessionKey: { channelId: 'told' } });
-      for (const name of doorNames) {
+      for (const name of surfaceNames) {
         const calls = [{ name: 'session_history', arguments: { channelId: 'told' } }];
         upstream.respond({ kind: 'tools', calls, text: 'Let me look. ' }, { kind: 'text', text: TEXT });
         const { response = '' } = await ask(product, name);
@@ -92,11 +92,11 @@ onEachProfile(
       }
     });
 
-    test('that fails for ever is an error on every door, after three attempts each', async () => {
+    test('that fails for ever is an error on every surface, after three attempts each', async () => {
       upstream.respond({ kind: 'status', status: 500, message: 'out of order' });
       const before = upstream.requests.length;
-      await Promise.all(doorNames.map(async (name) => assertUnavailable(name, await ask(product, name))));
-      assert.equal(upstream.requests.length - before, 3 * doorNames.length);
+      await Promise.all(surfaceNames.map(async (name) => assertUnavailable(name, await ask(product, name))));
+      assert.equal(upstream.requests.length - before, 3 * surfaceNames.length);
     });
 
     for (const [how, behaviour] of [
@@ -104,10 +104,10 @@ onEachProfile(
       ['ends its stream early', { kind: 'unfinished', text: 'Hello from the ' }],
       ['says so in its stream', { kind: 'frame-error', text: 'Hello from the ', error: { message: 'overloaded', code: 500 } }],
     ] as const) {
-      test(`that ${how} in the middle is an error on every door, never a short answer`, async () => {
+      test(`that ${how} in the middle is an error on every surface, never a short answer`, async () => {
         upstream.respond(behaviour);
         await Promise.all(
-          doorNames.map(async (name) => {
+          surfaceNames.map(async (name) => {
             const outcome = await ask(product, name);
             assertUnavailable(name, outcome);
             if (name === 'sse' || name === 'v1 streamed') assert.equal(outcome.written, 'Hello from the ');
@@ -126,9 +126,9 @@ onEachProfile(
     });
 
     for (const afterTokens of [0, 2]) {
-      test(`that falls silent after ${afterTokens} tokens is an error on every door`, async () => {
+      test(`that falls silent after ${afterTokens} tokens is an error on every surface`, async () => {
         upstream.respond({ kind: 'stall', text: TEXT, afterTokens });
-        await Promise.all(doorNames.map(async (name) => assertFailure(name, await ask(product, name, 'hasty'), SILENT)));
+        await Promise.all(surfaceNames.map(async (name) => assertFailure(name, await ask(product, name, 'hasty'), SILENT)));
       });
     }
 
@@ -160,9 +160,9 @@ onEachProfile(
 onEachProfile(
   'an upstream of OPENAI_API_KEY and OPENAI_BASE_URL',
   (product) => {
-    test('answers on all doors, with the key, instead of the development models', async () => {
+    test('answers on all surfaces, with the key, instead of the development models', async () => {
       upstream.respond({ kind: 'text', text: TEXT });
-      for (const name of doorNames) {
+      for (const name of surfaceNames) {
         assert.equal((await ask(product, name)).response, TEXT, name);
         assert.equal(upstream.requests.at(-1)?.headers.authorization, `Bearer ${KEY}`);
       }
@@ -175,7 +175,7 @@ onEachProfile(
     test('is named by the banner, and its key by nobody', async () => {
       assert.match(product.process.output(), /provider +openai\//);
       upstream.respond({ kind: 'status', status: 401, message: `Incorrect API key provided: ${KEY}` });
-      for (const name of doorNames) {
+      for (const name of surfaceNames) {
         const { failure } = await ask(product, name);
         const said = failure instanceof APIError ? JSON.stringify([failure.message, failure.error]) : JSON.stringify(failure);
         assert.match(said, /OPENAI_API_KEY/, name);
@@ -193,35 +193,35 @@ onEachProfile(
   },
 );
 
-function ask(product: Running, door: DoorName, to = 'default'): Promise<Outcome> {
-  return doors[door](product, { message: 'hello', agent: to });
+function ask(product: Running, surface: SurfaceName, to = 'default'): Promise<Outcome> {
+  return surfaces[surface](product, { message: 'hello', agent: to });
 }
 
 const UNAVAILABLE = { code: 'UNAVAILABLE', status: 503 };
 const SILENT = { code: 'DEADLINE_EXCEEDED', status: 504 };
 
-function assertUnavailable(door: DoorName, outcome: Outcome): void {
-  assertFailure(door, outcome, UNAVAILABLE);
+function assertUnavailable(surface: SurfaceName, outcome: Outcome): void {
+  assertFailure(surface, outcome, UNAVAILABLE);
 }
 
-/** An error in the form of the door. */
-function assertFailure(door: DoorName, { response, failure, written = '' }: Outcome, { code, status }: typeof UNAVAILABLE): void {
-  assert.ok(failure !== undefined, `${door} answered ${response}`);
-  switch (door) {
+/** An error in the form of the surface. */
+function assertFailure(surface: SurfaceName, { response, failure, written = '' }: Outcome, { code, status }: typeof UNAVAILABLE): void {
+  assert.ok(failure !== undefined, `${surface} answered ${response}`);
+  switch (surface) {
     case 'rpc':
     case 'ws': {
       const error = failure as RpcFailure;
-      return assert.deepEqual([error.code, error.data?.['code']], [-32603, code], door);
+      return assert.deepEqual([error.code, error.data?.['code']], [-32603, code], surface);
     }
     case 'chat':
       return assert.equal((failure as { status: number }).status, status);
     case 'sse':
       return assert.equal((failure as { code: string }).code, code);
     default:
-      assert.ok(failure instanceof APIError, door);
-      assert.equal((failure.error as { type: string }).type, 'server_error', door);
+      assert.ok(failure instanceof APIError, surface);
+      assert.equal((failure.error as { type: string }).type, 'server_error', surface);
       // once a stream has begun, its status has been sent
-      return assert.equal(failure.status, written === '' ? status : undefined, door);
+      return assert.equal(failure.status, written === '' ? status : undefined, surface);
   }
 }
 

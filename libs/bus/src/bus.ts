@@ -100,7 +100,7 @@ export interface Bus {
   on<N extends EventName>(name: N, onEvent: (event: BusEvent<N>) => void, options?: OnOptions): Subscription;
   serve<C extends Contract>(contract: C, handlers: Handlers<C>, options: ServeOptions): Promise<Served>;
 
-  /** The edge's door: bytes in, bytes out, no promise, no parsing. Returns a function that cancels; after it nothing is called back. */
+  /** What the edge uses: bytes in, bytes out, no promise, no parsing. Returns a function that cancels; after it nothing is called back. */
   forward(callable: Callable, params: Uint8Array, head: CallHead, onReply: (reply: Reply) => void): () => void;
 
   /** Raw, ordered publication on a subject from `contracts`: the frames of turns, notifications. */

@@ -14,9 +14,9 @@ export { LogLevel, SecretRef } from './config/kinds.ts';
 export { ProviderEntry } from './config/models.ts';
 export { patchOf, type DeepPartial } from './config/patch.ts';
 export {
-  DOORS,
   IMMUTABLE_PATHS,
   isImmutable,
+  METHODS_THAT_WRITE,
   isNeverByRpc,
   MUTABLE_EXCEPTIONS,
   mutableAlternatives,

@@ -3,10 +3,10 @@ import type { TokenScope } from '@switchyard/contracts';
 import type { Settings } from '@switchyard/service-kit';
 import type { Logger, Span } from '@switchyard/telemetry';
 import type { onRequestHookHandler } from 'fastify';
-import type { Caller, Tokens } from './tokens.ts';
-import type { Limits } from './limits.ts';
+import type { Caller, Tokens } from './admission/tokens.ts';
+import type { Limits } from './admission/limits.ts';
 
-/** Who may pass a door. */
+/** Who may use a route. */
 export interface GuardOptions {
   /** One of these scopes is enough, `*` always is; without a list any valid token passes. */
   scopes?: readonly TokenScope[];
@@ -14,7 +14,7 @@ export interface GuardOptions {
   tokenInQuery?: boolean;
 }
 
-/** What a route gets. A door is a function `registerX(app, edge)` that adds its routes. */
+/** What a route gets. Each file of `routes/` exports a function `registerX(app, edge)` that adds its own. */
 export interface Edge {
   /** Speaks for the gateway itself: use `bus.as(request.caller.principal)` for a caller. */
   readonly bus: Bus;

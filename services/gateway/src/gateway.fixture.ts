@@ -4,7 +4,7 @@ import { hashToken } from '@switchyard/security';
 import type { HealthReporter, Readiness, Settings } from '@switchyard/service-kit';
 import { silentLogger, type Logger } from '@switchyard/telemetry';
 import { WebSocket, type RawData } from 'ws';
-import { doors } from './doors.ts';
+import { routes } from './routes/routes.ts';
 import { openGateway, type Gateway } from './gateway.ts';
 
 export type GatewaySection = Sections['gateway'];
@@ -82,7 +82,7 @@ export async function startTestGateway(options: TestGatewayOptions = {}): Promis
     settings,
     log,
     version: '0.0.0',
-    doors,
+    routes,
     host: '127.0.0.1',
     port: 0,
     onRevision: (revision) => revisions.reached(revision),

@@ -64,7 +64,7 @@ describe('closing', () => {
     await closed;
   });
 
-  test('answers what takes too long, each door in its own words', async () => {
+  test('answers what takes too long, each route in its own words', async () => {
     const { promise: asked, resolve: ask } = Promise.withResolvers<void>();
     let waiting = 0;
     const started = (): void => void (++waiting === 3 && ask());

@@ -4,28 +4,28 @@ import { openRpcDocument } from '@switchyard/contracts';
 import type { HealthReporter, Settings } from '@switchyard/service-kit';
 import type { Logger } from '@switchyard/telemetry';
 import type { FastifyInstance } from 'fastify';
-import { createAccessLog } from './access-log.ts';
-import type { Connections } from './connections.ts';
-import { createDispatcher } from './dispatch.ts';
-import { closeSockets, drainRequests, followSilent, REQUESTS_FINISH_MS } from './drain.ts';
+import { createAccessLog } from './server/access-log.ts';
+import type { Connections } from './sockets/connections.ts';
+import { createDispatcher } from './rpc/dispatch.ts';
+import { closeSockets, drainRequests, followSilent, REQUESTS_FINISH_MS } from './server/drain.ts';
 import type { Edge } from './edge.ts';
-import { createEdgeMethods } from './edge-methods.ts';
-import { openFanOut } from './fan-out.ts';
-import { createGate } from './gate.ts';
-import { registerHealth } from './health.ts';
-import { createLimits } from './limits.ts';
-import { startPulse } from './pulse.ts';
-import { refuse, UPGRADE_REQUIRED } from './refusal.ts';
-import { createRpcDoor, registerRpc } from './rpc-http.ts';
-import { acceptWebSockets } from './rpc-ws.ts';
-import { addCommonHooks, createHttpServer, registerPreflight } from './server.ts';
-import { openTokens } from './tokens.ts';
+import { createEdgeMethods } from './rpc/edge-methods.ts';
+import { openFanOut } from './sockets/fan-out.ts';
+import { createAdmission } from './admission/admission.ts';
+import { registerHealth } from './server/health.ts';
+import { createLimits } from './admission/limits.ts';
+import { startPulse } from './sockets/pulse.ts';
+import { refuse, UPGRADE_REQUIRED } from './server/refusal.ts';
+import { createRpcHandler, registerRpc } from './rpc/rpc-http.ts';
+import { acceptWebSockets } from './sockets/rpc-ws.ts';
+import { addCommonHooks, createHttpServer, registerPreflight } from './server/server.ts';
+import { openTokens } from './admission/tokens.ts';
 
 /** Sockets beyond the WebSockets, so that a full edge still answers requests and probes. */
 const HTTP_CONNECTIONS = 1_000;
 
-/** Adds the routes of a door. */
-export type RegisterDoor = (app: FastifyInstance, edge: Edge) => void;
+/** Adds the routes of one file. */
+export type RegisterRoutes = (app: FastifyInstance, edge: Edge) => void;
 
 export interface GatewayOptions {
   bus: Bus;
@@ -33,7 +33,7 @@ export interface GatewayOptions {
   log: Logger;
   health: HealthReporter;
   version: string;
-  doors: readonly RegisterDoor[];
+  routes: readonly RegisterRoutes[];
   host: string;
   /** 0 picks a free one. */
   port: number;
@@ -67,7 +67,7 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
   const ending = new AbortController();
   const limits = createLimits();
   const tokens = opening.use(await openTokens({ bus, log, ...(options.onRevision ? { onRevision: options.onRevision } : {}) }));
-  const gate = createGate({ settings, tokens, limits, host });
+  const admission = createAdmission({ settings, tokens, limits, host });
   const edge: Edge = {
     bus,
     settings,
@@ -76,7 +76,7 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
     limits,
     closing: closing.signal,
     ending: ending.signal,
-    guard: (wanted) => gate.guard(wanted),
+    guard: (wanted) => admission.guard(wanted),
   };
 
   let url = '';
@@ -85,8 +85,8 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
   const dispatcher = createDispatcher({ bus, settings, log, local: createEdgeMethods(openRpcText) });
 
   const accessLog = createAccessLog(log);
-  const rpc = createRpcDoor({ settings, gate, log, accessLog, dispatcher });
-  const app = opening.adopt(createHttpServer({ settings, gate, log, accessLog, rpc }), (server) => server.close());
+  const rpc = createRpcHandler({ settings, admission, log, accessLog, dispatcher });
+  const app = opening.adopt(createHttpServer({ settings, admission, log, accessLog, rpc }), (server) => server.close());
   const routes: Route[] = [];
   app.addHook('onRoute', ({ method, url: path }) => void routes.push(...[method].flat().map((verb) => ({ verb, path }))));
   const silent = followSilent(app.server);
@@ -94,17 +94,17 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
   void app.register((within, _options, done) => {
     addCommonHooks(within, accessLog);
     registerHealth(within, edge, options.health);
-    registerPreflight(within, gate);
+    registerPreflight(within, admission);
     within.get('/openrpc.json', { onRequest: edge.guard({}) }, (_request, reply) => {
       reply.header('content-type', 'application/json; charset=utf-8').send(openRpcText());
     });
     within.get('/ws', (request, reply) => refuse(request, reply, UPGRADE_REQUIRED));
-    for (const register of options.doors) register(within, edge);
+    for (const register of options.routes) register(within, edge);
     done();
   });
 
   const { connections } = opening.use(openFanOut(bus, tokens));
-  acceptWebSockets(app.server, { edge, gate, dispatcher, connections });
+  acceptWebSockets(app.server, { edge, admission, dispatcher, connections });
   opening.use(startPulse({ settings, connections }));
   opening.defer(followConnectionCap(app, settings));
   await app.listen({ host, port: options.port });

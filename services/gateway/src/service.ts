@@ -1,7 +1,7 @@
 import type { Handlers } from '@switchyard/bus';
 import { gateway as contract, TOKENS_BUCKET } from '@switchyard/contracts';
 import { defineService, StartError, type ServiceDefinition } from '@switchyard/service-kit';
-import { doors } from './doors.ts';
+import { routes } from './routes/routes.ts';
 import { openGateway } from './gateway.ts';
 
 const VERSION = '0.1.0';
@@ -30,7 +30,7 @@ export function defineGateway({ onListening }: GatewayHooks = {}): ServiceDefini
       }
       if (tls) throw new StartError(NO_TLS);
       const onRevision = (revision: number): void => revisions.applied(TOKENS_BUCKET.name, revision);
-      const gateway = await openGateway({ bus, settings, log, health, version: VERSION, doors, host, port, onRevision });
+      const gateway = await openGateway({ bus, settings, log, health, version: VERSION, routes, host, port, onRevision });
       own.defer(() => gateway.close());
       log.info({ url: gateway.url }, 'listening');
       onListening?.(gateway.url);

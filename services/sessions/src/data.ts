@@ -58,7 +58,7 @@ export const TurnDocument = z.object({
   message: z.string(),
   client: z.string(),
   scopes: z.array(z.string()),
-  /** The caller's key, led by the caller and its door; unique while the turn is kept. */
+  /** The caller's key, led by the caller and the method; unique while the turn is kept. */
   idempotencyKey: z.string().optional(),
   fingerprint: z.string(),
   steps: z.array(StepRecord),

@@ -161,7 +161,7 @@ test('a call that waits at one replica is answered when the turn runs at another
   assert.equal(answers.filter((answer) => typeof answer === 'object').length, 6);
 });
 
-test('an idempotency key is a client’s own at one door, and outlives the agent that answered', async () => {
+test('an idempotency key is a client’s own with one method, and outlives the agent that answered', async () => {
   await using app = await testSessions(scripted);
   const ask = () => app.bus.call('agent.execute', { agentId: 'wide', message: said('once'), idempotencyKey: 'k' });
   const first = await ask();

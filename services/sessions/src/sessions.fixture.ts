@@ -76,7 +76,7 @@ export function listen(bus: Bus, turnId: string): { frames: TurnFrame[]; until(t
   };
 }
 
-/** A turn id as doors mint them, readable in a failure. */
+/** A turn id as routes mint them, readable in a failure. */
 export function turnIdOf(name: string): string {
   return `turn_${name.padEnd(22, '0')}`;
 }

@@ -94,7 +94,7 @@ const hmac = z
   .prefault({})
   .describe('the strict endpoint');
 
-/** Doors for other systems: what a webhook must prove and what it sets off. */
+/** Routes for other systems: what a webhook must prove and what it sets off. */
 export const webhooks = z
   .strictObject({
     enabled: flag(false),

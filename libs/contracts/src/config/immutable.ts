@@ -1,6 +1,6 @@
 import { SECTION_NAMES } from './sections.ts';
 
-/** What `config.*` may not write; `*` stands for one name. It is changed in a file, or by the methods of `DOORS`. */
+/** What `config.*` may not write; `*` stands for one name. It is changed in a file, or by the methods of `METHODS_THAT_WRITE`. */
 export const IMMUTABLE_PATHS: readonly string[] = [
   'security',
   'gateway.tls',
@@ -39,7 +39,7 @@ export const MUTABLE_EXCEPTIONS: readonly string[] = [
 export const NEVER_BY_RPC: readonly string[] = ['agents.*.skills.execSandbox'];
 
 /** The methods that change what `config.*` may not. */
-export const DOORS: Readonly<Record<string, string>> = {
+export const METHODS_THAT_WRITE: Readonly<Record<string, string>> = {
   agents: 'agents.create, agents.update, agents.delete, heartbeat.update',
   'gateway.tokens': 'tokens.create, tokens.rotate, tokens.revoke',
   channels: 'channels.enable, channels.disable',
@@ -68,8 +68,10 @@ export function writtenPaths(patch: unknown, prefix = ''): string[] {
 /** What a refusal of this path can offer instead: writable paths beside it, and methods. */
 export function mutableAlternatives(path: string): string[] {
   const section = path.split('.')[0] ?? '';
-  const doors = Object.entries(DOORS).flatMap(([door, methods]) => (path === door || path.startsWith(`${door}.`) ? [methods] : []));
-  return [...MUTABLE_EXCEPTIONS.filter((exception) => exception.startsWith(`${section}.`)), ...doors];
+  const others = Object.entries(METHODS_THAT_WRITE).flatMap(([prefix, methods]) =>
+    path === prefix || path.startsWith(`${prefix}.`) ? [methods] : [],
+  );
+  return [...MUTABLE_EXCEPTIONS.filter((exception) => exception.startsWith(`${section}.`)), ...others];
 }
 
 /** Whether `pattern` names this path or one above it. */

@@ -30,7 +30,7 @@ const secretHelp = 'the value, ${VAR}, or where it is kept: {source, provider, i
 export const SecretRef = z.union([z.string().min(1), SecretLocation]).describe(secretHelp);
 export type SecretRef = z.infer<typeof SecretRef>;
 
-/** A secret that guards a door: too short a value is refused. */
+/** A secret that guards a route: too short a value is refused. */
 export const LongSecretRef = z.union([z.string().min(32), SecretLocation]).describe(`at least 32 characters: ${secretHelp}`);
 
 export const timezone = () => text().describe('IANA name; empty is the local time zone of the system');

@@ -3,7 +3,7 @@ import { FinishReason, AgentId, SessionKey, SessionParts, TokensUsed, Scope } fr
 import { ERROR_CODES } from '../errors.ts';
 import { TURN_DEADLINE_MS } from '../define.ts';
 
-/** What one agent turn answers, on every door. */
+/** What one agent turn answers, over every transport. */
 export const TurnResult = z.object({ response: z.string(), tokensUsed: TokensUsed, finishReason: FinishReason });
 export type TurnResult = z.infer<typeof TurnResult>;
 
@@ -42,11 +42,11 @@ export const TurnFrame = z.discriminatedUnion('type', [
 ]);
 export type TurnFrame = z.infer<typeof TurnFrame>;
 
-/** How a session is named by a door: its formatted key, or its parts. */
+/** How a session is named by a route: its formatted key, or its parts. */
 export const SessionAddress = z.union([SessionKey, SessionParts]);
 
 export const StartTurn = z.strictObject({
-  turnId: TurnId.describe('minted by the door, so that it can listen before the turn begins'),
+  turnId: TurnId.describe('minted by the route, so that it can listen before the turn begins'),
   message: z.string().min(1),
   agentId: AgentId.optional(),
   session: SessionAddress.optional(),
@@ -71,7 +71,7 @@ export const StatelessTurn = z.strictObject({
 });
 export type StatelessTurn = z.infer<typeof StatelessTurn>;
 
-/** The doors to turns that only services use. */
+/** The calls for turns that only services use. */
 export const turnOperations = {
   'turns.start': {
     summary: 'Accepts a durable turn; its frames go to turn.<turnId>.',

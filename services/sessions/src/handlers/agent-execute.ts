@@ -21,7 +21,15 @@ export function agentStream(runner: Runner): Handler<'agent.stream'> {
 
 async function execute(runner: Runner, params: Input<'agent.execute'>, ctx: Ctx): Promise<Result<'agent.execute'>> {
   const { message, agentId, sessionKey, scopes, idempotencyKey } = params;
-  const request = { door: 'agent.execute' as const, turnId: mintId('turn'), message, agentId, session: sessionKey, scopes, idempotencyKey };
+  const request = {
+    method: 'agent.execute' as const,
+    turnId: mintId('turn'),
+    message,
+    agentId,
+    session: sessionKey,
+    scopes,
+    idempotencyKey,
+  };
   const { turn, result } = await runner.execute(request, ctx.principal, ctx.signal);
   return { ...result, sessionKey: turn.sessionKey };
 }

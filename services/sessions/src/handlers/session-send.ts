@@ -5,7 +5,7 @@ import type { Runner } from '../turns/runner.ts';
 /** A turn in the session of a key; the first one makes it. */
 export function sessionSend(runner: Runner): Handler<'session.send'> {
   return async ({ key, message, agentId, idempotencyKey }, ctx) => {
-    const request = { door: 'session.send' as const, turnId: mintId('turn'), message, agentId, session: key, idempotencyKey };
+    const request = { method: 'session.send' as const, turnId: mintId('turn'), message, agentId, session: key, idempotencyKey };
     const { turn, result } = await runner.execute(request, ctx.principal, ctx.signal);
     return { ...result, sessionKey: turn.sessionKey };
   };

@@ -5,10 +5,10 @@ import type { TurnDocument } from '../data.ts';
 import type { Runner } from '../turns/runner.ts';
 import { runStateless, type StatelessDeps } from '../turns/stateless.ts';
 
-/** Accepts a durable turn for a door that listens to its frames. */
+/** Accepts a durable turn for a route that listens to its frames. */
 export function turnsStart(runner: Runner): Handler<'turns.start'> {
   return async (request, ctx) => {
-    const { turnId, sessionKey, state } = await runner.start({ ...request, door: 'turns.start' }, ctx.principal);
+    const { turnId, sessionKey, state } = await runner.start({ ...request, method: 'turns.start' }, ctx.principal);
     return { turnId, sessionKey, state };
   };
 }

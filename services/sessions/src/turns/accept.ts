@@ -13,8 +13,8 @@ import { modelOf } from './plan.ts';
 import type { Slot } from './slots.ts';
 
 export interface TurnRequest {
-  /** What was called: the same idempotency key means another turn at another door. */
-  door: 'agent.execute' | 'session.send' | 'turns.start';
+  /** What was called: the same idempotency key means another turn with another method. */
+  method: 'agent.execute' | 'session.send' | 'turns.start';
   turnId: z.infer<typeof TurnId>;
   message: string;
   agentId?: string | undefined;
@@ -77,7 +77,7 @@ function ask(agents: AgentDirectory, request: TurnRequest, principal: Principal)
   const identity = resolveSession(request.session, principal, named === standard ? undefined : named);
   const sessionKey = formatSessionKey(identity);
   if (!SessionKey.safeParse(sessionKey).success) throw new ServiceError('INVALID_ARGUMENT', 'The key of this session would be too long.');
-  const { message, agentId, scopes, door, idempotencyKey: key } = request;
+  const { message, agentId, scopes, method, idempotencyKey: key } = request;
   return {
     request,
     principal,
@@ -86,8 +86,8 @@ function ask(agents: AgentDirectory, request: TurnRequest, principal: Principal)
     named,
     agentId: named ?? identity.agentId ?? standard,
     fingerprint: digest([message, agentId ?? null, scopes ?? null, sessionKey]),
-    // Neither clients nor doors have a space in their names.
-    idempotencyKey: key === undefined ? undefined : `${principal.client} ${door} ${key.toWellFormed()}`,
+    // Neither clients nor methods have a space in their names.
+    idempotencyKey: key === undefined ? undefined : `${principal.client} ${method} ${key.toWellFormed()}`,
   };
 }
 

@@ -1,0 +1,155 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { request as httpRequest, type IncomingMessage } from 'node:http';
+import { describe, test } from 'node:test';
+import { SECRETS, startTestGateway, type Answer, type TestGateway } from '../gateway.fixture.ts';
+
+const PING = '{"jsonrpc":"2.0","method":"system.ping","id":1}';
+
+/** `fetch` sets Host and Origin itself. */
+async function raw(
+  gateway: TestGateway,
+  path: string,
+  options: { method?: string; headers?: Record<string, string> },
+): Promise<IncomingMessage> {
+  const request = httpRequest(gateway.url + path, options);
+  request.end(options.method === 'POST' ? PING : undefined);
+  const [response] = (await once(request, 'response')) as [IncomingMessage];
+  response.resume();
+  return response;
+}
+
+const post = (gateway: TestGateway, headers: Record<string, string>): Promise<IncomingMessage> =>
+  raw(gateway, '/rpc', {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', authorization: `Bearer ${SECRETS.all}`, ...headers },
+  });
+
+test('while nothing vouches for tokens nobody gets in, and nobody is told that a good one is bad', async (t) => {
+  await using gateway = await startTestGateway();
+  const socket = await gateway.connect();
+  await gateway.loseBus();
+  const asked = (id: unknown): string => JSON.stringify({ jsonrpc: '2.0', method: 'system.ping', id });
+  assert.deepEqual((await socket.ask(asked(0))).error, undefined, 'for five seconds all goes on');
+
+  t.mock.timers.enable({ apis: ['Date'], now: Date.now() + 5_001 });
+  const response = await gateway.post('/rpc', PING, { token: SECRETS.all });
+  const { error } = (await response.json()) as Answer;
+  assert.deepEqual(
+    [response.status, response.headers.get('retry-after'), error?.code, error?.data?.['code']],
+    [503, '1', -32603, 'UNAVAILABLE'],
+  );
+  assert.equal((await gateway.post('/v1/chat/completions', '{}', { token: SECRETS.all })).status, 503);
+  assert.equal((await gateway.post('/rpc', PING)).status, 401, 'whoever brings no token needs no vouching for');
+
+  const single = await socket.ask(asked(7));
+  assert.deepEqual([single.id, single.error?.code, single.error?.data?.['retryable']], [7, -32603, true]);
+  const batch = (await socket.ask(`[${asked('a')},{"jsonrpc":"2.0","method":"system.ping"},1]`)) as unknown as Answer[];
+  assert.deepEqual(
+    batch.map(({ id, error: said }) => [id, said?.code]),
+    [
+      ['a', -32603],
+      [null, -32600],
+    ],
+  );
+  const { status } = (await (await fetch(`${gateway.url}/readyz`)).json()) as { status: string };
+  assert.equal(status, 'unavailable');
+});
+
+describe('browsers', () => {
+  test('of a page that is not ours get nowhere', async () => {
+    await using gateway = await startTestGateway({ settings: { corsOrigins: ['https://app.example'] } });
+    const { host } = new URL(gateway.url);
+    assert.equal((await post(gateway, { origin: 'https://evil.example' })).statusCode, 403);
+    assert.equal((await post(gateway, { origin: 'null' })).statusCode, 403);
+    assert.equal((await post(gateway, { origin: `http://${host}` })).statusCode, 200);
+    assert.equal((await post(gateway, { origin: 'https://app.example' })).statusCode, 200);
+    gateway.settings.set({ corsOrigins: [] });
+    assert.equal((await post(gateway, { origin: 'https://app.example' })).statusCode, 403);
+  });
+
+  test('that were led here under another name get nowhere while we listen on loopback', async () => {
+    await using gateway = await startTestGateway();
+    assert.equal((await post(gateway, { host: 'evil.example' })).statusCode, 403);
+    assert.equal((await post(gateway, { host: '127.0.0.1.evil.example' })).statusCode, 403);
+    assert.equal((await post(gateway, { host: 'localhost:1' })).statusCode, 200);
+  });
+
+  test('may ask about /api from a listed origin, and about nothing else', async () => {
+    await using gateway = await startTestGateway({ settings: { corsOrigins: ['https://app.example'] } });
+    const preflight = (path: string, origin: string): Promise<IncomingMessage> =>
+      raw(gateway, path, { method: 'OPTIONS', headers: { origin, 'access-control-request-method': 'GET' } });
+    const allowed = await preflight('/api/agents', 'https://app.example');
+    assert.equal(allowed.statusCode, 204);
+    assert.equal(allowed.headers['access-control-allow-origin'], 'https://app.example');
+    assert.equal(allowed.headers['access-control-max-age'], '3600');
+    const foreign = await preflight('/api/agents', 'https://evil.example');
+    assert.deepEqual([foreign.statusCode, foreign.headers['access-control-allow-origin']], [403, undefined]);
+    assert.equal((await preflight('/rpc', 'https://app.example')).statusCode, 404);
+    assert.equal((await post(gateway, { origin: 'https://app.example' })).headers['access-control-allow-origin'], undefined);
+  });
+});
+
+describe('the HTTP rate', () => {
+  test('is limited for each client, with the time to wait, and a batch is one request', async () => {
+    await using gateway = await startTestGateway({ settings: { rateLimit: { maxRequests: 2, windowMs: 60_000 } } });
+    const send = (token: string, body = PING): Promise<Response> => gateway.post('/rpc', body, { token });
+    assert.equal((await send(SECRETS.rpc, `[${PING},${PING},${PING}]`)).status, 200);
+    assert.equal((await send(SECRETS.rpc)).status, 200);
+    const limited = await send(SECRETS.rpc);
+    const { id, error } = (await limited.json()) as Answer;
+    assert.equal(limited.status, 429);
+    assert.deepEqual([id, error?.code, error?.message], [null, -32000, 'Rate limit exceeded']);
+    const retryAfterMs = Number(error?.data?.['retryAfterMs']);
+    assert.ok(retryAfterMs > 55_000 && retryAfterMs <= 60_000);
+    assert.equal(limited.headers.get('retry-after'), String(Math.ceil(retryAfterMs / 1_000)));
+    assert.equal(limited.headers.get('ratelimit-policy'), '"default";q=2;w=60');
+    assert.match(limited.headers.get('ratelimit') ?? '', /^"default";r=0;t=\d+$/);
+    assert.equal((await send(SECRETS.all)).status, 200, 'another client');
+    gateway.settings.set({ rateLimit: { maxRequests: 3, windowMs: 60_000 } });
+    assert.equal((await send(SECRETS.rpc)).status, 200, 'a raised limit is in force at once');
+  });
+
+  test('is told in the form of the route', async () => {
+    await using gateway = await startTestGateway({ settings: { rateLimit: { maxRequests: 1, windowMs: 60_000 } } });
+    const get = (path: string): Promise<Response> => fetch(gateway.url + path);
+    assert.deepEqual(await (await get('/nothing/here')).json(), { error: 'Not Found' });
+    const rest = await get('/nothing/here');
+    assert.deepEqual([rest.status, await rest.json()], [429, { error: 'Rate limit exceeded' }]);
+    const v1 = await get('/v1/nothing');
+    assert.equal(v1.status, 429);
+    assert.deepEqual(await v1.json(), { error: { message: 'Rate limit exceeded', type: 'rate_limit_error', param: null, code: null } });
+    for (const path of ['/health', '/api/health', '/livez', '/readyz', '/startupz']) assert.equal((await get(path)).status, 200, path);
+  });
+
+  test('of failed authentications is limited for each address, and a valid token still passes', async () => {
+    await using gateway = await startTestGateway({ settings: { authFailures: { maxFailures: 3, windowMs: 60_000 } } });
+    const status = async (token: string): Promise<number> => (await gateway.post('/rpc', PING, { token })).status;
+    assert.deepEqual([await status('wrong'), await status('wrong'), await status('wrong'), await status('wrong')], [401, 401, 401, 429]);
+    assert.equal(await status(SECRETS.rpc), 200);
+    assert.equal(await status('wrong'), 429);
+  });
+
+  test('counts by the address behind a proxy that is trusted', async () => {
+    await using gateway = await startTestGateway({
+      settings: { authFailures: { maxFailures: 1, windowMs: 60_000 }, trustedProxies: ['127.0.0.1'] },
+    });
+    const status = async (client: string): Promise<number> =>
+      (await gateway.post('/rpc', PING, { token: 'wrong', headers: { 'x-forwarded-for': client } })).status;
+    assert.deepEqual([await status('203.0.113.1'), await status('203.0.113.2'), await status('203.0.113.1')], [401, 401, 429]);
+  });
+});
+
+describe('a token', () => {
+  test('that is revoked or rotated is refused at the next request', async () => {
+    await using gateway = await startTestGateway();
+    const secret = 'a-secret-that-will-not-live-very-long';
+    const status = async (token: string): Promise<number> => (await gateway.post('/rpc', PING, { token })).status;
+    await gateway.putToken({ id: 'short', secret });
+    assert.equal(await status(secret), 200);
+    await gateway.putToken({ id: 'short', secret: `${secret}-2`, ver: 2 });
+    assert.deepEqual([await status(secret), await status(`${secret}-2`)], [401, 200]);
+    await gateway.removeToken('short');
+    assert.equal(await status(`${secret}-2`), 401);
+  });
+});

@@ -1,0 +1,45 @@
+import type { TurnResult } from '@switchyard/contracts';
+import type { FastifyInstance, FastifyReply } from 'fastify';
+import { jsonBody } from '../server/body.ts';
+import type { Edge } from '../edge.ts';
+import { callOptions } from '../server/trace.ts';
+import { chatBody, withIdempotencyKey } from './chat-request.ts';
+import { failureError, notAwaited, restError } from './errors.ts';
+import { startTurn, type StartedTurn } from './start-turn.ts';
+
+/** `POST /api/chat`: one durable turn, answered when it is done. Leaving does not end it. */
+export function registerChat(app: FastifyInstance, edge: Edge): void {
+  app.post('/api/chat', { onRequest: edge.guard({ scopes: ['rpc'] }) }, async (request, reply) => {
+    const asked = withIdempotencyKey(chatBody(jsonBody(request)), request);
+    const turn = await startTurn(edge.bus.as(request.caller.principal), asked, callOptions(request));
+    const { response, tokensUsed, finishReason } = await answerOf(turn, reply, edge.ending);
+    reply.header('cache-control', 'no-store');
+    if (turn.earlier) reply.header('idempotency-replayed', 'true');
+    return { response, tokensUsed, finishReason };
+  });
+}
+
+/** What the turn answers; never settles for a client that has left. */
+function answerOf({ turnId, reader, earlier }: StartedTurn, { raw }: FastifyReply, ending: AbortSignal): Promise<TurnResult> {
+  return new Promise((resolve, reject) => {
+    if (raw.destroyed) return reader.close();
+    const fail = (error: unknown): void => reject(restError(error));
+    const end = (): void => fail(notAwaited(turnId));
+    raw.once('close', () => {
+      reader.close();
+      ending.removeEventListener('abort', end);
+    });
+    ending.addEventListener('abort', end);
+    reader.read(
+      {
+        frames(frames) {
+          const last = frames.at(-1);
+          if (last?.type === 'done') resolve(last.result);
+          else if (last?.type === 'error') fail(failureError(last.error));
+        },
+        lost: fail,
+      },
+      earlier,
+    );
+  });
+}

@@ -1,0 +1,110 @@
+import type { Bus } from '@switchyard/bus';
+import type { TurnFrame, TurnResult } from '@switchyard/contracts';
+import { mintId } from '@switchyard/security';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { jsonBody } from '../server/body.ts';
+import type { Edge } from '../edge.ts';
+import { callOptions } from '../server/trace.ts';
+import { completionBody, type CompletionRequest } from './completion-body.ts';
+import { completionAnswer, completionChunks, completionHead, DONE, type CompletionHead } from './completion-chunks.ts';
+import { completionError, errorFrame, failureError } from './errors.ts';
+import { createJoinedText, openEventStream } from './sse.ts';
+
+/** `POST /v1/chat/completions`: one turn that keeps nothing. Leaving cancels it. */
+export function registerCompletions(app: FastifyInstance, edge: Edge): void {
+  app.post('/v1/chat/completions', { onRequest: edge.guard({ scopes: ['rpc', 'api'] }) }, async (request, reply) => {
+    const asked = completionBody(jsonBody(request));
+    const head = completionHead(asked.turn.model);
+    const run = startRun(edge.bus, { request, reply, asked });
+    const step = await readUntil(run, asked.stream ? saysMore : isResult);
+    if (asked.stream) {
+      void sendChunks(edge, { request, reply, asked, head, run, step });
+      return reply;
+    }
+    reply.header('cache-control', 'no-store');
+    return completionAnswer(head, step.value as TurnResult);
+  });
+}
+
+interface Asked {
+  request: FastifyRequest;
+  reply: FastifyReply;
+  asked: CompletionRequest;
+}
+
+type Step = IteratorResult<TurnFrame, TurnResult>;
+
+/** A turn that runs for one response and ends with it. */
+interface Run {
+  next(): Promise<Step>;
+  toolsRan: boolean;
+}
+
+function startRun(bus: Bus, { request, reply: { raw }, asked }: Asked): Run {
+  const left = new AbortController();
+  raw.once('close', () => void (raw.writableFinished || left.abort()));
+  if (raw.destroyed) left.abort();
+  const turn = { ...asked.turn, turnId: mintId('turn') };
+  const frames = bus.as(request.caller.principal).stream('turns.run', turn, { ...callOptions(request), signal: left.signal });
+  const run: Run = {
+    toolsRan: false,
+    async next() {
+      const step = await frames.next();
+      if (step.done) return step;
+      if (step.value.type === 'error') throw failureError(step.value.error);
+      run.toolsRan ||= step.value.type === 'tool';
+      return step;
+    },
+  };
+  return run;
+}
+
+/** Until the first byte of a response is out, a failure can still be a status. */
+async function readUntil(run: Run, enough: (step: Step) => boolean): Promise<Step> {
+  try {
+    let step = await run.next();
+    while (!enough(step)) step = await run.next();
+    return step;
+  } catch (error) {
+    throw completionError(error, run.toolsRan);
+  }
+}
+
+function isResult(step: Step): boolean {
+  return step.done === true;
+}
+
+/** Whether it says more than that the turn has begun. */
+function saysMore(step: Step): boolean {
+  return step.done === true || (step.value.type !== 'accepted' && step.value.type !== 'step');
+}
+
+interface Chunked extends Asked {
+  head: CompletionHead;
+  run: Run;
+  /** Where the turn is when the response begins. */
+  step: Step;
+}
+
+/** A failure ends the stream with an error frame and no finish chunk, so that no client takes a part for the whole. */
+async function sendChunks(edge: Edge, { request, reply, asked, head, run, step }: Chunked): Promise<void> {
+  const chunks = completionChunks(head);
+  const stream = openEventStream(reply, {
+    first: chunks.role,
+    admitted: () => edge.tokens.admits(request.caller),
+    onDrain: () => text.flush(),
+    onClose: () => undefined,
+  });
+  const text = createJoinedText(stream, (piece) => stream.write(chunks.content(piece)));
+  try {
+    let now = step;
+    for (; !now.done; now = await run.next()) if (now.value.type === 'delta') text.add(now.value.text);
+    text.flush();
+    stream.write(chunks.finish(now.value));
+    if (asked.includeUsage) stream.write(chunks.usage(now.value));
+  } catch (error) {
+    text.flush();
+    stream.write(errorFrame(error));
+  }
+  stream.end(DONE);
+}

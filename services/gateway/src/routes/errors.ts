@@ -1,0 +1,56 @@
+import { errorData, httpStatus, openAiErrorType, ServiceError, type TurnFailure } from '@switchyard/contracts';
+import { refusalOf, RefusalError, type Refusal } from '../server/refusal.ts';
+
+/** The failure that ended a turn, as the error it was. */
+export function failureError({ code, message, details }: TurnFailure): ServiceError {
+  return new ServiceError(code, message, { details: details ?? {} });
+}
+
+export function frameGap(turnId: string): ServiceError {
+  return new ServiceError('DATA_LOSS', 'A part of the answer was lost.', { details: { reason: 'STREAM_GAP', turnId } });
+}
+
+export function turnSilent(turnId: string): ServiceError {
+  return new ServiceError('UNAVAILABLE', 'The turn fell silent.', { details: { reason: 'STREAM_SILENT', turnId } });
+}
+
+export function notAwaited(turnId: string): ServiceError {
+  const message = 'The gateway is shutting down and could not wait for the turn, which goes on.';
+  return new ServiceError('UNAVAILABLE', message, { details: { reason: 'SHUTTING_DOWN', turnId } });
+}
+
+export function badRequest(message: string): RefusalError {
+  return new RefusalError({ status: 400, message, code: 'INVALID_ARGUMENT' });
+}
+
+/** What REST says where it has a status of its own; everything else follows its code. */
+export function restError(error: unknown): unknown {
+  if (!(error instanceof ServiceError) || error.details.reason !== 'AGENT_SUSPENDED') return error;
+  return new RefusalError({ ...refusalOf(error), status: 409 }, error);
+}
+
+/** The data of an SSE `error` event: the text, and what a program may know besides. */
+export function errorEventData(error: ServiceError, requestId: string): Record<string, unknown> {
+  return { error: error.message, ...errorData(error, requestId) };
+}
+
+/**
+ * A turn that failed before its `/v1` answer began. SDKs repeat 409, 429 and 5xx by themselves, so those that must not be
+ * repeated say so: tools that ran would run again.
+ */
+export function completionError(error: unknown, toolsRan: boolean): unknown {
+  if (!(error instanceof ServiceError)) return error;
+  const refusal: Refusal = refusalOf(error);
+  const { retryAfterMs, retryable } = error.details;
+  const headers: Record<string, string> = {};
+  if (retryAfterMs !== undefined) headers['retry-after-ms'] = String(Math.ceil(retryAfterMs));
+  if (toolsRan || retryable === false) headers['x-should-retry'] = 'false';
+  return new RefusalError({ ...refusal, headers }, error);
+}
+
+/** A turn that failed after its `/v1` answer began, as the frame that says so. */
+export function errorFrame(error: unknown): string {
+  const known = error instanceof ServiceError ? error : new ServiceError('INTERNAL', 'Internal error');
+  const type = openAiErrorType(httpStatus(known.code));
+  return `data: ${JSON.stringify({ error: { message: known.message, type, param: null, code: null } })}\n\n`;
+}

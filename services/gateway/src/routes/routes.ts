@@ -1,0 +1,22 @@
+import { registerChatStream } from './chat-stream.ts';
+import { registerChat } from './chat.ts';
+import { registerCompletions } from './completions.ts';
+import { registerHistory } from './history.ts';
+import { registerModels } from './models.ts';
+import type { RegisterRoutes } from '../gateway.ts';
+
+/** What stands under `/api` is there only while `gateway.web.enabled` says so at the start. */
+function web(register: RegisterRoutes): RegisterRoutes {
+  return (app, edge) => {
+    if (edge.settings.current.gateway.web.enabled) register(app, edge);
+  };
+}
+
+/** Every route besides `/rpc`, `/ws` and the probes, in the order in which they are added. */
+export const routes: readonly RegisterRoutes[] = [
+  web(registerChat),
+  web(registerHistory),
+  web(registerChatStream),
+  registerCompletions,
+  registerModels,
+];

@@ -1,0 +1,142 @@
+import type { Bus, CallHead } from '@switchyard/bus';
+import { invalidParams, publicMethods, ServiceError, type Callable } from '@switchyard/contracts';
+import type { Settings } from '@switchyard/service-kit';
+import { startSpan, tracing, type Logger } from '@switchyard/telemetry';
+import { batchAnswer, errorAnswer, faultAnswer, localAnswer, resultAnswer, type Answer, type Fault } from './answers.ts';
+import { runBatch } from './batch.ts';
+import type { EdgeMethod } from './edge-methods.ts';
+import { readEnvelope, type Item, type Request } from './envelope.ts';
+import type { Cancel, OnAnswer, Origin } from './in-flight.ts';
+import type { Caller } from '../admission/tokens.ts';
+
+/** Runs JSON-RPC messages, whichever transport brought them. */
+export interface Dispatcher {
+  /** Returns a function that stops waiting for the answer; nothing is answered after it. */
+  message(bytes: Buffer, from: Origin, onAnswer: OnAnswer): Cancel;
+  /** Answers each request of a message with the same fault, and runs none. */
+  refuse(bytes: Buffer, fault: Fault, requestId: string): Answer | undefined;
+}
+
+export interface DispatcherOptions {
+  bus: Bus;
+  settings: Settings<'gateway'>;
+  log: Logger;
+  /** Methods that need no service. */
+  local: ReadonlyMap<string, EdgeMethod>;
+}
+
+const METHOD_NOT_FOUND: Fault = { number: -32601, code: 'UNIMPLEMENTED', message: 'Method not found' };
+
+/** There is nothing to cancel, or nobody to tell. */
+function nothing(): void {
+  // Says so by doing nothing.
+}
+
+export function createDispatcher({ bus, settings, log, local }: DispatcherOptions): Dispatcher {
+  const routes = routesOf(local);
+  const forward: Bus['forward'] = (callable, params, head, onReply) =>
+    tracing() ? forwardTraced(bus, callable, params, head, onReply) : bus.forward(callable, params, head, onReply);
+
+  function run(request: Request, from: Origin, onAnswer: OnAnswer): Cancel {
+    const { id, params } = request;
+    const route = routes.get(request.method);
+    const fault = route ? faultOf(route, from.caller) : METHOD_NOT_FOUND;
+    if (fault || !route) {
+      onAnswer(id === undefined ? undefined : faultAnswer(fault ?? METHOD_NOT_FOUND, from.requestId, id));
+    } else if (typeof params === 'string') {
+      onAnswer(id === undefined ? undefined : errorAnswer(notAnObject(params), from.requestId, id));
+    } else if (route.callable) {
+      return forward(route.callable, params, headOf(route.callable, from), (reply) => {
+        if (id === undefined) onAnswer(undefined);
+        else onAnswer(reply.error ? errorAnswer(reply.error, from.requestId, id) : resultAnswer(reply.data, id));
+      });
+    } else {
+      const answer = runHere(route.local, params, { id: id ?? 'null', requestId: from.requestId });
+      onAnswer(id === undefined ? undefined : answer);
+    }
+    return nothing;
+  }
+
+  function runHere(method: EdgeMethod, params: Uint8Array, { id, requestId }: { id: string; requestId: string }): Answer {
+    try {
+      return localAnswer(method(params), id);
+    } catch (error) {
+      if (error instanceof ServiceError) return errorAnswer(error, requestId, id);
+      log.error({ err: error, requestId }, 'the edge could not answer');
+      return errorAnswer(new ServiceError('INTERNAL', 'Internal error'), requestId, id);
+    }
+  }
+
+  function single(item: Item, from: Origin, onAnswer: OnAnswer): Cancel {
+    if (item.fault) {
+      onAnswer(faultAnswer(item.fault, from.requestId, item.id));
+      return nothing;
+    }
+    if (item.id !== undefined) return run(item, from, onAnswer);
+    run(item, from, nothing);
+    onAnswer(undefined); // nobody waits for a notification, and it goes on when its sender leaves
+    return nothing;
+  }
+
+  return {
+    message(bytes, from, onAnswer) {
+      const envelope = readEnvelope(bytes, settings.current.gateway.maxBatchSize);
+      return Array.isArray(envelope) ? runBatch(envelope, { from, run, onAnswer }) : single(envelope, from, onAnswer);
+    },
+    refuse(bytes, fault, requestId) {
+      const envelope = readEnvelope(bytes, settings.current.gateway.maxBatchSize);
+      const items = Array.isArray(envelope) ? envelope : [envelope];
+      const answers = items.flatMap((item) => (item.id === undefined ? [] : [faultAnswer(item.fault ?? fault, requestId, item.id)]));
+      return Array.isArray(envelope) && answers.length > 0 ? batchAnswer(answers) : answers[0];
+    },
+  };
+}
+
+/** The call as a span of the caller's trace, or of a new one, which the service's own spans continue. */
+function forwardTraced(bus: Bus, ...[callable, params, head, onReply]: Parameters<Bus['forward']>): Cancel {
+  const { name, service } = callable;
+  const attributes = { 'rpc.system': 'jsonrpc', 'rpc.service': service, 'rpc.method': name, 'switchyard.request_id': head.requestId };
+  const span = startSpan(`edge ${name}`, attributes, head.traceparent);
+  const traced = span.traceparent === undefined ? head : { ...head, traceparent: span.traceparent };
+  const cancel = bus.forward(callable, params, traced, (reply) => {
+    span.end(reply.error);
+    onReply(reply);
+  });
+  return () => {
+    cancel();
+    span.end(new ServiceError('CANCELLED', 'The client left.'));
+  };
+}
+
+/** All there is to know of a method before it is called: a service answers it, or the edge. */
+type Route = { denied: Fault; scope: Callable['scope'] } & (
+  | { callable: Callable; local?: undefined }
+  | { callable?: undefined; local: EdgeMethod }
+);
+
+function routesOf(local: ReadonlyMap<string, EdgeMethod>): ReadonlyMap<string, Route> {
+  const routes = new Map<string, Route>();
+  for (const [name, callable] of publicMethods) routes.set(name, { ...access(callable.scope), callable });
+  for (const [name, method] of local) routes.set(name, { ...access(publicMethods.get(name)?.scope), local: method });
+  return routes;
+}
+
+function access(scope: Callable['scope']): Pick<Route, 'scope' | 'denied'> {
+  const message = `Insufficient scope: requires '${scope}'`;
+  return { scope, denied: { number: -32603, code: 'PERMISSION_DENIED', reason: 'FORBIDDEN', message } };
+}
+
+function faultOf({ scope, denied }: Route, caller: Caller): Fault | undefined {
+  return scope === undefined || caller.may[scope] ? undefined : denied;
+}
+
+function notAnObject(received: string): ServiceError {
+  const message = `params: expected object, got ${received}`;
+  return invalidParams([{ path: 'params', expected: 'object', received, message }]);
+}
+
+function headOf(callable: Callable, { caller, requestId, traceparent }: Origin): CallHead {
+  const head: CallHead = { principal: caller.encodedPrincipal, requestId, timeoutMs: callable.deadlineMs };
+  if (traceparent !== undefined) head.traceparent = traceparent;
+  return head;
+}

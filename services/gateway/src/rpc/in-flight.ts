@@ -1,0 +1,14 @@
+import type { Answer } from './answers.ts';
+import type { Caller } from '../admission/tokens.ts';
+
+/** Who asks, and under which ids the work is found again. */
+export interface Origin {
+  caller: Caller;
+  requestId: string;
+  traceparent: string | undefined;
+}
+
+/** Stops waiting for an answer; nothing is answered after it. */
+export type Cancel = () => void;
+/** Called once; with nothing when there is nothing to say, as after a notification. */
+export type OnAnswer = (answer: Answer | undefined) => void;

@@ -1,0 +1,124 @@
+import type { ServerResponse } from 'node:http';
+import { httpStatus, jsonRpcCode, openAiErrorType, type ErrorCode, type ServiceError } from '@switchyard/contracts';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { SECURITY_HEADERS } from './headers.ts';
+
+/** Which transport an answer must look like. */
+export type Surface = 'rpc' | 'v1' | 'rest';
+
+export function surfaceOf(url: string): Surface {
+  if (url.startsWith('/v1/')) return 'v1';
+  return url === '/rpc' || url.startsWith('/rpc?') ? 'rpc' : 'rest';
+}
+
+/** A request that ends at the edge. */
+export interface Refusal {
+  status: number;
+  message: string;
+  code: ErrorCode;
+  /** Told in `Retry-After`, and in `error.data` on JSON-RPC. */
+  retryAfterMs?: number;
+  /** The field that is wrong; shown on `/v1`. */
+  param?: string;
+  headers?: Record<string, string>;
+}
+
+/** Thrown in a route to end it with that answer. */
+export class RefusalError extends Error {
+  readonly refusal: Refusal;
+
+  constructor(refusal: Refusal, cause?: unknown) {
+    super(refusal.message, { cause });
+    this.name = 'RefusalError';
+    this.refusal = refusal;
+  }
+}
+
+export const UNAUTHORIZED: Refusal = {
+  status: 401,
+  message: 'Unauthorized',
+  code: 'UNAUTHENTICATED',
+  headers: { 'www-authenticate': 'Bearer realm="switchyard"' },
+};
+/** Neither yes nor no: who took it for a no would throw a good token away. */
+export const UNVOUCHED: Refusal = {
+  status: 503,
+  message: 'Nothing vouches for tokens at the moment.',
+  code: 'UNAVAILABLE',
+  retryAfterMs: 1_000,
+};
+export const INSUFFICIENT_SCOPE: Refusal = { status: 403, message: 'Forbidden: insufficient scope', code: 'PERMISSION_DENIED' };
+export const FOREIGN_HOST: Refusal = { status: 403, message: 'Forbidden: host not allowed', code: 'PERMISSION_DENIED' };
+export const FOREIGN_ORIGIN: Refusal = { status: 403, message: 'Forbidden: origin not allowed', code: 'PERMISSION_DENIED' };
+export const NOT_FOUND: Refusal = { status: 404, message: 'Not Found', code: 'NOT_FOUND' };
+export const BODY_TOO_LARGE: Refusal = { status: 413, message: 'Request body too large', code: 'OUT_OF_RANGE' };
+export const BODY_BROKEN: Refusal = { status: 400, message: 'Request body broken off', code: 'CANCELLED' };
+export const BAD_REQUEST: Refusal = { status: 400, message: 'Bad Request', code: 'INVALID_ARGUMENT' };
+export const NOT_JSON: Refusal = { status: 415, message: 'Content-Type must be application/json', code: 'INVALID_ARGUMENT' };
+export const UPGRADE_REQUIRED: Refusal = {
+  status: 426,
+  message: 'Upgrade Required',
+  code: 'FAILED_PRECONDITION',
+  headers: { upgrade: 'websocket', connection: 'Upgrade, close' },
+};
+export const INTERNAL: Refusal = { status: 500, message: 'Internal error', code: 'INTERNAL' };
+
+export function rateLimited(retryAfterMs: number, headers: Record<string, string> = {}): Refusal {
+  return { status: 429, message: 'Rate limit exceeded', code: 'RESOURCE_EXHAUSTED', retryAfterMs, headers };
+}
+
+/** A service's error as its status and text, where the route does not fix its own. */
+export function refusalOf(error: ServiceError): Refusal {
+  const { retryAfterMs } = error.details;
+  return {
+    status: httpStatus(error.code),
+    message: error.message,
+    code: error.code,
+    ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
+  };
+}
+
+/** Answers in the form of the route's transport. */
+export function refuse(request: FastifyRequest, reply: FastifyReply, refusal: Refusal): FastifyReply {
+  const body = refusalBody(surfaceOf(request.url), refusal, request.id);
+  return reply.code(refusal.status).headers(refusalHeaders(refusal, request.id)).send(body);
+}
+
+/** The same on `/rpc`, which has no Fastify around it. */
+export function refuseRpc(response: ServerResponse, refusal: Refusal, requestId: string): void {
+  const body = refusalBody('rpc', refusal, requestId);
+  response.writeHead(refusal.status, { ...refusalHeaders(refusal, requestId), 'content-length': Buffer.byteLength(body) }).end(body);
+}
+
+function refusalHeaders({ headers, retryAfterMs }: Refusal, requestId: string): Record<string, string> {
+  return {
+    ...headers,
+    ...(retryAfterMs === undefined ? {} : { 'retry-after': retryAfterSeconds(retryAfterMs) }),
+    ...SECURITY_HEADERS,
+    'x-request-id': requestId,
+    'content-type': 'application/json; charset=utf-8',
+    'cache-control': 'no-store',
+  };
+}
+
+export function retryAfterSeconds(ms: number): string {
+  return String(Math.max(1, Math.ceil(ms / 1_000)));
+}
+
+function refusalBody(surface: Surface, refusal: Refusal, requestId: string): string {
+  if (surface === 'v1') {
+    const { message, param = null } = refusal;
+    return JSON.stringify({ error: { message, type: openAiErrorType(refusal.status), param, code: null } });
+  }
+  if (surface === 'rpc' && ENVELOPED.has(refusal.status)) return envelope(refusal, requestId);
+  return JSON.stringify({ error: refusal.message });
+}
+
+/** What `/rpc` says of a client or of itself is JSON-RPC; what it says of the HTTP request is not. */
+const ENVELOPED: ReadonlySet<number> = new Set([401, 403, 429, 500, 503]);
+
+function envelope({ code, message, retryAfterMs }: Refusal, requestId: string): string {
+  const retryable = code === 'RESOURCE_EXHAUSTED' || code === 'UNAVAILABLE';
+  const data = { code, requestId, retryable, ...(retryAfterMs === undefined ? {} : { retryAfterMs }) };
+  return JSON.stringify({ jsonrpc: '2.0', error: { code: jsonRpcCode(code), message, data }, id: null });
+}

@@ -1,0 +1,188 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import { describe, test } from 'node:test';
+import { createLogger } from '@switchyard/telemetry';
+import { startTestGateway, SECRETS, type TestGateway } from '../gateway.fixture.ts';
+
+/** Nobody needs a token for these (document 2), and `/ws` over plain HTTP says no more than that it wants an upgrade. */
+const OPEN = new Set(['GET /health', 'GET /api/health', 'GET /livez', 'GET /startupz', 'GET /readyz', 'OPTIONS /api/*', 'GET /ws']);
+const VERBS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'TRACE'];
+
+/** Sends bytes as they are and reads until the other side ends it. */
+async function speak(gateway: TestGateway, bytes: string): Promise<string> {
+  const { hostname, port } = new URL(gateway.url);
+  const socket = connect({ host: hostname, port: Number(port) });
+  let text = '';
+  socket.setEncoding('latin1').on('data', (part: string) => (text += part));
+  socket.write(bytes, 'latin1');
+  await once(socket, 'close');
+  return text;
+}
+
+const head = (line: string, ...headers: string[]): string =>
+  [`${line} HTTP/1.1`, 'host: localhost', 'connection: close', ...headers, '', ''].join('\r\n');
+const bearer = `authorization: Bearer ${SECRETS.all}`;
+const statusOf = (text: string): number => Number(/^HTTP\/1\.1 (\d{3})/.exec(text)?.[1]);
+
+test('every route asks for a token, but for those that are open to all', async () => {
+  await using gateway = await startTestGateway({ settings: { authFailures: { maxFailures: 1_000, windowMs: 60_000 } } });
+  const { routes } = gateway.gateway;
+  assert.ok(routes.length > 12, 'the routes were found');
+  for (const { verb, path } of routes) {
+    const response = await fetch(gateway.url + path.replace('*', 'x'), { method: verb });
+    const open = OPEN.has(`${verb} ${path}`);
+    assert.equal(response.status === 401, !open, `${verb} ${path} answers ${response.status} to nobody`);
+    const wrong = await fetch(gateway.url + path.replace('*', 'x'), { method: verb, headers: { authorization: 'Bearer x' } });
+    assert.equal(wrong.status === 401, !open, `${verb} ${path} answers ${wrong.status} to a wrong token`);
+  }
+});
+
+test('any verb on any route is answered, and never with a failure of ours', async () => {
+  await using gateway = await startTestGateway();
+  const known = new Set(gateway.gateway.routes.map(({ verb, path }) => `${verb} ${path}`));
+  for (const path of new Set(gateway.gateway.routes.map((route) => route.path))) {
+    for (const verb of VERBS.filter((one) => !known.has(`${one} ${path}`) && !(one === 'OPTIONS' && path.startsWith('/api/')))) {
+      const status = statusOf(await speak(gateway, head(`${verb} ${path.replace('*', 'x')}`, bearer, 'content-length: 0')));
+      assert.ok(status === 404 || status === 405, `${verb} ${path}: ${status}`);
+    }
+  }
+});
+
+describe('an odd address', () => {
+  for (const path of [
+    '/rpc/',
+    '//rpc',
+    '/RPC',
+    '/%72pc/',
+    '/rpc%2f',
+    '/./rpc',
+    '/x/../rpc',
+    '/rpc;x',
+    '/api//chat',
+    '/v1//models',
+    '/__proto__',
+  ]) {
+    test(`${path} is no route`, async () => {
+      await using gateway = await startTestGateway();
+      const answer = await speak(gateway, head(`POST ${path}`, bearer, 'content-type: application/json', 'content-length: 2') + '{}');
+      assert.equal(statusOf(answer), 404, answer);
+    });
+  }
+
+  test('that cannot be decoded is refused in our words, without its text', async () => {
+    await using gateway = await startTestGateway();
+    for (const path of ['/v1/models/%zz-hunter2', '/%c0%ae', '/api/%']) {
+      const answer = await speak(gateway, head(`GET ${path}`, bearer));
+      assert.equal(statusOf(answer), 400, answer);
+      assert.match(answer, /x-request-id: req_/i);
+      assert.match(answer, /"Bad Request"/);
+      assert.ok(!answer.includes('hunter2') && !answer.includes('FST_'), answer);
+    }
+  });
+});
+
+describe('what is hardly HTTP', () => {
+  test('is refused with a status and a body like any other', async () => {
+    await using gateway = await startTestGateway();
+    const cases: [string, number][] = [
+      ['NONSENSE\r\nhost: x\r\n\r\n', 400],
+      [head('GET /health', `x-long: ${'x'.repeat(20_000)}`), 431],
+      [head('POST /rpc', bearer, 'content-length: 2', 'transfer-encoding: chunked') + '0\r\n\r\n', 400],
+      [head('POST /rpc', bearer, 'content-length: 2', 'content-length: 3') + '{}', 400],
+      ['GET /health HTTP/1.1\r\nconnection: close\r\n\r\n', 400],
+      [head('GET /health', 'x-request-id: a\rb'), 400],
+    ];
+    for (const [bytes, status] of cases) {
+      const answer = await speak(gateway, bytes);
+      assert.equal(statusOf(answer), status, bytes.slice(0, 60));
+      if (bytes.includes('\r\nhost:')) assert.match(answer, /\r\n\r\n\{"error":"[A-Z][A-Za-z ]+"\}$/, answer); // Node refuses the other by itself
+    }
+  });
+
+  test('in chunks, in old HTTP and in a pipeline it is understood', async () => {
+    await using gateway = await startTestGateway();
+    const ping = '{"jsonrpc":"2.0","method":"system.ping","id":1}';
+    const json = 'content-type: application/json';
+    const chunks =
+      ping
+        .split('')
+        .map((byte) => `1\r\n${byte}\r\n`)
+        .join('') + '0\r\n\r\n';
+    assert.match(await speak(gateway, head('POST /rpc', bearer, json, 'transfer-encoding: chunked') + chunks), /"pong":true/);
+    const old = `POST /rpc HTTP/1.0\r\nhost: localhost\r\n${bearer}\r\n${json}\r\ncontent-length: ${ping.length}\r\n\r\n${ping}`;
+    assert.match(await speak(gateway, old), /"pong":true/);
+    const whole = head('POST http://localhost/rpc?x=1', bearer, json, `content-length: ${ping.length}`) + ping;
+    assert.match(await speak(gateway, whole), /"pong":true/, 'the address with its host in it');
+    const kept = head('POST /rpc', bearer, json, `content-length: ${ping.length}`).replace('connection: close\r\n', '') + ping;
+    const answers = await speak(gateway, kept.repeat(5) + head('GET /health'));
+    assert.equal(answers.match(/"pong":true/g)?.length, 5);
+    assert.match(answers, /"status":"ok"/);
+  });
+
+  test('an offer of HTTP/2 is left aside', async () => {
+    await using gateway = await startTestGateway();
+    const offer = ['upgrade: h2c', 'http2-settings: AAMAAABkAAQAAP__'];
+    const answer = await speak(
+      gateway,
+      head('GET /health', ...offer).replace('connection: close', 'connection: upgrade, http2-settings, close'),
+    );
+    assert.equal(statusOf(answer), 200, answer);
+  });
+});
+
+describe('ids that a client sends', () => {
+  test('are kept when they are harmless, and replaced when they are not', async () => {
+    await using gateway = await startTestGateway();
+    const answered = async (value: string): Promise<string | undefined> =>
+      /x-request-id: ([^\r]*)/i.exec(await speak(gateway, head('GET /openrpc.json', `x-request-id: ${value}`)))?.[1];
+    assert.equal(await answered('abc-1.2_3'), 'abc-1.2_3');
+    for (const bad of ['a b', 'ü', 'x'.repeat(129), 'a, b', '<script>', 'a\tb', ''])
+      assert.match((await answered(bad)) ?? '', /^req_/, bad);
+    const twice = await speak(gateway, head('GET /openrpc.json', 'x-request-id: one', 'x-request-id: two'));
+    assert.match(twice, /x-request-id: req_/i);
+  });
+
+  test('are one in header, error and handler, with the trace beside them', async () => {
+    const heard: (string | undefined)[] = [];
+    await using gateway = await startTestGateway({
+      handlers: {
+        'session.history': (_params, { requestId, traceparent }) => {
+          heard.push(requestId, traceparent);
+          throw new Error('no luck');
+        },
+      },
+    });
+    const traceparent = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01';
+    const response = await gateway.post('/rpc', '{"jsonrpc":"2.0","method":"session.history","id":1}', {
+      token: SECRETS.all,
+      headers: { 'x-request-id': 'mine-1', traceparent },
+    });
+    const { error } = (await response.json()) as { error: { data: { requestId: string } } };
+    assert.deepEqual([response.headers.get('x-request-id'), error.data.requestId, ...heard], ['mine-1', 'mine-1', 'mine-1', traceparent]);
+  });
+});
+
+test('a client that leaves half-way through its body is no failure of ours', async () => {
+  const lines: string[] = [];
+  const log = createLogger({ level: 'debug', destination: { write: (line: string) => void lines.push(line) } });
+  {
+    await using gateway = await startTestGateway({ log });
+    const { hostname, port } = new URL(gateway.url);
+    for (const path of ['/rpc', '/api/chat', '/v1/chat/completions']) {
+      const socket = connect({ host: hostname, port: Number(port) });
+      const asked = head(`POST ${path}`, bearer, 'content-type: application/json', 'content-length: 1000', 'expect: 100-continue');
+      socket.write(asked);
+      await once(socket, 'data'); // it waits for the rest
+      socket.write('{"half":');
+      socket.resetAndDestroy();
+    }
+    await speak(gateway, head('GET /health'));
+  } // closing waits for every connection
+  const failures = lines.filter((line) => /"level":(40|50|60)/.test(line));
+  assert.deepEqual(failures, []);
+  assert.ok(
+    lines.some((line) => line.includes('/health')),
+    'the log was written to',
+  );
+});

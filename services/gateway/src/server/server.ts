@@ -1,0 +1,154 @@
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
+import { ServiceError } from '@switchyard/contracts';
+import { acceptRequestId } from '@switchyard/security';
+import type { Settings } from '@switchyard/service-kit';
+import type { Logger } from '@switchyard/telemetry';
+import { fastify, type ConnectionError, type FastifyError, type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
+import type { AccessLog } from './access-log.ts';
+import { readBody } from './body.ts';
+import { allowOrigin, type Admission } from '../admission/admission.ts';
+import { SECURITY_HEADERS } from './headers.ts';
+import { hideQueryToken } from '../admission/query-token.ts';
+import { isRpc, type RpcHandler } from '../rpc/rpc-http.ts';
+import { cutIfStalled } from './stall.ts';
+import { traceRequest } from './trace.ts';
+import { BAD_REQUEST, BODY_TOO_LARGE, INTERNAL, NOT_FOUND, RefusalError, refusalOf, refuse, type Refusal } from './refusal.ts';
+
+export interface ServerOptions {
+  settings: Settings<'gateway'>;
+  admission: Admission;
+  log: Logger;
+  accessLog: AccessLog;
+  rpc: RpcHandler;
+}
+
+/** The HTTP server with what all routes share: ids, limits of the protocol, raw bodies, headers, errors, the access log. */
+export function createHttpServer({ settings, admission, log, accessLog, rpc }: ServerOptions): FastifyInstance {
+  const app: FastifyInstance = fastify({
+    serverFactory: (handler) => nodeServer((request, response) => (isRpc(request) ? rpc(request, response) : handler(request, response))),
+    genReqId: (request) => acceptRequestId(request.headers['x-request-id']),
+    requestIdHeader: false,
+    logger: false,
+    forceCloseConnections: true,
+    exposeHeadRoutes: false,
+    routerOptions: { maxParamLength: 200 },
+    frameworkErrors: (_error, request, reply) => refuse(request, reply, BAD_REQUEST), // an address that cannot be decoded
+    clientErrorHandler: answerBroken,
+  });
+  app.decorateRequest('caller');
+  app.decorateRequest('span');
+  app.removeAllContentTypeParsers();
+  // Named besides the catch-all, because Fastify remembers the parser of a named type only.
+  app.addContentTypeParser(['application/json', '*'], (_request, payload: IncomingMessage, done) => {
+    readBody(payload, settings.current.gateway.httpBodyLimitBytes, done);
+  });
+  app.setErrorHandler((error: FastifyError, request, reply) => answerError(error, { request, reply, log }));
+  app.setNotFoundHandler((request, reply) => {
+    refuse(request, reply, admission.limit(admission.addressOf(request.raw)) ?? NOT_FOUND);
+    note(accessLog, request, reply);
+  });
+  return app;
+}
+
+/** What every route of Fastify shares. */
+export function addCommonHooks(app: FastifyInstance, accessLog: AccessLog): void {
+  app.addHook('onRequest', (request, reply, done) => {
+    reply.header('x-request-id', request.id).headers(SECURITY_HEADERS);
+    traceRequest(request, reply);
+    done();
+  });
+  app.addHook('onSend', (_request, reply, payload, done) => {
+    if (typeof payload === 'string') cutIfStalled(reply.raw, payload.length);
+    done(null, payload);
+  });
+  app.addHook('onResponse', (request, reply, done) => {
+    note(accessLog, request, reply);
+    done();
+  });
+}
+
+function note(accessLog: AccessLog, request: FastifyRequest, reply: FastifyReply): void {
+  if (!accessLog.due()) return;
+  const route = request.routeOptions.url ?? 'none';
+  accessLog.note({ requestId: request.id, verb: request.method, route, status: reply.raw.statusCode, ms: reply.elapsedTime });
+}
+
+function nodeServer(handler: (request: IncomingMessage, response: ServerResponse) => void): Server {
+  const server = createServer(
+    {
+      requestTimeout: 30_000,
+      headersTimeout: 10_000,
+      keepAliveTimeout: 75_000,
+      connectionsCheckingInterval: 5_000,
+      maxHeaderSize: 16_384,
+      insecureHTTPParser: false,
+      // Some clients offer HTTP/2 with every request; they are answered as if they had not.
+      shouldUpgradeCallback: ({ headers }) => headers.upgrade?.toLowerCase() === 'websocket',
+    },
+    (request, response) => {
+      hideQueryToken(request);
+      handler(request, response);
+    },
+  );
+  server.maxHeadersCount = 100;
+  server.maxRequestsPerSocket = 10_000;
+  return server;
+}
+
+/** What was no HTTP, came too slowly, or had too many headers. Nothing of it is repeated. */
+function answerBroken(error: ConnectionError, socket: Socket): void {
+  if (error.code === 'ECONNRESET' || !socket.writable) return void socket.destroy();
+  const [status, message] = BROKEN.get(error.code) ?? [400, 'Bad Request'];
+  const body = JSON.stringify({ error: message });
+  const head = ['connection: close', 'content-type: application/json; charset=utf-8', `content-length: ${body.length}`];
+  socket.end(`HTTP/1.1 ${status} ${message}\r\n${head.join('\r\n')}\r\n\r\n${body}`, () => socket.destroy());
+}
+
+const BROKEN: ReadonlyMap<string, readonly [number, string]> = new Map([
+  ['ERR_HTTP_REQUEST_TIMEOUT', [408, 'Request Timeout']],
+  ['HPE_HEADER_OVERFLOW', [431, 'Request Header Fields Too Large']],
+]);
+
+/** Lets pages of listed origins ask whether they may use `/api`. */
+export function registerPreflight(app: FastifyInstance, admission: Admission): void {
+  app.options('/api/*', (request, reply) => preflight(admission, request, reply));
+}
+
+function preflight(admission: Admission, request: FastifyRequest, reply: FastifyReply): FastifyReply {
+  const refusal = admission.screen(request.raw);
+  if (refusal) return refuse(request, reply, refusal);
+  if (request.headers.origin !== undefined) allowOrigin(reply, request.headers.origin);
+  return reply
+    .code(204)
+    .headers({
+      'access-control-allow-methods': 'GET, POST, OPTIONS',
+      'access-control-allow-headers': 'Authorization, Content-Type, Last-Event-ID, Idempotency-Key, X-Request-Id',
+      'access-control-max-age': '3600',
+    })
+    .send();
+}
+
+interface Failed {
+  request: FastifyRequest;
+  reply: FastifyReply;
+  log: Logger;
+}
+
+/** What a client may know of an error: the words we chose for it, or that it was ours. */
+function answerError(error: FastifyError, { request, reply, log }: Failed): FastifyReply {
+  const refusal = known(error);
+  if (refusal) return refuse(request, reply, refusal);
+  log.error({ err: error, requestId: request.id, route: request.routeOptions.url }, 'a route failed');
+  return refuse(request, reply, INTERNAL);
+}
+
+function known(error: FastifyError): Refusal | undefined {
+  if (error instanceof RefusalError) return error.refusal;
+  if (error instanceof ServiceError) return refusalOf(error);
+  const { statusCode } = error;
+  if (statusCode === undefined || statusCode < 400 || statusCode >= 500) return undefined;
+  if (statusCode === 404) return NOT_FOUND;
+  if (statusCode === 413) return BODY_TOO_LARGE;
+  return { ...BAD_REQUEST, status: statusCode };
+}

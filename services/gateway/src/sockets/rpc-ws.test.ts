@@ -1,0 +1,358 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { describe, test } from 'node:test';
+import { subjectToken } from '@switchyard/bus';
+import { subjects } from '@switchyard/contracts';
+import { WebSocket } from 'ws';
+import { startPulse } from './pulse.ts';
+import { SECRETS, startTestGateway, type Answer, type TestGateway } from '../gateway.fixture.ts';
+
+const ping = (id: unknown): string => JSON.stringify({ jsonrpc: '2.0', method: 'system.ping', id });
+const history = (id: unknown): string => JSON.stringify({ jsonrpc: '2.0', method: 'session.history', id });
+
+/** The status of an upgrade that is refused. */
+async function refusedUpgrade(
+  gateway: TestGateway,
+  { path = '/ws', headers = {} }: { path?: string; headers?: Record<string, string> },
+): Promise<number> {
+  const socket = new WebSocket(gateway.url.replace('http', 'ws') + path, { headers });
+  const status = new Promise<number>((resolve) =>
+    socket.once('unexpected-response', (_request, response) => resolve(response.statusCode ?? 0)),
+  );
+  socket.on('error', () => undefined);
+  return status;
+}
+
+describe('who gets in', () => {
+  test('the token comes in the header or in the query, and the header wins', async () => {
+    await using gateway = await startTestGateway();
+    assert.equal((await (await gateway.connect(SECRETS.all)).ask(ping(1))).id, 1);
+    assert.equal((await (await gateway.connect('', `/ws?token=${SECRETS.all}`)).ask(ping(1))).id, 1);
+    const wrong = await gateway.connect('wrong', `/ws?token=${SECRETS.all}`);
+    assert.deepEqual(await wrong.closed, { code: 4001, reason: 'Unauthorized' });
+  });
+
+  test('without a valid token the upgrade is accepted and closed with 4001', async () => {
+    await using gateway = await startTestGateway();
+    for (const [token, path] of [
+      ['', '/ws'],
+      ['wrong', '/ws'],
+      ['', '/ws?token=wrong'],
+      ['', '/ws?token='],
+    ] as const) {
+      assert.deepEqual(await (await gateway.connect(token, path)).closed, { code: 4001, reason: 'Unauthorized' });
+    }
+    assert.equal(gateway.gateway.connections.all.size, 0);
+  });
+
+  test('an address that keeps failing is refused before the handshake', async () => {
+    await using gateway = await startTestGateway({ settings: { authFailures: { maxFailures: 1, windowMs: 60_000 } } });
+    await (
+      await gateway.connect('wrong')
+    ).closed;
+    assert.equal(await refusedUpgrade(gateway, { headers: { authorization: 'Bearer wrong' } }), 429);
+    assert.equal((await (await gateway.connect()).ask(ping(1))).id, 1);
+  });
+
+  test('another page, another name and another path are refused before the handshake', async () => {
+    await using gateway = await startTestGateway();
+    const authorization = `Bearer ${SECRETS.all}`;
+    assert.equal(await refusedUpgrade(gateway, { headers: { authorization, origin: 'https://evil.example' } }), 403);
+    assert.equal(await refusedUpgrade(gateway, { headers: { authorization, host: 'evil.example' } }), 403);
+    assert.equal(await refusedUpgrade(gateway, { headers: { authorization }, path: '/elsewhere' }), 404);
+  });
+
+  test('connections are capped for a token and for the replica, and a closed one makes room', async () => {
+    await using gateway = await startTestGateway({ settings: { maxConnectionsPerToken: 1 } });
+    const headers = { authorization: `Bearer ${SECRETS.rpc}` };
+    const first = await gateway.connect(SECRETS.rpc);
+    assert.equal(await refusedUpgrade(gateway, { headers }), 429);
+    gateway.settings.set({ maxConnections: 1 });
+    assert.equal(await refusedUpgrade(gateway, { headers: { authorization: `Bearer ${SECRETS.all}` } }), 503);
+    gateway.settings.set({ maxConnections: 10, maxConnectionsPerAddress: 1 });
+    assert.equal(await refusedUpgrade(gateway, { headers: { authorization: `Bearer ${SECRETS.all}` } }), 429);
+    first.socket.close();
+    await first.closed;
+    assert.equal((await (await gateway.connect(SECRETS.rpc)).ask(ping(1))).id, 1);
+  });
+
+  test('a token that is revoked mid-connection gets no reply, but 4001', async () => {
+    await using gateway = await startTestGateway();
+    const secret = 'a-secret-that-will-not-live-very-long';
+    for (const end of [() => gateway.removeToken('short'), () => gateway.putToken({ id: 'short', secret: `${secret}-2`, ver: 2 })]) {
+      await gateway.putToken({ id: 'short', secret });
+      const socket = await gateway.connect(secret);
+      assert.equal((await socket.ask(ping(1))).id, 1);
+      await end();
+      let replies = 0;
+      socket.socket.on('message', () => replies++);
+      socket.send(ping(2));
+      assert.deepEqual(await socket.closed, { code: 4001, reason: 'Unauthorized' });
+      assert.equal(replies, 0);
+    }
+  });
+});
+
+test('a request that asks for no upgrade is told to', async () => {
+  await using gateway = await startTestGateway();
+  const response = await fetch(`${gateway.url}/ws`, { headers: { authorization: `Bearer ${SECRETS.all}` } });
+  assert.deepEqual(
+    [response.status, response.headers.get('upgrade'), await response.json()],
+    [426, 'websocket', { error: 'Upgrade Required' }],
+  );
+});
+
+describe('a message', () => {
+  test('in a binary frame is a parse error', async () => {
+    await using gateway = await startTestGateway();
+    const socket = await gateway.connect();
+    socket.send(Buffer.from(ping(1)));
+    const { id, error } = await socket.next();
+    assert.deepEqual([id, error?.code, error?.message], [null, -32700, 'Binary messages not supported']);
+    assert.equal((await socket.ask(ping(2))).id, 2);
+  });
+
+  test('over the size limit is refused with both sizes, in characters', async () => {
+    await using gateway = await startTestGateway();
+    const socket = await gateway.connect();
+    const { id, error } = await socket.ask(' '.repeat(2_000_000));
+    assert.deepEqual([id, error?.code], [null, -32600]);
+    assert.match(error?.message ?? '', /2000000.*1048576/);
+    const message = ping('üüüü😀');
+    gateway.settings.set({ wsMaxMessageBytes: message.length });
+    assert.equal((await socket.ask(message)).id, 'üüüü😀', 'characters are counted, not bytes');
+    assert.equal((await socket.ask(`${message} `)).error?.code, -32600);
+  });
+
+  test('far beyond the limit ends the connection', async () => {
+    await using gateway = await startTestGateway({ settings: { wsMaxMessageBytes: 1_000 } });
+    const socket = await gateway.connect();
+    socket.send(' '.repeat(6_000));
+    assert.equal((await socket.closed).code, 1009);
+  });
+
+  test('over the rate is dropped with an answer; a batch counts once, and a raised rate is in force at once', async () => {
+    await using gateway = await startTestGateway({ settings: { wsMessageRateLimit: { maxMessages: 2, windowMs: 60_000 } } });
+    const socket = await gateway.connect();
+    assert.equal(((await socket.ask(`[${ping(1)},${ping(2)},${ping(3)}]`)) as unknown as Answer[]).length, 3);
+    assert.equal((await socket.ask(ping(4))).id, 4);
+    const { id, error } = await socket.ask(ping(5));
+    assert.deepEqual([id, error?.code, error?.message], [null, -32000, 'Message rate limit exceeded']);
+    assert.ok(Number(error?.data?.['retryAfterMs']) > 0);
+    gateway.settings.set({ wsMessageRateLimit: { maxMessages: 3, windowMs: 60_000 } });
+    assert.equal((await socket.ask(ping(6))).id, 6);
+  });
+
+  test('is checked for its form before its rate', async () => {
+    await using gateway = await startTestGateway({
+      settings: { wsMessageRateLimit: { maxMessages: 1, windowMs: 60_000 }, wsMaxMessageBytes: 100 },
+    });
+    const socket = await gateway.connect();
+    await socket.ask(ping(1));
+    socket.send(Buffer.from('x'));
+    assert.equal((await socket.next()).error?.code, -32700);
+    assert.equal((await socket.ask(' '.repeat(101))).error?.code, -32000, 'and for its rate before its size');
+  });
+
+  test('that is refused a thousand times is the last', async () => {
+    await using gateway = await startTestGateway({ settings: { wsMessageRateLimit: { maxMessages: 1, windowMs: 60_000 } } });
+    const socket = await gateway.connect();
+    for (let i = 0; i < 1_002; i++) socket.send('1');
+    assert.equal((await socket.closed).code, 1008);
+  });
+
+  test('is answered as soon as its own work is done', async () => {
+    const { promise: released, resolve: release } = Promise.withResolvers<void>();
+    await using gateway = await startTestGateway({
+      handlers: {
+        'session.history': async () => {
+          await released;
+          return { messages: [] };
+        },
+      },
+    });
+    const socket = await gateway.connect();
+    socket.send(history('slow'));
+    assert.equal((await socket.ask(ping('quick'))).id, 'quick');
+    release();
+    assert.equal((await socket.next()).id, 'slow');
+  });
+
+  test('of a client that leaves is cancelled', async () => {
+    const { promise: started, resolve: start } = Promise.withResolvers<AbortSignal>();
+    await using gateway = await startTestGateway({
+      handlers: {
+        'session.history': async (_params, ctx) => {
+          start(ctx.signal);
+          await once(ctx.signal, 'abort');
+          return { messages: [] };
+        },
+      },
+    });
+    const socket = await gateway.connect();
+    socket.send(history(1));
+    const signal = await started;
+    socket.socket.terminate();
+    if (!signal.aborted) await once(signal, 'abort');
+  });
+
+  test('is not read while more than a thousand wait for their answers', async () => {
+    const { promise: released, resolve: release } = Promise.withResolvers<void>();
+    let running = 0;
+    const { promise: full, resolve: fill } = Promise.withResolvers<void>();
+    await using gateway = await startTestGateway({
+      settings: { wsMessageRateLimit: { maxMessages: 10_000, windowMs: 60_000 } },
+      handlers: {
+        'session.history': async () => {
+          if (++running === 1_024) fill();
+          await released;
+          return { messages: [] };
+        },
+      },
+    });
+    const socket = await gateway.connect();
+    const ids = new Set<unknown>();
+    for (let id = 0; id < 1_500; id++) socket.send(history(id));
+    await full;
+    assert.ok([...gateway.gateway.connections.all][0]?.paused);
+    release();
+    while (ids.size < 1_500) ids.add((await socket.next()).id);
+  });
+});
+
+describe('notifications', () => {
+  test('of the heartbeat come as often as the settings say, and not at all at 0', async () => {
+    await using gateway = await startTestGateway({ settings: { wsHeartbeatMs: 20 } });
+    const sockets = await Promise.all([gateway.connect(), gateway.connect(SECRETS.rpc)]);
+    for (const socket of sockets) {
+      const beat = await socket.next();
+      assert.equal(beat.method, 'heartbeat');
+      assert.ok(!('id' in beat));
+      assert.ok(Math.abs((beat.params as { ts: number }).ts - Date.now()) < 60_000);
+    }
+    gateway.settings.set({ wsHeartbeatMs: 0 });
+    const [socket] = sockets;
+    for (let said = await socket.ask(ping('after')); said.id !== 'after'; said = await socket.next());
+    gateway.settings.set({ wsHeartbeatMs: 10 });
+    assert.equal((await socket.next()).method, 'heartbeat');
+  });
+
+  test('reach every connection of their client, or of all who may hear them', async () => {
+    await using gateway = await startTestGateway();
+    const mine = await Promise.all([gateway.connect(SECRETS.rpc), gateway.connect(SECRETS.rpc)]);
+    const other = await gateway.connect(SECRETS.all);
+    const mcp = await gateway.connect(SECRETS.mcp);
+    const notify = (subject: string, text: string): void =>
+      gateway.bus.publish(subject, Buffer.from(JSON.stringify({ jsonrpc: '2.0', method: 'notification.message', params: { text } })));
+    notify(subjects.notifyClient('default', 'rpc'), 'to one');
+    notify(subjects.notifyAll('default'), 'to all');
+    for (const socket of mine) {
+      assert.deepEqual([(await socket.next()).params, (await socket.next()).params], [{ text: 'to one' }, { text: 'to all' }]);
+    }
+    assert.deepEqual((await other.next()).params, { text: 'to all' });
+    assert.equal((await mcp.ask(ping('nothing before'))).id, 'nothing before');
+  });
+
+  test('stay within their tenant, also where two tenants gave a token the same id', async () => {
+    await using gateway = await startTestGateway({ settings: { maxConnectionsPerToken: 1 } });
+    const secret = 'a-secret-of-the-same-id-elsewhere-001';
+    await gateway.putToken({ id: 'rpc', tenant: 'acme & sons', secret, key: 'elsewhere.rpc' });
+    const here = await gateway.connect(SECRETS.rpc);
+    const there = await gateway.connect(secret);
+    const notify = (subject: string, text: string): void =>
+      gateway.bus.publish(subject, Buffer.from(JSON.stringify({ jsonrpc: '2.0', method: 'notification.message', params: { text } })));
+    const acme = subjectToken('acme & sons');
+    notify(subjects.notifyClient(acme, 'rpc'), 'to one there');
+    notify(subjects.notifyAll(acme), 'to all there');
+    notify(subjects.notifyClient('default', 'rpc'), 'to one here');
+    notify(subjects.notifyAll('default'), 'to all here');
+    await gateway.bus.flush();
+    assert.deepEqual([(await there.next()).params, (await there.next()).params], [{ text: 'to one there' }, { text: 'to all there' }]);
+    assert.deepEqual([(await here.next()).params, (await here.next()).params], [{ text: 'to one here' }, { text: 'to all here' }]);
+    for (const socket of [here, there]) assert.equal((await socket.ask(ping('nothing else'))).id, 'nothing else');
+  });
+
+  test('stop with the token, though the connection is still open', async () => {
+    await using gateway = await startTestGateway();
+    const secret = 'a-secret-that-will-not-live-very-long';
+    await gateway.putToken({ id: 'short', secret });
+    const socket = await gateway.connect(secret);
+    await socket.ask(ping(1));
+    await gateway.removeToken('short');
+    gateway.bus.publish(subjects.notifyAll('default'), Buffer.from('{"jsonrpc":"2.0","method":"secret.news"}'));
+    await gateway.bus.flush();
+    let heard = 0;
+    socket.socket.on('message', () => heard++);
+    socket.send(ping(2));
+    assert.equal((await socket.closed).code, 4001);
+    assert.equal(heard, 0);
+  });
+});
+
+describe('a peer that is gone', () => {
+  test('is found by unanswered pings, and one that answers is kept', async () => {
+    await using gateway = await startTestGateway();
+    const dead = await gateway.connect(SECRETS.rpc);
+    const alive = await gateway.connect(SECRETS.all);
+    dead.socket.pause(); // reads nothing, so it answers no ping
+    using _pulse = startPulse({ settings: gateway.settings, connections: gateway.gateway.connections, pingEveryMs: 20 });
+    const { all } = gateway.gateway.connections;
+    while (all.size > 1) await once(alive.socket, 'ping');
+    assert.deepEqual(
+      [...all].map(({ caller }) => caller.tokenId),
+      ['all'],
+    );
+    assert.equal((await alive.ask(ping(1))).id, 1);
+    dead.socket.terminate();
+  });
+
+  test('that asks for much and reads nothing is not read from either', async () => {
+    const megabyte = 'x'.repeat(1_000_000);
+    let ran = 0;
+    await using gateway = await startTestGateway({
+      settings: { wsMessageRateLimit: { maxMessages: 10_000, windowMs: 60_000 } },
+      handlers: {
+        'session.history': () => {
+          ran++;
+          return { messages: [{ role: 'user', content: megabyte }] };
+        },
+      },
+    });
+    const greedy = await gateway.connect();
+    const other = await gateway.connect(SECRETS.rpc);
+    const [connection] = gateway.gateway.connections.all;
+    assert.ok(connection);
+    greedy.socket.pause();
+    let asked = 0;
+    while (!connection.paused && asked < 100) {
+      greedy.send(history(asked++));
+      await other.ask(ping(asked));
+    }
+    assert.ok(connection.paused, 'still read from after 100 MB');
+    const before = ran;
+    for (const more = asked + 2; asked < more; asked++) greedy.send(history(asked));
+    await other.ask(ping('later'));
+    assert.equal(ran, before, 'nothing more is run for it');
+    assert.ok(connection.socket.bufferedAmount < 4_000_000, `${connection.socket.bufferedAmount} bytes held`);
+    greedy.socket.resume();
+    const ids = new Set<unknown>();
+    while (ids.size < asked) ids.add((await greedy.next()).id);
+  });
+
+  test('that is told more than it reads is cut off with 1013', async () => {
+    await using gateway = await startTestGateway();
+    const slow = await gateway.connect();
+    const other = await gateway.connect(SECRETS.rpc);
+    slow.socket.pause();
+    const news = Buffer.from(JSON.stringify({ jsonrpc: '2.0', method: 'news', params: { text: 'x'.repeat(1_000_000) } }));
+    const [connection] = gateway.gateway.connections.all;
+    assert.ok(connection);
+    for (let i = 0; connection.socket.readyState === WebSocket.OPEN && i < 100; i++) {
+      gateway.bus.publish(subjects.notifyClient('default', 'all'), news);
+      await other.ask(ping(i));
+    }
+    assert.ok(connection.socket.readyState !== WebSocket.OPEN, 'still open after 100 MB');
+    slow.socket.resume();
+    assert.equal((await slow.closed).code, 1013);
+  });
+});

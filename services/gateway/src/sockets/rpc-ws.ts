@@ -1,0 +1,158 @@
+import type { IncomingMessage, Server } from 'node:http';
+import type { Duplex } from 'node:stream';
+import { mintId } from '@switchyard/security';
+import { WebSocketServer, type RawData, type ServerOptions, type WebSocket } from 'ws';
+import { faultAnswer, type Fault } from '../rpc/answers.ts';
+import type { Connection, Connections } from './connections.ts';
+import type { Dispatcher } from '../rpc/dispatch.ts';
+import type { Edge } from '../edge.ts';
+import { NULL_ID, PARSE_ERROR } from '../rpc/envelope.ts';
+import { isRefusal, type Admission } from '../admission/admission.ts';
+import type { Cancel } from '../rpc/in-flight.ts';
+import { take } from '../admission/limits.ts';
+import { hideQueryToken } from '../admission/query-token.ts';
+import { NOT_FOUND, rateLimited, retryAfterSeconds, UNVOUCHED, type Refusal } from '../server/refusal.ts';
+import type { Caller } from '../admission/tokens.ts';
+import { traceparentOf } from '../server/trace.ts';
+
+const UNAUTHORIZED = 4001;
+const POLICY_VIOLATION = 1008;
+/** A client that goes on sending what is refused is not answered for ever. */
+const MAX_REJECTED = 1_000;
+
+const BINARY: Fault = { ...PARSE_ERROR, message: 'Binary messages not supported' };
+
+const SHUTTING_DOWN: Refusal = { status: 503, message: 'Server shutting down', code: 'UNAVAILABLE' };
+const FULL: Refusal = { status: 503, message: 'Too many connections', code: 'UNAVAILABLE' };
+
+/** Bounds on what a peer may make us hold: fragments, chunks, pongs. */
+const PROTOCOL: ServerOptions & { maxPendingAutoPongs: number } = {
+  noServer: true,
+  clientTracking: false,
+  perMessageDeflate: false,
+  skipUTF8Validation: false,
+  maxFragments: 64,
+  maxBufferedChunks: 1_024,
+  maxPendingAutoPongs: 16,
+};
+
+export interface RpcWsOptions {
+  edge: Edge;
+  admission: Admission;
+  dispatcher: Dispatcher;
+  connections: Connections;
+}
+
+/** JSON-RPC over `GET /ws`. */
+export function acceptWebSockets(server: Server, { edge, admission, dispatcher, connections }: RpcWsOptions): void {
+  const { settings, tokens, log } = edge;
+  const upgrades = new WebSocketServer(PROTOCOL);
+
+  server.on('upgrade', (request: IncomingMessage, stream: Duplex, head: Buffer) => {
+    hideQueryToken(request);
+    stream.on('error', (error) => log.debug({ err: error }, 'a connection broke'));
+    const path = request.url?.split('?', 1)[0];
+    const outcome = path === '/ws' ? admit(request) : NOT_FOUND;
+    if (isRefusal(outcome) && outcome.status !== 401) return refuseUpgrade(stream, outcome);
+    // A character is at most four bytes: what is too long in characters still arrives and is answered.
+    upgrades.options.maxPayload = settings.current.gateway.wsMaxMessageBytes * 4 + 1_024;
+    upgrades.handleUpgrade(request, stream, head, (socket) => {
+      if (isRefusal(outcome)) return turnAway(socket);
+      open(socket, { stream, request, caller: outcome });
+    });
+  });
+
+  function admit(request: IncomingMessage): Caller | Refusal {
+    if (edge.closing.aborted) return SHUTTING_DOWN;
+    const foreign = admission.screen(request);
+    if (foreign) return foreign;
+    const caller = admission.identify(request, true);
+    if (isRefusal(caller)) return caller;
+    const { maxConnections, maxConnectionsPerAddress, maxConnectionsPerToken } = settings.current.gateway;
+    if (connections.all.size >= maxConnections) return FULL;
+    const ofToken = connections.byClient(caller)?.size ?? 0;
+    const full = ofToken >= maxConnectionsPerToken || connections.ofAddress(admission.addressOf(request)) >= maxConnectionsPerAddress;
+    return full ? { ...rateLimited(1_000), message: 'Too many connections' } : caller;
+  }
+
+  function open(socket: WebSocket, { stream, request, caller }: { stream: Duplex; request: IncomingMessage; caller: Caller }): void {
+    const traceparent = traceparentOf(request);
+    const connection = connections.add({ socket, stream, caller, address: admission.addressOf(request), traceparent });
+    socket.on('message', (data, isBinary) => receive(connection, data, isBinary));
+    socket.on('pong', () => (connection.unansweredPings = 0));
+    socket.on('close', () => connections.remove(connection));
+    socket.on('error', (error) => log.debug({ err: error, tokenId: caller.tokenId }, 'a WebSocket failed'));
+    stream.on('drain', () => connections.regulate(connection));
+  }
+
+  /** The order of checks is part of the interface: token, binary, rate, size, then what the message says. */
+  function receive(connection: Connection, data: RawData, isBinary: boolean): void {
+    const { socket, caller } = connection;
+    if (tokens.ended(caller)) return socket.close(UNAUTHORIZED, 'Unauthorized');
+    if (isBinary || !Buffer.isBuffer(data)) return reject(connection, BINARY);
+    const { wsMessageRateLimit, wsMaxMessageBytes } = settings.current.gateway;
+    const rate = { max: wsMessageRateLimit.maxMessages, windowMs: wsMessageRateLimit.windowMs };
+    const wait = take(connection.messages, rate, performance.now());
+    if (wait > 0) return reject(connection, overRate(wait));
+    if (data.length > wsMaxMessageBytes) {
+      const size = data.toString().length;
+      if (size > wsMaxMessageBytes) return reject(connection, tooLarge(size, wsMaxMessageBytes));
+    }
+    if (tokens.sound()) run(connection, data);
+    else putOff(connection, data);
+  }
+
+  /** As on HTTP: not let in, and not told that the token is bad. */
+  function putOff(connection: Connection, message: Buffer): void {
+    const { code, message: text, retryAfterMs = 0 } = UNVOUCHED;
+    const answer = dispatcher.refuse(message, { number: -32603, code, message: text, retryAfterMs }, mintId('req'));
+    if (answer) connections.send(connection, answer);
+  }
+
+  function run(connection: Connection, message: Buffer): void {
+    const from = { caller: connection.caller, requestId: mintId('req'), traceparent: connection.traceparent };
+    let cancel: Cancel | undefined;
+    let answered = false;
+    cancel = dispatcher.message(message, from, (answer) => {
+      answered = true;
+      if (cancel) connection.pending?.delete(cancel);
+      if (answer) connections.send(connection, answer);
+      else connections.regulate(connection);
+    });
+    if (answered) return;
+    connection.pending ??= new Set();
+    connection.pending.add(cancel);
+    connections.regulate(connection);
+  }
+
+  function reject(connection: Connection, fault: Fault): void {
+    if (++connection.rejected > MAX_REJECTED) return connection.socket.close(POLICY_VIOLATION, 'Message rate limit exceeded');
+    connections.send(connection, faultAnswer(fault, mintId('req'), NULL_ID));
+  }
+}
+
+function overRate(retryAfterMs: number): Fault {
+  return { number: -32000, code: 'RESOURCE_EXHAUSTED', message: 'Message rate limit exceeded', retryAfterMs };
+}
+
+function tooLarge(size: number, maximum: number): Fault {
+  return { number: -32600, code: 'OUT_OF_RANGE', message: `Message too large: ${size} characters, maximum ${maximum}` };
+}
+
+/** Nothing it sends is listened to. */
+function turnAway(socket: WebSocket): void {
+  socket.on('error', () => socket.terminate());
+  socket.close(UNAUTHORIZED, 'Unauthorized');
+}
+
+function refuseUpgrade(stream: Duplex, { status, message, retryAfterMs }: Refusal): void {
+  const body = JSON.stringify({ error: message });
+  const lines = [
+    `HTTP/1.1 ${status} ${message}`,
+    'connection: close',
+    'content-type: application/json; charset=utf-8',
+    `content-length: ${Buffer.byteLength(body)}`,
+    ...(retryAfterMs === undefined ? [] : [`retry-after: ${retryAfterSeconds(retryAfterMs)}`]),
+  ];
+  stream.end(`${lines.join('\r\n')}\r\n\r\n${body}`, () => stream.destroy());
+}
