@@ -7,22 +7,20 @@ import type { FastifyInstance } from 'fastify';
 import { createAccessLog } from './server/access-log.ts';
 import type { Connections } from './sockets/connections.ts';
 import { createDispatcher } from './rpc/dispatch.ts';
-import { closeSockets, drainRequests, followSilent, REQUESTS_FINISH_MS } from './server/drain.ts';
+import { closeSockets, drainRequests, REQUESTS_FINISH_MS } from './server/drain.ts';
 import type { Edge } from './edge.ts';
 import { createEdgeMethods } from './rpc/edge-methods.ts';
 import { openFanOut } from './sockets/fan-out.ts';
 import { createAdmission } from './admission/admission.ts';
 import { registerHealth } from './server/health.ts';
 import { createLimits } from './admission/limits.ts';
+import { followPlainSockets } from './server/plain-sockets.ts';
 import { startPulse } from './sockets/pulse.ts';
 import { refuse, UPGRADE_REQUIRED } from './server/refusal.ts';
 import { createRpcHandler, registerRpc } from './rpc/rpc-http.ts';
 import { acceptWebSockets } from './sockets/rpc-ws.ts';
 import { addCommonHooks, createHttpServer, registerPreflight } from './server/server.ts';
 import { openTokens } from './admission/tokens.ts';
-
-/** Sockets beyond the WebSockets, so that a full edge still answers requests and probes. */
-const HTTP_CONNECTIONS = 1_000;
 
 /** Adds the routes of one file. */
 export type RegisterRoutes = (app: FastifyInstance, edge: Edge) => void;
@@ -89,7 +87,7 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
   const app = opening.adopt(createHttpServer({ settings, admission, log, accessLog, rpc }), (server) => server.close());
   const routes: Route[] = [];
   app.addHook('onRoute', ({ method, url: path }) => void routes.push(...[method].flat().map((verb) => ({ verb, path }))));
-  const silent = followSilent(app.server);
+  const sockets = opening.use(followPlainSockets({ server: app.server, settings, addressOf: (socket) => admission.peerOf(socket) }));
   registerRpc(app, rpc);
   void app.register((within, _options, done) => {
     addCommonHooks(within, accessLog);
@@ -106,7 +104,6 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
   const { connections } = opening.use(openFanOut(bus, tokens));
   acceptWebSockets(app.server, { edge, admission, dispatcher, connections });
   opening.use(startPulse({ settings, connections }));
-  opening.defer(followConnectionCap(app, settings));
   await app.listen({ host, port: options.port });
   url = urlOf(host, app.server.address());
 
@@ -122,16 +119,10 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
     routes,
     async close() {
       closing.abort();
-      await Promise.all([drainRequests({ server: app.server, silent, finishMs, giveUp }), closeSockets(connections)]);
+      await Promise.all([drainRequests({ server: app.server, sockets, finishMs, giveUp }), closeSockets(connections)]);
       await opened.disposeAsync();
     },
   };
-}
-
-function followConnectionCap({ server }: FastifyInstance, settings: Settings<'gateway'>): () => void {
-  const apply = (): void => void (server.maxConnections = settings.current.gateway.maxConnections + HTTP_CONNECTIONS);
-  apply();
-  return settings.onChange(apply);
 }
 
 function urlOf(host: string, address: AddressInfo | string | null): string {

@@ -37,7 +37,7 @@ export const gateway = z
     rateLimit: z
       .strictObject({ windowMs: positive(60_000), maxRequests: positive(100) })
       .prefault({})
-      .describe('HTTP requests of one client'),
+      .describe('HTTP requests of one client; a batch counts as the calls in it'),
     web: z
       .strictObject({ enabled: flag(true) })
       .prefault({})
@@ -52,10 +52,12 @@ export const gateway = z
     wsMessageRateLimit: z
       .strictObject({ maxMessages: positive(60), windowMs: positive(60_000) })
       .prefault({})
-      .describe('messages of one connection, sliding'),
-    maxConnections: positive(12_000).describe('of one replica'),
-    maxConnectionsPerToken: positive(100),
-    maxConnectionsPerAddress: positive(200),
+      .describe('messages of one client over all its connections, sliding; a batch counts as the calls in it'),
+    maxConnections: positive(12_000).describe('WebSockets of one replica'),
+    maxConnectionsPerToken: positive(100).describe('WebSockets'),
+    maxConnectionsPerAddress: positive(200).describe('WebSockets'),
+    maxHttpConnections: positive(1_000).describe('other connections of one replica; one that is idle gives way to a new one'),
+    maxHttpConnectionsPerAddress: positive(256).describe('as maxHttpConnections, of one address; a trusted proxy may have them all'),
     authFailures: z
       .strictObject({ windowMs: positive(60_000), maxFailures: positive(10) })
       .prefault({})

@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import { BlockList, isIP } from 'node:net';
+import { BlockList, isIP, type Socket } from 'node:net';
 
 const LOOPBACK_HOSTS = ['localhost', '127.0.0.1', '[::1]'];
 
@@ -18,6 +18,12 @@ export function clientAddress(request: IncomingMessage, trusted: BlockList | und
     if (!isTrusted(trusted, hop)) break;
   }
   return client;
+}
+
+/** Who is at the other end of a socket; undefined for a proxy of ours, behind which there are many. */
+export function peerAddress(socket: Socket, trusted: BlockList | undefined): string | undefined {
+  const peer = plainAddress(socket.remoteAddress ?? 'unknown');
+  return trusted && isTrusted(trusted, peer) ? undefined : peer;
 }
 
 /** Undefined when nothing is trusted. An entry is an address or a range such as `10.0.0.0/8`. */

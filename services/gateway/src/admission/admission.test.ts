@@ -91,11 +91,25 @@ describe('browsers', () => {
 });
 
 describe('the HTTP rate', () => {
-  test('is limited for each client, with the time to wait, and a batch is one request', async () => {
+  test('counts the calls of a batch', async () => {
+    await using gateway = await startTestGateway({ settings: { rateLimit: { maxRequests: 4, windowMs: 60_000 } } });
+    const batch = (calls: number): string =>
+      JSON.stringify(Array.from({ length: calls }, (_, id) => ({ jsonrpc: '2.0', method: 'system.ping', id })));
+    const never = await gateway.post('/rpc', batch(5), { token: SECRETS.all });
+    const { error } = (await never.json()) as Answer;
+    assert.deepEqual([never.status, never.headers.get('retry-after'), error?.code], [429, null, -32000]);
+    assert.equal(error?.data?.['retryable'], false, 'so many are never allowed');
+    assert.equal((await gateway.post('/rpc', batch(3), { token: SECRETS.all })).status, 200);
+    const over = await gateway.post('/rpc', batch(2), { token: SECRETS.rpc });
+    assert.equal(over.status, 200, 'another client has its own');
+    const refused = await gateway.post('/rpc', batch(1), { token: SECRETS.all });
+    assert.deepEqual([refused.status, Number(refused.headers.get('retry-after')) > 0], [429, true]);
+  });
+
+  test('is limited for each client, with the time to wait, and a batch counts as its calls', async () => {
     await using gateway = await startTestGateway({ settings: { rateLimit: { maxRequests: 2, windowMs: 60_000 } } });
     const send = (token: string, body = PING): Promise<Response> => gateway.post('/rpc', body, { token });
-    assert.equal((await send(SECRETS.rpc, `[${PING},${PING},${PING}]`)).status, 200);
-    assert.equal((await send(SECRETS.rpc)).status, 200);
+    assert.equal((await send(SECRETS.rpc, `[${PING},${PING}]`)).status, 200);
     const limited = await send(SECRETS.rpc);
     const { id, error } = (await limited.json()) as Answer;
     assert.equal(limited.status, 429);

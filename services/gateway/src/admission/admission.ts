@@ -2,9 +2,9 @@ import type { IncomingMessage } from 'node:http';
 import type { BlockList, Socket } from 'node:net';
 import type { Settings } from '@switchyard/service-kit';
 import type { FastifyReply, FastifyRequest, onRequestHookHandler } from 'fastify';
-import { allowedHosts, clientAddress, hostName, originAllowed, trustedList } from './address.ts';
+import { allowedHosts, clientAddress, hostName, originAllowed, peerAddress, trustedList } from './address.ts';
 import type { GuardOptions } from '../edge.ts';
-import type { Limits, Rate, RateLimiter } from './limits.ts';
+import type { Limits, Rate } from './limits.ts';
 import { queryToken } from './query-token.ts';
 import {
   FOREIGN_HOST,
@@ -26,10 +26,14 @@ export interface Admission {
   identify(request: IncomingMessage, tokenInQuery: boolean): Caller | Refusal;
   /** Counts one HTTP request of a client, or of an address that has no client. */
   limit(key: string): Refusal | undefined;
+  /** Counts the calls of a batch beyond the first, which came with its request. */
+  limitBatch(key: string, calls: number): Refusal | undefined;
   /** All of the above for one HTTP request, whatever it wants. */
   admit(request: IncomingMessage, tokenInQuery?: boolean): Caller | Refusal;
   guard(options: GuardOptions): onRequestHookHandler;
   addressOf(request: IncomingMessage): string;
+  /** Who is at the other end of a socket; undefined for a trusted proxy. */
+  peerOf(socket: Socket): string | undefined;
 }
 
 export interface AdmissionOptions {
@@ -38,6 +42,14 @@ export interface AdmissionOptions {
   limits: Limits;
   /** The host the listener is bound to. */
   host: string;
+}
+
+/** All that a client may send which may call nothing: enough to hear that, and to ask for the methods there are. */
+const SCOPELESS_BYTES = 16_384;
+
+/** How large a JSON-RPC message of the client may be, where `limit` holds for those who may call something. */
+export function messageLimit({ may }: Caller, limit: number): number {
+  return may.rpc || may.admin ? limit : Math.min(limit, SCOPELESS_BYTES);
 }
 
 export function isRefusal(outcome: Caller | Refusal): outcome is Refusal {
@@ -79,9 +91,19 @@ export function createAdmission({ settings, tokens, limits, host }: AdmissionOpt
     return wait === 0 ? UNAUTHORIZED : rateLimited(wait);
   }
 
-  function limit(key: string): Refusal | undefined {
+  function rate(): Rate {
     const { maxRequests: max, windowMs } = settings.current.gateway.rateLimit;
-    return limitRequests(limits.requests, key, { max, windowMs });
+    return { max, windowMs };
+  }
+
+  function limit(key: string): Refusal | undefined {
+    const wait = limits.requests.take(key, rate());
+    return wait === 0 ? undefined : overRate(wait, rate());
+  }
+
+  function limitBatch(key: string, calls: number): Refusal | undefined {
+    const wait = limits.requests.takeRest(key, rate(), calls);
+    return wait === 0 ? undefined : overRate(wait, rate());
   }
 
   function admit(request: IncomingMessage, tokenInQuery = false): Caller | Refusal {
@@ -106,7 +128,9 @@ export function createAdmission({ settings, tokens, limits, host }: AdmissionOpt
     screen,
     identify,
     limit,
+    limitBatch,
     addressOf,
+    peerOf: (socket) => peerAddress(socket, derived().trusted),
     admit,
     guard: (options) => (request, reply, done) => {
       const refusal = check(request, reply, options);
@@ -116,14 +140,10 @@ export function createAdmission({ settings, tokens, limits, host }: AdmissionOpt
   };
 }
 
-function limitRequests(requests: RateLimiter, key: string, rate: Rate): Refusal | undefined {
-  const wait = requests.take(key, rate);
-  if (wait === 0) return undefined;
-  const seconds = Math.ceil(wait / 1_000);
-  return rateLimited(wait, {
-    'ratelimit-policy': `"default";q=${rate.max};w=${Math.ceil(rate.windowMs / 1_000)}`,
-    ratelimit: `"default";r=0;t=${seconds}`,
-  });
+function overRate(wait: number, { max, windowMs }: Rate): Refusal {
+  const policy = { 'ratelimit-policy': `"default";q=${max};w=${Math.ceil(windowMs / 1_000)}` };
+  if (wait === Number.POSITIVE_INFINITY) return { ...rateLimited(undefined, policy), retryable: false };
+  return rateLimited(wait, { ...policy, ratelimit: `"default";r=0;t=${Math.ceil(wait / 1_000)}` });
 }
 
 /** Lets a page that `screen` accepted read the answer. */

@@ -17,6 +17,17 @@ describe('a sliding window', () => {
     assert.equal(take(window, rate, 1_001), 99);
   });
 
+  test('takes several at once, all or none, and says when there is room for them', () => {
+    const window = newWindow();
+    const rate = { max: 4, windowMs: 1_000 };
+    assert.equal(take(window, rate, 0, 2), 0);
+    assert.equal(take(window, rate, 500, 2), 0);
+    assert.equal(take(window, rate, 600, 1), 400);
+    assert.equal(take(window, rate, 600, 3), 900, 'both runs have to expire');
+    assert.equal(take(window, rate, 600, 5), Number.POSITIVE_INFINITY);
+    assert.equal(take(window, rate, 1_000, 2), 0, 'what was refused was not counted');
+  });
+
   test('is empty again one window after a burst', () => {
     const window = newWindow();
     const rate = { max: 5, windowMs: 200 };

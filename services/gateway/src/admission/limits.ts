@@ -19,21 +19,34 @@ export function newWindow(): Window {
   return { firsts: [], lasts: [], counts: [], total: 0 };
 }
 
-/** Counts one event and returns 0, or counts nothing and returns how many milliseconds to wait. */
-export function take(window: Window, rate: Rate, now: number): number {
+/**
+ * Counts `amount` events and returns 0, or counts nothing and returns how many milliseconds to wait; Infinity for more at once than
+ * the rate ever allows.
+ */
+export function take(window: Window, rate: Rate, now: number, amount = 1): number {
   expire(window, now - rate.windowMs);
-  if (window.total >= rate.max) return Math.max(1, Math.ceil((window.lasts[0] ?? now) + rate.windowMs - now));
+  if (window.total + amount > rate.max) return waitFor(window, rate, now, amount);
   const newest = window.counts.length - 1;
   if (newest >= 0 && now - (window.firsts[newest] ?? 0) < rate.windowMs / RUNS) {
     window.lasts[newest] = now;
-    window.counts[newest] = (window.counts[newest] ?? 0) + 1;
+    window.counts[newest] = (window.counts[newest] ?? 0) + amount;
   } else {
     window.firsts.push(now);
     window.lasts.push(now);
-    window.counts.push(1);
+    window.counts.push(amount);
   }
-  window.total++;
+  window.total += amount;
   return 0;
+}
+
+/** Until enough of the runs have expired. */
+function waitFor({ lasts, counts, total }: Window, { max, windowMs }: Rate, now: number, amount: number): number {
+  let left = total;
+  for (let run = 0; run < counts.length; run++) {
+    left -= counts[run] ?? 0;
+    if (left + amount <= max) return Math.max(1, Math.ceil((lasts[run] ?? now) + windowMs - now));
+  }
+  return Number.POSITIVE_INFINITY;
 }
 
 function expire(window: Window, before: number): void {
@@ -48,6 +61,8 @@ function expire(window: Window, before: number): void {
 export interface RateLimiter {
   /** As `take`, for one key. */
   take(key: string, rate: Rate): number;
+  /** As `take`, for a batch of which one call was counted already. */
+  takeRest(key: string, rate: Rate, calls: number): number;
   /** How many events `key` may still have now. */
   left(key: string, rate: Rate): number;
   readonly size: number;
@@ -85,6 +100,9 @@ export function createRateLimiter(now: () => number = () => performance.now()): 
 
   return {
     take: (key, rate) => take(windowOf(key, rate), rate, now()),
+    takeRest(key, rate, calls) {
+      return calls > rate.max ? Number.POSITIVE_INFINITY : take(windowOf(key, rate), rate, now(), calls - 1);
+    },
     left(key, rate) {
       const window = windows.get(key);
       if (!window) return rate.max;
@@ -121,10 +139,12 @@ export function createGauge(): Gauge {
 export interface Limits {
   /** HTTP requests, by client or address. */
   requests: RateLimiter;
+  /** Messages over WebSockets, by client: a client has one window, however many connections. */
+  messages: RateLimiter;
   /** Failed authentications, by address. */
   authFailures: RateLimiter;
 }
 
 export function createLimits(): Limits {
-  return { requests: createRateLimiter(), authFailures: createRateLimiter() };
+  return { requests: createRateLimiter(), messages: createRateLimiter(), authFailures: createRateLimiter() };
 }

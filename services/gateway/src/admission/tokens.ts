@@ -28,6 +28,8 @@ export interface Caller {
   readonly ver: number;
   /** Epoch milliseconds; Infinity when it never does. */
   readonly expiresAt: number;
+  /** Bytes of bodies and frames that it has begun and not finished. */
+  unfinished: number;
   /** Turns false, for good, when the token is revoked, rotated or changed. */
   live: boolean;
 }
@@ -140,6 +142,7 @@ function createCaller({ id, scopes, tenant, client, sessions, lenient, ver, expi
     may: { rpc: holds(scopes, 'rpc'), admin: holds(scopes, 'admin') },
     ver,
     expiresAt: expiresAt ?? NEVER,
+    unfinished: 0,
     live: true,
   };
 }

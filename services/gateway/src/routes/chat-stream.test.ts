@@ -128,6 +128,23 @@ test('a client that comes back gets the rest: nothing twice, nothing missing', a
   assert.equal(t.started.length, 1);
 });
 
+test('a long answer costs a multiple of its length, not its square', async () => {
+  const words = Array.from({ length: 3_000 }, (_, n) => `w${n} `);
+  await using t = await startTestTurns();
+  const started = t.next();
+  const response = t.stream('message=hi');
+  const turn = await started;
+  for (const word of words) {
+    turn.say(word);
+    await new Promise((resolve) => setImmediate(resolve)); // each comes by itself
+  }
+  turn.done();
+  const length = words.join('').length;
+  const body = await (await response).text();
+  assert.ok(body.includes(`"accumulated":${JSON.stringify(words.join(''))}`), 'the last event holds all of it');
+  assert.ok(body.length < 40 * length, `${body.length} characters for ${length}`);
+});
+
 test('the id may come in the query, and at every point the rest is whole', async () => {
   await using t = await startTestTurns((turn) => {
     turn.emit({ type: 'step', step: 1 });

@@ -10,6 +10,11 @@ import { joinTurn, startTurn, type StartedTurn } from './start-turn.ts';
 import { hasEnded, type TurnListener } from './turn-reader.ts';
 
 const RETRY_MS = 3_000;
+/**
+ * Every event repeats the whole text so far. So that a long answer costs a multiple of its length and not its square, no more than so
+ * many characters of it go out in a millisecond: the longer the text, the larger the pieces it grows by. A quarter of a megabyte a second.
+ */
+const ACCUMULATED_PER_MS = 256;
 /** A client that has no event yet. */
 const NOTHING = -1;
 
@@ -110,7 +115,10 @@ function createRenderer(stream: EventStream, { turnId, after, requestId }: { tur
   let accumulated = '';
   let last = Math.max(after, 0);
   const event = (name: string, data: unknown): string => `id: ${turnId}:${last}\nevent: ${name}\ndata: ${JSON.stringify(data)}\n\n`;
-  const text = createJoinedText(stream, (delta) => stream.write(event('token', { delta, accumulated })));
+  const text = createJoinedText(stream, {
+    send: (delta) => stream.write(event('token', { delta, accumulated })),
+    pauseMs: () => accumulated.length / ACCUMULATED_PER_MS,
+  });
 
   function finish(name: string, data: unknown, n: number): void {
     text.flush();
@@ -140,6 +148,6 @@ function createRenderer(stream: EventStream, { turnId, after, requestId }: { tur
       } else if (end?.type === 'error') finish('error', errorEventData(failureError(end.error), requestId), end.n);
     },
     lost: (error) => finish('error', errorEventData(error, requestId), last),
-    drained: () => text.flush(),
+    drained: () => text.drained(),
   };
 }

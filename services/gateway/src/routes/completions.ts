@@ -92,10 +92,10 @@ async function sendChunks(edge: Edge, { request, reply, asked, head, run, step }
   const stream = openEventStream(reply, {
     first: chunks.role,
     admitted: () => edge.tokens.admits(request.caller),
-    onDrain: () => text.flush(),
+    onDrain: () => text.drained(),
     onClose: () => undefined,
   });
-  const text = createJoinedText(stream, (piece) => stream.write(chunks.content(piece)));
+  const text = createJoinedText(stream, { send: (piece) => stream.write(chunks.content(piece)) });
   try {
     let now = step;
     for (; !now.done; now = await run.next()) if (now.value.type === 'delta') text.add(now.value.text);

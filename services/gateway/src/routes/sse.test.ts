@@ -72,7 +72,7 @@ test('a quiet stream is kept alive by comments', async () => {
 test('text for a client that is behind is joined, and sent when it has caught up', async () => {
   await using s = await open({ onDrain: () => text.flush() });
   const sent: string[] = [];
-  const text = createJoinedText(s.stream, (piece) => sent.push(piece));
+  const text = createJoinedText(s.stream, { send: (piece) => sent.push(piece) });
   text.add('a');
   assert.deepEqual(sent, ['a']);
   await fill(s.stream);
@@ -86,7 +86,7 @@ test('text for a client that is behind is joined, and sent when it has caught up
 
 test('a client that stays behind is cut before more than its share is kept', async () => {
   await using s = await open();
-  const text = createJoinedText(s.stream, (piece) => s.stream.write(piece));
+  const text = createJoinedText(s.stream, { send: (piece) => s.stream.write(piece) });
   await fill(s.stream);
   for (let n = 0; n < 1_025; n++) text.add('x'.repeat(1_024));
   await s.closed;

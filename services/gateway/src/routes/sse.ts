@@ -81,24 +81,49 @@ export function openEventStream(reply: FastifyReply, options: EventStreamOptions
 /** Text on its way to one client; while the client is behind, what comes is joined instead of queued. */
 export interface JoinedText {
   add(text: string): void;
+  /** The client has caught up. */
+  drained(): void;
+  /** Sends what waits, at once. */
   flush(): void;
 }
 
-/** `send` gets all text that waits, in one piece. */
-export function createJoinedText(stream: EventStream, send: (text: string) => void): JoinedText {
+export interface JoinedTextOptions {
+  /** Gets all text that waits, in one piece. */
+  send: (text: string) => void;
+  /** How many milliseconds there must be between the last piece and the next; what comes meanwhile is joined. */
+  pauseMs?: () => number;
+}
+
+export function createJoinedText(stream: EventStream, { send, pauseMs = () => 0 }: JoinedTextOptions): JoinedText {
   let waiting = '';
+  let sentAt = Number.NEGATIVE_INFINITY;
+  let pause: NodeJS.Timeout | undefined;
+
   function flush(): void {
+    clearTimeout(pause);
+    pause = undefined;
     if (waiting === '') return;
     const text = waiting;
     waiting = '';
+    sentAt = performance.now();
     send(text);
   }
+
+  function offer(): void {
+    pause = undefined;
+    if (stream.behind) return; // it is asked for when the client has caught up
+    const wait = sentAt + pauseMs() - performance.now();
+    if (wait < 1) flush();
+    else pause = setTimeout(offer, wait).unref();
+  }
+
   return {
     add(text) {
       waiting += text;
-      if (!stream.behind) flush();
-      else if (waiting.length > MAX_WAITING) stream.cut();
+      if (stream.behind && waiting.length > MAX_WAITING) stream.cut();
+      else if (pause === undefined) offer();
     },
+    drained: () => void (pause === undefined && offer()),
     flush,
   };
 }

@@ -8,6 +8,8 @@ export interface Fault {
   message: string;
   reason?: string;
   retryAfterMs?: number;
+  /** Whether the same may succeed later, where the code does not say. */
+  retryable?: boolean;
 }
 
 /**
@@ -39,12 +41,12 @@ export function errorAnswer(error: ServiceError, requestId: string, id: string):
   return failure({ code: jsonRpcCode(error.code), message: error.message, data: errorData(error, requestId) }, id);
 }
 
-export function faultAnswer({ number, message, code, reason, retryAfterMs }: Fault, requestId: string, id: string): Answer {
+export function faultAnswer({ number, message, code, reason, retryAfterMs, retryable }: Fault, requestId: string, id: string): Answer {
   const data: ErrorData = {
     code,
     ...(reason === undefined ? {} : { reason }),
     requestId,
-    retryable: code === 'RESOURCE_EXHAUSTED' || code === 'UNAVAILABLE',
+    retryable: retryable ?? (code === 'RESOURCE_EXHAUSTED' || code === 'UNAVAILABLE'),
     ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
   };
   return failure({ code: number, message, data }, id);

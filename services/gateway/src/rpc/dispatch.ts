@@ -5,16 +5,18 @@ import { startSpan, tracing, type Logger } from '@switchyard/telemetry';
 import { batchAnswer, errorAnswer, faultAnswer, localAnswer, resultAnswer, type Answer, type Fault } from './answers.ts';
 import { runBatch } from './batch.ts';
 import type { EdgeMethod } from './edge-methods.ts';
-import { readEnvelope, type Item, type Request } from './envelope.ts';
+import { readEnvelope, type Envelope, type Item, type Request } from './envelope.ts';
 import type { Cancel, OnAnswer, Origin } from './in-flight.ts';
 import type { Caller } from '../admission/tokens.ts';
 
 /** Runs JSON-RPC messages, whichever transport brought them. */
 export interface Dispatcher {
+  /** What a message asks for. An array is a batch, and counts as the calls in it wherever something is limited. */
+  read(bytes: Buffer): Envelope;
   /** Returns a function that stops waiting for the answer; nothing is answered after it. */
-  message(bytes: Buffer, from: Origin, onAnswer: OnAnswer): Cancel;
+  run(envelope: Envelope, from: Origin, onAnswer: OnAnswer): Cancel;
   /** Answers each request of a message with the same fault, and runs none. */
-  refuse(bytes: Buffer, fault: Fault, requestId: string): Answer | undefined;
+  refuse(envelope: Envelope, fault: Fault, requestId: string): Answer | undefined;
 }
 
 export interface DispatcherOptions {
@@ -79,12 +81,11 @@ export function createDispatcher({ bus, settings, log, local }: DispatcherOption
   }
 
   return {
-    message(bytes, from, onAnswer) {
-      const envelope = readEnvelope(bytes, settings.current.gateway.maxBatchSize);
+    read: (bytes) => readEnvelope(bytes, settings.current.gateway.maxBatchSize),
+    run(envelope, from, onAnswer) {
       return Array.isArray(envelope) ? runBatch(envelope, { from, run, onAnswer }) : single(envelope, from, onAnswer);
     },
-    refuse(bytes, fault, requestId) {
-      const envelope = readEnvelope(bytes, settings.current.gateway.maxBatchSize);
+    refuse(envelope, fault, requestId) {
       const items = Array.isArray(envelope) ? envelope : [envelope];
       const answers = items.flatMap((item) => (item.id === undefined ? [] : [faultAnswer(item.fault ?? fault, requestId, item.id)]));
       return Array.isArray(envelope) && answers.length > 0 ? batchAnswer(answers) : answers[0];

@@ -49,6 +49,14 @@ describe('POST /rpc', () => {
     assert.match(error?.message ?? '', /graph/);
   });
 
+  test('of a token that may call nothing is not read beyond what it takes to say so', async () => {
+    await using gateway = await startTestGateway();
+    const { error } = (await (await gateway.post('/rpc', PING, { token: SECRETS.mcp })).json()) as Answer;
+    assert.equal(error?.data?.['reason'], 'FORBIDDEN');
+    assert.equal((await gateway.post('/rpc', PING.padEnd(20_000), { token: SECRETS.mcp })).status, 413);
+    assert.equal((await gateway.post('/rpc', PING.padEnd(20_000), { token: SECRETS.rpc })).status, 200);
+  });
+
   test('without a valid token is 401 in an envelope', async () => {
     await using gateway = await startTestGateway();
     for (const headers of [

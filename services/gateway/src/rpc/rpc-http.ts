@@ -6,9 +6,10 @@ import type { Logger } from '@switchyard/telemetry';
 import type { AccessLog } from '../server/access-log.ts';
 import type { Answer } from './answers.ts';
 import { isJson, readBody } from '../server/body.ts';
+import { discardBody } from '../server/discard-body.ts';
 import type { Dispatcher } from './dispatch.ts';
 import { gather, type GatherOptions } from './gather.ts';
-import { isRefusal, type Admission } from '../admission/admission.ts';
+import { isRefusal, messageLimit, type Admission } from '../admission/admission.ts';
 import { SECURITY_HEADERS } from '../server/headers.ts';
 import { INTERNAL, NOT_JSON, RefusalError, refuseRpc, type Refusal } from '../server/refusal.ts';
 import { cutIfStalled } from '../server/stall.ts';
@@ -59,7 +60,7 @@ export function createRpcHandler(options: RpcHandlerOptions): RpcHandler {
       const caller = admission.admit(request);
       if (isRefusal(caller)) return exchange.refuse(caller);
       if (!isJson(request.headers['content-type'])) return exchange.refuse(NOT_JSON);
-      readBody(request, settings.current.gateway.httpBodyLimitBytes, (error, body) => {
+      readBody(request, { limit: messageLimit(caller, settings.current.gateway.httpBodyLimitBytes), caller }, (error, body) => {
         if (body) exchange.run(caller, body);
         else exchange.fail(error);
       });
@@ -106,7 +107,11 @@ class Exchange {
   run(caller: Caller, body: Buffer): void {
     const from = { caller, requestId: this.#requestId, traceparent: traceparentOf(this.#request) };
     try {
-      const cancel = this.#serving.dispatcher.message(body, from, (answer) => {
+      const { admission, dispatcher } = this.#serving;
+      const envelope = dispatcher.read(body);
+      const refusal = Array.isArray(envelope) ? admission.limitBatch(caller.key, envelope.length) : undefined;
+      if (refusal) return this.refuse(refusal);
+      const cancel = dispatcher.run(envelope, from, (answer) => {
         if (this.#answered) return;
         this.#answered = true;
         this.#answer = answer;
@@ -143,6 +148,7 @@ class Exchange {
 
   refuse(refusal: Refusal): void {
     this.#answered = true;
+    discardBody(this.#request);
     refuseRpc(this.#response, refusal, this.#requestId);
     this.#note();
   }

@@ -1,52 +1,85 @@
 import type { IncomingMessage } from 'node:http';
-import { BODY_BROKEN, BODY_TOO_LARGE, NOT_JSON, RefusalError } from './refusal.ts';
+import type { Caller } from '../admission/tokens.ts';
+import { changeUnfinished } from '../admission/unfinished.ts';
+import { discardBody, LINGER_BYTES, tooManyParts } from './discard-body.ts';
+import { BODY_BROKEN, BODY_IN_CRUMBS, BODY_TOO_LARGE, NOT_JSON, RefusalError, TOO_MUCH_UNFINISHED } from './refusal.ts';
 
-/** How much of a body that is too large is still read, so that the client hears the refusal instead of a broken connection. */
-const LINGER_BYTES = 16 * 1024 * 1024;
+const FIRST_BYTES = 4_096;
 
 type OnBody = (error: Error | null, body?: Buffer) => void;
 
-const EMPTY = Buffer.alloc(0);
-
-/**
- * Reads a body whole and as it came. Fails with a RefusalError when it is larger than `limit` bytes. To be called when the request
- * is new: a short body comes with its headers, and is there once Node has parsed what it read, so nothing has to flow or to end.
- */
-export function readBody(payload: IncomingMessage, limit: number, done: OnBody): void {
-  process.nextTick(readWhole, payload, limit, done);
+/** How much a body may be, and whose budget an unfinished one counts against. */
+export interface BodyLimit {
+  limit: number;
+  caller: Caller;
 }
 
-function readWhole(payload: IncomingMessage, limit: number, done: OnBody): void {
+const EMPTY: Buffer = Buffer.alloc(0);
+
+/**
+ * Reads a body whole and as it came. Fails with a RefusalError when it is larger than `limit` bytes, or comes in crumbs. To be
+ * called when the request is new: a short body comes with its headers, and is there once Node has parsed what it read, so nothing
+ * has to flow or to end.
+ */
+export function readBody(payload: IncomingMessage, allowed: BodyLimit, done: OnBody): void {
+  process.nextTick(readWhole, payload, allowed, done);
+}
+
+function readWhole(payload: IncomingMessage, allowed: BodyLimit, done: OnBody): void {
   const length = Number(payload.headers['content-length']);
-  if (payload.readableLength !== length) return readParts(payload, limit, done);
+  if (payload.readableLength !== length) return readParts(payload, allowed, done);
   const body = (payload.read() as Buffer | null) ?? EMPTY;
-  if (length > limit) done(new RefusalError(BODY_TOO_LARGE));
+  if (length > allowed.limit) done(new RefusalError(BODY_TOO_LARGE));
   else done(null, body);
 }
 
-function readParts(payload: IncomingMessage, limit: number, done: OnBody): void {
+/** What comes is copied together at once: a part of one byte, kept as it came, keeps hundreds. */
+function readParts(payload: IncomingMessage, { limit, caller }: BodyLimit, done: OnBody): void {
   if (Number(payload.headers['content-length']) > limit + LINGER_BYTES) return done(new RefusalError(BODY_TOO_LARGE));
-  let chunks: Buffer[] = [];
+  let held: Buffer = EMPTY;
   let size = 0;
+  let parts = 0;
+  /** Whether the client may have us hold that instead of what is held. */
+  const hold = (bytes: Buffer): boolean => {
+    const more = bytes.length - held.length;
+    held = bytes;
+    return changeUnfinished(caller, more, limit);
+  };
   const onData = (chunk: Buffer): void => {
+    const at = size;
     size += chunk.length;
-    if (size <= limit) chunks.push(chunk);
-    else chunks = [];
+    if (tooManyParts(++parts, size)) return finish(new RefusalError(BODY_IN_CRUMBS));
+    if (!hold(size > limit ? EMPTY : append(held, at, chunk))) return finish(new RefusalError(TOO_MUCH_UNFINISHED));
     if (size > limit + LINGER_BYTES) finish(new RefusalError(BODY_TOO_LARGE));
   };
   const onEnd = (): void => {
-    if (size > limit) return finish(new RefusalError(BODY_TOO_LARGE));
-    finish(null, chunks.length === 1 ? chunks[0] : Buffer.concat(chunks, size));
+    if (size > limit) finish(new RefusalError(BODY_TOO_LARGE));
+    else finish(null, held.subarray(0, size));
   };
   let finished = false;
   const finish = (error: Error | null, body?: Buffer): void => {
     if (finished) return;
     finished = true;
-    chunks = [];
+    payload.off('data', onData);
+    hold(EMPTY);
     done(error, body);
+    if (error) discardBody(payload);
   };
   const onError = (error: Error): void => finish(new RefusalError(BODY_BROKEN, error)); // the client left half-way, which is no failure of ours
   payload.on('data', onData).on('end', onEnd).on('error', onError);
+}
+
+/** `held` with the part behind its first `at` bytes; twice as large when it was full. The first part is kept as it came. */
+function append(held: Buffer, at: number, part: Buffer): Buffer {
+  if (at === 0 && part.length >= FIRST_BYTES) return part;
+  const size = at + part.length;
+  let roomy = held;
+  if (size > held.length) {
+    roomy = Buffer.allocUnsafeSlow(Math.max(FIRST_BYTES, size, 2 * held.length));
+    held.copy(roomy, 0, 0, at);
+  }
+  part.copy(roomy, at);
+  return roomy;
 }
 
 const JSON_TYPE = /^application\/(?:json|[\w.+-]+\+json)\s*(?:;|$)/i;

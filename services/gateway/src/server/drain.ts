@@ -1,7 +1,7 @@
 import type { Server } from 'node:http';
-import type { Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Connections } from '../sockets/connections.ts';
+import type { PlainSockets } from './plain-sockets.ts';
 
 const SOCKETS_CLOSE_MS = 500;
 export const REQUESTS_FINISH_MS = 10_000;
@@ -11,33 +11,20 @@ const SILENT_MS = 500;
 const LAST_WORDS_MS = 500;
 const GOING_AWAY = 1001;
 
-/** Connections on which nothing was asked yet. Node counts them as busy, and a browser opens some in advance. */
-export function followSilent(server: Server): ReadonlySet<Socket> {
-  const silent = new Set<Socket>();
-  server.on('connection', (socket) => {
-    silent.add(socket);
-    socket.once('close', () => silent.delete(socket));
-  });
-  server.on('request', ({ socket }) => silent.delete(socket));
-  server.on('upgrade', ({ socket }) => silent.delete(socket));
-  return silent;
-}
-
 export interface Draining {
   server: Server;
-  /** From `followSilent`. */
-  silent: ReadonlySet<Socket>;
+  sockets: PlainSockets;
   finishMs: number;
   /** Answers the requests that take longer. */
   giveUp: () => void;
 }
 
 /** Stops accepting and lets requests finish. */
-export async function drainRequests({ server, silent, finishMs, giveUp }: Draining): Promise<void> {
+export async function drainRequests({ server, sockets, finishMs, giveUp }: Draining): Promise<void> {
   const closed = new Promise<true>((resolve) => server.close(() => resolve(true)));
   // Node lets a kept-alive connection stay open after its last answer; a draining server has no use for it.
   const sweep = setInterval(() => server.closeIdleConnections(), 20);
-  const hush = setTimeout(() => silent.forEach((socket) => socket.destroy()), SILENT_MS);
+  const hush = setTimeout(() => sockets.silent().forEach((socket) => socket.destroy()), SILENT_MS);
   const finished = await Promise.race([closed, delay(finishMs, false, { ref: false })]);
   if (!finished) {
     giveUp();

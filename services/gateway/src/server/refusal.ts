@@ -1,6 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import { httpStatus, jsonRpcCode, openAiErrorType, type ErrorCode, type ServiceError } from '@switchyard/contracts';
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { discardBody } from './discard-body.ts';
 import { SECURITY_HEADERS } from './headers.ts';
 
 /** Which transport an answer must look like. */
@@ -18,6 +19,8 @@ export interface Refusal {
   code: ErrorCode;
   /** Told in `Retry-After`, and in `error.data` on JSON-RPC. */
   retryAfterMs?: number;
+  /** Whether the same request may succeed later, where the code does not say. */
+  retryable?: boolean;
   /** The field that is wrong; shown on `/v1`. */
   param?: string;
   headers?: Record<string, string>;
@@ -52,6 +55,7 @@ export const FOREIGN_HOST: Refusal = { status: 403, message: 'Forbidden: host no
 export const FOREIGN_ORIGIN: Refusal = { status: 403, message: 'Forbidden: origin not allowed', code: 'PERMISSION_DENIED' };
 export const NOT_FOUND: Refusal = { status: 404, message: 'Not Found', code: 'NOT_FOUND' };
 export const BODY_TOO_LARGE: Refusal = { status: 413, message: 'Request body too large', code: 'OUT_OF_RANGE' };
+export const BODY_IN_CRUMBS: Refusal = { status: 400, message: 'Request body in too many small parts', code: 'INVALID_ARGUMENT' };
 export const BODY_BROKEN: Refusal = { status: 400, message: 'Request body broken off', code: 'CANCELLED' };
 export const BAD_REQUEST: Refusal = { status: 400, message: 'Bad Request', code: 'INVALID_ARGUMENT' };
 export const NOT_JSON: Refusal = { status: 415, message: 'Content-Type must be application/json', code: 'INVALID_ARGUMENT' };
@@ -61,10 +65,18 @@ export const UPGRADE_REQUIRED: Refusal = {
   code: 'FAILED_PRECONDITION',
   headers: { upgrade: 'websocket', connection: 'Upgrade, close' },
 };
+export const TOO_MUCH_UNFINISHED: Refusal = {
+  status: 429,
+  message: 'Too many unfinished requests at once',
+  code: 'RESOURCE_EXHAUSTED',
+  retryAfterMs: 1_000,
+};
 export const INTERNAL: Refusal = { status: 500, message: 'Internal error', code: 'INTERNAL' };
 
-export function rateLimited(retryAfterMs: number, headers: Record<string, string> = {}): Refusal {
-  return { status: 429, message: 'Rate limit exceeded', code: 'RESOURCE_EXHAUSTED', retryAfterMs, headers };
+/** Without a time it is never going to be better. */
+export function rateLimited(retryAfterMs: number | undefined, headers: Record<string, string> = {}): Refusal {
+  const refusal: Refusal = { status: 429, message: 'Rate limit exceeded', code: 'RESOURCE_EXHAUSTED', headers };
+  return retryAfterMs === undefined ? refusal : { ...refusal, retryAfterMs };
 }
 
 /** A service's error as its status and text, where the route does not fix its own. */
@@ -80,6 +92,7 @@ export function refusalOf(error: ServiceError): Refusal {
 
 /** Answers in the form of the route's transport. */
 export function refuse(request: FastifyRequest, reply: FastifyReply, refusal: Refusal): FastifyReply {
+  discardBody(request.raw);
   const body = refusalBody(surfaceOf(request.url), refusal, request.id);
   return reply.code(refusal.status).headers(refusalHeaders(refusal, request.id)).send(body);
 }
@@ -117,8 +130,8 @@ function refusalBody(surface: Surface, refusal: Refusal, requestId: string): str
 /** What `/rpc` says of a client or of itself is JSON-RPC; what it says of the HTTP request is not. */
 const ENVELOPED: ReadonlySet<number> = new Set([401, 403, 429, 500, 503]);
 
-function envelope({ code, message, retryAfterMs }: Refusal, requestId: string): string {
-  const retryable = code === 'RESOURCE_EXHAUSTED' || code === 'UNAVAILABLE';
+function envelope({ code, message, retryAfterMs, retryable: known }: Refusal, requestId: string): string {
+  const retryable = known ?? (code === 'RESOURCE_EXHAUSTED' || code === 'UNAVAILABLE');
   const data = { code, requestId, retryable, ...(retryAfterMs === undefined ? {} : { retryAfterMs }) };
   return JSON.stringify({ jsonrpc: '2.0', error: { code: jsonRpcCode(code), message, data }, id: null });
 }

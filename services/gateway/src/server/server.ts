@@ -40,8 +40,8 @@ export function createHttpServer({ settings, admission, log, accessLog, rpc }: S
   app.decorateRequest('span');
   app.removeAllContentTypeParsers();
   // Named besides the catch-all, because Fastify remembers the parser of a named type only.
-  app.addContentTypeParser(['application/json', '*'], (_request, payload: IncomingMessage, done) => {
-    readBody(payload, settings.current.gateway.httpBodyLimitBytes, done);
+  app.addContentTypeParser(['application/json', '*'], ({ caller }, payload: IncomingMessage, done) => {
+    readBody(payload, { limit: settings.current.gateway.httpBodyLimitBytes, caller }, done);
   });
   app.setErrorHandler((error: FastifyError, request, reply) => answerError(error, { request, reply, log }));
   app.setNotFoundHandler((request, reply) => {

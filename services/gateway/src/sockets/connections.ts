@@ -2,8 +2,9 @@ import type { Duplex } from 'node:stream';
 import { WebSocket } from 'ws';
 import { answerBytes, type Answer } from '../rpc/answers.ts';
 import type { Cancel } from '../rpc/in-flight.ts';
-import { createGauge, newWindow, type Window } from '../admission/limits.ts';
+import { createGauge } from '../admission/limits.ts';
 import type { Caller } from '../admission/tokens.ts';
+import { framesDone } from './unfinished-frames.ts';
 
 /** One open WebSocket. Ten thousand of them idle on one edge, so nothing here has a timer or a buffer of its own. */
 export interface Connection {
@@ -13,9 +14,10 @@ export interface Connection {
   readonly caller: Caller;
   readonly address: string;
   readonly traceparent: string | undefined;
-  readonly messages: Window;
   /** Calls that wait for their answer. */
   pending: Set<Cancel> | undefined;
+  /** Bytes that came and are no message yet. */
+  held: number;
   /** Messages answered with a refusal of the transport. */
   rejected: number;
   unansweredPings: number;
@@ -86,7 +88,7 @@ export function createConnections({ onClient }: ConnectionsOptions): Connections
     add(from) {
       const connection = {
         ...from,
-        messages: newWindow(),
+        held: 0,
         pending: undefined,
         rejected: 0,
         unansweredPings: 0,
@@ -106,6 +108,7 @@ export function createConnections({ onClient }: ConnectionsOptions): Connections
     },
     remove(connection) {
       if (!all.delete(connection)) return;
+      framesDone(connection);
       const { caller } = connection;
       addresses.remove(connection.address);
       const siblings = clients.get(caller.key);

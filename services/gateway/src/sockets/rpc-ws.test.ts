@@ -62,6 +62,13 @@ describe('who gets in', () => {
     assert.equal(await refusedUpgrade(gateway, { headers: { authorization }, path: '/elsewhere' }), 404);
   });
 
+  test('who comes back too often is refused before the handshake, by the rate of requests', async () => {
+    await using gateway = await startTestGateway({ settings: { rateLimit: { maxRequests: 2, windowMs: 60_000 } } });
+    for (let n = 0; n < 2; n++) (await gateway.connect(SECRETS.rpc)).socket.close();
+    assert.equal(await refusedUpgrade(gateway, { headers: { authorization: `Bearer ${SECRETS.rpc}` } }), 429);
+    assert.equal((await (await gateway.connect(SECRETS.all)).ask(ping(1))).id, 1);
+  });
+
   test('connections are capped for a token and for the replica, and a closed one makes room', async () => {
     await using gateway = await startTestGateway({ settings: { maxConnectionsPerToken: 1 } });
     const headers = { authorization: `Bearer ${SECRETS.rpc}` };
@@ -131,16 +138,44 @@ describe('a message', () => {
     assert.equal((await socket.closed).code, 1009);
   });
 
-  test('over the rate is dropped with an answer; a batch counts once, and a raised rate is in force at once', async () => {
-    await using gateway = await startTestGateway({ settings: { wsMessageRateLimit: { maxMessages: 2, windowMs: 60_000 } } });
+  test('over the rate is dropped with an answer; a batch counts as its calls, and a raised rate is in force at once', async () => {
+    await using gateway = await startTestGateway({ settings: { wsMessageRateLimit: { maxMessages: 4, windowMs: 60_000 } } });
     const socket = await gateway.connect();
     assert.equal(((await socket.ask(`[${ping(1)},${ping(2)},${ping(3)}]`)) as unknown as Answer[]).length, 3);
-    assert.equal((await socket.ask(ping(4))).id, 4);
+    const batch = await socket.ask(`[${ping(1)},${ping(2)}]`);
+    assert.deepEqual([batch.id, batch.error?.code, batch.error?.data?.['retryable']], [null, -32000, true]);
     const { id, error } = await socket.ask(ping(5));
     assert.deepEqual([id, error?.code, error?.message], [null, -32000, 'Message rate limit exceeded']);
     assert.ok(Number(error?.data?.['retryAfterMs']) > 0);
-    gateway.settings.set({ wsMessageRateLimit: { maxMessages: 3, windowMs: 60_000 } });
+    gateway.settings.set({ wsMessageRateLimit: { maxMessages: 5, windowMs: 60_000 } });
     assert.equal((await socket.ask(ping(6))).id, 6);
+  });
+
+  test('that is a batch of more calls than the rate ever allows is told that waiting does not help', async () => {
+    await using gateway = await startTestGateway({ settings: { wsMessageRateLimit: { maxMessages: 2, windowMs: 60_000 } } });
+    const { error } = await (await gateway.connect()).ask(`[${ping(1)},${ping(2)},${ping(3)}]`);
+    assert.deepEqual([error?.code, error?.message], [-32000, 'Message rate limit exceeded']);
+    assert.deepEqual([error?.data?.['retryable'], error?.data?.['retryAfterMs']], [false, undefined]);
+  });
+
+  test('counts for its client, whichever connection it comes over, and however often the client comes back', async () => {
+    await using gateway = await startTestGateway({ settings: { wsMessageRateLimit: { maxMessages: 2, windowMs: 60_000 } } });
+    const first = await gateway.connect(SECRETS.rpc);
+    await first.ask(ping(1));
+    const second = await gateway.connect(SECRETS.rpc);
+    await second.ask(ping(2));
+    first.socket.close();
+    await first.closed;
+    assert.equal((await (await gateway.connect(SECRETS.rpc)).ask(ping(3))).error?.code, -32000);
+    assert.equal((await (await gateway.connect(SECRETS.all)).ask(ping(4))).id, 4, 'another client has its own');
+  });
+
+  test('of a token that may call nothing is short', async () => {
+    await using gateway = await startTestGateway();
+    const socket = await gateway.connect(SECRETS.mcp);
+    assert.equal((await socket.ask(ping(1))).error?.data?.['reason'], 'FORBIDDEN');
+    const { error } = await socket.ask(ping('x'.repeat(20_000)));
+    assert.match(error?.message ?? '', /maximum 16384/);
   });
 
   test('is checked for its form before its rate', async () => {

@@ -6,10 +6,11 @@ import { faultAnswer, type Fault } from '../rpc/answers.ts';
 import type { Connection, Connections } from './connections.ts';
 import type { Dispatcher } from '../rpc/dispatch.ts';
 import type { Edge } from '../edge.ts';
-import { NULL_ID, PARSE_ERROR } from '../rpc/envelope.ts';
-import { isRefusal, type Admission } from '../admission/admission.ts';
+import { NULL_ID, PARSE_ERROR, type Envelope } from '../rpc/envelope.ts';
+import type { Rate } from '../admission/limits.ts';
+import { isRefusal, messageLimit, type Admission } from '../admission/admission.ts';
 import type { Cancel } from '../rpc/in-flight.ts';
-import { take } from '../admission/limits.ts';
+import { controlFrame, frameBytes, framesDone } from './unfinished-frames.ts';
 import { hideQueryToken } from '../admission/query-token.ts';
 import { NOT_FOUND, rateLimited, retryAfterSeconds, UNVOUCHED, type Refusal } from '../server/refusal.ts';
 import type { Caller } from '../admission/tokens.ts';
@@ -46,6 +47,7 @@ export interface RpcWsOptions {
 /** JSON-RPC over `GET /ws`. */
 export function acceptWebSockets(server: Server, { edge, admission, dispatcher, connections }: RpcWsOptions): void {
   const { settings, tokens, log } = edge;
+  const { messages } = edge.limits;
   const upgrades = new WebSocketServer(PROTOCOL);
 
   server.on('upgrade', (request: IncomingMessage, stream: Duplex, head: Buffer) => {
@@ -54,13 +56,17 @@ export function acceptWebSockets(server: Server, { edge, admission, dispatcher, 
     const path = request.url?.split('?', 1)[0];
     const outcome = path === '/ws' ? admit(request) : NOT_FOUND;
     if (isRefusal(outcome) && outcome.status !== 401) return refuseUpgrade(stream, outcome);
-    // A character is at most four bytes: what is too long in characters still arrives and is answered.
-    upgrades.options.maxPayload = settings.current.gateway.wsMaxMessageBytes * 4 + 1_024;
+    upgrades.options.maxPayload = largestPayload(isRefusal(outcome) ? undefined : outcome);
     upgrades.handleUpgrade(request, stream, head, (socket) => {
       if (isRefusal(outcome)) return turnAway(socket);
       open(socket, { stream, request, caller: outcome });
     });
   });
+
+  /** A character is at most four bytes: what is too long in characters still arrives and is answered. */
+  function largestPayload(caller?: Caller): number {
+    return (caller ? messageLimit(caller, settings.current.gateway.wsMaxMessageBytes) : 0) * 4 + 1_024;
+  }
 
   function admit(request: IncomingMessage): Caller | Refusal {
     if (edge.closing.aborted) return SHUTTING_DOWN;
@@ -72,14 +78,24 @@ export function acceptWebSockets(server: Server, { edge, admission, dispatcher, 
     if (connections.all.size >= maxConnections) return FULL;
     const ofToken = connections.byClient(caller)?.size ?? 0;
     const full = ofToken >= maxConnectionsPerToken || connections.ofAddress(admission.addressOf(request)) >= maxConnectionsPerAddress;
-    return full ? { ...rateLimited(1_000), message: 'Too many connections' } : caller;
+    if (full) return { ...rateLimited(1_000), message: 'Too many connections' };
+    return admission.limit(caller.key) ?? caller;
   }
 
   function open(socket: WebSocket, { stream, request, caller }: { stream: Duplex; request: IncomingMessage; caller: Caller }): void {
     const traceparent = traceparentOf(request);
     const connection = connections.add({ socket, stream, caller, address: admission.addressOf(request), traceparent });
-    socket.on('message', (data, isBinary) => receive(connection, data, isBinary));
-    socket.on('pong', () => (connection.unansweredPings = 0));
+    const largest = largestPayload(caller);
+    stream.prependListener('data', (chunk: Buffer) => frameBytes(connection, chunk.length, largest));
+    socket.on('message', (data, isBinary) => {
+      framesDone(connection);
+      receive(connection, data, isBinary);
+    });
+    socket.on('ping', (data: Buffer) => controlFrame(connection, data));
+    socket.on('pong', (data: Buffer) => {
+      controlFrame(connection, data);
+      connection.unansweredPings = 0;
+    });
     socket.on('close', () => connections.remove(connection));
     socket.on('error', (error) => log.debug({ err: error, tokenId: caller.tokenId }, 'a WebSocket failed'));
     stream.on('drain', () => connections.regulate(connection));
@@ -90,30 +106,37 @@ export function acceptWebSockets(server: Server, { edge, admission, dispatcher, 
     const { socket, caller } = connection;
     if (tokens.ended(caller)) return socket.close(UNAUTHORIZED, 'Unauthorized');
     if (isBinary || !Buffer.isBuffer(data)) return reject(connection, BINARY);
-    const { wsMessageRateLimit, wsMaxMessageBytes } = settings.current.gateway;
-    const rate = { max: wsMessageRateLimit.maxMessages, windowMs: wsMessageRateLimit.windowMs };
-    const wait = take(connection.messages, rate, performance.now());
+    const wait = messages.take(caller.key, rate());
     if (wait > 0) return reject(connection, overRate(wait));
-    if (data.length > wsMaxMessageBytes) {
+    const largest = messageLimit(caller, settings.current.gateway.wsMaxMessageBytes);
+    if (data.length > largest) {
       const size = data.toString().length;
-      if (size > wsMaxMessageBytes) return reject(connection, tooLarge(size, wsMaxMessageBytes));
+      if (size > largest) return reject(connection, tooLarge(size, largest));
     }
-    if (tokens.sound()) run(connection, data);
-    else putOff(connection, data);
+    const envelope = dispatcher.read(data);
+    const more = Array.isArray(envelope) ? messages.takeRest(caller.key, rate(), envelope.length) : 0;
+    if (more > 0) reject(connection, overRate(more));
+    else if (tokens.sound()) run(connection, envelope);
+    else putOff(connection, envelope);
+  }
+
+  function rate(): Rate {
+    const { maxMessages: max, windowMs } = settings.current.gateway.wsMessageRateLimit;
+    return { max, windowMs };
   }
 
   /** As on HTTP: not let in, and not told that the token is bad. */
-  function putOff(connection: Connection, message: Buffer): void {
+  function putOff(connection: Connection, envelope: Envelope): void {
     const { code, message: text, retryAfterMs = 0 } = UNVOUCHED;
-    const answer = dispatcher.refuse(message, { number: -32603, code, message: text, retryAfterMs }, mintId('req'));
+    const answer = dispatcher.refuse(envelope, { number: -32603, code, message: text, retryAfterMs }, mintId('req'));
     if (answer) connections.send(connection, answer);
   }
 
-  function run(connection: Connection, message: Buffer): void {
+  function run(connection: Connection, envelope: Envelope): void {
     const from = { caller: connection.caller, requestId: mintId('req'), traceparent: connection.traceparent };
     let cancel: Cancel | undefined;
     let answered = false;
-    cancel = dispatcher.message(message, from, (answer) => {
+    cancel = dispatcher.run(envelope, from, (answer) => {
       answered = true;
       if (cancel) connection.pending?.delete(cancel);
       if (answer) connections.send(connection, answer);
@@ -131,8 +154,10 @@ export function acceptWebSockets(server: Server, { edge, admission, dispatcher, 
   }
 }
 
-function overRate(retryAfterMs: number): Fault {
-  return { number: -32000, code: 'RESOURCE_EXHAUSTED', message: 'Message rate limit exceeded', retryAfterMs };
+/** More at once than the rate ever allows is never going to be better. */
+function overRate(wait: number): Fault {
+  const fault: Fault = { number: -32000, code: 'RESOURCE_EXHAUSTED', message: 'Message rate limit exceeded' };
+  return wait === Number.POSITIVE_INFINITY ? { ...fault, retryable: false } : { ...fault, retryAfterMs: wait };
 }
 
 function tooLarge(size: number, maximum: number): Fault {

@@ -1,0 +1,85 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { connect, type Socket } from 'node:net';
+import { test, type TestContext } from 'node:test';
+import { SECRETS, startTestGateway, type TestGateway } from '../gateway.fixture.ts';
+
+const FEW = { maxHttpConnectionsPerAddress: 4, maxHttpConnections: 8 };
+
+/** A socket from an address of its own: all of 127.0.0.0/8 is this machine. */
+async function dial(t: TestContext, gateway: TestGateway, localAddress = '127.0.0.1'): Promise<Socket> {
+  const { hostname, port } = new URL(gateway.url);
+  const socket = connect({ host: hostname, port: Number(port), localAddress });
+  socket.on('error', () => undefined);
+  t.after(() => socket.destroy());
+  await once(socket, 'connect');
+  return socket;
+}
+
+async function live(socket: Socket): Promise<string> {
+  let text = '';
+  socket.setEncoding('latin1').on('data', (part: string) => (text += part));
+  socket.write('GET /livez HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n');
+  await once(socket, 'close');
+  return text.slice(0, 12);
+}
+
+function ended(socket: Socket): Promise<unknown> {
+  return socket.destroyed ? Promise.resolve() : once(socket, 'close');
+}
+
+test('an address that holds all it can get gives up its own oldest, and nobody else notices', async (t) => {
+  await using gateway = await startTestGateway({ settings: FEW });
+  const other = await dial(t, gateway, '127.0.0.2');
+  const idle = await Promise.all(Array.from({ length: 4 }, () => dial(t, gateway)));
+  const more = await Promise.all(Array.from({ length: 3 }, () => dial(t, gateway)));
+  await Promise.all(more.map(async (socket) => assert.equal(await live(socket), 'HTTP/1.1 200')));
+  assert.ok(idle.filter((socket) => socket.destroyed).length >= 1);
+  assert.equal(await live(other), 'HTTP/1.1 200');
+});
+
+test('many addresses together leave room for a probe too', async (t) => {
+  await using gateway = await startTestGateway({ settings: FEW });
+  const first = await dial(t, gateway, '127.0.0.10');
+  for (let n = 11; n < 40; n++) await dial(t, gateway, `127.0.0.${n}`);
+  await ended(first);
+  assert.equal(await live(await dial(t, gateway)), 'HTTP/1.1 200');
+});
+
+test('a full house of WebSockets and idle sockets answers probes', async (t) => {
+  await using gateway = await startTestGateway({ settings: { ...FEW, maxConnections: 2 } });
+  await gateway.connect();
+  await gateway.connect(SECRETS.rpc);
+  for (let n = 0; n < 200; n++) await dial(t, gateway);
+  assert.equal(await live(await dial(t, gateway)), 'HTTP/1.1 200');
+});
+
+test('a socket whose request is under way does not give way; the newcomer is turned away', async (t) => {
+  const asked: (() => void)[] = [];
+  const handlers = {
+    'session.history': () =>
+      new Promise<{ messages: [] }>((resolve) => {
+        asked.push(() => resolve({ messages: [] }));
+      }),
+  };
+  await using gateway = await startTestGateway({ settings: { ...FEW, maxHttpConnectionsPerAddress: 2 }, handlers });
+  const body = '{"jsonrpc":"2.0","method":"session.history","id":1}';
+  const request = `POST /rpc HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\nauthorization: Bearer ${SECRETS.rpc}\r\ncontent-length: ${body.length}\r\n\r\n${body}`;
+  const busy = [await dial(t, gateway), await dial(t, gateway)];
+  for (const socket of busy) socket.write(request);
+  while (asked.length < 2) await new Promise((resolve) => setImmediate(resolve));
+  await ended(await dial(t, gateway));
+  for (const answer of asked) answer();
+  for (const socket of busy) {
+    assert.ok(!socket.destroyed);
+    assert.match(String((await once(socket, 'data'))[0]), /^HTTP\/1\.1 200/);
+  }
+  assert.equal(await live(await dial(t, gateway)), 'HTTP/1.1 200', 'and once they are answered, one of them does');
+});
+
+test('behind a proxy that is trusted there are many, so that it may have them all', async (t) => {
+  await using gateway = await startTestGateway({ settings: { ...FEW, trustedProxies: ['127.0.0.9'] } });
+  const held = await Promise.all(Array.from({ length: 7 }, () => dial(t, gateway, '127.0.0.9')));
+  assert.equal(await live(await dial(t, gateway)), 'HTTP/1.1 200');
+  assert.ok(held.every((socket) => !socket.destroyed));
+});

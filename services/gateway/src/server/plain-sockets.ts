@@ -1,0 +1,99 @@
+import type { Server, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
+import type { Settings } from '@switchyard/service-kit';
+
+/** The listener takes so many more than all caps together, so that a newcomer can be looked at, and somebody idle sent away for it. */
+const HEADROOM = 64;
+
+export interface PlainSocketsOptions {
+  server: Server;
+  settings: Settings<'gateway'>;
+  /** The address behind a socket; undefined for a proxy of ours, behind which there are many. */
+  addressOf: (socket: Socket) => string | undefined;
+}
+
+/** The sockets that are no WebSockets. */
+export interface PlainSockets extends Disposable {
+  /** On which nothing was asked yet. Node counts them as busy, and a browser opens some in advance. */
+  silent(): Socket[];
+}
+
+interface Plain {
+  address: string | undefined;
+  /** To the last request; undefined before the first. */
+  response: ServerResponse | undefined;
+}
+
+/**
+ * Caps plain sockets for each address and overall. Whoever comes when there are too many takes the place of one that has nothing
+ * under way, of its own address if that is full; where none is idle, the newcomer is not served. So an address that holds all it
+ * can get keeps nobody else out, and not even its own next request.
+ */
+export function followPlainSockets({ server, settings, addressOf }: PlainSocketsOptions): PlainSockets {
+  const all = new Map<Socket, Plain>();
+  const addresses = new Map<string, Set<Socket>>();
+
+  function forget(socket: Socket): void {
+    const plain = all.get(socket);
+    if (!plain) return;
+    all.delete(socket);
+    if (plain.address === undefined) return;
+    const siblings = addresses.get(plain.address);
+    siblings?.delete(socket);
+    if (siblings?.size === 0) addresses.delete(plain.address);
+  }
+
+  /** Ends the oldest of them that has nothing under way. */
+  function makeRoom(among: Iterable<Socket>): boolean {
+    for (const socket of among) {
+      if (!isIdle(all.get(socket))) continue;
+      forget(socket);
+      socket.destroy();
+      return true;
+    }
+    return false;
+  }
+
+  function hasRoom(siblings: ReadonlySet<Socket> | undefined): boolean {
+    const { maxHttpConnections, maxHttpConnectionsPerAddress } = settings.current.gateway;
+    if (siblings && siblings.size >= maxHttpConnectionsPerAddress && !makeRoom(siblings)) return false;
+    return all.size < maxHttpConnections || makeRoom(all.keys());
+  }
+
+  server.on('connection', (socket) => {
+    const address = addressOf(socket);
+    if (!hasRoom(address === undefined ? undefined : addresses.get(address))) {
+      socket.destroy();
+      return;
+    }
+    all.set(socket, { address, response: undefined });
+    if (address !== undefined) join(addresses, address, socket);
+    socket.once('close', () => forget(socket));
+  });
+  server.on('request', ({ socket }, response) => {
+    const plain = all.get(socket);
+    if (plain) plain.response = response;
+  });
+  server.on('upgrade', ({ socket }) => forget(socket));
+
+  const apply = (): void => {
+    const { maxConnections, maxHttpConnections } = settings.current.gateway;
+    server.maxConnections = maxConnections + maxHttpConnections + HEADROOM;
+  };
+  apply();
+  const unwatch = settings.onChange(apply);
+  return {
+    silent: () => [...all].filter(([, { response }]) => response === undefined).map(([socket]) => socket),
+    [Symbol.dispose]: unwatch,
+  };
+}
+
+function join(addresses: Map<string, Set<Socket>>, address: string, socket: Socket): void {
+  const siblings = addresses.get(address);
+  if (siblings) siblings.add(socket);
+  else addresses.set(address, new Set([socket]));
+}
+
+function isIdle(plain: Plain | undefined): boolean {
+  return plain?.response === undefined || plain.response.writableFinished || plain.response.destroyed;
+}
