@@ -12,11 +12,22 @@ const history = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'session.history
 test('the banner tells what exists, and each thing it tells is true', async () => {
   await using product = await startEmbedded();
   const banner = product.process.output();
-  for (const told of ['in-process', '4/4 ready', 'development models', product.url, product.token, product.data]) {
+  for (const told of ['in-process', '4/4 ready', 'development models', product.url, product.data, 'switchyard --data', ' token   prints it']) {
     assert.ok(banner.includes(told), `the banner does not say ${told}:\n${banner}`);
   }
+  assert.ok(!banner.includes(product.token), 'a token is printed to what is no terminal');
   assert.match(product.url, /^http:\/\/127\.0\.0\.1:\d+$/);
   assert.equal((await fetch(`${product.url}/health`)).status, 200);
+});
+
+test('where everybody can reach it the banner says so and the log warns; who knows is not told', async () => {
+  for (const known of [false, true]) {
+    const env = { SWITCHYARD_HOST: '0.0.0.0', SWITCHYARD_GATEWAY__ALLOW_INSECURE_HTTP: String(known) };
+    await using product = await startEmbedded({ env });
+    const log = readFileSync(`${product.data}/logs/switchyard.log`, 'utf8');
+    assert.equal(/^ {2}warning .*clear text.*SWITCHYARD_HOST=127\.0\.0\.1/m.test(product.process.output()), !known);
+    assert.equal(/"level":40,.*clear text/.test(log), !known);
+  }
 });
 
 test('what a data directory holds is private', async () => {

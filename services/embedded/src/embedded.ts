@@ -1,5 +1,5 @@
 import { resolve } from 'node:path';
-import { defineGateway } from '@switchyard/gateway';
+import { defineGateway, describeExposure } from '@switchyard/gateway';
 import { registry } from '@switchyard/registry';
 import { secrets } from '@switchyard/secrets';
 import {
@@ -58,6 +58,8 @@ async function startEmbedded(env: Variables, { stack, signal }: Starting): Promi
     seconds: (performance.now() - started) / 1_000,
     provider: await describeProvider(host.bus),
     token,
+    terminal: process.stdout.isTTY,
+    warning: describeExposure(host.settings.current.gateway),
     command: commandHere(data),
   };
   process.stdout.write(banner(served));
