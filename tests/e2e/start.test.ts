@@ -12,7 +12,15 @@ const history = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'session.history
 test('the banner tells what exists, and each thing it tells is true', async () => {
   await using product = await startEmbedded();
   const banner = product.process.output();
-  for (const told of ['in-process', '4/4 ready', 'development models', product.url, product.data, 'switchyard --data', ' token   prints it']) {
+  for (const told of [
+    'in-process',
+    '4/4 ready',
+    'development models',
+    product.url,
+    product.data,
+    'switchyard --data',
+    ' token   prints it',
+  ]) {
     assert.ok(banner.includes(told), `the banner does not say ${told}:\n${banner}`);
   }
   assert.ok(!banner.includes(product.token), 'a token is printed to what is no terminal');
@@ -119,6 +127,19 @@ test('a setting nobody knows and a token too short are sentences that name the v
     assert.equal((await refused.exited).code, 1);
     assert.ok(refused.output().includes(name), refused.output());
     assert.ok(!/\n\s+at /.test(refused.output()), 'a stack is not a sentence');
+  }
+});
+
+test('a store that cannot be and an edge that is turned off are sentences', async () => {
+  await using data = await tempDir();
+  for (const [name, value, said] of [
+    ['SWITCHYARD_STORE', 'sqlite:/dev/null/store', /cannot write to .*\/dev\/null\/store/],
+    ['SWITCHYARD_GATEWAY__ENABLED', 'false', /gateway\.enabled is false/],
+  ] as const) {
+    await using refused = await launch(data.path, { [name]: value });
+    assert.equal((await refused.exited).code, 1);
+    assert.match(refused.output(), said);
+    assert.equal(refused.output().trim().split('\n').length, 1);
   }
 });
 

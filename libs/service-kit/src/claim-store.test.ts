@@ -95,7 +95,7 @@ test('of many that ask at the same instant with databases of their own, one gets
   );
   await turn();
   t.mock.timers.tick(5_000);
-  assert.deepEqual((await Promise.all(claims)).toSorted(), [false, false, false, true]);
+  assert.equal((await Promise.all(claims)).filter(Boolean).length, 1);
 });
 
 test('a replica that comes back with another database, unasked, is shown for as long as it is there', async (t) => {

@@ -32,12 +32,7 @@ export interface ReplicaReport extends Revisions, AsyncDisposable {
 }
 
 /** Reports under `<service>.<replica>`, at once and again every five seconds; disposing takes the report away. */
-export async function reportRevisions(
-  bus: Bus,
-  service: string,
-  replica: string,
-  log: Logger = silentLogger(),
-): Promise<ReplicaReport> {
+export async function reportRevisions(bus: Bus, service: string, replica: string, log: Logger = silentLogger()): Promise<ReplicaReport> {
   const bucket = await bus.kv(REPLICAS_BUCKET);
   const key = `${service}.${replica}`;
   const report: z.infer<typeof Report> = { revisions: {} };

@@ -97,7 +97,9 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
 
   const accessLog = createAccessLog(log);
   const rpc = createRpcHandler({ settings, admission, log, accessLog, dispatcher });
-  const app = opening.adopt(createHttpServer({ settings, admission, log, accessLog, rpc, draining: draining.signal }), (server) => server.close());
+  const app = opening.adopt(createHttpServer({ settings, admission, log, accessLog, rpc, draining: draining.signal }), (server) =>
+    server.close(),
+  );
   const routes: Route[] = [];
   app.addHook('onRoute', ({ method, url: path }) => void routes.push(...[method].flat().map((verb) => ({ verb, path }))));
   const silent = followSilent(app.server);

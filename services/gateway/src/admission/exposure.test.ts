@@ -13,6 +13,7 @@ test('listening beyond this machine says who can reach it, what they can read, a
 });
 
 test('this machine alone is nothing to say, and whoever knows can silence it', () => {
-  for (const host of ['127.0.0.1', '127.8.8.8', 'localhost', '::1']) assert.equal(describeExposure({ host, allowInsecureHttp: false }), undefined);
+  for (const host of ['127.0.0.1', '127.8.8.8', 'localhost', '::1'])
+    assert.equal(describeExposure({ host, allowInsecureHttp: false }), undefined);
   assert.equal(describeExposure({ host: '0.0.0.0', allowInsecureHttp: true }), undefined);
 });
