@@ -12,11 +12,30 @@ const history = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'session.history
 test('the banner tells what exists, and each thing it tells is true', async () => {
   await using product = await startEmbedded();
   const banner = product.process.output();
-  for (const told of ['in-process', '4/4 ready', 'development models', product.url, product.token, product.data]) {
+  for (const told of [
+    'in-process',
+    '4/4 ready',
+    'development models',
+    product.url,
+    product.data,
+    'switchyard --data',
+    ' token   prints it',
+  ]) {
     assert.ok(banner.includes(told), `the banner does not say ${told}:\n${banner}`);
   }
+  assert.ok(!banner.includes(product.token), 'a token is printed to what is no terminal');
   assert.match(product.url, /^http:\/\/127\.0\.0\.1:\d+$/);
   assert.equal((await fetch(`${product.url}/health`)).status, 200);
+});
+
+test('where everybody can reach it the banner says so and the log warns; who knows is not told', async () => {
+  for (const known of [false, true]) {
+    const env = { SWITCHYARD_HOST: '0.0.0.0', SWITCHYARD_GATEWAY__ALLOW_INSECURE_HTTP: String(known) };
+    await using product = await startEmbedded({ env });
+    const log = readFileSync(`${product.data}/logs/switchyard.log`, 'utf8');
+    assert.equal(/^ {2}warning .*clear text.*SWITCHYARD_HOST=127\.0\.0\.1/m.test(product.process.output()), !known);
+    assert.equal(/"level":40,.*clear text/.test(log), !known);
+  }
 });
 
 test('what a data directory holds is private', async () => {
@@ -108,6 +127,19 @@ test('a setting nobody knows and a token too short are sentences that name the v
     assert.equal((await refused.exited).code, 1);
     assert.ok(refused.output().includes(name), refused.output());
     assert.ok(!/\n\s+at /.test(refused.output()), 'a stack is not a sentence');
+  }
+});
+
+test('a store that cannot be and an edge that is turned off are sentences', async () => {
+  await using data = await tempDir();
+  for (const [name, value, said] of [
+    ['SWITCHYARD_STORE', 'sqlite:/dev/null/store', /cannot write to .*\/dev\/null\/store/],
+    ['SWITCHYARD_GATEWAY__ENABLED', 'false', /gateway\.enabled is false/],
+  ] as const) {
+    await using refused = await launch(data.path, { [name]: value });
+    assert.equal((await refused.exited).code, 1);
+    assert.match(refused.output(), said);
+    assert.equal(refused.output().trim().split('\n').length, 1);
   }
 });
 

@@ -28,6 +28,11 @@ export const commands = {
     summary: 'prints the token, and nothing else',
     load: async () => (await import('./commands/token.ts')).token,
   },
+  url: {
+    usage: 'url',
+    summary: 'prints where the server is, and nothing else',
+    load: async () => (await import('./commands/url.ts')).url,
+  },
   status: {
     usage: 'status',
     summary: 'says what runs, and whether it is ready',

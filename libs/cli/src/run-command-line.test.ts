@@ -20,7 +20,7 @@ test('the name alone shows the five lines that matter', async () => {
 
 test('help names every command and the exit codes; each command has its own', async () => {
   const { stdout } = await run(['help']);
-  for (const name of ['start', 'ask', 'rpc', 'token', 'status', 'doctor']) assert.match(stdout, new RegExp(`^  ${name}`, 'm'));
+  for (const name of ['start', 'ask', 'rpc', 'token', 'url', 'status', 'doctor']) assert.match(stdout, new RegExp(`^  ${name}`, 'm'));
   assert.match(stdout, /0 done · 1 the server or the call said no · 2 wrong usage · 130 stopped/);
   const [asked, told] = await Promise.all([run(['ask', '--help']), run(['help', 'ask'])]);
   assert.deepEqual([asked.code, asked.stdout], [0, told.stdout]);
@@ -73,6 +73,16 @@ test('token prints the saved token and nothing else, and says what to do when th
   const saved = await run(['token']);
   assert.deepEqual(saved, { code: 0, stdout: `${TOKEN}\n`, stderr: '' });
   assert.deepEqual(JSON.parse((await run(['token', '-o', 'json'])).stdout), { token: TOKEN });
+});
+
+test('url prints where the server is that runs with the data directory, and nothing else', async () => {
+  assert.deepEqual(await run(['url']), { code: 0, stdout: 'http://127.0.0.1:4766\n', stderr: '' });
+  writeFileSync(join(cwd, 'run.json'), JSON.stringify({ url: 'http://127.0.0.1:5000', processes: [] }));
+  const running = await run(['url']);
+  const json = await run(['url', '-o', 'json']);
+  rmSync(join(cwd, 'run.json'));
+  assert.deepEqual(running, { code: 0, stdout: 'http://127.0.0.1:5000\n', stderr: '' });
+  assert.deepEqual(JSON.parse(json.stdout), { url: 'http://127.0.0.1:5000' });
 });
 
 test('nothing there, a refused token, a lack of scope: each is 1 with the command that helps, and no token in it', async () => {

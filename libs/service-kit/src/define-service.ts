@@ -11,7 +11,7 @@ import type { SectionName, Settings } from './settings.ts';
 export interface Setup<K extends SectionName> {
   /** The sections it named, always current. */
   settings: Settings<K>;
-  /** Its own database. */
+  /** Its own database, opened with its first collections: who keeps nothing has none. */
   store: Store;
   /** Speaks for the service itself until `as` says otherwise. */
   bus: Bus;

@@ -19,6 +19,8 @@ export interface Host extends AsyncDisposable {
   readonly bus: Bus;
   /** A service's connection: it says which service calls, so no two services share one. Drained with the host at the latest. */
   connect(service: ServiceName): Promise<Bus>;
+  /** Aborts when the process is told to end before it has started. */
+  readonly signal: AbortSignal | undefined;
   /** A service's documents; whoever opens them closes them. */
   store(service: ServiceName): Promise<Store>;
   /** `<service>-<8 digits>`, minted when the process starts, or `SWITCHYARD_REPLICA`. */
@@ -71,6 +73,7 @@ export async function openHost(options: HostOptions): Promise<Host> {
     settings,
     health,
     bus,
+    signal: options.signal,
     replica,
     async connect(service) {
       if (service === options.service) return bus;

@@ -1,4 +1,4 @@
-import type { Bucket, BucketEntry, Bus } from '@switchyard/bus';
+import type { BucketEntry, Bus } from '@switchyard/bus';
 import { REPLICAS_BUCKET } from '@switchyard/contracts';
 import { silentLogger, type Logger } from '@switchyard/telemetry';
 import { z } from 'zod';
@@ -6,62 +6,79 @@ import { z } from 'zod';
 /** Well within the time an entry lives without being written again. */
 const REPEAT_MS = 5_000;
 
-const Report = z.object({ revisions: z.record(z.string(), z.int().nonnegative()) });
+/** Which database a replica keeps its documents in. */
+export const StoreClaim = z.object({
+  identity: z.string(),
+  /** Whether it works with it already, or still asks whether it may. */
+  held: z.boolean(),
+  /** The revision of the report that asked first; until that is known, the one of the report itself. */
+  since: z.int().optional(),
+});
+export type StoreClaim = z.infer<typeof StoreClaim>;
+
+const Report = z.object({ revisions: z.record(z.string(), z.int().nonnegative()), store: StoreClaim.optional() });
 
 /** Tells the others which revisions of which buckets are in force in this replica. */
 export interface Revisions {
   applied(bucket: string, revision: number): void;
 }
 
+/** What the others know of this replica. */
+export interface ReplicaReport extends Revisions, AsyncDisposable {
+  /** `<service>.<replica>`. */
+  readonly key: string;
+  /** Resolves with the revision of the report that tells it. */
+  claim(store: StoreClaim): Promise<number>;
+}
+
 /** Reports under `<service>.<replica>`, at once and again every five seconds; disposing takes the report away. */
-export async function reportRevisions(
-  bus: Bus,
-  service: string,
-  replica: string,
-  log: Logger = silentLogger(),
-): Promise<Revisions & AsyncDisposable> {
+export async function reportRevisions(bus: Bus, service: string, replica: string, log: Logger = silentLogger()): Promise<ReplicaReport> {
   const bucket = await bus.kv(REPLICAS_BUCKET);
   const key = `${service}.${replica}`;
-  const revisions: Record<string, number> = {};
-  let writing: Promise<void> | undefined;
+  const report: z.infer<typeof Report> = { revisions: {} };
+  let writing: Promise<number> | undefined;
   let changed = false;
 
-  function write(): void {
+  /** Resolves with the revision under which everything told so far stands. */
+  function write(): Promise<number> {
     changed = true;
-    writing ??= writeChanges().finally(() => (writing = undefined));
+    return (writing ??= writeChanges().finally(() => (writing = undefined)));
   }
 
-  async function writeChanges(): Promise<void> {
+  async function writeChanges(): Promise<number> {
+    let revision = 0;
     while (changed) {
       changed = false;
-      await put(bucket, key, revisions, log);
+      revision = await bucket.put(key, Buffer.from(JSON.stringify(report)));
     }
+    return revision;
   }
 
-  const timer = setInterval(write, REPEAT_MS).unref();
-  const unfollow = bus.onRestored(write);
+  function writeOrWarn(): void {
+    write().catch((err: unknown) => log.warn({ err }, 'this replica could not report its revisions; it will again in a moment'));
+  }
+
+  const timer = setInterval(writeOrWarn, REPEAT_MS).unref();
+  const unfollow = bus.onRestored(writeOrWarn);
   return {
+    key,
     applied(name, revision) {
-      if (revisions[name] === revision) return;
-      revisions[name] = revision;
-      write();
+      if (report.revisions[name] === revision) return;
+      report.revisions[name] = revision;
+      writeOrWarn();
+    },
+    claim(store) {
+      report.store = store;
+      return write();
     },
     async [Symbol.asyncDispose]() {
       clearInterval(timer);
       unfollow();
       changed = false;
-      await writing;
+      await writing?.catch(() => undefined);
       await bucket.remove(key).catch((err: unknown) => log.warn({ err }, 'the report of this replica stays until it expires'));
     },
   };
-}
-
-async function put(bucket: Bucket, key: string, revisions: Record<string, number>, log: Logger): Promise<void> {
-  try {
-    await bucket.put(key, Buffer.from(JSON.stringify({ revisions })));
-  } catch (err) {
-    log.warn({ err }, 'this replica could not report its revisions; it will again in a moment');
-  }
 }
 
 export interface AwaitRevision {
@@ -101,8 +118,16 @@ export async function awaitRevision({ bus, service, bucket, revision, timeoutMs 
   }
 }
 
-function isBehind({ value }: BucketEntry, bucket: string, revision: number): boolean {
-  if (value === undefined) return false;
-  const report = Report.safeParse(JSON.parse(Buffer.from(value).toString()));
-  return !report.success || (report.data.revisions[bucket] ?? -1) < revision;
+function isBehind(entry: BucketEntry, bucket: string, revision: number): boolean {
+  if (entry.value === undefined) return false;
+  return (readReport(entry)?.revisions[bucket] ?? -1) < revision;
+}
+
+function readReport({ value }: BucketEntry): z.infer<typeof Report> | undefined {
+  return value === undefined ? undefined : Report.safeParse(JSON.parse(Buffer.from(value).toString())).data;
+}
+
+/** The database that a replica reports, if it reports one. */
+export function readClaim(entry: BucketEntry): StoreClaim | undefined {
+  return readReport(entry)?.store;
 }

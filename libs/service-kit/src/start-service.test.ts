@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { existsSync, readdirSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -141,6 +142,24 @@ test('disposing finishes the calls that run, then what the service owns, then it
   await disposed;
   assert.deepEqual(order, ['answered', 'own', 'store']);
   assert.deepEqual(await (await on.bus.kv(REPLICAS_BUCKET)).keys(), []);
+});
+
+test('documents are there once a collection is opened, and nothing is on the disk for a service that opens none', async (t) => {
+  const on = await host(t);
+  const dir = on.environment.store.replace('sqlite:', '');
+  await using _none = await startService(
+    ping(
+      () => Promise.resolve(),
+      ({ store }) => assert.throws(() => store.now(), { code: 'INTERNAL' }),
+    ),
+    on,
+  );
+  assert.equal(existsSync(dir), false);
+  await using _some = await startService(small, on);
+  assert.deepEqual(
+    readdirSync(dir).filter((file) => file.endsWith('.db')),
+    ['registry.db'],
+  );
 });
 
 test('a setup that fails half-way is undone, and the service can be started again', async (t) => {

@@ -1,6 +1,9 @@
 import { CONFIG_BUCKET, type Contract } from '@switchyard/contracts';
+import type { Store } from '@switchyard/store';
+import { claimStore, type ClaimStore } from './claim-store.ts';
 import type { ServiceDefinition } from './define-service.ts';
 import type { Host } from './host.ts';
+import { lazyStore } from './lazy-store.ts';
 import { reportRevisions } from './replicas.ts';
 import type { SectionName } from './settings.ts';
 
@@ -26,17 +29,16 @@ export async function startService<C extends Contract, K extends SectionName>(
   starting.defer(() => host.health.set(service, false, 'stopped'));
   const bus = await host.connect(service);
   if (bus !== host.bus) starting.defer(() => bus.drain());
-  const store = await host.store(service);
-  starting.defer(() => store.close());
-  const revisions = starting.use(await reportRevisions(bus, service, replica, log));
-  starting.defer(host.settings.onRevision((revision) => revisions.applied(CONFIG_BUCKET.name, revision)));
-  revisions.applied(CONFIG_BUCKET.name, host.settings.revision);
+  const report = starting.use(await reportRevisions(bus, service, replica, log));
+  const health = host.health.reporter(service);
+  const store = documentsOf(host, starting, { bus, service, report, health, log, signal: host.signal });
+  starting.defer(host.settings.onRevision((revision) => report.applied(CONFIG_BUCKET.name, revision)));
+  report.applied(CONFIG_BUCKET.name, host.settings.revision);
   const settings = starting.use(host.settings.watch(definition.settings));
   await store.publishTo((event) => bus.record(event));
 
   const own = starting.use(new AsyncDisposableStack());
   const { variables: env } = host.environment;
-  const health = host.health.reporter(service);
   const handlers = await definition.setup({
     settings,
     store,
@@ -46,7 +48,7 @@ export async function startService<C extends Contract, K extends SectionName>(
     replica,
     env,
     health,
-    revisions,
+    revisions: report,
     configuration: host.settings,
   });
   const served = await bus.serve(contract, handlers, { version, replica, log });
@@ -56,4 +58,21 @@ export async function startService<C extends Contract, K extends SectionName>(
   host.health.set(service, true);
   log.info({ version, replica, methods: served.names.length }, 'serving');
   return starting.move();
+}
+
+/** Opened when the service asks for documents, claimed before it gets any, closed before its report is taken away. */
+function documentsOf(host: Host, starting: AsyncDisposableStack, claim: ClaimStore): Store {
+  const claimed = starting.use(new DisposableStack());
+  const store = lazyStore(async () => {
+    const opened = await host.store(claim.service);
+    try {
+      claimed.use(await claimStore(opened.identity, claim));
+    } catch (error) {
+      await opened.close();
+      throw error;
+    }
+    return opened;
+  });
+  starting.defer(() => store.close());
+  return store;
 }

@@ -20,8 +20,23 @@ export function storeContract(name: string, open: OpenStore): void {
     queriesContract(fresh);
     tenantsContract(fresh);
     hostileContract(fresh);
+    identityContract(open);
     expiryContract(open);
     outboxContract(open);
+  });
+}
+
+function identityContract(open: OpenStore): void {
+  test('a database is known again by its identity, and no other has the same', async () => {
+    const [one, other] = [randomUUID(), randomUUID()];
+    const identityOf = async (name: string): Promise<string> => {
+      const store = await open(name);
+      await store.close();
+      return store.identity;
+    };
+    const identity = await identityOf(one);
+    assert.equal(await identityOf(one), identity);
+    assert.notEqual(await identityOf(other), identity);
   });
 }
 

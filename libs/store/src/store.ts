@@ -85,6 +85,8 @@ export interface StoreOptions {
 
 /** One service's documents. */
 export interface Store {
+  /** Names the database, once it is there: stores with the same one share their documents. A copy has another. */
+  readonly identity: string;
   open<Specs extends Record<string, AnyCollectionSpec>>(specs: Specs): Promise<{ [N in keyof Specs]: Collection<DocumentOf<Specs[N]>> }>;
   /** The database's clock, epoch milliseconds. Leases use it. */
   now(): number;

@@ -11,6 +11,8 @@ const run: Served = {
   seconds: 0.26,
   provider: 'openai/gpt-5',
   token: 'sy_pat_x',
+  terminal: true,
+  warning: undefined,
   command: 'bin/switchyard',
 };
 
@@ -20,6 +22,17 @@ test('the banner says what runs, where, and what to paste next', () => {
     assert.ok(text.includes(part), part);
   }
   assert.equal(text.split('\n').filter((line) => /^ {2}(bin\/switchyard|curl)/.test(line)).length, 3);
+});
+
+test('a token is for the eyes before a terminal; elsewhere it says where it is, and what prints it', () => {
+  const kept = banner({ ...run, terminal: false });
+  assert.ok(!kept.includes(run.token), kept);
+  assert.match(kept, /token +saved in some\/where\/token .* bin\/switchyard token {3}prints it\n/);
+});
+
+test('what is dangerous stands in it, and nothing where nothing is', () => {
+  assert.match(banner({ ...run, warning: 'everybody can read this' }), /\n {2}warning +everybody can read this\nTry:/);
+  assert.doesNotMatch(banner(run), /warning/);
 });
 
 test('a real bus is shown as it is named, without its password', () => {

@@ -8,19 +8,24 @@ export interface Served {
   seconds: number;
   provider: string;
   token: string;
+  /** Whether a person reads this. What is not a terminal is kept, and a token does not belong there. */
+  terminal: boolean;
+  /** What to know about who can reach this. */
+  warning: string | undefined;
   /** How the command is called from here, for this data. */
   command: string;
 }
 
 /** What a newcomer reads first: only what exists, each command as it can be pasted. */
 export function banner(run: Served): string {
-  const { url, bus, data, services, seconds, provider, token, command } = run;
+  const { url, bus, data, services, seconds, provider, warning, command } = run;
   const rows: [label: string, text: string][] = [
     ['bus', bus === 'memory:' ? 'in-process                (SWITCHYARD_BUS=nats://… for a real one)' : withoutCredentials(bus)],
     ['services', `${services.join(' ')}   ${services.length}/${services.length} ready in ${seconds.toFixed(1)} s`],
     ['provider', provider],
     ['API', `${url}        JSON-RPC /rpc /ws · chat /api/chat · OpenAI /v1 · contract /openrpc.json`],
-    ['token', `${token}  scopes *   saved in ${data}/token`],
+    ['token', tokenText(run)],
+    ...(warning === undefined ? [] : [['warning', warning] as [string, string]]),
   ];
   return [
     `switchyard ${run.version}  all services in one process; data in ${data}`,
@@ -28,9 +33,13 @@ export function banner(run: Served): string {
     'Try:',
     `  ${command} ask "hello"`,
     `  ${command} rpc session.history channelId=gateway`,
-    `  curl -sN "${url}/api/chat/stream?message=hello&token=$(${command} token)"`,
+    `  curl -sN "$(${command} url)/api/chat/stream?message=hello&token=$(${command} token)"`,
     '',
   ].join('\n');
+}
+
+function tokenText({ token, terminal, data, command }: Served): string {
+  return terminal ? `${token}  scopes *   saved in ${data}/token` : `saved in ${data}/token  scopes *   ${command} token   prints it`;
 }
 
 /** A bus URL may hold a password; the banner is for screens. */

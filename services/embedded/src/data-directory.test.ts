@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { chmodSync, existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { checkToken } from '@switchyard/security';
 import { tempDir } from '@switchyard/testkit';
@@ -38,6 +38,14 @@ test('what cannot be a directory is a sentence', async () => {
   await using dir = await tempDir();
   writeFileSync(`${dir.path}/file`, '');
   assert.throws(() => claimDataDirectory(`${dir.path}/file/below`), /cannot be used.*SWITCHYARD_DATA=/);
+});
+
+test('so is what stands in the way inside of it', async () => {
+  await using dir = await tempDir();
+  writeFileSync(`${dir.path}/logs`, '');
+  assert.throws(() => claimDataDirectory(dir.path), /cannot be used \(EEXIST at .*\/logs\).*SWITCHYARD_DATA=/);
+  mkdirSync(`${dir.path}/run.json`);
+  assert.throws(() => writeRunFile(dir.path, { url: '', processes: [] }), /cannot be used \(EISDIR at .*\/run\.json\).*SWITCHYARD_DATA=/);
 });
 
 test('what runs is told while it runs', async () => {

@@ -12,6 +12,7 @@ export function claimDataDirectory(dir: string): Disposable {
   try {
     mkdirSync(dir, { recursive: true, mode: PRIVATE_DIR });
     chmodSync(dir, PRIVATE_DIR);
+    mkdirSync(join(dir, 'logs'), { recursive: true, mode: PRIVATE_DIR });
   } catch (cause) {
     throw notWritable(dir, cause);
   }
@@ -40,7 +41,11 @@ export interface RunFile {
 /** Disposing removes it: nothing runs here any more. */
 export function writeRunFile(dir: string, run: RunFile): Disposable {
   const file = join(dir, 'run.json');
-  writeFileSync(file, `${JSON.stringify(run, null, 2)}\n`, { mode: PRIVATE_FILE });
+  try {
+    writeFileSync(file, `${JSON.stringify(run, null, 2)}\n`, { mode: PRIVATE_FILE });
+  } catch (cause) {
+    throw notWritable(dir, cause);
+  }
   return { [Symbol.dispose]: () => rmSync(file, { force: true }) };
 }
 
@@ -65,9 +70,10 @@ function keepToken(dir: string, token: string): void {
 }
 
 function notWritable(dir: string, cause: unknown): StartError {
-  const { code } = cause as NodeJS.ErrnoException;
+  const { code, path = dir } = cause as NodeJS.ErrnoException;
+  const where = path === dir ? '' : ` at ${path}`;
   return new StartError(
-    `the data directory ${dir} cannot be used (${code ?? 'unknown error'}). Choose another: SWITCHYARD_DATA=~/.switchyard make start`,
+    `the data directory ${dir} cannot be used (${code ?? 'unknown error'}${where}). Choose another: SWITCHYARD_DATA=~/.switchyard make start`,
     {
       cause,
     },

@@ -1,5 +1,5 @@
 import { resolve } from 'node:path';
-import { defineGateway } from '@switchyard/gateway';
+import { defineGateway, describeExposure } from '@switchyard/gateway';
 import { registry } from '@switchyard/registry';
 import { secrets } from '@switchyard/secrets';
 import {
@@ -20,6 +20,7 @@ import { describeProvider } from './provider.ts';
 
 const VERSION = '0.1.0';
 const PATIENCE_MS = 1_000;
+const NO_EDGE = 'gateway.enabled is false, so nobody could reach what runs here. Remove the key, or start the services one by one.';
 
 /** All services in one process, until a signal ends it. What cannot start says why in one sentence and exits 1. */
 export async function runEmbedded(env: Variables): Promise<void> {
@@ -34,6 +35,8 @@ async function startEmbedded(env: Variables, { stack, signal }: Starting): Promi
   const logFile = resolve(data, 'logs', 'switchyard.log');
   const variables = { ...env, SWITCHYARD_TOKEN: token, SWITCHYARD_TOKEN_FILE: undefined };
   const host = stack.use(await sayIfSlow(bus, openHost({ env: variables, logDestination: logFile, signal })));
+
+  if (!host.settings.current.gateway.enabled) throw new StartError(NO_EDGE);
 
   let url = '';
   const edge = defineGateway({ onListening: (address) => (url = address) });
@@ -58,6 +61,8 @@ async function startEmbedded(env: Variables, { stack, signal }: Starting): Promi
     seconds: (performance.now() - started) / 1_000,
     provider: await describeProvider(host.bus),
     token,
+    terminal: process.stdout.isTTY,
+    warning: describeExposure(host.settings.current.gateway),
     command: commandHere(data),
   };
   process.stdout.write(banner(served));

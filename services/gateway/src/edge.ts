@@ -23,7 +23,9 @@ export interface Edge {
   readonly log: Logger;
   readonly tokens: Tokens;
   readonly limits: Limits;
-  /** Aborts when the gateway drains: long responses end themselves, so that their clients come back elsewhere. */
+  /** Aborts when the gateway is told to stop: it still serves, and says that nobody should be sent here any more. */
+  readonly draining: AbortSignal;
+  /** Aborts when it stops taking connections: long responses end themselves, so that their clients come back elsewhere. */
   readonly closing: AbortSignal;
   /** Aborts when there is no time left for what still runs: whoever waits for something else than a call answers now. */
   readonly ending: AbortSignal;

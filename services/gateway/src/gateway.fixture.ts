@@ -61,12 +61,11 @@ export interface TestGatewayOptions {
   settings?: Partial<GatewaySection>;
   handlers?: Handlers<typeof sessions>;
   log?: Logger;
-  finishMs?: number;
 }
 
 /** A gateway on a free port, and behind it, on the in-process bus, a service that answers for sessions. */
 export async function startTestGateway(options: TestGatewayOptions = {}): Promise<TestGateway> {
-  const { settings: changes, handlers = {}, log = silentLogger(), finishMs } = options;
+  const { settings: changes, handlers = {}, log = silentLogger() } = options;
   const hub = createMemoryHub();
   const bus = await connectBus('memory:', { hub, log, service: 'sessions' });
   const edgeBus = await connectBus('memory:', { hub, log, service: 'gateway' });
@@ -87,7 +86,6 @@ export async function startTestGateway(options: TestGatewayOptions = {}): Promis
     port: 0,
     onRevision: (revision) => revisions.reached(revision),
     health: testHealth(() => edgeBus.connected()),
-    ...(finishMs === undefined ? {} : { finishMs }),
   });
 
   return {

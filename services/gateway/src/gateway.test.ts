@@ -64,13 +64,36 @@ describe('closing', () => {
     await closed;
   });
 
+  test('is seen to go before it goes: for a while it serves whoever comes, and each answer is the last of its connection', async () => {
+    await using gateway = await startTestGateway({ handlers: { 'session.history': () => ({ messages: [] }) } });
+    const socket = await gateway.connect();
+    const kept = await keptAlive(`${gateway.url}/health`);
+    let open = true;
+    void socket.closed.then(() => (open = false));
+    const closed = gateway.gateway.close({ delayMs: 300 });
+
+    const probe = await fetch(`${gateway.url}/readyz`);
+    const { ready, status } = (await probe.json()) as { ready: boolean; status: string };
+    assert.deepEqual([probe.status, ready, status], [503, false, 'draining']);
+    const served = await gateway.post('/rpc', HISTORY, { token: SECRETS.all });
+    assert.deepEqual([served.status, served.headers.get('connection')], [200, 'close']);
+    assert.equal(probe.headers.get('connection'), 'close');
+    assert.deepEqual((await socket.ask(HISTORY)).result, { messages: [] });
+    const late = await gateway.connect();
+    assert.deepEqual([open, kept.destroyed], [true, false]);
+
+    assert.deepEqual(await socket.closed, { code: 1001, reason: 'Server shutting down' });
+    assert.equal((await late.closed).code, 1001);
+    await closed;
+    await assert.rejects(fetch(`${gateway.url}/health`), 'nobody new is accepted');
+  });
+
   test('answers what takes too long, each route in its own words', async () => {
     const { promise: asked, resolve: ask } = Promise.withResolvers<void>();
     let waiting = 0;
     const started = (): void => void (++waiting === 3 && ask());
     const { promise: stopped, resolve: stop } = Promise.withResolvers<unknown>();
     await using gateway = await startTestGateway({
-      finishMs: 100,
       handlers: {
         'session.history': (_params, { signal }) => {
           started();
@@ -98,7 +121,7 @@ describe('closing', () => {
     const chat = gateway.post('/api/chat', '{"message":"x"}', { token: SECRETS.all });
     const chunks = gateway.post('/v1/chat/completions', body, { token: SECRETS.all });
     await asked;
-    const closed = gateway.gateway.close();
+    const closed = gateway.gateway.close({ finishMs: 100 });
     const { error } = (await (await rpc).json()) as { error: { data: { code: string; reason: string } } };
     assert.deepEqual([(await rpc).status, error.data.code, error.data.reason], [200, 'UNAVAILABLE', 'SHUTTING_DOWN']);
     assert.deepEqual(
@@ -111,13 +134,13 @@ describe('closing', () => {
   });
 
   test('does not wait for a connection on which nothing was asked', { timeout: 10_000 }, async () => {
-    const gateway = await startTestGateway({ finishMs: 60_000 });
+    await using gateway = await startTestGateway();
     const { hostname, port } = new URL(gateway.url);
     const sockets = [1, 2].map(() => connect(Number(port), hostname));
     await Promise.all(sockets.map((socket) => once(socket, 'connect')));
     sockets[1]?.write('POST /rpc HTTP/1.1\r\nhost: loc');
     const gone = sockets.map((socket) => new Promise((resolve) => socket.on('error', () => undefined).once('close', resolve)));
-    await gateway[Symbol.asyncDispose]();
+    await gateway.gateway.close({ finishMs: 60_000 });
     await Promise.all(gone);
   });
 

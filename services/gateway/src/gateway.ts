@@ -1,4 +1,5 @@
 import type { AddressInfo } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
 import type { Bus } from '@switchyard/bus';
 import { openRpcDocument } from '@switchyard/contracts';
 import type { HealthReporter, Settings } from '@switchyard/service-kit';
@@ -37,8 +38,13 @@ export interface GatewayOptions {
   port: number;
   /** Called after each change of the tokens is in force here. */
   onRevision?: (revision: number) => void;
-  /** How long running requests may take once it closes; ten seconds unless said. */
-  finishMs?: number;
+}
+
+export interface DrainTimes {
+  /** How long it still serves whoever comes, while `/readyz` sends load balancers elsewhere. */
+  delayMs: number;
+  /** How long running requests may take after that; ten seconds unless said. */
+  finishMs: number;
 }
 
 export interface Route {
@@ -53,14 +59,18 @@ export interface Gateway {
   readonly connections: Connections;
   /** Every route there is. */
   readonly routes: readonly Route[];
-  /** Stops accepting, tells WebSockets to go elsewhere, lets requests finish, then closes what is left. */
-  close(): Promise<void>;
+  /**
+   * Says that it drains and goes on for a while, so that nobody is sent here any more. Then it stops accepting, tells WebSockets to
+   * go elsewhere, lets requests finish, and closes what is left.
+   */
+  close(times?: Partial<DrainTimes>): Promise<void>;
 }
 
 /** Opens the edge: everything is set up before the first connection is accepted. */
 export async function openGateway(options: GatewayOptions): Promise<Gateway> {
-  const { bus, settings, log, version, host, finishMs = REQUESTS_FINISH_MS } = options;
+  const { bus, settings, log, version, host } = options;
   await using opening = new AsyncDisposableStack();
+  const draining = new AbortController();
   const closing = new AbortController();
   const ending = new AbortController();
   const limits = createLimits();
@@ -72,6 +82,7 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
     log,
     tokens,
     limits,
+    draining: draining.signal,
     closing: closing.signal,
     ending: ending.signal,
     guard: (wanted) => admission.guard(wanted),
@@ -84,7 +95,9 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
 
   const accessLog = createAccessLog(log);
   const rpc = createRpcHandler({ settings, admission, log, accessLog, dispatcher });
-  const app = opening.adopt(createHttpServer({ settings, admission, log, accessLog, rpc }), (server) => server.close());
+  const app = opening.adopt(createHttpServer({ settings, admission, log, accessLog, rpc, draining: draining.signal }), (server) =>
+    server.close(),
+  );
   const routes: Route[] = [];
   app.addHook('onRoute', ({ method, url: path }) => void routes.push(...[method].flat().map((verb) => ({ verb, path }))));
   const sockets = opening.use(followPlainSockets({ server: app.server, settings, addressOf: (socket) => admission.peerOf(socket) }));
@@ -117,7 +130,9 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
     edge,
     connections,
     routes,
-    async close() {
+    async close({ delayMs = 0, finishMs = REQUESTS_FINISH_MS } = {}) {
+      draining.abort();
+      if (delayMs > 0) await delay(delayMs);
       closing.abort();
       await Promise.all([drainRequests({ server: app.server, sockets, finishMs, giveUp }), closeSockets(connections)]);
       await opened.disposeAsync();

@@ -1,1 +1,2 @@
+export { describeExposure } from './admission/exposure.ts';
 export { defineGateway, gateway, type GatewayHooks } from './service.ts';

@@ -1,20 +1,22 @@
 import assert from 'node:assert/strict';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
+import { fileURLToPath } from 'node:url';
 import { TOKENS_BUCKET } from '@switchyard/contracts';
 import { hashToken } from '@switchyard/security';
 import { awaitRevision, openHost, startService, type Host } from '@switchyard/service-kit';
-import { silentLogger } from '@switchyard/telemetry';
+import { createLogger, silentLogger, type Logger } from '@switchyard/telemetry';
+import { startProcess, tempDir } from '@switchyard/testkit';
 import { defineGateway } from './service.ts';
 import { SECRETS, type Answer } from './gateway.fixture.ts';
 
-async function openTestHost(t: TestContext, env: Record<string, string> = {}): Promise<Host> {
+async function openTestHost(t: TestContext, env: Record<string, string> = {}, log: Logger = silentLogger()): Promise<Host> {
   const data = await mkdtemp(join(tmpdir(), 'switchyard-'));
   const host = await openHost({
     env: { SWITCHYARD_DATA: data, SWITCHYARD_CONFIG: ':', SWITCHYARD_PORT: '0', ...env },
-    log: silentLogger(),
+    log,
   });
   t.after(async () => {
     await host[Symbol.asyncDispose]();
@@ -68,6 +70,52 @@ test('does not pretend to speak TLS', async (t) => {
     SWITCHYARD_GATEWAY__TLS__CA_PATH: 'c.pem',
   });
   await assert.rejects(start(host), { name: 'StartError', message: /gateway\.tls/ });
+});
+
+test('told to stop, it is seen to go for as long as it is set, but no longer than there is time for shutting down', async (t) => {
+  const host = await openTestHost(t, { SWITCHYARD_GATEWAY__DRAIN_DELAY_MS: '60000', SWITCHYARD_DAEMON__SHUTDOWN_TIMEOUT_MS: '1200' });
+  const service = await start(host);
+  const began = performance.now();
+  const ended = service[Symbol.asyncDispose]();
+  const probe = await untilDraining(service.url);
+  assert.equal(probe.status, 503);
+  assert.equal((await fetch(`${service.url}/health`)).status, 200);
+  await ended;
+  const ms = performance.now() - began;
+  assert.ok(ms >= 399 && ms < 1_200, `${ms}`);
+});
+
+/** The first answer of the probe that says so. */
+async function untilDraining(url: string): Promise<Response> {
+  for (;;) {
+    const probe = await fetch(`${url}/readyz`);
+    if (((await probe.json()) as { status: string }).status === 'draining') return probe;
+  }
+}
+
+test('warns in its log when everybody can reach it, unless that is known', async (t) => {
+  for (const [env, warnings] of [
+    [{}, 0],
+    [{ SWITCHYARD_HOST: '0.0.0.0' }, 1],
+    [{ SWITCHYARD_HOST: '0.0.0.0', SWITCHYARD_GATEWAY__ALLOW_INSECURE_HTTP: 'true' }, 0],
+  ] as const) {
+    const lines: string[] = [];
+    const log = createLogger({ level: 'warn', destination: { write: (line: string) => void lines.push(line) } });
+    await using _service = await start(await openTestHost(t, env, log));
+    assert.equal(lines.filter((line) => /clear text.*SWITCHYARD_HOST=127\.0\.0\.1/.test(line)).length, warnings, lines.join(''));
+  }
+});
+
+test('in a process of its own it leaves nothing on the disk', async () => {
+  await using dir = await tempDir();
+  const main = fileURLToPath(new URL('main.ts', import.meta.url));
+  await using edge = await startProcess([process.execPath, main], {
+    cwd: dir.path,
+    env: { HOME: dir.path, SWITCHYARD_PORT: '0', SWITCHYARD_CONFIG: ':' },
+    ready: /"msg":"serving"/,
+  });
+  assert.deepEqual(await edge.end(), { code: 0, signal: null });
+  assert.deepEqual(await readdir(dir.path, { recursive: true }), []);
 });
 
 test('listens nowhere when it is turned off', async (t) => {

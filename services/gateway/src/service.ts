@@ -1,11 +1,16 @@
 import type { Handlers } from '@switchyard/bus';
-import { gateway as contract, TOKENS_BUCKET } from '@switchyard/contracts';
+import { gateway as contract, TOKENS_BUCKET, type Sections } from '@switchyard/contracts';
 import { defineService, StartError, type ServiceDefinition } from '@switchyard/service-kit';
+import { describeExposure } from './admission/exposure.ts';
+import { REQUESTS_FINISH_MS } from './server/drain.ts';
 import { routes } from './routes/routes.ts';
-import { openGateway } from './gateway.ts';
+import { openGateway, type DrainTimes } from './gateway.ts';
 
 const VERSION = '0.1.0';
 const NO_TLS = 'gateway.tls is set, but the gateway speaks plain HTTP: let a proxy in front of it end TLS, and remove the key.';
+
+/** Of the time for shutting down: to be seen to go, and then to finish requests; the rest is for closing. */
+const DRAIN_SHARE = 1 / 3;
 
 /** For other services and tools; clients get the same answer from the edge itself. */
 const handlers: Handlers<typeof contract> = { 'system.ping': () => ({ pong: true, ts: Date.now() }) };
@@ -16,11 +21,11 @@ export interface GatewayHooks {
 }
 
 /** The edge as a service. Whoever starts it in its own process learns from `onListening` where it listens. */
-export function defineGateway({ onListening }: GatewayHooks = {}): ServiceDefinition<typeof contract, 'gateway'> {
+export function defineGateway({ onListening }: GatewayHooks = {}): ServiceDefinition<typeof contract, 'gateway' | 'daemon'> {
   return defineService({
     contract,
     version: VERSION,
-    settings: ['gateway'],
+    settings: ['gateway', 'daemon'],
 
     async setup({ settings, bus, log, own, health, revisions }) {
       const { enabled, host, port, tls } = settings.current.gateway;
@@ -31,8 +36,10 @@ export function defineGateway({ onListening }: GatewayHooks = {}): ServiceDefini
       if (tls) throw new StartError(NO_TLS);
       const onRevision = (revision: number): void => revisions.applied(TOKENS_BUCKET.name, revision);
       const gateway = await openGateway({ bus, settings, log, health, version: VERSION, routes, host, port, onRevision });
-      own.defer(() => gateway.close());
+      own.defer(() => gateway.close(drainTimes(settings.current)));
       log.info({ url: gateway.url }, 'listening');
+      const exposure = describeExposure(settings.current.gateway);
+      if (exposure !== undefined) log.warn({ host }, exposure);
       onListening?.(gateway.url);
       return handlers;
     },
@@ -41,3 +48,8 @@ export function defineGateway({ onListening }: GatewayHooks = {}): ServiceDefini
 
 /** The edge on its own. */
 export const gateway = defineGateway();
+
+function drainTimes({ gateway, daemon }: Pick<Sections, 'gateway' | 'daemon'>): DrainTimes {
+  const longest = daemon.shutdownTimeoutMs * DRAIN_SHARE;
+  return { delayMs: Math.min(gateway.drainDelayMs, longest), finishMs: Math.min(REQUESTS_FINISH_MS, longest) };
+}

@@ -45,7 +45,10 @@ export const gateway = z
     maxBatchSize: positive(50).describe('calls in one JSON-RPC batch'),
     wsHeartbeatMs: count(30_000).describe('0 turns it off'),
     corsOrigins: texts().describe('origins besides our own that may use /api'),
-    allowInsecureHttp: flag(false),
+    allowInsecureHttp: flag(false).describe('listening beyond this machine without TLS is known, and no warning'),
+    drainDelayMs: count(0).describe(
+      'how long a gateway that is told to stop still serves while /readyz says 503; at most a third of daemon.shutdownTimeoutMs',
+    ),
     trustedProxies: texts().describe('addresses whose X-Forwarded-For is believed'),
     httpBodyLimitBytes: positive(1_048_576),
     wsMaxMessageBytes: positive(1_048_576).describe('UTF-16 units of one message'),

@@ -4,6 +4,7 @@ import { misuse, shapeOf } from '../shape.ts';
 import type { Collection, Documents, Store, StoreOptions } from '../store.ts';
 import { openDatabase } from './database.ts';
 import { createDocuments, type Session } from './documents.ts';
+import { identify } from './identity.ts';
 import { createOutbox, OUTBOX_TABLE, type Outbox } from './outbox.ts';
 import { createQueue } from './queue.ts';
 import { fieldSql, prepareTable, type Table } from './table.ts';
@@ -46,6 +47,7 @@ export function openSqliteStore(dir: string, { service, log }: StoreOptions): St
   }
 
   return {
+    identity: identify(database),
     open: open as Store['open'],
     now: () => Date.now(),
     publishTo: async (publish) => outbox.publishTo(publish),

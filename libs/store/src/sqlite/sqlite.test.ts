@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
@@ -26,6 +26,19 @@ test('only the owner may read the files', async () => {
   for (const file of files) assert.equal(statSync(join(dir, file)).mode & 0o777, 0o600, file);
   await store.close();
   assert.ok(!existsSync(join(dir, 'sessions.db-wal')), 'a clean close leaves one file');
+});
+
+test('a copy is another database, and one that was moved stays what it is', async () => {
+  const identityIn = async (dir: string): Promise<string> => {
+    const store = await openStore(`sqlite:${join(root, dir)}`, { service: 'sessions' });
+    await store.close();
+    return store.identity;
+  };
+  const original = await identityIn('original');
+  cpSync(join(root, 'original'), join(root, 'copy'), { recursive: true });
+  assert.notEqual(await identityIn('copy'), original);
+  renameSync(join(root, 'original'), join(root, 'moved'));
+  assert.equal(await identityIn('moved'), original);
 });
 
 test('a commit is on the disk, and tables are strict', () => {

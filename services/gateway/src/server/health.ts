@@ -12,7 +12,7 @@ export function registerHealth(app: FastifyInstance, edge: Edge, health: HealthR
   app.get('/readyz', (_request, reply) => {
     health.set('tokens', edge.tokens.sound(), 'nothing vouches for the tokens');
     const readiness = health.readiness();
-    const status = edge.closing.aborted ? 'draining' : readiness.status;
+    const status = edge.draining.aborted ? 'draining' : readiness.status;
     const ready = status === 'ready';
     answer(reply, ready ? 200 : 503, { ...readiness, ready, status });
   });

@@ -21,12 +21,19 @@ export interface ServerOptions {
   log: Logger;
   accessLog: AccessLog;
   rpc: RpcHandler;
+  /** Once it is aborted, each answer is the last one of its connection. */
+  draining: AbortSignal;
 }
 
 /** The HTTP server with what all routes share: ids, limits of the protocol, raw bodies, headers, errors, the access log. */
-export function createHttpServer({ settings, admission, log, accessLog, rpc }: ServerOptions): FastifyInstance {
+export function createHttpServer({ settings, admission, log, accessLog, rpc, draining }: ServerOptions): FastifyInstance {
   const app: FastifyInstance = fastify({
-    serverFactory: (handler) => nodeServer((request, response) => (isRpc(request) ? rpc(request, response) : handler(request, response))),
+    serverFactory: (handler) =>
+      nodeServer((request, response) => {
+        if (draining.aborted) response.shouldKeepAlive = false;
+        if (isRpc(request)) rpc(request, response);
+        else handler(request, response);
+      }),
     genReqId: (request) => acceptRequestId(request.headers['x-request-id']),
     requestIdHeader: false,
     logger: false,

@@ -1,0 +1,17 @@
+import { EXIT, type Command } from '../command.ts';
+import { commandHelp } from '../command-help.ts';
+import { print, printJson } from '../output.ts';
+
+export const url: Command = {
+  flags: [],
+  help: () =>
+    commandHelp('url', 'Prints the address that the other commands use, alone on its line, for commands of your own.', {
+      examples: ['url', 'url --data second'],
+    }),
+  async run({ where, output }) {
+    const place = where();
+    if (output === 'json') printJson({ url: place.url });
+    else print(`${place.url}\n`);
+    return EXIT.done;
+  },
+};

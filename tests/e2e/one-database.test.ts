@@ -1,0 +1,48 @@
+import assert from 'node:assert/strict';
+import { test, type TestContext } from 'node:test';
+import { startNatsServer, tempDir } from '@switchyard/testkit';
+import { launch, post, startEmbedded } from './embedded.ts';
+
+const REFUSED = /^switchyard cannot start: secrets already runs on this bus, as secrets-\w+, .* in another database.*SWITCHYARD_STORE.*$/m;
+const EXECUTE = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'agent.execute', params: { message: 'hello' } });
+const skip = process.env['SWITCHYARD_TEST_NATS'] === 'off' && 'SWITCHYARD_TEST_NATS=off';
+
+async function startBus(t: TestContext): Promise<{ SWITCHYARD_BUS: string }> {
+  const server = await startNatsServer();
+  t.after(() => server.stop());
+  return { SWITCHYARD_BUS: server.url };
+}
+
+test('on one bus a second instance with documents of its own is refused, and the first does not notice', { skip }, async (t) => {
+  const env = await startBus(t);
+  await using data = await tempDir();
+  {
+    await using first = await startEmbedded({ env, data: data.path });
+    await using other = await tempDir();
+    await using second = await launch(other.path, env);
+    assert.equal((await second.exited).code, 1);
+    assert.match(second.output(), REFUSED);
+    assert.doesNotMatch(second.output(), /\n\s+at /);
+    assert.equal((await fetch(`${first.url}/readyz`)).status, 200);
+    assert.equal((await post(first, EXECUTE)).status, 200);
+    await first.process.end('SIGKILL');
+  }
+  const began = performance.now();
+  await using again = await startEmbedded({ env, data: data.path });
+  assert.ok(performance.now() - began < 15_000, 'whoever comes back to its own documents does not wait for its own report to expire');
+  assert.equal((await post(again, EXECUTE)).status, 200);
+});
+
+test('of two that start at the same instant one serves, and one is refused', { skip }, async (t) => {
+  const env = await startBus(t);
+  await using one = await tempDir();
+  await using other = await tempDir();
+  const outcomes = await Promise.all(
+    [one, other].map(async ({ path }) => {
+      const started = await launch(path, env);
+      t.after(() => started[Symbol.asyncDispose]());
+      return Promise.race([started.line(/^Try:/m).then(() => 'serves'), started.line(REFUSED).then(() => 'refused')]);
+    }),
+  );
+  assert.deepEqual(outcomes.toSorted(), ['refused', 'serves']);
+});
