@@ -18,7 +18,6 @@ function session(key: string, at: number, fields: Partial<SessionDocument> = {})
     channelId: 'gateway',
     kind: 'dm',
     activeTurn: null,
-    clients: [],
     metadata: {},
     ...counts,
     ...times,
