@@ -94,7 +94,7 @@ test('history without a key is the newest session that this client made, of one 
 });
 
 test('status is of the newest session that the caller made, whatever its channel, with its agent; in a turn of that turn’s', async () => {
-  const agents = { default: { name: 'Ada' }, tools: { name: 'Tom', model: 'dev/tools' } };
+  const agents = { default: { name: 'Ada' }, tools: { name: 'Tom', model: 'dev/tools' }, third: { name: 'Tim', model: 'dev/tools' } };
   await using app = await testSessions({ as: alice, agents });
   const named = async () => (await app.bus.call('session.status', {})).agentName;
   await app.bus.call('agent.execute', { agentId: 'tools', message: 'which?', sessionKey: { channelId: 'phone' } });
@@ -104,6 +104,8 @@ test('status is of the newest session that the caller made, whatever its channel
   assert.equal(await named(), 'Ada');
   const { response } = await app.bus.call('agent.execute', { agentId: 'tools', message: 'session_status {}' });
   assert.match(response, /"agentName":"Tom","tokensUsed":\{"totalTokens":0,/);
+  const sent = await app.bus.call('session.send', { key: `agent:tools:${KEY}`, agentId: 'third', message: 'session_status {}' });
+  assert.match(sent.response, /"agentName":"Tim","tokensUsed":\{"totalTokens":[1-9]/, 'a turn of Tim in a session of Tom');
 });
 
 test('status names the model and what the session used', async () => {

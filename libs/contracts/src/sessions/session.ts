@@ -68,7 +68,8 @@ const sessionTurns = defineMethods({
 const sessionReads = defineMethods({
   'session.status': {
     summary: 'What the caller’s agent runs on, and what its session has used.',
-    description: 'In a turn the session of that turn, else the newest that the caller itself made; a caller without one is shown the default agent.',
+    description:
+      'In a turn the session of that turn, else the newest that the caller itself made; a caller without one is shown the default agent.',
     scope: 'rpc',
     params: NoParams,
     result: SessionStatus,

@@ -1,7 +1,7 @@
 import type { Principal } from '@switchyard/contracts';
 import type { Collection, Documents } from '@switchyard/store';
 import type { MessageDocument, SessionDocument } from '../data.ts';
-import { noSuchSession, seenBy, sees } from './ownership.ts';
+import { noSuchSession, sees } from './ownership.ts';
 import { formatSessionKey, parseSessionKey, resolveSession } from './session-key.ts';
 
 const PAGE = 1_000;

@@ -16,7 +16,6 @@ const mary = principal({ client: 'mary', scopes: ['*'], sessions: 'own' });
 const carl = principal({ client: 'carl', scopes: ['*'], sessions: 'own' });
 const admin = principal({ client: 'admin', scopes: ['*'] });
 const KEY = 'default:somebody:gateway';
-const sessionKey = { userId: 'somebody' };
 const unknown = { code: 'NOT_FOUND', message: 'There is no such session.' };
 const script = (...steps: object[]): string => JSON.stringify(steps);
 const scripted = { agents: { scripted: { model: 'dev/scripted', concurrency: { maxConcurrentRuns: 1 } } } };
