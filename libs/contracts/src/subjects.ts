@@ -11,7 +11,7 @@ export const subjects = {
   events: 'evt.>',
   turn: (turnId: string) => `turn.${checked(turnId)}`,
   turns: 'turn.*',
-  /** Token ids are unique within a tenant only, and nobody broadcasts beyond their own. A tenant becomes a token through `subjectToken` of the bus. */
+  /** Clients are unique within a tenant only, and nobody broadcasts beyond their own. Both become tokens through `subjectToken` of the bus. */
   notifyClient: (tenant: string, clientId: string) => `notify.client.${checked(tenant)}.${checked(clientId)}`,
   notifyAll: (tenant: string) => `notify.all.${checked(tenant)}`,
   notifyEverybody: 'notify.all.*',

@@ -27,8 +27,8 @@ export const SessionDocument = z.object({
   outputTokens: z.int().nonnegative(),
   costUsd: z.number().nonnegative(),
   lastSteps: z.int().nonnegative(),
-  /** The client ids that used it. */
-  clients: z.array(z.string()),
+  /** The client whose turn made it. Absent in a document of before this was remembered, which is nobody's own. */
+  createdBy: z.string().optional(),
   metadata: z.record(z.string(), z.unknown()),
   createdAt: instant,
   updatedAt: instant,
@@ -58,6 +58,8 @@ export const TurnDocument = z.object({
   message: z.string(),
   client: z.string(),
   scopes: z.array(z.string()),
+  /** The client is held to the sessions that it made; whoever runs the turn holds it to them too. */
+  sessions: z.literal('own').optional(),
   /** The caller's key, led by the caller and the method; unique while the turn is kept. */
   idempotencyKey: z.string().optional(),
   fingerprint: z.string(),
@@ -96,8 +98,9 @@ export const sessionCollection = collection({
   key: 'key',
   indexes: [
     { fields: ['updatedAt'] },
-    { fields: ['channelId', 'updatedAt'] },
     { fields: ['kind', 'updatedAt'] },
+    { fields: ['createdBy', 'updatedAt'] },
+    { fields: ['createdBy', 'channelId', 'updatedAt'] },
     { fields: ['activeTurn'] },
   ],
 });

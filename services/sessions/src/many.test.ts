@@ -18,7 +18,6 @@ function session(key: string, at: number, fields: Partial<SessionDocument> = {})
     channelId: 'gateway',
     kind: 'dm',
     activeTurn: null,
-    clients: [],
     metadata: {},
     ...counts,
     ...times,
@@ -59,6 +58,16 @@ test('of more than a thousand sessions the newest are listed, and every kind has
   assert.deepEqual([listed.sessions.length, listed.total], [3, 3]);
   const dm = await app.bus.call('session.list', { kind: 'dm' });
   assert.deepEqual([dm.sessions.length, dm.total], [1_000, 1_200]);
+});
+
+test('a client’s own session is found beside any number of newer ones of others', async () => {
+  await using data = await tempDir();
+  const others = Array.from({ length: 1_200 }, (_, at) => session(`default:u${at}:gateway`, 1_000 + at, { createdBy: `u${at}` }));
+  await fill(data.path, [session(KEY, 1, { createdBy: 'test', messageCount: 2, inputTokens: 7 }), ...others], ['mine', 'yours']);
+  await using app = await testSessions({ data: data.path });
+  for (const params of [{}, { channelId: 'gateway' }])
+    assert.equal((await app.bus.call('session.history', params)).messages[0]?.content, 'mine');
+  assert.equal((await app.bus.call('session.status', {})).tokensUsed.totalTokens, 7);
 });
 
 test('a history of more than a thousand messages is whole and in order', async () => {

@@ -64,15 +64,15 @@ export function defineSessions(timing: SessionsTiming = {}) {
         'agent.execute': agentExecute(runner),
         'agent.stream': agentStream(runner),
         'session.send': sessionSend(runner),
-        'session.history': sessionHistory(data.sessions, data.messages),
+        'session.history': sessionHistory(data),
         'session.list': sessionList(data.sessions, store),
-        'session.export': sessionExport(data.sessions, data.messages),
+        'session.export': sessionExport(data),
         'session.delete': sessionDelete({ ...data, bus, emptying }),
         'session.reset': sessionReset({ ...data, store, emptying }),
         'session.status': sessionStatus(data.sessions, agents, models),
         'turns.start': turnsStart(runner),
         'turns.run': turnsRun({ bus, models, agents }),
-        'turns.resume': turnsResume(data.turns),
+        'turns.resume': turnsResume(data.turns, data.sessions),
       };
     },
   });

@@ -74,16 +74,38 @@ test('session.send continues the session of a key, and another tenant’s key is
   }
 });
 
-test('history without a key is the newest session of the channel that this client used, else the tenant’s newest', async () => {
+test('history without a key is the newest session that this client made, of one channel or of any, and never anybody else’s', async () => {
   await using app = await testSessions({ as: alice });
   await app.bus.call('agent.execute', { message: 'from alice' });
   const bob = app.bus.as(principal({ client: 'bob', scopes: ['*'] }));
-  const contents = async (bus: typeof bob) => (await bus.call('session.history', { channelId: 'gateway' })).messages[0]?.content;
-  assert.equal(await contents(bob), 'from alice');
+  const first = async (bus: typeof bob, channelId?: string) =>
+    (await bus.call('session.history', channelId === undefined ? {} : { channelId })).messages[0]?.content;
+  assert.equal(await first(bob, 'gateway'), undefined);
+  await bob.call('session.send', { key: KEY, message: 'said by bob to alice' });
+  assert.equal(await first(bob, 'gateway'), undefined, 'a session that alice made is hers');
   await bob.call('agent.execute', { message: 'from bob' });
-  assert.equal(await contents(bob), 'from bob');
-  assert.equal(await contents(app.bus), 'from alice');
-  assert.equal(await contents(app.bus.as(principal({ tenant: 'acme' }))), undefined);
+  await bob.call('agent.execute', { message: 'from bob, elsewhere', sessionKey: { channelId: 'phone' } });
+  assert.deepEqual(
+    [await first(bob, 'gateway'), await first(bob, 'phone'), await first(bob)],
+    ['from bob', 'from bob, elsewhere', 'from bob, elsewhere'],
+  );
+  assert.equal(await first(app.bus), 'from alice');
+  assert.equal(await first(app.bus.as(principal({ tenant: 'acme' }))), undefined);
+});
+
+test('status is of the newest session that the caller made, whatever its channel, with its agent; in a turn of that turn’s', async () => {
+  const agents = { default: { name: 'Ada' }, tools: { name: 'Tom', model: 'dev/tools' }, third: { name: 'Tim', model: 'dev/tools' } };
+  await using app = await testSessions({ as: alice, agents });
+  const named = async () => (await app.bus.call('session.status', {})).agentName;
+  await app.bus.call('agent.execute', { agentId: 'tools', message: 'which?', sessionKey: { channelId: 'phone' } });
+  assert.equal(await named(), 'Tom');
+  assert.equal((await app.bus.call('session.status', {})).model, 'dev/tools');
+  await app.bus.call('agent.execute', { message: 'hello' });
+  assert.equal(await named(), 'Ada');
+  const { response } = await app.bus.call('agent.execute', { agentId: 'tools', message: 'session_status {}' });
+  assert.match(response, /"agentName":"Tom","tokensUsed":\{"totalTokens":0,/);
+  const sent = await app.bus.call('session.send', { key: `agent:tools:${KEY}`, agentId: 'third', message: 'session_status {}' });
+  assert.match(sent.response, /"agentName":"Tim","tokensUsed":\{"totalTokens":[1-9]/, 'a turn of Tim in a session of Tom');
 });
 
 test('status names the model and what the session used', async () => {

@@ -68,7 +68,7 @@ export const AgentOperationModels = z.object({
 export const agentMethods = defineMethods({
   'agent.execute': {
     summary: 'Runs one agent turn and answers when it is done.',
-    description: 'A new session key creates its session. The turn is durable: leaving does not end it.',
+    description: 'A new session key creates its session, which is then the caller’s own. The turn is durable: leaving does not end it.',
     scope: 'rpc',
     params: ExecuteParams,
     result: AgentAnswer,

@@ -68,6 +68,8 @@ const sessionTurns = defineMethods({
 const sessionReads = defineMethods({
   'session.status': {
     summary: 'What the caller’s agent runs on, and what its session has used.',
+    description:
+      'In a turn the session of that turn, else the newest that the caller itself made; a caller without one is shown the default agent.',
     scope: 'rpc',
     params: NoParams,
     result: SessionStatus,
@@ -86,7 +88,9 @@ const sessionReads = defineMethods({
     ],
   },
   'session.history': {
-    summary: 'The messages of the caller’s newest session of a channel, oldest first.',
+    summary: 'The messages of one session, oldest first.',
+    description:
+      'Where no key is named, the caller’s own: in a turn the session of that turn, else the newest that the caller itself made, of one channel or of any. Nothing when there is none.',
     scope: 'rpc',
     params: z.strictObject({
       channelId: z.string().min(1).max(256).optional(),
@@ -147,6 +151,7 @@ const sessionReads = defineMethods({
   },
   'session.list': {
     summary: 'Lists the sessions of the tenant, newest first.',
+    description: 'To a token for its own sessions: only those that it made.',
     scope: 'admin',
     params: z.strictObject({
       kind: z.enum(['all', 'sub-agent', 'group', 'dm']).default('all'),

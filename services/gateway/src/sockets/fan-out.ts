@@ -1,4 +1,4 @@
-import type { Bus, Subscription } from '@switchyard/bus';
+import { subjectToken, type Bus, type Subscription } from '@switchyard/bus';
 import { subjects } from '@switchyard/contracts';
 import { createConnections, type Connection, type Connections } from './connections.ts';
 import type { Caller, Tokens } from '../admission/tokens.ts';
@@ -12,13 +12,13 @@ export function openFanOut(bus: Bus, tokens: Tokens): { connections: Connections
   const connections = createConnections({ onClient });
 
   function onClient(client: Caller, present: boolean): void {
-    const { key, tenantToken, tokenId } = client;
+    const { key, tenantToken, principal } = client;
     if (!present) {
       subscriptions.get(key)?.unsubscribe();
       subscriptions.delete(key);
       return;
     }
-    const subscription = bus.subscribe(subjects.notifyClient(tenantToken, tokenId), ({ data }) => {
+    const subscription = bus.subscribe(subjects.notifyClient(tenantToken, subjectToken(principal.client)), ({ data }) => {
       deliver(connections.byClient(client) ?? [], data);
     });
     subscriptions.set(key, subscription);

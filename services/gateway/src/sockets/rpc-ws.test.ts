@@ -307,6 +307,18 @@ describe('notifications', () => {
     for (const socket of [here, there]) assert.equal((await socket.ask(ping('nothing else'))).id, 'nothing else');
   });
 
+  test('are of the client a token speaks for, not of whoever had its id before', async () => {
+    await using gateway = await startTestGateway();
+    const secret = 'a-secret-made-again-under-an-old-id-1';
+    await gateway.putToken({ id: 'again', client: 'again.2', secret });
+    const socket = await gateway.connect(secret);
+    const notify = (client: string): void =>
+      gateway.bus.publish(subjects.notifyClient('default', subjectToken(client)), Buffer.from(JSON.stringify({ method: client })));
+    notify('again');
+    notify('again.2');
+    assert.equal((await socket.next()).method, 'again.2');
+  });
+
   test('stop with the token, though the connection is still open', async () => {
     await using gateway = await startTestGateway();
     const secret = 'a-secret-that-will-not-live-very-long';

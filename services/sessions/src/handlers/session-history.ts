@@ -1,15 +1,15 @@
 import type { Handler } from '@switchyard/bus';
-import type { Collection } from '@switchyard/store';
-import type { MessageDocument, SessionDocument } from '../data.ts';
-import { history, newestSession, requireSession } from '../sessions/directory.ts';
+import { callersSession, newestOwnSession, read, requireSession, type Reading } from '../sessions/directory.ts';
 
-/** One session's messages: the one named, the one the calling agent is in, or the caller's newest of a channel. */
-export function sessionHistory(sessions: Collection<SessionDocument>, messages: Collection<MessageDocument>): Handler<'session.history'> {
-  return async ({ channelId, session_key }, ctx) => {
-    const { principal } = ctx;
-    const key = session_key ?? (channelId === undefined ? principal.session : undefined);
+/** One session's messages: the one named, or the caller's own: the one the calling agent is in, the newest of a channel or of all. */
+export function sessionHistory({ sessions, messages }: Reading): Handler<'session.history'> {
+  return async ({ channelId, session_key }, { principal }) => {
     const session =
-      key === undefined ? await newestSession(sessions, principal, channelId ?? 'gateway') : await requireSession(sessions, principal, key);
-    return { messages: session ? await history(messages.for(principal), session) : [] };
+      session_key !== undefined
+        ? await requireSession(sessions, principal, session_key)
+        : channelId !== undefined
+          ? await newestOwnSession(sessions, principal, channelId)
+          : await callersSession(sessions, principal);
+    return { messages: session ? await read({ sessions, messages }, principal, session) : [] };
   };
 }

@@ -3,18 +3,15 @@ import type { Models } from '@switchyard/models';
 import type { Collection } from '@switchyard/store';
 import type { AgentDirectory } from '../agents.ts';
 import type { SessionDocument } from '../data.ts';
-import { newestOwnSession } from '../sessions/directory.ts';
+import { callersSession } from '../sessions/directory.ts';
 import { modelOf } from '../turns/plan.ts';
 
-/** What the calling agent runs on and its session has used; a client without an agent is shown the default one. */
+/** What the calling agent runs on and its session has used; for a client its own newest session, and who has none is shown the default agent. */
 export function sessionStatus(sessions: Collection<SessionDocument>, agents: AgentDirectory, models: Models): Handler<'session.status'> {
-  return async (_, ctx) => {
-    const { principal } = ctx;
-    const session =
-      principal.session === undefined
-        ? await newestOwnSession(sessions, principal, 'gateway')
-        : ((await sessions.for(principal).get(principal.session)) ?? undefined);
-    const agentId = principal.agent ?? session?.agentId;
+  return async (_, { principal }) => {
+    const session = await callersSession(sessions, principal);
+    const inTurn = principal.session !== undefined;
+    const agentId = (inTurn ? principal.agent : undefined) ?? session?.agentId ?? principal.agent;
     const agent = (agentId === undefined ? undefined : agents.find(principal.tenant, agentId)) ?? agents.default(principal.tenant);
     const model = await modelOf(agent, models);
     return {

@@ -1,7 +1,7 @@
 import type { Handler } from '@switchyard/bus';
-import { ServiceError } from '@switchyard/contracts';
 import type { Collection } from '@switchyard/store';
-import type { TurnDocument } from '../data.ts';
+import type { SessionDocument, TurnDocument } from '../data.ts';
+import { follows, noSuchTurn } from '../sessions/ownership.ts';
 import type { Runner } from '../turns/runner.ts';
 import { runStateless, type StatelessDeps } from '../turns/stateless.ts';
 
@@ -19,10 +19,10 @@ export function turnsRun(deps: StatelessDeps): Handler<'turns.run'> {
 }
 
 /** How far a turn is, for the client that started it. Anybody else's is as unknown as one that never was. */
-export function turnsResume(turns: Collection<TurnDocument>): Handler<'turns.resume'> {
-  return async ({ turnId }, ctx) => {
-    const turn = await turns.for(ctx.principal).get(turnId);
-    if (!turn || turn.client !== ctx.principal.client) throw new ServiceError('NOT_FOUND', 'There is no such turn.');
+export function turnsResume(turns: Collection<TurnDocument>, sessions: Collection<SessionDocument>): Handler<'turns.resume'> {
+  return async ({ turnId }, { principal }) => {
+    const turn = await turns.for(principal).get(turnId);
+    if (!turn || !(await follows(sessions, principal, turn))) throw noSuchTurn();
     const { sessionKey, state, lastFrame, result, failure } = turn;
     return {
       turnId,

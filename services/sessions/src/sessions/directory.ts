@@ -1,41 +1,33 @@
-import { ServiceError, type Principal } from '@switchyard/contracts';
+import type { Principal } from '@switchyard/contracts';
 import type { Collection, Documents } from '@switchyard/store';
 import type { MessageDocument, SessionDocument } from '../data.ts';
+import { noSuchSession, sees } from './ownership.ts';
 import { formatSessionKey, parseSessionKey, resolveSession } from './session-key.ts';
 
-/** How many of a channel's newest sessions are looked through for one that the caller used. */
-const LOOK_BACK = 500;
 const PAGE = 1_000;
 
-/** The session of a key; NOT_FOUND when it is not there or belongs to another tenant. */
+/** The session of a key; NOT_FOUND when it is not there, or not for this principal. */
 export async function requireSession(sessions: Collection<SessionDocument>, principal: Principal, key: string): Promise<SessionDocument> {
   const session = await sessions.for(principal).get(formatSessionKey(resolveSession(key, principal, undefined)));
-  if (!session) throw new ServiceError('NOT_FOUND', 'There is no such session.');
+  if (!session || !sees(principal, session)) throw noSuchSession();
   return session;
 }
 
-/** The newest session of a channel that this client used, else the tenant's newest of that channel. */
-export async function newestSession(
-  sessions: Collection<SessionDocument>,
-  principal: Principal,
-  channelId: string,
-): Promise<SessionDocument | undefined> {
-  const { own, newest } = await lookBack(sessions, principal, channelId);
-  return own ?? newest;
-}
-
-/** The newest session of a channel that this client used; nobody else's will do. */
+/** The newest session that the client itself made, in one channel or in any. Nobody else's will do, whatever the client may read by key. */
 export async function newestOwnSession(
   sessions: Collection<SessionDocument>,
   principal: Principal,
-  channelId: string,
+  channelId?: string,
 ): Promise<SessionDocument | undefined> {
-  return (await lookBack(sessions, principal, channelId)).own;
+  const filter = { createdBy: principal.client, ...(channelId === undefined ? {} : { channelId }) };
+  return (await sessions.for(principal).find(filter, { sort: [['updatedAt', 'desc']], limit: 1 })).items[0];
 }
 
-async function lookBack(sessions: Collection<SessionDocument>, principal: Principal, channelId: string) {
-  const { items } = await sessions.for(principal).find({ channelId }, { sort: [['updatedAt', 'desc']], limit: LOOK_BACK });
-  return { own: items.find((session) => session.clients.includes(principal.client)), newest: items[0] };
+/** What a caller means who names no session: in a turn the session of that turn, else the newest that the caller made. */
+export async function callersSession(sessions: Collection<SessionDocument>, principal: Principal): Promise<SessionDocument | undefined> {
+  if (principal.session === undefined) return newestOwnSession(sessions, principal);
+  const session = await sessions.for(principal).get(principal.session);
+  return session && sees(principal, session) ? session : undefined;
 }
 
 export interface HistoryEntry {
@@ -57,6 +49,18 @@ export async function history(messages: Documents<MessageDocument>, { key, messa
     cursor = page.cursor;
   } while (cursor !== undefined);
   return entries;
+}
+
+export interface Reading {
+  sessions: Collection<SessionDocument>;
+  messages: Collection<MessageDocument>;
+}
+
+/** What was said in a session the principal may know of. Held to its own, it gets nothing of one that somebody else made again meanwhile. */
+export async function read({ sessions, messages }: Reading, principal: Principal, session: SessionDocument): Promise<HistoryEntry[]> {
+  const said = await history(messages.for(principal), session);
+  if (principal.sessions === 'own') await requireSession(sessions, principal, session.key);
+  return said;
 }
 
 /** The channel of a session's key. */

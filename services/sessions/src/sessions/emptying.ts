@@ -4,6 +4,7 @@ import type { Collection, Store } from '@switchyard/store';
 import type { SessionDocument, TurnDocument } from '../data.ts';
 import { requireSession } from './directory.ts';
 import { freeLane } from './lane.ts';
+import { seenBy } from './ownership.ts';
 
 export interface EmptyingDeps {
   sessions: Collection<SessionDocument>;
@@ -31,7 +32,10 @@ export function createEmptying({ sessions, turns, store, dispatch }: EmptyingDep
     }
     const mine = sessions.for(principal);
     const holder = mintId('hold');
-    const session = await mine.update({ key, activeTurn: null }, { set: { activeTurn: holder, activeSince: store.now() } });
+    const session = await mine.update(
+      { key, activeTurn: null, ...seenBy(principal) },
+      { set: { activeTurn: holder, activeSince: store.now() } },
+    );
     if (!session) throw new ServiceError('ABORTED', 'A turn of this session began meanwhile; try again when it has ended.');
     try {
       return await work(session, holder);

@@ -1,6 +1,7 @@
 import { ServiceError } from '@switchyard/contracts';
 import type { Documents } from '@switchyard/store';
 import type { SessionDocument, TurnDocument } from '../data.ts';
+import { noSuchSession, seenBy, sees, type Viewer } from './ownership.ts';
 import { formatSessionKey, parseSessionKey, type SessionIdentity } from './session-key.ts';
 
 export interface Place {
@@ -14,36 +15,39 @@ export interface Place {
   holdsLane: boolean;
 }
 
-export interface Arrival {
+export interface Arrival extends Viewer {
   identity: SessionIdentity;
   agentId: string;
   turnId: string;
-  client: string;
   /** Take the lane if nobody has it. */
   wantsLane: boolean;
   now: number;
 }
 
-/** Gives a turn its number in the session, and the lane if it is free; the first turn makes the session. One atomic write. */
+/**
+ * Gives a turn its number in the session, and the lane if it is free; the first turn makes the session. One atomic write, in which
+ * a client that is held to its own sessions enters no other: NOT_FOUND, also when somebody else makes it at the same time.
+ */
 export async function enter(sessions: Documents<SessionDocument>, arrival: Arrival): Promise<Place> {
   const key = formatSessionKey(arrival.identity);
   for (;;) {
     const present = await sessions.get(key);
+    if (present && !sees(arrival, present)) throw noSuchSession();
     const place = present ? await numberIn(sessions, present, arrival) : await create(sessions, key, { ...arrival, seq: arrival.now });
     if (place) return place;
   }
 }
 
 async function numberIn(sessions: Documents<SessionDocument>, present: SessionDocument, arrival: Arrival): Promise<Place | undefined> {
-  const { turnId, client, now } = arrival;
-  const known = present.clients.includes(client);
-  const change = { inc: { nextTurnSeq: 1 }, ...(known ? {} : { push: { clients: client } }) };
+  const { turnId, now } = arrival;
+  const inc = { nextTurnSeq: 1 };
+  const entered = { key: present.key, ...seenBy(arrival) };
   if (arrival.wantsLane) {
     const set = { activeTurn: turnId, activeSince: now, updatedAt: now };
-    const taken = await sessions.update({ key: present.key, activeTurn: null }, { ...change, set });
+    const taken = await sessions.update({ ...entered, activeTurn: null }, { inc, set });
     if (taken) return { session: taken, seq: taken.nextTurnSeq - 1, holdsLane: true };
   }
-  const session = await sessions.update({ key: present.key }, { ...change, set: { updatedAt: now } });
+  const session = await sessions.update(entered, { inc, set: { updatedAt: now } });
   return session ? { session, seq: session.nextTurnSeq - 1, holdsLane: false } : undefined;
 }
 
@@ -68,7 +72,7 @@ async function create(
     outputTokens: 0,
     costUsd: 0,
     lastSteps: 0,
-    clients: [client],
+    createdBy: client,
     metadata: {},
     createdAt: now,
     updatedAt: now,

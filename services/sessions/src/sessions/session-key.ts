@@ -1,4 +1,5 @@
-import { ServiceError, type Principal } from '@switchyard/contracts';
+import type { Principal } from '@switchyard/contracts';
+import { noSuchSession } from './ownership.ts';
 
 /** Who speaks where, complete. The tenant is the caller's; it is part of the key and never taken from a request. */
 export interface SessionIdentity {
@@ -79,7 +80,7 @@ type SessionPartsGiven = { [P in Exclude<keyof SessionIdentity, 'tenant'> | 'ten
 export function resolveSession(address: SessionAddress, principal: Principal, agentId: string | undefined): SessionIdentity {
   const named = typeof address === 'string' ? (parseSessionKey(address) ?? { channelId: address }) : fromParts(address ?? {});
   const tenant = 'tenant' in named ? named.tenant : undefined;
-  if (tenant !== undefined && tenant !== principal.tenant) throw new ServiceError('NOT_FOUND', 'no such session');
+  if (tenant !== undefined && tenant !== principal.tenant) throw noSuchSession();
   const agent = named.agentId ?? agentId;
   return {
     ...named,

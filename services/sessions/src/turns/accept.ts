@@ -7,6 +7,7 @@ import type { z } from 'zod';
 import type { Agent, AgentDirectory } from '../agents.ts';
 import type { SessionDocument, TurnDocument } from '../data.ts';
 import { enter, freeLane, sessionKeyObject, type Place } from '../sessions/lane.ts';
+import { follows, noSuchSession, sees } from '../sessions/ownership.ts';
 import { formatSessionKey, resolveSession, type SessionAddress, type SessionIdentity } from '../sessions/session-key.ts';
 import { agentGone, agentSuspended } from './endings.ts';
 import { modelOf } from './plan.ts';
@@ -51,7 +52,10 @@ export async function accept(deps: AcceptDeps, request: TurnRequest, principal: 
   const asked = ask(deps.agents, request, principal);
   return deps.inTurn(asked.sessionKey, async () => {
     const earlier = await earlierTurn(deps.turns.for(principal), asked);
-    if (earlier) return replay(earlier, asked);
+    if (earlier) {
+      if (!(await follows(deps.sessions, principal, earlier))) throw noSuchSession();
+      return replay(earlier, asked);
+    }
     const agent = agentOf(deps.agents, asked);
     const model = await modelOf(agent, deps.models);
     return { ...(await write(deps, asked, agent)), agent, model };
@@ -120,13 +124,15 @@ type Written = { turn: TurnDocument; replayed: true } | { turn: TurnDocument; re
 
 async function write(deps: AcceptDeps, asked: Asked, agent: Agent): Promise<Written> {
   const { principal, sessionKey, identity, request } = asked;
+  await refuseUnseen(deps, asked);
   const unfinished = await deps.turns.for(principal).count({ sessionKey, state: { in: ['queued', 'running'] } });
   const most = deps.maxDepth();
   if (unfinished > most) throw queueFull(most);
   const slot = unfinished === 0 ? deps.reserve(agent) : undefined;
   let used = false;
   try {
-    const arrival = { identity, agentId: asked.agentId, turnId: request.turnId, client: principal.client };
+    const { client, sessions } = principal;
+    const arrival = { identity, agentId: asked.agentId, turnId: request.turnId, client, sessions };
     const now = deps.store.now();
     const place = await enter(deps.sessions.for(principal), { ...arrival, wantsLane: slot !== undefined, now });
     const turn = toTurn(asked, place.seq, now);
@@ -137,6 +143,13 @@ async function write(deps: AcceptDeps, asked: Asked, agent: Agent): Promise<Writ
   } finally {
     if (slot && !used) deps.unreserve(slot);
   }
+}
+
+/** Before anything is said of a session, so that not even its queue tells that it is there. What counts is the check of `enter`. */
+async function refuseUnseen({ sessions }: AcceptDeps, { principal, sessionKey }: Asked): Promise<void> {
+  if (principal.sessions !== 'own') return;
+  const session = await sessions.for(principal).get(sessionKey);
+  if (session && !sees(principal, session)) throw noSuchSession();
 }
 
 function queueFull(most: number): ServiceError {
@@ -154,6 +167,7 @@ function toTurn({ request, principal, sessionKey, agentId, idempotencyKey, finge
     agentId,
     message: request.message,
     client: principal.client,
+    sessions: principal.sessions,
     scopes: narrowed(principal.scopes, request.scopes),
     ...(idempotencyKey === undefined ? {} : { idempotencyKey }),
     fingerprint,

@@ -235,7 +235,8 @@ async function pump(state: State, launcher: Launcher): Promise<void> {
 
 /** Who a stored turn runs for. */
 function principalOf(turn: TurnDocument, tenant: string): Principal {
-  return { tenant, client: turn.client, scopes: turn.scopes as Principal['scopes'] };
+  const { client, scopes, sessions } = turn;
+  return { tenant, client, scopes: scopes as Principal['scopes'], ...(sessions === undefined ? {} : { sessions }) };
 }
 
 /** Launches nothing more, lets what runs end, and interrupts it when its share of the time for shutting down is over. */

@@ -5,6 +5,7 @@ import type { Lease } from '@switchyard/service-kit';
 import type { Logger } from '@switchyard/telemetry';
 import type { Agent } from '../agents.ts';
 import type { StepRecord, TurnDocument } from '../data.ts';
+import { noSuchSession, sees } from '../sessions/ownership.ts';
 import { commitFailure, commitResult, isFenced, settle, toFailure, type Ledger } from './commit.ts';
 import { acceptedFrame, type FrameWriter } from './frames.ts';
 import { runTurn, type FrameBody, type TurnOutcome } from './loop.ts';
@@ -84,6 +85,7 @@ async function play(deps: RunDeps, given: RunGiven): Promise<TurnOutcome> {
   const model = given.model ?? (await modelOf(agent, deps.models));
   // Whoever accepted it died before it could say so.
   if (frames.next() === 0) frames.push(acceptedFrame(lease.document, model));
+  await requireOwnLane(deps, lease);
   const checkpoint = async (steps: readonly StepRecord[]): Promise<void> => {
     await lease.write({ set: { steps: [...steps] } });
   };
@@ -94,6 +96,16 @@ async function play(deps: RunDeps, given: RunGiven): Promise<TurnOutcome> {
     if (frame.done) return frame.value;
     frames.push(frame.value);
   }
+}
+
+/**
+ * A turn whose client is held to its own sessions runs only in the lane of one that this client made. The session may have been
+ * deleted, and made again by somebody else, between two writes of the acceptance.
+ */
+async function requireOwnLane({ sessions }: RunDeps, { tenant, document: turn }: Lease<TurnDocument>): Promise<void> {
+  if (turn.sessions !== 'own') return;
+  const session = await sessions.for({ tenant }).get(turn.sessionKey);
+  if (session?.activeTurn !== turn.turnId || !sees(turn, session)) throw noSuchSession();
 }
 
 /** A stored failure as the error it was. */

@@ -44,7 +44,7 @@ function session(activeTurn: string | null): SessionDocument {
     outputTokens: 0,
     costUsd: 0,
     lastSteps: 0,
-    clients: ['test'],
+    createdBy: 'test',
     metadata: {},
     createdAt: then,
     updatedAt: then,

@@ -1,0 +1,199 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import type { Bus } from '@switchyard/bus';
+import { ServiceError, sessions as contract, unserved, type MethodName, type Principal } from '@switchyard/contracts';
+import { mintId } from '@switchyard/security';
+import { principal, type TestService } from '@switchyard/testkit';
+import { listen, putAgent, testSessions, turnIdOf } from '../sessions.fixture.ts';
+
+/** One conversation: whose it is, how it is named, and what nobody else may read there. */
+interface There {
+  owner: Principal;
+  key: string;
+  turnId: string;
+  secret: string;
+}
+
+function place(tenant: string, client: string): There {
+  const owner = principal({ tenant, client, scopes: ['*'] });
+  return { owner, key: `${tenant}:${client}:gateway`, turnId: turnIdOf(`of${client}`), secret: `the secret of ${client}` };
+}
+
+const OWN = place('default', 'mary');
+const OTHER = place('default', 'carl');
+const ELSEWHERE = place('acme', 'zoe');
+/** A session and a turn that never were. */
+const NOBODY = place('default', 'nobody');
+
+const KINDS = ['tenant', 'own'] as const;
+type Kind = (typeof KINDS)[number];
+
+function held(kind: Kind, to: Principal = OWN.owner): Principal {
+  return kind === 'own' ? { ...to, sessions: 'own' } : to;
+}
+
+/** A call that names a session or a turn. */
+type Call = (bus: Bus, there: There) => Promise<unknown>;
+
+interface Row {
+  /** Each way to name one. */
+  named: readonly Call[];
+  /** What is not there is made, so that only what is somebody else's can be refused. */
+  makes?: true;
+}
+
+const parts = ({ owner }: There) => ({ tenantId: owner.tenant, userId: owner.client, channelId: 'gateway' });
+const askTool = ({ key }: There): string => `session_history ${JSON.stringify({ session_key: key })}`;
+
+/** What a tool was told, as if the caller had been told so itself. */
+function asTold(response: string): string {
+  const [, code, message] = /"error":"([A-Z_]+): ([^"]*)"/.exec(response) ?? [];
+  if (code !== undefined) throw new ServiceError(code as 'NOT_FOUND', message ?? '');
+  return response;
+}
+
+const executes = (method: 'agent.execute' | 'agent.stream'): Call[] => [
+  (bus, there) => bus.call(method, { message: 'hello', sessionKey: parts(there) }),
+  (bus, there) => bus.call(method, { message: 'hello', sessionKey: parts(there), idempotencyKey: there.key }),
+];
+
+const tool: Call = async (bus, there) => {
+  const { response } = await bus.call('agent.execute', { agentId: 'tools', message: askTool(there) });
+  return asTold(response);
+};
+
+const statelessTool: Call = async (bus, there) => {
+  const frames = await Array.fromAsync(bus.stream('turns.run', { turnId: mintId('turn'), model: 'tools', message: askTool(there) }));
+  const end = frames.at(-1);
+  assert.ok(end?.type === 'done');
+  return asTold(end.result.response);
+};
+
+/** Every method and operation that the service answers. */
+const rows: Record<string, readonly Row[]> = {
+  'agent.execute': [{ named: executes('agent.execute'), makes: true }, { named: [tool] }],
+  'agent.stream': [{ named: executes('agent.stream'), makes: true }],
+  'session.send': [{ named: [(bus, { key }) => bus.call('session.send', { key, message: 'hello' })], makes: true }],
+  'session.history': [{ named: [(bus, { key }) => bus.call('session.history', { session_key: key })] }],
+  'session.export': [{ named: [(bus, { key }) => bus.call('session.export', { session_key: key })] }],
+  'session.reset': [{ named: [(bus, { key }) => bus.call('session.reset', { session_key: key })] }],
+  'session.delete': [{ named: [(bus, { key }) => bus.call('session.delete', { session_key: key })] }],
+  'turns.start': [
+    {
+      named: [
+        (bus, { key }) => bus.call('turns.start', { turnId: mintId('turn'), message: 'hello', session: key }),
+        (bus, there) => bus.call('turns.start', { turnId: mintId('turn'), message: 'hello', session: parts(there) }),
+      ],
+      makes: true,
+    },
+  ],
+  'turns.run': [{ named: [statelessTool] }],
+  // A turn is its client's alone, whatever its token is held to.
+  'turns.resume': [],
+  // They name none: see below.
+  'session.list': [],
+  'session.status': [],
+};
+
+async function testWorld(): Promise<TestService> {
+  const app = await testSessions({ as: OWN.owner, agents: { tools: { model: 'dev/tools' } } });
+  await putAgent(app.host.bus, 'default', { tenant: 'acme' });
+  await app.host.bus.flush();
+  // The caller's own is the oldest of all.
+  for (const { owner, secret, turnId } of [OWN, ELSEWHERE, OTHER]) {
+    const heard = listen(app.bus, turnId);
+    await app.bus.as(owner).call('turns.start', { turnId, message: secret });
+    await heard.until('done');
+  }
+  return app;
+}
+
+const exported = (app: TestService, { owner, key }: There) => app.bus.as(owner).call('session.export', { session_key: key });
+
+test('every method and operation that is served has its row', () => {
+  const served = Object.keys(contract.methods).filter((name) => !unserved.has(name as MethodName));
+  assert.deepEqual(Object.keys(rows).toSorted(), [...served, ...Object.keys(contract.operations)].toSorted());
+});
+
+for (const kind of KINDS) {
+  describe(`a token for ${kind === 'own' ? 'its own sessions' : 'the sessions of its tenant'}`, () => {
+    for (const [name, ways] of Object.entries(rows)) {
+      for (const { named, makes } of ways) {
+        for (const [way, call] of named.entries()) {
+          test(`${name}${named.length > 1 ? ` (${way + 1})` : ''}`, () => meetsAll(kind, call, makes));
+        }
+      }
+    }
+  });
+}
+
+/** One call against a session of the caller's, of another client of its tenant, of another tenant, and one that is not there. */
+async function meetsAll(kind: Kind, call: Call, makes: true | undefined): Promise<void> {
+  await using app = await testWorld();
+  const bus = app.bus.as(held(kind));
+  const unknown = { code: 'NOT_FOUND', message: 'There is no such session.' };
+  const elsewhere = await exported(app, ELSEWHERE);
+  await assert.rejects(call(bus, ELSEWHERE), unknown);
+  assert.deepEqual(await exported(app, ELSEWHERE), elsewhere);
+
+  if (makes) await call(bus, NOBODY);
+  else await assert.rejects(call(bus, NOBODY), unknown);
+
+  const other = await exported(app, OTHER);
+  if (kind === 'own') {
+    await assert.rejects(call(bus, OTHER), unknown);
+    assert.deepEqual(await exported(app, OTHER), other, 'untouched');
+  } else await call(bus, OTHER);
+
+  await call(bus, OWN);
+}
+
+for (const kind of KINDS) {
+  test(`a turn is followed by the client that started it and nobody else (${kind})`, async () => {
+    await using app = await testWorld();
+    const bus = app.bus.as(held(kind));
+    assert.equal((await bus.call('turns.resume', { turnId: OWN.turnId })).state, 'done');
+    for (const { turnId } of [OTHER, ELSEWHERE, NOBODY]) {
+      await assert.rejects(bus.call('turns.resume', { turnId }), { code: 'NOT_FOUND', message: 'There is no such turn.' });
+    }
+  });
+
+  test(`who names no session is told of its own, although another client’s is newer (${kind})`, async () => {
+    await using app = await testWorld();
+    const bus = app.bus.as(held(kind));
+    const { tokensUsed } = await bus.call('session.status', {});
+    for (const params of [{}, { channelId: 'gateway' }]) {
+      assert.equal((await bus.call('session.history', params)).messages[0]?.content, OWN.secret);
+    }
+    await app.bus.as(OTHER.owner).call('agent.execute', { message: 'much longer than what the other has ever said' });
+    assert.deepEqual((await bus.call('session.status', {})).tokensUsed, tokensUsed);
+  });
+
+  test(`who made none is told nothing, neither itself nor through its agent’s tools (${kind})`, async () => {
+    await using app = await testWorld();
+    const newcomer = held(kind, NOBODY.owner);
+    const bus = app.bus.as(newcomer);
+    for (const params of [{}, { channelId: 'gateway' }]) assert.deepEqual(await bus.call('session.history', params), { messages: [] });
+    const { tokensUsed, stepsExecuted } = await bus.call('session.status', {});
+    assert.deepEqual({ tokensUsed, stepsExecuted }, { tokensUsed: { totalTokens: 0, totalCost: 0 }, stepsExecuted: 0 });
+    for (const input of ['{}', '{"channelId":"gateway"}']) {
+      const frames = await Array.fromAsync(
+        bus.stream('turns.run', { turnId: mintId('turn'), model: 'tools', message: `session_history ${input}` }),
+      );
+      assert.match(JSON.stringify(frames), /\[\]/);
+      const { response } = await bus.call('agent.execute', { agentId: 'tools', message: `session_history ${input}` });
+      assert.doesNotMatch(JSON.stringify(frames) + response, /the secret of/);
+    }
+  });
+
+  test(`a list has ${kind === 'own' ? 'what the client made' : 'the tenant’s sessions'}, and counts no others`, async () => {
+    await using app = await testWorld();
+    const { sessions, total } = await app.bus.as(held(kind)).call('session.list', {});
+    const keys = sessions.map(({ sessionKey }) => sessionKey);
+    const wanted = kind === 'own' ? [OWN.key] : [OTHER.key, OWN.key];
+    assert.deepEqual([keys, total], [wanted, wanted.length]);
+    const dm = await app.bus.as(held(kind)).call('session.list', { kind: 'dm', since_minutes: 5 });
+    assert.equal(dm.total, wanted.length);
+    assert.equal((await app.bus.as(held(kind, NOBODY.owner)).call('session.list', {})).total, kind === 'own' ? 0 : 2);
+  });
+}

@@ -1,0 +1,158 @@
+import assert from 'node:assert/strict';
+import { createHash, randomBytes } from 'node:crypto';
+import { after, before, describe, test } from 'node:test';
+import { connectBus, type Bucket, type Bus } from '@switchyard/bus';
+import { TOKENS_BUCKET, type TokenProjection } from '@switchyard/contracts';
+import { awaitRevision } from '@switchyard/service-kit';
+import { silentLogger } from '@switchyard/telemetry';
+import { startNatsServer } from '@switchyard/testkit';
+import { chatUrl, rest } from './clients.ts';
+import { startEmbedded, type Running } from './embedded.ts';
+import { ask, call, one, openExchange, request } from './exchange.ts';
+import { isNamed, listen } from './listening.ts';
+
+const NATS_OFF = process.env['SWITCHYARD_TEST_NATS'] === 'off' && 'SWITCHYARD_TEST_NATS=off';
+const config = { agents: { default: {}, tools: { provider: 'dev', model: 'tools' } } };
+const KINDS = ['tenant', 'own'] as const;
+type Kind = (typeof KINDS)[number];
+
+/** The product as one client sees it. */
+interface Client extends Running {
+  id: string;
+  key: string;
+}
+
+/** What a route said of a session: an answer, or that there is none. */
+type Route = (client: Client, key: string) => Promise<'answers' | 'NOT_FOUND'>;
+
+const ofCode = (code: unknown, told: unknown): 'answers' | 'NOT_FOUND' => {
+  if (code === undefined) return 'answers';
+  assert.equal(code, 'NOT_FOUND', JSON.stringify(told));
+  assert.match(JSON.stringify(told), /There is no such session\./);
+  return 'NOT_FOUND';
+};
+
+const ofStatus = (status: number, told: unknown) => ofCode(status === 200 ? undefined : status === 404 ? 'NOT_FOUND' : status, told);
+
+const rpc =
+  (method: string, params: (key: string) => object): Route =>
+  async (client, key) => {
+    const { error } = await ask(client, method, params(key));
+    return ofCode(error?.data?.['code'], error);
+  };
+
+async function overWebSocket(client: Client, key: string) {
+  await using socket = await openExchange('ws', client);
+  const { error } = one(await socket.say(request('session.history', { session_key: key })));
+  return ofCode(error?.data?.['code'], error);
+}
+
+async function chat(client: Client, key: string) {
+  const { status, body } = await rest(client, '/api/chat', { message: 'hello', sessionKey: key });
+  return ofStatus(status, body);
+}
+
+async function chatStream(client: Client, key: string) {
+  const response = await fetch(chatUrl(client, { message: 'hello', sessionKey: key }));
+  return ofStatus(response.status, await response.text());
+}
+
+/** A tool of the agent, in a turn that keeps nothing. */
+async function completion(client: Client, key: string) {
+  const said = await complete(client, `session_history ${JSON.stringify({ session_key: key })}`);
+  return said.includes('NOT_FOUND') ? ofCode('NOT_FOUND', said) : 'answers';
+}
+
+async function complete(client: Client, content: string): Promise<string> {
+  const { status, body } = await rest(client, '/v1/chat/completions', { model: 'tools', messages: [{ role: 'user', content }] });
+  assert.equal(status, 200, JSON.stringify(body));
+  return JSON.stringify(body);
+}
+
+const routes: Record<string, Route> = {
+  'POST /rpc session.history': rpc('session.history', (session_key) => ({ session_key })),
+  'POST /rpc session.export': rpc('session.export', (session_key) => ({ session_key })),
+  'POST /rpc session.send': rpc('session.send', (key) => ({ key, message: 'hello' })),
+  'POST /rpc session.reset': rpc('session.reset', (session_key) => ({ session_key })),
+  'GET /ws': overWebSocket,
+  'POST /api/chat': chat,
+  'GET /api/chat/stream': chatStream,
+  'POST /v1/chat/completions': completion,
+};
+
+describe('whose sessions, on every route', { skip: NATS_OFF, timeout: 60_000 }, () => {
+  const stack = new AsyncDisposableStack();
+  let product: Running;
+  let bus: Bus;
+  let bucket: Bucket;
+  before(async () => {
+    const server = await startNatsServer();
+    stack.defer(() => server.stop());
+    product = stack.use(await startEmbedded({ config, env: { SWITCHYARD_BUS: server.url } }));
+    bus = await connectBus(server.url, { service: 'secrets', log: silentLogger() });
+    stack.defer(() => bus.drain());
+    bucket = await bus.kv(TOKENS_BUCKET);
+  });
+  after(() => stack.disposeAsync());
+
+  let made = 0;
+
+  /** A token, put before the gateways as its owner does it. */
+  async function newClient(sessions: Kind, id = `client-${++made}`, client = id): Promise<Client> {
+    const token = `test-${randomBytes(24).toString('hex')}`;
+    const hash = createHash('sha256').update(token).digest('hex');
+    const entry: TokenProjection = { id, hash, scopes: ['*'], tenant: 'default', client, sessions, lenient: false, ver: ++made };
+    const revision = await bucket.put(`default.${id}`, Buffer.from(JSON.stringify(entry)));
+    assert.ok(await awaitRevision({ bus, service: 'gateway', bucket: TOKENS_BUCKET.name, revision, timeoutMs: 5_000 }));
+    return { ...product, token, id, key: `default:${client}:gateway` };
+  }
+
+  /** A client that has said something in its own session. */
+  async function speaker(sessions: Kind): Promise<Client> {
+    const client = await newClient(sessions);
+    assert.equal(await chat(client, client.key), 'answers');
+    return client;
+  }
+
+  for (const kind of KINDS) {
+    for (const [name, route] of Object.entries(routes)) {
+      test(`${name} (${kind})`, async () => {
+        const [mine, other] = [await speaker(kind), await speaker('tenant')];
+        assert.deepEqual(
+          [await route(mine, mine.key), await route(mine, other.key), await route(mine, `acme:${other.id}:gateway`)],
+          ['answers', kind === 'own' ? 'NOT_FOUND' : 'answers', 'NOT_FOUND'],
+        );
+      });
+    }
+
+    test(`who names no session has its own, or none (${kind})`, async () => {
+      const [mine, other, newcomer] = [await speaker(kind), await speaker('tenant'), await newClient(kind)];
+      await call(other, 'session.send', { key: other.key, message: 'the newest of all' });
+      const said = async (client: Client) => (await rest(client, '/api/chat/history')).body['messages'] as { content: string }[];
+      assert.equal((await said(mine)).length, 2);
+      assert.deepEqual(await said(newcomer), []);
+      assert.deepEqual(await call(newcomer, 'session.history'), { messages: [] });
+      assert.doesNotMatch(await complete(newcomer, 'session_history {}'), /newest of all/);
+      const { sessions } = await call<{ sessions: { sessionKey: string }[] }>(mine, 'session.list');
+      const keys = sessions.map(({ sessionKey }) => sessionKey);
+      assert.equal(keys.includes(other.key), kind === 'tenant');
+      if (kind === 'own') assert.deepEqual(keys, [mine.key]);
+    });
+
+    test(`nobody comes back to a turn of somebody else (${kind})`, async () => {
+      const [mine, other] = [await speaker(kind), await speaker('tenant')];
+      using theirs = listen(chatUrl(other, { message: 'hello' }));
+      const { id } = await theirs.until(isNamed('token'));
+      const back = async (client: Client) =>
+        (await fetch(chatUrl(client, { message: 'hello' }), { headers: { 'last-event-id': id } })).status;
+      assert.deepEqual([await back(other), await back(mine)], [200, 204]);
+    });
+
+    test(`a token made again under an old id has nothing of the old one (${kind})`, async () => {
+      const old = await speaker('tenant');
+      const again = await newClient(kind, old.id, `${old.id}-2`);
+      assert.deepEqual(await call(again, 'session.history'), { messages: [] });
+      assert.equal(await overWebSocket(again, old.key), kind === 'own' ? 'NOT_FOUND' : 'answers');
+    });
+  }
+});
