@@ -34,7 +34,8 @@ fix: install ## Formats, and mends what lint can mend.
 	$(BIN)/oxfmt .
 	$(BIN)/oxlint --fix
 
-lock: install ## Takes compatible changes of the contracts into contracts.lock.json.
+# NARROW reaches the script through the environment, so that no shell reads the reason.
+lock: install ## Takes changes of the contracts into contracts.lock.json; NARROW="why" also those that break a promise.
 	$(NODE) scripts/lock-contracts.ts --write
 
 install-run:

@@ -1,12 +1,18 @@
 import { z } from 'zod';
 import { TOKEN_SCOPES } from './principal.ts';
+import { MAX } from './sizes.ts';
 
 export const AgentId = z
   .string()
+  .max(64)
   .regex(/^[a-z0-9_-]{1,64}$/)
   .describe('lower-case letters, digits, - and _');
-export const TokenId = z.string().regex(/^[A-Za-z0-9_-]{1,64}$/);
+export const TokenId = z
+  .string()
+  .max(MAX.id)
+  .regex(/^[A-Za-z0-9_-]{1,64}$/);
 export const Scope = z.enum(TOKEN_SCOPES);
+export const Scopes = z.array(Scope).max(MAX.words);
 
 export const SessionKey = z
   .string()
@@ -26,7 +32,7 @@ export const SessionParts = z.strictObject({
 });
 
 export const Timestamp = z.int().nonnegative().describe('epoch milliseconds');
-export const IsoTime = z.string().describe('ISO 8601 instant');
+export const IsoTime = z.string().max(64).describe('ISO 8601 instant');
 
 export const TokensUsed = z.object({ input: z.int().nonnegative(), output: z.int().nonnegative(), total: z.int().nonnegative() });
 
@@ -53,12 +59,12 @@ export const JsonObject = z.record(z.string(), z.unknown());
 
 /** A session as events name it: every part filled in. */
 export const ResolvedSession = z.object({
-  tenantId: z.string(),
-  userId: z.string(),
-  channelId: z.string(),
-  peerId: z.string().optional(),
-  guildId: z.string().optional(),
-  threadId: z.string().optional(),
+  tenantId: z.string().max(MAX.id),
+  userId: z.string().max(MAX.name),
+  channelId: z.string().max(MAX.id),
+  peerId: z.string().max(MAX.id).optional(),
+  guildId: z.string().max(MAX.id).optional(),
+  threadId: z.string().max(MAX.id).optional(),
   agentId: AgentId.optional(),
 });
 
@@ -68,7 +74,7 @@ export const Usd = z.number().describe('US dollars');
 export const Rate = z.number().min(0).max(1).describe('0 to 1');
 
 /** Bytes a caller sends inside JSON. */
-export const Base64 = z.base64().min(1).describe('base64, padded');
+export const Base64 = z.base64().min(1).max(MAX.payload).describe('base64, padded');
 
 /** Two calls with the same key and the same body are one piece of work; kept for 24 hours per token and method. */
 export const IdempotencyKey = z.string().min(1).max(256);

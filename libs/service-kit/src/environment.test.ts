@@ -4,7 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { mintToken } from '@switchyard/security';
-import { readEnvironment } from './environment.ts';
+import { unbounded } from '@switchyard/testkit';
+import { readEnvironment, Table } from './environment.ts';
 import { readSecret } from './read-secret.ts';
 
 async function tempFile(text: string): Promise<{ file: string } & AsyncDisposable> {
@@ -74,4 +75,11 @@ test('both ways at once, or a file that cannot be read, is refused by name', asy
     readSecret({ A_KEY_FILE: `${secret.file}.not` }, 'A_KEY'),
     /^StartError: A_KEY_FILE names .* which cannot be read \(ENOENT\)\.$/,
   );
+});
+
+test('every variable has a length that it may have', async () => {
+  assert.deepEqual(unbounded(Table), []);
+  await assert.rejects(readEnvironment({ SWITCHYARD_DATA: 'x'.repeat(5_000) }), {
+    message: /SWITCHYARD_DATA must have at most 4096 characters\./,
+  });
 });

@@ -2,26 +2,30 @@ import { z } from 'zod';
 import { IdempotencyKey, pageSize, Timestamp } from '../common.ts';
 import { defineMethods } from '../define.ts';
 import { ChannelType } from './channels.ts';
+import { MAX } from '../sizes.ts';
 
 export const MessageButton = z.strictObject({
   text: z.string().min(1).max(80),
   callback_data: z.string().min(1).max(64).optional(),
-  url: z.url().optional(),
+  url: z.url().max(MAX.url).optional(),
   style: z.enum(['primary', 'secondary', 'danger', 'link']).optional(),
 });
 export type MessageButton = z.infer<typeof MessageButton>;
 
-const Row = z.array(MessageButton);
+const Row = z.array(MessageButton).max(MAX.few);
 
 /** Rows of buttons; a flat list is one row. What comes out are rows. */
-export const MessageButtons = z.union([z.array(Row), Row.transform((row) => [row])]);
+export const MessageButtons = z.union([z.array(Row).max(MAX.few), Row.transform((row) => [row])]);
 
 export const MessageCard = z.strictObject({
   title: z.string().min(1).max(256).optional(),
-  description: z.string().optional(),
-  image_url: z.url().optional(),
+  description: z.string().max(MAX.text).optional(),
+  image_url: z.url().max(MAX.url).optional(),
   color: z.int().min(0).max(0xff_ff_ff).optional(),
-  fields: z.array(z.strictObject({ name: z.string().min(1), value: z.string(), inline: z.boolean().optional() })).optional(),
+  fields: z
+    .array(z.strictObject({ name: z.string().min(1).max(MAX.name), value: z.string().max(MAX.line), inline: z.boolean().optional() }))
+    .max(MAX.few)
+    .optional(),
   buttons: MessageButtons.optional(),
 });
 
@@ -31,21 +35,25 @@ const EffectName = z.enum(['spoiler', 'silent']);
 export const MessageEffect = z.union([EffectName, z.strictObject({ type: EffectName }).transform(({ type }) => type)]);
 
 /** A message that was accepted, by the platform's id. */
-export const MessageSent = z.object({ messageId: z.string(), channelId: z.string() });
+export const MessageSent = z.object({ messageId: z.string().max(MAX.name), channelId: z.string().max(MAX.name) });
 
-const where = { channelId: z.string(), messageId: z.string() };
+const where = { channelId: z.string().max(MAX.name), messageId: z.string().max(MAX.name) };
 
 export const MessageEdited = z.object({ edited: z.literal(true), ...where });
 export const MessageDeleted = z.object({ deleted: z.literal(true), ...where });
-export const MessageReacted = z.object({ reacted: z.literal(true), ...where, emoji: z.string() });
+export const MessageReacted = z.object({ reacted: z.literal(true), ...where, emoji: z.string().max(MAX.name) });
 
 export const FetchedMessages = z.object({
-  messages: z.array(z.object({ id: z.string(), senderId: z.string(), text: z.string(), timestamp: Timestamp })),
-  channelId: z.string().optional(),
+  messages: z
+    .array(
+      z.object({ id: z.string().max(MAX.name), senderId: z.string().max(MAX.name), text: z.string().max(MAX.text), timestamp: Timestamp }),
+    )
+    .max(MAX.all),
+  channelId: z.string().max(MAX.name).optional(),
 });
 
 const Id = z.string().min(1).max(256);
-const Text = z.string().min(1);
+const Text = z.string().min(1).max(MAX.text);
 const chat = { channel_type: ChannelType, channel_id: Id };
 const message = { ...chat, message_id: Id };
 

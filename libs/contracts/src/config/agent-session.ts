@@ -1,12 +1,13 @@
 import { z } from 'zod';
 import { between, count, flag, positive, ratio, text, texts, timezone } from './kinds.ts';
+import { MAX } from '../sizes.ts';
 
 const ResetMode = z.enum(['daily', 'idle', 'hybrid', 'none']);
 
 const ResetOverride = z.strictObject({
   mode: ResetMode.optional(),
   dailyResetHour: z.int().min(0).max(23).optional(),
-  dailyResetTimezone: z.string().optional(),
+  dailyResetTimezone: z.string().max(MAX.line).optional(),
   idleTimeoutMs: z.int().positive().optional(),
 });
 
@@ -52,7 +53,7 @@ const compaction = z
   .strictObject({
     softThresholdRatio: ratio(0.75),
     hardThresholdRatio: ratio(0.9),
-    flushModel: z.string().optional(),
+    flushModel: z.string().max(MAX.name).optional(),
     chunkMaxChars: positive(50_000),
     chunkOverlapMessages: count(2),
     chunkMergeSummaries: flag(true),
@@ -65,9 +66,9 @@ const compaction = z
 export const session = z.strictObject({ resetPolicy, dmScope, pruning, compaction }).prefault({}).describe('the life of a session');
 
 const heartbeatTarget = z.strictObject({
-  channelType: z.string(),
-  channelId: z.string(),
-  chatId: z.string(),
+  channelType: z.string().max(MAX.name),
+  channelId: z.string().max(MAX.name),
+  chatId: z.string().max(MAX.name),
   isDm: z.boolean().optional(),
 });
 
@@ -77,12 +78,12 @@ const heartbeat = z
     intervalMs: z.int().nonnegative().optional().describe('0 turns it off'),
     showOk: z.boolean().optional(),
     showAlerts: z.boolean().optional(),
-    prompt: z.string().optional(),
-    session: z.string().optional(),
+    prompt: z.string().max(MAX.text).optional(),
+    session: z.string().max(MAX.line).optional(),
     allowDm: z.boolean().optional(),
     lightContext: z.boolean().optional(),
     ackMaxChars: z.int().positive().optional(),
-    responsePrefix: z.string().optional(),
+    responsePrefix: z.string().max(MAX.line).optional(),
     skipHeartbeatOnlyDelivery: z.boolean().optional(),
     alertThreshold: z.int().positive().optional().describe('failures in a row'),
     alertCooldownMs: z.int().positive().optional(),

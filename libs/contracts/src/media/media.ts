@@ -5,51 +5,61 @@ import { Language, Transcript, TRANSCRIBE_DEADLINE_MS } from './audio.ts';
 import { IMAGE_DEADLINE_MS, VisualDescription } from './image.ts';
 import { EnrichedText, LINK_DEADLINE_MS } from './link.ts';
 import { TTS_DEADLINE_MS, Voice } from './tts.ts';
+import { MAX } from '../sizes.ts';
 
 /** The text of a document, as far as it goes. */
 export const DocumentText = z.object({
-  text: z.string(),
-  fileName: z.string().optional(),
-  mimeType: z.string(),
+  text: z.string().max(MAX.text),
+  fileName: z.string().max(MAX.path).optional(),
+  mimeType: z.string().max(MAX.name),
   extractedChars: Count,
   truncated: z.boolean().describe('the limit of characters cut it'),
   durationMs: DurationMs,
   pageCount: Count.optional(),
 });
 
-const tested = { provider: z.string(), model: z.string() };
+const tested = { provider: z.string().max(MAX.name), model: z.string().max(MAX.name) };
 
 export const TranscriptionTest = Transcript.extend({ ...tested, sizeBytes: Count.optional() });
 
 export const SpeechTest = z.object({
-  audio: z.string().describe('base64'),
-  mimeType: z.string(),
+  audio: z.string().max(MAX.payload).describe('base64'),
+  mimeType: z.string().max(MAX.name),
   sizeBytes: Count,
-  provider: z.string(),
-  voice: z.string(),
-  model: z.string().optional(),
+  provider: z.string().max(MAX.name),
+  voice: z.string().max(MAX.name),
+  model: z.string().max(MAX.name).optional(),
 });
 
 export const VisualTest = VisualDescription.extend({ sizeBytes: Count.optional() });
 
-const provider = { configured: z.boolean(), provider: z.string().nullable().optional(), model: z.string().optional() };
+const provider = {
+  configured: z.boolean(),
+  provider: z.string().max(MAX.name).nullable().optional(),
+  model: z.string().max(MAX.name).optional(),
+};
 
 /** Which kinds of media can be worked on, and who does it. */
 export const MediaProviders = z.object({
   providers: z.object({
-    stt: z.object({ ...provider, fallbackProviders: z.array(z.string()).optional() }),
-    tts: z.object({ ...provider, voice: z.string().optional(), format: z.string().optional(), autoMode: z.string().optional() }),
+    stt: z.object({ ...provider, fallbackProviders: z.array(z.string().max(MAX.name)).max(MAX.many).optional() }),
+    tts: z.object({
+      ...provider,
+      voice: z.string().max(MAX.name).optional(),
+      format: z.string().max(MAX.name).optional(),
+      autoMode: z.string().max(MAX.name).optional(),
+    }),
     vision: z.object({
       ...provider,
-      providers: z.array(z.string()).optional(),
-      defaultProvider: z.string().nullable().optional(),
+      providers: z.array(z.string().max(MAX.name)).max(MAX.many).optional(),
+      defaultProvider: z.string().max(MAX.name).nullable().optional(),
       videoCapable: z.boolean().optional(),
     }),
     imageGen: z.object({ ...provider, maxPerHour: Count.optional() }),
     documentExtraction: z.object({
       configured: z.boolean(),
       enabled: z.boolean().optional(),
-      supportedMimes: z.array(z.string()).optional(),
+      supportedMimes: z.array(z.string().max(MAX.line)).max(MAX.many).optional(),
     }),
     linkUnderstanding: z.object({ configured: z.boolean(), enabled: z.boolean().optional(), maxLinks: Count.optional() }),
   }),
@@ -136,7 +146,11 @@ export const mediaMethods = defineMethods({
   'media.test.tts': {
     summary: 'Tries text-to-speech and gives the sound.',
     scope: 'admin',
-    params: z.strictObject({ text: z.string().min(1), voice: Voice.optional(), provider: z.string().min(1).max(64).optional() }),
+    params: z.strictObject({
+      text: z.string().min(1).max(MAX.text),
+      voice: Voice.optional(),
+      provider: z.string().min(1).max(64).optional(),
+    }),
     result: SpeechTest,
     deadlineMs: TTS_DEADLINE_MS,
     idempotent: true,

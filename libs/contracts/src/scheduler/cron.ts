@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { AgentId, Count, DurationMs, pageSize, Timestamp, Usd } from '../common.ts';
 import { defineMethods } from '../define.ts';
+import { MAX } from '../sizes.ts';
 
 export const JobName = z.string().min(1).max(200).describe('unique per agent');
 
@@ -23,7 +24,7 @@ export const CronSchedule = z.discriminatedUnion('kind', [
   z.strictObject({
     kind: z.literal('once'),
     at: z
-      .union([z.iso.datetime({ offset: true }), Timestamp])
+      .union([z.iso.datetime({ offset: true }).max(64), Timestamp])
       .describe('an instant in the future: ISO 8601 with its offset, or epoch milliseconds'),
   }),
 ]);
@@ -31,7 +32,7 @@ export type CronSchedule = z.infer<typeof CronSchedule>;
 
 const kind = z.enum(['cron', 'interval', 'once']);
 const nextRunAtMs = Timestamp.nullable().describe('null when it will not fire again');
-const id = z.string();
+const id = z.string().max(MAX.id);
 
 /** What `cron.status` says of a job. */
 export const CronJobStatus = z.object({
@@ -42,22 +43,22 @@ export const CronJobStatus = z.object({
   nextRunAtMs,
   enabled: z.boolean(),
   lastRunAtMs: Timestamp.optional(),
-  lastError: z.string().optional(),
+  lastError: z.string().max(MAX.line).optional(),
   consecutiveErrors: Count.optional(),
 });
 
 /** A job in the list. */
 export const CronJob = CronJobStatus.extend({
-  expr: z.string().optional(),
-  tz: z.string().optional(),
+  expr: z.string().max(MAX.line).optional(),
+  tz: z.string().max(MAX.name).optional(),
   everyMs: z.int().positive().optional(),
   at: Timestamp.optional(),
-  message: z.string().optional(),
+  message: z.string().max(MAX.text).optional(),
   createdAtMs: Timestamp.optional(),
 });
 export type CronJob = z.infer<typeof CronJob>;
 
-export const CronJobList = z.object({ jobs: z.array(CronJob) });
+export const CronJobList = z.object({ jobs: z.array(CronJob).max(MAX.all) });
 
 export const CronJobCreated = z.object({
   id,
@@ -83,21 +84,21 @@ export const CronRun = z.object({
   runAt: Timestamp,
   durationMs: DurationMs,
   success: z.boolean(),
-  error: z.string().optional(),
+  error: z.string().max(MAX.line).optional(),
   status: z.enum(['ok', 'error', 'skipped']).optional(),
-  summary: z.string().optional(),
+  summary: z.string().max(MAX.text).optional(),
   totalTokens: Count.optional(),
   costUsd: Usd.optional(),
   toolCalls: Count.optional(),
   llmCalls: Count.optional(),
-  failedTools: z.array(z.string()).optional(),
+  failedTools: z.array(z.string().max(MAX.name)).max(MAX.many).optional(),
 });
 export type CronRun = z.infer<typeof CronRun>;
 
-export const CronRunList = z.object({ runs: z.array(CronRun).describe('newest first') });
+export const CronRunList = z.object({ runs: z.array(CronRun).max(MAX.all).describe('newest first') });
 export const CronTriggered = z.object({ triggered: z.literal(true), mode: z.enum(['force', 'due']), jobName: JobName.optional() });
 
-const Message = z.string().min(1).describe('what the agent is asked when the job fires');
+const Message = z.string().min(1).max(MAX.text).describe('what the agent is asked when the job fires');
 const Whose = AgentId.optional().describe('needed only when two agents have a job of this name');
 const OneJob = z.strictObject({ name: JobName, agentId: Whose });
 

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { AgentId, Count, DurationMs, JsonObject, NoParams, Timestamp } from '../common.ts';
 import { defineMethods } from '../define.ts';
+import { MAX } from '../sizes.ts';
 
 /** How one agent's heart stands. What has not happened yet is null. */
 export const HeartbeatState = z.object({
@@ -17,7 +18,7 @@ export const HeartbeatState = z.object({
 });
 export type HeartbeatState = z.infer<typeof HeartbeatState>;
 
-export const HeartbeatStates = z.object({ agents: z.array(HeartbeatState) });
+export const HeartbeatStates = z.object({ agents: z.array(HeartbeatState).max(MAX.all) });
 
 /** What is set for this agent alone, and what holds once the defaults are filled in. */
 export const HeartbeatConfig = z.object({ agentId: AgentId, perAgent: JsonObject, effective: JsonObject });

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { Count, pageSize, Timestamp } from '../common.ts';
 import { defineMethods } from '../define.ts';
 import { SecretName } from './operations.ts';
+import { MAX } from '../sizes.ts';
 
 export const SecretStorage = z.enum(['encrypted', 'envfile']);
 
@@ -9,7 +10,7 @@ export const SecretStorage = z.enum(['encrypted', 'envfile']);
 export const SecretListItem = z.object({
   name: SecretName,
   source: SecretStorage,
-  provider: z.string().optional().describe('guessed from the name'),
+  provider: z.string().max(MAX.name).optional().describe('guessed from the name'),
   createdAt: Timestamp.optional(),
   updatedAt: Timestamp.optional(),
   usageCount: Count.optional(),
@@ -45,7 +46,7 @@ export const envMethods = defineMethods({
       filter: z.string().max(256).optional().describe('a name, case-insensitive; * stands for any run of characters'),
       limit: pageSize(100, 500),
     }),
-    result: z.object({ secrets: z.array(SecretListItem), total: Count, truncated: z.boolean() }),
+    result: z.object({ secrets: z.array(SecretListItem).max(MAX.all), total: Count, truncated: z.boolean() }),
     idempotent: true,
     errors: ['RESOURCE_EXHAUSTED'],
     examples: [

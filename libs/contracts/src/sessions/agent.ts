@@ -1,13 +1,14 @@
 import { z } from 'zod';
-import { AgentId, Count, DurationMs, IdempotencyKey, Rate, Scope, SessionKey, SessionParts, Usd } from '../common.ts';
+import { AgentId, Count, DurationMs, IdempotencyKey, Rate, Scopes, SessionKey, SessionParts, Usd } from '../common.ts';
 import { defineMethods, TURN_DEADLINE_MS } from '../define.ts';
 import { TurnResult } from './turns.ts';
+import { MAX } from '../sizes.ts';
 
 const ExecuteParams = z.strictObject({
-  message: z.string().min(1),
+  message: z.string().min(1).max(MAX.text),
   agentId: AgentId.optional().describe('the default agent when left out'),
   sessionKey: SessionParts.optional(),
-  scopes: z.array(Scope).optional().describe('narrows what the turn may do; never widens it'),
+  scopes: Scopes.optional().describe('narrows what the turn may do; never widens it'),
   idempotencyKey: IdempotencyKey.optional(),
 });
 
@@ -31,24 +32,26 @@ export const AgentCacheStats = z.object({
   hitRate: Rate,
   missRate: Rate,
   totalTokensCached: Count,
-  providers: z.array(
-    z.object({
-      provider: z.string(),
-      model: z.string(),
-      callCount: Count,
-      totalCost: Usd,
-      totalCacheSaved: Usd,
-      cacheHitRate: Rate,
-    }),
-  ),
+  providers: z
+    .array(
+      z.object({
+        provider: z.string().max(MAX.name),
+        model: z.string().max(MAX.name),
+        callCount: Count,
+        totalCost: Usd,
+        totalCacheSaved: Usd,
+        cacheHitRate: Rate,
+      }),
+    )
+    .max(MAX.many),
   totalCacheSaved: Usd,
   sizes: z.object({ entries: Count.optional() }),
 });
 
 const OperationModel = z.object({
-  operationType: z.string().describe('interactive, subagent, cron, heartbeat, compaction, taskExtraction, condensation'),
-  model: z.string(),
-  provider: z.string(),
+  operationType: z.string().max(MAX.name).describe('interactive, subagent, cron, heartbeat, compaction, taskExtraction, condensation'),
+  model: z.string().max(MAX.name),
+  provider: z.string().max(MAX.name),
   source: z.enum(['config', 'default']),
   tieringActive: z.boolean(),
   timeoutMs: DurationMs,
@@ -59,10 +62,10 @@ const OperationModel = z.object({
 /** Which model does which kind of work for an agent, and why. */
 export const AgentOperationModels = z.object({
   agentId: AgentId,
-  primaryModel: z.string(),
-  providerFamily: z.string(),
+  primaryModel: z.string().max(MAX.name),
+  providerFamily: z.string().max(MAX.name),
   tieringActive: z.boolean(),
-  operations: z.array(OperationModel),
+  operations: z.array(OperationModel).max(MAX.many),
 });
 
 export const agentMethods = defineMethods({

@@ -14,6 +14,7 @@ import {
   SubAgentRun,
   SubAgentSpawned,
 } from './session-records.ts';
+import { MAX } from '../sizes.ts';
 
 const KEY = 'default:alice:gateway';
 const RUN = 'run_4fT0mUq2Zs8KxY1bNcVdGh';
@@ -31,7 +32,7 @@ const sessionTurns = defineMethods({
     scope: 'rpc',
     params: z.strictObject({
       key: SessionKey,
-      message: z.string().min(1),
+      message: z.string().min(1).max(MAX.text),
       agentId: AgentId.optional(),
       idempotencyKey: IdempotencyKey.optional(),
     }),
@@ -53,7 +54,7 @@ const sessionTurns = defineMethods({
   'session.spawn': {
     summary: 'Starts a sub-agent run for a session and answers while it runs.',
     scope: 'rpc',
-    params: z.strictObject({ parentKey: SessionKey, task: z.string().min(1), agentId: AgentId.optional() }),
+    params: z.strictObject({ parentKey: SessionKey, task: z.string().min(1).max(MAX.text), agentId: AgentId.optional() }),
     result: SubAgentSpawned,
     errors: ['NOT_FOUND', 'FAILED_PRECONDITION', 'RESOURCE_EXHAUSTED'],
     examples: [
@@ -96,7 +97,7 @@ const sessionReads = defineMethods({
       channelId: z.string().min(1).max(256).optional(),
       session_key: SessionKey.optional().describe('one session by its key, whatever its channel'),
     }),
-    result: z.object({ messages: z.array(SessionMessage) }),
+    result: z.object({ messages: z.array(SessionMessage).max(MAX.all) }),
     idempotent: true,
     errors: ['NOT_FOUND'],
     examples: [{ params: { channelId: 'gateway' }, result: { messages } }],
@@ -105,7 +106,7 @@ const sessionReads = defineMethods({
     summary: 'Finds sessions by what was said in them.',
     scope: 'rpc',
     params: z.strictObject({ query: z.string().min(1).max(1000), limit: pageSize(10, 50) }),
-    result: z.array(SessionMatch),
+    result: z.array(SessionMatch).max(MAX.all),
     idempotent: true,
     examples: [
       {
@@ -157,7 +158,7 @@ const sessionReads = defineMethods({
       kind: z.enum(['all', 'sub-agent', 'group', 'dm']).default('all'),
       since_minutes: z.number().nonnegative().optional().describe('only those used within so many minutes'),
     }),
-    result: z.object({ sessions: z.array(SessionSummary), total: Count.optional() }),
+    result: z.object({ sessions: z.array(SessionSummary).max(MAX.all), total: Count.optional() }),
     idempotent: true,
     examples: [
       {

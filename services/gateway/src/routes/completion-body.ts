@@ -1,10 +1,13 @@
-import { describeIssues } from '@switchyard/contracts';
+import { describeIssues, MAX, validate } from '@switchyard/contracts';
 import { z } from 'zod';
 import { RefusalError } from '../server/refusal.ts';
 
-const CompletionBody = z.strictObject({
-  model: z.string().min(1),
-  messages: z.array(z.strictObject({ role: z.enum(['system', 'user', 'assistant']), content: z.string() })).min(1),
+export const CompletionBody = z.strictObject({
+  model: z.string().min(1).max(MAX.name),
+  messages: z
+    .array(z.strictObject({ role: z.enum(['system', 'user', 'assistant']), content: z.string().max(MAX.text) }))
+    .min(1)
+    .max(MAX.messages),
   stream: z.boolean().optional(),
   temperature: z.number().min(0).max(2).optional(),
   max_tokens: z.int().positive().optional(),
@@ -23,7 +26,7 @@ export interface CompletionRequest {
  * instructions, the last user message is what is asked; earlier messages are not read, since a request is one turn.
  */
 export function completionBody(body: unknown): CompletionRequest {
-  const parsed = CompletionBody.safeParse(body, { reportInput: true });
+  const parsed = validate(CompletionBody, body);
   if (!parsed.success) throw invalid(parsed.error);
   const { model, messages, stream = false, temperature, max_tokens: maxTokens, stream_options: streamOptions } = parsed.data;
   const message = messages.findLast(({ role }) => role === 'user')?.content;
