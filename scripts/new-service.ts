@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import { mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { newFiles } from './new-service/files.ts';
@@ -13,7 +13,12 @@ if ('refused' in names) {
   console.error(names.refused);
   process.exitCode = 1;
 } else {
-  make(names);
+  try {
+    make(names);
+  } catch (error) {
+    console.error(`${error instanceof Error ? error.message : String(error)}\nWhat has been written so far: git status`);
+    process.exitCode = 1;
+  }
 }
 
 function make(service: ServiceNames): void {
@@ -32,7 +37,9 @@ function make(service: ServiceNames): void {
 /** All that a new workspace adds to what is installed is a link. */
 function install(name: string): void {
   run('npm', ['install', '--package-lock-only', '--ignore-scripts', '--offline', '--no-audit', '--no-fund']);
-  symlinkSync(`../../services/${name}`, `${root}node_modules/@switchyard/${name}`);
+  const link = `${root}node_modules/@switchyard/${name}`;
+  rmSync(link, { force: true }); // of a service that was made here once and thrown away
+  symlinkSync(`../../services/${name}`, link);
   run(process.execPath, ['scripts/install.mjs', 'linked']);
 }
 
