@@ -8,7 +8,7 @@ import { copyOfTheTree, PATIENCE_MS, type Copy } from './copy.ts';
 const options = { timeout: PATIENCE_MS };
 
 /** The tests whose lists are derived from the contracts and from what is served. */
-const DERIVED = '**/{notes,served,examples-served,methods,openrpc,examples,compatibility}.test.ts';
+const DERIVED = '**/{notes,served,examples-served,methods,openrpc,examples,compatibility,sizes}.test.ts';
 
 const CONTRACT = `  'notes.get': {
     summary: 'The text that is kept under a name.',
