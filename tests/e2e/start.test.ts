@@ -3,6 +3,7 @@ import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { once } from 'node:events';
 import { test } from 'node:test';
+import { services } from '@switchyard/embedded';
 import { tempDir } from '@switchyard/testkit';
 import { launch, post, startEmbedded } from './embedded.ts';
 
@@ -12,9 +13,10 @@ const history = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'session.history
 test('the banner tells what exists, and each thing it tells is true', async () => {
   await using product = await startEmbedded();
   const banner = product.process.output();
+  const all = services.length + 1; // and the edge
   for (const told of [
     'in-process',
-    '4/4 ready',
+    `${all}/${all} ready`,
     'development models',
     product.url,
     product.data,

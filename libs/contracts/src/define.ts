@@ -46,6 +46,9 @@ export interface MethodSpec {
   /** Fields that travel as blobs when they are large. */
   blobs?: readonly string[];
   errors?: readonly ErrorCode[];
+  /** Said of what the interface does not promise and the product adds; a test finds what lacks it, and what has it in vain. */
+  beyond?: true;
+  /** What calls and their answers look like. A test plays them in the order of declaration, those that end something last. */
   examples: readonly Example[];
 }
 
@@ -64,6 +67,8 @@ export interface OperationSpec {
 export interface EventSpec {
   summary: string;
   payload: z.ZodType;
+  /** As that of a method. */
+  beyond?: true;
   example: unknown;
 }
 

@@ -50,6 +50,13 @@ test('a method shows its params, scope, owner and examples', () => {
   assert.equal(create?.errors[0]?.message, "Insufficient scope: requires 'admin'");
 });
 
+test('what the product adds to the interface is marked', () => {
+  const marked = document.methods.filter((method) => method['x-beyond']).map(({ name }) => name);
+  const declared = [...publicMethods.values()].filter(({ spec }) => 'beyond' in spec).map(({ name }) => name);
+  assert.ok(marked.includes('skills.list') && !marked.includes('agent.execute'));
+  assert.deepEqual(marked, [...declared, DISCOVER].sort());
+});
+
 test('every method has an example, made of the params it shows', () => {
   for (const { name, params, examples } of document.methods.filter((each) => each.name !== DISCOVER)) {
     assert.ok(examples.length > 0, `${name} has no example`);

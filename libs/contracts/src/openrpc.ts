@@ -24,6 +24,8 @@ export interface OpenRpcMethod {
   'x-service': string;
   'x-deadline-ms': number;
   'x-idempotent': boolean;
+  /** On what the product adds to the interface. */
+  'x-beyond'?: true;
 }
 
 export interface OpenRpcDocument {
@@ -80,6 +82,7 @@ function projectMethod(callable: Callable, schemas: Record<string, JsonSchema>):
     'x-service': service,
     'x-deadline-ms': deadlineMs,
     'x-idempotent': idempotent,
+    ...(spec.beyond === undefined ? {} : { 'x-beyond': spec.beyond }),
   };
 }
 
@@ -146,5 +149,6 @@ function discover(): OpenRpcMethod {
     'x-service': 'gateway',
     'x-deadline-ms': 30_000,
     'x-idempotent': true,
+    'x-beyond': true,
   };
 }

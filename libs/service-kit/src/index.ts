@@ -1,4 +1,4 @@
-export { defineService, type ServiceDefinition, type Setup } from './define-service.ts';
+export { defineService, type AnyService, type ServiceDefinition, type Setup } from './define-service.ts';
 export { readEnvironment, type Environment } from './environment.ts';
 export { type Dependency, type HealthBoard, type HealthReporter, type Readiness } from './health.ts';
 export { openHost, type Host, type HostOptions } from './host.ts';

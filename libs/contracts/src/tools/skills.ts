@@ -46,6 +46,7 @@ export const skillsMethods = defineMethods({
   'skills.list': {
     summary: 'Lists the skills an agent can use.',
     scope: 'rpc',
+    beyond: true,
     params: z.strictObject({ agentId: AgentId.optional() }),
     result: SkillList,
     idempotent: true,
@@ -62,6 +63,7 @@ export const skillsMethods = defineMethods({
     summary: 'Keeps a skill that comes with all its files.',
     description,
     scope: 'admin',
+    beyond: true,
     params: z.strictObject({
       name: SkillName,
       files: z
@@ -80,6 +82,7 @@ export const skillsMethods = defineMethods({
     summary: 'Fetches a skill from a folder of a repository.',
     description,
     scope: 'admin',
+    beyond: true,
     params: z.strictObject({ url: z.url({ protocol: /^https?$/ }).max(MAX.url), ...place }),
     result: SkillImported,
     deadlineMs: 60_000,
@@ -95,6 +98,7 @@ export const skillsMethods = defineMethods({
     summary: 'Makes a skill of one text.',
     description,
     scope: 'admin',
+    beyond: true,
     params: z.strictObject({
       name: SkillName,
       content: Content,
@@ -110,6 +114,7 @@ export const skillsMethods = defineMethods({
     summary: 'Replaces the text of a skill.',
     description,
     scope: 'admin',
+    beyond: true,
     params: z.strictObject({ name: SkillName, content: Content, ...place }),
     result: SkillUpdated,
     idempotent: true,
@@ -120,6 +125,7 @@ export const skillsMethods = defineMethods({
   'skills.delete': {
     summary: 'Removes a skill with its files.',
     scope: 'admin',
+    beyond: true,
     params: z.strictObject({ name: SkillName, ...place }),
     result: SkillDeleted,
     errors: ['NOT_FOUND', 'PERMISSION_DENIED'],
