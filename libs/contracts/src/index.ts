@@ -50,7 +50,7 @@ export { GraphStatus, NodeStatus } from './graph/events.ts';
 export { GraphWarning, NodeState } from './graph/results.ts';
 export { ChannelCapabilities } from './channels/events.ts';
 export { ChannelHealth } from './channels/channels.ts';
-export { MessageButton, MessageCard } from './channels/message.ts';
+export { PlatformObject } from './channels/message.ts';
 export { DiscordAction, SlackAction, TelegramAction, WhatsAppAction } from './channels/platforms.ts';
 export { McpServer, McpState, McpTool, McpTransport } from './tools/mcp.ts';
 export { Skill, SkillName } from './tools/skills.ts';

@@ -105,7 +105,7 @@ export const graphMethods = defineMethods({
     summary: 'Says how far a graph is, or lists the graphs of late.',
     description: 'A graph id stands for its latest run. Outputs are cut at 500 characters. recentMinutes narrows the list.',
     scope: 'rpc',
-    params: z.strictObject({ graphId: Id.optional(), recentMinutes: z.number().positive().optional() }),
+    params: z.strictObject({ graphId: Id.optional(), recentMinutes: z.number().nonnegative().optional() }),
     result: GraphStatusResult,
     idempotent: true,
     errors: ['NOT_FOUND'],

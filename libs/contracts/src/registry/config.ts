@@ -55,6 +55,12 @@ export const ConfigSchemas = z.object({
   section: z.string().max(MAX.name).optional(),
 });
 
+/** Nothing at all would empty the stored layer, which nobody asks for by leaving everything out. */
+const WholeConfiguration = ConfigurationPatch.refine((configuration) => Object.keys(configuration).length > 0, {
+  error: 'at least one section; config.rollback goes back to an earlier version',
+  params: { received: 'an empty object' },
+});
+
 const SHA = '9f2c1e7ab04d';
 
 const configReads = defineMethods({
@@ -70,6 +76,7 @@ const configReads = defineMethods({
   },
   'config.read': {
     summary: 'One section, or all of them, with secrets redacted.',
+    description: '`sections` lists those that are objects. The keys beside them, such as logLevel, stand at the top of `config`.',
     scope: 'admin',
     params: z.strictObject({ section: Section.optional() }),
     result: z.union([ConfigOverview, JsonObject]),
@@ -118,7 +125,7 @@ const configWrites = defineMethods({
     summary: 'Replaces the stored configuration as a whole.',
     description: 'What cannot change at run time must be as it is. A key set by the environment is refused with the variable’s name.',
     scope: 'admin',
-    params: ConfigurationPatch,
+    params: WholeConfiguration,
     result: ConfigApplied,
     errors: ['FAILED_PRECONDITION', 'RESOURCE_EXHAUSTED'],
     examples: [
@@ -127,7 +134,8 @@ const configWrites = defineMethods({
   },
   'config.patch': {
     summary: 'Merges a partial configuration into the stored one.',
-    description: 'The params are the patch: sections by name, merged deeply, arrays replaced.',
+    description:
+      'The params are the patch: sections by name, merged deeply, arrays replaced. Model providers can be added here; their keys are only ever named.',
     scope: 'admin',
     params: ConfigurationPatch,
     result: ConfigPatched,

@@ -8,7 +8,7 @@ export const SecretStorage = z.enum(['encrypted', 'envfile']);
 
 /** A secret as it may be shown: never its value. */
 export const SecretListItem = z.object({
-  name: SecretName,
+  name: z.string().max(MAX.name).describe('as it stands in its store or file'),
   source: SecretStorage,
   provider: z.string().max(MAX.name).optional().describe('guessed from the name'),
   createdAt: Timestamp.optional(),

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { AgentId, Count, DurationMs, IdempotencyKey, Rate, Scopes, SessionKey, SessionParts, Usd } from '../common.ts';
+import { AgentId, Count, DurationMs, IdempotencyKey, Rate, SavingsRate, Scopes, SessionKey, SessionParts, Usd } from '../common.ts';
 import { defineMethods, TURN_DEADLINE_MS } from '../define.ts';
 import { TurnResult } from './turns.ts';
 import { MAX } from '../sizes.ts';
@@ -40,7 +40,7 @@ export const AgentCacheStats = z.object({
         callCount: Count,
         totalCost: Usd,
         totalCacheSaved: Usd,
-        cacheHitRate: Rate,
+        cacheHitRate: SavingsRate.describe('saved / (cost + saved); below 0 where caching cost more than it saved'),
       }),
     )
     .max(MAX.many),
