@@ -7,6 +7,8 @@ export const AgentId = z
   .max(64)
   .regex(/^[a-z0-9_-]{1,64}$/)
   .describe('lower-case letters, digits, - and _');
+/** Who does a piece of work. Where the agent is the thing asked for, one that nobody knows is NOT_FOUND instead. */
+export const Worker = AgentId.describe('the default agent when left out; one that nobody knows is INVALID_ARGUMENT');
 /** What a caller chooses as the id of something: a session, a job. */
 export const CallerId = z
   .string()

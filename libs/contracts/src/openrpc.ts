@@ -119,9 +119,14 @@ function hoist(schema: JsonSchema, owner: string, schemas: Record<string, JsonSc
 function errorsOf(spec: MethodSpec, scope: string): OpenRpcMethod['errors'] {
   const declared = new Set<ErrorCode>(['INVALID_ARGUMENT', ...(spec.errors ?? [])]);
   return [
-    { code: jsonRpcCode('PERMISSION_DENIED'), message: `Insufficient scope: requires '${scope}'`, data: { code: 'PERMISSION_DENIED' } },
-    ...[...declared].map((code) => ({ code: jsonRpcCode(code), message: code, data: { code } })),
+    { code: jsonRpcCode({ code: 'PERMISSION_DENIED' }), message: `Insufficient scope: requires '${scope}'`, data: { code: 'PERMISSION_DENIED' } },
+    ...[...declared].flatMap((code) => numbersOf(code).map((number) => ({ code: number, message: code, data: { code } }))),
   ];
+}
+
+/** What is exhausted has a number of its own where it is a rate. */
+function numbersOf(code: ErrorCode): number[] {
+  return code === 'RESOURCE_EXHAUSTED' ? [jsonRpcCode({ code, details: { rate: true } }), jsonRpcCode({ code })] : [jsonRpcCode({ code })];
 }
 
 function projectExample({ params, result }: Example, index: number): OpenRpcMethod['examples'][number] {

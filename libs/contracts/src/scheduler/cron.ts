@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { AgentId, CallerId, Count, DurationMs, pageSize, Timestamp, Usd } from '../common.ts';
+import { AgentId, CallerId, Count, DurationMs, pageSize, Timestamp, Usd, Worker } from '../common.ts';
 import { defineMethods } from '../define.ts';
 import { MAX } from '../sizes.ts';
 
@@ -177,7 +177,7 @@ export const cronMethods = defineMethods({
     description:
       'An expression that cannot be read and an instant that has passed are refused, as is a second job of the same name and agent.',
     scope: 'rpc',
-    params: z.strictObject({ name: JobName, message: Message, agentId: AgentId.optional(), schedule: CronSchedule }),
+    params: z.strictObject({ name: JobName, message: Message, agentId: Worker.optional(), schedule: CronSchedule }),
     result: CronJobCreated,
     errors: ['INVALID_ARGUMENT', 'ALREADY_EXISTS', 'RESOURCE_EXHAUSTED'],
     examples: [

@@ -1,12 +1,12 @@
 import { z } from 'zod';
-import { AgentId, Count, DurationMs, IdempotencyKey, Rate, SavingsRate, Scopes, SessionKey, SessionParts, Usd } from '../common.ts';
+import { AgentId, Count, DurationMs, IdempotencyKey, Rate, SavingsRate, Scopes, SessionKey, SessionParts, Usd, Worker } from '../common.ts';
 import { defineMethods, TURN_DEADLINE_MS } from '../define.ts';
 import { TurnResult } from './turns.ts';
 import { MAX } from '../sizes.ts';
 
 const ExecuteParams = z.strictObject({
   message: z.string().min(1).max(MAX.text),
-  agentId: AgentId.optional().describe('the default agent when left out'),
+  agentId: Worker.optional(),
   sessionKey: SessionParts.optional(),
   scopes: Scopes.optional().describe('narrows what the turn may do; never widens it'),
   idempotencyKey: IdempotencyKey.optional(),

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { AgentId, Count, IdempotencyKey, NoParams, pageSize, SessionKey } from '../common.ts';
+import { Count, IdempotencyKey, NoParams, pageSize, SessionKey, Worker } from '../common.ts';
 import { defineMethods, TURN_DEADLINE_MS } from '../define.ts';
 import {
   CompactionResult,
@@ -33,7 +33,7 @@ const sessionTurns = defineMethods({
     params: z.strictObject({
       key: SessionKey,
       message: z.string().min(1).max(MAX.text),
-      agentId: AgentId.optional(),
+      agentId: Worker.optional(),
       idempotencyKey: IdempotencyKey.optional(),
     }),
     result: SessionAnswer,
@@ -54,7 +54,7 @@ const sessionTurns = defineMethods({
   'session.spawn': {
     summary: 'Starts a sub-agent run for a session and answers while it runs.',
     scope: 'rpc',
-    params: z.strictObject({ parentKey: SessionKey, task: z.string().min(1).max(MAX.text), agentId: AgentId.optional() }),
+    params: z.strictObject({ parentKey: SessionKey, task: z.string().min(1).max(MAX.text), agentId: Worker.optional() }),
     result: SubAgentSpawned,
     errors: ['NOT_FOUND', 'FAILED_PRECONDITION', 'RESOURCE_EXHAUSTED'],
     examples: [
