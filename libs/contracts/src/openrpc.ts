@@ -24,6 +24,7 @@ export interface OpenRpcMethod {
   'x-service': string;
   'x-deadline-ms': number;
   'x-idempotent': boolean;
+  'x-emits': readonly string[];
 }
 
 export interface OpenRpcDocument {
@@ -64,7 +65,7 @@ function projectMethods(): Pick<OpenRpcDocument, 'methods' | 'components'> {
 }
 
 function projectMethod(callable: Callable, schemas: Record<string, JsonSchema>): OpenRpcMethod {
-  const { name, service, scope = '', deadlineMs, idempotent } = callable;
+  const { name, service, scope = '', deadlineMs, idempotent, emits } = callable;
   const spec = callable.spec as MethodSpec;
   return {
     name,
@@ -80,6 +81,7 @@ function projectMethod(callable: Callable, schemas: Record<string, JsonSchema>):
     'x-service': service,
     'x-deadline-ms': deadlineMs,
     'x-idempotent': idempotent,
+    'x-emits': emits,
   };
 }
 
@@ -151,5 +153,6 @@ function discover(): OpenRpcMethod {
     'x-service': 'gateway',
     'x-deadline-ms': 30_000,
     'x-idempotent': true,
+    'x-emits': [],
   };
 }

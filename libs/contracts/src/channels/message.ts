@@ -76,6 +76,7 @@ export const messageMethods = defineMethods({
     result: MessageSent,
     deadlineMs: SEND_DEADLINE_MS,
     errors: ['NOT_FOUND', 'FAILED_PRECONDITION', 'UNAVAILABLE', 'RESOURCE_EXHAUSTED'],
+    emits: ['message:sent'],
     examples: [
       { params: { ...there, text: 'The build is green.' }, result: sent },
       {
@@ -101,6 +102,7 @@ export const messageMethods = defineMethods({
     result: MessageSent,
     deadlineMs: SEND_DEADLINE_MS,
     errors: ['NOT_FOUND', 'FAILED_PRECONDITION', 'UNAVAILABLE'],
+    emits: ['message:sent'],
     examples: [{ params: { ...there, message_id: '41', text: 'On it.' }, result: sent }],
   },
   'message.edit': {
@@ -164,6 +166,7 @@ export const messageMethods = defineMethods({
     result: MessageSent,
     deadlineMs: UPLOAD_DEADLINE_MS,
     errors: ['NOT_FOUND', 'FAILED_PRECONDITION', 'UNAVAILABLE', 'INVALID_ARGUMENT'],
+    emits: ['message:sent'],
     examples: [{ params: { ...there, file_path: 'output/report.pdf', caption: 'The report' }, result: sent }],
   },
 });

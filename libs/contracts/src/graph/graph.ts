@@ -90,6 +90,7 @@ export const graphMethods = defineMethods({
     deadlineMs: TURN_DEADLINE_MS,
     blobs: ['outputs'],
     errors: ['NOT_FOUND', 'FAILED_PRECONDITION', 'RESOURCE_EXHAUSTED'],
+    emits: ['graph:started', 'graph:node_updated', 'graph:completed'],
     examples: [
       {
         params: { graphId, inputs: { PRODUCT: 'railway switches' } },
@@ -152,6 +153,7 @@ export const graphMethods = defineMethods({
     result: GraphCancelled,
     idempotent: true,
     errors: ['NOT_FOUND', 'FAILED_PRECONDITION'],
+    emits: ['graph:node_updated', 'graph:completed'],
     examples: [{ params: { graphId }, result: { graphId, cancelled: true } }],
   },
   'graph.save': {

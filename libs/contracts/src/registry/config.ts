@@ -72,6 +72,7 @@ const configReads = defineMethods({
     result: JsonObject,
     idempotent: true,
     errors: ['NOT_FOUND'],
+    emits: ['audit:event'],
     examples: [{ params: { section: 'providers' }, result: { entries: {} } }],
   },
   'config.read': {
@@ -128,6 +129,7 @@ const configWrites = defineMethods({
     params: WholeConfiguration,
     result: ConfigApplied,
     errors: ['FAILED_PRECONDITION', 'RESOURCE_EXHAUSTED'],
+    emits: ['config:patched', 'audit:event'],
     examples: [
       { params: { providers: { entries: {} } }, result: { applied: true, sections: ['providers'], commitSha: SHA, restarting: true } },
     ],
@@ -140,6 +142,7 @@ const configWrites = defineMethods({
     params: ConfigurationPatch,
     result: ConfigPatched,
     errors: ['FAILED_PRECONDITION', 'RESOURCE_EXHAUSTED'],
+    emits: ['config:patched', 'audit:event'],
     examples: [
       { params: { providers: { entries: {} } }, result: { patched: true, section: 'providers', commitSha: SHA, restarting: true } },
     ],
@@ -150,6 +153,7 @@ const configWrites = defineMethods({
     params: z.strictObject({ section: Section, key: z.string().min(1).max(512).describe('dots lead deeper'), value: z.unknown() }),
     result: z.object({ ok: z.literal(true), previous: z.unknown().optional() }),
     errors: ['FAILED_PRECONDITION', 'RESOURCE_EXHAUSTED'],
+    emits: ['config:patched', 'audit:event'],
     examples: [{ params: { section: 'gateway', key: 'maxBatchSize', value: 100 }, result: { ok: true, previous: 50 } }],
   },
   'config.rollback': {
@@ -158,6 +162,7 @@ const configWrites = defineMethods({
     params: z.strictObject({ sha: Sha }),
     result: ConfigRolledBack,
     errors: ['NOT_FOUND', 'FAILED_PRECONDITION', 'RESOURCE_EXHAUSTED'],
+    emits: ['config:patched', 'audit:event'],
     examples: [{ params: { sha: SHA }, result: { rolledBack: true, sha: SHA, newCommitSha: 'b71d40c2e95f', restarting: true } }],
   },
   'config.gc': {
@@ -165,6 +170,7 @@ const configWrites = defineMethods({
     scope: 'admin',
     params: NoParams,
     result: ConfigCollected,
+    emits: ['audit:event'],
     examples: [{ params: {}, result: { gc: true, squashed: 40, newRootSha: SHA } }],
   },
 });

@@ -70,6 +70,7 @@ export const modelsMethods = defineMethods({
     params: z.strictObject({ model: z.string().min(1).max(256), provider: z.string().min(1).max(128).optional() }),
     result: ModelTested,
     idempotent: true,
+    emits: ['observability:token_usage', 'model:auth_cooldown'],
     examples: [
       { params: { model: 'gpt-5', provider: 'openai' }, result: { ok: true, latencyMs: 640, provider: 'openai' } },
       {

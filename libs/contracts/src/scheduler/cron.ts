@@ -287,6 +287,7 @@ export const cronMethods = defineMethods({
     params: Trigger,
     result: CronTriggered,
     errors: ['NOT_FOUND', 'INVALID_ARGUMENT'],
+    emits: ['scheduler:job_started', 'scheduler:job_completed'],
     examples: [
       { params: { name: jobExample.name }, result: { triggered: true, mode: 'force', jobName: jobExample.name } },
       { params: { mode: 'due' }, result: { triggered: true, mode: 'due' } },

@@ -82,6 +82,7 @@ export const heartbeatMethods = defineMethods({
     result: HeartbeatUpdated,
     idempotent: true,
     errors: ['NOT_FOUND', 'FAILED_PRECONDITION'],
+    emits: ['config:patched'],
     examples: [
       {
         params: { agentId: 'default', intervalMs: 600_000, showOk: false },
@@ -95,6 +96,7 @@ export const heartbeatMethods = defineMethods({
     params: OneAgent,
     result: HeartbeatTriggered,
     errors: ['NOT_FOUND'],
+    emits: ['scheduler:heartbeat_check', 'scheduler:heartbeat_delivered', 'scheduler:heartbeat_alert'],
     examples: [{ params: { agentId: 'default' }, result: { agentId: 'default', triggered: true } }],
   },
 });

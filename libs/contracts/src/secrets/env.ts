@@ -31,6 +31,7 @@ export const envMethods = defineMethods({
     result: z.object({ set: z.literal(true), key: SecretName, storage: SecretStorage, restarting: z.literal(true) }),
     idempotent: true,
     errors: ['RESOURCE_EXHAUSTED'],
+    emits: ['secret:modified', 'audit:event'],
     examples: [
       {
         params: { key: 'OPENAI_API_KEY', value: 'the-key-of-the-provider' },

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { AgentId, Count, DurationMs, IdempotencyKey, Rate, SavingsRate, Scopes, SessionKey, SessionParts, Usd, Worker } from '../common.ts';
 import { defineMethods, TURN_DEADLINE_MS } from '../define.ts';
+import { TURN_EVENTS } from './turn-events.ts';
 import { TurnResult } from './turns.ts';
 import { MAX } from '../sizes.ts';
 
@@ -77,6 +78,7 @@ export const agentMethods = defineMethods({
     result: AgentAnswer,
     deadlineMs: TURN_DEADLINE_MS,
     errors: ['NOT_FOUND', 'FAILED_PRECONDITION', 'RESOURCE_EXHAUSTED', 'DEADLINE_EXCEEDED', 'CANCELLED', 'UNAVAILABLE'],
+    emits: TURN_EVENTS,
     examples: [executeExample],
   },
   'agent.stream': {
@@ -86,6 +88,7 @@ export const agentMethods = defineMethods({
     result: AgentAnswer,
     deadlineMs: TURN_DEADLINE_MS,
     errors: ['NOT_FOUND', 'FAILED_PRECONDITION', 'RESOURCE_EXHAUSTED', 'DEADLINE_EXCEEDED', 'CANCELLED', 'UNAVAILABLE'],
+    emits: TURN_EVENTS,
     examples: [executeExample],
   },
   'agent.cacheStats': {

@@ -197,6 +197,7 @@ export const mcpMethods = defineMethods({
     deadlineMs: CONNECT_DEADLINE_MS,
     idempotent: true,
     errors: ['INVALID_ARGUMENT', 'NOT_FOUND', 'PERMISSION_DENIED', 'UNAVAILABLE'],
+    emits: ['config:patched', 'audit:event'],
     examples: [
       {
         params: { server_name: 'files', transport: 'stdio', command: 'mcp-files', args: ['/srv/documents'] },

@@ -167,6 +167,7 @@ export const workspaceMethods = defineMethods({
     idempotent: true,
     blobs: ['content'],
     errors: ['NOT_FOUND', 'INVALID_ARGUMENT'],
+    emits: ['security:injection_detected'],
     examples: [{ params: { ...me, filePath: 'documents/plan.md', content: '# Plan\n' }, result: { written: true, sizeBytes: 7 } }],
   },
   'workspace.deleteFile': {
