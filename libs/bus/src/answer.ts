@@ -1,6 +1,6 @@
 import { ServiceError, describeIssues, parseParams } from '@switchyard/contracts';
 import { startSpan, tracing } from '@switchyard/telemetry';
-import { attributed } from './attribution.ts';
+import { attributed, checkBreach } from './attribution.ts';
 import { EMPTY, decodeJson, encodeJson } from './bytes.ts';
 import { CallContext } from './context.ts';
 import { ALIVE_HEADERS, cancelled, encodeError, errorHeaders, internal, shuttingDown, tooLarge } from './failures.ts';
@@ -140,9 +140,10 @@ function toServiceError({ method, message, stopped }: Running, thrown: unknown):
 }
 
 /** For tests and development: an answer that breaks its contract fails, and says where. */
-function check({ checkResults }: Wire, { method }: Running, { value, kind }: { value: unknown; kind: 'chunk' | 'result' }): void {
+function check({ checkResults }: Wire, call: Running, { value, kind }: { value: unknown; kind: 'chunk' | 'result' }): void {
   if (!checkResults) return;
-  const { name, spec } = method.callable;
+  checkBreach(call);
+  const { name, spec } = call.method.callable;
   const parsed = spec[kind]?.safeParse(decodeJson(encodeJson(value)), { reportInput: true });
   if (parsed?.success !== false) return;
   const issues = describeIssues(parsed.error);

@@ -127,6 +127,17 @@ const ways: [how: string, emit: Parameters<typeof emitting>[0]][] = [
   ['said by its write', async ({ ctx, agents }) => void (await agents.for(ctx.principal).insert({ agentId: 'oslo' }, { emit: [agentAdded] }))],
 ];
 
+const caught: Parameters<typeof emitting>[0] = ({ ctx }) => {
+  try {
+    ctx.emit(agentAdded.name, agentAdded.payload);
+  } catch {}
+};
+
+test('nor is it saved by catching what that threw', async () => {
+  await using app = await testService(emitting(caught));
+  await assert.rejects(app.bus.call('agents.list', {}), { code: 'INTERNAL' });
+});
+
 for (const [how, emit] of ways) {
   test(`a handler that causes an event which its method does not declare fails, ${how}`, async () => {
     const lines: string[] = [];
