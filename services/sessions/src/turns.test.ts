@@ -181,6 +181,14 @@ test('an agent that nobody knows, one that is gone and one that is suspended are
   });
 });
 
+test('an agent whose model is ${NAME} runs on the model that the variable names, and tells nobody else what it holds', async () => {
+  const agents = { default: { model: '${MODEL}', name: '${MODEL}' } };
+  await using app = await testSessions({ agents, env: { MODEL: 'dev/scripted' } });
+  assert.equal((await app.bus.call('agent.execute', { message: script({ text: 'hi' }) })).response, 'hi');
+  const { model, agentName } = await app.bus.call('session.status', {});
+  assert.deepEqual([model, agentName], ['dev/scripted', '${MODEL}']);
+});
+
 test('a session is chosen by ids: 1 to 128 letters, digits and . _ : @ -', async () => {
   await using app = await testSessions();
   const send = (key: string) => app.bus.call('session.send', { key, message: 'hello' });
