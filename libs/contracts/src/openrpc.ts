@@ -121,7 +121,11 @@ function hoist(schema: JsonSchema, owner: string, schemas: Record<string, JsonSc
 function errorsOf(spec: MethodSpec, scope: string): OpenRpcMethod['errors'] {
   const declared = new Set<ErrorCode>(['INVALID_ARGUMENT', ...(spec.errors ?? [])]);
   return [
-    { code: jsonRpcCode({ code: 'PERMISSION_DENIED' }), message: `Insufficient scope: requires '${scope}'`, data: { code: 'PERMISSION_DENIED' } },
+    {
+      code: jsonRpcCode({ code: 'PERMISSION_DENIED' }),
+      message: `Insufficient scope: requires '${scope}'`,
+      data: { code: 'PERMISSION_DENIED' },
+    },
     ...[...declared].flatMap((code) => numbersOf(code).map((number) => ({ code: number, message: code, data: { code } }))),
   ];
 }

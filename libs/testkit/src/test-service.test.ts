@@ -124,7 +124,10 @@ const emitting = (emit: (given: { ctx: Ctx; agents: Collection<{ agentId: string
 
 const ways: [how: string, emit: Parameters<typeof emitting>[0]][] = [
   ['said by the handler', ({ ctx }) => ctx.emit(agentAdded.name, agentAdded.payload)],
-  ['said by its write', async ({ ctx, agents }) => void (await agents.for(ctx.principal).insert({ agentId: 'oslo' }, { emit: [agentAdded] }))],
+  [
+    'said by its write',
+    async ({ ctx, agents }) => void (await agents.for(ctx.principal).insert({ agentId: 'oslo' }, { emit: [agentAdded] })),
+  ],
 ];
 
 const caught: Parameters<typeof emitting>[0] = ({ ctx }) => {

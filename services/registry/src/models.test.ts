@@ -88,7 +88,10 @@ test('a model or a provider that nobody knows is a result too', async () => {
   const asked = [
     [{ model: 'no-such-model' }, { provider: '', error: 'no provider has a model no-such-model' }],
     [{ model: 'nowhere/small' }, { provider: 'nowhere', error: 'no provider has a model nowhere/small' }],
-    [{ model: 'small', provider: 'nowhere' }, { provider: 'nowhere', error: 'no provider has a model nowhere/small' }],
+    [
+      { model: 'small', provider: 'nowhere' },
+      { provider: 'nowhere', error: 'no provider has a model nowhere/small' },
+    ],
   ] as const;
   for (const [params, said] of asked) assert.deepEqual(await app.bus.call('models.test', params), { ...unknown, ...said });
 });

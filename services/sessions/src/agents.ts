@@ -7,7 +7,10 @@ import type { z } from 'zod';
 /** An agent as a turn needs it: with its whole configuration, variables in place of `${NAME}`. One object for as long as nothing about it changes. */
 function agentSchema(env: Variables) {
   // The name is for everybody to see, who need not know what the environment holds.
-  const meant = (written: Record<string, unknown>): Record<string, unknown> => ({ ...resolveReferences(written, env), name: written['name'] });
+  const meant = (written: Record<string, unknown>): Record<string, unknown> => ({
+    ...resolveReferences(written, env),
+    name: written['name'],
+  });
   const config = AgentProjection.shape.config.transform(meant).pipe(AgentConfig);
   return AgentProjection.extend({ config });
 }

@@ -29,6 +29,9 @@ test('what only a platform understands is passed on whole, and nothing about it 
 
   const large = { ...message, cards: [{ title: 'x'.repeat(65_536) }] };
   assert.throws(() => parseParams(params, large), /cards: expected at most 65536 characters of JSON, got more/);
-  assert.throws(() => parseParams(params, { ...message, cards: Array.from({ length: 101 }, () => ({})) }), /cards: expected array of at most 100/);
+  assert.throws(
+    () => parseParams(params, { ...message, cards: Array.from({ length: 101 }, () => ({})) }),
+    /cards: expected array of at most 100/,
+  );
   assert.match(messageMethods['message.send'].description, /at most 100 of each and 65,536 characters/);
 });

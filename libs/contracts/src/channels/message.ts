@@ -26,7 +26,14 @@ export const MessageButtons = z
   .describe('objects such as {text, callback_data, url, style}, in one row or in rows');
 
 /** What comes out are objects; a name alone is the effect of that type. */
-export const MessageEffect = z.union([z.string().min(1).max(64).transform((type) => ({ type })), PlatformObject]);
+export const MessageEffect = z.union([
+  z
+    .string()
+    .min(1)
+    .max(64)
+    .transform((type) => ({ type })),
+  PlatformObject,
+]);
 
 /** A message that was accepted, by the platform's id. */
 export const MessageSent = z.object({ messageId: z.string().max(MAX.name), channelId: z.string().max(MAX.name) });

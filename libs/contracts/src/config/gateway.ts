@@ -48,7 +48,12 @@ export const gateway = z
     web: z
       .strictObject({
         enabled: flag(true),
-        path: z.string().min(1).max(MAX.path).optional().describe('the directory of a dashboard of your own; without it the one that ships with the product'),
+        path: z
+          .string()
+          .min(1)
+          .max(MAX.path)
+          .optional()
+          .describe('the directory of a dashboard of your own; without it the one that ships with the product'),
       })
       .prefault({})
       .describe('the dashboard and the routes under /api'),

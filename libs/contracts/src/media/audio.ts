@@ -21,7 +21,8 @@ export const TRANSCRIBE_DEADLINE_MS = 150_000;
 export const audioMethods = defineMethods({
   'audio.transcribe': {
     summary: 'Turns speech that comes with the call into text.',
-    description: 'Without a configured provider, when all of them fail, or where the audio is no base64, the result carries an error instead of a text.',
+    description:
+      'Without a configured provider, when all of them fail, or where the audio is no base64, the result carries an error instead of a text.',
     scope: 'rpc',
     params: z.strictObject({
       audio: z.string().max(MAX.payload).describe('base64, standard or URL-safe, padded or not; white space is ignored'),

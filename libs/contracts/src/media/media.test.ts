@@ -13,7 +13,11 @@ test('base64 is standard or URL-safe, padded or not, with white space in it or n
 
 test('what is no base64 is refused where the answer has no place for an error', () => {
   for (const audio of ['', ' ', '=', 'A', 'AAAAA', 'AA=A', 'A===', 'AA*A', 'data:audio/ogg;base64,AAAA'])
-    assert.throws(() => parseParams(params, { audio }), /^ServiceError: Invalid params: audio: expected (base64|non-empty string), got/, audio);
+    assert.throws(
+      () => parseParams(params, { audio }),
+      /^ServiceError: Invalid params: audio: expected (base64|non-empty string), got/,
+      audio,
+    );
 });
 
 test('a transcription says in its result that the audio is no base64', () => {

@@ -1,8 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { z } from 'zod';
-import { publicMethods } from '../registry.ts';
 import type { MethodSpec } from '../define.ts';
+import { publicMethods } from '../registry.ts';
+
+function specOf(name: string): MethodSpec {
+  return publicMethods.get(name)?.spec as MethodSpec;
+}
 
 const windows: [method: string, params: object][] = [
   ['obs.billing.total', { sinceMs: 0 }],
@@ -20,11 +23,11 @@ const windows: [method: string, params: object][] = [
 ];
 
 test('every window may be 0 long, which is now', () => {
-  for (const [name, params] of windows) assert.equal((publicMethods.get(name)?.spec.params as z.ZodType).safeParse(params).success, true, name);
+  for (const [name, params] of windows) assert.equal(specOf(name).params.safeParse(params).success, true, name);
 });
 
 test('a rate of savings goes below zero where caching cost more than it saved, and never above 1', () => {
-  const { result, examples } = publicMethods.get('agent.cacheStats')?.spec as MethodSpec;
+  const { result, examples } = specOf('agent.cacheStats');
   const stats = examples[0]?.result as { providers: object[] };
   const withRate = (cacheHitRate: number): unknown => ({ ...stats, providers: [{ ...stats.providers[0], cacheHitRate }] });
   assert.deepEqual(

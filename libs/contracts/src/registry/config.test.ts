@@ -7,8 +7,7 @@ test('an empty configuration is never applied, and the refusal says how to go ba
   const { params } = configMethods['config.apply'];
   assert.throws(() => parseParams(params, {}), {
     code: 'INVALID_ARGUMENT',
-    message:
-      'Invalid params: params: expected at least one section; config.rollback goes back to an earlier version, got an empty object',
+    message: 'Invalid params: params: expected at least one section; config.rollback goes back to an earlier version, got an empty object',
   });
   assert.deepEqual(parseParams(params, { logLevel: 'debug' }), { logLevel: 'debug' });
 });

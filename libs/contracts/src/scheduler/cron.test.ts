@@ -48,7 +48,8 @@ test('what a kind of schedule does not use is ignored, what no kind has is refus
 test('a moment may lack its seconds, and its offset where the zone says whose time it is', () => {
   for (const at of ['2030-01-01T08:00', '2030-01-01T08:00Z', '2030-01-01T08:00+01:00', '2030-01-01T08:00:30'])
     assert.deepEqual(parseParams(CronSchedule, { kind: 'once', at, tz: 'Europe/Oslo' }), { kind: 'once', at, tz: 'Europe/Oslo' });
-  for (const at of ['2030-01-01 08:00', '2030-02-30T08:00', '08:00', 'tomorrow', '']) refused({ kind: 'once', at }, 'schedule.at: expected a date and time of ISO 8601, got ' + (at === '' ? 'empty string' : 'string'));
+  for (const at of ['2030-01-01 08:00', '2030-02-30T08:00', '08:00', 'tomorrow', ''])
+    refused({ kind: 'once', at }, 'schedule.at: expected a date and time of ISO 8601, got ' + (at === '' ? 'empty string' : 'string'));
 });
 
 test('an interval goes forward in whole milliseconds', () => {

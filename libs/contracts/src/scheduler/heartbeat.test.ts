@@ -25,7 +25,10 @@ test('heartbeat.update and its section take the same values within the same boun
     { toolPolicy: { alow: [] } },
   ];
   for (const value of values) assert.equal(accepts(params, { agentId: 'oslo', ...value }), accepts(section, value), JSON.stringify(value));
-  assert.deepEqual(Object.keys(section.shape).filter((key) => !(key in params.shape)), ['target']);
+  assert.deepEqual(
+    Object.keys(section.shape).filter((key) => !(key in params.shape)),
+    ['target'],
+  );
 });
 
 test('a heartbeat has no tool policy of its own unless one is set', () => {

@@ -6,7 +6,11 @@ import { envMethods } from './env.ts';
 import { secretsEvents } from './events.ts';
 
 test('every name of a file of secrets is listed, and only upper-case names are set', () => {
-  const listed = { secrets: ['OPENAI_API_KEY', 'lower.case-name', '1ST'].map((name) => ({ name, source: 'envfile' })), total: 3, truncated: false };
+  const listed = {
+    secrets: ['OPENAI_API_KEY', 'lower.case-name', '1ST'].map((name) => ({ name, source: 'envfile' })),
+    total: 3,
+    truncated: false,
+  };
   assert.equal(envMethods['env.list'].result.safeParse(listed).success, true);
   const set = (key: string) => parseParams(envMethods['env.set'].params, { key, value: 'x' });
   assert.equal(set('OPENAI_API_KEY').key, 'OPENAI_API_KEY');

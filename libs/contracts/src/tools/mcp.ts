@@ -105,7 +105,12 @@ export const McpServerConfig = z
   .strictObject({ ...named, ...settings })
   .partial()
   .transform((value, ctx) => foldSpellings(value, spellings, ctx))
-  .pipe(z.strictObject({ server_name: McpServerName, ...settings }).check(requireAddress).transform(withTransport));
+  .pipe(
+    z
+      .strictObject({ server_name: McpServerName, ...settings })
+      .check(requireAddress)
+      .transform(withTransport),
+  );
 
 /** As `McpServerConfig`, but a server that is only tried needs no name. */
 export const McpServerCandidate = z

@@ -223,7 +223,10 @@ test('a stored value that is exactly ${NAME} is the variable when it is used; wh
   const bus = await connectBus('memory:', { log: silentLogger() });
   t.after(() => bus.drain());
   const written = { template: '${PREFIX}' };
-  await store(bus, { responsePrefix: written, gateway: { maxBatchSize: '${BATCH}', corsOrigins: ['${PREFIX}', 'x${PREFIX}', '${UNSET}'] } });
+  await store(bus, {
+    responsePrefix: written,
+    gateway: { maxBatchSize: '${BATCH}', corsOrigins: ['${PREFIX}', 'x${PREFIX}', '${UNSET}'] },
+  });
   await using source = await open({ PREFIX: '>>', BATCH: '7' });
   await source.follow(bus, silentLogger());
   const { gateway, responsePrefix } = source.current;

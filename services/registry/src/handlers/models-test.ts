@@ -6,7 +6,8 @@ export function modelsTest(models: Models): Handler<'models.test'> {
   return async ({ model, provider }) => {
     const name = provider === undefined ? model : `${provider}/${model}`;
     const ref = (await models.find(name)) ?? (await listed(models, name));
-    if (ref === undefined) return { ok: false, latencyMs: 0, provider: provider ?? providerIn(model), error: `no provider has a model ${name}` };
+    if (ref === undefined)
+      return { ok: false, latencyMs: 0, provider: provider ?? providerIn(model), error: `no provider has a model ${name}` };
     return { ...(await models.test(ref)), provider: ref.provider };
   };
 }
