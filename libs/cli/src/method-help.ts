@@ -35,6 +35,7 @@ export async function methodHelp(name: string): Promise<string | undefined> {
     ...(spec.description === undefined ? [] : [spec.description]),
     '',
     params.length === 0 ? 'It takes no params.\n' : indented(params),
+    ...(method.emits.length === 0 ? [] : [`Events: ${method.emits.join(', ')}\n`]),
     ...spec.examples.map((example) => `  ${[self(), 'rpc', name, ...writeParams(example.params as Record<string, unknown>)].join(' ')}`),
     '',
   ].join('\n');

@@ -3,7 +3,7 @@ import { createRequire } from 'node:module';
 import { test } from 'node:test';
 import { Ajv } from 'ajv';
 import { DISCOVER, openRpcDocument } from './openrpc.ts';
-import { publicMethods } from './registry.ts';
+import { eventServices, publicMethods } from './registry.ts';
 
 const document = openRpcDocument({ url: 'http://127.0.0.1:4766/rpc', version: '0.1.0' });
 
@@ -55,6 +55,15 @@ test('what the product adds to the interface is marked', () => {
   const declared = [...publicMethods.values()].filter(({ spec }) => 'beyond' in spec).map(({ name }) => name);
   assert.ok(marked.includes('skills.list') && !marked.includes('agent.execute'));
   assert.deepEqual(marked, [...declared, DISCOVER].sort());
+});
+
+test('every method says which events it causes, all of them known', () => {
+  for (const method of document.methods) {
+    assert.ok(Array.isArray(method['x-emits']), method.name);
+    for (const event of method['x-emits']) assert.ok(eventServices.has(event), `${method.name}: ${event}`);
+  }
+  const deleted = document.methods.find(({ name }) => name === 'agents.delete');
+  assert.deepEqual(deleted?.['x-emits'], ['agent:hot_removed', 'audit:event']);
 });
 
 test('every method has an example, made of the params it shows', () => {

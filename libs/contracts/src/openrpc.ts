@@ -26,6 +26,7 @@ export interface OpenRpcMethod {
   'x-idempotent': boolean;
   /** On what the product adds to the interface. */
   'x-beyond'?: true;
+  'x-emits': readonly string[];
 }
 
 export interface OpenRpcDocument {
@@ -66,7 +67,7 @@ function projectMethods(): Pick<OpenRpcDocument, 'methods' | 'components'> {
 }
 
 function projectMethod(callable: Callable, schemas: Record<string, JsonSchema>): OpenRpcMethod {
-  const { name, service, scope = '', deadlineMs, idempotent } = callable;
+  const { name, service, scope = '', deadlineMs, idempotent, emits } = callable;
   const spec = callable.spec as MethodSpec;
   return {
     name,
@@ -83,6 +84,7 @@ function projectMethod(callable: Callable, schemas: Record<string, JsonSchema>):
     'x-deadline-ms': deadlineMs,
     'x-idempotent': idempotent,
     ...(spec.beyond === undefined ? {} : { 'x-beyond': spec.beyond }),
+    'x-emits': emits,
   };
 }
 
@@ -122,9 +124,18 @@ function hoist(schema: JsonSchema, owner: string, schemas: Record<string, JsonSc
 function errorsOf(spec: MethodSpec, scope: string): OpenRpcMethod['errors'] {
   const declared = new Set<ErrorCode>(['INVALID_ARGUMENT', ...(spec.errors ?? [])]);
   return [
-    { code: jsonRpcCode('PERMISSION_DENIED'), message: `Insufficient scope: requires '${scope}'`, data: { code: 'PERMISSION_DENIED' } },
-    ...[...declared].map((code) => ({ code: jsonRpcCode(code), message: code, data: { code } })),
+    {
+      code: jsonRpcCode({ code: 'PERMISSION_DENIED' }),
+      message: `Insufficient scope: requires '${scope}'`,
+      data: { code: 'PERMISSION_DENIED' },
+    },
+    ...[...declared].flatMap((code) => numbersOf(code).map((number) => ({ code: number, message: code, data: { code } }))),
   ];
+}
+
+/** What is exhausted has a number of its own where it is a rate. */
+function numbersOf(code: ErrorCode): number[] {
+  return code === 'RESOURCE_EXHAUSTED' ? [jsonRpcCode({ code, details: { rate: true } }), jsonRpcCode({ code })] : [jsonRpcCode({ code })];
 }
 
 function projectExample({ params, result }: Example, index: number): OpenRpcMethod['examples'][number] {
@@ -150,5 +161,6 @@ function discover(): OpenRpcMethod {
     'x-deadline-ms': 30_000,
     'x-idempotent': true,
     'x-beyond': true,
+    'x-emits': [],
   };
 }

@@ -93,6 +93,7 @@ test('help needs no server: all methods, or what one of them takes', async () =>
   assert.match(one.stdout, /^agent\.execute {3}scope rpc, answered by sessions\n/);
   assert.match(one.stdout, /^ {2}message +string · required$/m);
   assert.match(one.stdout, /switchyard rpc agent\.execute message=hello sessionKey\.userId=alice/);
+  assert.match(one.stdout, /^Events: message:received, message:streaming, /m);
   assert.deepEqual([all.code, one.code, none.code], [0, 0, 2]);
   assert.match(none.stderr, /did you mean agent\.execute\?/);
 });

@@ -144,7 +144,7 @@ export const browserMethods = defineMethods({
       compact: z.boolean().optional().describe('without nodes that say nothing'),
       maxDepth: z.int().min(1).max(100).optional(),
       selector: Selector.optional().describe('only this part of the page'),
-      maxChars: z.int().min(1).max(120_000).default(30_000),
+      maxChars: z.int().min(1).max(120_000).optional().describe('browser.snapshotMaxChars when left out'),
     }),
     result: PageSnapshot,
     deadlineMs: PAGE_DEADLINE_MS,

@@ -149,6 +149,7 @@ export const channelsMethods = defineMethods({
     deadlineMs: CONNECT_DEADLINE_MS,
     idempotent: true,
     errors: ['NOT_FOUND', 'FAILED_PRECONDITION', 'UNAVAILABLE'],
+    emits: ['channel:registered', 'config:patched', 'audit:event'],
     examples: [{ params: telegram, result: { channelType: 'telegram', status: 'running', message: 'telegram started' } }],
   },
   'channels.disable': {
@@ -159,6 +160,7 @@ export const channelsMethods = defineMethods({
     deadlineMs: CONNECT_DEADLINE_MS,
     idempotent: true,
     errors: ['NOT_FOUND', 'FAILED_PRECONDITION'],
+    emits: ['channel:deregistered', 'config:patched', 'audit:event'],
     examples: [{ params: telegram, result: { channelType: 'telegram', status: 'stopped', message: 'telegram stopped' } }],
   },
   'channels.restart': {
@@ -168,6 +170,7 @@ export const channelsMethods = defineMethods({
     result: ChannelStarted,
     deadlineMs: CONNECT_DEADLINE_MS,
     errors: ['NOT_FOUND', 'FAILED_PRECONDITION', 'UNAVAILABLE'],
+    emits: ['channel:deregistered', 'channel:registered'],
     examples: [{ params: telegram, result: { channelType: 'telegram', status: 'running', message: 'telegram restarted' } }],
   },
 });

@@ -23,6 +23,7 @@ export const notificationMethods = defineMethods({
       channel_id: z.string().min(1).max(256).optional(),
     }),
     result: NotificationResult,
+    emits: ['message:sent'],
     examples: [
       {
         params: { message: 'The nightly report is ready.', priority: 'high' },

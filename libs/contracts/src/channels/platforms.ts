@@ -128,6 +128,7 @@ export const platformMethods = defineMethods({
     ...common,
     summary: 'Does on Discord what only Discord can: roles, threads, channels, moderation.',
     params: DiscordAction,
+    emits: ['audit:event'],
     examples: [
       {
         params: { action: 'threadCreate', channel_id: '1043', name: 'release 2.0', auto_archive_duration: 1440 },
@@ -139,6 +140,7 @@ export const platformMethods = defineMethods({
     ...common,
     summary: 'Does on Telegram what only Telegram can: polls, stickers, titles, moderation.',
     params: TelegramAction,
+    emits: ['audit:event'],
     examples: [
       {
         params: { action: 'poll', chat_id: '-100678', question: 'Lunch?', options: ['now', 'later'] },
@@ -150,6 +152,7 @@ export const platformMethods = defineMethods({
     ...common,
     summary: 'Does on Slack what only Slack can: channels, topics, members, bookmarks.',
     params: SlackAction,
+    emits: ['audit:event'],
     examples: [
       {
         params: { action: 'bookmark_add', channel_id: 'C024BE91L', title: 'Runbook', link: 'https://example.com/runbook' },
@@ -161,6 +164,7 @@ export const platformMethods = defineMethods({
     ...common,
     summary: 'Does on WhatsApp what only WhatsApp can: groups, their members and settings.',
     params: WhatsAppAction,
+    emits: ['audit:event'],
     examples: [
       {
         params: { action: 'group_participants_add', group_jid: '123456789@g.us', participant_jids: ['4790000000@s.whatsapp.net'] },

@@ -22,9 +22,9 @@ export const contextPruning = z
 
 const budget = z
   .strictObject({
-    effectiveContextCapSmall: positive(32_000).describe('tokens, models of class small'),
-    effectiveContextCapNano: positive(16_000).describe('tokens, models of class nano'),
-    minVisibleOutputTokens: positive(768),
+    effectiveContextCapSmall: count(32_000).describe('tokens, models of class small; 0 is no cap'),
+    effectiveContextCapNano: count(16_000).describe('tokens, models of class nano; 0 is no cap'),
+    minVisibleOutputTokens: between(256, 8_192, 768),
   })
   .prefault({});
 

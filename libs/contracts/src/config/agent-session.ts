@@ -23,8 +23,8 @@ const resetPolicy = z
       .strictObject({ dm: ResetOverride.optional(), group: ResetOverride.optional(), thread: ResetOverride.optional() })
       .prefault({}),
   })
-  .prefault({})
-  .describe('when a session starts anew');
+  .optional()
+  .describe('when a session starts anew; without a policy it never does');
 
 const dmScope = z
   .strictObject({
@@ -65,32 +65,41 @@ const compaction = z
 
 export const session = z.strictObject({ resetPolicy, dmScope, pruning, compaction }).prefault({}).describe('the life of a session');
 
-const heartbeatTarget = z.strictObject({
-  channelType: z.string().max(MAX.name),
-  channelId: z.string().max(MAX.name),
-  chatId: z.string().max(MAX.name),
+const Name = z.string().min(1).max(128);
+
+/** Where a heartbeat is delivered. */
+export const heartbeatTarget = z.strictObject({
+  channelType: Name,
+  channelId: Name,
+  chatId: Name,
   isDm: z.boolean().optional(),
 });
 
+/** What an agent's heartbeat may be told, in its section and by heartbeat.update alike. */
+export const heartbeatSettings = {
+  enabled: z.boolean().optional(),
+  intervalMs: z.int().nonnegative().optional().describe('0 turns it off'),
+  prompt: z.string().min(1).max(20_000).optional(),
+  model: z.string().min(1).max(256).optional().describe('provider/model; the one of the agent when left out'),
+  showOk: z.boolean().optional(),
+  showAlerts: z.boolean().optional(),
+  session: z.string().min(1).max(2048).optional(),
+  allowDm: z.boolean().optional(),
+  lightContext: z.boolean().optional(),
+  ackMaxChars: z.int().positive().optional(),
+  responsePrefix: z.string().max(500).optional(),
+  skipHeartbeatOnlyDelivery: z.boolean().optional(),
+  alertThreshold: z.int().positive().optional().describe('failures in a row'),
+  alertCooldownMs: z.int().positive().optional(),
+  staleMs: z.int().positive().optional(),
+  toolPolicy: z
+    .strictObject({ profile: text('full'), allow: texts(), deny: texts() })
+    .optional()
+    .describe('without one the profile heartbeat-minimal holds'),
+};
+
 const heartbeat = z
-  .strictObject({
-    enabled: z.boolean().optional(),
-    intervalMs: z.int().nonnegative().optional().describe('0 turns it off'),
-    showOk: z.boolean().optional(),
-    showAlerts: z.boolean().optional(),
-    prompt: z.string().max(MAX.text).optional(),
-    session: z.string().max(MAX.line).optional(),
-    allowDm: z.boolean().optional(),
-    lightContext: z.boolean().optional(),
-    ackMaxChars: z.int().positive().optional(),
-    responsePrefix: z.string().max(MAX.line).optional(),
-    skipHeartbeatOnlyDelivery: z.boolean().optional(),
-    alertThreshold: z.int().positive().optional().describe('failures in a row'),
-    alertCooldownMs: z.int().positive().optional(),
-    staleMs: z.int().positive().optional(),
-    target: heartbeatTarget.optional(),
-    toolPolicy: z.strictObject({ profile: text('full'), allow: texts(), deny: texts() }).prefault({}),
-  })
+  .strictObject({ ...heartbeatSettings, target: heartbeatTarget.optional() })
   .prefault({})
   .describe('what is left out follows scheduler.heartbeat');
 

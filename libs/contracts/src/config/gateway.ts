@@ -46,7 +46,15 @@ export const gateway = z
       .prefault({})
       .describe('HTTP requests of one client; a batch counts as the calls in it'),
     web: z
-      .strictObject({ enabled: flag(true) })
+      .strictObject({
+        enabled: flag(true),
+        path: z
+          .string()
+          .min(1)
+          .max(MAX.path)
+          .optional()
+          .describe('the directory of a dashboard of your own; without it the one that ships with the product'),
+      })
       .prefault({})
       .describe('the dashboard and the routes under /api'),
     maxBatchSize: positive(50).describe('calls in one JSON-RPC batch'),
@@ -93,6 +101,8 @@ const WebhookMapping = z.strictObject({
   timeoutSeconds: z.int().positive().optional(),
 });
 
+const WebhookPreset = z.enum(['gmail', 'github']);
+
 const hmac = z
   .strictObject({
     secret: LongSecretRef.optional().describe('webhooks.token where none is set'),
@@ -114,7 +124,7 @@ export const webhooks = z
     token: LongSecretRef.optional(),
     allowUnauthenticated: flag(false).describe('mapped webhooks without a token'),
     maxBodyBytes: positive(262_144),
-    presets: texts(),
+    presets: z.array(WebhookPreset).max(MAX.few).default([]).describe('mappings that the product has ready'),
     mappings: z.array(WebhookMapping).max(MAX.many).default([]),
     hmac,
   })

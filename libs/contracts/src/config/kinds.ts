@@ -20,6 +20,8 @@ export const texts = (preset: readonly string[] = []) =>
 
 export const LogLevel = z.enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal']);
 export const Delivery = z.enum(['allow', 'deny']);
+/** When a reply is spoken. `never` and `voice_reply` are other words for `off` and `inbound`. */
+export const SpeechMode = z.enum(['off', 'always', 'inbound', 'tagged', 'never', 'voice_reply']);
 export const ToolProfile = z.enum(['minimal', 'coding', 'messaging', 'supervisor', 'full']);
 
 /** Where a secret is kept, instead of the secret itself. */

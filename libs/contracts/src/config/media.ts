@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { count, Delivery, flag, positive, text } from './kinds.ts';
+import { count, Delivery, flag, positive, SpeechMode, text } from './kinds.ts';
 import { MAX } from '../sizes.ts';
 
 const Transcriber = z.enum(['openai', 'groq', 'deepgram']);
@@ -97,6 +97,9 @@ export const media = z
       })
       .prefault({}),
     documentExtraction,
+    store: z
+      .strictObject({ ttlMs: z.int().positive().optional().describe('how long a file is kept; without it until there is no room') })
+      .prefault({}),
     persistence: z.strictObject({ enabled: flag(true), maxStorageMb: positive(1_024), maxFileBytes: positive(52_428_800) }).prefault({}),
   })
   .prefault({})
@@ -109,7 +112,7 @@ export const tts = z
     voice: text('alloy'),
     format: text('opus'),
     model: z.string().max(MAX.name).optional(),
-    autoMode: z.enum(['off', 'always', 'inbound', 'tagged']).default('off'),
+    autoMode: SpeechMode.default('off').describe('never is off, voice_reply is inbound'),
     maxTextLength: positive(4_096).describe('characters'),
     tagPattern: text(String.raw`\[\[tts(?::.*?)?\]\]`).describe('regular expression'),
     outputFormats: z

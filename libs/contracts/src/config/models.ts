@@ -70,7 +70,12 @@ export const ProviderEntry = z.strictObject({
   type: z.string().min(1).max(MAX.name).describe('openai, anthropic, google, or openai-compatible'),
   name: text(),
   baseUrl: text(),
-  apiKeyName: text().describe('name of the secret that holds the key'),
+  apiKeyName: z
+    .string()
+    .max(MAX.name)
+    .regex(/^([A-Z][A-Z0-9_]{0,255})?$/)
+    .default('')
+    .describe('name of the secret that holds the key, never the key'),
   enabled: flag(true),
   timeoutMs: positive(120_000),
   maxRetries: count(2),

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { AgentId, JsonObject } from '../common.ts';
+import { JsonObject, Worker } from '../common.ts';
 import { foldSpellings } from '../spellings.ts';
 import { NodeType } from './node-types.ts';
 import { MAX } from '../sizes.ts';
@@ -14,7 +14,7 @@ const fields = {
   node_id: NodeId,
   task: z.string().min(1).max(MAX.text).describe('may use {{nodeId.result}} of its dependencies and ${NAME} of the inputs'),
   depends_on: z.array(NodeId).max(MAX.few),
-  agent: AgentId,
+  agent: Worker,
   model: z.string().min(1).max(256),
   timeout_ms: z.int().positive(),
   max_steps: z.int().positive(),

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { Base64, DurationMs } from '../common.ts';
+import { DurationMs } from '../common.ts';
 import { defineMethods } from '../define.ts';
 import { MAX } from '../sizes.ts';
 
@@ -21,10 +21,11 @@ export const TRANSCRIBE_DEADLINE_MS = 150_000;
 export const audioMethods = defineMethods({
   'audio.transcribe': {
     summary: 'Turns speech that comes with the call into text.',
-    description: 'Without a configured provider, or when all of them fail, the result carries an error instead of a text.',
+    description:
+      'Without a configured provider, when all of them fail, or where the audio is no base64, the result carries an error instead of a text.',
     scope: 'rpc',
     params: z.strictObject({
-      audio: Base64,
+      audio: z.string().max(MAX.payload).describe('base64, standard or URL-safe, padded or not; white space is ignored'),
       mimeType: z.string().min(1).max(128).default('audio/ogg'),
       language: Language.optional(),
     }),

@@ -37,6 +37,7 @@ export const imageMethods = defineMethods({
     result: GeneratedImage,
     deadlineMs: IMAGE_DEADLINE_MS,
     blobs: ['imageBase64'],
+    emits: ['observability:token_usage', 'message:sent'],
     examples: [
       {
         params: { prompt: 'a railway yard at dusk, ink drawing', size: '1024x1024' },
@@ -61,6 +62,7 @@ export const imageMethods = defineMethods({
     idempotent: true,
     blobs: ['source'],
     errors: ['NOT_FOUND', 'PERMISSION_DENIED', 'FAILED_PRECONDITION', 'UNAVAILABLE'],
+    emits: ['observability:token_usage'],
     examples: [
       {
         params: { source: 'media/yard.png', source_type: 'file', prompt: 'How many tracks are there?' },

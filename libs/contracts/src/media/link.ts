@@ -23,6 +23,7 @@ export const linkMethods = defineMethods({
     deadlineMs: LINK_DEADLINE_MS,
     idempotent: true,
     blobs: ['enrichedText'],
+    emits: ['security:injection_detected'],
     examples: [
       {
         params: { text: 'See https://example.com' },

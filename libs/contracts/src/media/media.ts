@@ -96,6 +96,7 @@ export const mediaMethods = defineMethods({
     deadlineMs: VIDEO_DEADLINE_MS,
     idempotent: true,
     errors: ['NOT_FOUND', 'PERMISSION_DENIED', 'FAILED_PRECONDITION', 'UNAVAILABLE'],
+    emits: ['observability:token_usage'],
     examples: [
       {
         params: { attachment_url: 'https://example.com/yard.mp4' },
@@ -112,6 +113,7 @@ export const mediaMethods = defineMethods({
     idempotent: true,
     blobs: ['text'],
     errors: ['NOT_FOUND', 'INVALID_ARGUMENT', 'PERMISSION_DENIED', 'FAILED_PRECONDITION'],
+    emits: ['security:injection_detected'],
     examples: [
       {
         params: { attachment_url: 'https://example.com/timetable.pdf' },
@@ -172,6 +174,7 @@ export const mediaMethods = defineMethods({
     idempotent: true,
     blobs: ['image'],
     errors: ['FAILED_PRECONDITION', 'UNAVAILABLE', 'PERMISSION_DENIED'],
+    emits: ['observability:token_usage'],
     examples: [
       {
         params: { url: 'https://example.com/yard.png' },
@@ -188,6 +191,7 @@ export const mediaMethods = defineMethods({
     idempotent: true,
     blobs: ['text'],
     errors: ['NOT_FOUND', 'INVALID_ARGUMENT', 'FAILED_PRECONDITION'],
+    emits: ['security:injection_detected'],
     examples: [
       {
         params: { file_path: 'documents/timetable.txt' },
@@ -204,6 +208,7 @@ export const mediaMethods = defineMethods({
     deadlineMs: VIDEO_DEADLINE_MS,
     idempotent: true,
     errors: ['INVALID_ARGUMENT', 'FAILED_PRECONDITION', 'UNAVAILABLE', 'PERMISSION_DENIED'],
+    emits: ['observability:token_usage'],
     examples: [
       {
         params: { url: 'https://example.com/yard.mp4' },
@@ -219,6 +224,7 @@ export const mediaMethods = defineMethods({
     deadlineMs: LINK_DEADLINE_MS,
     idempotent: true,
     blobs: ['enrichedText'],
+    emits: ['security:injection_detected'],
     examples: [
       {
         params: { url: 'https://example.com' },

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { Count } from '../common.ts';
+import { SpeechMode } from '../config/kinds.ts';
 import { defineMethods } from '../define.ts';
 import { MAX } from '../sizes.ts';
 
@@ -10,9 +11,7 @@ export const SpokenFile = z.object({ filePath: z.string().max(MAX.path), mimeTyp
 export const SpeechDecision = z.object({
   shouldSynthesize: z.boolean(),
   strippedText: z.string().max(MAX.text),
-  mode: z
-    .enum(['off', 'always', 'inbound', 'tagged', 'never', 'voice_reply'])
-    .describe('tts.autoMode as configured; never is off, voice_reply is inbound'),
+  mode: SpeechMode.describe('tts.autoMode as configured; never is off, voice_reply is inbound'),
 });
 
 export const TTS_DEADLINE_MS = 60_000;

@@ -140,6 +140,7 @@ export const memoryMethods = defineMethods({
     params: z.strictObject({ id: EntryId }),
     result: MemoryDeleted,
     errors: ['NOT_FOUND'],
+    emits: ['audit:event'],
     examples: [{ params: { id: entry.id }, result: { id: entry.id, deleted: true } }],
   },
   'memory.embeddingCache': {
@@ -183,6 +184,7 @@ export const memoryMethods = defineMethods({
     result: MemoryFlushed,
     deadlineMs: 120_000,
     idempotent: true,
+    emits: ['audit:event'],
     examples: [{ params: {}, result: { flushed: true, deletedCount: 812 } }],
   },
   'memory.stats': {
@@ -217,6 +219,7 @@ export const memoryMethods = defineMethods({
     params: z.strictObject({ content: z.string().min(1).max(MAX.text), metadata: JsonObject.optional() }),
     result: MemoryStored,
     errors: ['FAILED_PRECONDITION'],
+    emits: ['security:injection_detected', 'security:memory_tainted'],
     examples: [{ params: { content: entry.content, metadata: { topic: 'style' } }, result: { id: entry.id, stored: true } }],
   },
 });

@@ -14,7 +14,7 @@ const Finding = z.object({
 /** How all sessions of a window fared, from logged evidence alone. */
 export const FleetHealthReport = z.object({
   schemaVersion: z.literal(1),
-  windowHours: z.number().positive(),
+  windowHours: z.number().nonnegative(),
   sessions: z.object({ total: Count, degraded: Count, degradedRate: Rate }),
   degradedByCause: z
     .record(z.string().max(MAX.name), Count)

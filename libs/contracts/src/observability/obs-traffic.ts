@@ -119,6 +119,7 @@ const obsResetMethods = defineMethods({
     scope: 'admin',
     params: NoParams,
     result: z.object({ reset: z.literal(true), rowsDeleted: RowsDeleted }),
+    emits: ['observability:reset', 'audit:event'],
     examples: [{ params: {}, result: { reset: true, rowsDeleted: { tokenUsage: 120, delivery: 44, diagnostics: 12, channels: 3 } } }],
   },
   'obs.reset.table': {
@@ -126,6 +127,7 @@ const obsResetMethods = defineMethods({
     scope: 'admin',
     params: z.strictObject({ table: z.enum(OBSERVATION_TABLES) }),
     result: z.object({ reset: z.literal(true), table: z.string().max(MAX.name), rowsDeleted: Count }),
+    emits: ['observability:reset', 'audit:event'],
     examples: [{ params: { table: 'delivery' }, result: { reset: true, table: 'delivery', rowsDeleted: 44 } }],
   },
 });

@@ -63,7 +63,7 @@ const obsReportMethods = defineMethods({
   'obs.fleet.health': {
     summary: 'How all sessions of the last hours fared, from logged evidence alone.',
     scope: 'admin',
-    params: z.strictObject({ sinceHours: z.number().positive().default(24) }),
+    params: z.strictObject({ sinceHours: z.number().nonnegative().default(24).describe('0 is now') }),
     result: FleetHealthReport,
     idempotent: true,
     examples: [{ params: { sinceHours: 24 }, result: fleetExample }],

@@ -63,6 +63,7 @@ export const agentsMethods = defineMethods({
     params: z.strictObject({ ...settings, name: Name, provider: ProviderName.optional(), model: ModelName.optional() }),
     result: AgentCreated,
     errors: ['ALREADY_EXISTS', 'FAILED_PRECONDITION'],
+    emits: ['agent:hot_added', 'audit:event'],
     examples: [
       {
         params: { name: 'Researcher', provider: 'openai', model: 'gpt-5', maxSteps: 40 },
@@ -95,6 +96,7 @@ export const agentsMethods = defineMethods({
     result: z.union([AgentUpdated, AgentUpdateChecked]),
     idempotent: true,
     errors: ['NOT_FOUND', 'FAILED_PRECONDITION'],
+    emits: ['config:patched', 'audit:event'],
     examples: [
       {
         params: { agentId: 'researcher', maxSteps: 60 },
@@ -113,6 +115,7 @@ export const agentsMethods = defineMethods({
     params: byId,
     result: z.object({ agentId: AgentId, deleted: z.literal(true) }),
     errors: ['NOT_FOUND', 'FAILED_PRECONDITION'],
+    emits: ['agent:hot_removed', 'audit:event'],
     examples: [{ params: { agentId: 'researcher' }, result: { agentId: 'researcher', deleted: true } }],
   },
   'agents.suspend': {
@@ -121,6 +124,7 @@ export const agentsMethods = defineMethods({
     params: byId,
     result: z.object({ agentId: AgentId, suspended: z.literal(true) }),
     errors: ['NOT_FOUND', 'FAILED_PRECONDITION'],
+    emits: ['audit:event'],
     examples: [{ params: { agentId: 'researcher' }, result: { agentId: 'researcher', suspended: true } }],
   },
   'agents.resume': {
@@ -129,6 +133,7 @@ export const agentsMethods = defineMethods({
     params: byId,
     result: z.object({ agentId: AgentId, resumed: z.literal(true) }),
     errors: ['NOT_FOUND', 'FAILED_PRECONDITION'],
+    emits: ['audit:event'],
     examples: [{ params: { agentId: 'researcher' }, result: { agentId: 'researcher', resumed: true } }],
   },
 });

@@ -55,6 +55,12 @@ export const ConfigSchemas = z.object({
   section: z.string().max(MAX.name).optional(),
 });
 
+/** Nothing at all would empty the stored layer, which nobody asks for by leaving everything out. */
+const WholeConfiguration = ConfigurationPatch.refine((configuration) => Object.keys(configuration).length > 0, {
+  error: 'at least one section; config.rollback goes back to an earlier version',
+  params: { received: 'an empty object' },
+});
+
 const SHA = '9f2c1e7ab04d';
 
 const configReads = defineMethods({
@@ -66,10 +72,12 @@ const configReads = defineMethods({
     result: JsonObject,
     idempotent: true,
     errors: ['NOT_FOUND'],
+    emits: ['audit:event'],
     examples: [{ params: { section: 'providers' }, result: { entries: {} } }],
   },
   'config.read': {
     summary: 'One section, or all of them, with secrets redacted.',
+    description: '`sections` lists those that are objects. The keys beside them, such as logLevel, stand at the top of `config`.',
     scope: 'admin',
     params: z.strictObject({ section: Section.optional() }),
     result: z.union([ConfigOverview, JsonObject]),
@@ -118,20 +126,23 @@ const configWrites = defineMethods({
     summary: 'Replaces the stored configuration as a whole.',
     description: 'What cannot change at run time must be as it is. A key set by the environment is refused with the variable’s name.',
     scope: 'admin',
-    params: ConfigurationPatch,
+    params: WholeConfiguration,
     result: ConfigApplied,
     errors: ['FAILED_PRECONDITION', 'RESOURCE_EXHAUSTED'],
+    emits: ['config:patched', 'audit:event'],
     examples: [
       { params: { providers: { entries: {} } }, result: { applied: true, sections: ['providers'], commitSha: SHA, restarting: true } },
     ],
   },
   'config.patch': {
     summary: 'Merges a partial configuration into the stored one.',
-    description: 'The params are the patch: sections by name, merged deeply, arrays replaced.',
+    description:
+      'The params are the patch: sections by name, merged deeply, arrays replaced. Model providers can be added here; their keys are only ever named.',
     scope: 'admin',
     params: ConfigurationPatch,
     result: ConfigPatched,
     errors: ['FAILED_PRECONDITION', 'RESOURCE_EXHAUSTED'],
+    emits: ['config:patched', 'audit:event'],
     examples: [
       { params: { providers: { entries: {} } }, result: { patched: true, section: 'providers', commitSha: SHA, restarting: true } },
     ],
@@ -142,6 +153,7 @@ const configWrites = defineMethods({
     params: z.strictObject({ section: Section, key: z.string().min(1).max(512).describe('dots lead deeper'), value: z.unknown() }),
     result: z.object({ ok: z.literal(true), previous: z.unknown().optional() }),
     errors: ['FAILED_PRECONDITION', 'RESOURCE_EXHAUSTED'],
+    emits: ['config:patched', 'audit:event'],
     examples: [{ params: { section: 'gateway', key: 'maxBatchSize', value: 100 }, result: { ok: true, previous: 50 } }],
   },
   'config.rollback': {
@@ -150,6 +162,7 @@ const configWrites = defineMethods({
     params: z.strictObject({ sha: Sha }),
     result: ConfigRolledBack,
     errors: ['NOT_FOUND', 'FAILED_PRECONDITION', 'RESOURCE_EXHAUSTED'],
+    emits: ['config:patched', 'audit:event'],
     examples: [{ params: { sha: SHA }, result: { rolledBack: true, sha: SHA, newCommitSha: 'b71d40c2e95f', restarting: true } }],
   },
   'config.gc': {
@@ -157,6 +170,7 @@ const configWrites = defineMethods({
     scope: 'admin',
     params: NoParams,
     result: ConfigCollected,
+    emits: ['audit:event'],
     examples: [{ params: {}, result: { gc: true, squashed: 40, newRootSha: SHA } }],
   },
 });

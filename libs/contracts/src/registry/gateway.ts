@@ -46,6 +46,7 @@ export const gatewayMethods = defineMethods({
     params: NoParams,
     result: RestartAccepted,
     errors: ['FAILED_PRECONDITION'],
+    emits: ['audit:event'],
     examples: [{ params: {}, result: { restarting: true } }],
   },
 });

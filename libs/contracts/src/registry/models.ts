@@ -20,7 +20,7 @@ export const ModelCatalogEntry = z.object({
   validatedAt: Timestamp.nullable(),
 });
 
-/** Whether a model answered a tiny question, and how fast. A model that did not is an answer too, not an error. */
+/** Whether a model answered a tiny question, and how fast. A model that did not, or that nobody knows, is an answer too, not an error. */
 export const ModelTested = z.object({
   ok: z.boolean(),
   latencyMs: DurationMs,
@@ -70,7 +70,7 @@ export const modelsMethods = defineMethods({
     params: z.strictObject({ model: z.string().min(1).max(256), provider: z.string().min(1).max(128).optional() }),
     result: ModelTested,
     idempotent: true,
-    errors: ['NOT_FOUND'],
+    emits: ['observability:token_usage', 'model:auth_cooldown'],
     examples: [
       { params: { model: 'gpt-5', provider: 'openai' }, result: { ok: true, latencyMs: 640, provider: 'openai' } },
       {

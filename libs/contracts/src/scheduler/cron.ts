@@ -1,9 +1,9 @@
 import { z } from 'zod';
-import { AgentId, Count, DurationMs, pageSize, Timestamp, Usd } from '../common.ts';
+import { AgentId, CallerId, Count, DurationMs, pageSize, Timestamp, Usd, Worker } from '../common.ts';
 import { defineMethods } from '../define.ts';
 import { MAX } from '../sizes.ts';
 
-export const JobName = z.string().min(1).max(200).describe('unique per agent');
+export const JobName = CallerId.describe('unique per agent; 1 to 128 letters, digits and . _ : @ -');
 
 /** The zone a schedule is told in, as the runtime knows it. */
 export const TimeZone = z
@@ -13,21 +13,51 @@ export const TimeZone = z
   .refine(isTimeZone, { error: 'a time zone such as Europe/Oslo or UTC' })
   .describe('IANA name; without it scheduler.cron.defaultTimezone');
 
-/** When a job fires. Each kind takes its own fields and refuses the others'. */
-export const CronSchedule = z.discriminatedUnion('kind', [
-  z.strictObject({
+/** One flat object on the wire: what a kind does not use may be there all the same. */
+const unused = z.unknown().optional().describe('of no use to this kind, and ignored');
+
+const CronKind = z
+  .strictObject({
     kind: z.literal('cron'),
     expr: z.string().min(1).max(256).describe('five fields, or six with seconds first'),
     tz: TimeZone.optional(),
-  }),
-  z.strictObject({ kind: z.literal('interval'), everyMs: z.int().positive().describe('counted from when the job was made') }),
-  z.strictObject({
+    everyMs: unused,
+    at: unused,
+  })
+  .transform(({ everyMs: _everyMs, at: _at, ...schedule }) => schedule);
+
+const IntervalKind = z
+  .strictObject({
+    kind: z.literal('interval'),
+    everyMs: z.int().positive().describe('counted from when the job was made'),
+    expr: unused,
+    tz: unused,
+    at: unused,
+  })
+  .transform(({ expr: _expr, tz: _tz, at: _at, ...schedule }) => schedule);
+
+const MOMENT_FORMS = [z.iso.datetime({ offset: true, local: true }), z.iso.datetime({ offset: true, precision: -1 })];
+
+/** With or without seconds, with or without an offset. */
+const Moment = z
+  .string()
+  .max(64)
+  .refine((text) => MOMENT_FORMS.some((form) => form.safeParse(text).success), 'a date and time of ISO 8601');
+
+const OnceKind = z
+  .strictObject({
     kind: z.literal('once'),
     at: z
-      .union([z.iso.datetime({ offset: true }).max(64), Timestamp])
-      .describe('an instant in the future: ISO 8601 with its offset, or epoch milliseconds'),
-  }),
-]);
+      .union([Moment, Timestamp])
+      .describe('an instant in the future: ISO 8601 such as 2030-01-01T08:00 or 2030-01-01T08:00:30+01:00, or epoch milliseconds'),
+    tz: TimeZone.optional().describe('whose time `at` is when it has no offset; UTC when left out'),
+    expr: unused,
+    everyMs: unused,
+  })
+  .transform(({ expr: _expr, everyMs: _everyMs, ...schedule }) => schedule);
+
+/** When a job fires. */
+export const CronSchedule = z.discriminatedUnion('kind', [CronKind, IntervalKind, OnceKind]);
 export type CronSchedule = z.infer<typeof CronSchedule>;
 
 const kind = z.enum(['cron', 'interval', 'once']);
@@ -147,7 +177,7 @@ export const cronMethods = defineMethods({
     description:
       'An expression that cannot be read and an instant that has passed are refused, as is a second job of the same name and agent.',
     scope: 'rpc',
-    params: z.strictObject({ name: JobName, message: Message, agentId: AgentId.optional(), schedule: CronSchedule }),
+    params: z.strictObject({ name: JobName, message: Message, agentId: Worker.optional(), schedule: CronSchedule }),
     result: CronJobCreated,
     errors: ['INVALID_ARGUMENT', 'ALREADY_EXISTS', 'RESOURCE_EXHAUSTED'],
     examples: [
@@ -257,6 +287,7 @@ export const cronMethods = defineMethods({
     params: Trigger,
     result: CronTriggered,
     errors: ['NOT_FOUND', 'INVALID_ARGUMENT'],
+    emits: ['scheduler:job_started', 'scheduler:job_completed'],
     examples: [
       { params: { name: jobExample.name }, result: { triggered: true, mode: 'force', jobName: jobExample.name } },
       { params: { mode: 'due' }, result: { triggered: true, mode: 'due' } },

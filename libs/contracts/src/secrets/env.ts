@@ -8,7 +8,7 @@ export const SecretStorage = z.enum(['encrypted', 'envfile']);
 
 /** A secret as it may be shown: never its value. */
 export const SecretListItem = z.object({
-  name: SecretName,
+  name: z.string().max(MAX.name).describe('as it stands in its store or file'),
   source: SecretStorage,
   provider: z.string().max(MAX.name).optional().describe('guessed from the name'),
   createdAt: Timestamp.optional(),
@@ -31,6 +31,7 @@ export const envMethods = defineMethods({
     result: z.object({ set: z.literal(true), key: SecretName, storage: SecretStorage, restarting: z.literal(true) }),
     idempotent: true,
     errors: ['RESOURCE_EXHAUSTED'],
+    emits: ['secret:modified', 'audit:event'],
     examples: [
       {
         params: { key: 'OPENAI_API_KEY', value: 'the-key-of-the-provider' },

@@ -9,7 +9,7 @@ export const secretsEvents = defineEvents({
     summary: 'A secret was read, or was asked for in vain.',
     payload: z.object({
       secretName: z.string().max(MAX.name),
-      agentId: AgentId,
+      agentId: AgentId.optional().describe('where an agent asked'),
       outcome: z.enum(['success', 'denied', 'not_found']),
       timestamp: Timestamp,
     }),

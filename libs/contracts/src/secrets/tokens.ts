@@ -32,6 +32,7 @@ export const tokensMethods = defineMethods({
       message: z.string().max(MAX.line).optional(),
     }),
     errors: ['ALREADY_EXISTS', 'PERMISSION_DENIED'],
+    emits: ['audit:event'],
     examples: [
       {
         params: { id: 'laptop', scopes: ['rpc'] },
@@ -45,6 +46,7 @@ export const tokensMethods = defineMethods({
     params: byId,
     result: z.object({ id: TokenId, revoked: z.literal(true) }),
     errors: ['NOT_FOUND', 'FAILED_PRECONDITION'],
+    emits: ['audit:event'],
     examples: [{ params: { id: 'laptop' }, result: { id: 'laptop', revoked: true } }],
   },
   'tokens.rotate': {
@@ -54,6 +56,7 @@ export const tokensMethods = defineMethods({
     params: byId,
     result: z.object({ id: TokenId, secret: Secret, scopes: Scopes, rotated: z.literal(true) }),
     errors: ['NOT_FOUND', 'PERMISSION_DENIED'],
+    emits: ['audit:event'],
     examples: [{ params: { id: 'laptop' }, result: { id: 'laptop', secret: SECRET_EXAMPLE, scopes: ['rpc'], rotated: true } }],
   },
 });

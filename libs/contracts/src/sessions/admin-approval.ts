@@ -73,6 +73,7 @@ export const adminApprovalMethods = defineMethods({
     params: z.strictObject({ id: z.string().min(1).max(MAX.id), approved: Approved, reason: Reason }),
     result: ApprovalResolved,
     errors: ['NOT_FOUND', 'FAILED_PRECONDITION'],
+    emits: ['approval:resolved', 'audit:event'],
     examples: [
       {
         params: { id: 'appr_4fT0mUq2Zs8KxY1bNcVdGh', approved: true },
@@ -90,6 +91,7 @@ export const adminApprovalMethods = defineMethods({
       reason: Reason,
     }),
     result: z.object({ resolved: Count, requestIds: z.array(z.string().max(MAX.id)).max(MAX.all) }),
+    emits: ['approval:resolved', 'audit:event'],
     examples: [
       {
         params: { approved: false, sessionKey: 'default:alice:gateway', reason: 'maintenance' },

@@ -1,12 +1,13 @@
 import { z } from 'zod';
-import { AgentId, Count, DurationMs, IdempotencyKey, Rate, Scopes, SessionKey, SessionParts, Usd } from '../common.ts';
+import { AgentId, Count, DurationMs, IdempotencyKey, Rate, SavingsRate, Scopes, SessionKey, SessionParts, Usd, Worker } from '../common.ts';
 import { defineMethods, TURN_DEADLINE_MS } from '../define.ts';
+import { TURN_EVENTS } from './turn-events.ts';
 import { TurnResult } from './turns.ts';
 import { MAX } from '../sizes.ts';
 
 const ExecuteParams = z.strictObject({
   message: z.string().min(1).max(MAX.text),
-  agentId: AgentId.optional().describe('the default agent when left out'),
+  agentId: Worker.optional(),
   sessionKey: SessionParts.optional(),
   scopes: Scopes.optional().describe('narrows what the turn may do; never widens it'),
   idempotencyKey: IdempotencyKey.optional(),
@@ -40,7 +41,7 @@ export const AgentCacheStats = z.object({
         callCount: Count,
         totalCost: Usd,
         totalCacheSaved: Usd,
-        cacheHitRate: Rate,
+        cacheHitRate: SavingsRate.describe('saved / (cost + saved); below 0 where caching cost more than it saved'),
       }),
     )
     .max(MAX.many),
@@ -77,6 +78,7 @@ export const agentMethods = defineMethods({
     result: AgentAnswer,
     deadlineMs: TURN_DEADLINE_MS,
     errors: ['NOT_FOUND', 'FAILED_PRECONDITION', 'RESOURCE_EXHAUSTED', 'DEADLINE_EXCEEDED', 'CANCELLED', 'UNAVAILABLE'],
+    emits: TURN_EVENTS,
     examples: [executeExample],
   },
   'agent.stream': {
@@ -86,6 +88,7 @@ export const agentMethods = defineMethods({
     result: AgentAnswer,
     deadlineMs: TURN_DEADLINE_MS,
     errors: ['NOT_FOUND', 'FAILED_PRECONDITION', 'RESOURCE_EXHAUSTED', 'DEADLINE_EXCEEDED', 'CANCELLED', 'UNAVAILABLE'],
+    emits: TURN_EVENTS,
     examples: [executeExample],
   },
   'agent.cacheStats': {

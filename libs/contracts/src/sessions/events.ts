@@ -108,7 +108,12 @@ const securityEvents = defineEvents({
   },
   'security:warn': {
     summary: 'A setting or an act is less safe than it could be.',
-    payload: z.object({ category: z.string().max(MAX.name), agentId: AgentId, message: z.string().max(MAX.line), timestamp: Timestamp }),
+    payload: z.object({
+      category: z.string().max(MAX.name),
+      agentId: AgentId.optional(),
+      message: z.string().max(MAX.line),
+      timestamp: Timestamp,
+    }),
     example: {
       category: 'secret_access',
       agentId: 'default',

@@ -41,6 +41,7 @@ export const subagentMethods = defineMethods({
     params: z.strictObject({ target: Target }),
     result: z.object({ killed: z.literal(true), runId: z.string().max(MAX.id) }),
     errors: ['NOT_FOUND', 'FAILED_PRECONDITION'],
+    emits: ['session:sub_agent_completed', 'session:sub_agent_lifecycle_ended'],
     examples: [{ params: { target: RUN }, result: { killed: true, runId: RUN } }],
   },
   'subagent.steer': {
@@ -49,6 +50,7 @@ export const subagentMethods = defineMethods({
     params: z.strictObject({ target: Target, message: z.string().min(1).max(MAX.text) }),
     result: z.object({ steered: z.literal(true), runId: z.string().max(MAX.id) }),
     errors: ['NOT_FOUND', 'FAILED_PRECONDITION', 'RESOURCE_EXHAUSTED'],
+    emits: ['message:received'],
     examples: [{ params: { target: RUN, message: 'Leave out the third offer.' }, result: { steered: true, runId: RUN } }],
   },
 });

@@ -3,6 +3,7 @@ import { FinishReason, AgentId, SessionKey, SessionParts, TokensUsed, Scopes } f
 import { ERROR_CODES } from '../errors.ts';
 import { TURN_DEADLINE_MS } from '../define.ts';
 import { MAX } from '../sizes.ts';
+import { TURN_EVENTS } from './turn-events.ts';
 
 /** What one agent turn answers, over every transport. */
 export const TurnResult = z.object({ response: z.string().max(MAX.payload), tokensUsed: TokensUsed, finishReason: FinishReason });
@@ -89,6 +90,7 @@ export const turnOperations = {
     callers: ['gateway'] as const,
     params: StartTurn,
     result: TurnAccepted,
+    emits: TURN_EVENTS,
     idempotent: true,
   },
   'turns.run': {
@@ -97,6 +99,7 @@ export const turnOperations = {
     params: StatelessTurn,
     chunk: TurnFrame,
     result: TurnResult,
+    emits: TURN_EVENTS,
     deadlineMs: TURN_DEADLINE_MS,
   },
   'turns.resume': {

@@ -100,19 +100,29 @@ export const McpServerRef = z
   .transform((value, ctx) => foldSpellings(value, spellings, ctx))
   .pipe(z.strictObject({ server_name: McpServerName }));
 
-/** A configured server by its name, or a whole one: a transport brings what that transport needs. */
+/** A configured server by its name, or a whole one: a transport, said or implied, brings what that transport needs. */
 export const McpServerConfig = z
   .strictObject({ ...named, ...settings })
   .partial()
   .transform((value, ctx) => foldSpellings(value, spellings, ctx))
-  .pipe(z.strictObject({ server_name: McpServerName, ...settings }).check(requireAddress));
+  .pipe(
+    z
+      .strictObject({ server_name: McpServerName, ...settings })
+      .check(requireAddress)
+      .transform(withTransport),
+  );
 
 /** As `McpServerConfig`, but a server that is only tried needs no name. */
 export const McpServerCandidate = z
   .strictObject({ ...named, ...settings })
   .partial()
   .transform((value, ctx) => foldSpellings(value, spellings, ctx))
-  .pipe(z.strictObject({ server_name: McpServerName.optional(), ...settings }).check(requireAddress, requireSomething));
+  .pipe(
+    z
+      .strictObject({ server_name: McpServerName.optional(), ...settings })
+      .check(requireAddress, requireSomething)
+      .transform(withTransport),
+  );
 
 interface Config {
   server_name?: string | undefined;
@@ -129,12 +139,25 @@ function requireAddress({ value, issues }: z.core.ParsePayload<Config>): void {
 }
 
 function requireSomething({ value, issues }: z.core.ParsePayload<Config>): void {
-  if (value.server_name !== undefined || value.transport !== undefined) return;
-  issues.push({ code: 'custom', path: ['server_name'], message: 'a server name, or a transport with its settings', input: undefined });
+  if (value.server_name !== undefined || value.transport !== undefined || impliedTransport(value) !== undefined) return;
+  issues.push({ code: 'custom', path: ['server_name'], message: 'a server name, or either a command or a url', input: undefined });
+}
+
+/** A command can only mean stdio, an address streamable HTTP; both or neither say nothing. */
+function impliedTransport({ command, url }: Config): z.infer<typeof McpTransport> | undefined {
+  if ((command === undefined) === (url === undefined)) return undefined;
+  return command === undefined ? 'http' : 'stdio';
+}
+
+function withTransport<C extends Config>(value: C): C {
+  const transport = value.transport ?? impliedTransport(value);
+  return transport === undefined ? value : { ...value, transport };
 }
 
 const CONNECT_DEADLINE_MS = 45_000;
 const alias = 'The server is named by server_name, name or serverId.';
+const implied =
+  'Without a transport, command means stdio and url streamable HTTP; both or neither is refused, unless a server of that name is configured.';
 
 const row = { id: 'files', name: 'files', status: 'connected', toolCount: 1 };
 const tools = [{ name: 'read', qualifiedName: 'mcp:files/read', callableName: 'mcp__files--read', description: 'Reads a file.' }];
@@ -172,13 +195,14 @@ export const mcpMethods = defineMethods({
   },
   'mcp.connect': {
     summary: 'Connects to an MCP server: a configured one, or the one described.',
-    description: `${alias} With a transport the server is kept; its tools are there at once.`,
+    description: `${alias} ${implied} A server that is described is kept; its tools are there at once.`,
     scope: 'admin',
     params: McpServerConfig,
     result: McpConnected,
     deadlineMs: CONNECT_DEADLINE_MS,
     idempotent: true,
-    errors: ['NOT_FOUND', 'PERMISSION_DENIED', 'UNAVAILABLE'],
+    errors: ['INVALID_ARGUMENT', 'NOT_FOUND', 'PERMISSION_DENIED', 'UNAVAILABLE'],
+    emits: ['config:patched', 'audit:event'],
     examples: [
       {
         params: { server_name: 'files', transport: 'stdio', command: 'mcp-files', args: ['/srv/documents'] },
@@ -218,7 +242,7 @@ export const mcpMethods = defineMethods({
   },
   'mcp.test': {
     summary: 'Tries a connection to an MCP server and closes it again.',
-    description: `${alias} Or a whole configuration is tried without being kept. Waits 15 seconds at most.`,
+    description: `${alias} Or a whole configuration is tried without being kept. ${implied} Waits 15 seconds at most.`,
     scope: 'admin',
     params: McpServerCandidate,
     result: McpTestResult,

@@ -76,6 +76,7 @@ export const skillsMethods = defineMethods({
     result: SkillUploaded,
     blobs: ['files'],
     errors: ['ALREADY_EXISTS', ...refusals],
+    emits: ['skill:loaded', 'skill:rejected', 'skill:registry_reset', 'audit:event'],
     examples: [{ params: { name, files: [{ path: 'SKILL.md', content }] }, result: { ok: true, path: 'skills/release-notes' } }],
   },
   'skills.import': {
@@ -87,6 +88,7 @@ export const skillsMethods = defineMethods({
     result: SkillImported,
     deadlineMs: 60_000,
     errors: ['NOT_FOUND', 'ALREADY_EXISTS', 'UNAVAILABLE', ...refusals],
+    emits: ['skill:loaded', 'skill:rejected', 'skill:registry_reset', 'audit:event'],
     examples: [
       {
         params: { url: 'https://github.com/example/skills/tree/main/release-notes' },
@@ -108,6 +110,7 @@ export const skillsMethods = defineMethods({
     result: SkillCreated,
     blobs: ['content'],
     errors: ['ALREADY_EXISTS', ...refusals],
+    emits: ['skill:loaded', 'skill:rejected', 'skill:registry_reset', 'audit:event'],
     examples: [{ params: { name, content }, result: { ok: true, path: 'skills/release-notes', name } }],
   },
   'skills.update': {
@@ -120,6 +123,7 @@ export const skillsMethods = defineMethods({
     idempotent: true,
     blobs: ['content'],
     errors: ['NOT_FOUND', ...refusals],
+    emits: ['skill:loaded', 'skill:rejected', 'skill:registry_reset', 'audit:event'],
     examples: [{ params: { name, content, scope: 'shared' }, result: { ok: true, name } }],
   },
   'skills.delete': {
@@ -129,6 +133,7 @@ export const skillsMethods = defineMethods({
     params: z.strictObject({ name: SkillName, ...place }),
     result: SkillDeleted,
     errors: ['NOT_FOUND', 'PERMISSION_DENIED'],
+    emits: ['skill:registry_reset', 'audit:event'],
     examples: [{ params: { name }, result: { ok: true } }],
   },
 });

@@ -50,7 +50,15 @@ export const GitLog = z.object({ commits: z.array(GitCommit).max(MAX.all).descri
 export const GitDiff = z.object({ diff: z.string().max(MAX.payload).describe('unified, cut at 512 KiB with a line that says so') });
 export const GitRestored = z.object({ restored: z.literal(true) });
 
-const MAX_WRITE_CHARS = 524_288;
+const MAX_WRITE_BYTES = 524_288;
+
+const Content = z
+  .string()
+  .max(MAX_WRITE_BYTES)
+  .refine((text) => text.length * 3 <= MAX_WRITE_BYTES || new TextEncoder().encode(text).length <= MAX_WRITE_BYTES, {
+    error: 'text of at most 524288 bytes of UTF-8',
+    params: { received: 'longer text' },
+  });
 
 const agent = { agentId: AgentId };
 const FilePath = z.string().min(1).max(4096).describe('relative to the workspace');
@@ -152,13 +160,14 @@ export const workspaceMethods = defineMethods({
   },
   'workspace.writeFile': {
     summary: 'Writes a file of the workspace, with the directories it needs.',
-    description: 'Up to 512 KiB. What was there is replaced.',
+    description: 'Up to 512 KiB of UTF-8. What was there is replaced.',
     scope: 'admin',
-    params: z.strictObject({ ...agent, filePath: FilePath, content: z.string().max(MAX_WRITE_CHARS) }),
+    params: z.strictObject({ ...agent, filePath: FilePath, content: Content }),
     result: FileWritten,
     idempotent: true,
     blobs: ['content'],
     errors: ['NOT_FOUND', 'INVALID_ARGUMENT'],
+    emits: ['security:injection_detected'],
     examples: [{ params: { ...me, filePath: 'documents/plan.md', content: '# Plan\n' }, result: { written: true, sizeBytes: 7 } }],
   },
   'workspace.deleteFile': {
