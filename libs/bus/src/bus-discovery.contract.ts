@@ -21,7 +21,7 @@ export function discoveryContract({ cast }: Stage): void {
       await shared.serve(contracts.memory, {}, { version, replica: 'a.b c' });
       const found = await (await join({ service: 'gateway' })).discover();
       assert.deepEqual(
-        found.map(({ startedAt: _, ...rest }) => rest),
+        found.map(({ service, replica, version: released, pid, host }) => ({ service, replica, version: released, pid, host })),
         [
           { service: 'memory', replica: 'a.b c', version },
           { service: 'registry', replica: 'a.b c', version },

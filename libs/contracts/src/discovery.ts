@@ -16,6 +16,8 @@ export const Replica = z.object({
 });
 export type Replica = z.infer<typeof Replica>;
 
+const ReplicaOfOne = Replica.omit({ service: true });
+
 /** `down`: nobody answers, though somebody should. `unbuilt`: nobody answers, and no code serves it yet. */
 export const ServiceState = z.enum(['up', 'down', 'unbuilt']);
 export type ServiceState = z.infer<typeof ServiceState>;
@@ -24,7 +26,7 @@ export type ServiceState = z.infer<typeof ServiceState>;
 export const ServicePresence = z.object({
   service: z.string().max(MAX.id),
   state: ServiceState,
-  replicas: z.array(Replica.omit({ service: true })).max(MAX.many),
+  replicas: z.array(ReplicaOfOne).max(MAX.many),
 });
 export type ServicePresence = z.infer<typeof ServicePresence>;
 
@@ -37,7 +39,7 @@ export function isBuilt(service: ServiceName): boolean {
 /** Every service there should be, with the replicas that answered. Those of others on the same bus are left out. */
 export function servicePresence(answered: readonly Replica[]): ServicePresence[] {
   return SERVICES.map((service) => {
-    const replicas = answered.filter((one) => one.service === service).map(({ service: _, ...replica }) => replica);
+    const replicas = answered.filter((one) => one.service === service).map((one) => ReplicaOfOne.parse(one));
     const absent: ServiceState = isBuilt(service) ? 'down' : 'unbuilt';
     return { service, state: replicas.length > 0 ? 'up' : absent, replicas };
   });

@@ -1,7 +1,8 @@
+import { unserved } from './burn-down.ts';
 import { jsonRpcCode, type ErrorCode } from './errors.ts';
 import type { Example, MethodSpec } from './define.ts';
 import { inputSchema, outputSchema, type JsonSchema } from './json-schema.ts';
-import { publicMethods, type Callable } from './registry.ts';
+import { publicMethods, type Callable, type MethodName } from './registry.ts';
 
 export interface ContentDescriptor {
   name: string;
@@ -24,6 +25,8 @@ export interface OpenRpcMethod {
   'x-service': string;
   'x-deadline-ms': number;
   'x-idempotent': boolean;
+  /** False while no service answers it. */
+  'x-served': boolean;
 }
 
 export interface OpenRpcDocument {
@@ -80,6 +83,7 @@ function projectMethod(callable: Callable, schemas: Record<string, JsonSchema>):
     'x-service': service,
     'x-deadline-ms': deadlineMs,
     'x-idempotent': idempotent,
+    'x-served': !unserved.has(name as MethodName),
   };
 }
 
@@ -146,5 +150,6 @@ function discover(): OpenRpcMethod {
     'x-service': 'gateway',
     'x-deadline-ms': 30_000,
     'x-idempotent': true,
+    'x-served': true,
   };
 }
