@@ -45,7 +45,14 @@ test('a saved token goes to the server that saved it alone', () => {
   for (const url of ['http://127.0.0.1:5000', 'http://127.0.0.1:5000/', 'http://localhost:5000', 'http://0.0.0.0:5000'])
     for (const where of [locate({ data: used, url }, {}), locate({ data: used }, { SWITCHYARD_URL: url })])
       assert.deepEqual([where.token, where.tokenFrom], [TOKEN, 'saved'], url);
-  for (const url of ['http://127.0.0.1:5001', 'http://127.0.0.1', 'https://127.0.0.1:5000', 'http://[::1]:5000', 'https://gateway.example', 'http://10.0.0.1:5000'])
+  for (const url of [
+    'http://127.0.0.1:5001',
+    'http://127.0.0.1',
+    'https://127.0.0.1:5000',
+    'http://[::1]:5000',
+    'https://gateway.example',
+    'http://10.0.0.1:5000',
+  ])
     for (const where of [locate({ data: used, url }, {}), locate({ data: used }, { SWITCHYARD_URL: url })])
       assert.deepEqual([where.token, where.withheld], [undefined, 'saved'], url);
   const remote = dataWith('remote', { 'run.json': '{"url":"https://gateway.example"}', token: TOKEN });

@@ -121,9 +121,13 @@ function readToken(file: string): string | undefined {
     const { code } = cause as NodeJS.ErrnoException;
     if (code === 'ENOENT' || code === 'ENOTDIR') return undefined;
     const path = quote(resolve(file));
-    throw new Failure(`The token in ${resolve(file)} cannot be read (${code}).`, code === 'EACCES' ? `chmod 600 ${path}` : `ls -ld ${path}`, {
-      cause,
-    });
+    throw new Failure(
+      `The token in ${resolve(file)} cannot be read (${code}).`,
+      code === 'EACCES' ? `chmod 600 ${path}` : `ls -ld ${path}`,
+      {
+        cause,
+      },
+    );
   }
 }
 

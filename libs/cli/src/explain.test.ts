@@ -9,7 +9,15 @@ import { explain } from './explain.ts';
 const log = "it's a log.log";
 const run = { url: 'http://127.0.0.1:5000', processes: [{ service: 'embedded', replica: 'r', pid: 1, ports: {}, log }] };
 const here: Where = { url: 'http://127.0.0.1:5000', urlFrom: 'run.json', local: true, data: 'd', token: 't', tokenFrom: 'saved', run };
-const away: Where = { url: 'https://gateway.example', urlFrom: '--url', local: false, data: 'd', token: 't', tokenFrom: '--token', run: undefined };
+const away: Where = {
+  url: 'https://gateway.example',
+  urlFrom: '--url',
+  local: false,
+  data: 'd',
+  token: 't',
+  tokenFrom: '--token',
+  run: undefined,
+};
 
 function refusal(code: ErrorCode, more: Partial<RpcError['data']> = {}): RpcError {
   const error = new Error('it was not to be') as RpcError;
@@ -44,7 +52,10 @@ test('what the call got wrong, what the server did, who is asking: each is sent 
 
 test('a saved token that is refused was rotated or revoked; the sentence says what to do with none left', () => {
   const { message } = explain(refusal('UNAUTHENTICATED'), here, '');
-  assert.match(message, /token saved in d any more: it was rotated or revoked\. Give another one; if there is none, start .* with SWITCHYARD_TOKEN set\./);
+  assert.match(
+    message,
+    /token saved in d any more: it was rotated or revoked\. Give another one; if there is none, start .* with SWITCHYARD_TOKEN set\./,
+  );
   const fromVariable = explain(refusal('UNAUTHENTICATED'), { ...here, tokenFrom: 'SWITCHYARD_TOKEN_FILE' }, '');
   assert.equal(fromVariable.next, 'unset SWITCHYARD_TOKEN_FILE');
 });

@@ -120,7 +120,9 @@ test('whatever directory it stands in, a token of the environment is not given t
   await using server = await startServer({ onToken: (authorization) => tokens.push(authorization) });
   writeFileSync(join(cwd, 'run.json'), JSON.stringify({ url: server.url, processes: [] }));
   const ran = await Promise.all(
-    [['status'], ['doctor'], ['ask', 'hi'], ['rpc', 'system.ping'], ['token']].map((args) => run(args, { SWITCHYARD_TOKEN: 'of the environment' })),
+    [['status'], ['doctor'], ['ask', 'hi'], ['rpc', 'system.ping'], ['token']].map((args) =>
+      run(args, { SWITCHYARD_TOKEN: 'of the environment' }),
+    ),
   );
   rmSync(join(cwd, 'run.json'));
   assert.deepEqual(tokens, []);
@@ -134,7 +136,10 @@ test('an address that is none is a sentence, wherever it comes from', async () =
   for (const url of [':::', 'http://', 'http://[::1', 'http://x:99999', 'localhost:4766', 'nats://127.0.0.1']) {
     for (const { code, stdout, stderr } of await Promise.all([run(['status', '--url', url]), run(['doctor'], { SWITCHYARD_URL: url })])) {
       assert.deepEqual([code, stdout], [2, ''], url);
-      assert.match(stderr, /^error: (--url|SWITCHYARD_URL) must be an address such as http\S+, without a name and password\.\n {2}next: .*\n$/);
+      assert.match(
+        stderr,
+        /^error: (--url|SWITCHYARD_URL) must be an address such as http\S+, without a name and password\.\n {2}next: .*\n$/,
+      );
     }
   }
 });

@@ -18,7 +18,9 @@ test('every service is listed: with its replicas, as down, or as not built yet',
     listed.map(({ service }) => service),
     [...SERVICES],
   );
-  const states = Object.fromEntries(listed.map(({ service, state, replicas }) => [service, [state, ...replicas.map((one) => one.replica)]]));
+  const states = Object.fromEntries(
+    listed.map(({ service, state, replicas }) => [service, [state, ...replicas.map((one) => one.replica)]]),
+  );
   assert.deepEqual(states['secrets'], ['up', 'a', 'b']);
   assert.deepEqual(states['registry'], ['down']);
   assert.deepEqual(states['gateway'], ['down'], 'one that answers a single method is built');

@@ -33,7 +33,10 @@ export function checkServices({ answers, ready, state, dependencies, services }:
     : missing.length === 0
       ? [bad('ready', `it is ${state}`, next)]
       : missing.map(([name, { reason = 'not ready' }]) => bad('ready', `${name}: ${reason}`, next));
-  return [...readiness, ...(services === undefined ? [note('services', 'told to a token with scope admin alone')] : checkEach(services, next))];
+  return [
+    ...readiness,
+    ...(services === undefined ? [note('services', 'told to a token with scope admin alone')] : checkEach(services, next)),
+  ];
 }
 
 function checkEach(services: readonly ServicePresence[], next: string): Check[] {

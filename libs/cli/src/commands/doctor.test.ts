@@ -38,7 +38,10 @@ function serving(providers: string[], ts = () => Date.now()): Behaviour {
 
 test('all is well: 0, every mark good, and a hint at a real provider', async () => {
   await using server = await startServer(serving(['dev']));
-  const { code, stdout } = await runCommand(['doctor', '--url', server.url], { cwd: root, env: { SWITCHYARD_DATA: freshData(server.url, TOKEN) } });
+  const { code, stdout } = await runCommand(['doctor', '--url', server.url], {
+    cwd: root,
+    env: { SWITCHYARD_DATA: freshData(server.url, TOKEN) },
+  });
   assert.equal(code, 0, stdout);
   for (const name of ['node', 'packages', 'data', 'saved token', 'port', 'server', 'token', 'clock', 'provider'])
     assert.match(stdout, new RegExp(`^✓ ${name} `, 'm'));

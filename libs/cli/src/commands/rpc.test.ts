@@ -79,7 +79,10 @@ test('too many calls: when to come back', async () => {
       };
     },
   });
-  assert.match((await rpc(server.url, ['system.ping'])).stderr, /Rate limit exceeded\. The same will do in 2 s\.\n.*\n {2}next: sleep 2\n$/);
+  assert.match(
+    (await rpc(server.url, ['system.ping'])).stderr,
+    /Rate limit exceeded\. The same will do in 2 s\.\n.*\n {2}next: sleep 2\n$/,
+  );
 });
 
 test('help needs no server: all methods, or what one of them takes', async () => {
@@ -128,7 +131,10 @@ test('a call of what nobody answers yet says so, whatever the server calls it; o
     });
     const missing = await rpc(server.url, ['memory.flush']);
     assert.equal(missing.code, 1);
-    assert.match(missing.stderr, /^error: memory\.flush is declared, but not served: the memory service, whose it is, is not built yet\.\n/);
+    assert.match(
+      missing.stderr,
+      /^error: memory\.flush is declared, but not served: the memory service, whose it is, is not built yet\.\n/,
+    );
     assert.match(missing.stderr, /next: .*switchyard rpc --help\n$/);
     assert.equal((await rpc(server.url, ['graph.list'])).code, 0);
   }
