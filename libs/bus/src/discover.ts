@@ -1,5 +1,4 @@
 import { Replica } from '@switchyard/contracts';
-import { z } from 'zod';
 import { PING, PING_TYPE } from './announce.ts';
 import { decodeText, EMPTY } from './bytes.ts';
 import { busUnreachable } from './failures.ts';
@@ -13,22 +12,13 @@ const MOST_ANSWERS = 1_000;
 const LONGEST_ANSWER = 4_096;
 const NO_RESPONDERS = 503;
 
-const Ping = z
-  .object({
-    type: z.literal(PING_TYPE),
-    name: z.string(),
-    version: z.string(),
-    metadata: z.object({ replica: z.string(), started: z.iso.datetime(), pid: z.coerce.number(), host: z.string() }),
-  })
-  .transform(({ name, version, metadata: { replica, started, pid, host } }) => ({
-    service: name,
-    replica,
-    version,
-    startedAt: Date.parse(started),
-    pid,
-    host,
-  }))
-  .pipe(Replica);
+/** As a replica of ours announces itself; whatever it is, it is checked. */
+interface Ping {
+  type: unknown;
+  name: unknown;
+  version: unknown;
+  metadata: { replica: unknown; started: unknown; pid: unknown; host: unknown };
+}
 
 /** Asks all at once, and gathers who answers in time, each replica once, in the order of their names. */
 export function discover({ transport, mux }: Wire): Promise<Replica[]> {
@@ -59,7 +49,10 @@ export function discover({ transport, mux }: Wire): Promise<Replica[]> {
 function readAnswer({ data, status }: Message): Replica | undefined {
   if (status !== undefined || data.length > LONGEST_ANSWER) return undefined;
   try {
-    return Ping.safeParse(JSON.parse(decodeText(data))).data;
+    const { type, name, version, metadata } = JSON.parse(decodeText(data)) as Ping;
+    if (type !== PING_TYPE) return undefined;
+    const { replica, started, pid, host } = metadata;
+    return Replica.safeParse({ service: name, replica, version, startedAt: Date.parse(String(started)), pid: Number(pid), host }).data;
   } catch {
     return undefined;
   }
