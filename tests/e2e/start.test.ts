@@ -124,6 +124,11 @@ test('a setting nobody knows and a token too short are sentences that name the v
     ['SWITCHYARD_GATEWAY__PROT', '1'],
     ['SWITCHYARD_TOKEN', 'short'],
     ['SWITCHYARD_BUS', 'carrier-pigeon:'],
+    ['SWITCHYARD_BUS', 'nats://:::'],
+    ['SWITCHYARD_STORE', ':::'],
+    ['SWITCHYARD_URL', ':::'],
+    ['OPENAI_BASE_URL', 'localhost:11434'],
+    ['SWITCHYARD_PROVIDERS__ENTRIES__X', '{"type":"openai-compatible","baseUrl":":::"}'],
   ] as const) {
     await using refused = await launch(data.path, { [name]: value });
     assert.equal((await refused.exited).code, 1);

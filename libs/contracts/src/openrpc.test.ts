@@ -2,8 +2,9 @@ import assert from 'node:assert/strict';
 import { createRequire } from 'node:module';
 import { test } from 'node:test';
 import { Ajv } from 'ajv';
+import { unserved } from './burn-down.ts';
 import { DISCOVER, openRpcDocument } from './openrpc.ts';
-import { eventServices, publicMethods } from './registry.ts';
+import { eventServices, publicMethods, type MethodName } from './registry.ts';
 
 const document = openRpcDocument({ url: 'http://127.0.0.1:4766/rpc', version: '0.1.0' });
 
@@ -84,4 +85,10 @@ test('projecting twice gives the same parts, only the server differs', () => {
   const other = openRpcDocument({ url: 'https://example.org/rpc', version: '0.1.0' });
   assert.equal(other.methods, document.methods);
   assert.equal(other.servers[0]?.url, 'https://example.org/rpc');
+});
+
+test('a method that nobody answers yet is marked', () => {
+  const { methods } = document;
+  for (const { name, 'x-served': served } of methods) assert.equal(served, !unserved.has(name as MethodName), name);
+  assert.ok(methods.some((method) => method['x-served']) && methods.some((method) => !method['x-served']));
 });

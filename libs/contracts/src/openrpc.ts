@@ -1,7 +1,8 @@
+import { unserved } from './burn-down.ts';
 import { jsonRpcCode, type ErrorCode } from './errors.ts';
 import type { Example, MethodSpec } from './define.ts';
 import { inputSchema, outputSchema, type JsonSchema } from './json-schema.ts';
-import { publicMethods, type Callable } from './registry.ts';
+import { publicMethods, type Callable, type MethodName } from './registry.ts';
 
 export interface ContentDescriptor {
   name: string;
@@ -27,6 +28,8 @@ export interface OpenRpcMethod {
   /** On what the product adds to the interface. */
   'x-beyond'?: true;
   'x-emits': readonly string[];
+  /** False while no service answers it. */
+  'x-served': boolean;
 }
 
 export interface OpenRpcDocument {
@@ -85,6 +88,7 @@ function projectMethod(callable: Callable, schemas: Record<string, JsonSchema>):
     'x-idempotent': idempotent,
     ...(spec.beyond === undefined ? {} : { 'x-beyond': spec.beyond }),
     'x-emits': emits,
+    'x-served': !unserved.has(name as MethodName),
   };
 }
 
@@ -162,5 +166,6 @@ function discover(): OpenRpcMethod {
     'x-idempotent': true,
     'x-beyond': true,
     'x-emits': [],
+    'x-served': true,
   };
 }

@@ -368,3 +368,8 @@ test('one tiny completion proves a model, and the catalogue remembers', async ()
   assert.match(bad.error ?? '', /failed \(500\)/);
   assert.equal(upstream.requests.length, 2);
 });
+
+test('an address in the environment that is none is told at the start', () => {
+  for (const url of [':::', 'localhost:11434', 'http://'])
+    assert.throws(() => open({ env: { OPENAI_BASE_URL: url } }), /OPENAI_BASE_URL must be an http:\/\/ or https:\/\/ URL/);
+});

@@ -46,6 +46,12 @@ test('a bad value is refused in a sentence that names the variable and never rep
   const typo = `${mintToken('pat').token}x`;
   const bad: [Record<string, string>, RegExp][] = [
     [{ SWITCHYARD_BUS: 'amqp://user:pass@x' }, /^SWITCHYARD_BUS must begin with memory: or nats:\/\/ or tls:\/\/\.$/],
+    ...['nats://:::', 'nats://', 'nats://a:pass', 'nats://a,b', 'nats://a, nats://b', 'nats://u:pass%@a', 'memory:pass', 'tls://a b'].map(
+      (bus): [Record<string, string>, RegExp] => [
+        { SWITCHYARD_BUS: bus },
+        /^SWITCHYARD_BUS must be memory: or nats:\/\/host:port; several servers are joined by commas\.$/,
+      ],
+    ),
     [{ SWITCHYARD_TOKEN: 'pass' }, /^SWITCHYARD_TOKEN must have at least 32 characters\.$/],
     [{ SWITCHYARD_TOKEN: typo }, /^SWITCHYARD_TOKEN looks like one of our tokens, but is mistyped or cut off\.$/],
     [{ SWITCHYARD_URL: 'localhost pass' }, /^SWITCHYARD_URL must be a URL such as http:\/\/127\.0\.0\.1:4766\.$/],

@@ -30,11 +30,30 @@ export const PROCESS_VARIABLES = ['DATA', 'TOKEN', 'URL', 'BUS', 'STORE', 'CACHE
 const text = (most: number) => z.string().max(most, `must have at most ${most} characters`);
 
 const adapter = (schemes: readonly string[]) =>
-  text(MAX.url).refine((url) => schemes.some((scheme) => url.startsWith(scheme)), { message: `must begin with ${schemes.join(' or ')}` });
+  text(MAX.url).refine((url) => schemes.some((scheme) => url.startsWith(scheme)), {
+    message: `must begin with ${schemes.join(' or ')}`,
+    abort: true,
+  });
+
+/** `memory:`, or the addresses of servers joined by commas. What stands before the @ must be readable too. */
+function isBus(url: string): boolean {
+  return url === 'memory:' || url.split(',').every(isServer);
+}
+
+function isServer(address: string): boolean {
+  const url = /^(nats|tls):\/\//.test(address) ? URL.parse(address) : null;
+  if (url === null || url.hostname === '') return false;
+  try {
+    decodeURIComponent(url.username + url.password);
+    return true;
+  } catch {
+    return false;
+  }
+}
 
 export const Table = z.object({
   data: text(MAX.path),
-  bus: adapter(['memory:', 'nats://', 'tls://']),
+  bus: adapter(['memory:', 'nats://', 'tls://']).refine(isBus, 'must be memory: or nats://host:port; several servers are joined by commas'),
   store: adapter(['sqlite:', 'mongodb://', 'mongodb+srv://']),
   cache: adapter(['memory:']),
   url: z

@@ -104,7 +104,7 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
   registerRpc(app, rpc);
   void app.register((within, _options, done) => {
     addCommonHooks(within, accessLog);
-    registerHealth(within, edge, options.health);
+    registerHealth(within, edge, { health: options.health, admission });
     registerPreflight(within, admission);
     within.get('/openrpc.json', { onRequest: edge.guard({}) }, (_request, reply) => {
       reply.header('content-type', 'application/json; charset=utf-8').send(openRpcText());

@@ -12,6 +12,8 @@ export const ratio = (preset: number) => z.number().min(0).max(1).default(preset
 export const percent = (preset: number) => z.number().min(0).max(100).default(preset);
 export const port = (preset: number) => z.int().min(1).max(65_535).default(preset);
 export const text = (preset = '') => z.string().max(MAX.value).default(preset);
+/** Where requests are sent; empty is nowhere. */
+export const address = () => z.string().max(MAX.value).refine(isAddress, 'an http:// or https:// URL').default('');
 export const texts = (preset: readonly string[] = []) =>
   z
     .array(z.string().max(MAX.value))
@@ -41,3 +43,7 @@ export type SecretRef = z.infer<typeof SecretRef>;
 export const LongSecretRef = z.union([z.string().min(32).max(MAX.value), SecretLocation]).describe(`at least 32 characters: ${secretHelp}`);
 
 export const timezone = () => text().describe('IANA name; empty is the local time zone of the system');
+
+function isAddress(url: string): boolean {
+  return url === '' || (/^https?:\/\//.test(url) && URL.canParse(url));
+}

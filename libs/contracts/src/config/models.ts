@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { count, flag, positive, text, texts } from './kinds.ts';
+import { address, count, flag, positive, text, texts } from './kinds.ts';
 import { mostKeys } from '../most-keys.ts';
 import { MAX } from '../sizes.ts';
 
@@ -69,7 +69,7 @@ const capabilities = z
 export const ProviderEntry = z.strictObject({
   type: z.string().min(1).max(MAX.name).describe('openai, anthropic, google, or openai-compatible'),
   name: text(),
-  baseUrl: text(),
+  baseUrl: address(),
   apiKeyName: z
     .string()
     .max(MAX.name)

@@ -203,3 +203,11 @@ test('a section becomes a JSON schema with its defaults and descriptions', () =>
   for (const name of SECTION_NAMES satisfies SectionName[]) z.toJSONSchema(sections[name], { io: 'input' });
   z.toJSONSchema(ConfigurationPatch, { io: 'input' });
 });
+
+test('a provider is at an http address, or at none', () => {
+  const accepts = (baseUrl: string): boolean =>
+    sections.providers.safeParse({ entries: { x: { type: 'openai-compatible', baseUrl } } }).success;
+  for (const url of ['', 'http://127.0.0.1:11434/v1', 'https://api.example/v1']) assert.ok(accepts(url), url);
+  for (const url of [':::', 'http://', 'localhost:11434', 'file:///etc/passwd', 'http://[::1', 'http://x:99999'])
+    assert.ok(!accepts(url), url);
+});
