@@ -4,7 +4,7 @@ import type { Documents } from '@switchyard/store';
 import { principal } from '@switchyard/testkit';
 import { isLive, type LiveToken, type TokenDocument } from '../data.ts';
 import { openData, root, secondReplica, start, stored } from '../secrets.fixture.ts';
-import { endToken } from './end-token.ts';
+import { endToken, tombstone } from './end-token.ts';
 
 const NOW = 1_000_000;
 const last = { code: 'FAILED_PRECONDITION', details: { reason: 'LAST_ADMIN' } };
@@ -96,6 +96,15 @@ for (const nth of [1, 2, 3]) {
     assert.equal((await house.live()).length, 1);
   });
 }
+
+test('whoever goes, or is marked, in the moment in which it is to stand in does not stand in', async () => {
+  for (const change of [tombstone(NOW), { set: { leaving: 'leave_b', leavingSince: NOW } }]) {
+    await using house = await withTokens(stored('a'), stored('b'));
+    const late = interrupted(house.mine, 2, () => house.mine.update({ id: 'b' }, change));
+    await assert.rejects(endToken(late, await house.read('a'), NOW), last);
+    assert.equal((await house.read('a')).leaving, undefined);
+  }
+});
 
 test('whoever dies between mark and end does not keep others from standing in for good', async () => {
   await using house = await withTokens(stored('a', { leaving: 'leave_x', leavingSince: NOW - 1_000 }), stored('b'));
