@@ -15,7 +15,7 @@ export const CallerId = z
   .max(MAX.id)
   .regex(/^[A-Za-z0-9._:@-]{1,128}$/)
   .describe('1 to 128 letters, digits and . _ : @ -');
-export const TokenId = CallerId;
+export const TokenId = CallerId.describe('unique within its tenant: 1 to 128 letters, digits and . _ : @ -');
 /** Whose sessions a token may read and write: those of its tenant, or only those that it made. */
 export const SessionsOf = z.enum(['tenant', 'own']);
 export const Scope = z.enum(TOKEN_SCOPES);
