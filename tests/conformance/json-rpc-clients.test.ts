@@ -74,7 +74,7 @@ for (const [transport, connect] of [
       );
       assert.deepEqual(
         answers.map((answer) => 'sessionKey' in answer && answer.sessionKey),
-        channels.map((channel) => `default:env:${channel}`),
+        channels.map((channel) => `default:first:${channel}`),
       );
     });
 

@@ -8,6 +8,7 @@ import { tempDir } from '@switchyard/testkit';
 import { launch, post, startEmbedded } from './embedded.ts';
 
 const execute = (message: string): string => JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'agent.execute', params: { message } });
+const list = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'session.list', params: {} });
 const history = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'session.history', params: {} });
 
 test('the banner tells what exists, and each thing it tells is true', async () => {
@@ -148,6 +149,50 @@ test('a store that cannot be and an edge that is turned off are sentences', asyn
     assert.match(refused.output(), said);
     assert.equal(refused.output().trim().split('\n').length, 1);
   }
+});
+
+test('the house may have a tenant of its own: its tokens, its agents, its turns', async () => {
+  await using data = await tempDir();
+  const env = { SWITCHYARD_TENANT_ID: 'acme & sons' };
+  {
+    await using product = await startEmbedded({ data: data.path, env });
+    assert.match((await post(product, execute('hello acme'))).text, /hello acme/);
+    const { result } = JSON.parse((await post(product, list)).text) as { result: { sessions: { sessionKey: string }[] } };
+    assert.ok(
+      result.sessions.every(({ sessionKey }) => sessionKey.includes('acme & sons')) && result.sessions.length === 1,
+      JSON.stringify(result),
+    );
+    const agent = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'agents.create', params: { name: 'oslo' } });
+    assert.match((await post(product, agent)).text, /"created":true/);
+  }
+  await using declared = await startEmbedded({ data: data.path, env: { ...env, SWITCHYARD_TOKEN: 'operator-chosen-'.padEnd(40, 'x') } });
+  assert.match((await post(declared, history)).text, /hello acme/);
+});
+
+test('a saved token that was rotated or revoked does not come back, and the next start says so', async () => {
+  await using data = await tempDir();
+  const call = (method: string, params: object): string => JSON.stringify({ jsonrpc: '2.0', id: 1, method, params });
+  {
+    await using product = await startEmbedded({ data: data.path });
+    assert.match((await post(product, call('tokens.rotate', { id: 'first' }))).text, /"rotated":true/);
+    assert.equal((await post(product, history)).status, 401);
+  }
+  await using again = await startEmbedded({ data: data.path });
+  assert.match(again.process.output(), /token +none that works is saved here/);
+  assert.equal((await post(again, history)).status, 401);
+});
+
+test('the token of the first start can be revoked once there is another, and stays revoked', async () => {
+  await using data = await tempDir();
+  const call = (method: string, params: object): string => JSON.stringify({ jsonrpc: '2.0', id: 1, method, params });
+  {
+    await using product = await startEmbedded({ data: data.path });
+    assert.match((await post(product, call('tokens.revoke', { id: 'first' }))).text, /LAST_ADMIN/);
+    await post(product, call('tokens.create', { id: 'mine', scopes: ['*'] }));
+    assert.match((await post(product, call('tokens.revoke', { id: 'first' }))).text, /"revoked":true/);
+  }
+  await using again = await startEmbedded({ data: data.path });
+  assert.equal((await post(again, history)).status, 401);
 });
 
 test('SWITCHYARD_TOKEN is the first token, and the CLI finds it', async () => {

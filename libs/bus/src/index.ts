@@ -2,7 +2,6 @@ export type { Bus, BusEvent, CallOptions, Ctx, Handler, Handlers, OnOptions, Rep
 export type { Bucket, BucketEntry, Log, LogEntry, Message, Outgoing, Subscription, Transport, Watch } from './transport.ts';
 export type { CallHead, HeaderLines } from './headers.ts';
 export { checkEmits } from './attribution.ts';
-export { subjectToken } from './bytes.ts';
 export { connectBus, type ConnectBusOptions } from './connect-bus.ts';
 export { createBus, type BusOptions } from './create-bus.ts';
 export { connectMemory } from './memory/connect-memory.ts';

@@ -80,6 +80,8 @@ export function keepingContract(connect: () => Promise<Transport>): void {
     const entry = await bucket.get('k');
     assert.deepEqual([entry?.key, text(entry?.value), entry?.revision], ['k', '3', third]);
     assert.equal(await bucket.get('other'), undefined);
+    await bucket.put('a=2eb.c', bytes('encoded'));
+    assert.equal(text((await bucket.get('a=2eb.c'))?.value), 'encoded');
     await assert.rejects(bucket.put('not a key', bytes('')), TypeError);
     await assert.rejects(bucket.get('*'), TypeError);
   });

@@ -9,16 +9,15 @@ export const AgentId = z
   .describe('lower-case letters, digits, - and _');
 /** Who does a piece of work. Where the agent is the thing asked for, one that nobody knows is NOT_FOUND instead. */
 export const Worker = AgentId.describe('the default agent when left out; one that nobody knows is INVALID_ARGUMENT');
-/** What a caller chooses as the id of something: a session, a job. */
+/** What a caller chooses as the id of something: a token, a session, a job. */
 export const CallerId = z
   .string()
   .max(MAX.id)
   .regex(/^[A-Za-z0-9._:@-]{1,128}$/)
   .describe('1 to 128 letters, digits and . _ : @ -');
-export const TokenId = z
-  .string()
-  .max(MAX.id)
-  .regex(/^[A-Za-z0-9_-]{1,64}$/);
+export const TokenId = CallerId.describe('unique within its tenant: 1 to 128 letters, digits and . _ : @ -');
+/** Whose sessions a token may read and write: those of its tenant, or only those that it made. */
+export const SessionsOf = z.enum(['tenant', 'own']);
 export const Scope = z.enum(TOKEN_SCOPES);
 export const Scopes = z.array(Scope).max(MAX.words);
 

@@ -6,7 +6,7 @@ export * from './subjects.ts';
 export * from './validation.ts';
 export * from './projections.ts';
 export * from './registry.ts';
-export { AgentId, CallerId, FinishReason, Scope, SessionKey, SessionParts, TokenId, TokensUsed } from './common.ts';
+export { AgentId, CallerId, FinishReason, Scope, SessionKey, SessionParts, SessionsOf, TokenId, TokensUsed } from './common.ts';
 export * from './sessions/turns.ts';
 export * from './config/sections.ts';
 export { AgentConfig, AgentPatch } from './config/agents.ts';

@@ -44,6 +44,8 @@ test('a method shows its params, scope, owner and examples', () => {
     [
       ['id', true],
       ['scopes', true],
+      ['sessions', false],
+      ['lenient', false],
     ],
   );
   assert.equal(create?.['x-scope'], 'admin');

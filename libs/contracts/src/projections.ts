@@ -1,23 +1,23 @@
 import { z } from 'zod';
-import { AgentId, Scopes, Timestamp, TokenId } from './common.ts';
+import { AgentId, Scopes, SessionsOf, Timestamp, TokenId } from './common.ts';
 import { mostKeys } from './most-keys.ts';
 import { MAX } from './sizes.ts';
 
-/** A live token as the edge sees it, in the bucket `tokens` under its id. Never the secret. */
+/** A live token as the edge sees it, in the bucket `tokens` under its tenant and id. Never the secret. */
 export const TokenProjection = z.object({
   id: TokenId,
   hash: z.string().max(64).describe('hex SHA-256 of the secret'),
   scopes: Scopes,
   tenant: z.string().max(MAX.id),
   client: z.string().max(MAX.name).describe('who the token speaks for; the id, unless an earlier token had it'),
-  sessions: z.enum(['tenant', 'own']).default('tenant').describe('whose sessions it may read and write'),
+  sessions: SessionsOf.default('tenant').describe('whose sessions it may read and write'),
   lenient: z.boolean().default(false).describe('whether /v1 passes over fields that mean nothing here'),
   ver: z.int().positive(),
   expiresAt: Timestamp.optional(),
 });
 export type TokenProjection = z.infer<typeof TokenProjection>;
 
-/** An agent as every service sees it, in the bucket `agents` under `<tenant>.<agentId>`. */
+/** An agent as every service sees it, in the bucket `agents` under its tenant and id. */
 export const AgentProjection = z.object({
   agentId: AgentId,
   tenant: z.string().max(MAX.id),

@@ -2,7 +2,7 @@ import type { ServiceName } from './define.ts';
 
 const TOKEN = /^[A-Za-z0-9_-]{1,64}$/;
 
-/** Every subject of the wire is spelled here and nowhere else. A token that came from outside is checked, never trusted. */
+/** Every subject of the wire is spelled here and nowhere else. What came from outside is checked or encoded, never trusted. */
 export const subjects = {
   method: (service: ServiceName, method: string) => `rpc.${service}.${method}`,
   operation: (service: ServiceName, operation: string) => `svc.${service}.${operation}`,
@@ -11,9 +11,9 @@ export const subjects = {
   events: 'evt.>',
   turn: (turnId: string) => `turn.${checked(turnId)}`,
   turns: 'turn.*',
-  /** Clients are unique within a tenant only, and nobody broadcasts beyond their own. Both become tokens through `subjectToken` of the bus. */
-  notifyClient: (tenant: string, clientId: string) => `notify.client.${checked(tenant)}.${checked(clientId)}`,
-  notifyAll: (tenant: string) => `notify.all.${checked(tenant)}`,
+  /** Clients are unique within a tenant only, and nobody broadcasts beyond their own. */
+  notifyClient: (tenant: string, client: string) => `notify.client.${subjectPart(tenant)}.${subjectPart(client)}`,
+  notifyAll: (tenant: string) => `notify.all.${subjectPart(tenant)}`,
   notifyEverybody: 'notify.all.*',
   cancel: (service: ServiceName) => `ctl.${service}.cancel`,
   /** What one gateway let through, for the windows of the others. */
@@ -24,6 +24,44 @@ export const subjects = {
 function checked(token: string): string {
   if (!TOKEN.test(token)) throw new TypeError('not a subject token: expected 1 to 64 of A-Z a-z 0-9 _ -');
   return token;
+}
+
+const PLAIN = /^[A-Za-z0-9_-]+$/;
+const PART = /^(?:[A-Za-z0-9_-]|=[0-9a-f]{2})+$/;
+
+/**
+ * Any text as one part of a subject or of a bucket's key: a byte that is no letter, digit, `-` or `_` becomes `=` and two
+ * digits. Two texts never give one part.
+ */
+export function subjectPart(text: string): string {
+  if (PLAIN.test(text)) return text;
+  if (text === '') throw new TypeError('no text is no part of a subject');
+  const encoded = Array.from(new TextEncoder().encode(text), (byte) => {
+    const character = String.fromCharCode(byte);
+    return PLAIN.test(character) ? character : `=${byte.toString(16).padStart(2, '0')}`;
+  });
+  return encoded.join('');
+}
+
+/** Where a bucket keeps what belongs to a tenant. */
+export function bucketKey(tenant: string, id: string): string {
+  return `${subjectPart(tenant)}.${subjectPart(id)}`;
+}
+
+/** What a key of `bucketKey` was made of; undefined for any other. */
+export function bucketKeyParts(key: string): { tenant: string; id: string } | undefined {
+  const parts = key.split('.');
+  const [tenant, id] = parts.map(partText);
+  return parts.length === 2 && tenant !== undefined && id !== undefined ? { tenant, id } : undefined;
+}
+
+function partText(part: string): string | undefined {
+  if (!PART.test(part)) return undefined;
+  const bytes = Array.from(part.matchAll(/=(..)|./g), ([character, code]) =>
+    code === undefined ? character.charCodeAt(0) : Number.parseInt(code, 16),
+  );
+  const text = new TextDecoder().decode(Uint8Array.from(bytes));
+  return subjectPart(text) === part ? text : undefined;
 }
 
 /** An ordered, replayable record of subjects. */
@@ -48,9 +86,9 @@ export interface BucketDefinition {
   ttlMs?: number;
 }
 
-/** `{id, hash, scopes, tenant, ver, expiresAt}` of each live token, by token id. */
+/** Each live token as the edge sees it, by tenant and id (`bucketKey`). */
 export const TOKENS_BUCKET: BucketDefinition = { name: 'tokens' };
-/** The effective configuration of each agent, by agent id. */
+/** The effective configuration of each agent, by tenant and agent id (`bucketKey`). */
 export const AGENTS_BUCKET: BucketDefinition = { name: 'agents' };
 /** The stored layer of the configuration, under the key `head`. */
 export const CONFIG_BUCKET: BucketDefinition = { name: 'config' };

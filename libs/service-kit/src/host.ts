@@ -1,5 +1,5 @@
 import { connectBus, createMemoryHub, type Bus } from '@switchyard/bus';
-import type { ConfigurationPatch, ServiceName } from '@switchyard/contracts';
+import { servicePrincipal, type ConfigurationPatch, type ServiceName } from '@switchyard/contracts';
 import { randomBase62 } from '@switchyard/security';
 import { openStore, type Store } from '@switchyard/store';
 import { createLogger, startTelemetry, type LogOptions, type Logger } from '@switchyard/telemetry';
@@ -59,7 +59,8 @@ export async function openHost(options: HostOptions): Promise<Host> {
   const waiting = { health, log, signal: options.signal };
   const suffix = randomBase62(REPLICA_DIGITS);
   const replica = (service: string): string => environment.replica ?? `${service}-${suffix}`;
-  const connect = connector(environment.bus, { ...options, log, replica });
+  const { tenantId } = settings.current;
+  const connect = connector(environment.bus, { ...options, log, replica, tenantId });
   log.info({ adapter: environment.bus.split(':')[0] }, 'connecting to the bus');
   const bus = await reach(() => connect(options.service), { ...waiting, dependency: 'bus' });
   health.probe('bus', () => bus.connected());
@@ -91,16 +92,20 @@ export async function openHost(options: HostOptions): Promise<Host> {
   };
 }
 
-type ConnectorOptions = Pick<HostOptions, 'checkResults'> & { log: Logger; replica: (service: string) => string };
+type ConnectorOptions = Pick<HostOptions, 'checkResults'> & { log: Logger; replica: (service: string) => string; tenantId: string };
 
-/** All connections of a process to `memory:` meet in one hub. */
-function connector(url: string, { log, replica, checkResults = false }: ConnectorOptions): (service?: ServiceName) => Promise<Bus> {
+/** All connections of a process to `memory:` meet in one hub. What a service does on its own it does for the tenant of the house. */
+function connector(
+  url: string,
+  { log, replica, tenantId, checkResults = false }: ConnectorOptions,
+): (service?: ServiceName) => Promise<Bus> {
   const hub = url === 'memory:' ? createMemoryHub() : undefined;
   return (service) =>
     connectBus(url, {
       log,
       checkResults,
       replica: replica(service ?? 'host'),
+      principal: servicePrincipal(service ?? 'bus', tenantId),
       ...(service === undefined ? {} : { service }),
       ...(hub === undefined ? {} : { hub }),
     });

@@ -83,6 +83,15 @@ test('a service serves its methods, publishes the events of its writes, and says
   assert.equal(on.health.readiness().ready, true, JSON.stringify(on.health.readiness()));
 });
 
+test('what a service does on its own it does for the tenant of the house', { timeout: PATIENCE_MS }, async (t) => {
+  const on = await host(t, { SWITCHYARD_TENANT_ID: 'acme' });
+  const hears = await on.connect('gateway');
+  const event = new Promise<string>((resolve) => hears.on('agent:hot_removed', ({ tenant }) => resolve(tenant)));
+  await hears.flush();
+  (await on.connect('registry')).emit('agent:hot_removed', { agentId: 'oslo', timestamp: 1 });
+  assert.equal(await event, 'acme');
+});
+
 test('each replica has a name, and reports the revision of the configuration it runs', { timeout: PATIENCE_MS }, async (t) => {
   const on = await host(t);
   await using _service = await startService(small, on);

@@ -7,7 +7,8 @@ export interface Served {
   services: string[];
   seconds: number;
   provider: string;
-  token: string;
+  /** Undefined when none that works is known here. */
+  token: string | undefined;
   /** Whether a person reads this. What is not a terminal is kept, and a token does not belong there. */
   terminal: boolean;
   /** What to know about who can reach this. */
@@ -15,6 +16,8 @@ export interface Served {
   /** How the command is called from here, for this data. */
   command: string;
 }
+
+const NONE_KNOWN = 'none that works is saved here; yours does, and SWITCHYARD_TOKEN=… make start gives you another';
 
 /** What a newcomer reads first: only what exists, each command as it can be pasted. */
 export function banner(run: Served): string {
@@ -39,6 +42,7 @@ export function banner(run: Served): string {
 }
 
 function tokenText({ token, terminal, data, command }: Served): string {
+  if (token === undefined) return NONE_KNOWN;
   return terminal ? `${token}  scopes *   saved in ${data}/token` : `saved in ${data}/token  scopes *   ${command} token   prints it`;
 }
 

@@ -1,24 +1,73 @@
 import assert from 'node:assert/strict';
 import { chmodSync, existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { test } from 'node:test';
+import type { FirstToken } from '@switchyard/secrets';
 import { checkToken } from '@switchyard/security';
 import { tempDir } from '@switchyard/testkit';
 import { claimDataDirectory, firstToken, writeRunFile } from './data-directory.ts';
 
+/** The tokens of a house: those that are accepted, and whether one of them may do everything. */
+function tokensOf(accepted: string[], { granting = false, late = false } = {}): FirstToken {
+  return {
+    accepts: async (secret) => accepted.includes(secret),
+    async admit(mint) {
+      if (granting) return undefined;
+      const secret = mint();
+      if (late) return undefined; // another process was first
+      accepted.push(secret);
+      return secret;
+    },
+  };
+}
+
+const saved = (dir: string): string => readFileSync(`${dir}/token`, 'utf8').trim();
+
 test('the first token is minted once, kept for its user alone, and found again', async () => {
   await using dir = await tempDir();
-  const token = firstToken(dir.path, undefined);
+  const tokens = tokensOf([]);
+  const token = (await firstToken(dir.path, undefined, tokens)) ?? '';
   assert.equal(checkToken(token), 'valid');
   assert.equal(statSync(`${dir.path}/token`).mode & 0o777, 0o600);
-  assert.equal(firstToken(dir.path, undefined), token);
+  assert.equal(saved(dir.path), token);
+  assert.equal(await firstToken(dir.path, undefined, tokens), token);
 });
 
-test('a token of the operator takes its place', async () => {
+test('the file is written before the token counts', async () => {
   await using dir = await tempDir();
-  firstToken(dir.path, undefined);
-  const chosen = 'o'.repeat(40);
-  assert.equal(firstToken(dir.path, chosen), chosen);
-  assert.equal(readFileSync(`${dir.path}/token`, 'utf8').trim(), chosen);
+  const dies: FirstToken = {
+    accepts: async () => false,
+    async admit(mint) {
+      const minted = mint();
+      assert.equal(saved(dir.path), minted);
+      throw new Error('the process dies here');
+    },
+  };
+  await assert.rejects(firstToken(dir.path, undefined, dies), /dies here/);
+  const left = saved(dir.path);
+  assert.notEqual(await firstToken(dir.path, undefined, tokensOf([])), left, 'what was left opened nothing, and is not used');
+});
+
+test('a saved token that opens nothing is not brought back, and stays where it is while others may do everything', async () => {
+  await using dir = await tempDir();
+  writeFileSync(`${dir.path}/token`, 'rotated away\n');
+  assert.equal(await firstToken(dir.path, undefined, tokensOf([], { granting: true })), undefined);
+  assert.equal(saved(dir.path), 'rotated away');
+  assert.notEqual(await firstToken(dir.path, undefined, tokensOf([])), 'rotated away');
+});
+
+test('whoever minted too late keeps nothing', async () => {
+  await using dir = await tempDir();
+  assert.equal(await firstToken(dir.path, undefined, tokensOf([], { late: true })), undefined);
+  assert.equal(existsSync(`${dir.path}/token`), false);
+});
+
+test('a token of the operator is saved where no other works, and never in the place of one that does', async () => {
+  await using dir = await tempDir();
+  const [chosen, other] = ['o'.repeat(40), 'p'.repeat(40)];
+  assert.equal(await firstToken(dir.path, chosen, tokensOf([chosen])), chosen);
+  assert.equal(saved(dir.path), chosen);
+  assert.equal(await firstToken(dir.path, other, tokensOf([chosen, other])), chosen);
+  assert.equal(await firstToken(dir.path, other, tokensOf([other])), other);
 });
 
 test('a directory is made private, and has one owner at a time', async () => {

@@ -1,5 +1,6 @@
-import { chmodSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import type { FirstToken } from '@switchyard/secrets';
 import { mintToken } from '@switchyard/security';
 import { StartError } from '@switchyard/service-kit';
 import { lockDirectory } from '@switchyard/store';
@@ -19,17 +20,25 @@ export function claimDataDirectory(dir: string): Disposable {
   return lockDirectory(dir);
 }
 
-/** The first token: the one in the environment, else the one that was minted here once. */
-export function firstToken(dir: string, given: string | undefined): string {
+/**
+ * The saved token, if it still opens anything; else the one of the environment; else, while no token may do everything, a new
+ * one. Undefined when there are tokens and none of them is known here.
+ */
+export async function firstToken(dir: string, given: string | undefined, tokens: FirstToken): Promise<string | undefined> {
+  const saved = readToken(dir);
+  if (saved !== undefined && (await tokens.accepts(saved))) return saved;
   if (given !== undefined) {
     keepToken(dir, given);
     return given;
   }
-  const kept = readToken(dir);
-  if (kept !== undefined) return kept;
-  const { token } = mintToken('pat');
-  keepToken(dir, token);
-  return token;
+  let minted: string | undefined;
+  const admitted = await tokens.admit(() => {
+    minted = mintToken('pat').token;
+    keepToken(dir, minted);
+    return minted;
+  });
+  if (admitted === undefined && minted !== undefined) rmSync(join(dir, 'token'), { force: true }); // somebody else was first
+  return admitted;
 }
 
 /** What scripts read to learn what runs; rewritten when a process is started again. */
@@ -58,12 +67,13 @@ function readToken(dir: string): string | undefined {
   }
 }
 
-/** The CLI reads it from there, also when the environment named the token. */
+/** The CLI reads it from there, also when the environment named the token. It is whole and on the disk, or as it was before. */
 function keepToken(dir: string, token: string): void {
   const file = join(dir, 'token');
   try {
-    writeFileSync(file, `${token}\n`, { mode: PRIVATE_FILE });
-    chmodSync(file, PRIVATE_FILE);
+    rmSync(`${file}.new`, { force: true });
+    writeFileSync(`${file}.new`, `${token}\n`, { mode: PRIVATE_FILE, flush: true });
+    renameSync(`${file}.new`, file);
   } catch (cause) {
     throw notWritable(dir, cause);
   }

@@ -1,5 +1,6 @@
 import { resolve } from 'node:path';
 import { defineGateway, describeExposure } from '@switchyard/gateway';
+import { defineSecrets, secrets } from '@switchyard/secrets';
 import {
   openHost,
   readEnvironment,
@@ -29,16 +30,20 @@ async function startEmbedded(env: Variables, { stack, signal }: Starting): Promi
   const started = performance.now();
   const { data, token: given, bus } = await readEnvironment(env);
   stack.use(claimDataDirectory(data));
-  const token = firstToken(data, given);
   const logFile = resolve(data, 'logs', 'switchyard.log');
-  const variables = { ...env, SWITCHYARD_TOKEN: token, SWITCHYARD_TOKEN_FILE: undefined };
-  const host = stack.use(await sayIfSlow(bus, openHost({ env: variables, logDestination: logFile, signal })));
+  const host = stack.use(await sayIfSlow(bus, openHost({ env, logDestination: logFile, signal })));
 
   if (!host.settings.current.gateway.enabled) throw new StartError(NO_EDGE);
 
   let url = '';
+  let token: string | undefined;
+  const withFirstToken = defineSecrets({
+    async firstToken(tokens) {
+      token = await firstToken(data, given, tokens);
+    },
+  });
   const edge = defineGateway({ onListening: (address) => (url = address) });
-  for (const service of services) stack.use(await startService(service, host));
+  for (const service of services) stack.use(await startService(service === secrets ? withFirstToken : service, host));
   stack.use(await startService(edge, host).catch((error: unknown) => Promise.reject(explainListening(error, host))));
 
   const { port } = new URL(url);
@@ -55,7 +60,7 @@ async function startEmbedded(env: Variables, { stack, signal }: Starting): Promi
     data,
     services: [edge, ...services.toReversed()].map(({ contract }) => contract.service),
     seconds: (performance.now() - started) / 1_000,
-    provider: await describeProvider(host.bus),
+    provider: await describeProvider(host.bus, host.settings.current.tenantId),
     token,
     terminal: process.stdout.isTTY,
     warning: describeExposure(host.settings.current.gateway),

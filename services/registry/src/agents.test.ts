@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { AgentConfig, AGENTS_BUCKET, AgentProjection, CONFIG_BUCKET, ServiceError } from '@switchyard/contracts';
+import { AgentConfig, AGENTS_BUCKET, AgentProjection, bucketKey, CONFIG_BUCKET, ServiceError, TOKENS_BUCKET } from '@switchyard/contracts';
+import { createLogger } from '@switchyard/telemetry';
 import { principal, startNatsServer, tempDir, testService, type TestService, type TestServiceOptions } from '@switchyard/testkit';
 import { registry } from './service.ts';
 
@@ -296,4 +297,46 @@ test('a value that is ${NAME} is kept and shown as that, and is the variable whe
   const renamed = (await app.bus.call('agents.visible', {})).agents.find(({ id }) => id === 'oslo');
   assert.equal(renamed?.name, '${NAME_OF_OSLO}', 'what everybody may see says nothing of the environment');
   await assert.rejects(app.bus.call('agents.update', { agentId: 'oslo', model: '${NOT_SET}' }), { code: 'FAILED_PRECONDITION' });
+});
+
+test('who changed which agent, and which of its keys, is in the log; what it became is not', async () => {
+  const written: string[] = [];
+  const log = createLogger({ level: 'info', destination: { write: (line: string) => void written.push(line) } });
+  await using app = await start({ log, as: principal({ client: 'ops', scopes: ['*'] }) });
+  await app.bus.call('agents.create', { name: 'oslo', maxSteps: 7 });
+  await app.bus.call('agents.update', { agentId: 'oslo', maxSteps: 12_345, dryRun: true });
+  await app.bus.call('agents.update', { agentId: 'oslo', maxSteps: 12_345 });
+  await app.bus.call('agents.suspend', { agentId: 'oslo' });
+  await app.bus.call('agents.resume', { agentId: 'oslo' });
+  await app.bus.call('agents.delete', { agentId: 'oslo' });
+  const lines = written.map((line) => JSON.parse(line) as Record<string, unknown>).filter(({ client }) => client === 'ops');
+  assert.deepEqual(
+    lines.map(({ msg, agentId, tenant, keys }) => [msg, agentId, tenant, keys]),
+    [
+      ['an agent was created', 'oslo', 'default', ['name', 'maxSteps']],
+      ['an agent was updated', 'oslo', 'default', ['maxSteps']],
+      ['an agent was suspended', 'oslo', 'default', undefined],
+      ['an agent was resumed', 'oslo', 'default', undefined],
+      ['an agent was deleted', 'oslo', 'default', undefined],
+    ],
+  );
+  assert.ok(lines.every(({ level }) => Number(level) >= 30));
+  assert.ok(!written.join('').includes('12345'));
+});
+
+test('whoever has a token has a default agent, in the tenant of the house, in any other, and in one that comes later', async () => {
+  const token = (tenant: string) => ({ tenant, id: 'a', client: 'a', hash: 'x', scopes: ['rpc'], ver: 1 });
+  await using app = await start({
+    settings: { tenantId: 'acme & sons' },
+    prepare: async (host) => {
+      const bucket = await (await host.connect('secrets')).kv(TOKENS_BUCKET);
+      await bucket.put(bucketKey('a.b', 'a'), Buffer.from(JSON.stringify(token('a.b'))));
+    },
+  });
+  for (const tenant of ['acme & sons', 'a.b']) assert.equal((await projected(app, bucketKey(tenant, 'default')))?.tenant, tenant);
+  const added = Promise.withResolvers<void>();
+  await (await app.bus.kv(AGENTS_BUCKET)).watch(({ key }) => key === bucketKey('late', 'default') && added.resolve());
+  await (await app.bus.kv(TOKENS_BUCKET)).put(bucketKey('late', 'a'), Buffer.from(JSON.stringify(token('late'))));
+  await added.promise;
+  assert.equal((await projected(app, 'late.default'))?.isDefault, true);
 });

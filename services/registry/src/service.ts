@@ -4,6 +4,7 @@ import { createModels } from '@switchyard/models';
 import { defineService } from '@switchyard/service-kit';
 import { createAgents } from './agents/agents.ts';
 import { openProjector } from './agents/projector.ts';
+import { watchTenants } from './agents/tenants.ts';
 import { agentCollection } from './data.ts';
 import { agentsCreate } from './handlers/agents-create.ts';
 import { agentsDelete } from './handlers/agents-delete.ts';
@@ -29,8 +30,14 @@ export const registry = defineService({
     const { agents: collection } = await store.open({ agents: agentCollection });
     const secret = secretOf(bus);
     const models = createModels({ settings: () => settings.current, secret, env, log });
-    const agents = createAgents({ collection, configuration, log, env });
+    const tenants = own.use(await watchTenants(bus));
+    const agents = createAgents({ collection, configuration, tenants: tenants.all, log, env });
     const projector = await openProjector(bus, agents);
+    tenants.onNew((tenant) => {
+      projector
+        .refresh(tenant, agents.defaultId())
+        .catch((err: unknown) => log.error({ err, tenant }, 'the default agent of a tenant was not projected'));
+    });
     await projector.rebuild();
     own.defer(bus.onRestored(() => projector.rebuild()));
     own.defer(

@@ -1,18 +1,55 @@
 import { z } from 'zod';
-import { Scope, TokenId } from '@switchyard/contracts';
-import { collection } from '@switchyard/store';
+import { Scope, SessionsOf, TokenId } from '@switchyard/contracts';
+import { collection, type Collection } from '@switchyard/store';
 
-/** A bearer token: never its secret, only the hash. */
+/** A bearer token: never its secret, only the hash. Without a hash it is a tombstone, which keeps the id from being taken for new. */
 export const TokenDocument = z.object({
   id: TokenId,
-  hash: z.string(),
+  hash: z.string().optional(),
   scopes: z.array(Scope),
+  /** What stands in none of the older documents is optional; `grantOf` reads it. */
+  sessions: SessionsOf.optional(),
+  lenient: z.boolean().optional(),
   /** Grows with every change, also across a token that was revoked and made again under the same id. */
   ver: z.int().positive(),
+  /** How many tokens had this id before, and ended. */
+  earlier: z.int().nonnegative().optional(),
   createdAt: z.int(),
+  /** The client that made it, or the words for what did. */
   createdBy: z.string(),
   rotatedAt: z.int().optional(),
+  /** Where the environment or a file declares it, in words. */
+  declared: z.string().optional(),
+  /** Of a tombstone whose declaration went away: it comes back as the same client if the same secret is declared again. */
+  withdrawnHash: z.string().optional(),
+  endedAt: z.int().optional(),
+  /** Set while somebody means to revoke it: whoever does, and since when. */
+  leaving: z.string().optional(),
+  leavingSince: z.int().optional(),
+  /** When it last stood in for one that was revoked. */
+  vouchedAt: z.int().optional(),
 });
 export type TokenDocument = z.infer<typeof TokenDocument>;
+export type LiveToken = TokenDocument & { hash: string };
 
-export const tokenCollection = collection({ name: 'tokens', schema: TokenDocument, key: 'id', unique: [['hash']] });
+export function isLive(token: TokenDocument | null): token is LiveToken {
+  return token?.hash !== undefined;
+}
+
+export const tokenCollection = collection({
+  name: 'tokens',
+  schema: TokenDocument,
+  key: 'id',
+  unique: [['hash']],
+  indexes: [{ fields: ['createdAt'] }],
+});
+
+/** A secret that was revoked or rotated away, or is just about to be: once no token has it, no declaration brings it back. */
+export const SpentDocument = z.object({ hash: z.string(), id: TokenId, at: z.int() });
+
+export const spentCollection = collection({ name: 'spent', schema: SpentDocument, key: 'hash' });
+
+export interface TokenData {
+  tokens: Collection<TokenDocument>;
+  spent: Collection<z.infer<typeof SpentDocument>>;
+}

@@ -1,1 +1,2 @@
-export { secrets } from './service.ts';
+export { defineSecrets, secrets } from './service.ts';
+export type { FirstToken } from './tokens/first-token.ts';

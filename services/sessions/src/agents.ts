@@ -1,4 +1,4 @@
-import { AGENTS_BUCKET, AgentConfig, AgentProjection, ServiceError } from '@switchyard/contracts';
+import { AGENTS_BUCKET, AgentConfig, AgentProjection, bucketKey, ServiceError } from '@switchyard/contracts';
 import type { Bus } from '@switchyard/bus';
 import { resolveReferences, watchBucket, type Variables } from '@switchyard/service-kit';
 import type { Logger } from '@switchyard/telemetry';
@@ -39,7 +39,7 @@ export async function openAgentDirectory(bus: Bus, env: Variables, log: Logger):
   }
 
   return {
-    find: (tenant, agentId) => projections.entries.get(`${tenant}.${agentId}`),
+    find: (tenant, agentId) => projections.entries.get(bucketKey(tenant, agentId)),
     default(tenant) {
       const agent = all(tenant).find((candidate) => candidate.isDefault);
       if (!agent) throw new ServiceError('UNAVAILABLE', 'The registry service has not published its agents yet; try again in a moment.');

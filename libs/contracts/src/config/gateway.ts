@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { Scopes, TokenId } from '../common.ts';
+import { Scopes, SessionsOf, TokenId } from '../common.ts';
 import { count, flag, LongSecretRef, port, positive, text, texts } from './kinds.ts';
 import { mostKeys } from '../most-keys.ts';
 import { MAX } from '../sizes.ts';
@@ -15,7 +15,14 @@ const McpClient = z.strictObject({
 });
 
 const GatewayToken = z
-  .strictObject({ id: TokenId, secret: LongSecretRef.optional(), scopes: Scopes.default([]), mcpClient: McpClient.optional() })
+  .strictObject({
+    id: TokenId,
+    secret: LongSecretRef.optional(),
+    scopes: Scopes.default([]),
+    sessions: SessionsOf.default('tenant').describe('whose sessions it may read and write'),
+    lenient: flag(false).describe('/v1 passes over fields that mean nothing here'),
+    mcpClient: McpClient.optional(),
+  })
   .refine((token) => !token.scopes.includes('mcp-client') || token.scopes.length === 1, {
     path: ['scopes'],
     message: 'the scope mcp-client alone, without another',

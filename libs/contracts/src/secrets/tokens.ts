@@ -1,10 +1,17 @@
 import { z } from 'zod';
-import { IsoTime, NoParams, Scopes, TokenId } from '../common.ts';
+import { IsoTime, NoParams, Scopes, SessionsOf, TokenId } from '../common.ts';
 import { defineMethods } from '../define.ts';
 import { MAX } from '../sizes.ts';
 
 /** A bearer token as it may be shown: never its secret. */
-export const GatewayToken = z.object({ id: TokenId, scopes: Scopes, createdAt: IsoTime });
+export const GatewayToken = z.object({
+  id: TokenId,
+  scopes: Scopes,
+  createdAt: IsoTime,
+  sessions: SessionsOf.describe('whose sessions it may read and write'),
+  lenient: z.boolean().describe('whether /v1 passes over fields that mean nothing here'),
+  declared: z.string().max(MAX.url).optional().describe('the variable, or the file and the key, that declares it; it is changed there'),
+});
 
 const Secret = z.string().max(MAX.name).describe('the whole bearer token; shown in this answer and never again');
 const byId = z.strictObject({ id: TokenId });
@@ -17,13 +24,37 @@ export const tokensMethods = defineMethods({
     params: NoParams,
     result: z.object({ tokens: z.array(GatewayToken).max(MAX.all) }),
     idempotent: true,
-    examples: [{ params: {}, result: { tokens: [{ id: 'laptop', scopes: ['rpc'], createdAt: '2025-11-21T10:00:00.000Z' }] } }],
+    examples: [
+      {
+        params: {},
+        result: {
+          tokens: [
+            {
+              id: 'env',
+              scopes: ['*'],
+              createdAt: '2025-11-21T09:00:00.000Z',
+              sessions: 'tenant',
+              lenient: false,
+              declared: 'SWITCHYARD_TOKEN',
+            },
+            { id: 'laptop', scopes: ['rpc'], createdAt: '2025-11-21T10:00:00.000Z', sessions: 'own', lenient: false },
+          ],
+        },
+      },
+    ],
   },
   'tokens.create': {
     summary: 'Mints a token and shows its secret, this once.',
-    description: 'Nobody grants more than they hold. The scope mcp-client stands alone.',
+    description:
+      'Nobody grants more than they hold: neither a scope, nor the sessions of the tenant. The scope mcp-client stands alone. ' +
+      'A token made under the id of one that was revoked is another client.',
     scope: 'admin',
-    params: z.strictObject({ id: TokenId, scopes: Scopes }),
+    params: z.strictObject({
+      id: TokenId,
+      scopes: Scopes,
+      sessions: SessionsOf.default('tenant').describe('own: it reads, writes and lists only sessions that it made'),
+      lenient: z.boolean().default(false).describe('whether /v1 passes over fields that mean nothing here'),
+    }),
     result: z.object({
       id: TokenId,
       secret: Secret,
@@ -31,7 +62,7 @@ export const tokensMethods = defineMethods({
       createdAt: IsoTime.optional(),
       message: z.string().max(MAX.line).optional(),
     }),
-    errors: ['ALREADY_EXISTS', 'PERMISSION_DENIED'],
+    errors: ['ALREADY_EXISTS', 'FAILED_PRECONDITION', 'PERMISSION_DENIED'],
     emits: ['audit:event'],
     examples: [
       {
@@ -42,20 +73,25 @@ export const tokensMethods = defineMethods({
   },
   'tokens.revoke': {
     summary: 'Ends a token: once this has answered, no live gateway accepts it.',
+    description:
+      'The caller must hold what the token holds. A token that manages tokens ends only while another lives that could make it ' +
+      'again. One that the environment or a file declares is taken out there.',
     scope: 'admin',
     params: byId,
     result: z.object({ id: TokenId, revoked: z.literal(true) }),
-    errors: ['NOT_FOUND', 'FAILED_PRECONDITION'],
+    errors: ['NOT_FOUND', 'FAILED_PRECONDITION', 'PERMISSION_DENIED'],
     emits: ['audit:event'],
     examples: [{ params: { id: 'laptop' }, result: { id: 'laptop', revoked: true } }],
   },
   'tokens.rotate': {
     summary: 'Gives a token a new secret; the old one is dead at the same instant.',
-    description: 'Id and scopes stay. The caller must hold the scopes of the token.',
+    description:
+      'Everything else about it stays. The caller must hold what the token holds. One that the environment or a file declares gets ' +
+      'its secret there.',
     scope: 'admin',
     params: byId,
     result: z.object({ id: TokenId, secret: Secret, scopes: Scopes, rotated: z.literal(true) }),
-    errors: ['NOT_FOUND', 'PERMISSION_DENIED'],
+    errors: ['NOT_FOUND', 'FAILED_PRECONDITION', 'PERMISSION_DENIED'],
     emits: ['audit:event'],
     examples: [{ params: { id: 'laptop' }, result: { id: 'laptop', secret: SECRET_EXAMPLE, scopes: ['rpc'], rotated: true } }],
   },

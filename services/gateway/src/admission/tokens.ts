@@ -1,5 +1,5 @@
-import { encodePrincipal, subjectToken, type Bus, type HeaderLines } from '@switchyard/bus';
-import { holds, TokenProjection, TOKENS_BUCKET, type MethodScope, type Principal, type TokenScope } from '@switchyard/contracts';
+import { encodePrincipal, type Bus, type HeaderLines } from '@switchyard/bus';
+import { bucketKey, holds, TokenProjection, TOKENS_BUCKET, type MethodScope, type Principal, type TokenScope } from '@switchyard/contracts';
 import { hashToken } from '@switchyard/security';
 import { watchBucket } from '@switchyard/service-kit';
 import type { Logger } from '@switchyard/telemetry';
@@ -19,8 +19,6 @@ export interface Caller {
   readonly tokenId: string;
   /** Tells clients apart over all tenants. */
   readonly key: string;
-  /** The tenant as a part of a subject. */
-  readonly tenantToken: string;
   readonly scopes: readonly TokenScope[];
   /** Whether `/v1` passes over fields that mean nothing here. */
   readonly lenient: boolean;
@@ -141,8 +139,7 @@ function createCaller({ id, scopes, tenant, client, sessions, lenient, ver, expi
     principal,
     encodedPrincipal: encodePrincipal(principal),
     tokenId: id,
-    key: `${tenant}.${client}`,
-    tenantToken: subjectToken(tenant),
+    key: bucketKey(tenant, client),
     scopes,
     lenient,
     may: { rpc: holds(scopes, 'rpc'), admin: holds(scopes, 'admin') },

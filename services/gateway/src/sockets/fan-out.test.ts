@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { subjectToken } from '@switchyard/bus';
 import { subjects } from '@switchyard/contracts';
 import { SECRETS, startTestGateway } from '../gateway.fixture.ts';
 
@@ -47,7 +46,7 @@ describe('notifications', () => {
     const there = await gateway.connect(secret);
     const notify = (subject: string, text: string): void =>
       gateway.bus.publish(subject, Buffer.from(JSON.stringify({ jsonrpc: '2.0', method: 'notification.message', params: { text } })));
-    const acme = subjectToken('acme & sons');
+    const acme = 'acme & sons';
     notify(subjects.notifyClient(acme, 'rpc'), 'to one there');
     notify(subjects.notifyAll(acme), 'to all there');
     notify(subjects.notifyClient('default', 'rpc'), 'to one here');
@@ -58,13 +57,29 @@ describe('notifications', () => {
     for (const socket of [here, there]) assert.equal((await socket.ask(ping('nothing else'))).id, 'nothing else');
   });
 
+  test('never reach the client of another tenant, wherever the dots stand', async () => {
+    await using gateway = await startTestGateway({ settings: { maxConnectionsPerToken: 1 } });
+    const [one, other] = ['a-secret-of-a-tenant-without-a-dot-001', 'a-secret-of-a-tenant-with-a-dot-in-002'];
+    await gateway.putToken({ id: 'b.c', tenant: 'a', secret: one, key: 'one' });
+    await gateway.putToken({ id: 'c', tenant: 'a.b', secret: other, key: 'other' });
+    const sockets = [await gateway.connect(one), await gateway.connect(other)];
+    for (const [tenant, client] of [
+      ['a', 'b.c'],
+      ['a.b', 'c'],
+    ] as const)
+      gateway.bus.publish(subjects.notifyClient(tenant, client), Buffer.from(JSON.stringify({ method: tenant })));
+    await gateway.bus.flush();
+    assert.deepEqual(await Promise.all(sockets.map(async (socket) => (await socket.next()).method)), ['a', 'a.b']);
+    for (const socket of sockets) assert.equal((await socket.ask(ping('nothing else'))).id, 'nothing else');
+  });
+
   test('are of the client a token speaks for, not of whoever had its id before', async () => {
     await using gateway = await startTestGateway();
     const secret = 'a-secret-made-again-under-an-old-id-1';
     await gateway.putToken({ id: 'again', client: 'again.2', secret });
     const socket = await gateway.connect(secret);
     const notify = (client: string): void =>
-      gateway.bus.publish(subjects.notifyClient('default', subjectToken(client)), Buffer.from(JSON.stringify({ method: client })));
+      gateway.bus.publish(subjects.notifyClient('default', client), Buffer.from(JSON.stringify({ method: client })));
     notify('again');
     notify('again.2');
     assert.equal((await socket.next()).method, 'again.2');

@@ -1,4 +1,4 @@
-import { subjectToken, type Bus, type Subscription } from '@switchyard/bus';
+import type { Bus, Subscription } from '@switchyard/bus';
 import { subjects } from '@switchyard/contracts';
 import { createConnections, type Connection, type Connections } from './connections.ts';
 import type { Caller, Tokens } from '../admission/tokens.ts';
@@ -12,13 +12,13 @@ export function openFanOut(bus: Bus, tokens: Tokens): { connections: Connections
   const connections = createConnections({ onClient });
 
   function onClient(client: Caller, present: boolean): void {
-    const { key, tenantToken, principal } = client;
+    const { key, principal } = client;
     if (!present) {
       subscriptions.get(key)?.unsubscribe();
       subscriptions.delete(key);
       return;
     }
-    const subscription = bus.subscribe(subjects.notifyClient(tenantToken, subjectToken(principal.client)), ({ data }) => {
+    const subscription = bus.subscribe(subjects.notifyClient(principal.tenant, principal.client), ({ data }) => {
       deliver(connections.byClient(client) ?? [], data);
     });
     subscriptions.set(key, subscription);
@@ -30,7 +30,7 @@ export function openFanOut(bus: Bus, tokens: Tokens): { connections: Connections
   }
 
   const everybody = bus.subscribe(subjects.notifyEverybody, ({ subject, data }) => {
-    const addressed = ({ caller }: Connection): boolean => caller.may.rpc && subjects.notifyAll(caller.tenantToken) === subject;
+    const addressed = ({ caller }: Connection): boolean => caller.may.rpc && subjects.notifyAll(caller.principal.tenant) === subject;
     deliver([...connections.all].filter(addressed), data);
   });
 

@@ -24,23 +24,27 @@ export interface Agents {
   find(tenant: string, agentId: string): Promise<Agent | undefined>;
   /** By id. */
   list(tenant: string): Promise<Agent[]>;
-  /** Those of every tenant that has any. */
+  /** Those of the tenant of the house, and of every tenant that has a token or an agent of its own. */
   all(): Promise<Agent[]>;
   /** What an agent would be with this stored layer; a tree, because it may not be valid. */
   preview(tenant: string, agentId: string, patch: Tree): Tree;
   isDefault(agentId: string): boolean;
+  /** The id of the agent that every tenant has. */
+  defaultId(): string;
 }
 
 export interface AgentsGiven {
   collection: Collection<AgentDocument>;
   configuration: Pick<ConfigurationSource, 'current' | 'pinned'>;
+  /** The tenants that somebody speaks for. */
+  tenants: ReadonlySet<string>;
   log: Pick<Logger, 'error'>;
   env: Variables;
 }
 
 const PAGE = 500;
 
-export function createAgents({ collection, configuration, log, env }: AgentsGiven): Agents {
+export function createAgents({ collection, configuration, tenants: speaking, log, env }: AgentsGiven): Agents {
   function defaultId(): string {
     const { defaultAgentId } = configuration.current.routing;
     return AgentId.safeParse(defaultAgentId).success ? defaultAgentId : 'default';
@@ -83,6 +87,7 @@ export function createAgents({ collection, configuration, log, env }: AgentsGive
 
   return {
     preview,
+    defaultId,
     isDefault: (agentId) => agentId === defaultId(),
     async find(tenant, agentId) {
       const stored = (await collection.for({ tenant }).get(agentId)) ?? undefined;
@@ -96,8 +101,7 @@ export function createAgents({ collection, configuration, log, env }: AgentsGive
       const system = collection.system();
       const documents = await everyPage((cursor) => system.find({}, { limit: PAGE, ...cursor }));
       const tenants = Map.groupBy(documents, ({ tenant }) => tenant);
-      const { tenantId } = configuration.current;
-      if (!tenants.has(tenantId)) tenants.set(tenantId, []);
+      for (const tenant of [configuration.current.tenantId, ...speaking]) if (!tenants.has(tenant)) tenants.set(tenant, []);
       return [...tenants].flatMap(([tenant, mine]) => ofTenant(tenant, mine));
     },
   };

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import { AGENTS_BUCKET, AgentProjection } from '@switchyard/contracts';
+import { AGENTS_BUCKET, AgentProjection, bucketKey, bucketKeyParts } from '@switchyard/contracts';
 import type { Bucket, BucketEntry, Bus } from '@switchyard/bus';
 import type { Agent, Agents } from './agents.ts';
 
@@ -16,14 +16,14 @@ export async function openProjector(bus: Bus, agents: Agents): Promise<Projector
 
   async function rebuild(): Promise<void> {
     const agentsNow = await agents.all();
-    const wanted = new Map(agentsNow.map((agent) => [keyOf(agent.tenant, agent.agentId), agent]));
-    for (const key of new Set([...wanted.keys(), ...(await bucket.keys())])) {
-      const { tenant, agentId } = wanted.get(key) ?? ownerOf(key);
-      await settle(bucket, key, () => agents.find(tenant, agentId));
+    const wanted = new Set(agentsNow.map(({ tenant, agentId }) => bucketKey(tenant, agentId)));
+    for (const key of wanted.union(new Set(await bucket.keys()))) {
+      const owner = bucketKeyParts(key);
+      await settle(bucket, key, async () => (owner === undefined ? undefined : agents.find(owner.tenant, owner.id)));
     }
   }
 
-  return { rebuild, refresh: (tenant, agentId) => settle(bucket, keyOf(tenant, agentId), () => agents.find(tenant, agentId)) };
+  return { rebuild, refresh: (tenant, agentId) => settle(bucket, bucketKey(tenant, agentId), () => agents.find(tenant, agentId)) };
 }
 
 /** The truth is read after the entry and written over that very entry, so that of two replicas the later truth stays. */
@@ -52,14 +52,4 @@ function read(entry: BucketEntry | undefined): AgentProjection | null | undefine
   } catch {
     return null;
   }
-}
-
-function keyOf(tenant: string, agentId: string): string {
-  return `${tenant}.${agentId}`;
-}
-
-/** Agent ids have no dot in them, tenants may. */
-function ownerOf(key: string): { tenant: string; agentId: string } {
-  const at = key.lastIndexOf('.');
-  return { tenant: key.slice(0, Math.max(0, at)), agentId: key.slice(at + 1) };
 }

@@ -1,6 +1,7 @@
 import type { Handler } from '@switchyard/bus';
 import { ServiceError } from '@switchyard/contracts';
 import { checkPatch, type PatchGiven } from '../agents/check-patch.ts';
+import { logChange } from '../agents/log-change.ts';
 import { noAgent } from '../agents/not-found.ts';
 import { shownConfig } from '../agents/shown-config.ts';
 import { slugOf } from '../agents/slug.ts';
@@ -24,6 +25,7 @@ export function agentsCreate(given: WriteGiven & PatchGiven): Handler<'agents.cr
     const documents = collection.for({ tenant });
     const revived = await documents.update({ agentId, deletedAt: { gt: 0 } }, { set: fresh, inc: { version: 1 }, emit });
     if (!revived && !(await inserted(() => documents.insert({ agentId, version: 1, ...fresh }, { emit })))) throw taken(agentId);
+    logChange(ctx, agentId, { change: 'created', keys: Object.keys(patch) });
     await projector.refresh(tenant, agentId);
 
     const agent = await agents.find(tenant, agentId);

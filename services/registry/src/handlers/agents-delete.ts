@@ -1,5 +1,6 @@
 import type { Handler } from '@switchyard/bus';
 import { ServiceError } from '@switchyard/contracts';
+import { logChange } from '../agents/log-change.ts';
 import { changeAgent, type WriteGiven } from '../agents/write-agent.ts';
 
 /** Leaves a tombstone, so that an agent named in a file stays deleted at the next start. */
@@ -14,6 +15,7 @@ export function agentsDelete(given: WriteGiven): Handler<'agents.delete'> {
       const timestamp = given.store.now();
       return { patch: {}, suspended: false, deletedAt: timestamp, emit: [{ name: 'agent:hot_removed', payload: { agentId, timestamp } }] };
     });
+    logChange(ctx, agentId, { change: 'deleted' });
     return { agentId, deleted: true };
   };
 }

@@ -1,5 +1,6 @@
 import type { Handler } from '@switchyard/bus';
 import { ServiceError } from '@switchyard/contracts';
+import { logChange } from '../agents/log-change.ts';
 import { changeAgent, type WriteGiven } from '../agents/write-agent.ts';
 
 export function agentsResume(given: WriteGiven): Handler<'agents.resume'> {
@@ -10,6 +11,7 @@ export function agentsResume(given: WriteGiven): Handler<'agents.resume'> {
         throw new ServiceError('FAILED_PRECONDITION', `agent ${agentId} is not suspended`, { details: { reason: 'AGENT_ACTIVE' } });
       return { suspended: false };
     });
+    logChange(ctx, agentId, { change: 'resumed' });
     return { agentId, resumed: true };
   };
 }

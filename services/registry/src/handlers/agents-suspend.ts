@@ -1,5 +1,6 @@
 import type { Handler } from '@switchyard/bus';
 import { ServiceError } from '@switchyard/contracts';
+import { logChange } from '../agents/log-change.ts';
 import { changeAgent, type WriteGiven } from '../agents/write-agent.ts';
 
 /** Stored, so that a suspended agent is still suspended after a restart. */
@@ -11,6 +12,7 @@ export function agentsSuspend(given: WriteGiven): Handler<'agents.suspend'> {
         throw new ServiceError('FAILED_PRECONDITION', `agent ${agentId} is suspended already`, { details: { reason: 'AGENT_SUSPENDED' } });
       return { suspended: true };
     });
+    logChange(ctx, agentId, { change: 'suspended' });
     return { agentId, suspended: true };
   };
 }

@@ -1,5 +1,6 @@
 import type { Handler } from '@switchyard/bus';
 import { checkPatch, type PatchGiven } from '../agents/check-patch.ts';
+import { logChange } from '../agents/log-change.ts';
 import { noAgent } from '../agents/not-found.ts';
 import { shownConfig } from '../agents/shown-config.ts';
 import { toPatch } from '../agents/to-patch.ts';
@@ -31,6 +32,7 @@ export function agentsUpdate(given: WriteGiven & PatchGiven): Handler<'agents.up
       const payload = { section: 'agents', key: agentId, patchedBy: ctx.principal.client, timestamp: store.now() };
       return { patch, emit: [{ name: 'config:patched', payload }] };
     });
+    logChange(ctx, agentId, { change: 'updated', keys: Object.keys(change) });
     return { agentId, config: shownConfig(agent.written), updated: true as const };
   };
 }

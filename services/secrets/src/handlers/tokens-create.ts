@@ -1,26 +1,29 @@
 import type { Handler } from '@switchyard/bus';
 import { ServiceError } from '@switchyard/contracts';
 import { hashToken, mintToken } from '@switchyard/security';
-import type { Collection, Store } from '@switchyard/store';
-import type { TokenDocument } from '../data.ts';
-import type { TokenProjector } from '../tokens/projection.ts';
+import { ENVIRONMENT_TOKEN } from '../tokens/declarations.ts';
+import { makeToken } from '../tokens/make-token.ts';
 import { checkGrant } from '../tokens/rules.ts';
+import type { TokensGiven } from '../tokens/tokens-given.ts';
 
 /** The secret is in this answer and nowhere else. */
-export function tokensCreate(tokens: Collection<TokenDocument>, store: Store, projector: TokenProjector): Handler<'tokens.create'> {
-  return async ({ id, scopes }, ctx) => {
-    checkGrant(scopes, ctx.principal);
+export function tokensCreate({ tokens, store, projector }: TokensGiven): Handler<'tokens.create'> {
+  return async ({ id, scopes, sessions, lenient }, { principal, log }) => {
+    checkGrant({ scopes, sessions }, principal);
+    if (id === ENVIRONMENT_TOKEN) throw reserved();
     const { token } = mintToken('pat');
-    const now = store.now();
-    const document: TokenDocument = { id, hash: hashToken(token), scopes, ver: now, createdAt: now, createdBy: ctx.principal.client };
-    await tokens
-      .for(ctx.principal)
-      .insert(document)
-      .catch((error: unknown) => {
-        if (!(error instanceof ServiceError && error.code === 'ALREADY_EXISTS')) throw error;
-        throw new ServiceError('ALREADY_EXISTS', `There is a token ${id} already; rotate it, or choose another id.`);
-      });
-    await projector.publish(ctx.principal.tenant, document);
-    return { id, secret: token, scopes, createdAt: new Date(now).toISOString() };
+    const fields = { id, hash: hashToken(token), scopes, sessions, lenient, createdBy: principal.client };
+    const made = await makeToken(tokens.for(principal), fields, store.now());
+    if (!made) throw new ServiceError('ALREADY_EXISTS', `There is a token ${id} already; rotate it, or choose another id.`);
+    log.audit({ client: principal.client, tenant: principal.tenant, tokenId: id, scopes, sessions, lenient }, 'a token was created');
+    await projector.publish(principal.tenant, id);
+    return { id, secret: token, scopes, createdAt: new Date(made.createdAt).toISOString() };
   };
+}
+
+/** Whoever had the id could keep the operator from coming back in. */
+function reserved(): ServiceError {
+  return new ServiceError('FAILED_PRECONDITION', `The id ${ENVIRONMENT_TOKEN} is kept for SWITCHYARD_TOKEN; choose another.`, {
+    details: { reason: 'RESERVED' },
+  });
 }

@@ -1,9 +1,10 @@
 import { isDeepStrictEqual } from 'node:util';
-import { TOKENS_BUCKET, TokenProjection, type BucketDefinition } from '@switchyard/contracts';
+import { bucketKey, bucketKeyParts, TOKENS_BUCKET, TokenProjection, type BucketDefinition } from '@switchyard/contracts';
 import type { BucketEntry, Bus } from '@switchyard/bus';
 import { awaitRevision } from '@switchyard/service-kit';
 import type { Collection } from '@switchyard/store';
-import type { TokenDocument } from '../data.ts';
+import { isLive, type LiveToken, type TokenDocument } from '../data.ts';
+import { clientOf, grantOf } from './rules.ts';
 
 /** How long a change waits for every live gateway to say that it has it. */
 const CONFIRM_MS = 1_000;
@@ -14,7 +15,7 @@ const AT_ONCE = 32;
 /** Keeps the bucket the gateways watch equal to the tokens that are stored. */
 export interface TokenProjector {
   /** Puts a token's present state before the gateways; resolves when the live ones have it, or after a second. */
-  publish(tenant: string, token: TokenDocument): Promise<void>;
+  publish(tenant: string, id: string): Promise<void>;
   /** As publish, for a token that is gone. */
   withdraw(tenant: string, id: string): Promise<void>;
   /** Everything anew: at start, for what a crash between two writes left behind, and when the bus lost what it kept. */
@@ -29,13 +30,13 @@ export async function openProjector(bus: Bus, tokens: Collection<TokenDocument>)
 
   /** The truth is read after the entry, written over that very entry, and looked at once more: the last truth stays. */
   async function settle(tenant: string, id: string): Promise<number> {
-    const key = keyOf(tenant, id);
+    const key = bucketKey(tenant, id);
     const mine = tokens.for({ tenant });
     let revision = 0;
     for (;;) {
       const entry = await bucket.get(key);
       const token = await mine.get(id);
-      const wanted = token ? project(tenant, token) : undefined;
+      const wanted = isLive(token) ? project(tenant, token) : undefined;
       if (isDeepStrictEqual(read(entry), wanted)) return entry?.revision ?? revision;
       if (wanted === undefined) revision = await bucket.remove(key);
       else await bucket.update(key, Buffer.from(JSON.stringify(wanted)), entry?.revision ?? 0);
@@ -43,19 +44,23 @@ export async function openProjector(bus: Bus, tokens: Collection<TokenDocument>)
   }
 
   return {
-    async publish(tenant, { id }) {
+    async publish(tenant, id) {
       await confirmed(await settle(tenant, id));
     },
 
     async withdraw(tenant, id) {
-      const removed = await bucket.remove(keyOf(tenant, id)); // whoever was first, this revision is not before theirs
+      const removed = await bucket.remove(bucketKey(tenant, id)); // whoever was first, this revision is not before theirs
       await confirmed(Math.max(removed, await settle(tenant, id)));
     },
 
     async rebuild() {
       const owners = new Map<string, Owner>();
-      for await (const { tenant, id } of allTokens(tokens)) owners.set(keyOf(tenant, id), { tenant, id });
-      for (const key of await bucket.keys()) if (!owners.has(key)) owners.set(key, ownerOf(key));
+      for await (const { tenant, id } of allTokens(tokens)) owners.set(bucketKey(tenant, id), { tenant, id });
+      for (const key of await bucket.keys()) {
+        const owner = bucketKeyParts(key);
+        if (owner === undefined) await bucket.remove(key);
+        else owners.set(key, owner);
+      }
       const all = [...owners.values()];
       for (let at = 0; at < all.length; at += AT_ONCE) {
         await Promise.all(all.slice(at, at + AT_ONCE).map(({ tenant, id }) => settle(tenant, id)));
@@ -69,18 +74,9 @@ interface Owner {
   id: string;
 }
 
-function keyOf(tenant: string, id: string): string {
-  return `${tenant}.${id}`;
-}
-
-/** Token ids have no dot in them, tenants may. */
-function ownerOf(key: string): Owner {
-  const at = key.lastIndexOf('.');
-  return { tenant: key.slice(0, Math.max(0, at)), id: key.slice(at + 1) };
-}
-
-function project(tenant: string, { id, hash, scopes, ver }: TokenDocument): TokenProjection {
-  return { id, hash, scopes: [...scopes], tenant, client: id, sessions: 'tenant', lenient: false, ver };
+function project(tenant: string, token: LiveToken): TokenProjection {
+  const { id, hash, ver } = token;
+  return { id, hash, ...grantOf(token), tenant, client: clientOf(token), ver };
 }
 
 /** What cannot be read is written anew. */
@@ -96,7 +92,7 @@ function read(entry: BucketEntry | undefined): TokenProjection | null | undefine
 async function* allTokens(tokens: Collection<TokenDocument>): AsyncGenerator<TokenDocument & { tenant: string }> {
   let cursor: string | undefined;
   do {
-    const page = await tokens.system().find({}, { limit: PAGE, ...(cursor === undefined ? {} : { cursor }) });
+    const page = await tokens.system().find({ hash: { exists: true } }, { limit: PAGE, ...(cursor === undefined ? {} : { cursor }) });
     yield* page.items;
     cursor = page.cursor;
   } while (cursor !== undefined);

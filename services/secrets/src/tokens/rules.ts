@@ -1,22 +1,66 @@
 import { ServiceError, within, type Principal, type TokenScope } from '@switchyard/contracts';
+import type { TokenDocument } from '../data.ts';
+
+/** What a token may do. */
+export interface Granted {
+  scopes: TokenScope[];
+  sessions: 'tenant' | 'own';
+  lenient: boolean;
+}
+
+/** The part of it that is power: leniency is none. */
+export type Grant = Pick<TokenDocument, 'scopes' | 'sessions'>;
+
+export function grantOf({ scopes, sessions = 'tenant', lenient = false }: TokenDocument): Granted {
+  return { scopes, sessions, lenient };
+}
 
 /** Nobody grants more than they hold, and `mcp-client` stands alone. */
-export function checkGrant(scopes: readonly TokenScope[], principal: Principal): void {
+export function checkGrant({ scopes, sessions }: Grant, principal: Principal): void {
   if (scopes.includes('mcp-client') && scopes.length > 1) {
     throw new ServiceError('INVALID_ARGUMENT', 'Invalid params: scopes: expected mcp-client alone, got other scopes beside it');
   }
-  if (!within(scopes, principal.scopes)) {
-    throw new ServiceError('PERMISSION_DENIED', 'A token cannot hold scopes that its creator does not hold.', {
-      details: { reason: 'FORBIDDEN' },
-    });
-  }
+  if (!within(scopes, principal.scopes)) throw forbidden(`its scopes are ${scopes.join(', ')}, and yours are fewer`);
+  if (sessions !== 'own' && principal.sessions === 'own')
+    throw forbidden('it is not held to its own sessions (sessions: "own"), and yours is');
+}
+
+function forbidden(why: string): ServiceError {
+  return new ServiceError('PERMISSION_DENIED', `Nobody grants, changes or revokes a token that holds more than their own: ${why}.`, {
+    details: { reason: 'FORBIDDEN' },
+  });
 }
 
 /** Whether a token with these scopes can manage tokens. */
-export function isAdmin(scopes: readonly TokenScope[]): boolean {
+export function managesTokens(scopes: readonly TokenScope[]): boolean {
   return scopes.includes('*') || scopes.includes('admin');
+}
+
+/** Whether the holder of one token could make the other. */
+export function couldMake(maker: Grant, made: Grant): boolean {
+  return managesTokens(maker.scopes) && within(made.scopes, maker.scopes) && (maker.sessions !== 'own' || made.sessions === 'own');
+}
+
+/** Everything there is to grant. */
+export const EVERYTHING: Granted = { scopes: ['*'], sessions: 'tenant', lenient: false };
+
+/** Who a token speaks for: its id, and for one made again under an old id something that no id can be. */
+export function clientOf({ id, earlier = 0 }: TokenDocument): string {
+  return earlier === 0 ? id : `${id}=${earlier + 1}`;
 }
 
 export function noSuchToken(id: string): ServiceError {
   return new ServiceError('NOT_FOUND', `There is no token ${id}.`);
+}
+
+/** What is declared somewhere is changed there, or it would come back with the next start. */
+export function refuseDeclared({ id, declared }: TokenDocument, verb: 'rotated' | 'revoked'): void {
+  if (declared === undefined) return;
+  throw new ServiceError(
+    'FAILED_PRECONDITION',
+    `The token ${id} is declared in ${declared}: it is ${verb} there, and the next start takes it over.`,
+    {
+      details: { reason: 'DECLARED', declared },
+    },
+  );
 }

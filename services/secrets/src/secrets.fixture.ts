@@ -1,0 +1,44 @@
+import { TOKENS_BUCKET, TokenProjection } from '@switchyard/contracts';
+import { startService, watchBucket, type Host } from '@switchyard/service-kit';
+import { createLogger, type Logger } from '@switchyard/telemetry';
+import { principal, testService, type TestService, type TestServiceOptions } from '@switchyard/testkit';
+import { spentCollection, tokenCollection, TokenDocument, type TokenData } from './data.ts';
+import { defineSecrets, secrets, type SecretsOptions } from './service.ts';
+
+export const ENV = 'e'.repeat(40);
+export const root = principal({ client: 'root', scopes: ['*'] });
+
+/** The service with `SWITCHYARD_TOKEN` set, unless said otherwise, and a caller who may do everything. */
+export function start(options: TestServiceOptions & SecretsOptions = {}): Promise<TestService> {
+  const { firstToken, ...rest } = options;
+  return testService(firstToken ? defineSecrets({ firstToken }) : secrets, { as: root, env: { SWITCHYARD_TOKEN: ENV }, ...rest });
+}
+
+/** A second replica on the same bus and documents. */
+export function secondReplica({ host }: { host: Host }): Promise<AsyncDisposable> {
+  return startService(secrets, host);
+}
+
+/** What the gateways see, by key. */
+export async function projected({ host }: { host: Host }): Promise<Map<string, TokenProjection>> {
+  await using watched = await watchBucket(host.bus, TOKENS_BUCKET, TokenProjection);
+  return new Map(watched.entries);
+}
+
+/** The documents of the service, for what is read and written behind its back. */
+export async function openData({ host }: { host: Host }): Promise<TokenData & AsyncDisposable> {
+  const store = await host.store('secrets');
+  return { ...(await store.open({ tokens: tokenCollection, spent: spentCollection })), [Symbol.asyncDispose]: () => store.close() };
+}
+
+/** A minted token as it is stored. */
+export function stored(id: string, fields: Partial<TokenDocument> = {}): TokenDocument {
+  return TokenDocument.parse({ id, hash: `hash of ${id}`, scopes: ['*'], ver: 1, createdAt: 1, createdBy: 'test', ...fields });
+}
+
+/** A log whose lines are kept. */
+export function keptLog(): { log: Logger; lines: () => Record<string, unknown>[]; text: () => string } {
+  const written: string[] = [];
+  const log = createLogger({ level: 'info', destination: { write: (line: string) => void written.push(line) } });
+  return { log, lines: () => written.map((line) => JSON.parse(line) as Record<string, unknown>), text: () => written.join('') };
+}

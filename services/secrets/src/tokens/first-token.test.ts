@@ -1,0 +1,89 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { hashToken, mintToken } from '@switchyard/security';
+import { tempDir } from '@switchyard/testkit';
+import { ENV, keptLog, openData, projected, root, start, stored } from '../secrets.fixture.ts';
+import { createFirstToken, type FirstToken } from './first-token.ts';
+
+/** What the launcher does: mints when it is asked to. */
+function launcher() {
+  const minted: string[] = [];
+  let admitted: string | undefined;
+  const firstToken = async (tokens: FirstToken): Promise<void> => {
+    admitted = await tokens.admit(() => {
+      minted.push(mintToken('pat').token);
+      return minted.at(-1) ?? '';
+    });
+  };
+  return { minted, firstToken, admitted: () => admitted };
+}
+
+test('the token of the first start is an ordinary one, and later starts mint none', async () => {
+  await using data = await tempDir();
+  const first = launcher();
+  {
+    await using app = await start({ data: data.path, env: {}, firstToken: first.firstToken });
+    const seen = (await projected(app)).get('default.first');
+    assert.deepEqual([seen?.hash, seen?.scopes, seen?.client], [hashToken(first.admitted() ?? ''), ['*'], 'first']);
+    assert.equal((await app.bus.call('tokens.list', {})).tokens[0]?.declared, undefined);
+    await app.bus.call('tokens.rotate', { id: 'first' });
+    await app.bus.call('tokens.create', { id: 'mine', scopes: ['*'] });
+    await app.bus.call('tokens.revoke', { id: 'first' });
+  }
+  const later = launcher();
+  await using again = await start({ data: data.path, env: {}, firstToken: later.firstToken });
+  assert.deepEqual([later.minted, later.admitted()], [[], undefined]);
+  assert.deepEqual([...(await projected(again)).keys()], ['default.mine']);
+});
+
+test('with a declared token nothing is minted; when the declaration goes, the next start mints one', async () => {
+  await using data = await tempDir();
+  const declared = launcher();
+  await (await start({ data: data.path, firstToken: declared.firstToken }))[Symbol.asyncDispose]();
+  assert.deepEqual(declared.minted, []);
+  const alone = launcher();
+  await using app = await start({ data: data.path, env: {}, firstToken: alone.firstToken });
+  assert.equal(alone.minted.length, 1);
+  assert.deepEqual([...(await projected(app)).keys()], ['default.first']);
+});
+
+test('whoever lost every token gets one from the environment', async () => {
+  await using data = await tempDir();
+  const first = launcher();
+  await (await start({ data: data.path, env: {}, firstToken: first.firstToken }))[Symbol.asyncDispose]();
+  await using app = await start({ data: data.path, env: { SWITCHYARD_TOKEN: ENV } });
+  assert.deepEqual([...(await projected(app)).keys()].sort(), ['default.env', 'default.first']);
+});
+
+test('of many that start at once one mints the first token, also where its id is taken', async () => {
+  for (const present of [[], [stored('first', { scopes: ['rpc'] })]]) {
+    await using app = await start({ env: {} });
+    await using data = await openData(app);
+    const mine = data.tokens.for(root);
+    for (const token of present) await mine.insert(token);
+    const tokens = createFirstToken(mine, { now: () => 1 });
+    const launchers = Array.from({ length: 10 }, launcher);
+    await Promise.all(launchers.map(({ firstToken }) => firstToken(tokens)));
+    assert.equal(launchers.filter(({ admitted }) => admitted() !== undefined).length, 1);
+    const winner = launchers.find(({ admitted }) => admitted() !== undefined);
+    assert.equal(await tokens.accepts(winner?.admitted() ?? ''), true);
+    assert.equal(await mine.count({}), present.length + 1);
+  }
+});
+
+test('a secret that was rotated away, or is of another tenant, is not accepted', async () => {
+  await using app = await start({ env: {} });
+  await using data = await openData(app);
+  await data.tokens.for({ tenant: 'acme' }).insert(stored('theirs', { hash: hashToken('theirs') }));
+  await data.tokens.for(root).insert(stored('mine', { hash: hashToken('mine') }));
+  const tokens = createFirstToken(data.tokens.for(root), { now: () => 1 });
+  assert.deepEqual(await Promise.all(['mine', 'theirs', 'nobody’s'].map(tokens.accepts)), [true, false, false]);
+  await app.bus.call('tokens.rotate', { id: 'mine' });
+  assert.equal(await tokens.accepts('mine'), false);
+});
+
+test('where no token may do everything and nobody mints one, the log says what to do', async () => {
+  const kept = keptLog();
+  await using _app = await start({ env: {}, log: kept.log });
+  assert.match(kept.text(), /no token may do everything.*SWITCHYARD_TOKEN/);
+});

@@ -1,0 +1,9 @@
+import type { Store } from '@switchyard/store';
+import type { TokenData } from '../data.ts';
+import type { TokenProjector } from './projection.ts';
+
+/** What the handlers of `tokens.*` work with. */
+export interface TokensGiven extends TokenData {
+  store: Pick<Store, 'now'>;
+  projector: TokenProjector;
+}
