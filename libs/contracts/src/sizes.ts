@@ -19,6 +19,8 @@ export const MAX = {
   few: 100,
   /** A page, or a list a program wrote. */
   many: 1_000,
+  /** The messages of a conversation that is sent whole. */
+  messages: 10_000,
   /** A list that only an answer carries. */
   all: 100_000,
 } as const;
