@@ -13,11 +13,10 @@ const turnOf = (body: object): CompletionRequest['turn'] => completionBody({ ...
 const asked = { model: 'm', message: 'hi' };
 
 test('fields that mean nothing here are passed over, and null is as good as nothing', () => {
-  const nothing = {
-    ...{ top_p: 0.9, presence_penalty: 1, frequency_penalty: 1, seed: 7, logit_bias: { 50256: -100 }, user: 'a', metadata: { a: 'b' } },
-    ...{ store: true, parallel_tool_calls: true, service_tier: 'auto', reasoning_effort: 'low', prediction: {}, something: ['else'] },
-    ...{ n: 1, logprobs: false, modalities: ['text'], response_format: { type: 'text' }, stop: '', tool_choice: 'auto' },
-  };
+  const sampling = { top_p: 0.9, presence_penalty: 1, frequency_penalty: 1, seed: 7, logit_bias: { 50256: -100 }, reasoning_effort: 'low' };
+  const keeping = { user: 'a', metadata: { a: 'b' }, store: true, service_tier: 'auto', prediction: {}, something: ['else'] };
+  const usual = { n: 1, logprobs: false, modalities: ['text'], response_format: { type: 'text' }, stop: '', tool_choice: 'auto' };
+  const nothing = { ...sampling, ...keeping, ...usual, parallel_tool_calls: true };
   assert.deepEqual(turnOf(nothing), asked);
   const nulls = Object.fromEntries([...Object.keys(nothing), 'temperature', 'max_tokens', 'stream', 'tools'].map((name) => [name, null]));
   assert.deepEqual(turnOf(nulls), asked);
