@@ -6,7 +6,7 @@ TSC = $(NODE) node_modules/typescript-7/bin/tsc
 TESTS ?= {libs,services,tests,scripts,bench}/**/*.test.ts
 
 .DEFAULT_GOAL := help
-.PHONY: help start check test bench fix lock install install-run clean
+.PHONY: help start check test bench fix lock service install install-run clean
 
 help: ## Shows this list.
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 16
@@ -34,8 +34,12 @@ fix: install ## Formats, and mends what lint can mend.
 	$(BIN)/oxfmt .
 	$(BIN)/oxlint --fix
 
-lock: install ## Takes compatible changes of the contracts into contracts.lock.json.
+# NARROW reaches the script through the environment, so that no shell reads the reason.
+lock: install ## Writes down what the contracts promise, and what nobody serves yet; NARROW="why" also what breaks a promise.
 	$(NODE) scripts/lock-contracts.ts --write
+
+service: install ## A new service with one method: make service NAME=notes
+	@$(NODE) scripts/new-service.ts
 
 install-run:
 	@node scripts/install.mjs run

@@ -18,9 +18,11 @@ const workspaces = tracked
   .filter((file) => /^(libs|services)\/[^/]+\/package\.json$/.test(file))
   .map((file) => file.replace('/package.json', ''));
 const owners = readFileSync('CODEOWNERS', 'utf8');
+const readme = readFileSync('README.md', 'utf8');
 for (const workspace of workspaces) {
   if (!existsSync(`${workspace}/README.md`)) wrong.push(`${workspace} has no README.md`);
   if (!owners.includes(`/${workspace}/`)) wrong.push(`${workspace} has no owner in CODEOWNERS`);
+  if (!readme.includes(`](${workspace}/README.md)`)) wrong.push(`${workspace} is not in the README.md of the repository`);
 }
 
 const resolved = readFileSync('package-lock.json', 'utf8').match(/"resolved": "[a-z+]*:\/\//g) ?? [];

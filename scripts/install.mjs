@@ -9,6 +9,8 @@ const RUNS_ON = 24;
 const root = fileURLToPath(new URL('..', import.meta.url));
 const stampFile = `${root}node_modules/.installed`;
 const wanted = process.argv[2] === 'run' ? 'run' : 'all';
+// Whoever added a workspace has made its link: the packages that are here are those of the new lock file.
+const linked = process.argv[2] === 'linked';
 
 function stop(sentence) {
   process.stderr.write(`${sentence}\n`);
@@ -23,7 +25,9 @@ const hash = createHash('sha256')
   .update(readFileSync(`${root}package-lock.json`))
   .digest('hex');
 const [stampHash, stampKind] = existsSync(stampFile) ? readFileSync(stampFile, 'utf8').split(' ') : [];
-if (stampHash !== hash || (stampKind !== 'all' && stampKind !== wanted)) {
+if (linked) {
+  writeFileSync(stampFile, `${hash} ${stampKind}`);
+} else if (stampHash !== hash || (stampKind !== 'all' && stampKind !== wanted)) {
   process.stderr.write('Installing packages …\n');
   const flags = wanted === 'run' ? ['--omit=dev'] : [];
   const npm = spawnSync('npm', ['ci', '--ignore-scripts', '--no-audit', '--no-fund', ...flags], {

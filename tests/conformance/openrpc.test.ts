@@ -37,10 +37,9 @@ test('what the running product says of itself is OpenRPC', () => {
 });
 
 test('it lists every method with its scope, and itself', () => {
-  assert.equal(publicMethods.size, 180);
   const listed = document.methods.filter(({ name }) => name !== DISCOVER).map((method) => `${method.name} ${method['x-scope']}`);
   assert.deepEqual(listed.sort(), [...publicMethods.values()].map(({ name, scope }) => `${name} ${scope}`).sort());
-  assert.equal(document.methods.length, 181);
+  assert.equal(document.methods.length, publicMethods.size + 1);
 });
 
 test('it says where it is served', () => {

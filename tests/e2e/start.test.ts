@@ -3,6 +3,7 @@ import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { once } from 'node:events';
 import { test } from 'node:test';
+import { services } from '@switchyard/embedded';
 import { tempDir } from '@switchyard/testkit';
 import { launch, post, startEmbedded } from './embedded.ts';
 
@@ -12,9 +13,10 @@ const history = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'session.history
 test('the banner tells what exists, and each thing it tells is true', async () => {
   await using product = await startEmbedded();
   const banner = product.process.output();
+  const all = services.length + 1; // and the edge
   for (const told of [
     'in-process',
-    '4/4 ready',
+    `${all}/${all} ready`,
     'development models',
     product.url,
     product.data,
@@ -122,6 +124,11 @@ test('a setting nobody knows and a token too short are sentences that name the v
     ['SWITCHYARD_GATEWAY__PROT', '1'],
     ['SWITCHYARD_TOKEN', 'short'],
     ['SWITCHYARD_BUS', 'carrier-pigeon:'],
+    ['SWITCHYARD_BUS', 'nats://:::'],
+    ['SWITCHYARD_STORE', ':::'],
+    ['SWITCHYARD_URL', ':::'],
+    ['OPENAI_BASE_URL', 'localhost:11434'],
+    ['SWITCHYARD_PROVIDERS__ENTRIES__X', '{"type":"openai-compatible","baseUrl":":::"}'],
   ] as const) {
     await using refused = await launch(data.path, { [name]: value });
     assert.equal((await refused.exited).code, 1);

@@ -1,5 +1,6 @@
 import { ServiceError, describeIssues, parseParams } from '@switchyard/contracts';
 import { startSpan, tracing } from '@switchyard/telemetry';
+import { attributed, checkBreach } from './attribution.ts';
 import { EMPTY, decodeJson, encodeJson } from './bytes.ts';
 import { CallContext } from './context.ts';
 import { ALIVE_HEADERS, cancelled, encodeError, errorHeaders, internal, shuttingDown, tooLarge } from './failures.ts';
@@ -26,6 +27,12 @@ export interface Desk {
 export function answer(desk: Desk, method: Method, message: Message): void {
   const call = begin(desk, method, message);
   if (call === undefined) return;
+  if (desk.wire.checkResults) attributed(call, () => handle(desk, call));
+  else handle(desk, call);
+}
+
+function handle(desk: Desk, call: Running): void {
+  const { method, message } = call;
   try {
     const params = parseParams(method.callable.spec.params, parseJson(message.data));
     const result = method.handler(params, new CallContext(desk.wire, call));
@@ -63,6 +70,7 @@ function begin(desk: Desk, method: Method, message: Message): Running | undefine
     timer: undefined,
     stopped: undefined,
     goesOn: false,
+    ended: false,
   };
 }
 
@@ -132,9 +140,10 @@ function toServiceError({ method, message, stopped }: Running, thrown: unknown):
 }
 
 /** For tests and development: an answer that breaks its contract fails, and says where. */
-function check({ checkResults }: Wire, { method }: Running, { value, kind }: { value: unknown; kind: 'chunk' | 'result' }): void {
+function check({ checkResults }: Wire, call: Running, { value, kind }: { value: unknown; kind: 'chunk' | 'result' }): void {
   if (!checkResults) return;
-  const { name, spec } = method.callable;
+  checkBreach(call);
+  const { name, spec } = call.method.callable;
   const parsed = spec[kind]?.safeParse(decodeJson(encodeJson(value)), { reportInput: true });
   if (parsed?.success !== false) return;
   const issues = describeIssues(parsed.error);
@@ -144,6 +153,7 @@ function check({ checkResults }: Wire, { method }: Running, { value, kind }: { v
 
 function end(desk: Desk, call: Running, error: ServiceError | undefined): void {
   const { stats } = call.method;
+  call.ended = true;
   clearTimeout(call.timer);
   call.span?.end(error);
   stats.requests++;

@@ -1,5 +1,6 @@
 import { after, before, describe } from 'node:test';
 import { callContract } from './bus-calls.contract.ts';
+import { discoveryContract } from './bus-discovery.contract.ts';
 import { eventContract } from './bus-events.contract.ts';
 import { leavingContract } from './bus-leaving.contract.ts';
 import { streamContract } from './bus-streams.contract.ts';
@@ -20,5 +21,6 @@ export function busContract(name: string, open: () => Promise<Network>): void {
     describe('time and leaving', () => leavingContract(stage));
     describe('streams', () => streamContract(stage));
     describe('events, doorbells and raw subjects', () => eventContract(stage));
+    describe('discovery', () => discoveryContract(stage));
   });
 }

@@ -10,6 +10,7 @@ import type {
   LogDefinition,
   Params,
   Principal,
+  Replica,
   Result,
   ServiceError,
   ServiceName,
@@ -113,6 +114,11 @@ export interface Bus {
   wake(service: ServiceName): void;
   onWake(service: ServiceName, onWake: () => void): Subscription;
 
+  /**
+   * Who is there: every replica of every service that says so within a quarter of a second, at most 1,000. One that died is gone at
+   * once, one that is too busy to say so in time is missing. Fails UNAVAILABLE while the other side cannot be reached.
+   */
+  discover(): Promise<Replica[]>;
   flush(): Promise<void>;
   connected(): boolean;
   /**

@@ -11,6 +11,7 @@ import type { Logger } from '@switchyard/telemetry';
 import type { Bus, CallOptions, Served } from './bus.ts';
 import { EMPTY } from './bytes.ts';
 import { call, type Caller } from './call.ts';
+import { discover } from './discover.ts';
 import { emit, eventLog, on, record } from './events.ts';
 import { abandoned, busUnreachable, tooLarge } from './failures.ts';
 import { createMux } from './mux.ts';
@@ -126,6 +127,7 @@ function speakFor(shared: Shared, principal: Principal): Bus {
     kv: (definition) => shared.kv(definition),
     wake: (service) => void transport.publish({ subject: subjects.wake(service), data: EMPTY }),
     onWake: (service, onWake): Subscription => transport.subscribe(subjects.wake(service), guarded(wire, onWake), service),
+    discover: () => discover(wire),
     flush: () => transport.flush(),
     connected: () => transport.connected(),
     onRestored: (restore) => whenRestored(wire, restore),

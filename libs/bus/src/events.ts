@@ -10,6 +10,7 @@ import {
   type EventPayload,
   type Principal,
 } from '@switchyard/contracts';
+import { checkEmits } from './attribution.ts';
 import type { BusEvent, OnOptions } from './bus.ts';
 import { decodeJson, encodeJson } from './bytes.ts';
 import { PRINCIPAL, type HeaderLines } from './headers.ts';
@@ -18,7 +19,10 @@ import type { Log, Message, Outgoing, Subscription } from './transport.ts';
 import type { Wire } from './wire.ts';
 
 export function emit<N extends EventName>(wire: Wire, principal: HeaderLines, name: N, payload: EventPayload<N>): void {
-  if (wire.checkResults) checkPayload(name, payload);
+  if (wire.checkResults) {
+    checkEmits(name);
+    checkPayload(name, payload);
+  }
   wire.transport.publish(eventMessage(name, payload, principal));
 }
 

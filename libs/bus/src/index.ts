@@ -1,6 +1,7 @@
 export type { Bus, BusEvent, CallOptions, Ctx, Handler, Handlers, OnOptions, Reply, Served, ServeOptions } from './bus.ts';
 export type { Bucket, BucketEntry, Log, LogEntry, Message, Outgoing, Subscription, Transport, Watch } from './transport.ts';
 export type { CallHead, HeaderLines } from './headers.ts';
+export { checkEmits } from './attribution.ts';
 export { subjectToken } from './bytes.ts';
 export { connectBus, type ConnectBusOptions } from './connect-bus.ts';
 export { createBus, type BusOptions } from './create-bus.ts';

@@ -68,8 +68,9 @@ function natsAlone(): void {
         for await (const answer of await answers) return answer;
         return undefined;
       };
-      const { type: _type, ...identity } = (await first(client.ping('secrets'))) ?? {};
-      assert.deepEqual(identity, { name: 'secrets', id: 'r1', version: '1.2.3', metadata: { replica: 'r1' } });
+      const { type: _type, metadata, ...identity } = (await first(client.ping('secrets'))) ?? {};
+      assert.deepEqual(identity, { name: 'secrets', id: 'r1', version: '1.2.3' });
+      assert.deepEqual([metadata?.['replica'], metadata?.['pid']], ['r1', String(process.pid)]);
       const info = await first(client.info('secrets', 'r1'));
       assert.deepEqual(info?.endpoints, [
         { name: 'secrets-resolve', subject: 'svc.secrets.secrets.resolve', queue_group: 'secrets', metadata: { kind: 'operation' } },

@@ -31,6 +31,7 @@ export interface Running {
   stopped: ServiceError | undefined;
   /** It takes longer than a turn of the event loop. */
   goesOn: boolean;
+  ended: boolean;
 }
 
 /** Read from the headers when first needed: most handlers finish long before it matters. */

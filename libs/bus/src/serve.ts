@@ -1,3 +1,4 @@
+import { hostname } from 'node:os';
 import { callables, subjects, type Contract } from '@switchyard/contracts';
 import type { Logger } from '@switchyard/telemetry';
 import { answer, cancel, finish, type Desk } from './answer.ts';
@@ -17,7 +18,8 @@ export async function serve<C extends Contract>(wire: Wire, contract: C, handler
     name: service,
     version: options.version,
     description: `The ${service} service of Switchyard.`,
-    metadata: { replica: options.replica ?? wire.replica },
+    replica: options.replica ?? wire.replica,
+    metadata: { pid: String(process.pid), host: hostname() },
   };
   const served = await wire.transport.serve(
     info,

@@ -176,7 +176,7 @@ export function transportContract(name: string, open: () => Promise<Network>): v
       const service = fresh('svc');
       const subject = `${service}.echo`;
       const got = collector();
-      const serving = await a.serve({ name: service, version: '1.0.0', description: 'echoes' }, [
+      const serving = await a.serve({ name: service, version: '1.0.0', replica: fresh('r'), description: 'echoes' }, [
         { name: 'echo', subject, onMessage: ({ reply, data }) => a.publish({ subject: reply ?? '', data }) },
       ]);
       b.subscribe(`${b.inbox}.r`, got.onMessage);

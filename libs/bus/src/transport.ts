@@ -30,11 +30,13 @@ export interface Subscription {
   drain(): Promise<void>;
 }
 
-/** What a service announces for discovery (`$SRV.*` on NATS). */
+/** What a service announces for discovery (`$SRV.*`). */
 export interface ServiceInfo {
   name: string;
   version: string;
   description: string;
+  /** Tells this copy of the service from the others. */
+  replica: string;
   metadata?: Record<string, string>;
 }
 

@@ -1,4 +1,5 @@
-import { spawn } from 'node:child_process';
+import assert from 'node:assert/strict';
+import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -43,7 +44,11 @@ export interface Behaviour {
   /** The result of a call; what is thrown is the error member of the answer. */
   call?: (call: Call) => unknown;
   chat?: (query: URLSearchParams, response: ServerResponse) => void;
-  readiness?: { code: number; body: unknown };
+  readiness?: { code: number; body: object };
+  /** What `/readyz` adds for `TOKEN`. */
+  services?: unknown;
+  /** Told the `Authorization` of each request that has one. */
+  onToken?: (authorization: string) => void;
 }
 
 /** A small server that speaks the interface over real HTTP. Only `TOKEN` opens it. */
@@ -61,13 +66,16 @@ async function stop(server: Server): Promise<void> {
 }
 
 async function answer(request: IncomingMessage, response: ServerResponse, behaviour: Behaviour): Promise<void> {
+  const { authorization } = request.headers;
+  if (authorization !== undefined) behaviour.onToken?.(authorization);
+  const known = authorization === `Bearer ${TOKEN}`;
   const { pathname, searchParams } = new URL(request.url ?? '/', 'http://localhost');
   if (pathname === '/health') return sendJson(response, 200, { status: 'ok', timestamp: new Date().toISOString() });
   if (pathname === '/readyz') {
     const { code, body } = behaviour.readiness ?? { code: 200, body: { status: 'ready', dependencies: { bus: { ready: true } } } };
-    return sendJson(response, code, body);
+    return sendJson(response, code, known && behaviour.services !== undefined ? { ...body, services: behaviour.services } : body);
   }
-  if (request.headers.authorization !== `Bearer ${TOKEN}`) return sendJson(response, 401, { error: 'Unauthorized' });
+  if (!known) return sendJson(response, 401, { error: 'Unauthorized' });
   if (pathname === '/rpc') return sendJson(response, 200, answerCalls(JSON.parse(await text(request)) as Call | Call[], behaviour));
   if (pathname === '/api/chat/stream' && behaviour.chat) return behaviour.chat(searchParams, response);
   sendJson(response, 404, { error: 'Not found' });
@@ -91,4 +99,10 @@ function sendJson(response: ServerResponse, code: number, body: unknown): void {
 export function sendEvent(response: ServerResponse, id: string, event: string, data: unknown): void {
   if (!response.headersSent) response.writeHead(200, { 'content-type': 'text/event-stream' });
   response.write(`id: ${id}\nevent: ${event}\ndata: ${JSON.stringify(data)}\n\n`);
+}
+
+/** Whether a command that was printed can be pasted as it is: no placeholder in it, and the shell understands it. */
+export function assertPasteable(next: string): void {
+  assert.doesNotMatch(next, /[<>…#]|, then/, next);
+  assert.equal(spawnSync('bash', ['-n', '-c', next]).status, 0, next);
 }

@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
-import { locate } from './context.ts';
+import { locate, noToken } from './context.ts';
 import { TOKEN } from './command.fixture.ts';
 
 const root = mkdtempSync(join(tmpdir(), 'context-'));
@@ -41,13 +41,63 @@ test('with nothing said and nothing there it is this machine, without a token', 
   );
 });
 
-test('the saved token goes to this machine and the server that saved it alone', () => {
-  for (const url of ['http://127.0.0.1:9', 'http://localhost:9', 'http://[::1]:9', 'http://127.0.0.1:5000/'])
-    assert.equal(locate({ data: used, url }, {}).token, TOKEN, url);
-  for (const url of ['https://gateway.example', 'http://127.0.0.1.example', 'http://10.0.0.1:5000'])
-    assert.equal(locate({ data: used, url }, {}).token, undefined, url);
+test('a saved token goes to the server that saved it alone', () => {
+  for (const url of ['http://127.0.0.1:5000', 'http://127.0.0.1:5000/', 'http://localhost:5000', 'http://0.0.0.0:5000'])
+    for (const where of [locate({ data: used, url }, {}), locate({ data: used }, { SWITCHYARD_URL: url })])
+      assert.deepEqual([where.token, where.tokenFrom], [TOKEN, 'saved'], url);
+  for (const url of [
+    'http://127.0.0.1:5001',
+    'http://127.0.0.1',
+    'https://127.0.0.1:5000',
+    'http://[::1]:5000',
+    'https://gateway.example',
+    'http://10.0.0.1:5000',
+  ])
+    for (const where of [locate({ data: used, url }, {}), locate({ data: used }, { SWITCHYARD_URL: url })])
+      assert.deepEqual([where.token, where.withheld], [undefined, 'saved'], url);
   const remote = dataWith('remote', { 'run.json': '{"url":"https://gateway.example"}', token: TOKEN });
   assert.equal(locate({ data: remote }, {}).token, TOKEN);
+  const stopped = dataWith('stopped', { token: TOKEN });
+  for (const where of [locate({ data: stopped }, {}), locate({ data: stopped, url: 'http://127.0.0.1:5000' }, {})])
+    assert.deepEqual([where.token, where.withheld], [undefined, 'saved']);
+});
+
+const GIVEN: readonly [from: string, flags: Record<string, string>, env: Record<string, string>][] = [
+  ['--token', { token: 'given' }, {}],
+  ['SWITCHYARD_TOKEN', {}, { SWITCHYARD_TOKEN: 'given' }],
+  ['SWITCHYARD_TOKEN_FILE', {}, { SWITCHYARD_TOKEN_FILE: join(root, 'given') }],
+];
+
+for (const [from, flags, env] of GIVEN) {
+  test(`a token from ${from} goes to an address from a flag or the environment, and to the default`, () => {
+    writeFileSync(join(root, 'given'), 'given\n');
+    const url = 'https://gateway.example';
+    for (const where of [
+      locate({ data: used, ...flags, url }, env),
+      locate({ data: used, ...flags }, { ...env, SWITCHYARD_URL: url }),
+      locate({ data: join(root, 'absent'), ...flags }, env),
+    ])
+      assert.deepEqual([where.token, where.tokenFrom, where.withheld], ['given', from, undefined], where.url);
+  });
+
+  test(`a token from ${from} never goes to an address that only a run file names`, () => {
+    writeFileSync(join(root, 'given'), 'given\n');
+    for (const url of ['http://127.0.0.1:5000', 'https://evil.example']) {
+      const data = dataWith(`hostile-${from}-${new URL(url).port}`, { 'run.json': JSON.stringify({ url }), token: 'theirs' });
+      const where = locate({ data, ...flags }, env);
+      assert.deepEqual([where.url, where.token, where.tokenFrom, where.withheld], [url, undefined, undefined, from]);
+      const { message, next } = noToken(where);
+      assert.match(message, new RegExp(`token in ${from} is not sent to ${url}: only .*run\\.json names that server`));
+      assert.equal(next, `export SWITCHYARD_URL=${url}`);
+    }
+    const own = dataWith(`own-${from}`, { 'run.json': '{"url":"http://127.0.0.1:5000"}', token: 'given' });
+    assert.equal(locate({ data: own, ...flags }, env).token, 'given', 'who saved it knows it');
+  });
+}
+
+test('an address from a run file cannot end the command that it stands in', () => {
+  const data = dataWith('quoting', { 'run.json': JSON.stringify({ url: "http://x/;rm -rf ~'" }) });
+  assert.match(noToken(locate({ data }, { SWITCHYARD_TOKEN: 'given' })).next, /^export SWITCHYARD_URL='http:\/\/x\/;rm -rf ~'\\'''$/);
 });
 
 test('a token file is read, and one that is not there is an error, not a question without a token', () => {

@@ -3,7 +3,7 @@ import { join, relative, resolve } from 'node:path';
 import type { Client } from '@switchyard/client';
 import { Failure, wrongUsage } from './failure.ts';
 import { readRunFile, type RunFile } from './run-file.ts';
-import { ROOT, self, serverProgram } from './self.ts';
+import { quote, ROOT, self, serverProgram } from './self.ts';
 
 const DEFAULT_URL = 'http://127.0.0.1:4766';
 const DEFAULT_DATA = '.switchyard';
@@ -17,11 +17,14 @@ export interface Where {
   local: boolean;
   data: string;
   token: string | undefined;
-  tokenFrom: '--token' | 'SWITCHYARD_TOKEN' | 'SWITCHYARD_TOKEN_FILE' | 'saved' | undefined;
+  tokenFrom: TokenSource | undefined;
+  /** Where a token was found that is not for this server, if that is why there is none. */
+  withheld?: TokenSource;
   /** What runs with this data directory, if it is what answers at the url. */
   run: RunFile | undefined;
 }
 
+type TokenSource = '--token' | 'SWITCHYARD_TOKEN' | 'SWITCHYARD_TOKEN_FILE' | 'saved';
 type Flags = Readonly<Record<string, string>>;
 type Variables = Readonly<Record<string, string | undefined>>;
 
@@ -30,9 +33,9 @@ export function locate(flags: Flags, env: Variables = process.env): Where {
   const data = findData(flags, env);
   const found = readRunFile(data);
   const { url, urlFrom } = findUrl(flags, env, found);
-  const local = isLocal(url);
   const run = found && sameServer(found.url, url) ? found : undefined;
-  return { url, urlFrom, local, data, run, ...findToken({ flags, env, data, trusted: local || run !== undefined }) };
+  const place = { url, urlFrom, local: isLocal(url), data, run };
+  return { ...place, ...findToken(place, flags, env) };
 }
 
 /** The data directory as it is best shown: relative when it is below here. */
@@ -57,26 +60,42 @@ function findUrl(flags: Flags, env: Variables, run: RunFile | undefined): Pick<W
 function checkUrl(text: string, from: string): string {
   const url = URL.parse(text);
   if (url && /^https?:$/.test(url.protocol) && url.username === '' && url.password === '') return text;
-  throw wrongUsage(`${from} must be an address such as ${DEFAULT_URL}, without a name and password.`, `${self()} help`);
+  throw wrongUsage(
+    `${from} must be an address such as ${DEFAULT_URL}, without a name and password.`,
+    from === 'SWITCHYARD_URL' ? 'unset SWITCHYARD_URL' : `${self()} help`,
+  );
 }
 
 function isLocal(url: string): boolean {
   return /^(localhost|127(\.\d+){3}|0\.0\.0\.0|\[::1?\])$/.test(new URL(url).hostname);
 }
 
+/** This machine has several names, and the server writes down only one of them. An IPv6 address may be somebody else's listener. */
 function sameServer(one: string, other: string): boolean {
-  return URL.parse(one)?.origin === new URL(other).origin;
+  const [a, b] = [new URL(one), new URL(other)];
+  if (a.origin === b.origin) return true;
+  return [a, b].every((url) => isLocal(url.href) && !url.hostname.startsWith('[')) && a.port === b.port && a.protocol === b.protocol;
 }
 
-interface TokenSearch {
-  flags: Flags;
-  env: Variables;
-  data: string;
-  /** The saved token opens everything here, so it goes to this machine and the server that saved it alone. */
-  trusted: boolean;
+type Place = Pick<Where, 'url' | 'urlFrom' | 'data' | 'run'>;
+type Found = Pick<Where, 'token' | 'tokenFrom' | 'withheld'>;
+
+/**
+ * A token goes only where whoever gave it meant it to go: one from a flag or a variable never to an address that the run file of
+ * some directory names, a saved one to the server that saved it alone.
+ */
+function findToken({ urlFrom, data, run }: Place, flags: Flags, env: Variables): Found {
+  const saved = savedToken(data);
+  const given = givenToken(flags, env);
+  if (given) {
+    const meant = urlFrom !== 'run.json' || given.token === saved;
+    return meant ? given : { token: undefined, tokenFrom: undefined, withheld: given.tokenFrom };
+  }
+  if (saved === undefined) return { token: undefined, tokenFrom: undefined };
+  return run ? { token: saved, tokenFrom: 'saved' } : { token: undefined, tokenFrom: undefined, withheld: 'saved' };
 }
 
-function findToken({ flags, env, data, trusted }: TokenSearch): Pick<Where, 'token' | 'tokenFrom'> {
+function givenToken(flags: Flags, env: Variables): { token: string; tokenFrom: TokenSource } | undefined {
   if (flags['token'] !== undefined) return { token: flags['token'], tokenFrom: '--token' };
   const variable = env['SWITCHYARD_TOKEN'] || undefined;
   const file = env['SWITCHYARD_TOKEN_FILE'] || undefined;
@@ -84,13 +103,15 @@ function findToken({ flags, env, data, trusted }: TokenSearch): Pick<Where, 'tok
     throw wrongUsage('SWITCHYARD_TOKEN and SWITCHYARD_TOKEN_FILE are both set; one of them is enough.', 'unset SWITCHYARD_TOKEN');
   }
   if (variable !== undefined) return { token: variable, tokenFrom: 'SWITCHYARD_TOKEN' };
-  if (file !== undefined) {
-    const token = readToken(file);
-    if (token !== undefined) return { token, tokenFrom: 'SWITCHYARD_TOKEN_FILE' };
-    throw new Failure(`SWITCHYARD_TOKEN_FILE names ${file}, which is not there or empty.`, 'unset SWITCHYARD_TOKEN_FILE');
-  }
-  const saved = trusted ? readToken(join(data, 'token')) : undefined;
-  return saved === undefined ? { token: undefined, tokenFrom: undefined } : { token: saved, tokenFrom: 'saved' };
+  if (file === undefined) return undefined;
+  const token = readToken(file);
+  if (token !== undefined) return { token, tokenFrom: 'SWITCHYARD_TOKEN_FILE' };
+  throw new Failure(`SWITCHYARD_TOKEN_FILE names ${file}, which is not there or empty.`, 'unset SWITCHYARD_TOKEN_FILE');
+}
+
+/** The token that a server left in its data directory. */
+export function savedToken(data: string): string | undefined {
+  return readToken(join(data, 'token'));
 }
 
 function readToken(file: string): string | undefined {
@@ -99,7 +120,14 @@ function readToken(file: string): string | undefined {
   } catch (cause) {
     const { code } = cause as NodeJS.ErrnoException;
     if (code === 'ENOENT' || code === 'ENOTDIR') return undefined;
-    throw new Failure(`The token in ${resolve(file)} cannot be read (${code}).`, `${self()} doctor`, { cause });
+    const path = quote(resolve(file));
+    throw new Failure(
+      `The token in ${resolve(file)} cannot be read (${code}).`,
+      code === 'EACCES' ? `chmod 600 ${path}` : `ls -ld ${path}`,
+      {
+        cause,
+      },
+    );
   }
 }
 
@@ -110,8 +138,26 @@ export async function connect(where: Where): Promise<Client> {
   return createClient({ url: where.url, token: where.token });
 }
 
+/** Asks for a token without showing it or leaving it in the history of the shell, and says which server it is for. */
+export function giveToken({ url }: Pick<Where, 'url'>): string {
+  return `read -rs SWITCHYARD_TOKEN && export SWITCHYARD_TOKEN SWITCHYARD_URL=${quote(url)}`;
+}
+
 /** What to do when there is no token to ask with. */
-export function noToken({ url, local, data }: Where): Failure {
-  if (!local) return new Failure(`There is no token for ${url}.`, 'export SWITCHYARD_TOKEN=<a token of that server>');
+export function noToken(where: Where): Failure {
+  const { url, urlFrom, local, data, withheld } = where;
+  if (withheld === 'saved') {
+    const runs = readRunFile(data) !== undefined;
+    const why = runs ? 'that is not the server that saved it' : 'nothing says that it runs with this data';
+    return new Failure(
+      `The token saved in ${data} is not sent to ${url}: ${why}.`,
+      urlFrom === 'default' ? `${self()} start` : giveToken(where),
+    );
+  }
+  if (withheld !== undefined) {
+    const sentence = `The token in ${withheld} is not sent to ${url}: only ${join(data, 'run.json')} names that server.`;
+    return new Failure(sentence, `export SWITCHYARD_URL=${quote(url)}`);
+  }
+  if (!local) return new Failure(`There is no token for ${url}.`, giveToken(where));
   return new Failure(`There is no token saved in ${data}; the first start makes one.`, `${self()} start`);
 }

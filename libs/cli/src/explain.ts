@@ -1,7 +1,7 @@
 import type { RpcError } from '@switchyard/client';
-import type { Where } from './context.ts';
+import { giveToken, type Where } from './context.ts';
 import { Failure, type FailureDetail } from './failure.ts';
-import { self } from './self.ts';
+import { quote, self } from './self.ts';
 
 /** Tells the client's errors from others without loading the client. */
 export function isRpcError(error: unknown): error is RpcError {
@@ -9,7 +9,7 @@ export function isRpcError(error: unknown): error is RpcError {
 }
 
 /** What the gateway or the way to it said, with the command that helps. `next` is for what the call itself got wrong. */
-export function explain(error: RpcError, where: Where, next: string = `${self()} doctor`): Failure {
+export function explain(error: RpcError, where: Where, next: string): Failure {
   const { code, reason, requestId, turnId, retryAfterMs, issues } = error.data;
   const detail: FailureDetail = {
     code,
@@ -23,6 +23,11 @@ export function explain(error: RpcError, where: Where, next: string = `${self()}
   return new Failure(sentence, command, { detail, cause: error });
 }
 
+/** The same without the advice, for whoever goes on. */
+export function sentenceFor(error: RpcError, where: Where): string {
+  return put(error, where, '').sentence;
+}
+
 interface Advice {
   sentence: string;
   command: string;
@@ -30,48 +35,69 @@ interface Advice {
 
 function put(error: RpcError, where: Where, next: string): Advice {
   const { code, reason, retryAfterMs, issues } = error.data;
-  const said = asSentence(issues?.length ? summary(error.message) : error.message);
+  const sentence = asSentence(issues?.length ? summary(error.message) : error.message);
   if (reason === 'CONNECTION_LOST') return unreachable(error, where);
+  if (isScopeMissing(error)) return { sentence, command: giveToken(where) };
   switch (code) {
     case 'UNAUTHENTICATED':
       return refusedToken(where);
-    case 'PERMISSION_DENIED':
-      return { sentence: said, command: 'export SWITCHYARD_TOKEN=<a token with that scope>' };
     case 'RESOURCE_EXHAUSTED':
-      return {
-        sentence: said,
-        command: retryAfterMs === undefined ? 'wait, then the same again' : `sleep ${Math.ceil(retryAfterMs / 1000)}, then the same again`,
-      };
+      return tooMuch(sentence, retryAfterMs);
     case 'UNAVAILABLE':
-      return { sentence: said, command: `${self()} status` };
+    case 'DEADLINE_EXCEEDED':
+    case 'CANCELLED':
+    case 'ABORTED':
+      return { sentence, command: `${self()} status` };
+    case 'INTERNAL':
+    case 'UNKNOWN':
+    case 'DATA_LOSS':
+      return { sentence, command: lookInLog(error, where) };
     default:
-      return { sentence: said, command: scopeIn(error.message) ? 'export SWITCHYARD_TOKEN=<a token with that scope>' : next };
+      return { sentence, command: next };
   }
 }
 
-/** The interface fixes this text, and gives it the number of an internal error. */
-function scopeIn(message: string): boolean {
-  return message.startsWith('Insufficient scope');
+/** The interface fixes the text of one of them, and gives it the number of an internal error. */
+function isScopeMissing({ message, data }: RpcError): boolean {
+  return data.code === 'PERMISSION_DENIED' || message.startsWith('Insufficient scope');
 }
 
-function unreachable(error: RpcError, { url, local }: Where): Advice {
+function tooMuch(sentence: string, retryAfterMs: number | undefined): Advice {
+  if (retryAfterMs === undefined) return { sentence, command: `${self()} status` };
+  const seconds = Math.ceil(retryAfterMs / 1000);
+  return { sentence: `${sentence} The same will do in ${seconds} s.`, command: `sleep ${seconds}` };
+}
+
+/** What a client was shown stands in the log with its cause, where the log can be read from here. */
+function lookInLog({ data }: RpcError, { run }: Where): string {
+  const log = run?.processes[0]?.log;
+  if (log === undefined || data.requestId === '') return `${self()} status`;
+  return `grep ${quote(data.requestId)} ${quote(log)}`;
+}
+
+function unreachable(error: RpcError, { url, urlFrom, local }: Where): Advice {
   const code = systemCode(error);
   if (code === 'ECONNREFUSED')
-    return { sentence: `Nothing answers at ${url}.`, command: local ? `${self()} start` : `${self()} doctor --url ${url}` };
-  if (code === 'ENOTFOUND') return { sentence: `The name in ${url} is unknown here.`, command: `${self()} --url <address> status` };
+    return { sentence: `Nothing answers at ${url}.`, command: local ? `${self()} start` : `curl -v ${quote(`${url}/health`)}` };
+  if (code === 'ENOTFOUND')
+    return {
+      sentence: `The name in ${url} is unknown here.`,
+      command: urlFrom === 'SWITCHYARD_URL' ? 'unset SWITCHYARD_URL' : `${self()} status`,
+    };
   return { sentence: `The connection to ${url} was lost${code === undefined ? '' : ` (${code})`}.`, command: `${self()} status` };
 }
 
-function refusedToken({ url, tokenFrom, local }: Where): Advice {
-  const whose = tokenFrom === 'saved' ? 'saved token' : `token in ${tokenFrom ?? 'the call'}`;
-  const sentence = `${url} does not accept the ${whose}.`;
-  if (tokenFrom === 'saved') return { sentence, command: `${self()} doctor` };
-  return {
-    sentence,
-    command: local
-      ? `unset SWITCHYARD_TOKEN SWITCHYARD_TOKEN_FILE, then the same again`
-      : 'export SWITCHYARD_TOKEN=<a token of that server>',
-  };
+function refusedToken(where: Where): Advice {
+  const { url, tokenFrom, local, data } = where;
+  if (tokenFrom === 'saved') {
+    return {
+      sentence: `${url} does not accept the token saved in ${data} any more: it was rotated or revoked. Give another one; if there is none, start the server with SWITCHYARD_TOKEN set.`,
+      command: giveToken(where),
+    };
+  }
+  const sentence = `${url} does not accept the token in ${tokenFrom ?? 'the call'}.`;
+  const fromEnvironment = tokenFrom === 'SWITCHYARD_TOKEN' || tokenFrom === 'SWITCHYARD_TOKEN_FILE';
+  return { sentence, command: local && fromEnvironment ? `unset ${tokenFrom}` : giveToken(where) };
 }
 
 /** What the operating system said, however deep it lies: fetch wraps it, and puts several addresses in one. */

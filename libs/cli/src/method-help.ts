@@ -1,4 +1,4 @@
-import type { Callable, JsonSchema } from '@switchyard/contracts';
+import type { Callable, JsonSchema, MethodName } from '@switchyard/contracts';
 import { closest } from './closest.ts';
 import { indented } from './command-help.ts';
 import { writeParams } from './params.ts';
@@ -9,16 +9,32 @@ async function contracts() {
   return import('@switchyard/contracts');
 }
 
-/** All methods, a line for each namespace. */
+/** All methods, a line for each namespace; those that nobody answers yet stand by themselves. */
 export async function methodList(): Promise<string> {
-  const { publicMethods } = await contracts();
+  const { publicMethods, unserved } = await contracts();
+  const names = [...publicMethods.keys()].sort() as MethodName[];
+  const served = bySpace(names.filter((name) => !unserved.has(name)));
+  const others = bySpace(names.filter((name) => unserved.has(name)));
+  return `Methods\n${served}${others === '' ? '' : `\nDeclared, but not served yet\n${others}`}`;
+}
+
+function bySpace(names: readonly string[]): string {
   const spaces = new Map<string, string[]>();
-  for (const name of [...publicMethods.keys()].sort()) {
+  for (const name of names) {
     const at = name.lastIndexOf('.') + 1;
     const members = spaces.get(name.slice(0, at)) ?? [];
     spaces.set(name.slice(0, at), [...members, name.slice(at)]);
   }
   return indented([...spaces].map(([space, members]) => [space, members.join(' ')]));
+}
+
+/** Why a declared method is not answered, as far as this command knows; undefined for one that is, and for one it does not know. */
+export async function whyNotServed(name: string): Promise<string | undefined> {
+  const { isBuilt, publicMethods, unserved } = await contracts();
+  const method = publicMethods.get(name);
+  if (!method || !unserved.has(name as MethodName)) return undefined;
+  const { service } = method;
+  return isBuilt(service) ? `the ${service} service does not answer it yet` : `the ${service} service, whose it is, is not built yet`;
 }
 
 /** What one method takes and gives, with calls to paste; undefined when there is no such method. */
@@ -27,14 +43,17 @@ export async function methodHelp(name: string): Promise<string | undefined> {
   const method = publicMethods.get(name);
   if (!method) return undefined;
   const spec = method.spec as Extract<Callable['spec'], { examples: unknown }>;
+  const missing = await whyNotServed(name);
   const params = paramLines(inputSchema(spec.params));
   return [
     `${name}   scope ${spec.scope}, answered by ${method.service}`,
+    ...(missing === undefined ? [] : [`Not served: ${missing}.`]),
     '',
     spec.summary,
     ...(spec.description === undefined ? [] : [spec.description]),
     '',
     params.length === 0 ? 'It takes no params.\n' : indented(params),
+    ...(method.emits.length === 0 ? [] : [`Events: ${method.emits.join(', ')}\n`]),
     ...spec.examples.map((example) => `  ${[self(), 'rpc', name, ...writeParams(example.params as Record<string, unknown>)].join(' ')}`),
     '',
   ].join('\n');

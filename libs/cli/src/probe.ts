@@ -5,12 +5,13 @@ const PATIENCE_MS = 3_000;
 
 export type Probe = { answered: true; status: number; body: unknown } | { answered: false; why: string };
 
-/** Asks one of the server's own addresses, which need no token. */
-export async function probe(url: string, path: string): Promise<Probe> {
+/** Asks one of the server's own addresses. They need no token; with one, `/readyz` may say more. */
+export async function probe(url: string, path: string, token?: string): Promise<Probe> {
   try {
     const response = await fetch(new URL(path, url.endsWith('/') ? url : `${url}/`), {
       signal: AbortSignal.timeout(PATIENCE_MS),
       redirect: 'manual',
+      headers: token === undefined ? {} : { authorization: `Bearer ${token}` },
     });
     return { answered: true, status: response.status, body: parseJson(await response.text()) };
   } catch (error) {

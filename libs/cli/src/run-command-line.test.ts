@@ -104,13 +104,42 @@ test('nothing there, a refused token, a lack of scope: each is 1 with the comman
   ]);
   assert.deepEqual([nothing.code, refused.code, scope.code], [1, 1, 1]);
   assert.match(nothing.stderr, /^error: Nothing answers at http.*\n.*\n {2}next: .*switchyard start\n$/);
-  assert.match(refused.stderr, /does not accept the token in SWITCHYARD_TOKEN.*\n(.*\n)* {2}next: unset SWITCHYARD_TOKEN/);
+  assert.match(refused.stderr, /does not accept the token in SWITCHYARD_TOKEN.*\n(.*\n)* {2}next: unset SWITCHYARD_TOKEN\n$/);
   assert.match(
     scope.stderr,
-    /^error: Insufficient scope: requires 'admin'\.\n {2}PERMISSION_DENIED · request req_1\n {2}next: export SWITCHYARD_TOKEN/,
+    /^error: Insufficient scope: requires 'admin'\.\n {2}PERMISSION_DENIED · request req_1\n {2}next: read -rs SWITCHYARD_TOKEN && export SWITCHYARD_TOKEN SWITCHYARD_URL=http:\S+\n$/,
   );
   for (const { stdout, stderr } of [nothing, refused, scope]) {
     assert.equal(stdout, '');
     assert.doesNotMatch(stderr, /wrong-token|only-these-tests|\n\s+at /);
+  }
+});
+
+test('whatever directory it stands in, a token of the environment is not given to the server that is named there', async () => {
+  const tokens: string[] = [];
+  await using server = await startServer({ onToken: (authorization) => tokens.push(authorization) });
+  writeFileSync(join(cwd, 'run.json'), JSON.stringify({ url: server.url, processes: [] }));
+  const ran = await Promise.all(
+    [['status'], ['doctor'], ['ask', 'hi'], ['rpc', 'system.ping'], ['token']].map((args) =>
+      run(args, { SWITCHYARD_TOKEN: 'of the environment' }),
+    ),
+  );
+  rmSync(join(cwd, 'run.json'));
+  assert.deepEqual(tokens, []);
+  for (const { stdout, stderr } of ran) {
+    assert.match(stdout + stderr, /The token in SWITCHYARD_TOKEN is not sent to http/);
+    assert.doesNotMatch(stdout + stderr, /of the environment/);
+  }
+});
+
+test('an address that is none is a sentence, wherever it comes from', async () => {
+  for (const url of [':::', 'http://', 'http://[::1', 'http://x:99999', 'localhost:4766', 'nats://127.0.0.1']) {
+    for (const { code, stdout, stderr } of await Promise.all([run(['status', '--url', url]), run(['doctor'], { SWITCHYARD_URL: url })])) {
+      assert.deepEqual([code, stdout], [2, ''], url);
+      assert.match(
+        stderr,
+        /^error: (--url|SWITCHYARD_URL) must be an address such as http\S+, without a name and password\.\n {2}next: .*\n$/,
+      );
+    }
   }
 });

@@ -16,7 +16,7 @@ export async function runCommandLine(args: readonly string[]): Promise<number> {
     const { name, rest } = splitCommand(args);
     return name === undefined ? withoutCommand(rest) : await runNamed(name, rest);
   } catch (error) {
-    const failure = asFailure(error, `${self()} doctor`);
+    const failure = asFailure(error, `${self()} ${args.includes('doctor') ? 'status' : 'doctor'}`);
     printFailure(failure, outputOf(args));
     return failure.exitCode;
   }
@@ -52,7 +52,7 @@ async function runNamed(name: string, rest: readonly string[]): Promise<number> 
   try {
     return await command.run(invocation);
   } catch (error) {
-    throw isRpcError(error) ? explain(error, invocation.where()) : error;
+    throw isRpcError(error) ? explain(error, invocation.where(), `${self()} ${name} --help`) : error;
   }
 }
 

@@ -2,7 +2,7 @@ import type { MethodName } from './registry.ts';
 
 /**
  * Declared, routed and documented, but not served yet: they answer UNAVAILABLE naming their service.
- * A test compares the list with what is really served.
+ * Written by `make lock` from what the services serve; a test asks the running product.
  */
 const names: readonly MethodName[] = [
   'admin.approval.clearDenialCache',

@@ -1,12 +1,26 @@
 import { z } from 'zod';
 import { TOKEN_SCOPES } from './principal.ts';
+import { MAX } from './sizes.ts';
 
 export const AgentId = z
   .string()
+  .max(64)
   .regex(/^[a-z0-9_-]{1,64}$/)
   .describe('lower-case letters, digits, - and _');
-export const TokenId = z.string().regex(/^[A-Za-z0-9_-]{1,64}$/);
+/** Who does a piece of work. Where the agent is the thing asked for, one that nobody knows is NOT_FOUND instead. */
+export const Worker = AgentId.describe('the default agent when left out; one that nobody knows is INVALID_ARGUMENT');
+/** What a caller chooses as the id of something: a session, a job. */
+export const CallerId = z
+  .string()
+  .max(MAX.id)
+  .regex(/^[A-Za-z0-9._:@-]{1,128}$/)
+  .describe('1 to 128 letters, digits and . _ : @ -');
+export const TokenId = z
+  .string()
+  .max(MAX.id)
+  .regex(/^[A-Za-z0-9_-]{1,64}$/);
 export const Scope = z.enum(TOKEN_SCOPES);
+export const Scopes = z.array(Scope).max(MAX.words);
 
 export const SessionKey = z
   .string()
@@ -17,16 +31,16 @@ export const SessionKey = z
 /** Who speaks where; what is left out is filled from the caller. The tenant never comes from here. */
 export const SessionParts = z.strictObject({
   tenantId: z.string().min(1).max(64).optional(),
-  userId: z.string().min(1).max(128).optional(),
-  channelId: z.string().min(1).max(128).optional(),
-  peerId: z.string().min(1).max(128).optional(),
-  guildId: z.string().min(1).max(128).optional(),
-  threadId: z.string().min(1).max(128).optional(),
+  userId: CallerId.optional(),
+  channelId: CallerId.optional(),
+  peerId: CallerId.optional(),
+  guildId: CallerId.optional(),
+  threadId: CallerId.optional(),
   agentId: AgentId.optional(),
 });
 
 export const Timestamp = z.int().nonnegative().describe('epoch milliseconds');
-export const IsoTime = z.string().describe('ISO 8601 instant');
+export const IsoTime = z.string().max(64).describe('ISO 8601 instant');
 
 export const TokensUsed = z.object({ input: z.int().nonnegative(), output: z.int().nonnegative(), total: z.int().nonnegative() });
 
@@ -54,12 +68,12 @@ export const JsonObject = z.record(z.string(), z.unknown());
 
 /** A session as events name it: every part filled in. */
 export const ResolvedSession = z.object({
-  tenantId: z.string(),
-  userId: z.string(),
-  channelId: z.string(),
-  peerId: z.string().optional(),
-  guildId: z.string().optional(),
-  threadId: z.string().optional(),
+  tenantId: z.string().max(MAX.id),
+  userId: z.string().max(MAX.name),
+  channelId: z.string().max(MAX.id),
+  peerId: z.string().max(MAX.id).optional(),
+  guildId: z.string().max(MAX.id).optional(),
+  threadId: z.string().max(MAX.id).optional(),
   agentId: AgentId.optional(),
 });
 
@@ -67,9 +81,16 @@ export const Count = z.int().nonnegative();
 export const DurationMs = z.number().nonnegative().describe('milliseconds');
 export const Usd = z.number().describe('US dollars');
 export const Rate = z.number().min(0).max(1).describe('0 to 1');
+/** A share of what was saved: below zero where saving cost more than it saved. */
+export const SavingsRate = z.number().max(1).describe('at most 1; below 0 where caching cost more than it saved');
 
 /** Bytes a caller sends inside JSON. */
-export const Base64 = z.base64().min(1).describe('base64, padded');
+export const Base64 = z
+  .string()
+  .min(1)
+  .max(MAX.payload)
+  .refine(isBase64, 'base64')
+  .meta({ description: 'base64, standard or URL-safe, padded or not; white space is ignored', contentEncoding: 'base64' });
 
 /** Two calls with the same key and the same body are one piece of work; kept for 24 hours per token and method. */
 export const IdempotencyKey = z.string().min(1).max(256);
@@ -81,4 +102,10 @@ export function pageSize(standard: number, most: number) {
     .overwrite((asked) => Math.min(Math.max(asked, 1), most))
     .default(standard)
     .describe(`1 to ${most}; beyond that the nearest of the two`);
+}
+
+/** Checked in one pass, and without a pattern that could go back over a text of megabytes. */
+function isBase64(text: string): boolean {
+  const letters = text.replaceAll(/\s+/g, '').replace(/={1,2}$/, '');
+  return letters !== '' && letters.length % 4 !== 1 && !/[^A-Za-z0-9+/_-]/.test(letters);
 }

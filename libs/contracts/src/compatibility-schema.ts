@@ -24,7 +24,7 @@ interface Pair {
 
 const SILENT = new Set(['$schema', 'title', 'description', 'default', 'examples', 'definitions', 'deprecated', 'id']);
 const KNOWN = new Set(
-  'type enum const anyOf oneOf allOf $ref properties required additionalProperties propertyNames items additionalItems minItems maxItems minLength maxLength minimum maximum exclusiveMinimum exclusiveMaximum'.split(
+  'type enum const anyOf oneOf allOf $ref properties required additionalProperties propertyNames items additionalItems minItems maxItems maxProperties minLength maxLength minimum maximum exclusiveMinimum exclusiveMaximum'.split(
     ' ',
   ),
 );
@@ -50,7 +50,7 @@ function compare(pair: Pair): string[] {
     return outer.schema.allOf.flatMap((part) => compare({ ...pair, outer: { ...outer, schema: part } }));
   }
   if (inner.schema.allOf) {
-    return shortest(inner.schema.allOf.map((part) => compare({ ...pair, inner: { ...inner, schema: part } }))) ?? [];
+    return nearest(inner.schema.allOf.map((part) => compare({ ...pair, inner: { ...inner, schema: part } }))) ?? [];
   }
   return comparePlain(pair);
 }
@@ -67,7 +67,7 @@ function compareForms(pair: Pair, forms: readonly JsonSchema[]): string[] {
 }
 
 function compareWithForms(pair: Pair, accepted: readonly JsonSchema[]): string[] {
-  return shortest(accepted.map((form) => compare({ ...pair, outer: { ...pair.outer, schema: form } }))) ?? [];
+  return nearest(accepted.map((form) => compare({ ...pair, outer: { ...pair.outer, schema: form } }))) ?? [];
 }
 
 function compareReferences(pair: Pair): string[] {
@@ -134,8 +134,10 @@ const BOUNDS = [
   { closed: 'maxLength', open: '', side: -1 },
   { closed: 'minItems', open: '', side: 1 },
   { closed: 'maxItems', open: '', side: -1 },
+  { closed: 'maxProperties', open: '', side: -1 },
 ] as const;
 type Bound = (typeof BOUNDS)[number];
+const BOUND_CHANGED = new RegExp(` changed from (${BOUNDS.map(({ closed }) => closed).join('|')}) `);
 
 function compareRanges({ inner, outer, path, direction }: Pair): string[] {
   if (wordsOf(inner.schema)) return [];
@@ -246,8 +248,11 @@ function change(path: string, direction: Direction, inner: string, outer: string
   return `${at(path)} changed from ${from} to ${to}`;
 }
 
-function shortest(found: readonly string[][]): string[] | undefined {
-  return found.toSorted((a, b) => a.length - b.length)[0];
+/** What is said of the form that comes closest: one whose bounds differ is closer than one of another kind. */
+function nearest(found: readonly string[][]): string[] | undefined {
+  const distance = (sentences: readonly string[]) =>
+    sentences.reduce((sum, sentence) => sum + (BOUND_CHANGED.test(sentence) ? 1 : 1_000), 0);
+  return found.toSorted((a, b) => distance(a) - distance(b))[0];
 }
 
 function at(path: string): string {

@@ -5,6 +5,7 @@ import { z } from 'zod';
 import { breaks } from './compatibility-schema.ts';
 import { contractsLock, narrowings, serializeLock, staleLock, type ContractsLock } from './compatibility.ts';
 import { inputSchema, outputSchema } from './json-schema.ts';
+import { mostKeys } from './most-keys.ts';
 
 const params = (before: z.ZodType, after: z.ZodType) => breaks(inputSchema(before), inputSchema(after), 'params');
 const result = (before: z.ZodType, after: z.ZodType) => breaks(outputSchema(before), outputSchema(after), 'result');
@@ -53,6 +54,24 @@ test('params may get wider', () => {
     [strictObject({ a: string().describe('old words') }), strictObject({ a: string().describe('new words') })],
   ];
   for (const [before, after] of cases) assert.deepEqual(params(before, after), []);
+});
+
+test('a maximum where there was none is narrower', () => {
+  const cases: [z.ZodType, z.ZodType, string][] = [
+    [strictObject({ a: string() }), strictObject({ a: string().max(9) }), 'a changed from maxLength none to maxLength 9'],
+    [strictObject({ a: array(int()) }), strictObject({ a: array(int()).max(9) }), 'a changed from maxItems none to maxItems 9'],
+    [
+      strictObject({ a: record(string(), int()) }),
+      strictObject({ a: record(string(), int()).check(mostKeys(9)) }),
+      'a changed from maxProperties none to maxProperties 9',
+    ],
+    [
+      strictObject({ a: union([string(), strictObject({ b: string(), c: string() })]) }),
+      strictObject({ a: union([string(), strictObject({ b: string().max(9), c: string().max(9) })]) }),
+      'a.b changed from maxLength none to maxLength 9',
+    ],
+  ];
+  for (const [before, after, sentence] of cases) assert.equal(params(before, after)[0], sentence);
 });
 
 test('results may not lose or weaken what was promised', () => {
@@ -118,7 +137,7 @@ test('a stale lock says what to do', () => {
   const { 'system.ping': ping, ...rest } = present.methods;
   assert.ok(ping);
   assert.match(staleLock({ ...present, methods: rest }, present) ?? '', /npx node scripts\/lock-contracts\.ts --write/);
-  assert.match(staleLock(present, { ...present, methods: rest }) ?? '', /system\.ping is gone/);
+  assert.match(staleLock(present, { ...present, methods: rest }) ?? '', /system\.ping is gone\n.*make lock NARROW="why"/);
   assert.equal(staleLock(present, contractsLock()), undefined);
 });
 

@@ -22,6 +22,7 @@ type Kind = 'methods' | 'operations' | 'events';
 export type ContractsLock = Record<Kind, Record<string, LockEntry>>;
 
 const KINDS: readonly Kind[] = ['methods', 'operations', 'events'];
+const ON_PURPOSE = 'Add instead of changing. A promise that must be taken back all the same: make lock NARROW="why".';
 const COMMAND = 'npx node scripts/lock-contracts.ts --write';
 
 /** The present contracts in the form of the lock: sorted, and free of text that promises nothing. */
@@ -49,7 +50,7 @@ export function staleLock(lock: ContractsLock, present: ContractsLock): string |
   if (serializeLock(lock) === serializeLock(present)) return undefined;
   const broken = narrowings(lock, present);
   if (broken.length === 0) return `The contracts have grown. Write them down: ${COMMAND}`;
-  return `The contracts break what was promised:\n${broken.map((sentence) => `  ${sentence}`).join('\n')}\nAdd instead of changing.`;
+  return `The contracts break what was promised:\n${broken.map((sentence) => `  ${sentence}`).join('\n')}\n${ON_PURPOSE}`;
 }
 
 /** A line for each part of an entry, so that a difference shows which promise changed. */

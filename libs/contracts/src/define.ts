@@ -19,6 +19,9 @@ export const SERVICES = [
 ] as const;
 export type ServiceName = (typeof SERVICES)[number];
 
+/** How an event is named. Which events there are is known where all contracts meet. */
+export type EventWord = `${string}:${string}`;
+
 /** The scope a method asks for. `*` on a token satisfies both; there is no hierarchy between them. */
 export type MethodScope = 'rpc' | 'admin';
 
@@ -46,6 +49,11 @@ export interface MethodSpec {
   /** Fields that travel as blobs when they are large. */
   blobs?: readonly string[];
   errors?: readonly ErrorCode[];
+  /** Said of what the interface does not promise and the product adds; a test finds what lacks it, and what has it in vain. */
+  beyond?: true;
+  /** The events that a call causes, while it runs or after it. None when left out: a handler that emits another fails in tests. */
+  emits?: readonly EventWord[];
+  /** What calls and their answers look like. A test plays them in the order of declaration, those that end something last. */
   examples: readonly Example[];
 }
 
@@ -58,12 +66,15 @@ export interface OperationSpec {
   chunk?: z.ZodType;
   deadlineMs?: number;
   idempotent?: boolean;
+  emits?: readonly EventWord[];
 }
 
 /** A system event, named `entity:past-tense`. */
 export interface EventSpec {
   summary: string;
   payload: z.ZodType;
+  /** As that of a method. */
+  beyond?: true;
   example: unknown;
 }
 
@@ -87,6 +98,11 @@ export function defineContract<C extends Contract>(contract: C): C {
 /** One namespace's methods, to be spread into its service's contract. */
 export function defineMethods<M extends MethodSpecs>(methods: M): M {
   return methods;
+}
+
+/** One file's operations, to be spread into its service's contract. */
+export function defineOperations<O extends OperationSpecs>(operations: O): O {
+  return operations;
 }
 
 /** One file's events, to be spread into its service's contract. */

@@ -33,6 +33,8 @@ export interface ErrorDetails {
   reason?: string;
   retryable?: boolean;
   retryAfterMs?: number;
+  /** With RESOURCE_EXHAUSTED: so many a minute were exceeded, and not a place that is full. */
+  rate?: boolean;
   turnId?: string;
   issues?: readonly Issue[];
   [extra: string]: unknown;
@@ -58,15 +60,15 @@ export class ServiceError extends Error {
 
 const RETRYABLE: ReadonlySet<ErrorCode> = new Set(['UNAVAILABLE', 'RESOURCE_EXHAUSTED', 'ABORTED']);
 
-/** JSON-RPC's numbers come only from the interface's table (document 1, Errors). */
-export function jsonRpcCode(code: ErrorCode): number {
+/** JSON-RPC's numbers come only from the interface's table, which has one for rates and none for what is full. */
+export function jsonRpcCode({ code, details }: { code: ErrorCode; details?: ErrorDetails }): number {
   switch (code) {
     case 'INVALID_ARGUMENT':
       return -32602;
     case 'UNIMPLEMENTED':
       return -32601;
     case 'RESOURCE_EXHAUSTED':
-      return -32000;
+      return details?.rate === true ? -32000 : -32603;
     default:
       return -32603;
   }

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { mostKeysOf } from './most-keys.ts';
 
 /** What `z.toJSONSchema` makes of our schemas: draft 7, which OpenRPC builds on. */
 export interface JsonSchema {
@@ -12,6 +13,13 @@ export interface JsonSchema {
   allOf?: JsonSchema[];
   definitions?: Record<string, JsonSchema>;
 }
+
+/** The formats that draft 7 knows. */
+const FORMATS: ReadonlySet<string> = new Set(
+  'date-time date time email idn-email hostname idn-hostname ipv4 ipv6 uri uri-reference iri iri-reference uri-template json-pointer relative-json-pointer regex'.split(
+    ' ',
+  ),
+);
 
 /** What a caller may write. */
 export function inputSchema(schema: z.ZodType): JsonSchema {
@@ -30,6 +38,10 @@ function project(schema: z.ZodType, io: 'input' | 'output'): JsonSchema {
     unrepresentable: 'any',
     override: ({ zodSchema, jsonSchema }) => {
       if (io === 'output' && zodSchema._zod.def.type === 'object') openUp(zodSchema as z.core.$ZodObject, jsonSchema);
+      const names = mostKeysOf(zodSchema);
+      if (names !== undefined) jsonSchema.maxProperties = names;
+      // Others are words of zod alone; what they mean stands beside them as a pattern.
+      if (jsonSchema.format !== undefined && !FORMATS.has(jsonSchema.format)) delete jsonSchema.format;
       if (jsonSchema.minimum === Number.MIN_SAFE_INTEGER) delete jsonSchema.minimum;
       if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum;
     },

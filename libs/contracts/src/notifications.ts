@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { SessionKey, Timestamp } from './common.ts';
+import { MAX } from './sizes.ts';
 
 /** A message a WebSocket client gets without having asked; it carries no id and is never answered. */
 export interface NotificationSpec {
@@ -26,24 +27,24 @@ export const notifications = defineNotifications({
   'session.completed': {
     summary: 'A sub-agent run ended.',
     audience: 'client',
-    params: z.object({ sessionKey: SessionKey, result: z.string() }),
+    params: z.object({ sessionKey: SessionKey, result: z.string().max(MAX.payload) }),
     example: { sessionKey: 'default:alice:gateway', result: 'The second offer is the cheapest.' },
   },
   'notification.message': {
     summary: 'An agent, a job, a heartbeat or a graph has something to say to the channel `gateway`.',
     audience: 'all',
-    params: z.object({ text: z.string(), timestamp: Timestamp }),
+    params: z.object({ text: z.string().max(MAX.text), timestamp: Timestamp }),
     example: { text: 'The nightly report is ready.', timestamp: 1763719200000 },
   },
   'notification.attachment': {
     summary: 'A file was sent to the channel `gateway`.',
     audience: 'all',
     params: z.object({
-      url: z.string().describe('/media/<id>'),
-      type: z.string().describe('image, audio, video or file'),
-      mimeType: z.string(),
-      fileName: z.string(),
-      caption: z.string().optional(),
+      url: z.string().max(MAX.url).describe('/media/<id>'),
+      type: z.string().max(MAX.name).describe('image, audio, video or file'),
+      mimeType: z.string().max(MAX.name),
+      fileName: z.string().max(MAX.path),
+      caption: z.string().max(MAX.text).optional(),
       timestamp: Timestamp,
     }),
     example: {

@@ -2,8 +2,9 @@ import assert from 'node:assert/strict';
 import { createRequire } from 'node:module';
 import { test } from 'node:test';
 import { Ajv } from 'ajv';
+import { unserved } from './burn-down.ts';
 import { DISCOVER, openRpcDocument } from './openrpc.ts';
-import { publicMethods } from './registry.ts';
+import { eventServices, publicMethods, type MethodName } from './registry.ts';
 
 const document = openRpcDocument({ url: 'http://127.0.0.1:4766/rpc', version: '0.1.0' });
 
@@ -50,6 +51,22 @@ test('a method shows its params, scope, owner and examples', () => {
   assert.equal(create?.errors[0]?.message, "Insufficient scope: requires 'admin'");
 });
 
+test('what the product adds to the interface is marked', () => {
+  const marked = document.methods.filter((method) => method['x-beyond']).map(({ name }) => name);
+  const declared = [...publicMethods.values()].filter(({ spec }) => 'beyond' in spec).map(({ name }) => name);
+  assert.ok(marked.includes('skills.list') && !marked.includes('agent.execute'));
+  assert.deepEqual(marked, [...declared, DISCOVER].sort());
+});
+
+test('every method says which events it causes, all of them known', () => {
+  for (const method of document.methods) {
+    assert.ok(Array.isArray(method['x-emits']), method.name);
+    for (const event of method['x-emits']) assert.ok(eventServices.has(event), `${method.name}: ${event}`);
+  }
+  const deleted = document.methods.find(({ name }) => name === 'agents.delete');
+  assert.deepEqual(deleted?.['x-emits'], ['agent:hot_removed', 'audit:event']);
+});
+
 test('every method has an example, made of the params it shows', () => {
   for (const { name, params, examples } of document.methods.filter((each) => each.name !== DISCOVER)) {
     assert.ok(examples.length > 0, `${name} has no example`);
@@ -68,4 +85,10 @@ test('projecting twice gives the same parts, only the server differs', () => {
   const other = openRpcDocument({ url: 'https://example.org/rpc', version: '0.1.0' });
   assert.equal(other.methods, document.methods);
   assert.equal(other.servers[0]?.url, 'https://example.org/rpc');
+});
+
+test('a method that nobody answers yet is marked', () => {
+  const { methods } = document;
+  for (const { name, 'x-served': served } of methods) assert.equal(served, !unserved.has(name as MethodName), name);
+  assert.ok(methods.some((method) => method['x-served']) && methods.some((method) => !method['x-served']));
 });

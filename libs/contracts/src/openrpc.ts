@@ -1,7 +1,8 @@
+import { unserved } from './burn-down.ts';
 import { jsonRpcCode, type ErrorCode } from './errors.ts';
 import type { Example, MethodSpec } from './define.ts';
 import { inputSchema, outputSchema, type JsonSchema } from './json-schema.ts';
-import { publicMethods, type Callable } from './registry.ts';
+import { publicMethods, type Callable, type MethodName } from './registry.ts';
 
 export interface ContentDescriptor {
   name: string;
@@ -24,6 +25,11 @@ export interface OpenRpcMethod {
   'x-service': string;
   'x-deadline-ms': number;
   'x-idempotent': boolean;
+  /** On what the product adds to the interface. */
+  'x-beyond'?: true;
+  'x-emits': readonly string[];
+  /** False while no service answers it. */
+  'x-served': boolean;
 }
 
 export interface OpenRpcDocument {
@@ -64,7 +70,7 @@ function projectMethods(): Pick<OpenRpcDocument, 'methods' | 'components'> {
 }
 
 function projectMethod(callable: Callable, schemas: Record<string, JsonSchema>): OpenRpcMethod {
-  const { name, service, scope = '', deadlineMs, idempotent } = callable;
+  const { name, service, scope = '', deadlineMs, idempotent, emits } = callable;
   const spec = callable.spec as MethodSpec;
   return {
     name,
@@ -80,6 +86,9 @@ function projectMethod(callable: Callable, schemas: Record<string, JsonSchema>):
     'x-service': service,
     'x-deadline-ms': deadlineMs,
     'x-idempotent': idempotent,
+    ...(spec.beyond === undefined ? {} : { 'x-beyond': spec.beyond }),
+    'x-emits': emits,
+    'x-served': !unserved.has(name as MethodName),
   };
 }
 
@@ -119,9 +128,18 @@ function hoist(schema: JsonSchema, owner: string, schemas: Record<string, JsonSc
 function errorsOf(spec: MethodSpec, scope: string): OpenRpcMethod['errors'] {
   const declared = new Set<ErrorCode>(['INVALID_ARGUMENT', ...(spec.errors ?? [])]);
   return [
-    { code: jsonRpcCode('PERMISSION_DENIED'), message: `Insufficient scope: requires '${scope}'`, data: { code: 'PERMISSION_DENIED' } },
-    ...[...declared].map((code) => ({ code: jsonRpcCode(code), message: code, data: { code } })),
+    {
+      code: jsonRpcCode({ code: 'PERMISSION_DENIED' }),
+      message: `Insufficient scope: requires '${scope}'`,
+      data: { code: 'PERMISSION_DENIED' },
+    },
+    ...[...declared].flatMap((code) => numbersOf(code).map((number) => ({ code: number, message: code, data: { code } }))),
   ];
+}
+
+/** What is exhausted has a number of its own where it is a rate. */
+function numbersOf(code: ErrorCode): number[] {
+  return code === 'RESOURCE_EXHAUSTED' ? [jsonRpcCode({ code, details: { rate: true } }), jsonRpcCode({ code })] : [jsonRpcCode({ code })];
 }
 
 function projectExample({ params, result }: Example, index: number): OpenRpcMethod['examples'][number] {
@@ -146,5 +164,8 @@ function discover(): OpenRpcMethod {
     'x-service': 'gateway',
     'x-deadline-ms': 30_000,
     'x-idempotent': true,
+    'x-beyond': true,
+    'x-emits': [],
+    'x-served': true,
   };
 }

@@ -1,13 +1,15 @@
 import { z } from 'zod';
-import { AgentId, Scope, Timestamp, TokenId } from './common.ts';
+import { AgentId, Scopes, Timestamp, TokenId } from './common.ts';
+import { mostKeys } from './most-keys.ts';
+import { MAX } from './sizes.ts';
 
 /** A live token as the edge sees it, in the bucket `tokens` under its id. Never the secret. */
 export const TokenProjection = z.object({
   id: TokenId,
-  hash: z.string().describe('hex SHA-256 of the secret'),
-  scopes: z.array(Scope),
-  tenant: z.string(),
-  client: z.string().describe('who the token speaks for; the id, unless an earlier token had it'),
+  hash: z.string().max(64).describe('hex SHA-256 of the secret'),
+  scopes: Scopes,
+  tenant: z.string().max(MAX.id),
+  client: z.string().max(MAX.name).describe('who the token speaks for; the id, unless an earlier token had it'),
   sessions: z.enum(['tenant', 'own']).default('tenant').describe('whose sessions it may read and write'),
   lenient: z.boolean().default(false).describe('whether /v1 passes over fields that mean nothing here'),
   ver: z.int().positive(),
@@ -18,7 +20,7 @@ export type TokenProjection = z.infer<typeof TokenProjection>;
 /** An agent as every service sees it, in the bucket `agents` under `<tenant>.<agentId>`. */
 export const AgentProjection = z.object({
   agentId: AgentId,
-  tenant: z.string(),
+  tenant: z.string().max(MAX.id),
   suspended: z.boolean(),
   isDefault: z.boolean(),
   /** The effective configuration: the section `agents.<id>` of the configuration, with its defaults. */
@@ -28,8 +30,8 @@ export type AgentProjection = z.infer<typeof AgentProjection>;
 
 /** Which revisions of the watched buckets a replica runs, in the bucket `replicas` under `<service>.<replica>`. */
 export const ReplicaReport = z.object({
-  service: z.string(),
-  replica: z.string(),
-  revisions: z.record(z.string(), z.int().nonnegative()).describe('by bucket name'),
+  service: z.string().max(MAX.id),
+  replica: z.string().max(MAX.id),
+  revisions: z.record(z.string().max(MAX.name), z.int().nonnegative()).check(mostKeys(MAX.many)).describe('by bucket name'),
 });
 export type ReplicaReport = z.infer<typeof ReplicaReport>;

@@ -56,6 +56,8 @@ export type Result<N extends CallName> = z.output<Field<N, 'result'>>;
 export type Chunk<N extends StreamName> = z.output<Field<N, 'chunk'>>;
 export type EventPayload<N extends EventName> = Events[N] extends { payload: infer Z extends z.ZodType } ? z.output<Z> : never;
 
+type Emitted = { [N in CallName]: Callables[N] extends { emits: readonly (infer E)[] } ? E : never }[CallName];
+
 /** One thing that can be called, resolved once at start: nothing about it is computed per request. */
 export interface Callable {
   name: CallName;
@@ -69,6 +71,8 @@ export interface Callable {
   idempotent: boolean;
   streams: boolean;
   tool: boolean;
+  /** The events it may cause. */
+  emits: readonly EventName[];
   spec: MethodSpec | OperationSpec;
 }
 
@@ -103,6 +107,7 @@ function describeMethod(service: ServiceName, name: string, spec: MethodSpec): C
     idempotent: spec.idempotent ?? false,
     streams: spec.chunk !== undefined,
     tool: spec.scope === 'rpc' && (spec.tool ?? toolByDefault(name)),
+    emits: eventsOf(spec),
     spec,
   };
 }
@@ -119,8 +124,14 @@ function describeOperation(service: ServiceName, name: string, spec: OperationSp
     idempotent: spec.idempotent ?? false,
     streams: spec.chunk !== undefined,
     tool: false,
+    emits: eventsOf(spec),
     spec,
   };
+}
+
+/** That each of them is an event of some contract is checked by the compiler, here where all contracts meet. */
+function eventsOf({ emits = [] }: { emits?: readonly string[] }): readonly EventName[] {
+  return emits as readonly Emitted[];
 }
 
 /** Everything callable, by name: public methods and private operations. */

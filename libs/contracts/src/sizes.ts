@@ -10,11 +10,15 @@ export const MAX = {
   /** A reason, a summary, a sentence of an error. */
   line: 2_048,
   path: 4_096,
+  /** What one setting, header, variable or secret holds. */
+  value: 8_192,
   url: 8_192,
   /** What somebody says: a message, a prompt, a document. No request is larger. */
   text: 1_048_576,
   /** What only an answer carries: the largest message of the bus. */
   payload: 8_388_608,
+  /** Words out of a short closed list. */
+  words: 10,
   /** A list that a person wrote by hand. */
   few: 100,
   /** A page, or a list a program wrote. */

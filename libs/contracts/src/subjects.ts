@@ -16,6 +16,8 @@ export const subjects = {
   notifyAll: (tenant: string) => `notify.all.${checked(tenant)}`,
   notifyEverybody: 'notify.all.*',
   cancel: (service: ServiceName) => `ctl.${service}.cancel`,
+  /** What one gateway let through, for the windows of the others. */
+  counted: 'ctl.gateway.counted',
   wake: (service: ServiceName) => `ctl.${service}.wake`,
 } as const;
 

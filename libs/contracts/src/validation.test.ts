@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { z } from 'zod';
 import { ServiceError } from './errors.ts';
+import { mostKeys } from './most-keys.ts';
 import { describeIssues, invalidParams, parseParams } from './validation.ts';
 
 function refusal(schema: z.ZodType, value: unknown): ServiceError {
@@ -42,6 +43,11 @@ describe('the wording of refused params', () => {
 
   test('speaks of the params themselves where there is no path', () => {
     says(z.strictObject({}), ['a'], 'params: expected object, got array');
+  });
+
+  test('says how many names a record takes', () => {
+    const Env = z.strictObject({ env: z.record(z.string(), z.string()).check(mostKeys(1)) });
+    says(Env, { env: { a: 'x', b: 'y' } }, 'env: expected object of at most 1 name, got larger object');
   });
 
   test('names every unknown name, the dangerous ones too', () => {
@@ -114,6 +120,15 @@ describe('unions', () => {
     says(Address, { session: '' }, 'session: expected non-empty string, got empty string');
   });
 
+  test('says how many there may be where every list of them is shorter', () => {
+    const Buttons = z.union([z.array(z.string()).max(2), z.array(z.array(z.string())).max(2)]);
+    says(
+      z.strictObject({ buttons: Buttons }),
+      { buttons: ['a', 'b', 'c'] },
+      'buttons: expected array of at most 2 items, got longer array',
+    );
+  });
+
   test('lists the forms when none was meant', () => {
     says(Address, { session: 7 }, 'session: expected string or object, got number');
   });
@@ -143,9 +158,14 @@ describe('what a refusal may carry', () => {
 
   test('ten issues, however many there are', () => {
     const Numbers = z.strictObject({ all: z.array(z.number()) });
-    assert.equal(refusal(Numbers, { all: Array.from({ length: 500 }, () => 'x') }).details.issues?.length, 10);
+    assert.equal(refusal(Numbers, { all: Array.from({ length: 200 }, () => 'x') }).details.issues?.length, 10);
     const strangers = Object.fromEntries(Array.from({ length: 500 }, (_, at) => [`x${at}`, at]));
     assert.equal(refusal(z.strictObject({}), strangers).details.issues?.length, 10);
+  });
+
+  test('the first issue alone where much came', () => {
+    const Numbers = z.strictObject({ all: z.array(z.number()), name: z.string() });
+    says(Numbers, { all: Array.from({ length: 500 }, () => 'x') }, 'all.0: expected number, got string');
   });
 
   test('never the value', () => {

@@ -3,15 +3,28 @@ import { ServiceError, type Issue } from './errors.ts';
 
 const MAX_ISSUES = 10;
 const MAX_NAME = 64;
+/** As many values as a person writes by hand. */
+const SMALL = 256;
+const ALL_FAULTS = { reportInput: true } as const;
+const FIRST_FAULT = { reportInput: true, abortEarly: true } as const;
 
 type ZodIssue = z.core.$ZodIssue;
 type Path = readonly PropertyKey[];
 
 /** Parses or throws INVALID_ARGUMENT in the one wording every transport shows. The value that came is never repeated. */
 export function parseParams<T extends z.ZodType>(schema: T, value: unknown): z.output<T> {
-  const parsed = schema.safeParse(value, { reportInput: true });
+  const parsed = validate(schema, value);
   if (parsed.success) return parsed.data;
   throw invalidParams(describeIssues(parsed.error));
+}
+
+/**
+ * Parses what a stranger sent. Reading ends at the first fault, so that what is wrong a million times costs no more than what is
+ * wrong once. What is small is then read again to its end, because a person wants all faults at once.
+ */
+export function validate<T extends z.ZodType>(schema: T, value: unknown): z.ZodSafeParseResult<z.output<T>> {
+  const parsed = schema.safeParse(value, FIRST_FAULT);
+  return parsed.success || !isSmall(value) ? parsed : schema.safeParse(value, ALL_FAULTS);
 }
 
 /** `Invalid params: <path>: expected <type>, got <type>`, with up to ten issues for machines. */
@@ -44,6 +57,18 @@ function expand(issue: ZodIssue, above: Path): Issue[] {
   }
 }
 
+/** Counts no further than it must, and holds no call for each level: what came may be nested as deep as it is long. */
+function isSmall(value: unknown): boolean {
+  const found = [value];
+  for (const each of found) {
+    if (typeof each !== 'object' || each === null) continue;
+    const parts: readonly unknown[] = Array.isArray(each) ? each : Object.keys(each);
+    if (found.length + parts.length > SMALL) return false;
+    found.push(...(Array.isArray(each) ? parts : Object.values(each)));
+  }
+  return true;
+}
+
 /** What is wrong within the one form that was meant; where several or none could be meant, what the forms are. */
 function expandUnion(issue: z.core.$ZodIssueInvalidUnion, path: Path): Issue[] {
   if (issue.discriminator !== undefined) {
@@ -52,7 +77,7 @@ function expandUnion(issue: z.core.$ZodIssueInvalidUnion, path: Path): Issue[] {
   }
   const meant = issue.errors.filter((branch) => !branch.some(isOtherKind));
   const [only] = meant;
-  if (only !== undefined && meant.length === 1) return only.flatMap((inner) => expand(inner, path));
+  if (only !== undefined && (meant.length === 1 || meant.every(isTooLong))) return only.flatMap((inner) => expand(inner, path));
   const roots = issue.errors.map((branch) => branch.find((inner) => inner.path.length === 0));
   const forms = [...new Set(roots.map((root) => (root && isOtherKind(root) ? expectation(root) : undefined)))];
   const expected = forms.length === 0 || forms.includes(undefined) ? 'one of the accepted forms' : forms.join(' or ');
@@ -62,6 +87,11 @@ function expandUnion(issue: z.core.$ZodIssueInvalidUnion, path: Path): Issue[] {
 /** The value as a whole is of another kind than this form takes, so this form was not meant. */
 function isOtherKind(issue: ZodIssue): boolean {
   return issue.path.length === 0 && (issue.code === 'invalid_type' || issue.code === 'invalid_value');
+}
+
+/** The value as a whole is longer than this form takes, so that nobody looked into it. */
+function isTooLong([first]: readonly ZodIssue[]): boolean {
+  return first?.code === 'too_big' && first.path.length === 0;
 }
 
 function property(value: unknown, name: string): unknown {
@@ -126,6 +156,7 @@ function measured(origin: string): string {
 function unit(origin: string, size: number): string {
   const one = size === 1 ? '' : 's';
   if (origin === 'string') return ` character${one}`;
+  if (measured(origin) === 'object') return ` name${one}`;
   return origin === 'array' || origin === 'set' ? ` item${one}` : '';
 }
 
@@ -139,7 +170,7 @@ function received(issue: ZodIssue): string {
     case 'too_small':
       return kind === 'empty string' ? kind : `${issue.origin === 'number' || issue.origin === 'int' ? 'smaller' : 'shorter'} ${kind}`;
     case 'too_big':
-      return `${issue.origin === 'number' || issue.origin === 'int' ? 'larger' : 'longer'} ${kind}`;
+      return `${issue.origin === 'array' || issue.origin === 'string' ? 'longer' : 'larger'} ${kind}`;
     case 'invalid_value':
     case 'invalid_format':
       return another(kind);

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { ServiceError } from '@switchyard/contracts';
 import { startUpstream } from '@switchyard/testkit';
 import type { ModelPart, ModelRequest, Models } from './index.ts';
-import { against, KEY, LOCAL, request, run, TEXT } from './models.fixture.ts';
+import { against, KEY, LOCAL, open, request, run, TEXT } from './models.fixture.ts';
 
 function textOf(parts: readonly ModelPart[]): string {
   return parts.map((part) => (part.type === 'text' ? part.text : '')).join('');
@@ -76,7 +76,7 @@ test('429 for ever fails RESOURCE_EXHAUSTED and says when to come back', async (
   const { error } = await run(against(upstream));
 
   assert.ok(error instanceof ServiceError && error.code === 'RESOURCE_EXHAUSTED');
-  assert.deepEqual(error.details, { reason: 'PROVIDER_RATE_LIMITED', retryAfterMs: 0 });
+  assert.deepEqual(error.details, { reason: 'PROVIDER_RATE_LIMITED', retryAfterMs: 0, rate: true });
   assert.equal(upstream.requests.length, 3);
   assert.ok(!error.message.includes(KEY));
 });
@@ -289,4 +289,9 @@ test('one tiny completion proves a model, and the catalogue remembers', async ()
   assert.equal(bad.ok, false);
   assert.match(bad.error ?? '', /failed \(500\)/);
   assert.equal(upstream.requests.length, 2);
+});
+
+test('an address in the environment that is none is told at the start', () => {
+  for (const url of [':::', 'localhost:11434', 'http://'])
+    assert.throws(() => open({ env: { OPENAI_BASE_URL: url } }), /OPENAI_BASE_URL must be an http:\/\/ or https:\/\/ URL/);
 });

@@ -1,4 +1,4 @@
-import type { Sections } from '@switchyard/contracts';
+import { ProviderEntry, type Sections } from '@switchyard/contracts';
 import { createDevProvider, DEV_PROVIDER } from './dev/dev-provider.ts';
 import { createDirectory, type Directory } from './directory.ts';
 import { classify, modelNotFound, notConfigured, type Callee, type Failure } from './failure.ts';
@@ -36,9 +36,10 @@ interface Target {
 }
 type FindTarget = (ref: ModelRef) => Promise<Target>;
 
-/** The models of this process. Nothing is loaded or reached before it is needed. */
+/** The models of this process. Nothing is loaded or reached before it is needed. Throws where the environment is wrong from the start. */
 export function createModels(options: ModelsOptions): Models {
   const { settings, secret, env, keyTtlMs = KEY_TTL_MS } = options;
+  checkAddress(env['OPENAI_BASE_URL'] ?? '');
   const keys = createKeys({ secret, env, ttlMs: keyTtlMs });
   const directory = createDirectory({ settings, env, keys });
   const stream = createStream(createFindTarget(directory, keys), keys, options);
@@ -60,6 +61,11 @@ export function createModels(options: ModelsOptions): Models {
       return error === undefined ? { ok: true, latencyMs } : { ok: false, latencyMs, error };
     },
   };
+}
+
+function checkAddress(url: string): void {
+  if (ProviderEntry.shape.baseUrl.safeParse(url).success) return;
+  throw notConfigured('PROVIDER_URL', 'OPENAI_BASE_URL must be an http:// or https:// URL, such as http://127.0.0.1:11434/v1.');
 }
 
 function createFindTarget(directory: Directory, keys: Keys): FindTarget {

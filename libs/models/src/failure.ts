@@ -75,7 +75,7 @@ function fromApiCall(error: APICallError, callee: Callee): Failure {
   const exhausted = bodyCode(error.data) === 'insufficient_quota';
   const transient = (status === 408 || status === 429 || status >= 500) && !hints.forbidden && !exhausted;
   if (failure.code !== 'RESOURCE_EXHAUSTED') return { error: failure, transient, status, ...hints.after };
-  const details = { ...failure.details, ...hints.after, ...(exhausted ? { reason: 'PROVIDER_QUOTA', retryable: false } : {}) };
+  const details = { ...failure.details, ...hints.after, ...(exhausted ? { reason: 'PROVIDER_QUOTA', retryable: false } : { rate: true }) };
   return { error: new ServiceError(failure.code, failure.message, { details }), transient, status, ...hints.after };
 }
 

@@ -11,7 +11,7 @@ interface Setup extends Partial<Omit<ModelsOptions, 'settings'>> {
   entries?: Record<string, object>;
 }
 
-function open({ models = {}, entries = {}, ...options }: Setup): Models {
+export function open({ models = {}, entries = {}, ...options }: Setup): Models {
   const settings = { models: sections.models.parse(models), providers: sections.providers.parse({ entries }) };
   return createModels({ settings: () => settings, secret: async () => null, env: {}, retry: { baseMs: 5, maxMs: 5 }, ...options });
 }

@@ -42,3 +42,6 @@ export interface ServiceDefinition<C extends Contract, K extends SectionName> {
 export function defineService<C extends Contract, K extends SectionName>(definition: ServiceDefinition<C, K>): ServiceDefinition<C, K> {
   return definition;
 }
+
+/** Any service, for whoever starts several without caring which. */
+export type AnyService = ServiceDefinition<Contract, SectionName>;

@@ -4,7 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { mintToken } from '@switchyard/security';
-import { readEnvironment } from './environment.ts';
+import { unbounded } from '@switchyard/testkit';
+import { readEnvironment, Table } from './environment.ts';
 import { readSecret } from './read-secret.ts';
 
 async function tempFile(text: string): Promise<{ file: string } & AsyncDisposable> {
@@ -45,6 +46,12 @@ test('a bad value is refused in a sentence that names the variable and never rep
   const typo = `${mintToken('pat').token}x`;
   const bad: [Record<string, string>, RegExp][] = [
     [{ SWITCHYARD_BUS: 'amqp://user:pass@x' }, /^SWITCHYARD_BUS must begin with memory: or nats:\/\/ or tls:\/\/\.$/],
+    ...['nats://:::', 'nats://', 'nats://a:pass', 'nats://a,b', 'nats://a, nats://b', 'nats://u:pass%@a', 'memory:pass', 'tls://a b'].map(
+      (bus): [Record<string, string>, RegExp] => [
+        { SWITCHYARD_BUS: bus },
+        /^SWITCHYARD_BUS must be memory: or nats:\/\/host:port; several servers are joined by commas\.$/,
+      ],
+    ),
     [{ SWITCHYARD_TOKEN: 'pass' }, /^SWITCHYARD_TOKEN must have at least 32 characters\.$/],
     [{ SWITCHYARD_TOKEN: typo }, /^SWITCHYARD_TOKEN looks like one of our tokens, but is mistyped or cut off\.$/],
     [{ SWITCHYARD_URL: 'localhost pass' }, /^SWITCHYARD_URL must be a URL such as http:\/\/127\.0\.0\.1:4766\.$/],
@@ -74,4 +81,11 @@ test('both ways at once, or a file that cannot be read, is refused by name', asy
     readSecret({ A_KEY_FILE: `${secret.file}.not` }, 'A_KEY'),
     /^StartError: A_KEY_FILE names .* which cannot be read \(ENOENT\)\.$/,
   );
+});
+
+test('every variable has a length that it may have', async () => {
+  assert.deepEqual(unbounded(Table), []);
+  await assert.rejects(readEnvironment({ SWITCHYARD_DATA: 'x'.repeat(5_000) }), {
+    message: /SWITCHYARD_DATA must have at most 4096 characters\./,
+  });
 });

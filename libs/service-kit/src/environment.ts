@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { MAX } from '@switchyard/contracts';
 import { checkToken, MIN_OPERATOR_TOKEN } from '@switchyard/security';
 import { z } from 'zod';
 import { readSecret, type Variables } from './read-secret.ts';
@@ -26,21 +27,44 @@ const REPLICA = /^[A-Za-z0-9_-]{1,64}$/;
 /** Variables that say where the process works and with what; all others named `SWITCHYARD_…` are configuration keys. */
 export const PROCESS_VARIABLES = ['DATA', 'TOKEN', 'URL', 'BUS', 'STORE', 'CACHE', 'CONFIG', 'REPLICA'].map((name) => `SWITCHYARD_${name}`);
 
-const adapter = (schemes: readonly string[]) =>
-  z.string().refine((url) => schemes.some((scheme) => url.startsWith(scheme)), { message: `must begin with ${schemes.join(' or ')}` });
+const text = (most: number) => z.string().max(most, `must have at most ${most} characters`);
 
-const Table = z.object({
-  data: z.string(),
-  bus: adapter(['memory:', 'nats://', 'tls://']),
+const adapter = (schemes: readonly string[]) =>
+  text(MAX.url).refine((url) => schemes.some((scheme) => url.startsWith(scheme)), {
+    message: `must begin with ${schemes.join(' or ')}`,
+    abort: true,
+  });
+
+/** `memory:`, or the addresses of servers joined by commas. What stands before the @ must be readable too. */
+function isBus(url: string): boolean {
+  return url === 'memory:' || url.split(',').every(isServer);
+}
+
+function isServer(address: string): boolean {
+  const url = /^(nats|tls):\/\//.test(address) ? URL.parse(address) : null;
+  if (url === null || url.hostname === '') return false;
+  try {
+    decodeURIComponent(url.username + url.password);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+export const Table = z.object({
+  data: text(MAX.path),
+  bus: adapter(['memory:', 'nats://', 'tls://']).refine(isBus, 'must be memory: or nats://host:port; several servers are joined by commas'),
   store: adapter(['sqlite:', 'mongodb://', 'mongodb+srv://']),
   cache: adapter(['memory:']),
-  url: z.url({ protocol: /^https?$/, error: 'must be a URL such as http://127.0.0.1:4766' }).optional(),
-  token: z
-    .string()
+  url: z
+    .url({ protocol: /^https?$/, error: 'must be a URL such as http://127.0.0.1:4766' })
+    .max(MAX.url)
+    .optional(),
+  token: text(MAX.value)
     .min(MIN_OPERATOR_TOKEN, `must have at least ${MIN_OPERATOR_TOKEN} characters`)
     .refine((token) => checkToken(token) !== 'malformed', { message: 'looks like one of our tokens, but is mistyped or cut off' })
     .optional(),
-  replica: z.string().regex(REPLICA, 'must be 1 to 64 letters, digits, - or _').optional(),
+  replica: text(64).regex(REPLICA, 'must be 1 to 64 letters, digits, - or _').optional(),
 });
 
 /** Reads the table once. A bad value is refused in one sentence that names the variable and never repeats the value. */

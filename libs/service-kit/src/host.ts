@@ -3,6 +3,7 @@ import type { ConfigurationPatch, ServiceName } from '@switchyard/contracts';
 import { randomBase62 } from '@switchyard/security';
 import { openStore, type Store } from '@switchyard/store';
 import { createLogger, startTelemetry, type LogOptions, type Logger } from '@switchyard/telemetry';
+import { checkedStore } from './checked-store.ts';
 import { readEnvironment, type Environment } from './environment.ts';
 import { createHealthBoard, type HealthBoard } from './health.ts';
 import { reach } from './reach.ts';
@@ -81,11 +82,11 @@ export async function openHost(options: HostOptions): Promise<Host> {
       buses.add(own);
       return own;
     },
-    store: (service) =>
-      reach(() => openStore(environment.store, { service, log: log.child({ service, module: 'store' }) }), {
-        ...waiting,
-        dependency: 'store',
-      }),
+    async store(service) {
+      const open = () => openStore(environment.store, { service, log: log.child({ service, module: 'store' }) });
+      const store = await reach(open, { ...waiting, dependency: 'store' });
+      return options.checkResults === true ? checkedStore(store) : store;
+    },
     [Symbol.asyncDispose]: () => opened.disposeAsync(),
   };
 }

@@ -1,4 +1,4 @@
-export { defineService, type ServiceDefinition, type Setup } from './define-service.ts';
+export { defineService, type AnyService, type ServiceDefinition, type Setup } from './define-service.ts';
 export { readEnvironment, type Environment } from './environment.ts';
 export { type Dependency, type HealthBoard, type HealthReporter, type Readiness } from './health.ts';
 export { openHost, type Host, type HostOptions } from './host.ts';
@@ -7,6 +7,7 @@ export { awaitRevision, reportRevisions, type AwaitRevision, type Revisions } fr
 export { runProcess, runService, type Starting } from './run-service.ts';
 export { type Pin } from './settings/environment-layer.ts';
 export { openSettings, type ConfigurationSource, type Origin } from './settings/open-settings.ts';
+export { resolveReferences } from './settings/references.ts';
 export { StartError } from './start-error.ts';
 export { startService } from './start-service.ts';
 export { watchBucket, type WatchedBucket } from './watch-bucket.ts';

@@ -12,3 +12,4 @@ export { principal } from './principal.ts';
 export { startProcess, type Exit, type StartedProcess, type StartProcessOptions } from './start-process.ts';
 export { tempDir, type TempDir } from './temp-dir.ts';
 export { testService, type TestService, type TestServiceOptions } from './test-service.ts';
+export { unbounded } from './unbounded.ts';

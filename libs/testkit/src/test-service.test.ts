@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import type { Ctx } from '@switchyard/bus';
 import { contracts, registry as contract, secrets as secretsContract } from '@switchyard/contracts';
 import { defineService } from '@switchyard/service-kit';
-import { collection } from '@switchyard/store';
+import { collection, type Collection } from '@switchyard/store';
+import { createLogger } from '@switchyard/telemetry';
 import { z } from 'zod';
 import { principal } from './principal.ts';
 import { tempDir } from './temp-dir.ts';
@@ -95,4 +97,67 @@ test('an event that never comes is named when the service ends', async () => {
   const waiting = assert.rejects(app.nextEvent('agent:hot_removed'), /the service ended before agent:hot_removed came/);
   await app[Symbol.asyncDispose]();
   await waiting;
+});
+
+const agentAdded = { name: 'agent:hot_added', payload: { agentId: 'oslo', timestamp: 1763719200000 } } as const;
+
+/** Emits what `agents.create` declares and `agents.list` does not. */
+const emitting = (emit: (given: { ctx: Ctx; agents: Collection<{ agentId: string }> }) => Promise<void> | void) =>
+  defineService({
+    contract,
+    version: '1.0.0',
+    settings: [],
+    async setup({ store }) {
+      const data = await store.open({ agents });
+      return {
+        'agents.create': async (_params, ctx) => {
+          await emit({ ctx, agents: data.agents });
+          return { agentId: 'oslo', config: {}, created: true };
+        },
+        'agents.list': async (_params, ctx) => {
+          await emit({ ctx, agents: data.agents });
+          return { agents: [] };
+        },
+      };
+    },
+  });
+
+const ways: [how: string, emit: Parameters<typeof emitting>[0]][] = [
+  ['said by the handler', ({ ctx }) => ctx.emit(agentAdded.name, agentAdded.payload)],
+  [
+    'said by its write',
+    async ({ ctx, agents }) => void (await agents.for(ctx.principal).insert({ agentId: 'oslo' }, { emit: [agentAdded] })),
+  ],
+];
+
+const caught: Parameters<typeof emitting>[0] = ({ ctx }) => {
+  try {
+    ctx.emit(agentAdded.name, agentAdded.payload);
+  } catch {}
+};
+
+test('nor is it saved by catching what that threw', async () => {
+  await using app = await testService(emitting(caught));
+  await assert.rejects(app.bus.call('agents.list', {}), { code: 'INTERNAL' });
+});
+
+for (const [how, emit] of ways) {
+  test(`a handler that causes an event which its method does not declare fails, ${how}`, async () => {
+    const lines: string[] = [];
+    const log = createLogger({ level: 'error', destination: { write: (line: string) => void lines.push(line) } });
+    await using app = await testService(emitting(emit), { log });
+    await assert.rejects(app.bus.call('agents.list', {}), { code: 'INTERNAL' });
+    assert.match(lines.join(''), /agents\.list emits agent:hot_added, which its contract does not declare/);
+    await app.bus.call('agents.create', { name: 'oslo' });
+    assert.deepEqual(await app.nextEvent('agent:hot_added'), agentAdded.payload);
+  });
+}
+
+test('what goes on after the answer is background work, and emits what it will', async () => {
+  const answered = Promise.withResolvers<void>();
+  const emit = ({ ctx }: { ctx: Ctx }): void => void answered.promise.then(() => ctx.emit(agentAdded.name, agentAdded.payload));
+  await using app = await testService(emitting(emit));
+  await app.bus.call('agents.list', {});
+  answered.resolve();
+  assert.deepEqual(await app.nextEvent('agent:hot_added'), agentAdded.payload);
 });

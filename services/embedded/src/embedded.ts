@@ -1,7 +1,5 @@
 import { resolve } from 'node:path';
 import { defineGateway, describeExposure } from '@switchyard/gateway';
-import { registry } from '@switchyard/registry';
-import { secrets } from '@switchyard/secrets';
 import {
   openHost,
   readEnvironment,
@@ -12,11 +10,11 @@ import {
   type Starting,
   type Variables,
 } from '@switchyard/service-kit';
-import { sessions } from '@switchyard/sessions';
 import { banner, withoutCredentials, type Served } from './banner.ts';
 import { commandHere } from './command-here.ts';
 import { claimDataDirectory, firstToken, writeRunFile } from './data-directory.ts';
 import { describeProvider } from './provider.ts';
+import { services } from './services.ts';
 
 const VERSION = '0.1.0';
 const PATIENCE_MS = 1_000;
@@ -40,9 +38,7 @@ async function startEmbedded(env: Variables, { stack, signal }: Starting): Promi
 
   let url = '';
   const edge = defineGateway({ onListening: (address) => (url = address) });
-  stack.use(await startService(secrets, host));
-  stack.use(await startService(registry, host));
-  stack.use(await startService(sessions, host));
+  for (const service of services) stack.use(await startService(service, host));
   stack.use(await startService(edge, host).catch((error: unknown) => Promise.reject(explainListening(error, host))));
 
   const { port } = new URL(url);
@@ -57,7 +53,7 @@ async function startEmbedded(env: Variables, { stack, signal }: Starting): Promi
     url,
     bus,
     data,
-    services: [edge, sessions, registry, secrets].map(({ contract }) => contract.service),
+    services: [edge, ...services.toReversed()].map(({ contract }) => contract.service),
     seconds: (performance.now() - started) / 1_000,
     provider: await describeProvider(host.bus),
     token,

@@ -1,1 +1,2 @@
 export { runEmbedded } from './embedded.ts';
+export { services } from './services.ts';

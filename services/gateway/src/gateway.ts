@@ -14,7 +14,7 @@ import { createEdgeMethods } from './rpc/edge-methods.ts';
 import { openFanOut } from './sockets/fan-out.ts';
 import { createAdmission } from './admission/admission.ts';
 import { registerHealth } from './server/health.ts';
-import { createLimits } from './admission/limits.ts';
+import { openSharedLimits } from './admission/shared-limits.ts';
 import { followPlainSockets } from './server/plain-sockets.ts';
 import { startPulse } from './sockets/pulse.ts';
 import { refuse, UPGRADE_REQUIRED } from './server/refusal.ts';
@@ -73,7 +73,7 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
   const draining = new AbortController();
   const closing = new AbortController();
   const ending = new AbortController();
-  const limits = createLimits();
+  const limits = opening.use(openSharedLimits(bus, settings));
   const tokens = opening.use(await openTokens({ bus, log, ...(options.onRevision ? { onRevision: options.onRevision } : {}) }));
   const admission = createAdmission({ settings, tokens, limits, host });
   const edge: Edge = {
@@ -104,7 +104,7 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
   registerRpc(app, rpc);
   void app.register((within, _options, done) => {
     addCommonHooks(within, accessLog);
-    registerHealth(within, edge, options.health);
+    registerHealth(within, edge, { health: options.health, admission });
     registerPreflight(within, admission);
     within.get('/openrpc.json', { onRequest: edge.guard({}) }, (_request, reply) => {
       reply.header('content-type', 'application/json; charset=utf-8').send(openRpcText());

@@ -282,3 +282,18 @@ test('a server that lost its store is told all agents anew', { timeout: 20_000 }
   }
   await server.stop();
 });
+
+test('a value that is ${NAME} is kept and shown as that, and is the variable when it is used', async () => {
+  await using app = await start({ env: { MODEL_OF_OSLO: 'dev/slow', NAME_OF_OSLO: 'secret' } });
+  const created = await app.bus.call('agents.create', { name: 'oslo', model: '${MODEL_OF_OSLO}', reactionLevel: 'minimal' });
+  assert.equal(created.config['model'], '${MODEL_OF_OSLO}');
+  assert.equal((await app.bus.call('agents.get', { agentId: 'oslo' })).config['model'], '${MODEL_OF_OSLO}');
+  assert.equal((await projected(app, 'default.oslo'))?.config['model'], '${MODEL_OF_OSLO}');
+  const { agents } = await app.bus.call('agents.visible', {});
+  assert.deepEqual(agents.find(({ id }) => id === 'oslo')?.model, 'slow');
+
+  await app.bus.call('agents.update', { agentId: 'oslo', name: '${NAME_OF_OSLO}' });
+  const renamed = (await app.bus.call('agents.visible', {})).agents.find(({ id }) => id === 'oslo');
+  assert.equal(renamed?.name, '${NAME_OF_OSLO}', 'what everybody may see says nothing of the environment');
+  await assert.rejects(app.bus.call('agents.update', { agentId: 'oslo', model: '${NOT_SET}' }), { code: 'FAILED_PRECONDITION' });
+});

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { SECTION_NAMES, secrets } from '@switchyard/contracts';
+import { OBJECT_SECTIONS, secrets } from '@switchyard/contracts';
 import { principal, startUpstream, testService, type TestService, type TestServiceOptions } from '@switchyard/testkit';
 import { registry } from './service.ts';
 
@@ -80,7 +80,20 @@ test('a model that does not answer is a result with the reason', async () => {
   const keyless = await app.bus.call('models.test', { model: 'gpt-5' });
   assert.deepEqual([keyless.ok, keyless.provider], [false, 'openai']);
   assert.match(keyless.error ?? '', /set the secret OPENAI_API_KEY/);
-  await assert.rejects(app.bus.call('models.test', { model: 'no-such-model' }), { code: 'NOT_FOUND' });
+});
+
+test('a model or a provider that nobody knows is a result too', async () => {
+  await using app = await start({});
+  const unknown = { ok: false, latencyMs: 0 };
+  const asked = [
+    [{ model: 'no-such-model' }, { provider: '', error: 'no provider has a model no-such-model' }],
+    [{ model: 'nowhere/small' }, { provider: 'nowhere', error: 'no provider has a model nowhere/small' }],
+    [
+      { model: 'small', provider: 'nowhere' },
+      { provider: 'nowhere', error: 'no provider has a model nowhere/small' },
+    ],
+  ] as const;
+  for (const [params, said] of asked) assert.deepEqual(await app.bus.call('models.test', params), { ...unknown, ...said });
 });
 
 test('a provider that refuses its key cannot be given to an agent; one that is merely down can', async () => {
@@ -110,5 +123,6 @@ test('gateway.status tells how the process is', async () => {
   assert.equal(status.nodeVersion, process.version);
   assert.ok(status.uptime > 0 && status.memoryUsage > 1_000_000);
   assert.deepEqual(status.configPaths, []);
-  assert.deepEqual(status.sections, SECTION_NAMES);
+  assert.deepEqual(status.sections, OBJECT_SECTIONS);
+  assert.ok(!status.sections.includes('logLevel'), 'a key at the root is no section');
 });

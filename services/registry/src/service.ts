@@ -29,7 +29,7 @@ export const registry = defineService({
     const { agents: collection } = await store.open({ agents: agentCollection });
     const secret = secretOf(bus);
     const models = createModels({ settings: () => settings.current, secret, env, log });
-    const agents = createAgents({ collection, configuration, log });
+    const agents = createAgents({ collection, configuration, log, env });
     const projector = await openProjector(bus, agents);
     await projector.rebuild();
     own.defer(bus.onRestored(() => projector.rebuild()));
@@ -38,7 +38,7 @@ export const registry = defineService({
         projector.rebuild().catch((err: unknown) => log.error({ err }, 'the agents were not projected after a change'));
       }),
     );
-    const given = { agents, collection, store, projector, models, secret, configuration };
+    const given = { agents, collection, store, projector, models, secret, configuration, env };
     return {
       'agents.list': agentsList(agents),
       'agents.create': agentsCreate(given),

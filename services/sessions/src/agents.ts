@@ -1,12 +1,20 @@
 import { AGENTS_BUCKET, AgentConfig, AgentProjection, ServiceError } from '@switchyard/contracts';
 import type { Bus } from '@switchyard/bus';
-import { watchBucket } from '@switchyard/service-kit';
+import { resolveReferences, watchBucket, type Variables } from '@switchyard/service-kit';
 import type { Logger } from '@switchyard/telemetry';
 import type { z } from 'zod';
 
-/** An agent as a turn needs it: with its whole configuration. One object for as long as nothing about it changes. */
-const Agent = AgentProjection.extend({ config: AgentConfig });
-export type Agent = z.output<typeof Agent>;
+/** An agent as a turn needs it: with its whole configuration, variables in place of `${NAME}`. One object for as long as nothing about it changes. */
+function agentSchema(env: Variables) {
+  // The name is for everybody to see, who need not know what the environment holds.
+  const meant = (written: Record<string, unknown>): Record<string, unknown> => ({
+    ...resolveReferences(written, env),
+    name: written['name'],
+  });
+  const config = AgentProjection.shape.config.transform(meant).pipe(AgentConfig);
+  return AgentProjection.extend({ config });
+}
+export type Agent = z.output<ReturnType<typeof agentSchema>>;
 
 /** The agents the registry projects, always current. */
 export interface AgentDirectory extends AsyncDisposable {
@@ -16,8 +24,8 @@ export interface AgentDirectory extends AsyncDisposable {
   all(tenant: string): readonly Agent[];
 }
 
-export async function openAgentDirectory(bus: Bus, log: Logger): Promise<AgentDirectory> {
-  const projections = await watchBucket(bus, AGENTS_BUCKET, Agent, log);
+export async function openAgentDirectory(bus: Bus, env: Variables, log: Logger): Promise<AgentDirectory> {
+  const projections = await watchBucket(bus, AGENTS_BUCKET, agentSchema(env), log);
   const byTenant = new Map<string, readonly Agent[]>();
   projections.onChange(() => byTenant.clear());
 

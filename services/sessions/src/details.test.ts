@@ -127,7 +127,7 @@ test('a context too small for all exchanges has the newest, each whole', async (
 
 test('sessions of odd names are sessions like any other', async () => {
   await using app = await testSessions({ agents: { scripted: { model: 'dev/scripted', concurrency: { maxConcurrentRuns: 1 } } } });
-  const names = ['\ud800', 'a:b%3A', 'peer', 'nul\u0000l', '💥', ' ', '..', '$where', "'; DROP TABLE c_turns; --"];
+  const names = ['a:b', ':', '::', 'peer', 'thread:peer', 'agent', '.', '..', '--', '@', '__proto__', 'constructor', '0'];
   const answers = await Promise.all(
     names.map((userId, at) =>
       app.bus.call(
@@ -146,6 +146,13 @@ test('sessions of odd names are sessions like any other', async () => {
     const again = await app.bus.call('session.send', { key: sessionKey ?? '', agentId: 'scripted', message: script({ text: 'again' }) });
     assert.equal(again.sessionKey, sessionKey);
   }
+});
+
+test('names that are no ids are refused, whatever they try', async () => {
+  await using app = await testSessions();
+  for (const channelId of ['\ud800', 'a%3Ab', 'nul\u0000l', '💥', ' ', '$where', "'; DROP TABLE c_turns; --", ''])
+    await assert.rejects(app.bus.call('agent.execute', { message: 'hello', sessionKey: { channelId } }), { code: 'INVALID_ARGUMENT' });
+  assert.equal((await app.bus.call('session.list', {})).total, 0);
 });
 
 test('a key that would be too long is refused before anything is written', async () => {

@@ -47,7 +47,7 @@ export function defineSessions(timing: SessionsTiming = {}) {
       const data = await store.open({ sessions: sessionCollection, turns: turnCollection, messages: messageCollection });
       // Frames published before there is a log are kept nowhere.
       await bus.log(TURNS_LOG);
-      const agents = own.use(await openAgentDirectory(bus, log));
+      const agents = own.use(await openAgentDirectory(bus, env, log));
       const models = createModels({
         settings: () => settings.current,
         secret: async (name) => (await bus.call('secrets.resolve', { name })).value,

@@ -14,6 +14,7 @@ interface Options {
   /** Configurations of agents beside the default one, and of it. */
   agents?: Record<string, object>;
   suspended?: readonly string[];
+  env?: Readonly<Record<string, string>>;
   timing?: SessionsTiming;
   log?: Logger;
 }

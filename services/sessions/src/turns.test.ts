@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { jsonRpcCode, type ServiceError } from '@switchyard/contracts';
 import { tempDir, principal } from '@switchyard/testkit';
 import { listen, testSessions, turnIdOf } from './sessions.fixture.ts';
 
@@ -87,7 +88,10 @@ test('the queue of a session is bounded', async () => {
   await start('1');
   await start('2');
   await start('3');
-  await assert.rejects(start('4'), { code: 'RESOURCE_EXHAUSTED', details: { reason: 'QUEUE_FULL', retryAfterMs: 1_000 } });
+  await assert.rejects(start('4'), (error: ServiceError) => {
+    assert.deepEqual([error.code, error.details], ['RESOURCE_EXHAUSTED', { reason: 'QUEUE_FULL', retryAfterMs: 1_000 }]);
+    return jsonRpcCode(error) === -32603;
+  });
 });
 
 test('sessions do not wait for each other', async () => {
@@ -168,11 +172,29 @@ test('an agent that nobody knows, one that is gone and one that is suspended are
   await using app = await testSessions({ agents: { asleep: {} }, suspended: ['asleep'] });
   const ask = (agentId: string) => app.bus.call('agent.execute', { message: 'hello', agentId });
   await assert.rejects(ask('nobody'), { code: 'INVALID_ARGUMENT', message: 'Unknown agent: nobody' });
+  const sent = app.bus.call('session.send', { key: 'default:me:gateway', agentId: 'nobody', message: 'hello' });
+  await assert.rejects(sent, { code: 'INVALID_ARGUMENT', message: 'Unknown agent: nobody' });
   await assert.rejects(ask('asleep'), { code: 'FAILED_PRECONDITION', details: { reason: 'AGENT_SUSPENDED' } });
   await assert.rejects(app.bus.call('session.send', { key: 'agent:gone:default:me:gateway', message: 'hello' }), {
     code: 'FAILED_PRECONDITION',
     details: { reason: 'AGENT_DELETED' },
   });
+});
+
+test('an agent whose model is ${NAME} runs on the model that the variable names, and tells nobody else what it holds', async () => {
+  const agents = { default: { model: '${MODEL}', name: '${MODEL}' } };
+  await using app = await testSessions({ agents, env: { MODEL: 'dev/scripted' } });
+  assert.equal((await app.bus.call('agent.execute', { message: script({ text: 'hi' }) })).response, 'hi');
+  const { model, agentName } = await app.bus.call('session.status', {});
+  assert.deepEqual([model, agentName], ['dev/scripted', '${MODEL}']);
+});
+
+test('a session is chosen by ids: 1 to 128 letters, digits and . _ : @ -', async () => {
+  await using app = await testSessions();
+  const send = (key: string) => app.bus.call('session.send', { key, message: 'hello' });
+  for (const key of ['web:main', 'default:ada@example.com:web']) assert.equal((await send(key)).finishReason, 'stop');
+  const refused = { code: 'INVALID_ARGUMENT', message: /^Invalid params: sessionKey\.(channelId|userId): expected 1 to 128 letters/ };
+  for (const key of ['web main', 'x'.repeat(129), 'default:a b:web', 'default:ada:web/1']) await assert.rejects(send(key), refused, key);
 });
 
 test('a turn that keeps nothing streams its frames, knows nothing of before, and leaves nothing', async () => {

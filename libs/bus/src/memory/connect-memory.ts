@@ -1,3 +1,4 @@
+import { announce } from '../announce.ts';
 import { checkMessage } from '../check-message.ts';
 import { busClosed } from '../failures.ts';
 import { drainTogether } from '../subscriptions.ts';
@@ -16,18 +17,22 @@ export function connectMemory(hub: MemoryHub): Transport {
   const connection: Connection = { hub, subscriptions: new Set(), open: true };
   const closed = Promise.withResolvers<void>();
   const subscribe: Transport['subscribe'] = (subject, onMessage, queue) => listen(connection, { subject, onMessage, queue });
+  const publish: Transport['publish'] = (message) => {
+    if (!connection.open) return false;
+    checkMessage(message, MAX_PAYLOAD);
+    hub.publish(message);
+    return true;
+  };
   return {
     maxPayload: MAX_PAYLOAD,
     inbox: `_INBOX.${hub.nextConnection()}`,
     closed: closed.promise,
-    publish(message) {
-      if (!connection.open) return false;
-      checkMessage(message, MAX_PAYLOAD);
-      hub.publish(message);
-      return true;
-    },
+    publish,
     subscribe,
-    serve: async ({ name }, endpoints) => drainTogether(endpoints.map(({ subject, onMessage }) => subscribe(subject, onMessage, name))),
+    async serve(info, endpoints) {
+      const serving = endpoints.map(({ subject, onMessage }) => subscribe(subject, onMessage, info.name));
+      return drainTogether([...serving, ...announce({ publish, subscribe }, info, endpoints)]);
+    },
     log: async (definition) => openLog(connection, definition),
     kv: async (definition) => openBucket(connection, definition),
     flush: () => new Promise((resolve) => hub.later(resolve)),

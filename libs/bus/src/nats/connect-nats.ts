@@ -3,12 +3,12 @@ import type { ConnectionOptions } from '@nats-io/nats-core';
 import { connect } from '@nats-io/transport-node';
 import { mintId, randomBase62 } from '@switchyard/security';
 import type { Logger } from '@switchyard/telemetry';
+import { announce } from '../announce.ts';
 import { subjectToken } from '../bytes.ts';
 import { createMux } from '../mux.ts';
 import { drainTogether } from '../subscriptions.ts';
 import type { ConnectionListener, Transport } from '../transport.ts';
 import { ensureBucket, openBucket } from './nats-bucket.ts';
-import { announce } from './nats-discovery.ts';
 import { createLink, type NatsLink } from './nats-link.ts';
 import { ensureStream, openLog } from './nats-log.ts';
 
@@ -50,7 +50,7 @@ export async function connectNats(url: string, options: NatsOptions): Promise<Tr
     ...(holdMs === undefined ? {} : { holdMs }),
   });
   const manager = await jetstreamManager(connection, { checkAPI: false });
-  return createTransport(link, { manager, client: jetstream(connection), replica });
+  return createTransport(link, { manager, client: jetstream(connection) });
 }
 
 /** Credentials in the address are options of the client. */
@@ -67,10 +67,9 @@ function readUrl(url: string): Pick<ConnectionOptions, 'servers' | 'user' | 'pas
 interface JetStream {
   manager: Awaited<ReturnType<typeof jetstreamManager>>;
   client: ReturnType<typeof jetstream>;
-  replica: string;
 }
 
-function createTransport(link: NatsLink, { manager, client, replica }: JetStream): Transport {
+function createTransport(link: NatsLink, { manager, client }: JetStream): Transport {
   const logs = { link, manager, acks: createMux(link, 'a') };
   const buckets = { link, manager, client };
   const kept = new Map<string, () => Promise<unknown>>();
@@ -107,9 +106,8 @@ function createTransport(link: NatsLink, { manager, client, replica }: JetStream
   return {
     ...link,
     async serve(info, endpoints) {
-      const id = subjectToken(info.metadata?.['replica'] ?? replica);
       const serving = endpoints.map((endpoint) => link.answer(endpoint, info.name));
-      const subscription = drainTogether([...serving, ...announce(link, { info, id, endpoints })]);
+      const subscription = drainTogether([...serving, ...announce(link, info, endpoints)]);
       // Without a server now, the client subscribes again when there is one.
       await link.flush().catch((err: unknown) => link.log.warn({ err, service: info.name }, 'served before NATS knew'));
       return subscription;

@@ -14,10 +14,11 @@ const OTHERS = 0o077;
 
 export function checkNode(version: string = process.versions.node): Check {
   if (Number.parseInt(version, 10) >= OLDEST_NODE) return good('node', `v${version}`);
+  const checkout = existsSync(join(ROOT, 'bin/switchyard'));
   return bad(
     'node',
-    `v${version} is older than ${OLDEST_NODE}`,
-    `${self()} doctor   # it runs under the Node that the packages bring along`,
+    `v${version} is older than ${OLDEST_NODE}${checkout ? '; bin/switchyard runs under the one that the packages bring along' : ''}`,
+    checkout ? `make -C ${quote(resolve(ROOT))} install` : `npm install --global node@${OLDEST_NODE}`,
   );
 }
 

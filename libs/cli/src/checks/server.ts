@@ -1,9 +1,11 @@
 import type { Client, RpcError } from '@switchyard/client';
+import type { ServicePresence } from '@switchyard/contracts';
 import { connect, noToken, type Where } from '../context.ts';
 import { explain, isRpcError } from '../explain.ts';
 import type { Probe } from '../probe.ts';
+import type { ServerReadiness } from '../readiness.ts';
 import { isObject } from '../run-file.ts';
-import { self } from '../self.ts';
+import { quote, self } from '../self.ts';
 import { bad, good, note, type Check } from './check.ts';
 
 /** Leases and tokens expire by the clock. */
@@ -18,7 +20,40 @@ export function isOurs(health: Probe): boolean {
 export function checkHealth(health: Probe, { url, local }: Pick<Where, 'url' | 'local'>): Check {
   if (isOurs(health)) return good('server', `${url} answers`);
   if (health.answered) return bad('server', `what answers at ${url} is something else (HTTP ${health.status})`, `${self()} start --port 0`);
-  return bad('server', `nothing answers at ${url} (${health.why})`, local ? `${self()} start` : `curl -v ${url}/health`);
+  return bad('server', `nothing answers at ${url} (${health.why})`, local ? `${self()} start` : `curl -v ${quote(`${url}/health`)}`);
+}
+
+/** What the server needs, and who is there: one check for all that is well, and one for each that is not. */
+export function checkServices({ answers, ready, state, dependencies, services }: ServerReadiness, where: Where): Check[] {
+  if (!answers) return [];
+  const next = lookCloser(where);
+  const missing = Object.entries(dependencies).filter(([, dependency]) => !dependency.ready);
+  const readiness = ready
+    ? [good('ready', 'it takes work')]
+    : missing.length === 0
+      ? [bad('ready', `it is ${state}`, next)]
+      : missing.map(([name, { reason = 'not ready' }]) => bad('ready', `${name}: ${reason}`, next));
+  return [
+    ...readiness,
+    ...(services === undefined ? [note('services', 'told to a token with scope admin alone')] : checkEach(services, next)),
+  ];
+}
+
+function checkEach(services: readonly ServicePresence[], next: string): Check[] {
+  const names = (state: ServicePresence['state']) => services.filter((one) => one.state === state).map(({ service }) => service);
+  const up = services.filter(({ state }) => state === 'up').map(({ service, replicas }) => `${service} ×${replicas.length}`);
+  const unbuilt = names('unbuilt');
+  return [
+    ...(up.length === 0 ? [] : [good('services', up.join(' '))]),
+    ...names('down').map((service) => bad('services', `${service} is down: no replica answers`, next)),
+    ...(unbuilt.length === 0 ? [] : [note('not built', `${unbuilt.join(' ')}: nobody answers their methods yet`)]),
+  ];
+}
+
+/** The log of what runs here; elsewhere, who is there. */
+function lookCloser({ run, url }: Where): string {
+  const log = run?.processes[0]?.log;
+  return log === undefined ? `${self()} status --url ${quote(url)}` : `tail ${quote(log)}`;
 }
 
 /** The token, the clock and the provider, as far as a server answers that can be asked. */
@@ -50,14 +85,17 @@ async function checkPing(client: Client, where: Where): Promise<[token: Check, c
 export function checkClock(ts: number, asked: number, answered: number): Check {
   const skew = Math.max(asked - ts, ts - answered, 0);
   if (skew <= MOST_SKEW_MS) return good('clock', skew === 0 ? 'the same as the server' : `${skew} ms from the server`);
-  return bad('clock', `${Math.round(skew / 1000)} s from the server`, 'timedatectl set-ntp true   # on both machines');
+  return bad('clock', `${Math.round(skew / 1000)} s from the server; one of the two machines is off`, 'timedatectl set-ntp true');
 }
 
 async function checkProvider(client: Client, where: Where): Promise<Check> {
   try {
     const { providers } = await client.call('models.list_providers', {}, PATIENCE);
     if (!providers.includes('dev')) return good('provider', 'a real one answers');
-    return { ...good('provider', 'the development models answer, offline'), next: `OPENAI_API_KEY=… ${self()} start   # for a real one` };
+    return {
+      ...good('provider', 'the development models answer, offline; a real one when it is started with a key'),
+      next: `read -rs OPENAI_API_KEY && export OPENAI_API_KEY && ${self()} start`,
+    };
   } catch (error) {
     if (isRpcError(error) && isRefusal(error)) return note('provider', 'not known: the token lacks scope admin');
     return failed('provider', error, where);

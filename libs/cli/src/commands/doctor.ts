@@ -1,11 +1,12 @@
 import { checkData, checkNatsServer, checkNode, checkPackages, checkPort, checkTokenFile } from '../checks/machine.ts';
 import { good, type Check } from '../checks/check.ts';
-import { checkHealth, checkInside, isOurs } from '../checks/server.ts';
+import { checkHealth, checkInside, checkServices, isOurs } from '../checks/server.ts';
 import { EXIT, type Command } from '../command.ts';
 import type { Where } from '../context.ts';
 import { commandHelp } from '../command-help.ts';
 import { paint, printable, printJson } from '../output.ts';
 import { probe } from '../probe.ts';
+import { askReadiness } from '../readiness.ts';
 
 export const doctor: Command = {
   flags: [],
@@ -34,6 +35,7 @@ async function examine(where: Where): Promise<Check[]> {
     checkTokenFile(where),
     ours ? good('port', `${where.url} is ours`) : await checkPort(where),
     checkHealth(health, where),
+    ...(ours ? checkServices(await askReadiness(where), where) : []),
     ...(await checkInside(where, ours)),
     await checkNatsServer(),
   ];

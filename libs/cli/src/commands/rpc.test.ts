@@ -79,7 +79,10 @@ test('too many calls: when to come back', async () => {
       };
     },
   });
-  assert.match((await rpc(server.url, ['system.ping'])).stderr, /next: sleep 2, then/);
+  assert.match(
+    (await rpc(server.url, ['system.ping'])).stderr,
+    /Rate limit exceeded\. The same will do in 2 s\.\n.*\n {2}next: sleep 2\n$/,
+  );
 });
 
 test('help needs no server: all methods, or what one of them takes', async () => {
@@ -93,6 +96,47 @@ test('help needs no server: all methods, or what one of them takes', async () =>
   assert.match(one.stdout, /^agent\.execute {3}scope rpc, answered by sessions\n/);
   assert.match(one.stdout, /^ {2}message +string · required$/m);
   assert.match(one.stdout, /switchyard rpc agent\.execute message=hello sessionKey\.userId=alice/);
+  assert.match(one.stdout, /^Events: message:received, message:streaming, /m);
   assert.deepEqual([all.code, one.code, none.code], [0, 0, 2]);
   assert.match(none.stderr, /did you mean agent\.execute\?/);
+});
+
+test('help marks what nobody answers yet, and says whose it is', async () => {
+  const nowhere = 'http://127.0.0.1:1';
+  const [all, unbuilt, partly, served] = await Promise.all([
+    rpc(nowhere, ['--help']),
+    rpc(nowhere, ['graph.save', '--help']),
+    rpc(nowhere, ['session.compact', '--help']),
+    rpc(nowhere, ['session.list', '--help']),
+  ]);
+  const [answered = '', others = ''] = all.stdout.split('\nDeclared, but not served yet\n');
+  assert.match(answered, /^ {2}session\. +.*\blist\b/m);
+  assert.doesNotMatch(answered, /^ {2}graph\. |\bcompact\b/m);
+  assert.match(others, /^ {2}graph\. +.*\bsave\b/m);
+  assert.match(others, /^ {2}session\. +.*\bcompact\b/m);
+  assert.match(unbuilt.stdout, /^Not served: the graph service, whose it is, is not built yet\.$/m);
+  assert.match(partly.stdout, /^Not served: the sessions service does not answer it yet\.$/m);
+  assert.doesNotMatch(served.stdout, /Not served/);
+});
+
+test('a call of what nobody answers yet says so, whatever the server calls it; one that is answered is not doubted', async () => {
+  for (const error of [
+    { code: -32603, message: 'x', data: { code: 'UNAVAILABLE', reason: 'NO_RESPONDERS', requestId: 'req_9', retryable: true } },
+    { code: -32601, message: 'x', data: { code: 'UNIMPLEMENTED', requestId: 'req_9', retryable: false } },
+  ]) {
+    await using server = await startServer({
+      call: ({ method }) => {
+        if (method === 'graph.list') return { graphs: [] };
+        throw error;
+      },
+    });
+    const missing = await rpc(server.url, ['memory.flush']);
+    assert.equal(missing.code, 1);
+    assert.match(
+      missing.stderr,
+      /^error: memory\.flush is declared, but not served: the memory service, whose it is, is not built yet\.\n/,
+    );
+    assert.match(missing.stderr, /next: .*switchyard rpc --help\n$/);
+    assert.equal((await rpc(server.url, ['graph.list'])).code, 0);
+  }
 });

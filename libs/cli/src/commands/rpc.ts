@@ -3,10 +3,10 @@ import { connect, type Where } from '../context.ts';
 import { explain, isRpcError } from '../explain.ts';
 import { Failure, wrongUsage } from '../failure.ts';
 import { commandHelp } from '../command-help.ts';
-import { methodHelp, methodList, similarMethods } from '../method-help.ts';
+import { methodHelp, methodList, similarMethods, whyNotServed } from '../method-help.ts';
 import { print } from '../output.ts';
 import { readParams } from '../params.ts';
-import { self } from '../self.ts';
+import { quote, self } from '../self.ts';
 
 const METHOD_NOT_FOUND = -32601;
 
@@ -45,9 +45,16 @@ export const rpc: Command = {
 type CallError = Parameters<typeof explain>[0];
 
 async function explainCall(error: CallError, method: string, where: Where): Promise<Failure> {
-  if (error.code !== METHOD_NOT_FOUND) return explain(error, where, `${self()} rpc ${method} --help`);
-  const { detail } = explain(error, where);
-  return noSuchMethod(method, { detail, cause: error });
+  const failure = explain(error, where, `${self()} rpc ${quote(method)} --help`);
+  const options = { detail: failure.detail, cause: error };
+  const missing = mayBeMissing(error) ? await whyNotServed(method) : undefined;
+  if (missing !== undefined) return new Failure(`${method} is declared, but not served: ${missing}.`, `${self()} rpc --help`, options);
+  return error.code === METHOD_NOT_FOUND ? noSuchMethod(method, options) : failure;
+}
+
+/** A server may serve what this command thinks nobody does: only one that does not answer is explained. */
+function mayBeMissing({ data }: CallError): boolean {
+  return data.code === 'UNIMPLEMENTED' || (data.code === 'UNAVAILABLE' && data.reason !== 'CONNECTION_LOST');
 }
 
 async function noSuchMethod(method: string, options: ConstructorParameters<typeof Failure>[2]): Promise<Failure> {
@@ -66,7 +73,7 @@ async function help({ words: [method] }: Invocation): Promise<string> {
         'rpc agent.execute --help     # what a method takes',
       ],
     });
-    return `${usage}\nMethods\n${await methodList()}`;
+    return `${usage}\n${await methodList()}`;
   }
   const text = await methodHelp(method);
   if (text === undefined) throw await noSuchMethod(method, { exitCode: 2 });

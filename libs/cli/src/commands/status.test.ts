@@ -15,7 +15,15 @@ const RESULTS = new Map<string, unknown>([
   ['models.list_providers', { providers: ['dev', 'openai'], count: 2 }],
   ['gateway.status', registry],
 ]);
-const serving: Behaviour = { call: ({ method }) => RESULTS.get(method) };
+const replica = (id: string, pid: number) => ({ replica: id, version: '0.1.0', startedAt: Date.now() - 300_000, pid, host: 'here' });
+const SERVICES = [
+  { service: 'gateway', state: 'up', replicas: [replica('gateway-a', 11)] },
+  { service: 'sessions', state: 'up', replicas: [replica('sessions-a', 12), replica('sessions-b', 13)] },
+  { service: 'registry', state: 'down', replicas: [] },
+  { service: 'graph', state: 'unbuilt', replicas: [] },
+  { service: 'media', state: 'unbuilt', replicas: [] },
+];
+const serving: Behaviour = { call: ({ method }) => RESULTS.get(method), services: SERVICES };
 
 function runs(url: string, pid: number, token = TOKEN): void {
   const process = { service: 'embedded', replica: 'r1', pid, ports: { http: 1 }, log: 'logs/a.log' };
@@ -34,6 +42,11 @@ test('what runs, what it needs, who answers', async () => {
     `server +${server.url} +ready`,
     `process +embedded r1 +pid ${process.pid} alive +http 1 +logs/a.log`,
     'bus +ready',
+    'service +gateway +gateway-a  0.1.0  pid 11 on here  up 5 min',
+    'service +sessions +sessions-a  0.1.0  pid 12 on here  up 5 min',
+    'service +sessions +sessions-b  0.1.0  pid 13 on here  up 5 min',
+    'service +registry +down: no replica answers',
+    'not built +graph media  \\(nobody answers their methods yet\\)',
     'agents +default helper',
     'providers +dev answers, offline; known: openai',
     'up +5 min, 105 MB, Node v24.0.0 .*',
@@ -41,8 +54,8 @@ test('what runs, what it needs, who answers', async () => {
     assert.match(stdout, new RegExp(`^${line}$`, 'm'));
   const json = JSON.parse((await status(['-o', 'json'])).stdout) as Record<string, unknown>;
   assert.deepEqual(
-    [json['ready'], json['agents'], json['providers'], json['registry']],
-    [true, ['default', 'helper'], ['dev', 'openai'], registry],
+    [json['ready'], json['agents'], json['providers'], json['registry'], (json['services'] as typeof SERVICES).map(({ state }) => state)],
+    [true, ['default', 'helper'], ['dev', 'openai'], registry, SERVICES.map(({ state }) => state)],
   );
 });
 
@@ -73,7 +86,7 @@ test('a token without scope admin, or a refused one, still shows the rest', asyn
   assert.match(lacking.stdout, /^agents +default helper\n/m);
   assert.match(lacking.stdout, /^not known +Insufficient scope/m);
   runs(server.url, process.pid, 'another');
-  assert.match((await status()).stdout, /^not known +http.* does not accept the saved token/m);
+  assert.match((await status()).stdout, /^not known +http.* does not accept the token saved in .* any more: it was rotated or revoked/m);
 });
 
 test('nothing runs: 1, and the command to start; a process of the past is called gone', async () => {

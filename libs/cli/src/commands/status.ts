@@ -1,31 +1,22 @@
 import type { CallResult } from '@switchyard/client';
+import type { ServicePresence } from '@switchyard/contracts';
 import { EXIT, type Command, type Invocation } from '../command.ts';
-import { connect, type Where } from '../context.ts';
-import { explain, isRpcError } from '../explain.ts';
+import { connect, noToken, type Where } from '../context.ts';
+import { isRpcError, sentenceFor } from '../explain.ts';
 import { Failure } from '../failure.ts';
 import { commandHelp } from '../command-help.ts';
 import { print, printJson, rows } from '../output.ts';
-import { probe, type Probe } from '../probe.ts';
-import { isAlive, isObject, type RunningProcess } from '../run-file.ts';
-import { self } from '../self.ts';
+import { askReadiness, type ServerReadiness } from '../readiness.ts';
+import { isAlive, type RunningProcess } from '../run-file.ts';
+import { quote, self } from '../self.ts';
 
-interface Dependency {
-  ready: boolean;
-  reason?: string;
-}
-
-interface Status {
+interface Status extends ServerReadiness {
   url: string;
-  answers: boolean;
-  ready: boolean;
-  /** What the server calls its state; why it does not answer, if it does not. */
-  state: string;
-  dependencies: Record<string, Dependency>;
   processes: (RunningProcess & { alive: boolean })[];
   agents?: readonly string[];
   providers?: readonly string[];
   registry?: CallResult<'gateway.status'>;
-  /** Why agents, providers or the registry are not known. */
+  /** Why services, agents, providers or the registry are not known. */
   unknown?: string;
 }
 
@@ -46,32 +37,15 @@ export const status: Command = {
 };
 
 async function look(place: Where): Promise<Status> {
-  const readiness = await probe(place.url, 'readyz');
+  const readiness = await askReadiness(place);
   const processes = (place.run?.processes ?? []).map((process) => ({ ...process, alive: isAlive(process.pid) }));
-  const found: Status = { url: place.url, answers: readiness.answered, ...readReadiness(readiness), processes };
-  return readiness.answered ? { ...found, ...(await lookInside(place)) } : found;
-}
-
-function readReadiness(readiness: Probe): Pick<Status, 'ready' | 'state' | 'dependencies'> {
-  if (!readiness.answered) return { ready: false, state: readiness.why, dependencies: {} };
-  const { status: code, body } = readiness;
-  const { status: state, dependencies } = isObject(body) ? body : {};
-  return {
-    ready: code === 200,
-    state: typeof state === 'string' ? state : `HTTP ${code}`,
-    dependencies: isObject(dependencies) ? Object.fromEntries(Object.entries(dependencies).flatMap(readDependency)) : {},
-  };
-}
-
-function readDependency([name, value]: [string, unknown]): [string, Dependency][] {
-  if (!isObject(value)) return [];
-  const { ready, reason } = value;
-  return [[name, { ready: ready === true, ...(typeof reason === 'string' ? { reason } : {}) }]];
+  const found: Status = { url: place.url, ...readiness, processes };
+  return readiness.answers ? { ...found, ...(await lookInside(place)) } : found;
 }
 
 /** What only a token with scope admin may know. Without one the rest is still worth saying. */
 async function lookInside(place: Where): Promise<Pick<Status, 'agents' | 'providers' | 'registry' | 'unknown'>> {
-  if (place.token === undefined) return { unknown: 'there is no token to ask with' };
+  if (place.token === undefined) return { unknown: noToken(place).message };
   const client = await connect(place);
   const calls = [
     { method: 'agents.list', params: {} },
@@ -85,11 +59,11 @@ async function lookInside(place: Where): Promise<Pick<Status, 'agents' | 'provid
       ...(agents.ok ? { agents: agents.result.agents } : {}),
       ...(providers.ok ? { providers: providers.result.providers } : {}),
       ...(registry.ok ? { registry: registry.result } : {}),
-      ...(failed && !failed.ok ? { unknown: explain(failed.error, place).message } : {}),
+      ...(failed && !failed.ok ? { unknown: sentenceFor(failed.error, place) } : {}),
     };
   } catch (error) {
     if (!isRpcError(error)) throw error;
-    return { unknown: explain(error, place).message };
+    return { unknown: sentenceFor(error, place) };
   } finally {
     client.close();
   }
@@ -104,6 +78,7 @@ function describe(found: Status): [string, string][] {
       name,
       ready ? 'ready' : (reason ?? 'not ready'),
     ]),
+    ...describeServices(found.services),
     ...(found.agents ? [['agents', found.agents.join(' ')] as [string, string]] : []),
     ...(found.providers ? [['providers', describeProviders(found.providers)] as [string, string]] : []),
     ...(registry
@@ -123,6 +98,20 @@ function describeProcess({ service, replica, pid, alive, ports, log }: Status['p
   return ['process', [`${service} ${replica}`, `pid ${pid} ${alive ? 'alive' : 'gone'}`, ...listening, log].join('  ')];
 }
 
+function describeServices(services: Status['services'] = []): [string, string][] {
+  const width = Math.max(0, ...services.map(({ service }) => service.length));
+  const there = services.flatMap(({ service, state, replicas }) => {
+    const texts = state === 'down' ? ['down: no replica answers'] : replicas.map(describeReplica);
+    return texts.map((text): [string, string] => ['service', `${service.padEnd(width)}  ${text}`]);
+  });
+  const unbuilt = services.filter(({ state }) => state === 'unbuilt').map(({ service }) => service);
+  return unbuilt.length === 0 ? there : [...there, ['not built', `${unbuilt.join(' ')}  (nobody answers their methods yet)`]];
+}
+
+function describeReplica({ replica, version, startedAt, pid, host }: ServicePresence['replicas'][number]): string {
+  return `${replica}  ${version}  pid ${pid} on ${host}  up ${duration((Date.now() - startedAt) / 1000)}`;
+}
+
 /** `dev` is listed while it answers; the others may wait for a key. */
 function describeProviders(providers: readonly string[]): string {
   const others = providers.filter((provider) => provider !== 'dev').join(' ');
@@ -131,14 +120,14 @@ function describeProviders(providers: readonly string[]): string {
 }
 
 function duration(seconds: number): string {
-  if (seconds < 120) return `${Math.round(seconds)} s`;
+  if (seconds < 120) return `${Math.max(0, Math.round(seconds))} s`;
   return seconds < 7_200 ? `${Math.round(seconds / 60)} min` : `${Math.round(seconds / 3_600)} h`;
 }
 
 function notReady({ url, answers, state, processes }: Status, { local }: Where): Failure {
   if (answers) return new Failure(`The server at ${url} is not ready (${state}).`, `${self()} doctor`);
   const alive = processes.find((process) => process.alive);
-  if (alive) return new Failure(`Process ${alive.pid} is there, but ${url} does not answer (${state}).`, `tail ${alive.log}`);
+  if (alive) return new Failure(`Process ${alive.pid} is there, but ${url} does not answer (${state}).`, `tail ${quote(alive.log)}`);
   const sentence = local ? `Nothing runs at ${url}.` : `Nothing answers at ${url} (${state}).`;
-  return new Failure(sentence, local ? `${self()} start` : `${self()} doctor --url ${url}`);
+  return new Failure(sentence, local ? `${self()} start` : `${self()} doctor --url ${quote(url)}`);
 }

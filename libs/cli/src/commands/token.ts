@@ -1,5 +1,5 @@
 import { EXIT, type Command } from '../command.ts';
-import { noToken } from '../context.ts';
+import { noToken, savedToken } from '../context.ts';
 import { commandHelp } from '../command-help.ts';
 import { print, printJson } from '../output.ts';
 
@@ -11,9 +11,10 @@ export const token: Command = {
     }),
   async run({ where, output }) {
     const place = where();
-    if (place.token === undefined) throw noToken(place);
-    if (output === 'json') printJson({ token: place.token });
-    else print(`${place.token}\n`);
+    const found = place.token ?? (place.withheld === 'saved' ? savedToken(place.data) : undefined); // it is shown, not sent
+    if (found === undefined) throw noToken(place);
+    if (output === 'json') printJson({ token: found });
+    else print(`${found}\n`);
     return EXIT.done;
   },
 };

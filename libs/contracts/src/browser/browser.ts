@@ -1,51 +1,66 @@
 import { z } from 'zod';
 import { Count, NoParams, Timestamp } from '../common.ts';
 import { defineMethods } from '../define.ts';
+import { mostKeys } from '../most-keys.ts';
+import { MAX } from '../sizes.ts';
 
 export const BrowserStatus = z.object({
   running: z.boolean(),
-  url: z.string().optional(),
+  url: z.string().max(MAX.url).optional(),
   tabCount: Count.optional(),
   connected: z.boolean().optional(),
-  chromeVersion: z.string().optional(),
+  chromeVersion: z.string().max(MAX.name).optional(),
 });
 
 export const BrowserStarted = z.object({ started: z.literal(true) });
 export const BrowserStopped = z.object({ stopped: z.literal(true) });
 
 /** Where the navigation ended, after redirects. */
-export const Navigation = z.object({ url: z.string(), title: z.string(), tabId: z.string() });
+export const Navigation = z.object({ url: z.string().max(MAX.url), title: z.string().max(MAX.line), tabId: z.string().max(MAX.id) });
 
 /** The page as a tree of roles and names; `refs` are what `browser.act` takes as selector. */
 export const PageSnapshot = z.object({
-  snapshot: z.string(),
-  refs: z.record(z.string(), z.object({ role: z.string(), name: z.string().optional(), nth: Count.optional() })),
-  url: z.string(),
-  title: z.string(),
+  snapshot: z.string().max(MAX.payload),
+  refs: z
+    .record(
+      z.string().max(MAX.name),
+      z.object({ role: z.string().max(MAX.name), name: z.string().max(MAX.name).optional(), nth: Count.optional() }),
+    )
+    .check(mostKeys(MAX.all)),
+  url: z.string().max(MAX.url),
+  title: z.string().max(MAX.line),
   truncated: z.boolean(),
   stats: z.object({ lines: Count, chars: Count, refs: Count, interactive: Count }),
 });
 
 export const Screenshot = z.object({
-  data: z.string().describe('base64 of the image, PNG unless asked otherwise'),
-  mimeType: z.string().optional(),
+  data: z.string().max(MAX.payload).describe('base64 of the image, PNG unless asked otherwise'),
+  mimeType: z.string().max(MAX.name).optional(),
   width: Count.optional(),
   height: Count.optional(),
 });
 
-export const PagePdf = z.object({ data: z.string().describe('base64 of the PDF'), mimeType: z.string().optional() });
+export const PagePdf = z.object({
+  data: z.string().max(MAX.payload).describe('base64 of the PDF'),
+  mimeType: z.string().max(MAX.name).optional(),
+});
 
 /** An action that fails on the page says so here; it is no error of the call. */
-export const ActResult = z.object({ ok: z.boolean(), action: z.string(), error: z.string().optional() });
+export const ActResult = z.object({ ok: z.boolean(), action: z.string().max(MAX.line), error: z.string().max(MAX.line).optional() });
 
-export const BrowserTab = z.object({ id: z.string(), url: z.string(), title: z.string() });
-export const BrowserTabs = z.object({ tabs: z.array(BrowserTab) });
-export const TabOpened = z.object({ tabId: z.string() });
-export const TabFocused = z.object({ focused: z.literal(true), tabId: z.string() });
-export const TabClosed = z.object({ closed: z.literal(true), tabId: z.string() });
+export const BrowserTab = z.object({ id: z.string().max(MAX.name), url: z.string().max(MAX.url), title: z.string().max(MAX.line) });
+export const BrowserTabs = z.object({ tabs: z.array(BrowserTab).max(MAX.all) });
+export const TabOpened = z.object({ tabId: z.string().max(MAX.id) });
+export const TabFocused = z.object({ focused: z.literal(true), tabId: z.string().max(MAX.id) });
+export const TabClosed = z.object({ closed: z.literal(true), tabId: z.string().max(MAX.id) });
 
-export const ConsoleEntry = z.object({ level: z.string(), text: z.string(), timestamp: Timestamp, location: z.string().optional() });
-export const ConsoleLog = z.object({ entries: z.array(ConsoleEntry).describe('the last 500, oldest first') });
+export const ConsoleEntry = z.object({
+  level: z.string().max(MAX.name),
+  text: z.string().max(MAX.text),
+  timestamp: Timestamp,
+  location: z.string().max(MAX.path).optional(),
+});
+export const ConsoleLog = z.object({ entries: z.array(ConsoleEntry).max(MAX.all).describe('the last 500, oldest first') });
 
 const Url = z.string().min(1).max(8192).describe('http, https or about; addresses inside the network are refused');
 const Selector = z.string().min(1).max(2000).describe('a snapshot reference (e12, @e12 or ref=e12) or a CSS selector');
@@ -60,7 +75,7 @@ const Act = z.strictObject({
   value: Text.optional().describe('the option to select or the value to fill'),
   values: z.array(Text).max(100).optional().describe('select: several options'),
   fields: z
-    .array(z.strictObject({ ref: Selector, type: z.string().optional(), value: z.union([Text, z.boolean()]) }))
+    .array(z.strictObject({ ref: Selector, type: z.string().max(MAX.name).optional(), value: z.union([Text, z.boolean()]) }))
     .max(100)
     .optional()
     .describe('fill: several fields at once'),
@@ -129,7 +144,7 @@ export const browserMethods = defineMethods({
       compact: z.boolean().optional().describe('without nodes that say nothing'),
       maxDepth: z.int().min(1).max(100).optional(),
       selector: Selector.optional().describe('only this part of the page'),
-      maxChars: z.int().min(1).max(120_000).default(30_000),
+      maxChars: z.int().min(1).max(120_000).optional().describe('browser.snapshotMaxChars when left out'),
     }),
     result: PageSnapshot,
     deadlineMs: PAGE_DEADLINE_MS,

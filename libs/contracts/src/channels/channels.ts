@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { Count, DurationMs, NoParams, Timestamp } from '../common.ts';
 import { defineMethods } from '../define.ts';
 import { ChannelFeatures } from './events.ts';
+import { MAX } from '../sizes.ts';
 
 export const ChannelType = z
   .string()
@@ -9,17 +10,17 @@ export const ChannelType = z
   .max(64)
   .describe('discord, telegram, slack, whatsapp, signal, imessage, line, irc, email, echo');
 
-const channelType = z.string();
+const channelType = z.string().max(MAX.name);
 
 /** A configured channel; without a connection it is stopped. */
 export const Channel = z.object({
   channelType,
-  channelId: z.string().optional(),
+  channelId: z.string().max(MAX.name).optional(),
   status: z.enum(['running', 'stopped']),
   configured: z.boolean().optional(),
 });
 
-export const ChannelList = z.object({ channels: z.array(Channel), total: Count });
+export const ChannelList = z.object({ channels: z.array(Channel).max(MAX.all), total: Count });
 export const ChannelAbilities = z.object({ channelType, features: ChannelFeatures });
 
 /** How one adapter has been doing. What has not happened yet is null. */
@@ -29,7 +30,7 @@ export const ChannelHealth = z.object({
   connectionMode: z.enum(['socket', 'polling', 'webhook']),
   lastCheckedAt: Timestamp.nullable(),
   lastMessageAt: Timestamp.nullable(),
-  error: z.string().nullable(),
+  error: z.string().max(MAX.line).nullable(),
   stateChangedAt: Timestamp,
   consecutiveFailures: Count,
   activeRuns: Count,
@@ -38,13 +39,13 @@ export const ChannelHealth = z.object({
 });
 
 export const ChannelsHealth = z.object({
-  channels: z.array(ChannelHealth),
+  channels: z.array(ChannelHealth).max(MAX.all),
   timestamp: Timestamp,
   enabled: z.boolean().describe('whether the health monitor watches'),
 });
 
-export const ChannelStarted = z.object({ channelType, status: z.literal('running'), message: z.string() });
-export const ChannelStopped = z.object({ channelType, status: z.literal('stopped'), message: z.string() });
+export const ChannelStarted = z.object({ channelType, status: z.literal('running'), message: z.string().max(MAX.line) });
+export const ChannelStopped = z.object({ channelType, status: z.literal('stopped'), message: z.string().max(MAX.line) });
 
 const OneChannel = z.strictObject({ channel_type: ChannelType });
 const CONNECT_DEADLINE_MS = 60_000;
@@ -148,6 +149,7 @@ export const channelsMethods = defineMethods({
     deadlineMs: CONNECT_DEADLINE_MS,
     idempotent: true,
     errors: ['NOT_FOUND', 'FAILED_PRECONDITION', 'UNAVAILABLE'],
+    emits: ['channel:registered', 'config:patched', 'audit:event'],
     examples: [{ params: telegram, result: { channelType: 'telegram', status: 'running', message: 'telegram started' } }],
   },
   'channels.disable': {
@@ -158,6 +160,7 @@ export const channelsMethods = defineMethods({
     deadlineMs: CONNECT_DEADLINE_MS,
     idempotent: true,
     errors: ['NOT_FOUND', 'FAILED_PRECONDITION'],
+    emits: ['channel:deregistered', 'config:patched', 'audit:event'],
     examples: [{ params: telegram, result: { channelType: 'telegram', status: 'stopped', message: 'telegram stopped' } }],
   },
   'channels.restart': {
@@ -167,6 +170,7 @@ export const channelsMethods = defineMethods({
     result: ChannelStarted,
     deadlineMs: CONNECT_DEADLINE_MS,
     errors: ['NOT_FOUND', 'FAILED_PRECONDITION', 'UNAVAILABLE'],
+    emits: ['channel:deregistered', 'channel:registered'],
     examples: [{ params: telegram, result: { channelType: 'telegram', status: 'running', message: 'telegram restarted' } }],
   },
 });

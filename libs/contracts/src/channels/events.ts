@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { Timestamp } from '../common.ts';
 import { defineEvents } from '../define.ts';
+import { MAX } from '../sizes.ts';
 
 /** What a platform can do; `channels.capabilities` answers this block alone. */
 export const ChannelFeatures = z.object({
@@ -14,12 +15,15 @@ export const ChannelFeatures = z.object({
   buttons: z.boolean(),
   cards: z.boolean(),
   effects: z.boolean(),
-  formatting: z.array(z.string()).describe('markdown, html, mrkdwn, signal-text-styles, irc-control-codes, flex'),
+  formatting: z
+    .array(z.string().max(MAX.name))
+    .max(MAX.many)
+    .describe('markdown, html, mrkdwn, signal-text-styles, irc-control-codes, flex'),
 });
 
 /** Everything an adapter says of its platform when it registers. */
 export const ChannelCapabilities = z.object({
-  chatTypes: z.array(z.enum(['dm', 'group', 'thread', 'channel', 'forum'])),
+  chatTypes: z.array(z.enum(['dm', 'group', 'thread', 'channel', 'forum'])).max(MAX.many),
   features: ChannelFeatures,
   limits: z.object({ maxMessageChars: z.int().positive(), maxAttachmentMb: z.number().positive().optional() }),
   streaming: z.object({ mode: z.enum(['edit', 'block', 'none']), throttleMs: z.int().nonnegative().optional() }),
@@ -30,7 +34,12 @@ export const ChannelCapabilities = z.object({
 export const channelsEvents = defineEvents({
   'channel:registered': {
     summary: 'A channel adapter is connected and takes messages.',
-    payload: z.object({ channelType: z.string(), pluginId: z.string(), capabilities: ChannelCapabilities, timestamp: Timestamp }),
+    payload: z.object({
+      channelType: z.string().max(MAX.name),
+      pluginId: z.string().max(MAX.name),
+      capabilities: ChannelCapabilities,
+      timestamp: Timestamp,
+    }),
     example: {
       channelType: 'telegram',
       pluginId: 'telegram',
@@ -58,7 +67,7 @@ export const channelsEvents = defineEvents({
   },
   'channel:deregistered': {
     summary: 'A channel adapter is gone.',
-    payload: z.object({ channelType: z.string(), pluginId: z.string(), timestamp: Timestamp }),
+    payload: z.object({ channelType: z.string().max(MAX.name), pluginId: z.string().max(MAX.name), timestamp: Timestamp }),
     example: { channelType: 'telegram', pluginId: 'telegram', timestamp: 1763719200000 },
   },
 });

@@ -15,7 +15,23 @@ test('a flat list of buttons is one row, and rows stay rows', () => {
   assert.throws(() => parseParams(params, { ...message, buttons: [yes, [no]] }), /^ServiceError: Invalid params: buttons/);
 });
 
-test('an effect is named, or named in an object', () => {
-  assert.deepEqual(parseParams(params, { ...message, effects: ['spoiler', { type: 'silent' }] }).effects, ['spoiler', 'silent']);
-  assert.throws(() => parseParams(params, { ...message, effects: ['glitter'] }), /^ServiceError: Invalid params: effects\.0/);
+test('an effect is an object, or its type alone', () => {
+  const effects = [{ type: 'spoiler' }, { type: 'silent' }];
+  assert.deepEqual(parseParams(params, { ...message, effects: ['spoiler', { type: 'silent' }] }).effects, effects);
+});
+
+test('what only a platform understands is passed on whole, and nothing about it is refused but its size', () => {
+  const button = { type: 'button', text: { type: 'plain_text', text: 'Yes' }, action_id: 'deploy' };
+  const card = { title: 7, blocks: [{ type: 'divider' }], color: 'green' };
+  const effect = { type: 'confetti', seconds: 3 };
+  const sent = parseParams(params, { ...message, buttons: [button], cards: [card], effects: [effect] });
+  assert.deepEqual([sent.buttons, sent.cards, sent.effects], [[[button]], [card], [effect]]);
+
+  const large = { ...message, cards: [{ title: 'x'.repeat(65_536) }] };
+  assert.throws(() => parseParams(params, large), /cards: expected at most 65536 characters of JSON, got more/);
+  assert.throws(
+    () => parseParams(params, { ...message, cards: Array.from({ length: 101 }, () => ({})) }),
+    /cards: expected array of at most 100/,
+  );
+  assert.match(messageMethods['message.send'].description, /at most 100 of each and 65,536 characters/);
 });

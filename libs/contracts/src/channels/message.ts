@@ -1,51 +1,60 @@
 import { z } from 'zod';
-import { IdempotencyKey, pageSize, Timestamp } from '../common.ts';
+import { IdempotencyKey, JsonObject, pageSize, Timestamp } from '../common.ts';
 import { defineMethods } from '../define.ts';
 import { ChannelType } from './channels.ts';
+import { MAX } from '../sizes.ts';
 
-export const MessageButton = z.strictObject({
-  text: z.string().min(1).max(80),
-  callback_data: z.string().min(1).max(64).optional(),
-  url: z.url().optional(),
-  style: z.enum(['primary', 'secondary', 'danger', 'link']).optional(),
-});
-export type MessageButton = z.infer<typeof MessageButton>;
+/** A button, a card, an effect as the platform knows it: passed on as it is, and shown as far as the platform can. */
+export const PlatformObject = JsonObject;
 
-const Row = z.array(MessageButton);
+const MAX_OBJECTS_CHARS = 65_536;
+
+/** A list of what only the platform reads. Its size is bounded, and nothing else about it. */
+function platformObjects<S extends z.ZodType>(item: S) {
+  return z
+    .array(item)
+    .max(MAX.few)
+    .refine((items) => JSON.stringify(items).length <= MAX_OBJECTS_CHARS, {
+      error: `at most ${MAX_OBJECTS_CHARS} characters of JSON`,
+      params: { received: 'more' },
+    });
+}
 
 /** Rows of buttons; a flat list is one row. What comes out are rows. */
-export const MessageButtons = z.union([z.array(Row), Row.transform((row) => [row])]);
+export const MessageButtons = z
+  .union([platformObjects(z.array(PlatformObject).max(MAX.few)), platformObjects(PlatformObject).transform((row) => [row])])
+  .describe('objects such as {text, callback_data, url, style}, in one row or in rows');
 
-export const MessageCard = z.strictObject({
-  title: z.string().min(1).max(256).optional(),
-  description: z.string().optional(),
-  image_url: z.url().optional(),
-  color: z.int().min(0).max(0xff_ff_ff).optional(),
-  fields: z.array(z.strictObject({ name: z.string().min(1), value: z.string(), inline: z.boolean().optional() })).optional(),
-  buttons: MessageButtons.optional(),
-});
-
-const EffectName = z.enum(['spoiler', 'silent']);
-
-/** An effect by its name, or as an object that names it. What comes out are names. */
-export const MessageEffect = z.union([EffectName, z.strictObject({ type: EffectName }).transform(({ type }) => type)]);
+/** What comes out are objects; a name alone is the effect of that type. */
+export const MessageEffect = z.union([
+  z
+    .string()
+    .min(1)
+    .max(64)
+    .transform((type) => ({ type })),
+  PlatformObject,
+]);
 
 /** A message that was accepted, by the platform's id. */
-export const MessageSent = z.object({ messageId: z.string(), channelId: z.string() });
+export const MessageSent = z.object({ messageId: z.string().max(MAX.name), channelId: z.string().max(MAX.name) });
 
-const where = { channelId: z.string(), messageId: z.string() };
+const where = { channelId: z.string().max(MAX.name), messageId: z.string().max(MAX.name) };
 
 export const MessageEdited = z.object({ edited: z.literal(true), ...where });
 export const MessageDeleted = z.object({ deleted: z.literal(true), ...where });
-export const MessageReacted = z.object({ reacted: z.literal(true), ...where, emoji: z.string() });
+export const MessageReacted = z.object({ reacted: z.literal(true), ...where, emoji: z.string().max(MAX.name) });
 
 export const FetchedMessages = z.object({
-  messages: z.array(z.object({ id: z.string(), senderId: z.string(), text: z.string(), timestamp: Timestamp })),
-  channelId: z.string().optional(),
+  messages: z
+    .array(
+      z.object({ id: z.string().max(MAX.name), senderId: z.string().max(MAX.name), text: z.string().max(MAX.text), timestamp: Timestamp }),
+    )
+    .max(MAX.all),
+  channelId: z.string().max(MAX.name).optional(),
 });
 
 const Id = z.string().min(1).max(256);
-const Text = z.string().min(1);
+const Text = z.string().min(1).max(MAX.text);
 const chat = { channel_type: ChannelType, channel_id: Id };
 const message = { ...chat, message_id: Id };
 
@@ -59,20 +68,22 @@ const sent = { messageId: '42', channelId: '678' };
 export const messageMethods = defineMethods({
   'message.send': {
     summary: 'Sends a message to a channel.',
-    description: 'Buttons, cards and effects a platform cannot show are left out; the text is sent.',
+    description:
+      'Buttons, cards and effects are passed on as they are, at most 100 of each and 65,536 characters of JSON; what a platform cannot show is left out, and the text is sent.',
     scope: 'admin',
     params: z.strictObject({
       ...chat,
       text: Text,
       buttons: MessageButtons.optional(),
-      cards: z.array(MessageCard).max(10).optional(),
-      effects: z.array(MessageEffect).max(2).optional(),
+      cards: platformObjects(PlatformObject).optional().describe('objects such as {title, description, image_url, color, fields, buttons}'),
+      effects: platformObjects(MessageEffect).optional().describe('objects such as {type: silent}, or their types alone'),
       thread_reply: Id.optional().describe('the thread to answer in'),
       idempotencyKey: IdempotencyKey.optional(),
     }),
     result: MessageSent,
     deadlineMs: SEND_DEADLINE_MS,
     errors: ['NOT_FOUND', 'FAILED_PRECONDITION', 'UNAVAILABLE', 'RESOURCE_EXHAUSTED'],
+    emits: ['message:sent'],
     examples: [
       { params: { ...there, text: 'The build is green.' }, result: sent },
       {
@@ -98,6 +109,7 @@ export const messageMethods = defineMethods({
     result: MessageSent,
     deadlineMs: SEND_DEADLINE_MS,
     errors: ['NOT_FOUND', 'FAILED_PRECONDITION', 'UNAVAILABLE'],
+    emits: ['message:sent'],
     examples: [{ params: { ...there, message_id: '41', text: 'On it.' }, result: sent }],
   },
   'message.edit': {
@@ -161,6 +173,7 @@ export const messageMethods = defineMethods({
     result: MessageSent,
     deadlineMs: UPLOAD_DEADLINE_MS,
     errors: ['NOT_FOUND', 'FAILED_PRECONDITION', 'UNAVAILABLE', 'INVALID_ARGUMENT'],
+    emits: ['message:sent'],
     examples: [{ params: { ...there, file_path: 'output/report.pdf', caption: 'The report' }, result: sent }],
   },
 });

@@ -1,12 +1,13 @@
 import { z } from 'zod';
 import { defineMethods } from '../define.ts';
 import { ChannelType } from './channels.ts';
+import { MAX } from '../sizes.ts';
 
 /** Whether it was put into the delivery queue, or why not. */
 export const NotificationResult = z.object({
   success: z.boolean(),
-  entryId: z.string().optional().describe('its place in the delivery queue'),
-  error: z.string().optional().describe('quiet_hours, rate_limited, duplicate, no_channel, …'),
+  entryId: z.string().max(MAX.id).optional().describe('its place in the delivery queue'),
+  error: z.string().max(MAX.line).optional().describe('quiet_hours, rate_limited, duplicate, no_channel, …'),
 });
 
 export const notificationMethods = defineMethods({
@@ -16,12 +17,13 @@ export const notificationMethods = defineMethods({
       'Without a channel it goes to the agent’s primary channel, else to the one last used. Quiet hours hold back everything but critical. A refusal is told in the result.',
     scope: 'rpc',
     params: z.strictObject({
-      message: z.string().min(1),
+      message: z.string().min(1).max(MAX.text),
       priority: z.enum(['low', 'normal', 'high', 'critical']).default('normal'),
       channel_type: ChannelType.optional(),
       channel_id: z.string().min(1).max(256).optional(),
     }),
     result: NotificationResult,
+    emits: ['message:sent'],
     examples: [
       {
         params: { message: 'The nightly report is ready.', priority: 'high' },

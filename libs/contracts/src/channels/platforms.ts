@@ -1,11 +1,13 @@
 import { z } from 'zod';
 import { defineMethods } from '../define.ts';
+import { mostKeys } from '../most-keys.ts';
+import { MAX } from '../sizes.ts';
 
 const Id = z.string().min(1).max(256);
-const Text = z.string().min(1);
+const Text = z.string().min(1).max(MAX.text);
 
 /** What the platform answered, under the action that was asked for. */
-export const PlatformResult = z.object({ ok: z.literal(true), action: z.string(), result: z.unknown().optional() });
+export const PlatformResult = z.object({ ok: z.literal(true), action: z.string().max(MAX.line), result: z.unknown().optional() });
 
 /** One action: its name and what it needs. */
 function action<const N extends string, S extends z.core.$ZodLooseShape>(name: N, shape: S) {
@@ -75,7 +77,11 @@ export const TelegramAction = z.discriminatedUnion('action', [
   action('set_description', { ...chat, description: z.string().max(255) }),
   action('ban', { ...chat, user_id: Id }),
   action('unban', { ...chat, user_id: Id }),
-  action('promote', { ...chat, user_id: Id, rights: z.record(z.string(), z.boolean()).optional().describe('such as can_pin_messages') }),
+  action('promote', {
+    ...chat,
+    user_id: Id,
+    rights: z.record(z.string().max(MAX.name), z.boolean()).check(mostKeys(MAX.few)).optional().describe('such as can_pin_messages'),
+  }),
 ]);
 
 /** The twelve actions on Slack. */
@@ -91,7 +97,7 @@ export const SlackAction = z.discriminatedUnion('action', [
   action('kick', { ...channel, user_id: Id }),
   action('channel_info', channel),
   action('members_list', { ...channel, limit: z.int().min(1).max(1000).optional() }),
-  action('bookmark_add', { ...channel, title: Text.max(255), link: z.url() }),
+  action('bookmark_add', { ...channel, title: Text.max(255), link: z.url().max(MAX.url) }),
 ]);
 
 const group = { group_jid: Id.describe('such as 123456789@g.us') };
@@ -122,6 +128,7 @@ export const platformMethods = defineMethods({
     ...common,
     summary: 'Does on Discord what only Discord can: roles, threads, channels, moderation.',
     params: DiscordAction,
+    emits: ['audit:event'],
     examples: [
       {
         params: { action: 'threadCreate', channel_id: '1043', name: 'release 2.0', auto_archive_duration: 1440 },
@@ -133,6 +140,7 @@ export const platformMethods = defineMethods({
     ...common,
     summary: 'Does on Telegram what only Telegram can: polls, stickers, titles, moderation.',
     params: TelegramAction,
+    emits: ['audit:event'],
     examples: [
       {
         params: { action: 'poll', chat_id: '-100678', question: 'Lunch?', options: ['now', 'later'] },
@@ -144,6 +152,7 @@ export const platformMethods = defineMethods({
     ...common,
     summary: 'Does on Slack what only Slack can: channels, topics, members, bookmarks.',
     params: SlackAction,
+    emits: ['audit:event'],
     examples: [
       {
         params: { action: 'bookmark_add', channel_id: 'C024BE91L', title: 'Runbook', link: 'https://example.com/runbook' },
@@ -155,6 +164,7 @@ export const platformMethods = defineMethods({
     ...common,
     summary: 'Does on WhatsApp what only WhatsApp can: groups, their members and settings.',
     params: WhatsAppAction,
+    emits: ['audit:event'],
     examples: [
       {
         params: { action: 'group_participants_add', group_jid: '123456789@g.us', participant_jids: ['4790000000@s.whatsapp.net'] },

@@ -1,5 +1,7 @@
 import { z } from 'zod';
 import { between, count, flag, percent, positive, ratio, text, texts } from './kinds.ts';
+import { mostKeys } from '../most-keys.ts';
+import { MAX } from '../sizes.ts';
 
 export const contextGuard = z
   .strictObject({ enabled: flag(true), warnPercent: percent(80), blockPercent: percent(95) })
@@ -20,9 +22,9 @@ export const contextPruning = z
 
 const budget = z
   .strictObject({
-    effectiveContextCapSmall: positive(32_000).describe('tokens, models of class small'),
-    effectiveContextCapNano: positive(16_000).describe('tokens, models of class nano'),
-    minVisibleOutputTokens: positive(768),
+    effectiveContextCapSmall: count(32_000).describe('tokens, models of class small; 0 is no cap'),
+    effectiveContextCapNano: count(16_000).describe('tokens, models of class nano; 0 is no cap'),
+    minVisibleOutputTokens: between(256, 8_192, 768),
   })
   .prefault({});
 
@@ -49,7 +51,11 @@ export const contextEngine = z
     compactionModel: text().describe('provider/model; empty is the model of the turn'),
     evictionMinAge: between(3, 50, 15).describe('turns'),
     historyTurns: between(3, 100, 15),
-    historyTurnOverrides: z.record(z.string(), z.int().min(1).max(100)).optional().describe('turns by kind of chat'),
+    historyTurnOverrides: z
+      .record(z.string().max(MAX.name), z.int().min(1).max(100))
+      .check(mostKeys(MAX.many))
+      .optional()
+      .describe('turns by kind of chat'),
     observationKeepWindow: between(1, 50, 25).describe('tool results'),
     observationTriggerChars: between(50_000, 1_000_000, 120_000),
     observationDeactivationChars: between(20_000, 500_000, 80_000),
@@ -71,8 +77,8 @@ export const contextEngine = z
     largeFileTokenThreshold: between(1_000, 200_000, 25_000),
     annotationKeepWindow: between(1, 50, 15).describe('tool results'),
     annotationTriggerChars: between(10_000, 1_000_000, 200_000),
-    summaryModel: z.string().optional(),
-    summaryProvider: z.string().optional(),
+    summaryModel: z.string().max(MAX.name).optional(),
+    summaryProvider: z.string().max(MAX.name).optional(),
     outputEscalation: z.strictObject({ enabled: flag(true), escalatedMaxTokens: between(4_096, 128_000, 32_768) }).prefault({}),
     postBatchContinuation: z.strictObject({ enabled: flag(true), maxRetries: between(0, 5, 2) }).prefault({}),
     budget,

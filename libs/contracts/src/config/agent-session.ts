@@ -1,12 +1,13 @@
 import { z } from 'zod';
 import { between, count, flag, positive, ratio, text, texts, timezone } from './kinds.ts';
+import { MAX } from '../sizes.ts';
 
 const ResetMode = z.enum(['daily', 'idle', 'hybrid', 'none']);
 
 const ResetOverride = z.strictObject({
   mode: ResetMode.optional(),
   dailyResetHour: z.int().min(0).max(23).optional(),
-  dailyResetTimezone: z.string().optional(),
+  dailyResetTimezone: z.string().max(MAX.line).optional(),
   idleTimeoutMs: z.int().positive().optional(),
 });
 
@@ -22,8 +23,8 @@ const resetPolicy = z
       .strictObject({ dm: ResetOverride.optional(), group: ResetOverride.optional(), thread: ResetOverride.optional() })
       .prefault({}),
   })
-  .prefault({})
-  .describe('when a session starts anew');
+  .optional()
+  .describe('when a session starts anew; without a policy it never does');
 
 const dmScope = z
   .strictObject({
@@ -52,7 +53,7 @@ const compaction = z
   .strictObject({
     softThresholdRatio: ratio(0.75),
     hardThresholdRatio: ratio(0.9),
-    flushModel: z.string().optional(),
+    flushModel: z.string().max(MAX.name).optional(),
     chunkMaxChars: positive(50_000),
     chunkOverlapMessages: count(2),
     chunkMergeSummaries: flag(true),
@@ -64,32 +65,41 @@ const compaction = z
 
 export const session = z.strictObject({ resetPolicy, dmScope, pruning, compaction }).prefault({}).describe('the life of a session');
 
-const heartbeatTarget = z.strictObject({
-  channelType: z.string(),
-  channelId: z.string(),
-  chatId: z.string(),
+const Name = z.string().min(1).max(128);
+
+/** Where a heartbeat is delivered. */
+export const heartbeatTarget = z.strictObject({
+  channelType: Name,
+  channelId: Name,
+  chatId: Name,
   isDm: z.boolean().optional(),
 });
 
+/** What an agent's heartbeat may be told, in its section and by heartbeat.update alike. */
+export const heartbeatSettings = {
+  enabled: z.boolean().optional(),
+  intervalMs: z.int().nonnegative().optional().describe('0 turns it off'),
+  prompt: z.string().min(1).max(20_000).optional(),
+  model: z.string().min(1).max(256).optional().describe('provider/model; the one of the agent when left out'),
+  showOk: z.boolean().optional(),
+  showAlerts: z.boolean().optional(),
+  session: z.string().min(1).max(2048).optional(),
+  allowDm: z.boolean().optional(),
+  lightContext: z.boolean().optional(),
+  ackMaxChars: z.int().positive().optional(),
+  responsePrefix: z.string().max(500).optional(),
+  skipHeartbeatOnlyDelivery: z.boolean().optional(),
+  alertThreshold: z.int().positive().optional().describe('failures in a row'),
+  alertCooldownMs: z.int().positive().optional(),
+  staleMs: z.int().positive().optional(),
+  toolPolicy: z
+    .strictObject({ profile: text('full'), allow: texts(), deny: texts() })
+    .optional()
+    .describe('without one the profile heartbeat-minimal holds'),
+};
+
 const heartbeat = z
-  .strictObject({
-    enabled: z.boolean().optional(),
-    intervalMs: z.int().nonnegative().optional().describe('0 turns it off'),
-    showOk: z.boolean().optional(),
-    showAlerts: z.boolean().optional(),
-    prompt: z.string().optional(),
-    session: z.string().optional(),
-    allowDm: z.boolean().optional(),
-    lightContext: z.boolean().optional(),
-    ackMaxChars: z.int().positive().optional(),
-    responsePrefix: z.string().optional(),
-    skipHeartbeatOnlyDelivery: z.boolean().optional(),
-    alertThreshold: z.int().positive().optional().describe('failures in a row'),
-    alertCooldownMs: z.int().positive().optional(),
-    staleMs: z.int().positive().optional(),
-    target: heartbeatTarget.optional(),
-    toolPolicy: z.strictObject({ profile: text('full'), allow: texts(), deny: texts() }).prefault({}),
-  })
+  .strictObject({ ...heartbeatSettings, target: heartbeatTarget.optional() })
   .prefault({})
   .describe('what is left out follows scheduler.heartbeat');
 

@@ -6,11 +6,16 @@ import { scheduler, session } from './agent-session.ts';
 import { skills } from './agent-skills.ts';
 import { between, count, flag, positive, ratio, text, texts } from './kinds.ts';
 import { patchOf } from './patch.ts';
+import { mostKeys } from '../most-keys.ts';
+import { MAX } from '../sizes.ts';
 
 const BroadcastGroup = z.strictObject({
-  id: z.string(),
+  id: z.string().max(MAX.id),
   name: text(),
-  targets: z.array(z.strictObject({ channelType: z.string(), channelId: z.string(), chatId: z.string() })).default([]),
+  targets: z
+    .array(z.strictObject({ channelType: z.string().max(MAX.name), channelId: z.string().max(MAX.name), chatId: z.string().max(MAX.name) }))
+    .max(MAX.many)
+    .default([]),
   enabled: flag(true),
 });
 
@@ -20,7 +25,10 @@ const rag = z
     maxResults: positive(5),
     maxContextChars: positive(4_000),
     minScore: ratio(0.1),
-    includeTrustLevels: z.array(z.enum(['system', 'learned', 'external'])).default(['system', 'learned']),
+    includeTrustLevels: z
+      .array(z.enum(['system', 'learned', 'external']))
+      .max(MAX.few)
+      .default(['system', 'learned']),
     rerank: z.strictObject({ enabled: flag(false), timeoutMs: positive(800) }).prefault({}),
   })
   .prefault({})
@@ -37,10 +45,10 @@ const bootstrap = z
 const elevatedReply = z
   .strictObject({
     enabled: flag(false),
-    trustModelRoutes: z.record(z.string(), z.string()).default({}),
-    trustPromptOverrides: z.record(z.string(), z.string()).default({}),
+    trustModelRoutes: z.record(z.string().max(MAX.name), z.string().max(MAX.name)).check(mostKeys(MAX.many)).default({}),
+    trustPromptOverrides: z.record(z.string().max(MAX.name), z.string().max(MAX.text)).check(mostKeys(MAX.many)).default({}),
     defaultTrustLevel: text('external'),
-    senderTrustMap: z.record(z.string(), z.string()).default({}),
+    senderTrustMap: z.record(z.string().max(MAX.name), z.string().max(MAX.name)).check(mostKeys(MAX.many)).default({}),
   })
   .prefault({});
 
@@ -61,7 +69,7 @@ const notification = z
     maxPerHour: positive(30),
     dedupeWindowMs: count(300_000),
     maxChainDepth: count(0),
-    primaryChannel: z.strictObject({ channelType: z.string(), channelId: z.string() }).optional(),
+    primaryChannel: z.strictObject({ channelType: z.string().max(MAX.name), channelId: z.string().max(MAX.name) }).optional(),
   })
   .prefault({});
 
@@ -79,7 +87,7 @@ const verbosity = z
     enabled: flag(true),
     defaultLevel: VerbosityLevel.default('auto'),
     threadLevel: VerbosityLevel.optional(),
-    overrides: z.record(z.string(), VerbosityOverride).default({}).describe('by channel'),
+    overrides: z.record(z.string().max(MAX.name), VerbosityOverride).check(mostKeys(MAX.many)).default({}).describe('by channel'),
   })
   .prefault({});
 
@@ -127,15 +135,19 @@ export const AgentConfig = z
     maxContextChars: positive(100_000),
     maxToolResultChars: positive(50_000),
     preserveRecent: count(4).describe('messages'),
-    workspacePath: z.string().optional(),
+    workspacePath: z.string().max(MAX.path).optional(),
     reactionLevel: z.enum(['minimal', 'extensive']).optional(),
-    broadcastGroups: z.array(BroadcastGroup).default([]),
-    oauthProfiles: z.record(z.string(), z.string()).optional().describe('profile by provider'),
+    broadcastGroups: z.array(BroadcastGroup).max(MAX.few).default([]),
+    oauthProfiles: z
+      .record(z.string().max(MAX.name), z.string().max(MAX.name))
+      .check(mostKeys(MAX.many))
+      .optional()
+      .describe('profile by provider'),
     budgets: model.budgets,
     circuitBreaker: model.circuitBreaker,
     toolRetryBreaker: model.toolRetryBreaker,
     workspace: z.strictObject({ profile: z.enum(['full', 'specialist']).default('full') }).prefault({}),
-    modelRoutes: z.strictObject({ default: z.string().optional() }).prefault({}),
+    modelRoutes: z.strictObject({ default: z.string().max(MAX.name).optional() }).prefault({}),
     rag,
     bootstrap,
     modelFailover: model.modelFailover,
@@ -168,4 +180,8 @@ export type AgentConfig = z.output<typeof AgentConfig>;
 export const AgentPatch = patchOf(AgentConfig);
 export type AgentPatch = z.output<typeof AgentPatch>;
 
-export const agents = z.record(AgentId, AgentConfig.prefault({})).prefault({ default: {} }).describe('agents by id');
+export const agents = z
+  .record(AgentId, AgentConfig.prefault({}))
+  .check(mostKeys(MAX.many))
+  .prefault({ default: {} })
+  .describe('agents by id');

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { count, flag, port, positive, SecretRef, text, texts } from './kinds.ts';
+import { MAX } from '../sizes.ts';
 
 const mediaProcessing = z
   .strictObject({
@@ -16,12 +17,12 @@ const common = {
   enabled: flag(false),
   apiKey: SecretRef.optional(),
   botToken: SecretRef.optional(),
-  webhookUrl: z.string().optional(),
+  webhookUrl: z.string().max(MAX.url).optional(),
   allowFrom: texts().describe('senders that are heard; empty is everybody'),
   appToken: SecretRef.optional(),
   signingSecret: SecretRef.optional(),
   mode: z.enum(['socket', 'http']).optional(),
-  authDir: z.string().optional(),
+  authDir: z.string().max(MAX.path).optional(),
   printQR: z.boolean().optional(),
   mediaProcessing,
 };
@@ -29,12 +30,12 @@ const common = {
 const channel = () => z.strictObject(common).prefault({});
 
 const email = {
-  imapHost: z.string().optional(),
+  imapHost: z.string().max(MAX.name).optional(),
   imapPort: port(993),
-  smtpHost: z.string().optional(),
+  smtpHost: z.string().max(MAX.name).optional(),
   smtpPort: port(587),
   secure: flag(true),
-  address: z.string().optional(),
+  address: z.string().max(MAX.line).optional(),
   authType: z.enum(['password', 'oauth2']).default('password'),
   clientId: SecretRef.optional(),
   clientSecret: SecretRef.optional(),
@@ -44,11 +45,11 @@ const email = {
 };
 
 const irc = {
-  host: z.string().optional(),
+  host: z.string().max(MAX.name).optional(),
   port: z.int().min(1).max(65_535).optional(),
-  nick: z.string().optional(),
+  nick: z.string().max(MAX.name).optional(),
   tls: flag(true),
-  channels: z.array(z.string()).optional(),
+  channels: z.array(z.string().max(MAX.name)).max(MAX.many).optional(),
   nickservPassword: SecretRef.optional(),
 };
 
@@ -78,11 +79,13 @@ export const channels = z
       .strictObject({
         ...common,
         baseUrl: text('http://127.0.0.1:8080'),
-        account: z.string().optional(),
-        cliPath: z.string().optional(),
+        account: z.string().max(MAX.name).optional(),
+        cliPath: z.string().max(MAX.path).optional(),
       })
       .prefault({}),
-    imessage: z.strictObject({ ...common, binaryPath: z.string().optional(), account: z.string().optional() }).prefault({}),
+    imessage: z
+      .strictObject({ ...common, binaryPath: z.string().max(MAX.path).optional(), account: z.string().max(MAX.name).optional() })
+      .prefault({}),
     line: z.strictObject({ ...common, channelSecret: SecretRef.optional(), webhookPath: text('/webhooks/line') }).prefault({}),
     irc: z.strictObject({ ...common, ...irc }).prefault({}),
     email: z.strictObject({ ...common, ...email }).prefault({}),

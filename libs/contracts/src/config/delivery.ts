@@ -1,5 +1,7 @@
 import { z } from 'zod';
 import { count, Delivery, flag, positive, text, texts } from './kinds.ts';
+import { mostKeys } from '../most-keys.ts';
+import { MAX } from '../sizes.ts';
 
 /** The pace between the blocks of an answer. */
 export const deliveryTiming = z
@@ -44,7 +46,7 @@ const ChannelStreaming = z.strictObject({
   useMarkdownIR: flag(true),
   tableMode: TableMode,
   replyMode: ReplyMode.default('first'),
-  replyModeByChatType: z.record(z.string(), ReplyMode).optional(),
+  replyModeByChatType: z.record(z.string().max(MAX.name), ReplyMode).check(mostKeys(MAX.many)).optional(),
 });
 
 /** How an answer appears on a platform, piece by piece. */
@@ -59,7 +61,7 @@ export const streaming = z
     defaultTableMode: TableMode,
     defaultUseMarkdownIR: flag(true),
     defaultReplyMode: ReplyMode.default('first'),
-    perChannel: z.record(z.string(), ChannelStreaming.prefault({})).default({}),
+    perChannel: z.record(z.string().max(MAX.name), ChannelStreaming.prefault({})).check(mostKeys(MAX.many)).default({}),
   })
   .prefault({})
   .describe('how an answer appears, piece by piece');
@@ -78,16 +80,16 @@ export const autoReplyEngine = z
   .describe('when an agent answers in a group');
 
 const SendRule = z.strictObject({
-  channelId: z.string().optional(),
-  chatType: z.string().optional(),
-  channelType: z.string().optional(),
+  channelId: z.string().max(MAX.name).optional(),
+  chatType: z.string().max(MAX.name).optional(),
+  channelType: z.string().max(MAX.name).optional(),
   action: Delivery.default('allow'),
-  description: z.string().optional(),
+  description: z.string().max(MAX.line).optional(),
 });
 
 /** Where agents may send. */
 export const sendPolicy = z
-  .strictObject({ enabled: flag(true), defaultAction: Delivery.default('allow'), rules: z.array(SendRule).default([]) })
+  .strictObject({ enabled: flag(true), defaultAction: Delivery.default('allow'), rules: z.array(SendRule).max(MAX.many).default([]) })
   .prefault({})
   .describe('where agents may send');
 
@@ -119,7 +121,10 @@ export const lifecycleReactions = z
         stallHardMs: positive(30_000),
       })
       .prefault({}),
-    perChannel: z.record(z.string(), z.strictObject({ enabled: z.boolean().optional(), emojiTier: EmojiTier.optional() })).default({}),
+    perChannel: z
+      .record(z.string().max(MAX.name), z.strictObject({ enabled: z.boolean().optional(), emojiTier: EmojiTier.optional() }))
+      .check(mostKeys(MAX.many))
+      .default({}),
   })
   .prefault({})
   .describe('reactions that show how far an answer is');
@@ -163,7 +168,7 @@ export const senderTrustDisplay = z
     displayMode: z.enum(['raw', 'hash', 'alias']).default('hash'),
     hashPrefix: z.int().min(4).max(16).default(8).describe('characters'),
     hashSecretRef: text().describe('name of a secret'),
-    aliases: z.record(z.string(), z.string()).default({}),
+    aliases: z.record(z.string().max(MAX.name), z.string().max(MAX.name)).check(mostKeys(MAX.many)).default({}),
   })
   .prefault({})
   .describe('how a sender is shown to the agent');

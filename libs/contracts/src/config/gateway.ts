@@ -1,24 +1,30 @@
 import { z } from 'zod';
-import { Scope, TokenId } from '../common.ts';
+import { Scopes, TokenId } from '../common.ts';
 import { count, flag, LongSecretRef, port, positive, text, texts } from './kinds.ts';
+import { mostKeys } from '../most-keys.ts';
+import { MAX } from '../sizes.ts';
 
 const McpClient = z.strictObject({
   allowlist: texts().describe('tools it may call'),
   sessionAllowlist: texts().describe('sessions it may read'),
-  toolRateLimit: z.record(z.string(), z.int().positive()).default({}).describe('calls a minute by tool; 30 where none is named'),
+  toolRateLimit: z
+    .record(z.string().max(MAX.name), z.int().positive())
+    .check(mostKeys(MAX.many))
+    .default({})
+    .describe('calls a minute by tool; 30 where none is named'),
 });
 
 const GatewayToken = z
-  .strictObject({ id: TokenId, secret: LongSecretRef.optional(), scopes: z.array(Scope).default([]), mcpClient: McpClient.optional() })
+  .strictObject({ id: TokenId, secret: LongSecretRef.optional(), scopes: Scopes.default([]), mcpClient: McpClient.optional() })
   .refine((token) => !token.scopes.includes('mcp-client') || token.scopes.length === 1, {
     path: ['scopes'],
     message: 'the scope mcp-client alone, without another',
   });
 
 const Tls = z.strictObject({
-  certPath: z.string().min(1),
-  keyPath: z.string().min(1),
-  caPath: z.string().min(1),
+  certPath: z.string().min(1).max(MAX.path),
+  keyPath: z.string().min(1).max(MAX.path),
+  caPath: z.string().min(1).max(MAX.path),
   requireClientCert: flag(true),
 });
 
@@ -28,18 +34,27 @@ export const gateway = z
     enabled: flag(true),
     host: z
       .string()
+      .max(MAX.name)
       .regex(/^[A-Za-z0-9.:_-]+$/)
       .default('127.0.0.1')
       .describe('host name or address, never a URL'),
     port: z.int().min(0).max(65_535).default(4766).describe('0 picks a free one'),
     tls: Tls.optional(),
-    tokens: z.array(GatewayToken).default([]),
+    tokens: z.array(GatewayToken).max(MAX.many).default([]),
     rateLimit: z
       .strictObject({ windowMs: positive(60_000), maxRequests: positive(100) })
       .prefault({})
       .describe('HTTP requests of one client; a batch counts as the calls in it'),
     web: z
-      .strictObject({ enabled: flag(true) })
+      .strictObject({
+        enabled: flag(true),
+        path: z
+          .string()
+          .min(1)
+          .max(MAX.path)
+          .optional()
+          .describe('the directory of a dashboard of your own; without it the one that ships with the product'),
+      })
       .prefault({})
       .describe('the dashboard and the routes under /api'),
     maxBatchSize: positive(50).describe('calls in one JSON-RPC batch'),
@@ -70,21 +85,23 @@ export const gateway = z
   .describe('the edge: address, tokens, limits');
 
 const WebhookMapping = z.strictObject({
-  id: z.string().optional(),
-  match: z.strictObject({ path: z.string().optional(), source: z.string().optional() }).optional(),
+  id: z.string().max(MAX.id).optional(),
+  match: z.strictObject({ path: z.string().max(MAX.path).optional(), source: z.string().max(MAX.name).optional() }).optional(),
   action: z.enum(['wake', 'agent']).default('agent'),
   wakeMode: z.enum(['now', 'next-heartbeat']).default('now'),
-  name: z.string().optional(),
-  agentId: z.string().optional(),
-  sessionKey: z.string().optional().describe('template'),
-  messageTemplate: z.string().optional(),
-  textTemplate: z.string().optional(),
+  name: z.string().max(MAX.name).optional(),
+  agentId: z.string().max(MAX.id).optional(),
+  sessionKey: z.string().max(MAX.line).optional().describe('template'),
+  messageTemplate: z.string().max(MAX.text).optional(),
+  textTemplate: z.string().max(MAX.text).optional(),
   deliver: z.boolean().optional(),
-  channel: z.string().optional(),
-  to: z.string().optional(),
-  model: z.string().optional(),
+  channel: z.string().max(MAX.name).optional(),
+  to: z.string().max(MAX.line).optional(),
+  model: z.string().max(MAX.name).optional(),
   timeoutSeconds: z.int().positive().optional(),
 });
+
+const WebhookPreset = z.enum(['gmail', 'github']);
 
 const hmac = z
   .strictObject({
@@ -103,12 +120,12 @@ const hmac = z
 export const webhooks = z
   .strictObject({
     enabled: flag(false),
-    path: z.string().startsWith('/').default('/hooks'),
+    path: z.string().max(MAX.path).startsWith('/').default('/hooks'),
     token: LongSecretRef.optional(),
     allowUnauthenticated: flag(false).describe('mapped webhooks without a token'),
     maxBodyBytes: positive(262_144),
-    presets: texts(),
-    mappings: z.array(WebhookMapping).default([]),
+    presets: z.array(WebhookPreset).max(MAX.few).default([]).describe('mappings that the product has ready'),
+    mappings: z.array(WebhookMapping).max(MAX.many).default([]),
     hmac,
   })
   .prefault({})
@@ -121,13 +138,14 @@ export const routing = z
     bindings: z
       .array(
         z.strictObject({
-          channelType: z.string().optional(),
-          channelId: z.string().optional(),
-          peerId: z.string().optional(),
-          guildId: z.string().optional(),
-          agentId: z.string(),
+          channelType: z.string().max(MAX.name).optional(),
+          channelId: z.string().max(MAX.name).optional(),
+          peerId: z.string().max(MAX.name).optional(),
+          guildId: z.string().max(MAX.name).optional(),
+          agentId: z.string().max(MAX.id),
         }),
       )
+      .max(MAX.many)
       .default([]),
   })
   .prefault({})
@@ -137,7 +155,7 @@ export const routing = z
 export const browser = z
   .strictObject({
     enabled: flag(false),
-    chromePath: z.string().optional(),
+    chromePath: z.string().max(MAX.path).optional(),
     cdpPort: port(9222),
     defaultProfile: text('default'),
     headless: flag(true),
@@ -148,8 +166,8 @@ export const browser = z
     timeoutMs: positive(30_000),
     baseCdpPort: port(18_800),
     maxProfiles: z.int().min(1).max(50).default(10),
-    profilesDir: z.string().optional(),
-    downloadsDir: z.string().optional(),
+    profilesDir: z.string().max(MAX.path).optional(),
+    downloadsDir: z.string().max(MAX.path).optional(),
     downloadTimeoutMs: positive(120_000),
     viewport: z
       .strictObject({ width: positive(1_280), height: positive(720) })

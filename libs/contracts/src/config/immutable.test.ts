@@ -29,6 +29,29 @@ test('an unknown section is not writable', () => {
   for (const path of ['', 'tooling.x', '__proto__.x', 'toString']) assert.equal(isImmutable(path), true, path);
 });
 
+test('of the keys at the root only the log level can be changed by a method', () => {
+  assert.deepEqual(
+    ['tenantId', 'logLevel', 'dataDir', 'agentDir'].map((path) => isImmutable(path)),
+    [true, false, true, true],
+  );
+});
+
+test('a model provider can be added live', () => {
+  assert.equal(isImmutable('providers.entries.local.baseUrl'), false);
+  assert.equal(isImmutable('providers'), true);
+});
+
+test('an operator can open an immutable path, but neither the sandbox nor the list of what is open', () => {
+  const open = ['gateway.host', 'agents', 'channels.*.enabled', 'config'];
+  for (const path of ['gateway.host', 'agents.oslo.name', 'channels.irc.enabled']) {
+    assert.equal(isImmutable(path), true, path);
+    assert.equal(isImmutable(path, open), false, path);
+  }
+  for (const path of ['gateway.port', 'agents.oslo.skills', 'agents.oslo.skills.execSandbox.enabled', 'config.immutableOverrides'])
+    assert.equal(isImmutable(path, open), true, path);
+  assert.equal(isNeverByRpc('config.immutableOverrides'), true);
+});
+
 test('no method loosens the sandbox', () => {
   assert.equal(isNeverByRpc('agents.oslo.skills.execSandbox.enabled'), true);
   assert.equal(isNeverByRpc('agents.oslo.skills.toolPolicy.allow'), false);

@@ -1,7 +1,9 @@
-import { SECTION_NAMES } from './sections.ts';
+import { SECTION_NAMES, topLevel } from './sections.ts';
 
 /** What `config.*` may not write; `*` stands for one name. It is changed in a file, or by the methods of `METHODS_THAT_WRITE`. */
 export const IMMUTABLE_PATHS: readonly string[] = [
+  ...Object.keys(topLevel).filter((key) => key !== 'logLevel'),
+  'config',
   'security',
   'gateway.tls',
   'gateway.tokens',
@@ -33,10 +35,11 @@ export const MUTABLE_EXCEPTIONS: readonly string[] = [
   'agents.*.provider',
   'channels.*.mediaProcessing',
   'integrations.mcp.servers',
+  'providers.entries',
 ];
 
 /** What no method may write, `agents.update` included. */
-export const NEVER_BY_RPC: readonly string[] = ['agents.*.skills.execSandbox'];
+export const NEVER_BY_RPC: readonly string[] = ['agents.*.skills.execSandbox', 'config'];
 
 /** The methods that change what `config.*` may not. */
 export const METHODS_THAT_WRITE: Readonly<Record<string, string>> = {
@@ -45,11 +48,15 @@ export const METHODS_THAT_WRITE: Readonly<Record<string, string>> = {
   channels: 'channels.enable, channels.disable',
 };
 
-/** Whether replacing the value at this path is refused. An unknown section is: what is not known is not writable. */
-export function isImmutable(path: string): boolean {
+/**
+ * Whether replacing the value at this path is refused. An unknown section is: what is not known is not writable. `overrides` are the
+ * paths of `config.immutableOverrides`, which the operator opened; what no method may write stays closed.
+ */
+export function isImmutable(path: string, overrides: readonly string[] = []): boolean {
   const names = path.split('.');
   if (!(SECTION_NAMES as readonly string[]).includes(names[0] ?? '')) return true;
-  if (MUTABLE_EXCEPTIONS.some((exception) => covers(exception, names))) return false;
+  if (NEVER_BY_RPC.some((never) => covers(never, names) || coversAbove(never, names))) return true;
+  if ([...MUTABLE_EXCEPTIONS, ...overrides].some((open) => covers(open, names))) return false;
   return IMMUTABLE_PATHS.some((immutable) => covers(immutable, names) || immutable.startsWith(`${path}.`));
 }
 
@@ -78,4 +85,10 @@ export function mutableAlternatives(path: string): string[] {
 function covers(pattern: string, names: readonly string[]): boolean {
   const wanted = pattern.split('.');
   return wanted.length <= names.length && wanted.every((name, index) => name === '*' || name === names[index]);
+}
+
+/** Whether this path is above one that `pattern` names, so that replacing it replaces that one too. */
+function coversAbove(pattern: string, names: readonly string[]): boolean {
+  const wanted = pattern.split('.');
+  return names.length < wanted.length && names.every((name, index) => wanted[index] === '*' || wanted[index] === name);
 }

@@ -1,24 +1,26 @@
 import { z } from 'zod';
 import { count, flag, positive, SecretRef, text } from './kinds.ts';
+import { mostKeys } from '../most-keys.ts';
+import { MAX } from '../sizes.ts';
 
 const McpServer = z.strictObject({
-  name: z.string().min(1),
+  name: z.string().min(1).max(MAX.name),
   transport: z.enum(['stdio', 'sse', 'http']),
-  command: z.string().optional(),
-  args: z.array(z.string()).optional(),
-  url: z.string().optional(),
-  env: z.record(z.string(), z.string()).optional(),
-  cwd: z.string().optional(),
+  command: z.string().max(MAX.path).optional(),
+  args: z.array(z.string().max(MAX.path)).max(MAX.many).optional(),
+  url: z.string().max(MAX.url).optional(),
+  env: z.record(z.string().max(MAX.name), z.string().max(MAX.value)).check(mostKeys(MAX.many)).optional(),
+  cwd: z.string().max(MAX.path).optional(),
   enabled: flag(true),
-  headers: z.record(z.string(), z.string()).optional(),
+  headers: z.record(z.string().max(MAX.name), z.string().max(MAX.value)).check(mostKeys(MAX.few)).optional(),
   maxConcurrency: z.int().positive().optional(),
 });
 
 const AutoReplyRule = z.strictObject({
-  id: z.string().min(1),
-  pattern: z.string(),
-  template: z.string(),
-  channels: z.array(z.string()).optional(),
+  id: z.string().min(1).max(MAX.id),
+  pattern: z.string().max(MAX.line),
+  template: z.string().max(MAX.text),
+  channels: z.array(z.string().max(MAX.name)).max(MAX.many).optional(),
   priority: z.int().default(0),
 });
 
@@ -35,13 +37,13 @@ export const integrations = z
       .prefault({}),
     mcp: z
       .strictObject({
-        servers: z.array(McpServer).default([]),
+        servers: z.array(McpServer).max(MAX.many).default([]),
         callToolTimeoutMs: positive(120_000),
         stdioDefaultConcurrency: positive(1),
         httpDefaultConcurrency: positive(4),
       })
       .prefault({}),
-    autoReply: z.strictObject({ enabled: flag(false), rules: z.array(AutoReplyRule).default([]) }).prefault({}),
+    autoReply: z.strictObject({ enabled: flag(false), rules: z.array(AutoReplyRule).max(MAX.many).default([]) }).prefault({}),
   })
   .prefault({})
   .describe('services of other people');
@@ -54,7 +56,10 @@ const Plugin = z.strictObject({
 
 /** Extensions, by id. */
 export const plugins = z
-  .strictObject({ enabled: flag(true), plugins: z.record(z.string(), Plugin.prefault({})).default({}) })
+  .strictObject({
+    enabled: flag(true),
+    plugins: z.record(z.string().max(MAX.name), Plugin.prefault({})).check(mostKeys(MAX.many)).default({}),
+  })
   .prefault({})
   .describe('extensions by id');
 
@@ -68,7 +73,10 @@ export const documentation = z
     communityUrl: text(),
     skillsMarketplaceUrl: text(),
     mcpRegistryUrl: text(),
-    customLinks: z.array(z.strictObject({ label: z.string(), url: z.string() })).default([]),
+    customLinks: z
+      .array(z.strictObject({ label: z.string().max(MAX.line), url: z.string().max(MAX.url) }))
+      .max(MAX.many)
+      .default([]),
   })
   .prefault({})
   .describe('where an agent finds help about the product');

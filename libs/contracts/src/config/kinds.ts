@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { MAX } from '../sizes.ts';
 
 export const flag = (preset: boolean) => z.boolean().default(preset);
 /** A whole number above zero. */
@@ -10,27 +11,39 @@ export const between = (least: number, most: number, preset: number) => z.int().
 export const ratio = (preset: number) => z.number().min(0).max(1).default(preset);
 export const percent = (preset: number) => z.number().min(0).max(100).default(preset);
 export const port = (preset: number) => z.int().min(1).max(65_535).default(preset);
-export const text = (preset = '') => z.string().default(preset);
-export const texts = (preset: readonly string[] = []) => z.array(z.string()).default([...preset]);
+export const text = (preset = '') => z.string().max(MAX.value).default(preset);
+/** Where requests are sent; empty is nowhere. */
+export const address = () => z.string().max(MAX.value).refine(isAddress, 'an http:// or https:// URL').default('');
+export const texts = (preset: readonly string[] = []) =>
+  z
+    .array(z.string().max(MAX.value))
+    .max(MAX.many)
+    .default([...preset]);
 
 export const LogLevel = z.enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal']);
 export const Delivery = z.enum(['allow', 'deny']);
+/** When a reply is spoken. `never` and `voice_reply` are other words for `off` and `inbound`. */
+export const SpeechMode = z.enum(['off', 'always', 'inbound', 'tagged', 'never', 'voice_reply']);
 export const ToolProfile = z.enum(['minimal', 'coding', 'messaging', 'supervisor', 'full']);
 
 /** Where a secret is kept, instead of the secret itself. */
 export const SecretLocation = z.strictObject({
   source: z.enum(['env', 'file', 'exec']),
-  provider: z.string().min(1),
-  id: z.string().min(1),
+  provider: z.string().min(1).max(MAX.name),
+  id: z.string().min(1).max(MAX.id),
 });
 
 const secretHelp = 'the value, ${VAR}, or where it is kept: {source, provider, id}';
 
 /** A secret as the configuration holds it: the value, `${VAR}`, or where it is kept. */
-export const SecretRef = z.union([z.string().min(1), SecretLocation]).describe(secretHelp);
+export const SecretRef = z.union([z.string().min(1).max(MAX.value), SecretLocation]).describe(secretHelp);
 export type SecretRef = z.infer<typeof SecretRef>;
 
 /** A secret that guards a route: too short a value is refused. */
-export const LongSecretRef = z.union([z.string().min(32), SecretLocation]).describe(`at least 32 characters: ${secretHelp}`);
+export const LongSecretRef = z.union([z.string().min(32).max(MAX.value), SecretLocation]).describe(`at least 32 characters: ${secretHelp}`);
 
 export const timezone = () => text().describe('IANA name; empty is the local time zone of the system');
+
+function isAddress(url: string): boolean {
+  return url === '' || (/^https?:\/\//.test(url) && URL.canParse(url));
+}

@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import { count, Delivery, flag, positive, text } from './kinds.ts';
+import { count, Delivery, flag, positive, SpeechMode, text } from './kinds.ts';
+import { MAX } from '../sizes.ts';
 
 const Transcriber = z.enum(['openai', 'groq', 'deepgram']);
 const VisionProvider = z.enum(['openai', 'anthropic', 'google']);
@@ -24,34 +25,34 @@ const DOCUMENT_TYPES = [
 const transcription = z
   .strictObject({
     provider: Transcriber.default('openai'),
-    model: z.string().optional(),
+    model: z.string().max(MAX.name).optional(),
     maxFileSizeMb: z.number().positive().default(25),
     timeoutMs: positive(60_000),
-    language: z.string().optional(),
+    language: z.string().max(MAX.name).optional(),
     autoTranscribe: flag(true),
     preflight: flag(true),
-    fallbackProviders: z.array(Transcriber).default([]).describe('tried in order'),
+    fallbackProviders: z.array(Transcriber).max(MAX.few).default([]).describe('tried in order'),
   })
   .prefault({});
 
 const ScopeRule = z.strictObject({
-  channel: z.string().optional(),
-  chatType: z.string().optional(),
-  keyPrefix: z.string().optional(),
+  channel: z.string().max(MAX.name).optional(),
+  chatType: z.string().max(MAX.name).optional(),
+  keyPrefix: z.string().max(MAX.line).optional(),
   action: Delivery,
 });
 
 const vision = z
   .strictObject({
     enabled: flag(true),
-    providers: z.array(VisionProvider).default(['openai', 'anthropic', 'google']),
-    defaultProvider: z.string().optional(),
+    providers: z.array(VisionProvider).max(MAX.few).default(['openai', 'anthropic', 'google']),
+    defaultProvider: z.string().max(MAX.name).optional(),
     videoMaxBase64Bytes: positive(70_000_000),
     videoMaxRawBytes: positive(50_000_000),
     videoTimeoutMs: positive(120_000),
     videoMaxDescriptionChars: positive(500),
     imageMaxFileSizeMb: z.number().positive().default(20),
-    scopeRules: z.array(ScopeRule).default([]).describe('the first that matches decides'),
+    scopeRules: z.array(ScopeRule).max(MAX.few).default([]).describe('the first that matches decides'),
     defaultScopeAction: Delivery.default('allow'),
   })
   .prefault({});
@@ -69,7 +70,7 @@ const linkUnderstanding = z
 const documentExtraction = z
   .strictObject({
     enabled: flag(true),
-    allowedMimes: z.array(z.string()).default(DOCUMENT_TYPES),
+    allowedMimes: z.array(z.string().max(MAX.name)).max(MAX.many).default(DOCUMENT_TYPES),
     maxBytes: positive(10_485_760),
     maxChars: positive(200_000).describe('of one document'),
     maxTotalChars: positive(500_000).describe('of one message'),
@@ -96,6 +97,9 @@ export const media = z
       })
       .prefault({}),
     documentExtraction,
+    store: z
+      .strictObject({ ttlMs: z.int().positive().optional().describe('how long a file is kept; without it until there is no room') })
+      .prefault({}),
     persistence: z.strictObject({ enabled: flag(true), maxStorageMb: positive(1_024), maxFileBytes: positive(52_428_800) }).prefault({}),
   })
   .prefault({})
@@ -107,8 +111,8 @@ export const tts = z
     provider: z.enum(['openai', 'elevenlabs', 'edge']).default('openai'),
     voice: text('alloy'),
     format: text('opus'),
-    model: z.string().optional(),
-    autoMode: z.enum(['off', 'always', 'inbound', 'tagged']).default('off'),
+    model: z.string().max(MAX.name).optional(),
+    autoMode: SpeechMode.default('off').describe('never is off, voice_reply is inbound'),
     maxTextLength: positive(4_096).describe('characters'),
     tagPattern: text(String.raw`\[\[tts(?::.*?)?\]\]`).describe('regular expression'),
     outputFormats: z
@@ -133,7 +137,7 @@ export const tts = z
 export const imageGen = z
   .strictObject({
     provider: z.enum(['fal', 'openai']).default('fal'),
-    model: z.string().optional(),
+    model: z.string().max(MAX.name).optional(),
     safetyChecker: flag(true),
     maxPerHour: positive(10).describe('pictures of one agent'),
     defaultSize: text('1024x1024').describe('pixels, width x height'),

@@ -1,12 +1,23 @@
 import { z } from 'zod';
-import { count, flag, positive, text, texts } from './kinds.ts';
+import { address, count, flag, positive, text, texts } from './kinds.ts';
+import { mostKeys } from '../most-keys.ts';
+import { MAX } from '../sizes.ts';
 
 /** Which models are known and which is meant when none is named. */
 export const models = z
   .strictObject({
     scanOnStartup: flag(false),
     scanTimeoutMs: positive(30_000),
-    aliases: z.array(z.strictObject({ alias: z.string().min(1), provider: z.string().min(1), modelId: z.string().min(1) })).default([]),
+    aliases: z
+      .array(
+        z.strictObject({
+          alias: z.string().min(1).max(MAX.name),
+          provider: z.string().min(1).max(MAX.name),
+          modelId: z.string().min(1).max(MAX.name),
+        }),
+      )
+      .max(MAX.many)
+      .default([]),
     defaultModel: text().describe('empty: the first keyed provider decides'),
     defaultProvider: text(),
     dev: z.boolean().optional().describe('the development models stay visible beside real ones'),
@@ -31,12 +42,15 @@ const Compat = z.strictObject({
 });
 
 const ProviderModel = z.strictObject({
-  id: z.string().min(1),
-  name: z.string().optional(),
+  id: z.string().min(1).max(MAX.name),
+  name: z.string().max(MAX.name).optional(),
   reasoning: flag(false),
   contextWindow: z.int().positive().optional().describe('tokens'),
   maxTokens: z.int().positive().optional().describe('tokens of one answer'),
-  input: z.array(z.enum(['text', 'image'])).default(['text']),
+  input: z
+    .array(z.enum(['text', 'image']))
+    .max(MAX.few)
+    .default(['text']),
   cost: Cost.optional(),
   compat: Compat.optional(),
   sdkCompat: z.record(z.string(), z.unknown()).optional(),
@@ -53,16 +67,21 @@ const capabilities = z
 
 /** One model provider: where it is, and the name of the secret that opens it. */
 export const ProviderEntry = z.strictObject({
-  type: z.string().min(1).describe('openai, anthropic, google, or openai-compatible'),
+  type: z.string().min(1).max(MAX.name).describe('openai, anthropic, google, or openai-compatible'),
   name: text(),
-  baseUrl: text(),
-  apiKeyName: text().describe('name of the secret that holds the key'),
+  baseUrl: address(),
+  apiKeyName: z
+    .string()
+    .max(MAX.name)
+    .regex(/^([A-Z][A-Z0-9_]{0,255})?$/)
+    .default('')
+    .describe('name of the secret that holds the key, never the key'),
   enabled: flag(true),
   timeoutMs: positive(120_000),
   maxRetries: count(2),
-  headers: z.record(z.string(), z.string()).default({}),
+  headers: z.record(z.string().max(MAX.name), z.string().max(MAX.value)).check(mostKeys(MAX.few)).default({}),
   capabilities,
-  models: z.array(ProviderModel).default([]),
+  models: z.array(ProviderModel).max(MAX.many).default([]),
 });
 export type ProviderEntry = z.output<typeof ProviderEntry>;
 
@@ -73,9 +92,11 @@ export const providers = z
         z
           .string()
           .min(1)
+          .max(MAX.name)
           .refine((id) => id !== 'default', 'another id: default is reserved'),
         ProviderEntry,
       )
+      .check(mostKeys(MAX.many))
       .default({}),
   })
   .prefault({})

@@ -16,7 +16,7 @@ function loosen(schema: z.core.$ZodType): z.ZodType {
 
 function loosenKind(schema: z.core.$ZodType): z.ZodType {
   if (schema instanceof z.ZodDefault || schema instanceof z.ZodPrefault || schema instanceof z.ZodOptional) return loosen(schema.unwrap());
-  if (schema instanceof z.ZodRecord) return z.record(schema.keyType, loosen(schema.valueType));
+  if (schema instanceof z.ZodRecord) return schema.clone({ ...schema.def, valueType: loosen(schema.valueType) });
   if (schema instanceof z.ZodObject) {
     const shape = Object.entries(schema.shape as z.core.$ZodShape).map(([key, inner]) => [key, loosen(inner).optional()] as const);
     return z.strictObject(Object.fromEntries(shape));

@@ -1,5 +1,7 @@
 import { z } from 'zod';
 import { count, flag, positive, text } from './kinds.ts';
+import { mostKeys } from '../most-keys.ts';
+import { MAX } from '../sizes.ts';
 
 const QueueMode = z.enum(['followup', 'collect', 'steer', 'steer+followup']);
 
@@ -13,7 +15,7 @@ const overflow = z
 const debounce = { windowMs: count(0), maxBufferedMessages: positive(10), firstMessageImmediate: flag(true) };
 
 const PriorityLane = z.strictObject({
-  name: z.string().min(1),
+  name: z.string().min(1).max(MAX.name),
   concurrency: positive(3),
   priority: count(0),
   agingPromotionMs: count(30_000).describe('0 never'),
@@ -29,17 +31,24 @@ export const queue = z
     defaultDebounceMs: count(0),
     defaultOverflow: overflow,
     perChannel: z
-      .record(z.string(), z.strictObject({ mode: QueueMode.default('steer+followup'), debounceMs: count(0), overflow }).prefault({}))
+      .record(
+        z.string().max(MAX.name),
+        z.strictObject({ mode: QueueMode.default('steer+followup'), debounceMs: count(0), overflow }).prefault({}),
+      )
+      .check(mostKeys(MAX.many))
       .default({}),
     debounce: z.strictObject(debounce).prefault({}),
-    perChannelDebounce: z.record(z.string(), z.strictObject(debounce).prefault({})).default({}),
+    perChannelDebounce: z.record(z.string().max(MAX.name), z.strictObject(debounce).prefault({})).check(mostKeys(MAX.many)).default({}),
     followup: z.strictObject({ maxFollowupRuns: count(3), followupOnCompaction: flag(true) }).prefault({}),
     priorityEnabled: flag(false),
-    priorityLanes: z.array(PriorityLane).default([
-      { name: 'high', concurrency: 3, priority: 2, agingPromotionMs: 30_000 },
-      { name: 'normal', concurrency: 5, priority: 1, agingPromotionMs: 60_000 },
-      { name: 'low', concurrency: 2, priority: 0, agingPromotionMs: 0 },
-    ]),
+    priorityLanes: z
+      .array(PriorityLane)
+      .max(MAX.few)
+      .default([
+        { name: 'high', concurrency: 3, priority: 2, agingPromotionMs: 30_000 },
+        { name: 'normal', concurrency: 5, priority: 1, agingPromotionMs: 60_000 },
+        { name: 'low', concurrency: 2, priority: 0, agingPromotionMs: 0 },
+      ]),
     laneAssignment: z
       .strictObject({
         defaultLane: text('normal'),

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { z } from 'zod';
+import { parseParams } from '../validation.ts';
 import { AgentConfig, AgentPatch } from './agents.ts';
-import { Configuration, ConfigurationPatch, SECTION_NAMES, sections, topLevel, type SectionName } from './sections.ts';
+import { Configuration, ConfigurationPatch, OBJECT_SECTIONS, SECTION_NAMES, sections, topLevel, type SectionName } from './sections.ts';
 
 const defaults = Configuration.parse({});
 
@@ -25,7 +26,12 @@ test('the defaults are those of the interface', () => {
     'agents.default.skills.watchDebounceMs': 400,
     'agents.default.skills.builtinTools.browser': false,
     'agents.default.scheduler.cron.maxJobs': 100,
-    'agents.default.session.resetPolicy.dailyResetHour': 4,
+    'agents.default.session.resetPolicy': undefined,
+    'agents.default.scheduler.heartbeat.toolPolicy': undefined,
+    'config.immutableOverrides': [],
+    'media.store': {},
+    'gateway.web': { enabled: true },
+    'webhooks.presets': [],
     'agents.default.session.dmScope.mode': 'per-channel-peer',
     'agents.default.session.compaction.postCompactionSections': ['Session Startup', 'Red Lines'],
     'agents.default.concurrency.maxQueuedPerSession': 50,
@@ -82,7 +88,7 @@ test('the defaults are those of the interface', () => {
 });
 
 test('every section is whole when nothing is written, and says what it is', () => {
-  assert.equal(SECTION_NAMES.length, 42);
+  assert.equal(SECTION_NAMES.length, 43);
   for (const name of SECTION_NAMES) {
     assert.deepEqual(sections[name].parse(undefined), defaults[name], name);
     assert.ok(sections[name].description, `${name} is not described`);
@@ -127,6 +133,56 @@ test('a number outside its range is refused, never clamped', () => {
   assert.ok(sections.webhooks.parse({ token: { source: 'env', provider: 'default', id: 'HOOK' } }).token);
 });
 
+test('the sections a client is told of are objects; the keys at the root beside them are none', () => {
+  for (const name of OBJECT_SECTIONS) assert.equal(typeof defaults[name], 'object', name);
+  const rest = SECTION_NAMES.filter((name) => !OBJECT_SECTIONS.includes(name));
+  assert.deepEqual(rest, ['tenantId', 'logLevel', 'dataDir', 'agentDir']);
+});
+
+test('no session is ever reset without a policy, and a policy that is set has the usual hours', () => {
+  const { session } = AgentConfig.parse({ session: { resetPolicy: {} } });
+  assert.equal(AgentConfig.parse({}).session.resetPolicy, undefined);
+  assert.deepEqual(session.resetPolicy, {
+    mode: 'daily',
+    dailyResetHour: 4,
+    dailyResetTimezone: '',
+    idleTimeoutMs: 14_400_000,
+    sweepIntervalMs: 300_000,
+    resetTriggers: [],
+    perType: {},
+  });
+});
+
+test('a cap of the context may be 0, which is none, and the least answer has 256 to 8,192 tokens', () => {
+  const budget = (of: object): boolean => AgentConfig.safeParse({ contextEngine: { budget: of } }).success;
+  assert.ok(budget({ effectiveContextCapSmall: 0, effectiveContextCapNano: 0 }));
+  assert.deepEqual(
+    [255, 256, 8_192, 8_193].map((minVisibleOutputTokens) => budget({ minVisibleOutputTokens })),
+    [false, true, true, false],
+  );
+});
+
+test('speech takes the words of both documents', () => {
+  for (const autoMode of ['off', 'always', 'inbound', 'tagged', 'never', 'voice_reply'])
+    assert.equal(sections.tts.parse({ autoMode }).autoMode, autoMode);
+  assert.equal(sections.tts.safeParse({ autoMode: 'sometimes' }).success, false);
+});
+
+test('a preset that the product does not have is refused with the list of those it has', () => {
+  assert.deepEqual(sections.webhooks.parse({ presets: ['github'] }).presets, ['github']);
+  assert.throws(() => parseParams(sections.webhooks, { presets: ['githbu'] }), /presets.0: expected one of "gmail", "github"/);
+});
+
+test('how long media are kept and where the dashboard lies can be set', () => {
+  assert.equal(sections.media.parse({ store: { ttlMs: 3_600_000 } }).store.ttlMs, 3_600_000);
+  assert.equal(sections.gateway.parse({ web: { path: '/srv/dashboard' } }).web.path, '/srv/dashboard');
+});
+
+test('the key of a provider is named, never written down', () => {
+  const local = (apiKeyName: string) => sections.providers.safeParse({ entries: { local: { type: 'openai', apiKeyName } } }).success;
+  assert.deepEqual(['LOCAL_KEY', '', 'sk-live-4fT0mUq2Zs8KxY1b'].map(local), [true, true, false]);
+});
+
 test('a change says only what it says: no default is filled in, at any depth', () => {
   const change = { model: 'dev/slow', skills: { toolPolicy: { deny: ['exec'] } }, operationModels: { cron: { timeout: 5 } } };
   assert.deepEqual(AgentPatch.parse(change), change);
@@ -146,4 +202,12 @@ test('a section becomes a JSON schema with its defaults and descriptions', () =>
   assert.deepEqual(schema.required, undefined);
   for (const name of SECTION_NAMES satisfies SectionName[]) z.toJSONSchema(sections[name], { io: 'input' });
   z.toJSONSchema(ConfigurationPatch, { io: 'input' });
+});
+
+test('a provider is at an http address, or at none', () => {
+  const accepts = (baseUrl: string): boolean =>
+    sections.providers.safeParse({ entries: { x: { type: 'openai-compatible', baseUrl } } }).success;
+  for (const url of ['', 'http://127.0.0.1:11434/v1', 'https://api.example/v1']) assert.ok(accepts(url), url);
+  for (const url of [':::', 'http://', 'localhost:11434', 'file:///etc/passwd', 'http://[::1', 'http://x:99999'])
+    assert.ok(!accepts(url), url);
 });

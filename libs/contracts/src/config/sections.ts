@@ -3,6 +3,7 @@ import { agents } from './agents.ts';
 import { channels, messages } from './channels.ts';
 import { daemon, diagnostics, memory, monitoring, observability, scheduler } from './daemon.ts';
 import * as delivery from './delivery.ts';
+import { config } from './control.ts';
 import { browser, gateway, routing, webhooks } from './gateway.ts';
 import { documentation, integrations, plugins } from './integrations.ts';
 import { LogLevel, text } from './kinds.ts';
@@ -23,6 +24,7 @@ export const topLevel = {
 /** Every section and root key of the configuration, by name. Each parses `undefined` to its defaults and refuses unknown keys. */
 export const sections = {
   ...topLevel,
+  config,
   agents,
   channels,
   memory,
@@ -68,6 +70,9 @@ export type Sections = { [N in keyof typeof sections]: z.output<(typeof sections
 export type SectionName = keyof typeof sections;
 
 export const SECTION_NAMES = Object.keys(sections) as SectionName[];
+
+/** What counts as a section to a client: objects only, without the keys that stand at the root beside them. */
+export const OBJECT_SECTIONS: readonly SectionName[] = SECTION_NAMES.filter((name) => !(name in topLevel));
 
 /** The whole configuration as one schema: unknown sections are refused too. */
 export const Configuration = z.strictObject(sections);

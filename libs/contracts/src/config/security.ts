@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { between, count, flag, positive, text, texts, ToolProfile } from './kinds.ts';
+import { MAX } from '../sizes.ts';
 
 const subagentContext = z
   .strictObject({
@@ -33,7 +34,7 @@ const agentToAgent = z
     subAgentRetentionMs: positive(3_600_000),
     waitTimeoutMs: positive(60_000),
     subAgentMaxSteps: positive(50),
-    subAgentToolGroups: z.array(ToolProfile).default(['coding']),
+    subAgentToolGroups: z.array(ToolProfile).max(MAX.few).default(['coding']),
     subAgentMcpTools: z.enum(['inherit', 'none']).default('inherit'),
     subAgentSessionPersistence: flag(false),
     graphMaxConcurrency: z.int().positive().optional(),
@@ -61,7 +62,7 @@ export const security = z
 const ApprovalMode = z.enum(['auto', 'require', 'deny']);
 
 const ApprovalRule = z.strictObject({
-  actionPattern: z.string().min(1).describe('`*` stands for anything'),
+  actionPattern: z.string().min(1).max(MAX.line).describe('`*` stands for anything'),
   mode: ApprovalMode.default('auto'),
   timeoutMs: count(300_000),
   minTrustLevel: z.enum(['untrusted', 'basic', 'verified', 'admin']).default('verified'),
@@ -72,7 +73,7 @@ export const approvals = z
   .strictObject({
     enabled: flag(false),
     defaultMode: ApprovalMode.default('auto'),
-    rules: z.array(ApprovalRule).default([]).describe('the first that matches decides'),
+    rules: z.array(ApprovalRule).max(MAX.many).default([]).describe('the first that matches decides'),
     defaultTimeoutMs: count(300_000),
     denialCacheTtlMs: count(60_000),
     batchApprovalTtlMs: count(30_000),

@@ -1,18 +1,20 @@
 import { z } from 'zod';
-import { AgentId, JsonObject } from '../common.ts';
+import { JsonObject, Worker } from '../common.ts';
 import { foldSpellings } from '../spellings.ts';
 import { NodeType } from './node-types.ts';
+import { MAX } from '../sizes.ts';
 
 export const NodeId = z
   .string()
+  .max(MAX.id)
   .regex(/^[A-Za-z0-9_-]{1,128}$/)
   .describe('letters, digits, - and _: it stands in templates and file names');
 
 const fields = {
   node_id: NodeId,
-  task: z.string().min(1).describe('may use {{nodeId.result}} of its dependencies and ${NAME} of the inputs'),
-  depends_on: z.array(NodeId),
-  agent: AgentId,
+  task: z.string().min(1).max(MAX.text).describe('may use {{nodeId.result}} of its dependencies and ${NAME} of the inputs'),
+  depends_on: z.array(NodeId).max(MAX.few),
+  agent: Worker,
   model: z.string().min(1).max(256),
   timeout_ms: z.int().positive(),
   max_steps: z.int().positive(),
@@ -21,7 +23,7 @@ const fields = {
   context_mode: z.enum(['full', 'summary', 'refs', 'none']).describe('how much of upstream outputs goes into the prompt'),
   type_id: NodeType,
   type_config: JsonObject.describe('what the type needs; checked by the service'),
-  mcp_servers: z.array(z.string().min(1)).describe('the only MCP servers this node may use'),
+  mcp_servers: z.array(z.string().min(1).max(MAX.name)).max(MAX.few).describe('the only MCP servers this node may use'),
 };
 
 /** A node as the interface spells it, with every default filled in: what a handler receives. */
@@ -93,6 +95,7 @@ export const GraphDefinition = z.strictObject({
   budget: z.strictObject({ maxTokens: z.int().positive().optional(), maxCost: z.number().positive().optional() }).optional(),
   edges: z
     .array(z.strictObject({ from: NodeId, to: NodeId }))
+    .max(MAX.many)
     .optional()
     .describe('another way to say depends_on'),
 });

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { Count, DurationMs, Timestamp } from '../common.ts';
 import { defineEvents } from '../define.ts';
+import { MAX } from '../sizes.ts';
 
 export const NodeStatus = z.enum(['pending', 'ready', 'running', 'completed', 'failed', 'skipped']);
 export const GraphStatus = z.enum(['running', 'completed', 'failed', 'cancelled']);
@@ -9,18 +10,23 @@ export const GraphStatus = z.enum(['running', 'completed', 'failed', 'cancelled'
 export const graphEvents = defineEvents({
   'graph:started': {
     summary: 'A graph began to run.',
-    payload: z.object({ graphId: z.string(), label: z.string().optional(), nodeCount: Count, timestamp: Timestamp }),
+    payload: z.object({
+      graphId: z.string().max(MAX.id),
+      label: z.string().max(MAX.line).optional(),
+      nodeCount: Count,
+      timestamp: Timestamp,
+    }),
     example: { graphId: 'graph_4fT0mUq2Zs8KxY1bNcVdGh', label: 'market survey', nodeCount: 3, timestamp: 1763719200000 },
   },
   'graph:node_updated': {
     summary: 'A node of a running graph changed its state.',
     payload: z.object({
-      graphId: z.string(),
-      nodeId: z.string(),
+      graphId: z.string().max(MAX.id),
+      nodeId: z.string().max(MAX.id),
       status: NodeStatus,
       previousStatus: NodeStatus.optional(),
       durationMs: DurationMs.optional(),
-      error: z.string().optional(),
+      error: z.string().max(MAX.line).optional(),
       timestamp: Timestamp,
     }),
     example: {
@@ -35,7 +41,7 @@ export const graphEvents = defineEvents({
   'graph:completed': {
     summary: 'A graph came to its end, whichever it was.',
     payload: z.object({
-      graphId: z.string(),
+      graphId: z.string().max(MAX.id),
       status: GraphStatus,
       durationMs: DurationMs,
       nodeCount: Count,

@@ -90,6 +90,7 @@ export const graphMethods = defineMethods({
     deadlineMs: TURN_DEADLINE_MS,
     blobs: ['outputs'],
     errors: ['NOT_FOUND', 'FAILED_PRECONDITION', 'RESOURCE_EXHAUSTED'],
+    emits: ['graph:started', 'graph:node_updated', 'graph:completed'],
     examples: [
       {
         params: { graphId, inputs: { PRODUCT: 'railway switches' } },
@@ -105,7 +106,7 @@ export const graphMethods = defineMethods({
     summary: 'Says how far a graph is, or lists the graphs of late.',
     description: 'A graph id stands for its latest run. Outputs are cut at 500 characters. recentMinutes narrows the list.',
     scope: 'rpc',
-    params: z.strictObject({ graphId: Id.optional(), recentMinutes: z.number().positive().optional() }),
+    params: z.strictObject({ graphId: Id.optional(), recentMinutes: z.number().nonnegative().optional() }),
     result: GraphStatusResult,
     idempotent: true,
     errors: ['NOT_FOUND'],
@@ -152,6 +153,7 @@ export const graphMethods = defineMethods({
     result: GraphCancelled,
     idempotent: true,
     errors: ['NOT_FOUND', 'FAILED_PRECONDITION'],
+    emits: ['graph:node_updated', 'graph:completed'],
     examples: [{ params: { graphId }, result: { graphId, cancelled: true } }],
   },
   'graph.save': {

@@ -1,9 +1,10 @@
 import { z } from 'zod';
 import { AgentId } from '../common.ts';
 import { inputSchema, type JsonSchema } from '../json-schema.ts';
+import { MAX } from '../sizes.ts';
 
-const Agents = z.array(AgentId).min(2);
-const Text = z.string().min(1);
+const Agents = z.array(AgentId).min(2).max(MAX.few);
+const Text = z.string().min(1).max(MAX.text);
 
 /** What `type_config` must be for each `type_id`. */
 export const nodeTypeConfigs = {
@@ -19,7 +20,10 @@ export const nodeTypeConfigs = {
   collaborate: z.strictObject({ agents: Agents, rounds: z.int().min(1).max(3).default(1) }),
   'approval-gate': z.strictObject({ message: Text.optional(), timeout_minutes: z.int().min(1).max(1440).default(60) }),
   'map-reduce': z.strictObject({
-    mappers: z.array(z.strictObject({ agent: AgentId, task_suffix: Text.optional() })).min(2),
+    mappers: z
+      .array(z.strictObject({ agent: AgentId, task_suffix: Text.optional() }))
+      .min(2)
+      .max(MAX.few),
     reducer: AgentId,
     reducer_prompt: Text.optional(),
   }),

@@ -1,12 +1,14 @@
 import { z } from 'zod';
 import { Count, DurationMs, Timestamp } from '../common.ts';
 import { GraphStatus, NodeStatus } from './events.ts';
+import { mostKeys } from '../most-keys.ts';
+import { MAX } from '../sizes.ts';
 
-const graphId = z.string();
-const runId = z.string();
-const name = z.string();
-const Output = z.string().nullable().describe('null until the node has completed');
-const Outputs = z.record(z.string(), Output).describe('by node id');
+const graphId = z.string().max(MAX.id);
+const runId = z.string().max(MAX.id);
+const name = z.string().max(MAX.name);
+const Output = z.string().max(MAX.payload).nullable().describe('null until the node has completed');
+const Outputs = z.record(z.string().max(MAX.name), Output).check(mostKeys(MAX.many)).describe('by node id');
 
 /** Something about a graph that is allowed and probably not meant. */
 export const GraphWarning = z.object({
@@ -21,19 +23,19 @@ export const GraphWarning = z.object({
     'information_bottleneck',
     'unresolved_variable',
   ]),
-  nodeId: z.string().optional(),
-  message: z.string(),
-  fix: z.string().optional(),
+  nodeId: z.string().max(MAX.id).optional(),
+  message: z.string().max(MAX.line),
+  fix: z.string().max(MAX.line).optional(),
 });
 export type GraphWarning = z.infer<typeof GraphWarning>;
 
 export const GraphDefined = z.object({
   graphId,
   nodeCount: Count,
-  executionOrder: z.array(z.string()),
-  warnings: z.array(GraphWarning),
-  label: z.string().optional(),
-  userVariables: z.array(z.string()).optional().describe('the ${NAME} variables its tasks ask for'),
+  executionOrder: z.array(z.string().max(MAX.name)).max(MAX.many),
+  warnings: z.array(GraphWarning).max(MAX.many),
+  label: z.string().max(MAX.line).optional(),
+  userVariables: z.array(z.string().max(MAX.line)).max(MAX.many).optional().describe('the ${NAME} variables its tasks ask for'),
 });
 
 export const GraphExecution = z.object({
@@ -41,14 +43,14 @@ export const GraphExecution = z.object({
   runId,
   status: GraphStatus.describe('running when the wait ended before the run did'),
   outputs: Outputs,
-  warnings: z.array(GraphWarning),
+  warnings: z.array(GraphWarning).max(MAX.many),
 });
 
 export const NodeState = z.object({
   status: NodeStatus,
-  runId: z.string().optional().describe('of the sub-agent that does it'),
+  runId: z.string().max(MAX.id).optional().describe('of the sub-agent that does it'),
   output: Output.describe('cut at 500 characters'),
-  error: z.string().optional(),
+  error: z.string().max(MAX.line).optional(),
   startedAt: Timestamp.optional(),
   completedAt: Timestamp.optional(),
   durationMs: DurationMs.optional(),
@@ -60,11 +62,11 @@ const Progress = z.enum(['pending', ...GraphStatus.options]).describe('pending u
 export const GraphProgress = z.object({
   graphId,
   runId: runId.optional(),
-  label: z.string().optional(),
+  label: z.string().max(MAX.line).optional(),
   status: Progress,
   isTerminal: z.boolean(),
-  executionOrder: z.array(z.string()),
-  nodes: z.record(z.string(), NodeState).describe('by node id'),
+  executionOrder: z.array(z.string().max(MAX.name)).max(MAX.many),
+  nodes: z.record(z.string().max(MAX.name), NodeState).check(mostKeys(MAX.many)).describe('by node id'),
   stats: z.object({ total: Count, completed: Count, failed: Count, skipped: Count, running: Count, pending: Count }),
   startedAt: Timestamp.optional(),
   completedAt: Timestamp.optional(),
@@ -73,15 +75,17 @@ export const GraphProgress = z.object({
 
 /** The graphs of late, and how busy the house is with all of them. */
 export const GraphOverview = z.object({
-  graphs: z.array(
-    z.object({
-      graphId,
-      label: z.string().optional(),
-      status: Progress,
-      startedAt: Timestamp.optional(),
-      completedAt: Timestamp.optional(),
-    }),
-  ),
+  graphs: z
+    .array(
+      z.object({
+        graphId,
+        label: z.string().max(MAX.line).optional(),
+        status: Progress,
+        startedAt: Timestamp.optional(),
+        completedAt: Timestamp.optional(),
+      }),
+    )
+    .max(MAX.all),
   concurrency: z.object({ globalActiveSubAgents: Count, maxGlobalSubAgents: Count, queueDepth: Count }),
 });
 
@@ -96,7 +100,7 @@ export const GraphOutputs = z.object({
 export const GraphCancelled = z.object({ graphId, cancelled: z.literal(true) });
 export const GraphSaved = z.object({ name, saved: z.literal(true) });
 export const GraphLoaded = z.object({ graphId: graphId.describe('a fresh one each time'), name });
-export const GraphList = z.object({ graphs: z.array(z.object({ name, createdAt: Timestamp, nodeCount: Count })) });
+export const GraphList = z.object({ graphs: z.array(z.object({ name, createdAt: Timestamp, nodeCount: Count })).max(MAX.all) });
 export const GraphDeleted = z.object({ name, deleted: z.literal(true) });
 export const GraphRunDeleted = z.object({ runId, deleted: z.literal(true) });
 
@@ -112,17 +116,27 @@ const run = {
 export const GraphRunDetail = z.object({
   ...run,
   completedAt: Timestamp.optional(),
-  nodes: z.array(
-    z.object({
-      nodeId: z.string(),
-      status: NodeStatus,
-      output: Output,
-      error: z.string().optional(),
-      startedAt: Timestamp.optional(),
-      durationMs: DurationMs.optional(),
-      artifacts: z.array(z.object({ filename: z.string(), content: z.string() })).optional(),
-    }),
-  ),
+  nodes: z
+    .array(
+      z.object({
+        nodeId: z.string().max(MAX.id),
+        status: NodeStatus,
+        output: Output,
+        error: z.string().max(MAX.line).optional(),
+        startedAt: Timestamp.optional(),
+        durationMs: DurationMs.optional(),
+        artifacts: z
+          .array(z.object({ filename: z.string().max(MAX.path), content: z.string().max(MAX.text) }))
+          .max(MAX.all)
+          .optional(),
+      }),
+    )
+    .max(MAX.all),
 });
 
-export const GraphRunList = z.object({ runs: z.array(z.object({ ...run, nodeCount: Count, fileCount: Count })).describe('newest first') });
+export const GraphRunList = z.object({
+  runs: z
+    .array(z.object({ ...run, nodeCount: Count, fileCount: Count }))
+    .max(MAX.all)
+    .describe('newest first'),
+});

@@ -1,19 +1,24 @@
 import { z } from 'zod';
 import { defineMethods } from '../define.ts';
+import { MAX } from '../sizes.ts';
 
 /** An image, sent to the caller's channel or given inline; or why there is none. */
 export const GeneratedImage = z.discriminatedUnion('success', [
   z.object({
     success: z.literal(true),
     delivered: z.literal(true).optional().describe('it went to the channel of the call'),
-    imageBase64: z.string().optional(),
-    mimeType: z.string(),
+    imageBase64: z.string().max(MAX.payload).optional(),
+    mimeType: z.string().max(MAX.name),
   }),
-  z.object({ success: z.literal(false), error: z.string() }),
+  z.object({ success: z.literal(false), error: z.string().max(MAX.line) }),
 ]);
 
 /** What a model sees in a picture or a film. */
-export const VisualDescription = z.object({ description: z.string(), provider: z.string(), model: z.string() });
+export const VisualDescription = z.object({
+  description: z.string().max(MAX.text),
+  provider: z.string().max(MAX.name),
+  model: z.string().max(MAX.name),
+});
 
 export const IMAGE_DEADLINE_MS = 90_000;
 
@@ -32,6 +37,7 @@ export const imageMethods = defineMethods({
     result: GeneratedImage,
     deadlineMs: IMAGE_DEADLINE_MS,
     blobs: ['imageBase64'],
+    emits: ['observability:token_usage', 'message:sent'],
     examples: [
       {
         params: { prompt: 'a railway yard at dusk, ink drawing', size: '1024x1024' },
@@ -46,7 +52,7 @@ export const imageMethods = defineMethods({
       'A file must lie in the agent’s workspace, an address must be public. Where media.vision.scopeRules forbid it, the description says so.',
     scope: 'rpc',
     params: z.strictObject({
-      source: z.string().min(1).describe('a path, an address, base64 or an attachment, as source_type says'),
+      source: z.string().min(1).max(MAX.payload).describe('a path, an address, base64 or an attachment, as source_type says'),
       source_type: z.enum(['file', 'url', 'base64', 'attachment']),
       prompt: Prompt.optional(),
       mime_type: z.string().min(1).max(128).optional(),
@@ -56,6 +62,7 @@ export const imageMethods = defineMethods({
     idempotent: true,
     blobs: ['source'],
     errors: ['NOT_FOUND', 'PERMISSION_DENIED', 'FAILED_PRECONDITION', 'UNAVAILABLE'],
+    emits: ['observability:token_usage'],
     examples: [
       {
         params: { source: 'media/yard.png', source_type: 'file', prompt: 'How many tracks are there?' },

@@ -1,9 +1,14 @@
 import { z } from 'zod';
 import { Count } from '../common.ts';
 import { defineMethods } from '../define.ts';
+import { MAX } from '../sizes.ts';
 
 /** The text with what its links say appended; a link that failed leaves it as it was. */
-export const EnrichedText = z.object({ enrichedText: z.string(), linksProcessed: Count, errors: z.array(z.string()) });
+export const EnrichedText = z.object({
+  enrichedText: z.string().max(MAX.text),
+  linksProcessed: Count,
+  errors: z.array(z.string().max(MAX.line)).max(MAX.many),
+});
 
 /** Three links of ten seconds each. */
 export const LINK_DEADLINE_MS = 45_000;
@@ -13,11 +18,12 @@ export const linkMethods = defineMethods({
     summary: 'Reads the links in a text and appends what they say.',
     description: 'Addresses inside the network are refused, also when a redirect leads there.',
     scope: 'rpc',
-    params: z.strictObject({ text: z.string() }),
+    params: z.strictObject({ text: z.string().max(MAX.text) }),
     result: EnrichedText,
     deadlineMs: LINK_DEADLINE_MS,
     idempotent: true,
     blobs: ['enrichedText'],
+    emits: ['security:injection_detected'],
     examples: [
       {
         params: { text: 'See https://example.com' },

@@ -5,51 +5,61 @@ import { Language, Transcript, TRANSCRIBE_DEADLINE_MS } from './audio.ts';
 import { IMAGE_DEADLINE_MS, VisualDescription } from './image.ts';
 import { EnrichedText, LINK_DEADLINE_MS } from './link.ts';
 import { TTS_DEADLINE_MS, Voice } from './tts.ts';
+import { MAX } from '../sizes.ts';
 
 /** The text of a document, as far as it goes. */
 export const DocumentText = z.object({
-  text: z.string(),
-  fileName: z.string().optional(),
-  mimeType: z.string(),
+  text: z.string().max(MAX.text),
+  fileName: z.string().max(MAX.path).optional(),
+  mimeType: z.string().max(MAX.name),
   extractedChars: Count,
   truncated: z.boolean().describe('the limit of characters cut it'),
   durationMs: DurationMs,
   pageCount: Count.optional(),
 });
 
-const tested = { provider: z.string(), model: z.string() };
+const tested = { provider: z.string().max(MAX.name), model: z.string().max(MAX.name) };
 
 export const TranscriptionTest = Transcript.extend({ ...tested, sizeBytes: Count.optional() });
 
 export const SpeechTest = z.object({
-  audio: z.string().describe('base64'),
-  mimeType: z.string(),
+  audio: z.string().max(MAX.payload).describe('base64'),
+  mimeType: z.string().max(MAX.name),
   sizeBytes: Count,
-  provider: z.string(),
-  voice: z.string(),
-  model: z.string().optional(),
+  provider: z.string().max(MAX.name),
+  voice: z.string().max(MAX.name),
+  model: z.string().max(MAX.name).optional(),
 });
 
 export const VisualTest = VisualDescription.extend({ sizeBytes: Count.optional() });
 
-const provider = { configured: z.boolean(), provider: z.string().nullable().optional(), model: z.string().optional() };
+const provider = {
+  configured: z.boolean(),
+  provider: z.string().max(MAX.name).nullable().optional(),
+  model: z.string().max(MAX.name).optional(),
+};
 
 /** Which kinds of media can be worked on, and who does it. */
 export const MediaProviders = z.object({
   providers: z.object({
-    stt: z.object({ ...provider, fallbackProviders: z.array(z.string()).optional() }),
-    tts: z.object({ ...provider, voice: z.string().optional(), format: z.string().optional(), autoMode: z.string().optional() }),
+    stt: z.object({ ...provider, fallbackProviders: z.array(z.string().max(MAX.name)).max(MAX.many).optional() }),
+    tts: z.object({
+      ...provider,
+      voice: z.string().max(MAX.name).optional(),
+      format: z.string().max(MAX.name).optional(),
+      autoMode: z.string().max(MAX.name).optional(),
+    }),
     vision: z.object({
       ...provider,
-      providers: z.array(z.string()).optional(),
-      defaultProvider: z.string().nullable().optional(),
+      providers: z.array(z.string().max(MAX.name)).max(MAX.many).optional(),
+      defaultProvider: z.string().max(MAX.name).nullable().optional(),
       videoCapable: z.boolean().optional(),
     }),
     imageGen: z.object({ ...provider, maxPerHour: Count.optional() }),
     documentExtraction: z.object({
       configured: z.boolean(),
       enabled: z.boolean().optional(),
-      supportedMimes: z.array(z.string()).optional(),
+      supportedMimes: z.array(z.string().max(MAX.line)).max(MAX.many).optional(),
     }),
     linkUnderstanding: z.object({ configured: z.boolean(), enabled: z.boolean().optional(), maxLinks: Count.optional() }),
   }),
@@ -86,6 +96,7 @@ export const mediaMethods = defineMethods({
     deadlineMs: VIDEO_DEADLINE_MS,
     idempotent: true,
     errors: ['NOT_FOUND', 'PERMISSION_DENIED', 'FAILED_PRECONDITION', 'UNAVAILABLE'],
+    emits: ['observability:token_usage'],
     examples: [
       {
         params: { attachment_url: 'https://example.com/yard.mp4' },
@@ -102,6 +113,7 @@ export const mediaMethods = defineMethods({
     idempotent: true,
     blobs: ['text'],
     errors: ['NOT_FOUND', 'INVALID_ARGUMENT', 'PERMISSION_DENIED', 'FAILED_PRECONDITION'],
+    emits: ['security:injection_detected'],
     examples: [
       {
         params: { attachment_url: 'https://example.com/timetable.pdf' },
@@ -136,7 +148,11 @@ export const mediaMethods = defineMethods({
   'media.test.tts': {
     summary: 'Tries text-to-speech and gives the sound.',
     scope: 'admin',
-    params: z.strictObject({ text: z.string().min(1), voice: Voice.optional(), provider: z.string().min(1).max(64).optional() }),
+    params: z.strictObject({
+      text: z.string().min(1).max(MAX.text),
+      voice: Voice.optional(),
+      provider: z.string().min(1).max(64).optional(),
+    }),
     result: SpeechTest,
     deadlineMs: TTS_DEADLINE_MS,
     idempotent: true,
@@ -158,6 +174,7 @@ export const mediaMethods = defineMethods({
     idempotent: true,
     blobs: ['image'],
     errors: ['FAILED_PRECONDITION', 'UNAVAILABLE', 'PERMISSION_DENIED'],
+    emits: ['observability:token_usage'],
     examples: [
       {
         params: { url: 'https://example.com/yard.png' },
@@ -174,6 +191,7 @@ export const mediaMethods = defineMethods({
     idempotent: true,
     blobs: ['text'],
     errors: ['NOT_FOUND', 'INVALID_ARGUMENT', 'FAILED_PRECONDITION'],
+    emits: ['security:injection_detected'],
     examples: [
       {
         params: { file_path: 'documents/timetable.txt' },
@@ -190,6 +208,7 @@ export const mediaMethods = defineMethods({
     deadlineMs: VIDEO_DEADLINE_MS,
     idempotent: true,
     errors: ['INVALID_ARGUMENT', 'FAILED_PRECONDITION', 'UNAVAILABLE', 'PERMISSION_DENIED'],
+    emits: ['observability:token_usage'],
     examples: [
       {
         params: { url: 'https://example.com/yard.mp4' },
@@ -205,6 +224,7 @@ export const mediaMethods = defineMethods({
     deadlineMs: LINK_DEADLINE_MS,
     idempotent: true,
     blobs: ['enrichedText'],
+    emits: ['security:injection_detected'],
     examples: [
       {
         params: { url: 'https://example.com' },

@@ -1,17 +1,17 @@
 import { z } from 'zod';
 import { Count } from '../common.ts';
+import { SpeechMode } from '../config/kinds.ts';
 import { defineMethods } from '../define.ts';
+import { MAX } from '../sizes.ts';
 
 /** A spoken text, as a file of the agent's workspace that is removed after an hour. */
-export const SpokenFile = z.object({ filePath: z.string(), mimeType: z.string(), sizeBytes: Count });
+export const SpokenFile = z.object({ filePath: z.string().max(MAX.path), mimeType: z.string().max(MAX.name), sizeBytes: Count });
 
 /** Whether a reply is to be spoken, and the reply without its directives. */
 export const SpeechDecision = z.object({
   shouldSynthesize: z.boolean(),
-  strippedText: z.string(),
-  mode: z
-    .enum(['off', 'always', 'inbound', 'tagged', 'never', 'voice_reply'])
-    .describe('tts.autoMode as configured; never is off, voice_reply is inbound'),
+  strippedText: z.string().max(MAX.text),
+  mode: SpeechMode.describe('tts.autoMode as configured; never is off, voice_reply is inbound'),
 });
 
 export const TTS_DEADLINE_MS = 60_000;
@@ -23,7 +23,7 @@ export const ttsMethods = defineMethods({
     description: 'A [[tts:voice=…]] directive in the text overrides the voice. Without a format it is Opus on Telegram and MP3 elsewhere.',
     scope: 'rpc',
     params: z.strictObject({
-      text: z.string().min(1),
+      text: z.string().min(1).max(MAX.text),
       voice: Voice.optional(),
       format: z.string().min(1).max(16).optional().describe('opus, mp3, aac, flac, wav or pcm'),
     }),
@@ -41,7 +41,7 @@ export const ttsMethods = defineMethods({
     summary: 'Decides whether a reply is to be spoken.',
     scope: 'rpc',
     params: z.strictObject({
-      response_text: z.string(),
+      response_text: z.string().max(MAX.text),
       has_inbound_audio: z.boolean().default(false),
       has_media_url: z.boolean().default(false),
     }),

@@ -1,23 +1,25 @@
 import { z } from 'zod';
 import { AgentId, Count, JsonObject, NoParams, pageSize, Rate, SessionKey, Timestamp } from '../common.ts';
 import { defineMethods } from '../define.ts';
+import { mostKeys } from '../most-keys.ts';
+import { MAX } from '../sizes.ts';
 
 export const MemoryType = z.enum(['working', 'episodic', 'semantic', 'procedural']);
 export const TrustLevel = z.enum(['system', 'learned', 'external']);
 
 /** One thing remembered. Its embedding never leaves the service. */
 export const MemoryEntry = z.object({
-  id: z.string(),
-  tenantId: z.string(),
+  id: z.string().max(MAX.id),
+  tenantId: z.string().max(MAX.id),
   agentId: AgentId,
-  userId: z.string(),
-  content: z.string(),
+  userId: z.string().max(MAX.name),
+  content: z.string().max(MAX.text),
   memoryType: MemoryType,
   trustLevel: TrustLevel,
-  source: z.object({ who: z.string(), channel: z.string().optional(), sessionKey: SessionKey.optional() }),
+  source: z.object({ who: z.string().max(MAX.line), channel: z.string().max(MAX.name).optional(), sessionKey: SessionKey.optional() }),
   sourceType: z.enum(['system', 'conversation', 'tool', 'web', 'api', 'unknown']).optional(),
   taintLevel: z.enum(['clean', 'wrapped', 'raw']).optional(),
-  tags: z.array(z.string()),
+  tags: z.array(z.string().max(MAX.name)).max(MAX.many),
   metadata: JsonObject.optional(),
   createdAt: Timestamp,
   updatedAt: Timestamp.optional(),
@@ -26,17 +28,17 @@ export const MemoryEntry = z.object({
 });
 export type MemoryEntry = z.infer<typeof MemoryEntry>;
 
-export const MemorySearchResult = z.object({ results: z.array(MemoryEntry).describe('best first') });
+export const MemorySearchResult = z.object({ results: z.array(MemoryEntry).max(MAX.all).describe('best first') });
 
 /** What is kept, counted. */
 export const MemoryStats = z.object({
   totalEntries: Count,
   dbSizeBytes: Count,
-  embeddingProvider: z.string().optional(),
+  embeddingProvider: z.string().max(MAX.name).optional(),
   cacheHitRate: Rate.optional(),
-  byType: z.record(z.string(), Count).optional(),
-  byTrustLevel: z.record(z.string(), Count).optional(),
-  byAgent: z.record(z.string(), Count).optional(),
+  byType: z.record(z.string().max(MAX.name), Count).check(mostKeys(MAX.many)).optional(),
+  byTrustLevel: z.record(z.string().max(MAX.name), Count).check(mostKeys(MAX.many)).optional(),
+  byAgent: z.record(z.string().max(MAX.name), Count).check(mostKeys(MAX.many)).optional(),
   totalSessions: Count.optional(),
   embeddedEntries: Count.optional(),
   oldestCreatedAt: Timestamp.nullable().optional().describe('null when nothing is kept'),
@@ -45,14 +47,14 @@ export const MemoryStats = z.object({
 export const MemoryInspection = z.object({ entry: MemoryEntry.optional(), stats: MemoryStats.optional() });
 
 export const MemoryPage = z.object({
-  entries: z.array(MemoryEntry).describe('contents cut at 500 characters'),
+  entries: z.array(MemoryEntry).max(MAX.all).describe('contents cut at 500 characters'),
   total: Count,
   offset: Count,
   limit: z.int().positive(),
   hasMore: z.boolean(),
 });
 
-export const MemoryDeleted = z.object({ id: z.string(), deleted: z.literal(true) });
+export const MemoryDeleted = z.object({ id: z.string().max(MAX.id), deleted: z.literal(true) });
 
 export const EmbeddingCacheStats = z.object({
   enabled: z.boolean(),
@@ -62,14 +64,14 @@ export const EmbeddingCacheStats = z.object({
   misses: Count,
   hitRate: Rate,
   evictions: Count,
-  provider: z.string().nullable().describe('null while search is full-text only'),
+  provider: z.string().max(MAX.name).nullable().describe('null while search is full-text only'),
   vecAvailable: z.boolean().describe('whether the vector index can be used'),
   circuitBreaker: z.object({ state: z.enum(['closed', 'open', 'half-open']) }).optional(),
 });
 
-export const MemoryExport = z.object({ entries: z.array(MemoryEntry), exportedAt: Timestamp, totalEntries: Count });
+export const MemoryExport = z.object({ entries: z.array(MemoryEntry).max(MAX.all), exportedAt: Timestamp, totalEntries: Count });
 export const MemoryFlushed = z.object({ flushed: z.literal(true), deletedCount: Count });
-export const MemoryStored = z.object({ id: z.string(), stored: z.literal(true) });
+export const MemoryStored = z.object({ id: z.string().max(MAX.id), stored: z.literal(true) });
 
 const EntryId = z.string().min(1).max(128);
 
@@ -120,7 +122,7 @@ export const memoryMethods = defineMethods({
       sort: z.enum(['newest', 'oldest']).default('newest'),
       memory_type: MemoryType.optional(),
       trust_level: TrustLevel.optional(),
-      tags: z.array(z.string().min(1)).max(20).optional().describe('entries that carry all of these'),
+      tags: z.array(z.string().min(1).max(MAX.name)).max(20).optional().describe('entries that carry all of these'),
       agent_id: AgentId.optional(),
     }),
     result: MemoryPage,
@@ -138,6 +140,7 @@ export const memoryMethods = defineMethods({
     params: z.strictObject({ id: EntryId }),
     result: MemoryDeleted,
     errors: ['NOT_FOUND'],
+    emits: ['audit:event'],
     examples: [{ params: { id: entry.id }, result: { id: entry.id, deleted: true } }],
   },
   'memory.embeddingCache': {
@@ -181,6 +184,7 @@ export const memoryMethods = defineMethods({
     result: MemoryFlushed,
     deadlineMs: 120_000,
     idempotent: true,
+    emits: ['audit:event'],
     examples: [{ params: {}, result: { flushed: true, deletedCount: 812 } }],
   },
   'memory.stats': {
@@ -212,9 +216,10 @@ export const memoryMethods = defineMethods({
     description:
       'A text that looks like an injection is kept as external and tagged security-tainted; one that asks for commands or elevated rights is refused.',
     scope: 'admin',
-    params: z.strictObject({ content: z.string().min(1), metadata: JsonObject.optional() }),
+    params: z.strictObject({ content: z.string().min(1).max(MAX.text), metadata: JsonObject.optional() }),
     result: MemoryStored,
     errors: ['FAILED_PRECONDITION'],
+    emits: ['security:injection_detected', 'security:memory_tainted'],
     examples: [{ params: { content: entry.content, metadata: { topic: 'style' } }, result: { id: entry.id, stored: true } }],
   },
 });

@@ -2,18 +2,19 @@ import { z } from 'zod';
 import { AgentId, Count, DurationMs, JsonObject, SessionKey, Timestamp, Usd } from '../common.ts';
 import { defineEvents } from '../define.ts';
 import { ChannelActivity, channelActivityExample, OBSERVATION_TABLES, RowsDeleted } from './records.ts';
+import { MAX } from '../sizes.ts';
 
 const timestamp = Timestamp;
 
 /** What one model call used and cost. */
 export const TokenUsage = z.object({
   timestamp,
-  traceId: z.string(),
+  traceId: z.string().max(MAX.id),
   agentId: AgentId,
-  channelId: z.string(),
-  executionId: z.string(),
-  provider: z.string(),
-  model: z.string(),
+  channelId: z.string().max(MAX.name),
+  executionId: z.string().max(MAX.id),
+  provider: z.string().max(MAX.name),
+  model: z.string().max(MAX.name),
   tokens: z.object({ prompt: Count, completion: Count, total: Count }),
   cost: z.object({ input: Usd, output: Usd, cacheRead: Usd, cacheWrite: Usd, total: Usd }),
   latencyMs: DurationMs,
@@ -22,7 +23,7 @@ export const TokenUsage = z.object({
   sessionKey: SessionKey,
   savedVsUncached: Usd.describe('negative when writing the cache cost more than reading it saved'),
   cacheEligible: z.boolean(),
-  responseId: z.string().optional(),
+  responseId: z.string().max(MAX.name).optional(),
   cacheCreation: z.object({ shortTtl: Count, longTtl: Count }).optional(),
 });
 
@@ -74,7 +75,7 @@ const meterEvents = defineEvents({
   'observability:reset': {
     summary: 'Observations were thrown away on request.',
     payload: z.object({
-      admin: z.string().describe('the client that asked'),
+      admin: z.string().max(MAX.name).describe('the client that asked'),
       table: z.enum(['all', ...OBSERVATION_TABLES]),
       rowsDeleted: RowsDeleted,
       timestamp,
@@ -91,13 +92,15 @@ const meterEvents = defineEvents({
 const diagnosticEvents = defineEvents({
   'diagnostic:channel_health': {
     summary: 'How busy each channel is, once a period.',
-    payload: z.object({ channels: z.array(ChannelActivity), timestamp }),
+    payload: z.object({ channels: z.array(ChannelActivity).max(MAX.all), timestamp }),
     example: { channels: [channelActivityExample], timestamp: 1763719200000 },
   },
   'diagnostic:billing_snapshot': {
     summary: 'What each provider has cost so far, once a period.',
     payload: z.object({
-      providers: z.array(z.object({ provider: z.string(), totalCost: Usd, totalTokens: Count, callCount: Count })),
+      providers: z
+        .array(z.object({ provider: z.string().max(MAX.name), totalCost: Usd, totalTokens: Count, callCount: Count }))
+        .max(MAX.many),
       totalCost: Usd,
       timestamp,
     }),
@@ -117,9 +120,9 @@ export const observabilityEvents = defineEvents({
     summary: 'Somebody did, or tried to do, something that is kept on record.',
     payload: z.object({
       timestamp,
-      agentId: z.string().describe('the agent or client that acted'),
-      tenantId: z.string(),
-      actionType: z.string(),
+      agentId: z.string().max(MAX.name).describe('the agent or client that acted'),
+      tenantId: z.string().max(MAX.id),
+      actionType: z.string().max(MAX.name),
       classification: z.enum(['read', 'mutate', 'destructive']),
       outcome: z.enum(['success', 'failure', 'denied']),
       metadata: JsonObject.optional(),
@@ -136,7 +139,10 @@ export const observabilityEvents = defineEvents({
   },
   'system:error': {
     summary: 'Something failed that nobody was waiting for.',
-    payload: z.object({ error: z.object({ message: z.string(), errorKind: z.string() }), source: z.string() }),
+    payload: z.object({
+      error: z.object({ message: z.string().max(MAX.line), errorKind: z.string().max(MAX.name) }),
+      source: z.string().max(MAX.name),
+    }),
     example: { error: { message: 'database is locked', errorKind: 'dependency' }, source: 'sessions' },
   },
 });

@@ -1,24 +1,40 @@
 import { z } from 'zod';
 import { AgentId, Count, DurationMs, Rate, SessionKey, Usd } from '../common.ts';
+import { mostKeys } from '../most-keys.ts';
+import { MAX } from '../sizes.ts';
 
 /** How often a tool did well and badly. */
 export const ToolCounts = z.object({ ok: Count, failed: Count });
-export const ToolStats = z.record(z.string(), ToolCounts.extend({ topErrorKind: z.string().optional() })).describe('by tool');
+export const ToolStats = z
+  .record(z.string().max(MAX.name), ToolCounts.extend({ topErrorKind: z.string().max(MAX.name).optional() }))
+  .check(mostKeys(MAX.many))
+  .describe('by tool');
 
-export const RootCause = z.object({ code: z.string(), detail: z.string(), suggestedNextSteps: z.array(z.string()) });
+export const RootCause = z.object({
+  code: z.string().max(MAX.name),
+  detail: z.string().max(MAX.line),
+  suggestedNextSteps: z.array(z.string().max(MAX.line)).max(MAX.many),
+});
 
 /** What was left out of a report, and why. */
-export const Truncation = z.object({ field: z.string(), reason: z.string(), pointer: z.string().optional() });
+export const Truncation = z.object({
+  field: z.string().max(MAX.name),
+  reason: z.string().max(MAX.line),
+  pointer: z.string().max(MAX.path).optional(),
+});
 
 const Failure = z.object({
   seq: Count,
-  toolName: z.string(),
-  classifiedFailureBy: z.string(),
+  toolName: z.string().max(MAX.name),
+  classifiedFailureBy: z.string().max(MAX.line),
   transportOk: z.boolean(),
   httpStatus: z.int().optional(),
-  errorKind: z.string(),
-  matchedToken: z.string().optional(),
-  resultDigest: z.string().regex(/^[0-9a-f]{12}$/),
+  errorKind: z.string().max(MAX.name),
+  matchedToken: z.string().max(MAX.line).optional(),
+  resultDigest: z
+    .string()
+    .max(12)
+    .regex(/^[0-9a-f]{12}$/),
   resultBytes: Count,
   errorPreview: z.string().max(200),
 });
@@ -49,7 +65,7 @@ const Coverage = z.object({
   toolStats: z.object({
     reconciled: z.boolean().describe('false when the rollup counts more than the trajectory shows'),
     rollupSource: z.literal('last-execution'),
-    divergentTools: z.array(z.object({ tool: z.string(), rollup: ToolCounts, trajectory: ToolCounts })),
+    divergentTools: z.array(z.object({ tool: z.string().max(MAX.name), rollup: ToolCounts, trajectory: ToolCounts })).max(MAX.all),
   }),
 });
 
@@ -57,27 +73,36 @@ const Coverage = z.object({
 export const IncidentReport = z.object({
   schemaVersion: z.literal(1),
   sessionKey: SessionKey.nullable().describe('null when a trace leads to no session'),
-  traceId: z.string().nullable(),
+  traceId: z.string().max(MAX.id).nullable(),
   agentId: AgentId.nullable(),
-  channel: z.object({ type: z.string(), id: z.string() }).nullable(),
+  channel: z.object({ type: z.string().max(MAX.name), id: z.string().max(MAX.id) }).nullable(),
   outcome: z.object({
-    endReason: z.string().describe('completed, context_exhausted, output_starved, timeout, error, …'),
+    endReason: z.string().max(MAX.line).describe('completed, context_exhausted, output_starved, timeout, error, …'),
     degraded: z.boolean(),
     severity: z.enum(['ok', 'degraded', 'failed']),
   }),
   cost: z.object({ costUsd: Usd, totalTokens: Count, cacheReadRatio: Rate }),
   timing: z.object({ durationMs: DurationMs, turnCount: Count }),
   toolStats: ToolStats,
-  failures: z.array(Failure).describe('newest first'),
-  breakerTimeline: z.array(
-    z.object({ seq: Count, event: z.enum(['opened', 'reset']), toolName: z.string(), consecutiveFailures: Count.optional() }),
-  ),
-  offloads: z.array(z.object({ seq: Count, toolName: z.string(), originalChars: Count, pointer: z.string() })),
+  failures: z.array(Failure).max(MAX.all).describe('newest first'),
+  breakerTimeline: z
+    .array(
+      z.object({
+        seq: Count,
+        event: z.enum(['opened', 'reset']),
+        toolName: z.string().max(MAX.name),
+        consecutiveFailures: Count.optional(),
+      }),
+    )
+    .max(MAX.all),
+  offloads: z
+    .array(z.object({ seq: Count, toolName: z.string().max(MAX.name), originalChars: Count, pointer: z.string().max(MAX.path) }))
+    .max(MAX.all),
   contextBudget: ContextBudget.optional().describe('of context_exhausted sessions that have budget records; the last wins'),
-  summary: z.string(),
+  summary: z.string().max(MAX.text),
   likelyRootCause: RootCause.nullable(),
-  suggestedNextSteps: z.array(z.string()),
-  truncations: z.array(Truncation),
+  suggestedNextSteps: z.array(z.string().max(MAX.line)).max(MAX.many),
+  truncations: z.array(Truncation).max(MAX.many),
   coverage: Coverage.optional(),
 });
 

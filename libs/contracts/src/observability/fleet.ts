@@ -1,30 +1,40 @@
 import { z } from 'zod';
 import { Count, Rate, Usd } from '../common.ts';
 import { RootCause, ToolStats, Truncation } from './explain.ts';
+import { mostKeys } from '../most-keys.ts';
+import { MAX } from '../sizes.ts';
 
-const Finding = z.object({ code: z.string(), detail: z.string(), count: Count, hint: z.string() });
+const Finding = z.object({
+  code: z.string().max(MAX.name),
+  detail: z.string().max(MAX.line),
+  count: Count,
+  hint: z.string().max(MAX.line),
+});
 
 /** How all sessions of a window fared, from logged evidence alone. */
 export const FleetHealthReport = z.object({
   schemaVersion: z.literal(1),
-  windowHours: z.number().positive(),
+  windowHours: z.number().nonnegative(),
   sessions: z.object({ total: Count, degraded: Count, degradedRate: Rate }),
-  degradedByCause: z.record(z.string(), Count).describe('end reasons of degraded sessions; unknown where there is none'),
-  topErrorKinds: z.array(z.object({ kind: z.string(), count: Count })),
+  degradedByCause: z
+    .record(z.string().max(MAX.name), Count)
+    .check(mostKeys(MAX.many))
+    .describe('end reasons of degraded sessions; unknown where there is none'),
+  topErrorKinds: z.array(z.object({ kind: z.string().max(MAX.name), count: Count })).max(MAX.many),
   breakerTripTotal: Count,
   toolStats: ToolStats,
   cost: z.object({ costUsd: Usd, totalTokens: Count }),
   activity: z.object({
-    activeAgents: z.array(z.string()),
-    activeChannels: z.array(z.string()),
-    exitReasons: z.record(z.string(), Count),
+    activeAgents: z.array(z.string().max(MAX.name)).max(MAX.all),
+    activeChannels: z.array(z.string().max(MAX.name)).max(MAX.all),
+    exitReasons: z.record(z.string().max(MAX.name), Count).check(mostKeys(MAX.many)),
     turnTotal: Count,
     tokenTotal: Count,
   }),
-  findings: z.array(Finding).describe('counts, codes and hints only; the most frequent first'),
+  findings: z.array(Finding).max(MAX.all).describe('counts, codes and hints only; the most frequent first'),
   likelyRootCause: RootCause.nullable(),
-  suggestedNextSteps: z.array(z.string()),
-  truncations: z.array(Truncation),
+  suggestedNextSteps: z.array(z.string().max(MAX.line)).max(MAX.many),
+  truncations: z.array(Truncation).max(MAX.many),
   coverage: z
     .object({
       sessionSummary: z.object({ found: z.boolean(), rows: Count }),

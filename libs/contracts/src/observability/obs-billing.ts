@@ -2,6 +2,8 @@ import { z } from 'zod';
 import { AgentId, Count, NoParams, Rate, SessionKey, Usd } from '../common.ts';
 import { defineMethods } from '../define.ts';
 import { SinceMs } from './records.ts';
+import { mostKeys } from '../most-keys.ts';
+import { MAX } from '../sizes.ts';
 
 export const BillingTotal = z.object({ totalCost: Usd, totalTokens: Count, callCount: Count, totalCacheSaved: Usd });
 
@@ -12,13 +14,16 @@ export const AgentBilling = BillingTotal.extend({
 });
 
 export const ProviderBilling = z.object({
-  provider: z.string(),
+  provider: z.string().max(MAX.name),
   inputTokens: Count,
   outputTokens: Count,
   estimatedCostUsd: Usd,
   callCount: Count.optional(),
   totalCacheSaved: Usd.optional(),
-  models: z.array(z.object({ model: z.string(), cost: Usd, tokens: Count, calls: Count })).optional(),
+  models: z
+    .array(z.object({ model: z.string().max(MAX.name), cost: Usd, tokens: Count, calls: Count }))
+    .max(MAX.all)
+    .optional(),
 });
 
 export const HourlyUsage = z.object({ hour: z.int().min(0).max(23), tokens: Count });
@@ -32,7 +37,7 @@ export const PromptCacheStats = z.object({
   cacheHitRate: Rate.describe('read / (read + written + uncached) tokens'),
   cacheEffectiveness: Rate.describe('read / (read + written) tokens'),
   estimatedSavingsUsd: Usd,
-  providers: z.record(z.string(), z.object({ hits: Count, misses: Count, savedUsd: Usd })),
+  providers: z.record(z.string().max(MAX.name), z.object({ hits: Count, misses: Count, savedUsd: Usd })).check(mostKeys(MAX.many)),
 });
 
 const total = { totalCost: 1.84, totalTokens: 512000, callCount: 240, totalCacheSaved: 0.31 };
@@ -50,7 +55,7 @@ export const obsBillingMethods = defineMethods({
     summary: 'Tokens used in each hour of the last day.',
     scope: 'admin',
     params: NoParams,
-    result: z.array(HourlyUsage),
+    result: z.array(HourlyUsage).max(MAX.all),
     idempotent: true,
     examples: [
       {
@@ -66,7 +71,7 @@ export const obsBillingMethods = defineMethods({
     summary: 'What each provider’s models have used and cost.',
     scope: 'admin',
     params: z.strictObject({ sinceMs: SinceMs.optional() }),
-    result: z.object({ providers: z.array(ProviderBilling) }),
+    result: z.object({ providers: z.array(ProviderBilling).max(MAX.many) }),
     idempotent: true,
     examples: [
       {

@@ -1,6 +1,8 @@
 import { z } from 'zod';
 import { AgentId, Count, DurationMs, SessionKey, Timestamp } from '../common.ts';
 import { defineMethods } from '../define.ts';
+import { mostKeys } from '../most-keys.ts';
+import { MAX } from '../sizes.ts';
 
 const PipelineSnapshot = z.object({
   agentId: AgentId,
@@ -11,22 +13,24 @@ const PipelineSnapshot = z.object({
   tokensCompacted: Count,
   thinkingBlocksRemoved: Count,
   budgetUtilization: z.number().nonnegative(),
-  evictionCategories: z.record(z.string(), Count),
+  evictionCategories: z.record(z.string().max(MAX.name), Count).check(mostKeys(MAX.many)),
   cacheHitTokens: Count,
   cacheWriteTokens: Count,
   cacheMissTokens: Count,
   durationMs: DurationMs,
   layerCount: Count,
-  layers: z.array(z.object({ name: z.string(), durationMs: DurationMs, messagesIn: Count, messagesOut: Count })),
+  layers: z
+    .array(z.object({ name: z.string().max(MAX.name), durationMs: DurationMs, messagesIn: Count, messagesOut: Count }))
+    .max(MAX.many),
   timestamp: Timestamp,
 });
 
 /** The layers between a conversation and its model, and what they last did. */
 export const ContextPipeline = z.object({
   agentId: AgentId.optional(),
-  layers: z.array(z.object({ name: z.string(), enabled: z.boolean() })),
+  layers: z.array(z.object({ name: z.string().max(MAX.name), enabled: z.boolean() })).max(MAX.many),
   budgets: z.object({ windowTokens: Count, outputReserve: Count, safetyMargin: Count }),
-  snapshots: z.array(PipelineSnapshot).describe('newest first'),
+  snapshots: z.array(PipelineSnapshot).max(MAX.all).describe('newest first'),
 });
 
 /** The trees of summaries, counted, and how they last grew. */
@@ -34,18 +38,20 @@ export const ContextDag = z.object({
   agentId: AgentId.optional(),
   nodeCounts: z.object({ leaf: Count, condensed: Count }),
   maxDepth: Count,
-  compactions: z.array(
-    z.object({
-      agentId: AgentId,
-      sessionKey: SessionKey,
-      leafSummariesCreated: Count,
-      condensedSummariesCreated: Count,
-      maxDepthReached: Count,
-      totalSummariesCreated: Count,
-      durationMs: DurationMs,
-      timestamp: Timestamp,
-    }),
-  ),
+  compactions: z
+    .array(
+      z.object({
+        agentId: AgentId,
+        sessionKey: SessionKey,
+        leafSummariesCreated: Count,
+        condensedSummariesCreated: Count,
+        maxDepthReached: Count,
+        totalSummariesCreated: Count,
+        durationMs: DurationMs,
+        timestamp: Timestamp,
+      }),
+    )
+    .max(MAX.all),
 });
 
 const snapshot = {

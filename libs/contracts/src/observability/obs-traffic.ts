@@ -10,6 +10,8 @@ import {
   RowsDeleted,
   SinceMs,
 } from './records.ts';
+import { mostKeys } from '../most-keys.ts';
+import { MAX } from '../sizes.ts';
 
 const ChannelId = z.string().min(1).max(256);
 
@@ -18,7 +20,7 @@ const obsChannelMethods = defineMethods({
     summary: 'How busy each channel is.',
     scope: 'admin',
     params: NoParams,
-    result: z.object({ channels: z.array(ChannelActivity) }),
+    result: z.object({ channels: z.array(ChannelActivity).max(MAX.all) }),
     idempotent: true,
     examples: [{ params: {}, result: { channels: [channelActivityExample] } }],
   },
@@ -26,7 +28,7 @@ const obsChannelMethods = defineMethods({
     summary: 'The channels that have been silent for longer than they should.',
     scope: 'admin',
     params: z.strictObject({ thresholdMs: DurationMs.default(300_000) }),
-    result: z.object({ stale: z.array(ChannelActivity) }),
+    result: z.object({ stale: z.array(ChannelActivity).max(MAX.all) }),
     idempotent: true,
     examples: [{ params: { thresholdMs: 600000 }, result: { stale: [channelActivityExample] } }],
   },
@@ -48,7 +50,7 @@ const obsDeliveryMethods = defineMethods({
     summary: 'The last messages from coming in to answer going out, newest first.',
     scope: 'admin',
     params: z.strictObject({ sinceMs: SinceMs.optional(), limit: pageSize(50, 10_000), channelId: ChannelId.optional() }),
-    result: z.object({ deliveries: z.array(DeliveryTrace) }),
+    result: z.object({ deliveries: z.array(DeliveryTrace).max(MAX.all) }),
     idempotent: true,
     examples: [
       {
@@ -86,8 +88,8 @@ const obsDeliveryMethods = defineMethods({
       sinceMs: SinceMs.optional(),
     }),
     result: z.object({
-      events: z.array(DiagnosticEvent),
-      counts: z.record(z.string(), Count).describe('over all events kept, not the page'),
+      events: z.array(DiagnosticEvent).max(MAX.all),
+      counts: z.record(z.string().max(MAX.name), Count).check(mostKeys(MAX.many)).describe('over all events kept, not the page'),
     }),
     idempotent: true,
     examples: [
@@ -117,13 +119,15 @@ const obsResetMethods = defineMethods({
     scope: 'admin',
     params: NoParams,
     result: z.object({ reset: z.literal(true), rowsDeleted: RowsDeleted }),
+    emits: ['observability:reset', 'audit:event'],
     examples: [{ params: {}, result: { reset: true, rowsDeleted: { tokenUsage: 120, delivery: 44, diagnostics: 12, channels: 3 } } }],
   },
   'obs.reset.table': {
     summary: 'Throws away one table of observations.',
     scope: 'admin',
     params: z.strictObject({ table: z.enum(OBSERVATION_TABLES) }),
-    result: z.object({ reset: z.literal(true), table: z.string(), rowsDeleted: Count }),
+    result: z.object({ reset: z.literal(true), table: z.string().max(MAX.name), rowsDeleted: Count }),
+    emits: ['observability:reset', 'audit:event'],
     examples: [{ params: { table: 'delivery' }, result: { reset: true, table: 'delivery', rowsDeleted: 44 } }],
   },
 });

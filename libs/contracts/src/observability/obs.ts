@@ -6,6 +6,7 @@ import { FleetHealthReport, fleetExample } from './fleet.ts';
 import { obsBillingMethods } from './obs-billing.ts';
 import { obsContextMethods } from './obs-context.ts';
 import { obsTrafficMethods } from './obs-traffic.ts';
+import { MAX } from '../sizes.ts';
 
 const Id = z.string().min(1).max(256);
 
@@ -19,6 +20,7 @@ const obsReportMethods = defineMethods({
       chatId: Id.optional(),
       since: z
         .string()
+        .max(10)
         .regex(/^\d{1,9}[smhd]$/)
         .optional()
         .describe('how far back: digits and s, m, h or d'),
@@ -26,7 +28,7 @@ const obsReportMethods = defineMethods({
       limit: pageSize(200, 1000),
       includeSynthetic: z.boolean().default(false).describe('test and benchmark sessions too'),
     }),
-    result: z.object({ rows: z.array(JsonObject) }),
+    result: z.object({ rows: z.array(JsonObject).max(MAX.all) }),
     idempotent: true,
     examples: [
       {
@@ -61,7 +63,7 @@ const obsReportMethods = defineMethods({
   'obs.fleet.health': {
     summary: 'How all sessions of the last hours fared, from logged evidence alone.',
     scope: 'admin',
-    params: z.strictObject({ sinceHours: z.number().positive().default(24) }),
+    params: z.strictObject({ sinceHours: z.number().nonnegative().default(24).describe('0 is now') }),
     result: FleetHealthReport,
     idempotent: true,
     examples: [{ params: { sinceHours: 24 }, result: fleetExample }],

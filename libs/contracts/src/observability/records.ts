@@ -1,10 +1,11 @@
 import { z } from 'zod';
 import { AgentId, Count, DurationMs, JsonObject, SessionKey, Timestamp, Usd } from '../common.ts';
+import { MAX } from '../sizes.ts';
 
 /** How busy one channel is. */
 export const ChannelActivity = z.object({
-  channelId: z.string(),
-  channelType: z.string(),
+  channelId: z.string().max(MAX.name),
+  channelType: z.string().max(MAX.name),
   lastActiveAt: Timestamp,
   messagesSent: Count,
   messagesReceived: Count,
@@ -12,12 +13,12 @@ export const ChannelActivity = z.object({
 
 /** Something worth knowing that happened to a message, a session, a webhook or a budget. */
 export const DiagnosticEvent = z.object({
-  id: z.string(),
-  category: z.string().describe('usage, webhook, message, session, …'),
-  eventType: z.string(),
+  id: z.string().max(MAX.id),
+  category: z.string().max(MAX.name).describe('usage, webhook, message, session, …'),
+  eventType: z.string().max(MAX.name),
   timestamp: Timestamp,
   agentId: AgentId.optional(),
-  channelId: z.string().optional(),
+  channelId: z.string().max(MAX.name).optional(),
   sessionKey: SessionKey.optional(),
   data: JsonObject,
 });
@@ -27,31 +28,31 @@ const DeliveryStep = z.object({
   timestamp: Timestamp,
   durationMs: DurationMs,
   status: z.enum(['ok', 'error']),
-  error: z.string().optional(),
+  error: z.string().max(MAX.line).optional(),
 });
 
 /** One message from its coming in to its answer's going out. */
 export const DeliveryTrace = z.object({
-  sourceChannelId: z.string(),
-  sourceChannelType: z.string(),
-  targetChannelId: z.string(),
-  targetChannelType: z.string(),
+  sourceChannelId: z.string().max(MAX.name),
+  sourceChannelType: z.string().max(MAX.name),
+  targetChannelId: z.string().max(MAX.name),
+  targetChannelType: z.string().max(MAX.name),
   deliveredAt: Timestamp,
   latencyMs: DurationMs,
   success: z.boolean(),
-  error: z.string().optional(),
+  error: z.string().max(MAX.line).optional(),
   agentId: AgentId.optional(),
   sessionKey: SessionKey.optional(),
-  steps: z.array(DeliveryStep).optional(),
+  steps: z.array(DeliveryStep).max(MAX.many).optional(),
   metadata: JsonObject.optional(),
   status: z.enum(['success', 'error', 'timeout', 'filtered', 'aborted']).optional(),
-  traceId: z.string().optional(),
+  traceId: z.string().max(MAX.id).optional(),
   toolCalls: Count.optional(),
   llmCalls: Count.optional(),
   tokensTotal: Count.optional(),
   costTotal: Usd.optional(),
-  failureStage: z.string().optional(),
-  errorKind: z.string().optional(),
+  failureStage: z.string().max(MAX.name).optional(),
+  errorKind: z.string().max(MAX.name).optional(),
 });
 
 /** How many rows each table of observations lost. */
@@ -67,4 +68,4 @@ export const channelActivityExample = {
   messagesReceived: 44,
 };
 
-export const SinceMs = z.number().positive().describe('how far back from now, in milliseconds');
+export const SinceMs = z.number().nonnegative().describe('how far back from now, in milliseconds; 0 is now');

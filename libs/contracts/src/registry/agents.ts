@@ -3,6 +3,7 @@ import { AgentId, JsonObject, NoParams } from '../common.ts';
 import { AgentConfig } from '../config/agents.ts';
 import { patchOf, type DeepPartial } from '../config/patch.ts';
 import { defineMethods } from '../define.ts';
+import { MAX } from '../sizes.ts';
 
 const Name = z.string().min(1).max(200);
 const ProviderName = z.string().min(1).max(128);
@@ -14,14 +15,14 @@ export const AgentConfigured = z.object({
   config: JsonObject.describe('the section agents.<id> of the configuration, with its defaults'),
   suspended: z.boolean(),
   isDefault: z.boolean(),
-  workspaceDir: z.string().optional(),
+  workspaceDir: z.string().max(MAX.path).optional(),
 });
 
 export const AgentCreated = z.object({
   agentId: AgentId.describe('the slug of the name'),
   config: JsonObject,
   created: z.literal(true),
-  workspaceDir: z.string().optional(),
+  workspaceDir: z.string().max(MAX.path).optional(),
 });
 
 export const AgentUpdated = z.object({ agentId: AgentId, config: JsonObject, updated: z.literal(true) });
@@ -31,7 +32,7 @@ export const AgentUpdateChecked = z.object({
   agentId: AgentId,
   dryRun: z.literal(true),
   valid: z.boolean(),
-  errors: z.array(z.string()),
+  errors: z.array(z.string().max(MAX.line)).max(MAX.many),
   config: JsonObject.optional(),
 });
 
@@ -51,7 +52,7 @@ export const agentsMethods = defineMethods({
     summary: 'Lists the ids of the agents.',
     scope: 'admin',
     params: NoParams,
-    result: z.object({ agents: z.array(AgentId) }),
+    result: z.object({ agents: z.array(AgentId).max(MAX.all) }),
     idempotent: true,
     examples: [{ params: {}, result: { agents: ['default', 'researcher'] } }],
   },
@@ -62,6 +63,7 @@ export const agentsMethods = defineMethods({
     params: z.strictObject({ ...settings, name: Name, provider: ProviderName.optional(), model: ModelName.optional() }),
     result: AgentCreated,
     errors: ['ALREADY_EXISTS', 'FAILED_PRECONDITION'],
+    emits: ['agent:hot_added', 'audit:event'],
     examples: [
       {
         params: { name: 'Researcher', provider: 'openai', model: 'gpt-5', maxSteps: 40 },
@@ -94,6 +96,7 @@ export const agentsMethods = defineMethods({
     result: z.union([AgentUpdated, AgentUpdateChecked]),
     idempotent: true,
     errors: ['NOT_FOUND', 'FAILED_PRECONDITION'],
+    emits: ['config:patched', 'audit:event'],
     examples: [
       {
         params: { agentId: 'researcher', maxSteps: 60 },
@@ -112,6 +115,7 @@ export const agentsMethods = defineMethods({
     params: byId,
     result: z.object({ agentId: AgentId, deleted: z.literal(true) }),
     errors: ['NOT_FOUND', 'FAILED_PRECONDITION'],
+    emits: ['agent:hot_removed', 'audit:event'],
     examples: [{ params: { agentId: 'researcher' }, result: { agentId: 'researcher', deleted: true } }],
   },
   'agents.suspend': {
@@ -120,6 +124,7 @@ export const agentsMethods = defineMethods({
     params: byId,
     result: z.object({ agentId: AgentId, suspended: z.literal(true) }),
     errors: ['NOT_FOUND', 'FAILED_PRECONDITION'],
+    emits: ['audit:event'],
     examples: [{ params: { agentId: 'researcher' }, result: { agentId: 'researcher', suspended: true } }],
   },
   'agents.resume': {
@@ -128,6 +133,7 @@ export const agentsMethods = defineMethods({
     params: byId,
     result: z.object({ agentId: AgentId, resumed: z.literal(true) }),
     errors: ['NOT_FOUND', 'FAILED_PRECONDITION'],
+    emits: ['audit:event'],
     examples: [{ params: { agentId: 'researcher' }, result: { agentId: 'researcher', resumed: true } }],
   },
 });

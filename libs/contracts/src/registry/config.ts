@@ -2,52 +2,63 @@ import { z } from 'zod';
 import { IsoTime, JsonObject, NoParams, pageSize } from '../common.ts';
 import { ConfigurationPatch } from '../config/sections.ts';
 import { defineMethods } from '../define.ts';
+import { MAX } from '../sizes.ts';
 
 const Section = z.string().min(1).max(128);
 const Sha = z.string().min(1).max(128).describe('a version, as config.history names it');
 
 export const ConfigApplied = z.object({
   applied: z.literal(true),
-  sections: z.array(z.string()),
-  commitSha: z.string().optional(),
+  sections: z.array(z.string().max(MAX.name)).max(MAX.many),
+  commitSha: z.string().max(MAX.name).optional(),
   restarting: z.literal(true),
 });
 
 export const ConfigPatched = z.object({
   patched: z.literal(true),
-  section: z.string().optional(),
-  key: z.string().optional(),
+  section: z.string().max(MAX.name).optional(),
+  key: z.string().max(MAX.line).optional(),
   value: z.unknown().optional(),
-  commitSha: z.string().optional(),
+  commitSha: z.string().max(MAX.name).optional(),
   restarting: z.literal(true),
 });
 
 export const ConfigRolledBack = z.object({
   rolledBack: z.literal(true),
-  sha: z.string(),
-  newCommitSha: z.string(),
+  sha: z.string().max(MAX.name),
+  newCommitSha: z.string().max(MAX.name),
   restarting: z.literal(true),
 });
 
-export const ConfigCollected = z.object({ gc: z.literal(true), squashed: z.int().optional(), newRootSha: z.string().optional() });
+export const ConfigCollected = z.object({
+  gc: z.literal(true),
+  squashed: z.int().optional(),
+  newRootSha: z.string().max(MAX.name).optional(),
+});
 
 /** One change of the configuration, and who made it. */
 export const ConfigVersion = z.object({
-  sha: z.string(),
+  sha: z.string().max(MAX.name),
   date: IsoTime,
-  message: z.string(),
-  author: z.string().optional(),
-  section: z.string().optional(),
-  user: z.string().optional(),
-  agent: z.string().optional(),
+  message: z.string().max(MAX.line),
+  author: z.string().max(MAX.name).optional(),
+  section: z.string().max(MAX.name).optional(),
+  user: z.string().max(MAX.name).optional(),
+  agent: z.string().max(MAX.name).optional(),
 });
 
-export const ConfigOverview = z.object({ config: JsonObject, sections: z.array(z.string()) });
+export const ConfigOverview = z.object({ config: JsonObject, sections: z.array(z.string().max(MAX.name)).max(MAX.many) });
 
 export const ConfigSchemas = z.object({
   schema: JsonObject.describe('JSON Schema of the section, or of each section by name'),
-  sections: z.array(z.string()),
-  section: z.string().optional(),
+  sections: z.array(z.string().max(MAX.name)).max(MAX.many),
+  section: z.string().max(MAX.name).optional(),
+});
+
+/** Nothing at all would empty the stored layer, which nobody asks for by leaving everything out. */
+const WholeConfiguration = ConfigurationPatch.refine((configuration) => Object.keys(configuration).length > 0, {
+  error: 'at least one section; config.rollback goes back to an earlier version',
+  params: { received: 'an empty object' },
 });
 
 const SHA = '9f2c1e7ab04d';
@@ -61,10 +72,12 @@ const configReads = defineMethods({
     result: JsonObject,
     idempotent: true,
     errors: ['NOT_FOUND'],
+    emits: ['audit:event'],
     examples: [{ params: { section: 'providers' }, result: { entries: {} } }],
   },
   'config.read': {
     summary: 'One section, or all of them, with secrets redacted.',
+    description: '`sections` lists those that are objects. The keys beside them, such as logLevel, stand at the top of `config`.',
     scope: 'admin',
     params: z.strictObject({ section: Section.optional() }),
     result: z.union([ConfigOverview, JsonObject]),
@@ -88,7 +101,7 @@ const configReads = defineMethods({
     summary: 'Lists the versions of the configuration, newest first.',
     scope: 'admin',
     params: z.strictObject({ limit: pageSize(10, 1000) }),
-    result: z.object({ entries: z.array(ConfigVersion), error: z.string().optional() }),
+    result: z.object({ entries: z.array(ConfigVersion).max(MAX.all), error: z.string().max(MAX.line).optional() }),
     idempotent: true,
     examples: [
       {
@@ -101,7 +114,7 @@ const configReads = defineMethods({
     summary: 'What changed since a version, as a unified diff; without one, since the version before.',
     scope: 'admin',
     params: z.strictObject({ sha: Sha.optional() }),
-    result: z.object({ diff: z.string() }),
+    result: z.object({ diff: z.string().max(MAX.payload) }),
     idempotent: true,
     errors: ['NOT_FOUND'],
     examples: [{ params: { sha: SHA }, result: { diff: '--- a/gateway\n+++ b/gateway\n@@ -1 +1 @@\n-port: 4766\n+port: 4767\n' } }],
@@ -113,20 +126,23 @@ const configWrites = defineMethods({
     summary: 'Replaces the stored configuration as a whole.',
     description: 'What cannot change at run time must be as it is. A key set by the environment is refused with the variable’s name.',
     scope: 'admin',
-    params: ConfigurationPatch,
+    params: WholeConfiguration,
     result: ConfigApplied,
     errors: ['FAILED_PRECONDITION', 'RESOURCE_EXHAUSTED'],
+    emits: ['config:patched', 'audit:event'],
     examples: [
       { params: { providers: { entries: {} } }, result: { applied: true, sections: ['providers'], commitSha: SHA, restarting: true } },
     ],
   },
   'config.patch': {
     summary: 'Merges a partial configuration into the stored one.',
-    description: 'The params are the patch: sections by name, merged deeply, arrays replaced.',
+    description:
+      'The params are the patch: sections by name, merged deeply, arrays replaced. Model providers can be added here; their keys are only ever named.',
     scope: 'admin',
     params: ConfigurationPatch,
     result: ConfigPatched,
     errors: ['FAILED_PRECONDITION', 'RESOURCE_EXHAUSTED'],
+    emits: ['config:patched', 'audit:event'],
     examples: [
       { params: { providers: { entries: {} } }, result: { patched: true, section: 'providers', commitSha: SHA, restarting: true } },
     ],
@@ -137,6 +153,7 @@ const configWrites = defineMethods({
     params: z.strictObject({ section: Section, key: z.string().min(1).max(512).describe('dots lead deeper'), value: z.unknown() }),
     result: z.object({ ok: z.literal(true), previous: z.unknown().optional() }),
     errors: ['FAILED_PRECONDITION', 'RESOURCE_EXHAUSTED'],
+    emits: ['config:patched', 'audit:event'],
     examples: [{ params: { section: 'gateway', key: 'maxBatchSize', value: 100 }, result: { ok: true, previous: 50 } }],
   },
   'config.rollback': {
@@ -145,6 +162,7 @@ const configWrites = defineMethods({
     params: z.strictObject({ sha: Sha }),
     result: ConfigRolledBack,
     errors: ['NOT_FOUND', 'FAILED_PRECONDITION', 'RESOURCE_EXHAUSTED'],
+    emits: ['config:patched', 'audit:event'],
     examples: [{ params: { sha: SHA }, result: { rolledBack: true, sha: SHA, newCommitSha: 'b71d40c2e95f', restarting: true } }],
   },
   'config.gc': {
@@ -152,6 +170,7 @@ const configWrites = defineMethods({
     scope: 'admin',
     params: NoParams,
     result: ConfigCollected,
+    emits: ['audit:event'],
     examples: [{ params: {}, result: { gc: true, squashed: 40, newRootSha: SHA } }],
   },
 });

@@ -17,6 +17,7 @@ export const daemonMethods = defineMethods({
       persistent: z.literal(false).optional(),
     }),
     idempotent: true,
+    emits: ['audit:event'],
     examples: [
       { params: { level: 'debug', module: 'sessions' }, result: { updated: true, level: 'debug', scope: 'module', persistent: false } },
     ],

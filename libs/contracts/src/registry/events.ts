@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { AgentId, Count, DurationMs, Timestamp } from '../common.ts';
 import { defineEvents } from '../define.ts';
+import { MAX } from '../sizes.ts';
 
 const timestamp = Timestamp;
 
@@ -13,11 +14,11 @@ const modelEvents = defineEvents({
   'model:fallback_attempt': {
     summary: 'A model failed and the next one of the chain is tried.',
     payload: z.object({
-      fromProvider: z.string(),
-      fromModel: z.string(),
-      toProvider: z.string(),
-      toModel: z.string(),
-      error: z.string(),
+      fromProvider: z.string().max(MAX.name),
+      fromModel: z.string().max(MAX.name),
+      toProvider: z.string().max(MAX.name),
+      toModel: z.string().max(MAX.name),
+      error: z.string().max(MAX.line),
       attemptNumber: z.int().positive(),
       timestamp,
     }),
@@ -33,14 +34,19 @@ const modelEvents = defineEvents({
   },
   'model:fallback_exhausted': {
     summary: 'Every model of the chain failed.',
-    payload: z.object({ provider: z.string(), model: z.string(), totalAttempts: z.int().positive(), timestamp }),
+    payload: z.object({
+      provider: z.string().max(MAX.name),
+      model: z.string().max(MAX.name),
+      totalAttempts: z.int().positive(),
+      timestamp,
+    }),
     example: { provider: 'anthropic', model: 'claude-sonnet-4-5', totalAttempts: 6, timestamp: 1763719200000 },
   },
   'model:auth_cooldown': {
     summary: 'A provider key was refused and rests for a while.',
     payload: z.object({
-      keyName: z.string(),
-      provider: z.string(),
+      keyName: z.string().max(MAX.name),
+      provider: z.string().max(MAX.name),
       cooldownMs: DurationMs,
       failureCount: z.int().positive(),
       timestamp,
@@ -52,12 +58,12 @@ const modelEvents = defineEvents({
 const providerEvents = defineEvents({
   'provider:degraded': {
     summary: 'A provider fails for several agents, or again and again.',
-    payload: z.object({ provider: z.string(), failingAgents: Count, timestamp }),
+    payload: z.object({ provider: z.string().max(MAX.name), failingAgents: Count, timestamp }),
     example: { provider: 'openai', failingAgents: 2, timestamp: 1763719200000 },
   },
   'provider:recovered': {
     summary: 'A provider that was degraded answers again.',
-    payload: z.object({ provider: z.string(), timestamp }),
+    payload: z.object({ provider: z.string().max(MAX.name), timestamp }),
     example: { provider: 'openai', timestamp: 1763719260000 },
   },
 });
@@ -66,7 +72,12 @@ const providerEvents = defineEvents({
 export const registryEvents = defineEvents({
   'config:patched': {
     summary: 'A part of the configuration changed and is in force.',
-    payload: z.object({ section: z.string(), key: z.string().optional(), patchedBy: z.string(), timestamp }),
+    payload: z.object({
+      section: z.string().max(MAX.name),
+      key: z.string().max(MAX.line).optional(),
+      patchedBy: z.string().max(MAX.name),
+      timestamp,
+    }),
     example: { section: 'gateway', key: 'rateLimit.maxRequests', patchedBy: 'operator', timestamp: 1763719200000 },
   },
   ...modelEvents,

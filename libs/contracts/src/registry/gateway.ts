@@ -1,21 +1,22 @@
 import { z } from 'zod';
 import { Count, NoParams } from '../common.ts';
 import { defineMethods } from '../define.ts';
+import { MAX } from '../sizes.ts';
 
 /** The process that answers, and the configuration it runs. */
 export const GatewayStatus = z.object({
   pid: z.int().positive(),
   uptime: z.number().nonnegative().describe('seconds'),
   memoryUsage: Count.describe('resident bytes'),
-  nodeVersion: z.string(),
-  configPaths: z.array(z.string()),
-  sections: z.array(z.string()).describe('the names of the sections of the configuration'),
+  nodeVersion: z.string().max(MAX.name),
+  configPaths: z.array(z.string().max(MAX.path)).max(MAX.many),
+  sections: z.array(z.string().max(MAX.name)).max(MAX.many).describe('the names of the sections of the configuration'),
 });
 
 export const RestartAccepted = z.object({
   restarting: z.literal(true),
   systemd: z.boolean().optional().describe('whether something will start it again'),
-  warning: z.string().optional(),
+  warning: z.string().max(MAX.line).optional(),
 });
 
 export const gatewayMethods = defineMethods({
@@ -45,6 +46,7 @@ export const gatewayMethods = defineMethods({
     params: NoParams,
     result: RestartAccepted,
     errors: ['FAILED_PRECONDITION'],
+    emits: ['audit:event'],
     examples: [{ params: {}, result: { restarting: true } }],
   },
 });

@@ -1,30 +1,31 @@
 import { z } from 'zod';
 import { Count, DurationMs, NoParams, Timestamp, Usd } from '../common.ts';
 import { defineMethods } from '../define.ts';
+import { MAX } from '../sizes.ts';
 
 const UsdPerMillion = Usd.nonnegative().describe('US dollars per million tokens');
 
 /** One model that could answer, with its limits and prices. */
 export const ModelCatalogEntry = z.object({
-  provider: z.string(),
-  modelId: z.string(),
-  displayName: z.string(),
+  provider: z.string().max(MAX.name),
+  modelId: z.string().max(MAX.name),
+  displayName: z.string().max(MAX.name),
   contextWindow: Count.describe('tokens'),
   maxTokens: Count.describe('of one answer'),
-  baseUrl: z.string(),
-  input: z.array(z.enum(['text', 'image'])),
+  baseUrl: z.string().max(MAX.url),
+  input: z.array(z.enum(['text', 'image'])).max(MAX.many),
   reasoning: z.boolean(),
   cost: z.object({ input: UsdPerMillion, output: UsdPerMillion, cacheRead: UsdPerMillion, cacheWrite: UsdPerMillion }),
   validated: z.boolean().describe('whether it has answered a test'),
   validatedAt: Timestamp.nullable(),
 });
 
-/** Whether a model answered a tiny question, and how fast. A model that did not is an answer too, not an error. */
+/** Whether a model answered a tiny question, and how fast. A model that did not, or that nobody knows, is an answer too, not an error. */
 export const ModelTested = z.object({
   ok: z.boolean(),
   latencyMs: DurationMs,
-  provider: z.string(),
-  error: z.string().optional(),
+  provider: z.string().max(MAX.name),
+  error: z.string().max(MAX.line).optional(),
 });
 
 export const modelsMethods = defineMethods({
@@ -32,7 +33,7 @@ export const modelsMethods = defineMethods({
     summary: 'Lists the providers of the catalogue.',
     scope: 'admin',
     params: NoParams,
-    result: z.object({ providers: z.array(z.string()), count: Count }),
+    result: z.object({ providers: z.array(z.string().max(MAX.name)).max(MAX.many), count: Count }),
     idempotent: true,
     examples: [{ params: {}, result: { providers: ['anthropic', 'google', 'openai'], count: 3 } }],
   },
@@ -40,7 +41,7 @@ export const modelsMethods = defineMethods({
     summary: 'Lists the models of the catalogue, of one provider or of all.',
     scope: 'admin',
     params: z.strictObject({ provider: z.string().min(1).max(128).optional() }),
-    result: z.array(ModelCatalogEntry),
+    result: z.array(ModelCatalogEntry).max(MAX.all),
     idempotent: true,
     examples: [
       {
@@ -69,7 +70,7 @@ export const modelsMethods = defineMethods({
     params: z.strictObject({ model: z.string().min(1).max(256), provider: z.string().min(1).max(128).optional() }),
     result: ModelTested,
     idempotent: true,
-    errors: ['NOT_FOUND'],
+    emits: ['observability:token_usage', 'model:auth_cooldown'],
     examples: [
       { params: { model: 'gpt-5', provider: 'openai' }, result: { ok: true, latencyMs: 640, provider: 'openai' } },
       {

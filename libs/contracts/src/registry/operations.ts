@@ -1,17 +1,18 @@
 import { z } from 'zod';
 import { AgentId } from '../common.ts';
+import { MAX } from '../sizes.ts';
 
 /** One entry of `/v1/models`: something a client may name as its model. */
 export const VisibleModel = z.object({
-  id: z.string().describe('an agent id or provider/model'),
-  ownedBy: z.string(),
+  id: z.string().max(MAX.name).describe('an agent id or provider/model'),
+  ownedBy: z.string().max(MAX.name),
 });
 
 export const VisibleAgent = z.object({
   id: AgentId,
-  name: z.string(),
-  provider: z.string(),
-  model: z.string(),
+  name: z.string().max(MAX.name),
+  provider: z.string().max(MAX.name),
+  model: z.string().max(MAX.name),
   status: z.enum(['active', 'suspended']),
 });
 
@@ -21,14 +22,14 @@ export const registryOperations = {
     summary: 'The names a /v1 client may use as a model.',
     callers: ['gateway'] as const,
     params: z.strictObject({}),
-    result: z.object({ models: z.array(VisibleModel) }),
+    result: z.object({ models: z.array(VisibleModel).max(MAX.all) }),
     idempotent: true,
   },
   'agents.visible': {
     summary: 'The agents of the caller’s tenant, with their models.',
     callers: ['gateway'] as const,
     params: z.strictObject({}),
-    result: z.object({ agents: z.array(VisibleAgent) }),
+    result: z.object({ agents: z.array(VisibleAgent).max(MAX.all) }),
     idempotent: true,
   },
 };

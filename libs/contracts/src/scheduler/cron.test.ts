@@ -32,12 +32,24 @@ test('a kind nobody knows is refused with the three there are', () => {
 test('what a kind needs is missed by name', () => {
   refused({ kind: 'cron' }, 'schedule.expr: expected string, got nothing');
   refused({ kind: 'interval' }, 'schedule.everyMs: expected number, got nothing');
-  refused({ kind: 'once', at: '2030-01-01' }, 'schedule.at: expected datetime string, got another string');
+  refused({ kind: 'once', at: '2030-01-01' }, 'schedule.at: expected a date and time of ISO 8601, got string');
   refused(undefined, 'schedule: expected object, got nothing');
 });
 
-test('a field of another kind is refused by name', () => {
-  refused({ kind: 'interval', everyMs: 1000, expr: '* * * * *' }, 'schedule.expr: expected no such parameter, got an unknown name');
+test('what a kind of schedule does not use is ignored, what no kind has is refused', () => {
+  const whole = { expr: '* * * * *', tz: 'Nowhere', everyMs: 1000, at: 'never' };
+  assert.deepEqual(parseParams(CronSchedule, { ...whole, kind: 'interval' }), { kind: 'interval', everyMs: 1000 });
+  assert.deepEqual(parseParams(CronSchedule, { ...whole, kind: 'cron', tz: 'UTC' }), { kind: 'cron', expr: '* * * * *', tz: 'UTC' });
+  const once = { kind: 'once', at: '2030-01-01T08:00:00Z', tz: 'UTC' };
+  assert.deepEqual(parseParams(CronSchedule, { ...whole, ...once }), once);
+  refused({ kind: 'interval', everyMs: 1000, every: 5 }, 'schedule.every: expected no such parameter, got an unknown name');
+});
+
+test('a moment may lack its seconds, and its offset where the zone says whose time it is', () => {
+  for (const at of ['2030-01-01T08:00', '2030-01-01T08:00Z', '2030-01-01T08:00+01:00', '2030-01-01T08:00:30'])
+    assert.deepEqual(parseParams(CronSchedule, { kind: 'once', at, tz: 'Europe/Oslo' }), { kind: 'once', at, tz: 'Europe/Oslo' });
+  for (const at of ['2030-01-01 08:00', '2030-02-30T08:00', '08:00', 'tomorrow', ''])
+    refused({ kind: 'once', at }, 'schedule.at: expected a date and time of ISO 8601, got ' + (at === '' ? 'empty string' : 'string'));
 });
 
 test('an interval goes forward in whole milliseconds', () => {
@@ -52,10 +64,11 @@ test('a time zone must be one the runtime knows', () => {
   );
 });
 
-test('a name has at most 200 characters', () => {
+test('a job is named by an id: 1 to 128 letters, digits and . _ : @ -', () => {
   const schedule = { kind: 'interval', everyMs: 1000 };
-  assert.equal(parseParams(add, { ...job, name: 'n'.repeat(200), schedule }).name.length, 200);
-  assert.throws(() => parseParams(add, { ...job, name: 'n'.repeat(201), schedule }), /^ServiceError: Invalid params: name: /);
+  for (const name of ['n'.repeat(128), 'team:nightly_report@2-0.1']) assert.equal(parseParams(add, { ...job, name, schedule }).name, name);
+  for (const name of ['n'.repeat(129), '', 'nightly report', 'a/b', 'a*', 'é'])
+    assert.throws(() => parseParams(add, { ...job, name, schedule }), /^ServiceError: Invalid params: name: /, name);
 });
 
 test('a forced run needs a name, an overdue one does not', () => {

@@ -1,8 +1,9 @@
 import { z } from 'zod';
-import { AgentId, Count, DurationMs, pageSize, Timestamp, Usd } from '../common.ts';
+import { AgentId, CallerId, Count, DurationMs, pageSize, Timestamp, Usd, Worker } from '../common.ts';
 import { defineMethods } from '../define.ts';
+import { MAX } from '../sizes.ts';
 
-export const JobName = z.string().min(1).max(200).describe('unique per agent');
+export const JobName = CallerId.describe('unique per agent; 1 to 128 letters, digits and . _ : @ -');
 
 /** The zone a schedule is told in, as the runtime knows it. */
 export const TimeZone = z
@@ -12,26 +13,56 @@ export const TimeZone = z
   .refine(isTimeZone, { error: 'a time zone such as Europe/Oslo or UTC' })
   .describe('IANA name; without it scheduler.cron.defaultTimezone');
 
-/** When a job fires. Each kind takes its own fields and refuses the others'. */
-export const CronSchedule = z.discriminatedUnion('kind', [
-  z.strictObject({
+/** One flat object on the wire: what a kind does not use may be there all the same. */
+const unused = z.unknown().optional().describe('of no use to this kind, and ignored');
+
+const CronKind = z
+  .strictObject({
     kind: z.literal('cron'),
     expr: z.string().min(1).max(256).describe('five fields, or six with seconds first'),
     tz: TimeZone.optional(),
-  }),
-  z.strictObject({ kind: z.literal('interval'), everyMs: z.int().positive().describe('counted from when the job was made') }),
-  z.strictObject({
+    everyMs: unused,
+    at: unused,
+  })
+  .transform(({ everyMs: _everyMs, at: _at, ...schedule }) => schedule);
+
+const IntervalKind = z
+  .strictObject({
+    kind: z.literal('interval'),
+    everyMs: z.int().positive().describe('counted from when the job was made'),
+    expr: unused,
+    tz: unused,
+    at: unused,
+  })
+  .transform(({ expr: _expr, tz: _tz, at: _at, ...schedule }) => schedule);
+
+const MOMENT_FORMS = [z.iso.datetime({ offset: true, local: true }), z.iso.datetime({ offset: true, precision: -1 })];
+
+/** With or without seconds, with or without an offset. */
+const Moment = z
+  .string()
+  .max(64)
+  .refine((text) => MOMENT_FORMS.some((form) => form.safeParse(text).success), 'a date and time of ISO 8601');
+
+const OnceKind = z
+  .strictObject({
     kind: z.literal('once'),
     at: z
-      .union([z.iso.datetime({ offset: true }), Timestamp])
-      .describe('an instant in the future: ISO 8601 with its offset, or epoch milliseconds'),
-  }),
-]);
+      .union([Moment, Timestamp])
+      .describe('an instant in the future: ISO 8601 such as 2030-01-01T08:00 or 2030-01-01T08:00:30+01:00, or epoch milliseconds'),
+    tz: TimeZone.optional().describe('whose time `at` is when it has no offset; UTC when left out'),
+    expr: unused,
+    everyMs: unused,
+  })
+  .transform(({ expr: _expr, everyMs: _everyMs, ...schedule }) => schedule);
+
+/** When a job fires. */
+export const CronSchedule = z.discriminatedUnion('kind', [CronKind, IntervalKind, OnceKind]);
 export type CronSchedule = z.infer<typeof CronSchedule>;
 
 const kind = z.enum(['cron', 'interval', 'once']);
 const nextRunAtMs = Timestamp.nullable().describe('null when it will not fire again');
-const id = z.string();
+const id = z.string().max(MAX.id);
 
 /** What `cron.status` says of a job. */
 export const CronJobStatus = z.object({
@@ -42,22 +73,22 @@ export const CronJobStatus = z.object({
   nextRunAtMs,
   enabled: z.boolean(),
   lastRunAtMs: Timestamp.optional(),
-  lastError: z.string().optional(),
+  lastError: z.string().max(MAX.line).optional(),
   consecutiveErrors: Count.optional(),
 });
 
 /** A job in the list. */
 export const CronJob = CronJobStatus.extend({
-  expr: z.string().optional(),
-  tz: z.string().optional(),
+  expr: z.string().max(MAX.line).optional(),
+  tz: z.string().max(MAX.name).optional(),
   everyMs: z.int().positive().optional(),
   at: Timestamp.optional(),
-  message: z.string().optional(),
+  message: z.string().max(MAX.text).optional(),
   createdAtMs: Timestamp.optional(),
 });
 export type CronJob = z.infer<typeof CronJob>;
 
-export const CronJobList = z.object({ jobs: z.array(CronJob) });
+export const CronJobList = z.object({ jobs: z.array(CronJob).max(MAX.all) });
 
 export const CronJobCreated = z.object({
   id,
@@ -83,21 +114,21 @@ export const CronRun = z.object({
   runAt: Timestamp,
   durationMs: DurationMs,
   success: z.boolean(),
-  error: z.string().optional(),
+  error: z.string().max(MAX.line).optional(),
   status: z.enum(['ok', 'error', 'skipped']).optional(),
-  summary: z.string().optional(),
+  summary: z.string().max(MAX.text).optional(),
   totalTokens: Count.optional(),
   costUsd: Usd.optional(),
   toolCalls: Count.optional(),
   llmCalls: Count.optional(),
-  failedTools: z.array(z.string()).optional(),
+  failedTools: z.array(z.string().max(MAX.name)).max(MAX.many).optional(),
 });
 export type CronRun = z.infer<typeof CronRun>;
 
-export const CronRunList = z.object({ runs: z.array(CronRun).describe('newest first') });
+export const CronRunList = z.object({ runs: z.array(CronRun).max(MAX.all).describe('newest first') });
 export const CronTriggered = z.object({ triggered: z.literal(true), mode: z.enum(['force', 'due']), jobName: JobName.optional() });
 
-const Message = z.string().min(1).describe('what the agent is asked when the job fires');
+const Message = z.string().min(1).max(MAX.text).describe('what the agent is asked when the job fires');
 const Whose = AgentId.optional().describe('needed only when two agents have a job of this name');
 const OneJob = z.strictObject({ name: JobName, agentId: Whose });
 
@@ -146,7 +177,7 @@ export const cronMethods = defineMethods({
     description:
       'An expression that cannot be read and an instant that has passed are refused, as is a second job of the same name and agent.',
     scope: 'rpc',
-    params: z.strictObject({ name: JobName, message: Message, agentId: AgentId.optional(), schedule: CronSchedule }),
+    params: z.strictObject({ name: JobName, message: Message, agentId: Worker.optional(), schedule: CronSchedule }),
     result: CronJobCreated,
     errors: ['INVALID_ARGUMENT', 'ALREADY_EXISTS', 'RESOURCE_EXHAUSTED'],
     examples: [
@@ -256,6 +287,7 @@ export const cronMethods = defineMethods({
     params: Trigger,
     result: CronTriggered,
     errors: ['NOT_FOUND', 'INVALID_ARGUMENT'],
+    emits: ['scheduler:job_started', 'scheduler:job_completed'],
     examples: [
       { params: { name: jobExample.name }, result: { triggered: true, mode: 'force', jobName: jobExample.name } },
       { params: { mode: 'due' }, result: { triggered: true, mode: 'due' } },

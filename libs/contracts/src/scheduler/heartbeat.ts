@@ -1,6 +1,8 @@
 import { z } from 'zod';
 import { AgentId, Count, DurationMs, JsonObject, NoParams, Timestamp } from '../common.ts';
+import { heartbeatSettings, heartbeatTarget } from '../config/agent-session.ts';
 import { defineMethods } from '../define.ts';
+import { MAX } from '../sizes.ts';
 
 /** How one agent's heart stands. What has not happened yet is null. */
 export const HeartbeatState = z.object({
@@ -17,7 +19,7 @@ export const HeartbeatState = z.object({
 });
 export type HeartbeatState = z.infer<typeof HeartbeatState>;
 
-export const HeartbeatStates = z.object({ agents: z.array(HeartbeatState) });
+export const HeartbeatStates = z.object({ agents: z.array(HeartbeatState).max(MAX.all) });
 
 /** What is set for this agent alone, and what holds once the defaults are filled in. */
 export const HeartbeatConfig = z.object({ agentId: AgentId, perAgent: JsonObject, effective: JsonObject });
@@ -25,8 +27,6 @@ export const HeartbeatConfig = z.object({ agentId: AgentId, perAgent: JsonObject
 export const HeartbeatUpdated = z.object({ agentId: AgentId, config: JsonObject, updated: z.literal(true) });
 export const HeartbeatTriggered = z.object({ agentId: AgentId, triggered: z.literal(true) });
 
-const Milliseconds = z.int().nonnegative();
-const Name = z.string().min(1).max(128);
 const OneAgent = z.strictObject({ agentId: AgentId });
 
 const effective = { enabled: true, intervalMs: 600_000, showOk: false, showAlerts: true, alertThreshold: 2, alertCooldownMs: 300_000 };
@@ -73,30 +73,16 @@ export const heartbeatMethods = defineMethods({
     scope: 'admin',
     params: z.strictObject({
       agentId: AgentId,
-      enabled: z.boolean().optional(),
-      intervalMs: Milliseconds.optional(),
-      prompt: z.string().min(1).max(20_000).optional(),
-      model: Name.optional(),
-      showOk: z.boolean().optional(),
-      showAlerts: z.boolean().optional(),
-      targetChannelType: Name.optional(),
-      targetChannelId: Name.optional(),
-      targetChatId: Name.optional(),
-      targetIsDm: z.boolean().optional(),
-      session: z.string().min(1).max(1024).optional(),
-      allowDm: z.boolean().optional(),
-      lightContext: z.boolean().optional(),
-      ackMaxChars: z.int().nonnegative().optional(),
-      responsePrefix: z.string().max(500).optional(),
-      skipHeartbeatOnlyDelivery: z.boolean().optional(),
-      alertThreshold: z.int().positive().optional(),
-      alertCooldownMs: Milliseconds.optional(),
-      staleMs: z.int().positive().optional(),
-      toolPolicy: JsonObject.optional(),
+      ...heartbeatSettings,
+      targetChannelType: heartbeatTarget.shape.channelType.optional(),
+      targetChannelId: heartbeatTarget.shape.channelId.optional(),
+      targetChatId: heartbeatTarget.shape.chatId.optional(),
+      targetIsDm: heartbeatTarget.shape.isDm,
     }),
     result: HeartbeatUpdated,
     idempotent: true,
     errors: ['NOT_FOUND', 'FAILED_PRECONDITION'],
+    emits: ['config:patched'],
     examples: [
       {
         params: { agentId: 'default', intervalMs: 600_000, showOk: false },
@@ -110,6 +96,7 @@ export const heartbeatMethods = defineMethods({
     params: OneAgent,
     result: HeartbeatTriggered,
     errors: ['NOT_FOUND'],
+    emits: ['scheduler:heartbeat_check', 'scheduler:heartbeat_delivered', 'scheduler:heartbeat_alert'],
     examples: [{ params: { agentId: 'default' }, result: { agentId: 'default', triggered: true } }],
   },
 });

@@ -13,6 +13,7 @@ export const schedulerMethods = defineMethods({
     params: z.strictObject({ source: Source.default('agent') }),
     result: SchedulerWoken,
     idempotent: true,
+    emits: ['scheduler:heartbeat_check', 'scheduler:heartbeat_delivered', 'scheduler:heartbeat_alert'],
     examples: [
       { params: { source: 'deploy-hook' }, result: { woke: true, source: 'deploy-hook' } },
       { params: {}, result: { woke: true, source: 'agent' } },

@@ -2,14 +2,15 @@ import { z } from 'zod';
 import { Count, pageSize, Timestamp } from '../common.ts';
 import { defineMethods } from '../define.ts';
 import { SecretName } from './operations.ts';
+import { MAX } from '../sizes.ts';
 
 export const SecretStorage = z.enum(['encrypted', 'envfile']);
 
 /** A secret as it may be shown: never its value. */
 export const SecretListItem = z.object({
-  name: SecretName,
+  name: z.string().max(MAX.name).describe('as it stands in its store or file'),
   source: SecretStorage,
-  provider: z.string().optional().describe('guessed from the name'),
+  provider: z.string().max(MAX.name).optional().describe('guessed from the name'),
   createdAt: Timestamp.optional(),
   updatedAt: Timestamp.optional(),
   usageCount: Count.optional(),
@@ -30,6 +31,7 @@ export const envMethods = defineMethods({
     result: z.object({ set: z.literal(true), key: SecretName, storage: SecretStorage, restarting: z.literal(true) }),
     idempotent: true,
     errors: ['RESOURCE_EXHAUSTED'],
+    emits: ['secret:modified', 'audit:event'],
     examples: [
       {
         params: { key: 'OPENAI_API_KEY', value: 'the-key-of-the-provider' },
@@ -45,7 +47,7 @@ export const envMethods = defineMethods({
       filter: z.string().max(256).optional().describe('a name, case-insensitive; * stands for any run of characters'),
       limit: pageSize(100, 500),
     }),
-    result: z.object({ secrets: z.array(SecretListItem), total: Count, truncated: z.boolean() }),
+    result: z.object({ secrets: z.array(SecretListItem).max(MAX.all), total: Count, truncated: z.boolean() }),
     idempotent: true,
     errors: ['RESOURCE_EXHAUSTED'],
     examples: [

@@ -1,11 +1,12 @@
 import { z } from 'zod';
-import { IsoTime, NoParams, Scope, TokenId } from '../common.ts';
+import { IsoTime, NoParams, Scopes, TokenId } from '../common.ts';
 import { defineMethods } from '../define.ts';
+import { MAX } from '../sizes.ts';
 
 /** A bearer token as it may be shown: never its secret. */
-export const GatewayToken = z.object({ id: TokenId, scopes: z.array(Scope), createdAt: IsoTime });
+export const GatewayToken = z.object({ id: TokenId, scopes: Scopes, createdAt: IsoTime });
 
-const Secret = z.string().describe('the whole bearer token; shown in this answer and never again');
+const Secret = z.string().max(MAX.name).describe('the whole bearer token; shown in this answer and never again');
 const byId = z.strictObject({ id: TokenId });
 const SECRET_EXAMPLE = 'sy_pat_4fT0mUq2Zs_8KxY1bNcVdGh3JkLmNpQrStUvWxYz5A7B9CdEfGhIjKlMnOp2QrS1tUv';
 
@@ -14,7 +15,7 @@ export const tokensMethods = defineMethods({
     summary: 'Lists the live tokens of the tenant, without their secrets.',
     scope: 'admin',
     params: NoParams,
-    result: z.object({ tokens: z.array(GatewayToken) }),
+    result: z.object({ tokens: z.array(GatewayToken).max(MAX.all) }),
     idempotent: true,
     examples: [{ params: {}, result: { tokens: [{ id: 'laptop', scopes: ['rpc'], createdAt: '2025-11-21T10:00:00.000Z' }] } }],
   },
@@ -22,15 +23,16 @@ export const tokensMethods = defineMethods({
     summary: 'Mints a token and shows its secret, this once.',
     description: 'Nobody grants more than they hold. The scope mcp-client stands alone.',
     scope: 'admin',
-    params: z.strictObject({ id: TokenId, scopes: z.array(Scope) }),
+    params: z.strictObject({ id: TokenId, scopes: Scopes }),
     result: z.object({
       id: TokenId,
       secret: Secret,
-      scopes: z.array(Scope),
+      scopes: Scopes,
       createdAt: IsoTime.optional(),
-      message: z.string().optional(),
+      message: z.string().max(MAX.line).optional(),
     }),
     errors: ['ALREADY_EXISTS', 'PERMISSION_DENIED'],
+    emits: ['audit:event'],
     examples: [
       {
         params: { id: 'laptop', scopes: ['rpc'] },
@@ -44,6 +46,7 @@ export const tokensMethods = defineMethods({
     params: byId,
     result: z.object({ id: TokenId, revoked: z.literal(true) }),
     errors: ['NOT_FOUND', 'FAILED_PRECONDITION'],
+    emits: ['audit:event'],
     examples: [{ params: { id: 'laptop' }, result: { id: 'laptop', revoked: true } }],
   },
   'tokens.rotate': {
@@ -51,8 +54,9 @@ export const tokensMethods = defineMethods({
     description: 'Id and scopes stay. The caller must hold the scopes of the token.',
     scope: 'admin',
     params: byId,
-    result: z.object({ id: TokenId, secret: Secret, scopes: z.array(Scope), rotated: z.literal(true) }),
+    result: z.object({ id: TokenId, secret: Secret, scopes: Scopes, rotated: z.literal(true) }),
     errors: ['NOT_FOUND', 'PERMISSION_DENIED'],
+    emits: ['audit:event'],
     examples: [{ params: { id: 'laptop' }, result: { id: 'laptop', secret: SECRET_EXAMPLE, scopes: ['rpc'], rotated: true } }],
   },
 });

@@ -1,37 +1,38 @@
 import { z } from 'zod';
 import { AgentId, Count, DurationMs, JsonObject, NoParams, SessionKey, Timestamp } from '../common.ts';
 import { defineMethods } from '../define.ts';
+import { MAX } from '../sizes.ts';
 
 /** An agent's tool call that waits for a human. */
 export const ApprovalRequest = z.object({
-  requestId: z.string(),
-  toolName: z.string(),
-  action: z.string(),
+  requestId: z.string().max(MAX.id),
+  toolName: z.string().max(MAX.name),
+  action: z.string().max(MAX.line),
   params: JsonObject,
   agentId: AgentId,
   sessionKey: SessionKey,
   trustLevel: z.enum(['admin', 'user', 'guest']),
   createdAt: Timestamp,
   timeoutMs: DurationMs,
-  channelType: z.string().optional(),
+  channelType: z.string().max(MAX.name).optional(),
 });
 
 /** How a request ended; `approvedBy` names the decider also when the answer was no. */
 export const ApprovalResolution = z.object({
-  requestId: z.string(),
+  requestId: z.string().max(MAX.id),
   approved: z.boolean(),
-  approvedBy: z.string().describe('operator, chat:<senderId>, system:timeout, system:cached-approval, …'),
-  reason: z.string().optional(),
+  approvedBy: z.string().max(MAX.name).describe('operator, chat:<senderId>, system:timeout, system:cached-approval, …'),
+  reason: z.string().max(MAX.line).optional(),
   resolvedAt: Timestamp,
 });
 
-export const PendingApprovals = z.object({ requests: z.array(ApprovalRequest), total: Count });
+export const PendingApprovals = z.object({ requests: z.array(ApprovalRequest).max(MAX.all), total: Count });
 
 export const ApprovalResolved = z.object({
-  requestId: z.string(),
+  requestId: z.string().max(MAX.id),
   approved: z.boolean(),
-  approvedBy: z.string(),
-  reason: z.string().nullable(),
+  approvedBy: z.string().max(MAX.name),
+  reason: z.string().max(MAX.line).nullable(),
 });
 
 export const approvalExample = {
@@ -69,9 +70,10 @@ export const adminApprovalMethods = defineMethods({
   'admin.approval.resolve': {
     summary: 'Approves or denies one waiting tool call.',
     scope: 'admin',
-    params: z.strictObject({ id: z.string().min(1), approved: Approved, reason: Reason }),
+    params: z.strictObject({ id: z.string().min(1).max(MAX.id), approved: Approved, reason: Reason }),
     result: ApprovalResolved,
     errors: ['NOT_FOUND', 'FAILED_PRECONDITION'],
+    emits: ['approval:resolved', 'audit:event'],
     examples: [
       {
         params: { id: 'appr_4fT0mUq2Zs8KxY1bNcVdGh', approved: true },
@@ -88,7 +90,8 @@ export const adminApprovalMethods = defineMethods({
       approvedBy: z.string().min(1).max(128).default('operator'),
       reason: Reason,
     }),
-    result: z.object({ resolved: Count, requestIds: z.array(z.string()) }),
+    result: z.object({ resolved: Count, requestIds: z.array(z.string().max(MAX.id)).max(MAX.all) }),
+    emits: ['approval:resolved', 'audit:event'],
     examples: [
       {
         params: { approved: false, sessionKey: 'default:alice:gateway', reason: 'maintenance' },

@@ -1,13 +1,15 @@
 import { z } from 'zod';
-import { AgentId, Count, DurationMs, IdempotencyKey, Rate, Scope, SessionKey, SessionParts, Usd } from '../common.ts';
+import { AgentId, Count, DurationMs, IdempotencyKey, Rate, SavingsRate, Scopes, SessionKey, SessionParts, Usd, Worker } from '../common.ts';
 import { defineMethods, TURN_DEADLINE_MS } from '../define.ts';
+import { TURN_EVENTS } from './turn-events.ts';
 import { TurnResult } from './turns.ts';
+import { MAX } from '../sizes.ts';
 
 const ExecuteParams = z.strictObject({
-  message: z.string().min(1),
-  agentId: AgentId.optional().describe('the default agent when left out'),
+  message: z.string().min(1).max(MAX.text),
+  agentId: Worker.optional(),
   sessionKey: SessionParts.optional(),
-  scopes: z.array(Scope).optional().describe('narrows what the turn may do; never widens it'),
+  scopes: Scopes.optional().describe('narrows what the turn may do; never widens it'),
   idempotencyKey: IdempotencyKey.optional(),
 });
 
@@ -31,24 +33,26 @@ export const AgentCacheStats = z.object({
   hitRate: Rate,
   missRate: Rate,
   totalTokensCached: Count,
-  providers: z.array(
-    z.object({
-      provider: z.string(),
-      model: z.string(),
-      callCount: Count,
-      totalCost: Usd,
-      totalCacheSaved: Usd,
-      cacheHitRate: Rate,
-    }),
-  ),
+  providers: z
+    .array(
+      z.object({
+        provider: z.string().max(MAX.name),
+        model: z.string().max(MAX.name),
+        callCount: Count,
+        totalCost: Usd,
+        totalCacheSaved: Usd,
+        cacheHitRate: SavingsRate.describe('saved / (cost + saved); below 0 where caching cost more than it saved'),
+      }),
+    )
+    .max(MAX.many),
   totalCacheSaved: Usd,
   sizes: z.object({ entries: Count.optional() }),
 });
 
 const OperationModel = z.object({
-  operationType: z.string().describe('interactive, subagent, cron, heartbeat, compaction, taskExtraction, condensation'),
-  model: z.string(),
-  provider: z.string(),
+  operationType: z.string().max(MAX.name).describe('interactive, subagent, cron, heartbeat, compaction, taskExtraction, condensation'),
+  model: z.string().max(MAX.name),
+  provider: z.string().max(MAX.name),
   source: z.enum(['config', 'default']),
   tieringActive: z.boolean(),
   timeoutMs: DurationMs,
@@ -59,10 +63,10 @@ const OperationModel = z.object({
 /** Which model does which kind of work for an agent, and why. */
 export const AgentOperationModels = z.object({
   agentId: AgentId,
-  primaryModel: z.string(),
-  providerFamily: z.string(),
+  primaryModel: z.string().max(MAX.name),
+  providerFamily: z.string().max(MAX.name),
   tieringActive: z.boolean(),
-  operations: z.array(OperationModel),
+  operations: z.array(OperationModel).max(MAX.many),
 });
 
 export const agentMethods = defineMethods({
@@ -74,6 +78,7 @@ export const agentMethods = defineMethods({
     result: AgentAnswer,
     deadlineMs: TURN_DEADLINE_MS,
     errors: ['NOT_FOUND', 'FAILED_PRECONDITION', 'RESOURCE_EXHAUSTED', 'DEADLINE_EXCEEDED', 'CANCELLED', 'UNAVAILABLE'],
+    emits: TURN_EVENTS,
     examples: [executeExample],
   },
   'agent.stream': {
@@ -83,6 +88,7 @@ export const agentMethods = defineMethods({
     result: AgentAnswer,
     deadlineMs: TURN_DEADLINE_MS,
     errors: ['NOT_FOUND', 'FAILED_PRECONDITION', 'RESOURCE_EXHAUSTED', 'DEADLINE_EXCEEDED', 'CANCELLED', 'UNAVAILABLE'],
+    emits: TURN_EVENTS,
     examples: [executeExample],
   },
   'agent.cacheStats': {

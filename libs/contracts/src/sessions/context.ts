@@ -1,11 +1,12 @@
 import { z } from 'zod';
 import { AgentId, Count, IsoTime, pageSize, SessionKey, Timestamp } from '../common.ts';
 import { defineMethods } from '../define.ts';
+import { MAX } from '../sizes.ts';
 
 /** A conversation as its durable history knows it. */
 export const ContextConversation = z.object({
-  conversation_id: z.string(),
-  tenant_id: z.string(),
+  conversation_id: z.string().max(MAX.id),
+  tenant_id: z.string().max(MAX.id),
   agent_id: AgentId,
   session_key: SessionKey,
   title: z.null(),
@@ -16,13 +17,13 @@ export const ContextConversation = z.object({
 
 /** A summary in the tree that leads down to the raw messages. */
 export const ContextNode = z.object({
-  summaryId: z.string(),
+  summaryId: z.string().max(MAX.id),
   kind: z.enum(['leaf', 'condensed']),
   depth: Count,
   tokenCount: Count,
-  contentPreview: z.string().describe('for human eyes only: bounded, and not to be trusted'),
-  childIds: z.array(z.string()),
-  parentIds: z.array(z.string()),
+  contentPreview: z.string().max(MAX.line).describe('for human eyes only: bounded, and not to be trusted'),
+  childIds: z.array(z.string().max(MAX.id)).max(MAX.all),
+  parentIds: z.array(z.string().max(MAX.id)).max(MAX.all),
   taint: z.boolean().describe('whether a source was not trusted'),
   createdAt: Timestamp,
 });
@@ -33,7 +34,7 @@ export const contextMethods = defineMethods({
     description: 'Agent and tenant come from the caller, never from the params.',
     scope: 'rpc',
     params: z.strictObject({ limit: pageSize(100, 1000), offset: z.int().nonnegative().default(0) }),
-    result: z.object({ conversations: z.array(ContextConversation), total: Count }),
+    result: z.object({ conversations: z.array(ContextConversation).max(MAX.all), total: Count }),
     idempotent: true,
     examples: [
       {
@@ -61,8 +62,8 @@ export const contextMethods = defineMethods({
     scope: 'rpc',
     params: z.strictObject({ conversation_id: z.string().min(1).max(256) }),
     result: z.object({
-      conversationId: z.string(),
-      nodes: z.array(ContextNode),
+      conversationId: z.string().max(MAX.id),
+      nodes: z.array(ContextNode).max(MAX.all),
       messageCount: Count.describe('raw messages that no summary holds yet'),
     }),
     idempotent: true,

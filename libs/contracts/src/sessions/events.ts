@@ -3,17 +3,18 @@ import { AgentId, Count, JsonObject, ResolvedSession, SessionKey, Timestamp } fr
 import { defineEvents } from '../define.ts';
 import { ApprovalRequest, ApprovalResolution, approvalExample } from './admin-approval.ts';
 import { sessionLifeEvents } from './session-events.ts';
+import { MAX } from '../sizes.ts';
 
 /** A message as it comes in, whichever platform it came from. */
 export const InboundMessage = z.object({
-  id: z.string(),
-  channelId: z.string(),
-  channelType: z.string(),
-  senderId: z.string(),
-  text: z.string(),
+  id: z.string().max(MAX.name),
+  channelId: z.string().max(MAX.name),
+  channelType: z.string().max(MAX.name),
+  senderId: z.string().max(MAX.name),
+  text: z.string().max(MAX.text),
   timestamp: Timestamp,
-  attachments: z.array(JsonObject),
-  replyTo: z.string().optional(),
+  attachments: z.array(JsonObject).max(MAX.many),
+  replyTo: z.string().max(MAX.name).optional(),
   chatType: z.enum(['dm', 'group', 'thread', 'channel', 'forum']).optional(),
   metadata: JsonObject,
 });
@@ -38,17 +39,22 @@ const messageEvents = defineEvents({
   },
   'message:sent': {
     summary: 'An agent’s answer left for its channel.',
-    payload: z.object({ channelId: z.string(), messageId: z.string(), content: z.string() }),
+    payload: z.object({ channelId: z.string().max(MAX.name), messageId: z.string().max(MAX.name), content: z.string().max(MAX.text) }),
     example: { channelId: 'gateway', messageId: 'turn_4fT0mUq2Zs8KxY1bNcVdGh', content: 'Hello, Alice.' },
   },
   'message:streaming': {
     summary: 'A piece of an answer that is being written.',
-    payload: z.object({ channelId: z.string(), messageId: z.string(), delta: z.string(), accumulated: z.string() }),
+    payload: z.object({
+      channelId: z.string().max(MAX.name),
+      messageId: z.string().max(MAX.name),
+      delta: z.string().max(MAX.payload),
+      accumulated: z.string().max(MAX.payload),
+    }),
     example: { channelId: 'gateway', messageId: 'turn_4fT0mUq2Zs8KxY1bNcVdGh', delta: ', Alice', accumulated: 'Hello, Alice' },
   },
 });
 
-const patterns = z.array(z.string());
+const patterns = z.array(z.string().max(MAX.line)).max(MAX.many);
 
 const securityEvents = defineEvents({
   'security:injection_detected': {
@@ -60,7 +66,7 @@ const securityEvents = defineEvents({
       riskLevel: z.enum(['low', 'medium', 'high']),
       agentId: AgentId.optional(),
       sessionKey: SessionKey.optional(),
-      traceId: z.string().optional(),
+      traceId: z.string().max(MAX.id).optional(),
     }),
     example: {
       timestamp: 1763719200000,
@@ -86,8 +92,8 @@ const securityEvents = defineEvents({
     payload: z.object({
       timestamp: Timestamp,
       agentId: AgentId,
-      originalTrustLevel: z.string(),
-      adjustedTrustLevel: z.string(),
+      originalTrustLevel: z.string().max(MAX.name),
+      adjustedTrustLevel: z.string().max(MAX.name),
       patterns,
       blocked: z.boolean(),
     }),
@@ -102,7 +108,12 @@ const securityEvents = defineEvents({
   },
   'security:warn': {
     summary: 'A setting or an act is less safe than it could be.',
-    payload: z.object({ category: z.string(), agentId: AgentId, message: z.string(), timestamp: Timestamp }),
+    payload: z.object({
+      category: z.string().max(MAX.name),
+      agentId: AgentId.optional(),
+      message: z.string().max(MAX.line),
+      timestamp: Timestamp,
+    }),
     example: {
       category: 'secret_access',
       agentId: 'default',

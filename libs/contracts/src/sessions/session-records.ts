@@ -1,8 +1,13 @@
 import { z } from 'zod';
 import { AgentId, Count, JsonObject, SessionKey, Timestamp, TokensUsed } from '../common.ts';
 import { TurnResult } from './turns.ts';
+import { MAX } from '../sizes.ts';
 
-export const SessionMessage = z.object({ role: z.string(), content: z.string(), timestamp: Timestamp.optional() });
+export const SessionMessage = z.object({
+  role: z.string().max(MAX.name),
+  content: z.string().max(MAX.text),
+  timestamp: Timestamp.optional(),
+});
 
 export const SessionKind = z.enum(['sub-agent', 'group', 'dm']);
 
@@ -15,15 +20,15 @@ export const SessionSummary = z.object({
   metadata: JsonObject,
   createdAt: Timestamp.optional(),
   kind: SessionKind.optional(),
-  userId: z.string().optional(),
-  channelId: z.string().optional(),
+  userId: z.string().max(MAX.name).optional(),
+  channelId: z.string().max(MAX.name).optional(),
   totalTokens: Count.optional(),
 });
 
 /** One session with all that was said in it. */
 export const SessionExport = z.object({
   sessionKey: SessionKey,
-  messages: z.array(SessionMessage),
+  messages: z.array(SessionMessage).max(MAX.all),
   metadata: JsonObject,
   messageCount: Count,
   createdAt: Timestamp,
@@ -31,11 +36,11 @@ export const SessionExport = z.object({
 });
 
 /** The last that is seen of a deleted session. */
-export const SessionTranscript = z.object({ messages: z.array(SessionMessage), metadata: JsonObject, messageCount: Count });
+export const SessionTranscript = z.object({ messages: z.array(SessionMessage).max(MAX.all), metadata: JsonObject, messageCount: Count });
 
 export const SessionStatus = z.object({
-  model: z.string(),
-  agentName: z.string(),
+  model: z.string().max(MAX.name),
+  agentName: z.string().max(MAX.name),
   tokensUsed: z.object({ totalTokens: Count, totalCost: z.number().nonnegative() }),
   stepsExecuted: Count,
   maxSteps: Count,
@@ -44,8 +49,8 @@ export const SessionStatus = z.object({
 export const SessionMatch = z.object({
   sessionKey: SessionKey,
   agentId: AgentId,
-  channelType: z.string(),
-  snippet: z.string(),
+  channelType: z.string().max(MAX.name),
+  snippet: z.string().max(MAX.text),
   score: z.number(),
   timestamp: Timestamp,
 });
@@ -58,7 +63,7 @@ export const CompactionResult = z.object({
   messageCount: Count,
   estimatedTokens: Count,
   compactionTriggered: z.boolean(),
-  instructions: z.string().nullable(),
+  instructions: z.string().max(MAX.text).nullable(),
   messagesAfter: Count.optional(),
   tokensAfter: Count.optional(),
 });
@@ -77,17 +82,17 @@ const RunTokens = TokensUsed.partial().extend({ total: Count, cacheRead: Count.o
 const RunCost = z.object({ total: z.number().nonnegative() });
 
 const run = {
-  runId: z.string(),
+  runId: z.string().max(MAX.id),
   status: RunStatus,
   agentId: AgentId,
-  task: z.string(),
+  task: z.string().max(MAX.text),
   sessionKey: SessionKey,
   startedAt: Timestamp,
   depth: Count.optional(),
-  endReason: z.string().optional(),
+  endReason: z.string().max(MAX.line).optional(),
   tokensUsed: RunTokens.optional(),
   cost: RunCost.optional(),
-  error: z.string().optional(),
+  error: z.string().max(MAX.line).optional(),
 };
 
 /** A sub-agent run and, when it is over, what came of it. */
@@ -95,20 +100,20 @@ export const SubAgentRun = z.object({
   ...run,
   completedAt: Timestamp.optional(),
   runtimeMs: z.number().nonnegative(),
-  response: z.string().optional(),
+  response: z.string().max(MAX.payload).optional(),
   callerSessionKey: SessionKey.optional(),
   queuedAt: Timestamp.optional(),
-  finishReason: z.string().optional(),
+  finishReason: z.string().max(MAX.line).optional(),
   stepsExecuted: Count.optional(),
-  graphId: z.string().optional(),
-  nodeId: z.string().optional(),
+  graphId: z.string().max(MAX.id).optional(),
+  nodeId: z.string().max(MAX.id).optional(),
 });
 
 /** A sub-agent run as lists show it. */
 export const SubAgentRow = z.object({ ...run, depth: Count, durationMs: z.number().nonnegative() });
 
 export const SubAgentSpawned = z.object({
-  runId: z.string(),
+  runId: z.string().max(MAX.id),
   sessionKey: SessionKey,
   agentId: AgentId,
   status: z.enum(['running', 'queued']),

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { AgentId, Count, IdempotencyKey, NoParams, pageSize, SessionKey } from '../common.ts';
+import { Count, IdempotencyKey, NoParams, pageSize, SessionKey, Worker } from '../common.ts';
 import { defineMethods, TURN_DEADLINE_MS } from '../define.ts';
 import {
   CompactionResult,
@@ -14,6 +14,8 @@ import {
   SubAgentRun,
   SubAgentSpawned,
 } from './session-records.ts';
+import { MAX } from '../sizes.ts';
+import { MODEL_EVENTS, TURN_EVENTS } from './turn-events.ts';
 
 const KEY = 'default:alice:gateway';
 const RUN = 'run_4fT0mUq2Zs8KxY1bNcVdGh';
@@ -31,13 +33,14 @@ const sessionTurns = defineMethods({
     scope: 'rpc',
     params: z.strictObject({
       key: SessionKey,
-      message: z.string().min(1),
-      agentId: AgentId.optional(),
+      message: z.string().min(1).max(MAX.text),
+      agentId: Worker.optional(),
       idempotencyKey: IdempotencyKey.optional(),
     }),
     result: SessionAnswer,
     deadlineMs: TURN_DEADLINE_MS,
     errors: ['NOT_FOUND', 'FAILED_PRECONDITION', 'RESOURCE_EXHAUSTED', 'DEADLINE_EXCEEDED', 'CANCELLED', 'UNAVAILABLE'],
+    emits: TURN_EVENTS,
     examples: [
       {
         params: { key: KEY, message: 'hello' },
@@ -53,9 +56,17 @@ const sessionTurns = defineMethods({
   'session.spawn': {
     summary: 'Starts a sub-agent run for a session and answers while it runs.',
     scope: 'rpc',
-    params: z.strictObject({ parentKey: SessionKey, task: z.string().min(1), agentId: AgentId.optional() }),
+    params: z.strictObject({ parentKey: SessionKey, task: z.string().min(1).max(MAX.text), agentId: Worker.optional() }),
     result: SubAgentSpawned,
     errors: ['NOT_FOUND', 'FAILED_PRECONDITION', 'RESOURCE_EXHAUSTED'],
+    emits: [
+      'session:sub_agent_spawned',
+      'session:sub_agent_spawn_started',
+      'session:sub_agent_spawn_queued',
+      'session:sub_agent_spawn_rejected',
+      'session:sub_agent_completed',
+      'session:sub_agent_lifecycle_ended',
+    ],
     examples: [
       {
         params: { parentKey: KEY, task: 'Compare the three offers.', agentId: 'researcher' },
@@ -96,7 +107,7 @@ const sessionReads = defineMethods({
       channelId: z.string().min(1).max(256).optional(),
       session_key: SessionKey.optional().describe('one session by its key, whatever its channel'),
     }),
-    result: z.object({ messages: z.array(SessionMessage) }),
+    result: z.object({ messages: z.array(SessionMessage).max(MAX.all) }),
     idempotent: true,
     errors: ['NOT_FOUND'],
     examples: [{ params: { channelId: 'gateway' }, result: { messages } }],
@@ -105,7 +116,7 @@ const sessionReads = defineMethods({
     summary: 'Finds sessions by what was said in them.',
     scope: 'rpc',
     params: z.strictObject({ query: z.string().min(1).max(1000), limit: pageSize(10, 50) }),
-    result: z.array(SessionMatch),
+    result: z.array(SessionMatch).max(MAX.all),
     idempotent: true,
     examples: [
       {
@@ -157,7 +168,7 @@ const sessionReads = defineMethods({
       kind: z.enum(['all', 'sub-agent', 'group', 'dm']).default('all'),
       since_minutes: z.number().nonnegative().optional().describe('only those used within so many minutes'),
     }),
-    result: z.object({ sessions: z.array(SessionSummary), total: Count.optional() }),
+    result: z.object({ sessions: z.array(SessionSummary).max(MAX.all), total: Count.optional() }),
     idempotent: true,
     examples: [
       {
@@ -207,6 +218,7 @@ const sessionWrites = defineMethods({
     params: bySessionKey,
     result: z.object({ sessionKey: SessionKey, reset: z.literal(true), previousMessageCount: Count }),
     errors: ['NOT_FOUND', 'FAILED_PRECONDITION'],
+    emits: ['session:expired'],
     examples: [{ params: { session_key: KEY }, result: { sessionKey: KEY, reset: true, previousMessageCount: 2 } }],
   },
   'session.compact': {
@@ -216,6 +228,7 @@ const sessionWrites = defineMethods({
     result: CompactionResult,
     deadlineMs: 120_000,
     errors: ['NOT_FOUND', 'FAILED_PRECONDITION', 'UNAVAILABLE'],
+    emits: MODEL_EVENTS,
     examples: [
       {
         params: { key: KEY },
@@ -239,6 +252,7 @@ const sessionWrites = defineMethods({
     params: z.strictObject({ session_key: SessionKey, memory: z.boolean().default(false), purge_derived: z.boolean().default(false) }),
     result: ConversationReset,
     idempotent: true,
+    emits: ['session:expired'],
     examples: [
       {
         params: { session_key: KEY, memory: true },

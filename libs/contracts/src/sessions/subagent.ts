@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { Count } from '../common.ts';
 import { defineMethods } from '../define.ts';
 import { SubAgentRow } from './session-records.ts';
+import { MAX } from '../sizes.ts';
 
 const Target = z.string().min(1).max(128).describe('the id of the run');
 const RUN = 'run_4fT0mUq2Zs8KxY1bNcVdGh';
@@ -11,7 +12,7 @@ export const subagentMethods = defineMethods({
     summary: 'Lists the sub-agent runs of the last minutes, newest first.',
     scope: 'admin',
     params: z.strictObject({ recentMinutes: z.number().nonnegative().default(30) }),
-    result: z.object({ runs: z.array(SubAgentRow), total: Count }),
+    result: z.object({ runs: z.array(SubAgentRow).max(MAX.all), total: Count }),
     idempotent: true,
     examples: [
       {
@@ -38,16 +39,18 @@ export const subagentMethods = defineMethods({
     summary: 'Ends a sub-agent run; it counts as failed.',
     scope: 'admin',
     params: z.strictObject({ target: Target }),
-    result: z.object({ killed: z.literal(true), runId: z.string() }),
+    result: z.object({ killed: z.literal(true), runId: z.string().max(MAX.id) }),
     errors: ['NOT_FOUND', 'FAILED_PRECONDITION'],
+    emits: ['session:sub_agent_completed', 'session:sub_agent_lifecycle_ended'],
     examples: [{ params: { target: RUN }, result: { killed: true, runId: RUN } }],
   },
   'subagent.steer': {
     summary: 'Puts a message into a running sub-agent’s conversation, as if its user had said it.',
     scope: 'admin',
-    params: z.strictObject({ target: Target, message: z.string().min(1) }),
-    result: z.object({ steered: z.literal(true), runId: z.string() }),
+    params: z.strictObject({ target: Target, message: z.string().min(1).max(MAX.text) }),
+    result: z.object({ steered: z.literal(true), runId: z.string().max(MAX.id) }),
     errors: ['NOT_FOUND', 'FAILED_PRECONDITION', 'RESOURCE_EXHAUSTED'],
+    emits: ['message:received'],
     examples: [{ params: { target: RUN, message: 'Leave out the third offer.' }, result: { steered: true, runId: RUN } }],
   },
 });

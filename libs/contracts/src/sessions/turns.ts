@@ -1,12 +1,13 @@
 import { z } from 'zod';
-import { FinishReason, AgentId, SessionKey, SessionParts, TokensUsed, Scope } from '../common.ts';
+import { FinishReason, AgentId, SessionKey, SessionParts, TokensUsed, Scopes } from '../common.ts';
 import { ERROR_CODES } from '../errors.ts';
 import { TURN_DEADLINE_MS } from '../define.ts';
 import { MAX } from '../sizes.ts';
 import { CallerToolCall, CallerTools, JsonFormat, TurnMessage } from './conversation.ts';
+import { TURN_EVENTS } from './turn-events.ts';
 
 /** What one agent turn answers, over every transport. */
-export const TurnResult = z.object({ response: z.string(), tokensUsed: TokensUsed, finishReason: FinishReason });
+export const TurnResult = z.object({ response: z.string().max(MAX.payload), tokensUsed: TokensUsed, finishReason: FinishReason });
 export type TurnResult = z.infer<typeof TurnResult>;
 
 /** What a turn that keeps nothing answers. */
@@ -15,7 +16,10 @@ export const StatelessResult = TurnResult.extend({
 });
 export type StatelessResult = z.infer<typeof StatelessResult>;
 
-export const TurnId = z.string().regex(/^turn_[0-9A-Za-z]{22}$/);
+export const TurnId = z
+  .string()
+  .max(27)
+  .regex(/^turn_[0-9A-Za-z]{22}$/);
 
 export const TurnState = z.enum(['queued', 'running', 'done', 'failed', 'cancelled']);
 export type TurnState = z.infer<typeof TurnState>;
@@ -25,25 +29,32 @@ const n = z.int().nonnegative().describe('counts from 0 within the turn');
 /** The failure that ended a turn, as it crosses the bus. */
 export const TurnFailure = z.object({
   code: z.enum(ERROR_CODES),
-  message: z.string(),
+  message: z.string().max(MAX.text),
   details: z.record(z.string(), z.unknown()).optional(),
 });
 export type TurnFailure = z.infer<typeof TurnFailure>;
 
 /** The ordered frames of one turn. The edge renders them; nothing else travels on `turn.<id>`. */
 export const TurnFrame = z.discriminatedUnion('type', [
-  z.object({ n, type: z.literal('accepted'), turnId: TurnId, sessionKey: SessionKey.optional(), agentId: AgentId, model: z.string() }),
+  z.object({
+    n,
+    type: z.literal('accepted'),
+    turnId: TurnId,
+    sessionKey: SessionKey.optional(),
+    agentId: AgentId,
+    model: z.string().max(MAX.name),
+  }),
   z.object({ n, type: z.literal('step'), step: z.int().positive() }),
-  z.object({ n, type: z.literal('delta'), text: z.string() }),
+  z.object({ n, type: z.literal('delta'), text: z.string().max(MAX.text) }),
   z.object({
     n,
     type: z.literal('tool'),
     step: z.int().positive(),
-    callId: z.string(),
-    name: z.string(),
+    callId: z.string().max(MAX.name),
+    name: z.string().max(MAX.name),
     state: z.enum(['called', 'succeeded', 'failed', 'interrupted']),
   }),
-  z.object({ n, type: z.literal('approval'), requestId: z.string(), action: z.string() }),
+  z.object({ n, type: z.literal('approval'), requestId: z.string().max(MAX.id), action: z.string().max(MAX.line) }),
   z.object({ n, type: z.literal('alive') }),
   z.object({ n, type: z.literal('done'), result: StatelessResult }),
   z.object({ n, type: z.literal('error'), error: TurnFailure }),
@@ -55,10 +66,10 @@ export const SessionAddress = z.union([SessionKey, SessionParts]);
 
 export const StartTurn = z.strictObject({
   turnId: TurnId.describe('minted by the route, so that it can listen before the turn begins'),
-  message: z.string().min(1),
+  message: z.string().min(1).max(MAX.text),
   agentId: AgentId.optional(),
   session: SessionAddress.optional(),
-  scopes: z.array(Scope).optional(),
+  scopes: Scopes.optional(),
   idempotencyKey: z.string().min(1).max(256).optional(),
 });
 
@@ -71,11 +82,11 @@ export const TurnAccepted = z.object({
 /** A turn that keeps nothing: `/v1/chat/completions`. Leaving its stream cancels it. */
 export const StatelessTurn = z.strictObject({
   turnId: TurnId,
-  model: z.string().min(1).describe('an agent id, provider/model or bare model id'),
-  message: z.string().min(1).describe('the last user message'),
+  model: z.string().min(1).max(MAX.name).describe('an agent id, provider/model or bare model id'),
+  message: z.string().min(1).max(MAX.text).describe('the last user message'),
   history: z.array(TurnMessage).max(MAX.messages).optional().describe('what was said before the message, oldest first'),
   since: z.array(TurnMessage).max(MAX.messages).optional().describe('what was said after it, from which the answer goes on'),
-  system: z.string().optional(),
+  system: z.string().max(MAX.text).optional(),
   tools: CallerTools.optional().describe('without them the agent has its own'),
   stop: z.array(z.string().min(1).max(MAX.name)).max(MAX.few).optional().describe('texts at which the answer ends, themselves left out'),
   format: JsonFormat.optional(),
@@ -91,6 +102,7 @@ export const turnOperations = {
     callers: ['gateway'] as const,
     params: StartTurn,
     result: TurnAccepted,
+    emits: TURN_EVENTS,
     idempotent: true,
   },
   'turns.run': {
@@ -99,6 +111,7 @@ export const turnOperations = {
     params: StatelessTurn,
     chunk: TurnFrame,
     result: StatelessResult,
+    emits: TURN_EVENTS,
     deadlineMs: TURN_DEADLINE_MS,
   },
   'turns.resume': {

@@ -37,6 +37,16 @@ test('a transport brings what it needs', () => {
   });
 });
 
+test('without a transport a command means stdio and an address streamable HTTP; both or neither say nothing', () => {
+  const [command, url] = ['mcp-files', 'https://example.com/mcp'];
+  assert.equal(parseParams(connect, { name: 'files', command }).transport, 'stdio');
+  assert.equal(parseParams(connect, { name: 'files', url }).transport, 'http');
+  assert.equal(parseParams(tried, { url }).transport, 'http');
+  assert.equal(parseParams(connect, { name: 'files', command, url }).transport, undefined);
+  assert.equal(parseParams(connect, { name: 'files' }).transport, undefined);
+  refused(tried, { command, url }, 'server_name: expected a server name, or either a command or a url, got nothing');
+});
+
 test('only the web is an address', () => {
   assert.throws(
     () => parseParams(connect, { name: 'x', transport: 'http', url: 'file:///etc/passwd' }),
@@ -45,7 +55,7 @@ test('only the web is an address', () => {
 });
 
 test('a test needs a server, by name or as a whole', () => {
-  refused(tried, {}, 'server_name: expected a server name, or a transport with its settings, got nothing');
+  refused(tried, {}, 'server_name: expected a server name, or either a command or a url, got nothing');
   assert.deepEqual(parseParams(tried, { transport: 'stdio', command: 'mcp-files' }), { transport: 'stdio', command: 'mcp-files' });
 });
 

@@ -2,78 +2,90 @@ import { z } from 'zod';
 import { Count, JsonObject, NoParams, Timestamp } from '../common.ts';
 import { defineMethods } from '../define.ts';
 import { foldSpellings } from '../spellings.ts';
+import { mostKeys } from '../most-keys.ts';
+import { MAX } from '../sizes.ts';
 
 export const McpServerName = z
   .string()
+  .max(64)
   .regex(/^[A-Za-z0-9_.-]{1,64}$/)
   .describe('letters, digits, - _ and .');
 
 export const McpState = z.enum(['disconnected', 'connecting', 'connected', 'reconnecting', 'error']);
 export const McpTransport = z.enum(['stdio', 'sse', 'http']);
 
-const Version = z.object({ name: z.string(), version: z.string() });
+const Version = z.object({ name: z.string().max(MAX.name), version: z.string().max(MAX.name) });
 
 /** A configured server, as the list shows it. */
 export const McpServer = z.object({
-  id: z.string().describe('same as name'),
-  name: z.string(),
+  id: z.string().max(MAX.id).describe('same as name'),
+  name: z.string().max(MAX.name),
   status: McpState,
   toolCount: Count,
   reconnectAttempt: Count,
   lastHealthCheck: Timestamp.optional(),
-  error: z.string().optional(),
+  error: z.string().max(MAX.line).optional(),
   capabilities: JsonObject.optional(),
   serverVersion: Version.optional(),
 });
 export type McpServer = z.infer<typeof McpServer>;
 
-export const McpServerList = z.object({ servers: z.array(McpServer), total: Count });
+export const McpServerList = z.object({ servers: z.array(McpServer).max(MAX.all), total: Count });
 
 export const McpTool = z.object({
-  name: z.string(),
-  qualifiedName: z.string().describe('mcp:<server>/<tool>'),
-  callableName: z.string().describe('mcp__<server>--<tool>, as agents call it'),
-  description: z.string().optional(),
+  name: z.string().max(MAX.name),
+  qualifiedName: z.string().max(MAX.name).describe('mcp:<server>/<tool>'),
+  callableName: z.string().max(MAX.name).describe('mcp__<server>--<tool>, as agents call it'),
+  description: z.string().max(MAX.text).optional(),
 });
 
 export const McpServerStatus = McpServer.extend({
-  tools: z.array(McpTool),
+  tools: z.array(McpTool).max(MAX.all),
   maxReconnectAttempts: Count,
   generation: Count.describe('how often it has been connected'),
   serverInfo: Version.optional(),
-  instructions: z.string().optional(),
+  instructions: z.string().max(MAX.text).optional(),
 });
 
 export const McpConnected = z.object({
-  id: z.string(),
-  name: z.string(),
+  id: z.string().max(MAX.id),
+  name: z.string().max(MAX.name),
   status: McpState,
   toolCount: Count,
-  tools: z.array(McpTool),
+  tools: z.array(McpTool).max(MAX.all),
   persistence: z.enum(['persisted', 'runtime_only', 'skipped']),
-  warning: z.string().optional(),
+  warning: z.string().max(MAX.line).optional(),
 });
 
-export const McpDisconnected = z.object({ id: z.string(), name: z.string(), status: z.literal('disconnected') });
+export const McpDisconnected = z.object({ id: z.string().max(MAX.id), name: z.string().max(MAX.name), status: z.literal('disconnected') });
 
 /** A test that fails says why; it is no error of the call. */
 export const McpTestResult = z.object({
   success: z.boolean(),
   toolCount: Count.optional(),
-  tools: z.array(McpTool).optional(),
-  error: z.string().optional(),
+  tools: z.array(McpTool).max(MAX.all).optional(),
+  error: z.string().max(MAX.line).optional(),
 });
 
 const settings = {
   transport: McpTransport.optional(),
   command: z.string().min(1).max(4096).optional().describe('stdio: the program'),
-  args: z.array(z.string()).max(200).optional(),
+  args: z.array(z.string().max(MAX.path)).max(200).optional(),
   url: z
     .url({ protocol: /^https?$/ })
+    .max(MAX.url)
     .optional()
     .describe('sse and http: the address'),
-  env: z.record(z.string().min(1), z.string()).optional().describe('values may be {{secret:NAME}}'),
-  headers: z.record(z.string().min(1), z.string()).optional().describe('values may be {{secret:NAME}}'),
+  env: z
+    .record(z.string().min(1).max(MAX.name), z.string().max(MAX.value))
+    .check(mostKeys(MAX.many))
+    .optional()
+    .describe('values may be {{secret:NAME}}'),
+  headers: z
+    .record(z.string().min(1).max(MAX.name), z.string().max(MAX.value))
+    .check(mostKeys(MAX.few))
+    .optional()
+    .describe('values may be {{secret:NAME}}'),
   cwd: z.string().min(1).max(4096).optional(),
   maxConcurrency: z.int().min(1).max(64).optional().describe('1 for stdio and 4 for the rest when left out'),
 };
@@ -88,19 +100,29 @@ export const McpServerRef = z
   .transform((value, ctx) => foldSpellings(value, spellings, ctx))
   .pipe(z.strictObject({ server_name: McpServerName }));
 
-/** A configured server by its name, or a whole one: a transport brings what that transport needs. */
+/** A configured server by its name, or a whole one: a transport, said or implied, brings what that transport needs. */
 export const McpServerConfig = z
   .strictObject({ ...named, ...settings })
   .partial()
   .transform((value, ctx) => foldSpellings(value, spellings, ctx))
-  .pipe(z.strictObject({ server_name: McpServerName, ...settings }).check(requireAddress));
+  .pipe(
+    z
+      .strictObject({ server_name: McpServerName, ...settings })
+      .check(requireAddress)
+      .transform(withTransport),
+  );
 
 /** As `McpServerConfig`, but a server that is only tried needs no name. */
 export const McpServerCandidate = z
   .strictObject({ ...named, ...settings })
   .partial()
   .transform((value, ctx) => foldSpellings(value, spellings, ctx))
-  .pipe(z.strictObject({ server_name: McpServerName.optional(), ...settings }).check(requireAddress, requireSomething));
+  .pipe(
+    z
+      .strictObject({ server_name: McpServerName.optional(), ...settings })
+      .check(requireAddress, requireSomething)
+      .transform(withTransport),
+  );
 
 interface Config {
   server_name?: string | undefined;
@@ -117,12 +139,25 @@ function requireAddress({ value, issues }: z.core.ParsePayload<Config>): void {
 }
 
 function requireSomething({ value, issues }: z.core.ParsePayload<Config>): void {
-  if (value.server_name !== undefined || value.transport !== undefined) return;
-  issues.push({ code: 'custom', path: ['server_name'], message: 'a server name, or a transport with its settings', input: undefined });
+  if (value.server_name !== undefined || value.transport !== undefined || impliedTransport(value) !== undefined) return;
+  issues.push({ code: 'custom', path: ['server_name'], message: 'a server name, or either a command or a url', input: undefined });
+}
+
+/** A command can only mean stdio, an address streamable HTTP; both or neither say nothing. */
+function impliedTransport({ command, url }: Config): z.infer<typeof McpTransport> | undefined {
+  if ((command === undefined) === (url === undefined)) return undefined;
+  return command === undefined ? 'http' : 'stdio';
+}
+
+function withTransport<C extends Config>(value: C): C {
+  const transport = value.transport ?? impliedTransport(value);
+  return transport === undefined ? value : { ...value, transport };
 }
 
 const CONNECT_DEADLINE_MS = 45_000;
 const alias = 'The server is named by server_name, name or serverId.';
+const implied =
+  'Without a transport, command means stdio and url streamable HTTP; both or neither is refused, unless a server of that name is configured.';
 
 const row = { id: 'files', name: 'files', status: 'connected', toolCount: 1 };
 const tools = [{ name: 'read', qualifiedName: 'mcp:files/read', callableName: 'mcp__files--read', description: 'Reads a file.' }];
@@ -160,13 +195,14 @@ export const mcpMethods = defineMethods({
   },
   'mcp.connect': {
     summary: 'Connects to an MCP server: a configured one, or the one described.',
-    description: `${alias} With a transport the server is kept; its tools are there at once.`,
+    description: `${alias} ${implied} A server that is described is kept; its tools are there at once.`,
     scope: 'admin',
     params: McpServerConfig,
     result: McpConnected,
     deadlineMs: CONNECT_DEADLINE_MS,
     idempotent: true,
-    errors: ['NOT_FOUND', 'PERMISSION_DENIED', 'UNAVAILABLE'],
+    errors: ['INVALID_ARGUMENT', 'NOT_FOUND', 'PERMISSION_DENIED', 'UNAVAILABLE'],
+    emits: ['config:patched', 'audit:event'],
     examples: [
       {
         params: { server_name: 'files', transport: 'stdio', command: 'mcp-files', args: ['/srv/documents'] },
@@ -206,7 +242,7 @@ export const mcpMethods = defineMethods({
   },
   'mcp.test': {
     summary: 'Tries a connection to an MCP server and closes it again.',
-    description: `${alias} Or a whole configuration is tried without being kept. Waits 15 seconds at most.`,
+    description: `${alias} Or a whole configuration is tried without being kept. ${implied} Waits 15 seconds at most.`,
     scope: 'admin',
     params: McpServerCandidate,
     result: McpTestResult,

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { AgentId, Count } from '../common.ts';
 import { defineMethods } from '../define.ts';
+import { MAX } from '../sizes.ts';
 
 export const SkillName = z
   .string()
@@ -10,22 +11,27 @@ export const SkillName = z
 
 /** A skill an agent can use, without its text. */
 export const Skill = z.object({
-  name: z.string(),
-  description: z.string(),
-  location: z.string(),
+  name: z.string().max(MAX.name),
+  description: z.string().max(MAX.text),
+  location: z.string().max(MAX.path),
   source: z.enum(['bundled', 'workspace', 'local', 'learned', 'imported']),
   disableModelInvocation: z.boolean().optional().describe('only users invoke it'),
-  provenanceSummary: z.string().optional(),
+  provenanceSummary: z.string().max(MAX.line).optional(),
 });
 
-export const SkillList = z.object({ skills: z.array(Skill) });
-export const SkillUploaded = z.object({ ok: z.literal(true), path: z.string() });
-export const SkillImported = z.object({ ok: z.literal(true), path: z.string(), name: z.string(), fileCount: Count });
-export const SkillCreated = z.object({ ok: z.literal(true), path: z.string(), name: z.string() });
-export const SkillUpdated = z.object({ ok: z.literal(true), name: z.string() });
+export const SkillList = z.object({ skills: z.array(Skill).max(MAX.all) });
+export const SkillUploaded = z.object({ ok: z.literal(true), path: z.string().max(MAX.path) });
+export const SkillImported = z.object({
+  ok: z.literal(true),
+  path: z.string().max(MAX.path),
+  name: z.string().max(MAX.name),
+  fileCount: Count,
+});
+export const SkillCreated = z.object({ ok: z.literal(true), path: z.string().max(MAX.path), name: z.string().max(MAX.name) });
+export const SkillUpdated = z.object({ ok: z.literal(true), name: z.string().max(MAX.name) });
 export const SkillDeleted = z.object({ ok: z.literal(true) });
 
-const Content = z.string().min(1).describe('SKILL.md: a YAML head with name and description, then the text');
+const Content = z.string().min(1).max(MAX.text).describe('SKILL.md: a YAML head with name and description, then the text');
 const place = {
   scope: z.enum(['local', 'shared']).default('local').describe('shared: for every agent; only the default agent may'),
   agentId: AgentId.optional(),
@@ -40,6 +46,7 @@ export const skillsMethods = defineMethods({
   'skills.list': {
     summary: 'Lists the skills an agent can use.',
     scope: 'rpc',
+    beyond: true,
     params: z.strictObject({ agentId: AgentId.optional() }),
     result: SkillList,
     idempotent: true,
@@ -56,10 +63,11 @@ export const skillsMethods = defineMethods({
     summary: 'Keeps a skill that comes with all its files.',
     description,
     scope: 'admin',
+    beyond: true,
     params: z.strictObject({
       name: SkillName,
       files: z
-        .array(z.strictObject({ path: z.string().min(1).max(512), content: z.string() }))
+        .array(z.strictObject({ path: z.string().min(1).max(512), content: z.string().max(MAX.text) }))
         .min(1)
         .max(200)
         .describe('one of them is SKILL.md'),
@@ -68,16 +76,19 @@ export const skillsMethods = defineMethods({
     result: SkillUploaded,
     blobs: ['files'],
     errors: ['ALREADY_EXISTS', ...refusals],
+    emits: ['skill:loaded', 'skill:rejected', 'skill:registry_reset', 'audit:event'],
     examples: [{ params: { name, files: [{ path: 'SKILL.md', content }] }, result: { ok: true, path: 'skills/release-notes' } }],
   },
   'skills.import': {
     summary: 'Fetches a skill from a folder of a repository.',
     description,
     scope: 'admin',
-    params: z.strictObject({ url: z.url({ protocol: /^https?$/ }), ...place }),
+    beyond: true,
+    params: z.strictObject({ url: z.url({ protocol: /^https?$/ }).max(MAX.url), ...place }),
     result: SkillImported,
     deadlineMs: 60_000,
     errors: ['NOT_FOUND', 'ALREADY_EXISTS', 'UNAVAILABLE', ...refusals],
+    emits: ['skill:loaded', 'skill:rejected', 'skill:registry_reset', 'audit:event'],
     examples: [
       {
         params: { url: 'https://github.com/example/skills/tree/main/release-notes' },
@@ -89,6 +100,7 @@ export const skillsMethods = defineMethods({
     summary: 'Makes a skill of one text.',
     description,
     scope: 'admin',
+    beyond: true,
     params: z.strictObject({
       name: SkillName,
       content: Content,
@@ -98,25 +110,30 @@ export const skillsMethods = defineMethods({
     result: SkillCreated,
     blobs: ['content'],
     errors: ['ALREADY_EXISTS', ...refusals],
+    emits: ['skill:loaded', 'skill:rejected', 'skill:registry_reset', 'audit:event'],
     examples: [{ params: { name, content }, result: { ok: true, path: 'skills/release-notes', name } }],
   },
   'skills.update': {
     summary: 'Replaces the text of a skill.',
     description,
     scope: 'admin',
+    beyond: true,
     params: z.strictObject({ name: SkillName, content: Content, ...place }),
     result: SkillUpdated,
     idempotent: true,
     blobs: ['content'],
     errors: ['NOT_FOUND', ...refusals],
+    emits: ['skill:loaded', 'skill:rejected', 'skill:registry_reset', 'audit:event'],
     examples: [{ params: { name, content, scope: 'shared' }, result: { ok: true, name } }],
   },
   'skills.delete': {
     summary: 'Removes a skill with its files.',
     scope: 'admin',
+    beyond: true,
     params: z.strictObject({ name: SkillName, ...place }),
     result: SkillDeleted,
     errors: ['NOT_FOUND', 'PERMISSION_DENIED'],
+    emits: ['skill:registry_reset', 'audit:event'],
     examples: [{ params: { name }, result: { ok: true } }],
   },
 });

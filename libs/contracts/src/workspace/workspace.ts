@@ -1,48 +1,64 @@
 import { z } from 'zod';
 import { AgentId, Count, IsoTime, pageSize } from '../common.ts';
 import { defineMethods } from '../define.ts';
+import { MAX } from '../sizes.ts';
 
 export const WorkspaceStatus = z.object({
-  dir: z.string(),
+  dir: z.string().max(MAX.path),
   exists: z.boolean(),
-  files: z.array(z.string()).describe('the template files that are there'),
+  files: z.array(z.string().max(MAX.path)).max(MAX.many).describe('the template files that are there'),
   hasGitRepo: z.boolean(),
   isBootstrapped: z.boolean(),
 });
 
-export const WorkspaceFile = z.object({ content: z.string(), sizeBytes: Count });
+export const WorkspaceFile = z.object({ content: z.string().max(MAX.text), sizeBytes: Count });
 
 export const DirectoryEntry = z.object({
-  name: z.string(),
+  name: z.string().max(MAX.name),
   type: z.enum(['file', 'directory']),
   sizeBytes: Count.optional(),
   modifiedAt: IsoTime,
 });
 
-export const DirectoryListing = z.object({ entries: z.array(DirectoryEntry) });
+export const DirectoryListing = z.object({ entries: z.array(DirectoryEntry).max(MAX.all) });
 export const FileWritten = z.object({ written: z.literal(true), sizeBytes: Count });
 export const FileDeleted = z.object({ deleted: z.literal(true) });
-export const FileReset = z.object({ reset: z.literal(true), fileName: z.string() });
-export const WorkspaceInitialized = z.object({ initialized: z.literal(true), dir: z.string() });
+export const FileReset = z.object({ reset: z.literal(true), fileName: z.string().max(MAX.path) });
+export const WorkspaceInitialized = z.object({ initialized: z.literal(true), dir: z.string().max(MAX.path) });
 
 export const GitStatus = z.object({
-  branch: z.string().describe('HEAD (detached) when there is none'),
+  branch: z.string().max(MAX.name).describe('HEAD (detached) when there is none'),
   clean: z.boolean(),
-  entries: z.array(
-    z.object({
-      path: z.string(),
-      status: z.enum(['modified', 'added', 'deleted', 'renamed', 'copied', 'untracked']),
-      staged: z.boolean().optional(),
-    }),
-  ),
+  entries: z
+    .array(
+      z.object({
+        path: z.string().max(MAX.path),
+        status: z.enum(['modified', 'added', 'deleted', 'renamed', 'copied', 'untracked']),
+        staged: z.boolean().optional(),
+      }),
+    )
+    .max(MAX.all),
 });
 
-export const GitCommit = z.object({ sha: z.string(), author: z.string(), date: IsoTime, message: z.string() });
-export const GitLog = z.object({ commits: z.array(GitCommit).describe('newest first') });
-export const GitDiff = z.object({ diff: z.string().describe('unified, cut at 512 KiB with a line that says so') });
+export const GitCommit = z.object({
+  sha: z.string().max(MAX.name),
+  author: z.string().max(MAX.name),
+  date: IsoTime,
+  message: z.string().max(MAX.line),
+});
+export const GitLog = z.object({ commits: z.array(GitCommit).max(MAX.all).describe('newest first') });
+export const GitDiff = z.object({ diff: z.string().max(MAX.payload).describe('unified, cut at 512 KiB with a line that says so') });
 export const GitRestored = z.object({ restored: z.literal(true) });
 
-const MAX_WRITE_CHARS = 524_288;
+const MAX_WRITE_BYTES = 524_288;
+
+const Content = z
+  .string()
+  .max(MAX_WRITE_BYTES)
+  .refine((text) => text.length * 3 <= MAX_WRITE_BYTES || new TextEncoder().encode(text).length <= MAX_WRITE_BYTES, {
+    error: 'text of at most 524288 bytes of UTF-8',
+    params: { received: 'longer text' },
+  });
 
 const agent = { agentId: AgentId };
 const FilePath = z.string().min(1).max(4096).describe('relative to the workspace');
@@ -144,13 +160,14 @@ export const workspaceMethods = defineMethods({
   },
   'workspace.writeFile': {
     summary: 'Writes a file of the workspace, with the directories it needs.',
-    description: 'Up to 512 KiB. What was there is replaced.',
+    description: 'Up to 512 KiB of UTF-8. What was there is replaced.',
     scope: 'admin',
-    params: z.strictObject({ ...agent, filePath: FilePath, content: z.string().max(MAX_WRITE_CHARS) }),
+    params: z.strictObject({ ...agent, filePath: FilePath, content: Content }),
     result: FileWritten,
     idempotent: true,
     blobs: ['content'],
     errors: ['NOT_FOUND', 'INVALID_ARGUMENT'],
+    emits: ['security:injection_detected'],
     examples: [{ params: { ...me, filePath: 'documents/plan.md', content: '# Plan\n' }, result: { written: true, sizeBytes: 7 } }],
   },
   'workspace.deleteFile': {

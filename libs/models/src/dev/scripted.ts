@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { ServiceError, describeIssues } from '@switchyard/contracts';
+import { MAX, ServiceError, describeIssues, validate } from '@switchyard/contracts';
 import { z } from 'zod';
 import { say, type Behaviour } from './dev-model.ts';
 import { networkError, statusError } from './upstream-errors.ts';
@@ -14,8 +14,8 @@ const Failing = z.strictObject({
 });
 
 const Entry = z.union([
-  z.strictObject({ text: z.string() }),
-  z.strictObject({ tool: z.strictObject({ name: z.string().min(1), input: z.unknown().optional() }) }),
+  z.strictObject({ text: z.string().max(MAX.text) }),
+  z.strictObject({ tool: z.strictObject({ name: z.string().min(1).max(MAX.name), input: z.unknown().optional() }) }),
   z.strictObject({ wait: z.number().min(0).max(MAX_WAIT_MS) }),
   z.strictObject({ error: Failing }),
 ]);
@@ -54,7 +54,7 @@ function toError({ status, code, message }: z.output<typeof Failing>): Error {
 }
 
 function parseScript(message: string): Entry[] {
-  const parsed = Script.safeParse(readJson(message), { reportInput: true });
+  const parsed = validate(Script, readJson(message));
   if (parsed.success) return parsed.data;
   const issues = describeIssues(parsed.error);
   throw malformed(issues.map((issue) => issue.message).join('; '));

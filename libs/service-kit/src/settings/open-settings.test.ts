@@ -7,6 +7,7 @@ import { connectBus, type Bus } from '@switchyard/bus';
 import { CONFIG_BUCKET } from '@switchyard/contracts';
 import { silentLogger } from '@switchyard/telemetry';
 import { readEnvironment } from '../environment.ts';
+import { resolveReferences } from './references.ts';
 import { openSettings, type ConfigurationSource } from './open-settings.ts';
 
 /** A change that is not heard fails the test instead of holding it up. */
@@ -216,4 +217,22 @@ test('what was stored before the start is in force once the bus is followed', as
   await using source = await open({});
   await source.follow(bus, silentLogger());
   assert.deepEqual([source.current.logLevel, source.revision], ['error', revision]);
+});
+
+test('a stored value that is exactly ${NAME} is the variable when it is used; what opens the house is given to nobody', async (t) => {
+  const bus = await connectBus('memory:', { log: silentLogger() });
+  t.after(() => bus.drain());
+  const written = { template: '${PREFIX}' };
+  await store(bus, {
+    responsePrefix: written,
+    gateway: { maxBatchSize: '${BATCH}', corsOrigins: ['${PREFIX}', 'x${PREFIX}', '${UNSET}'] },
+  });
+  await using source = await open({ PREFIX: '>>', BATCH: '7' });
+  await source.follow(bus, silentLogger());
+  const { gateway, responsePrefix } = source.current;
+  assert.deepEqual([gateway.maxBatchSize, gateway.corsOrigins, responsePrefix.template], [7, ['>>', 'x${PREFIX}', '${UNSET}'], '>>']);
+
+  const house = { SECRETS_MASTER_KEY: 'k', SWITCHYARD_TOKEN: 't' };
+  const names = { a: '${SECRETS_MASTER_KEY}', b: ['${SWITCHYARD_TOKEN}'] };
+  assert.deepEqual(resolveReferences(names, house), names);
 });

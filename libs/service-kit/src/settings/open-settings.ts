@@ -3,12 +3,14 @@ import { Configuration, describeIssues, type ConfigurationPatch, type Sections }
 import type { Logger } from '@switchyard/telemetry';
 import type { z } from 'zod';
 import type { Environment } from '../environment.ts';
+import type { Variables } from '../read-secret.ts';
 import type { SectionName, Settings } from '../settings.ts';
 import { StartError } from '../start-error.ts';
 import { closest } from './closest.ts';
 import { readEnvironmentLayer, type Pin } from './environment-layer.ts';
 import { readFileLayers } from './file-layer.ts';
 import { keysBeside } from './schema-path.ts';
+import { resolveReferences } from './references.ts';
 import { followStored } from './stored-layer.ts';
 import { freeze, merge, valueAt, type Tree } from './tree.ts';
 import { createView, type ChangeListener } from './view.ts';
@@ -52,14 +54,14 @@ export async function openSettings(environment: Environment, options: { preset?:
   ];
   return createSource(
     below,
-    fromEnvironment,
+    { ...fromEnvironment, variables },
     files.map(({ file }) => file),
   );
 }
 
 function createSource(
   below: readonly Layer[],
-  { tree, pins }: { tree: Tree; pins: readonly Pin[] },
+  { tree, pins, variables }: { tree: Tree; pins: readonly Pin[]; variables: Variables },
   files: readonly string[],
 ): ConfigurationSource {
   let stored: Tree = {};
@@ -78,7 +80,8 @@ function createSource(
   }
 
   function compose(layer: Tree): Readonly<Sections> {
-    const merged = [...below.map((lower) => lower.tree), layer, tree].reduce(merge, {});
+    const stated = resolveReferences(layer, variables, Configuration);
+    const merged = [...below.map((lower) => lower.tree), stated, tree].reduce(merge, {});
     const parsed = Configuration.safeParse(merged, { reportInput: true });
     if (!parsed.success) throw new StartError(refusal(parsed.error, (path) => originWith(layer, path)));
     return freeze(parsed.data);

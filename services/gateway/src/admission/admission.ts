@@ -4,7 +4,7 @@ import type { Settings } from '@switchyard/service-kit';
 import type { FastifyReply, FastifyRequest, onRequestHookHandler } from 'fastify';
 import { allowedHosts, clientAddress, hostName, originAllowed, peerAddress, trustedList } from './address.ts';
 import type { GuardOptions } from '../edge.ts';
-import type { Limits, Rate } from './limits.ts';
+import { rates, type Limits, type Rate } from './limits.ts';
 import { queryToken } from './query-token.ts';
 import {
   FOREIGN_HOST,
@@ -86,24 +86,20 @@ export function createAdmission({ settings, tokens, limits, host }: AdmissionOpt
     if (caller && authorization !== undefined) presented.set(request.socket, { authorization, caller });
     if (caller) return caller;
     if (secret !== undefined && !tokens.sound()) return UNVOUCHED;
-    const { maxFailures: max, windowMs } = settings.current.gateway.authFailures;
-    const wait = limits.authFailures.take(addressOf(request), { max, windowMs });
+    const wait = limits.authFailures.take(addressOf(request), rates.authFailures(settings.current.gateway));
     return wait === 0 ? UNAUTHORIZED : rateLimited(wait);
   }
 
-  function rate(): Rate {
-    const { maxRequests: max, windowMs } = settings.current.gateway.rateLimit;
-    return { max, windowMs };
-  }
-
   function limit(key: string): Refusal | undefined {
-    const wait = limits.requests.take(key, rate());
-    return wait === 0 ? undefined : overRate(wait, rate());
+    const rate = rates.requests(settings.current.gateway);
+    const wait = limits.requests.take(key, rate);
+    return wait === 0 ? undefined : overRate(wait, rate);
   }
 
   function limitBatch(key: string, calls: number): Refusal | undefined {
-    const wait = limits.requests.takeRest(key, rate(), calls);
-    return wait === 0 ? undefined : overRate(wait, rate());
+    const rate = rates.requests(settings.current.gateway);
+    const wait = limits.requests.takeRest(key, rate, calls);
+    return wait === 0 ? undefined : overRate(wait, rate);
   }
 
   function admit(request: IncomingMessage, tokenInQuery = false): Caller | Refusal {

@@ -89,7 +89,7 @@ describe('a limiter of many keys', () => {
   const rate = { max: 1, windowMs: 1_000 };
 
   test('counts each key alone', () => {
-    const limiter = createRateLimiter(() => 0);
+    const limiter = createRateLimiter({ now: () => 0 });
     assert.equal(limiter.take('a', rate), 0);
     assert.equal(limiter.take('b', rate), 0);
     assert.ok(limiter.take('a', rate) > 0);
@@ -97,7 +97,7 @@ describe('a limiter of many keys', () => {
 
   test('forgets keys that are quiet, and is bounded when none is', () => {
     let now = 0;
-    const limiter = createRateLimiter(() => now);
+    const limiter = createRateLimiter({ now: () => now });
     for (let i = 0; i < 9_000; i++) limiter.take(`old-${i}`, rate);
     now = 5_000;
     for (let i = 0; i < 1_001; i++) limiter.take(`new-${i}`, rate);

@@ -1,3 +1,5 @@
+import type { Sections } from '@switchyard/contracts';
+
 /** How much of something one client may have within a moving span of time. */
 export interface Rate {
   max: number;
@@ -26,6 +28,11 @@ export function newWindow(): Window {
 export function take(window: Window, rate: Rate, now: number, amount = 1): number {
   expire(window, now - rate.windowMs);
   if (window.total + amount > rate.max) return waitFor(window, rate, now, amount);
+  record(window, rate, now, amount);
+  return 0;
+}
+
+function record(window: Window, rate: Rate, now: number, amount: number): void {
   const newest = window.counts.length - 1;
   if (newest >= 0 && now - (window.firsts[newest] ?? 0) < rate.windowMs / RUNS) {
     window.lasts[newest] = now;
@@ -36,7 +43,6 @@ export function take(window: Window, rate: Rate, now: number, amount = 1): numbe
     window.counts.push(amount);
   }
   window.total += amount;
-  return 0;
 }
 
 /** Until enough of the runs have expired. */
@@ -63,6 +69,8 @@ export interface RateLimiter {
   take(key: string, rate: Rate): number;
   /** As `take`, for a batch of which one call was counted already. */
   takeRest(key: string, rate: Rate, calls: number): number;
+  /** Counts what was let through elsewhere, also beyond the rate. */
+  add(key: string, rate: Rate, amount: number): void;
   /** How many events `key` may still have now. */
   left(key: string, rate: Rate): number;
   readonly size: number;
@@ -74,7 +82,13 @@ const SWEEP_EVERY = 10_000;
 /** A full house makes room for this many at once: looking through all of it for each newcomer is what a flood would want. */
 const ROOM = 5_000;
 
-export function createRateLimiter(now: () => number = () => performance.now()): RateLimiter {
+export interface RateLimiterOptions {
+  now?: () => number;
+  /** Told of everything that is let through here. */
+  onTaken?: (key: string, amount: number) => void;
+}
+
+export function createRateLimiter({ now = () => performance.now(), onTaken = () => undefined }: RateLimiterOptions = {}): RateLimiter {
   const windows = new Map<string, Window>();
   let sinceSweep = 0;
 
@@ -98,10 +112,19 @@ export function createRateLimiter(now: () => number = () => performance.now()): 
     }
   }
 
+  function takeHere(key: string, rate: Rate, amount: number): number {
+    const wait = take(windowOf(key, rate), rate, now(), amount);
+    if (wait === 0) onTaken(key, amount);
+    return wait;
+  }
+
   return {
-    take: (key, rate) => take(windowOf(key, rate), rate, now()),
-    takeRest(key, rate, calls) {
-      return calls > rate.max ? Number.POSITIVE_INFINITY : take(windowOf(key, rate), rate, now(), calls - 1);
+    take: (key, rate) => takeHere(key, rate, 1),
+    takeRest: (key, rate, calls) => (calls > rate.max ? Number.POSITIVE_INFINITY : takeHere(key, rate, calls - 1)),
+    add(key, rate, amount) {
+      const window = windowOf(key, rate);
+      expire(window, now() - rate.windowMs);
+      record(window, rate, now(), amount);
     },
     left(key, rate) {
       const window = windows.get(key);
@@ -145,6 +168,15 @@ export interface Limits {
   authFailures: RateLimiter;
 }
 
-export function createLimits(): Limits {
-  return { requests: createRateLimiter(), messages: createRateLimiter(), authFailures: createRateLimiter() };
+/** `onTaken` is told of everything that is let through here. */
+export function createLimits(onTaken: (limit: keyof Limits, key: string, amount: number) => void = () => undefined): Limits {
+  const limiter = (limit: keyof Limits): RateLimiter => createRateLimiter({ onTaken: (key, amount) => onTaken(limit, key, amount) });
+  return { requests: limiter('requests'), messages: limiter('messages'), authFailures: limiter('authFailures') };
 }
+
+/** The rate of each window, as it is set now. */
+export const rates: Record<keyof Limits, (gateway: Sections['gateway']) => Rate> = {
+  requests: ({ rateLimit: { maxRequests: max, windowMs } }) => ({ max, windowMs }),
+  messages: ({ wsMessageRateLimit: { maxMessages: max, windowMs } }) => ({ max, windowMs }),
+  authFailures: ({ authFailures: { maxFailures: max, windowMs } }) => ({ max, windowMs }),
+};

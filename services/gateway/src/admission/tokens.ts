@@ -45,6 +45,8 @@ export interface Tokens {
   admits(caller: Caller): boolean;
   /** Whether the tokens can be vouched for now. */
   sound(): boolean;
+  /** Why nobody at all can be let in now; undefined while somebody can. */
+  outage(): string | undefined;
 }
 
 export interface TokensOptions {
@@ -118,6 +120,10 @@ export async function openTokens({ bus, log, onRevision = () => undefined }: Tok
     ended,
     admits: (caller) => !ended(caller) && (sound() || !bus.connected()),
     sound,
+    outage() {
+      if (!sound()) return 'nothing vouches for the tokens';
+      return byHash.size === 0 ? 'no token is known: the secrets service has told none' : undefined;
+    },
     [Symbol.asyncDispose]: () => watched[Symbol.asyncDispose](),
   };
 }

@@ -1,4 +1,4 @@
-import { AgentId, parseParams, type Params } from '@switchyard/contracts';
+import { AgentId, MAX, parseParams, type Params } from '@switchyard/contracts';
 import type { FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { badRequest } from './errors.ts';
@@ -6,7 +6,11 @@ import { badRequest } from './errors.ts';
 /** What a chat route asks of an agent; the route adds the id of the turn. */
 export type ChatRequest = Omit<Params<'turns.start'>, 'turnId'>;
 
-const ChatBody = z.strictObject({ message: z.string(), agentId: z.string().optional(), sessionKey: z.string().optional() });
+export const ChatBody = z.strictObject({
+  message: z.string().max(MAX.text),
+  agentId: z.string().max(MAX.name).optional(),
+  sessionKey: z.string().max(MAX.line).optional(),
+});
 const MAX_NAMED = 64;
 
 /** The body of `POST /api/chat`; throws the refusal of one that is wrong. */

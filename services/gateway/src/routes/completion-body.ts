@@ -1,11 +1,11 @@
-import { describeIssues, MAX, type CallerTools, type JsonFormat, type StatelessTurn } from '@switchyard/contracts';
+import { describeIssues, MAX, validate, type CallerTools, type JsonFormat, type StatelessTurn } from '@switchyard/contracts';
 import { z } from 'zod';
 import { RefusalError } from '../server/refusal.ts';
 import { LenientBody, withoutNulls } from './completion-lenient.ts';
 import { conversation, type Said } from './completion-messages.ts';
 
 /** What every token takes: the fields of the interface, and no other. */
-const CompletionBody = z.strictObject({
+export const CompletionBody = z.strictObject({
   model: z.string().min(1).max(MAX.name),
   messages: z
     .array(z.strictObject({ role: z.enum(['system', 'user', 'assistant']), content: z.string().max(MAX.text) }))
@@ -49,14 +49,14 @@ export function completionBody(body: unknown, lenient: boolean): CompletionReque
     throw new RefusalError(badBody(`Invalid request: body: expected at most ${MAX.few} fields`));
   }
   if (lenient) return readLenient(body);
-  const parsed = CompletionBody.safeParse(body, { reportInput: true });
+  const parsed = validate(CompletionBody, body);
   if (parsed.success) return toRequest(parsed.data);
   const refusal = invalid(parsed.error);
   throw takenLeniently(body) ? new RefusalError({ ...refusal, message: `${refusal.message}. ${HOW_TO}` }) : new RefusalError(refusal);
 }
 
 function readLenient(body: unknown): CompletionRequest {
-  const parsed = LenientBody.safeParse(withoutNulls(body), { reportInput: true });
+  const parsed = validate(LenientBody, withoutNulls(body));
   if (!parsed.success) throw new RefusalError(invalid(parsed.error));
   return toRequest(parsed.data);
 }

@@ -38,7 +38,7 @@ export function localAnswer(json: string, id: string): Answer {
 
 /** What a service said went wrong. */
 export function errorAnswer(error: ServiceError, requestId: string, id: string): Answer {
-  return failure({ code: jsonRpcCode(error.code), message: error.message, data: errorData(error, requestId) }, id);
+  return failure({ code: jsonRpcCode(error), message: error.message, data: errorData(error, requestId) }, id);
 }
 
 export function faultAnswer({ number, message, code, reason, retryAfterMs, retryable }: Fault, requestId: string, id: string): Answer {

@@ -1,25 +1,60 @@
-import type { HealthReporter } from '@switchyard/service-kit';
-import type { FastifyInstance, FastifyReply } from 'fastify';
+import { servicePresence, ServiceError, type ServicePresence } from '@switchyard/contracts';
+import type { HealthReporter, Readiness } from '@switchyard/service-kit';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { isRefusal, type Admission } from '../admission/admission.ts';
 import type { Edge } from '../edge.ts';
 
-/** Probes and health: nobody needs a token for them, and no limit applies. */
-export function registerHealth(app: FastifyInstance, edge: Edge, health: HealthReporter): void {
+interface Health {
+  /** The whole process's. */
+  health: HealthReporter;
+  /** Who may see the services. */
+  admission: Pick<Admission, 'admit'>;
+}
+
+/**
+ * Probes and health: nobody needs a token for them, and no limit applies. `/readyz` adds for a token with scope admin which
+ * services there are, found on the bus, so that an operator learns it whatever else is down.
+ */
+export function registerHealth(app: FastifyInstance, edge: Edge, { health, admission }: Health): void {
   const body = () => ({ status: 'ok', timestamp: new Date().toISOString() });
   app.get('/health', (_request, reply) => answer(reply, 200, body()));
   app.get('/api/health', (_request, reply) => answer(reply, 200, body()));
   app.get('/livez', (_request, reply) => answer(reply, 200, { status: 'ok' }));
   app.get('/startupz', (_request, reply) => answer(reply, 200, { status: 'ok' })); // the listener opens once everything is set up
-  app.get('/readyz', (_request, reply) => {
-    health.set('tokens', edge.tokens.sound(), 'nothing vouches for the tokens');
-    const readiness = health.readiness();
-    const status = edge.draining.aborted ? 'draining' : readiness.status;
-    const ready = status === 'ready';
-    answer(reply, ready ? 200 : 503, { ...readiness, ready, status });
+  app.get('/readyz', async (request, reply) => {
+    const services = mayLook(admission, request) ? await lookAround(edge) : undefined;
+    const readiness = readinessOf(edge, health);
+    return answer(reply, readiness.ready ? 200 : 503, services === undefined ? readiness : { ...readiness, services });
   });
 }
 
-function answer(reply: FastifyReply, status: number, body: unknown): void {
-  reply
+function readinessOf(edge: Edge, health: HealthReporter): Omit<Readiness, 'status'> & { status: string } {
+  const outage = edge.tokens.outage();
+  health.set('tokens', outage === undefined, outage);
+  const readiness = health.readiness();
+  const status = edge.draining.aborted ? 'draining' : readiness.status;
+  return { ...readiness, ready: status === 'ready', status };
+}
+
+/** A probe is never refused: whoever may not look, or asks too often, gets the answer that everybody gets. */
+function mayLook(admission: Health['admission'], { raw }: FastifyRequest): boolean {
+  if (raw.headers.authorization === undefined) return false;
+  const caller = admission.admit(raw);
+  return !isRefusal(caller) && caller.may.admin;
+}
+
+/** Undefined while the bus cannot be asked; that it cannot stands in the readiness. */
+async function lookAround({ bus }: Edge): Promise<ServicePresence[] | undefined> {
+  try {
+    return servicePresence(await bus.discover());
+  } catch (error) {
+    if (error instanceof ServiceError) return undefined;
+    throw error;
+  }
+}
+
+function answer(reply: FastifyReply, status: number, body: unknown): FastifyReply {
+  return reply
     .code(status)
     .header('cache-control', 'no-store')
     .header('content-type', 'application/json; charset=utf-8')

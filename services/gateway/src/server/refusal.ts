@@ -21,6 +21,8 @@ export interface Refusal {
   retryAfterMs?: number;
   /** Whether the same request may succeed later, where the code does not say. */
   retryable?: boolean;
+  /** So many a minute were exceeded. */
+  rate?: boolean;
   /** The field that is wrong; shown on `/v1`. */
   param?: string;
   headers?: Record<string, string>;
@@ -75,7 +77,7 @@ export const INTERNAL: Refusal = { status: 500, message: 'Internal error', code:
 
 /** Without a time it is never going to be better. */
 export function rateLimited(retryAfterMs: number | undefined, headers: Record<string, string> = {}): Refusal {
-  const refusal: Refusal = { status: 429, message: 'Rate limit exceeded', code: 'RESOURCE_EXHAUSTED', headers };
+  const refusal: Refusal = { status: 429, message: 'Rate limit exceeded', code: 'RESOURCE_EXHAUSTED', rate: true, headers };
   return retryAfterMs === undefined ? refusal : { ...refusal, retryAfterMs };
 }
 
@@ -130,8 +132,8 @@ function refusalBody(surface: Surface, refusal: Refusal, requestId: string): str
 /** What `/rpc` says of a client or of itself is JSON-RPC; what it says of the HTTP request is not. */
 const ENVELOPED: ReadonlySet<number> = new Set([401, 403, 429, 500, 503]);
 
-function envelope({ code, message, retryAfterMs, retryable: known }: Refusal, requestId: string): string {
+function envelope({ code, message, retryAfterMs, retryable: known, rate = false }: Refusal, requestId: string): string {
   const retryable = known ?? (code === 'RESOURCE_EXHAUSTED' || code === 'UNAVAILABLE');
   const data = { code, requestId, retryable, ...(retryAfterMs === undefined ? {} : { retryAfterMs }) };
-  return JSON.stringify({ jsonrpc: '2.0', error: { code: jsonRpcCode(code), message, data }, id: null });
+  return JSON.stringify({ jsonrpc: '2.0', error: { code: jsonRpcCode({ code, details: { rate } }), message, data }, id: null });
 }

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { describe, test } from 'node:test';
-import { subjectToken } from '@switchyard/bus';
 import { subjects } from '@switchyard/contracts';
 import { WebSocket } from 'ws';
 import { startPulse } from './pulse.ts';
@@ -252,87 +251,6 @@ describe('a message', () => {
     assert.ok([...gateway.gateway.connections.all][0]?.paused);
     release();
     while (ids.size < 1_500) ids.add((await socket.next()).id);
-  });
-});
-
-describe('notifications', () => {
-  test('of the heartbeat come as often as the settings say, and not at all at 0', async () => {
-    await using gateway = await startTestGateway({ settings: { wsHeartbeatMs: 20 } });
-    const sockets = await Promise.all([gateway.connect(), gateway.connect(SECRETS.rpc)]);
-    for (const socket of sockets) {
-      const beat = await socket.next();
-      assert.equal(beat.method, 'heartbeat');
-      assert.ok(!('id' in beat));
-      assert.ok(Math.abs((beat.params as { ts: number }).ts - Date.now()) < 60_000);
-    }
-    gateway.settings.set({ wsHeartbeatMs: 0 });
-    const [socket] = sockets;
-    for (let said = await socket.ask(ping('after')); said.id !== 'after'; said = await socket.next());
-    gateway.settings.set({ wsHeartbeatMs: 10 });
-    assert.equal((await socket.next()).method, 'heartbeat');
-  });
-
-  test('reach every connection of their client, or of all who may hear them', async () => {
-    await using gateway = await startTestGateway();
-    const mine = await Promise.all([gateway.connect(SECRETS.rpc), gateway.connect(SECRETS.rpc)]);
-    const other = await gateway.connect(SECRETS.all);
-    const mcp = await gateway.connect(SECRETS.mcp);
-    const notify = (subject: string, text: string): void =>
-      gateway.bus.publish(subject, Buffer.from(JSON.stringify({ jsonrpc: '2.0', method: 'notification.message', params: { text } })));
-    notify(subjects.notifyClient('default', 'rpc'), 'to one');
-    notify(subjects.notifyAll('default'), 'to all');
-    for (const socket of mine) {
-      assert.deepEqual([(await socket.next()).params, (await socket.next()).params], [{ text: 'to one' }, { text: 'to all' }]);
-    }
-    assert.deepEqual((await other.next()).params, { text: 'to all' });
-    assert.equal((await mcp.ask(ping('nothing before'))).id, 'nothing before');
-  });
-
-  test('stay within their tenant, also where two tenants gave a token the same id', async () => {
-    await using gateway = await startTestGateway({ settings: { maxConnectionsPerToken: 1 } });
-    const secret = 'a-secret-of-the-same-id-elsewhere-001';
-    await gateway.putToken({ id: 'rpc', tenant: 'acme & sons', secret, key: 'elsewhere.rpc' });
-    const here = await gateway.connect(SECRETS.rpc);
-    const there = await gateway.connect(secret);
-    const notify = (subject: string, text: string): void =>
-      gateway.bus.publish(subject, Buffer.from(JSON.stringify({ jsonrpc: '2.0', method: 'notification.message', params: { text } })));
-    const acme = subjectToken('acme & sons');
-    notify(subjects.notifyClient(acme, 'rpc'), 'to one there');
-    notify(subjects.notifyAll(acme), 'to all there');
-    notify(subjects.notifyClient('default', 'rpc'), 'to one here');
-    notify(subjects.notifyAll('default'), 'to all here');
-    await gateway.bus.flush();
-    assert.deepEqual([(await there.next()).params, (await there.next()).params], [{ text: 'to one there' }, { text: 'to all there' }]);
-    assert.deepEqual([(await here.next()).params, (await here.next()).params], [{ text: 'to one here' }, { text: 'to all here' }]);
-    for (const socket of [here, there]) assert.equal((await socket.ask(ping('nothing else'))).id, 'nothing else');
-  });
-
-  test('are of the client a token speaks for, not of whoever had its id before', async () => {
-    await using gateway = await startTestGateway();
-    const secret = 'a-secret-made-again-under-an-old-id-1';
-    await gateway.putToken({ id: 'again', client: 'again.2', secret });
-    const socket = await gateway.connect(secret);
-    const notify = (client: string): void =>
-      gateway.bus.publish(subjects.notifyClient('default', subjectToken(client)), Buffer.from(JSON.stringify({ method: client })));
-    notify('again');
-    notify('again.2');
-    assert.equal((await socket.next()).method, 'again.2');
-  });
-
-  test('stop with the token, though the connection is still open', async () => {
-    await using gateway = await startTestGateway();
-    const secret = 'a-secret-that-will-not-live-very-long';
-    await gateway.putToken({ id: 'short', secret });
-    const socket = await gateway.connect(secret);
-    await socket.ask(ping(1));
-    await gateway.removeToken('short');
-    gateway.bus.publish(subjects.notifyAll('default'), Buffer.from('{"jsonrpc":"2.0","method":"secret.news"}'));
-    await gateway.bus.flush();
-    let heard = 0;
-    socket.socket.on('message', () => heard++);
-    socket.send(ping(2));
-    assert.equal((await socket.closed).code, 4001);
-    assert.equal(heard, 0);
   });
 });
 

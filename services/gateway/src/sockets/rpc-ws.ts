@@ -7,7 +7,7 @@ import type { Connection, Connections } from './connections.ts';
 import type { Dispatcher } from '../rpc/dispatch.ts';
 import type { Edge } from '../edge.ts';
 import { NULL_ID, PARSE_ERROR, type Envelope } from '../rpc/envelope.ts';
-import type { Rate } from '../admission/limits.ts';
+import { rates, type Rate } from '../admission/limits.ts';
 import { isRefusal, messageLimit, type Admission } from '../admission/admission.ts';
 import type { Cancel } from '../rpc/in-flight.ts';
 import { controlFrame, frameBytes, framesDone } from './unfinished-frames.ts';
@@ -121,8 +121,7 @@ export function acceptWebSockets(server: Server, { edge, admission, dispatcher, 
   }
 
   function rate(): Rate {
-    const { maxMessages: max, windowMs } = settings.current.gateway.wsMessageRateLimit;
-    return { max, windowMs };
+    return rates.messages(settings.current.gateway);
   }
 
   /** As on HTTP: not let in, and not told that the token is bad. */

@@ -1,5 +1,5 @@
 import { AgentConfig, AgentId, type Sections } from '@switchyard/contracts';
-import type { ConfigurationSource } from '@switchyard/service-kit';
+import { resolveReferences, type ConfigurationSource, type Variables } from '@switchyard/service-kit';
 import type { Collection } from '@switchyard/store';
 import type { Logger } from '@switchyard/telemetry';
 import type { AgentDocument } from '../data.ts';
@@ -9,7 +9,10 @@ import { merge, only, type Tree } from './tree.ts';
 export interface Agent {
   agentId: string;
   tenant: string;
+  /** What it runs with. */
   config: Sections['agents'][string];
+  /** The same as it was written, with `${NAME}` where somebody wrote that: for whoever looks at it or keeps it. */
+  written: Sections['agents'][string];
   suspended: boolean;
   isDefault: boolean;
   stored: AgentDocument | undefined;
@@ -32,11 +35,12 @@ export interface AgentsGiven {
   collection: Collection<AgentDocument>;
   configuration: Pick<ConfigurationSource, 'current' | 'pinned'>;
   log: Pick<Logger, 'error'>;
+  env: Variables;
 }
 
 const PAGE = 500;
 
-export function createAgents({ collection, configuration, log }: AgentsGiven): Agents {
+export function createAgents({ collection, configuration, log, env }: AgentsGiven): Agents {
   function defaultId(): string {
     const { defaultAgentId } = configuration.current.routing;
     return AgentId.safeParse(defaultAgentId).success ? defaultAgentId : 'default';
@@ -57,8 +61,9 @@ export function createAgents({ collection, configuration, log }: AgentsGiven): A
   function effective(tenant: string, agentId: string, stored: AgentDocument | undefined): Agent {
     const parsed = AgentConfig.safeParse(preview(tenant, agentId, stored?.patch ?? {}));
     if (!parsed.success) log.error({ agentId, tenant }, 'the stored configuration of an agent is not valid, so it runs without');
-    const config = parsed.data ?? AgentConfig.parse(base(tenant, agentId) ?? {});
-    return { agentId, tenant, config, suspended: stored?.suspended ?? false, isDefault: agentId === defaultId(), stored };
+    const written = parsed.data ?? AgentConfig.parse(base(tenant, agentId) ?? {});
+    const config = AgentConfig.safeParse(resolveReferences(written, env)).data ?? written;
+    return { agentId, tenant, config, written, suspended: stored?.suspended ?? false, isDefault: agentId === defaultId(), stored };
   }
 
   function exists(tenant: string, agentId: string, stored: AgentDocument | undefined): boolean {

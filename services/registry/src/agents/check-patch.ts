@@ -1,6 +1,6 @@
 import { AgentConfig, describeIssues, invalidParams, isNeverByRpc, ServiceError, writtenPaths } from '@switchyard/contracts';
 import { resolveAgentModel, type Models } from '@switchyard/models';
-import type { ConfigurationSource } from '@switchyard/service-kit';
+import { resolveReferences, type ConfigurationSource, type Variables } from '@switchyard/service-kit';
 import type { Tree } from './tree.ts';
 
 const PROBE_SILENCE_MS = 5_000;
@@ -9,6 +9,7 @@ export interface PatchGiven {
   models: Models;
   secret: (name: string) => Promise<string | null>;
   configuration: Pick<ConfigurationSource, 'current' | 'pinned'>;
+  env: Variables;
 }
 
 export interface PatchToCheck {
@@ -26,7 +27,9 @@ export async function checkPatch(given: PatchGiven, { tenant, agentId, patch, pr
   if (refused.length > 0) return refused;
   const parsed = AgentConfig.safeParse(preview, { reportInput: true });
   if (!parsed.success) return [invalidParams(describeIssues(parsed.error))];
-  return [...(await checkModel(given, patch, parsed.data)), ...(await checkProfiles(given, patch, parsed.data))];
+  const meant = AgentConfig.safeParse(resolveReferences(parsed.data, given.env), { reportInput: true });
+  if (!meant.success) return [invalidParams(describeIssues(meant.error))];
+  return [...(await checkModel(given, patch, meant.data)), ...(await checkProfiles(given, patch, meant.data))];
 }
 
 function refusedPath({ configuration }: PatchGiven, tenant: string, path: string): ServiceError[] {

@@ -39,7 +39,7 @@ async function settle(bucket: Bucket, key: string, truth: () => Promise<Agent | 
   }
 }
 
-function toProjection({ agentId, tenant, suspended, isDefault, config }: Agent): AgentProjection {
+function toProjection({ agentId, tenant, suspended, isDefault, written: config }: Agent): AgentProjection {
   // As it will be read: without the keys that are undefined.
   return AgentProjection.parse(JSON.parse(JSON.stringify({ agentId, tenant, suspended, isDefault, config })));
 }

@@ -28,7 +28,7 @@ export function agentsCreate(given: WriteGiven & PatchGiven): Handler<'agents.cr
 
     const agent = await agents.find(tenant, agentId);
     if (agent === undefined) throw noAgent(agentId);
-    return { agentId, config: shownConfig(agent.config), created: true };
+    return { agentId, config: shownConfig(agent.written), created: true };
   };
 }
 

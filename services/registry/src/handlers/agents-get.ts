@@ -7,6 +7,6 @@ export function agentsGet(agents: Agents): Handler<'agents.get'> {
   return async ({ agentId }, ctx) => {
     const agent = await agents.find(ctx.principal.tenant, agentId);
     if (agent === undefined) throw noAgent(agentId);
-    return { agentId, config: shownConfig(agent.config), suspended: agent.suspended, isDefault: agent.isDefault };
+    return { agentId, config: shownConfig(agent.written), suspended: agent.suspended, isDefault: agent.isDefault };
   };
 }

@@ -31,7 +31,7 @@ export function agentsUpdate(given: WriteGiven & PatchGiven): Handler<'agents.up
       const payload = { section: 'agents', key: agentId, patchedBy: ctx.principal.client, timestamp: store.now() };
       return { patch, emit: [{ name: 'config:patched', payload }] };
     });
-    return { agentId, config: shownConfig(agent.config), updated: true as const };
+    return { agentId, config: shownConfig(agent.written), updated: true as const };
   };
 }
 

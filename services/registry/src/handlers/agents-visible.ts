@@ -10,11 +10,11 @@ export function agentsVisible(agents: Agents, models: Models): Handler<'agents.v
   });
 }
 
-async function visible({ agentId, config, suspended }: Agent, models: Models) {
+async function visible({ agentId, config, written, suspended }: Agent, models: Models) {
   const ref = await resolved(models, config);
   return {
     id: agentId,
-    name: config.name,
+    name: written.name,
     provider: ref?.provider ?? config.provider,
     model: ref?.modelId ?? config.model,
     status: suspended ? ('suspended' as const) : ('active' as const),

@@ -1,5 +1,5 @@
 import type { Handler } from '@switchyard/bus';
-import { SECTION_NAMES } from '@switchyard/contracts';
+import { OBJECT_SECTIONS } from '@switchyard/contracts';
 import type { ConfigurationSource } from '@switchyard/service-kit';
 
 /** Asking the system costs more than the rest of the answer, and nobody needs it fresher. */
@@ -22,6 +22,6 @@ export function gatewayStatus(configuration: Pick<ConfigurationSource, 'files'>)
     memoryUsage: memoryUsage(),
     nodeVersion: process.version,
     configPaths: [...configuration.files()],
-    sections: [...SECTION_NAMES],
+    sections: [...OBJECT_SECTIONS],
   });
 }

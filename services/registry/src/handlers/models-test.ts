@@ -1,15 +1,20 @@
 import type { Handler } from '@switchyard/bus';
-import { ServiceError } from '@switchyard/contracts';
 import type { ModelRef, Models } from '@switchyard/models';
 
-/** A model that does not answer is a result, not an error; only a name that means nothing is one. */
+/** A model that does not answer is a result, not an error, and so is one that nobody knows. */
 export function modelsTest(models: Models): Handler<'models.test'> {
   return async ({ model, provider }) => {
     const name = provider === undefined ? model : `${provider}/${model}`;
     const ref = (await models.find(name)) ?? (await listed(models, name));
-    if (ref === undefined) throw new ServiceError('NOT_FOUND', `no model ${name}`, { details: { reason: 'MODEL_NOT_FOUND' } });
+    if (ref === undefined)
+      return { ok: false, latencyMs: 0, provider: provider ?? providerIn(model), error: `no provider has a model ${name}` };
     return { ...(await models.test(ref)), provider: ref.provider };
   };
+}
+
+/** The provider of `provider/model`; empty for a bare name. */
+function providerIn(model: string): string {
+  return model.slice(0, Math.max(0, model.indexOf('/')));
 }
 
 /** A model of the catalogue whose provider cannot answer: the test says why. */

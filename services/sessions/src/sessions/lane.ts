@@ -1,7 +1,7 @@
 import { ServiceError } from '@switchyard/contracts';
 import type { Documents } from '@switchyard/store';
 import type { SessionDocument, TurnDocument } from '../data.ts';
-import { noSuchSession, seenBy, sees, type Viewer } from './ownership.ts';
+import { noSuchSession, seenBy, sees, sessionTaken, takenBefore, type Viewer } from './ownership.ts';
 import { formatSessionKey, parseSessionKey, type SessionIdentity } from './session-key.ts';
 
 export interface Place {
@@ -26,13 +26,15 @@ export interface Arrival extends Viewer {
 
 /**
  * Gives a turn its number in the session, and the lane if it is free; the first turn makes the session. One atomic write, in which
- * a client that is held to its own sessions enters no other: NOT_FOUND, also when somebody else makes it at the same time.
+ * a client that is held to its own sessions enters no other: NOT_FOUND, also when somebody else makes it at the same time. Nobody
+ * enters a session that has its own name on it and was made by somebody else: FAILED_PRECONDITION.
  */
 export async function enter(sessions: Documents<SessionDocument>, arrival: Arrival): Promise<Place> {
   const key = formatSessionKey(arrival.identity);
   for (;;) {
     const present = await sessions.get(key);
     if (present && !sees(arrival, present)) throw noSuchSession();
+    if (present && takenBefore(arrival, present)) throw sessionTaken(key);
     const place = present ? await numberIn(sessions, present, arrival) : await create(sessions, key, { ...arrival, seq: arrival.now });
     if (place) return place;
   }
@@ -41,7 +43,9 @@ export async function enter(sessions: Documents<SessionDocument>, arrival: Arriv
 async function numberIn(sessions: Documents<SessionDocument>, present: SessionDocument, arrival: Arrival): Promise<Place | undefined> {
   const { turnId, now } = arrival;
   const inc = { nextTurnSeq: 1 };
-  const entered = { key: present.key, ...seenBy(arrival) };
+  // The maker as it was seen: a session that changes hands meanwhile is looked at again.
+  const maker = present.createdBy === undefined ? {} : { createdBy: present.createdBy };
+  const entered = { key: present.key, ...maker, ...seenBy(arrival) };
   if (arrival.wantsLane) {
     const set = { activeTurn: turnId, activeSince: now, updatedAt: now };
     const taken = await sessions.update({ ...entered, activeTurn: null }, { inc, set });

@@ -211,3 +211,16 @@ test('who looked while a session was its own enters, empties and reads nothing o
   const session = await requireSession(lookedUp, mary, KEY);
   await assert.rejects(read({ sessions, messages }, mary, session), unknown);
 });
+
+test('a session with a client’s own name on it that somebody else made first is not entered by it', async () => {
+  await using app = await testSessions({ as: admin });
+  const bob = app.bus.as(principal({ client: 'bob', scopes: ['*'] }));
+  await app.bus.as(mary).call('session.send', { key: 'default:bob:gateway', message: 'waiting for bob' });
+  const taken = { code: 'FAILED_PRECONDITION', details: { reason: 'SESSION_TAKEN' }, message: /default:bob:gateway/ };
+  await assert.rejects(bob.call('agent.execute', { message: 'my secret' }), taken);
+  assert.equal((await app.bus.call('session.export', { session_key: 'default:bob:gateway' })).messageCount, 2);
+  assert.equal((await bob.call('agent.execute', { message: 'hello', sessionKey: { channelId: 'phone' } })).sessionKey, 'default:bob:phone');
+  await app.bus.call('session.delete', { session_key: 'default:bob:gateway' });
+  await bob.call('agent.execute', { message: 'mine now' });
+  await app.bus.call('session.send', { key: 'default:bob:gateway', message: 'the tenant may still speak there' });
+});

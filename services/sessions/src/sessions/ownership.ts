@@ -18,6 +18,14 @@ export function sees({ client, sessions }: Viewer, { createdBy }: SessionDocumen
   return sessions !== 'own' || createdBy === client;
 }
 
+/**
+ * Whether the session has the client's own name on it and somebody else made it first: its maker could read what the client says
+ * there, who takes it for its own.
+ */
+export function takenBefore({ client }: Viewer, { userId, createdBy }: SessionDocument): boolean {
+  return userId === client && createdBy !== undefined && createdBy !== client;
+}
+
 /** Whether a turn is the viewer's to follow: it started the turn, and in a session that it may know of. */
 export async function follows(sessions: Collection<SessionDocument>, principal: Principal, turn: TurnDocument): Promise<boolean> {
   if (turn.client !== principal.client) return false;
@@ -30,6 +38,12 @@ export async function follows(sessions: Collection<SessionDocument>, principal: 
 /** The same words for a session of somebody else and for one that never was. */
 export function noSuchSession(): ServiceError {
   return new ServiceError('NOT_FOUND', 'There is no such session.');
+}
+
+/** Only who may read the session anyway is told. */
+export function sessionTaken(key: string): ServiceError {
+  const message = `Another client made the session ${key} before you: name another one, or have it deleted.`;
+  return new ServiceError('FAILED_PRECONDITION', message, { details: { reason: 'SESSION_TAKEN' } });
 }
 
 /** The same for a turn. */

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { ServiceError, SessionKey, type Principal, type TokenScope, type TurnId } from '@switchyard/contracts';
+import { CallerId, invalidParams, ServiceError, SessionKey, type Principal, type TokenScope, type TurnId } from '@switchyard/contracts';
 import type { ModelRef, Models } from '@switchyard/models';
 import { newWork } from '@switchyard/service-kit';
 import type { Collection, Documents, Store } from '@switchyard/store';
@@ -81,6 +81,7 @@ function ask(agents: AgentDirectory, request: TurnRequest, principal: Principal)
   const identity = resolveSession(request.session, principal, named === standard ? undefined : named);
   const sessionKey = formatSessionKey(identity);
   if (!SessionKey.safeParse(sessionKey).success) throw new ServiceError('INVALID_ARGUMENT', 'The key of this session would be too long.');
+  requireIds(identity, principal);
   const { message, agentId, scopes, method, idempotencyKey: key } = request;
   return {
     request,
@@ -93,6 +94,14 @@ function ask(agents: AgentDirectory, request: TurnRequest, principal: Principal)
     // Neither clients nor methods have a space in their names.
     idempotencyKey: key === undefined ? undefined : `${principal.client} ${method} ${key.toWellFormed()}`,
   };
+}
+
+/** A key given whole, or a plain channel, was not looked into before: who chooses a session chooses ids. */
+function requireIds({ tenant: _tenant, agentId: _agentId, ...parts }: SessionIdentity, { client }: Principal): void {
+  const wrong = Object.entries(parts).find(([, part]) => part !== client && !CallerId.safeParse(part).success)?.[0];
+  if (wrong === undefined) return;
+  const [path, expected] = [`sessionKey.${wrong}`, CallerId.description ?? 'an id'];
+  throw invalidParams([{ path, expected, received: 'another string', message: `${path}: expected ${expected}, got another string` }]);
 }
 
 function digest(said: unknown): string {

@@ -1,4 +1,5 @@
 import {
+  inputSchema,
   publicMethods,
   ServiceError,
   unserved,
@@ -11,7 +12,6 @@ import {
 } from '@switchyard/contracts';
 import type { Bus } from '@switchyard/bus';
 import type { ToolCall, ToolChoice, ToolSpec } from '@switchyard/models';
-import { z } from 'zod';
 
 /** The tools of one turn: what the model is told of, and how a call of it is answered. */
 export interface ToolBox {
@@ -93,7 +93,7 @@ function catalogue(): readonly Tool[] {
 
 /** Named as models can spell it: `session.history` is `session_history`. */
 function toTool(method: Callable): Tool {
-  const parameters = z.toJSONSchema(method.spec.params, { io: 'input', unrepresentable: 'any' }) as Record<string, unknown>;
+  const parameters = inputSchema(method.spec.params);
   return { method, spec: { name: method.name.replaceAll('.', '_'), description: method.spec.summary, parameters } };
 }
 

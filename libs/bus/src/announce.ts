@@ -1,34 +1,35 @@
-import { encodeJson } from '../bytes.ts';
-import type { Endpoint, ServiceInfo, Subscription } from '../transport.ts';
-import type { NatsLink } from './nats-link.ts';
+import { encodeJson, subjectToken } from './bytes.ts';
+import type { Endpoint, ServiceInfo, Subscription, Transport } from './transport.ts';
 
 const NANOS_PER_MS = 1_000_000;
 const TYPE = 'io.nats.micro.v1';
 
-interface Announcement {
-  info: ServiceInfo;
-  /** Of this replica. */
-  id: string;
-  endpoints: readonly Endpoint[];
-}
+/** Asks every replica of every service who it is. */
+export const PING = '$SRV.PING';
+export const PING_TYPE = `${TYPE}.ping_response`;
 
 /**
  * Answers `$SRV.PING|INFO|STATS` as the NATS services protocol has it (ADR-32), so that `nats micro ls`, `info` and `stats`
- * work. Written here, because the client library counts neither failures nor time of a handler that answers later.
+ * work, over any transport. Written here, because the client library counts neither failures nor time of a handler that answers
+ * later.
  */
-export function announce(link: NatsLink, { info, id, endpoints }: Announcement): Subscription[] {
-  const { name, version, description, metadata = {} } = info;
-  const identity = { name, id, version, metadata };
+export function announce(
+  transport: Pick<Transport, 'publish' | 'subscribe'>,
+  { name, version, description, replica, metadata }: ServiceInfo,
+  endpoints: readonly Endpoint[],
+): Subscription[] {
+  const id = subjectToken(replica);
   const started = new Date().toISOString();
+  const identity = { name, id, version, metadata: { ...metadata, replica, started } };
   const answers = {
-    PING: () => ({ type: `${TYPE}.ping_response`, ...identity }),
+    PING: () => ({ type: PING_TYPE, ...identity }),
     INFO: () => ({ type: `${TYPE}.info_response`, ...identity, description, endpoints: endpoints.map((one) => describe(one, name)) }),
     STATS: () => ({ type: `${TYPE}.stats_response`, ...identity, started, endpoints: endpoints.map((one) => count(one, name)) }),
   };
   return Object.entries(answers).flatMap(([verb, answer]) =>
     [`$SRV.${verb}`, `$SRV.${verb}.${name}`, `$SRV.${verb}.${name}.${id}`].map((subject) =>
-      link.subscribe(subject, ({ reply }) => {
-        if (reply !== undefined) link.publish({ subject: reply, data: encodeJson(answer()) });
+      transport.subscribe(subject, ({ reply }) => {
+        if (reply !== undefined) transport.publish({ subject: reply, data: encodeJson(answer()) });
       }),
     ),
   );

@@ -1,0 +1,95 @@
+import assert from 'node:assert/strict';
+import { hostname } from 'node:os';
+import { test } from 'node:test';
+import { contracts } from '@switchyard/contracts';
+import { bytes } from './collector.contract.ts';
+import { version, type Stage } from './stage.contract.ts';
+
+const PING = '$SRV.PING';
+
+/** Who is there, and who is not. */
+export function discoveryContract({ cast }: Stage): void {
+  test('each replica of each service answers for itself', () =>
+    cast(async (join) => {
+      const before = Date.now();
+      for (const replica of ['b', 'a']) {
+        const owner = await join({ service: 'secrets' });
+        await owner.serve(contracts.secrets, {}, { version: '1.2.3', replica });
+      }
+      const shared = await join({ service: 'registry' });
+      await shared.serve(contracts.registry, {}, { version, replica: 'a.b c' });
+      await shared.serve(contracts.memory, {}, { version, replica: 'a.b c' });
+      const found = await (await join({ service: 'gateway' })).discover();
+      assert.deepEqual(
+        found.map(({ service, replica, version: released, pid, host }) => ({ service, replica, version: released, pid, host })),
+        [
+          { service: 'memory', replica: 'a.b c', version },
+          { service: 'registry', replica: 'a.b c', version },
+          { service: 'secrets', replica: 'a', version: '1.2.3' },
+          { service: 'secrets', replica: 'b', version: '1.2.3' },
+        ].map((one) => ({ ...one, pid: process.pid, host: hostname() })),
+      );
+      for (const { startedAt } of found) assert.ok(startedAt >= before && startedAt <= Date.now());
+    }));
+
+  test('who leaves is gone at once, and so is who drains its service', () =>
+    cast(async (join) => {
+      const [first, second, asker] = [await join(), await join(), await join()];
+      const served = await first.serve(contracts.secrets, {}, { version, replica: 'first' });
+      await second.serve(contracts.secrets, {}, { version, replica: 'second' });
+      const names = async () => (await asker.discover()).map(({ replica }) => replica);
+      assert.deepEqual(await names(), ['first', 'second']);
+      await served.drain(0);
+      await first.flush();
+      assert.deepEqual(await names(), ['second']);
+      await second.drain();
+      assert.deepEqual(await names(), []);
+    }));
+
+  test('what is none of ours is passed over', () =>
+    cast(async (join, raw) => {
+      const stranger = await raw();
+      const answer = { type: 'io.nats.micro.v1.ping_response', name: 'theirs', id: 'x', version: '1.0.0', metadata: {} };
+      const ours = { replica: 'r', started: new Date(0).toISOString(), pid: '7', host: 'here' };
+      const answers = [
+        'no JSON',
+        '[]',
+        '{}',
+        answer,
+        { ...answer, metadata: { ...ours, pid: 'x' } },
+        { ...answer, metadata: { ...ours, started: 'yesterday' } },
+        { ...answer, type: 'io.nats.micro.v1.info_response', metadata: ours },
+        { ...answer, metadata: { ...ours, host: 'x'.repeat(5_000) } },
+        { ...answer, metadata: ours },
+        { ...answer, metadata: ours },
+      ];
+      stranger.subscribe(PING, ({ reply = '' }) => {
+        for (const one of answers) stranger.publish({ subject: reply, data: bytes(typeof one === 'string' ? one : JSON.stringify(one)) });
+      });
+      await stranger.flush();
+      assert.deepEqual(await (await join()).discover(), [
+        { service: 'theirs', replica: 'r', version: '1.0.0', startedAt: 0, pid: 7, host: 'here' },
+      ]);
+    }));
+
+  test('of too many a thousand are kept, and the rest does not matter', () =>
+    cast(async (join, raw) => {
+      const crowd = await raw();
+      crowd.subscribe(PING, ({ reply = '' }) => {
+        for (let n = 0; n < 1_200; n++) {
+          const metadata = { replica: `r${n}`, started: new Date(0).toISOString(), pid: '7', host: 'here' };
+          const answer = { type: 'io.nats.micro.v1.ping_response', name: 'crowd', id: `r${n}`, version, metadata };
+          crowd.publish({ subject: reply, data: bytes(JSON.stringify(answer)) });
+        }
+      });
+      await crowd.flush();
+      assert.equal((await (await join()).discover()).length, 1_000);
+    }));
+
+  test('a bus that is closed knows nobody, and says so', () =>
+    cast(async (join) => {
+      const bus = await join();
+      await bus.drain();
+      await assert.rejects(bus.discover(), { code: 'UNAVAILABLE' });
+    }));
+}

@@ -1,0 +1,10 @@
+import { z } from 'zod';
+import { texts } from './kinds.ts';
+
+/** What an operator allows `config.*` beyond its rules. Written in a file or the environment only, so that no client can widen it. */
+export const config = z
+  .strictObject({
+    immutableOverrides: texts().describe('paths that config.* may write although they are immutable; * stands for one name'),
+  })
+  .prefault({})
+  .describe('what config.* may write');

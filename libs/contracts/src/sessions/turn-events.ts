@@ -1,0 +1,25 @@
+/** What a call of a model causes. */
+export const MODEL_EVENTS = [
+  'observability:token_usage',
+  'model:fallback_attempt',
+  'model:fallback_exhausted',
+  'model:auth_cooldown',
+  'provider:degraded',
+  'provider:recovered',
+] as const;
+
+/** What a turn causes by itself; its tools declare their own. */
+export const TURN_EVENTS = [
+  'message:received',
+  'message:streaming',
+  'message:sent',
+  'session:created',
+  'session:expired',
+  'approval:requested',
+  'approval:resolved',
+  'security:injection_detected',
+  'security:injection_rate_exceeded',
+  'security:warn',
+  'audit:event',
+  ...MODEL_EVENTS,
+] as const;

@@ -1,0 +1,68 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { z } from 'zod';
+import { mostKeys } from './most-keys.ts';
+import { callables } from './registry.ts';
+import { validate } from './validation.ts';
+
+const RUNS = 5;
+/** Refusing may cost as much as reading the text did, with room for a run that was interrupted. */
+const FACTOR = 3;
+
+/** The quickest of several runs: what else the machine does only ever adds to it. */
+function cost(work: () => unknown): number {
+  const runs = Array.from({ length: RUNS }, () => {
+    const started = performance.now();
+    work();
+    return performance.now() - started;
+  });
+  return Math.min(...runs);
+}
+
+const names = (count: number, value: unknown) => Object.fromEntries(Array.from({ length: count }, (_, at) => [`name${at}`, value]));
+const list = (count: number, value: unknown) => Array.from({ length: count }, () => value);
+const params = (method: string): z.ZodType => {
+  const callable = callables.get(method);
+  assert.ok(callable, method);
+  return callable.spec.params;
+};
+
+const Row = z.array(z.enum(['a', 'b'])).max(1_000);
+const Form = z.strictObject({ id: z.string().max(9), tags: Row });
+const at = (field: z.ZodType): z.ZodType => z.strictObject({ field });
+
+const hostile: [string, z.ZodType, unknown][] = [
+  ['a list of 520,000 scopes', params('tokens.create'), { id: 'x', scopes: list(520_000, 1) }],
+  ['a list in one form of a union', at(z.union([z.string().max(9), Row, Form])), { field: list(200_000, 1) }],
+  ['a list within one form of a union', at(z.union([z.string().max(9), Form])), { field: { id: 'x', tags: list(200_000, 1) } }],
+  ['lists of lists, none of them too long', at(z.array(Row).max(1_000)), { field: list(500, list(1_000, 1)) }],
+  ['lists of forms, all of them wrong', at(z.array(z.union([Form, Row])).max(100_000)), { field: list(100_000, {}) }],
+  ['a record of 20,000 names', at(z.record(z.string().max(64), Row).check(mostKeys(1_000))), { field: names(20_000, []) }],
+  [
+    'a record of lists, none of them too long',
+    at(z.record(z.string().max(64), Row).check(mostKeys(1_000))),
+    { field: names(500, list(1_000, 1)) },
+  ],
+  ['20,000 unknown names', params('agent.execute'), { message: 'x', ...names(20_000, 1) }],
+  ['a text of a million characters', at(z.string().max(9)), { field: 'x'.repeat(1_000_000) }],
+];
+
+describe('what is far too much is refused for no more than it cost to read', () => {
+  for (const [name, schema, value] of hostile) {
+    test(name, () => {
+      const text = JSON.stringify(value);
+      const came: unknown = JSON.parse(text);
+      const reading = cost(() => JSON.parse(text));
+      const refusing = cost(() => assert.equal(validate(schema, came).success, false));
+      assert.ok(refusing < FACTOR * reading, `${refusing.toFixed(2)} ms to refuse what was read in ${reading.toFixed(2)} ms`);
+    });
+  }
+});
+
+test('the complaint names the field, what was expected and what came', () => {
+  const { error } = validate(params('tokens.create'), { id: 'x', scopes: list(520_000, 1) });
+  assert.deepEqual(
+    error?.issues.map(({ code, path }) => [code, path]),
+    [['too_big', ['scopes']]],
+  );
+});

@@ -1,0 +1,28 @@
+import { publicMethods } from '@switchyard/contracts';
+import { services } from '@switchyard/embedded';
+import { gateway } from '@switchyard/gateway';
+import { openHost, startService, type AnyService } from '@switchyard/service-kit';
+import { silentLogger } from '@switchyard/telemetry';
+import { tempDir } from '@switchyard/testkit';
+
+/** The methods that are declared and that nobody serves, sorted: found by starting every service, on a bus and data of its own. */
+export async function findUnserved(): Promise<string[]> {
+  const served = new Set<string>();
+  await using stack = new AsyncDisposableStack();
+  const data = stack.use(await tempDir());
+  const env = { SWITCHYARD_DATA: data.path, SWITCHYARD_CONFIG: ':', SWITCHYARD_HOST: '127.0.0.1', SWITCHYARD_PORT: '0' };
+  const host = stack.use(await openHost({ env, log: silentLogger() }));
+  for (const service of [...services, gateway]) stack.use(await startService(noting(service, served), host));
+  return [...publicMethods.keys()].filter((name) => !served.has(name)).sort();
+}
+
+function noting(service: AnyService, served: Set<string>): AnyService {
+  return {
+    ...service,
+    async setup(given) {
+      const handlers = await service.setup(given);
+      for (const name of Object.keys(handlers)) served.add(name);
+      return handlers;
+    },
+  };
+}

@@ -1,0 +1,65 @@
+import { existsSync } from 'node:fs';
+import { compileFunction } from 'node:vm';
+import * as front from '@switchyard/contracts';
+
+const WORDS = /^[a-z][a-z0-9]*(-[a-z0-9]+)*$/;
+const LONGEST = 32;
+
+/** Planned, and no service on the bus. */
+const KEPT: ReadonlyMap<string, string> = new Map([['dashboard', 'the web app']]);
+
+/** What the files that speak of a service call something else. */
+const WORDS_OF_FILES = new Set(
+  ['add', 'again', 'app', 'assert', 'catalogue', 'collection', 'contract', 'data', 'elsewhere', 'entries', 'made', 'principal'].concat([
+    'service',
+    'services',
+    'store',
+    'test',
+    'z',
+  ]),
+);
+
+/** How one service is spelled: `release-notes` in paths and subjects, `releaseNotes` in code and before the dot of its methods. */
+export interface ServiceNames {
+  name: string;
+  code: string;
+  /** For what is a type or a schema. */
+  type: string;
+  /** Its contract was there before: the service is written around it. */
+  declared: boolean;
+}
+
+/** How the service will be spelled, or the sentence that says why it cannot be called that. */
+export function readName(name: string, root: string): ServiceNames | { refused: string } {
+  if (name === '') return { refused: 'Say what it is called: make service NAME=notes' };
+  if (!WORDS.test(name) || name.length > LONGEST) {
+    return { refused: `"${name}" cannot be its name: expected at most ${LONGEST} lower-case letters and digits, as in release-notes.` };
+  }
+  for (const folder of ['services', 'libs']) {
+    if (existsSync(`${root}${folder}/${name}`)) return { refused: `${folder}/${name} is there already; choose another name.` };
+  }
+  if (KEPT.has(name)) return { refused: `${name} is kept for ${KEPT.get(name)}; choose another name.` };
+  const declared = (front.SERVICES as readonly string[]).includes(name);
+  const code = name.replaceAll(/-(.)/g, (_, letter: string) => letter.toUpperCase());
+  const refused = declared ? undefined : taken(code);
+  return refused === undefined ? { name, code, type: code.charAt(0).toUpperCase() + code.slice(1), declared } : { refused };
+}
+
+function taken(code: string): string | undefined {
+  const owner = [...front.callables.values()].find(({ name }) => name.startsWith(`${code}.`))?.service;
+  if (owner !== undefined) return `Methods named ${code}.* belong to ${owner}; choose another name.`;
+  if (front.DISCOVER.startsWith(`${code}.`)) return `${front.DISCOVER} is answered at the edge; choose another name.`;
+  if (code in front || WORDS_OF_FILES.has(code) || !isIdentifier(code)) {
+    return `"${code}" means something else in code; choose another name.`;
+  }
+  return undefined;
+}
+
+function isIdentifier(word: string): boolean {
+  try {
+    compileFunction(`'use strict'; let ${word}; async () => { let ${word}; };`);
+    return true;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,58 @@
+import { readFileSync } from 'node:fs';
+import type { ServiceNames } from './name.ts';
+
+/** Puts a text in front of what stands in a file once. */
+type Insertion = readonly [text: string, before: string];
+
+const EMBEDDED = 'services/embedded';
+const CONTRACTS = 'libs/contracts/src';
+
+/** The files that know every service, as they are with one more, by their path. Nothing is written here. */
+export function registered(names: ServiceNames, root: string): Record<string, string> {
+  const { name, code, declared } = names;
+  const key = name === code ? code : `'${name}': ${code}`;
+  const insertions: Record<string, Insertion[]> = {
+    CODEOWNERS: [[`${owned(`/services/${name}/`, name)}\n`, `/${EMBEDDED}/`]],
+    'README.md': [[` · [${name}](services/${name}/README.md)`, ` · [embedded](${EMBEDDED}/README.md)`]],
+    [`${EMBEDDED}/src/services.ts`]: [
+      [`import { ${code} } from '@switchyard/${name}';\n`, "import { registry } from '@switchyard/registry';"],
+      [`  ${code},\n`, '];'],
+    ],
+  };
+  if (!declared) {
+    insertions['CODEOWNERS']?.push([`${owned(`/${CONTRACTS}/${name}/`, name)}\n`, `/${CONTRACTS}/observability/`]);
+    insertions[`${CONTRACTS}/define.ts`] = [[`  '${name}',\n`, '] as const;\nexport type ServiceName']];
+    insertions[`${CONTRACTS}/registry.ts`] = [
+      [`import { ${code} } from './${name}/contract.ts';\n`, "import { observability } from './observability/contract.ts';"],
+      [`  ${key},\n`, '};\n\ntype Contracts'],
+    ];
+    insertions[`${CONTRACTS}/index.ts`] = [
+      [`export { ${code} } from './${name}/contract.ts';\n`, "export { workspace } from './workspace/contract.ts';"],
+    ];
+  }
+  const texts = Object.entries(insertions).map(([file, parts]) => [file, inserted(root, file, parts)]);
+  return Object.fromEntries([...texts, [`${EMBEDDED}/package.json`, depending(root, name)]]);
+}
+
+/** The launcher's manifest, with one service more to start. */
+function depending(root: string, name: string): string {
+  const manifest = JSON.parse(readFileSync(`${root}${EMBEDDED}/package.json`, 'utf8')) as { dependencies: Record<string, string> };
+  const dependencies = Object.entries({ ...manifest.dependencies, [`@switchyard/${name}`]: '0.1.0' }).sort(([a], [b]) => (a < b ? -1 : 1));
+  return `${JSON.stringify({ ...manifest, dependencies: Object.fromEntries(dependencies) }, null, 2)}\n`;
+}
+
+function owned(folder: string, name: string): string {
+  return `${folder.padEnd(27)} @switchyard/${name}`;
+}
+
+function inserted(root: string, file: string, parts: readonly Insertion[]): string {
+  let content = readFileSync(`${root}${file}`, 'utf8');
+  for (const [text, before] of parts) {
+    const [head, tail, ...more] = content.split(before);
+    if (head === undefined || tail === undefined || more.length > 0) {
+      throw new Error(`${file} no longer has ${JSON.stringify(before)} once: say in scripts/new-service/register.ts where a service goes.`);
+    }
+    content = head + text + before + tail;
+  }
+  return content;
+}

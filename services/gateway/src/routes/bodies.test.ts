@@ -1,0 +1,28 @@
+import assert from 'node:assert/strict';
+import { glob, readFile } from 'node:fs/promises';
+import { test } from 'node:test';
+import { unbounded } from '@switchyard/testkit';
+import { ChatBody } from './chat-request.ts';
+import { CompletionBody } from './completion-body.ts';
+import { LenientBody } from './completion-lenient.ts';
+
+const bodies = {
+  'routes/chat-request.ts': ChatBody,
+  'routes/completion-body.ts': CompletionBody,
+  'routes/completion-lenient.ts': LenientBody,
+};
+
+test('every text and list of a body has a maximum', () => {
+  for (const [file, schema] of Object.entries(bodies)) assert.deepEqual(unbounded(schema), [], file);
+});
+
+test('no schema of a body is left out', async () => {
+  const root = new URL('../', import.meta.url);
+  const declaring: string[] = [];
+  for await (const file of glob('**/*.ts', { cwd: root })) {
+    const code = file.endsWith('.test.ts') ? '' : await readFile(new URL(file, root), 'utf8');
+    // An object without fields takes nothing, so nothing in it can be large.
+    if (/\bz\s*\.(object|strictObject|looseObject|array|record|string)\((?!\{\}\))/.test(code)) declaring.push(file);
+  }
+  assert.deepEqual(declaring.sort(), Object.keys(bodies).sort());
+});

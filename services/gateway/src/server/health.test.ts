@@ -1,0 +1,122 @@
+import assert from 'node:assert/strict';
+import { test, type TestContext } from 'node:test';
+import { SERVICES, TOKENS_BUCKET, type ServicePresence } from '@switchyard/contracts';
+import { hashToken } from '@switchyard/security';
+import { openHost, startService, type Host } from '@switchyard/service-kit';
+import { silentLogger } from '@switchyard/telemetry';
+import { startNatsServer, tempDir, type NatsServer } from '@switchyard/testkit';
+import { SECRETS, startTestGateway } from '../gateway.fixture.ts';
+import { defineGateway } from '../service.ts';
+
+interface Ready {
+  status: string;
+  dependencies: Record<string, { ready: boolean; reason?: string }>;
+  services?: ServicePresence[];
+}
+
+async function readyz(url: string, token?: string): Promise<{ code: number; body: Ready }> {
+  const headers: Record<string, string> = token === undefined ? {} : { authorization: `Bearer ${token}` };
+  const response = await fetch(`${url}/readyz`, { headers });
+  return { code: response.status, body: (await response.json()) as Ready };
+}
+
+/** There is no event for what a probe says; it must come true within the test's time. */
+async function eventually(isTrue: () => Promise<boolean>): Promise<void> {
+  while (!(await isTrue())) await new Promise((resolve) => setTimeout(resolve, 50));
+}
+
+test('who may manage the house sees every service there should be, and who answers for it', async () => {
+  await using gateway = await startTestGateway();
+  for (const token of [SECRETS.admin, SECRETS.all]) {
+    const { code, body } = await readyz(gateway.url, token);
+    assert.equal(code, 200);
+    const services = body.services ?? [];
+    assert.deepEqual(
+      services.map(({ service }) => service),
+      [...SERVICES],
+    );
+    const found = new Map(services.map((one) => [one.service, one]));
+    assert.deepEqual([found.get('sessions')?.state, found.get('sessions')?.replicas[0]?.pid], ['up', process.pid]);
+    assert.deepEqual(found.get('secrets'), { service: 'secrets', state: 'down', replicas: [] });
+    assert.equal(found.get('graph')?.state, 'unbuilt');
+  }
+});
+
+test('nobody else learns what there is, and no probe is refused for the token it brings', async () => {
+  await using gateway = await startTestGateway({ settings: { authFailures: { maxFailures: 1, windowMs: 60_000 } } });
+  for (const token of [undefined, SECRETS.rpc, SECRETS.mcp, 'a-token-that-nobody-knows', 'another-that-nobody-knows']) {
+    const { code, body } = await readyz(gateway.url, token);
+    assert.deepEqual([code, body.services, body.status], [200, undefined, 'ready'], token);
+  }
+});
+
+test('looking around is a request like any other: beyond the rate the answer is the plain one', async () => {
+  await using gateway = await startTestGateway({ settings: { rateLimit: { maxRequests: 1, windowMs: 60_000 } } });
+  assert.ok((await readyz(gateway.url, SECRETS.admin)).body.services);
+  assert.deepEqual((await readyz(gateway.url, SECRETS.admin)).body.services, undefined);
+  assert.equal((await readyz(gateway.url)).code, 200);
+});
+
+test('without the bus the services are not known, which is not the same as down', async () => {
+  await using gateway = await startTestGateway();
+  await gateway.loseBus();
+  const { code, body } = await readyz(gateway.url, SECRETS.admin);
+  assert.deepEqual([code, body.services], [503, undefined]);
+});
+
+/** The real service over a real server, without anybody who would tell it tokens. */
+async function startAlone(t: TestContext): Promise<{ url: string; host: Host; server: NatsServer; putToken(): Promise<void> }> {
+  const server = await startNatsServer();
+  const data = await tempDir();
+  const env = { SWITCHYARD_DATA: data.path, SWITCHYARD_CONFIG: ':', SWITCHYARD_PORT: '0', SWITCHYARD_BUS: server.url };
+  const host = await openHost({ env, log: silentLogger() });
+  let url = '';
+  const service = await startService(defineGateway({ onListening: (address) => (url = address) }), host);
+  t.after(async () => {
+    await service[Symbol.asyncDispose]();
+    await host[Symbol.asyncDispose]();
+    await server.stop();
+    await data[Symbol.asyncDispose]();
+  });
+  const token = { id: 'alice', hash: hashToken(SECRETS.admin), scopes: ['admin'], tenant: 'default', client: 'alice', ver: 1 };
+  const putToken = async (): Promise<void> => {
+    await (await host.bus.kv(TOKENS_BUCKET)).put('default.alice', Buffer.from(JSON.stringify(token)));
+  };
+  return { url, host, server, putToken };
+}
+
+const NATS_OFF = process.env['SWITCHYARD_TEST_NATS'] === 'off' && 'SWITCHYARD_TEST_NATS=off';
+
+test('it is not ready before it was told a token, and is as soon as it was', { skip: NATS_OFF, timeout: 30_000 }, async (t) => {
+  const { url, putToken } = await startAlone(t);
+  const { code, body } = await readyz(url, SECRETS.admin);
+  assert.deepEqual([code, body.status, body.services], [503, 'unavailable', undefined]);
+  assert.match(body.dependencies['gateway.tokens']?.reason ?? '', /no token is known: the secrets service/);
+  await putToken();
+  await eventually(async () => (await readyz(url)).code === 200);
+  assert.ok((await readyz(url, SECRETS.admin)).body.services);
+});
+
+test('five seconds after the bucket of the tokens is lost it is not ready', { skip: NATS_OFF, timeout: 30_000 }, async (t) => {
+  const { url, host, putToken } = await startAlone(t);
+  await putToken();
+  await eventually(async () => (await readyz(url)).code === 200);
+  host.bus.publish('$JS.API.STREAM.DELETE.KV_tokens', Buffer.alloc(0));
+  await host.bus.flush();
+  const lostAt = Date.now();
+  await eventually(async () => (await readyz(url)).code === 503);
+  assert.ok(Date.now() - lostAt > 3_000, 'a hiccup of the server turns nobody away');
+  assert.equal((await readyz(url)).body.dependencies['gateway.tokens']?.reason, 'nothing vouches for the tokens');
+});
+
+test('a bus that lost its tokens, and nobody to tell them anew: not ready', { skip: NATS_OFF, timeout: 40_000 }, async (t) => {
+  const { url, server, host, putToken } = await startAlone(t);
+  await putToken();
+  await eventually(async () => (await readyz(url)).code === 200);
+  await server.restart({ empty: true });
+  await eventually(async () => host.bus.connected());
+  await eventually(async () => /no token is known/.test((await readyz(url)).body.dependencies['gateway.tokens']?.reason ?? ''));
+  assert.equal((await readyz(url)).code, 503);
+  await putToken();
+  await eventually(async () => (await readyz(url)).code === 200);
+});

@@ -1,0 +1,81 @@
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { text } from 'node:stream/consumers';
+import { test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { SERVICES, type ServicePresence } from '@switchyard/contracts';
+import { startNatsServer, startProcess, tempDir, type StartedProcess } from '@switchyard/testkit';
+
+const root = fileURLToPath(new URL('../../', import.meta.url));
+const TOKEN = 'operator-chosen-'.padEnd(40, 'x');
+const NATS_OFF = process.env['SWITCHYARD_TEST_NATS'] === 'off' && 'SWITCHYARD_TEST_NATS=off';
+
+/** One process for each service, as on a cluster. */
+const BUILT = ['secrets', 'registry', 'sessions', 'gateway'] as const;
+type Built = (typeof BUILT)[number];
+
+interface House extends AsyncDisposable {
+  processes: ReadonlyMap<Built, StartedProcess>;
+  /** What `switchyard status` says. */
+  status(): Promise<{ services: Map<string, ServicePresence>; ready: boolean }>;
+  doctor(): Promise<string>;
+}
+
+async function startHouse(): Promise<House> {
+  await using starting = new AsyncDisposableStack();
+  const server = await startNatsServer();
+  starting.defer(() => server.stop());
+  const data = starting.use(await tempDir()).path;
+  const env = {
+    HOME: data,
+    SWITCHYARD_DATA: data,
+    SWITCHYARD_CONFIG: ':',
+    SWITCHYARD_PORT: '0',
+    SWITCHYARD_BUS: server.url,
+    SWITCHYARD_TOKEN: TOKEN,
+  };
+  const processes = new Map<Built, StartedProcess>();
+  for (const service of BUILT) {
+    const main = `${root}services/${service}/src/main.ts`;
+    processes.set(service, starting.use(await startProcess([process.execPath, main], { env, ready: /"msg":"serving"/ })));
+  }
+  const [, url = ''] = /"url":"(http[^"]+)"/.exec(processes.get('gateway')?.output() ?? '') ?? [];
+  const command = async (...words: string[]): Promise<string> => {
+    const own = { PATH: process.env['PATH'], HOME: data, SWITCHYARD_URL: url, SWITCHYARD_TOKEN: TOKEN, NO_COLOR: '1' };
+    const child = spawn(`${root}bin/switchyard`, words, { cwd: data, env: own, stdio: ['ignore', 'pipe', 'ignore'] });
+    const [stdout] = await Promise.all([text(child.stdout), once(child, 'close')]);
+    return stdout;
+  };
+  const started = starting.move();
+  return {
+    processes,
+    async status() {
+      const { services, ready } = JSON.parse(await command('status', '-o', 'json')) as { services: ServicePresence[]; ready: boolean };
+      return { services: new Map(services.map((one) => [one.service, one])), ready };
+    },
+    doctor: () => command('doctor'),
+    [Symbol.asyncDispose]: () => started.disposeAsync(),
+  };
+}
+
+test('status knows each process, and that one was killed as soon as it was', { skip: NATS_OFF, timeout: 60_000 }, async () => {
+  await using house = await startHouse();
+  const before = await house.status();
+  assert.equal(before.ready, true);
+  assert.deepEqual([...before.services.keys()], [...SERVICES]);
+  for (const service of BUILT) {
+    const { state, replicas } = before.services.get(service) ?? assert.fail(service);
+    assert.deepEqual([state, ...replicas.map(({ pid }) => pid)], ['up', house.processes.get(service)?.pid], service);
+  }
+  assert.equal(before.services.get('memory')?.state, 'unbuilt');
+
+  for (const service of ['sessions', 'registry', 'secrets'] as const) {
+    await house.processes.get(service)?.end('SIGKILL');
+    const { services, ready } = await house.status();
+    assert.deepEqual(services.get(service), { service, state: 'down', replicas: [] });
+    assert.equal(services.get('gateway')?.state, 'up');
+    assert.equal(ready, true, 'the tokens it was told are still known');
+  }
+  assert.match(await house.doctor(), /^✗ services +registry is down: no replica answers$/m);
+});
