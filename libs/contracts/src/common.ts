@@ -46,6 +46,7 @@ export const TokensUsed = z.object({ input: z.int().nonnegative(), output: z.int
 export const FinishReason = z.enum([
   'stop',
   'end_turn',
+  'tool_calls',
   'max_steps',
   'budget_exceeded',
   'budget_exhausted',

@@ -8,6 +8,7 @@ export * from './projections.ts';
 export * from './registry.ts';
 export { AgentId, CallerId, FinishReason, Scope, SessionKey, SessionParts, SessionsOf, TokenId, TokensUsed } from './common.ts';
 export * from './sessions/turns.ts';
+export type { CallerTool, CallerToolCall, CallerTools, JsonFormat, TurnMessage } from './sessions/conversation.ts';
 export * from './config/sections.ts';
 export { AgentConfig, AgentPatch } from './config/agents.ts';
 export { LogLevel, SecretRef } from './config/kinds.ts';

@@ -1,44 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { sections, ServiceError } from '@switchyard/contracts';
-import { startUpstream, type Upstream, type UpstreamBehaviour } from '@switchyard/testkit';
-import { createModels, type ModelPart, type ModelRequest, type Models, type ModelsOptions } from './index.ts';
-
-const KEY = 'sk-test-0123456789abcdefghij';
-const LOCAL = { provider: 'local', modelId: 'small' };
-const TEXT: UpstreamBehaviour = { kind: 'text', text: 'one two three', usage: { prompt: 1_000, completion: 200, cached: 400 } };
-
-interface Setup extends Partial<Omit<ModelsOptions, 'settings'>> {
-  models?: object;
-  entries?: Record<string, object>;
-}
-
-function open({ models = {}, entries = {}, ...options }: Setup): Models {
-  const settings = { models: sections.models.parse(models), providers: sections.providers.parse({ entries }) };
-  return createModels({ settings: () => settings, secret: async () => null, env: {}, retry: { baseMs: 5, maxMs: 5 }, ...options });
-}
-
-/** Models with the upstream as provider `local`, opened by a key. */
-function against({ url }: Upstream, entry: object = {}, options: Setup = {}): Models {
-  const cost = { input: 1, output: 10, cacheRead: 0.5 };
-  const local = { type: 'openai-compatible', baseUrl: url, apiKeyName: 'LOCAL_KEY', models: [{ id: 'small', cost }], ...entry };
-  return open({ entries: { local }, secret: async (name) => (name === 'LOCAL_KEY' ? KEY : null), ...options });
-}
-
-function request(rest: Partial<ModelRequest> = {}): ModelRequest {
-  return { model: LOCAL, messages: [{ role: 'user', text: 'hi' }], signal: new AbortController().signal, promptTimeoutMs: 5_000, ...rest };
-}
-
-/** What came before the end, and how it ended. */
-async function run(models: Models, asked: ModelRequest = request()): Promise<{ parts: ModelPart[]; error?: unknown }> {
-  const parts: ModelPart[] = [];
-  try {
-    for await (const part of models.stream(asked)) parts.push(part);
-    return { parts };
-  } catch (error) {
-    return { parts, error };
-  }
-}
+import { ServiceError } from '@switchyard/contracts';
+import { startUpstream } from '@switchyard/testkit';
+import type { ModelPart, ModelRequest, Models } from './index.ts';
+import { against, KEY, LOCAL, open, request, run, TEXT } from './models.fixture.ts';
 
 function textOf(parts: readonly ModelPart[]): string {
   return parts.map((part) => (part.type === 'text' ? part.text : '')).join('');
@@ -92,49 +57,6 @@ test('text streams token by token, and the finish carries the usage and its pric
       { role: 'user', content: 'hi' },
     ],
   });
-});
-
-test('tool calls arrive whole, and their results go back', async () => {
-  await using upstream = await startUpstream({ kind: 'tools', calls: [{ name: 'find', arguments: { q: 'x' } }] }, TEXT);
-  const models = against(upstream);
-  const tools = [{ name: 'find', description: 'finds', parameters: { type: 'object', properties: { q: { type: 'string' } } } }];
-
-  const { parts } = await run(models, request({ tools }));
-
-  const call = { callId: 'call_up_0', name: 'find', input: { q: 'x' } };
-  assert.deepEqual(parts[0], { type: 'tool-call', call });
-  assert.equal(parts[1]?.type === 'finish' && parts[1].reason, 'tool-calls');
-  await run(
-    models,
-    request({
-      messages: [
-        { role: 'user', text: 'hi' },
-        { role: 'assistant', text: '', toolCalls: [call, { callId: 'b', name: 'find', input: '{"q": ' }] },
-        { role: 'tool', callId: 'call_up_0', name: 'find', result: { n: 1 }, failed: false },
-        { role: 'tool', callId: 'b', name: 'find', result: 'not JSON', failed: true },
-      ],
-    }),
-  );
-  assert.deepEqual(upstream.requests[1]?.body.messages?.slice(1), [
-    {
-      role: 'assistant',
-      content: null,
-      tool_calls: [
-        { id: 'call_up_0', type: 'function', function: { name: 'find', arguments: '{"q":"x"}' } },
-        { id: 'b', type: 'function', function: { name: 'find', arguments: '{"unparsed":"{\\"q\\": "}' } },
-      ],
-    },
-    { role: 'tool', tool_call_id: 'call_up_0', content: '{"n":1}' },
-    { role: 'tool', tool_call_id: 'b', content: 'not JSON' },
-  ]);
-});
-
-test('arguments that are not JSON are delivered as the text they are', async () => {
-  await using upstream = await startUpstream({ kind: 'tools', calls: [{ name: 'find', arguments: '{"q": oops' }] });
-
-  const { parts } = await run(against(upstream));
-
-  assert.deepEqual(parts[0], { type: 'tool-call', call: { callId: 'call_up_0', name: 'find', input: '{"q": oops' } });
 });
 
 test('429 is retried when its Retry-After says, and the second answer is the answer', async () => {

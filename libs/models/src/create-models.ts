@@ -117,7 +117,7 @@ function createStream(find: FindTarget, keys: Keys, { log, retry = RETRY }: Mode
           streamStep({
             provider,
             model,
-            options: { ...options, providerOptions: { [DEV_PROVIDER]: { attempt: n } } },
+            options: { ...options, providerOptions: { ...options.providerOptions, [DEV_PROVIDER]: { attempt: n } } },
             cost,
             onAlive: watch.alive,
           }),

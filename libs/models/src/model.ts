@@ -9,6 +9,8 @@ export interface ToolCall {
   name: string;
   /** What the model gave, as JSON; the text itself where that is none, for the validation to refuse. */
   input: unknown;
+  /** The same exactly as it was written: numbers keep all their digits. */
+  text: string;
 }
 
 /** A tool the model may call. The parameters are JSON Schema. */
@@ -16,6 +18,18 @@ export interface ToolSpec {
   name: string;
   description: string;
   parameters: Record<string, unknown>;
+  /** Whether arguments must keep to the schema. Only some models can. */
+  strict?: boolean | undefined;
+}
+
+/** Whether tools may, must or must not be called, or the one that must. */
+export type ToolChoice = 'auto' | 'none' | 'required' | { name: string };
+
+/** The answer is a JSON text, of a schema where one is given. */
+export interface JsonFormat {
+  schema?: Record<string, unknown> | undefined;
+  name?: string | undefined;
+  strict?: boolean | undefined;
 }
 
 /** Which model of which provider answers. */
@@ -30,6 +44,10 @@ export interface ModelRequest {
   system?: string;
   messages: readonly ModelMessage[];
   tools?: readonly ToolSpec[];
+  toolChoice?: ToolChoice;
+  /** Texts at which the answer ends; they are not part of it. */
+  stop?: readonly string[];
+  format?: JsonFormat;
   temperature?: number;
   maxTokens?: number;
   signal: AbortSignal;

@@ -4,16 +4,19 @@ import type {
   LanguageModelV4Message,
   LanguageModelV4Prompt,
 } from '@ai-sdk/provider';
-import type { ModelMessage, ModelRequest, ToolCall, ToolSpec } from './model.ts';
+import type { JsonFormat, ModelMessage, ModelRequest, ToolCall, ToolChoice, ToolSpec } from './model.ts';
 
 type ToolMessage = Extract<ModelMessage, { role: 'tool' }>;
 type CallOptions = Omit<LanguageModelV4CallOptions, 'abortSignal'>;
 
 /** A request in the words of the provider layer. */
 export function toCallOptions(request: ModelRequest): CallOptions {
-  const { temperature, maxTokens, tools } = request;
+  const { temperature, maxTokens, tools, toolChoice, stop, format } = request;
   return {
     prompt: toPrompt(request),
+    ...(toolChoice === undefined ? {} : { toolChoice: toChoice(toolChoice) }),
+    ...(stop === undefined ? {} : { stopSequences: [...stop] }),
+    ...(format === undefined ? {} : toFormat(format)),
     ...(maxTokens === undefined ? {} : { maxOutputTokens: maxTokens }),
     ...(temperature === undefined ? {} : { temperature }),
     ...(tools === undefined || tools.length === 0 ? {} : { tools: tools.map(toTool) }),
@@ -37,9 +40,10 @@ function toMessage(message: ModelMessage): LanguageModelV4Message {
   return { role: 'assistant', content: [...text, ...(message.toolCalls ?? []).map(toCall)] };
 }
 
-function toCall({ callId, name, input }: ToolCall) {
+function toCall({ callId, name, input, text }: ToolCall) {
   // Upstreams refuse a history whose arguments are not an object, so text that was none is shown to the model as text.
-  const shown = typeof input === 'string' ? { unparsed: input } : input;
+  // What is JSON goes back as it was written: the adapter passes on such text untouched.
+  const shown = typeof input === 'string' ? { unparsed: input } : text;
   return { type: 'tool-call' as const, toolCallId: callId, toolName: name, input: shown };
 }
 
@@ -53,6 +57,16 @@ function toResult({ callId, name, result, failed }: ToolMessage) {
   };
 }
 
-function toTool({ name, description, parameters }: ToolSpec): LanguageModelV4FunctionTool {
-  return { type: 'function', name, description, inputSchema: parameters };
+function toTool({ name, description, parameters, strict }: ToolSpec): LanguageModelV4FunctionTool {
+  return { type: 'function', name, description, inputSchema: parameters, ...(strict === undefined ? {} : { strict }) };
+}
+
+function toChoice(choice: ToolChoice): NonNullable<CallOptions['toolChoice']> {
+  return typeof choice === 'string' ? { type: choice } : { type: 'tool', toolName: choice.name };
+}
+
+function toFormat({ schema, name, strict = false }: JsonFormat): Pick<CallOptions, 'responseFormat' | 'providerOptions'> {
+  const described = { ...(schema === undefined ? {} : { schema }), ...(name === undefined ? {} : { name }) };
+  // The adapter would be strict unless it is told not to.
+  return { responseFormat: { type: 'json', ...described }, providerOptions: { openaiCompatible: { strictJsonSchema: strict } } };
 }

@@ -41,6 +41,7 @@ async function connect(settings: ProviderSettings, key: string | undefined): Pro
     baseURL: baseUrl,
     headers: { ...headers },
     includeUsage: true,
+    supportsStructuredOutputs: true,
     fetch: fetchOnce(timeoutMs),
     transformRequestBody: requestBody(baseUrl),
     ...(key === undefined ? {} : { apiKey: key }),

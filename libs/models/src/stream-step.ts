@@ -1,6 +1,7 @@
 import type { LanguageModelV4, LanguageModelV4CallOptions, LanguageModelV4FinishReason, LanguageModelV4StreamPart } from '@ai-sdk/provider';
 import { badResponse, connectionLost, frameError, streamCut } from './failure.ts';
 import type { CatalogueEntry, ModelPart, ToolCall } from './model.ts';
+import { toolCall } from './tool-call.ts';
 import { costUsd, toUsage } from './usage.ts';
 
 /** All this house asks of a provider's model. */
@@ -36,7 +37,7 @@ export async function* streamStep({ provider, model, options, cost, onAlive }: S
       yield { type: 'text', text: part.delta };
     } else if (part.type === 'tool-call') {
       outputChars += part.input.length;
-      calls.push({ callId: part.toolCallId, name: part.toolName, input: parseInput(part.input) });
+      calls.push(toolCall(part.toolCallId, part.toolName, part.input));
     } else if (part.type === 'finish') {
       finish = part;
     }
@@ -74,16 +75,6 @@ function isMissingFinish(error: unknown): boolean {
 
 function gaveUp({ unified, raw }: LanguageModelV4FinishReason): boolean {
   return raw === undefined || unified === 'error' || unified === 'interrupted' || GAVE_UP.has(raw);
-}
-
-/** Arguments that are not JSON stay the text they are: the caller's validation tells the model what is wrong with them. */
-function parseInput(text: string): unknown {
-  if (text.trim() === '') return {};
-  try {
-    return JSON.parse(text);
-  } catch {
-    return text;
-  }
 }
 
 type Reason = Extract<ModelPart, { type: 'finish' }>['reason'];

@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 /** How the upstream behaves in one request. The last one given is repeated. */
 export type UpstreamBehaviour =
   | { kind: 'text'; text: string; usage?: UpstreamUsage | 'none'; finish?: string }
-  | { kind: 'tools'; calls: readonly UpstreamCall[]; text?: string }
+  | { kind: 'tools'; calls: readonly UpstreamCall[]; text?: string; finish?: string }
   | { kind: 'status'; status: number; message?: string; headers?: Readonly<Record<string, string>>; code?: string }
   /** Accepts and says nothing, or nothing more after so many tokens. */
   | { kind: 'stall'; text?: string; afterTokens?: number }
@@ -106,7 +106,7 @@ async function answer(response: ServerResponse, behaviour: UpstreamBehaviour, mo
     case 'tools':
       events.text(behaviour.text ?? '');
       events.calls(behaviour.calls);
-      return events.finish('tool_calls', { prompt: 3, completion: behaviour.calls.length });
+      return events.finish(behaviour.finish ?? 'tool_calls', { prompt: 3, completion: behaviour.calls.length });
     case 'stall':
       return events.text(
         words(behaviour.text ?? '')

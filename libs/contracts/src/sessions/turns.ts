@@ -3,11 +3,18 @@ import { FinishReason, AgentId, SessionKey, SessionParts, TokensUsed, Scopes } f
 import { ERROR_CODES } from '../errors.ts';
 import { TURN_DEADLINE_MS } from '../define.ts';
 import { MAX } from '../sizes.ts';
+import { CallerToolCall, CallerTools, JsonFormat, TurnMessage } from './conversation.ts';
 import { TURN_EVENTS } from './turn-events.ts';
 
 /** What one agent turn answers, over every transport. */
 export const TurnResult = z.object({ response: z.string().max(MAX.payload), tokensUsed: TokensUsed, finishReason: FinishReason });
 export type TurnResult = z.infer<typeof TurnResult>;
+
+/** What a turn that keeps nothing answers. */
+export const StatelessResult = TurnResult.extend({
+  toolCalls: z.array(CallerToolCall).max(MAX.many).optional().describe('with finishReason tool_calls: what the caller is to run'),
+});
+export type StatelessResult = z.infer<typeof StatelessResult>;
 
 export const TurnId = z
   .string()
@@ -49,7 +56,7 @@ export const TurnFrame = z.discriminatedUnion('type', [
   }),
   z.object({ n, type: z.literal('approval'), requestId: z.string().max(MAX.id), action: z.string().max(MAX.line) }),
   z.object({ n, type: z.literal('alive') }),
-  z.object({ n, type: z.literal('done'), result: TurnResult }),
+  z.object({ n, type: z.literal('done'), result: StatelessResult }),
   z.object({ n, type: z.literal('error'), error: TurnFailure }),
 ]);
 export type TurnFrame = z.infer<typeof TurnFrame>;
@@ -77,7 +84,12 @@ export const StatelessTurn = z.strictObject({
   turnId: TurnId,
   model: z.string().min(1).max(MAX.name).describe('an agent id, provider/model or bare model id'),
   message: z.string().min(1).max(MAX.text).describe('the last user message'),
+  history: z.array(TurnMessage).max(MAX.messages).optional().describe('what was said before the message, oldest first'),
+  since: z.array(TurnMessage).max(MAX.messages).optional().describe('what was said after it, from which the answer goes on'),
   system: z.string().max(MAX.text).optional(),
+  tools: CallerTools.optional().describe('without them the agent has its own'),
+  stop: z.array(z.string().min(1).max(MAX.name)).max(MAX.few).optional().describe('texts at which the answer ends, themselves left out'),
+  format: JsonFormat.optional(),
   temperature: z.number().min(0).max(2).optional(),
   maxTokens: z.int().positive().optional(),
 });
@@ -98,7 +110,7 @@ export const turnOperations = {
     callers: ['gateway'] as const,
     params: StatelessTurn,
     chunk: TurnFrame,
-    result: TurnResult,
+    result: StatelessResult,
     emits: TURN_EVENTS,
     deadlineMs: TURN_DEADLINE_MS,
   },

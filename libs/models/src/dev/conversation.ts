@@ -11,6 +11,8 @@ export interface Conversation {
   inputTokens: number;
   /** Names of the tools on offer. */
   tools: string[];
+  /** The tool that must be called next. */
+  wanted?: string;
 }
 
 /** A token of a development model is a word with the white space that follows it. */
@@ -18,14 +20,17 @@ export function tokensOf(text: string): string[] {
   return text.match(/\s*\S+\s*/g) ?? [];
 }
 
-export function readConversation({ prompt, tools = [] }: LanguageModelV4CallOptions): Conversation {
+export function readConversation({ prompt, tools = [], toolChoice }: LanguageModelV4CallOptions): Conversation {
+  const offered = toolChoice?.type === 'none' ? [] : tools.map(({ name }) => name);
+  const wanted = toolChoice?.type === 'required' ? offered[0] : toolChoice?.type === 'tool' ? toolChoice.toolName : undefined;
   const lastUser = prompt.findLastIndex(({ role }) => role === 'user');
   return {
     message: prompt[lastUser] === undefined ? '' : textOf(prompt[lastUser]),
     results: prompt.slice(lastUser + 1).flatMap(resultsOf),
     calls: prompt.reduce((sum, message) => sum + callsOf(message), 0),
     inputTokens: prompt.reduce((sum, message) => sum + tokensOf(textOf(message)).length, 0),
-    tools: tools.map(({ name }) => name),
+    tools: offered,
+    ...(wanted === undefined ? {} : { wanted }),
   };
 }
 

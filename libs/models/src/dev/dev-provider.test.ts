@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { sections } from '@switchyard/contracts';
-import { createModels, type ModelMessage, type ModelPart, type ModelRequest, type Models, type ToolSpec } from '../index.ts';
+import { createModels, toolCall, type ModelMessage, type ModelPart, type ModelRequest, type Models, type ToolSpec } from '../index.ts';
 
 const SEARCH: ToolSpec = { name: 'memory_search', description: 'searches', parameters: { type: 'object' } };
 
@@ -93,7 +93,12 @@ test('dev/tools calls the tool the message names, then answers with its result',
   const message = 'please memory.search {"query": "a } b", "limit": 2} now';
   const parts = await collect(models.stream(request('tools', message, { tools: [SEARCH] })));
 
-  const call = { callId: 'call_1', name: 'memory_search', input: { query: 'a } b', limit: 2 } };
+  const call = {
+    callId: 'call_1',
+    name: 'memory_search',
+    input: { query: 'a } b', limit: 2 },
+    text: '{"query": "a } b", "limit": 2}',
+  };
   assert.deepEqual(parts[0], { type: 'tool-call', call });
   assert.equal(parts.at(-1)?.type === 'finish' && parts.at(-1), parts[1]);
 
@@ -106,13 +111,41 @@ test('dev/tools calls the tool the message names, then answers with its result',
   assert.equal(textOf(answer), 'I am dev/tools, the development model. memory_search answered: {"found":3}');
 });
 
+test('dev/tools calls the tool it must, and none when it must not', async () => {
+  const models = devModels();
+  const [required] = await collect(models.stream(request('tools', 'hello', { tools: [SEARCH], toolChoice: 'required' })));
+  assert.deepEqual(required, { type: 'tool-call', call: toolCall('call_1', 'memory_search', '') });
+  const named = { tools: [{ ...SEARCH, name: 'other' }, SEARCH], toolChoice: { name: 'memory_search' } } as const;
+  const [chosen] = await collect(models.stream(request('tools', 'other {} memory_search {"query":"x"}', named)));
+  assert.deepEqual(chosen, { type: 'tool-call', call: toolCall('call_1', 'memory_search', '{"query":"x"}') });
+  const idle = await collect(models.stream(request('tools', 'memory_search {}', { tools: [SEARCH], toolChoice: 'none' })));
+  assert.match(textOf(idle), /No tools are offered here\.$/);
+});
+
+test('a development model ends where it is told to, wherever that stands in its words', async () => {
+  const models = devModels();
+  const said = async (message: string, ...stop: string[]) => textOf(await collect(models.stream(request('echo', message, { stop }))));
+  const start = 'I am dev/echo, the development model. You said: ';
+  assert.equal(await said('one two three', 'two'), `${start}one `);
+  assert.equal(await said('one two three', 'e t'), `${start}on`);
+  assert.equal(await said('one two three', 'four', 'ee', 'hree'), `${start}one two t`);
+  assert.equal(await said('one two three', 'three four'), `${start}one two three`);
+});
+
+test('a development model keeps to no format, and says so rather than break it', async () => {
+  for (const modelId of ['echo', 'scripted', 'tools']) {
+    const message = 'The development models answer in plain text and keep to no format.';
+    await assert.rejects(collect(devModels().stream(request(modelId, '[]', { format: {} }))), { code: 'INVALID_ARGUMENT', message });
+  }
+});
+
 test('dev/tools says what it offers when no tool is named, and passes broken arguments on as text', async () => {
   const models = devModels();
   const idle = await collect(models.stream(request('tools', 'hello memory_searching', { tools: [SEARCH] })));
   assert.match(textOf(idle), /Tools offered here: memory_search\.$/);
 
   const [broken] = await collect(models.stream(request('tools', 'memory_search {"query": ', { tools: [SEARCH] })));
-  assert.deepEqual(broken, { type: 'tool-call', call: { callId: 'call_1', name: 'memory_search', input: '{"query": ' } });
+  assert.deepEqual(broken, { type: 'tool-call', call: toolCall('call_1', 'memory_search', '{"query": ') });
 });
 
 test('dev/scripted plays its script over several steps', async () => {
@@ -129,8 +162,8 @@ test('dev/scripted plays its script over several steps', async () => {
     first.filter(({ type }) => type !== 'finish'),
     [
       { type: 'text', text: 'looking ' },
-      { type: 'tool-call', call: { callId: 'call_1', name: 'a', input: { x: 1 } } },
-      { type: 'tool-call', call: { callId: 'call_2', name: 'b', input: {} } },
+      { type: 'tool-call', call: { callId: 'call_1', name: 'a', input: { x: 1 }, text: '{"x":1}' } },
+      { type: 'tool-call', call: { callId: 'call_2', name: 'b', input: {}, text: '{}' } },
     ],
   );
 

@@ -3,13 +3,13 @@ import { say, type Behaviour } from './dev-model.ts';
 const WHO = 'I am dev/tools, the development model.';
 
 /** Calls the tool the message names with the JSON object after the name, then answers with its result. */
-export const tools: Behaviour = async function* ({ message, results, tools }) {
-  if (results.length > 0) {
+export const tools: Behaviour = async function* ({ message, results, tools, wanted }) {
+  if (results.length > 0 && wanted === undefined) {
     const told = results.map(({ name, text, failed }) => `${name} ${failed ? 'failed' : 'answered'}: ${text}`);
     yield* say(`${WHO} ${told.join(' ')}`);
     return;
   }
-  const call = callIn(message, tools);
+  const call = wanted === undefined ? callIn(message, tools) : (callIn(message, [wanted]) ?? { name: wanted, input: '{}' });
   if (call !== undefined) {
     yield { call };
     return;

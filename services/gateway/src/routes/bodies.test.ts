@@ -4,8 +4,13 @@ import { test } from 'node:test';
 import { unbounded } from '@switchyard/testkit';
 import { ChatBody } from './chat-request.ts';
 import { CompletionBody } from './completion-body.ts';
+import { LenientBody } from './completion-lenient.ts';
 
-const bodies = { 'routes/chat-request.ts': ChatBody, 'routes/completion-body.ts': CompletionBody };
+const bodies = {
+  'routes/chat-request.ts': ChatBody,
+  'routes/completion-body.ts': CompletionBody,
+  'routes/completion-lenient.ts': LenientBody,
+};
 
 test('every text and list of a body has a maximum', () => {
   for (const [file, schema] of Object.entries(bodies)) assert.deepEqual(unbounded(schema), [], file);

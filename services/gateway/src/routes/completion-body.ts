@@ -1,7 +1,10 @@
-import { describeIssues, MAX, validate } from '@switchyard/contracts';
+import { describeIssues, MAX, validate, type CallerTools, type JsonFormat, type StatelessTurn } from '@switchyard/contracts';
 import { z } from 'zod';
 import { RefusalError } from '../server/refusal.ts';
+import { LenientBody, withoutNulls } from './completion-lenient.ts';
+import { conversation, type Said } from './completion-messages.ts';
 
+/** What every token takes: the fields of the interface, and no other. */
 export const CompletionBody = z.strictObject({
   model: z.string().min(1).max(MAX.name),
   messages: z
@@ -14,30 +17,72 @@ export const CompletionBody = z.strictObject({
   stream_options: z.strictObject({ include_usage: z.boolean().optional() }).optional(),
 });
 
+/** A body of either kind, read. */
+interface Body {
+  model: string;
+  messages: Said[];
+  stream?: boolean | undefined;
+  temperature?: number | undefined;
+  max_tokens?: number | undefined;
+  stream_options?: { include_usage?: boolean | undefined } | undefined;
+  stop?: string[] | undefined;
+  tools?: CallerTools | undefined;
+  format?: JsonFormat | undefined;
+}
+
 /** What a `/v1/chat/completions` request asks for, in our words. */
 export interface CompletionRequest {
-  turn: { model: string; message: string; system?: string; temperature?: number; maxTokens?: number };
+  turn: Omit<StatelessTurn, 'turnId'>;
   stream: boolean;
   includeUsage: boolean;
 }
 
+const HOW_TO = `A lenient token takes this request: bin/switchyard rpc tokens.create id=NAME scopes='["rpc"]' lenient=true`;
+
 /**
- * Reads the body (document 2); throws the refusal of one that is wrong, naming what is. All system messages together are the
- * instructions, the last user message is what is asked; earlier messages are not read, since a request is one turn.
+ * Reads the body; throws the refusal of one that is wrong, naming what is. All system messages together are the instructions, the
+ * last user message is what is asked, and the model reads what was said before it and since. A lenient token passes over fields
+ * that mean nothing here; who has none is told when one would have helped.
  */
-export function completionBody(body: unknown): CompletionRequest {
+export function completionBody(body: unknown, lenient: boolean): CompletionRequest {
+  if (typeof body === 'object' && body !== null && Object.keys(body).length > MAX.few) {
+    throw new RefusalError(badBody(`Invalid request: body: expected at most ${MAX.few} fields`));
+  }
+  if (lenient) return readLenient(body);
   const parsed = validate(CompletionBody, body);
-  if (!parsed.success) throw invalid(parsed.error);
-  const { model, messages, stream = false, temperature, max_tokens: maxTokens, stream_options: streamOptions } = parsed.data;
-  const message = messages.findLast(({ role }) => role === 'user')?.content;
-  if (message === undefined) throw refused('No user message found in messages array', 'messages');
-  if (message === '') throw refused('Invalid request: messages: expected a user message that is not empty', 'messages');
-  const system = messages.filter(({ role }) => role === 'system').map(({ content }) => content);
+  if (parsed.success) return toRequest(parsed.data);
+  const refusal = invalid(parsed.error);
+  throw takenLeniently(body) ? new RefusalError({ ...refusal, message: `${refusal.message}. ${HOW_TO}` }) : new RefusalError(refusal);
+}
+
+function readLenient(body: unknown): CompletionRequest {
+  const parsed = validate(LenientBody, withoutNulls(body));
+  if (!parsed.success) throw new RefusalError(invalid(parsed.error));
+  return toRequest(parsed.data);
+}
+
+function takenLeniently(body: unknown): boolean {
+  try {
+    readLenient(body);
+    return true;
+  } catch (error) {
+    if (error instanceof RefusalError) return false;
+    throw error;
+  }
+}
+
+function toRequest(body: Body): CompletionRequest {
+  const { model, messages, stream = false, temperature, max_tokens: maxTokens, stream_options: streamOptions, stop = [], format } = body;
+  const said = conversation(messages);
+  // Calls that the caller made are of tools of its own, even where it offers none any more.
+  const tools = body.tools ?? (said.called ? { offered: [] } : undefined);
   return {
     turn: {
       model,
-      message,
-      ...(system.length === 0 ? {} : { system: system.join('\n') }),
+      ...said.turn,
+      ...(tools === undefined ? {} : { tools }),
+      ...(stop.length === 0 ? {} : { stop }),
+      ...(format === undefined ? {} : { format }),
       ...(temperature === undefined ? {} : { temperature }),
       ...(maxTokens === undefined ? {} : { maxTokens }),
     },
@@ -46,14 +91,14 @@ export function completionBody(body: unknown): CompletionRequest {
   };
 }
 
-function invalid(error: z.ZodError): RefusalError {
+function invalid(error: z.ZodError) {
   const [first] = error.issues;
   const wholeBody = first?.path.length === 0 && first.code !== 'unrecognized_keys';
-  if (wholeBody) return refused('Invalid request: body: expected object');
+  if (wholeBody) return badBody('Invalid request: body: expected object');
   const issues = describeIssues(error);
-  return refused(`Invalid request: ${issues.map(({ message }) => message).join('; ')}`, issues[0]?.path.split('.')[0]);
+  return badBody(`Invalid request: ${issues.map(({ message }) => message).join('; ')}`, issues[0]?.path.split('.')[0]);
 }
 
-function refused(message: string, param?: string): RefusalError {
-  return new RefusalError({ status: 400, message, code: 'INVALID_ARGUMENT', ...(param === undefined ? {} : { param }) });
+function badBody(message: string, param?: string) {
+  return { status: 400, message, code: 'INVALID_ARGUMENT' as const, ...(param === undefined ? {} : { param }) };
 }

@@ -13,6 +13,7 @@ type Play = (
 ) => AsyncGenerator<FrameBody, TurnResult, void>;
 
 const TOKEN = SECRETS.rpc;
+const HOW_TO = `A lenient token takes this request: bin/switchyard rpc tokens.create id=NAME scopes='["rpc"]' lenient=true`;
 const TOOL: FrameBody = { type: 'tool', step: 1, callId: 'c1', name: 'memory.store', state: 'called' };
 
 async function start(play: Play) {
@@ -249,7 +250,7 @@ test('what is wrong with a request is an error object', async () => {
   assert.deepEqual(await ask(JSON.stringify({ ...body, tools: [] })), [
     400,
     'invalid_request_error',
-    'Invalid request: tools: expected no such parameter, got an unknown name',
+    `Invalid request: tools: expected no such parameter, got an unknown name. ${HOW_TO}`,
     'tools',
   ]);
   assert.deepEqual(await ask(valid, {}), [401, 'authentication_error', 'Unauthorized', null]);

@@ -1,5 +1,5 @@
 import type { Bus } from '@switchyard/bus';
-import type { TurnFrame, TurnResult } from '@switchyard/contracts';
+import type { StatelessResult, TurnFrame } from '@switchyard/contracts';
 import { mintId } from '@switchyard/security';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { jsonBody } from '../server/body.ts';
@@ -13,7 +13,7 @@ import { createJoinedText, openEventStream } from './sse.ts';
 /** `POST /v1/chat/completions`: one turn that keeps nothing. Leaving cancels it. */
 export function registerCompletions(app: FastifyInstance, edge: Edge): void {
   app.post('/v1/chat/completions', { onRequest: edge.guard({ scopes: ['rpc', 'api'] }) }, async (request, reply) => {
-    const asked = completionBody(jsonBody(request));
+    const asked = completionBody(jsonBody(request), request.caller.lenient);
     const head = completionHead(asked.turn.model);
     const run = startRun(edge.bus, { request, reply, asked });
     const step = await readUntil(run, asked.stream ? saysMore : isResult);
@@ -22,7 +22,7 @@ export function registerCompletions(app: FastifyInstance, edge: Edge): void {
       return reply;
     }
     reply.header('cache-control', 'no-store');
-    return completionAnswer(head, step.value as TurnResult);
+    return completionAnswer(head, step.value as StatelessResult);
   });
 }
 
@@ -32,7 +32,7 @@ interface Asked {
   asked: CompletionRequest;
 }
 
-type Step = IteratorResult<TurnFrame, TurnResult>;
+type Step = IteratorResult<TurnFrame, StatelessResult>;
 
 /** A turn that runs for one response and ends with it. */
 interface Run {
@@ -100,6 +100,7 @@ async function sendChunks(edge: Edge, { request, reply, asked, head, run, step }
     let now = step;
     for (; !now.done; now = await run.next()) if (now.value.type === 'delta') text.add(now.value.text);
     text.flush();
+    for (const chunk of chunks.toolCalls(now.value)) stream.write(chunk);
     stream.write(chunks.finish(now.value));
     if (asked.includeUsage) stream.write(chunks.usage(now.value));
   } catch (error) {

@@ -34,6 +34,30 @@ export function errorEventData(error: ServiceError, requestId: string): Record<s
   return { error: error.message, ...errorData(error, requestId) };
 }
 
+/** The fields of a `/v1` request that become a field of its turn. */
+const FIELDS: Readonly<Record<string, string>> = {
+  model: 'model',
+  message: 'messages',
+  history: 'messages',
+  since: 'messages',
+  system: 'messages',
+  tools: 'tools',
+  stop: 'stop',
+  format: 'response_format',
+  temperature: 'temperature',
+  maxTokens: 'max_tokens',
+};
+
+/** The field of the request that a service found wrong. */
+function paramOf({ code, details }: ServiceError): string | undefined {
+  return code === 'INVALID_ARGUMENT' ? FIELDS[details.issues?.[0]?.path.split('.')[0] ?? ''] : undefined;
+}
+
+/** On `/v1` whatever is not found is the model, here or at its provider, and the interface fixes the words. */
+function messageOf({ code, message }: ServiceError): string {
+  return code === 'NOT_FOUND' ? 'Model not found' : message;
+}
+
 /**
  * A turn that failed before its `/v1` answer began. SDKs repeat 409, 429 and 5xx by themselves, so those that must not be
  * repeated say so: tools that ran would run again.
@@ -45,12 +69,13 @@ export function completionError(error: unknown, toolsRan: boolean): unknown {
   const headers: Record<string, string> = {};
   if (retryAfterMs !== undefined) headers['retry-after-ms'] = String(Math.ceil(retryAfterMs));
   if (toolsRan || retryable === false) headers['x-should-retry'] = 'false';
-  return new RefusalError({ ...refusal, headers }, error);
+  const param = paramOf(error);
+  return new RefusalError({ ...refusal, message: messageOf(error), headers, ...(param === undefined ? {} : { param }) }, error);
 }
 
 /** A turn that failed after its `/v1` answer began, as the frame that says so. */
 export function errorFrame(error: unknown): string {
   const known = error instanceof ServiceError ? error : new ServiceError('INTERNAL', 'Internal error');
   const type = openAiErrorType(httpStatus(known.code));
-  return `data: ${JSON.stringify({ error: { message: known.message, type, param: null, code: null } })}\n\n`;
+  return `data: ${JSON.stringify({ error: { message: messageOf(known), type, param: null, code: null } })}\n\n`;
 }

@@ -1,7 +1,7 @@
-import type { TurnFrame, TurnResult } from '@switchyard/contracts';
-import type { ModelMessage, ModelPart, ModelRef, Models, ModelUsage, ToolCall } from '@switchyard/models';
+import type { StatelessResult, TurnFrame } from '@switchyard/contracts';
+import type { JsonFormat, ModelMessage, ModelPart, ModelRef, Models, ModelUsage, ToolCall } from '@switchyard/models';
 import type { StepRecord, ToolRecord } from '../data.ts';
-import type { ToolBox } from './tools.ts';
+import type { CallersToolBox, ToolBox } from './tools.ts';
 
 type WithoutNumber<F> = F extends { n: number } ? Omit<F, 'n'> : never;
 /** A frame before its turn gave it a number. */
@@ -13,7 +13,9 @@ export interface TurnPlan {
   system?: string;
   /** What was said before, and the question last. */
   messages: readonly ModelMessage[];
-  tools: ToolBox;
+  tools: ToolBox | CallersToolBox;
+  stop?: readonly string[];
+  format?: JsonFormat;
   maxSteps: number;
   /** Tokens one turn may use before it ends with `budget_exceeded`. */
   maxTokens: number;
@@ -26,7 +28,7 @@ export interface TurnPlan {
 }
 
 export interface TurnOutcome {
-  result: TurnResult;
+  result: StatelessResult;
   model: ModelRef;
   steps: StepRecord[];
   costUsd: number;
@@ -41,11 +43,12 @@ export async function* runTurn(models: Models, plan: TurnPlan): AsyncGenerator<F
   const started = performance.now();
   const steps: StepRecord[] = [];
   const messages = [...plan.messages];
+  const { tools } = plan;
   const spent = { input: 0, output: 0, costUsd: 0 };
   let response = '';
 
-  const end = (finishReason: TurnResult['finishReason']): TurnOutcome => ({
-    result: { response, tokensUsed: { input: spent.input, output: spent.output, total: spent.input + spent.output }, finishReason },
+  const end = (ending: Ending): TurnOutcome => ({
+    result: { response, tokensUsed: { input: spent.input, output: spent.output, total: spent.input + spent.output }, ...ending },
     model: plan.model,
     steps,
     costUsd: spent.costUsd,
@@ -53,8 +56,8 @@ export async function* runTurn(models: Models, plan: TurnPlan): AsyncGenerator<F
   });
 
   for (let number = 1; ; number += 1) {
-    if (number > plan.maxSteps) return end('max_steps');
-    if (spent.input + spent.output >= plan.maxTokens) return end('budget_exceeded');
+    if (number > plan.maxSteps) return end({ finishReason: 'max_steps' });
+    if (spent.input + spent.output >= plan.maxTokens) return end({ finishReason: 'budget_exceeded' });
     yield { type: 'step', step: number };
 
     const said = yield* modelStep(models, plan, messages);
@@ -64,13 +67,13 @@ export async function* runTurn(models: Models, plan: TurnPlan): AsyncGenerator<F
     spent.costUsd += said.costUsd;
     const step: StepRecord = { text: said.text, tools: [] };
     steps.push(step);
-    if (said.calls.length === 0) return end(said.reason === 'length' ? 'output_starved' : 'stop');
+    if (tools.use === undefined || said.calls.length === 0) return end(endingOf(said, tools));
 
     await plan.checkpoint?.(steps);
     messages.push({ role: 'assistant', text: said.text, toolCalls: said.calls });
     for (const call of said.calls) {
       yield { type: 'tool', step: number, callId: call.callId, name: call.name, state: 'called' };
-      const record = await useTool(plan, call);
+      const record = await useTool(tools, call, plan.signal);
       step.tools.push(record);
       messages.push({ role: 'tool', callId: call.callId, name: call.name, result: record.result, failed: record.failed });
       await plan.checkpoint?.(steps);
@@ -87,12 +90,27 @@ interface Said {
   costUsd: number;
 }
 
+type Ending = Pick<StatelessResult, 'finishReason' | 'toolCalls'>;
+
+/** How a turn ends that has no tool of its own to call. */
+function endingOf({ calls, reason }: Said, tools: TurnPlan['tools']): Ending {
+  // The last call of an answer that was cut short may lack its end, and half a call is none.
+  if (reason === 'length') return { finishReason: 'output_starved' };
+  if (calls.length === 0) return { finishReason: 'stop' };
+  const handedOver = tools.use === undefined && !tools.parallel ? calls.slice(0, 1) : calls;
+  const toolCalls = handedOver.map(({ callId, name, text }) => ({ callId, name, arguments: text }));
+  return { finishReason: 'tool_calls', toolCalls };
+}
+
 async function* modelStep(models: Models, plan: TurnPlan, messages: readonly ModelMessage[]): AsyncGenerator<FrameBody, Said, void> {
   const said: Said = { text: '', calls: [], reason: 'other', usage: { input: 0, output: 0 }, costUsd: 0 };
   const parts = models.stream({
     model: plan.model,
     messages,
     tools: plan.tools.specs,
+    ...(plan.tools.use === undefined && plan.tools.choice !== undefined ? { toolChoice: plan.tools.choice } : {}),
+    ...(plan.stop === undefined ? {} : { stop: plan.stop }),
+    ...(plan.format === undefined ? {} : { format: plan.format }),
     signal: plan.signal,
     promptTimeoutMs: plan.promptTimeoutMs,
     ...(plan.system === undefined ? {} : { system: plan.system }),
@@ -114,9 +132,9 @@ async function* modelStep(models: Models, plan: TurnPlan, messages: readonly Mod
   return said;
 }
 
-async function useTool(plan: TurnPlan, call: ToolCall): Promise<ToolRecord> {
-  plan.signal.throwIfAborted();
-  const outcome = await plan.tools.use(call, plan.signal);
-  plan.signal.throwIfAborted();
+async function useTool(tools: ToolBox, call: ToolCall, signal: AbortSignal): Promise<ToolRecord> {
+  signal.throwIfAborted();
+  const outcome = await tools.use(call, signal);
+  signal.throwIfAborted();
   return { callId: call.callId, name: call.name, input: call.input, result: outcome.result, failed: outcome.failed };
 }

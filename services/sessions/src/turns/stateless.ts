@@ -1,7 +1,8 @@
-import { ServiceError, type Principal, type StatelessTurn, type TurnFrame, type TurnResult } from '@switchyard/contracts';
+import { ServiceError, type Principal, type StatelessResult, type StatelessTurn, type TurnFrame } from '@switchyard/contracts';
 import type { Bus } from '@switchyard/bus';
 import { findVisible, type Models } from '@switchyard/models';
 import type { AgentDirectory } from '../agents.ts';
+import { callersTools, conversationOf } from './conversation.ts';
 import { agentSuspended } from './endings.ts';
 import { runTurn } from './loop.ts';
 import { limitsOf } from './plan.ts';
@@ -18,7 +19,7 @@ export async function* runStateless(
   deps: StatelessDeps,
   turn: StatelessTurn,
   caller: { principal: Principal; signal: AbortSignal },
-): AsyncGenerator<TurnFrame, TurnResult, void> {
+): AsyncGenerator<TurnFrame, StatelessResult, void> {
   const { principal, signal } = caller;
   const named = await findVisible(deps.models, deps.agents.all(principal.tenant), turn.model);
   const agent = named && deps.agents.find(principal.tenant, named.agentId);
@@ -28,10 +29,12 @@ export async function* runStateless(
   yield { n: n++, type: 'accepted', turnId: turn.turnId, agentId: agent.agentId, model: `${named.model.provider}/${named.model.modelId}` };
   const running = runTurn(deps.models, {
     model: named.model,
-    messages: [{ role: 'user', text: turn.message }],
-    tools: toolBox(deps.bus, { ...principal, agent: agent.agentId }, agent.config),
+    messages: conversationOf(turn),
+    tools: turn.tools ? callersTools(turn.tools) : toolBox(deps.bus, { ...principal, agent: agent.agentId }, agent.config),
     ...limitsOf(agent),
     signal,
+    ...(turn.stop === undefined ? {} : { stop: turn.stop }),
+    ...(turn.format === undefined ? {} : { format: turn.format }),
     ...(turn.system === undefined ? {} : { system: turn.system }),
     ...(turn.maxTokens === undefined ? {} : { maxOutputTokens: turn.maxTokens }),
     ...(turn.temperature === undefined ? {} : { temperature: turn.temperature }),

@@ -11,13 +11,22 @@ import {
   type TokenScope,
 } from '@switchyard/contracts';
 import type { Bus } from '@switchyard/bus';
-import type { ToolCall, ToolSpec } from '@switchyard/models';
+import type { ToolCall, ToolChoice, ToolSpec } from '@switchyard/models';
 
 /** The tools of one turn: what the model is told of, and how a call of it is answered. */
 export interface ToolBox {
   specs: readonly ToolSpec[];
   /** Never throws for what a tool says: a failure is a result the model can read. */
-  use(call: ToolCall, signal: AbortSignal): Promise<ToolResult>;
+  use(call: Pick<ToolCall, 'name' | 'input'>, signal: AbortSignal): Promise<ToolResult>;
+}
+
+/** Tools that whoever asked for the turn runs itself: a call of one ends it. */
+export interface CallersToolBox {
+  specs: readonly ToolSpec[];
+  choice?: ToolChoice;
+  /** Whether several calls may be handed over at once. */
+  parallel: boolean;
+  use?: never;
 }
 
 export interface ToolResult {

@@ -1,0 +1,39 @@
+import { sections } from '@switchyard/contracts';
+import type { Upstream, UpstreamBehaviour } from '@switchyard/testkit';
+import { createModels, type ModelPart, type ModelRequest, type Models, type ModelsOptions } from './index.ts';
+
+export const KEY = 'sk-test-0123456789abcdefghij';
+export const LOCAL = { provider: 'local', modelId: 'small' };
+export const TEXT: UpstreamBehaviour = { kind: 'text', text: 'one two three', usage: { prompt: 1_000, completion: 200, cached: 400 } };
+
+interface Setup extends Partial<Omit<ModelsOptions, 'settings'>> {
+  models?: object;
+  entries?: Record<string, object>;
+}
+
+export function open({ models = {}, entries = {}, ...options }: Setup): Models {
+  const settings = { models: sections.models.parse(models), providers: sections.providers.parse({ entries }) };
+  return createModels({ settings: () => settings, secret: async () => null, env: {}, retry: { baseMs: 5, maxMs: 5 }, ...options });
+}
+
+/** Models with the upstream as provider `local`, opened by a key. */
+export function against({ url }: Upstream, entry: object = {}, options: Setup = {}): Models {
+  const cost = { input: 1, output: 10, cacheRead: 0.5 };
+  const local = { type: 'openai-compatible', baseUrl: url, apiKeyName: 'LOCAL_KEY', models: [{ id: 'small', cost }], ...entry };
+  return open({ entries: { local }, secret: async (name) => (name === 'LOCAL_KEY' ? KEY : null), ...options });
+}
+
+export function request(rest: Partial<ModelRequest> = {}): ModelRequest {
+  return { model: LOCAL, messages: [{ role: 'user', text: 'hi' }], signal: new AbortController().signal, promptTimeoutMs: 5_000, ...rest };
+}
+
+/** What came before the end, and how it ended. */
+export async function run(models: Models, asked: ModelRequest = request()): Promise<{ parts: ModelPart[]; error?: unknown }> {
+  const parts: ModelPart[] = [];
+  try {
+    for await (const part of models.stream(asked)) parts.push(part);
+    return { parts };
+  } catch (error) {
+    return { parts, error };
+  }
+}

@@ -1,0 +1,144 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Input, Result, TurnFrame } from '@switchyard/contracts';
+import type { Bus } from '@switchyard/bus';
+import { startUpstream, type Upstream } from '@switchyard/testkit';
+import { testSessions, turnIdOf } from '../sessions.fixture.ts';
+
+type Asked = Omit<Input<'turns.run'>, 'turnId'>;
+
+const WEATHER = { name: 'weather', description: 'tells it', parameters: { type: 'object', properties: { city: { type: 'string' } } } };
+const tools = { agents: { tools: { model: 'dev/tools' }, scripted: { model: 'dev/scripted' } } };
+const script = (...steps: object[]): string => JSON.stringify(steps);
+
+/** One turn that keeps nothing: its result and its frames. */
+async function run(bus: Bus, asked: Asked): Promise<{ result: Result<'turns.run'>; frames: TurnFrame[] }> {
+  const frames: TurnFrame[] = [];
+  const running = bus.stream('turns.run', { turnId: turnIdOf('stateless'), ...asked });
+  for (;;) {
+    const step = await running.next();
+    if (step.done) return { result: step.value, frames };
+    frames.push(step.value);
+  }
+}
+
+/** Sessions whose default agent speaks with an upstream. */
+async function withUpstream(upstream: Upstream) {
+  const entries = { lab: { type: 'openai-compatible' as const, baseUrl: upstream.url, models: [{ id: 'one' }] } };
+  return testSessions({ settings: { providers: { entries } }, agents: { default: { provider: 'lab', model: 'one' } } });
+}
+
+test('the model reads what was said before the message, the message, and what was said since', async () => {
+  await using upstream = await startUpstream();
+  await using app = await withUpstream(upstream);
+  await run(app.bus, {
+    model: 'default',
+    system: 'be brief',
+    history: [
+      { role: 'user', text: 'my name is Ada' },
+      { role: 'assistant', text: 'Hello Ada.' },
+    ],
+    message: 'who am I?',
+    since: [{ role: 'assistant', text: 'You are' }],
+  });
+  assert.deepEqual(upstream.requests[0]?.body.messages, [
+    { role: 'system', content: 'be brief' },
+    { role: 'user', content: 'my name is Ada' },
+    { role: 'assistant', content: 'Hello Ada.' },
+    { role: 'user', content: 'who am I?' },
+    { role: 'assistant', content: 'You are' },
+  ]);
+});
+
+test('nothing of such a turn is kept', async () => {
+  await using app = await testSessions();
+  const history = [{ role: 'user' as const, text: 'before' }];
+  await run(app.bus, { model: 'default', message: 'hello', history });
+  assert.equal((await app.bus.call('session.list', {})).total, 0);
+  assert.deepEqual(await app.bus.call('session.history', {}), { messages: [] });
+  // The words of one request are no history of the next: four are read again, none of the first.
+  const { result } = await run(app.bus, { model: 'default', message: 'and now to you' });
+  assert.equal(result.tokensUsed.input, 4);
+});
+
+test('the caller’s tools stand instead of the agent’s, and a call of one ends the turn', async () => {
+  await using app = await testSessions(tools);
+  const offered = async (asked: Partial<Asked>) => (await run(app.bus, { model: 'tools', message: 'which?', ...asked })).result.response;
+  assert.match(await offered({}), /session_history/);
+  assert.match(await offered({ tools: { offered: [WEATHER] } }), /Tools offered here: weather\.$/);
+  assert.match(await offered({ tools: { offered: [] } }), /No tools are offered here\.$/);
+
+  const message = 'weather {"city": "Oslo"}';
+  const { result, frames } = await run(app.bus, { model: 'tools', message, tools: { offered: [WEATHER] } });
+  const call = { callId: 'call_1', name: 'weather', arguments: '{"city": "Oslo"}' };
+  assert.deepEqual(result, { response: '', tokensUsed: { input: 3, output: 1, total: 4 }, finishReason: 'tool_calls', toolCalls: [call] });
+  assert.deepEqual(
+    frames.map(({ type }) => type),
+    ['accepted', 'step', 'done'],
+  );
+  const end = frames.at(-1);
+  assert.deepEqual(end?.type === 'done' && end.result, result);
+});
+
+test('the answer of a caller’s tool is what the turn goes on from', async () => {
+  await using app = await testSessions(tools);
+  const { result } = await run(app.bus, {
+    model: 'tools',
+    message: 'weather {"city":"Oslo"}',
+    since: [
+      { role: 'assistant', text: '', toolCalls: [{ callId: 'c', name: 'weather', arguments: '{"city":"Oslo"}' }] },
+      { role: 'tool', callId: 'c', name: 'weather', text: 'rain' },
+    ],
+    tools: { offered: [WEATHER] },
+  });
+  assert.deepEqual([result.response, result.finishReason], ['I am dev/tools, the development model. weather answered: rain', 'stop']);
+  assert.equal(result.toolCalls, undefined);
+});
+
+test('several calls are handed over together, with what was said before them, or one at a time where that was asked', async () => {
+  await using app = await testSessions(tools);
+  const message = script({ text: 'Let me look. ' }, { tool: { name: 'a', input: { n: 1 } } }, { tool: { name: 'b' } });
+  const handed = async (parallel?: boolean) => {
+    const offered = { offered: [WEATHER], ...(parallel === undefined ? {} : { parallel }) };
+    const { result } = await run(app.bus, { model: 'scripted', message, tools: offered });
+    assert.equal(result.response, 'Let me look. ');
+    return result.toolCalls?.map(({ name, arguments: text }) => `${name} ${text}`);
+  };
+  assert.deepEqual(await handed(), ['a {"n":1}', 'b {}']);
+  assert.deepEqual(await handed(true), ['a {"n":1}', 'b {}']);
+  assert.deepEqual(await handed(false), ['a {"n":1}']);
+});
+
+test('which tool must be called, where the answer ends and its form reach the model', async () => {
+  await using upstream = await startUpstream();
+  await using app = await withUpstream(upstream);
+  const format = { schema: { type: 'object' }, name: 'thing', strict: true };
+  await run(app.bus, {
+    model: 'default',
+    message: 'hi',
+    tools: { offered: [WEATHER], choice: { name: 'weather' } },
+    stop: ['END'],
+    format,
+  });
+  const { tools: sent, tool_choice, stop, response_format } = upstream.requests[0]?.body ?? assert.fail();
+  assert.deepEqual(sent, [{ type: 'function', function: WEATHER }]);
+  assert.deepEqual(tool_choice, { type: 'function', function: { name: 'weather' } });
+  assert.deepEqual(stop, ['END']);
+  assert.deepEqual(response_format, { type: 'json_schema', json_schema: { schema: { type: 'object' }, name: 'thing', strict: true } });
+});
+
+test('arguments are handed over as the model wrote them, JSON or not; half a call is none', async () => {
+  await using upstream = await startUpstream();
+  await using app = await withUpstream(upstream);
+  const asked: Asked = { model: 'default', message: 'hi', tools: { offered: [WEATHER] } };
+  for (const written of ['{ "id": 12345678901234567890 }', '{"city": oops']) {
+    upstream.respond({ kind: 'tools', calls: [{ name: 'weather', arguments: written }] });
+    const { result } = await run(app.bus, asked);
+    assert.deepEqual(result.toolCalls, [{ callId: 'call_up_0', name: 'weather', arguments: written }]);
+  }
+  upstream.respond({ kind: 'half-call', name: 'weather', arguments: '{"city":"Os', end: 'clean' });
+  await assert.rejects(run(app.bus, asked), { code: 'UNAVAILABLE' });
+  upstream.respond({ kind: 'tools', calls: [{ name: 'weather', arguments: '{"city":"Os' }], text: 'Let me', finish: 'length' });
+  const { result } = await run(app.bus, asked);
+  assert.deepEqual([result.finishReason, result.toolCalls, result.response], ['output_starved', undefined, 'Let me']);
+});
