@@ -37,6 +37,13 @@ for (const block of blocks) {
   });
 }
 
+test('a lenient token is made as it says', async () => {
+  const [, command = ''] = /^```sh\n(.*lenient=true)\n```$/m.exec(readme) ?? [];
+  const { code, output } = await paste(command);
+  assert.equal(code, 0, output);
+  assert.match(output, /sy_pat_/);
+});
+
 test('what the banner says to try works as well', async () => {
   const [, lines = ''] = /^Try:\n([^]*)/m.exec(product.process.output()) ?? [];
   const commands = lines.split('\n').filter((line) => line.trim() !== '');

@@ -43,16 +43,22 @@ export async function enter(sessions: Documents<SessionDocument>, arrival: Arriv
 async function numberIn(sessions: Documents<SessionDocument>, present: SessionDocument, arrival: Arrival): Promise<Place | undefined> {
   const { turnId, now } = arrival;
   const inc = { nextTurnSeq: 1 };
+  const found = adopted(arrival, present);
   // The maker as it was seen: a session that changes hands meanwhile is looked at again.
   const maker = present.createdBy === undefined ? {} : { createdBy: present.createdBy };
   const entered = { key: present.key, ...maker, ...seenBy(arrival) };
   if (arrival.wantsLane) {
-    const set = { activeTurn: turnId, activeSince: now, updatedAt: now };
+    const set = { activeTurn: turnId, activeSince: now, updatedAt: now, ...found };
     const taken = await sessions.update({ ...entered, activeTurn: null }, { inc, set });
     if (taken) return { session: taken, seq: taken.nextTurnSeq - 1, holdsLane: true };
   }
-  const session = await sessions.update(entered, { inc, set: { updatedAt: now } });
+  const session = await sessions.update(entered, { inc, set: { updatedAt: now, ...found } });
   return session ? { session, seq: session.nextTurnSeq - 1, holdsLane: false } : undefined;
+}
+
+/** A session of before makers were remembered, in which the client now speaks under its own name, is the client's from now on. */
+function adopted({ client, sessions }: Arrival, { createdBy, userId }: SessionDocument): { createdBy?: string } {
+  return createdBy === undefined && userId === client && sessions !== 'own' ? { createdBy: client } : {};
 }
 
 /** Undefined when somebody else was first. */

@@ -224,3 +224,16 @@ test('a session with a client’s own name on it that somebody else made first i
   await bob.call('agent.execute', { message: 'mine now' });
   await app.bus.call('session.send', { key: 'default:bob:gateway', message: 'the tenant may still speak there' });
 });
+
+test('a session of before makers were remembered is its client’s again with the next turn under its own name', async () => {
+  await using data = await tempDir();
+  {
+    await using beside = await besides(data.path);
+    await beside.mine.insert({ ...made(undefined, 'default:admin:gateway'), userId: 'admin' });
+  }
+  await using app = await testSessions({ data: data.path, as: admin });
+  await app.bus.as(principal({ client: 'somebody', scopes: ['*'] })).call('session.send', { key: 'default:admin:gateway', message: 'no' });
+  assert.deepEqual(await app.bus.call('session.history', {}), { messages: [] });
+  await app.bus.call('agent.execute', { message: 'yes' });
+  assert.equal((await app.bus.call('session.history', {})).messages.length, 4);
+});
