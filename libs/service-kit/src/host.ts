@@ -67,6 +67,7 @@ export async function openHost(options: HostOptions): Promise<Host> {
   const buses = new Set([bus]);
   opening.defer(async () => void (await Promise.all([...buses].map((one) => one.drain()))));
   await settings.follow(bus, log);
+  warnOfIneffective(settings, log);
 
   const opened = opening.move();
   return {
@@ -109,6 +110,13 @@ function connector(
       ...(service === undefined ? {} : { service }),
       ...(hub === undefined ? {} : { hub }),
     });
+}
+
+/** What is accepted and not in force is named: once, at the start. */
+function warnOfIneffective(settings: ConfigurationSource, log: Logger): void {
+  const found = settings.notInForce();
+  if (found.length > 0)
+    log.warn({ settings: found.map(({ path, from }) => `${path} (${from})`) }, 'settings are set that nothing reads yet');
 }
 
 /** Follows `logLevel`, so that asking for more detail needs no restart. */

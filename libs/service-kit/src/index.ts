@@ -1,12 +1,14 @@
 export { defineService, type AnyService, type ServiceDefinition, type Setup } from './define-service.ts';
-export { readEnvironment, type Environment } from './environment.ts';
+export { PROCESS_VARIABLE_HELP, readEnvironment, type Environment } from './environment.ts';
 export { type Dependency, type HealthBoard, type HealthReporter, type Readiness } from './health.ts';
 export { openHost, type Host, type HostOptions } from './host.ts';
 export { readSecret, type Variables } from './read-secret.ts';
 export { awaitRevision, reportRevisions, type AwaitRevision, type Revisions } from './replicas.ts';
 export { runProcess, runService, type Starting } from './run-service.ts';
-export { type Pin } from './settings/environment-layer.ts';
-export { openSettings, type ConfigurationSource, type Origin } from './settings/open-settings.ts';
+export { variableOf, type Pin } from './settings/environment-layer.ts';
+export { type IneffectiveSetting } from './settings/not-in-force.ts';
+export { openSettings, type ConfigurationSource } from './settings/open-settings.ts';
+export { type Origin } from './settings/origin.ts';
 export { resolveReferences } from './settings/references.ts';
 export { StartError } from './start-error.ts';
 export { startService } from './start-service.ts';

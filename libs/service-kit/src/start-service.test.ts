@@ -12,7 +12,7 @@ import {
   servicePrincipal,
 } from '@switchyard/contracts';
 import { collection } from '@switchyard/store';
-import { silentLogger } from '@switchyard/telemetry';
+import { createLogger, silentLogger } from '@switchyard/telemetry';
 import { z } from 'zod';
 import { defineService, type Setup } from './define-service.ts';
 import { openHost, type Host } from './host.ts';
@@ -189,4 +189,19 @@ test('a setup that fails half-way is undone, and the service can be started agai
     on,
   );
   assert.equal((await (await on.connect('sessions')).call('system.ping', {})).pong, true);
+});
+
+test('a start says in one line of the log which settings nothing reads, and where they are set', async (t) => {
+  const data = await mkdtemp(join(tmpdir(), 'switchyard-'));
+  t.after(() => rm(data, { recursive: true }));
+  const lines: string[] = [];
+  const log = createLogger({ destination: { write: (line: string) => void lines.push(line) } });
+  for (const more of [{}, { SWITCHYARD_MEMORY__WAL_MODE: 'false', SWITCHYARD_GATEWAY__PORT: '0' }]) {
+    await using _host = await openHost({ env: { SWITCHYARD_DATA: data, SWITCHYARD_CONFIG: ':', ...more }, log });
+  }
+  const warnings = lines.map((line) => JSON.parse(line) as { msg: string; settings?: string[] }).filter(({ settings }) => settings);
+  assert.deepEqual(
+    warnings.map(({ msg, settings }) => [msg, settings]),
+    [['settings are set that nothing reads yet', ['memory.walMode (SWITCHYARD_MEMORY__WAL_MODE)']]],
+  );
 });

@@ -39,6 +39,11 @@ export async function readEnvironmentLayer(variables: Variables, schema: z.ZodTy
   return { tree, pins };
 }
 
+/** The variable that sets the key at this path. */
+export function variableOf(path: Path): string {
+  return PREFIX + path.map(variablePart).join('__');
+}
+
 function isConfiguration(variable: string): boolean {
   return variable.startsWith(PREFIX) && !PROCESS_VARIABLES.some((name) => variable === name || variable === name + FILE);
 }
