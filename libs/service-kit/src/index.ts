@@ -10,6 +10,7 @@ export { type IneffectiveSetting } from './settings/not-in-force.ts';
 export { openSettings, type ConfigurationSource } from './settings/open-settings.ts';
 export { type Origin } from './settings/origin.ts';
 export { resolveReferences } from './settings/references.ts';
+export { isTree, merge, only, type Tree } from './settings/tree.ts';
 export { StartError } from './start-error.ts';
 export { startService } from './start-service.ts';
 export { watchBucket, type WatchedBucket } from './watch-bucket.ts';

@@ -13,13 +13,16 @@ export function isTree(value: unknown): value is Tree {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** Objects are merged key by key; lists and values of the higher layer replace those of the lower. */
+/**
+ * Objects are merged key by key; lists and values of the higher layer replace those of the lower. A key named `__proto__` is left
+ * out, because writing it would give the result another prototype; `constructor` and the like are keys as any other.
+ */
 export function merge(lower: Tree, higher: Tree): Tree {
   const merged: Tree = { ...lower };
   for (const [key, value] of Object.entries(higher)) {
-    if (value === undefined) continue;
-    const below = merged[key];
-    merged[key] = isTree(below) && isTree(value) ? merge(below, value) : value;
+    if (value === undefined || key === '__proto__') continue;
+    const below = Object.hasOwn(merged, key) ? merged[key] : undefined;
+    merged[key] = isTree(value) ? merge(isTree(below) ? below : {}, value) : value;
   }
   return merged;
 }
@@ -32,6 +35,11 @@ export function valueAt(tree: Tree, path: Path): unknown {
     value = value[key];
   }
   return value;
+}
+
+/** The same tree with nothing in it but what stands at these paths. */
+export function only(tree: Tree, paths: readonly Path[]): Tree {
+  return paths.reduce<Tree>((kept, path) => merge(kept, treeOf(path, valueAt(tree, path))), {});
 }
 
 /** A tree that says one thing. */

@@ -1,10 +1,10 @@
 import type { Handler } from '@switchyard/bus';
+import { isTree, merge, type Tree } from '@switchyard/service-kit';
 import { checkPatch, type PatchGiven } from '../agents/check-patch.ts';
 import { logChange } from '../agents/log-change.ts';
 import { noAgent } from '../agents/not-found.ts';
 import { shownConfig } from '../agents/shown-config.ts';
 import { toPatch } from '../agents/to-patch.ts';
-import { isTree, merge, type Tree } from '../agents/tree.ts';
 import { withoutEffect } from '../agents/without-effect.ts';
 import { changeAgent, type WriteGiven } from '../agents/write-agent.ts';
 
