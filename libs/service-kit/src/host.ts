@@ -5,7 +5,7 @@ import { openStore, type Store } from '@switchyard/store';
 import { createLogger, startTelemetry, type LogOptions, type Logger } from '@switchyard/telemetry';
 import { checkedStore } from './checked-store.ts';
 import { readEnvironment, type Environment } from './environment.ts';
-import { createHealthBoard, type HealthBoard } from './health.ts';
+import { createHealthRegistry, type HealthRegistry } from './health.ts';
 import { reach } from './reach.ts';
 import type { Variables } from './read-secret.ts';
 import { openSettings, type ConfigurationSource } from './settings/open-settings.ts';
@@ -15,7 +15,7 @@ export interface Host extends AsyncDisposable {
   readonly environment: Environment;
   readonly log: Logger;
   readonly settings: ConfigurationSource;
-  readonly health: HealthBoard;
+  readonly health: HealthRegistry;
   /** The process's own connection. */
   readonly bus: Bus;
   /** A service's connection: it says which service calls, so no two services share one. Drained with the host at the latest. */
@@ -55,7 +55,7 @@ export async function openHost(options: HostOptions): Promise<Host> {
   const telemetry = await startTelemetry(options.env, { service: options.service ?? 'switchyard', log });
   opening.defer(() => telemetry.shutdown());
 
-  const health = createHealthBoard();
+  const health = createHealthRegistry();
   const waiting = { health, log, signal: options.signal };
   const suffix = randomBase62(REPLICA_DIGITS);
   const replica = (service: string): string => environment.replica ?? `${service}-${suffix}`;

@@ -9,7 +9,7 @@ const LONGEST_WAIT_MS = 10_000;
 const UNREACHABLE = new Set(['ECONNREFUSED', 'ECONNRESET', 'EHOSTUNREACH', 'ENETUNREACH', 'ENOTFOUND', 'EAI_AGAIN', 'ETIMEDOUT', 'EPIPE']);
 
 export interface ReachOptions {
-  /** Its name on the health board. */
+  /** Its name in the health registry. */
   dependency: string;
   health: Pick<HealthReporter, 'set'>;
   log: Logger;

@@ -46,7 +46,7 @@ export const gatewayMethods = defineMethods({
     ],
   },
   'gateway.restart': {
-    summary: 'Drains the house and starts it again.',
+    summary: 'Drains all services and starts them again.',
     scope: 'admin',
     params: NoParams,
     result: RestartAccepted,

@@ -219,7 +219,7 @@ test('what was stored before the start is in force once the bus is followed', as
   assert.deepEqual([source.current.logLevel, source.revision], ['error', revision]);
 });
 
-test('a stored value that is exactly ${NAME} is the variable when it is used; what opens the house is given to nobody', async (t) => {
+test('a stored value that is exactly ${NAME} is the variable when it is used; the keys to everything are never filled in', async (t) => {
   const bus = await connectBus('memory:', { log: silentLogger() });
   t.after(() => bus.drain());
   const written = { template: '${PREFIX}' };
@@ -232,9 +232,9 @@ test('a stored value that is exactly ${NAME} is the variable when it is used; wh
   const { gateway, responsePrefix } = source.current;
   assert.deepEqual([gateway.maxBatchSize, gateway.corsOrigins, responsePrefix.template], [7, ['>>', 'x${PREFIX}', '${UNSET}'], '>>']);
 
-  const house = { SECRETS_MASTER_KEY: 'k', SWITCHYARD_TOKEN: 't' };
+  const keys = { SECRETS_MASTER_KEY: 'k', SWITCHYARD_TOKEN: 't' };
   const names = { a: '${SECRETS_MASTER_KEY}', b: ['${SWITCHYARD_TOKEN}'] };
-  assert.deepEqual(resolveReferences(names, house), names);
+  assert.deepEqual(resolveReferences(names, keys), names);
 });
 
 test('what is set and read by nothing is named, with the place that counts', async (t) => {

@@ -17,7 +17,7 @@ export interface BodyLimit {
 const EMPTY: Buffer = Buffer.alloc(0);
 
 /**
- * Reads a body whole and as it came. Fails with a RefusalError when it is larger than `limit` bytes, or comes in crumbs. To be
+ * Reads a body whole and as it came. Fails with a RefusalError when it is larger than `limit` bytes, or comes in chunks of a few bytes. To be
  * called when the request is new: a short body comes with its headers, and is there once Node has parsed what it read, so nothing
  * has to flow or to end.
  */

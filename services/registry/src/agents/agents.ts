@@ -17,7 +17,7 @@ export interface Agent {
   stored: AgentDocument | undefined;
 }
 
-/** The agents of each tenant. Those of the files belong to the tenant of the house; a default agent has every tenant. */
+/** The agents of each tenant. Those of the files belong to the tenant `tenantId`; a default agent has every tenant. */
 export interface Agents {
   /** Undefined for one that was deleted as for one that never was. */
   find(tenant: string, agentId: string): Promise<Agent | undefined>;

@@ -7,14 +7,14 @@ const MAX_UNANSWERED_PINGS = 2;
 /** Connections served before others get their turn of the event loop. */
 const SLICE = 512;
 
-export interface PulseOptions {
+export interface HeartbeatOptions {
   settings: Settings<'gateway'>;
   connections: Connections;
   pingEveryMs?: number;
 }
 
 /** The timers of all connections: the heartbeat that clients see, and the ping that finds those that are gone. */
-export function startPulse({ settings, connections, pingEveryMs = PING_EVERY_MS }: PulseOptions): Disposable {
+export function startHeartbeat({ settings, connections, pingEveryMs = PING_EVERY_MS }: HeartbeatOptions): Disposable {
   const pings = setInterval(() => forEach(connections.all, ping), pingEveryMs).unref();
   let every = 0;
   let heartbeats: NodeJS.Timeout | undefined;
