@@ -59,7 +59,7 @@ interface Target {
   schema: z.core.$ZodType;
 }
 
-/** Undefined for names of other programs' making, such as those Kubernetes adds for a service called switchyard. */
+/** Undefined for variables that other programs set, such as those of Kubernetes for a service that is called switchyard. */
 function resolve(variable: string, schema: z.ZodType): Target | undefined {
   const names = variable.endsWith(FILE) ? [variable, variable.slice(0, -FILE.length)] : [variable];
   for (const name of names) {

@@ -4,7 +4,7 @@ import { StartError } from '../start-error.ts';
 export type Tree = Record<string, unknown>;
 export type Path = readonly string[];
 
-/** No configuration is this deep; a YAML alias inside of what it names has no end. */
+/** No real configuration is this deep. A YAML alias that contains itself is infinitely deep. */
 const DEEPEST = 64;
 
 const UNSAFE_KEYS: ReadonlySet<string> = new Set(['__proto__', 'constructor', 'prototype']);

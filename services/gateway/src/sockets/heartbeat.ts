@@ -45,7 +45,7 @@ export function startHeartbeat({ settings, connections, pingEveryMs = PING_EVERY
   };
 }
 
-/** A client that was not read from cannot have answered; one that does not read counts as silent. */
+/** No ping while we do not read from the client, since we could not see its answer. One that does not read is taken as silent. */
 function ping(connection: Connection): void {
   const { socket } = connection;
   const stuck = socket.bufferedAmount > PAUSE_BACKLOG_BYTES;

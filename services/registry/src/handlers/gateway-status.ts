@@ -2,7 +2,7 @@ import type { Handler } from '@switchyard/bus';
 import { MAX, OBJECT_SECTIONS } from '@switchyard/contracts';
 import type { ConfigurationSource } from '@switchyard/service-kit';
 
-/** Asking the system costs more than the rest of the answer, and nobody needs it fresher. */
+/** Reading the memory use costs more than the rest of the answer, so it is read once in this time. */
 const MEMORY_FRESH_MS = 1_000;
 
 export function gatewayStatus(configuration: Pick<ConfigurationSource, 'files' | 'notInForce'>): Handler<'gateway.status'> {
