@@ -27,7 +27,7 @@ const REPLICA = /^[A-Za-z0-9_-]{1,64}$/;
 /** Variables that say where the process works and with what, as a reader is told of them. All others named `SWITCHYARD_…` are configuration keys. */
 export const PROCESS_VARIABLE_HELP: Readonly<Record<string, { preset: string; means: string }>> = {
   SWITCHYARD_DATA: { preset: DEFAULT_DATA, means: 'the directory of what is kept; `run.json` in it tells scripts what runs' },
-  SWITCHYARD_TOKEN: { preset: 'minted, saved 0600', means: 'the first token, with scope `*`; at least 32 characters' },
+  SWITCHYARD_TOKEN: { preset: 'minted once, saved 0600', means: 'a token of scope `*`, for as long as it is set; at least 32 characters' },
   SWITCHYARD_URL: { preset: 'the local edge', means: 'what the command and the client speak to' },
   SWITCHYARD_BUS: { preset: 'memory:', means: '`nats://…` for a real one: nats-server with JetStream (`-js`) and `max_payload: 8MB`' },
   SWITCHYARD_STORE: { preset: 'sqlite: in the data directory', means: '`sqlite:DIR` keeps the documents elsewhere' },
