@@ -6,9 +6,6 @@ export const READERS: Readers = {
     'services/registry/src/agents/check-patch.ts', // looks at what is written before it is stored, and puts nothing in force
   ],
   readWhole: [
-    'gateway.tokens.*.id', // services/secrets takes these three as a type of its own
-    'gateway.tokens.*.secret',
-    'gateway.tokens.*.scopes',
     'providers.entries.*.models.*.cost', // libs/models copies it over the published prices, key by key
   ],
 };

@@ -107,7 +107,7 @@ const OPENAI_TYPES = new Map([
   [500, 'server_error'],
 ]);
 
-/** The `type` of a `/v1` error object follows the status (document 2). */
+/** The `type` of a `/v1` error object follows the status. */
 export function openAiErrorType(status: number): string {
   return OPENAI_TYPES.get(status) ?? 'server_error';
 }

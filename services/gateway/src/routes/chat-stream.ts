@@ -60,8 +60,8 @@ function lastSeen({ headers }: FastifyRequest, query: Query): Seen | undefined {
 }
 
 function begin(edge: Edge, request: FastifyRequest, query: Query): Promise<StartedTurn> {
-  const asked = withIdempotencyKey(chatQuery(query), request, query);
-  return startTurn(edge.bus.as(request.caller.principal), asked, callOptions(request));
+  const chat = withIdempotencyKey(chatQuery(query), request, query);
+  return startTurn(edge.bus.as(request.caller.principal), chat, callOptions(request));
 }
 
 /** The turn the client comes back for; undefined when there is nothing left of it to send. */
