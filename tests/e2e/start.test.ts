@@ -160,7 +160,7 @@ test('a store that cannot be and an edge that is turned off are sentences', asyn
   }
 });
 
-test('the house may have a tenant of its own: its tokens, its agents, its turns', async () => {
+test('tenantId moves the tokens, the agents and the turns to another tenant', async () => {
   await using data = await tempDir();
   const env = { SWITCHYARD_TENANT_ID: 'acme & sons' };
   {

@@ -95,7 +95,7 @@ export async function openHost(options: HostOptions): Promise<Host> {
 
 type ConnectorOptions = Pick<HostOptions, 'checkResults'> & { log: Logger; replica: (service: string) => string; tenantId: string };
 
-/** All connections of a process to `memory:` meet in one hub. What a service does on its own it does for the tenant of the house. */
+/** All connections of a process to `memory:` meet in one hub. What a service does on its own it does for the configured tenant. */
 function connector(
   url: string,
   { log, replica, tenantId, checkResults = false }: ConnectorOptions,

@@ -83,7 +83,7 @@ test('a service serves its methods, publishes the events of its writes, and says
   assert.equal(on.health.readiness().ready, true, JSON.stringify(on.health.readiness()));
 });
 
-test('what a service does on its own it does for the tenant of the house', { timeout: PATIENCE_MS }, async (t) => {
+test('what a service does on its own it does for the configured tenant', { timeout: PATIENCE_MS }, async (t) => {
   const on = await host(t, { SWITCHYARD_TENANT_ID: 'acme' });
   const hears = await on.connect('gateway');
   const event = new Promise<string>((resolve) => hears.on('agent:hot_removed', ({ tenant }) => resolve(tenant)));

@@ -338,7 +338,7 @@ test('who changed which agent, and which of its keys, is in the log; what it bec
   assert.ok(!written.join('').includes('12345'));
 });
 
-test('whoever has a token has a default agent, in the tenant of the house, in any other, and in one that comes later', async () => {
+test('whoever has a token has a default agent, in the configured tenant, in any other, and in one that comes later', async () => {
   const token = (tenant: string) => ({ tenant, id: 'a', client: 'a', hash: 'x', scopes: ['rpc'], ver: 1 });
   await using app = await start({
     settings: { tenantId: 'acme & sons' },

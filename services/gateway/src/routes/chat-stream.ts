@@ -78,7 +78,7 @@ async function resume(edge: Edge, request: FastifyRequest, { turnId, n }: Seen):
   }
 }
 
-interface Sending {
+interface SentTurn {
   request: FastifyRequest;
   reply: FastifyReply;
   turn: StartedTurn;
@@ -86,7 +86,7 @@ interface Sending {
   after: number;
 }
 
-function sendTurn(edge: Edge, { request, reply, turn, after }: Sending): void {
+function sendTurn(edge: Edge, { request, reply, turn, after }: SentTurn): void {
   const { turnId, reader, earlier } = turn;
   const leave = (): void => stream.end(); // a gateway that drains: the client comes back elsewhere for the rest
   const stream = openEventStream(reply, {

@@ -17,13 +17,13 @@ export interface Agent {
   stored: AgentDocument | undefined;
 }
 
-/** The agents of each tenant. Those of the files belong to the tenant `tenantId`; a default agent has every tenant. */
+/** The agents of each tenant. Those of the files belong to the configured tenant (`tenantId`); a default agent has every tenant. */
 export interface Agents {
   /** Undefined for one that was deleted as for one that never was. */
   find(tenant: string, agentId: string): Promise<Agent | undefined>;
   /** By id. */
   list(tenant: string): Promise<Agent[]>;
-  /** Those of the tenant of the house, and of every tenant that has a token or an agent of its own. */
+  /** Those of the configured tenant, and of every tenant that has a token or an agent of its own. */
   all(): Promise<Agent[]>;
   /** What an agent would be with this stored layer; a tree, because it may not be valid. */
   preview(tenant: string, agentId: string, patch: Tree): Tree;
