@@ -21,6 +21,7 @@ check: install ## Types, lint, format, boundaries, dead code, contracts, protos.
 	$(NODE) scripts/check-boundaries.ts
 	$(BIN)/knip --no-config-hints
 	$(NODE) scripts/lock-contracts.ts
+	$(NODE) scripts/settings-page.ts
 	$(NODE) scripts/check-repository.ts
 	cd proto && ../$(BIN)/buf lint
 
@@ -37,6 +38,8 @@ fix: install ## Formats, and mends what lint can mend.
 # NARROW reaches the script through the environment, so that no shell reads the reason.
 lock: install ## Writes down what the contracts promise, and what nobody serves yet; NARROW="why" also what breaks a promise.
 	$(NODE) scripts/lock-contracts.ts --write
+	$(NODE) scripts/lock-settings.ts
+	$(NODE) scripts/settings-page.ts --write
 
 service: install ## A new service with one method: make service NAME=notes
 	@$(NODE) scripts/new-service.ts

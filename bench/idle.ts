@@ -15,12 +15,12 @@ interface Held {
 /** Row 12: what an authenticated WebSocket costs that says nothing. */
 export async function measureIdle(
   ours: readonly Subject[],
-  stick: Subject,
+  baseline: Subject,
   wanted: number,
 ): Promise<{ outcomes: Outcome[]; notes: string[] }> {
   const outcomes: Outcome[] = [];
   const notes: string[] = [];
-  const bare = await hold(stick, wanted);
+  const bare = await hold(baseline, wanted);
   for (const subject of ours) {
     const held = await hold(subject, wanted);
     const isEdge = subject.name === 'nats';
@@ -28,14 +28,14 @@ export async function measureIdle(
     const line = { row: 12, ours: isEdge ? ('nats' as const) : ('embedded' as const) };
     outcomes.push(
       { ...line, what: `${label}, RSS each`, values: [each(held)], unit: 'KiB', target: { most: 10 } },
-      { ...line, what: `${label}, RSS each ÷ ${stick.name}`, values: [each(held) / each(bare)], unit: 'x', target: {} },
+      { ...line, what: `${label}, RSS each ÷ ${baseline.name}`, values: [each(held) / each(bare)], unit: 'x', target: {} },
       { ...line, what: `${label}, RSS of the edge`, values: [held.after / 1_024], unit: 'MiB', target: isEdge ? { most: 200 } : {} },
     );
     if (held.connections < wanted)
       notes.push(`Row 12, ${subject.name}: only ${held.connections} of ${wanted} connections could be opened.`);
   }
   notes.push(
-    `Row 12: ${stick.name} holds ${bare.connections} in ${each(bare).toFixed(1)} KiB each, ${Math.round(bare.after / 1_024)} MiB in all.`,
+    `Row 12: ${baseline.name} holds ${bare.connections} in ${each(bare).toFixed(1)} KiB each, ${Math.round(bare.after / 1_024)} MiB in all.`,
   );
   return { outcomes, notes };
 }

@@ -23,7 +23,7 @@ function isResult(answer: Uint8Array): boolean {
   return answer[RESULT_AT] === LETTER_R;
 }
 
-/** A heartbeat answers nothing. What a stick echoes has its method further back. */
+/** A heartbeat answers nothing. What a baseline echoes has its method further back. */
 function isNotification(message: Uint8Array): boolean {
   return message[RESULT_AT] === LETTER_M;
 }

@@ -75,14 +75,14 @@ export function metricOf(metric: Metric, result: Measured): number {
 const METRICS: Readonly<Record<Metric, string>> = { rate: 'req/s', p50: 'p50', cpu: 'CPU, all processes', 'edge-cpu': 'CPU, edge' };
 
 /** A row's ratio for each transport of ours. The targets are set for the product as a cluster; only what the edge answers alone is the same in both. */
-export function outcomesOf({ row, of, stick, connections, metric, target }: Row, rounds: Rounds): Outcome[] {
+export function outcomesOf({ row, of, baseline, connections, metric, target }: Row, rounds: Rounds): Outcome[] {
   const series = (name: SubjectName): number[] => (rounds.get(name) ?? []).map((result) => metricOf(metric, result));
   const transports = metric === 'edge-cpu' ? (['nats'] as const) : (['nats', 'embedded'] as const);
   return transports.map((ours) => ({
     row,
     ours,
-    what: `${cases[of].what} ÷ ${stick}, ${METRICS[metric]}, c=${connections}`,
-    values: pairedRatios(series(ours), series(stick)),
+    what: `${cases[of].what} ÷ ${baseline}, ${METRICS[metric]}, c=${connections}`,
+    values: pairedRatios(series(ours), series(baseline)),
     unit: 'x',
     target: ours === 'nats' || of === 'edge-answer' ? target : {},
   }));

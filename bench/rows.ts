@@ -20,11 +20,11 @@ export const cases: Readonly<Record<CaseName, Case>> = {
   'edge-answer': { kind: 'http', method: 'system.ping', what: 'POST /rpc system.ping' },
 };
 
-/** A claim about ours against one stick. */
+/** A claim about ours against one baseline. */
 export interface Row {
   row: number;
   of: CaseName;
-  stick: SubjectName;
+  baseline: SubjectName;
   connections: number;
   metric: Metric;
   /** None where the ratio is only for information. */
@@ -33,39 +33,39 @@ export interface Row {
 
 /** What is claimed; the measurements follow from it. */
 export const rows: readonly Row[] = [
-  { row: 1, of: 'call', stick: 'floor', connections: 32, metric: 'rate', target: { least: 0.8 } },
-  { row: 1, of: 'call', stick: 'floor', connections: 128, metric: 'rate', target: { least: 0.8 } },
-  { row: 1, of: 'call', stick: 'floor', connections: 1, metric: 'p50', target: { most: 1.25 } },
-  { row: 1, of: 'call', stick: 'floor', connections: 32, metric: 'edge-cpu', target: { most: 1.3 } },
-  { row: 1, of: 'call', stick: 'floor', connections: 128, metric: 'edge-cpu', target: { most: 1.3 } },
-  { row: 2, of: 'call', stick: 'naive', connections: 32, metric: 'rate', target: { least: 2.2 } },
-  { row: 2, of: 'call', stick: 'naive', connections: 128, metric: 'rate', target: { least: 2.2 } },
-  { row: 2, of: 'call', stick: 'naive', connections: 32, metric: 'cpu', target: { most: 0.4 } },
-  { row: 2, of: 'call', stick: 'naive', connections: 128, metric: 'cpu', target: { most: 0.4 } },
-  { row: 3, of: 'call', stick: 'bare', connections: 32, metric: 'rate', target: { least: 0.65 } },
-  { row: 3, of: 'call', stick: 'bare', connections: 128, metric: 'rate', target: { least: 0.6 } },
-  { row: 4, of: 'ws-call', stick: 'bare-ws', connections: 32, metric: 'rate', target: { least: 0.4 } },
-  { row: 4, of: 'ws-call', stick: 'bare-ws', connections: 128, metric: 'rate', target: { least: 0.5 } },
-  { row: 4, of: 'ws-call', stick: 'floor-ws', connections: 32, metric: 'rate', target: {} },
-  { row: 4, of: 'ws-call', stick: 'floor-ws', connections: 128, metric: 'rate', target: {} },
-  { row: 5, of: 'edge-answer', stick: 'bare', connections: 32, metric: 'rate', target: { least: 0.8 } },
-  { row: 5, of: 'edge-answer', stick: 'bare', connections: 128, metric: 'rate', target: { least: 0.8 } },
-  { row: 5, of: 'edge-answer', stick: 'bare', connections: 1, metric: 'p50', target: { most: 1.25 } },
+  { row: 1, of: 'call', baseline: 'floor', connections: 32, metric: 'rate', target: { least: 0.8 } },
+  { row: 1, of: 'call', baseline: 'floor', connections: 128, metric: 'rate', target: { least: 0.8 } },
+  { row: 1, of: 'call', baseline: 'floor', connections: 1, metric: 'p50', target: { most: 1.25 } },
+  { row: 1, of: 'call', baseline: 'floor', connections: 32, metric: 'edge-cpu', target: { most: 1.3 } },
+  { row: 1, of: 'call', baseline: 'floor', connections: 128, metric: 'edge-cpu', target: { most: 1.3 } },
+  { row: 2, of: 'call', baseline: 'naive', connections: 32, metric: 'rate', target: { least: 2.2 } },
+  { row: 2, of: 'call', baseline: 'naive', connections: 128, metric: 'rate', target: { least: 2.2 } },
+  { row: 2, of: 'call', baseline: 'naive', connections: 32, metric: 'cpu', target: { most: 0.4 } },
+  { row: 2, of: 'call', baseline: 'naive', connections: 128, metric: 'cpu', target: { most: 0.4 } },
+  { row: 3, of: 'call', baseline: 'bare', connections: 32, metric: 'rate', target: { least: 0.65 } },
+  { row: 3, of: 'call', baseline: 'bare', connections: 128, metric: 'rate', target: { least: 0.6 } },
+  { row: 4, of: 'ws-call', baseline: 'bare-ws', connections: 32, metric: 'rate', target: { least: 0.4 } },
+  { row: 4, of: 'ws-call', baseline: 'bare-ws', connections: 128, metric: 'rate', target: { least: 0.5 } },
+  { row: 4, of: 'ws-call', baseline: 'floor-ws', connections: 32, metric: 'rate', target: {} },
+  { row: 4, of: 'ws-call', baseline: 'floor-ws', connections: 128, metric: 'rate', target: {} },
+  { row: 5, of: 'edge-answer', baseline: 'bare', connections: 32, metric: 'rate', target: { least: 0.8 } },
+  { row: 5, of: 'edge-answer', baseline: 'bare', connections: 128, metric: 'rate', target: { least: 0.8 } },
+  { row: 5, of: 'edge-answer', baseline: 'bare', connections: 1, metric: 'p50', target: { most: 1.25 } },
 ];
 
 export interface Group {
   of: CaseName;
   connections: number;
-  sticks: SubjectName[];
+  baselines: SubjectName[];
 }
 
 /** What must be measured side by side for these rows. */
 export function groupsOf(wanted: readonly Row[]): Group[] {
   const groups = new Map<string, Group>();
-  for (const { of, connections, stick } of wanted) {
+  for (const { of, connections, baseline } of wanted) {
     const key = `${of} ${connections}`;
-    const group = groups.get(key) ?? { of, connections, sticks: [] };
-    if (!group.sticks.includes(stick)) group.sticks.push(stick);
+    const group = groups.get(key) ?? { of, connections, baselines: [] };
+    if (!group.baselines.includes(baseline)) group.baselines.push(baseline);
     groups.set(key, group);
   }
   return [...groups.values()];

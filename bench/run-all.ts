@@ -6,7 +6,7 @@ import { startBroker, startCluster, startEmbedded } from './product.ts';
 import { absolutesOf, type Absolute } from './report.ts';
 import { groupsOf, rows, type Group } from './rows.ts';
 import { measureStart } from './startup.ts';
-import { startStick, type Subject, type SubjectName } from './subject.ts';
+import { startBaseline, type Subject, type SubjectName } from './subject.ts';
 
 export interface Results {
   outcomes: Outcome[];
@@ -66,14 +66,14 @@ async function measureStarted(
   onProgress: (what: string) => void,
 ): Promise<void> {
   await using stack = new AsyncDisposableStack();
-  onProgress('starting ours and the sticks');
+  onProgress('starting ours and the baselines');
   const broker = await startBroker(stack);
   const ours = [await startCluster(broker, stack), await startEmbedded(stack)];
-  const sticks = new Map<SubjectName, Subject>();
-  for (const name of new Set(groups.flatMap(({ group }) => group.sticks))) sticks.set(name, await startStick(name, broker, stack));
+  const baselines = new Map<SubjectName, Subject>();
+  for (const name of new Set(groups.flatMap(({ group }) => group.baselines))) baselines.set(name, await startBaseline(name, broker, stack));
   using load = await startLoad();
   for (const { group, rounds: results } of groups) {
-    const subjects = [...ours, ...group.sticks.flatMap((name) => sticks.get(name) ?? [])];
+    const subjects = [...ours, ...group.baselines.flatMap((name) => baselines.get(name) ?? [])];
     await measureGroup(group, subjects, results, { load, rounds, seconds, onProgress });
   }
 }
@@ -83,5 +83,5 @@ async function idle(connections: number): Promise<Pick<Results, 'outcomes' | 'no
   await using stack = new AsyncDisposableStack();
   const broker = await startBroker(stack);
   const ours = [await startCluster(broker, stack), await startEmbedded(stack)];
-  return await measureIdle(ours, await startStick('bare-ws', broker, stack), connections);
+  return await measureIdle(ours, await startBaseline('bare-ws', broker, stack), connections);
 }

@@ -67,7 +67,7 @@ async function startOurs(): Promise<Started> {
 
 async function startBare(): Promise<Started> {
   const port = String(await freePort());
-  return await time('bench/sticks/bare.ts', { env: { PORT: port }, port, headers: {} });
+  return await time('bench/baselines/bare.ts', { env: { PORT: port }, port, headers: {} });
 }
 
 interface Given {

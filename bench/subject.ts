@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { startProcess, type StartedProcess } from '@switchyard/testkit';
 import type { LoadPlan } from './load-plan.ts';
 
-/** What can be measured: ours over both transports, and the sticks. */
+/** What can be measured: ours over both transports, and the baselines. */
 export type SubjectName = 'nats' | 'embedded' | 'bare' | 'naive' | 'floor' | 'bare-ws' | 'floor-ws';
 
 /** Something that answers, and the processes it takes to do so. */
@@ -18,14 +18,14 @@ export interface Subject {
 export const root = join(import.meta.dirname, '..');
 const LISTENING = /listening on (http:\S+)/;
 
-/** A method as it is sent, to ours and to the sticks alike. */
+/** A method as it is sent, to ours and to the baselines alike. */
 export function callOf(method: string): string {
   return JSON.stringify({ jsonrpc: '2.0', id: 1, method, params: {} });
 }
 
 export type Target = Pick<LoadPlan, 'kind' | 'url' | 'path' | 'headers' | 'expectResult'>;
 
-/** The route of a subject. A stick has only one. */
+/** The route of a subject. A baseline has only one. */
 export function targetOf({ name, url, headers }: Subject, kind: LoadPlan['kind']): Target {
   const isOurs = name === 'nats' || name === 'embedded';
   return { kind, url, headers, path: kind === 'http' ? '/rpc' : isOurs ? '/ws' : '/', expectResult: name !== 'bare-ws' };
@@ -59,13 +59,13 @@ const RESPONDERS: Partial<Record<SubjectName, string>> = {
   'floor-ws': 'floor-responder',
 };
 
-export async function startStick(name: SubjectName, broker: Broker, stack: AsyncDisposableStack): Promise<Subject> {
+export async function startBaseline(name: SubjectName, broker: Broker, stack: AsyncDisposableStack): Promise<Subject> {
   const env = { NATS_URL: broker.url, SUBJECT: `bench.${name}` }; // each has a responder of its own
   const responder = RESPONDERS[name];
   const pids: number[] = [];
   if (responder !== undefined) {
-    pids.push(broker.pid, stack.use(await startNode(`bench/sticks/${responder}.ts`, { env, ready: /answering/ })).pid);
+    pids.push(broker.pid, stack.use(await startNode(`bench/baselines/${responder}.ts`, { env, ready: /answering/ })).pid);
   }
-  const edge = stack.use(await startNode(`bench/sticks/${name}.ts`, { env, ready: LISTENING }));
+  const edge = stack.use(await startNode(`bench/baselines/${name}.ts`, { env, ready: LISTENING }));
   return { name, url: edge.ready[1] ?? '', headers: {}, edge, pids: [...pids, edge.pid] };
 }

@@ -3,7 +3,7 @@ import extractTSConfig from 'dependency-cruiser/config-utl/extract-ts-config';
 import { options, rules } from './boundary-rules.ts';
 
 /** What breaks the rules in this checkout, one line each, and how many modules were read. */
-export async function cruiseHouse(): Promise<{ violations: string[]; totalCruised: number }> {
+export async function cruiseRepository(): Promise<{ violations: string[]; totalCruised: number }> {
   const { output } = await cruise(
     ['libs', 'services'],
     {

@@ -1,9 +1,9 @@
-import { cruiseHouse } from './boundaries.ts';
+import { cruiseRepository } from './boundaries.ts';
 import { rules } from './boundary-rules.ts';
 
 const LEAST_MODULES = 150;
 
-const { violations, totalCruised } = await cruiseHouse();
+const { violations, totalCruised } = await cruiseRepository();
 for (const violation of violations) console.error(violation);
 for (const { name, comment } of rules) {
   if (violations.some((violation) => violation.startsWith(`${name}:`))) console.error(`${name}: ${comment ?? ''}`);

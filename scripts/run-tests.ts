@@ -14,7 +14,7 @@ if (files.length < (narrowed ? 1 : LEAST_FILES)) {
   process.exit(1);
 }
 
-/** They run the checks of the whole house on a copy of it: after the others, for as long as that takes. */
+/** They run the checks of the whole repository on a copy of it: after the others, for as long as that takes. */
 const LONG = /^tests\/adding\//;
 
 const runs = [

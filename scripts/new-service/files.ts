@@ -4,7 +4,7 @@ import type { ServiceNames } from './name.ts';
 const VERSION = '0.1.0';
 const ZOD = '4.6.7';
 
-/** The files of a new service by their path: one small method with its contract, or an empty house around a contract that is there. */
+/** The files of a new service by their path: one small method with its contract, or an empty service around a contract that is there. */
 export function newFiles(names: ServiceNames): Record<string, string> {
   const service = `services/${names.name}`;
   const common = {

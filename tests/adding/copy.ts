@@ -55,7 +55,7 @@ export async function copyOfTheTree(): Promise<Copy> {
   return { ...copy, [Symbol.asyncDispose]: dir[Symbol.asyncDispose] };
 }
 
-/** What is installed here is installed there, but the packages of the house are those of the copy. */
+/** What is installed here is installed there, but our own packages are those of the copy. */
 function linkPackages(path: string): void {
   const [here, there] = [join(root, 'node_modules'), join(path, 'node_modules')];
   mkdirSync(join(there, '@switchyard'), { recursive: true });

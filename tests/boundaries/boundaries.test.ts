@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { cruise, type ICruiseResult } from 'dependency-cruiser';
-import { cruiseHouse } from '../../scripts/boundaries.ts';
+import { cruiseRepository } from '../../scripts/boundaries.ts';
 import { options, rules } from '../../scripts/boundary-rules.ts';
 
 const fixtures = fileURLToPath(new URL('fixtures/', import.meta.url));
@@ -18,8 +18,8 @@ test('every rule sees the fixture that breaks it', async () => {
   for (const { name } of rules) assert.ok(broken.has(name), `no fixture breaks ${name}, or the rule is blind`);
 });
 
-test('the house keeps its rules, and they were looked at', async () => {
-  const { violations, totalCruised } = await cruiseHouse();
+test('the repository keeps its rules, and they were looked at', async () => {
+  const { violations, totalCruised } = await cruiseRepository();
   assert.deepEqual(violations, []);
   assert.ok(totalCruised > 150, `only ${totalCruised} modules were seen`);
 });

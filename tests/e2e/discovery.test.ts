@@ -15,14 +15,14 @@ const NATS_OFF = process.env['SWITCHYARD_TEST_NATS'] === 'off' && 'SWITCHYARD_TE
 const BUILT = ['secrets', 'registry', 'sessions', 'gateway'] as const;
 type Built = (typeof BUILT)[number];
 
-interface House extends AsyncDisposable {
+interface Cluster extends AsyncDisposable {
   processes: ReadonlyMap<Built, StartedProcess>;
   /** What `switchyard status` says. */
   status(): Promise<{ services: Map<string, ServicePresence>; ready: boolean }>;
   doctor(): Promise<string>;
 }
 
-async function startHouse(): Promise<House> {
+async function startCluster(): Promise<Cluster> {
   await using starting = new AsyncDisposableStack();
   const server = await startNatsServer();
   starting.defer(() => server.stop());
@@ -60,22 +60,22 @@ async function startHouse(): Promise<House> {
 }
 
 test('status knows each process, and that one was killed as soon as it was', { skip: NATS_OFF, timeout: 60_000 }, async () => {
-  await using house = await startHouse();
-  const before = await house.status();
+  await using cluster = await startCluster();
+  const before = await cluster.status();
   assert.equal(before.ready, true);
   assert.deepEqual([...before.services.keys()], [...SERVICES]);
   for (const service of BUILT) {
     const { state, replicas } = before.services.get(service) ?? assert.fail(service);
-    assert.deepEqual([state, ...replicas.map(({ pid }) => pid)], ['up', house.processes.get(service)?.pid], service);
+    assert.deepEqual([state, ...replicas.map(({ pid }) => pid)], ['up', cluster.processes.get(service)?.pid], service);
   }
   assert.equal(before.services.get('memory')?.state, 'unbuilt');
 
   for (const service of ['sessions', 'registry', 'secrets'] as const) {
-    await house.processes.get(service)?.end('SIGKILL');
-    const { services, ready } = await house.status();
+    await cluster.processes.get(service)?.end('SIGKILL');
+    const { services, ready } = await cluster.status();
     assert.deepEqual(services.get(service), { service, state: 'down', replicas: [] });
     assert.equal(services.get('gateway')?.state, 'up');
     assert.equal(ready, true, 'the tokens it was told are still known');
   }
-  assert.match(await house.doctor(), /^✗ services +registry is down: no replica answers$/m);
+  assert.match(await cluster.doctor(), /^✗ services +registry is down: no replica answers$/m);
 });

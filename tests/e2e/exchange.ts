@@ -22,7 +22,7 @@ export interface Exchange extends AsyncDisposable {
   tell(message: string): Promise<void>;
 }
 
-/** The codes of document 1; there are no others. */
+/** The JSON-RPC codes of the interface; there are no others. */
 export const CODES = [-32700, -32600, -32601, -32602, -32603, -32000];
 
 export function request(method: string, params: unknown = {}, id: unknown = 1): string {

@@ -41,6 +41,15 @@ test('where everybody can reach it the banner says so and the log warns; who kno
   }
 });
 
+test('a setting that nothing reads is accepted and named: on the terminal, in the log, by the server', async () => {
+  await using product = await startEmbedded({ env: { SWITCHYARD_MEMORY__WAL_MODE: 'false' } });
+  const log = readFileSync(`${product.data}/logs/switchyard.log`, 'utf8');
+  const status = await post(product, JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'gateway.status', params: {} }));
+  assert.match(product.process.output(), /^ {2}no effect +memory\.walMode \(SWITCHYARD_MEMORY__WAL_MODE\): nothing reads this yet$/m);
+  assert.equal(log.split('\n').filter((line) => /"level":40,.*memory\.walMode \(SWITCHYARD_MEMORY__WAL_MODE\)/.test(line)).length, 1);
+  assert.match(status.text, /"notInForce":\[{"path":"memory\.walMode","from":"SWITCHYARD_MEMORY__WAL_MODE"}\]/);
+});
+
 test('what a data directory holds is private', async () => {
   await using product = await startEmbedded();
   assert.equal(statSync(product.data).mode & 0o777, 0o700);
@@ -151,7 +160,7 @@ test('a store that cannot be and an edge that is turned off are sentences', asyn
   }
 });
 
-test('the house may have a tenant of its own: its tokens, its agents, its turns', async () => {
+test('tenantId moves the tokens, the agents and the turns to another tenant', async () => {
   await using data = await tempDir();
   const env = { SWITCHYARD_TENANT_ID: 'acme & sons' };
   {

@@ -14,11 +14,11 @@ import { writeStream } from './write-stream.ts';
 /** An error must always fit; one that carries too much loses its details. */
 const MAX_ERROR_BYTES = 64 * 1024;
 
-/** The calls a service is answering, by where their answers go: those that take longer than a turn of the event loop. */
+/** The calls that a service is answering, by their reply subject. Calls answered in one turn of the event loop are never here. */
 export interface Desk {
   readonly wire: Wire;
   readonly running: Map<string, Running>;
-  /** While calls run that may take longer than their callers wait for a sign of life. */
+  /** Sends signs of life. Runs while there are calls that may take longer than their callers wait for one. */
   alive: NodeJS.Timeout | undefined;
   whenEmpty: (() => void) | undefined;
 }
@@ -74,14 +74,14 @@ function begin(desk: Desk, method: Method, message: Message): Running | undefine
   };
 }
 
-/** Its handler needs more than this turn of the event loop. One that does not can be neither cancelled nor waited for. */
+/** Only a call that outlasts this turn of the event loop is kept: no other can be cancelled, or has to be waited for. */
 function goOn(desk: Desk, call: Running): void {
   desk.running.set(call.reply, call);
   call.goesOn = true;
   if (isLong(desk, call.method)) desk.alive ??= setInterval(sayAlive, desk.wire.streams.aliveMs, desk);
 }
 
-/** A stream says by itself that it lives. */
+/** Whether signs of life are needed. A stream sends its own. */
 function isLong({ wire }: Desk, { callable }: Method): boolean {
   return callable.deadlineMs > wire.streams.silenceMs && !callable.streams;
 }

@@ -4,10 +4,10 @@ import { ServiceError, contracts, type Params } from '@switchyard/contracts';
 import { createLogger } from '@switchyard/telemetry';
 import type { Ctx } from './bus.ts';
 import { headerLines } from './headers.ts';
-import { alice, forward, version, type Stage } from './stage.contract.ts';
+import { alice, forward, version, type BusFixture } from './fixture.contract.ts';
 
 /** One request, one answer, or one typed error. */
-export function callContract({ cast, withSecrets }: Stage): void {
+export function callContract({ withBuses, withSecrets }: BusFixture): void {
   test('a call gets the answer of its handler, made for its principal', async () => {
     const seen: Pick<Ctx, 'principal' | 'requestId' | 'traceparent'>[] = [];
     const traceparent = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-00';
@@ -96,7 +96,7 @@ export function callContract({ cast, withSecrets }: Stage): void {
   });
 
   test('nobody serving is UNAVAILABLE at once, naming service and method', async () => {
-    await cast(async (join) => {
+    await withBuses(async (join) => {
       const bus = await join();
       await assert.rejects(bus.call('models.visible', {}, { timeoutMs: 60_000 }), {
         code: 'UNAVAILABLE',
@@ -107,7 +107,7 @@ export function callContract({ cast, withSecrets }: Stage): void {
   });
 
   test('an operation is refused to a service it does not list', async () => {
-    await cast(async (join) => {
+    await withBuses(async (join) => {
       const browser = await join({ service: 'browser' });
       await assert.rejects(browser.call('secrets.resolve', { name: 'A' }), { code: 'PERMISSION_DENIED' });
     });
@@ -179,7 +179,7 @@ export function callContract({ cast, withSecrets }: Stage): void {
   });
 
   test('replicas share the calls of their service', async () => {
-    await cast(async (join) => {
+    await withBuses(async (join) => {
       const answered = [0, 0];
       for (const replica of [0, 1]) {
         const owner = await join({ service: 'secrets', replica: `r${replica}` });

@@ -3,14 +3,14 @@ import { hostname } from 'node:os';
 import { test } from 'node:test';
 import { contracts } from '@switchyard/contracts';
 import { bytes } from './collector.contract.ts';
-import { version, type Stage } from './stage.contract.ts';
+import { version, type BusFixture } from './fixture.contract.ts';
 
 const PING = '$SRV.PING';
 
 /** Who is there, and who is not. */
-export function discoveryContract({ cast }: Stage): void {
+export function discoveryContract({ withBuses }: BusFixture): void {
   test('each replica of each service answers for itself', () =>
-    cast(async (join) => {
+    withBuses(async (join) => {
       const before = Date.now();
       for (const replica of ['b', 'a']) {
         const owner = await join({ service: 'secrets' });
@@ -33,7 +33,7 @@ export function discoveryContract({ cast }: Stage): void {
     }));
 
   test('who leaves is gone at once, and so is who drains its service', () =>
-    cast(async (join) => {
+    withBuses(async (join) => {
       const [first, second, asker] = [await join(), await join(), await join()];
       const served = await first.serve(contracts.secrets, {}, { version, replica: 'first' });
       await second.serve(contracts.secrets, {}, { version, replica: 'second' });
@@ -47,7 +47,7 @@ export function discoveryContract({ cast }: Stage): void {
     }));
 
   test('what is none of ours is passed over', () =>
-    cast(async (join, raw) => {
+    withBuses(async (join, raw) => {
       const stranger = await raw();
       const answer = { type: 'io.nats.micro.v1.ping_response', name: 'theirs', id: 'x', version: '1.0.0', metadata: {} };
       const ours = { replica: 'r', started: new Date(0).toISOString(), pid: '7', host: 'here' };
@@ -73,7 +73,7 @@ export function discoveryContract({ cast }: Stage): void {
     }));
 
   test('of too many a thousand are kept, and the rest does not matter', () =>
-    cast(async (join, raw) => {
+    withBuses(async (join, raw) => {
       const crowd = await raw();
       crowd.subscribe(PING, ({ reply = '' }) => {
         for (let n = 0; n < 1_200; n++) {
@@ -87,7 +87,7 @@ export function discoveryContract({ cast }: Stage): void {
     }));
 
   test('a bus that is closed knows nobody, and says so', () =>
-    cast(async (join) => {
+    withBuses(async (join) => {
       const bus = await join();
       await bus.drain();
       await assert.rejects(bus.discover(), { code: 'UNAVAILABLE' });

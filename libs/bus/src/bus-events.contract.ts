@@ -2,12 +2,12 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { EVENTS_LOG, subjects } from '@switchyard/contracts';
 import type { Message } from './transport.ts';
-import { alice, collect, type Stage } from './stage.contract.ts';
+import { alice, collect, type BusFixture } from './fixture.contract.ts';
 
 /** Events, doorbells and raw subjects. */
-export function eventContract({ cast, name }: Stage): void {
+export function eventContract({ withBuses, name }: BusFixture): void {
   test('an event reaches every listener, and one of each queue', async () => {
-    await cast(async (join) => {
+    await withBuses(async (join) => {
       const [emitter, one, two] = [await join({ service: 'registry' }), await join(), await join()];
       const all = [collect(one), collect(two)];
       const queued = [collect(one, 'q'), collect(two, 'q')];
@@ -26,7 +26,7 @@ export function eventContract({ cast, name }: Stage): void {
   });
 
   test('a recorded event is kept once per id, under its tenant', async () => {
-    await cast(async (join) => {
+    await withBuses(async (join) => {
       const bus = await join({ service: 'registry' });
       const events = collect(bus);
       const log = await bus.log(EVENTS_LOG);
@@ -52,7 +52,7 @@ export function eventContract({ cast, name }: Stage): void {
   });
 
   test('a listener that throws does not stop the next one', async () => {
-    await cast(async (join) => {
+    await withBuses(async (join) => {
       const bus = await join({ service: 'registry' });
       bus.on('agent:hot_removed', () => assert.fail('on purpose'));
       const events = collect(bus);
@@ -66,7 +66,7 @@ export function eventContract({ cast, name }: Stage): void {
   });
 
   test('a doorbell is heard by one replica', async () => {
-    await cast(async (join) => {
+    await withBuses(async (join) => {
       const heardBy: number[] = [];
       const rung = Promise.withResolvers<void>();
       for (const replica of [0, 1]) {
@@ -85,7 +85,7 @@ export function eventContract({ cast, name }: Stage): void {
   });
 
   test('raw subjects are ordered, and definitions are opened once', async () => {
-    await cast(async (join) => {
+    await withBuses(async (join) => {
       const bus = await join();
       const got = Promise.withResolvers<void>();
       const seen: string[] = [];

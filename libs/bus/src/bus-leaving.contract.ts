@@ -2,10 +2,10 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { contracts, ServiceError } from '@switchyard/contracts';
 import type { Ctx } from './bus.ts';
-import { alice, callable, untilAborted, version, type Stage } from './stage.contract.ts';
+import { alice, callable, untilAborted, version, type BusFixture } from './fixture.contract.ts';
 
 /** Deadlines, cancellation and drain, on both sides. */
-export function leavingContract({ cast, withSecrets }: Stage): void {
+export function leavingContract({ withBuses, withSecrets }: BusFixture): void {
   test('a call ends at its deadline, and its handler is told', async () => {
     const stopped = Promise.withResolvers<unknown>();
     await withSecrets(untilAborted(stopped.resolve), async (caller) => {
@@ -18,7 +18,7 @@ export function leavingContract({ cast, withSecrets }: Stage): void {
   });
 
   test('aborting a call fails it CANCELLED and aborts its handler, on whichever replica it runs', async () => {
-    await cast(async (join) => {
+    await withBuses(async (join) => {
       const started = Promise.withResolvers<unknown>();
       const stopped = Promise.withResolvers<unknown>();
       for (let replica = 0; replica < 3; replica++) {
@@ -38,7 +38,7 @@ export function leavingContract({ cast, withSecrets }: Stage): void {
   });
 
   test('a call made by a handler inherits principal, request and deadline, and ends with it', async () => {
-    await cast(async (join) => {
+    await withBuses(async (join) => {
       const inner = Promise.withResolvers<Ctx>();
       const stopped = Promise.withResolvers<unknown>();
       const secrets = await join({ service: 'secrets' });
@@ -73,7 +73,7 @@ export function leavingContract({ cast, withSecrets }: Stage): void {
 
   test('a call that takes long is waited for as long as somebody works on it', async () => {
     const streams = { aliveMs: 20, silenceMs: 100 };
-    await cast(async (join) => {
+    await withBuses(async (join) => {
       const owner = await join({ service: 'secrets', streams });
       const resolve = () => new Promise<{ value: string }>((done) => setTimeout(done, 400, { value: 'at last' }));
       await owner.serve(contracts.secrets, { 'secrets.resolve': resolve }, { version });
@@ -84,7 +84,7 @@ export function leavingContract({ cast, withSecrets }: Stage): void {
 
   test('a call whose service died over it ends long before its deadline', async () => {
     const streams = { aliveMs: 20, silenceMs: 100 };
-    await cast(async (join, raw) => {
+    await withBuses(async (join, raw) => {
       const dead = await raw();
       dead.subscribe(callable('secrets.resolve').subject, () => undefined);
       await dead.flush();
@@ -107,7 +107,7 @@ export function leavingContract({ cast, withSecrets }: Stage): void {
   });
 
   test('draining finishes what runs and refuses what comes', async () => {
-    await cast(async (join) => {
+    await withBuses(async (join) => {
       const owner = await join({ service: 'secrets' });
       const caller = await join({ service: 'sessions' });
       const started = Promise.withResolvers<void>();
@@ -135,7 +135,7 @@ export function leavingContract({ cast, withSecrets }: Stage): void {
   });
 
   test('what still runs when the grace is over is stopped, and its caller told', async () => {
-    await cast(async (join) => {
+    await withBuses(async (join) => {
       const owner = await join({ service: 'secrets' });
       const caller = await join({ service: 'sessions' });
       const started = Promise.withResolvers<unknown>();

@@ -2,10 +2,10 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ServiceError, subjects, type Chunk } from '@switchyard/contracts';
 import { headerLines } from './headers.ts';
-import { aborted, callable, delta, endless, heard, result, turn, type Stage } from './stage.contract.ts';
+import { aborted, callable, delta, endless, heard, result, turn, type BusFixture } from './fixture.contract.ts';
 
 /** Ordered frames, and every way a stream ends. */
-export function streamContract({ cast, withTurns }: Stage): void {
+export function streamContract({ withBuses, withTurns }: BusFixture): void {
   test('chunks arrive in order, then the result', async () => {
     await withTurns(
       async function* ({ message }) {
@@ -61,7 +61,7 @@ export function streamContract({ cast, withTurns }: Stage): void {
         });
       },
     );
-    await cast(async (join) => {
+    await withBuses(async (join) => {
       await assert.rejects((await join()).stream('turns.run', turn).next(), {
         code: 'UNAVAILABLE',
         details: { reason: 'NO_RESPONDERS' },
@@ -159,7 +159,7 @@ export function streamContract({ cast, withTurns }: Stage): void {
   });
 
   test('a stream nobody speaks on is given up', async () => {
-    await cast(async (join, raw) => {
+    await withBuses(async (join, raw) => {
       const server = await raw();
       const cancels = heard(server, subjects.cancel('sessions'));
       server.subscribe(callable('turns.run').subject, () => undefined);
@@ -171,7 +171,7 @@ export function streamContract({ cast, withTurns }: Stage): void {
   });
 
   test('a lost frame ends the stream after what came before it', async () => {
-    await cast(async (join, raw) => {
+    await withBuses(async (join, raw) => {
       const server = await raw();
       const cancels = heard(server, subjects.cancel('sessions'));
       const send = (subject: string, seq: number) =>

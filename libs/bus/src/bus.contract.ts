@@ -4,7 +4,7 @@ import { discoveryContract } from './bus-discovery.contract.ts';
 import { eventContract } from './bus-events.contract.ts';
 import { leavingContract } from './bus-leaving.contract.ts';
 import { streamContract } from './bus-streams.contract.ts';
-import { createStage } from './stage.contract.ts';
+import { createBusFixture } from './fixture.contract.ts';
 import type { Network } from './transport.contract.ts';
 
 /** What a bus promises over any transport. */
@@ -15,12 +15,12 @@ export function busContract(name: string, open: () => Promise<Network>): void {
       network = await open();
     });
     after(() => network.stop());
-    const stage = createStage(name, () => network);
+    const fixture = createBusFixture(name, () => network);
 
-    describe('calls', () => callContract(stage));
-    describe('time and leaving', () => leavingContract(stage));
-    describe('streams', () => streamContract(stage));
-    describe('events, doorbells and raw subjects', () => eventContract(stage));
-    describe('discovery', () => discoveryContract(stage));
+    describe('calls', () => callContract(fixture));
+    describe('time and leaving', () => leavingContract(fixture));
+    describe('streams', () => streamContract(fixture));
+    describe('events, doorbells and raw subjects', () => eventContract(fixture));
+    describe('discovery', () => discoveryContract(fixture));
   });
 }

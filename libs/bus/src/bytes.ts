@@ -23,7 +23,7 @@ export function encodeJson(value: unknown): Uint8Array {
   return Buffer.from(JSON.stringify(value) ?? 'null');
 }
 
-/** Nothing at all stands for no params: the empty object, which is also what comes most and need not be parsed. */
+/** An empty payload means `{}`. So does the text `{}`, which is what most calls send: it is recognised without being parsed. */
 export function decodeJson(bytes: Uint8Array): unknown {
   return bytes.length === 0 || isEmptyObject(bytes) ? {} : JSON.parse(decodeText(bytes));
 }

@@ -49,7 +49,7 @@ function settle<N extends UnaryName>(data: Uint8Array, resolve: (value: Result<N
   }
 }
 
-/** The request as it will be sent, or the failure that is known before it is. */
+/** The request as it will be sent, or the error that can be told without sending it. */
 export function prepare(
   wire: Wire,
   caller: Caller,
@@ -69,7 +69,7 @@ export function prepare(
   return { callable, params: encodeJson(params), head };
 }
 
-/** Leaving is either the caller's own wish or that of whoever called the caller. */
+/** A call is cancelled by the caller's own signal, or by the signal of the call that the caller is answering. */
 export function signalOf(caller: Caller, options: CallOptions): AbortSignal | undefined {
   if (caller.signal === undefined || options.signal === undefined) return options.signal ?? caller.signal;
   return AbortSignal.any([caller.signal, options.signal]);

@@ -5,10 +5,10 @@ import { busUnreachable } from './failures.ts';
 import type { Message } from './transport.ts';
 import type { Wire } from './wire.ts';
 
-/** Nobody knows how many will answer, so whoever asks waits this long. */
+/** How long answers are collected: it is not known how many will come. */
 const WINDOW_MS = 250;
 const MOST_ANSWERS = 1_000;
-/** Who says more about itself than this is none of ours. */
+/** A longer announcement is not from one of our services. */
 const LONGEST_ANSWER = 4_096;
 const NO_RESPONDERS = 503;
 

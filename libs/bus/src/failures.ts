@@ -70,7 +70,7 @@ export function decodeError(data: Uint8Array): ServiceError {
   return new ServiceError(code, message, { details: isRecord(details) ? details : {} });
 }
 
-/** Details may hold what a handler put there without thinking: what cannot be written down is left out. */
+/** Details that are no JSON (a handler may put anything there) are left out, so that the error itself always arrives. */
 export function encodeError({ code, message, details }: ServiceError): Uint8Array {
   try {
     return Buffer.from(JSON.stringify({ code, message, details }, bigIntAsText));
@@ -91,7 +91,7 @@ export function isErrorFrame(message: Message): boolean {
   return message.header(FRAME) === ERROR;
 }
 
-/** Somebody works on it still. */
+/** Whether the message is a sign of life: the call is still being worked on. */
 export function isAlive(message: Message): boolean {
   return message.header(FRAME) === ALIVE;
 }

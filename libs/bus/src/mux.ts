@@ -9,7 +9,7 @@ const TICK_MS = 20;
 /** One call that waits. No promise, signal or error exists until it is needed. */
 export interface Waiting {
   onMessage(message: Message): void;
-  /** Asked when the time is up: for how many milliseconds more it waits after all. */
+  /** Called when the time is up. More than 0 prolongs the wait by so many milliseconds. */
   moreMs?(): number;
   /** The time is up. The call is forgotten already. */
   onDeadline(): void;
@@ -78,7 +78,7 @@ interface Sweep {
   stop(): void;
 }
 
-/** Ids stay in their bucket until its time comes, answered or not: taking them out would cost more than the few bytes do. */
+/** The id of an answered call stays in its bucket until the bucket is due: removing it would cost more than its few bytes. */
 function createSweep(onDue: (id: number) => void, isIdle: () => boolean): Sweep {
   const buckets = new Map<number, number[]>();
   let timer: NodeJS.Timeout | undefined;

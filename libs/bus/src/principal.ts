@@ -30,7 +30,7 @@ export function decodePrincipal(text: string): Principal | undefined {
   return principal;
 }
 
-/** A Map keeps insertion order; forgetting half at a time costs nothing on a hit, and what is in use comes back at once. */
+/** Drops the older half: a Map keeps insertion order. Entries in use are decoded once more; a hit needs no bookkeeping. */
 function forgetOldest(): void {
   let left = MAX_REMEMBERED / 2;
   for (const text of decoded.keys()) {

@@ -35,7 +35,10 @@ export function resolveCallable(wire: Wire, name: string): Callable {
   return callable;
 }
 
-/** Sends a request whose replies come to `id`. The failure is returned, because who waits is told later, never from inside. */
+/**
+ * Sends a request whose replies come to `id`. A failure is returned, not reported:
+ * the caller's callback must never run before the call has returned to it.
+ */
 export function submit(wire: Wire, id: number, { callable, params, head }: Request): ServiceError | undefined {
   const { transport, mux } = wire;
   const headers = requestLines(head, callable.deadlineMs);
@@ -51,8 +54,8 @@ export function submit(wire: Wire, id: number, { callable, params, head }: Reque
 }
 
 /**
- * One request, one reply. Returns what cancels it: the other side is told to stop, and nothing is called any more. Whoever
- * takes long says now and then that it lives; one that does not is given up long before the deadline of a turn.
+ * One request, one reply. Returns a function that cancels it: the other side is told to stop, and `onReply` is not called any
+ * more. A service that takes long sends signs of life; a call without one fails long before the deadline of a turn.
  */
 export function request(wire: Wire, made: Request, onReply: (reply: Reply) => void): () => void {
   const call = new Call(wire, made, onReply);
@@ -123,7 +126,7 @@ class Call implements Waiting {
   }
 }
 
-/** Heard by every replica of the service, because only the network knows which of them has the call. */
+/** Sent to every replica of the service: the caller does not know which of them has the call. */
 export function sendCancel({ transport, mux }: Wire, { service }: Callable, id: number): void {
   transport.publish({ subject: subjects.cancel(service), data: encodeText(mux.address(id)) });
 }

@@ -19,7 +19,7 @@ export interface Outgoing {
   data: Uint8Array;
   reply?: string;
   headers?: HeaderLines;
-  /** When, by `performance.now()`, nobody wants it any more: it is not sent late, once the other side can be reached again. */
+  /** By `performance.now()`. A message that could not be sent by then is dropped, not sent late after a reconnect. */
   expires?: number;
 }
 
@@ -82,7 +82,7 @@ export interface BucketEntry {
 }
 
 export interface Watch {
-  /** Since when (epoch ms) nothing vouches for the watch; undefined while it is sound. */
+  /** Since when (epoch ms) the watch may have missed changes; undefined while it is complete. */
   lostSince(): number | undefined;
   stop(): void;
 }
@@ -100,11 +100,11 @@ export interface Bucket {
   watch(onEntry: (entry: BucketEntry) => void): Promise<Watch>;
 }
 
-/** What becomes of the connection, for whoever has something that hangs on it. */
+/** Events of the connection itself. */
 export interface ConnectionListener {
-  /** The other side has been out of reach for longer than anything is held for it: whoever waits for an answer waits in vain. */
+  /** The outage has lasted longer than messages are held: answers that are awaited will not come. */
   unreachable?(): void;
-  /** It is back after it was lost, with every log and bucket opened here, though what they kept may be gone. */
+  /** The connection is back. Logs and buckets opened here exist again, but what was in them may be lost. */
   restored?(): void;
 }
 

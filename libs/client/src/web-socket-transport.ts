@@ -1,5 +1,5 @@
 import { isObject, localError, parsed, unauthenticated, type RpcError } from './rpc-error.ts';
-import { createSendings } from './sendings.ts';
+import { createPendingMessages } from './pending-messages.ts';
 import { encodeNotification, endpoint, type Transport } from './transport.ts';
 import { backoff, type Reconnect } from './waiting.ts';
 import { createWatchdog, type Watchdog } from './watchdog.ts';
@@ -24,7 +24,7 @@ export interface WebSocketTransport extends Transport {
 
 /** `/ws`, one connection for all calls; comes back by itself until it is closed or its token refused. */
 export function createWebSocketTransport(options: WebSocketOptions): WebSocketTransport {
-  const sendings = createSendings();
+  const pending = createPendingMessages();
   const notes: string[] = [];
   let socket: WebSocket | undefined;
   let watchdog: Watchdog | undefined;
@@ -46,7 +46,7 @@ export function createWebSocketTransport(options: WebSocketOptions): WebSocketTr
   function flush() {
     if (socket?.readyState !== options.WebSocket.OPEN) return connect();
     const open = socket;
-    sendings.flush((text) => open.send(text));
+    pending.flush((text) => open.send(text));
     for (const note of notes.splice(0)) open.send(note);
   }
 
@@ -60,7 +60,7 @@ export function createWebSocketTransport(options: WebSocketOptions): WebSocketTr
 
   function take(message: unknown) {
     const { method, params } = isObject(message) ? message : {};
-    if (typeof method !== 'string') return sendings.settle(message);
+    if (typeof method !== 'string') return pending.settle(message);
     if (method === 'heartbeat' && isObject(params)) watchdog?.heartbeat(params['ts']);
     options.onNotification(method, params);
   }
@@ -73,7 +73,7 @@ export function createWebSocketTransport(options: WebSocketOptions): WebSocketTr
   function lost(which: WebSocket, cause: string) {
     if (which !== socket) return;
     drop();
-    sendings.lost(new Error(`WebSocket: ${cause}`));
+    pending.lost(new Error(`WebSocket: ${cause}`));
     retry = setTimeout(again, backoff(attempt, options.reconnect));
     attempt += 1;
   }
@@ -95,7 +95,7 @@ export function createWebSocketTransport(options: WebSocketOptions): WebSocketTr
     clearTimeout(retry);
     drop();
     notes.length = 0;
-    sendings.failAll(error);
+    pending.failAll(error);
   }
 
   function admit(waiting: number) {
@@ -107,8 +107,8 @@ export function createWebSocketTransport(options: WebSocketOptions): WebSocketTr
     connect,
 
     async exchange(calls, exchange) {
-      admit(sendings.size);
-      const answers = sendings.add(calls, exchange);
+      admit(pending.size);
+      const answers = pending.add(calls, exchange);
       flush();
       return answers;
     },

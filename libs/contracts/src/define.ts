@@ -1,7 +1,7 @@
 import type { z } from 'zod';
 import type { ErrorCode } from './errors.ts';
 
-/** Every service of the house. The name is the folder, the queue group and the second token of its subjects. */
+/** Every service there is. The name is the folder, the queue group and the second token of its subjects. */
 export const SERVICES = [
   'gateway',
   'sessions',

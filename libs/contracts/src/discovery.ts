@@ -22,7 +22,7 @@ const ReplicaOfOne = Replica.omit({ service: true });
 export const ServiceState = z.enum(['up', 'down', 'unbuilt']);
 export type ServiceState = z.infer<typeof ServiceState>;
 
-/** One service of the house, and who answers for it now. */
+/** One service, and who answers for it now. */
 export const ServicePresence = z.object({
   service: z.string().max(MAX.id),
   state: ServiceState,

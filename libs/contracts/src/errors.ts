@@ -1,4 +1,4 @@
-/** The canonical codes of gRPC, without OK. Every failure inside the house is one of them. */
+/** The canonical codes of gRPC, without OK. Every failure between our services is one of them. */
 export const ERROR_CODES = [
   'CANCELLED',
   'UNKNOWN',
@@ -27,7 +27,7 @@ export interface Issue {
   message: string;
 }
 
-/** Machine detail. The named fields reach clients in `error.data`; any other stays inside the house. */
+/** Machine detail. The named fields reach clients in `error.data`; any other stays between our services. */
 export interface ErrorDetails {
   /** The finer word: `TURN_TIMEOUT`, `IDEMPOTENCY_MISMATCH`, `FORBIDDEN`, … */
   reason?: string;
@@ -107,7 +107,7 @@ const OPENAI_TYPES = new Map([
   [500, 'server_error'],
 ]);
 
-/** The `type` of a `/v1` error object follows the status (document 2). */
+/** The `type` of a `/v1` error object follows the status. */
 export function openAiErrorType(status: number): string {
   return OPENAI_TYPES.get(status) ?? 'server_error';
 }

@@ -13,6 +13,8 @@ export * from './config/sections.ts';
 export { AgentConfig, AgentPatch } from './config/agents.ts';
 export { LogLevel, SecretRef } from './config/kinds.ts';
 export { ProviderEntry } from './config/models.ts';
+export { UNREAD_SETTINGS } from './config/burn-down.ts';
+export { isUnread, notInForce } from './config/not-in-force.ts';
 export { patchOf, type DeepPartial } from './config/patch.ts';
 export {
   IMMUTABLE_PATHS,

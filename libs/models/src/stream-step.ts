@@ -4,7 +4,7 @@ import type { CatalogueEntry, ModelPart, ToolCall } from './model.ts';
 import { toolCall } from './tool-call.ts';
 import { costUsd, toUsage } from './usage.ts';
 
-/** All this house asks of a provider's model. */
+/** All that we ask of a provider's model. */
 export type StreamingModel = Pick<LanguageModelV4, 'provider' | 'modelId' | 'doStream'>;
 
 export interface Step {

@@ -4,12 +4,12 @@ import { connectBus, type Bucket, type Bus } from '@switchyard/bus';
 import { REPLICAS_BUCKET } from '@switchyard/contracts';
 import { silentLogger } from '@switchyard/telemetry';
 import { claimStore } from './claim-store.ts';
-import { createHealthBoard, type HealthBoard } from './health.ts';
+import { createHealthRegistry, type HealthRegistry } from './health.ts';
 import { reportRevisions, type ReplicaReport } from './replicas.ts';
 
 interface Replica {
   report: ReplicaReport;
-  health: HealthBoard;
+  health: HealthRegistry;
   claim(identity: string, signal?: AbortSignal): Promise<Disposable>;
 }
 
@@ -23,7 +23,7 @@ async function replica(t: TestContext, bus: Bus, name: string): Promise<Replica>
   const log = silentLogger();
   const report = await reportRevisions(bus, 'sessions', name, log);
   t.after(() => report[Symbol.asyncDispose]());
-  const health = createHealthBoard();
+  const health = createHealthRegistry();
   return {
     report,
     health,

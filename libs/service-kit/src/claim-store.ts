@@ -66,7 +66,7 @@ export async function claimStore(identity: string, options: ClaimStore): Promise
   return { [Symbol.dispose]: () => watch.stop() };
 }
 
-/** Whoever works already, and whoever asked before us. */
+/** Whether another replica works with another database, or asked for one before us. */
 function isRival(entry: BucketEntry, identity: string, since: number): boolean {
   const claim = readClaim(entry);
   if (claim === undefined || claim.identity === identity) return false;

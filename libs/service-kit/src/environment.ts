@@ -24,8 +24,19 @@ export interface Environment {
 const DEFAULT_DATA = '.switchyard';
 const REPLICA = /^[A-Za-z0-9_-]{1,64}$/;
 
-/** Variables that say where the process works and with what; all others named `SWITCHYARD_…` are configuration keys. */
-export const PROCESS_VARIABLES = ['DATA', 'TOKEN', 'URL', 'BUS', 'STORE', 'CACHE', 'CONFIG', 'REPLICA'].map((name) => `SWITCHYARD_${name}`);
+/** Variables that say where the process works and with what, as a reader is told of them. All others named `SWITCHYARD_…` are configuration keys. */
+export const PROCESS_VARIABLE_HELP: Readonly<Record<string, { preset: string; means: string }>> = {
+  SWITCHYARD_DATA: { preset: DEFAULT_DATA, means: 'the directory of what is kept; `run.json` in it tells scripts what runs' },
+  SWITCHYARD_TOKEN: { preset: 'minted once, saved 0600', means: 'a token of scope `*`, for as long as it is set; at least 32 characters' },
+  SWITCHYARD_URL: { preset: 'the local edge', means: 'what the command and the client speak to' },
+  SWITCHYARD_BUS: { preset: 'memory:', means: '`nats://…` for a real one: nats-server with JetStream (`-js`) and `max_payload: 8MB`' },
+  SWITCHYARD_STORE: { preset: 'sqlite: in the data directory', means: '`sqlite:DIR` keeps the documents elsewhere' },
+  SWITCHYARD_CACHE: { preset: 'memory:', means: 'shared counters and expiring values' },
+  SWITCHYARD_CONFIG: { preset: 'config.yaml, if it is there', means: 'configuration files, joined by colons; a later one wins' },
+  SWITCHYARD_REPLICA: { preset: 'minted', means: 'the name of this replica in leases, reports and discovery' },
+};
+
+export const PROCESS_VARIABLES = Object.keys(PROCESS_VARIABLE_HELP);
 
 const text = (most: number) => z.string().max(most, `must have at most ${most} characters`);
 

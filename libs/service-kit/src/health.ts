@@ -23,7 +23,7 @@ export interface HealthReporter {
 }
 
 /** Everything the process depends on, in one place. */
-export interface HealthBoard extends HealthReporter {
+export interface HealthRegistry extends HealthReporter {
   /** Prefixes what is reported with the service's name, so that services in one process do not meet. */
   reporter(service: string): HealthReporter;
   /** A dependency that is asked each time instead of reporting itself. */
@@ -32,7 +32,7 @@ export interface HealthBoard extends HealthReporter {
   drain(): void;
 }
 
-export function createHealthBoard(now: () => number = Date.now): HealthBoard {
+export function createHealthRegistry(now: () => number = Date.now): HealthRegistry {
   const dependencies = new Map<string, Dependency>();
   const probes = new Map<string, () => boolean>();
   let draining = false;

@@ -5,7 +5,7 @@ import { openStore, type Store } from '@switchyard/store';
 import { createLogger, startTelemetry, type LogOptions, type Logger } from '@switchyard/telemetry';
 import { checkedStore } from './checked-store.ts';
 import { readEnvironment, type Environment } from './environment.ts';
-import { createHealthBoard, type HealthBoard } from './health.ts';
+import { createHealthRegistry, type HealthRegistry } from './health.ts';
 import { reach } from './reach.ts';
 import type { Variables } from './read-secret.ts';
 import { openSettings, type ConfigurationSource } from './settings/open-settings.ts';
@@ -15,7 +15,7 @@ export interface Host extends AsyncDisposable {
   readonly environment: Environment;
   readonly log: Logger;
   readonly settings: ConfigurationSource;
-  readonly health: HealthBoard;
+  readonly health: HealthRegistry;
   /** The process's own connection. */
   readonly bus: Bus;
   /** A service's connection: it says which service calls, so no two services share one. Drained with the host at the latest. */
@@ -55,7 +55,7 @@ export async function openHost(options: HostOptions): Promise<Host> {
   const telemetry = await startTelemetry(options.env, { service: options.service ?? 'switchyard', log });
   opening.defer(() => telemetry.shutdown());
 
-  const health = createHealthBoard();
+  const health = createHealthRegistry();
   const waiting = { health, log, signal: options.signal };
   const suffix = randomBase62(REPLICA_DIGITS);
   const replica = (service: string): string => environment.replica ?? `${service}-${suffix}`;
@@ -67,6 +67,7 @@ export async function openHost(options: HostOptions): Promise<Host> {
   const buses = new Set([bus]);
   opening.defer(async () => void (await Promise.all([...buses].map((one) => one.drain()))));
   await settings.follow(bus, log);
+  warnOfIneffective(settings, log);
 
   const opened = opening.move();
   return {
@@ -94,7 +95,7 @@ export async function openHost(options: HostOptions): Promise<Host> {
 
 type ConnectorOptions = Pick<HostOptions, 'checkResults'> & { log: Logger; replica: (service: string) => string; tenantId: string };
 
-/** All connections of a process to `memory:` meet in one hub. What a service does on its own it does for the tenant of the house. */
+/** All connections of a process to `memory:` meet in one hub. What a service does on its own it does for the configured tenant. */
 function connector(
   url: string,
   { log, replica, tenantId, checkResults = false }: ConnectorOptions,
@@ -109,6 +110,13 @@ function connector(
       ...(service === undefined ? {} : { service }),
       ...(hub === undefined ? {} : { hub }),
     });
+}
+
+/** What is accepted and not in force is named: once, at the start. */
+function warnOfIneffective(settings: ConfigurationSource, log: Logger): void {
+  const found = settings.notInForce();
+  if (found.length > 0)
+    log.warn({ settings: found.map(({ path, from }) => `${path} (${from})`) }, 'settings are set that nothing reads yet');
 }
 
 /** Follows `logLevel`, so that asking for more detail needs no restart. */

@@ -142,7 +142,7 @@ function hold({ tenant, documents, key, document, now, log, leaseMs = LEASE_MS, 
     return document;
   }
 
-  /** Failing is no worse than dying: the lease runs out. */
+  /** A failure needs no handling: the lease expires, as if this process had died. */
   async function release(): Promise<void> {
     if (ended) return;
     try {
@@ -166,7 +166,7 @@ function hold({ tenant, documents, key, document, now, log, leaseMs = LEASE_MS, 
   };
 }
 
-/** Gives up when the task failed, or stayed without an answer, as often in a row as is allowed. */
+/** Repeats a task, and gives up after too many attempts in a row that failed or did not end. */
 function repeat(everyMs: number, task: () => Promise<void>, giveUp: (cause?: unknown) => void): () => void {
   let unanswered = 0;
   const attempt = async (): Promise<void> => {
@@ -183,7 +183,7 @@ function repeat(everyMs: number, task: () => Promise<void>, giveUp: (cause?: unk
   return () => clearInterval(timer);
 }
 
-/** The database, or the way to it, is gone; by now others may hold the work. */
+/** The database could not be reached in time, so another replica may hold the lease by now. */
 function unrenewed(cause?: unknown): ServiceError {
   return new ServiceError('ABORTED', 'the lease on this work could not be renewed', { details: { reason: 'LEASE_LOST' }, cause });
 }

@@ -2,13 +2,13 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ServiceError } from '@switchyard/contracts';
 import { silentLogger } from '@switchyard/telemetry';
-import { createHealthBoard } from './health.ts';
+import { createHealthRegistry } from './health.ts';
 import { reach } from './reach.ts';
 
 const log = silentLogger();
 
 test('what is down is tried again, and shown as not ready meanwhile', async () => {
-  const health = createHealthBoard();
+  const health = createHealthRegistry();
   const seen: boolean[] = [];
   let attempts = 0;
   const value = await reach(
@@ -24,7 +24,7 @@ test('what is down is tried again, and shown as not ready meanwhile', async () =
 });
 
 test('what waiting cannot cure is thrown at once', async () => {
-  const health = createHealthBoard();
+  const health = createHealthRegistry();
   await assert.rejects(
     reach(() => Promise.reject(new ServiceError('FAILED_PRECONDITION', 'wrong URL')), { dependency: 'store', health, log }),
     /wrong URL/,
@@ -32,7 +32,7 @@ test('what waiting cannot cure is thrown at once', async () => {
 });
 
 test('waiting ends when the process is told to', async () => {
-  const health = createHealthBoard();
+  const health = createHealthRegistry();
   const ending = new AbortController();
   const refused = Object.assign(new Error('connect'), { code: 'ECONNREFUSED' });
   const waiting = reach(() => Promise.reject(refused), { dependency: 'bus', health, log, signal: ending.signal });

@@ -9,7 +9,7 @@ const LONGEST_WAIT_MS = 10_000;
 const UNREACHABLE = new Set(['ECONNREFUSED', 'ECONNRESET', 'EHOSTUNREACH', 'ENETUNREACH', 'ENOTFOUND', 'EAI_AGAIN', 'ETIMEDOUT', 'EPIPE']);
 
 export interface ReachOptions {
-  /** Its name on the health board. */
+  /** Its name in the health registry. */
   dependency: string;
   health: Pick<HealthReporter, 'set'>;
   log: Logger;
@@ -38,7 +38,7 @@ export async function reach<T>(open: () => Promise<T>, { dependency, health, log
   }
 }
 
-/** Opening has no way to be stopped; what it still brings is left to the end of the process. */
+/** Opening cannot be cancelled. After an abort its result is ignored: the process is about to end. */
 async function unlessAborted<T>(opening: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
   if (signal === undefined) return opening;
   const aborted = Promise.withResolvers<never>();

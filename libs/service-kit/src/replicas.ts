@@ -3,7 +3,7 @@ import { REPLICAS_BUCKET } from '@switchyard/contracts';
 import { silentLogger, type Logger } from '@switchyard/telemetry';
 import { z } from 'zod';
 
-/** Well within the time an entry lives without being written again. */
+/** Well below the time after which an entry that is not rewritten expires. */
 const REPEAT_MS = 5_000;
 
 /** Which database a replica keeps its documents in. */

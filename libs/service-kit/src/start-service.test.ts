@@ -12,7 +12,7 @@ import {
   servicePrincipal,
 } from '@switchyard/contracts';
 import { collection } from '@switchyard/store';
-import { silentLogger } from '@switchyard/telemetry';
+import { createLogger, silentLogger } from '@switchyard/telemetry';
 import { z } from 'zod';
 import { defineService, type Setup } from './define-service.ts';
 import { openHost, type Host } from './host.ts';
@@ -83,7 +83,7 @@ test('a service serves its methods, publishes the events of its writes, and says
   assert.equal(on.health.readiness().ready, true, JSON.stringify(on.health.readiness()));
 });
 
-test('what a service does on its own it does for the tenant of the house', { timeout: PATIENCE_MS }, async (t) => {
+test('what a service does on its own it does for the configured tenant', { timeout: PATIENCE_MS }, async (t) => {
   const on = await host(t, { SWITCHYARD_TENANT_ID: 'acme' });
   const hears = await on.connect('gateway');
   const event = new Promise<string>((resolve) => hears.on('agent:hot_removed', ({ tenant }) => resolve(tenant)));
@@ -189,4 +189,19 @@ test('a setup that fails half-way is undone, and the service can be started agai
     on,
   );
   assert.equal((await (await on.connect('sessions')).call('system.ping', {})).pong, true);
+});
+
+test('a start says in one line of the log which settings nothing reads, and where they are set', async (t) => {
+  const data = await mkdtemp(join(tmpdir(), 'switchyard-'));
+  t.after(() => rm(data, { recursive: true }));
+  const lines: string[] = [];
+  const log = createLogger({ destination: { write: (line: string) => void lines.push(line) } });
+  for (const more of [{}, { SWITCHYARD_MEMORY__WAL_MODE: 'false', SWITCHYARD_GATEWAY__PORT: '0' }]) {
+    await using _host = await openHost({ env: { SWITCHYARD_DATA: data, SWITCHYARD_CONFIG: ':', ...more }, log });
+  }
+  const warnings = lines.map((line) => JSON.parse(line) as { msg: string; settings?: string[] }).filter(({ settings }) => settings);
+  assert.deepEqual(
+    warnings.map(({ msg, settings }) => [msg, settings]),
+    [['settings are set that nothing reads yet', ['memory.walMode (SWITCHYARD_MEMORY__WAL_MODE)']]],
+  );
 });

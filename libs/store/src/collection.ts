@@ -4,7 +4,7 @@ import type { z } from 'zod';
 export type Document = Record<string, unknown>;
 
 export interface IndexSpec<D> {
-  /** Led by the tenant without saying so. */
+  /** The tenant is put in front of them. */
   fields: readonly (keyof D & string)[];
 }
 

@@ -45,7 +45,7 @@ export function misuse(collection: string, problem: string): ServiceError {
   return new ServiceError('INTERNAL', `${collection}: ${problem}`);
 }
 
-/** Names reach a query only after they were found in the schema. */
+/** Throws for a field that the schema does not have: only declared names may become part of a statement. */
 export function requireField(shape: Shape, name: string): void {
   if (!shape.fields.has(name)) throw misuse(shape.spec.name, `the schema has no field ${JSON.stringify(name)}`);
 }

@@ -13,6 +13,7 @@ const run: Served = {
   token: 'sy_pat_x',
   terminal: true,
   warning: undefined,
+  notInForce: [],
   command: 'bin/switchyard',
 };
 
@@ -39,6 +40,16 @@ test('where no token that works is known, the banner says so, and what gives one
   const text = banner({ ...run, token: undefined });
   assert.match(text, /token +none that works is saved here.*SWITCHYARD_TOKEN=/);
   assert.ok(!text.includes('undefined'));
+});
+
+test('settings without effect are named in one line, with the place that sets each', () => {
+  const set = (count: number) => Array.from({ length: count }, (_, n) => ({ path: `memory.key${n}`, from: 'config.yaml' }));
+  assert.match(banner({ ...run, notInForce: set(1) }), /\n {2}no effect +memory\.key0 \(config\.yaml\): nothing reads this yet\nTry:/);
+  assert.match(
+    banner({ ...run, notInForce: set(9) }),
+    /memory\.key3 \(config\.yaml\): nothing reads this yet, nor 5 more: bin\/switchyard doctor/,
+  );
+  assert.doesNotMatch(banner(run), /no effect/);
 });
 
 test('a real bus is shown as it is named, without its password', () => {

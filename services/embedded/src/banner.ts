@@ -1,3 +1,8 @@
+import type { IneffectiveSetting } from '@switchyard/service-kit';
+
+/** As many are named in a line; the log and `doctor` name all. */
+const MOST_NAMED = 4;
+
 /** What the banner tells. */
 export interface Served {
   version: string;
@@ -13,6 +18,8 @@ export interface Served {
   terminal: boolean;
   /** What to know about who can reach this. */
   warning: string | undefined;
+  /** What is set and has no effect. */
+  notInForce: readonly IneffectiveSetting[];
   /** How the command is called from here, for this data. */
   command: string;
 }
@@ -21,7 +28,7 @@ const NONE_KNOWN = 'none that works is saved here; yours does, and SWITCHYARD_TO
 
 /** What a newcomer reads first: only what exists, each command as it can be pasted. */
 export function banner(run: Served): string {
-  const { url, bus, data, services, seconds, provider, warning, command } = run;
+  const { url, bus, data, services, seconds, provider, warning, notInForce, command } = run;
   const rows: [label: string, text: string][] = [
     ['bus', bus === 'memory:' ? 'in-process                (SWITCHYARD_BUS=nats://… for a real one)' : withoutCredentials(bus)],
     ['services', `${services.join(' ')}   ${services.length}/${services.length} ready in ${seconds.toFixed(1)} s`],
@@ -29,6 +36,7 @@ export function banner(run: Served): string {
     ['API', `${url}        JSON-RPC /rpc /ws · chat /api/chat · OpenAI /v1 · contract /openrpc.json`],
     ['token', tokenText(run)],
     ...(warning === undefined ? [] : [['warning', warning] as [string, string]]),
+    ...(notInForce.length === 0 ? [] : [['no effect', noEffectText(run)] as [string, string]]),
   ];
   return [
     `switchyard ${run.version}  all services in one process; data in ${data}`,
@@ -44,6 +52,13 @@ export function banner(run: Served): string {
 function tokenText({ token, terminal, data, command }: Served): string {
   if (token === undefined) return NONE_KNOWN;
   return terminal ? `${token}  scopes *   saved in ${data}/token` : `saved in ${data}/token  scopes *   ${command} token   prints it`;
+}
+
+/** `memory.walMode (config.yaml)`: accepted, so that one configuration serves this version and the next, but never in silence. */
+function noEffectText({ notInForce, command }: Served): string {
+  const named = notInForce.slice(0, MOST_NAMED).map(({ path, from }) => `${path} (${from})`);
+  const more = notInForce.length - named.length;
+  return `${named.join(', ')}: nothing reads this yet${more === 0 ? '' : `, nor ${more} more: ${command} doctor   names them`}`;
 }
 
 /** A bus URL may hold a password; the banner is for screens. */

@@ -6,7 +6,7 @@ import { checkToken } from '@switchyard/security';
 import { tempDir } from '@switchyard/testkit';
 import { claimDataDirectory, firstToken, writeRunFile } from './data-directory.ts';
 
-/** The tokens of a house: those that are accepted, and whether one of them may do everything. */
+/** The tokens of a deployment: those that are accepted, and whether one of them may do everything. */
 function tokensOf(accepted: string[], { granting = false, late = false } = {}): FirstToken {
   return {
     accepts: async (secret) => accepted.includes(secret),

@@ -64,6 +64,7 @@ async function startEmbedded(env: Variables, { stack, signal }: Starting): Promi
     token,
     terminal: process.stdout.isTTY,
     warning: describeExposure(host.settings.current.gateway),
+    notInForce: host.settings.notInForce(),
     command: commandHere(data),
   };
   process.stdout.write(banner(served));

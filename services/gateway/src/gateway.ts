@@ -16,7 +16,7 @@ import { createAdmission } from './admission/admission.ts';
 import { registerHealth } from './server/health.ts';
 import { openSharedLimits } from './admission/shared-limits.ts';
 import { followPlainSockets } from './server/plain-sockets.ts';
-import { startPulse } from './sockets/pulse.ts';
+import { startHeartbeat } from './sockets/heartbeat.ts';
 import { refuse, UPGRADE_REQUIRED } from './server/refusal.ts';
 import { createRpcHandler, registerRpc } from './rpc/rpc-http.ts';
 import { acceptWebSockets } from './sockets/rpc-ws.ts';
@@ -116,7 +116,7 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
 
   const { connections } = opening.use(openFanOut(bus, tokens));
   acceptWebSockets(app.server, { edge, admission, dispatcher, connections });
-  opening.use(startPulse({ settings, connections }));
+  opening.use(startHeartbeat({ settings, connections }));
   await app.listen({ host, port: options.port });
   url = urlOf(host, app.server.address());
 

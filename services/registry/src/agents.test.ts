@@ -54,6 +54,20 @@ test('a new agent has the slug of its name, is projected, and everybody hears of
   assert.deepEqual((await app.bus.call('agents.list', {})).agents, ['cafe-oslo', 'default']);
 });
 
+test('a write names the settings it takes that nothing reads yet, and is silent when there are none', async () => {
+  await using app = await start();
+
+  const created = await app.bus.call('agents.create', { name: 'oslo', maxSteps: 7, rag: { maxResults: 3 }, workspacePath: '/etc' });
+  assert.deepEqual(created.notInForce, ['agents.oslo.rag.maxResults', 'agents.oslo.workspacePath']);
+
+  const change = { skills: { toolPolicy: { deny: ['exec'] }, watchEnabled: false } };
+  for (const dryRun of [true, false]) {
+    const updated = await app.bus.call('agents.update', { agentId: 'oslo', ...change, dryRun });
+    assert.deepEqual(updated.notInForce, ['agents.oslo.skills.watchEnabled']);
+  }
+  assert.equal('notInForce' in (await app.bus.call('agents.update', { agentId: 'oslo', maxSteps: 8 })), false);
+});
+
 test('a name that is taken, or that gives no id, is refused', async () => {
   await using app = await start({ settings: { agents: { filed: {} } } });
   await app.bus.call('agents.create', { name: 'oslo' });
@@ -324,7 +338,7 @@ test('who changed which agent, and which of its keys, is in the log; what it bec
   assert.ok(!written.join('').includes('12345'));
 });
 
-test('whoever has a token has a default agent, in the tenant of the house, in any other, and in one that comes later', async () => {
+test('whoever has a token has a default agent, in the configured tenant, in any other, and in one that comes later', async () => {
   const token = (tenant: string) => ({ tenant, id: 'a', client: 'a', hash: 'x', scopes: ['rpc'], ver: 1 });
   await using app = await start({
     settings: { tenantId: 'acme & sons' },

@@ -115,6 +115,15 @@ test('a failover profile must name a secret that is set', async () => {
   assert.ok(await update('SECOND_KEY'));
 });
 
+test('gateway.status names what is set and read by nothing', async () => {
+  await using app = await start({}, { settings: { memory: { walMode: false }, models: { scanOnStartup: true, dev: true } } });
+  const { notInForce } = await app.bus.call('gateway.status', {});
+  assert.deepEqual(
+    notInForce?.map(({ path }) => path),
+    ['memory.walMode', 'models.scanOnStartup'],
+  );
+});
+
 test('gateway.status tells how the process is', async () => {
   await using app = await start({});
 

@@ -20,7 +20,7 @@ import { modelsList } from './handlers/models-list.ts';
 import { modelsTest } from './handlers/models-test.ts';
 import { modelsVisible } from './handlers/models-visible.ts';
 
-/** Owns the control plane: agents, models, and how the house is configured. */
+/** Owns the control plane: agents, models, and the configuration. */
 export const registry = defineService({
   contract,
   version: '0.1.0',

@@ -39,7 +39,7 @@ export function createMemoryBucket(ttlMs = Infinity): MemoryBucket {
     return revision;
   }
 
-  /** An entry written again moves to the end, and all live equally long: the first is always the next to go. */
+  /** All entries live equally long, and one that is rewritten moves to the end, so the first is always the next to expire. */
   function expire(): void {
     timer = undefined;
     for (const [key, { expiresAt }] of kept) {

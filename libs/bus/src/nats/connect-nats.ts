@@ -12,7 +12,7 @@ import { ensureBucket, openBucket } from './nats-bucket.ts';
 import { createLink, type NatsLink } from './nats-link.ts';
 import { ensureStream, openLog } from './nats-log.ts';
 
-/** Enough to tell all connections apart, those of a replica before and after it started again included; every byte is in every reply's subject. */
+/** Random, so that a replica that was restarted does not get replies of its earlier run. Short: it is in the subject of every reply. */
 const CONNECTION_DIGITS = 8;
 const PING_MS = 10_000;
 const RECONNECT_MS = 250;

@@ -67,7 +67,7 @@ function isWrongRevision(error: unknown): boolean {
   return error.code === JetStreamApiCodes.StreamWrongLastSequence || error.code === JetStreamApiCodes.StreamWrongLastSequenceUnknown;
 }
 
-/** The client does not say which revision a removal is; nothing else can be read of the key until it is written again. */
+/** The client does not return the revision of a removal, so it is read back. */
 async function remove(kv: KV, key: string): Promise<number> {
   await kv.delete(key);
   return (await get(kv, key))?.revision ?? 0;

@@ -88,7 +88,7 @@ export function createLink(connection: NatsConnection, { inbox, log, holdMs = HO
     },
     async drain() {
       outbound.flush();
-      // Without a server there is nobody to take leave of.
+      // Draining talks to the server, so it would hang without one.
       if (isOpen()) await connection.drain().catch(() => connection.close());
     },
     follow(listener) {

@@ -24,7 +24,7 @@ interface Consumer {
   readonly source: WatchSource;
   readonly bucket: string;
   readonly onEntry: (entry: BucketEntry) => void;
-  /** Everything there was at the beginning was told. */
+  /** Resolves when all entries that existed at the start were passed on. */
   readonly loaded: PromiseWithResolvers<void>;
   /** Of the consumer on the server; a new one each time. */
   name: string;
@@ -32,11 +32,11 @@ interface Consumer {
   /** The last message of this consumer, and the last of the stream. */
   delivered: number;
   lastSeq: number;
-  /** When the stream that is followed was made: another one begins to count again. */
+  /** When the followed stream was created. A newer one has begun to number its messages anew. */
   stream: string | undefined;
   /** The keys there are. */
   readonly keys: Set<string>;
-  /** Those of them that are known only from a store that was lost. */
+  /** Keys that were read from a stream that is lost, and not yet from its successor. */
   readonly carried: Set<string>;
   /** How many messages stand between the beginning and `loaded`; undefined once that is over. */
   toCome: number | undefined;
@@ -47,8 +47,8 @@ interface Consumer {
 }
 
 /**
- * Written here, because the client's own watch has a heartbeat of 30 seconds, and one that guards access must know within a
- * few that it hears nothing.
+ * Written here, because the client's own watch has a heartbeat of 30 seconds: a watch that guards access must notice within
+ * a few seconds that nothing arrives.
  */
 export async function openWatch(source: WatchSource, bucket: string, onEntry: (entry: BucketEntry) => void): Promise<Watch> {
   const { link } = source;

@@ -7,6 +7,7 @@ import type { ServerReadiness } from '../readiness.ts';
 import { isObject } from '../run-file.ts';
 import { quote, self } from '../self.ts';
 import { bad, good, note, type Check } from './check.ts';
+import { checkSettings } from './settings.ts';
 
 /** Leases and tokens expire by the clock. */
 const MOST_SKEW_MS = 5_000;
@@ -58,14 +59,14 @@ function lookCloser({ run, url }: Where): string {
 
 /** The token, the clock and the provider, as far as a server answers that can be asked. */
 export async function checkInside(where: Where, answering: boolean): Promise<Check[]> {
-  if (!answering) return ['token', 'clock', 'provider'].map((name) => note(name, 'not known while no server answers'));
+  if (!answering) return ['token', 'clock', 'provider', 'settings'].map((name) => note(name, 'not known while no server answers'));
   if (where.token === undefined) {
     const { message, next } = noToken(where);
-    return [bad('token', message, next), ...['clock', 'provider'].map((name) => note(name, 'not known without a token'))];
+    return [bad('token', message, next), ...['clock', 'provider', 'settings'].map((name) => note(name, 'not known without a token'))];
   }
   const client = await connect(where);
   try {
-    return [...(await checkPing(client, where)), await checkProvider(client, where)];
+    return [...(await checkPing(client, where)), await checkProvider(client, where), await checkSettings(client, PATIENCE)];
   } finally {
     client.close();
   }

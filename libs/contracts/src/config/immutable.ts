@@ -82,7 +82,7 @@ export function mutableAlternatives(path: string): string[] {
 }
 
 /** Whether `pattern` names this path or one above it. */
-function covers(pattern: string, names: readonly string[]): boolean {
+export function covers(pattern: string, names: readonly string[]): boolean {
   const wanted = pattern.split('.');
   return wanted.length <= names.length && wanted.every((name, index) => name === '*' || name === names[index]);
 }

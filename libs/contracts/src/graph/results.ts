@@ -73,7 +73,7 @@ export const GraphProgress = z.object({
   durationMs: DurationMs.optional(),
 });
 
-/** The graphs of late, and how busy the house is with all of them. */
+/** The graphs of late, and how busy all replicas are with them. */
 export const GraphOverview = z.object({
   graphs: z
     .array(

@@ -112,7 +112,7 @@ const diagnosticEvents = defineEvents({
   },
 });
 
-/** What the house observes about itself. */
+/** What the product observes about itself. */
 export const observabilityEvents = defineEvents({
   ...meterEvents,
   ...diagnosticEvents,

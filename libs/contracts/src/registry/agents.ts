@@ -18,14 +18,21 @@ export const AgentConfigured = z.object({
   workspaceDir: z.string().max(MAX.path).optional(),
 });
 
+const notInForce = z
+  .array(z.string().max(MAX.line))
+  .max(MAX.many)
+  .optional()
+  .describe('settings of this call that were accepted and have no effect, because nothing reads them yet');
+
 export const AgentCreated = z.object({
   agentId: AgentId.describe('the slug of the name'),
   config: JsonObject,
   created: z.literal(true),
   workspaceDir: z.string().max(MAX.path).optional(),
+  notInForce,
 });
 
-export const AgentUpdated = z.object({ agentId: AgentId, config: JsonObject, updated: z.literal(true) });
+export const AgentUpdated = z.object({ agentId: AgentId, config: JsonObject, updated: z.literal(true), notInForce });
 
 /** What an update would have done; nothing was written. */
 export const AgentUpdateChecked = z.object({
@@ -34,6 +41,7 @@ export const AgentUpdateChecked = z.object({
   valid: z.boolean(),
   errors: z.array(z.string().max(MAX.line)).max(MAX.many),
   config: JsonObject.optional(),
+  notInForce,
 });
 
 type AgentShape = typeof AgentConfig.shape;

@@ -11,6 +11,11 @@ export const GatewayStatus = z.object({
   nodeVersion: z.string().max(MAX.name),
   configPaths: z.array(z.string().max(MAX.path)).max(MAX.many),
   sections: z.array(z.string().max(MAX.name)).max(MAX.many).describe('the names of the sections of the configuration'),
+  notInForce: z
+    .array(z.object({ path: z.string().max(MAX.line), from: z.string().max(MAX.path) }))
+    .max(MAX.many)
+    .optional()
+    .describe('settings that a file or a variable sets without effect, because nothing reads them yet, and where they are set'),
 });
 
 export const RestartAccepted = z.object({
@@ -41,7 +46,7 @@ export const gatewayMethods = defineMethods({
     ],
   },
   'gateway.restart': {
-    summary: 'Drains the house and starts it again.',
+    summary: 'Drains all services and starts them again.',
     scope: 'admin',
     params: NoParams,
     result: RestartAccepted,

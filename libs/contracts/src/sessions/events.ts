@@ -136,5 +136,5 @@ const approvalEvents = defineEvents({
   },
 });
 
-/** What the owner of conversations tells the house. */
+/** What the owner of conversations tells the other services. */
 export const sessionsEvents = defineEvents({ ...messageEvents, ...sessionLifeEvents, ...securityEvents, ...approvalEvents });

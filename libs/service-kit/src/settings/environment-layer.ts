@@ -39,6 +39,11 @@ export async function readEnvironmentLayer(variables: Variables, schema: z.ZodTy
   return { tree, pins };
 }
 
+/** The variable that sets the key at this path. */
+export function variableOf(path: Path): string {
+  return PREFIX + path.map(variablePart).join('__');
+}
+
 function isConfiguration(variable: string): boolean {
   return variable.startsWith(PREFIX) && !PROCESS_VARIABLES.some((name) => variable === name || variable === name + FILE);
 }
@@ -54,7 +59,7 @@ interface Target {
   schema: z.core.$ZodType;
 }
 
-/** Undefined for names of other programs' making, such as those Kubernetes adds for a service called switchyard. */
+/** Undefined for variables that other programs set, such as those of Kubernetes for a service that is called switchyard. */
 function resolve(variable: string, schema: z.ZodType): Target | undefined {
   const names = variable.endsWith(FILE) ? [variable, variable.slice(0, -FILE.length)] : [variable];
   for (const name of names) {

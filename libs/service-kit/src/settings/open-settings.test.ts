@@ -219,7 +219,7 @@ test('what was stored before the start is in force once the bus is followed', as
   assert.deepEqual([source.current.logLevel, source.revision], ['error', revision]);
 });
 
-test('a stored value that is exactly ${NAME} is the variable when it is used; what opens the house is given to nobody', async (t) => {
+test('a stored value that is exactly ${NAME} is the variable when it is used; the keys to everything are never filled in', async (t) => {
   const bus = await connectBus('memory:', { log: silentLogger() });
   t.after(() => bus.drain());
   const written = { template: '${PREFIX}' };
@@ -232,7 +232,30 @@ test('a stored value that is exactly ${NAME} is the variable when it is used; wh
   const { gateway, responsePrefix } = source.current;
   assert.deepEqual([gateway.maxBatchSize, gateway.corsOrigins, responsePrefix.template], [7, ['>>', 'x${PREFIX}', '${UNSET}'], '>>']);
 
-  const house = { SECRETS_MASTER_KEY: 'k', SWITCHYARD_TOKEN: 't' };
+  const keys = { SECRETS_MASTER_KEY: 'k', SWITCHYARD_TOKEN: 't' };
   const names = { a: '${SECRETS_MASTER_KEY}', b: ['${SWITCHYARD_TOKEN}'] };
-  assert.deepEqual(resolveReferences(names, house), names);
+  assert.deepEqual(resolveReferences(names, keys), names);
+});
+
+test('what is set and read by nothing is named, with the place that counts', async (t) => {
+  const config = await files(t, {
+    'a.yaml': 'memory: { walMode: false, dbPath: a.db }\ngateway: { port: 1, tokens: [{ id: ci, mcpClient: { allowlist: [x] } }] }\n',
+    'b.yaml':
+      'memory: { dbPath: b.db }\nagents: { oslo: { name: Oslo, rag: { maxResults: 3 } } }\nplugins: { plugins: { a.b: { priority: 1 } } }\n',
+  });
+  const [a, b] = config.split(':');
+  const bus = await connectBus('memory:', { log: silentLogger() });
+  t.after(() => bus.drain());
+  await store(bus, { queue: { enabled: false, maxConcurrentSessions: 2 } });
+  await using source = await open({ SWITCHYARD_CONFIG: config, SWITCHYARD_MEMORY__WAL_MODE: 'true', SWITCHYARD_TTS: '{"voice": "x"}' });
+  await source.follow(bus, silentLogger());
+  assert.deepEqual(source.notInForce(), [
+    { path: 'agents.oslo.rag.maxResults', from: b },
+    { path: 'gateway.tokens.0.mcpClient.allowlist', from: a },
+    { path: 'memory.dbPath', from: b },
+    { path: 'memory.walMode', from: 'SWITCHYARD_MEMORY__WAL_MODE' },
+    { path: 'plugins.plugins.a.b.priority', from: b },
+    { path: 'queue.enabled', from: 'the stored configuration' },
+    { path: 'tts.voice', from: 'SWITCHYARD_TTS' },
+  ]);
 });

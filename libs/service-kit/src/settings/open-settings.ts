@@ -9,17 +9,13 @@ import { StartError } from '../start-error.ts';
 import { closest } from './closest.ts';
 import { readEnvironmentLayer, type Pin } from './environment-layer.ts';
 import { readFileLayers } from './file-layer.ts';
+import { findIneffective, type IneffectiveSetting } from './not-in-force.ts';
+import { placeOf, type Origin } from './origin.ts';
 import { keysBeside } from './schema-path.ts';
 import { resolveReferences } from './references.ts';
 import { followStored } from './stored-layer.ts';
 import { freeze, merge, valueAt, type Tree } from './tree.ts';
 import { createView, type ChangeListener } from './view.ts';
-
-/** Where the value of a key comes from: the last layer that says anything about it. */
-export type Origin =
-  | { layer: 'default' | 'preset' | 'stored' }
-  | { layer: 'file'; file: string }
-  | { layer: 'environment'; variable: string };
 
 /** The effective configuration of this process, and where each part of it comes from. */
 export interface ConfigurationSource extends AsyncDisposable {
@@ -29,6 +25,8 @@ export interface ConfigurationSource extends AsyncDisposable {
   /** What the environment sets, and nobody can write. */
   pinned(): readonly Pin[];
   origin(path: string): Origin;
+  /** What is set and has no effect, because nothing reads it yet. */
+  notInForce(): IneffectiveSetting[];
   /** The files that were read, weakest first. */
   files(): readonly string[];
   /** The revision of the stored layer that is in force; 0 before there is one. */
@@ -109,6 +107,7 @@ function createSource(
     watch: (sections) => createView(sections, () => current, listeners),
     pinned: () => pins,
     origin: (path) => originWith(stored, path),
+    notInForce: () => findIneffective([...below, { origin: { layer: 'stored' }, tree: stored }], { tree, pins }),
     files: () => files,
     onRevision(listener) {
       revisionListeners.add(listener);
@@ -137,14 +136,6 @@ function noSuchKey(path: string): string {
 }
 
 function describeOrigin(origin: Origin): string {
-  switch (origin.layer) {
-    case 'file':
-      return ` (in ${origin.file})`;
-    case 'environment':
-      return ` (from ${origin.variable})`;
-    case 'stored':
-      return ' (in the stored configuration)';
-    default:
-      return '';
-  }
+  if (origin.layer === 'default' || origin.layer === 'preset') return '';
+  return ` (${origin.layer === 'environment' ? 'from' : 'in'} ${placeOf(origin)})`;
 }

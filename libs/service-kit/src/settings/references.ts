@@ -5,7 +5,7 @@ import { isTree, type Tree } from './tree.ts';
 
 const REFERENCE = /^\$\{([A-Za-z_][A-Za-z0-9_]*)\}$/;
 
-/** What opens the house itself is given to nobody who can only write a setting. */
+/** Whoever can only write a setting must not read what opens everything: these are never filled in. */
 const WITHHELD = /^(SECRETS_MASTER_KEY|SWITCHYARD_TOKEN)(_FILE)?$/;
 
 /**

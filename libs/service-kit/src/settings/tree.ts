@@ -4,7 +4,7 @@ import { StartError } from '../start-error.ts';
 export type Tree = Record<string, unknown>;
 export type Path = readonly string[];
 
-/** No configuration is this deep; a YAML alias inside of what it names has no end. */
+/** No real configuration is this deep. A YAML alias that contains itself is infinitely deep. */
 const DEEPEST = 64;
 
 const UNSAFE_KEYS: ReadonlySet<string> = new Set(['__proto__', 'constructor', 'prototype']);
@@ -13,13 +13,16 @@ export function isTree(value: unknown): value is Tree {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** Objects are merged key by key; lists and values of the higher layer replace those of the lower. */
+/**
+ * Objects are merged key by key; lists and values of the higher layer replace those of the lower. A key named `__proto__` is left
+ * out, because writing it would give the result another prototype; `constructor` and the like are keys as any other.
+ */
 export function merge(lower: Tree, higher: Tree): Tree {
   const merged: Tree = { ...lower };
   for (const [key, value] of Object.entries(higher)) {
-    if (value === undefined) continue;
-    const below = merged[key];
-    merged[key] = isTree(below) && isTree(value) ? merge(below, value) : value;
+    if (value === undefined || key === '__proto__') continue;
+    const below = Object.hasOwn(merged, key) ? merged[key] : undefined;
+    merged[key] = isTree(value) ? merge(isTree(below) ? below : {}, value) : value;
   }
   return merged;
 }
@@ -32,6 +35,11 @@ export function valueAt(tree: Tree, path: Path): unknown {
     value = value[key];
   }
   return value;
+}
+
+/** The same tree with nothing in it but what stands at these paths. */
+export function only(tree: Tree, paths: readonly Path[]): Tree {
+  return paths.reduce<Tree>((kept, path) => merge(kept, treeOf(path, valueAt(tree, path))), {});
 }
 
 /** A tree that says one thing. */

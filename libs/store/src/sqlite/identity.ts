@@ -5,8 +5,8 @@ import type { Database } from './database.ts';
 const TABLE = 'CREATE TABLE IF NOT EXISTS identity (one INTEGER PRIMARY KEY CHECK (one = 1), id TEXT NOT NULL) STRICT';
 
 /**
- * The id that was minted when the file was made, and which file it is: a directory that was copied together with its id is
- * another database all the same, while one that two containers mount is the same in both.
+ * The id that was minted when the file was made, and the file's inode. A copy of the directory has the same id and another
+ * inode, so it counts as another database; a directory that two containers mount is the same in both.
  */
 export function identify({ db }: Database): string {
   db.exec(TABLE);

@@ -5,7 +5,7 @@ import type { OutboxEvent, Publish, StoreLog } from '../store.ts';
 import type { Database } from './database.ts';
 import type { Queue } from './queue.ts';
 
-/** The events that writes owe the world: stored by the same transaction, published in order, removed once held elsewhere. */
+/** Events of writes that are not published yet: stored by the same transaction, published in order, removed once held elsewhere. */
 export interface Outbox {
   /** Only inside a write. */
   record: (tenant: string, events: readonly OutboxEvent[]) => void;
@@ -115,7 +115,7 @@ interface Round {
   log: StoreLog | undefined;
 }
 
-/** Stops at the first that fails, so that no event overtakes another; says how far it came, and why no further. */
+/** Stops at the first failure, so that no event overtakes another. Returns the last event that was published, and the failure. */
 async function publishInOrder(events: readonly Owed[], { to, ledger, log }: Round): Promise<{ held: number; failure?: unknown }> {
   let held = 0;
   for (const { seq, id, tenant, name, payload } of events) {
@@ -135,7 +135,7 @@ function owed(row: Record<string, unknown>): Owed {
   return { seq: Number(row.seq), id: String(row.id), tenant: String(row.tenant), name: String(row.name), payload: String(row.payload) };
 }
 
-/** Refused for what it is, not for when it came: it would hold up all later events for ever. */
+/** Whether publishing it again would fail again: such an event would hold up all later ones for ever. */
 function isHopeless(error: unknown): boolean {
   return error instanceof ServiceError && (error.code === 'INVALID_ARGUMENT' || error.code === 'FAILED_PRECONDITION');
 }

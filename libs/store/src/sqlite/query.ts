@@ -33,7 +33,7 @@ export function where(table: Table, scope: Scope, filters: readonly Record<strin
 
 function within(table: Table, scope: Scope): Sql {
   if (scope !== null) return { text: 'tenant = ?', values: [scope] };
-  // Every index is led by the tenant: naming the tenants, found by one seek each, lets a search across them use it.
+  // Every index begins with the tenant. Listing the tenants (one seek each) lets a search across all of them use the index.
   const next = `SELECT min(tenant) FROM ${table.name}`;
   const tenants = `WITH RECURSIVE t(x) AS (${next} UNION ALL SELECT (${next} WHERE tenant > x) FROM t WHERE x IS NOT NULL)`;
   return { text: `tenant IN (${tenants} SELECT x FROM t WHERE x IS NOT NULL)`, values: [] };
@@ -109,7 +109,7 @@ export function orderOf(table: Table, scope: Scope, { filter, sort }: Search): O
     column: columnOf(table, scope, field).value,
     descending: direction === 'desc',
   }));
-  // Left to itself SQLite reads a whole tenant in key order rather than sort what an index finds; a + keeps it from seeing the order.
+  // SQLite would rather scan a whole tenant in key order than sort the few rows an index finds. The + hides the key order from it.
   const hidden = sort.length === 0 && isIndexed(table, filter) ? '+' : '';
   return {
     terms,
@@ -123,7 +123,7 @@ function isIndexed({ spec }: Table, filter: Record<string, unknown>): boolean {
   return leading.some((field) => field !== undefined && Object.hasOwn(filter, field));
 }
 
-/** What comes after a position: beyond it in one term, and level with it in all terms before. Nothing sorts before everything. */
+/** The rows after a position: greater in one term and equal in all terms before it. Null sorts first. */
 export function after({ terms }: Order, position: readonly Scalar[]): Sql {
   const alternatives = terms.map(({ column, descending }, n) => {
     const level = terms.slice(0, n).map((term, i) => equals({ value: term.column, type: '' }, position[i] ?? null));

@@ -4,7 +4,10 @@ import { closedError } from './database.ts';
 
 /** Everything that touches the database, in order. */
 export interface Queue {
-  /** Runs with all writes of this turn of the event loop in one transaction; settles once that is on the disk. Failing, it fails alone. */
+  /**
+   * Runs together with all writes of this turn of the event loop in one transaction, and settles once that is on the disk. A write
+   * that throws is undone alone.
+   */
   write<T>(work: () => T): Promise<T>;
   /** Sees every write asked for before it. */
   read<T>(work: () => T): Promise<T>;
@@ -13,7 +16,7 @@ export interface Queue {
 }
 
 interface Entry {
-  /** Throws only what ends the transaction for everybody; gives what to do once it is committed. */
+  /** Throws only when the whole transaction must end. Returns what to do after the commit. */
   run(): () => void;
   reject(error: unknown): void;
 }

@@ -44,7 +44,7 @@ export interface AdmissionOptions {
   host: string;
 }
 
-/** All that a client may send which may call nothing: enough to hear that, and to ask for the methods there are. */
+/** The largest message of a client whose token has no scope to call anything: it can still ask for the list of methods. */
 const SCOPELESS_BYTES = 16_384;
 
 /** How large a JSON-RPC message of the client may be, where `limit` holds for those who may call something. */
@@ -58,7 +58,7 @@ export function isRefusal(outcome: Caller | Refusal): outcome is Refusal {
 
 export function createAdmission({ settings, tokens, limits, host }: AdmissionOptions): Admission {
   const derived = derive(settings, host);
-  /** A connection presents one token over and over; that it is the same again is quicker seen than whose it is. */
+  /** The caller of each connection's last request. Comparing the header with it is faster than hashing the token again. */
   const presented = new WeakMap<Socket, { authorization: string; caller: Caller }>();
 
   function screen(request: IncomingMessage): Refusal | undefined {

@@ -79,7 +79,7 @@ export interface RateLimiter {
 /** No attacker with many addresses gets more memory than this many windows. */
 const MAX_KEYS = 50_000;
 const SWEEP_EVERY = 10_000;
-/** A full house makes room for this many at once: looking through all of it for each newcomer is what a flood would want. */
+/** When the table is full this many entries are dropped at once: to search all of it for each newcomer is what a flood wants. */
 const ROOM = 5_000;
 
 export interface RateLimiterOptions {

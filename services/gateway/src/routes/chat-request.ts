@@ -17,17 +17,17 @@ const MAX_NAMED = 64;
 export function chatBody(body: unknown): ChatRequest {
   const message = typeof body === 'object' && body !== null && 'message' in body ? body.message : undefined;
   if (typeof message !== 'string' || message === '') throw badRequest('Missing required field: message (string)');
-  return request(parseParams(ChatBody, body));
+  return toChatRequest(parseParams(ChatBody, body));
 }
 
 /** The query of `GET /api/chat/stream`. Names it does not know are left alone: caches and proxies add their own. */
 export function chatQuery(query: Query): ChatRequest {
   const message = queryText(query, 'message');
   if (message === undefined) throw badRequest('Missing required query parameter: message');
-  return request({ message, agentId: queryText(query, 'agentId'), sessionKey: queryText(query, 'sessionKey') });
+  return toChatRequest({ message, agentId: queryText(query, 'agentId'), sessionKey: queryText(query, 'sessionKey') });
 }
 
-function request({ message, agentId, sessionKey }: z.output<typeof ChatBody>): ChatRequest {
+function toChatRequest({ message, agentId, sessionKey }: z.output<typeof ChatBody>): ChatRequest {
   if (agentId !== undefined && !AgentId.safeParse(agentId).success) throw badRequest(`Unknown agent: ${agentId.slice(0, MAX_NAMED)}`);
   return { message, ...(agentId === undefined ? {} : { agentId }), ...(sessionKey === undefined ? {} : { session: sessionKey }) };
 }
@@ -43,8 +43,8 @@ export function queryText(query: Query, name: string): string | undefined {
 }
 
 /** The key that makes a retry the same turn, from its header or its twin in the query. */
-export function withIdempotencyKey(asked: ChatRequest, { headers }: FastifyRequest, query: Query = {}): ChatRequest {
+export function withIdempotencyKey(chat: ChatRequest, { headers }: FastifyRequest, query: Query = {}): ChatRequest {
   const header = headers['idempotency-key'];
   const key = typeof header === 'string' && header !== '' ? header : queryText(query, 'idempotencyKey');
-  return key === undefined ? asked : { ...asked, idempotencyKey: key };
+  return key === undefined ? chat : { ...chat, idempotencyKey: key };
 }

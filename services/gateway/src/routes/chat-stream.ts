@@ -60,8 +60,8 @@ function lastSeen({ headers }: FastifyRequest, query: Query): Seen | undefined {
 }
 
 function begin(edge: Edge, request: FastifyRequest, query: Query): Promise<StartedTurn> {
-  const asked = withIdempotencyKey(chatQuery(query), request, query);
-  return startTurn(edge.bus.as(request.caller.principal), asked, callOptions(request));
+  const chat = withIdempotencyKey(chatQuery(query), request, query);
+  return startTurn(edge.bus.as(request.caller.principal), chat, callOptions(request));
 }
 
 /** The turn the client comes back for; undefined when there is nothing left of it to send. */
@@ -78,7 +78,7 @@ async function resume(edge: Edge, request: FastifyRequest, { turnId, n }: Seen):
   }
 }
 
-interface Sending {
+interface SentTurn {
   request: FastifyRequest;
   reply: FastifyReply;
   turn: StartedTurn;
@@ -86,7 +86,7 @@ interface Sending {
   after: number;
 }
 
-function sendTurn(edge: Edge, { request, reply, turn, after }: Sending): void {
+function sendTurn(edge: Edge, { request, reply, turn, after }: SentTurn): void {
   const { turnId, reader, earlier } = turn;
   const leave = (): void => stream.end(); // a gateway that drains: the client comes back elsewhere for the rest
   const stream = openEventStream(reply, {

@@ -10,8 +10,8 @@ import { startTurn, type StartedTurn } from './start-turn.ts';
 /** `POST /api/chat`: one durable turn, answered when it is done. Leaving does not end it. */
 export function registerChat(app: FastifyInstance, edge: Edge): void {
   app.post('/api/chat', { onRequest: edge.guard({ scopes: ['rpc'] }) }, async (request, reply) => {
-    const asked = withIdempotencyKey(chatBody(jsonBody(request)), request);
-    const turn = await startTurn(edge.bus.as(request.caller.principal), asked, callOptions(request));
+    const chat = withIdempotencyKey(chatBody(jsonBody(request)), request);
+    const turn = await startTurn(edge.bus.as(request.caller.principal), chat, callOptions(request));
     const { response, tokensUsed, finishReason } = await answerOf(turn, reply, edge.ending);
     reply.header('cache-control', 'no-store');
     if (turn.earlier) reply.header('idempotency-replayed', 'true');

@@ -13,12 +13,12 @@ import { createJoinedText, openEventStream } from './sse.ts';
 /** `POST /v1/chat/completions`: one turn that keeps nothing. Leaving cancels it. */
 export function registerCompletions(app: FastifyInstance, edge: Edge): void {
   app.post('/v1/chat/completions', { onRequest: edge.guard({ scopes: ['rpc', 'api'] }) }, async (request, reply) => {
-    const asked = completionBody(jsonBody(request), request.caller.lenient);
-    const head = completionHead(asked.turn.model);
-    const run = startRun(edge.bus, { request, reply, asked });
-    const step = await readUntil(run, asked.stream ? saysMore : isResult);
-    if (asked.stream) {
-      void sendChunks(edge, { request, reply, asked, head, run, step });
+    const completion = completionBody(jsonBody(request), request.caller.lenient);
+    const head = completionHead(completion.turn.model);
+    const run = startRun(edge.bus, { request, reply, completion });
+    const step = await readUntil(run, completion.stream ? saysMore : isResult);
+    if (completion.stream) {
+      void sendChunks(edge, { request, reply, completion, head, run, step });
       return reply;
     }
     reply.header('cache-control', 'no-store');
@@ -26,10 +26,11 @@ export function registerCompletions(app: FastifyInstance, edge: Edge): void {
   });
 }
 
-interface Asked {
+/** One HTTP request for a completion, and where its answer goes. */
+interface Exchange {
   request: FastifyRequest;
   reply: FastifyReply;
-  asked: CompletionRequest;
+  completion: CompletionRequest;
 }
 
 type Step = IteratorResult<TurnFrame, StatelessResult>;
@@ -40,11 +41,11 @@ interface Run {
   toolsRan: boolean;
 }
 
-function startRun(bus: Bus, { request, reply: { raw }, asked }: Asked): Run {
+function startRun(bus: Bus, { request, reply: { raw }, completion }: Exchange): Run {
   const left = new AbortController();
   raw.once('close', () => void (raw.writableFinished || left.abort()));
   if (raw.destroyed) left.abort();
-  const turn = { ...asked.turn, turnId: mintId('turn') };
+  const turn = { ...completion.turn, turnId: mintId('turn') };
   const frames = bus.as(request.caller.principal).stream('turns.run', turn, { ...callOptions(request), signal: left.signal });
   const run: Run = {
     toolsRan: false,
@@ -79,7 +80,7 @@ function saysMore(step: Step): boolean {
   return step.done === true || (step.value.type !== 'accepted' && step.value.type !== 'step');
 }
 
-interface Chunked extends Asked {
+interface Chunked extends Exchange {
   head: CompletionHead;
   run: Run;
   /** Where the turn is when the response begins. */
@@ -87,7 +88,7 @@ interface Chunked extends Asked {
 }
 
 /** A failure ends the stream with an error frame and no finish chunk, so that no client takes a part for the whole. */
-async function sendChunks(edge: Edge, { request, reply, asked, head, run, step }: Chunked): Promise<void> {
+async function sendChunks(edge: Edge, { request, reply, completion, head, run, step }: Chunked): Promise<void> {
   const chunks = completionChunks(head);
   const stream = openEventStream(reply, {
     first: chunks.role,
@@ -102,7 +103,7 @@ async function sendChunks(edge: Edge, { request, reply, asked, head, run, step }
     text.flush();
     for (const chunk of chunks.toolCalls(now.value)) stream.write(chunk);
     stream.write(chunks.finish(now.value));
-    if (asked.includeUsage) stream.write(chunks.usage(now.value));
+    if (completion.includeUsage) stream.write(chunks.usage(now.value));
   } catch (error) {
     text.flush();
     stream.write(errorFrame(error));

@@ -17,12 +17,12 @@ export interface StartedTurn {
  * Starts a durable turn and listens from before its first frame. `bus` speaks for the client. Whoever
  * leaves closes the reader; the turn goes on.
  */
-export async function startTurn(bus: Bus, asked: ChatRequest, options: CallOptions): Promise<StartedTurn> {
+export async function startTurn(bus: Bus, chat: ChatRequest, options: CallOptions): Promise<StartedTurn> {
   await bus.log(TURNS_LOG); // frames are kept from the first on only if there is a log to keep them
   const minted = mintId('turn');
   const reader = openTurnReader({ bus, turnId: minted });
   try {
-    const { turnId } = await bus.call('turns.start', { ...asked, turnId: minted }, options);
+    const { turnId } = await bus.call('turns.start', { ...chat, turnId: minted }, options);
     if (turnId === minted) return { turnId, reader, earlier: undefined };
     reader.close();
     return await joinTurn(bus, turnId, options);

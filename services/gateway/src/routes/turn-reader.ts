@@ -10,7 +10,7 @@ const MAX_HELD = 4_096;
 
 export type TurnStatus = Result<'turns.resume'>;
 
-/** Who hears a turn. After a batch that holds the end, or after `lost`, nothing more comes. */
+/** Gets the frames of a turn. Nothing more is called after the batch with the last frame, or after `lost`. */
 export interface TurnListener {
   /** In order from number 0, each once, never none. */
   frames(frames: readonly TurnFrame[]): void;

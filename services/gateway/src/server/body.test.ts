@@ -95,17 +95,17 @@ test('a client that leaves half-way is no failure of ours', async (t) => {
   assert.equal(error.refusal, BODY_BROKEN);
 });
 
-const CRUMB = '1\r\nx\r\n';
+const ONE_BYTE_CHUNK = '1\r\nx\r\n';
 const chunked = head('transfer-encoding: chunked');
 
-test('a body in crumbs is kept in what its bytes need', async (t) => {
-  const { error, body, kept } = await read(t, [`${chunked}${CRUMB.repeat(4_000)}0\r\n\r\n`], 1_000_000);
+test('a body in chunks of one byte is kept in what its bytes need', async (t) => {
+  const { error, body, kept } = await read(t, [`${chunked}${ONE_BYTE_CHUNK.repeat(4_000)}0\r\n\r\n`], 1_000_000);
   assert.deepEqual([error, body], [null, 'x'.repeat(4_000)]);
   assert.ok(kept <= 8_192, `${kept} bytes are kept`);
 });
 
-test('one in a million crumbs is not read to its end', async (t) => {
-  const { error } = await read(t, [`${chunked}${CRUMB.repeat(1_000_000)}0\r\n\r\n`], 2_000_000);
+test('one in a million such chunks is not read to its end', async (t) => {
+  const { error } = await read(t, [`${chunked}${ONE_BYTE_CHUNK.repeat(1_000_000)}0\r\n\r\n`], 2_000_000);
   assert.ok(error instanceof RefusalError);
   assert.equal(error.refusal, BODY_IN_CRUMBS);
 });

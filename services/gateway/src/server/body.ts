@@ -17,9 +17,9 @@ export interface BodyLimit {
 const EMPTY: Buffer = Buffer.alloc(0);
 
 /**
- * Reads a body whole and as it came. Fails with a RefusalError when it is larger than `limit` bytes, or comes in crumbs. To be
- * called when the request is new: a short body comes with its headers, and is there once Node has parsed what it read, so nothing
- * has to flow or to end.
+ * Reads a body whole and as it came. Fails with a RefusalError when it is larger than `limit` bytes, or comes in chunks of a few
+ * bytes. To be called when the request is new: a short body comes with its headers, and is there once Node has parsed what it
+ * read, so nothing has to flow or to end.
  */
 export function readBody(payload: IncomingMessage, allowed: BodyLimit, done: OnBody): void {
   process.nextTick(readWhole, payload, allowed, done);
@@ -33,13 +33,13 @@ function readWhole(payload: IncomingMessage, allowed: BodyLimit, done: OnBody): 
   else done(null, body);
 }
 
-/** What comes is copied together at once: a part of one byte, kept as it came, keeps hundreds. */
+/** Parts are copied into one buffer as they come: a part of one byte that is kept as an object needs hundreds of bytes. */
 function readParts(payload: IncomingMessage, { limit, caller }: BodyLimit, done: OnBody): void {
   if (Number(payload.headers['content-length']) > limit + LINGER_BYTES) return done(new RefusalError(BODY_TOO_LARGE));
   let held: Buffer = EMPTY;
   let size = 0;
   let parts = 0;
-  /** Whether the client may have us hold that instead of what is held. */
+  /** Whether the client's budget allows us to hold that much instead of what is held now. */
   const hold = (bytes: Buffer): boolean => {
     const more = bytes.length - held.length;
     held = bytes;
@@ -69,7 +69,7 @@ function readParts(payload: IncomingMessage, { limit, caller }: BodyLimit, done:
   payload.on('data', onData).on('end', onEnd).on('error', onError);
 }
 
-/** `held` with the part behind its first `at` bytes; twice as large when it was full. The first part is kept as it came. */
+/** Puts the part behind the first `at` bytes of `held`, which grows to twice its size when it is full. A large first part is not copied. */
 function append(held: Buffer, at: number, part: Buffer): Buffer {
   if (at === 0 && part.length >= FIRST_BYTES) return part;
   const size = at + part.length;

@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http';
 
 /** How much of a body that is not taken is still read, so that the client hears the refusal instead of a broken connection. */
 export const LINGER_BYTES = 16 * 1024 * 1024;
-/** A body may come in so many parts, and in one more for each so many bytes: smaller ones keep us busy with nothing. */
+/** A body may have this many parts, and one more for every `BYTES_A_PART` bytes. A million tiny parts cost far more than their bytes. */
 const FREE_PARTS = 4_096;
 const BYTES_A_PART = 64;
 

@@ -25,7 +25,7 @@ async function eventually(isTrue: () => Promise<boolean>): Promise<void> {
   while (!(await isTrue())) await new Promise((resolve) => setTimeout(resolve, 50));
 }
 
-test('who may manage the house sees every service there should be, and who answers for it', async () => {
+test('who may manage the services sees every service there should be, and who answers for it', async () => {
   await using gateway = await startTestGateway();
   for (const token of [SECRETS.admin, SECRETS.all]) {
     const { code, body } = await readyz(gateway.url, token);

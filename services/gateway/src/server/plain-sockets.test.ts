@@ -46,7 +46,7 @@ test('many addresses together leave room for a probe too', async (t) => {
   assert.equal(await live(await dial(t, gateway)), 'HTTP/1.1 200');
 });
 
-test('a full house of WebSockets and idle sockets answers probes', async (t) => {
+test('with every place taken by WebSockets and idle sockets, probes are answered', async (t) => {
   await using gateway = await startTestGateway({ settings: { ...FEW, maxConnections: 2 } });
   await gateway.connect();
   await gateway.connect(SECRETS.rpc);

@@ -2,7 +2,7 @@ import type { Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Settings } from '@switchyard/service-kit';
 
-/** The listener takes so many more than all caps together, so that a newcomer can be looked at, and somebody idle sent away for it. */
+/** The listener accepts this many beyond all caps: a new socket must be accepted before an idle one can be closed for it. */
 const HEADROOM = 64;
 
 export interface PlainSocketsOptions {
@@ -14,7 +14,7 @@ export interface PlainSocketsOptions {
 
 /** The sockets that are no WebSockets. */
 export interface PlainSockets extends Disposable {
-  /** On which nothing was asked yet. Node counts them as busy, and a browser opens some in advance. */
+  /** Sockets without a request so far. Node counts them as busy, and browsers open some in advance. */
   silent(): Socket[];
 }
 

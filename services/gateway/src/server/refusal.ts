@@ -45,7 +45,7 @@ export const UNAUTHORIZED: Refusal = {
   code: 'UNAUTHENTICATED',
   headers: { 'www-authenticate': 'Bearer realm="switchyard"' },
 };
-/** Neither yes nor no: who took it for a no would throw a good token away. */
+/** It is not known whether the token is good. A 401 would make clients throw a good one away. */
 export const UNVOUCHED: Refusal = {
   status: 503,
   message: 'Nothing vouches for tokens at the moment.',
@@ -75,7 +75,7 @@ export const TOO_MUCH_UNFINISHED: Refusal = {
 };
 export const INTERNAL: Refusal = { status: 500, message: 'Internal error', code: 'INTERNAL' };
 
-/** Without a time it is never going to be better. */
+/** Without `retryAfterMs` a retry can never succeed. */
 export function rateLimited(retryAfterMs: number | undefined, headers: Record<string, string> = {}): Refusal {
   const refusal: Refusal = { status: 429, message: 'Rate limit exceeded', code: 'RESOURCE_EXHAUSTED', rate: true, headers };
   return retryAfterMs === undefined ? refusal : { ...refusal, retryAfterMs };
@@ -129,7 +129,7 @@ function refusalBody(surface: Surface, refusal: Refusal, requestId: string): str
   return JSON.stringify({ error: refusal.message });
 }
 
-/** What `/rpc` says of a client or of itself is JSON-RPC; what it says of the HTTP request is not. */
+/** Statuses that `/rpc` answers as JSON-RPC, because they are about the client or the server. Others are about the HTTP request. */
 const ENVELOPED: ReadonlySet<number> = new Set([401, 403, 429, 500, 503]);
 
 function envelope({ code, message, retryAfterMs, retryable: known, rate = false }: Refusal, requestId: string): string {

@@ -5,7 +5,7 @@ import { describe, test } from 'node:test';
 import { createLogger } from '@switchyard/telemetry';
 import { startTestGateway, SECRETS, type TestGateway } from '../gateway.fixture.ts';
 
-/** Nobody needs a token for these (document 2), and `/ws` over plain HTTP says no more than that it wants an upgrade. */
+/** Nobody needs a token for these, and `/ws` over plain HTTP says no more than that it wants an upgrade. */
 const OPEN = new Set(['GET /health', 'GET /api/health', 'GET /livez', 'GET /startupz', 'GET /readyz', 'OPTIONS /api/*', 'GET /ws']);
 const VERBS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'TRACE'];
 

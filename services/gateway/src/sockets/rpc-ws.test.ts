@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { describe, test } from 'node:test';
 import { subjects } from '@switchyard/contracts';
 import { WebSocket } from 'ws';
-import { startPulse } from './pulse.ts';
+import { startHeartbeat } from './heartbeat.ts';
 import { SECRETS, startTestGateway, type Answer, type TestGateway } from '../gateway.fixture.ts';
 
 const ping = (id: unknown): string => JSON.stringify({ jsonrpc: '2.0', method: 'system.ping', id });
@@ -260,7 +260,7 @@ describe('a peer that is gone', () => {
     const dead = await gateway.connect(SECRETS.rpc);
     const alive = await gateway.connect(SECRETS.all);
     dead.socket.pause(); // reads nothing, so it answers no ping
-    using _pulse = startPulse({ settings: gateway.settings, connections: gateway.gateway.connections, pingEveryMs: 20 });
+    using _heartbeat = startHeartbeat({ settings: gateway.settings, connections: gateway.gateway.connections, pingEveryMs: 20 });
     const { all } = gateway.gateway.connections;
     while (all.size > 1) await once(alive.socket, 'ping');
     assert.deepEqual(

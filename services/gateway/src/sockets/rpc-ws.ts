@@ -18,7 +18,7 @@ import { traceparentOf } from '../server/trace.ts';
 
 const UNAUTHORIZED = 4001;
 const POLICY_VIOLATION = 1008;
-/** A client that goes on sending what is refused is not answered for ever. */
+/** After this many refused messages the connection is closed. */
 const MAX_REJECTED = 1_000;
 
 const BINARY: Fault = { ...PARSE_ERROR, message: 'Binary messages not supported' };
@@ -153,7 +153,7 @@ export function acceptWebSockets(server: Server, { edge, admission, dispatcher, 
   }
 }
 
-/** More at once than the rate ever allows is never going to be better. */
+/** A message with more calls than the limit can never be accepted, so it is not retryable. */
 function overRate(wait: number): Fault {
   const fault: Fault = { number: -32000, code: 'RESOURCE_EXHAUSTED', message: 'Message rate limit exceeded' };
   return wait === Number.POSITIVE_INFINITY ? { ...fault, retryable: false } : { ...fault, retryAfterMs: wait };

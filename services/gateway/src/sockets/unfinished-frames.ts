@@ -25,7 +25,10 @@ export function frameBytes(connection: Sender, bytes: number, largest: number): 
   setImmediate(() => connection.socket.terminate()); // whoever sends what it does not finish may not finish the closing either
 }
 
-/** A message is whole, or the connection is over: nothing is outstanding but what came behind it, one read at the most. */
+/**
+ * A message is complete, or the connection is over: its bytes no longer count. Bytes of the next message that came in the same
+ * read are forgiven with them.
+ */
 export function framesDone(connection: Sender): void {
   changeUnfinished(connection.caller, -connection.held, 0);
   connection.held = 0;

@@ -1,9 +1,8 @@
 import { AgentConfig, AgentId, type Sections } from '@switchyard/contracts';
-import { resolveReferences, type ConfigurationSource, type Variables } from '@switchyard/service-kit';
+import { merge, only, resolveReferences, type ConfigurationSource, type Variables, type Tree } from '@switchyard/service-kit';
 import type { Collection } from '@switchyard/store';
 import type { Logger } from '@switchyard/telemetry';
 import type { AgentDocument } from '../data.ts';
-import { merge, only, type Tree } from './tree.ts';
 
 /** An agent as it is in force: what the files say, what was stored over it, what the environment pins. */
 export interface Agent {
@@ -18,13 +17,13 @@ export interface Agent {
   stored: AgentDocument | undefined;
 }
 
-/** The agents of each tenant. Those of the files belong to the tenant of the house; a default agent has every tenant. */
+/** The agents of each tenant. Those of the files belong to the configured tenant (`tenantId`); a default agent has every tenant. */
 export interface Agents {
   /** Undefined for one that was deleted as for one that never was. */
   find(tenant: string, agentId: string): Promise<Agent | undefined>;
   /** By id. */
   list(tenant: string): Promise<Agent[]>;
-  /** Those of the tenant of the house, and of every tenant that has a token or an agent of its own. */
+  /** Those of the configured tenant, and of every tenant that has a token or an agent of its own. */
   all(): Promise<Agent[]>;
   /** What an agent would be with this stored layer; a tree, because it may not be valid. */
   preview(tenant: string, agentId: string, patch: Tree): Tree;

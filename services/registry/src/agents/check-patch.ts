@@ -1,7 +1,6 @@
 import { AgentConfig, describeIssues, invalidParams, isNeverByRpc, ServiceError, writtenPaths } from '@switchyard/contracts';
 import { resolveAgentModel, type Models } from '@switchyard/models';
-import { resolveReferences, type ConfigurationSource, type Variables } from '@switchyard/service-kit';
-import type { Tree } from './tree.ts';
+import { resolveReferences, type ConfigurationSource, type Tree, type Variables } from '@switchyard/service-kit';
 
 const PROBE_SILENCE_MS = 5_000;
 

@@ -26,14 +26,14 @@ export async function openProjector(bus: Bus, agents: Agents): Promise<Projector
   return { rebuild, refresh: (tenant, agentId) => settle(bucket, bucketKey(tenant, agentId), () => agents.find(tenant, agentId)) };
 }
 
-/** The truth is read after the entry and written over that very entry, so that of two replicas the later truth stays. */
+/** Reads the entry, then the truth, then writes over exactly that entry: of two replicas the one that read the truth later wins. */
 async function settle(bucket: Bucket, key: string, truth: () => Promise<Agent | undefined>): Promise<void> {
   for (;;) {
     const entry = await bucket.get(key);
     const agent = await truth();
     const wanted = agent === undefined ? undefined : toProjection(agent);
     if (isDeepStrictEqual(read(entry), wanted)) return;
-    // A removal guards nothing, nor does the first write of a key: what became of it is looked at once more.
+    // A removal and the first write of a key are not guarded by a revision, so the loop reads the result again.
     if (wanted === undefined) await bucket.remove(key);
     else await bucket.update(key, Buffer.from(JSON.stringify(wanted)), entry?.revision ?? 0);
   }

@@ -1,4 +1,4 @@
-import { isTree, type Tree } from './tree.ts';
+import { isTree, type Tree } from '@switchyard/service-kit';
 
 const SECRET_KEY = /(token|secret|password|api_?key|credential|private_?key)$/i;
 

@@ -1,4 +1,4 @@
-import type { Tree } from './tree.ts';
+import type { Tree } from '@switchyard/service-kit';
 
 /** The configuration in a caller's params. Where an agent's files lie is not for callers to say. */
 export function toPatch(params: object): Tree {

@@ -6,6 +6,7 @@ import { noAgent } from '../agents/not-found.ts';
 import { shownConfig } from '../agents/shown-config.ts';
 import { slugOf } from '../agents/slug.ts';
 import { toPatch } from '../agents/to-patch.ts';
+import { withoutEffect } from '../agents/without-effect.ts';
 import { inserted, type WriteGiven } from '../agents/write-agent.ts';
 
 /** The id is the slug of the name. An agent that was deleted may be created anew. */
@@ -30,7 +31,7 @@ export function agentsCreate(given: WriteGiven & PatchGiven): Handler<'agents.cr
 
     const agent = await agents.find(tenant, agentId);
     if (agent === undefined) throw noAgent(agentId);
-    return { agentId, config: shownConfig(agent.written), created: true };
+    return { agentId, config: shownConfig(agent.written), created: true, ...withoutEffect(agentId, params) };
   };
 }
 

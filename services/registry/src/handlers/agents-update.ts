@@ -1,10 +1,11 @@
 import type { Handler } from '@switchyard/bus';
+import { isTree, merge, type Tree } from '@switchyard/service-kit';
 import { checkPatch, type PatchGiven } from '../agents/check-patch.ts';
 import { logChange } from '../agents/log-change.ts';
 import { noAgent } from '../agents/not-found.ts';
 import { shownConfig } from '../agents/shown-config.ts';
 import { toPatch } from '../agents/to-patch.ts';
-import { isTree, merge, type Tree } from '../agents/tree.ts';
+import { withoutEffect } from '../agents/without-effect.ts';
 import { changeAgent, type WriteGiven } from '../agents/write-agent.ts';
 
 /** Merged with what was stored before; every other key is replaced. */
@@ -15,6 +16,7 @@ export function agentsUpdate(given: WriteGiven & PatchGiven): Handler<'agents.up
   return async ({ agentId, dryRun, ...params }, ctx) => {
     const { tenant } = ctx.principal;
     const change = toPatch(params);
+    const unread = withoutEffect(agentId, params);
 
     if (dryRun) {
       const agent = await agents.find(tenant, agentId);
@@ -22,7 +24,7 @@ export function agentsUpdate(given: WriteGiven & PatchGiven): Handler<'agents.up
       const preview = agents.preview(tenant, agentId, overlay(agent.stored?.patch ?? {}, change));
       const errors = (await checkPatch(given, { tenant, agentId, patch: change, preview })).map(({ message }) => message);
       const valid = errors.length === 0;
-      return { agentId, dryRun: true as const, valid, errors, ...(valid ? { config: shownConfig(preview) } : {}) };
+      return { agentId, dryRun: true as const, valid, errors, ...(valid ? { config: shownConfig(preview), ...unread } : {}) };
     }
 
     const agent = await changeAgent(given, { tenant, agentId }, async ({ stored }) => {
@@ -33,7 +35,7 @@ export function agentsUpdate(given: WriteGiven & PatchGiven): Handler<'agents.up
       return { patch, emit: [{ name: 'config:patched', payload }] };
     });
     logChange(ctx, agentId, { change: 'updated', keys: Object.keys(change) });
-    return { agentId, config: shownConfig(agent.written), updated: true as const };
+    return { agentId, config: shownConfig(agent.written), updated: true as const, ...unread };
   };
 }
 

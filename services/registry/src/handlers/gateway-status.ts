@@ -1,11 +1,11 @@
 import type { Handler } from '@switchyard/bus';
-import { OBJECT_SECTIONS } from '@switchyard/contracts';
+import { MAX, OBJECT_SECTIONS } from '@switchyard/contracts';
 import type { ConfigurationSource } from '@switchyard/service-kit';
 
-/** Asking the system costs more than the rest of the answer, and nobody needs it fresher. */
+/** Reading the memory use costs more than the rest of the answer, so it is read once in this time. */
 const MEMORY_FRESH_MS = 1_000;
 
-export function gatewayStatus(configuration: Pick<ConfigurationSource, 'files'>): Handler<'gateway.status'> {
+export function gatewayStatus(configuration: Pick<ConfigurationSource, 'files' | 'notInForce'>): Handler<'gateway.status'> {
   let rss = 0;
   let readAt = -Infinity;
   const memoryUsage = (): number => {
@@ -23,5 +23,6 @@ export function gatewayStatus(configuration: Pick<ConfigurationSource, 'files'>)
     nodeVersion: process.version,
     configPaths: [...configuration.files()],
     sections: [...OBJECT_SECTIONS],
+    notInForce: configuration.notInForce().slice(0, MAX.many),
   });
 }

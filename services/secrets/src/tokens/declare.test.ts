@@ -94,7 +94,7 @@ test('a secret may move to another id', async () => {
   assert.deepEqual([...(await projected(app)).keys()].sort(), ['default.env', 'default.renamed']);
 });
 
-test('a declaration belongs to the tenant of the house, and moves there with it', async () => {
+test('a declaration belongs to the configured tenant, and moves there with it', async () => {
   await using data = await tempDir();
   await startOnce(data.path, configured(ops));
   const settings = { ...configured(ops).settings, tenantId: 'acme' };

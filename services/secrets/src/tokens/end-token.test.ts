@@ -30,22 +30,22 @@ async function withTokens(...tokens: TokenDocument[]) {
 }
 
 test('the last token that may do everything stays, whatever others there are', async () => {
-  await using house = await withTokens(
+  await using fixture = await withTokens(
     stored('all'),
     stored('admin', { scopes: ['admin', 'rpc'] }),
     stored('own', { scopes: ['*'], sessions: 'own' }),
   );
-  await assert.rejects(house.app.bus.call('tokens.revoke', { id: 'all' }), last);
-  await house.app.bus.call('tokens.create', { id: 'second', scopes: ['*'] });
-  await house.app.bus.call('tokens.revoke', { id: 'all' });
-  assert.deepEqual(await house.live(), ['admin', 'own', 'second']);
+  await assert.rejects(fixture.app.bus.call('tokens.revoke', { id: 'all' }), last);
+  await fixture.app.bus.call('tokens.create', { id: 'second', scopes: ['*'] });
+  await fixture.app.bus.call('tokens.revoke', { id: 'all' });
+  assert.deepEqual(await fixture.live(), ['admin', 'own', 'second']);
 });
 
 test('a token that manages tokens stays until another could make it again', async () => {
-  await using house = await withTokens(stored('both', { scopes: ['admin', 'rpc'] }), stored('admin', { scopes: ['admin'] }));
-  await assert.rejects(house.app.bus.call('tokens.revoke', { id: 'both' }), last);
-  await house.app.bus.call('tokens.revoke', { id: 'admin' });
-  assert.deepEqual(await house.live(), ['both']);
+  await using fixture = await withTokens(stored('both', { scopes: ['admin', 'rpc'] }), stored('admin', { scopes: ['admin'] }));
+  await assert.rejects(fixture.app.bus.call('tokens.revoke', { id: 'both' }), last);
+  await fixture.app.bus.call('tokens.revoke', { id: 'admin' });
+  assert.deepEqual(await fixture.live(), ['both']);
 });
 
 test('a declared token counts', async () => {
@@ -55,24 +55,26 @@ test('a declared token counts', async () => {
 });
 
 test('two admins who revoke each other at the same time, through two replicas: one of them stays', async () => {
-  await using house = await withTokens(stored('a'), stored('b'));
-  await using _second = await secondReplica(house.app);
+  await using fixture = await withTokens(stored('a'), stored('b'));
+  await using _second = await secondReplica(fixture.app);
   for (let round = 0; round < 20; round += 1) {
-    const calls = ['a', 'b'].map((id) => house.app.bus.as(principal({ client: id })).call('tokens.revoke', { id: id === 'a' ? 'b' : 'a' }));
+    const calls = ['a', 'b'].map((id) =>
+      fixture.app.bus.as(principal({ client: id })).call('tokens.revoke', { id: id === 'a' ? 'b' : 'a' }),
+    );
     const outcomes = await Promise.allSettled(calls);
-    const left = await house.live();
+    const left = await fixture.live();
     assert.ok(left.length >= 1, `round ${round} left nobody`);
     for (const outcome of outcomes)
       if (outcome.status === 'rejected') assert.equal((outcome.reason as { code: string }).code, 'FAILED_PRECONDITION');
-    for (const id of ['a', 'b']) if (!left.includes(id)) await house.app.bus.call('tokens.create', { id, scopes: ['*'] });
+    for (const id of ['a', 'b']) if (!left.includes(id)) await fixture.app.bus.call('tokens.create', { id, scopes: ['*'] });
   }
 });
 
 test('many who revoke each other in a ring: one stays', async () => {
   const ids = ['a', 'b', 'c', 'd', 'e'];
-  await using house = await withTokens(...ids.map((id) => stored(id)));
-  await Promise.allSettled(ids.map((id) => house.app.bus.call('tokens.revoke', { id })));
-  assert.ok((await house.live()).length >= 1);
+  await using fixture = await withTokens(...ids.map((id) => stored(id)));
+  await Promise.allSettled(ids.map((id) => fixture.app.bus.call('tokens.revoke', { id })));
+  assert.ok((await fixture.live()).length >= 1);
 });
 
 /** The same documents, where something happens right before the nth write. */
@@ -88,37 +90,37 @@ function interrupted(mine: Documents<TokenDocument>, nth: number, happens: () =>
 
 for (const nth of [1, 2, 3]) {
   test(`whoever is overtaken before write ${nth} by the revocation of the other does not end the last one`, async () => {
-    await using house = await withTokens(stored('a'), stored('b'));
-    const overtaken = interrupted(house.mine, nth, async () => {
-      await endToken(house.mine, await house.read('b'), NOW).catch(() => undefined);
+    await using fixture = await withTokens(stored('a'), stored('b'));
+    const overtaken = interrupted(fixture.mine, nth, async () => {
+      await endToken(fixture.mine, await fixture.read('b'), NOW).catch(() => undefined);
     });
-    await endToken(overtaken, await house.read('a'), NOW).catch(() => undefined);
-    assert.equal((await house.live()).length, 1);
+    await endToken(overtaken, await fixture.read('a'), NOW).catch(() => undefined);
+    assert.equal((await fixture.live()).length, 1);
   });
 }
 
 test('whoever goes, or is marked, in the moment in which it is to stand in does not stand in', async () => {
   for (const change of [tombstone(NOW), { set: { leaving: 'leave_b', leavingSince: NOW } }]) {
-    await using house = await withTokens(stored('a'), stored('b'));
-    const late = interrupted(house.mine, 2, () => house.mine.update({ id: 'b' }, change));
-    await assert.rejects(endToken(late, await house.read('a'), NOW), last);
-    assert.equal((await house.read('a')).leaving, undefined);
+    await using fixture = await withTokens(stored('a'), stored('b'));
+    const late = interrupted(fixture.mine, 2, () => fixture.mine.update({ id: 'b' }, change));
+    await assert.rejects(endToken(late, await fixture.read('a'), NOW), last);
+    assert.equal((await fixture.read('a')).leaving, undefined);
   }
 });
 
 test('whoever dies between mark and end does not keep others from standing in for good', async () => {
-  await using house = await withTokens(stored('a', { leaving: 'leave_x', leavingSince: NOW - 1_000 }), stored('b'));
-  const b = await house.read('b');
-  await assert.rejects(endToken(house.mine, b, NOW), last);
-  assert.equal(await endToken(house.mine, b, NOW + 10_000), true);
-  assert.deepEqual(await house.live(), ['a']);
+  await using fixture = await withTokens(stored('a', { leaving: 'leave_x', leavingSince: NOW - 1_000 }), stored('b'));
+  const b = await fixture.read('b');
+  await assert.rejects(endToken(fixture.mine, b, NOW), last);
+  assert.equal(await endToken(fixture.mine, b, NOW + 10_000), true);
+  assert.deepEqual(await fixture.live(), ['a']);
 });
 
 test('whoever comes back too late finds the mark gone', async () => {
-  await using house = await withTokens(stored('a'), stored('b'));
-  const late = interrupted(house.mine, 3, async () => {
-    assert.equal(await endToken(house.mine, await house.read('b'), NOW + 10_000), true);
+  await using fixture = await withTokens(stored('a'), stored('b'));
+  const late = interrupted(fixture.mine, 3, async () => {
+    assert.equal(await endToken(fixture.mine, await fixture.read('b'), NOW + 10_000), true);
   });
-  assert.equal(await endToken(late, await house.read('a'), NOW), false);
-  assert.deepEqual(await house.live(), ['a']);
+  assert.equal(await endToken(late, await fixture.read('a'), NOW), false);
+  assert.deepEqual(await fixture.live(), ['a']);
 });

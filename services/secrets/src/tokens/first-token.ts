@@ -7,7 +7,7 @@ import { EVERYTHING } from './rules.ts';
 
 const FIRST_START = 'the first start'; // no client is called so
 
-/** What whoever starts the house may do before anybody is let in. */
+/** What the process that starts everything may do before anybody is let in. */
 export interface FirstToken {
   /** Whether it is the secret of a live token. */
   accepts(secret: string): Promise<boolean>;

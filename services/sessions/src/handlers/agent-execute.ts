@@ -8,7 +8,7 @@ export function agentExecute(runner: Runner): Handler<'agent.execute'> {
   return (params, ctx) => execute(runner, params, ctx);
 }
 
-/** As agent.execute: pieces of the answer come over SSE only (document 1, transport rule 5). */
+/** As agent.execute: pieces of the answer come over SSE only. */
 export function agentStream(runner: Runner): Handler<'agent.stream'> {
   return (params, ctx) => {
     ctx.log.warn(

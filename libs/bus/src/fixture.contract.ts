@@ -19,19 +19,19 @@ export const callable = (name: string): Callable => callables.get(name) as Calla
 
 export type Join = (options?: Partial<BusOptions>) => Promise<Bus>;
 
-/** What the tests of a bus are played on. */
-export interface Stage {
+/** What the tests of a bus run on. */
+export interface BusFixture {
   readonly name: string;
   /** A bus for each part of a test, or a bare connection; all are drained when it ends. */
-  cast(run: (join: Join, raw: () => Promise<Transport>) => Promise<void>): Promise<void>;
+  withBuses(run: (join: Join, raw: () => Promise<Transport>) => Promise<void>): Promise<void>;
   /** A secrets service with one handler, and somebody to call it. */
   withSecrets(resolve: ResolveHandler, run: (caller: Bus) => Promise<void>, options?: Partial<BusOptions>): Promise<void>;
   /** A sessions service with one streaming handler, and its reader. */
   withTurns(run: RunHandler, read: (reader: Bus) => Promise<void>, streams?: BusOptions['streams']): Promise<void>;
 }
 
-export function createStage(name: string, network: () => Network): Stage {
-  const cast: Stage['cast'] = async (run) => {
+export function createBusFixture(name: string, network: () => Network): BusFixture {
+  const withBuses: BusFixture['withBuses'] = async (run) => {
     const buses: Bus[] = [];
     const transports: Transport[] = [];
     const raw = async () => {
@@ -54,15 +54,15 @@ export function createStage(name: string, network: () => Network): Stage {
 
   return {
     name,
-    cast,
+    withBuses,
     withSecrets: (resolve, run, options = {}) =>
-      cast(async (join) => {
+      withBuses(async (join) => {
         const owner = await join({ service: 'secrets', ...options });
         await owner.serve(contracts.secrets, { 'secrets.resolve': resolve }, { version });
         await run(await join({ service: 'sessions' }));
       }),
     withTurns: (run, read, streams = {}) =>
-      cast(async (join) => {
+      withBuses(async (join) => {
         const owner = await join({ service: 'sessions', streams });
         await owner.serve(contracts.sessions, { 'turns.run': run }, { version });
         await read(await join({ service: 'gateway', streams }));

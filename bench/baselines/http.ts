@@ -25,7 +25,7 @@ export async function servePost(answer: (call: Call, reply: FastifyReply) => voi
 
 export const natsUrl = (): string => given('NATS_URL');
 
-/** Where the stick's own responder listens. */
+/** Where the baseline's own responder listens. */
 export const subjectName = (): string => given('SUBJECT');
 
 function given(name: string): string {

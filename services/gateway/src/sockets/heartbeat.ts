@@ -7,14 +7,14 @@ const MAX_UNANSWERED_PINGS = 2;
 /** Connections served before others get their turn of the event loop. */
 const SLICE = 512;
 
-export interface PulseOptions {
+export interface HeartbeatOptions {
   settings: Settings<'gateway'>;
   connections: Connections;
   pingEveryMs?: number;
 }
 
 /** The timers of all connections: the heartbeat that clients see, and the ping that finds those that are gone. */
-export function startPulse({ settings, connections, pingEveryMs = PING_EVERY_MS }: PulseOptions): Disposable {
+export function startHeartbeat({ settings, connections, pingEveryMs = PING_EVERY_MS }: HeartbeatOptions): Disposable {
   const pings = setInterval(() => forEach(connections.all, ping), pingEveryMs).unref();
   let every = 0;
   let heartbeats: NodeJS.Timeout | undefined;
@@ -45,7 +45,7 @@ export function startPulse({ settings, connections, pingEveryMs = PING_EVERY_MS 
   };
 }
 
-/** A client that was not read from cannot have answered; one that does not read counts as silent. */
+/** No ping while we do not read from the client, since we could not see its answer. One that does not read is taken as silent. */
 function ping(connection: Connection): void {
   const { socket } = connection;
   const stuck = socket.bufferedAmount > PAUSE_BACKLOG_BYTES;

@@ -1,0 +1,18 @@
+import { UNREAD_SETTINGS } from './burn-down.ts';
+import { covers, writtenPaths } from './immutable.ts';
+
+/**
+ * What a part of the configuration says that nothing reads yet: it is accepted and kept, and has no effect. `prefix` is where the
+ * part stands, such as `agents.oslo`.
+ */
+export function notInForce(value: unknown, prefix = ''): string[] {
+  if (prefix !== '' && isUnread(prefix)) return writtenPaths(value, prefix);
+  if (typeof value !== 'object' || value === null) return [];
+  return Object.entries(value).flatMap(([key, inner]) => notInForce(inner, prefix === '' ? key : `${prefix}.${key}`));
+}
+
+/** Whether nothing reads the setting at this path yet. */
+export function isUnread(path: string): boolean {
+  const names = path.split('.');
+  return UNREAD_SETTINGS.some((unread) => covers(unread, names));
+}

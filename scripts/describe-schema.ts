@@ -1,0 +1,67 @@
+import { MAX, type JsonSchema } from '@switchyard/contracts';
+
+/** What may stand there, in the words of a person who writes a file. */
+export function describeType(schema: JsonSchema): string {
+  const choices = schema.anyOf ?? schema.oneOf;
+  if (choices !== undefined) return choices.map(describeType).join(' or ');
+  if ('const' in schema) return code(schema['const']);
+  if (Array.isArray(schema['enum'])) return schema['enum'].map(code).join(' ');
+  switch (schema.type) {
+    case 'integer':
+    case 'number':
+      return [schema.type === 'integer' ? 'whole number' : 'number', range(schema)].filter(Boolean).join(', ');
+    case 'boolean':
+      return '`true` or `false`';
+    case 'string':
+      return ['text', length(schema), pattern(schema)].filter(Boolean).join(', ');
+    case 'array':
+      return `list of ${describeType((schema['items'] ?? {}) as JsonSchema)}`;
+    case 'object':
+      return describeObject(schema);
+    default:
+      return 'anything';
+  }
+}
+
+/** As it is written in a file; empty where there is none. */
+export function describeDefault(schema: JsonSchema): string {
+  if (!('default' in schema)) return '';
+  const value = schema['default'];
+  return value === '' ? 'empty' : code(JSON.stringify(value));
+}
+
+function describeObject({ properties, additionalProperties }: JsonSchema): string {
+  if (properties !== undefined) return `object with ${Object.keys(properties).map(code).join(' ')}`;
+  return typeof additionalProperties === 'object' ? `map of ${describeType(additionalProperties)}` : 'object';
+}
+
+function range(schema: JsonSchema): string {
+  const [least, most, above] = [numberOf(schema, 'minimum'), numberOf(schema, 'maximum'), numberOf(schema, 'exclusiveMinimum')];
+  if (least !== undefined && most !== undefined) return `${least} to ${most}`;
+  if (above !== undefined) return schema.type === 'integer' ? `${above + 1} or more` : `above ${above}`;
+  if (least !== undefined) return `${least} or more`;
+  return most === undefined ? '' : `at most ${most}`;
+}
+
+/** What every text may hold goes without saying. */
+function length(schema: JsonSchema): string {
+  const [least = 0, most = MAX.value] = [numberOf(schema, 'minLength'), numberOf(schema, 'maxLength')];
+  const bounds = [
+    least > 1 ? `at least ${least} characters` : least === 1 ? 'not empty' : '',
+    most < MAX.value ? `at most ${most} characters` : '',
+  ];
+  return bounds.filter(Boolean).join(', ');
+}
+
+function pattern(schema: JsonSchema): string {
+  return typeof schema['pattern'] === 'string' ? `like \`${schema['pattern']}\`` : '';
+}
+
+function code(value: unknown): string {
+  return `\`${String(value)}\``;
+}
+
+function numberOf(schema: JsonSchema, keyword: string): number | undefined {
+  const value = schema[keyword];
+  return typeof value === 'number' ? value : undefined;
+}

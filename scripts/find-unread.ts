@@ -1,0 +1,132 @@
+import ts from 'typescript';
+
+/** A setting, or a group of them, and where contracts declare it. */
+interface Key {
+  /** Dotted; `*` stands for an id or for each entry of a list. */
+  path: string;
+  declaration: ts.Node;
+  below: Key[];
+}
+
+export interface Readers {
+  /** Files that look at settings without putting any in force. */
+  ignored: readonly string[];
+  /** Settings, with all below them, whose readers do not name them where the compiler could see it. */
+  readWhole: readonly string[];
+}
+
+/** What is declared, and what of it no production code reads. */
+export interface Found {
+  /** Every key, groups among them. */
+  declared: string[];
+  /** The topmost keys that nothing reads: what stands below one of them is not read either. */
+  unread: string[];
+  /** Entries of the readers that change nothing, so that they can go. */
+  needless: string[];
+}
+
+const DECLARED_IN = /\/libs\/contracts\/src\/config\/[^/]+\.ts$/;
+const SECTIONS_FILE = '/libs/contracts/src/config/sections.ts';
+const PRODUCTION = /\/(libs|services)\/[^/]+\/src\//;
+const NO_READER = /\.(test|contract|fixture|bench)\.ts$|\/libs\/(contracts|testkit)\//;
+
+/**
+ * Asks the compiler for the declaration behind each property that production code takes from an object. A setting is read when it
+ * and all groups above it are: so two groups that share the declarations of their keys are told apart by their own names.
+ */
+export function findUnread(root: string, { ignored, readWhole }: Readers): Found {
+  const program = ts.createProgram(...sourcesOf(root));
+  const checker = program.getTypeChecker();
+  const keys = keysOf(sectionsType(program, checker), checker);
+  const all = flatten(keys);
+  const names = new Set(all.map(({ path }) => path.slice(path.lastIndexOf('.') + 1)));
+  const readIn = (file: ts.SourceFile | undefined): ts.Node[] => (file === undefined ? [] : declarationsRead(file, checker, names));
+  const readers = program.getSourceFiles().filter(({ fileName }) => isReader(fileName) && !ignored.includes(fileName.slice(root.length)));
+  const read = new Set(readers.flatMap(readIn));
+  const isRead = ({ path, declaration }: Key): boolean => read.has(declaration) || readWhole.some((whole) => isWithin(path, whole));
+  return {
+    declared: all.map(({ path }) => path),
+    unread: topmost(keys, (key) => !isRead(key)).toSorted(),
+    needless: [
+      ...ignored.filter((file) => readIn(program.getSourceFile(`${root}${file}`)).length === 0),
+      ...readWhole.filter((whole) => !all.some(({ path, declaration }) => isWithin(path, whole) && !read.has(declaration))),
+    ],
+  };
+}
+
+function isWithin(path: string, whole: string): boolean {
+  return path === whole || path.startsWith(`${whole}.`);
+}
+
+function sourcesOf(root: string): [files: string[], options: ts.CompilerOptions] {
+  const config = ts.getParsedCommandLineOfConfigFile(`${root}tsconfig.json`, {}, { ...ts.sys, onUnRecoverableConfigFileDiagnostic: fail });
+  const files = (config?.fileNames ?? []).filter((file) => isReader(file) || file.endsWith(SECTIONS_FILE));
+  return [files, config?.options ?? {}];
+}
+
+function isReader(file: string): boolean {
+  return PRODUCTION.test(file) && !NO_READER.test(file);
+}
+
+function sectionsType(program: ts.Program, checker: ts.TypeChecker): ts.Type {
+  const file = program.getSourceFiles().find(({ fileName }) => fileName.endsWith(SECTIONS_FILE));
+  const alias = file?.statements.find((statement) => ts.isTypeAliasDeclaration(statement) && statement.name.text === 'Sections');
+  if (alias === undefined) throw new Error(`the type Sections is not declared in ${SECTIONS_FILE} any more`);
+  return checker.getTypeAtLocation(alias);
+}
+
+/** The keys of an object type that contracts declare, each with those below it. */
+function keysOf(type: ts.Type, checker: ts.TypeChecker, prefix = ''): Key[] {
+  const bare = checker.getNonNullableType(type);
+  const entry = checker.isArrayType(bare) ? checker.getTypeArguments(bare as ts.TypeReference)[0] : bare.getStringIndexType();
+  if (entry !== undefined) return keysOf(entry, checker, `${prefix}*.`);
+  if (bare.isUnion()) return [];
+  return bare.getProperties().flatMap((property) => {
+    const declaration = property.declarations?.find((node) => DECLARED_IN.test(node.getSourceFile().fileName));
+    if (declaration === undefined) return [];
+    const path = `${prefix}${property.name}`;
+    return [{ path, declaration, below: keysOf(checker.getTypeOfSymbol(property), checker, `${path}.`) }];
+  });
+}
+
+/** `a.name`, `a['name']` and `{ name }` on the left of an equals sign or as a parameter, where the name is that of a setting. */
+function declarationsRead(file: ts.SourceFile, checker: ts.TypeChecker, names: ReadonlySet<string>): ts.Node[] {
+  const found: ts.Node[] = [];
+  const visit = (node: ts.Node): void => {
+    const taken = propertyTaken(node);
+    if (taken !== undefined && names.has(taken.name)) {
+      const type = checker.getNonNullableType(checker.getTypeAtLocation(taken.from));
+      found.push(...(type.getProperty(taken.name)?.declarations ?? []));
+    }
+    ts.forEachChild(node, visit);
+  };
+  visit(file);
+  return found;
+}
+
+interface Taken {
+  from: ts.Node;
+  name: string;
+}
+
+function propertyTaken(node: ts.Node): Taken | undefined {
+  if (ts.isPropertyAccessExpression(node)) return { from: node.expression, name: node.name.text };
+  if (ts.isElementAccessExpression(node) && ts.isStringLiteralLike(node.argumentExpression)) {
+    return { from: node.expression, name: node.argumentExpression.text };
+  }
+  if (!ts.isBindingElement(node) || !ts.isObjectBindingPattern(node.parent) || node.dotDotDotToken !== undefined) return undefined;
+  const name = node.propertyName ?? node.name;
+  return ts.isIdentifier(name) ? { from: node.parent, name: name.text } : undefined;
+}
+
+function flatten(keys: readonly Key[]): Key[] {
+  return keys.flatMap((key) => [key, ...flatten(key.below)]);
+}
+
+function topmost(keys: readonly Key[], wanted: (key: Key) => boolean): string[] {
+  return keys.flatMap((key) => (wanted(key) ? [key.path] : topmost(key.below, wanted)));
+}
+
+function fail(diagnostic: ts.Diagnostic): never {
+  throw new Error(ts.flattenDiagnosticMessageText(diagnostic.messageText, '\n'));
+}

@@ -1,0 +1,27 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { UNREAD_SETTINGS } from '@switchyard/contracts';
+import { findUnread } from '../../scripts/find-unread.ts';
+import { READERS } from '../../scripts/setting-readers.ts';
+import { listSettings } from '../../scripts/list-settings.ts';
+
+const { declared, unread, needless } = findUnread(fileURLToPath(new URL('../../', import.meta.url)), READERS);
+
+test('every setting is read by the code of a service or a library, or is on the list of those that are not', () => {
+  const listed = new Set(UNREAD_SETTINGS);
+  const found = new Set(unread);
+  assert.deepEqual(
+    { unlisted: unread.filter((path) => !listed.has(path)), listedInVain: UNREAD_SETTINGS.filter((path) => !found.has(path)) },
+    { unlisted: [], listedInVain: [] },
+    'nothing reads what is unlisted; what is listed in vain is read now, or gone. Read it, or write it down: make lock',
+  );
+});
+
+test('what the compiler is told about readers is needed', () => assert.deepEqual(needless, []));
+
+test('no setting escapes the look: the compiler sees those that are parsed', () => {
+  const parsed = listSettings().map(({ path }) => path);
+  assert.ok(parsed.length > 900, `${parsed.length} settings`);
+  assert.deepEqual(declared.toSorted(), parsed.toSorted());
+});
