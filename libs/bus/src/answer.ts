@@ -5,6 +5,7 @@ import { EMPTY, decodeJson, encodeJson } from './bytes.ts';
 import { CallContext } from './context.ts';
 import { ALIVE_HEADERS, cancelled, encodeError, errorHeaders, internal, shuttingDown, tooLarge } from './failures.ts';
 import { PRINCIPAL, REQUEST, TRACEPARENT } from './headers.ts';
+import { mayHaveRun } from './may-have-run.ts';
 import { decodePrincipal } from './principal.ts';
 import { stop, type Method, type Running } from './running.ts';
 import type { Message } from './transport.ts';
@@ -186,7 +187,8 @@ export async function finish(desk: Desk, graceMs: number): Promise<void> {
   clearTimeout(grace);
   clearInterval(desk.alive);
   for (const call of desk.running.values()) {
-    const reason = shuttingDown(call.method.callable);
+    const { callable } = call.method;
+    const reason = mayHaveRun(shuttingDown(callable), { callable, params: call.message.data });
     if (call.stopped === undefined) sendError(desk.wire, call.reply, reason);
     stop(call, reason);
   }

@@ -32,7 +32,7 @@ async function scene(): Promise<Scene> {
     status: { turnId, sessionKey: 'default:alice:gateway', state: 'running' },
     asked: 0,
     say: (n, body) => owner.publish(subjects.turn(turnId), Buffer.from(JSON.stringify({ n, ...body }))),
-    reader: (silenceMs) => openTurnReader({ bus, turnId, ...(silenceMs === undefined ? {} : { silenceMs }) }),
+    reader: (silenceMs) => openTurnReader({ bus, turnId, repeatable: true, ...(silenceMs === undefined ? {} : { silenceMs }) }),
     async [Symbol.asyncDispose]() {
       await bus.drain();
       await owner.drain();

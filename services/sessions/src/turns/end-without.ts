@@ -10,7 +10,7 @@ export async function endWithout(deps: Ledger & { bus: Bus }, lease: Lease<TurnD
   const { turnId } = lease.document;
   const frames = createFrameWriter(deps.bus, turnId, Math.max(1, await framesSoFar(deps.bus, turnId)));
   try {
-    const failure = toFailure(error, turnId);
+    const failure = toFailure(error, lease.document);
     const turn = await commitFailure(deps, lease, { failure, lastFrame: frames.last() });
     await settle(deps, lease.tenant, turn);
     frames.push({ type: 'error', error: failure });

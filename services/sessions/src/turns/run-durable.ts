@@ -52,7 +52,7 @@ async function fail(deps: RunDeps, given: RunGiven, error: unknown): Promise<Tur
   const { lease, signal, frames } = given;
   const { turnId } = lease.document;
   const cause: unknown = signal.aborted && signal.reason instanceof ServiceError ? signal.reason : error;
-  const failure = toFailure(cause, turnId);
+  const failure = toFailure(cause, lease.document);
   try {
     if (isFenced(cause)) throw cause;
     const turn = await commitFailure(deps, lease, { failure, lastFrame: frames.last() });
