@@ -1,4 +1,7 @@
 import { errorData, httpStatus, openAiErrorType, ServiceError, type TurnFailure } from '@switchyard/contracts';
+import type { FastifyRequest } from 'fastify';
+import type { Edge } from '../edge.ts';
+import { describeError } from '../server/failure-log.ts';
 import { refusalOf, RefusalError } from '../server/refusal.ts';
 
 /** The failure that ended a turn, as the error it was. */
@@ -33,6 +36,13 @@ export function badRequest(message: string): RefusalError {
 export function restError(error: unknown): unknown {
   if (!(error instanceof ServiceError) || error.details.reason !== 'AGENT_SUSPENDED') return error;
   return new RefusalError({ ...refusalOf(error), status: 409 }, error);
+}
+
+/** Writes down an error that a stream tells, which begins after its request was answered. */
+export function noteFailure({ failures }: Pick<Edge, 'failures'>, request: FastifyRequest, error: ServiceError): void {
+  const { id: requestId, caller, method, routeOptions } = request;
+  const { code, message } = error;
+  failures.note({ requestId, route: `${method} ${routeOptions.url}`, code, message, caller, ...describeError(error) });
 }
 
 /** The data of an SSE `error` event: the text, and what a program may know besides. */
@@ -75,8 +85,7 @@ export function completionError(error: unknown, toolsRan: boolean): unknown {
 }
 
 /** A turn that failed after its `/v1` answer began, as the frame that says so. */
-export function errorFrame(error: unknown): string {
-  const known = error instanceof ServiceError ? error : new ServiceError('INTERNAL', 'Internal error');
+export function errorFrame(known: ServiceError): string {
   const type = openAiErrorType(httpStatus(known.code));
   return `data: ${JSON.stringify({ error: { message: messageOf(known), type, param: null, code: null } })}\n\n`;
 }

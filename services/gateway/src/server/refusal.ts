@@ -1,6 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import { errorData, httpStatus, isRetryable, jsonRpcCode, openAiErrorType, type ErrorCode, type ServiceError } from '@switchyard/contracts';
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { Caller } from '../admission/tokens.ts';
 import { discardBody } from './discard-body.ts';
 import { SECURITY_HEADERS } from './headers.ts';
 
@@ -26,6 +27,8 @@ export interface Refusal {
   /** The field that is wrong; shown on `/v1`. */
   param?: string;
   headers?: Record<string, string>;
+  /** Whom it was said to, where that is known; for the log. */
+  caller?: Caller;
 }
 
 /** Thrown in a route to end it with that answer. */
@@ -93,9 +96,10 @@ export function refusalOf(error: ServiceError): Refusal {
   };
 }
 
-/** Answers in the form of the route's transport. */
-export function refuse(request: FastifyRequest, reply: FastifyReply, refusal: Refusal): FastifyReply {
+/** Answers in the form of the route's transport; `error` is what stood behind it, for the log. */
+export function refuse(request: FastifyRequest, reply: FastifyReply, refusal: Refusal, error?: unknown): FastifyReply {
   discardBody(request.raw);
+  request.server.noteRefusal(request, refusal, error);
   const body = refusalBody(surfaceOf(request.url), refusal, request.id);
   return reply.code(refusal.status).headers(refusalHeaders(refusal, request.id)).send(body);
 }
