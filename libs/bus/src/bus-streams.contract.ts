@@ -165,7 +165,10 @@ export function streamContract({ withBuses, withTurns }: BusFixture): void {
       server.subscribe(callable('turns.run').subject, () => undefined);
       await server.flush();
       const reader = await join({ service: 'gateway', streams: { silenceMs: 50 } });
-      await assert.rejects(reader.stream('turns.run', turn).next(), { code: 'UNAVAILABLE', details: { reason: 'STREAM_SILENT', ...FINAL } });
+      await assert.rejects(reader.stream('turns.run', turn).next(), {
+        code: 'UNAVAILABLE',
+        details: { reason: 'STREAM_SILENT', ...FINAL },
+      });
       await cancels;
     });
   });

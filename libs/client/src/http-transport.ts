@@ -1,5 +1,15 @@
 import { connectionLost, fromResponse, parsed, RpcError } from './rpc-error.ts';
-import { badAnswer, decodeAnswer, encode, encodeNotification, endpoint, type Answer, type ExchangeOptions, type Outgoing, type Transport } from './transport.ts';
+import {
+  badAnswer,
+  decodeAnswer,
+  encode,
+  encodeNotification,
+  endpoint,
+  type Answer,
+  type ExchangeOptions,
+  type Outgoing,
+  type Transport,
+} from './transport.ts';
 import { backoff, pause, type Reconnect } from './waiting.ts';
 
 export interface HttpOptions {

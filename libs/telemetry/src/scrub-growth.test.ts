@@ -5,10 +5,10 @@ import { scrub } from './scrub.ts';
 
 /** How the forms of a secret begin, whole and half. */
 const HEADS = [
-  ...['', 'Bearer ', 'Basic ', 'Token ', 'token=', '?key=', 'password" : ', 'apiKey\\"', '://', '://u:', '://u:p', 'sy_pat_', 'sk-'],
-  ...['sk_live_', 'ghp_', 'github_pat_', 'xoxb-', 'AKIA', 'AIza', 'SG.', `SG.${'a'.repeat(16)}.`, 'eyJ', `eyJ${'a'.repeat(8)}.`],
-  ...['12345678:', '-----BEGIN ', '-----BEGIN PRIVATE KEY-----', '-----END '],
-];
+  ['', 'Bearer ', 'Basic ', 'Token ', 'token=', '?key=', 'password" : ', 'apiKey\\"', '://', '://u:', '://u:p', 'sy_pat_', 'sk-'],
+  ['sk_live_', 'ghp_', 'github_pat_', 'xoxb-', 'AKIA', 'AIza', 'SG.', `SG.${'a'.repeat(16)}.`, 'eyJ', `eyJ${'a'.repeat(8)}.`],
+  ['12345678:', '-----BEGIN ', '-----BEGIN PRIVATE KEY-----', '-----END '],
+].flat();
 /** What may go on for long after them. */
 const FILLS = ['a', 'A', '1', ' ', '\n', '-', '.', ':', '/', '"', '\\', '=', 'a ', 'a-', 'x,'];
 const TAILS = ['', '!', '@'];

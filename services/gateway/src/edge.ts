@@ -2,7 +2,7 @@ import type { Bus } from '@switchyard/bus';
 import type { TokenScope } from '@switchyard/contracts';
 import type { Settings } from '@switchyard/service-kit';
 import type { Logger, Span } from '@switchyard/telemetry';
-import type { FastifyRequest, onRequestHookHandler } from 'fastify';
+import type { onRequestHookHandler } from 'fastify';
 import type { Caller, Tokens } from './admission/tokens.ts';
 import type { Limits } from './admission/limits.ts';
 import type { FailureLog } from './server/failure-log.ts';

@@ -119,7 +119,7 @@ interface Rendering {
   /** The number of the last event the client has. */
   after: number;
   /** What is said of a failure. */
-  fail(error: ServiceError): Record<string, unknown>;
+  fail: (error: ServiceError) => Record<string, unknown>;
 }
 
 /** Renders a turn's frames as events. What the client has already counts towards `accumulated`, and is not sent again. */

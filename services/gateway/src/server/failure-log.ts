@@ -47,7 +47,7 @@ interface Group {
 
 /**
  * Any id that was shown with an error is found at the default level. A flood of refusals costs what its ids cost: it is written
- * together, and its lines are few (docs/decisions/0018).
+ * together, and its lines are few (docs/decisions/0019).
  */
 export function createFailureLog(log: Logger): FailureLog {
   const groups = new Map<string, Group>();

@@ -6,7 +6,6 @@ import { fastify, type ConnectionError, type FastifyError, type FastifyInstance,
 import type { AccessLog } from './access-log.ts';
 import { readBody } from './body.ts';
 import { allowOrigin, type Admission } from '../admission/admission.ts';
-import type { Caller } from '../admission/tokens.ts';
 import { describeError, type Failure, type FailureLog } from './failure-log.ts';
 import { SECURITY_HEADERS } from './headers.ts';
 import { hideQueryToken } from '../admission/query-token.ts';
@@ -142,7 +141,7 @@ function preflight(admission: Admission, request: FastifyRequest, reply: Fastify
 
 /** What the log says of a request that ended with a refusal. */
 function failureOf(request: FastifyRequest, admission: Admission, { refusal, error }: { refusal: Refusal; error: unknown }): Failure {
-  const { status, code, message, caller = request.caller as Caller | undefined } = refusal;
+  const { status, code, message, caller = request.caller } = refusal;
   const { url } = request.routeOptions;
   return {
     requestId: request.id,

@@ -8,7 +8,11 @@ import { createFrameWriter } from './frames.ts';
 import { logFailedTurn } from './log-failed-turn.ts';
 
 /** Ends a claimed turn that is not going to run, and tells its readers. */
-export async function endWithout(deps: Ledger & { bus: Bus; log: Logger }, lease: Lease<TurnDocument>, error: ServiceError): Promise<TurnFailure> {
+export async function endWithout(
+  deps: Ledger & { bus: Bus; log: Logger },
+  lease: Lease<TurnDocument>,
+  error: ServiceError,
+): Promise<TurnFailure> {
   const { turnId } = lease.document;
   const frames = createFrameWriter(deps.bus, turnId, Math.max(1, await framesSoFar(deps.bus, turnId)));
   try {
