@@ -3,6 +3,9 @@ import { existsSync, readFileSync } from 'node:fs';
 
 /** Checks of the repository itself, one sentence for each thing that is wrong. */
 const MOST_LINES = 400;
+/** Pages that nobody who has this repository can open. */
+const ELSEWHERE =
+  /\b(?:[Dd]ocuments? [12]\b|[Tt]ransport rule|[Ff]acts? (?:section )?\d|[Rr]ulings? \d|(?:ARCHITECTURE|RELIABILITY|TURNS|PRODUCT|PERFORMANCE) (?:section )?\d)/;
 
 const tracked = execFileSync('git', ['ls-files', '--cached', '--others', '--exclude-standard'], { encoding: 'utf8' })
   .split('\n')
@@ -12,6 +15,12 @@ const wrong: string[] = [];
 for (const file of tracked.filter((name) => /\.(ts|mjs|js)$/.test(name))) {
   const lines = readFileSync(file, 'utf8').split('\n').length - 1;
   if (lines > MOST_LINES) wrong.push(`${file} has ${lines} lines; split what does two things (at most ${MOST_LINES})`);
+}
+
+for (const file of tracked.filter((name) => /\.(ts|mjs|js|md|ya?ml|proto)$/.test(name))) {
+  const [cited] = ELSEWHERE.exec(readFileSync(file, 'utf8')) ?? [];
+  if (cited !== undefined)
+    wrong.push(`${file} cites "${cited}", which is not in the repository; say what it says, or name a page of docs/`);
 }
 
 const workspaces = tracked

@@ -4,7 +4,9 @@ import { attributed, checkBreach } from './attribution.ts';
 import { EMPTY, decodeJson, encodeJson } from './bytes.ts';
 import { CallContext } from './context.ts';
 import { ALIVE_HEADERS, cancelled, encodeError, errorHeaders, internal, shuttingDown, tooLarge } from './failures.ts';
-import { PRINCIPAL, REQUEST, TRACEPARENT } from './headers.ts';
+import { PRINCIPAL, TRACEPARENT } from './headers.ts';
+import { logFailure } from './log-failure.ts';
+import { mayHaveRun } from './may-have-run.ts';
 import { decodePrincipal } from './principal.ts';
 import { stop, type Method, type Running } from './running.ts';
 import type { Message } from './transport.ts';
@@ -130,13 +132,13 @@ function sendError({ transport }: Wire, reply: string, error: ServiceError): voi
   transport.publish({ subject: reply, data: data.length <= MAX_ERROR_BYTES ? data : bare(), headers: errorHeaders(error) });
 }
 
-/** Ours crosses as it is. Anything else is logged here and crosses as nothing but INTERNAL. */
-function toServiceError({ method, message, stopped }: Running, thrown: unknown): ServiceError {
-  if (thrown instanceof ServiceError) return thrown;
+/** Ours crosses as it is; anything else as nothing but INTERNAL. What stood behind it stays here, in the log. */
+function toServiceError(call: Running, thrown: unknown): ServiceError {
   // What a handler throws because it was told to stop is not news.
-  if (stopped !== undefined) return stopped;
-  method.log.error({ err: thrown, requestId: message.header(REQUEST) }, 'a handler failed');
-  return internal(thrown);
+  if (call.stopped !== undefined) return thrown instanceof ServiceError ? thrown : call.stopped;
+  const error = thrown instanceof ServiceError ? thrown : internal(thrown);
+  logFailure(call, error, thrown);
+  return error;
 }
 
 /** For tests and development: an answer that breaks its contract fails, and says where. */
@@ -186,7 +188,8 @@ export async function finish(desk: Desk, graceMs: number): Promise<void> {
   clearTimeout(grace);
   clearInterval(desk.alive);
   for (const call of desk.running.values()) {
-    const reason = shuttingDown(call.method.callable);
+    const { callable } = call.method;
+    const reason = mayHaveRun(shuttingDown(callable), { callable, params: call.message.data });
     if (call.stopped === undefined) sendError(desk.wire, call.reply, reason);
     stop(call, reason);
   }

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { contracts, ServiceError } from '@switchyard/contracts';
 import type { Ctx } from './bus.ts';
-import { alice, callable, untilAborted, version, type BusFixture } from './fixture.contract.ts';
+import { alice, callable, REPEATABLE, untilAborted, version, type BusFixture } from './fixture.contract.ts';
 
 /** Deadlines, cancellation and drain, on both sides. */
 export function leavingContract({ withBuses, withSecrets }: BusFixture): void {
@@ -91,7 +91,7 @@ export function leavingContract({ withBuses, withSecrets }: BusFixture): void {
       const caller = await join({ service: 'sessions', streams });
       await assert.rejects(caller.call('secrets.resolve', { name: 'A' }, { timeoutMs: 20_000 }), {
         code: 'UNAVAILABLE',
-        details: { reason: 'CALL_SILENT' },
+        details: { reason: 'CALL_SILENT', ...REPEATABLE },
       });
       await assert.rejects(caller.call('secrets.resolve', { name: 'A' }, { timeoutMs: 50 }), { code: 'DEADLINE_EXCEEDED' });
     });
@@ -144,7 +144,7 @@ export function leavingContract({ withBuses, withSecrets }: BusFixture): void {
       const served = await owner.serve(contracts.secrets, { 'secrets.resolve': resolve }, { version });
       const running = assert.rejects(caller.call('secrets.resolve', { name: 'A' }), {
         code: 'UNAVAILABLE',
-        details: { reason: 'SHUTTING_DOWN' },
+        details: { reason: 'SHUTTING_DOWN', ...REPEATABLE },
       });
       await started.promise;
       await served.drain(20);
@@ -159,7 +159,7 @@ export function leavingContract({ withBuses, withSecrets }: BusFixture): void {
     await withSecrets(untilAborted(stopped.resolve, started.resolve), async (caller) => {
       const waiting = assert.rejects(caller.call('secrets.resolve', { name: 'A' }), {
         code: 'UNAVAILABLE',
-        details: { reason: 'BUS_CLOSED' },
+        details: { reason: 'BUS_CLOSED', ...REPEATABLE },
       });
       await started.promise;
       await caller.drain();

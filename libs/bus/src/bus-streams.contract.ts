@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ServiceError, subjects, type Chunk } from '@switchyard/contracts';
 import { headerLines } from './headers.ts';
-import { aborted, callable, delta, endless, heard, result, turn, type BusFixture } from './fixture.contract.ts';
+import { aborted, callable, delta, endless, FINAL, heard, result, turn, type BusFixture } from './fixture.contract.ts';
 
 /** Ordered frames, and every way a stream ends. */
 export function streamContract({ withBuses, withTurns }: BusFixture): void {
@@ -135,7 +135,7 @@ export function streamContract({ withBuses, withTurns }: BusFixture): void {
         await assert.rejects(stream.next(), {
           code: 'RESOURCE_EXHAUSTED',
           message: 'The reader of turns.run is more than 64 frames behind.',
-          details: { reason: 'SLOW_READER' },
+          details: { reason: 'SLOW_READER', ...FINAL },
         });
       },
       { maxBehind: 64 },
@@ -165,7 +165,10 @@ export function streamContract({ withBuses, withTurns }: BusFixture): void {
       server.subscribe(callable('turns.run').subject, () => undefined);
       await server.flush();
       const reader = await join({ service: 'gateway', streams: { silenceMs: 50 } });
-      await assert.rejects(reader.stream('turns.run', turn).next(), { code: 'UNAVAILABLE', details: { reason: 'STREAM_SILENT' } });
+      await assert.rejects(reader.stream('turns.run', turn).next(), {
+        code: 'UNAVAILABLE',
+        details: { reason: 'STREAM_SILENT', ...FINAL },
+      });
       await cancels;
     });
   });
@@ -184,7 +187,7 @@ export function streamContract({ withBuses, withTurns }: BusFixture): void {
       await server.flush();
       const stream = (await join({ service: 'gateway' })).stream('turns.run', turn);
       assert.deepEqual([(await stream.next()).value, (await stream.next()).value], [delta(0), delta(1)]);
-      await assert.rejects(stream.next(), { code: 'DATA_LOSS', details: { reason: 'STREAM_GAP' } });
+      await assert.rejects(stream.next(), { code: 'DATA_LOSS', details: { reason: 'STREAM_GAP', ...FINAL } });
       await cancels;
     });
   });

@@ -1,12 +1,18 @@
-import { ERROR_CODES, ServiceError, type Callable, type ErrorCode, type ErrorDetails } from '@switchyard/contracts';
+import { ERROR_CODES, ServiceError, unserved, type Callable, type ErrorCode, type ErrorDetails } from '@switchyard/contracts';
 import { decodeText } from './bytes.ts';
 import { FRAME, headerLines, type FrameKind, type HeaderLines } from './headers.ts';
 import type { Message } from './transport.ts';
 
 type Named = Pick<Callable, 'name' | 'service'>;
 
+/** Nobody got it. What no service is able to answer yet is not going to be answered a moment later either. */
 export function noResponders({ name, service }: Named): ServiceError {
-  return failure('UNAVAILABLE', `The ${service} service does not answer ${name}.`, 'NO_RESPONDERS');
+  const details: ErrorDetails = { reason: 'NO_RESPONDERS', ...(isUnserved(name) ? { retryable: false } : {}) };
+  return new ServiceError('UNAVAILABLE', `The ${service} service does not answer ${name}.`, { details });
+}
+
+function isUnserved(name: string): boolean {
+  return (unserved as ReadonlySet<string>).has(name);
 }
 
 export function timedOut({ name, service }: Named): ServiceError {

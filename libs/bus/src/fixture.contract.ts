@@ -15,6 +15,9 @@ export const alice: Principal = { tenant: 'acme', client: 'tok_alice', scopes: [
 export const turn: Params<'turns.run'> = { turnId: `turn_${'a'.repeat(22)}`, model: 'dev/echo', message: 'hi' };
 export const result: Result<'turns.run'> = { response: 'bye', tokensUsed: { input: 1, output: 1, total: 2 }, finishReason: 'stop' };
 export const delta = (n: number, text = String(n)): Chunk<'turns.run'> => ({ n, type: 'delta', text });
+/** How an answer is missed that may have run, where running twice is running once, and where it is not. */
+export const REPEATABLE = { mayHaveRun: true, retryable: true };
+export const FINAL = { mayHaveRun: true, retryable: false };
 export const callable = (name: string): Callable => callables.get(name) as Callable;
 
 export type Join = (options?: Partial<BusOptions>) => Promise<Bus>;

@@ -4,6 +4,7 @@ import { prepare, signalOf, type Caller } from './call.ts';
 import { cancelled, slowReader, streamGap, streamSilent, timedOut } from './failures.ts';
 import { createFrameReader, type FrameInbox } from './frame-reader.ts';
 import { FRAME, SEQ } from './headers.ts';
+import { mayHaveRun } from './may-have-run.ts';
 import { readFailure, sendCancel, submit, type Request } from './request.ts';
 import type { Message } from './transport.ts';
 import type { Wire } from './wire.ts';
@@ -62,9 +63,9 @@ function receive(wire: Wire, reception: Reception): () => void {
   receiving.id = wire.mux.open(
     {
       onMessage: (message) => onMessage(receiving, message),
-      onDeadline: () => void finish(receiving, timedOut(callable)),
+      onDeadline: () => void finish(receiving, mayHaveRun(timedOut(callable), made)),
       onLost(error) {
-        finish(receiving, error);
+        finish(receiving, mayHaveRun(error, made));
         sendCancel(wire, callable, receiving.id);
       },
     },
@@ -114,7 +115,7 @@ function listen(receiving: Receiving): void {
 
 /** Ends it here, and tells the other side that nobody reads any more. */
 function stop(receiving: Receiving, error: ServiceError): void {
-  if (finish(receiving, error)) sendCancel(receiving.wire, receiving.made.callable, receiving.id);
+  if (finish(receiving, mayHaveRun(error, receiving.made))) sendCancel(receiving.wire, receiving.made.callable, receiving.id);
 }
 
 /** Whether it was still going on. */

@@ -14,6 +14,7 @@ import {
   tooLarge,
 } from './failures.ts';
 import { headerBytes, requestLines, type CallHead } from './headers.ts';
+import { mayHaveRun } from './may-have-run.ts';
 import type { Waiting } from './mux.ts';
 import type { Message } from './transport.ts';
 import type { Wire } from './wire.ts';
@@ -107,14 +108,18 @@ class Call implements Waiting {
 
   onDeadline(): void {
     const { callable } = this.#made;
-    if (this.#left() <= 0) return this.#onReply({ error: timedOut(callable) });
+    if (this.#left() <= 0) return this.#unanswered(timedOut(callable));
     this.#tellOtherSide();
-    this.#onReply({ error: callSilent(callable) });
+    this.#unanswered(callSilent(callable));
   }
 
   onLost(error: ServiceError): void {
     this.#tellOtherSide();
-    this.#onReply({ error });
+    this.#unanswered(error);
+  }
+
+  #unanswered(error: ServiceError): void {
+    this.#onReply({ error: mayHaveRun(error, this.#made) });
   }
 
   #left(): number {

@@ -68,7 +68,7 @@ test('a question is never asked twice: a stream that breaks before its first eve
     },
   });
   const failed = await read(createClient({ url: server.url, reconnect: FAST }).chat('hi')).catch((error: unknown) => error);
-  assert.ok(failed instanceof RpcError && failed.retryable && failed.data.reason === 'CONNECTION_LOST', String(failed));
+  assert.ok(failed instanceof RpcError && !failed.retryable && failed.data.reason === 'CONNECTION_LOST', String(failed));
   assert.equal(asked, 1);
 });
 

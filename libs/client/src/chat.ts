@@ -90,7 +90,7 @@ async function* readOnce(question: Question, last: string | undefined): AsyncGen
 
 /** A gateway that cannot answer just now is as good as a lost connection, once there is something to resume. */
 async function refusal(response: Response, resuming: boolean): Promise<RpcError> {
-  const error = await fromResponse(response);
+  const error = await fromResponse(response, resuming);
   return resuming && error.retryable ? connectionLost(error) : error;
 }
 

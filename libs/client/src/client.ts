@@ -1,7 +1,7 @@
 import type { MethodName, NotificationName, NotificationParams, OpenRpcDocument, Params, Result } from '@switchyard/contracts';
 import { chat, type ChatEvent, type ChatOptions } from './chat.ts';
 import { createHttpTransport } from './http-transport.ts';
-import { localError, type RpcError } from './rpc-error.ts';
+import { localError, timedOut, type RpcError } from './rpc-error.ts';
 import { badAnswer, type Answer, type Outgoing, type Transport } from './transport.ts';
 import { RECONNECT, underDeadline, type Reconnect } from './waiting.ts';
 import { createWebSocketTransport, type WebSocketTransport } from './web-socket-transport.ts';
@@ -81,9 +81,12 @@ export function createClient(options: ClientOptions): Client {
 
   async function exchange(calls: readonly Outgoing[], asked: CallOptions): Promise<Answer[]> {
     const repeatable = asked.idempotent === true || asked.idempotencyKey !== undefined;
-    return underDeadline(asked.timeoutMs ?? settings.timeoutMs, [asked.signal, closing.signal], (signal) =>
-      transport.exchange(calls, { signal, repeatable }),
-    );
+    return inTime(asked, repeatable, (signal) => transport.exchange(calls, { signal, repeatable }));
+  }
+
+  function inTime<T>(asked: CallOptions, repeatable: boolean, run: (signal: AbortSignal) => Promise<T>): Promise<T> {
+    const timeoutMs = asked.timeoutMs ?? settings.timeoutMs;
+    return underDeadline({ timeoutMs, late: () => timedOut(timeoutMs, repeatable) }, [asked.signal, closing.signal], run);
   }
 
   return {
@@ -100,9 +103,7 @@ export function createClient(options: ClientOptions): Client {
     },
 
     async notify(method, ...[params, asked = {}]) {
-      await underDeadline(asked.timeoutMs ?? settings.timeoutMs, [asked.signal, closing.signal], (signal) =>
-        transport.notify(method, withKey(params, asked), signal),
-      );
+      await inTime(asked, false, (signal) => transport.notify(method, withKey(params, asked), signal));
     },
 
     chat: (message, asked = {}) => chat(settings, message, asked, closing.signal),

@@ -44,7 +44,9 @@ test("the transport's own refusals become typed errors", async () => {
       true,
       2_000,
     ],
-    [502, {}, '<html>bad gateway</html>', 'UNAVAILABLE', true, undefined],
+    [502, {}, '<html>bad gateway</html>', 'UNAVAILABLE', false, undefined],
+    [503, {}, '<html>no server</html>', 'UNAVAILABLE', true, undefined],
+    [503, { 'x-should-retry': 'false' }, '{"error":"The turn fell silent."}', 'UNAVAILABLE', false, undefined],
     [200, {}, 'not json', 'INTERNAL', false, undefined],
   ];
   for (const [status, headers, body, code, retryable, retryAfterMs] of cases) {
@@ -112,14 +114,31 @@ test('a broken connection fails a call, and repeats one that may be made twice',
   assert.deepEqual(await client.call('system.ping', {}, { idempotent: true }), PONG);
   await client.call('agent.execute', { message: 'hi' }, { idempotencyKey: 'k1' });
   assert.deepEqual(keys.slice(3), ['k1', 'k1', 'k1']);
-  await assert.rejects(client.call('system.ping'), (error: RpcError) => error.retryable && error.data.reason === 'CONNECTION_LOST');
+  await assert.rejects(client.call('system.ping'), (error: RpcError) => !error.retryable && error.data.reason === 'CONNECTION_LOST');
   assert.equal(keys.length, 7);
+});
+
+test('what is told to be final is not made again, even where it could be', async () => {
+  let asked = 0;
+  await using server = await startServer({
+    http(_, response) {
+      asked++;
+      const data = { code: 'UNAVAILABLE', requestId: 'req_1', retryable: false };
+      response.writeHead(503).end(JSON.stringify({ jsonrpc: '2.0', id: null, error: { code: -32603, message: 'gone', data } }));
+    },
+  });
+  const client = createClient({ url: server.url, reconnect: FAST });
+  await assert.rejects(client.call('system.ping', {}, { idempotent: true }), { message: 'gone' });
+  assert.equal(asked, 1);
 });
 
 test('a call ends with its time, with its signal, and with the client', async () => {
   await using server = await startServer({ http: () => {} });
   const client = createClient({ url: server.url });
-  await assert.rejects(client.call('system.ping', {}, { timeoutMs: 5 }), (error: RpcError) => error.data.code === 'DEADLINE_EXCEEDED');
+  for (const idempotent of [false, true]) {
+    const late = client.call('system.ping', {}, { timeoutMs: 5, idempotent });
+    await assert.rejects(late, (error: RpcError) => error.data.code === 'DEADLINE_EXCEEDED' && error.retryable === idempotent);
+  }
 
   const abort = new AbortController();
   const aborted = client.call('system.ping', {}, { signal: abort.signal });

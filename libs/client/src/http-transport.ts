@@ -1,5 +1,15 @@
 import { connectionLost, fromResponse, parsed, RpcError } from './rpc-error.ts';
-import { badAnswer, decodeAnswer, encode, encodeNotification, endpoint, type Answer, type Outgoing, type Transport } from './transport.ts';
+import {
+  badAnswer,
+  decodeAnswer,
+  encode,
+  encodeNotification,
+  endpoint,
+  type Answer,
+  type ExchangeOptions,
+  type Outgoing,
+  type Transport,
+} from './transport.ts';
 import { backoff, pause, type Reconnect } from './waiting.ts';
 
 export interface HttpOptions {
@@ -14,38 +24,39 @@ export function createHttpTransport({ url, token, fetch, reconnect }: HttpOption
   const address = endpoint(url, 'rpc');
   const headers = { 'content-type': 'application/json', accept: 'application/json', ...bearer(token) };
 
-  async function post(body: string, signal: AbortSignal): Promise<Response> {
+  async function post(body: string, { signal, repeatable }: ExchangeOptions): Promise<Response> {
     const response = await fetch(address, { method: 'POST', headers, body, signal }).catch((error: unknown) => {
       signal.throwIfAborted();
-      throw connectionLost(error);
+      throw connectionLost(error, repeatable);
     });
-    if (!response.ok) throw await fromResponse(response);
+    if (!response.ok) throw await fromResponse(response, repeatable);
     return response;
   }
 
-  async function once(calls: readonly Outgoing[], signal: AbortSignal): Promise<Answer[]> {
-    const response = await post(encode(calls), signal);
+  async function once(calls: readonly Outgoing[], options: ExchangeOptions): Promise<Answer[]> {
+    const { signal, repeatable } = options;
+    const response = await post(encode(calls), options);
     const text = await response.text().catch((error: unknown) => {
       signal.throwIfAborted();
-      throw connectionLost(error);
+      throw connectionLost(error, repeatable);
     });
     return matchAnswers(calls, parsed(text));
   }
 
   return {
-    async exchange(calls, { signal, repeatable }) {
+    async exchange(calls, options) {
       for (let attempt = 0; ; attempt += 1) {
         try {
-          return await once(calls, signal);
+          return await once(calls, options);
         } catch (error) {
-          if (!repeatable || !isUnavailable(error)) throw error;
-          await pause(backoff(attempt, reconnect), signal);
+          if (!options.repeatable || !isAway(error)) throw error;
+          await pause(backoff(attempt, reconnect), options.signal);
         }
       }
     },
 
     async notify(method, params, signal) {
-      await post(encodeNotification(method, params), signal);
+      await post(encodeNotification(method, params), { signal, repeatable: false });
     },
 
     close() {
@@ -58,8 +69,8 @@ export function bearer(token: string | undefined): Record<string, string> {
   return token === undefined ? {} : { authorization: `Bearer ${token}` };
 }
 
-function isUnavailable(error: unknown): boolean {
-  return error instanceof RpcError && error.data.code === 'UNAVAILABLE';
+function isAway(error: unknown): boolean {
+  return error instanceof RpcError && error.data.code === 'UNAVAILABLE' && error.retryable;
 }
 
 /** An error with id null speaks for all the calls of the request. */

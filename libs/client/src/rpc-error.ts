@@ -16,7 +16,7 @@ export class RpcError extends Error {
     this.data = data;
   }
 
-  /** Whether the same call may succeed if it is made again. */
+  /** Whether the same call may simply be made again: it may succeed then, and the one that failed has not acted. */
   get retryable(): boolean {
     return this.data.retryable;
   }
@@ -25,14 +25,19 @@ export class RpcError extends Error {
 const INTERNAL = -32603;
 
 /** A failure that no gateway told us about. */
-export function localError(code: ErrorCode, reason: ClientReason, message: string, cause?: unknown): RpcError {
-  const retryable = reason === 'CONNECTION_LOST' || reason === 'CLIENT_TIMEOUT' || reason === 'QUEUE_FULL';
-  return new RpcError(INTERNAL, message, { code, reason, requestId: '', retryable }, cause);
+export function localError(code: ErrorCode, reason: ClientReason, message: string, retryable = false): RpcError {
+  return new RpcError(INTERNAL, message, { code, reason, requestId: '', retryable });
 }
 
 /** The connection broke with the call under way: whether it was carried out is not known. */
-export function connectionLost(cause?: unknown): RpcError {
-  return localError('UNAVAILABLE', 'CONNECTION_LOST', 'The connection to the gateway was lost', cause);
+export function connectionLost(cause?: unknown, repeatable = false): RpcError {
+  const data: ErrorData = { code: 'UNAVAILABLE', reason: 'CONNECTION_LOST', requestId: '', retryable: repeatable };
+  return new RpcError(INTERNAL, 'The connection to the gateway was lost', data, cause);
+}
+
+/** The answer did not come in time: whether the call was carried out is not known. */
+export function timedOut(timeoutMs: number, repeatable: boolean): RpcError {
+  return localError('DEADLINE_EXCEEDED', 'CLIENT_TIMEOUT', `No answer within ${timeoutMs} ms`, repeatable);
 }
 
 export function unauthenticated(): RpcError {
@@ -74,8 +79,11 @@ const STATUS = new Map<number, ErrorCode>([
   [504, 'UNAVAILABLE'],
 ]);
 
+/** What a proxy says when it lost the request on its way, which may have arrived. */
+const MAY_HAVE_ARRIVED: ReadonlySet<number> = new Set([502, 504]);
+
 /** An answer of the transport itself: `{error: "…"}`, a JSON-RPC error with id null, or a proxy's page. */
-export async function fromResponse(response: Response): Promise<RpcError> {
+export async function fromResponse(response: Response, repeatable = false): Promise<RpcError> {
   const text = await response.text().catch(() => '');
   const body = parsed(text);
   const code = STATUS.get(response.status) ?? 'INTERNAL';
@@ -83,7 +91,7 @@ export async function fromResponse(response: Response): Promise<RpcError> {
   const told = fromAnswer(isObject(error) ? error : undefined);
   const retryAfter = Number(response.headers.get('retry-after'));
   const data: ErrorData = {
-    retryable: code === 'UNAVAILABLE' || code === 'RESOURCE_EXHAUSTED',
+    retryable: mayRepeat(response, code) && (repeatable || !MAY_HAVE_ARRIVED.has(response.status)),
     ...(retryAfter > 0 ? { retryAfterMs: retryAfter * 1000 } : {}),
     requestId: response.headers.get('x-request-id') ?? '',
     ...(isObject(error) && isObject(error['data']) ? told.data : {}),
@@ -91,6 +99,10 @@ export async function fromResponse(response: Response): Promise<RpcError> {
   };
   const message = typeof error === 'string' ? error : isObject(error) ? told.message : `HTTP ${response.status}`;
   return new RpcError(told.code, message, data);
+}
+
+function mayRepeat({ headers }: Response, code: ErrorCode): boolean {
+  return (code === 'UNAVAILABLE' || code === 'RESOURCE_EXHAUSTED') && headers.get('x-should-retry') !== 'false';
 }
 
 /** JSON, or undefined where it is none. */

@@ -1,4 +1,4 @@
-import { localError } from './rpc-error.ts';
+import type { RpcError } from './rpc-error.ts';
 
 /** How soon a lost connection is tried again: doubling from `firstMs` to `capMs`, each time with chance taken off. */
 export interface Reconnect {
@@ -32,13 +32,12 @@ export async function pause(ms: number, signal: AbortSignal): Promise<void> {
 
 /** Runs something under a signal that ends with its time, with the caller's signals, and with the call itself. */
 export async function underDeadline<T>(
-  timeoutMs: number,
+  { timeoutMs, late }: { timeoutMs: number; late: () => RpcError },
   signals: readonly (AbortSignal | undefined)[],
   run: (signal: AbortSignal) => Promise<T>,
 ): Promise<T> {
   const controller = new AbortController();
-  const expire = () => controller.abort(localError('DEADLINE_EXCEEDED', 'CLIENT_TIMEOUT', `No answer within ${timeoutMs} ms`));
-  const timer = setTimeout(expire, timeoutMs);
+  const timer = setTimeout(() => controller.abort(late()), timeoutMs);
   const release = follow(controller, signals);
   try {
     return await run(controller.signal);

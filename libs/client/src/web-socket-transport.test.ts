@@ -97,7 +97,7 @@ test('a call under way when the connection breaks fails; a repeatable one is mad
   const client = createClient({ url: server.url, transport: 'ws', reconnect: FAST });
   const once = client.call('agent.execute', { message: 'hi' });
   const twice = client.call('system.ping', {}, { idempotent: true });
-  await assert.rejects(once, (error: RpcError) => error.retryable && error.data.reason === 'CONNECTION_LOST');
+  await assert.rejects(once, (error: RpcError) => !error.retryable && error.data.reason === 'CONNECTION_LOST');
   assert.deepEqual(await twice, { pong: true, ts: 2 });
   assert.deepEqual(
     second.map(({ id }) => id),

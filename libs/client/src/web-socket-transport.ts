@@ -100,7 +100,7 @@ export function createWebSocketTransport(options: WebSocketOptions): WebSocketTr
 
   function admit(waiting: number) {
     if (ended) throw ended;
-    if (waiting >= MAX_WAITING) throw localError('RESOURCE_EXHAUSTED', 'QUEUE_FULL', `${MAX_WAITING} calls are waiting already`);
+    if (waiting >= MAX_WAITING) throw localError('RESOURCE_EXHAUSTED', 'QUEUE_FULL', `${MAX_WAITING} calls are waiting already`, true);
   }
 
   return {

@@ -52,10 +52,21 @@ export class ServiceError extends Error {
     this.details = options.details ?? {};
   }
 
-  /** Whether the same call may succeed if it is simply made again. */
+  /** As `isRetryable`. */
   get retryable(): boolean {
-    return this.details.retryable ?? RETRYABLE.has(this.code);
+    return isRetryable(this.code, this.details);
   }
+}
+
+/** What of the details clients may see. */
+export type PublicDetails = Pick<ErrorDetails, 'reason' | 'retryable' | 'retryAfterMs' | 'turnId' | 'issues'>;
+
+/**
+ * Whether the same call may simply be made again: it may succeed then, and the one that failed has not acted. Decided here for a
+ * code alone; whoever throws and knows more says so in the details (docs/decisions/0018).
+ */
+export function isRetryable(code: ErrorCode, { retryable }: Pick<ErrorDetails, 'retryable'>): boolean {
+  return retryable ?? RETRYABLE.has(code);
 }
 
 const RETRYABLE: ReadonlySet<ErrorCode> = new Set(['UNAVAILABLE', 'RESOURCE_EXHAUSTED', 'ABORTED']);
@@ -124,13 +135,13 @@ export interface ErrorData {
 }
 
 /** The public part of an error, with nothing internal in it. */
-export function errorData(error: ServiceError, requestId: string): ErrorData {
-  const { reason, retryAfterMs, turnId, issues } = error.details;
+export function errorData({ code, details }: { code: ErrorCode; details: PublicDetails }, requestId: string): ErrorData {
+  const { reason, retryAfterMs, turnId, issues } = details;
   return {
-    code: error.code,
+    code,
     ...(reason === undefined ? {} : { reason }),
     requestId,
-    retryable: error.retryable,
+    retryable: isRetryable(code, details),
     ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
     ...(turnId === undefined ? {} : { turnId }),
     ...(issues === undefined ? {} : { issues }),

@@ -76,7 +76,7 @@ test('429 for ever fails RESOURCE_EXHAUSTED and says when to come back', async (
   const { error } = await run(against(upstream));
 
   assert.ok(error instanceof ServiceError && error.code === 'RESOURCE_EXHAUSTED');
-  assert.deepEqual(error.details, { reason: 'PROVIDER_RATE_LIMITED', retryAfterMs: 0, rate: true });
+  assert.deepEqual(error.details, { reason: 'PROVIDER_RATE_LIMITED', status: 429, retryAfterMs: 0, rate: true });
   assert.equal(upstream.requests.length, 3);
   assert.ok(!error.message.includes(KEY));
 });

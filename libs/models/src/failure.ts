@@ -74,8 +74,10 @@ function fromApiCall(error: APICallError, callee: Callee): Failure {
   const failure = fromStatus(status, said, callee);
   const exhausted = bodyCode(error.data) === 'insufficient_quota';
   const transient = (status === 408 || status === 429 || status >= 500) && !hints.forbidden && !exhausted;
-  if (failure.code !== 'RESOURCE_EXHAUSTED') return { error: failure, transient, status, ...hints.after };
-  const details = { ...failure.details, ...hints.after, ...(exhausted ? { reason: 'PROVIDER_QUOTA', retryable: false } : { rate: true }) };
+  const limited = failure.code === 'RESOURCE_EXHAUSTED';
+  const limit = exhausted ? { reason: 'PROVIDER_QUOTA', retryable: false } : { rate: true };
+  // The status is for the log: it is no part of what clients see of an error.
+  const details = { ...failure.details, status, ...(limited ? { ...hints.after, ...limit } : {}) };
   return { error: new ServiceError(failure.code, failure.message, { details }), transient, status, ...hints.after };
 }
 

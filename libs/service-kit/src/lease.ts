@@ -185,5 +185,8 @@ function repeat(everyMs: number, task: () => Promise<void>, giveUp: (cause?: unk
 
 /** The database could not be reached in time, so another replica may hold the lease by now. */
 function unrenewed(cause?: unknown): ServiceError {
-  return new ServiceError('ABORTED', 'the lease on this work could not be renewed', { details: { reason: 'LEASE_LOST' }, cause });
+  return new ServiceError('ABORTED', 'the lease on this work could not be renewed', {
+    details: { reason: 'LEASE_LOST', retryable: false },
+    cause,
+  });
 }

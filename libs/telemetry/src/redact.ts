@@ -2,7 +2,12 @@ import { REDACTED, scrub } from './scrub.ts';
 
 const MAX_DEPTH = 4;
 const MAX_ITEMS = 100;
+/** Characters of one line, about: what comes after them is left out. Values that are shared are written as often as they are met. */
+const MAX_LINE = 65_536;
 const MAX_REMEMBERED = 2_000;
+/** Longer names are nobody's idea of a field. */
+const MAX_KEY = 128;
+const CUT = '…';
 
 /** Matched without case, `_` and `-`, also as the end of a longer name: `botToken`, `x-api-key`, `OPENAI_API_KEY`. */
 const SECRET_ENDINGS = [
@@ -26,32 +31,39 @@ const ERROR_FIELDS = ['code', 'reason', 'details', 'issues', 'status', 'statusCo
 
 type Fields = Record<string, unknown>;
 
-/** A copy that is safe to write: plain JSON, at most four levels deep, without the values of secret keys. Never throws. */
+/** A copy that is safe to write: plain JSON of bounded size, at most four levels deep, without the values of secret keys. Never throws. */
 export function redact(fields: object): Fields {
   const copy = fields instanceof Error ? { err: fields } : fields;
-  return copyFields(copy, Object.keys(copy), { depth: 1, above: [copy] });
+  return copyFields(copy, Object.keys(copy), { depth: 1, above: [copy], room: { left: MAX_LINE } });
 }
 
 interface Place {
   /** Of the fields being copied; those of the line itself are 1. */
   depth: number;
   above: readonly object[];
+  /** How many characters the line may still have. */
+  room: { left: number };
 }
 
 function copyFields(from: object, keys: readonly string[], place: Place): Fields {
   const copy: Fields = {};
   for (const key of keys.length > MAX_ITEMS ? keys.slice(0, MAX_ITEMS) : keys) {
     const value = read(from, key);
-    if (value !== undefined) copy[key] = value !== null && isSecret(key) ? REDACTED : copyValue(value, place);
+    const name = key.length > MAX_KEY ? key.slice(0, MAX_KEY) + CUT : key;
+    place.room.left -= name.length;
+    if (value !== undefined) copy[name] = value !== null && isSecret(key) ? REDACTED : copyValue(value, place);
   }
-  if (keys.length > MAX_ITEMS) copy['…'] = `${keys.length - MAX_ITEMS} more`;
+  if (keys.length > MAX_ITEMS) copy[CUT] = `${keys.length - MAX_ITEMS} more`;
   return copy;
 }
 
 function copyValue(value: unknown, place: Place): unknown {
+  const { room } = place;
+  if (room.left <= 0) return CUT;
+  room.left--;
   switch (typeof value) {
     case 'string':
-      return scrub(value);
+      return copyText(value, place);
     case 'object':
       return value === null ? null : copyObject(value, place);
     case 'bigint':
@@ -64,14 +76,21 @@ function copyValue(value: unknown, place: Place): unknown {
   }
 }
 
-function copyObject(value: object, { depth, above }: Place): unknown {
+/** Text costs what it is long. */
+function copyText(text: string, { room }: Place): string {
+  const scrubbed = scrub(text);
+  room.left -= scrubbed.length;
+  return scrubbed;
+}
+
+function copyObject(value: object, { depth, above, room }: Place): unknown {
   if (above.includes(value)) return '[Circular]';
   if (ArrayBuffer.isView(value) || value instanceof ArrayBuffer) return `[${value.byteLength} bytes]`;
   if (value instanceof Map || value instanceof Set) return `[${value.constructor.name} of ${value.size}]`;
-  const inside = { depth: depth + 1, above: [...above, value] };
+  const inside = { depth: depth + 1, above: [...above, value], room };
   if (value instanceof Error) return depth >= MAX_DEPTH ? scrub(`${value.name}: ${value.message}`) : copyError(value, inside);
   const plain = 'toJSON' in value ? asJson(value) : value;
-  if (plain !== value) return copyValue(plain, { depth, above: inside.above });
+  if (plain !== value) return copyValue(plain, { ...inside, depth });
   if (depth >= MAX_DEPTH) return Array.isArray(value) ? '[Array]' : '[Object]';
   if (Array.isArray(value)) return copyItems(value, inside);
   return copyFields(value, keysOf(value), inside);
@@ -79,13 +98,13 @@ function copyObject(value: object, { depth, above }: Place): unknown {
 
 function copyItems(items: readonly unknown[], place: Place): unknown[] {
   const copy = items.slice(0, MAX_ITEMS).map((item) => (item === undefined ? null : copyValue(item, place)));
-  if (items.length > MAX_ITEMS) copy.push(`… ${items.length - MAX_ITEMS} more`);
+  if (items.length > MAX_ITEMS) copy.push(`${CUT} ${items.length - MAX_ITEMS} more`);
   return copy;
 }
 
 function copyError(error: Error, place: Place): Fields {
-  const copy: Fields = { type: error.name, message: scrub(error.message) };
-  if (error.stack !== undefined) copy['stack'] = scrub(error.stack);
+  const copy: Fields = { type: error.name, message: copyText(error.message, place) };
+  if (error.stack !== undefined) copy['stack'] = copyText(error.stack, place);
   Object.assign(copy, copyFields(error, ERROR_FIELDS, place));
   if (error.cause !== undefined) copy['cause'] = copyValue(error.cause, place);
   if (error instanceof AggregateError) copy['errors'] = copyItems(error.errors, place);
@@ -120,11 +139,12 @@ function asJson(value: object): unknown {
 const remembered = new Map<string, boolean>();
 
 function isSecret(key: string): boolean {
-  let secret = remembered.get(key);
+  const end = key.slice(-MAX_KEY);
+  let secret = remembered.get(end);
   if (secret === undefined) {
-    const name = key.replace(/[_-]/g, '').toLowerCase();
+    const name = end.replace(/[_-]/g, '').toLowerCase();
     secret = name === 'key' || SECRET_ENDINGS.some((ending) => name.endsWith(ending));
-    if (remembered.size < MAX_REMEMBERED) remembered.set(key, secret);
+    if (remembered.size < MAX_REMEMBERED) remembered.set(end, secret);
   }
   return secret;
 }

@@ -5,7 +5,7 @@ const MIN_TEXT = 8;
 const SECRETS = new RegExp(
   [
     String.raw`(?<scheme>\bBearer\s+)\S+`,
-    String.raw`(?<basic>\b(?:Basic|Token)\s+)(?=(?-i:\S*[a-z]\S*[A-Z])|\S*[\d+/=])[\w.~+/=-]{8,}`,
+    String.raw`(?<basic>\b(?:Basic|Token)\s+)(?=(?-i:[^\sa-z]*[a-z][^\sA-Z]*[A-Z])|[^\s\d+/=]*[\d+/=])[\w.~+/=-]{8,}`,
     String.raw`(?<query>(?:token|password|passwd|passphrase|secret|credentials?|api_?key|access_?key|signature|[?&](?:key|sig))=)[^&\s"'<>]+`,
     String.raw`(?<json>(?:token|password|passphrase|secret|authorization|cookie|credentials?|api_?key|access_?key|private_?key)\\?"\s*:\s*\\?")[^"\\]+`,
     String.raw`(?<url>:\/\/[^\s:/@]{0,256}:)[^\s/@]+(?=@)`,
@@ -17,7 +17,7 @@ const SECRETS = new RegExp(
     String.raw`\b(?:AKIA|ASIA)[0-9A-Z]{16}\b`,
     String.raw`\bAIza[\w-]{20,}`,
     String.raw`\bSG\.[\w-]{16,}\.[\w-]{16,}`,
-    String.raw`\beyJ[\w-]{8,}\.[\w-]{8,}(?:\.[\w-]+)?`,
+    String.raw`\beyJ[\w-]{8,}(?:\.[\w-]+){0,2}`,
     String.raw`\b\d{8,10}:[\w-]{35}\b`,
     String.raw`\b[0-9a-f]{40,}\b`,
     String.raw`-----BEGIN [A-Z ]*PRIVATE KEY-----[^]*?(?:-----END [A-Z ]*PRIVATE KEY-----|$)`,

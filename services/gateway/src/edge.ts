@@ -5,6 +5,8 @@ import type { Logger, Span } from '@switchyard/telemetry';
 import type { onRequestHookHandler } from 'fastify';
 import type { Caller, Tokens } from './admission/tokens.ts';
 import type { Limits } from './admission/limits.ts';
+import type { FailureLog } from './server/failure-log.ts';
+import type { Refusal } from './server/refusal.ts';
 
 /** Who may use a route. */
 export interface GuardOptions {
@@ -21,6 +23,8 @@ export interface Edge {
   /** Always current; read `settings.current.gateway` at each use. */
   readonly settings: Settings<'gateway'>;
   readonly log: Logger;
+  /** For errors that a client is shown otherwise than by what a route throws. */
+  readonly failures: FailureLog;
   readonly tokens: Tokens;
   readonly limits: Limits;
   /** Aborts when the gateway is told to stop: it still serves, and says that nobody should be sent here any more. */
@@ -34,6 +38,10 @@ export interface Edge {
 }
 
 declare module 'fastify' {
+  interface FastifyInstance {
+    /** Writes down that a request ended so, and what stood behind it. */
+    noteRefusal(request: FastifyRequest, refusal: Refusal, error: unknown): void;
+  }
   interface FastifyRequest {
     /** Set by the guard of the route. */
     caller: Caller;

@@ -13,6 +13,7 @@ import type { Edge } from './edge.ts';
 import { createEdgeMethods } from './rpc/edge-methods.ts';
 import { openFanOut } from './sockets/fan-out.ts';
 import { createAdmission } from './admission/admission.ts';
+import { createFailureLog } from './server/failure-log.ts';
 import { registerHealth } from './server/health.ts';
 import { openSharedLimits } from './admission/shared-limits.ts';
 import { followPlainSockets } from './server/plain-sockets.ts';
@@ -73,6 +74,7 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
   const draining = new AbortController();
   const closing = new AbortController();
   const ending = new AbortController();
+  const failures = opening.use(createFailureLog(log));
   const limits = opening.use(openSharedLimits(bus, settings));
   const tokens = opening.use(await openTokens({ bus, log, ...(options.onRevision ? { onRevision: options.onRevision } : {}) }));
   const admission = createAdmission({ settings, tokens, limits, host });
@@ -80,6 +82,7 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
     bus,
     settings,
     log,
+    failures,
     tokens,
     limits,
     draining: draining.signal,
@@ -91,11 +94,11 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
   let url = '';
   let openRpc: string | undefined;
   const openRpcText = () => (openRpc ??= JSON.stringify(openRpcDocument({ url: `${url}/rpc`, version })));
-  const dispatcher = createDispatcher({ bus, settings, log, local: createEdgeMethods(openRpcText) });
+  const dispatcher = createDispatcher({ bus, settings, failures, local: createEdgeMethods(openRpcText) });
 
   const accessLog = createAccessLog(log);
-  const rpc = createRpcHandler({ settings, admission, log, accessLog, dispatcher });
-  const app = opening.adopt(createHttpServer({ settings, admission, log, accessLog, rpc, draining: draining.signal }), (server) =>
+  const rpc = createRpcHandler({ settings, admission, failures, accessLog, dispatcher });
+  const app = opening.adopt(createHttpServer({ settings, admission, accessLog, failures, rpc, draining: draining.signal }), (server) =>
     server.close(),
   );
   const routes: Route[] = [];

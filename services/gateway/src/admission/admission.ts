@@ -107,7 +107,8 @@ export function createAdmission({ settings, tokens, limits, host }: AdmissionOpt
     if (foreign) return foreign;
     const caller = identify(request, tokenInQuery);
     if (isRefusal(caller)) return caller;
-    return limit(caller.key) ?? caller;
+    const refused = limit(caller.key);
+    return refused ? { ...refused, caller } : caller;
   }
 
   function check(request: FastifyRequest, reply: FastifyReply, { scopes, tokenInQuery }: GuardOptions): Refusal | undefined {

@@ -4,7 +4,7 @@ import type { Edge } from '../edge.ts';
 import { RefusalError } from '../server/refusal.ts';
 import { callOptions } from '../server/trace.ts';
 import { chatQuery, queryText, withIdempotencyKey, type Query } from './chat-request.ts';
-import { badRequest, errorEventData, failureError } from './errors.ts';
+import { badRequest, errorEventData, failureError, noteFailure } from './errors.ts';
 import { createJoinedText, openEventStream, type EventStream } from './sse.ts';
 import { joinTurn, startTurn, type StartedTurn } from './start-turn.ts';
 import { hasEnded, type TurnListener } from './turn-reader.ts';
@@ -99,7 +99,11 @@ function sendTurn(edge: Edge, { request, reply, turn, after }: SentTurn): void {
       edge.closing.removeEventListener('abort', leave);
     },
   });
-  const renderer = createRenderer(stream, { turnId, after, requestId: request.id });
+  const fail = (error: ServiceError): Record<string, unknown> => {
+    noteFailure(edge, request, error);
+    return errorEventData(error, request.id);
+  };
+  const renderer = createRenderer(stream, { turnId, after, fail });
   if (reply.raw.destroyed) return;
   edge.closing.addEventListener('abort', leave);
   if (edge.closing.aborted) leave();
@@ -110,8 +114,16 @@ interface Renderer extends TurnListener {
   drained(): void;
 }
 
+interface Rendering {
+  turnId: string;
+  /** The number of the last event the client has. */
+  after: number;
+  /** What is said of a failure. */
+  fail: (error: ServiceError) => Record<string, unknown>;
+}
+
 /** Renders a turn's frames as events. What the client has already counts towards `accumulated`, and is not sent again. */
-function createRenderer(stream: EventStream, { turnId, after, requestId }: { turnId: string; after: number; requestId: string }): Renderer {
+function createRenderer(stream: EventStream, { turnId, after, fail }: Rendering): Renderer {
   let accumulated = '';
   let last = Math.max(after, 0);
   const event = (name: string, data: unknown): string => `id: ${turnId}:${last}\nevent: ${name}\ndata: ${JSON.stringify(data)}\n\n`;
@@ -145,9 +157,9 @@ function createRenderer(stream: EventStream, { turnId, after, requestId }: { tur
       if (end?.type === 'done') {
         const { response, tokensUsed, finishReason } = end.result;
         finish('done', { response, tokensUsed, finishReason }, end.n);
-      } else if (end?.type === 'error') finish('error', errorEventData(failureError(end.error), requestId), end.n);
+      } else if (end?.type === 'error') finish('error', fail(failureError(end.error)), end.n);
     },
-    lost: (error) => finish('error', errorEventData(error, requestId), last),
+    lost: (error) => finish('error', fail(error), last),
     drained: () => text.drained(),
   };
 }

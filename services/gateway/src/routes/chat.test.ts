@@ -120,6 +120,23 @@ test('a client that leaves does not end its turn', async () => {
   assert.deepEqual(await said(await fetch(`${t.gateway.url}/api/chat`, request)), [200, RESULT]);
 });
 
+test('a turn that is no longer waited for goes on: only under its key may it be asked for again', async () => {
+  for (const [headers, expected] of [
+    [{}, 'false'],
+    [{ 'idempotency-key': 'k1' }, null],
+  ] as const) {
+    await using t = await startTestTurns();
+    const started = t.next();
+    const asking = t.gateway.post('/api/chat', '{"message":"hi"}', { token, headers });
+    await started;
+    const closing = t.gateway.gateway.close({ finishMs: 20 });
+    const response = await asking;
+    assert.equal(response.status, 503);
+    assert.equal(response.headers.get('x-should-retry'), expected);
+    await closing;
+  }
+});
+
 test('history is that of the channel, and of the gateway unless one is named', async () => {
   const asked: unknown[] = [];
   const messages = [{ role: 'user', content: 'hi', timestamp: 1 }];

@@ -4,7 +4,7 @@ import { jsonBody } from '../server/body.ts';
 import type { Edge } from '../edge.ts';
 import { callOptions } from '../server/trace.ts';
 import { chatBody, withIdempotencyKey } from './chat-request.ts';
-import { failureError, notAwaited, restError } from './errors.ts';
+import { failureError, notAwaited, restError, unfollowed } from './errors.ts';
 import { startTurn, type StartedTurn } from './start-turn.ts';
 
 /** `POST /api/chat`: one durable turn, answered when it is done. Leaving does not end it. */
@@ -20,11 +20,11 @@ export function registerChat(app: FastifyInstance, edge: Edge): void {
 }
 
 /** What the turn answers; never settles for a client that has left. */
-function answerOf({ turnId, reader, earlier }: StartedTurn, { raw }: FastifyReply, ending: AbortSignal): Promise<TurnResult> {
+function answerOf({ turnId, reader, repeatable, earlier }: StartedTurn, { raw }: FastifyReply, ending: AbortSignal): Promise<TurnResult> {
   return new Promise((resolve, reject) => {
     if (raw.destroyed) return reader.close();
     const fail = (error: unknown): void => reject(restError(error));
-    const end = (): void => fail(notAwaited(turnId));
+    const end = (): void => fail(unfollowed(notAwaited(turnId), { turnId, repeatable }));
     raw.once('close', () => {
       reader.close();
       ending.removeEventListener('abort', end);

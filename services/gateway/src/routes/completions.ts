@@ -1,5 +1,5 @@
 import type { Bus } from '@switchyard/bus';
-import type { StatelessResult, TurnFrame } from '@switchyard/contracts';
+import { ServiceError, type StatelessResult, type TurnFrame } from '@switchyard/contracts';
 import { mintId } from '@switchyard/security';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { jsonBody } from '../server/body.ts';
@@ -7,7 +7,7 @@ import type { Edge } from '../edge.ts';
 import { callOptions } from '../server/trace.ts';
 import { completionBody, type CompletionRequest } from './completion-body.ts';
 import { completionAnswer, completionChunks, completionHead, DONE, type CompletionHead } from './completion-chunks.ts';
-import { completionError, errorFrame, failureError } from './errors.ts';
+import { completionError, errorFrame, failureError, noteFailure } from './errors.ts';
 import { createJoinedText, openEventStream } from './sse.ts';
 
 /** `POST /v1/chat/completions`: one turn that keeps nothing. Leaving cancels it. */
@@ -106,7 +106,9 @@ async function sendChunks(edge: Edge, { request, reply, completion, head, run, s
     if (completion.includeUsage) stream.write(chunks.usage(now.value));
   } catch (error) {
     text.flush();
-    stream.write(errorFrame(error));
+    const known = error instanceof ServiceError ? error : new ServiceError('INTERNAL', 'Internal error', { cause: error });
+    noteFailure(edge, request, known);
+    stream.write(errorFrame(known));
   }
   stream.end(DONE);
 }

@@ -1,5 +1,8 @@
 import { errorData, httpStatus, openAiErrorType, ServiceError, type TurnFailure } from '@switchyard/contracts';
-import { refusalOf, RefusalError, type Refusal } from '../server/refusal.ts';
+import type { FastifyRequest } from 'fastify';
+import type { Edge } from '../edge.ts';
+import { describeError } from '../server/failure-log.ts';
+import { refusalOf, RefusalError } from '../server/refusal.ts';
 
 /** The failure that ended a turn, as the error it was. */
 export function failureError({ code, message, details }: TurnFailure): ServiceError {
@@ -19,6 +22,12 @@ export function notAwaited(turnId: string): ServiceError {
   return new ServiceError('UNAVAILABLE', message, { details: { reason: 'SHUTTING_DOWN', turnId } });
 }
 
+/** Why an accepted turn cannot be followed. It may go on, so asking again would ask twice, unless that names the same turn. */
+export function unfollowed(error: ServiceError, { turnId, repeatable }: { turnId: string; repeatable: boolean }): ServiceError {
+  const { code, message, details, cause } = error;
+  return new ServiceError(code, message, { details: { ...details, turnId, retryable: repeatable && error.retryable }, cause });
+}
+
 export function badRequest(message: string): RefusalError {
   return new RefusalError({ status: 400, message, code: 'INVALID_ARGUMENT' });
 }
@@ -27,6 +36,13 @@ export function badRequest(message: string): RefusalError {
 export function restError(error: unknown): unknown {
   if (!(error instanceof ServiceError) || error.details.reason !== 'AGENT_SUSPENDED') return error;
   return new RefusalError({ ...refusalOf(error), status: 409 }, error);
+}
+
+/** Writes down an error that a stream tells, which begins after its request was answered. */
+export function noteFailure({ failures }: Pick<Edge, 'failures'>, request: FastifyRequest, error: ServiceError): void {
+  const { id: requestId, caller, method, routeOptions } = request;
+  const { code, message } = error;
+  failures.note({ requestId, route: `${method} ${routeOptions.url}`, code, message, caller, ...describeError(error) });
 }
 
 /** The data of an SSE `error` event: the text, and what a program may know besides. */
@@ -58,24 +74,18 @@ function messageOf({ code, message }: ServiceError): string {
   return code === 'NOT_FOUND' ? 'Model not found' : message;
 }
 
-/**
- * A turn that failed before its `/v1` answer began. SDKs repeat 409, 429 and 5xx by themselves, so those that must not be
- * repeated say so: tools that ran would run again.
- */
+/** A turn that failed before its `/v1` answer began. Tools that ran would run again if it was made again. */
 export function completionError(error: unknown, toolsRan: boolean): unknown {
   if (!(error instanceof ServiceError)) return error;
-  const refusal: Refusal = refusalOf(error);
-  const { retryAfterMs, retryable } = error.details;
-  const headers: Record<string, string> = {};
-  if (retryAfterMs !== undefined) headers['retry-after-ms'] = String(Math.ceil(retryAfterMs));
-  if (toolsRan || retryable === false) headers['x-should-retry'] = 'false';
+  const { retryAfterMs } = error.details;
+  const headers: Record<string, string> = retryAfterMs === undefined ? {} : { 'retry-after-ms': String(Math.ceil(retryAfterMs)) };
   const param = paramOf(error);
-  return new RefusalError({ ...refusal, message: messageOf(error), headers, ...(param === undefined ? {} : { param }) }, error);
+  const told = { message: messageOf(error), headers, retryable: error.retryable && !toolsRan };
+  return new RefusalError({ ...refusalOf(error), ...told, ...(param === undefined ? {} : { param }) }, error);
 }
 
 /** A turn that failed after its `/v1` answer began, as the frame that says so. */
-export function errorFrame(error: unknown): string {
-  const known = error instanceof ServiceError ? error : new ServiceError('INTERNAL', 'Internal error');
+export function errorFrame(known: ServiceError): string {
   const type = openAiErrorType(httpStatus(known.code));
   return `data: ${JSON.stringify({ error: { message: messageOf(known), type, param: null, code: null } })}\n\n`;
 }

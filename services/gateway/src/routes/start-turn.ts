@@ -1,14 +1,16 @@
 import type { Bus, CallOptions } from '@switchyard/bus';
-import { TURNS_LOG } from '@switchyard/contracts';
+import { ServiceError, TURNS_LOG } from '@switchyard/contracts';
 import { mintId } from '@switchyard/security';
 import type { ChatRequest } from './chat-request.ts';
-import { restError } from './errors.ts';
+import { restError, unfollowed } from './errors.ts';
 import { openTurnReader, type TurnReader, type TurnStatus } from './turn-reader.ts';
 
 /** A durable turn that was accepted, and who listens to it. */
 export interface StartedTurn {
   turnId: string;
   reader: TurnReader;
+  /** Whether the same request made again comes back to this turn. */
+  repeatable: boolean;
   /** Where the turn stands that an idempotency key named; undefined for one that begins now. */
   earlier: TurnStatus | undefined;
 }
@@ -20,23 +22,31 @@ export interface StartedTurn {
 export async function startTurn(bus: Bus, chat: ChatRequest, options: CallOptions): Promise<StartedTurn> {
   await bus.log(TURNS_LOG); // frames are kept from the first on only if there is a log to keep them
   const minted = mintId('turn');
-  const reader = openTurnReader({ bus, turnId: minted });
+  const repeatable = chat.idempotencyKey !== undefined;
+  const reader = openTurnReader({ bus, turnId: minted, repeatable });
   try {
     const { turnId } = await bus.call('turns.start', { ...chat, turnId: minted }, options);
-    if (turnId === minted) return { turnId, reader, earlier: undefined };
+    if (turnId === minted) return { turnId, reader, repeatable, earlier: undefined };
     reader.close();
     return await joinTurn(bus, turnId, options);
   } catch (error) {
     reader.close();
-    throw restError(error);
+    throw restError(repeatable ? error : ofStart(error, minted));
   }
+}
+
+/** The client that asks again asks for another turn: it must not, where this one may have been accepted. */
+function ofStart(error: unknown, turnId: string): unknown {
+  const accepted = error instanceof ServiceError && error.details['mayHaveRun'] === true;
+  return accepted ? unfollowed(error, { turnId, repeatable: false }) : error;
 }
 
 /** Follows a turn that began earlier; NOT_FOUND unless it is the client's own. */
 export async function joinTurn(bus: Bus, turnId: string, options: CallOptions): Promise<StartedTurn & { earlier: TurnStatus }> {
-  const reader = openTurnReader({ bus, turnId });
+  const repeatable = true;
+  const reader = openTurnReader({ bus, turnId, repeatable });
   try {
-    return { turnId, reader, earlier: await bus.call('turns.resume', { turnId }, options) };
+    return { turnId, reader, repeatable, earlier: await bus.call('turns.resume', { turnId }, options) };
   } catch (error) {
     reader.close();
     throw error;

@@ -32,7 +32,7 @@ async function scene(): Promise<Scene> {
     status: { turnId, sessionKey: 'default:alice:gateway', state: 'running' },
     asked: 0,
     say: (n, body) => owner.publish(subjects.turn(turnId), Buffer.from(JSON.stringify({ n, ...body }))),
-    reader: (silenceMs) => openTurnReader({ bus, turnId, ...(silenceMs === undefined ? {} : { silenceMs }) }),
+    reader: (silenceMs) => openTurnReader({ bus, turnId, repeatable: false, ...(silenceMs === undefined ? {} : { silenceMs }) }),
     async [Symbol.asyncDispose]() {
       await bus.drain();
       await owner.drain();
@@ -160,6 +160,7 @@ test('silence: a turn that waits is waited for, a running one is given up', asyn
   const { lost } = await heard;
   assert.equal(lost?.code, 'UNAVAILABLE');
   assert.equal(lost.details.reason, 'STREAM_SILENT');
+  assert.equal(lost.retryable, false, 'asking again would ask twice');
 });
 
 test('silence: an end whose frame was lost is found', async () => {

@@ -1,6 +1,6 @@
 import type { Bus, Message } from '@switchyard/bus';
 import { ServiceError, subjects, TURNS_LOG, type Result, type TurnFrame } from '@switchyard/contracts';
-import { frameGap, turnSilent } from './errors.ts';
+import { frameGap, turnSilent, unfollowed } from './errors.ts';
 import { createFrameOrder } from './frame-order.ts';
 
 /** How long a turn may say nothing at all before it is asked for; a running one says `alive` every ten seconds. */
@@ -29,11 +29,13 @@ export interface TurnReaderOptions {
   /** Speaks for the client whose turn it is. */
   bus: Bus;
   turnId: string;
+  /** Whether the client that makes its request again comes back to this turn. */
+  repeatable: boolean;
   silenceMs?: number;
 }
 
 /** Listens from now on, so that a turn started next is heard whole; hands nothing over until it is read. */
-export function openTurnReader({ bus, turnId, silenceMs = SILENCE_MS }: TurnReaderOptions): TurnReader {
+export function openTurnReader({ bus, turnId, repeatable, silenceMs = SILENCE_MS }: TurnReaderOptions): TurnReader {
   const order = createFrameOrder();
   const subject = subjects.turn(turnId);
   let listener: TurnListener | undefined;
@@ -97,7 +99,8 @@ export function openTurnReader({ bus, turnId, silenceMs = SILENCE_MS }: TurnRead
   function lose(error: unknown): void {
     if (over) return;
     close();
-    listener?.lost(error instanceof ServiceError ? error : new ServiceError('INTERNAL', 'Internal error', { cause: error }));
+    const known = error instanceof ServiceError ? error : new ServiceError('INTERNAL', 'Internal error', { cause: error });
+    listener?.lost(unfollowed(known, { turnId, repeatable }));
   }
 
   function watch(): void {

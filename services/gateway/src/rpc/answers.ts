@@ -41,15 +41,9 @@ export function errorAnswer(error: ServiceError, requestId: string, id: string):
   return failure({ code: jsonRpcCode(error), message: error.message, data: errorData(error, requestId) }, id);
 }
 
-export function faultAnswer({ number, message, code, reason, retryAfterMs, retryable }: Fault, requestId: string, id: string): Answer {
-  const data: ErrorData = {
-    code,
-    ...(reason === undefined ? {} : { reason }),
-    requestId,
-    retryable: retryable ?? (code === 'RESOURCE_EXHAUSTED' || code === 'UNAVAILABLE'),
-    ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
-  };
-  return failure({ code: number, message, data }, id);
+export function faultAnswer(fault: Fault, requestId: string, id: string): Answer {
+  const { number, message, code } = fault;
+  return failure({ code: number, message, data: errorData({ code, details: fault }, requestId) }, id);
 }
 
 function failure(error: { code: number; message: string; data: ErrorData }, id: string): Answer {

@@ -1,11 +1,13 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import { faultAnswer } from './answers.ts';
 import { runBatch, type BatchOptions } from './batch.ts';
 import type { Origin } from './in-flight.ts';
 import { INVALID_REQUEST, NO_PARAMS, type Item, type Request } from './envelope.ts';
 
 const from = { requestId: 'req_1', traceparent: undefined } as Origin;
 
+const refuse: BatchOptions['refuse'] = (fault, { requestId }, { id }) => faultAnswer(fault, requestId, id);
 const request = (method: string, id?: string): Request => ({ fault: undefined, method, id, params: NO_PARAMS });
 const requests = (count: number): Request[] => Array.from({ length: count }, (_, index) => request(`m.${index}`, String(index)));
 
@@ -25,7 +27,7 @@ function start(items: Item[], atOnce = false) {
     else running.set(method, finish);
     return () => cancelled.push(method);
   };
-  const cancel = runBatch(items, { from, run, onAnswer: (answer) => answers.push(answer?.toString()) });
+  const cancel = runBatch(items, { from, run, refuse, onAnswer: (answer) => answers.push(answer?.toString()) });
   const finish = (method: string, text?: string): void => running.get(method)?.(text);
   return { running, started, cancelled, answers, cancel, finish };
 }

@@ -1,4 +1,4 @@
-import { batchAnswer, faultAnswer, type Answer, type Fault } from './answers.ts';
+import { batchAnswer, type Answer, type Fault } from './answers.ts';
 import type { Item, Request } from './envelope.ts';
 import type { Cancel, OnAnswer, Origin } from './in-flight.ts';
 
@@ -17,11 +17,12 @@ const NOT_RUN: Fault = { ...TOO_LARGE, message: 'The answers of this batch are t
 export interface BatchOptions {
   from: Origin;
   run: (request: Request, from: Origin, onAnswer: OnAnswer) => Cancel;
+  refuse: (fault: Fault, from: Origin, member: { id: string; method?: string }) => Answer;
   onAnswer: OnAnswer;
 }
 
 /** Runs the members eight at a time and answers them together, in their order. Notifications run too, and nobody waits for them. */
-export function runBatch(items: readonly Item[], { from, run, onAnswer }: BatchOptions): Cancel {
+export function runBatch(items: readonly Item[], { from, run, refuse, onAnswer }: BatchOptions): Cancel {
   const answers: Answer[] = [];
   const cancels = new Set<Cancel>();
   const expected = items.filter((item) => item.fault !== undefined || item.id !== undefined).length;
@@ -45,9 +46,9 @@ export function runBatch(items: readonly Item[], { from, run, onAnswer }: BatchO
   }
 
   function start(item: Item, index: number): void {
-    if (item.fault) settle(index, faultAnswer(item.fault, from.requestId, item.id));
+    if (item.fault) settle(index, refuse(item.fault, from, item));
     else if (item.id === undefined) notify(item);
-    else if (bytes > MAX_ANSWER_BYTES) settle(index, faultAnswer(NOT_RUN, from.requestId, item.id));
+    else if (bytes > MAX_ANSWER_BYTES) settle(index, refuse(NOT_RUN, from, { id: item.id, method: item.method }));
     else if (!cancelled) ask(item, item.id, index);
   }
 
@@ -61,7 +62,7 @@ export function runBatch(items: readonly Item[], { from, run, onAnswer }: BatchO
       running--;
       if (cancel) cancels.delete(cancel);
       bytes += answer.length;
-      settle(index, bytes > MAX_ANSWER_BYTES ? faultAnswer(TOO_LARGE, from.requestId, id) : answer);
+      settle(index, bytes > MAX_ANSWER_BYTES ? refuse(TOO_LARGE, from, { id, method: request.method }) : answer);
       pump();
     });
     if (!done) cancels.add(cancel);

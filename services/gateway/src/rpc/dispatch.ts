@@ -1,7 +1,8 @@
 import type { Bus, CallHead } from '@switchyard/bus';
 import { invalidParams, publicMethods, ServiceError, type Callable } from '@switchyard/contracts';
 import type { Settings } from '@switchyard/service-kit';
-import { startSpan, tracing, type Logger } from '@switchyard/telemetry';
+import { startSpan, tracing } from '@switchyard/telemetry';
+import { describeError, type FailureLog } from '../server/failure-log.ts';
 import { batchAnswer, errorAnswer, faultAnswer, localAnswer, resultAnswer, type Answer, type Fault } from './answers.ts';
 import { runBatch } from './batch.ts';
 import type { EdgeMethod } from './edge-methods.ts';
@@ -16,13 +17,13 @@ export interface Dispatcher {
   /** Returns a function that stops waiting for the answer; nothing is answered after it. */
   run(envelope: Envelope, from: Origin, onAnswer: OnAnswer): Cancel;
   /** Answers each request of a message with the same fault, and runs none. */
-  refuse(envelope: Envelope, fault: Fault, requestId: string): Answer | undefined;
+  refuse(envelope: Envelope, fault: Fault, from: Origin): Answer | undefined;
 }
 
 export interface DispatcherOptions {
   bus: Bus;
   settings: Settings<'gateway'>;
-  log: Logger;
+  failures: FailureLog;
   /** Methods that need no service. */
   local: ReadonlyMap<string, EdgeMethod>;
 }
@@ -34,7 +35,7 @@ function nothing(): void {
   // Says so by doing nothing.
 }
 
-export function createDispatcher({ bus, settings, log, local }: DispatcherOptions): Dispatcher {
+export function createDispatcher({ bus, settings, failures, local }: DispatcherOptions): Dispatcher {
   const routes = routesOf(local);
   const forward: Bus['forward'] = (callable, params, head, onReply) =>
     tracing() ? forwardTraced(bus, callable, params, head, onReply) : bus.forward(callable, params, head, onReply);
@@ -44,34 +45,47 @@ export function createDispatcher({ bus, settings, log, local }: DispatcherOption
     const route = routes.get(request.method);
     const fault = route ? faultOf(route, from.caller) : METHOD_NOT_FOUND;
     if (fault || !route) {
-      onAnswer(id === undefined ? undefined : faultAnswer(fault ?? METHOD_NOT_FOUND, from.requestId, id));
+      onAnswer(id === undefined ? undefined : refuse(fault ?? METHOD_NOT_FOUND, from, { id, method: request.method }));
     } else if (typeof params === 'string') {
-      onAnswer(id === undefined ? undefined : errorAnswer(notAnObject(params), from.requestId, id));
+      onAnswer(fail(notAnObject(params), from, request));
     } else if (route.callable) {
       return forward(route.callable, params, headOf(route.callable, from), (reply) => {
-        if (id === undefined) onAnswer(undefined);
-        else onAnswer(reply.error ? errorAnswer(reply.error, from.requestId, id) : resultAnswer(reply.data, id));
+        if (reply.error) onAnswer(fail(reply.error, from, request));
+        else onAnswer(id === undefined ? undefined : resultAnswer(reply.data, id));
       });
     } else {
-      const answer = runHere(route.local, params, { id: id ?? 'null', requestId: from.requestId });
-      onAnswer(id === undefined ? undefined : answer);
+      onAnswer(runHere(route.local, params, { from, request }));
     }
     return nothing;
   }
 
-  function runHere(method: EdgeMethod, params: Uint8Array, { id, requestId }: { id: string; requestId: string }): Answer {
+  function runHere(method: EdgeMethod, params: Uint8Array, { from, request }: { from: Origin; request: Request }): Answer | undefined {
     try {
-      return localAnswer(method(params), id);
+      const result = method(params);
+      return request.id === undefined ? undefined : localAnswer(result, request.id);
     } catch (error) {
-      if (error instanceof ServiceError) return errorAnswer(error, requestId, id);
-      log.error({ err: error, requestId }, 'the edge could not answer');
-      return errorAnswer(new ServiceError('INTERNAL', 'Internal error'), requestId, id);
+      const known = error instanceof ServiceError ? error : new ServiceError('INTERNAL', 'Internal error', { cause: error });
+      return fail(known, from, request);
     }
+  }
+
+  /** Nobody is told how a notification went. */
+  function fail(error: ServiceError, from: Origin, { id, method }: Request): Answer | undefined {
+    if (id === undefined) return undefined;
+    const { code, message } = error;
+    failures.note({ ...from, method, code, message, ...describeError(error) });
+    return errorAnswer(error, from.requestId, id);
+  }
+
+  function refuse(fault: Fault, from: Origin, { id, method }: { id: string; method?: string }): Answer {
+    const { code, reason, message } = fault;
+    failures.note({ ...from, method, code, reason, message });
+    return faultAnswer(fault, from.requestId, id);
   }
 
   function single(item: Item, from: Origin, onAnswer: OnAnswer): Cancel {
     if (item.fault) {
-      onAnswer(faultAnswer(item.fault, from.requestId, item.id));
+      onAnswer(refuse(item.fault, from, item));
       return nothing;
     }
     if (item.id !== undefined) return run(item, from, onAnswer);
@@ -83,11 +97,11 @@ export function createDispatcher({ bus, settings, log, local }: DispatcherOption
   return {
     read: (bytes) => readEnvelope(bytes, settings.current.gateway.maxBatchSize),
     run(envelope, from, onAnswer) {
-      return Array.isArray(envelope) ? runBatch(envelope, { from, run, onAnswer }) : single(envelope, from, onAnswer);
+      return Array.isArray(envelope) ? runBatch(envelope, { from, run, refuse, onAnswer }) : single(envelope, from, onAnswer);
     },
-    refuse(envelope, fault, requestId) {
+    refuse(envelope, fault, from) {
       const items = Array.isArray(envelope) ? envelope : [envelope];
-      const answers = items.flatMap((item) => (item.id === undefined ? [] : [faultAnswer(item.fault ?? fault, requestId, item.id)]));
+      const answers = items.flatMap(({ fault: own = fault, id }) => (id === undefined ? [] : [refuse(own, from, { id })]));
       return Array.isArray(envelope) && answers.length > 0 ? batchAnswer(answers) : answers[0];
     },
   };

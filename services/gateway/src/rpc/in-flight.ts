@@ -5,6 +5,8 @@ import type { Caller } from '../admission/tokens.ts';
 export interface Origin {
   caller: Caller;
   requestId: string;
+  /** What brought it, for the log. */
+  route: string;
   traceparent: string | undefined;
 }
 

@@ -45,7 +45,7 @@ describe('POST /rpc', () => {
     const response = await gateway.post('/rpc', '{"jsonrpc":"2.0","method":"graph.list","id":1}', { token: SECRETS.all });
     const { error } = (await response.json()) as Answer;
     assert.equal(response.status, 200);
-    assert.deepEqual([error?.code, error?.data?.['code'], error?.data?.['retryable']], [-32603, 'UNAVAILABLE', true]);
+    assert.deepEqual([error?.code, error?.data?.['code'], error?.data?.['retryable']], [-32603, 'UNAVAILABLE', false]);
     assert.match(error?.message ?? '', /graph/);
   });
 

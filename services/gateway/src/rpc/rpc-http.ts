@@ -1,8 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { FastifyInstance, onRequestHookHandler } from 'fastify';
-import { acceptRequestId } from '@switchyard/security';
 import type { Settings } from '@switchyard/service-kit';
-import type { Logger } from '@switchyard/telemetry';
 import type { AccessLog } from '../server/access-log.ts';
 import type { Answer } from './answers.ts';
 import { isJson, readBody } from '../server/body.ts';
@@ -10,14 +8,17 @@ import { discardBody } from '../server/discard-body.ts';
 import type { Dispatcher } from './dispatch.ts';
 import { gather, type GatherOptions } from './gather.ts';
 import { isRefusal, messageLimit, type Admission } from '../admission/admission.ts';
+import { describeError, type FailureLog } from '../server/failure-log.ts';
 import { SECURITY_HEADERS } from '../server/headers.ts';
 import { INTERNAL, NOT_JSON, RefusalError, refuseRpc, type Refusal } from '../server/refusal.ts';
+import { requestIdOf } from '../server/request-id.ts';
 import { cutIfStalled } from '../server/stall.ts';
 import type { Caller } from '../admission/tokens.ts';
 import { traceparentOf } from '../server/trace.ts';
 
 const VERB = 'POST';
 const PATH = '/rpc';
+const ROUTE = `${VERB} ${PATH}`;
 
 /** What the edge answers alone comes one by one, as requests are read: it is written at the end of the turn. */
 const HERE: GatherOptions = { defer: setImmediate, most: 64 };
@@ -38,7 +39,7 @@ export interface RpcHandlerOptions {
   admission: Admission;
   dispatcher: Dispatcher;
   accessLog: AccessLog;
-  log: Logger;
+  failures: FailureLog;
 }
 
 /** Whether it is seen at a glance. Rare spellings, as with a host in the address, take the way through Fastify. */
@@ -101,16 +102,16 @@ class Exchange {
     this.#serving = serving;
     this.#request = request;
     this.#response = response;
-    this.#requestId = acceptRequestId(request.headers['x-request-id']);
+    this.#requestId = requestIdOf(request);
   }
 
   run(caller: Caller, body: Buffer): void {
-    const from = { caller, requestId: this.#requestId, traceparent: traceparentOf(this.#request) };
+    const from = { caller, requestId: this.#requestId, route: ROUTE, traceparent: traceparentOf(this.#request) };
     try {
       const { admission, dispatcher } = this.#serving;
       const envelope = dispatcher.read(body);
       const refusal = Array.isArray(envelope) ? admission.limitBatch(caller.key, envelope.length) : undefined;
-      if (refusal) return this.refuse(refusal);
+      if (refusal) return this.refuse({ ...refusal, caller });
       const cancel = dispatcher.run(envelope, from, (answer) => {
         if (this.#answered) return;
         this.#answered = true;
@@ -146,8 +147,9 @@ class Exchange {
     this.#note();
   }
 
-  refuse(refusal: Refusal): void {
+  refuse(refusal: Refusal, error?: unknown): void {
     this.#answered = true;
+    this.#noteRefusal(refusal, error);
     discardBody(this.#request);
     refuseRpc(this.#response, refusal, this.#requestId);
     this.#note();
@@ -156,8 +158,22 @@ class Exchange {
   /** What a client may know of an error: the words we chose for it, or that it was ours. */
   fail(error: unknown): void {
     if (error instanceof RefusalError) return this.refuse(error.refusal);
-    this.#serving.log.error({ err: error, requestId: this.#requestId, route: PATH }, 'a route failed');
-    if (!this.#answered) this.refuse(INTERNAL);
+    if (this.#answered) this.#noteRefusal(INTERNAL, error);
+    else this.refuse(INTERNAL, error);
+  }
+
+  #noteRefusal({ status, code, message, caller }: Refusal, error: unknown): void {
+    const { admission, failures } = this.#serving;
+    failures.note({
+      requestId: this.#requestId,
+      route: ROUTE,
+      status,
+      code,
+      message,
+      ...(error === undefined ? {} : describeError(error)),
+      caller,
+      address: caller ? undefined : admission.addressOf(this.#request),
+    });
   }
 
   #note(): void {

@@ -1,6 +1,7 @@
 import type { ServerResponse } from 'node:http';
-import { httpStatus, jsonRpcCode, openAiErrorType, type ErrorCode, type ServiceError } from '@switchyard/contracts';
+import { errorData, httpStatus, isRetryable, jsonRpcCode, openAiErrorType, type ErrorCode, type ServiceError } from '@switchyard/contracts';
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { Caller } from '../admission/tokens.ts';
 import { discardBody } from './discard-body.ts';
 import { SECURITY_HEADERS } from './headers.ts';
 
@@ -26,6 +27,8 @@ export interface Refusal {
   /** The field that is wrong; shown on `/v1`. */
   param?: string;
   headers?: Record<string, string>;
+  /** Whom it was said to, where that is known; for the log. */
+  caller?: Caller;
 }
 
 /** Thrown in a route to end it with that answer. */
@@ -88,13 +91,15 @@ export function refusalOf(error: ServiceError): Refusal {
     status: httpStatus(error.code),
     message: error.message,
     code: error.code,
+    retryable: error.retryable,
     ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
   };
 }
 
-/** Answers in the form of the route's transport. */
-export function refuse(request: FastifyRequest, reply: FastifyReply, refusal: Refusal): FastifyReply {
+/** Answers in the form of the route's transport; `error` is what stood behind it, for the log. */
+export function refuse(request: FastifyRequest, reply: FastifyReply, refusal: Refusal, error?: unknown): FastifyReply {
   discardBody(request.raw);
+  request.server.noteRefusal(request, refusal, error);
   const body = refusalBody(surfaceOf(request.url), refusal, request.id);
   return reply.code(refusal.status).headers(refusalHeaders(refusal, request.id)).send(body);
 }
@@ -105,15 +110,22 @@ export function refuseRpc(response: ServerResponse, refusal: Refusal, requestId:
   response.writeHead(refusal.status, { ...refusalHeaders(refusal, requestId), 'content-length': Buffer.byteLength(body) }).end(body);
 }
 
-function refusalHeaders({ headers, retryAfterMs }: Refusal, requestId: string): Record<string, string> {
+function refusalHeaders(refusal: Refusal, requestId: string): Record<string, string> {
+  const { status, code, headers, retryAfterMs } = refusal;
   return {
     ...headers,
     ...(retryAfterMs === undefined ? {} : { 'retry-after': retryAfterSeconds(retryAfterMs) }),
+    ...(isRepeated(status) && !isRetryable(code, refusal) ? { 'x-should-retry': 'false' } : {}),
     ...SECURITY_HEADERS,
     'x-request-id': requestId,
     'content-type': 'application/json; charset=utf-8',
     'cache-control': 'no-store',
   };
+}
+
+/** What clients make again by themselves unless they are told not to. */
+function isRepeated(status: number): boolean {
+  return status >= 500 || status === 408 || status === 409 || status === 429;
 }
 
 export function retryAfterSeconds(ms: number): string {
@@ -132,8 +144,8 @@ function refusalBody(surface: Surface, refusal: Refusal, requestId: string): str
 /** Statuses that `/rpc` answers as JSON-RPC, because they are about the client or the server. Others are about the HTTP request. */
 const ENVELOPED: ReadonlySet<number> = new Set([401, 403, 429, 500, 503]);
 
-function envelope({ code, message, retryAfterMs, retryable: known, rate = false }: Refusal, requestId: string): string {
-  const retryable = known ?? (code === 'RESOURCE_EXHAUSTED' || code === 'UNAVAILABLE');
-  const data = { code, requestId, retryable, ...(retryAfterMs === undefined ? {} : { retryAfterMs }) };
+function envelope(refusal: Refusal, requestId: string): string {
+  const { code, message, rate = false } = refusal;
+  const data = errorData({ code, details: refusal }, requestId);
   return JSON.stringify({ jsonrpc: '2.0', error: { code: jsonRpcCode({ code, details: { rate } }), message, data }, id: null });
 }

@@ -1,15 +1,15 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { ServiceError } from '@switchyard/contracts';
-import { acceptRequestId } from '@switchyard/security';
 import type { Settings } from '@switchyard/service-kit';
-import type { Logger } from '@switchyard/telemetry';
 import { fastify, type ConnectionError, type FastifyError, type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import type { AccessLog } from './access-log.ts';
 import { readBody } from './body.ts';
 import { allowOrigin, type Admission } from '../admission/admission.ts';
+import { describeError, type Failure, type FailureLog } from './failure-log.ts';
 import { SECURITY_HEADERS } from './headers.ts';
 import { hideQueryToken } from '../admission/query-token.ts';
+import { requestIdOf } from './request-id.ts';
 import { isRpc, type RpcHandler } from '../rpc/rpc-http.ts';
 import { cutIfStalled } from './stall.ts';
 import { traceRequest } from './trace.ts';
@@ -18,15 +18,15 @@ import { BAD_REQUEST, BODY_TOO_LARGE, INTERNAL, NOT_FOUND, RefusalError, refusal
 export interface ServerOptions {
   settings: Settings<'gateway'>;
   admission: Admission;
-  log: Logger;
   accessLog: AccessLog;
+  failures: FailureLog;
   rpc: RpcHandler;
   /** Once it is aborted, each answer is the last one of its connection. */
   draining: AbortSignal;
 }
 
 /** The HTTP server with what all routes share: ids, limits of the protocol, raw bodies, headers, errors, the access log. */
-export function createHttpServer({ settings, admission, log, accessLog, rpc, draining }: ServerOptions): FastifyInstance {
+export function createHttpServer({ settings, admission, accessLog, failures, rpc, draining }: ServerOptions): FastifyInstance {
   const app: FastifyInstance = fastify({
     serverFactory: (handler) =>
       nodeServer((request, response) => {
@@ -34,7 +34,7 @@ export function createHttpServer({ settings, admission, log, accessLog, rpc, dra
         if (isRpc(request)) rpc(request, response);
         else handler(request, response);
       }),
-    genReqId: (request) => acceptRequestId(request.headers['x-request-id']),
+    genReqId: requestIdOf,
     requestIdHeader: false,
     logger: false,
     forceCloseConnections: true,
@@ -43,6 +43,9 @@ export function createHttpServer({ settings, admission, log, accessLog, rpc, dra
     frameworkErrors: (_error, request, reply) => refuse(request, reply, BAD_REQUEST), // an address that cannot be decoded
     clientErrorHandler: answerBroken,
   });
+  app.decorate('noteRefusal', (request: FastifyRequest, refusal: Refusal, error: unknown) => {
+    failures.note(failureOf(request, admission, { refusal, error }));
+  });
   app.decorateRequest('caller');
   app.decorateRequest('span');
   app.removeAllContentTypeParsers();
@@ -50,7 +53,7 @@ export function createHttpServer({ settings, admission, log, accessLog, rpc, dra
   app.addContentTypeParser(['application/json', '*'], ({ caller }, payload: IncomingMessage, done) => {
     readBody(payload, { limit: settings.current.gateway.httpBodyLimitBytes, caller }, done);
   });
-  app.setErrorHandler((error: FastifyError, request, reply) => answerError(error, { request, reply, log }));
+  app.setErrorHandler((error: FastifyError, request, reply) => refuse(request, reply, known(error) ?? INTERNAL, error));
   app.setNotFoundHandler((request, reply) => {
     refuse(request, reply, admission.limit(admission.addressOf(request.raw)) ?? NOT_FOUND);
     note(accessLog, request, reply);
@@ -136,20 +139,24 @@ function preflight(admission: Admission, request: FastifyRequest, reply: Fastify
     .send();
 }
 
-interface Failed {
-  request: FastifyRequest;
-  reply: FastifyReply;
-  log: Logger;
+/** What the log says of a request that ended with a refusal. */
+function failureOf(request: FastifyRequest, admission: Admission, { refusal, error }: { refusal: Refusal; error: unknown }): Failure {
+  const { status, code, message, caller = request.caller } = refusal;
+  const { url } = request.routeOptions;
+  return {
+    requestId: request.id,
+    route: `${request.method} ${url ?? 'none'}`,
+    path: url === undefined && code === 'NOT_FOUND' ? request.url.split('?', 1)[0] : undefined,
+    status,
+    code,
+    message,
+    ...(error === undefined ? {} : describeError(error)),
+    caller,
+    address: caller ? undefined : admission.addressOf(request.raw),
+  };
 }
 
 /** What a client may know of an error: the words we chose for it, or that it was ours. */
-function answerError(error: FastifyError, { request, reply, log }: Failed): FastifyReply {
-  const refusal = known(error);
-  if (refusal) return refuse(request, reply, refusal);
-  log.error({ err: error, requestId: request.id, route: request.routeOptions.url }, 'a route failed');
-  return refuse(request, reply, INTERNAL);
-}
-
 function known(error: FastifyError): Refusal | undefined {
   if (error instanceof RefusalError) return error.refusal;
   if (error instanceof ServiceError) return refusalOf(error);

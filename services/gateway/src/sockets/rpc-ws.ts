@@ -9,13 +9,15 @@ import type { Edge } from '../edge.ts';
 import { NULL_ID, PARSE_ERROR, type Envelope } from '../rpc/envelope.ts';
 import { rates, type Rate } from '../admission/limits.ts';
 import { isRefusal, messageLimit, type Admission } from '../admission/admission.ts';
-import type { Cancel } from '../rpc/in-flight.ts';
+import type { Cancel, Origin } from '../rpc/in-flight.ts';
 import { controlFrame, frameBytes, framesDone } from './unfinished-frames.ts';
 import { hideQueryToken } from '../admission/query-token.ts';
 import { NOT_FOUND, rateLimited, retryAfterSeconds, UNVOUCHED, type Refusal } from '../server/refusal.ts';
+import { requestIdOf } from '../server/request-id.ts';
 import type { Caller } from '../admission/tokens.ts';
 import { traceparentOf } from '../server/trace.ts';
 
+const ROUTE = 'GET /ws';
 const UNAUTHORIZED = 4001;
 const POLICY_VIOLATION = 1008;
 /** After this many refused messages the connection is closed. */
@@ -46,7 +48,7 @@ export interface RpcWsOptions {
 
 /** JSON-RPC over `GET /ws`. */
 export function acceptWebSockets(server: Server, { edge, admission, dispatcher, connections }: RpcWsOptions): void {
-  const { settings, tokens, log } = edge;
+  const { settings, tokens, log, failures } = edge;
   const { messages } = edge.limits;
   const upgrades = new WebSocketServer(PROTOCOL);
 
@@ -55,13 +57,20 @@ export function acceptWebSockets(server: Server, { edge, admission, dispatcher, 
     stream.on('error', (error) => log.debug({ err: error }, 'a connection broke'));
     const path = request.url?.split('?', 1)[0];
     const outcome = path === '/ws' ? admit(request) : NOT_FOUND;
-    if (isRefusal(outcome) && outcome.status !== 401) return refuseUpgrade(stream, outcome);
+    if (isRefusal(outcome) && outcome.status !== 401) return refuseUpgrade(stream, noted(request, outcome));
     upgrades.options.maxPayload = largestPayload(isRefusal(outcome) ? undefined : outcome);
     upgrades.handleUpgrade(request, stream, head, (socket) => {
       if (isRefusal(outcome)) return turnAway(socket);
       open(socket, { stream, request, caller: outcome });
     });
   });
+
+  function noted(request: IncomingMessage, refusal: Refusal): Refusal & { requestId: string } {
+    const { status, code, message, caller } = refusal;
+    const requestId = requestIdOf(request);
+    failures.note({ requestId, route: ROUTE, status, code, message, caller, address: admission.addressOf(request) });
+    return { ...refusal, requestId };
+  }
 
   /** A character is at most four bytes: what is too long in characters still arrives and is answered. */
   function largestPayload(caller?: Caller): number {
@@ -78,8 +87,9 @@ export function acceptWebSockets(server: Server, { edge, admission, dispatcher, 
     if (connections.all.size >= maxConnections) return FULL;
     const ofToken = connections.byClient(caller)?.size ?? 0;
     const full = ofToken >= maxConnectionsPerToken || connections.ofAddress(admission.addressOf(request)) >= maxConnectionsPerAddress;
-    if (full) return { ...rateLimited(1_000), message: 'Too many connections' };
-    return admission.limit(caller.key) ?? caller;
+    if (full) return { ...rateLimited(1_000), message: 'Too many connections', caller };
+    const refused = admission.limit(caller.key);
+    return refused ? { ...refused, caller } : caller;
   }
 
   function open(socket: WebSocket, { stream, request, caller }: { stream: Duplex; request: IncomingMessage; caller: Caller }): void {
@@ -127,12 +137,12 @@ export function acceptWebSockets(server: Server, { edge, admission, dispatcher, 
   /** As on HTTP: not let in, and not told that the token is bad. */
   function putOff(connection: Connection, envelope: Envelope): void {
     const { code, message: text, retryAfterMs = 0 } = UNVOUCHED;
-    const answer = dispatcher.refuse(envelope, { number: -32603, code, message: text, retryAfterMs }, mintId('req'));
+    const answer = dispatcher.refuse(envelope, { number: -32603, code, message: text, retryAfterMs }, originOf(connection));
     if (answer) connections.send(connection, answer);
   }
 
   function run(connection: Connection, envelope: Envelope): void {
-    const from = { caller: connection.caller, requestId: mintId('req'), traceparent: connection.traceparent };
+    const from = originOf(connection);
     let cancel: Cancel | undefined;
     let answered = false;
     cancel = dispatcher.run(envelope, from, (answer) => {
@@ -149,8 +159,16 @@ export function acceptWebSockets(server: Server, { edge, admission, dispatcher, 
 
   function reject(connection: Connection, fault: Fault): void {
     if (++connection.rejected > MAX_REJECTED) return connection.socket.close(POLICY_VIOLATION, 'Message rate limit exceeded');
-    connections.send(connection, faultAnswer(fault, mintId('req'), NULL_ID));
+    const { requestId, caller } = originOf(connection);
+    const { code, reason, message: text } = fault;
+    failures.note({ requestId, route: ROUTE, code, reason, message: text, caller });
+    connections.send(connection, faultAnswer(fault, requestId, NULL_ID));
   }
+}
+
+/** A new request of a connection. */
+function originOf({ caller, traceparent }: Connection): Origin {
+  return { caller, requestId: mintId('req'), route: ROUTE, traceparent };
 }
 
 /** A message with more calls than the limit can never be accepted, so it is not retryable. */
@@ -169,12 +187,13 @@ function turnAway(socket: WebSocket): void {
   socket.close(UNAUTHORIZED, 'Unauthorized');
 }
 
-function refuseUpgrade(stream: Duplex, { status, message, retryAfterMs }: Refusal): void {
+function refuseUpgrade(stream: Duplex, { status, message, retryAfterMs, requestId }: Refusal & { requestId: string }): void {
   const body = JSON.stringify({ error: message });
   const lines = [
     `HTTP/1.1 ${status} ${message}`,
     'connection: close',
     'content-type: application/json; charset=utf-8',
+    `x-request-id: ${requestId}`,
     `content-length: ${Buffer.byteLength(body)}`,
     ...(retryAfterMs === undefined ? [] : [`retry-after: ${retryAfterSeconds(retryAfterMs)}`]),
   ];

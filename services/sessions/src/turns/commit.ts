@@ -75,10 +75,15 @@ function messagesOf({ turnId, sessionKey, message, createdAt, result, finishedAt
   ];
 }
 
-/** An error as the readers of a turn see it. */
-export function toFailure(error: unknown, turnId: string): TurnFailure {
+/**
+ * An error as the readers of a turn see it. Asking again would repeat what its tools did, and under its own key would only be told
+ * of this failure again.
+ */
+export function toFailure(error: unknown, { turnId, idempotencyKey, steps }: TurnDocument): TurnFailure {
   if (!(error instanceof ServiceError)) return { code: 'INTERNAL', message: 'Internal error', details: { turnId } };
-  return { code: error.code, message: error.message, details: { ...error.details, turnId } };
+  // A step is written before the tools that it calls are.
+  const final = steps.length > 0 || idempotencyKey !== undefined || !error.retryable;
+  return { code: error.code, message: error.message, details: { ...error.details, turnId, ...(final ? { retryable: false } : {}) } };
 }
 
 /** Whether somebody else has the turn now. */

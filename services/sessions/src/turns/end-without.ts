@@ -1,17 +1,24 @@
 import { subjects, TurnFrame, TURNS_LOG, type ServiceError, type TurnFailure } from '@switchyard/contracts';
 import type { Bus } from '@switchyard/bus';
 import type { Lease } from '@switchyard/service-kit';
+import type { Logger } from '@switchyard/telemetry';
 import type { TurnDocument } from '../data.ts';
 import { commitFailure, settle, toFailure, type Ledger } from './commit.ts';
 import { createFrameWriter } from './frames.ts';
+import { logFailedTurn } from './log-failed-turn.ts';
 
 /** Ends a claimed turn that is not going to run, and tells its readers. */
-export async function endWithout(deps: Ledger & { bus: Bus }, lease: Lease<TurnDocument>, error: ServiceError): Promise<TurnFailure> {
+export async function endWithout(
+  deps: Ledger & { bus: Bus; log: Logger },
+  lease: Lease<TurnDocument>,
+  error: ServiceError,
+): Promise<TurnFailure> {
   const { turnId } = lease.document;
   const frames = createFrameWriter(deps.bus, turnId, Math.max(1, await framesSoFar(deps.bus, turnId)));
   try {
-    const failure = toFailure(error, turnId);
+    const failure = toFailure(error, lease.document);
     const turn = await commitFailure(deps, lease, { failure, lastFrame: frames.last() });
+    logFailedTurn(deps.log, lease.tenant, { turn, error });
     await settle(deps, lease.tenant, turn);
     frames.push({ type: 'error', error: failure });
     return failure;

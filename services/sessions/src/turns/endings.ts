@@ -7,9 +7,10 @@ export function timedOut(afterMs: number): ServiceError {
   });
 }
 
+/** Its tools may have acted. */
 export function interrupted(): ServiceError {
   return new ServiceError('UNAVAILABLE', 'The process that ran this turn stopped before it was done.', {
-    details: { reason: 'INTERRUPTED' },
+    details: { reason: 'INTERRUPTED', retryable: false },
   });
 }
 

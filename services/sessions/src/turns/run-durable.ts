@@ -10,6 +10,7 @@ import { commitFailure, commitResult, isFenced, settle, toFailure, type Ledger }
 import { acceptedFrame, type FrameWriter } from './frames.ts';
 import { runTurn, type FrameBody, type TurnOutcome } from './loop.ts';
 import { modelOf, planTurn } from './plan.ts';
+import { logFailedTurn } from './log-failed-turn.ts';
 import { tellUsage } from './usage.ts';
 
 export interface RunDeps extends Ledger {
@@ -52,13 +53,11 @@ async function fail(deps: RunDeps, given: RunGiven, error: unknown): Promise<Tur
   const { lease, signal, frames } = given;
   const { turnId } = lease.document;
   const cause: unknown = signal.aborted && signal.reason instanceof ServiceError ? signal.reason : error;
-  const failure = toFailure(cause, turnId);
+  const failure = toFailure(cause, lease.document);
   try {
     if (isFenced(cause)) throw cause;
     const turn = await commitFailure(deps, lease, { failure, lastFrame: frames.last() });
-    if (failure.code === 'INTERNAL') {
-      deps.log.error({ turnId, err: error, errorKind: 'internal', hint: 'a defect; see the stack' }, 'turn failed');
-    }
+    logFailedTurn(deps.log, lease.tenant, { turn, error: cause });
     await ended(deps, given, { turn, frame: { type: 'error', error: failure } });
     return { failure };
   } catch (refused) {

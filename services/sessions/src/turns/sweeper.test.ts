@@ -77,6 +77,7 @@ test('a running turn whose process died ends as interrupted, and the next in its
   assert.equal((await resume(waiting)).state, 'done');
   const ended = await resume(dead);
   assert.deepEqual([ended.state, ended.failure?.code, ended.failure?.details?.['reason']], ['failed', 'UNAVAILABLE', 'INTERRUPTED']);
+  assert.equal(ended.failure?.details?.['retryable'], false, 'its tools may have acted');
 });
 
 test('a lane whose turn was never written is free again', async () => {

@@ -1,0 +1,136 @@
+import { ServiceError, type ErrorCode } from '@switchyard/contracts';
+import type { Logger } from '@switchyard/telemetry';
+import type { Caller } from '../admission/tokens.ts';
+import { RefusalError } from './refusal.ts';
+
+/** An error that a client was shown, under the ids it was shown with. */
+export interface Failure {
+  requestId: string;
+  turnId?: string | undefined;
+  route: string;
+  /** What was called over it, as the client wrote it. */
+  method?: string | undefined;
+  /** Where no route is. */
+  path?: string | undefined;
+  /** Of HTTP, where the failure has one. */
+  status?: number;
+  code: ErrorCode;
+  reason?: string | undefined;
+  message: string;
+  /** What stood behind it. */
+  cause?: unknown;
+  caller?: Caller | undefined;
+  /** Where it came from, when nobody knows from whom. */
+  address?: string | undefined;
+}
+
+/** Writes down every error that the edge shows to a client. */
+export interface FailureLog extends Disposable {
+  note(failure: Failure): void;
+}
+
+/** So many lines a second are written as they come. Beyond, failures of one kind share a line, which is written within a second. */
+const AT_ONCE = 20;
+const PERIOD_MS = 1_000;
+/** Ids in one line: no more of a list are written. */
+const TOGETHER = 100;
+/** Kinds of failures that wait for company. */
+const KINDS = 100;
+const MAX_TEXT = 500;
+const MAX_NAME = 100;
+
+interface Group {
+  first: Failure;
+  ids: Set<string>;
+  count: number;
+}
+
+/**
+ * Any id that was shown with an error is found at the default level. A flood of refusals costs what its ids cost: it is written
+ * together, and its lines are few (docs/decisions/0019).
+ */
+export function createFailureLog(log: Logger): FailureLog {
+  const groups = new Map<string, Group>();
+  let period = 0;
+  let written = 0;
+  let timer: NodeJS.Timeout | undefined;
+
+  function isBusy(): boolean {
+    const now = Math.floor(performance.now() / PERIOD_MS);
+    if (now !== period) {
+      period = now;
+      written = 0;
+    }
+    return ++written > AT_ONCE;
+  }
+
+  function gather(failure: Failure): void {
+    const key = kindOf(failure);
+    const group = groups.get(key) ?? { first: failure, ids: new Set(), count: 0 };
+    group.ids.add(failure.requestId);
+    group.count++;
+    groups.set(key, group);
+    if (group.ids.size >= TOGETHER) {
+      groups.delete(key);
+      write(log, group);
+    } else if (groups.size > KINDS) flush();
+    else timer ??= setTimeout(flush, PERIOD_MS).unref();
+  }
+
+  function flush(): void {
+    clearTimeout(timer);
+    timer = undefined;
+    const waiting = [...groups.values()];
+    groups.clear();
+    for (const group of waiting) write(log, group);
+  }
+
+  return {
+    note(failure) {
+      if (isBusy()) gather(failure);
+      else write(log, { first: failure, ids: new Set([failure.requestId]), count: 1 });
+    },
+    [Symbol.dispose]: flush,
+  };
+}
+
+function kindOf({ route, path, method, status, code, reason, message, caller, address }: Failure): string {
+  return JSON.stringify([route, path, method, status, code, reason, message, caller?.key ?? address]);
+}
+
+function write(log: Logger, { first, ids, count }: Group): void {
+  const { turnId, route, path, method, status, code, reason, message, cause, caller, address } = first;
+  const level = OURS.has(code) ? 'error' : 'info';
+  if (!log.isLevelEnabled(level)) return;
+  const line = {
+    ...(ids.size === 1 ? { requestId: first.requestId } : { requestIds: [...ids] }),
+    ...(count === 1 ? {} : { count }),
+    turnId,
+    route,
+    path: path?.slice(0, MAX_NAME),
+    method: method?.slice(0, MAX_NAME),
+    status,
+    code,
+    reason,
+    error: message.slice(0, MAX_TEXT),
+    ...(caller ? { tenant: caller.principal.tenant, client: caller.principal.client } : { address }),
+    ...(cause === undefined ? {} : { err: cause }),
+  };
+  log[level](line, 'request failed');
+}
+
+/** Defects, where everything else is said to the client as it is. */
+const OURS: ReadonlySet<ErrorCode> = new Set(['INTERNAL', 'UNKNOWN', 'DATA_LOSS']);
+
+/** What is worth writing of an error that a client sees only a part of. */
+export function describeError(error: unknown): Pick<Failure, 'reason' | 'turnId' | 'cause'> {
+  if (!(error instanceof Error)) return { cause: error };
+  if (error instanceof RefusalError) return describeCause(error);
+  if (!(error instanceof ServiceError)) return { cause: error };
+  return { reason: error.details.reason, turnId: error.details.turnId, ...describeCause(error) };
+}
+
+function describeCause({ cause }: Error): Pick<Failure, 'reason' | 'turnId' | 'cause'> {
+  if (cause === undefined) return {};
+  return cause instanceof ServiceError ? describeError(cause) : { cause };
+}

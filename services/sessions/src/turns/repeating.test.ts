@@ -1,0 +1,47 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { ServiceError } from '@switchyard/contracts';
+import type { TestService } from '@switchyard/testkit';
+import { listen, testSessions, turnIdOf } from '../sessions.fixture.ts';
+
+const script = (...steps: object[]): string => JSON.stringify(steps);
+const AWAY = { error: { status: 503 } };
+const TOOL = { tool: { name: 'session_status', input: {} } };
+
+const agents = { scripted: { model: 'dev/scripted' } };
+
+async function failureOf(app: TestService, params: { message: string; idempotencyKey?: string }): Promise<ServiceError> {
+  const failed: unknown = await app.bus.call('agent.execute', { agentId: 'scripted', ...params }).catch((error: unknown) => error);
+  return failed instanceof ServiceError ? failed : assert.fail(String(failed));
+}
+
+test('a turn that failed may be asked again, unless its tools ran', async () => {
+  await using app = await testSessions({ agents });
+  const cases: [message: string, retryable: boolean][] = [
+    [script(AWAY), true],
+    [script({ text: 'half' }, AWAY), true],
+    [script(TOOL, { text: 'half' }, AWAY), false],
+    [script({ error: { status: 401 } }), false],
+  ];
+  for (const [message, retryable] of cases) {
+    const failed = await failureOf(app, { message });
+    assert.equal(failed.retryable, retryable, message);
+  }
+});
+
+test('under its own key it may not: that only tells of the same failure again', async () => {
+  await using app = await testSessions({ agents });
+  const keyed = { message: script({ text: 'half' }, AWAY), idempotencyKey: 'k' };
+  const [first, second] = [await failureOf(app, keyed), await failureOf(app, keyed)];
+  assert.deepEqual([first.retryable, second.retryable], [false, false]);
+  assert.equal(first.details.turnId, second.details.turnId);
+});
+
+test('its readers are told the same', async () => {
+  await using app = await testSessions({ agents });
+  const turnId = turnIdOf('toolsran');
+  const heard = listen(app.bus, turnId);
+  await app.bus.call('turns.start', { turnId, agentId: 'scripted', message: script(TOOL, { text: 'half' }, AWAY) });
+  const end = (await heard.until('error')).at(-1);
+  assert.equal(end?.type === 'error' && end.error.details?.['retryable'], false);
+});

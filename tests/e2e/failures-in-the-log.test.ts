@@ -1,0 +1,232 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { readFile } from 'node:fs/promises';
+import { request as httpRequest, type IncomingMessage } from 'node:http';
+import { test } from 'node:test';
+import { setTimeout as pause } from 'node:timers/promises';
+import { startUpstream, type Upstream } from '@switchyard/testkit';
+import { chatUrl } from './clients.ts';
+import type { Running } from './embedded.ts';
+import { ask, many, mint, one, openExchange, openSocket, request, type Answer } from './exchange.ts';
+import { isNamed, listen } from './listening.ts';
+import { onEachProfile } from './profiles.ts';
+
+const INFO = 30;
+/** Refusals that come in crowds are written together, within a second. */
+const WITHIN_MS = 5_000;
+const SECRET_LIKE = `sk-${'looks-like-a-key-'.repeat(2)}`;
+
+interface Line {
+  level: number;
+  requestId?: string;
+  requestIds?: string[];
+  turnId?: string;
+  code?: string;
+  error?: string;
+}
+
+/** What a client was shown: the ids beside an error, and which error it was. */
+interface Shown {
+  what: string;
+  requestId?: string | undefined;
+  turnId?: string | undefined;
+  code?: unknown;
+}
+
+let upstream: Upstream;
+
+onEachProfile(
+  'any id that a client is shown with an error is in the log, with its cause',
+  (product) => {
+    test('of calls that the edge refuses', async () => {
+      const { secret } = await mint(product, 'rpc');
+      const errors = await Promise.all([
+        over('http', product, request('no.such.method')),
+        over('http', product, request('agent.execute', [1])),
+        over('http', product, '{"jsonrpc":'),
+        over('http', product, '[]'),
+        over('http', product, request('graph.list')),
+        over('http', product, request('tokens.list'), secret),
+        over('ws', product, request('no.such.method')),
+        over('ws', product, '{"jsonrpc":'),
+        over('ws', product, request('tokens.list'), secret),
+      ]);
+      await assertLogged(product, errors.flat());
+    });
+
+    test('of calls that a service refuses, alone and in a batch', async () => {
+      const wrong = [request('agent.execute', { message: 7 }), request('session.export', { session_key: 'default:nobody:gateway' })];
+      const batch = `[${[...wrong, request('no.such.method')].join(',')}]`;
+      for (const transport of ['http', 'ws'] as const) {
+        for (const message of [...wrong, batch]) await assertLogged(product, await over(transport, product, message));
+      }
+    });
+
+    test('of requests that are none', async () => {
+      const headers = { authorization: `Bearer ${product.token}`, 'content-type': 'application/json' };
+      const tries: [path: string, init: RequestInit, status: number][] = [
+        ['/rpc', { method: 'POST', body: '{}' }, 401],
+        ['/rpc', { method: 'POST', body: '{}', headers: { ...headers, 'content-type': 'text/plain' } }, 415],
+        ['/rpc', { method: 'POST', body: 'x'.repeat(2_000_000), headers }, 413],
+        ['/rpc', { method: 'POST', body: '{}', headers: { ...headers, origin: 'https://elsewhere.example' } }, 403],
+        ['/nowhere', { headers }, 404],
+        ['/ws', { headers }, 426],
+        ['/%zz', { headers }, 400],
+        ['/api/chat', { method: 'POST', body: '{', headers }, 400],
+        ['/api/chat', { method: 'POST', body: '{}' }, 401],
+        ['/api/chat', { method: 'POST', body: '{"message":""}', headers: { ...headers, 'x-request-id': 'my-own.id_7' } }, 400],
+        ['/api/chat/stream', { headers }, 400],
+        ['/v1/chat/completions', { method: 'POST', body: '{"messages":[]}', headers }, 400],
+        ['/v1/models/none', { headers }, 404],
+      ];
+      const shown = await Promise.all(
+        tries.map(async ([path, init, status]) => {
+          const response = await fetch(product.url + path, init);
+          assert.equal(response.status, status, `${path}: ${await response.text()}`);
+          return { what: `${status} ${path}`, requestId: response.headers.get('x-request-id') ?? undefined };
+        }),
+      );
+      assert.ok(shown.some(({ requestId }) => requestId === 'my-own.id_7'));
+      await assertLogged(product, shown);
+      await assertLogged(product, [await foreignHost(product)]);
+    });
+
+    test('under an id of the client that looks like a secret, too: it gets another one', async () => {
+      const headers = { 'x-request-id': SECRET_LIKE, 'content-type': 'application/json' };
+      for (const path of ['/rpc', '/api/chat']) {
+        const response = await fetch(product.url + path, { method: 'POST', body: '{}', headers });
+        const requestId = response.headers.get('x-request-id') ?? '';
+        assert.match(requestId, /^req_/);
+        await assertLogged(product, [{ what: path, requestId }]);
+      }
+      assert.ok(!(await readFile(logOf(product), 'utf8')).includes(SECRET_LIKE));
+    });
+
+    test('of turns that failed, on every route', async () => {
+      upstream.respond({ kind: 'status', status: 400, message: 'out of order' });
+      const body = JSON.stringify({ message: 'hello' });
+      const headers = { authorization: `Bearer ${product.token}`, 'content-type': 'application/json' };
+      const { error } = await ask(product, 'agent.execute', { message: 'hello' });
+      const posted = await fetch(`${product.url}/api/chat`, { method: 'POST', body, headers });
+      const completion = await fetch(`${product.url}/v1/chat/completions`, { method: 'POST', body: completionOf(false), headers });
+      assert.deepEqual([posted.ok, completion.ok], [false, false]);
+      using stream = listen(chatUrl(product, { message: 'hello' }));
+      const event = (await stream.until(isNamed('error'))).data;
+      await assertLogged(product, [
+        shownBy('agent.execute', error),
+        { what: '/api/chat', requestId: posted.headers.get('x-request-id') ?? '' },
+        { what: '/v1', requestId: completion.headers.get('x-request-id') ?? '' },
+        { what: '/api/chat/stream', requestId: String(event['requestId']), turnId: String(event['turnId']), code: event['code'] },
+      ]);
+      const lines = (await linesOf(product)).filter(({ turnId, error: said }) => turnId !== undefined && said?.includes('out of order'));
+      assert.ok(lines.length >= 4, 'what the upstream said is the cause');
+    });
+
+    test('of a /v1 stream that broke off', async () => {
+      upstream.respond({ kind: 'cut', text: 'Hello from the model upstream.', afterTokens: 3 });
+      const headers = { authorization: `Bearer ${product.token}`, 'content-type': 'application/json' };
+      const response = await fetch(`${product.url}/v1/chat/completions`, { method: 'POST', body: completionOf(true), headers });
+      assert.match(await response.text(), /"error":/);
+      const requestId = response.headers.get('x-request-id') ?? '';
+      await assertLogged(product, [{ what: 'error frame', requestId, code: 'UNAVAILABLE' }]);
+    });
+
+    test('of a WebSocket that is sent what is no text', async () => {
+      await using socket = await openSocket(product, product.token);
+      socket.send(Buffer.from([1, 2, 3]));
+      const { error } = JSON.parse(await socket.next()) as Answer;
+      await assertLogged(product, [shownBy('binary', error)]);
+    });
+  },
+  {
+    async start(stack) {
+      upstream = stack.use(await startUpstream());
+      const entries = { lab: { type: 'openai-compatible', baseUrl: upstream.url, models: [{ id: 'one' }] } };
+      return { config: { providers: { entries }, agents: { default: { provider: 'lab', model: 'one' } } } };
+    },
+  },
+);
+
+const MOST = 20;
+const FLOOD = 1_000;
+const CLIENTS = 10;
+
+onEachProfile(
+  'a flood',
+  (product) => {
+    test('of refusals is in the log with every id, and with few lines', async () => {
+      const body = '{"jsonrpc":"2.0","method":"system.ping","id":1}';
+      const headers = { authorization: `Bearer ${product.token}`, 'content-type': 'application/json' };
+      const shown: Shown[] = [];
+      async function send(): Promise<void> {
+        for (let sent = 0; sent < FLOOD / CLIENTS; sent++) {
+          const response = await fetch(`${product.url}/rpc`, { method: 'POST', body, headers });
+          await response.arrayBuffer();
+          if (response.status === 429) shown.push({ what: '429', requestId: response.headers.get('x-request-id') ?? '' });
+        }
+      }
+      await Promise.all(Array.from({ length: CLIENTS }, send));
+      assert.equal(shown.length, FLOOD - MOST);
+      await assertLogged(product, shown);
+      const lines = (await linesOf(product)).filter(({ code }) => code === 'RESOURCE_EXHAUSTED');
+      assert.ok(lines.length < shown.length / 2, `${lines.length} lines for ${shown.length} refusals`);
+    });
+  },
+  { start: () => ({ env: { SWITCHYARD_GATEWAY__RATE_LIMIT__MAX_REQUESTS: String(MOST) } }) },
+);
+
+function completionOf(stream: boolean): string {
+  return JSON.stringify({ model: 'default', messages: [{ role: 'user', content: 'hello' }], stream });
+}
+
+/** The errors that one message is answered with. */
+async function over(transport: 'http' | 'ws', product: Running, message: string, token?: string): Promise<Shown[]> {
+  await using client = await openExchange(transport, product, token);
+  const said = await client.say(message);
+  const answers = Array.isArray(said) ? many(said) : [one(said)];
+  return answers.map(({ error }) => shownBy(`${transport} ${message.slice(0, 80)}`, error));
+}
+
+function shownBy(what: string, error: Answer['error']): Shown {
+  assert.ok(error?.data, `${what} is an error with data`);
+  const { requestId, turnId, code } = error.data;
+  assert.ok(typeof requestId === 'string' && requestId !== '');
+  return { what, requestId, code, ...(typeof turnId === 'string' ? { turnId } : {}) };
+}
+
+/** What a page of a name that was bound to this address would send. */
+async function foreignHost({ url }: Running): Promise<Shown> {
+  const sent = httpRequest(`${url}/api/chat`, { method: 'OPTIONS', headers: { host: 'rebound.example' } }).end();
+  const [response] = (await once(sent, 'response')) as [IncomingMessage];
+  response.resume();
+  assert.equal(response.statusCode, 403);
+  return { what: 'foreign host', requestId: String(response.headers['x-request-id']) };
+}
+
+function logOf({ data }: Running): string {
+  return `${data}/logs/switchyard.log`;
+}
+
+async function linesOf(product: Running): Promise<Line[]> {
+  const text = await readFile(logOf(product), 'utf8');
+  const whole = text.slice(0, text.lastIndexOf('\n') + 1).split('\n');
+  return whole.flatMap((line) => (line === '' ? [] : [JSON.parse(line) as Line])).filter(({ level }) => level >= INFO);
+}
+
+/** Every id is in a line of the default level, or a louder one, with the code and the words of what went wrong. */
+async function assertLogged(product: Running, shown: readonly Shown[]): Promise<void> {
+  const until = performance.now() + WITHIN_MS;
+  for (;;) {
+    const lines = await linesOf(product);
+    const missing = shown.filter((one) => !isIn(lines, one));
+    if (missing.length === 0) return;
+    assert.ok(performance.now() < until, `not in the log: ${JSON.stringify(missing.slice(0, 5))} of ${missing.length}`);
+    await pause(50);
+  }
+}
+
+function isIn(lines: readonly Line[], { requestId, turnId, code }: Shown): boolean {
+  const told = lines.filter((line) => (code === undefined ? line.code !== undefined : line.code === code) && line.error !== undefined);
+  const byRequest = requestId === undefined || told.some((line) => line.requestId === requestId || line.requestIds?.includes(requestId));
+  return byRequest && (turnId === undefined || told.some((line) => line.turnId === turnId));
+}
