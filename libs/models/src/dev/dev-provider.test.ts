@@ -72,7 +72,7 @@ test('dev/flaky in turn answers, refuses and cuts', async () => {
 
   await assert.rejects(collect(models.stream(request('flaky', 'hi'))), {
     code: 'UNAVAILABLE',
-    details: { reason: 'PROVIDER_UNAVAILABLE' },
+    details: { reason: 'PROVIDER_UNAVAILABLE', status: 503 },
   });
 
   const cut: ModelPart[] = [];
