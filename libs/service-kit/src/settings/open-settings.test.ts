@@ -248,7 +248,9 @@ test('what is set and read by nothing is named, with the place that counts', asy
   t.after(() => bus.drain());
   await store(bus, { queue: { enabled: false, maxConcurrentSessions: 2 } });
   await using source = await open({ SWITCHYARD_CONFIG: config, SWITCHYARD_MEMORY__WAL_MODE: 'true', SWITCHYARD_TTS: '{"voice": "x"}' });
+  assert.ok(!source.notInForce().some(({ path }) => path === 'queue.enabled'));
   await source.follow(bus, silentLogger());
+  assert.equal(source.notInForce(), source.notInForce(), 'worked out once, not for each that asks');
   assert.deepEqual(source.notInForce(), [
     { path: 'agents.oslo.rag.maxResults', from: b },
     { path: 'gateway.tokens.0.mcpClient.allowlist', from: a },

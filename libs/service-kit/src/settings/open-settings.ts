@@ -26,7 +26,7 @@ export interface ConfigurationSource extends AsyncDisposable {
   pinned(): readonly Pin[];
   origin(path: string): Origin;
   /** What is set and has no effect, because nothing reads it yet. */
-  notInForce(): IneffectiveSetting[];
+  notInForce(): readonly IneffectiveSetting[];
   /** The files that were read, weakest first. */
   files(): readonly string[];
   /** The revision of the stored layer that is in force; 0 before there is one. */
@@ -65,6 +65,8 @@ function createSource(
   let stored: Tree = {};
   let revision = 0;
   let current = compose(stored);
+  /** Worked out when it is first asked for after a change. */
+  let ineffective: readonly IneffectiveSetting[] | undefined;
   const listeners = new Set<ChangeListener>();
   const revisionListeners = new Set<(revision: number) => void>();
   const owned = new AsyncDisposableStack();
@@ -90,6 +92,7 @@ function createSource(
     const before = current;
     current = compose(layer);
     stored = layer;
+    ineffective = undefined;
     revision = nextRevision;
     return [
       ...[...listeners].map((listener) => () => listener(before)),
@@ -107,7 +110,7 @@ function createSource(
     watch: (sections) => createView(sections, () => current, listeners),
     pinned: () => pins,
     origin: (path) => originWith(stored, path),
-    notInForce: () => findIneffective([...below, { origin: { layer: 'stored' }, tree: stored }], { tree, pins }),
+    notInForce: () => (ineffective ??= findIneffective([...below, { origin: { layer: 'stored' }, tree: stored }], { tree, pins })),
     files: () => files,
     onRevision(listener) {
       revisionListeners.add(listener);
