@@ -6,10 +6,11 @@ import type { AddressInfo } from 'node:net';
 import { test } from 'node:test';
 import { pathToFileURL } from 'node:url';
 import { startSpan, withSpan } from './spans.ts';
+import { startTelemetry } from './telemetry.ts';
 
 const TRACE = '4bf92f3577b34da6a3ce929d0e0e4736';
 const HEADER = `00-${TRACE}-00f067aa0ba902b7-01`;
-const FRONT_DOOR = pathToFileURL(`${import.meta.dirname}/index.ts`).href;
+const INDEX = pathToFileURL(`${import.meta.dirname}/index.ts`).href;
 
 interface Received {
   path: string;
@@ -70,7 +71,7 @@ test('off: no module of the SDK is loaded, and shutting down has nothing to do',
     import { registerHooks } from 'node:module';
     const loaded = [];
     registerHooks({ load: (url, context, next) => { loaded.push(url); return next(url, context); } });
-    const { startTelemetry, counter, withSpan } = await import('${FRONT_DOOR}');
+    const { startTelemetry, counter, withSpan } = await import('${INDEX}');
     const telemetry = await startTelemetry(process.env, { service: 'test' });
     counter('calls').add(1);
     withSpan('x', {}, undefined, () => 1);
@@ -90,7 +91,7 @@ test('off: no module of the SDK is loaded, and shutting down has nothing to do',
 test('on: a span and a count arrive at the collector, and the span belongs to the trace that came', async () => {
   using collector = await openCollector();
   const script = `
-    import { startTelemetry, counter, withSpan, startSpan } from '${FRONT_DOOR}';
+    import { startTelemetry, counter, withSpan, startSpan } from '${INDEX}';
     const calls = counter('switchyard.calls');
     const telemetry = await startTelemetry(process.env, { service: 'sessions' });
     await withSpan('outer', { 'rpc.method': 'a.b' }, '${HEADER}', async (span) => {
@@ -127,7 +128,7 @@ test('on: a span and a count arrive at the collector, and the span belongs to th
 
 test('sampling follows the variable where a trace begins, and the flag where it continues', async () => {
   const script = `
-    import { startTelemetry, continueTrace, withSpan } from '${FRONT_DOOR}';
+    import { startTelemetry, continueTrace, withSpan } from '${INDEX}';
     const telemetry = await startTelemetry(process.env, { service: 'test' });
     const fresh = Array.from({ length: 400 }, () => continueTrace().sampled).filter(Boolean).length;
     const kept = withSpan('x', {}, '${HEADER.slice(0, -1)}0', (span) => span.traceparent.at(-1));
@@ -141,7 +142,7 @@ test('sampling follows the variable where a trace begins, and the flag where it 
 
 test('a collector that is not there delays the end by no more than the limit, and fails nothing', async () => {
   const script = `
-    import { startTelemetry, withSpan } from '${FRONT_DOOR}';
+    import { startTelemetry, withSpan } from '${INDEX}';
     const telemetry = await startTelemetry(process.env, { service: 'test' });
     withSpan('x', {}, undefined, () => 1);
     const begun = performance.now();
@@ -150,4 +151,12 @@ test('a collector that is not there delays the end by no more than the limit, an
     process.exit(0);`;
   const waited = Number(await run(script, { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:9', OTEL_METRICS_EXPORTER: 'none' }));
   assert.ok(waited < 5_000, `${waited} ms`);
+});
+
+test('an endpoint that is no URL is told at the start', async () => {
+  for (const name of ['OTEL_EXPORTER_OTLP_ENDPOINT', 'OTEL_EXPORTER_OTLP_TRACES_ENDPOINT']) {
+    for (const value of [':::', 'localhost:4318']) {
+      await assert.rejects(startTelemetry({ [name]: value }, { service: 'sessions' }), new RegExp(`^Error: ${name} must be an http`));
+    }
+  }
 });

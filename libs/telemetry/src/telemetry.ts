@@ -19,11 +19,13 @@ type Environment = Readonly<Record<string, string | undefined>>;
 
 /**
  * Only `OTEL_*` variables turn it on: an endpoint or an exporter. Without them no part of the SDK is loaded and nothing is
- * recorded. Once per process.
+ * recorded. Once per process. Fails with one sentence for an endpoint that is no URL.
  */
 export async function startTelemetry(env: Environment, { service, log }: { service: string; log?: Logger }): Promise<Telemetry> {
   const wanted = { traces: wants(env, 'TRACES'), metrics: wants(env, 'METRICS') };
   if (!wanted.traces && !wanted.metrics) return { ...wanted, shutdown: () => Promise.resolve() };
+
+  for (const name of ENDPOINTS) checkEndpoint(name, env[name]);
 
   const { startNodeSdk } = await import('@opentelemetry/sdk-node');
   const sdk = startNodeSdk({
@@ -49,6 +51,14 @@ export async function startTelemetry(env: Environment, { service, log }: { servi
       await atMost(FLUSH_MS, sdk.shutdown(), log);
     },
   };
+}
+
+const ENDPOINTS = ['OTEL_EXPORTER_OTLP_ENDPOINT', 'OTEL_EXPORTER_OTLP_TRACES_ENDPOINT', 'OTEL_EXPORTER_OTLP_METRICS_ENDPOINT'] as const;
+
+/** The SDK takes anything, and sends nothing. */
+function checkEndpoint(name: string, value: string | undefined): void {
+  if (!value || /^https?:$/.test(URL.parse(value)?.protocol ?? '')) return;
+  throw new Error(`${name} must be an http:// or https:// URL, such as http://127.0.0.1:4318.`);
 }
 
 function wants(env: Environment, signal: 'TRACES' | 'METRICS'): boolean {

@@ -120,3 +120,11 @@ test('a bus that lost its tokens, and nobody to tell them anew: not ready', { sk
   await putToken();
   await eventually(async () => (await readyz(url)).code === 200);
 });
+
+test('what a probe is told has no id: nothing is found in the log under it', async () => {
+  await using gateway = await startTestGateway();
+  for (const path of ['/livez', '/startupz', '/readyz', '/health', '/api/health']) {
+    const { headers } = await fetch(gateway.url + path, { headers: { 'x-request-id': 'mine' } });
+    assert.equal(headers.get('x-request-id'), null, path);
+  }
+});
