@@ -85,9 +85,10 @@ export async function openHost(options: HostOptions): Promise<Host> {
       return own;
     },
     async store(service) {
-      const open = () => openStore(environment.store, { service, log: log.child({ service, module: 'store' }) });
+      const strict = options.checkResults === true;
+      const open = () => openStore(environment.store, { service, strict, log: log.child({ service, module: 'store' }) });
       const store = await reach(open, { ...waiting, dependency: 'store' });
-      return options.checkResults === true ? checkedStore(store) : store;
+      return strict ? checkedStore(store) : store;
     },
     [Symbol.asyncDispose]: () => opened.disposeAsync(),
   };

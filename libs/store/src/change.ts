@@ -1,15 +1,22 @@
 import type { Document } from './collection.ts';
-import { misuse, requireField, requireValue, toJsonValue, type Shape } from './shape.ts';
+import { isScalar } from './cursor.ts';
+import { misuse } from './misuse.ts';
+import { requireField, requireValue, toJsonValue, toStored, type Shape } from './shape.ts';
 import type { Change } from './store.ts';
 
-/** Reads a change once, before anything is queued; what it returns alters one document in place. */
+/** Reads a change once, before anything is queued; what it returns alters one stored document in place. */
 export function compileChange(shape: Shape, change: Change<Document>): (document: Document) => void {
-  const sets = Object.entries(change.set ?? {}).map(([field, value]) => [field, toJsonValue(value)] as const);
+  const { name } = shape.spec;
+  const given = Object.entries(change.set ?? {});
   const increments = Object.entries(change.inc ?? {});
-  const pushes = Object.entries(change.push ?? {}).map(([field, value]) => [field, toJsonValue(value)] as const);
+  const pushes = Object.entries(change.push ?? {});
+  const pulls = Object.entries(change.pull ?? {}).map(([field, value]) => [field, toJsonValue(value)] as const);
   const unset = change.unset ?? [];
-  requireChangeable(shape, [...sets, ...increments, ...pushes].map(([field]) => field).concat(unset));
-  for (const [field, value] of sets) requireValue(shape, field, value);
+  requireChangeable(shape, [...given, ...increments, ...pushes, ...pulls].map(([field]) => field).concat(unset));
+  for (const [field, value] of pulls) if (!isScalar(value) || shape.json.has(field)) throw misuse(name, `cannot pull that from ${field}`);
+  for (const [field, value] of given) requireValue(shape, field, toPlain(value));
+  const sets = given.map(([field, value]) => [field, toStored(shape, field, value)] as const);
+  const entries = pushes.map(([field, value]) => [field, entryOf(shape, field, value)] as const);
 
   return (document) => {
     for (const [field, value] of sets) {
@@ -18,13 +25,30 @@ export function compileChange(shape: Shape, change: Change<Document>): (document
     }
     for (const field of unset) delete document[field];
     for (const [field, by] of increments) document[field] = sum(shape, field, [document[field] ?? 0, by]);
-    for (const [field, value] of pushes) {
-      const items = document[field] ?? [];
-      if (!Array.isArray(items) || value === undefined) throw misuse(shape.spec.name, `cannot push to ${field}`);
-      items.push(value);
-      document[field] = items;
+    for (const [field, value] of entries) document[field] = [...listAt(shape, document, field), value];
+    for (const [field, value] of pulls) {
+      const list = listAt(shape, document, field);
+      if (list.includes(value)) document[field] = list.filter((entry) => entry !== value);
     }
   };
+}
+
+/** Entries are stored one by one, whatever stands around them. */
+function entryOf(shape: Shape, field: string, value: unknown): unknown {
+  if (value === undefined || shape.json.get(field) === 'field') throw misuse(shape.spec.name, `cannot push to ${field}`);
+  if (!shape.json.has(field)) return toJsonValue(value);
+  return (toStored(shape, field, [value]) as unknown[])[0];
+}
+
+function listAt(shape: Shape, document: Document, field: string): unknown[] {
+  const list = document[field] ?? [];
+  if (!Array.isArray(list)) throw misuse(shape.spec.name, `${field} is not a list`);
+  return list;
+}
+
+/** Checked as JSON keeps it. */
+function toPlain(value: unknown): unknown {
+  return typeof value === 'object' && value !== null ? JSON.parse(JSON.stringify(value)) : value;
 }
 
 function sum(shape: Shape, field: string, [value, by]: readonly [unknown, unknown]): number {

@@ -6,6 +6,8 @@ export type Document = Record<string, unknown>;
 export interface IndexSpec<D> {
   /** The tenant is put in front of them. */
   fields: readonly (keyof D & string)[];
+  /** Not led by the tenant: for `system()`. */
+  across?: true;
 }
 
 /** One kind of document. Declared once; both adapters read it. */

@@ -2,9 +2,10 @@ import type { TestContext } from 'node:test';
 import { ServiceError, type ErrorCode } from '@switchyard/contracts';
 import { z } from 'zod';
 import { collection } from './collection.ts';
+import { json } from './json.ts';
 import type { Collection, Store } from './store.ts';
 
-/** Opens the database of this name; opened again, it has the same documents. */
+/** Opens the database of this name, strictly; opened again, it has the same documents. */
 export type OpenStore = (database: string) => Promise<Store>;
 
 /** An empty collection that is closed after the test. */
@@ -23,8 +24,10 @@ export const Item = z.object({
   group: z.string().optional(),
   rank: z.int().optional(),
   slug: z.string().optional(),
-  data: z.unknown().optional(),
-  labels: z.record(z.string(), z.string()).optional(),
+  data: json().optional(),
+  labels: json(z.record(z.string(), z.string())).optional(),
+  calls: z.array(json()).optional(),
+  mixed: z.union([z.string(), z.number(), z.boolean()]).optional(),
   expiresAt: z.int().optional(),
 });
 export type Item = z.infer<typeof Item>;
@@ -33,7 +36,7 @@ export const items = collection({
   name: 'items',
   schema: Item,
   key: 'id',
-  indexes: [{ fields: ['n'] }, { fields: ['title', 'n'] }],
+  indexes: [{ fields: ['n'] }, { fields: ['title', 'n'] }, { fields: ['n'], across: true }, { fields: ['id'], across: true }],
   unique: [['slug'], ['group', 'rank']],
   expires: { field: 'expiresAt', afterMs: 1_000 },
 });

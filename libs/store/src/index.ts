@@ -1,4 +1,5 @@
 export { collection, type AnyCollectionSpec, type CollectionSpec, type Document, type DocumentOf, type IndexSpec } from './collection.ts';
+export { json } from './json.ts';
 export { lockDirectory, type DirectoryLock } from './lock-directory.ts';
 export { openStore } from './open-store.ts';
 export type {

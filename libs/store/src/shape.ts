@@ -1,29 +1,46 @@
 import { describeIssues, ServiceError } from '@switchyard/contracts';
 import { z } from 'zod';
 import type { AnyCollectionSpec, Document } from './collection.ts';
+import { decodeJson, encodeJson, jsonPartOf, unwrapped, type JsonPart } from './json.ts';
+import { misuse } from './misuse.ts';
 
 /** What an adapter needs to know of a collection: its declaration, and the schemas each field may have. */
 export interface Shape {
   spec: AnyCollectionSpec;
   /** By name; several schemas where the document is a union. */
   fields: ReadonlyMap<string, readonly z.ZodType[]>;
+  /** The fields that are kept as text. */
+  json: ReadonlyMap<string, JsonPart>;
+  /** The fields that the schema lets be true or false. */
+  booleans: ReadonlySet<string>;
+  /** The fields that have a default. */
+  defaulted: readonly string[];
 }
 
 const COLLECTION_NAME = /^[a-z][A-Za-z0-9_-]{0,63}$/;
 const FIELD_NAME = /^[A-Za-z_][A-Za-z0-9_]{0,63}$/;
 const TAKEN_NAMES: ReadonlySet<string> = new Set(['tenant', '__proto__']);
+const MAX_DOCUMENT_BYTES = 1_048_576;
+/** How JSON writes half a character; also found where somebody wrote these very letters. */
+const HALF_CHARACTER = /\\ud[89a-f]/;
 
 /** Reads a declaration once; whatever no adapter could keep is refused here. */
 export function shapeOf(spec: AnyCollectionSpec): Shape {
   if (!COLLECTION_NAME.test(spec.name)) throw misuse(spec.name, 'a collection is named by letters, digits, _ and -');
   const fields = new Map<string, z.ZodType[]>();
   gather(spec.schema, fields, spec.name);
-  for (const name of fields.keys()) {
+  const jsonFields = new Map<string, JsonPart>();
+  for (const [name, types] of fields) {
     if (!FIELD_NAME.test(name) || TAKEN_NAMES.has(name)) throw misuse(spec.name, `a field cannot be named ${name}`);
+    const parts = new Set(types.map((type) => jsonPartOf(spec.name, name, type)));
+    if (parts.size > 1) throw misuse(spec.name, `${name} is json() in one place and not in another`);
+    for (const part of parts) if (part !== undefined) jsonFields.set(name, part);
   }
-  const shape = { spec, fields };
+  const defaulted = [...fields].filter(([, types]) => types.some((type) => type.safeParse(undefined).data !== undefined));
+  const booleans = new Set([...fields].filter(([, types]) => types.some(mayBeBoolean)).map(([name]) => name));
+  const shape = { spec, fields, json: jsonFields, booleans, defaulted: defaulted.map(([name]) => name) };
   const named = [[spec.key], ...(spec.unique ?? []), ...(spec.indexes ?? []).map((index) => index.fields)].flat();
-  for (const name of spec.expires ? [...named, spec.expires.field] : named) requireField(shape, name);
+  for (const name of spec.expires ? [...named, spec.expires.field] : named) requireComparable(shape, name);
   return shape;
 }
 
@@ -40,28 +57,52 @@ function gather(schema: z.ZodType, fields: Map<string, z.ZodType[]>, name: strin
   }
 }
 
-/** A mistake of the code that uses the store; says where, never what the value was. */
-export function misuse(collection: string, problem: string): ServiceError {
-  return new ServiceError('INTERNAL', `${collection}: ${problem}`);
-}
-
 /** Throws for a field that the schema does not have: only declared names may become part of a statement. */
 export function requireField(shape: Shape, name: string): void {
   if (!shape.fields.has(name)) throw misuse(shape.spec.name, `the schema has no field ${JSON.stringify(name)}`);
 }
 
+export function requireComparable(shape: Shape, name: string): void {
+  requireField(shape, name);
+  if (shape.json.has(name)) throw misuse(shape.spec.name, `${name} is json(), which can only be asked whether it exists`);
+}
+
+/** False only where the schema rules it out. */
+function mayBeBoolean(type: z.ZodType): boolean {
+  const bare = unwrapped(type);
+  return !(bare instanceof z.ZodString || bare instanceof z.ZodNumber || bare instanceof z.ZodEnum || bare instanceof z.ZodStringFormat);
+}
+
 /** The document as it is stored: valid, fields as they were given, missing ones with their defaults, unknown ones left out. */
-export function completeDocument({ spec, fields }: Shape, document: Document): Document {
+export function completeDocument(shape: Shape, document: Document): Document {
+  const { spec, fields } = shape;
   const parsed = spec.schema.safeParse(document);
   if (!parsed.success) throw invalidAt(spec.name, parsed.error);
-  const whole: Document = {};
+  const stored: Document = {};
   for (const field of fields.keys()) {
     const value = document[field] === undefined ? parsed.data[field] : document[field];
-    if (value !== undefined) whole[field] = toJsonValue(value);
+    if (value !== undefined) stored[field] = toStored(shape, field, value);
   }
-  const key = whole[spec.key];
+  const key = stored[spec.key];
   if (typeof key !== 'string' || key === '') throw misuse(spec.name, `the key ${spec.key} must be text`);
-  return whole;
+  return stored;
+}
+
+/** The document as it was given, from what is stored; one that was written before a field was there has its default. */
+export function fromStored(shape: Shape, document: Document): Document {
+  if (shape.json.size > 0) decodeJson(shape.json, document);
+  if (shape.defaulted.some((field) => document[field] === undefined)) addDefaults(shape, document);
+  return document;
+}
+
+function addDefaults({ spec, fields, defaulted }: Shape, document: Document): void {
+  // Which default holds in a union is for the whole schema to say.
+  const whole = spec.schema instanceof z.ZodObject ? undefined : spec.schema.safeParse(document).data;
+  for (const field of defaulted) {
+    if (document[field] !== undefined) continue;
+    const value = spec.schema instanceof z.ZodObject ? fields.get(field)?.[0]?.safeParse(undefined).data : whole?.[field];
+    if (value !== undefined) document[field] = value;
+  }
 }
 
 /** Whether one field may become this value. */
@@ -77,8 +118,26 @@ function invalidAt(collection: string, error: z.ZodError, field?: string): Servi
   return misuse(collection, `not a valid document at ${paths.join(', ')}`);
 }
 
-/** What JSON keeps of a value, sharing nothing with it. */
+/** The value of a field as it is stored, sharing nothing with the one given. */
+export function toStored({ json }: Shape, field: string, value: unknown): unknown {
+  const part = json.get(field);
+  return part === undefined ? toJsonValue(value) : encodeJson(part, value);
+}
+
+/** What every database keeps of a value, sharing nothing with it. */
 export function toJsonValue(value: unknown): unknown {
+  if (typeof value === 'string') return value.toWellFormed();
   if (typeof value !== 'object' || value === null) return value;
-  return JSON.parse(JSON.stringify(value));
+  const text = JSON.stringify(value);
+  if (!HALF_CHARACTER.test(text)) return JSON.parse(text);
+  return JSON.parse(text, (_name, inner: unknown) => (typeof inner === 'string' ? inner.toWellFormed() : inner));
+}
+
+/** OUT_OF_RANGE for what is too large. What was too large before there was a limit may still change. */
+export function requireSize({ spec }: Shape, text: string, before = ''): void {
+  // No character takes more than three bytes for each unit of its length.
+  if (text.length * 3 <= MAX_DOCUMENT_BYTES || Buffer.byteLength(text) <= MAX_DOCUMENT_BYTES) return;
+  if (Buffer.byteLength(before) > MAX_DOCUMENT_BYTES) return;
+  const message = `${spec.name}: a document is at most ${MAX_DOCUMENT_BYTES} bytes; what can grow is documents of its own`;
+  throw new ServiceError('OUT_OF_RANGE', message, { details: { reason: 'DOCUMENT_TOO_LARGE', maxBytes: MAX_DOCUMENT_BYTES } });
 }

@@ -3,7 +3,9 @@ import { randomUUID } from 'node:crypto';
 import { describe, test, type TestContext } from 'node:test';
 import { ServiceError } from '@switchyard/contracts';
 import { a, b, code, items, newItem, type Fresh, type Item, type OpenStore } from './fixture.contract.ts';
+import { jsonContract } from './json.contract.ts';
 import { outboxContract } from './outbox.contract.ts';
+import { poolContract } from './pool.contract.ts';
 import { queriesContract } from './queries.contract.ts';
 import type { Collection } from './store.ts';
 
@@ -20,6 +22,8 @@ export function storeContract(name: string, open: OpenStore): void {
     queriesContract(fresh);
     tenantsContract(fresh);
     hostileContract(fresh);
+    jsonContract(fresh);
+    poolContract(open);
     identityContract(open);
     expiryContract(open);
     outboxContract(open);
@@ -68,6 +72,19 @@ function documentsContract(fresh: Fresh): void {
     assert.deepEqual(await mine.update({ id: '1' }, { unset: ['tags', 'rank'] }), newItem('1'));
   });
 
+  test('a document that lacks a field is read with its default, by whatever reads it', async (t) => {
+    const mine = (await fresh(t)).for(a);
+    await mine.insert(newItem('1', { n: 7 }));
+    assert.equal((await mine.update({ id: '1' }, { unset: ['n'] }))?.n, 0);
+    assert.equal((await mine.get('1'))?.n, 0);
+    assert.deepEqual(
+      (await mine.find({})).items.map(({ n }) => n),
+      [0],
+    );
+    assert.equal((await mine.claim({ n: null }, { set: { title: 'x' } }))?.n, 0);
+    assert.equal((await mine.update({ id: '1' }, { inc: { n: 2 } }))?.n, 2);
+  });
+
   test('a taken key or unique set is refused by name, and a document lacking a field of the set is free', async (t) => {
     const mine = (await fresh(t)).for(a);
     await mine.insert(newItem('1', { slug: 's', group: 'g', rank: 1 }));
@@ -89,6 +106,32 @@ function documentsContract(fresh: Fresh): void {
     assert.deepEqual((await mine.find({})).items, [newItem('1', { n: 1 })]);
     assert.equal((await mine.update({ id: '1' }, { set: { title: 'yes' }, if: { n: 1 } }))?.title, 'yes');
     assert.equal((await mine.replace(newItem('1', { n: 3 }), { if: { title: 'yes' } }))?.n, 3);
+  });
+
+  test('of concurrent replaces of a new key each is answered, and one is there in the end', async (t) => {
+    const mine = (await fresh(t)).for(a);
+    const answers = await Promise.all(Array.from({ length: 20 }, (_, n) => mine.replace(newItem('new', { n }))));
+    assert.deepEqual(
+      answers.map((answer) => answer?.n),
+      Array.from({ length: 20 }, (_, n) => n),
+    );
+    assert.equal(await mine.count({}), 1);
+  });
+
+  test('a document beyond one MiB is refused before anything is written', async (t) => {
+    const mine = (await fresh(t)).for(a);
+    const tooLarge = (error: unknown): boolean =>
+      error instanceof ServiceError &&
+      error.code === 'OUT_OF_RANGE' &&
+      error.message.startsWith('items: a document is at most 1048576 bytes');
+    const large = 'é'.repeat(520_000);
+    await mine.insert(newItem('1', { title: large }));
+    await assert.rejects(mine.insert(newItem('2', { title: `${large}${'x'.repeat(20_000)}` })), tooLarge);
+    await assert.rejects(mine.replace(newItem('1', { data: `${large}${'x'.repeat(20_000)}` })), tooLarge);
+    await assert.rejects(mine.update({ id: '1' }, { set: { note: 'x'.repeat(20_000) }, inc: { n: 1 } }), tooLarge);
+    await assert.rejects(mine.claim({ n: 0 }, { push: { tags: 'x'.repeat(20_000) }, inc: { n: 1 } }), tooLarge);
+    assert.deepEqual((await mine.find({})).items, [newItem('1', { title: large })]);
+    assert.equal((await mine.update({ id: '1' }, { inc: { n: 1 } }))?.n, 1);
   });
 
   test('of many concurrent claims on one document exactly one wins', async (t) => {
@@ -169,6 +212,15 @@ function documentsContract(fresh: Fresh): void {
       () => mine.remove(wrong({ title: { gt: null } })),
       () => mine.remove(wrong({ tags: [secret] })),
       () => mine.remove({ title: {} }),
+      () => mine.find(wrong({ data: secret })),
+      () => mine.find(wrong({ calls: { has: secret } })),
+      () => mine.find({}, { sort: [['data', 'asc']] }),
+      () => mine.find(wrong({ tags: { has: null } })),
+      () => mine.find(wrong({ tags: { has: { $ne: secret } } })),
+      () => mine.update({ id: '1' }, { pull: wrong({ tags: { $ne: secret } }) }),
+      () => mine.update({ id: '1' }, { pull: wrong({ title: secret }) }),
+      () => mine.update({ id: '1' }, { pull: wrong({ calls: secret }) }),
+      () => mine.update({ id: '1' }, { pull: { tags: 'x' }, push: { tags: 'y' } }),
       () => mine.find({}, { sort: [wrong(['nope', 'asc'])] }),
       () => mine.find({}, { limit: 0 }),
     ];
@@ -218,7 +270,6 @@ function tenantsContract(fresh: Fresh): void {
       newItem('1', { n: 2, tenant: 'b' }),
       newItem('1', { n: 1, tenant: 'a' }),
     ]);
-    assert.deepEqual((await system.get('2'))?.tenant, 'b');
     assert.equal(await system.count({ tenant: 'b' }), 2);
     assert.deepEqual(
       await system.claim({ n: { gt: 1 } }, { inc: { n: 10 } }, { sort: [['n', 'asc']] }),
@@ -231,6 +282,34 @@ function tenantsContract(fresh: Fresh): void {
       ['b2'],
     );
     assert.equal(await system.remove({ id: '1' }), 2);
+  });
+
+  test('a query across tenants that no index serves is refused in tests, by the name of its fields', async (t) => {
+    const system = (await fresh(t)).system();
+    const refused: (() => Promise<unknown>)[] = [
+      () => system.find({ title: 'x' }),
+      () => system.find({ slug: 's' }),
+      () => system.find({ n: { ne: 1 } }),
+      () => system.find({ n: null }),
+      () => system.find({}, { sort: [['title', 'asc']] }),
+      () => system.count({ title: { exists: true } }),
+      () => system.count({}),
+      () => system.remove({}),
+      () => system.update({ title: 'x' }, { inc: { n: 1 } }),
+      () => system.claim({ title: 'x' }, { inc: { n: 1 } }),
+    ];
+    for (const query of refused) {
+      await assert.rejects(query, (error) => {
+        assert.ok(error instanceof ServiceError && error.code === 'INTERNAL', query.toString());
+        assert.match(error.message, /^items: no index serves .* across tenants; declare one with across: true$/);
+        return true;
+      });
+    }
+    await system.find({ title: 'x', tenant: 'a' });
+    await system.find({ title: 'x', n: { gte: 1 } });
+    await system.find({}, { sort: [['n', 'desc']] });
+    await system.find({});
+    await system.update({ id: '1', title: 'x' }, { inc: { n: 1 }, if: { slug: 's' } });
   });
 }
 
@@ -257,13 +336,16 @@ function hostileContract(fresh: Fresh): void {
   test('text of every kind, and a document of a megabyte, come back as they went', async (t) => {
     const mine = (await fresh(t)).for(a);
     const odd = newItem('ключ 🔑 "\\', {
-      title: 'a\u0000b\u2028 \\u0000 🚂',
+      title: 'a\u0000b\u2028 \\u0000 \\ud800 🚂',
       note: '\ud83d\ude82',
+      tags: ['a\u0000', '$x', 'a.b'],
       data: { text: 'x'.repeat(1_000_000), n: [1.5, -0.25, 1e21, null] },
     });
     await mine.insert(odd);
     assert.deepEqual(await mine.get(odd.id), odd);
     assert.deepEqual((await mine.find({ id: odd.id, note: odd.note ?? null })).items, [odd]);
+    assert.equal(await mine.count({ title: odd.title, tags: { has: 'a\u0000' } }), 1);
+    assert.equal(await mine.count({ title: 'a' }), 0);
   });
 }
 

@@ -3,11 +3,26 @@ import type { AnyCollectionSpec, Document, DocumentOf } from './collection.ts';
 
 type Comparable = string | number | boolean | null;
 
-/** Equality (null also matches a missing field), ranges, membership, presence. */
+type EntryOf<T> = T extends readonly (infer I)[] ? I & Comparable : never;
+
+/**
+ * Equality, ranges, membership, presence; of a list, what it has or lacks. Null and absent are one thing. A comparison finds values
+ * of its own type alone, and booleans are no numbers.
+ */
 export type Condition<T> =
   | T
   | null
-  | { lt?: T; lte?: T; gt?: T; gte?: T; ne?: T | null; in?: readonly (T & Comparable)[]; exists?: boolean };
+  | {
+      lt?: T;
+      lte?: T;
+      gt?: T;
+      gte?: T;
+      ne?: T | null;
+      in?: readonly ((T & Comparable) | null)[];
+      exists?: boolean;
+      has?: EntryOf<T>;
+      lacks?: EntryOf<T>;
+    };
 
 export type Filter<D> = { [F in keyof D & string]?: Condition<NonNullable<D[F]>> };
 
@@ -23,6 +38,8 @@ export interface Change<D> {
   inc?: { [F in keyof D & string]?: number };
   /** Appends to an array field. */
   push?: { [F in keyof D & string]?: NonNullable<D[F]> extends readonly (infer I)[] ? I : never };
+  /** Takes every such entry out of an array field. */
+  pull?: { [F in keyof D & string]?: EntryOf<NonNullable<D[F]>> };
   /** Besides the filter: a guard that misses changes nothing and gives null. */
   if?: Filter<D>;
   emit?: readonly OutboxEvent[];
@@ -42,7 +59,10 @@ export interface Page<D> {
   cursor?: string;
 }
 
-/** The documents of one tenant (`for`) or of all (`system`). Everything is one document, atomically. */
+/**
+ * The documents of one tenant (`for`) or of all (`system`). Everything is one document, atomically. A write that would make a document
+ * larger than 1 MiB fails OUT_OF_RANGE, and nothing is written.
+ */
 export interface Documents<D extends Document> {
   get(key: string): Promise<D | null>;
   /** ALREADY_EXISTS when the key or a unique set is taken (`details.unique` names the fields). */
@@ -55,7 +75,7 @@ export interface Documents<D extends Document> {
   claim(filter: Filter<D>, change: Change<D>, options?: Pick<FindOptions<D>, 'sort'>): Promise<D | null>;
   find(filter: Filter<D>, options?: FindOptions<D>): Promise<Page<D>>;
   count(filter: Filter<D>): Promise<number>;
-  /** How many were removed. */
+  /** How many were removed. One by one: a failure in between leaves the rest. */
   remove(filter: Filter<D>): Promise<number>;
 }
 
@@ -64,8 +84,8 @@ export interface Collection<D extends Document> {
   readonly key: string;
   /** The documents of this principal's tenant, and no others. */
   for(principal: Pick<Principal, 'tenant'>): Documents<D>;
-  /** Every tenant's, for code that truly works across them (sweepers); what it reads names its tenant. To insert, use `for`. */
-  system(): Omit<Documents<D & { tenant: string }>, 'insert' | 'replace'>;
+  /** Every tenant's, for code that truly works across them (sweepers); what it reads names its tenant. Each query needs an index declared `across`. */
+  system(): Omit<Documents<D & { tenant: string }>, 'get' | 'insert' | 'replace'>;
 }
 
 /** Where the events of writes go; resolving means it is held durably. The id is stable across retries. */
@@ -81,6 +101,8 @@ export interface StoreOptions {
   /** Whose documents; names the database. */
   service: string;
   log?: StoreLog;
+  /** Refuses a query across tenants that no index serves. For tests and development. */
+  strict?: boolean;
 }
 
 /** One service's documents. */
@@ -91,8 +113,9 @@ export interface Store {
   /** The database's clock, epoch milliseconds. Leases use it. */
   now(): number;
   /**
-   * From now on the events of writes are published, in order, leftovers of an earlier run first; what fails is tried again.
-   * An event refused for what it is (INVALID_ARGUMENT, FAILED_PRECONDITION) is set aside, so that it does not hold up the rest.
+   * From now on the events of writes are published: those of one document in order, a hundred documents at once. Whoever wrote
+   * publishes; what a dead replica left is taken over after five seconds. What fails is tried again. An event refused for what it is
+   * (INVALID_ARGUMENT, FAILED_PRECONDITION) is set aside, so that it does not hold up the rest.
    */
   publishTo(publish: Publish): Promise<void>;
   /** Publishes what is owed, within a few seconds, then closes. */

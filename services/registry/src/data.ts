@@ -1,12 +1,12 @@
 import { AgentId } from '@switchyard/contracts';
-import { collection } from '@switchyard/store';
+import { collection, json } from '@switchyard/store';
 import { z } from 'zod';
 
 /** The stored layer of one agent. What files and environment say about it is not kept here. */
 export const AgentDocument = z.object({
   agentId: AgentId,
   /** Keys of the section `agents.<id>`, in part; put over what the files say. */
-  patch: z.record(z.string(), z.unknown()),
+  patch: json(z.record(z.string(), z.unknown())),
   /** Counts the changes, so that two at once do not undo each other. */
   version: z.int().positive(),
   suspended: z.boolean(),

@@ -41,13 +41,18 @@ export const tokenCollection = collection({
   schema: TokenDocument,
   key: 'id',
   unique: [['hash']],
-  indexes: [{ fields: ['createdAt'] }],
+  indexes: [{ fields: ['createdAt'] }, { fields: ['hash'], across: true }, { fields: ['declared'], across: true }],
 });
 
 /** A secret that was revoked or rotated away, or is just about to be: once no token has it, no declaration brings it back. */
 export const SpentDocument = z.object({ hash: z.string(), id: TokenId, at: z.int() });
 
-export const spentCollection = collection({ name: 'spent', schema: SpentDocument, key: 'hash' });
+export const spentCollection = collection({
+  name: 'spent',
+  schema: SpentDocument,
+  key: 'hash',
+  indexes: [{ fields: ['hash'], across: true }],
+});
 
 export interface TokenData {
   tokens: Collection<TokenDocument>;

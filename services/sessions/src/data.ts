@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { FinishReason, TokensUsed, TurnFailure, TurnResult } from '@switchyard/contracts';
 import { leaseFields } from '@switchyard/service-kit';
-import { collection } from '@switchyard/store';
+import { collection, json } from '@switchyard/store';
 
 const instant = z.int().nonnegative();
 
@@ -29,7 +29,7 @@ export const SessionDocument = z.object({
   lastSteps: z.int().nonnegative(),
   /** The client whose turn made it. Absent in a document of before this was remembered, which is nobody's own. */
   createdBy: z.string().optional(),
-  metadata: z.record(z.string(), z.unknown()),
+  metadata: json(z.record(z.string(), z.unknown())),
   createdAt: instant,
   updatedAt: instant,
 });
@@ -63,9 +63,9 @@ export const TurnDocument = z.object({
   /** The caller's key, led by the caller and the method; unique while the turn is kept. */
   idempotencyKey: z.string().optional(),
   fingerprint: z.string(),
-  steps: z.array(StepRecord),
+  steps: z.array(json(StepRecord)),
   result: TurnResult.optional(),
-  failure: TurnFailure.optional(),
+  failure: json(TurnFailure).optional(),
   costUsd: z.number().nonnegative().optional(),
   /** The number of the last frame, once the turn has ended. */
   lastFrame: z.int().nonnegative().optional(),
@@ -101,7 +101,7 @@ export const sessionCollection = collection({
     { fields: ['kind', 'updatedAt'] },
     { fields: ['createdBy', 'updatedAt'] },
     { fields: ['createdBy', 'channelId', 'updatedAt'] },
-    { fields: ['activeTurn'] },
+    { fields: ['activeTurn'], across: true },
   ],
 });
 
@@ -109,7 +109,11 @@ export const turnCollection = collection({
   name: 'turns',
   schema: TurnDocument,
   key: 'turnId',
-  indexes: [{ fields: ['sessionKey', 'state', 'seq'] }, { fields: ['state', 'leaseUntil'] }, { fields: ['state', 'createdAt'] }],
+  indexes: [
+    { fields: ['sessionKey', 'state', 'seq'] },
+    { fields: ['state', 'leaseUntil'], across: true },
+    { fields: ['state', 'createdAt'], across: true },
+  ],
   unique: [['idempotencyKey']],
   expires: { field: 'finishedAt', afterMs: DAY_MS },
 });

@@ -2,11 +2,14 @@ import { ServiceError } from '@switchyard/contracts';
 import { compileChange } from '../change.ts';
 import type { Document } from '../collection.ts';
 import { decodeCursor, encodeCursor, isScalar, type Scalar } from '../cursor.ts';
-import { completeDocument, misuse } from '../shape.ts';
+import { requireAcross } from '../across.ts';
+import { misuse } from '../misuse.ts';
+import { completeDocument, fromStored, requireSize } from '../shape.ts';
 import type { Change, Documents, Filter, FindOptions, OutboxEvent, Page } from '../store.ts';
 import type { Database } from './database.ts';
-import type { Outbox } from './outbox.ts';
-import { after, joined, orderOf, where, type Order, type Scope, type Sql } from './query.ts';
+import type { SqliteLedger } from './ledger.ts';
+import { after, orderOf, type Order, type Search } from './order.ts';
+import { joined, where, type Scope, type Sql } from './query.ts';
 import type { Queue } from './queue.ts';
 import type { Table } from './table.ts';
 
@@ -14,7 +17,10 @@ import type { Table } from './table.ts';
 export interface Session {
   database: Database;
   queue: Queue;
-  outbox: Outbox;
+  /** Keeps events for publication, as part of a write. */
+  record: SqliteLedger['record'];
+  /** Refuses queries that no index serves. */
+  strict: boolean;
 }
 
 const DEFAULT_LIMIT = 100;
@@ -29,7 +35,7 @@ export function createDocuments(session: Session, table: Table, scope: Scope): D
     async get(key) {
       const { text, values } = where(table, scope, [{ [table.spec.key]: key }]);
       const select = database.prepare(`SELECT tenant, doc FROM ${table.name} WHERE ${text} ORDER BY tenant LIMIT 1`);
-      return queue.read(() => readDocument(select.get(...values), scope));
+      return queue.read(() => readDocument(table, scope, select.get(...values)));
     },
 
     async insert(document, options = {}) {
@@ -50,12 +56,14 @@ export function createDocuments(session: Session, table: Table, scope: Scope): D
     find: async (filter, options = {}) => findPage(session, table, { scope, filter, options }),
 
     async count(filter) {
+      requireServed(session, table, { scope, filter });
       const { text, values } = where(table, scope, [filter]);
       const select = database.prepare(`SELECT count(*) AS n FROM ${table.name} WHERE ${text}`);
       return queue.read(() => Number(select.get(...values)?.n));
     },
 
     async remove(filter) {
+      requireServed(session, table, { scope, filter });
       const { text, values } = where(table, scope, [filter]);
       const remove = database.prepare(`DELETE FROM ${table.name} WHERE ${text}`);
       return queue.write(() => Number(remove.run(...values).changes));
@@ -69,15 +77,27 @@ interface Put {
   emit: readonly OutboxEvent[] | undefined;
 }
 
-function prepareDocument({ database, outbox }: Session, table: Table, { scope, document, emit }: Put): (sql: string) => Document {
+function prepareDocument({ database, record }: Session, table: Table, { scope, document, emit = [] }: Put): (sql: string) => Document {
   if (scope === null) throw misuse(table.spec.name, 'a document is put in for a tenant');
-  const whole = completeDocument(table, document);
-  const text = JSON.stringify(whole);
+  const stored = completeDocument(table, document);
+  const text = JSON.stringify(stored);
+  requireSize(table, text);
+  const key = String(stored[table.spec.key]);
   return (sql) => {
-    explained(table, () => database.prepare(sql).run(scope, String(whole[table.spec.key]), text));
-    if (emit) outbox.record(scope, emit);
-    return whole;
+    explained(table, () => database.prepare(sql).run(scope, key, text));
+    record({ collection: table.spec.name, tenant: scope, key }, emit);
+    return fromStored(table, stored);
   };
+}
+
+interface Asked extends Partial<Search> {
+  scope: Scope;
+  filter: Filter<Document>;
+  paged?: boolean;
+}
+
+function requireServed({ strict }: Session, table: Table, { scope, filter, sort = [], paged = false }: Asked): void {
+  if (strict && scope === null) requireAcross(table, { filter, sort, paged });
 }
 
 interface FirstChange {
@@ -89,7 +109,8 @@ interface FirstChange {
 
 /** Reading and writing are one piece of the transaction: nobody comes between. */
 async function changeFirst(session: Session, table: Table, { scope, filter, change, sort }: FirstChange): Promise<Document | null> {
-  const { database, queue, outbox } = session;
+  const { database, queue, record } = session;
+  requireServed(session, table, { scope, filter: { ...change.if, ...filter }, sort: sort ?? [] });
   const apply = compileChange(table, change);
   const { text, values } = where(table, scope, [filter, change.if ?? {}]);
   const order = sort ? ` ORDER BY ${orderOf(table, scope, { filter, sort }).text}` : '';
@@ -97,13 +118,16 @@ async function changeFirst(session: Session, table: Table, { scope, filter, chan
   const update = database.prepare(`UPDATE ${table.name} SET doc = ? WHERE id = ?`);
   return queue.write(() => {
     const row = select.get(...values);
-    const document = readDocument(row, null);
-    if (!row || !document) return null;
-    const { tenant, ...stored } = document;
+    if (!row) return null;
+    const [tenant, before] = [String(row.tenant), String(row.doc)];
+    const stored = JSON.parse(before) as Document;
     apply(stored);
-    explained(table, () => update.run(JSON.stringify(stored), Number(row.id)));
-    if (change.emit) outbox.record(String(tenant), change.emit);
-    return scope === null ? { ...stored, tenant } : stored;
+    const text = JSON.stringify(stored);
+    requireSize(table, text, before);
+    explained(table, () => update.run(text, Number(row.id)));
+    record({ collection: table.spec.name, tenant, key: String(stored[table.spec.key]) }, change.emit ?? []);
+    const document = fromStored(table, stored);
+    return scope === null ? { ...document, tenant } : document;
   });
 }
 
@@ -113,14 +137,16 @@ interface PageSearch {
   options: FindOptions<Document>;
 }
 
-async function findPage({ database, queue }: Session, table: Table, { scope, filter, options }: PageSearch): Promise<Page<Document>> {
+async function findPage(session: Session, table: Table, { scope, filter, options }: PageSearch): Promise<Page<Document>> {
+  const { database, queue } = session;
   const { limit = DEFAULT_LIMIT, sort = [], cursor } = options;
   if (!Number.isInteger(limit) || limit < 1) throw misuse(table.spec.name, 'a limit must be a positive integer');
+  requireServed(session, table, { scope, filter, sort, paged: true });
   const order = orderOf(table, scope, { filter, sort });
   const { text, values } = from(where(table, scope, [filter]), order, cursor);
   const select = database.prepare(`SELECT tenant, doc FROM ${table.name} WHERE ${text} ORDER BY ${order.text} LIMIT ?`);
   return queue.read(() => {
-    const found = select.all(...values, limit + 1).map((row) => readDocument(row, scope));
+    const found = select.all(...values, limit + 1).map((row) => readDocument(table, scope, row));
     const items = found.slice(0, limit).filter((item) => item !== null);
     const last = items.at(-1);
     if (found.length <= limit || !last) return { items };
@@ -142,9 +168,9 @@ function positionOf(table: Table, order: Order, document: Document): Scalar[] {
 }
 
 /** What is read across tenants says whose it is. */
-function readDocument(row: Record<string, unknown> | undefined, scope: Scope): Document | null {
+function readDocument(table: Table, scope: Scope, row: Record<string, unknown> | undefined): Document | null {
   if (!row) return null;
-  const document = JSON.parse(String(row.doc)) as Document;
+  const document = fromStored(table, JSON.parse(String(row.doc)) as Document);
   if (scope === null) document.tenant = row.tenant;
   return document;
 }

@@ -1,6 +1,7 @@
 import type { SQLInputValue } from 'node:sqlite';
 import { isScalar, type Scalar } from '../cursor.ts';
-import { misuse, requireField } from '../shape.ts';
+import { misuse } from '../misuse.ts';
+import { requireComparable, requireField } from '../shape.ts';
 import { fieldSql, typeSql, type Table } from './table.ts';
 
 /** A piece of a statement. Its text is made of our own words and declared field names; every value is a parameter. */
@@ -13,10 +14,18 @@ export interface Sql {
 export type Scope = string | null;
 
 interface Column {
+  /** What it holds: text, a number, and for a boolean 0 or 1. */
   value: string;
   type: string;
+  /** Always text. */
+  text: boolean;
+  /** Whether 0 and 1 may be booleans. */
+  boolean: boolean;
+  entries: string;
 }
 
+const NEVER: Sql = { text: '0', values: [] };
+const ALWAYS: Sql = { text: '1', values: [] };
 const COMPARISONS: ReadonlyMap<string, string> = new Map([
   ['lt', '<'],
   ['lte', '<='],
@@ -27,26 +36,21 @@ const COMPARISONS: ReadonlyMap<string, string> = new Map([
 /** The documents of a scope that match every filter. */
 export function where(table: Table, scope: Scope, filters: readonly Record<string, unknown>[]): Sql {
   const parts = filters.flatMap((filter) => Object.entries(filter)).map(([field, wanted]) => condition(table, scope, { field, wanted }));
-  const named = filters.some((filter) => Object.hasOwn(filter, 'tenant'));
-  return joined([...(named && scope === null ? [] : [within(table, scope)]), ...parts], ' AND ');
+  const within = scope === null ? [] : [{ text: 'tenant = ?', values: [scope] }];
+  return parts.length + within.length === 0 ? ALWAYS : joined([...within, ...parts], ' AND ');
 }
 
-function within(table: Table, scope: Scope): Sql {
-  if (scope !== null) return { text: 'tenant = ?', values: [scope] };
-  // Every index begins with the tenant. Listing the tenants (one seek each) lets a search across all of them use the index.
-  const next = `SELECT min(tenant) FROM ${table.name}`;
-  const tenants = `WITH RECURSIVE t(x) AS (${next} UNION ALL SELECT (${next} WHERE tenant > x) FROM t WHERE x IS NOT NULL)`;
-  return { text: `tenant IN (${tenants} SELECT x FROM t WHERE x IS NOT NULL)`, values: [] };
-}
-
-function columnOf(table: Table, scope: Scope, field: string): Column {
-  if (field === 'tenant' && scope === null) return { value: 'tenant', type: 'tenant' };
+export function columnOf(table: Table, scope: Scope, field: string): Column {
+  if (field === 'tenant' && scope === null) return { value: 'tenant', type: `'text'`, text: true, boolean: false, entries: '' };
   requireField(table, field);
-  return { value: field === table.spec.key ? 'key' : fieldSql(field), type: typeSql(field) };
+  const text = field === table.spec.key;
+  const value = text ? 'key' : fieldSql(field);
+  return { value, type: typeSql(field), text, boolean: table.booleans.has(field), entries: `json_each(doc, '$."${field}"')` };
 }
 
 function condition(table: Table, scope: Scope, { field, wanted }: { field: string; wanted: unknown }): Sql {
   const column = columnOf(table, scope, field);
+  if (field !== 'tenant' && !asksPresence(wanted)) requireComparable(table, field);
   if (isScalar(wanted)) return equals(column, wanted);
   const operators = typeof wanted === 'object' && wanted !== null && !Array.isArray(wanted) ? Object.entries(wanted) : [];
   const parts = operators.map(([operator, operand]) => compare(column, operator, operand));
@@ -57,83 +61,74 @@ function condition(table: Table, scope: Scope, { field, wanted }: { field: strin
   );
 }
 
+function asksPresence(wanted: unknown): boolean {
+  return wanted === null || (typeof wanted === 'object' && Object.keys(wanted).every((operator) => operator === 'exists'));
+}
+
 function compare(column: Column, operator: string, operand: unknown): Sql | undefined {
   const comparison = COMPARISONS.get(operator);
-  if (comparison !== undefined && isScalar(operand) && operand !== null) {
-    return { text: `${column.value} ${comparison} ?`, values: [bound(operand)] };
-  }
-  if (operator === 'ne' && isScalar(operand)) return { text: `${column.value} IS NOT ?`, values: [bound(operand)] };
+  if (comparison !== undefined && isScalar(operand) && operand !== null) return ranges(column, comparison, operand);
+  if (operator === 'ne' && isScalar(operand)) return not(equals(column, operand));
   if (operator === 'in' && Array.isArray(operand) && operand.every(isScalar)) return oneOf(column, operand);
-  if (operator === 'exists' && typeof operand === 'boolean') return { text: `${column.type} IS ${operand ? 'NOT ' : ''}NULL`, values: [] };
+  if (operator === 'exists' && typeof operand === 'boolean') return operand ? not(equals(column, null)) : equals(column, null);
+  if (operator === 'has' && isScalar(operand) && operand !== null) return has(column, operand);
+  if (operator === 'lacks' && isScalar(operand) && operand !== null) return not(has(column, operand));
   return undefined;
 }
 
-function oneOf(column: Column, wanted: readonly Scalar[]): Sql {
-  // One parameter for any number of values, so that the statement stays the same.
-  const listed = { text: `${column.value} IN (SELECT value FROM json_each(?))`, values: [JSON.stringify(wanted)] };
-  return wanted.includes(null) ? joined([listed, equals(column, null)], ' OR ') : listed;
+/** In SQLite any number is before any text, so that a range says where its own type ends. */
+function ranges(column: Column, comparison: string, operand: string | number | boolean): Sql {
+  const range = { text: `${column.value} ${comparison} ?`, values: [bound(operand)] };
+  if (typeof operand === 'string') return comparison.startsWith('<') && !column.text ? also(range, `${column.value} >= ''`) : range;
+  if (column.text) return NEVER;
+  const below = comparison.startsWith('<') ? range : also(range, `${column.value} < ''`);
+  return ofType(column, below, operand);
 }
 
 function equals(column: Column, value: Scalar): Sql {
-  return value === null ? { text: `${column.value} IS NULL`, values: [] } : { text: `${column.value} = ?`, values: [bound(value)] };
+  if (value === null) return { text: `${column.value} IS NULL`, values: [] };
+  // Beside a column of text SQLite would take a number for text.
+  if (column.text && typeof value !== 'string') return NEVER;
+  return ofType(column, { text: `${column.value} = ?`, values: [bound(value)] }, value);
 }
 
 /** SQLite's JSON functions give booleans as numbers. */
-function bound(value: Scalar): SQLInputValue {
+function ofType(column: Column, found: Sql, value: string | number | boolean): Sql {
+  if (typeof value === 'boolean') return column.boolean ? also(found, `${column.type} IN ('true', 'false')`) : NEVER;
+  if (typeof value === 'number' && column.boolean) return also(found, `${column.type} NOT IN ('true', 'false')`);
+  return found;
+}
+
+function oneOf(column: Column, wanted: readonly Scalar[]): Sql {
+  const texts = wanted.filter((value) => typeof value === 'string').map((value) => value.toWellFormed());
+  const others = [...new Set(wanted.filter((value) => typeof value === 'boolean' || value === null))];
+  const numbers = column.text ? [] : wanted.filter((value) => typeof value === 'number');
+  // One parameter for any number of values, so that the statement stays the same.
+  const among = (values: Scalar[]): Sql => ({
+    text: `${column.value} IN (SELECT value FROM json_each(?))`,
+    values: [JSON.stringify(values)],
+  });
+  const plain = column.boolean ? [among(texts), ofType(column, among(numbers), 0)] : [among([...texts, ...numbers])];
+  return joined([...plain, ...others.map((value) => equals(column, value))], ' OR ');
+}
+
+function has(column: Column, entry: string | number | boolean): Sql {
+  const type = typeof entry === 'string' ? `= 'text'` : typeof entry === 'number' ? `IN ('integer', 'real')` : `= '${String(entry)}'`;
+  return { text: `EXISTS (SELECT 1 FROM ${column.entries} WHERE type ${type} AND value = ?)`, values: [bound(entry)] };
+}
+
+function not({ text, values }: Sql): Sql {
+  return { text: `(${text}) IS NOT TRUE`, values };
+}
+
+function also({ text, values }: Sql, condition: string): Sql {
+  return { text: `(${text} AND ${condition})`, values };
+}
+
+export function bound(value: Scalar): SQLInputValue {
   return typeof value === 'boolean' ? Number(value) : value;
 }
 
 export function joined(parts: readonly Sql[], by: ' AND ' | ' OR '): Sql {
   return { text: `(${parts.map((part) => part.text).join(by)})`, values: parts.flatMap((part) => part.values) };
-}
-
-/** A total order: what was asked for, then the key, so that a page has one place to go on from. */
-export interface Order {
-  terms: { field: string; column: string; descending: boolean }[];
-  text: string;
-  /** Names the order in a cursor. */
-  signature: string;
-}
-
-export interface Search {
-  filter: Record<string, unknown>;
-  sort: readonly (readonly [field: string, direction: 'asc' | 'desc'])[];
-}
-
-export function orderOf(table: Table, scope: Scope, { filter, sort }: Search): Order {
-  // In the direction of the last field, so that an index is read straight through.
-  const last = sort.at(-1)?.[1] ?? 'asc';
-  const ties = (scope === null ? ['tenant', table.spec.key] : [table.spec.key]).filter((tie) => !sort.some(([field]) => field === tie));
-  const terms = [...sort, ...ties.map((tie) => [tie, last] as const)].map(([field, direction]) => ({
-    field,
-    column: columnOf(table, scope, field).value,
-    descending: direction === 'desc',
-  }));
-  // SQLite would rather scan a whole tenant in key order than sort the few rows an index finds. The + hides the key order from it.
-  const hidden = sort.length === 0 && isIndexed(table, filter) ? '+' : '';
-  return {
-    terms,
-    text: terms.map(({ column, descending }) => `${hidden}${column}${descending ? ' DESC' : ''}`).join(', '),
-    signature: terms.map(({ field, descending }) => (descending ? `-${field}` : field)).join(' '),
-  };
-}
-
-function isIndexed({ spec }: Table, filter: Record<string, unknown>): boolean {
-  const leading = [...(spec.indexes ?? []).map(({ fields }) => fields[0]), ...(spec.unique ?? []).map(([first]) => first)];
-  return leading.some((field) => field !== undefined && Object.hasOwn(filter, field));
-}
-
-/** The rows after a position: greater in one term and equal in all terms before it. Null sorts first. */
-export function after({ terms }: Order, position: readonly Scalar[]): Sql {
-  const alternatives = terms.map(({ column, descending }, n) => {
-    const level = terms.slice(0, n).map((term, i) => equals({ value: term.column, type: '' }, position[i] ?? null));
-    return joined([...level, beyond(column, descending, position[n] ?? null)], ' AND ');
-  });
-  return joined(alternatives, ' OR ');
-}
-
-function beyond(column: string, descending: boolean, value: Scalar): Sql {
-  if (value === null) return { text: descending ? '0' : `${column} IS NOT NULL`, values: [] };
-  const values = [bound(value)];
-  return descending ? { text: `(${column} < ? OR ${column} IS NULL)`, values } : { text: `${column} > ?`, values };
 }

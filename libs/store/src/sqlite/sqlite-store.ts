@@ -1,11 +1,13 @@
 import { ServiceError } from '@switchyard/contracts';
 import type { AnyCollectionSpec, Document } from '../collection.ts';
-import { misuse, shapeOf } from '../shape.ts';
+import { misuse } from '../misuse.ts';
+import { createPublisher } from '../publisher.ts';
+import { shapeOf } from '../shape.ts';
 import type { Collection, Documents, Store, StoreOptions } from '../store.ts';
 import { openDatabase } from './database.ts';
 import { createDocuments, type Session } from './documents.ts';
 import { identify } from './identity.ts';
-import { createOutbox, OUTBOX_TABLE, type Outbox } from './outbox.ts';
+import { createLedger, prepareLedger } from './ledger.ts';
 import { createQueue } from './queue.ts';
 import { fieldSql, prepareTable, type Table } from './table.ts';
 
@@ -15,13 +17,22 @@ const SWEEP_BATCH = 1_000;
 const CLOSE_GRACE_MS = 3_000;
 
 /** One service's documents in one file, `<dir>/<service>.db`. Whoever starts services on a directory holds its lock (`lockDirectory`). */
-export function openSqliteStore(dir: string, { service, log }: StoreOptions): Store {
+export function openSqliteStore(dir: string, { service, log, strict = false }: StoreOptions): Store {
   if (!SERVICE_NAME.test(service)) throw new ServiceError('INTERNAL', 'a store is opened for a service by its name');
   const database = openDatabase(dir, service);
-  database.db.exec(OUTBOX_TABLE);
-  const queue = createQueue(database.db, () => outbox.wake());
-  const outbox: Outbox = createOutbox(database, queue, log);
-  const session: Session = { database, queue, outbox };
+  prepareLedger(database.db);
+  let recorded = false;
+  const queue = createQueue(database.db, () => {
+    if (recorded) publisher.wake();
+    recorded = false;
+  });
+  const ledger = createLedger(database, queue, Date.now);
+  const publisher = createPublisher(ledger, log);
+  const record: Session['record'] = (name, events) => {
+    recorded ||= events.length > 0;
+    ledger.record(name, events);
+  };
+  const session: Session = { database, queue, record, strict };
   const expiring = new Map<string, Table>();
 
   const onSweepError = (error: unknown) =>
@@ -41,7 +52,7 @@ export function openSqliteStore(dir: string, { service, log }: StoreOptions): St
   let closed: Promise<void> | undefined;
   async function close(): Promise<void> {
     clearInterval(sweeper);
-    await outbox.close(CLOSE_GRACE_MS);
+    await publisher.close(CLOSE_GRACE_MS);
     queue.close();
     database.db.close();
   }
@@ -50,7 +61,7 @@ export function openSqliteStore(dir: string, { service, log }: StoreOptions): St
     identity: identify(database),
     open: open as Store['open'],
     now: () => Date.now(),
-    publishTo: async (publish) => outbox.publishTo(publish),
+    publishTo: async (publish) => publisher.publishTo(publish),
     close: () => (closed ??= close()),
   };
 }

@@ -51,9 +51,11 @@ function alignIndexes(db: DatabaseSync, table: Table): void {
 function indexesOf(table: Table): Map<string, string> {
   const { spec, name, unique } = table;
   const indexes = new Map<string, string>();
-  for (const { fields } of spec.indexes ?? []) {
-    const index = `${spec.name}.index.${fields.join('.')}`;
-    indexes.set(index, `CREATE INDEX "${index}" ON ${name} (tenant, ${fields.map(fieldSql).join(', ')}, key)`);
+  for (const { fields, across } of spec.indexes ?? []) {
+    const index = `${spec.name}.${across === true ? 'across' : 'index'}.${fields.join('.')}`;
+    const columns = fields.map((field) => (field === spec.key ? 'key' : fieldSql(field)));
+    const led = across === true ? [...columns, 'tenant', 'key'] : ['tenant', ...columns, 'key'];
+    indexes.set(index, `CREATE INDEX "${index}" ON ${name} (${[...new Set(led)].join(', ')})`);
   }
   for (const [index, fields] of unique) {
     const present = fields.map((field) => `${fieldSql(field)} IS NOT NULL`).join(' AND ');

@@ -1,0 +1,219 @@
+import { setTimeout as wait } from 'node:timers/promises';
+import { ServiceError } from '@switchyard/contracts';
+import type { Publish, StoreLog } from './store.ts';
+
+/** So long holds a claim; after it anybody may take over. */
+export const CLAIM_MS = 5_000;
+/** Nothing is begun under a claim that has less left than this. */
+export const CLAIM_MARGIN_MS = 2_500;
+
+export interface OwedEvent {
+  /** Grows with each event of a document. */
+  seq: number;
+  id: string;
+  tenant: string;
+  name: string;
+  /** JSON. */
+  payload: string;
+}
+
+/** What one document owes, in order. */
+export interface Debt {
+  document: string;
+  events: readonly OwedEvent[];
+}
+
+/** Where an adapter keeps what is owed, and who is about to publish it: one claim for each document. */
+export interface Ledger {
+  /** Documents whose events are this store's to publish, with nobody else's claim on them from now on; at most so many, none of `except`. */
+  take(limit: number, except: ReadonlySet<string>): Promise<Debt[]>;
+  /** Holds these claims for another while; gives those that are lost. */
+  renew(documents: readonly string[]): Promise<string[]>;
+  /** The events up to `seq` are held elsewhere. Gives what came meanwhile; null when nothing is owed, or the claim is lost. */
+  settle(document: string, seq: number): Promise<Debt | null>;
+  /** This event will never be published. */
+  setAside(document: string, seq: number): Promise<void>;
+  /** For whoever comes first, not before a pause that grows with each time. */
+  putOff(document: string): Promise<void>;
+  /** Gives up every claim of this store. */
+  release(): Promise<void>;
+}
+
+/** Pays what documents owe: the events of one in order, many documents at once. */
+export interface Publisher {
+  /** There may be something to publish. */
+  wake(): void;
+  publishTo(publish: Publish): void;
+  /** Publishes what is owed, no longer than this, and leaves the rest to others. */
+  close(graceMs: number): Promise<void>;
+}
+
+const AT_ONCE = 100;
+const TICK_MS = 1_000;
+const FIRST_PAUSE_MS = 100;
+
+interface State {
+  ledger: Ledger;
+  log: StoreLog | undefined;
+  publish: Publish | undefined;
+  /** The documents whose events are being published, and since which tick. */
+  underWay: Map<string, number>;
+  lanes: Set<Promise<void>>;
+  ticks: number;
+  pumping: Promise<void> | undefined;
+  /** Somebody woke the pump while it ran, or it left something for want of room. */
+  again: boolean;
+  failures: number;
+  pausedUntil: number;
+  stopped: boolean;
+}
+
+export function createPublisher(ledger: Ledger, log: StoreLog | undefined): Publisher {
+  const state: State = {
+    ledger,
+    log,
+    publish: undefined,
+    underWay: new Map(),
+    lanes: new Set(),
+    ticks: 0,
+    pumping: undefined,
+    again: false,
+    failures: 0,
+    pausedUntil: 0,
+    stopped: false,
+  };
+  let timer: NodeJS.Timeout | undefined;
+
+  return {
+    wake: () => wake(state),
+    publishTo(publish) {
+      state.publish = publish;
+      timer ??= setInterval(() => tick(state), TICK_MS).unref();
+      wake(state);
+    },
+    async close(graceMs) {
+      Object.assign(state, { pausedUntil: 0, failures: 0 });
+      const grace = new AbortController();
+      await Promise.race([drain(state), wait(graceMs, undefined, { signal: grace.signal }).catch(() => undefined)]);
+      grace.abort();
+      clearInterval(timer);
+      state.stopped = true;
+      await ledger.release().catch((error: unknown) => troubled(state, error));
+    },
+  };
+}
+
+function wake(state: State): void {
+  state.again = true;
+  if (state.publish === undefined || state.stopped || Date.now() < state.pausedUntil) return;
+  state.pumping ??= pump(state, state.publish)
+    .catch((error: unknown) => troubled(state, error))
+    .finally(() => (state.pumping = undefined));
+}
+
+async function pump(state: State, publish: Publish): Promise<void> {
+  while (state.again && !state.stopped && Date.now() >= state.pausedUntil) {
+    const room = AT_ONCE - state.underWay.size;
+    if (room === 0) return;
+    state.again = false;
+    const debts = await state.ledger.take(room, new Set(state.underWay.keys()));
+    if (debts.length === room) state.again = true;
+    for (const debt of debts) begin(state, publish, debt);
+  }
+}
+
+function begin(state: State, publish: Publish, debt: Debt): void {
+  state.underWay.set(debt.document, state.ticks);
+  const lane = pay(state, publish, debt)
+    .catch((error: unknown) => troubled(state, error))
+    .finally(() => {
+      state.underWay.delete(debt.document);
+      state.lanes.delete(lane);
+      wake(state); // its document may owe again
+    });
+  state.lanes.add(lane);
+}
+
+/** One after the other, so that no event of a document overtakes another. Ends early where somebody else took over. */
+async function pay(state: State, publish: Publish, first: Debt): Promise<void> {
+  for (let debt: Debt | null = first; debt !== null;) {
+    const { document, events }: Debt = debt;
+    let held = 0;
+    for (const event of events) {
+      if (state.stopped || !state.underWay.has(document)) return;
+      const failure = await attempt(state, publish, document, event);
+      if (failure !== undefined) {
+        if (held > 0) await state.ledger.settle(document, held);
+        await state.ledger.putOff(document);
+        pause(state, failure);
+        return;
+      }
+      held = event.seq;
+    }
+    state.failures = 0;
+    debt = await state.ledger.settle(document, held);
+  }
+}
+
+async function attempt(state: State, publish: Publish, document: string, event: OwedEvent): Promise<Error | undefined> {
+  const { seq, id, name, tenant, payload } = event;
+  try {
+    await publish({ id, name, payload: JSON.parse(payload), tenant });
+  } catch (error) {
+    if (!isHopeless(error)) return error instanceof Error ? error : new Error('no reason given', { cause: error });
+    state.log?.error(
+      { err: error, event: name, id, errorKind: 'internal', hint: 'its payload does not fit its contract' },
+      'event set aside',
+    );
+    await state.ledger.setAside(document, seq);
+  }
+  return undefined;
+}
+
+/** What fails for one mostly fails for all: everything waits a little, so that a bus that is gone is not hammered. */
+function pause(state: State, failure: Error): void {
+  if (state.stopped || Date.now() < state.pausedUntil) return;
+  state.failures += 1;
+  const { failures } = state;
+  state.log?.warn({ err: failure, failures, errorKind: 'dependency', hint: 'they are kept and tried again' }, 'events not published');
+  const pauseMs = pauseAfter(failures);
+  state.pausedUntil = Date.now() + pauseMs;
+  setTimeout(() => wake(state), pauseMs + 1).unref();
+}
+
+/** Between half of it and all of it, so that replicas do not come at once. */
+export function pauseAfter(failures: number): number {
+  return Math.ceil(Math.min(CLAIM_MS, FIRST_PAUSE_MS * 2 ** Math.min(failures - 1, 10)) * (0.5 + Math.random() / 2));
+}
+
+/** Keeps what takes long, and looks for what others left. */
+function tick(state: State): void {
+  state.ticks += 1;
+  const long = [...state.underWay].flatMap(([document, since]) => (since < state.ticks ? [document] : []));
+  if (long.length > 0) {
+    const lose = (lost: readonly string[]): void => lost.forEach((document) => state.underWay.delete(document));
+    state.ledger.renew(long).then(lose, (error: unknown) => troubled(state, error));
+  }
+  wake(state);
+}
+
+/** Until nothing is left, or something fails. */
+async function drain(state: State): Promise<void> {
+  while (state.publish !== undefined && state.failures === 0 && !state.stopped) {
+    wake(state);
+    await state.pumping;
+    if (state.lanes.size > 0) await Promise.race(state.lanes);
+    else if (!state.again) return;
+  }
+  await Promise.all(state.lanes);
+}
+
+function troubled({ log, stopped }: State, error: unknown): void {
+  if (!stopped)
+    log?.error({ err: error, errorKind: 'resource', hint: 'they are looked for again in a second' }, 'owed events not readable');
+}
+
+/** Whether publishing it again would fail again: such an event would hold up all later ones of its document for ever. */
+function isHopeless(error: unknown): boolean {
+  return error instanceof ServiceError && (error.code === 'INVALID_ARGUMENT' || error.code === 'FAILED_PRECONDITION');
+}
