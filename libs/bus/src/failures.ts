@@ -45,6 +45,11 @@ export function notCredentials(cause: unknown): ServiceError {
   return new ServiceError('UNAUTHENTICATED', message, { details: { reason: 'BUS_REFUSED' }, cause });
 }
 
+export function notProvisioned(what: string, cause: unknown): ServiceError {
+  const message = `The bus has no ${what} yet, and this service may not make it: run deploy/nats/provision.ts.`;
+  return new ServiceError('UNAVAILABLE', message, { details: { reason: 'NOT_PROVISIONED' }, cause });
+}
+
 export function abandoned(by = 'calling'): ServiceError {
   return failure('UNAVAILABLE', `The ${by} service is shutting down and could not wait for the answer.`, 'SHUTTING_DOWN');
 }

@@ -2,13 +2,13 @@ import { jetstream, jetstreamManager } from '@nats-io/jetstream';
 import { mintId, randomBase62 } from '@switchyard/security';
 import type { Logger } from '@switchyard/telemetry';
 import { announce } from '../announce.ts';
-import { subjectToken } from '../bytes.ts';
 import type { BusCredentials } from '../credentials.ts';
 import { createMux } from '../mux.ts';
 import { drainTogether } from '../subscriptions.ts';
 import type { ConnectionListener, Transport } from '../transport.ts';
 import { ensureBucket, openBucket } from './nats-bucket.ts';
 import { dial, dialOptions } from './nats-dial.ts';
+import { natsInbox } from './nats-inbox.ts';
 import { createLink, type NatsLink } from './nats-link.ts';
 import { ensureStream, openLog } from './nats-log.ts';
 
@@ -33,7 +33,7 @@ export interface NatsOptions {
  */
 export async function connectNats(url: string, options: NatsOptions): Promise<Transport> {
   const { log, service = 'bus', replica = mintId('rep'), credentials, holdMs } = options;
-  const inbox = `_INBOX_${subjectToken(service)}`;
+  const inbox = natsInbox(service);
   const connection = await dial(
     {
       ...dialOptions(url, credentials),
@@ -54,7 +54,7 @@ export async function connectNats(url: string, options: NatsOptions): Promise<Tr
     ...(holdMs === undefined ? {} : { holdMs }),
   });
   const manager = await jetstreamManager(connection, { checkAPI: false });
-  return createTransport(link, { manager, client: jetstream(connection) });
+  return createTransport(link, { manager, client: jetstream(connection, { checkAPI: false }) });
 }
 
 interface JetStream {
