@@ -7,4 +7,5 @@ export type { BusCredentials } from './credentials.ts';
 export { createBus, type BusOptions } from './create-bus.ts';
 export { connectMemory } from './memory/connect-memory.ts';
 export { createMemoryHub, type MemoryHub } from './memory/memory-hub.ts';
+export { natsUsers, type NatsUser } from './nats/nats-permissions.ts';
 export { encodePrincipal } from './principal.ts';

@@ -6,7 +6,12 @@ import { createLogger, startTelemetry, type LogOptions, type Logger } from '@swi
 import { explainRefusal, readBusAccess, type BusAccess } from './bus-access.ts';
 import { checkedStore } from './checked-store.ts';
 import { readEnvironment, type Environment } from './environment.ts';
+<<<<<<< HEAD
 import { createHealthRegistry, type HealthRegistry } from './health.ts';
+=======
+import { createHealthBoard, type HealthBoard } from './health.ts';
+import { openKept } from './kept.ts';
+>>>>>>> 53865cb (feat(deploy): users of NATS and what each may do, read from the contracts; a job that makes what the bus keeps)
 import { reach } from './reach.ts';
 import type { Variables } from './read-secret.ts';
 import { openSettings, type ConfigurationSource } from './settings/open-settings.ts';
@@ -65,9 +70,10 @@ export async function openHost(options: HostOptions): Promise<Host> {
   const connect = connector(access, { ...options, log, replica, tenantId });
   log.info({ adapter: environment.bus.split(':')[0] }, 'connecting to the bus');
   const bus = await reach(() => connect(options.service), { ...waiting, dependency: 'bus' });
-  health.probe('bus', () => bus.connected());
   const buses = new Set([bus]);
   opening.defer(async () => void (await Promise.all([...buses].map((one) => one.drain()))));
+  await reach(() => openKept(bus, options.service), { ...waiting, dependency: 'bus' });
+  health.probe('bus', () => bus.connected());
   await settings.follow(bus, log);
   warnOfIneffective(settings, log);
 
