@@ -20,7 +20,10 @@ export function startDeliveredServer(): Promise<NatsServer> {
 }
 
 /** The job that makes what the bus keeps, until its end. */
-export async function provision(server: NatsServer, env: Readonly<Record<string, string>> = busEnv(server, 'provisioner')): Promise<string> {
+export async function provision(
+  server: NatsServer,
+  env: Readonly<Record<string, string>> = busEnv(server, 'provisioner'),
+): Promise<string> {
   await using job = await startProcess([process.execPath, `${root}deploy/nats/provision.ts`], { env: { ...env, SWITCHYARD_CONFIG: ':' } });
   const { code } = await job.exited;
   return `${code} ${job.output()}`;
@@ -44,4 +47,3 @@ export function startOne(server: NatsServer, service: string, given: { data: str
   };
   return startProcess([process.execPath, `${root}services/${service}/src/main.ts`], { env, ready: given.ready });
 }
-

@@ -130,7 +130,8 @@ async function probeBoundary(probe: Probe, service: ServiceName, other: ServiceN
   for (const subject of [`_INBOX_${other}.>`, `ctl.${other}.cancel`, `ctl.${other}.wake`, `$SRV.STATS.${other}`])
     if ((await probe.subscribes(subject)) !== mine) wrong.push(`subscribe ${subject}`);
   for (const subject of [`rpc.${other}.>`, `svc.${other}.>`, `evt.${other}.>`])
-    if ((await probe.subscribes(subject)) && !(subject.startsWith('evt') && READS_EVENTS.includes(service))) wrong.push(`subscribe ${subject}`);
+    if ((await probe.subscribes(subject)) && !(subject.startsWith('evt') && READS_EVENTS.includes(service)))
+      wrong.push(`subscribe ${subject}`);
   for (const subject of [`evt.${other}.any.thing`, `ctl.${other}.wake`, `$KV.replicas.${other}.one`])
     if ((await probe.publishes(subject)) !== mine) wrong.push(`publish ${subject}`);
   return wrong;

@@ -37,7 +37,10 @@ export function busUnreachable(cause?: unknown): ServiceError {
 
 export function busRefused(servers: string, cause: unknown): ServiceError {
   const why = cause instanceof Error ? cause.message : String(cause);
-  return new ServiceError('UNAUTHENTICATED', `NATS at ${servers} does not let us in (${why}).`, { details: { reason: 'BUS_REFUSED' }, cause });
+  return new ServiceError('UNAUTHENTICATED', `NATS at ${servers} does not let us in (${why}).`, {
+    details: { reason: 'BUS_REFUSED' },
+    cause,
+  });
 }
 
 export function notCredentials(cause: unknown): ServiceError {

@@ -129,14 +129,32 @@ function jwt(issuer: nkeys.KeyPair, claims: { sub: string; name: string; nats: o
 async function certificates(directory: string) {
   const openssl = (...args: string[]): void => void execFileSync('openssl', args, { cwd: directory, stdio: 'pipe' });
   const key = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-days', '1'];
-  const authority = (name: string): void => openssl('req', '-x509', ...key, '-subj', `/CN=${name}`, '-keyout', `${name}.key`, '-out', `${name}.crt`);
+  const authority = (name: string): void =>
+    openssl('req', '-x509', ...key, '-subj', `/CN=${name}`, '-keyout', `${name}.key`, '-out', `${name}.crt`);
   const signed = (name: string, by: string): void =>
-    openssl('req', '-x509', ...key, '-subj', `/CN=${name}`, '-addext', 'subjectAltName=DNS:localhost,IP:127.0.0.1', '-addext', 'basicConstraints=critical,CA:FALSE', '-CA', `${by}.crt`, '-CAkey', `${by}.key`, '-keyout', `${name}.key`, '-out', `${name}.crt`);
+    openssl(
+      'req',
+      '-x509',
+      ...key,
+      '-subj',
+      `/CN=${name}`,
+      '-addext',
+      'subjectAltName=DNS:localhost,IP:127.0.0.1',
+      '-addext',
+      'basicConstraints=critical,CA:FALSE',
+      '-CA',
+      `${by}.crt`,
+      '-CAkey',
+      `${by}.key`,
+      '-keyout',
+      `${name}.key`,
+      '-out',
+      `${name}.crt`,
+    );
   authority('ca');
   authority('other-ca');
   signed('server', 'ca');
   signed('client', 'ca');
-  const read = (name: string): Promise<string> => readFile(join(directory, name), 'utf8');
   const [ca = '', otherCa = '', cert = '', clientKey = ''] = await Promise.all(
     ['ca.crt', 'other-ca.crt', 'client.crt', 'client.key'].map((name) => readFile(join(directory, name), 'utf8')),
   );

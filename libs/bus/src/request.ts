@@ -47,7 +47,8 @@ export function submit(wire: Wire, id: number, { callable, params, head }: Reque
   if (bytes > transport.maxPayload) return tooLarge(`The request to ${callable.name}`, bytes, transport.maxPayload);
   const expires = performance.now() + head.timeoutMs;
   try {
-    if (transport.publish({ subject: callable.subject, data: params, reply: mux.address(id, callable.service), headers, expires })) return undefined;
+    if (transport.publish({ subject: callable.subject, data: params, reply: mux.address(id, callable.service), headers, expires }))
+      return undefined;
     return mux.ended() ? busClosed() : busUnreachable();
   } catch (error) {
     return internal(error);

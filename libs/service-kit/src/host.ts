@@ -6,12 +6,8 @@ import { createLogger, startTelemetry, type LogOptions, type Logger } from '@swi
 import { explainRefusal, readBusAccess, type BusAccess } from './bus-access.ts';
 import { checkedStore } from './checked-store.ts';
 import { readEnvironment, type Environment } from './environment.ts';
-<<<<<<< HEAD
 import { createHealthRegistry, type HealthRegistry } from './health.ts';
-=======
-import { createHealthBoard, type HealthBoard } from './health.ts';
 import { openKept } from './kept.ts';
->>>>>>> 53865cb (feat(deploy): users of NATS and what each may do, read from the contracts; a job that makes what the bus keeps)
 import { reach } from './reach.ts';
 import type { Variables } from './read-secret.ts';
 import { openSettings, type ConfigurationSource } from './settings/open-settings.ts';

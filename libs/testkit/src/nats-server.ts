@@ -38,7 +38,10 @@ export async function startNatsServer(options: NatsServerOptions = {}): Promise<
   const store = join(directory, 'store');
   const config = file ?? join(directory, 'nats.conf');
   if (file === undefined)
-    await writeFile(config, `max_payload: ${maxPayload}\njetstream { store_dir: $NATS_STORE, max_mem: 256MB, max_file: 4GB }\n${configuration}`);
+    await writeFile(
+      config,
+      `max_payload: ${maxPayload}\njetstream { store_dir: $NATS_STORE, max_mem: 256MB, max_file: 4GB }\n${configuration}`,
+    );
   let { child, port } = await launch(binary, { directory, store, config, env, port: -1 });
   const kill = () => end(child, 'SIGKILL');
 
@@ -69,7 +72,10 @@ interface Launch {
 
 async function launch(binary: string, { directory, store, config, env, port }: Launch): Promise<{ child: ChildProcess; port: number }> {
   const arguments_ = ['-c', config, '-a', '127.0.0.1', '-p', String(port), '--ports_file_dir', directory];
-  const child = spawn(binary, arguments_, { stdio: ['ignore', 'ignore', 'pipe'], env: { PATH: process.env['PATH'], NATS_STORE: store, ...env } });
+  const child = spawn(binary, arguments_, {
+    stdio: ['ignore', 'ignore', 'pipe'],
+    env: { PATH: process.env['PATH'], NATS_STORE: store, ...env },
+  });
   let output = '';
   child.stderr.setEncoding('utf8').on('data', (text: string) => (output = (output + text).slice(-4_000)));
   const orphaned = () => child.kill('SIGKILL');

@@ -98,11 +98,7 @@ function bucketFor(service: ServiceName, bucket: (typeof BUCKETS)[number]): stri
   const { name, writers, readers } = bucket;
   const writes = writers.includes(service);
   if (!writes && !readers.includes(service)) return [];
-  const watch = [
-    `$JS.API.STREAM.INFO.KV_${name}`,
-    `$JS.API.CONSUMER.CREATE.KV_${name}.*.$KV.${name}.>`,
-    `$JS.FC.KV_${name}.>`,
-  ];
+  const watch = [`$JS.API.STREAM.INFO.KV_${name}`, `$JS.API.CONSUMER.CREATE.KV_${name}.*.$KV.${name}.>`, `$JS.FC.KV_${name}.>`];
   const keys = bucket === REPLICAS_BUCKET ? `${service}.>` : '>';
   return writes ? [...watch, `$JS.API.STREAM.MSG.GET.KV_${name}`, `$KV.${name}.${keys}`] : watch;
 }
