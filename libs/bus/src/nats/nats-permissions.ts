@@ -2,6 +2,7 @@ import {
   BUCKETS,
   callables,
   EVENTS_LOG,
+  eventServices,
   LOGS,
   notifications,
   publicMethods,
@@ -12,6 +13,7 @@ import {
   type ServiceName,
 } from '@switchyard/contracts';
 import { DISCOVERY, PING } from '../announce.ts';
+import { eventSubject } from '../events.ts';
 import { natsInbox, repliesTo } from './nats-inbox.ts';
 
 /** What one user of NATS may do; everything else is refused. */
@@ -46,9 +48,7 @@ function serviceUser(service: ServiceName): NatsUser {
     `${natsInbox(OPERATOR)}.>`,
     subjects.wake(service),
     ...notificationsOf(service),
-    ...LOGS.filter(({ writers }) => writers.includes(service)).flatMap((log) =>
-      log === EVENTS_LOG ? [subjects.eventsOf(service)] : log.subjects,
-    ),
+    ...LOGS.filter(({ writers }) => writers.includes(service)).flatMap((log) => (log === EVENTS_LOG ? eventsOf(service) : log.subjects)),
     ...keptFor(service),
     ...(isEdge ? [PING, subjects.counted] : []),
   ];
@@ -78,6 +78,12 @@ function askersOf(service: ServiceName): ServiceName[] {
 
 function served(service: ServiceName): string[] {
   return [...callables.values()].filter((callable) => callable.service === service).map(({ subject }) => subject);
+}
+
+/** Its own, and those of others that its methods say they cause, such as what a turn used. */
+function eventsOf(service: ServiceName): string[] {
+  const caused = [...callables.values()].filter((callable) => callable.service === service).flatMap(({ emits }) => emits);
+  return [subjects.eventsOf(service), ...caused.filter((event) => eventServices.get(event) !== service).map(eventSubject)];
 }
 
 function notificationsOf(service: ServiceName): string[] {
