@@ -6,7 +6,7 @@ TSC = $(NODE) node_modules/typescript-7/bin/tsc
 TESTS ?= {libs,services,tests,scripts,bench}/**/*.test.ts
 
 .DEFAULT_GOAL := help
-.PHONY: help start check test bench fix lock service install install-run clean
+.PHONY: help start check test bench fix lock generate service install install-run clean
 
 help: ## Shows this list.
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 16
@@ -22,6 +22,7 @@ check: install ## Types, lint, format, boundaries, dead code, contracts, protos.
 	$(BIN)/knip --no-config-hints
 	$(NODE) scripts/lock-contracts.ts
 	$(NODE) scripts/settings-page.ts
+	$(NODE) scripts/generate.ts
 	$(NODE) scripts/check-repository.ts
 	cd proto && ../$(BIN)/buf lint
 
@@ -40,6 +41,9 @@ lock: install ## Writes down what the contracts promise, and what nobody serves 
 	$(NODE) scripts/lock-contracts.ts --write
 	$(NODE) scripts/lock-settings.ts
 	$(NODE) scripts/settings-page.ts --write
+
+generate: install ## Writes what is read from the contracts: the users of NATS and what each may do.
+	$(NODE) scripts/generate.ts --write
 
 service: install ## A new service with one method: make service NAME=notes
 	@$(NODE) scripts/new-service.ts

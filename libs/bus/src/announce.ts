@@ -6,6 +6,8 @@ const TYPE = 'io.nats.micro.v1';
 
 /** Asks every replica of every service who it is. */
 export const PING = '$SRV.PING';
+/** Where answers to that come from: whoever is there. */
+export const DISCOVERY = 'discovery';
 export const PING_TYPE = `${TYPE}.ping_response`;
 
 /**

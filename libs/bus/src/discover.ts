@@ -1,5 +1,5 @@
 import { Replica } from '@switchyard/contracts';
-import { PING, PING_TYPE } from './announce.ts';
+import { DISCOVERY, PING, PING_TYPE } from './announce.ts';
 import { decodeText, EMPTY } from './bytes.ts';
 import { busUnreachable } from './failures.ts';
 import type { Message } from './transport.ts';
@@ -40,7 +40,7 @@ export function discover({ transport, mux }: Wire): Promise<Replica[]> {
     },
     WINDOW_MS,
   );
-  const asked = transport.connected() && transport.publish({ subject: PING, data: EMPTY, reply: mux.address(id) });
+  const asked = transport.connected() && transport.publish({ subject: PING, data: EMPTY, reply: mux.address(id, DISCOVERY) });
   if (!asked && mux.close(id)) reject(busUnreachable());
   return promise;
 }

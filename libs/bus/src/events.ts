@@ -57,7 +57,7 @@ function eventMessage(name: string, payload: unknown, principal: HeaderLines): O
   return { subject: eventSubject(name), data: encodeJson(payload), headers: principal };
 }
 
-function eventSubject(name: string): string {
+export function eventSubject(name: string): string {
   const service = eventServices.get(name);
   if (service === undefined) throw new TypeError(`no such event: ${name}`);
   return subjects.event(service, name);

@@ -35,6 +35,24 @@ export function busUnreachable(cause?: unknown): ServiceError {
   return new ServiceError('UNAVAILABLE', 'The bus cannot be reached.', { details: { reason: 'BUS_UNREACHABLE' }, cause });
 }
 
+export function busRefused(servers: string, cause: unknown): ServiceError {
+  const why = cause instanceof Error ? cause.message : String(cause);
+  return new ServiceError('UNAUTHENTICATED', `NATS at ${servers} does not let us in (${why}).`, {
+    details: { reason: 'BUS_REFUSED' },
+    cause,
+  });
+}
+
+export function notCredentials(cause: unknown): ServiceError {
+  const message = 'The text is no credentials file of NATS: a user JWT and the seed of its key are expected.';
+  return new ServiceError('UNAUTHENTICATED', message, { details: { reason: 'BUS_REFUSED' }, cause });
+}
+
+export function notProvisioned(what: string, cause: unknown): ServiceError {
+  const message = `The bus has no ${what} yet, and this service may not make it: run deploy/nats/provision.ts.`;
+  return new ServiceError('UNAVAILABLE', message, { details: { reason: 'NOT_PROVISIONED' }, cause });
+}
+
 export function abandoned(by = 'calling'): ServiceError {
   return failure('UNAVAILABLE', `The ${by} service is shutting down and could not wait for the answer.`, 'SHUTTING_DOWN');
 }

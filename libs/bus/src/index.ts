@@ -3,7 +3,9 @@ export type { Bucket, BucketEntry, Log, LogEntry, Message, Outgoing, Subscriptio
 export type { CallHead, HeaderLines } from './headers.ts';
 export { checkEmits } from './attribution.ts';
 export { connectBus, type ConnectBusOptions } from './connect-bus.ts';
+export type { BusCredentials } from './credentials.ts';
 export { createBus, type BusOptions } from './create-bus.ts';
 export { connectMemory } from './memory/connect-memory.ts';
 export { createMemoryHub, type MemoryHub } from './memory/memory-hub.ts';
+export { natsUsers, type NatsUser } from './nats/nats-permissions.ts';
 export { encodePrincipal } from './principal.ts';

@@ -6,6 +6,9 @@ import type { Message, Transport } from './transport.ts';
 /** How late a deadline may be noticed. One timer serves all of them. */
 const TICK_MS = 20;
 
+/** The part of the inbox that answers come to. */
+export const REPLIES = 'r';
+
 /** One call that waits. No promise, signal or error exists until it is needed. */
 export interface Waiting {
   onMessage(message: Message): void;
@@ -20,7 +23,8 @@ export interface Waiting {
 export interface Mux {
   /** Begins to wait; the id is what `address` turns into the reply subject. */
   open(waiting: Waiting, timeoutMs: number): number;
-  address(id: number): string;
+  /** It ends in the name of who is asked, so that the network can let nobody else answer. */
+  address(id: number, answerer?: string): string;
   /** Forgets a call; what still arrives for it is dropped. False if it was forgotten before. */
   close(id: number): boolean;
   /** Ends everything that waits; what comes later waits again. */
@@ -31,13 +35,13 @@ export interface Mux {
 }
 
 /** Matches replies to calls: one wildcard inbox, one table, one sweep for all deadlines. */
-export function createMux(transport: Pick<Transport, 'inbox' | 'subscribe'>, name = 'r'): Mux {
+export function createMux(transport: Pick<Transport, 'inbox' | 'subscribe'>, name = REPLIES): Mux {
   const prefix = `${transport.inbox}.${name}.`;
   const waiting = createSlots<Waiting>();
   const sweep = createSweep(expire, () => waiting.size === 0);
   let over = false;
 
-  const inbox = transport.subscribe(`${prefix}*`, (message) => {
+  const inbox = transport.subscribe(`${prefix}>`, (message) => {
     waiting.get(Number.parseInt(message.subject.slice(prefix.length), 36))?.onMessage(message);
   });
 
@@ -60,7 +64,7 @@ export function createMux(transport: Pick<Transport, 'inbox' | 'subscribe'>, nam
       sweep.add(id, timeoutMs);
       return id;
     },
-    address: (id) => prefix + id.toString(36),
+    address: (id, answerer) => (answerer === undefined ? prefix + id.toString(36) : `${prefix}${id.toString(36)}.${answerer}`),
     close: (id) => waiting.remove(id) !== undefined,
     lose,
     end() {

@@ -47,7 +47,8 @@ export function submit(wire: Wire, id: number, { callable, params, head }: Reque
   if (bytes > transport.maxPayload) return tooLarge(`The request to ${callable.name}`, bytes, transport.maxPayload);
   const expires = performance.now() + head.timeoutMs;
   try {
-    if (transport.publish({ subject: callable.subject, data: params, reply: mux.address(id), headers, expires })) return undefined;
+    if (transport.publish({ subject: callable.subject, data: params, reply: mux.address(id, callable.service), headers, expires }))
+      return undefined;
     return mux.ended() ? busClosed() : busUnreachable();
   } catch (error) {
     return internal(error);
@@ -133,7 +134,7 @@ class Call implements Waiting {
 
 /** Sent to every replica of the service: the caller does not know which of them has the call. */
 export function sendCancel({ transport, mux }: Wire, { service }: Callable, id: number): void {
-  transport.publish({ subject: subjects.cancel(service), data: encodeText(mux.address(id)) });
+  transport.publish({ subject: subjects.cancel(service), data: encodeText(mux.address(id, service)) });
 }
 
 /** What went wrong, if something did: nobody serves it, or whoever does says so. */

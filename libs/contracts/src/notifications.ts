@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { SessionKey, Timestamp } from './common.ts';
+import type { ServiceName } from './define.ts';
 import { MAX } from './sizes.ts';
 
 /** A message a WebSocket client gets without having asked; it carries no id and is never answered. */
@@ -7,6 +8,8 @@ export interface NotificationSpec {
   summary: string;
   /** `client`: the connections of one token; all connections where that token is not known. */
   audience: 'all' | 'client';
+  /** The services that send it. */
+  from: readonly ServiceName[];
   params: z.ZodType;
   example: unknown;
 }
@@ -21,24 +24,28 @@ export const notifications = defineNotifications({
   heartbeat: {
     summary: 'The connection lives; sent every gateway.wsHeartbeatMs.',
     audience: 'all',
+    from: ['gateway'],
     params: z.object({ ts: Timestamp }),
     example: { ts: 1763719200000 },
   },
   'session.completed': {
     summary: 'A sub-agent run ended.',
     audience: 'client',
+    from: ['sessions'],
     params: z.object({ sessionKey: SessionKey, result: z.string().max(MAX.payload) }),
     example: { sessionKey: 'default:alice:gateway', result: 'The second offer is the cheapest.' },
   },
   'notification.message': {
     summary: 'An agent, a job, a heartbeat or a graph has something to say to the channel `gateway`.',
     audience: 'all',
+    from: ['channels'],
     params: z.object({ text: z.string().max(MAX.text), timestamp: Timestamp }),
     example: { text: 'The nightly report is ready.', timestamp: 1763719200000 },
   },
   'notification.attachment': {
     summary: 'A file was sent to the channel `gateway`.',
     audience: 'all',
+    from: ['channels'],
     params: z.object({
       url: z.string().max(MAX.url).describe('/media/<id>'),
       type: z.string().max(MAX.name).describe('image, audio, video or file'),

@@ -1,4 +1,4 @@
-import type { ServiceName } from './define.ts';
+import { SERVICES, type ServiceName } from './define.ts';
 
 const TOKEN = /^[A-Za-z0-9_-]{1,64}$/;
 
@@ -7,6 +7,8 @@ export const subjects = {
   method: (service: ServiceName, method: string) => `rpc.${service}.${method}`,
   operation: (service: ServiceName, operation: string) => `svc.${service}.${operation}`,
   /** `session:sub_agent_spawned` of sessions is `evt.sessions.session.sub_agent_spawned`. */
+  /** All events of one service. */
+  eventsOf: (service: ServiceName) => `evt.${service}.>`,
   event: (service: ServiceName, event: string) => `evt.${service}.${event.replace(':', '.')}`,
   events: 'evt.>',
   turn: (turnId: string) => `turn.${checked(turnId)}`,
@@ -15,6 +17,7 @@ export const subjects = {
   notifyClient: (tenant: string, client: string) => `notify.client.${subjectPart(tenant)}.${subjectPart(client)}`,
   notifyAll: (tenant: string) => `notify.all.${subjectPart(tenant)}`,
   notifyEverybody: 'notify.all.*',
+  notifyClients: 'notify.client.*.*',
   cancel: (service: ServiceName) => `ctl.${service}.cancel`,
   /** What one gateway let through, for the windows of the others. */
   counted: 'ctl.gateway.counted',
@@ -72,13 +75,33 @@ export interface LogDefinition {
   storage: 'memory' | 'file';
 }
 
+/** Which services have something to do with what the bus keeps; the network holds all others off. */
+interface Access {
+  writers: readonly ServiceName[];
+  readers: readonly ServiceName[];
+}
+
 /** The frames of turns, for a client that comes back. */
-export const TURNS_LOG: LogDefinition = { name: 'TURNS', subjects: [subjects.turns], maxAgeMs: 600_000, storage: 'memory' };
+export const TURNS_LOG: LogDefinition & Access = {
+  name: 'TURNS',
+  subjects: [subjects.turns],
+  maxAgeMs: 600_000,
+  storage: 'memory',
+  writers: ['sessions'],
+  readers: ['gateway', 'sessions'],
+};
 
-/** System events, so that a stream resumes by sequence on any replica. */
-export const EVENTS_LOG: LogDefinition = { name: 'EVENTS', subjects: [subjects.events], maxAgeMs: 86_400_000, storage: 'file' };
+/** System events, so that a stream resumes by sequence on any replica. Each service writes its own. */
+export const EVENTS_LOG: LogDefinition & Access = {
+  name: 'EVENTS',
+  subjects: [subjects.events],
+  maxAgeMs: 86_400_000,
+  storage: 'file',
+  writers: SERVICES,
+  readers: ['gateway', 'observability'],
+};
 
-export const LOGS: readonly LogDefinition[] = [TURNS_LOG, EVENTS_LOG];
+export const LOGS: readonly (LogDefinition & Access)[] = [TURNS_LOG, EVENTS_LOG];
 
 /** Control state that every replica watches. `ttlMs` is how long an entry lives without being written again. */
 export interface BucketDefinition {
@@ -87,12 +110,12 @@ export interface BucketDefinition {
 }
 
 /** Each live token as the edge sees it, by tenant and id (`bucketKey`). */
-export const TOKENS_BUCKET: BucketDefinition = { name: 'tokens' };
+export const TOKENS_BUCKET: BucketDefinition & Access = { name: 'tokens', writers: ['secrets'], readers: ['gateway', 'registry'] };
 /** The effective configuration of each agent, by tenant and agent id (`bucketKey`). */
-export const AGENTS_BUCKET: BucketDefinition = { name: 'agents' };
+export const AGENTS_BUCKET: BucketDefinition & Access = { name: 'agents', writers: ['registry'], readers: ['sessions'] };
 /** The stored layer of the configuration, under the key `head`. */
-export const CONFIG_BUCKET: BucketDefinition = { name: 'config' };
-/** Which revisions each live replica runs, by `<service>.<replica>`. */
-export const REPLICAS_BUCKET: BucketDefinition = { name: 'replicas', ttlMs: 15_000 };
+export const CONFIG_BUCKET: BucketDefinition & Access = { name: 'config', writers: ['registry'], readers: SERVICES };
+/** Which revisions each live replica runs, by `<service>.<replica>`: each service writes its own. */
+export const REPLICAS_BUCKET: BucketDefinition & Access = { name: 'replicas', ttlMs: 15_000, writers: SERVICES, readers: SERVICES };
 
-export const BUCKETS: readonly BucketDefinition[] = [TOKENS_BUCKET, AGENTS_BUCKET, CONFIG_BUCKET, REPLICAS_BUCKET];
+export const BUCKETS: readonly (BucketDefinition & Access)[] = [TOKENS_BUCKET, AGENTS_BUCKET, CONFIG_BUCKET, REPLICAS_BUCKET];

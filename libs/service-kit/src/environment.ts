@@ -3,6 +3,7 @@ import { MAX } from '@switchyard/contracts';
 import { checkToken, MIN_OPERATOR_TOKEN } from '@switchyard/security';
 import { z } from 'zod';
 import { readSecret, type Variables } from './read-secret.ts';
+import { BUS_VARIABLE_HELP } from './bus-access.ts';
 import { StartError } from './start-error.ts';
 
 /** What the environment says about the process itself. Configuration keys are read by `openSettings`. */
@@ -30,6 +31,7 @@ export const PROCESS_VARIABLE_HELP: Readonly<Record<string, { preset: string; me
   SWITCHYARD_TOKEN: { preset: 'minted once, saved 0600', means: 'a token of scope `*`, for as long as it is set; at least 32 characters' },
   SWITCHYARD_URL: { preset: 'the local edge', means: 'what the command and the client speak to' },
   SWITCHYARD_BUS: { preset: 'memory:', means: '`nats://…` for a real one: nats-server with JetStream (`-js`) and `max_payload: 8MB`' },
+  ...BUS_VARIABLE_HELP,
   SWITCHYARD_STORE: { preset: 'sqlite: in the data directory', means: '`sqlite:DIR` keeps the documents elsewhere' },
   SWITCHYARD_CACHE: { preset: 'memory:', means: 'shared counters and expiring values' },
   SWITCHYARD_CONFIG: { preset: 'config.yaml, if it is there', means: 'configuration files, joined by colons; a later one wins' },

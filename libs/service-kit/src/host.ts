@@ -3,9 +3,11 @@ import { servicePrincipal, type ConfigurationPatch, type ServiceName } from '@sw
 import { randomBase62 } from '@switchyard/security';
 import { openStore, type Store } from '@switchyard/store';
 import { createLogger, startTelemetry, type LogOptions, type Logger } from '@switchyard/telemetry';
+import { explainRefusal, readBusAccess, type BusAccess } from './bus-access.ts';
 import { checkedStore } from './checked-store.ts';
 import { readEnvironment, type Environment } from './environment.ts';
 import { createHealthRegistry, type HealthRegistry } from './health.ts';
+import { openKept } from './kept.ts';
 import { reach } from './reach.ts';
 import type { Variables } from './read-secret.ts';
 import { openSettings, type ConfigurationSource } from './settings/open-settings.ts';
@@ -50,6 +52,7 @@ const REPLICA_DIGITS = 8;
 export async function openHost(options: HostOptions): Promise<Host> {
   await using opening = new AsyncDisposableStack();
   const environment = await readEnvironment(options.env);
+  const access = await readBusAccess(environment.bus, options.env);
   const settings = opening.use(await openSettings(environment, options.preset === undefined ? {} : { preset: options.preset }));
   const log = options.log ?? openLog(settings, options.logDestination, opening);
   const telemetry = await startTelemetry(options.env, { service: options.service ?? 'switchyard', log });
@@ -60,12 +63,13 @@ export async function openHost(options: HostOptions): Promise<Host> {
   const suffix = randomBase62(REPLICA_DIGITS);
   const replica = (service: string): string => environment.replica ?? `${service}-${suffix}`;
   const { tenantId } = settings.current;
-  const connect = connector(environment.bus, { ...options, log, replica, tenantId });
+  const connect = connector(access, { ...options, log, replica, tenantId });
   log.info({ adapter: environment.bus.split(':')[0] }, 'connecting to the bus');
   const bus = await reach(() => connect(options.service), { ...waiting, dependency: 'bus' });
-  health.probe('bus', () => bus.connected());
   const buses = new Set([bus]);
   opening.defer(async () => void (await Promise.all([...buses].map((one) => one.drain()))));
+  await reach(() => openKept(bus, options.service), { ...waiting, dependency: 'bus' });
+  health.probe('bus', () => bus.connected());
   await settings.follow(bus, log);
   warnOfIneffective(settings, log);
 
@@ -98,19 +102,21 @@ type ConnectorOptions = Pick<HostOptions, 'checkResults'> & { log: Logger; repli
 
 /** All connections of a process to `memory:` meet in one hub. What a service does on its own it does for the configured tenant. */
 function connector(
-  url: string,
+  access: BusAccess,
   { log, replica, tenantId, checkResults = false }: ConnectorOptions,
 ): (service?: ServiceName) => Promise<Bus> {
+  const { url, credentials } = access;
   const hub = url === 'memory:' ? createMemoryHub() : undefined;
   return (service) =>
     connectBus(url, {
       log,
+      credentials,
       checkResults,
       replica: replica(service ?? 'host'),
       principal: servicePrincipal(service ?? 'bus', tenantId),
       ...(service === undefined ? {} : { service }),
       ...(hub === undefined ? {} : { hub }),
-    });
+    }).catch((error: unknown) => Promise.reject(explainRefusal(error, access)));
 }
 
 /** What is accepted and not in force is named: once, at the start. */

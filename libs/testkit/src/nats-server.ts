@@ -22,16 +22,27 @@ export interface NatsServer {
 export interface NatsServerOptions {
   /** In bytes; 8 MB unless said, as the bus expects. */
   maxPayload?: number;
+  /** More of the configuration, such as who may come in. */
+  configuration?: string;
+  /** A configuration file in place of all of it; the address is the test's, and so is the store, `$NATS_STORE`. */
+  file?: string;
+  /** What the configuration refers to with `$NAME`. */
+  env?: Readonly<Record<string, string>>;
 }
 
 /** A real nats-server with JetStream on a free port of 127.0.0.1, storing into a directory of its own. */
-export async function startNatsServer({ maxPayload = 8 * 1024 * 1024 }: NatsServerOptions = {}): Promise<NatsServer> {
+export async function startNatsServer(options: NatsServerOptions = {}): Promise<NatsServer> {
+  const { maxPayload = 8 * 1024 * 1024, configuration = '', file, env = {} } = options;
   const binary = await findNatsServer();
   const directory = await mkdtemp(join(tmpdir(), 'switchyard-nats-'));
   const store = join(directory, 'store');
-  const config = join(directory, 'nats.conf');
-  await writeFile(config, `max_payload: ${maxPayload}\njetstream { store_dir: ${JSON.stringify(store)}, max_mem: 256MB, max_file: 4GB }\n`);
-  let { child, port } = await launch(binary, { directory, config, port: -1 });
+  const config = file ?? join(directory, 'nats.conf');
+  if (file === undefined)
+    await writeFile(
+      config,
+      `max_payload: ${maxPayload}\njetstream { store_dir: $NATS_STORE, max_mem: 256MB, max_file: 4GB }\n${configuration}`,
+    );
+  let { child, port } = await launch(binary, { directory, store, config, env, port: -1 });
   const kill = () => end(child, 'SIGKILL');
 
   return {
@@ -41,7 +52,7 @@ export async function startNatsServer({ maxPayload = 8 * 1024 * 1024 }: NatsServ
     async restart({ empty = false } = {}) {
       await kill();
       if (empty) await rm(store, { recursive: true, force: true });
-      ({ child } = await launch(binary, { directory, config, port }));
+      ({ child } = await launch(binary, { directory, store, config, env, port }));
     },
     async stop() {
       await end(child, 'SIGTERM');
@@ -52,14 +63,19 @@ export async function startNatsServer({ maxPayload = 8 * 1024 * 1024 }: NatsServ
 
 interface Launch {
   directory: string;
+  store: string;
   config: string;
+  env: Readonly<Record<string, string>>;
   /** -1 for any that is free. */
   port: number;
 }
 
-async function launch(binary: string, { directory, config, port }: Launch): Promise<{ child: ChildProcess; port: number }> {
+async function launch(binary: string, { directory, store, config, env, port }: Launch): Promise<{ child: ChildProcess; port: number }> {
   const arguments_ = ['-c', config, '-a', '127.0.0.1', '-p', String(port), '--ports_file_dir', directory];
-  const child = spawn(binary, arguments_, { stdio: ['ignore', 'ignore', 'pipe'] });
+  const child = spawn(binary, arguments_, {
+    stdio: ['ignore', 'ignore', 'pipe'],
+    env: { PATH: process.env['PATH'], NATS_STORE: store, ...env },
+  });
   let output = '';
   child.stderr.setEncoding('utf8').on('data', (text: string) => (output = (output + text).slice(-4_000)));
   const orphaned = () => child.kill('SIGKILL');

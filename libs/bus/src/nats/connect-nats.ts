@@ -1,14 +1,14 @@
 import { jetstream, jetstreamManager } from '@nats-io/jetstream';
-import type { ConnectionOptions } from '@nats-io/nats-core';
-import { connect } from '@nats-io/transport-node';
 import { mintId, randomBase62 } from '@switchyard/security';
 import type { Logger } from '@switchyard/telemetry';
 import { announce } from '../announce.ts';
-import { subjectToken } from '../bytes.ts';
+import type { BusCredentials } from '../credentials.ts';
 import { createMux } from '../mux.ts';
 import { drainTogether } from '../subscriptions.ts';
 import type { ConnectionListener, Transport } from '../transport.ts';
 import { ensureBucket, openBucket } from './nats-bucket.ts';
+import { dial, dialOptions } from './nats-dial.ts';
+import { natsInbox } from './nats-inbox.ts';
 import { createLink, type NatsLink } from './nats-link.ts';
 import { ensureStream, openLog } from './nats-log.ts';
 
@@ -16,52 +16,45 @@ import { ensureStream, openLog } from './nats-log.ts';
 const CONNECTION_DIGITS = 8;
 const PING_MS = 10_000;
 const RECONNECT_MS = 250;
-const WAITING_MS = 5_000;
 
 export interface NatsOptions {
   log: Logger;
   service?: string;
   replica?: string;
+  /** Who we are, where the address does not say it. */
+  credentials?: BusCredentials;
   /** For how long messages are held for a server that cannot be reached; five seconds unless said. */
   holdMs?: number;
 }
 
-/** Waits for the first connection, and never gives up on a lost one. */
+/**
+ * Waits for the first connection, and never gives up on a lost one. A server that does not take the credentials is no matter of
+ * waiting: UNAUTHENTICATED.
+ */
 export async function connectNats(url: string, options: NatsOptions): Promise<Transport> {
-  const { log, service = 'bus', replica = mintId('rep'), holdMs } = options;
-  const inbox = `_INBOX_${subjectToken(service)}`;
-  const target = readUrl(url);
-  const waiting = setInterval(() => log.warn({ servers: target.servers }, 'waiting for NATS'), WAITING_MS);
-  const connection = await connect({
-    ...target,
-    name: `${service}.${replica}`,
-    inboxPrefix: inbox,
-    maxReconnectAttempts: -1,
-    reconnectTimeWait: RECONNECT_MS,
-    reconnectJitter: RECONNECT_MS,
-    reconnectJitterTLS: RECONNECT_MS,
-    pingInterval: PING_MS,
-    waitOnFirstConnect: true,
-    noAsyncTraces: true,
-  }).finally(() => clearInterval(waiting));
+  const { log, service = 'bus', replica = mintId('rep'), credentials, holdMs } = options;
+  const inbox = natsInbox(service);
+  const connection = await dial(
+    {
+      ...dialOptions(url, credentials),
+      name: `${service}.${replica}`,
+      inboxPrefix: inbox,
+      maxReconnectAttempts: -1,
+      reconnectTimeWait: RECONNECT_MS,
+      reconnectJitter: RECONNECT_MS,
+      reconnectJitterTLS: RECONNECT_MS,
+      pingInterval: PING_MS,
+      noAsyncTraces: true,
+    },
+    log,
+  );
   const link = createLink(connection, {
     inbox: `${inbox}.${randomBase62(CONNECTION_DIGITS)}`,
     log,
     ...(holdMs === undefined ? {} : { holdMs }),
   });
   const manager = await jetstreamManager(connection, { checkAPI: false });
-  return createTransport(link, { manager, client: jetstream(connection) });
-}
-
-/** Credentials in the address are options of the client. */
-function readUrl(url: string): Pick<ConnectionOptions, 'servers' | 'user' | 'pass' | 'tls'> {
-  const addresses = url.split(',').map((one) => new URL(one));
-  const { username, password, protocol } = addresses[0] as URL;
-  return {
-    servers: addresses.map(({ host }) => host),
-    ...(username === '' ? {} : { user: decodeURIComponent(username), pass: decodeURIComponent(password) }),
-    ...(protocol === 'tls:' ? { tls: {} } : {}),
-  };
+  return createTransport(link, { manager, client: jetstream(connection, { checkAPI: false }) });
 }
 
 interface JetStream {

@@ -1,8 +1,9 @@
 import { JetStreamApiCodes, JetStreamApiError, type JetStreamClient } from '@nats-io/jetstream';
 import { Kvm, type KV, type KvEntry } from '@nats-io/kv';
-import { busUnreachable } from '../failures.ts';
+import { busUnreachable, notProvisioned } from '../failures.ts';
 import { checkKey } from '../keys.ts';
 import type { Bucket, BucketEntry } from '../transport.ts';
+import { isForbidden } from './nats-errors.ts';
 import { openWatch, type WatchSource } from './nats-watch.ts';
 
 /** How long watchers that were away can still learn that a key ran out. */
@@ -14,24 +15,28 @@ interface Definition {
   ttlMs?: number;
 }
 
-/** Creates it if it is not there. Read and written at the leader, so that a writer reads what it wrote. */
-export function ensureBucket(client: JetStreamClient, { name, ttlMs }: Definition): Promise<KV> {
-  return new Kvm(client).create(name, {
-    history: 1,
-    allow_direct: false,
-    max_bytes: MAX_BYTES,
-    ...(ttlMs === undefined ? {} : { ttl: ttlMs, markerTTL: Math.max(MARKER_MS, ttlMs) }),
-  });
+/** Creates it if it is not there and we may. Read and written at the leader, so that a writer reads what it wrote. */
+export async function ensureBucket(client: JetStreamClient, { name, ttlMs }: Definition): Promise<KV> {
+  try {
+    return await new Kvm(client).create(name, {
+      history: 1,
+      allow_direct: false,
+      max_bytes: MAX_BYTES,
+      ...(ttlMs === undefined ? {} : { ttl: ttlMs, markerTTL: Math.max(MARKER_MS, ttlMs) }),
+    });
+  } catch (error) {
+    throw isForbidden(error) ? notProvisioned(`bucket ${name}`, error) : error;
+  }
 }
 
 export async function openBucket(buckets: WatchSource & { client: JetStreamClient }, definition: Definition): Promise<Bucket> {
-  const kv = await ensureBucket(buckets.client, definition);
+  const kv = await new Kvm(buckets.client).open(definition.name, { allow_direct: false });
   return {
     get: (key) => typed(async () => readEntry(key, await get(kv, key))),
     put: (key, value) => typed(() => kv.put(checked(key), value)),
     update: (key, value, revision) => typed(() => writeOver(kv, { key: checked(key), value, revision })),
     remove: (key) => typed(() => remove(kv, checked(key))),
-    keys: () => typed(() => listKeys(kv)),
+    keys: () => typed(() => listKeys(buckets, definition.name)),
     watch: (onEntry) => openWatch(buckets, definition.name, onEntry),
   };
 }
@@ -73,10 +78,12 @@ async function remove(kv: KV, key: string): Promise<number> {
   return (await get(kv, key))?.revision ?? 0;
 }
 
-async function listKeys(kv: KV): Promise<string[]> {
-  const keys: string[] = [];
-  for await (const key of await kv.keys()) keys.push(key);
-  return keys;
+/** Read by a watch, which asks for no more rights than a service has anyway. */
+async function listKeys(source: WatchSource, bucket: string): Promise<string[]> {
+  const keys = new Set<string>();
+  const watch = await openWatch(source, bucket, ({ key, value }) => void (value === undefined ? keys.delete(key) : keys.add(key)));
+  watch.stop();
+  return [...keys];
 }
 
 /** Whatever the client throws for a server that is not there, callers get one error. */

@@ -1,10 +1,20 @@
-import { DiscardPolicy, JetStreamApiError, RetentionPolicy, StorageType, type JetStreamManager } from '@nats-io/jetstream';
+import { isDeepStrictEqual } from 'node:util';
+import {
+  DiscardPolicy,
+  JetStreamApiCodes,
+  JetStreamApiError,
+  RetentionPolicy,
+  StorageType,
+  type JetStreamManager,
+  type StreamConfig,
+} from '@nats-io/jetstream';
 import { nanos } from '@nats-io/nats-core';
 import { decodeJson, encodeJson } from '../bytes.ts';
-import { busUnreachable } from '../failures.ts';
+import { busUnreachable, notProvisioned } from '../failures.ts';
 import { headerLines, joinLines, type HeaderLines } from '../headers.ts';
 import type { Mux } from '../mux.ts';
 import type { Log, LogEntry, Message, Outgoing, Transport } from '../transport.ts';
+import { isForbidden } from './nats-errors.ts';
 import type { NatsLink } from './nats-link.ts';
 
 const ACK_MS = 5_000;
@@ -22,9 +32,9 @@ export interface NatsLogs {
   acks: Mux;
 }
 
-/** Creates the stream, or brings the one there to its definition. */
+/** Creates the stream, or brings the one there to its definition, where we may. */
 export async function ensureStream(manager: JetStreamManager, { name, subjects, maxAgeMs, storage }: Definition): Promise<void> {
-  const config = {
+  const wanted = {
     name,
     subjects: [...subjects],
     storage: storage === 'memory' ? StorageType.Memory : StorageType.File,
@@ -35,18 +45,23 @@ export async function ensureStream(manager: JetStreamManager, { name, subjects, 
     duplicate_window: nanos(Math.min(DEDUPE_MS, maxAgeMs)),
     allow_direct: true,
   };
+  const present = await findStream(manager, name);
   try {
-    await manager.streams.add(config);
+    if (present === undefined) await manager.streams.add(wanted);
+    else if (!isDeepStrictEqual(present, { ...present, ...wanted })) await manager.streams.update(name, wanted);
   } catch (error) {
-    if (!isNameInUse(error)) throw error;
-    await manager.streams.update(name, config);
+    if (!isForbidden(error)) throw error;
+    if (present === undefined) throw notProvisioned(`stream ${name}`, error);
   }
 }
 
-const STREAM_NAME_IN_USE = 10_058;
-
-function isNameInUse(error: unknown): boolean {
-  return error instanceof JetStreamApiError && error.code === STREAM_NAME_IN_USE;
+async function findStream(manager: JetStreamManager, name: string): Promise<StreamConfig | undefined> {
+  try {
+    return (await manager.streams.info(name)).config;
+  } catch (error) {
+    if (error instanceof JetStreamApiError && error.code === JetStreamApiCodes.StreamNotFound) return undefined;
+    throw error;
+  }
 }
 
 export function openLog(logs: NatsLogs, definition: Definition): Log {

@@ -1,0 +1,3 @@
+import { provision } from '@switchyard/service-kit';
+
+await provision(process.env);

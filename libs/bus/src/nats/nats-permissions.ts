@@ -1,0 +1,124 @@
+import {
+  BUCKETS,
+  callables,
+  EVENTS_LOG,
+  eventServices,
+  LOGS,
+  notifications,
+  publicMethods,
+  REPLICAS_BUCKET,
+  SERVICES,
+  subjects,
+  type Callable,
+  type ServiceName,
+} from '@switchyard/contracts';
+import { DISCOVERY, PING } from '../announce.ts';
+import { eventSubject } from '../events.ts';
+import { natsInbox, repliesTo } from './nats-inbox.ts';
+
+/** What one user of NATS may do; everything else is refused. */
+export interface NatsUser {
+  name: string;
+  publish: readonly string[];
+  subscribe: readonly string[];
+}
+
+/** The one that clients talk to: it passes on every public method, and asks who is there. */
+const EDGE: ServiceName = 'gateway';
+/** The one whose agents use methods as tools. */
+const AGENTS: ServiceName = 'sessions';
+/** For `nats micro ls` and other tools: `nats --user operator --inbox-prefix _INBOX_operator`. */
+const OPERATOR = 'operator';
+/** The inbox of a bus that belongs to no service. */
+const NOBODY = 'bus';
+
+/** Everybody who may come in, read from the contracts: the services, the job that makes what the bus keeps, and the operator. */
+export function natsUsers(): NatsUser[] {
+  return [...SERVICES.map(serviceUser), provisioner(), operator()];
+}
+
+function serviceUser(service: ServiceName): NatsUser {
+  const called = calledBy(service);
+  const isEdge = service === EDGE;
+  const publish = [
+    ...called.map(({ subject }) => subject),
+    ...called.map((callable) => subjects.cancel(callable.service)),
+    ...askersOf(service).map((asker) => repliesTo(asker, service)),
+    repliesTo(EDGE, DISCOVERY),
+    `${natsInbox(OPERATOR)}.>`,
+    subjects.wake(service),
+    ...notificationsOf(service),
+    ...LOGS.filter(({ writers }) => writers.includes(service)).flatMap((log) => (log === EVENTS_LOG ? eventsOf(service) : log.subjects)),
+    ...keptFor(service),
+    ...(isEdge ? [PING, subjects.counted] : []),
+  ];
+  const subscribe = [
+    `${natsInbox(service)}.>`,
+    ...served(service),
+    subjects.cancel(service),
+    subjects.wake(service),
+    ...['PING', 'INFO', 'STATS'].flatMap((verb) => [`$SRV.${verb}`, `$SRV.${verb}.${service}`, `$SRV.${verb}.${service}.*`]),
+    ...LOGS.filter(({ readers }) => readers.includes(service)).flatMap((log) => log.subjects),
+    ...(isEdge ? [subjects.notifyClients, subjects.notifyEverybody, subjects.counted] : []),
+  ];
+  return { name: service, publish: sorted(publish), subscribe: sorted(subscribe) };
+}
+
+/** Clients call methods through the edge, agents those that are tools; an operation says itself who calls it. */
+function calledBy(service: ServiceName): Callable[] {
+  const isTool = (callable: Callable): boolean => service === AGENTS && callable.tool;
+  return [...callables.values()].filter((callable) =>
+    publicMethods.has(callable.name) ? service === EDGE || isTool(callable) : callable.callers.includes(service),
+  );
+}
+
+function askersOf(service: ServiceName): ServiceName[] {
+  return SERVICES.filter((asker) => calledBy(asker).some((callable) => callable.service === service));
+}
+
+function served(service: ServiceName): string[] {
+  return [...callables.values()].filter((callable) => callable.service === service).map(({ subject }) => subject);
+}
+
+/** Its own, and those of others that its methods say they cause, such as what a turn used. */
+function eventsOf(service: ServiceName): string[] {
+  const caused = [...callables.values()].filter((callable) => callable.service === service).flatMap(({ emits }) => emits);
+  return [subjects.eventsOf(service), ...caused.filter((event) => eventServices.get(event) !== service).map(eventSubject)];
+}
+
+function notificationsOf(service: ServiceName): string[] {
+  const all = Object.values(notifications).filter(({ from }) => (from as readonly ServiceName[]).includes(service) && service !== EDGE);
+  return all.map(({ audience }) => (audience === 'all' ? subjects.notifyEverybody : subjects.notifyClients));
+}
+
+/** Of JetStream's own subjects no more than the bus uses: nothing is made, changed, emptied or removed with them. */
+function keptFor(service: ServiceName): string[] {
+  const logs = LOGS.flatMap(({ name, writers, readers }) => [
+    ...(writers.includes(service) || readers.includes(service) ? [`$JS.API.STREAM.INFO.${name}`] : []),
+    ...(readers.includes(service) ? [`$JS.API.DIRECT.GET.${name}`] : []),
+  ]);
+  return [...logs, ...BUCKETS.flatMap((bucket) => bucketFor(service, bucket))];
+}
+
+function bucketFor(service: ServiceName, bucket: (typeof BUCKETS)[number]): string[] {
+  const { name, writers, readers } = bucket;
+  const writes = writers.includes(service);
+  if (!writes && !readers.includes(service)) return [];
+  const watch = [`$JS.API.STREAM.INFO.KV_${name}`, `$JS.API.CONSUMER.CREATE.KV_${name}.*.$KV.${name}.>`, `$JS.FC.KV_${name}.>`];
+  const keys = bucket === REPLICAS_BUCKET ? `${service}.>` : '>';
+  return writes ? [...watch, `$JS.API.STREAM.MSG.GET.KV_${name}`, `$KV.${name}.${keys}`] : watch;
+}
+
+function provisioner(): NatsUser {
+  const streams = [...LOGS.map(({ name }) => name), ...BUCKETS.map(({ name }) => `KV_${name}`)];
+  const publish = streams.flatMap((name) => ['INFO', 'CREATE', 'UPDATE'].map((verb) => `$JS.API.STREAM.${verb}.${name}`));
+  return { name: 'provisioner', publish: sorted(publish), subscribe: [`${natsInbox(NOBODY)}.>`] };
+}
+
+function operator(): NatsUser {
+  return { name: OPERATOR, publish: ['$SRV.>'], subscribe: [`${natsInbox(OPERATOR)}.>`] };
+}
+
+function sorted(all: readonly string[]): string[] {
+  return [...new Set(all)].toSorted();
+}

@@ -1,0 +1,64 @@
+import assert from 'node:assert/strict';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { startNatsServer, tempDir } from '@switchyard/testkit';
+import { readBusAccess } from './bus-access.ts';
+import { openHost } from './host.ts';
+
+const URL = 'nats://127.0.0.1:4222';
+
+test('who a process is comes from its variables, or from the files they name', async () => {
+  await using dir = await tempDir();
+  const file = async (name: string, text: string): Promise<string> => {
+    await writeFile(join(dir.path, name), text);
+    return join(dir.path, name);
+  };
+  const password = await file('password', 'hush\n');
+  const sam = await readBusAccess(URL, { SWITCHYARD_BUS_USER: 'sam', SWITCHYARD_BUS_PASSWORD_FILE: password });
+  assert.deepEqual([sam.credentials.user, sam.credentials.password], ['sam', 'hush']);
+  const token = await readBusAccess(URL, { SWITCHYARD_BUS_TOKEN_FILE: password });
+  assert.equal(token.credentials.token, 'hush');
+  const creds = await readBusAccess(URL, { SWITCHYARD_BUS_CREDENTIALS: await file('sam.creds', 'a JWT and a seed') });
+  assert.equal(creds.credentials.credentials, 'a JWT and a seed');
+  const tls = await readBusAccess(URL, {
+    SWITCHYARD_BUS_TLS_CA: await file('ca', 'CA'),
+    SWITCHYARD_BUS_TLS_CERT: await file('cert', 'CERT'),
+    SWITCHYARD_BUS_TLS_KEY: await file('key', 'KEY'),
+  });
+  assert.deepEqual(tls.credentials.tls, { ca: 'CA', cert: 'CERT', key: 'KEY' });
+});
+
+test('what does not fit together is one sentence that names the variables', async () => {
+  const refused = async (url: string, env: Record<string, string>, message: RegExp): Promise<void> =>
+    assert.rejects(readBusAccess(url, env), { name: 'StartError', message });
+  await refused(URL, { SWITCHYARD_BUS_USER: 'sam' }, /^SWITCHYARD_BUS_USER and SWITCHYARD_BUS_PASSWORD are set together/);
+  await refused(URL, { SWITCHYARD_BUS_TLS_CERT: '/dev/null' }, /^SWITCHYARD_BUS_TLS_CERT and SWITCHYARD_BUS_TLS_KEY are set together/);
+  await refused(URL, { SWITCHYARD_BUS_CREDENTIALS: '/not/there' }, /^SWITCHYARD_BUS_CREDENTIALS names \/not\/there, .*ENOENT/);
+  const twice = /^SWITCHYARD_BUS and SWITCHYARD_BUS_TOKEN each say who this is/;
+  await refused('nats://sam:hush@127.0.0.1:4222', { SWITCHYARD_BUS_TOKEN: 'hush' }, twice);
+});
+
+test('credentials that are wrong end the start in one sentence: which variable, and never its value', async () => {
+  const server = await startNatsServer({ configuration: 'authorization { user: sam, password: "right" }' });
+  await using dir = await tempDir();
+  const start = (env: Record<string, string>) => openHost({ env: { SWITCHYARD_DATA: dir.path, ...env }, service: 'secrets' });
+  try {
+    const beside = { SWITCHYARD_BUS: server.url, SWITCHYARD_BUS_USER: 'sam', SWITCHYARD_BUS_PASSWORD: 'hush' };
+    const within = { SWITCHYARD_BUS: server.url.replace('//', '//sam:hush@') };
+    for (const [env, advice] of [
+      [beside, /Look at SWITCHYARD_BUS_USER with SWITCHYARD_BUS_PASSWORD\.$/],
+      [within, /Look at SWITCHYARD_BUS\.$/],
+      [{ SWITCHYARD_BUS: server.url }, /Say who this is: SWITCHYARD_BUS_USER with/],
+    ] as const) {
+      await assert.rejects(start(env), (error: Error) => {
+        assert.equal(error.name, 'StartError');
+        assert.match(error.message, advice);
+        assert.ok(!error.message.includes('hush'), error.message);
+        return true;
+      });
+    }
+  } finally {
+    await server.stop();
+  }
+});

@@ -1,0 +1,91 @@
+import { readFile } from 'node:fs/promises';
+import type { BusCredentials } from '@switchyard/bus';
+import { ServiceError } from '@switchyard/contracts';
+import { readSecret, type Variables } from './read-secret.ts';
+import { StartError } from './start-error.ts';
+
+/** The bus a process works on, and who it is there. */
+export interface BusAccess {
+  url: string;
+  credentials: BusCredentials;
+  /** The variables that say who it is, for whoever must be told that they are wrong. */
+  from: readonly string[];
+}
+
+const USER = 'SWITCHYARD_BUS_USER';
+const PASSWORD = 'SWITCHYARD_BUS_PASSWORD';
+const TOKEN = 'SWITCHYARD_BUS_TOKEN';
+const CREDENTIALS = 'SWITCHYARD_BUS_CREDENTIALS';
+const CA = 'SWITCHYARD_BUS_TLS_CA';
+const CERT = 'SWITCHYARD_BUS_TLS_CERT';
+const KEY = 'SWITCHYARD_BUS_TLS_KEY';
+
+const NONE = 'none';
+
+/** As a reader is told of them. */
+export const BUS_VARIABLE_HELP: Readonly<Record<string, { preset: string; means: string }>> = {
+  [USER]: { preset: NONE, means: 'the user on the bus; both may stand in the address instead' },
+  [PASSWORD]: { preset: NONE, means: 'its password' },
+  [TOKEN]: { preset: NONE, means: 'a token for the bus, in place of a user' },
+  [CREDENTIALS]: { preset: NONE, means: 'the name of a credentials file for the bus, in place of a user' },
+  [CA]: { preset: NONE, means: 'the name of a PEM file: whose certificates the bus may have; without encryption nothing is sent' },
+  [CERT]: { preset: NONE, means: 'the name of a PEM file: our certificate for the bus' },
+  [KEY]: { preset: NONE, means: 'the name of a PEM file: the key of that certificate' },
+};
+
+/** Reads who the process is on the bus: one way, said once. Secrets themselves are in no sentence. */
+export async function readBusAccess(url: string, env: Variables): Promise<BusAccess> {
+  const [user, password, token, credentials] = await Promise.all([
+    readSecret(env, USER),
+    readSecret(env, PASSWORD),
+    readSecret(env, TOKEN),
+    readNamed(env, CREDENTIALS),
+  ]);
+  if ((user === undefined) !== (password === undefined)) throw new StartError(`${USER} and ${PASSWORD} are set together or not at all.`);
+  const ways = [
+    ...(hasIdentity(url) ? ['SWITCHYARD_BUS'] : []),
+    ...(user === undefined ? [] : [`${USER} with ${PASSWORD}`]),
+    ...(token === undefined ? [] : [TOKEN]),
+    ...(credentials === undefined ? [] : [CREDENTIALS]),
+  ];
+  if (ways.length > 1) throw new StartError(`${ways.join(' and ')} each say who this is on the bus; keep one of them.`);
+  const { tls, from } = await readTls(env);
+  return { url, credentials: { user, password, token, credentials, tls }, from: [...ways, ...from] };
+}
+
+/** What a person can do when the bus does not let us in. */
+export function explainRefusal(error: unknown, { from }: BusAccess): unknown {
+  if (!(error instanceof ServiceError) || error.code !== 'UNAUTHENTICATED') return error;
+  const advice =
+    from.length === 0
+      ? `Say who this is: ${USER} with ${PASSWORD}, ${TOKEN}, ${CREDENTIALS}, or ${CERT} with ${KEY}.`
+      : `Look at ${from.join(' and ')}.`;
+  return new StartError(`${error.message} ${advice}`, { cause: error });
+}
+
+async function readTls(env: Variables): Promise<{ tls: BusCredentials['tls']; from: string[] }> {
+  const [ca, cert, key] = await Promise.all([readNamed(env, CA), readNamed(env, CERT), readNamed(env, KEY)]);
+  if ((cert === undefined) !== (key === undefined)) throw new StartError(`${CERT} and ${KEY} are set together or not at all.`);
+  const tls = {
+    ...(ca === undefined ? {} : { ca }),
+    ...(cert === undefined || key === undefined ? {} : { cert, key }),
+  };
+  const from = [...(ca === undefined ? [] : [CA]), ...(cert === undefined ? [] : [`${CERT} with ${KEY}`])];
+  return { tls: from.length === 0 ? undefined : tls, from };
+}
+
+/** These variables name a file. */
+async function readNamed(env: Variables, name: string): Promise<string | undefined> {
+  const file = env[name];
+  if (file === undefined || file === '') return undefined;
+  try {
+    return await readFile(file, 'utf8');
+  } catch (cause) {
+    const { code } = cause as NodeJS.ErrnoException;
+    throw new StartError(`${name} names ${file}, which cannot be read (${code ?? 'unknown error'}).`, { cause });
+  }
+}
+
+function hasIdentity(url: string): boolean {
+  return url !== 'memory:' && new URL(url.split(',')[0] ?? '').username !== '';
+}

@@ -1,0 +1,41 @@
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { natsUsers, type NatsUser } from '@switchyard/bus';
+
+// What is read from the contracts and kept as files. Without --write, a file that is stale is named and the check fails.
+const generated: Readonly<Record<string, () => string>> = { 'deploy/nats/users.conf': () => usersConf(natsUsers()) };
+
+for (const [name, generate] of Object.entries(generated)) {
+  const file = fileURLToPath(new URL(`../${name}`, import.meta.url));
+  const text = generate();
+  if (process.argv.includes('--write')) writeFileSync(file, text);
+  else if (!existsSync(file) || readFileSync(file, 'utf8') !== text) {
+    console.error(`${name} is not what the contracts say; write it anew: make generate`);
+    process.exitCode = 1;
+  }
+}
+
+function usersConf(users: readonly NatsUser[]): string {
+  return [
+    '# Written by `make generate` from the contracts: who may come in, and what each may do. All else is refused.',
+    '# The passwords are variables of the environment in which nats-server starts.',
+    'users: [',
+    ...users.map(userConf),
+    ']',
+    '',
+  ].join('\n');
+}
+
+function userConf({ name, publish, subscribe }: NatsUser): string {
+  return `  {
+    user: ${name}, password: $NATS_${name.toUpperCase()}_PASSWORD
+    permissions: {
+      publish: { allow: [${list(publish)}] }
+      subscribe: { allow: [${list(subscribe)}] }
+    }
+  }`;
+}
+
+function list(all: readonly string[]): string {
+  return `\n${all.map((one) => `        ${JSON.stringify(one)}\n`).join('')}      `;
+}

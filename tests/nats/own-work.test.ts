@@ -1,0 +1,62 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { createClient } from '@switchyard/client';
+import { type ServicePresence } from '@switchyard/contracts';
+import { tempDir, type StartedProcess } from '@switchyard/testkit';
+import { BUILT, passwordOf, provision, startDeliveredServer, startOne, TOKEN } from './house.ts';
+
+const NATS_OFF = process.env['SWITCHYARD_TEST_NATS'] === 'off' && 'SWITCHYARD_TEST_NATS=off';
+
+test('each service does all of its work as the user that is meant for it', { skip: NATS_OFF, timeout: 90_000 }, async () => {
+  await using house = new AsyncDisposableStack();
+  const server = await startDeliveredServer();
+  house.defer(() => server.stop());
+  const data = house.use(await tempDir()).path;
+
+  // A service that comes before the job waits for it, and does not make streams itself.
+  const secrets = house.use(await startOne(server, 'secrets', { data, ready: /The bus has no (stream|bucket) \w+ yet/ }));
+  assert.match(await provision(server), /^0 provisioned: TURNS EVENTS tokens agents config replicas\n$/);
+  assert.match(await provision(server), /^0 provisioned/, 'doing it again changes nothing');
+  await secrets.line(/"msg":"serving"/);
+  const processes: StartedProcess[] = [secrets];
+  for (const service of BUILT.slice(1)) processes.push(house.use(await startOne(server, service, { data, ready: /"msg":"serving"/ })));
+
+  const [, url = ''] = /"url":"(http[^"]+)"/.exec(processes.at(-1)?.output() ?? '') ?? [];
+  const client = createClient({ url, token: TOKEN });
+  const { response } = await client.call('agent.execute', { message: 'hello' });
+  assert.match(response, /You said: hello/);
+  const seen: string[] = [];
+  for await (const event of client.chat('count to three', {})) seen.push(event.type);
+  assert.ok(seen.includes('token') && seen.at(-1) === 'done', seen.join(' '));
+  await client.call('agents.create', { name: 'Second' });
+  const second = await client.call('agent.execute', { message: 'hi', agentId: 'second' });
+  assert.match(second.response, /You said: hi/);
+  const { secret } = await client.call('tokens.create', { id: 'other', scopes: ['rpc', 'admin'] });
+  const other = createClient({ url, token: secret });
+  assert.ok((await other.call('session.list', {})).sessions);
+  await client.call('tokens.revoke', { id: 'other' });
+  await assert.rejects(other.call('session.list', {}));
+  const ready = (await (await fetch(`${url}/readyz`, { headers: { authorization: `Bearer ${TOKEN}` } })).json()) as {
+    services: ServicePresence[];
+  };
+  const up = ready.services.filter(({ state }) => state === 'up').map(({ service }) => service);
+  assert.deepEqual(up.toSorted(), [...BUILT].toSorted());
+
+  for (const one of processes) {
+    await one.end();
+    const [, sinceItWasThere = ''] = /(?:.*cannot be reached yet"[^\n]*\n)?(.*)/s.exec(one.output()) ?? [];
+    assert.doesNotMatch(sinceItWasThere, /permissions violation/i);
+    assert.match(sinceItWasThere, /"msg":"serving"/);
+    for (const service of BUILT) assert.ok(!one.output().includes(passwordOf(service)), 'a password is in no log');
+  }
+});
+
+test('a service with a wrong password says which variable, and ends', { skip: NATS_OFF, timeout: 30_000 }, async () => {
+  const server = await startDeliveredServer();
+  try {
+    const env = { SWITCHYARD_BUS: server.url, SWITCHYARD_BUS_USER: 'provisioner', SWITCHYARD_BUS_PASSWORD: 'wrong' };
+    assert.match(await provision(server, env), /^1 cannot provision: .* Look at SWITCHYARD_BUS_USER with SWITCHYARD_BUS_PASSWORD\.\n$/);
+  } finally {
+    await server.stop();
+  }
+});
