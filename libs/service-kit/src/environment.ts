@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { isRedisUrl } from '@switchyard/cache';
 import { MAX } from '@switchyard/contracts';
 import { checkToken, MIN_OPERATOR_TOKEN } from '@switchyard/security';
 import { z } from 'zod';
@@ -66,7 +67,10 @@ export const Table = z.object({
   data: text(MAX.path),
   bus: adapter(['memory:', 'nats://', 'tls://']).refine(isBus, 'must be memory: or nats://host:port; several servers are joined by commas'),
   store: adapter(['sqlite:', 'mongodb://', 'mongodb+srv://']),
-  cache: adapter(['memory:']),
+  cache: adapter(['memory:', 'redis://', 'rediss://']).refine(
+    (url) => url === 'memory:' || isRedisUrl(url),
+    'must be memory: or redis://host:port',
+  ),
   url: z
     .url({ protocol: /^https?$/, error: 'must be a URL such as http://127.0.0.1:4766' })
     .max(MAX.url)
