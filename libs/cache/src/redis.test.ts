@@ -87,7 +87,7 @@ describe('without redis', () => {
     assert.ok((await b.take(['acme'], rate)) > 0);
     await a.set(['acme'], 'x', 60_000);
 
-    const working = keepWorking(a);
+    const working = keepWorking(t, a);
     await mine.kill();
     for (const one of [a, b]) {
       assert.equal(await one.take(['acme'], rate, 3), 0, 'a window of its own');
@@ -240,7 +240,7 @@ async function ownServer(t: TestContext, password = ''): Promise<RedisServer> {
 }
 
 /** Calls all the while; none may fail. Stopping says how many there were. */
-function keepWorking(cache: Cache): { stop: () => Promise<number> } {
+function keepWorking(t: TestContext, cache: Cache): { stop: () => Promise<number> } {
   let calls = 0;
   let stopped = false;
   const work = async (): Promise<void> => {
@@ -250,6 +250,7 @@ function keepWorking(cache: Cache): { stop: () => Promise<number> } {
     }
   };
   const working = work();
+  t.after(() => void (stopped = true));
   return {
     async stop() {
       stopped = true;
