@@ -1,3 +1,4 @@
+import type { Cache } from '@switchyard/cache';
 import type { Contract } from '@switchyard/contracts';
 import type { Bus, Handlers } from '@switchyard/bus';
 import type { Store } from '@switchyard/store';
@@ -13,6 +14,8 @@ export interface Setup<K extends SectionName> {
   settings: Settings<K>;
   /** Its own database, opened with its first collections: who keeps nothing has none. */
   store: Store;
+  /** Opened when first asked for: what the service's replicas share and may lose. */
+  cache: () => Promise<Cache>;
   /** Speaks for the service itself until `as` says otherwise. */
   bus: Bus;
   log: Logger;

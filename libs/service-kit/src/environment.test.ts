@@ -42,6 +42,12 @@ test('what is set is taken, and an empty variable is as good as none', async () 
   assert.deepEqual([table.config, table.replica], [['a.yaml', 'b.yaml'], 'sessions-0']);
 });
 
+test('a cache is a server with or without credentials, encryption and the number of a database', async () => {
+  for (const url of ['redis://a', 'redis://:p%40ss@a:6379/3', 'rediss://user:word@[::1]:6380/']) {
+    assert.equal((await readEnvironment({ SWITCHYARD_CACHE: url })).cache, url);
+  }
+});
+
 test('a bad value is refused in a sentence that names the variable and never repeats the value', async () => {
   const typo = `${mintToken('pat').token}x`;
   const bad: [Record<string, string>, RegExp][] = [
@@ -50,6 +56,12 @@ test('a bad value is refused in a sentence that names the variable and never rep
       (bus): [Record<string, string>, RegExp] => [
         { SWITCHYARD_BUS: bus },
         /^SWITCHYARD_BUS must be memory: or nats:\/\/host:port; several servers are joined by commas\.$/,
+      ],
+    ),
+    ...['redis://', 'redis://a:pass', 'redis://a/pass', 'redis://a?pass', 'redis://u:pass%@a', 'memory:pass'].map(
+      (cache): [Record<string, string>, RegExp] => [
+        { SWITCHYARD_CACHE: cache },
+        /^SWITCHYARD_CACHE must be memory: or redis:\/\/host:port\.$/,
       ],
     ),
     [{ SWITCHYARD_TOKEN: 'pass' }, /^SWITCHYARD_TOKEN must have at least 32 characters\.$/],

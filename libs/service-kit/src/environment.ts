@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { isRedisUrl } from '@switchyard/cache';
 import { MAX } from '@switchyard/contracts';
 import { checkToken, MIN_OPERATOR_TOKEN } from '@switchyard/security';
 import { z } from 'zod';
@@ -33,7 +34,7 @@ export const PROCESS_VARIABLE_HELP: Readonly<Record<string, { preset: string; me
   SWITCHYARD_BUS: { preset: 'memory:', means: '`nats://…` for a real one: nats-server with JetStream (`-js`) and `max_payload: 8MB`' },
   ...BUS_VARIABLE_HELP,
   SWITCHYARD_STORE: { preset: 'sqlite: in the data directory', means: '`sqlite:DIR` keeps the documents elsewhere' },
-  SWITCHYARD_CACHE: { preset: 'memory:', means: 'shared counters and expiring values' },
+  SWITCHYARD_CACHE: { preset: 'memory:', means: '`redis://host:port` for what replicas count together; losing it fails nothing' },
   SWITCHYARD_CONFIG: { preset: 'config.yaml, if it is there', means: 'configuration files, joined by colons; a later one wins' },
   SWITCHYARD_REPLICA: { preset: 'minted', means: 'the name of this replica in leases, reports and discovery' },
 };
@@ -68,7 +69,10 @@ export const Table = z.object({
   data: text(MAX.path),
   bus: adapter(['memory:', 'nats://', 'tls://']).refine(isBus, 'must be memory: or nats://host:port; several servers are joined by commas'),
   store: adapter(['sqlite:', 'mongodb://', 'mongodb+srv://']),
-  cache: adapter(['memory:']),
+  cache: adapter(['memory:', 'redis://', 'rediss://']).refine(
+    (url) => url === 'memory:' || isRedisUrl(url),
+    'must be memory: or redis://host:port',
+  ),
   url: z
     .url({ protocol: /^https?$/, error: 'must be a URL such as http://127.0.0.1:4766' })
     .max(MAX.url)

@@ -1,5 +1,6 @@
 import { connectBus, createMemoryHub, type Bus } from '@switchyard/bus';
-import { servicePrincipal, type ConfigurationPatch, type ServiceName } from '@switchyard/contracts';
+import { openCache, type Cache } from '@switchyard/cache';
+import { ServiceError, servicePrincipal, type ConfigurationPatch, type ServiceName } from '@switchyard/contracts';
 import { randomBase62 } from '@switchyard/security';
 import { openStore, type Store } from '@switchyard/store';
 import { createLogger, startTelemetry, type LogOptions, type Logger } from '@switchyard/telemetry';
@@ -10,6 +11,7 @@ import { createHealthRegistry, type HealthRegistry } from './health.ts';
 import { openKept } from './kept.ts';
 import { reach } from './reach.ts';
 import type { Variables } from './read-secret.ts';
+import { StartError } from './start-error.ts';
 import { openSettings, type ConfigurationSource } from './settings/open-settings.ts';
 
 /** The process that services run on: what they share, opened once from the environment. */
@@ -26,6 +28,10 @@ export interface Host extends AsyncDisposable {
   readonly signal: AbortSignal | undefined;
   /** A service's documents; whoever opens them closes them. */
   store(service: ServiceName): Promise<Store>;
+  /** What a service's replicas share and may lose; whoever opens it closes it. One that is away is not waited for. */
+  cache(service: ServiceName): Promise<Cache>;
+  /** A sentence for each variable that is set and that nothing in this process has used. */
+  unused(): string[];
   /** `<service>-<8 digits>`, minted when the process starts, or `SWITCHYARD_REPLICA`. */
   replica(service: ServiceName): string;
 }
@@ -47,6 +53,7 @@ export interface HostOptions {
 }
 
 const REPLICA_DIGITS = 8;
+const UNUSED_CACHE = 'SWITCHYARD_CACHE names a server, but no service of this process keeps anything in a cache.';
 
 /** Opens everything the environment names. What is down is waited for; what is wrong is a `StartError` or a `ServiceError`. */
 export async function openHost(options: HostOptions): Promise<Host> {
@@ -73,6 +80,7 @@ export async function openHost(options: HostOptions): Promise<Host> {
   await settings.follow(bus, log);
   warnOfIneffective(settings, log);
 
+  let cacheAsked = false;
   const opened = opening.move();
   return {
     environment,
@@ -94,8 +102,22 @@ export async function openHost(options: HostOptions): Promise<Host> {
       const store = await reach(open, { ...waiting, dependency: 'store' });
       return strict ? checkedStore(store) : store;
     },
+    cache(service) {
+      cacheAsked = true;
+      return openServiceCache(environment.cache, service, log);
+    },
+    unused: () => (cacheAsked || environment.cache === 'memory:' ? [] : [UNUSED_CACHE]),
     [Symbol.asyncDispose]: () => opened.disposeAsync(),
   };
+}
+
+async function openServiceCache(url: string, service: ServiceName, log: Logger): Promise<Cache> {
+  try {
+    return await openCache(url, { service, log: log.child({ service, module: 'cache' }) });
+  } catch (cause) {
+    if (!(cause instanceof ServiceError)) throw cause;
+    throw new StartError(`SWITCHYARD_CACHE cannot be used: ${cause.message}.`, { cause });
+  }
 }
 
 type ConnectorOptions = Pick<HostOptions, 'checkResults'> & { log: Logger; replica: (service: string) => string; tenantId: string };

@@ -55,6 +55,7 @@ export async function runProcess(name: string, start: (given: Starting) => Promi
 
   try {
     host = await starting;
+    for (const sentence of host.unused()) host.log.warn(sentence);
   } catch (error) {
     if (ending.signal.aborted) return;
     grace.uninstall();

@@ -1,4 +1,5 @@
-import { CONFIG_BUCKET, type Contract } from '@switchyard/contracts';
+import type { Cache } from '@switchyard/cache';
+import { CONFIG_BUCKET, type Contract, type ServiceName } from '@switchyard/contracts';
 import type { Store } from '@switchyard/store';
 import { claimStore, type ClaimStore } from './claim-store.ts';
 import type { ServiceDefinition } from './define-service.ts';
@@ -32,6 +33,7 @@ export async function startService<C extends Contract, K extends SectionName>(
   const report = starting.use(await reportRevisions(bus, service, replica, log));
   const health = host.health.reporter(service);
   const store = documentsOf(host, starting, { bus, service, report, health, log, signal: host.signal });
+  const cache = cacheOf(host, starting, service);
   starting.defer(host.settings.onRevision((revision) => report.applied(CONFIG_BUCKET.name, revision)));
   report.applied(CONFIG_BUCKET.name, host.settings.revision);
   const settings = starting.use(host.settings.watch(definition.settings));
@@ -42,6 +44,7 @@ export async function startService<C extends Contract, K extends SectionName>(
   const handlers = await definition.setup({
     settings,
     store,
+    cache,
     bus,
     log,
     own,
@@ -75,4 +78,11 @@ function documentsOf(host: Host, starting: AsyncDisposableStack, claim: ClaimSto
   });
   starting.defer(() => store.close());
   return store;
+}
+
+/** Opened when the service asks for it, closed after everything that may still use it. */
+function cacheOf(host: Host, starting: AsyncDisposableStack, service: ServiceName): () => Promise<Cache> {
+  let opening: Promise<Cache> | undefined;
+  starting.defer(async () => (await opening?.catch(() => undefined))?.close());
+  return () => (opening ??= host.cache(service));
 }

@@ -1,10 +1,11 @@
 import type { IncomingMessage } from 'node:http';
 import type { BlockList, Socket } from 'node:net';
+import type { Rate } from '@switchyard/cache';
 import type { Settings } from '@switchyard/service-kit';
 import type { FastifyReply, FastifyRequest, onRequestHookHandler } from 'fastify';
 import { allowedHosts, clientAddress, hostName, originAllowed, peerAddress, trustedList } from './address.ts';
 import type { GuardOptions } from '../edge.ts';
-import { rates, type Limits, type Rate } from './limits.ts';
+import { rates, type Limits } from './limits.ts';
 import { queryToken } from './query-token.ts';
 import {
   FOREIGN_HOST,

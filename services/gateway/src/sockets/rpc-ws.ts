@@ -1,5 +1,6 @@
 import type { IncomingMessage, Server } from 'node:http';
 import type { Duplex } from 'node:stream';
+import type { Rate } from '@switchyard/cache';
 import { mintId } from '@switchyard/security';
 import { WebSocketServer, type RawData, type ServerOptions, type WebSocket } from 'ws';
 import { faultAnswer, type Fault } from '../rpc/answers.ts';
@@ -7,7 +8,7 @@ import type { Connection, Connections } from './connections.ts';
 import type { Dispatcher } from '../rpc/dispatch.ts';
 import type { Edge } from '../edge.ts';
 import { NULL_ID, PARSE_ERROR, type Envelope } from '../rpc/envelope.ts';
-import { rates, type Rate } from '../admission/limits.ts';
+import { rates } from '../admission/limits.ts';
 import { isRefusal, messageLimit, type Admission } from '../admission/admission.ts';
 import type { Cancel, Origin } from '../rpc/in-flight.ts';
 import { controlFrame, frameBytes, framesDone } from './unfinished-frames.ts';

@@ -1,0 +1,37 @@
+import type { Rate } from '../cache.ts';
+import { createExpiringMap } from '../expiring-map.ts';
+import { newWindow, take, type Window } from '../window.ts';
+
+const MAX_WINDOWS = 50_000;
+const MAX_COUNTERS = 50_000;
+
+/** Windows and counters of this process, by the names of their entries. */
+export interface Local {
+  take(name: string, rate: Rate, amount: number): number;
+  add(name: string, amount: number, ttlMs: number): number;
+  count(name: string): number;
+}
+
+export function createLocal(now: () => number = () => performance.now()): Local {
+  const windows = createExpiringMap<Window>({ maxEntries: MAX_WINDOWS, now });
+  const counters = createExpiringMap<number>({ maxEntries: MAX_COUNTERS, now });
+  return {
+    take(name, rate, amount) {
+      const window = windows.get(name) ?? newWindow();
+      const wait = take(window, rate, now(), amount);
+      if (wait === 0) windows.set(name, window, rate.windowMs);
+      return wait;
+    },
+    add(name, amount, ttlMs) {
+      const sum = clamp((counters.get(name) ?? 0) + amount);
+      counters.set(name, sum, counters.leftMs(name) || ttlMs);
+      return sum;
+    },
+    count: (name) => counters.get(name) ?? 0,
+  };
+}
+
+/** A counter stays at the last number that is exact. */
+function clamp(sum: number): number {
+  return Math.min(Math.max(sum, Number.MIN_SAFE_INTEGER), Number.MAX_SAFE_INTEGER);
+}

@@ -1,0 +1,37 @@
+import type { Cache } from '../cache.ts';
+import { checkAdd, checkSet, checkTake } from '../check.ts';
+import { entryName } from '../entry-name.ts';
+import { createExpiringMap } from '../expiring-map.ts';
+import { createLocal } from './local.ts';
+
+export const MAX_VALUES = 10_000;
+export const MAX_BYTES = 64 * 1024 * 1024;
+
+/** Everything in this process, and gone with it. */
+export function createMemoryCache(now: () => number = () => performance.now()): Cache {
+  const local = createLocal(now);
+  const values = createExpiringMap<string>({
+    maxEntries: MAX_VALUES,
+    maxBytes: MAX_BYTES,
+    sizeOf: (value) => Buffer.byteLength(value),
+    now,
+  });
+  return {
+    async take(key, rate, amount = 1) {
+      checkTake(rate, amount);
+      return local.take(entryName(key), rate, amount);
+    },
+    async add(key, amount, ttlMs) {
+      checkAdd(amount, ttlMs);
+      return local.add(entryName(key), amount, ttlMs);
+    },
+    count: async (key) => local.count(entryName(key)),
+    get: async (key) => values.get(entryName(key)),
+    async set(key, value, ttlMs) {
+      checkSet(value, ttlMs);
+      values.set(entryName(key), value, ttlMs);
+    },
+    delete: async (key) => values.delete(entryName(key)),
+    close: async () => undefined,
+  };
+}

@@ -1,0 +1,97 @@
+import { ServiceError } from '@switchyard/contracts';
+import type { Logger } from '@switchyard/telemetry';
+import { Redis } from 'ioredis';
+import { SCRIPTS, type Scripted } from './scripts.ts';
+import { messageOf, within } from './within.ts';
+
+/** How long opening waits for a server: one that is away is no reason not to start. */
+const FIRST_MS = 1_000;
+/** A connection that is silent for so long while it owes an answer is given up. */
+const SILENCE_MS = 1_000;
+const RECONNECT_MS = 50;
+const LONGEST_RECONNECT_MS = 1_000;
+const REFUSED = /^(WRONGPASS|NOAUTH|NOPERM|ERR invalid password)/;
+
+export type RedisClient = Redis & Scripted;
+
+export interface ConnectRedisOptions {
+  /** Names the connection on the server. */
+  service: string;
+  log: Logger;
+}
+
+/** Never gives up on a server that is away, nor waits for it; throws FAILED_PRECONDITION when it refuses the credentials. */
+export async function connectRedis(url: string, { service, log }: ConnectRedisOptions): Promise<RedisClient> {
+  const client = new Redis({
+    ...readUrl(url),
+    scripts: SCRIPTS,
+    connectionName: `switchyard:${service}`,
+    protocol: 2,
+    connectTimeout: FIRST_MS,
+    socketTimeout: SILENCE_MS,
+    // Nothing waits for a server that is away, and nothing is done twice.
+    enableOfflineQueue: false,
+    autoResendUnfulfilledCommands: false,
+    maxRetriesPerRequest: 0,
+    retryStrategy: (attempt) => Math.min(RECONNECT_MS * 2 ** Math.min(attempt, 10), LONGEST_RECONNECT_MS),
+    // Both ask for what a user of the server need not be allowed.
+    enableReadyCheck: false,
+    disableClientInfo: true,
+    lazyConnect: true,
+  }) as RedisClient;
+  let said: string | undefined;
+  const tell = (reason: string): void => {
+    if (reason !== said) log.warn({ reason }, 'the cache cannot be reached; this replica counts alone until it can');
+    said = reason;
+  };
+  client.on('error', ({ message }: Error) => tell(message));
+  client.on('ready', () => (said = undefined));
+  const failure = await firstFailure(client, service);
+  if (failure === undefined) return client;
+  if (REFUSED.test(failure)) {
+    client.disconnect();
+    const message = 'the server of the cache refuses these credentials, or they may not do what a cache does';
+    throw new ServiceError('FAILED_PRECONDITION', message, { details: { reason: 'CACHE_CREDENTIALS' } });
+  }
+  tell(failure);
+  return client;
+}
+
+/** Connects and tries all that a cache does; undefined when it could, else what went wrong first. */
+async function firstFailure(client: RedisClient, service: string): Promise<string | undefined> {
+  const { promise, resolve } = Promise.withResolvers<string | undefined>();
+  client.once('error', ({ message }: Error) => resolve(message));
+  const trying = client.connect().then(() => client.switchyardAdd(`switchyard:${service}:probe`, 0, 1));
+  trying.then(
+    () => resolve(undefined),
+    ({ message }: Error) => resolve(message),
+  );
+  try {
+    return await within(FIRST_MS, promise);
+  } catch (error) {
+    return messageOf(error);
+  }
+}
+
+interface Address {
+  host: string;
+  port: number;
+  username?: string;
+  password?: string;
+  db?: number;
+  tls?: object;
+}
+
+const DEFAULT_PORT = 6379;
+
+function readUrl(url: string): Address {
+  const { hostname, port, username, password, pathname, protocol } = new URL(url);
+  return {
+    host: hostname.replace(/^\[|\]$/g, ''),
+    port: port === '' ? DEFAULT_PORT : Number(port),
+    ...(username === '' ? {} : { username: decodeURIComponent(username) }),
+    ...(password === '' ? {} : { password: decodeURIComponent(password) }),
+    ...(pathname.length > 1 ? { db: Number(pathname.slice(1)) } : {}),
+    ...(protocol === 'rediss:' ? { tls: {} } : {}),
+  };
+}

@@ -1,0 +1,114 @@
+import type { Logger } from '@switchyard/telemetry';
+import { MAX_TTL_MS, type Cache } from '../cache.ts';
+import { checkAdd, checkSet, checkTake } from '../check.ts';
+import { entryName } from '../entry-name.ts';
+import { createLocal } from '../memory/local.ts';
+import { createBreaker } from './breaker.ts';
+import { connectRedis, type RedisClient } from './connect-redis.ts';
+import { createDebts, type Debts } from './debts.ts';
+import { messageOf, within } from './within.ts';
+
+const TIMEOUT_MS = 50;
+const FAILURES = 5;
+const OPEN_MS = 1_000;
+
+export interface RedisCacheOptions {
+  /** Its entries are its own: `switchyard:<service>:…`. */
+  service: string;
+  log: Logger;
+  /** How long a call waits for the server; 50 unless said, because a cache that is slower than this is no cache. */
+  timeoutMs?: number;
+}
+
+/** Undefined when the server did not answer in time, or was not asked because it does not answer these days. */
+type Ask = <T>(command: () => Promise<T>) => Promise<{ answer: T } | undefined>;
+
+/** Every entry expires. While the server is away this process answers instead. */
+export async function openRedisCache(url: string, { service, log, timeoutMs = TIMEOUT_MS }: RedisCacheOptions): Promise<Cache> {
+  const client = await connectRedis(url, { service, log });
+  const local = createLocal();
+  const ask = createAsk(client, { log, timeoutMs, onAnswer: () => debts.settle() });
+  const values = `switchyard:${service}:value:`;
+  const debts: Debts = createDebts(
+    async (name, value, ttlMs) => (await ask(() => write(client, values + name, value, ttlMs))) !== undefined,
+  );
+
+  async function change(name: string, value: string | null, ttlMs: number): Promise<void> {
+    debts.forget(name);
+    const written = await ask(() => write(client, values + name, value, ttlMs));
+    if (written === undefined) debts.owe(name, value, ttlMs);
+    else debts.forget(name); // of one that was asked for before this one, and found slower
+  }
+
+  return {
+    async take(key, rate, amount = 1) {
+      checkTake(rate, amount);
+      const name = entryName(key);
+      const asked = await ask(() => client.switchyardTake(`switchyard:${service}:window:${name}`, rate.max, rate.windowMs, amount));
+      if (asked === undefined) return local.take(name, rate, amount);
+      return asked.answer < 0 ? Number.POSITIVE_INFINITY : asked.answer;
+    },
+    async add(key, amount, ttlMs) {
+      checkAdd(amount, ttlMs);
+      const name = entryName(key);
+      const asked = await ask(() => client.switchyardAdd(`switchyard:${service}:counter:${name}`, amount, ttlMs));
+      return asked === undefined ? local.add(name, amount, ttlMs) : Number(asked.answer);
+    },
+    async count(key) {
+      const name = entryName(key);
+      const asked = await ask(() => client.get(`switchyard:${service}:counter:${name}`));
+      return asked === undefined ? local.count(name) : Number(asked.answer ?? 0);
+    },
+    async get(key) {
+      const name = entryName(key);
+      debts.settle();
+      const asked = debts.get(name) === undefined ? await ask(() => client.get(values + name)) : undefined;
+      const owed = debts.get(name);
+      return (owed === undefined ? asked?.answer : owed.value) ?? undefined;
+    },
+    async set(key, value, ttlMs) {
+      checkSet(value, ttlMs);
+      await change(entryName(key), value, ttlMs);
+    },
+    delete: (key) => change(entryName(key), null, MAX_TTL_MS),
+    async close() {
+      client.disconnect();
+    },
+  };
+}
+
+interface AskOptions {
+  log: Logger;
+  timeoutMs: number;
+  onAnswer: () => void;
+}
+
+function createAsk(client: RedisClient, { log, timeoutMs, onAnswer }: AskOptions): Ask {
+  const breaker = createBreaker({
+    failures: FAILURES,
+    openMs: OPEN_MS,
+    onOpen: (reason) => log.warn({ reason }, 'the cache does not answer; this replica counts alone until it does'),
+    onClose: () => log.info('the cache answers again'),
+  });
+  return async (command) => {
+    if (!breaker.allows()) return undefined;
+    if (client.status !== 'ready') {
+      breaker.failed('not connected');
+      return undefined;
+    }
+    try {
+      const answer = await within(timeoutMs, command());
+      breaker.succeeded();
+      onAnswer();
+      return { answer };
+    } catch (error) {
+      breaker.failed(messageOf(error));
+      return undefined;
+    }
+  };
+}
+
+async function write(client: RedisClient, entry: string, value: string | null, ttlMs: number): Promise<void> {
+  if (value === null) await client.del(entry);
+  else await client.set(entry, value, 'PX', Math.max(1, ttlMs));
+}
