@@ -37,10 +37,11 @@ fix: install ## Formats, and mends what lint can mend.
 	$(BIN)/oxlint --fix
 
 # NARROW reaches the script through the environment, so that no shell reads the reason.
-lock: install ## Writes down what the contracts promise, and what nobody serves yet; NARROW="why" also what breaks a promise.
+lock: install ## Writes down what the contracts promise, what nobody serves yet, and who may do what on the bus; NARROW="why" also what breaks a promise.
 	$(NODE) scripts/lock-contracts.ts --write
 	$(NODE) scripts/lock-settings.ts
 	$(NODE) scripts/settings-page.ts --write
+	$(NODE) scripts/generate.ts --write
 
 generate: install ## Writes what is read from the contracts: the users of NATS and what each may do.
 	$(NODE) scripts/generate.ts --write
