@@ -20,6 +20,8 @@ export interface CollectionSpec<S extends z.ZodType<Document>> {
   /** Sets of fields of which no two documents of a tenant may share the values; a document lacking one of them is free. */
   unique?: readonly (readonly (keyof z.output<S> & string)[])[];
   /** Documents are removed some time after `field` (epoch ms) plus `afterMs`. Cleanup only, never correctness. */
+  /** How large a document may be; 1 MiB unless said. For what cannot be cut into documents of its own yet. */
+  maxBytes?: number;
   expires?: { field: keyof z.output<S> & string; afterMs: number };
 }
 

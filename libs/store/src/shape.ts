@@ -136,8 +136,9 @@ export function toJsonValue(value: unknown): unknown {
 /** OUT_OF_RANGE for what is too large. What was too large before there was a limit may still change. */
 export function requireSize({ spec }: Shape, text: string, before = ''): void {
   // No character takes more than three bytes for each unit of its length.
-  if (text.length * 3 <= MAX_DOCUMENT_BYTES || Buffer.byteLength(text) <= MAX_DOCUMENT_BYTES) return;
-  if (Buffer.byteLength(before) > MAX_DOCUMENT_BYTES) return;
-  const message = `${spec.name}: a document is at most ${MAX_DOCUMENT_BYTES} bytes; what can grow is documents of its own`;
-  throw new ServiceError('OUT_OF_RANGE', message, { details: { reason: 'DOCUMENT_TOO_LARGE', maxBytes: MAX_DOCUMENT_BYTES } });
+  const { maxBytes = MAX_DOCUMENT_BYTES } = spec;
+  if (text.length * 3 <= maxBytes || Buffer.byteLength(text) <= maxBytes) return;
+  if (Buffer.byteLength(before) > maxBytes) return;
+  const message = `${spec.name}: a document is at most ${maxBytes} bytes; what can grow is documents of its own`;
+  throw new ServiceError('OUT_OF_RANGE', message, { details: { reason: 'DOCUMENT_TOO_LARGE', maxBytes } });
 }

@@ -91,6 +91,8 @@ export const MessageDocument = z.object({
 export type MessageDocument = z.infer<typeof MessageDocument>;
 
 const DAY_MS = 86_400_000;
+/** A question or an answer may be as large as a request; they stand in documents of turns and messages until they get their own. */
+const SAID_BYTES = 8_388_608;
 
 export const sessionCollection = collection({
   name: 'sessions',
@@ -109,6 +111,7 @@ export const turnCollection = collection({
   name: 'turns',
   schema: TurnDocument,
   key: 'turnId',
+  maxBytes: SAID_BYTES,
   indexes: [
     { fields: ['sessionKey', 'state', 'seq'] },
     { fields: ['state', 'leaseUntil'], across: true },
@@ -122,5 +125,6 @@ export const messageCollection = collection({
   name: 'messages',
   schema: MessageDocument,
   key: 'id',
+  maxBytes: SAID_BYTES,
   indexes: [{ fields: ['sessionKey', 'seq'] }],
 });
