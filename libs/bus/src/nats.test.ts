@@ -1,14 +1,17 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import { AckPolicy, StorageType, jetstream, jetstreamManager } from '@nats-io/jetstream';
+import { headers } from '@nats-io/nats-core';
 import { Svcm } from '@nats-io/services';
 import { connect } from '@nats-io/transport-node';
-import { contracts } from '@switchyard/contracts';
+import { contracts, servicePrincipal } from '@switchyard/contracts';
 import { createLogger, silentLogger } from '@switchyard/telemetry';
 import { startNatsServer, type NatsServer } from '@switchyard/testkit';
 import type { Bus } from './bus.ts';
 import { busContract } from './bus.contract.ts';
 import { connectBus } from './connect-bus.ts';
 import { connectNats } from './nats/connect-nats.ts';
+import { encodePrincipal } from './principal.ts';
 import { transportContract, type Network } from './transport.contract.ts';
 import type { BucketEntry, Watch } from './transport.ts';
 
@@ -77,6 +80,39 @@ function natsAlone(): void {
       ]);
       const [stats] = (await first(client.stats()))?.endpoints ?? [];
       assert.deepEqual([stats?.num_requests, stats?.num_errors, stats?.last_error], [2, 1, 'INTERNAL: Internal error']);
+      await connection.close();
+    });
+  });
+
+  test('what a stream delivers to a subject of another service is no request and no event', async () => {
+    await withServer(async (server, join) => {
+      const [owner, caller] = [await join('secrets'), await join('sessions')];
+      const heard: string[] = [];
+      await owner.serve(contracts.secrets, { 'secrets.resolve': ({ name }) => (heard.push(name), { value: name }) }, { version });
+      owner.on('agent:hot_removed', ({ payload }) => void heard.push(payload.agentId));
+      await owner.flush();
+
+      const connection = await connect({ servers: server.url });
+      const manager = await jetstreamManager(connection);
+      await manager.streams.add({ name: 'LOOT', subjects: ['loot.*'], storage: StorageType.Memory, allow_direct: true });
+      const forged = headers();
+      forged.append('Sy-Principal', encodePrincipal(servicePrincipal('sessions', 'default')).replace(/^.*: /s, ''));
+      const targets = [
+        { says: { name: 'FORGED' }, deliver_subject: 'svc.secrets.secrets.resolve', deliver_group: 'secrets' },
+        { says: { agentId: 'forged', timestamp: 1 }, deliver_subject: 'evt.registry.agent.hot_removed' },
+      ];
+      for (const [index, { says, ...deliver }] of targets.entries()) {
+        const { seq } = await jetstream(connection).publish(`loot.${index}`, JSON.stringify(says), { headers: forged });
+        const consumer = { durable_name: `c${index}`, filter_subject: `loot.${index}`, ack_policy: AckPolicy.None, ...deliver };
+        await manager.consumers.add('LOOT', consumer);
+        connection.publish('$JS.API.DIRECT.GET.LOOT', JSON.stringify({ seq }), { reply: deliver.deliver_subject });
+        while ((await manager.consumers.info('LOOT', `c${index}`)).delivered.stream_seq !== seq) await connection.flush();
+      }
+
+      await caller.call('secrets.resolve', { name: 'ASKED' });
+      caller.emit('agent:hot_removed', { agentId: 'said', timestamp: 1 });
+      await eventually(() => heard.includes('said'));
+      assert.deepEqual(heard, ['ASKED', 'said']);
       await connection.close();
     });
   });

@@ -76,8 +76,10 @@ export function createLink(connection: NatsConnection, { inbox, log, holdMs = HO
       tell('closed');
     }),
     publish: (message) => isOpen() && outbound.publish(message),
-    subscribe: (subject, onMessage, queue) => listen(connection, log, { subject, onMessage, queue }),
-    answer: ({ subject, onMessage }, queue) => listen(connection, log, { subject, onMessage, queue, exact: subject }),
+    subscribe: (subject, onMessage, queue) =>
+      listen(connection, log, { subject, onMessage: subject.startsWith(`${inbox}.`) ? onMessage : fromServices(onMessage), queue }),
+    answer: ({ subject, onMessage }, queue) =>
+      listen(connection, log, { subject, onMessage: fromServices(onMessage), queue, exact: subject }),
     connected: () => protocol.connected && !connection.isClosed(),
     async flush() {
       outbound.flush();
@@ -103,6 +105,22 @@ function agreeOnPayload({ info }: NatsConnection, log: Logger): number {
   if (offered < MAX_PAYLOAD)
     log.warn({ offered, wanted: MAX_PAYLOAD }, 'the NATS server takes smaller messages than it should: set its max_payload to 8MB');
   return Math.min(MAX_PAYLOAD, offered);
+}
+
+/**
+ * What JetStream sends is heard at our own inbox alone, whose name nobody else knows. The server asks nobody's permission before
+ * it delivers a kept message to the subject that a reader of the stream names: a service could make it say on another's subject
+ * what it may not say there itself.
+ */
+function fromServices(onMessage: (message: Message) => void): (message: Message) => void {
+  return (message) => {
+    if (!isKept(message)) onMessage(message);
+  };
+}
+
+/** A delivery asks for its acknowledgement, an answer to a direct get names its stream. */
+function isKept(message: Message): boolean {
+  return message.reply?.startsWith('$') === true || message.header('Nats-Stream') !== undefined;
 }
 
 interface Listening {
