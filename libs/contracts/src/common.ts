@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { TOKEN_SCOPES } from './principal.ts';
-import { MAX } from './sizes.ts';
+import { MAX, upTo } from './sizes.ts';
 
 export const AgentId = z
   .string()
@@ -10,9 +10,7 @@ export const AgentId = z
 /** Who does a piece of work. Where the agent is the thing asked for, one that nobody knows is NOT_FOUND instead. */
 export const Worker = AgentId.describe('the default agent when left out; one that nobody knows is INVALID_ARGUMENT');
 /** What a caller chooses as the id of something: a token, a session, a job. */
-export const CallerId = z
-  .string()
-  .max(MAX.id)
+export const CallerId = upTo(MAX.id)
   .regex(/^[A-Za-z0-9._:@-]{1,128}$/)
   .describe('1 to 128 letters, digits and . _ : @ -');
 export const TokenId = CallerId.describe('unique within its tenant: 1 to 128 letters, digits and . _ : @ -');
@@ -67,12 +65,12 @@ export const JsonObject = z.record(z.string(), z.unknown());
 
 /** A session as events name it: every part filled in. */
 export const ResolvedSession = z.object({
-  tenantId: z.string().max(MAX.id),
-  userId: z.string().max(MAX.name),
-  channelId: z.string().max(MAX.id),
-  peerId: z.string().max(MAX.id).optional(),
-  guildId: z.string().max(MAX.id).optional(),
-  threadId: z.string().max(MAX.id).optional(),
+  tenantId: upTo(MAX.id),
+  userId: upTo(MAX.name),
+  channelId: upTo(MAX.id),
+  peerId: upTo(MAX.id).optional(),
+  guildId: upTo(MAX.id).optional(),
+  threadId: upTo(MAX.id).optional(),
   agentId: AgentId.optional(),
 });
 

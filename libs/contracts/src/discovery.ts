@@ -3,16 +3,16 @@ import { unserved } from './burn-down.ts';
 import { Timestamp } from './common.ts';
 import { SERVICES, type Contract, type ServiceName } from './define.ts';
 import { contracts, type MethodName } from './registry.ts';
-import { MAX } from './sizes.ts';
+import { MAX, upTo } from './sizes.ts';
 
 /** One running copy of a service, as it answers for itself on the bus. */
 export const Replica = z.object({
-  service: z.string().max(MAX.id),
-  replica: z.string().max(MAX.id),
-  version: z.string().max(MAX.name),
+  service: upTo(MAX.id),
+  replica: upTo(MAX.id),
+  version: upTo(MAX.name),
   startedAt: Timestamp,
   pid: z.int().positive(),
-  host: z.string().max(MAX.name),
+  host: upTo(MAX.name),
 });
 export type Replica = z.infer<typeof Replica>;
 
@@ -24,7 +24,7 @@ export type ServiceState = z.infer<typeof ServiceState>;
 
 /** One service, and who answers for it now. */
 export const ServicePresence = z.object({
-  service: z.string().max(MAX.id),
+  service: upTo(MAX.id),
   state: ServiceState,
   replicas: z.array(ReplicaOfOne).max(MAX.many),
 });

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { SessionKey, Timestamp } from './common.ts';
 import type { ServiceName } from './define.ts';
-import { MAX } from './sizes.ts';
+import { MAX, upTo } from './sizes.ts';
 
 /** A message a WebSocket client gets without having asked; it carries no id and is never answered. */
 export interface NotificationSpec {
@@ -32,14 +32,14 @@ export const notifications = defineNotifications({
     summary: 'A sub-agent run ended.',
     audience: 'client',
     from: ['sessions'],
-    params: z.object({ sessionKey: SessionKey, result: z.string().max(MAX.payload) }),
+    params: z.object({ sessionKey: SessionKey, result: upTo(MAX.payload) }),
     example: { sessionKey: 'default:alice:gateway', result: 'The second offer is the cheapest.' },
   },
   'notification.message': {
     summary: 'An agent, a job, a heartbeat or a graph has something to say to the channel `gateway`.',
     audience: 'all',
     from: ['channels'],
-    params: z.object({ text: z.string().max(MAX.text), timestamp: Timestamp }),
+    params: z.object({ text: upTo(MAX.text), timestamp: Timestamp }),
     example: { text: 'The nightly report is ready.', timestamp: 1763719200000 },
   },
   'notification.attachment': {
@@ -47,11 +47,11 @@ export const notifications = defineNotifications({
     audience: 'all',
     from: ['channels'],
     params: z.object({
-      url: z.string().max(MAX.url).describe('/media/<id>'),
-      type: z.string().max(MAX.name).describe('image, audio, video or file'),
-      mimeType: z.string().max(MAX.name),
-      fileName: z.string().max(MAX.path),
-      caption: z.string().max(MAX.text).optional(),
+      url: upTo(MAX.url).describe('/media/<id>'),
+      type: upTo(MAX.name).describe('image, audio, video or file'),
+      mimeType: upTo(MAX.name),
+      fileName: upTo(MAX.path),
+      caption: upTo(MAX.text).optional(),
       timestamp: Timestamp,
     }),
     example: {

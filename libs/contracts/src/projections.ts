@@ -1,15 +1,15 @@
 import { z } from 'zod';
 import { AgentId, Scopes, SessionsOf, Timestamp, TokenId } from './common.ts';
 import { mostKeys } from './most-keys.ts';
-import { MAX } from './sizes.ts';
+import { MAX, upTo } from './sizes.ts';
 
 /** A live token as the edge sees it, in the bucket `tokens` under its tenant and id. Never the secret. */
 export const TokenProjection = z.object({
   id: TokenId,
   hash: z.string().max(64).describe('hex SHA-256 of the secret'),
   scopes: Scopes,
-  tenant: z.string().max(MAX.id),
-  client: z.string().max(MAX.name).describe('who the token speaks for; the id, unless an earlier token had it'),
+  tenant: upTo(MAX.id),
+  client: upTo(MAX.name).describe('who the token speaks for; the id, unless an earlier token had it'),
   sessions: SessionsOf.default('tenant').describe('whose sessions it may read and write'),
   lenient: z.boolean().default(false).describe('whether /v1 passes over fields that mean nothing here'),
   ver: z.int().positive(),
@@ -20,7 +20,7 @@ export type TokenProjection = z.infer<typeof TokenProjection>;
 /** An agent as every service sees it, in the bucket `agents` under its tenant and id. */
 export const AgentProjection = z.object({
   agentId: AgentId,
-  tenant: z.string().max(MAX.id),
+  tenant: upTo(MAX.id),
   suspended: z.boolean(),
   isDefault: z.boolean(),
   /** The effective configuration: the section `agents.<id>` of the configuration, with its defaults. */
@@ -30,8 +30,8 @@ export type AgentProjection = z.infer<typeof AgentProjection>;
 
 /** Which revisions of the watched buckets a replica runs, in the bucket `replicas` under `<service>.<replica>`. */
 export const ReplicaReport = z.object({
-  service: z.string().max(MAX.id),
-  replica: z.string().max(MAX.id),
-  revisions: z.record(z.string().max(MAX.name), z.int().nonnegative()).check(mostKeys(MAX.many)).describe('by bucket name'),
+  service: upTo(MAX.id),
+  replica: upTo(MAX.id),
+  revisions: z.record(upTo(MAX.name), z.int().nonnegative()).check(mostKeys(MAX.many)).describe('by bucket name'),
 });
 export type ReplicaReport = z.infer<typeof ReplicaReport>;

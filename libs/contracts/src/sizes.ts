@@ -1,3 +1,5 @@
+import { z } from 'zod';
+
 /**
  * How long the texts and lists of the wire may be, in characters and items. One table, so that no two contracts bound one thing
  * differently. What is larger travels as a blob.
@@ -28,3 +30,12 @@ export const MAX = {
   /** A list that only an answer carries. */
   all: 100_000,
 } as const;
+
+const texts = new Map<number, z.ZodString>();
+
+/** A text of at most so many characters: one schema for each bound, because one for each field is two megabytes in every process. */
+export function upTo(characters: number): z.ZodString {
+  let text = texts.get(characters);
+  if (text === undefined) texts.set(characters, (text = z.string().max(characters)));
+  return text;
+}

@@ -2,63 +2,60 @@ import { z } from 'zod';
 import { Count, NoParams, Timestamp } from '../common.ts';
 import { defineMethods } from '../define.ts';
 import { mostKeys } from '../most-keys.ts';
-import { MAX } from '../sizes.ts';
+import { MAX, upTo } from '../sizes.ts';
 
 export const BrowserStatus = z.object({
   running: z.boolean(),
-  url: z.string().max(MAX.url).optional(),
+  url: upTo(MAX.url).optional(),
   tabCount: Count.optional(),
   connected: z.boolean().optional(),
-  chromeVersion: z.string().max(MAX.name).optional(),
+  chromeVersion: upTo(MAX.name).optional(),
 });
 
 export const BrowserStarted = z.object({ started: z.literal(true) });
 export const BrowserStopped = z.object({ stopped: z.literal(true) });
 
 /** Where the navigation ended, after redirects. */
-export const Navigation = z.object({ url: z.string().max(MAX.url), title: z.string().max(MAX.line), tabId: z.string().max(MAX.id) });
+export const Navigation = z.object({ url: upTo(MAX.url), title: upTo(MAX.line), tabId: upTo(MAX.id) });
 
 /** The page as a tree of roles and names; `refs` are what `browser.act` takes as selector. */
 export const PageSnapshot = z.object({
-  snapshot: z.string().max(MAX.payload),
+  snapshot: upTo(MAX.payload),
   refs: z
-    .record(
-      z.string().max(MAX.name),
-      z.object({ role: z.string().max(MAX.name), name: z.string().max(MAX.name).optional(), nth: Count.optional() }),
-    )
+    .record(upTo(MAX.name), z.object({ role: upTo(MAX.name), name: upTo(MAX.name).optional(), nth: Count.optional() }))
     .check(mostKeys(MAX.all)),
-  url: z.string().max(MAX.url),
-  title: z.string().max(MAX.line),
+  url: upTo(MAX.url),
+  title: upTo(MAX.line),
   truncated: z.boolean(),
   stats: z.object({ lines: Count, chars: Count, refs: Count, interactive: Count }),
 });
 
 export const Screenshot = z.object({
-  data: z.string().max(MAX.payload).describe('base64 of the image, PNG unless asked otherwise'),
-  mimeType: z.string().max(MAX.name).optional(),
+  data: upTo(MAX.payload).describe('base64 of the image, PNG unless asked otherwise'),
+  mimeType: upTo(MAX.name).optional(),
   width: Count.optional(),
   height: Count.optional(),
 });
 
 export const PagePdf = z.object({
-  data: z.string().max(MAX.payload).describe('base64 of the PDF'),
-  mimeType: z.string().max(MAX.name).optional(),
+  data: upTo(MAX.payload).describe('base64 of the PDF'),
+  mimeType: upTo(MAX.name).optional(),
 });
 
 /** An action that fails on the page says so here; it is no error of the call. */
-export const ActResult = z.object({ ok: z.boolean(), action: z.string().max(MAX.line), error: z.string().max(MAX.line).optional() });
+export const ActResult = z.object({ ok: z.boolean(), action: upTo(MAX.line), error: upTo(MAX.line).optional() });
 
-export const BrowserTab = z.object({ id: z.string().max(MAX.name), url: z.string().max(MAX.url), title: z.string().max(MAX.line) });
+export const BrowserTab = z.object({ id: upTo(MAX.name), url: upTo(MAX.url), title: upTo(MAX.line) });
 export const BrowserTabs = z.object({ tabs: z.array(BrowserTab).max(MAX.all) });
-export const TabOpened = z.object({ tabId: z.string().max(MAX.id) });
-export const TabFocused = z.object({ focused: z.literal(true), tabId: z.string().max(MAX.id) });
-export const TabClosed = z.object({ closed: z.literal(true), tabId: z.string().max(MAX.id) });
+export const TabOpened = z.object({ tabId: upTo(MAX.id) });
+export const TabFocused = z.object({ focused: z.literal(true), tabId: upTo(MAX.id) });
+export const TabClosed = z.object({ closed: z.literal(true), tabId: upTo(MAX.id) });
 
 export const ConsoleEntry = z.object({
-  level: z.string().max(MAX.name),
-  text: z.string().max(MAX.text),
+  level: upTo(MAX.name),
+  text: upTo(MAX.text),
   timestamp: Timestamp,
-  location: z.string().max(MAX.path).optional(),
+  location: upTo(MAX.path).optional(),
 });
 export const ConsoleLog = z.object({ entries: z.array(ConsoleEntry).max(MAX.all).describe('the last 500, oldest first') });
 
@@ -75,7 +72,7 @@ const Act = z.strictObject({
   value: Text.optional().describe('the option to select or the value to fill'),
   values: z.array(Text).max(100).optional().describe('select: several options'),
   fields: z
-    .array(z.strictObject({ ref: Selector, type: z.string().max(MAX.name).optional(), value: z.union([Text, z.boolean()]) }))
+    .array(z.strictObject({ ref: Selector, type: upTo(MAX.name).optional(), value: z.union([Text, z.boolean()]) }))
     .max(100)
     .optional()
     .describe('fill: several fields at once'),

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { Timestamp } from '../common.ts';
 import { defineEvents } from '../define.ts';
-import { MAX } from '../sizes.ts';
+import { MAX, upTo } from '../sizes.ts';
 
 /** What a platform can do; `channels.capabilities` answers this block alone. */
 export const ChannelFeatures = z.object({
@@ -15,10 +15,7 @@ export const ChannelFeatures = z.object({
   buttons: z.boolean(),
   cards: z.boolean(),
   effects: z.boolean(),
-  formatting: z
-    .array(z.string().max(MAX.name))
-    .max(MAX.many)
-    .describe('markdown, html, mrkdwn, signal-text-styles, irc-control-codes, flex'),
+  formatting: z.array(upTo(MAX.name)).max(MAX.many).describe('markdown, html, mrkdwn, signal-text-styles, irc-control-codes, flex'),
 });
 
 /** Everything an adapter says of its platform when it registers. */
@@ -35,8 +32,8 @@ export const channelsEvents = defineEvents({
   'channel:registered': {
     summary: 'A channel adapter is connected and takes messages.',
     payload: z.object({
-      channelType: z.string().max(MAX.name),
-      pluginId: z.string().max(MAX.name),
+      channelType: upTo(MAX.name),
+      pluginId: upTo(MAX.name),
       capabilities: ChannelCapabilities,
       timestamp: Timestamp,
     }),
@@ -67,7 +64,7 @@ export const channelsEvents = defineEvents({
   },
   'channel:deregistered': {
     summary: 'A channel adapter is gone.',
-    payload: z.object({ channelType: z.string().max(MAX.name), pluginId: z.string().max(MAX.name), timestamp: Timestamp }),
+    payload: z.object({ channelType: upTo(MAX.name), pluginId: upTo(MAX.name), timestamp: Timestamp }),
     example: { channelType: 'telegram', pluginId: 'telegram', timestamp: 1763719200000 },
   },
 });

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { IdempotencyKey, JsonObject, pageSize, Timestamp } from '../common.ts';
 import { defineMethods } from '../define.ts';
 import { ChannelType } from './channels.ts';
-import { MAX } from '../sizes.ts';
+import { MAX, upTo } from '../sizes.ts';
 
 /** A button, a card, an effect as the platform knows it: passed on as it is, and shown as far as the platform can. */
 export const PlatformObject = JsonObject;
@@ -36,21 +36,17 @@ export const MessageEffect = z.union([
 ]);
 
 /** A message that was accepted, by the platform's id. */
-export const MessageSent = z.object({ messageId: z.string().max(MAX.name), channelId: z.string().max(MAX.name) });
+export const MessageSent = z.object({ messageId: upTo(MAX.name), channelId: upTo(MAX.name) });
 
-const where = { channelId: z.string().max(MAX.name), messageId: z.string().max(MAX.name) };
+const where = { channelId: upTo(MAX.name), messageId: upTo(MAX.name) };
 
 export const MessageEdited = z.object({ edited: z.literal(true), ...where });
 export const MessageDeleted = z.object({ deleted: z.literal(true), ...where });
-export const MessageReacted = z.object({ reacted: z.literal(true), ...where, emoji: z.string().max(MAX.name) });
+export const MessageReacted = z.object({ reacted: z.literal(true), ...where, emoji: upTo(MAX.name) });
 
 export const FetchedMessages = z.object({
-  messages: z
-    .array(
-      z.object({ id: z.string().max(MAX.name), senderId: z.string().max(MAX.name), text: z.string().max(MAX.text), timestamp: Timestamp }),
-    )
-    .max(MAX.all),
-  channelId: z.string().max(MAX.name).optional(),
+  messages: z.array(z.object({ id: upTo(MAX.name), senderId: upTo(MAX.name), text: upTo(MAX.text), timestamp: Timestamp })).max(MAX.all),
+  channelId: upTo(MAX.name).optional(),
 });
 
 const Id = z.string().min(1).max(256);

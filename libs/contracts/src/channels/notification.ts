@@ -1,13 +1,13 @@
 import { z } from 'zod';
 import { defineMethods } from '../define.ts';
 import { ChannelType } from './channels.ts';
-import { MAX } from '../sizes.ts';
+import { MAX, upTo } from '../sizes.ts';
 
 /** Whether it was put into the delivery queue, or why not. */
 export const NotificationResult = z.object({
   success: z.boolean(),
-  entryId: z.string().max(MAX.id).optional().describe('its place in the delivery queue'),
-  error: z.string().max(MAX.line).optional().describe('quiet_hours, rate_limited, duplicate, no_channel, …'),
+  entryId: upTo(MAX.id).optional().describe('its place in the delivery queue'),
+  error: upTo(MAX.line).optional().describe('quiet_hours, rate_limited, duplicate, no_channel, …'),
 });
 
 export const notificationMethods = defineMethods({

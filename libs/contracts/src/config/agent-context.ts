@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { between, count, flag, percent, positive, ratio, text, texts } from './kinds.ts';
 import { mostKeys } from '../most-keys.ts';
-import { MAX } from '../sizes.ts';
+import { MAX, upTo } from '../sizes.ts';
 
 export const contextGuard = z
   .strictObject({ enabled: flag(true), warnPercent: percent(80), blockPercent: percent(95) })
@@ -52,7 +52,7 @@ export const contextEngine = z
     evictionMinAge: between(3, 50, 15).describe('turns'),
     historyTurns: between(3, 100, 15),
     historyTurnOverrides: z
-      .record(z.string().max(MAX.name), z.int().min(1).max(100))
+      .record(upTo(MAX.name), z.int().min(1).max(100))
       .check(mostKeys(MAX.many))
       .optional()
       .describe('turns by kind of chat'),
@@ -77,8 +77,8 @@ export const contextEngine = z
     largeFileTokenThreshold: between(1_000, 200_000, 25_000),
     annotationKeepWindow: between(1, 50, 15).describe('tool results'),
     annotationTriggerChars: between(10_000, 1_000_000, 200_000),
-    summaryModel: z.string().max(MAX.name).optional(),
-    summaryProvider: z.string().max(MAX.name).optional(),
+    summaryModel: upTo(MAX.name).optional(),
+    summaryProvider: upTo(MAX.name).optional(),
     outputEscalation: z.strictObject({ enabled: flag(true), escalatedMaxTokens: between(4_096, 128_000, 32_768) }).prefault({}),
     postBatchContinuation: z.strictObject({ enabled: flag(true), maxRetries: between(0, 5, 2) }).prefault({}),
     budget,

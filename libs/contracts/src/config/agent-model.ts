@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { flag, positive, count, texts } from './kinds.ts';
 import { mostKeys } from '../most-keys.ts';
-import { MAX } from '../sizes.ts';
+import { MAX, upTo } from '../sizes.ts';
 
 export const budgets = z
   .strictObject({ perExecution: positive(2_000_000), perHour: positive(10_000_000), perDay: positive(100_000_000) })
@@ -27,11 +27,11 @@ export const toolRetryBreaker = z
 export const modelFailover = z
   .strictObject({
     fallbackModels: z
-      .array(z.strictObject({ provider: z.string().max(MAX.name), modelId: z.string().max(MAX.name) }))
+      .array(z.strictObject({ provider: upTo(MAX.name), modelId: upTo(MAX.name) }))
       .max(MAX.few)
       .default([]),
     authProfiles: z
-      .array(z.strictObject({ keyName: z.string().max(MAX.name), provider: z.string().max(MAX.name) }))
+      .array(z.strictObject({ keyName: upTo(MAX.name), provider: upTo(MAX.name) }))
       .max(MAX.few)
       .default([]),
     allowedModels: texts().describe('empty allows all'),
@@ -58,7 +58,7 @@ export const promptTimeout = z
   .describe('how long a model may be silent');
 
 const OperationModel = z.strictObject({
-  model: z.string().max(MAX.name).optional(),
+  model: upTo(MAX.name).optional(),
   timeout: z.int().positive().optional().describe('milliseconds'),
 });
 
@@ -79,7 +79,7 @@ export const Retention = z.enum(['none', 'short', 'long']);
 /** How prompts are cached; spread into the agent beside the keys it belongs with. */
 export const caching = {
   cacheRetention: Retention.default('long'),
-  cacheRetentionOverrides: z.record(z.string().max(MAX.name), Retention).check(mostKeys(MAX.many)).optional().describe('by model'),
+  cacheRetentionOverrides: z.record(upTo(MAX.name), Retention).check(mostKeys(MAX.many)).optional().describe('by model'),
   adaptiveCacheRetention: flag(true),
   cacheBreakpointStrategy: z.enum(['auto', 'multi-zone', 'single']).default('single'),
   advancedCacheOptimization: z.strictObject({ enableRecentZonePromotion: flag(true) }).prefault({}),

@@ -1,13 +1,13 @@
 import { z } from 'zod';
 import { between, count, flag, positive, ratio, text, texts, timezone } from './kinds.ts';
-import { MAX } from '../sizes.ts';
+import { MAX, upTo } from '../sizes.ts';
 
 const ResetMode = z.enum(['daily', 'idle', 'hybrid', 'none']);
 
 const ResetOverride = z.strictObject({
   mode: ResetMode.optional(),
   dailyResetHour: z.int().min(0).max(23).optional(),
-  dailyResetTimezone: z.string().max(MAX.line).optional(),
+  dailyResetTimezone: upTo(MAX.line).optional(),
   idleTimeoutMs: z.int().positive().optional(),
 });
 
@@ -53,7 +53,7 @@ const compaction = z
   .strictObject({
     softThresholdRatio: ratio(0.75),
     hardThresholdRatio: ratio(0.9),
-    flushModel: z.string().max(MAX.name).optional(),
+    flushModel: upTo(MAX.name).optional(),
     chunkMaxChars: positive(50_000),
     chunkOverlapMessages: count(2),
     chunkMergeSummaries: flag(true),

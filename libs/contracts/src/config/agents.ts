@@ -7,13 +7,13 @@ import { skills } from './agent-skills.ts';
 import { between, count, flag, positive, ratio, text, texts } from './kinds.ts';
 import { patchOf } from './patch.ts';
 import { mostKeys } from '../most-keys.ts';
-import { MAX } from '../sizes.ts';
+import { MAX, upTo } from '../sizes.ts';
 
 const BroadcastGroup = z.strictObject({
-  id: z.string().max(MAX.id),
+  id: upTo(MAX.id),
   name: text(),
   targets: z
-    .array(z.strictObject({ channelType: z.string().max(MAX.name), channelId: z.string().max(MAX.name), chatId: z.string().max(MAX.name) }))
+    .array(z.strictObject({ channelType: upTo(MAX.name), channelId: upTo(MAX.name), chatId: upTo(MAX.name) }))
     .max(MAX.many)
     .default([]),
   enabled: flag(true),
@@ -45,10 +45,10 @@ const bootstrap = z
 const elevatedReply = z
   .strictObject({
     enabled: flag(false),
-    trustModelRoutes: z.record(z.string().max(MAX.name), z.string().max(MAX.name)).check(mostKeys(MAX.many)).default({}),
-    trustPromptOverrides: z.record(z.string().max(MAX.name), z.string().max(MAX.text)).check(mostKeys(MAX.many)).default({}),
+    trustModelRoutes: z.record(upTo(MAX.name), upTo(MAX.name)).check(mostKeys(MAX.many)).default({}),
+    trustPromptOverrides: z.record(upTo(MAX.name), upTo(MAX.text)).check(mostKeys(MAX.many)).default({}),
     defaultTrustLevel: text('external'),
-    senderTrustMap: z.record(z.string().max(MAX.name), z.string().max(MAX.name)).check(mostKeys(MAX.many)).default({}),
+    senderTrustMap: z.record(upTo(MAX.name), upTo(MAX.name)).check(mostKeys(MAX.many)).default({}),
   })
   .prefault({});
 
@@ -69,7 +69,7 @@ const notification = z
     maxPerHour: positive(30),
     dedupeWindowMs: count(300_000),
     maxChainDepth: count(0),
-    primaryChannel: z.strictObject({ channelType: z.string().max(MAX.name), channelId: z.string().max(MAX.name) }).optional(),
+    primaryChannel: z.strictObject({ channelType: upTo(MAX.name), channelId: upTo(MAX.name) }).optional(),
   })
   .prefault({});
 
@@ -87,7 +87,7 @@ const verbosity = z
     enabled: flag(true),
     defaultLevel: VerbosityLevel.default('auto'),
     threadLevel: VerbosityLevel.optional(),
-    overrides: z.record(z.string().max(MAX.name), VerbosityOverride).check(mostKeys(MAX.many)).default({}).describe('by channel'),
+    overrides: z.record(upTo(MAX.name), VerbosityOverride).check(mostKeys(MAX.many)).default({}).describe('by channel'),
   })
   .prefault({});
 
@@ -135,19 +135,15 @@ export const AgentConfig = z
     maxContextChars: positive(100_000),
     maxToolResultChars: positive(50_000),
     preserveRecent: count(4).describe('messages'),
-    workspacePath: z.string().max(MAX.path).optional(),
+    workspacePath: upTo(MAX.path).optional(),
     reactionLevel: z.enum(['minimal', 'extensive']).optional(),
     broadcastGroups: z.array(BroadcastGroup).max(MAX.few).default([]),
-    oauthProfiles: z
-      .record(z.string().max(MAX.name), z.string().max(MAX.name))
-      .check(mostKeys(MAX.many))
-      .optional()
-      .describe('profile by provider'),
+    oauthProfiles: z.record(upTo(MAX.name), upTo(MAX.name)).check(mostKeys(MAX.many)).optional().describe('profile by provider'),
     budgets: model.budgets,
     circuitBreaker: model.circuitBreaker,
     toolRetryBreaker: model.toolRetryBreaker,
     workspace: z.strictObject({ profile: z.enum(['full', 'specialist']).default('full') }).prefault({}),
-    modelRoutes: z.strictObject({ default: z.string().max(MAX.name).optional() }).prefault({}),
+    modelRoutes: z.strictObject({ default: upTo(MAX.name).optional() }).prefault({}),
     rag,
     bootstrap,
     modelFailover: model.modelFailover,

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { count, flag, port, positive, SecretRef, text, texts } from './kinds.ts';
-import { MAX } from '../sizes.ts';
+import { MAX, upTo } from '../sizes.ts';
 
 const mediaProcessing = z
   .strictObject({
@@ -17,12 +17,12 @@ const common = {
   enabled: flag(false),
   apiKey: SecretRef.optional(),
   botToken: SecretRef.optional(),
-  webhookUrl: z.string().max(MAX.url).optional(),
+  webhookUrl: upTo(MAX.url).optional(),
   allowFrom: texts().describe('senders that are heard; empty is everybody'),
   appToken: SecretRef.optional(),
   signingSecret: SecretRef.optional(),
   mode: z.enum(['socket', 'http']).optional(),
-  authDir: z.string().max(MAX.path).optional(),
+  authDir: upTo(MAX.path).optional(),
   printQR: z.boolean().optional(),
   mediaProcessing,
 };
@@ -30,12 +30,12 @@ const common = {
 const channel = () => z.strictObject(common).prefault({});
 
 const email = {
-  imapHost: z.string().max(MAX.name).optional(),
+  imapHost: upTo(MAX.name).optional(),
   imapPort: port(993),
-  smtpHost: z.string().max(MAX.name).optional(),
+  smtpHost: upTo(MAX.name).optional(),
   smtpPort: port(587),
   secure: flag(true),
-  address: z.string().max(MAX.line).optional(),
+  address: upTo(MAX.line).optional(),
   authType: z.enum(['password', 'oauth2']).default('password'),
   clientId: SecretRef.optional(),
   clientSecret: SecretRef.optional(),
@@ -45,11 +45,11 @@ const email = {
 };
 
 const irc = {
-  host: z.string().max(MAX.name).optional(),
+  host: upTo(MAX.name).optional(),
   port: z.int().min(1).max(65_535).optional(),
-  nick: z.string().max(MAX.name).optional(),
+  nick: upTo(MAX.name).optional(),
   tls: flag(true),
-  channels: z.array(z.string().max(MAX.name)).max(MAX.many).optional(),
+  channels: z.array(upTo(MAX.name)).max(MAX.many).optional(),
   nickservPassword: SecretRef.optional(),
 };
 
@@ -79,13 +79,11 @@ export const channels = z
       .strictObject({
         ...common,
         baseUrl: text('http://127.0.0.1:8080'),
-        account: z.string().max(MAX.name).optional(),
-        cliPath: z.string().max(MAX.path).optional(),
+        account: upTo(MAX.name).optional(),
+        cliPath: upTo(MAX.path).optional(),
       })
       .prefault({}),
-    imessage: z
-      .strictObject({ ...common, binaryPath: z.string().max(MAX.path).optional(), account: z.string().max(MAX.name).optional() })
-      .prefault({}),
+    imessage: z.strictObject({ ...common, binaryPath: upTo(MAX.path).optional(), account: upTo(MAX.name).optional() }).prefault({}),
     line: z.strictObject({ ...common, channelSecret: SecretRef.optional(), webhookPath: text('/webhooks/line') }).prefault({}),
     irc: z.strictObject({ ...common, ...irc }).prefault({}),
     email: z.strictObject({ ...common, ...email }).prefault({}),

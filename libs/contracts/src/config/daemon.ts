@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { cronLimits } from './agent-session.ts';
 import { between, count, flag, LogLevel, percent, positive, ratio, SecretRef, text, texts, timezone } from './kinds.ts';
 import { mostKeys } from '../most-keys.ts';
-import { MAX } from '../sizes.ts';
+import { MAX, upTo } from '../sizes.ts';
 
 const FileSize = (preset: string) =>
   z
@@ -19,7 +19,7 @@ export const daemon = z
     shutdownTimeoutMs: positive(30_000),
     metricsIntervalMs: positive(30_000),
     eventLoopDelayThresholdMs: z.number().positive().default(500),
-    logLevels: z.record(z.string().max(MAX.name), LogLevel).check(mostKeys(MAX.many)).default({}).describe('by logging module'),
+    logLevels: z.record(upTo(MAX.name), LogLevel).check(mostKeys(MAX.many)).default({}).describe('by logging module'),
     logging: z
       .strictObject({
         filePath: text('{dataDir}/logs/daemon.log'),
@@ -32,7 +32,7 @@ export const daemon = z
       })
       .prefault({}),
     configWebhook: z
-      .strictObject({ url: z.string().max(MAX.url).optional(), timeoutMs: positive(5_000), secret: SecretRef.optional() })
+      .strictObject({ url: upTo(MAX.url).optional(), timeoutMs: positive(5_000), secret: SecretRef.optional() })
       .prefault({})
       .describe('told of every change of the configuration'),
   })
@@ -129,7 +129,7 @@ export const observability = z
     alertBudget: z
       .strictObject({
         windowMs: positive(3_600_000),
-        thresholds: z.record(z.string().max(MAX.name), z.int().positive()).check(mostKeys(MAX.many)).default({}),
+        thresholds: z.record(upTo(MAX.name), z.int().positive()).check(mostKeys(MAX.many)).default({}),
       })
       .prefault({})
       .describe('errors within the window before an alert, by error kind'),

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { count, Delivery, flag, positive, text, texts } from './kinds.ts';
 import { mostKeys } from '../most-keys.ts';
-import { MAX } from '../sizes.ts';
+import { MAX, upTo } from '../sizes.ts';
 
 /** The pace between the blocks of an answer. */
 export const deliveryTiming = z
@@ -46,7 +46,7 @@ const ChannelStreaming = z.strictObject({
   useMarkdownIR: flag(true),
   tableMode: TableMode,
   replyMode: ReplyMode.default('first'),
-  replyModeByChatType: z.record(z.string().max(MAX.name), ReplyMode).check(mostKeys(MAX.many)).optional(),
+  replyModeByChatType: z.record(upTo(MAX.name), ReplyMode).check(mostKeys(MAX.many)).optional(),
 });
 
 /** How an answer appears on a platform, piece by piece. */
@@ -61,7 +61,7 @@ export const streaming = z
     defaultTableMode: TableMode,
     defaultUseMarkdownIR: flag(true),
     defaultReplyMode: ReplyMode.default('first'),
-    perChannel: z.record(z.string().max(MAX.name), ChannelStreaming.prefault({})).check(mostKeys(MAX.many)).default({}),
+    perChannel: z.record(upTo(MAX.name), ChannelStreaming.prefault({})).check(mostKeys(MAX.many)).default({}),
   })
   .prefault({})
   .describe('how an answer appears, piece by piece');
@@ -80,11 +80,11 @@ export const autoReplyEngine = z
   .describe('when an agent answers in a group');
 
 const SendRule = z.strictObject({
-  channelId: z.string().max(MAX.name).optional(),
-  chatType: z.string().max(MAX.name).optional(),
-  channelType: z.string().max(MAX.name).optional(),
+  channelId: upTo(MAX.name).optional(),
+  chatType: upTo(MAX.name).optional(),
+  channelType: upTo(MAX.name).optional(),
   action: Delivery.default('allow'),
-  description: z.string().max(MAX.line).optional(),
+  description: upTo(MAX.line).optional(),
 });
 
 /** Where agents may send. */
@@ -122,7 +122,7 @@ export const lifecycleReactions = z
       })
       .prefault({}),
     perChannel: z
-      .record(z.string().max(MAX.name), z.strictObject({ enabled: z.boolean().optional(), emojiTier: EmojiTier.optional() }))
+      .record(upTo(MAX.name), z.strictObject({ enabled: z.boolean().optional(), emojiTier: EmojiTier.optional() }))
       .check(mostKeys(MAX.many))
       .default({}),
   })
@@ -168,7 +168,7 @@ export const senderTrustDisplay = z
     displayMode: z.enum(['raw', 'hash', 'alias']).default('hash'),
     hashPrefix: z.int().min(4).max(16).default(8).describe('characters'),
     hashSecretRef: text().describe('name of a secret'),
-    aliases: z.record(z.string().max(MAX.name), z.string().max(MAX.name)).check(mostKeys(MAX.many)).default({}),
+    aliases: z.record(upTo(MAX.name), upTo(MAX.name)).check(mostKeys(MAX.many)).default({}),
   })
   .prefault({})
   .describe('how a sender is shown to the agent');

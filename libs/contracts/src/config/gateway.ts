@@ -2,13 +2,13 @@ import { z } from 'zod';
 import { Scopes, SessionsOf, TokenId } from '../common.ts';
 import { count, flag, LongSecretRef, port, positive, text, texts } from './kinds.ts';
 import { mostKeys } from '../most-keys.ts';
-import { MAX } from '../sizes.ts';
+import { MAX, upTo } from '../sizes.ts';
 
 const McpClient = z.strictObject({
   allowlist: texts().describe('tools it may call'),
   sessionAllowlist: texts().describe('sessions it may read'),
   toolRateLimit: z
-    .record(z.string().max(MAX.name), z.int().positive())
+    .record(upTo(MAX.name), z.int().positive())
     .check(mostKeys(MAX.many))
     .default({})
     .describe('calls a minute by tool; 30 where none is named'),
@@ -39,9 +39,7 @@ const Tls = z.strictObject({
 export const gateway = z
   .strictObject({
     enabled: flag(true),
-    host: z
-      .string()
-      .max(MAX.name)
+    host: upTo(MAX.name)
       .regex(/^[A-Za-z0-9.:_-]+$/)
       .default('127.0.0.1')
       .describe('host name or address, never a URL'),
@@ -92,19 +90,19 @@ export const gateway = z
   .describe('the edge: address, tokens, limits');
 
 const WebhookMapping = z.strictObject({
-  id: z.string().max(MAX.id).optional(),
-  match: z.strictObject({ path: z.string().max(MAX.path).optional(), source: z.string().max(MAX.name).optional() }).optional(),
+  id: upTo(MAX.id).optional(),
+  match: z.strictObject({ path: upTo(MAX.path).optional(), source: upTo(MAX.name).optional() }).optional(),
   action: z.enum(['wake', 'agent']).default('agent'),
   wakeMode: z.enum(['now', 'next-heartbeat']).default('now'),
-  name: z.string().max(MAX.name).optional(),
-  agentId: z.string().max(MAX.id).optional(),
-  sessionKey: z.string().max(MAX.line).optional().describe('template'),
-  messageTemplate: z.string().max(MAX.text).optional(),
-  textTemplate: z.string().max(MAX.text).optional(),
+  name: upTo(MAX.name).optional(),
+  agentId: upTo(MAX.id).optional(),
+  sessionKey: upTo(MAX.line).optional().describe('template'),
+  messageTemplate: upTo(MAX.text).optional(),
+  textTemplate: upTo(MAX.text).optional(),
   deliver: z.boolean().optional(),
-  channel: z.string().max(MAX.name).optional(),
-  to: z.string().max(MAX.line).optional(),
-  model: z.string().max(MAX.name).optional(),
+  channel: upTo(MAX.name).optional(),
+  to: upTo(MAX.line).optional(),
+  model: upTo(MAX.name).optional(),
   timeoutSeconds: z.int().positive().optional(),
 });
 
@@ -127,7 +125,7 @@ const hmac = z
 export const webhooks = z
   .strictObject({
     enabled: flag(false),
-    path: z.string().max(MAX.path).startsWith('/').default('/hooks'),
+    path: upTo(MAX.path).startsWith('/').default('/hooks'),
     token: LongSecretRef.optional(),
     allowUnauthenticated: flag(false).describe('mapped webhooks without a token'),
     maxBodyBytes: positive(262_144),
@@ -145,11 +143,11 @@ export const routing = z
     bindings: z
       .array(
         z.strictObject({
-          channelType: z.string().max(MAX.name).optional(),
-          channelId: z.string().max(MAX.name).optional(),
-          peerId: z.string().max(MAX.name).optional(),
-          guildId: z.string().max(MAX.name).optional(),
-          agentId: z.string().max(MAX.id),
+          channelType: upTo(MAX.name).optional(),
+          channelId: upTo(MAX.name).optional(),
+          peerId: upTo(MAX.name).optional(),
+          guildId: upTo(MAX.name).optional(),
+          agentId: upTo(MAX.id),
         }),
       )
       .max(MAX.many)
@@ -162,7 +160,7 @@ export const routing = z
 export const browser = z
   .strictObject({
     enabled: flag(false),
-    chromePath: z.string().max(MAX.path).optional(),
+    chromePath: upTo(MAX.path).optional(),
     cdpPort: port(9222),
     defaultProfile: text('default'),
     headless: flag(true),
@@ -173,8 +171,8 @@ export const browser = z
     timeoutMs: positive(30_000),
     baseCdpPort: port(18_800),
     maxProfiles: z.int().min(1).max(50).default(10),
-    profilesDir: z.string().max(MAX.path).optional(),
-    downloadsDir: z.string().max(MAX.path).optional(),
+    profilesDir: upTo(MAX.path).optional(),
+    downloadsDir: upTo(MAX.path).optional(),
     downloadTimeoutMs: positive(120_000),
     viewport: z
       .strictObject({ width: positive(1_280), height: positive(720) })

@@ -1,26 +1,26 @@
 import { z } from 'zod';
 import { count, flag, positive, SecretRef, text } from './kinds.ts';
 import { mostKeys } from '../most-keys.ts';
-import { MAX } from '../sizes.ts';
+import { MAX, upTo } from '../sizes.ts';
 
 const McpServer = z.strictObject({
   name: z.string().min(1).max(MAX.name),
   transport: z.enum(['stdio', 'sse', 'http']),
-  command: z.string().max(MAX.path).optional(),
-  args: z.array(z.string().max(MAX.path)).max(MAX.many).optional(),
-  url: z.string().max(MAX.url).optional(),
-  env: z.record(z.string().max(MAX.name), z.string().max(MAX.value)).check(mostKeys(MAX.many)).optional(),
-  cwd: z.string().max(MAX.path).optional(),
+  command: upTo(MAX.path).optional(),
+  args: z.array(upTo(MAX.path)).max(MAX.many).optional(),
+  url: upTo(MAX.url).optional(),
+  env: z.record(upTo(MAX.name), upTo(MAX.value)).check(mostKeys(MAX.many)).optional(),
+  cwd: upTo(MAX.path).optional(),
   enabled: flag(true),
-  headers: z.record(z.string().max(MAX.name), z.string().max(MAX.value)).check(mostKeys(MAX.few)).optional(),
+  headers: z.record(upTo(MAX.name), upTo(MAX.value)).check(mostKeys(MAX.few)).optional(),
   maxConcurrency: z.int().positive().optional(),
 });
 
 const AutoReplyRule = z.strictObject({
   id: z.string().min(1).max(MAX.id),
-  pattern: z.string().max(MAX.line),
-  template: z.string().max(MAX.text),
-  channels: z.array(z.string().max(MAX.name)).max(MAX.many).optional(),
+  pattern: upTo(MAX.line),
+  template: upTo(MAX.text),
+  channels: z.array(upTo(MAX.name)).max(MAX.many).optional(),
   priority: z.int().default(0),
 });
 
@@ -58,7 +58,7 @@ const Plugin = z.strictObject({
 export const plugins = z
   .strictObject({
     enabled: flag(true),
-    plugins: z.record(z.string().max(MAX.name), Plugin.prefault({})).check(mostKeys(MAX.many)).default({}),
+    plugins: z.record(upTo(MAX.name), Plugin.prefault({})).check(mostKeys(MAX.many)).default({}),
   })
   .prefault({})
   .describe('extensions by id');
@@ -74,7 +74,7 @@ export const documentation = z
     skillsMarketplaceUrl: text(),
     mcpRegistryUrl: text(),
     customLinks: z
-      .array(z.strictObject({ label: z.string().max(MAX.line), url: z.string().max(MAX.url) }))
+      .array(z.strictObject({ label: upTo(MAX.line), url: upTo(MAX.url) }))
       .max(MAX.many)
       .default([]),
   })

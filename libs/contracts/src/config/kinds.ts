@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { MAX } from '../sizes.ts';
+import { MAX, upTo } from '../sizes.ts';
 
 export const flag = (preset: boolean) => z.boolean().default(preset);
 /** A whole number above zero. */
@@ -11,12 +11,12 @@ export const between = (least: number, most: number, preset: number) => z.int().
 export const ratio = (preset: number) => z.number().min(0).max(1).default(preset);
 export const percent = (preset: number) => z.number().min(0).max(100).default(preset);
 export const port = (preset: number) => z.int().min(1).max(65_535).default(preset);
-export const text = (preset = '') => z.string().max(MAX.value).default(preset);
+export const text = (preset = '') => upTo(MAX.value).default(preset);
 /** Where requests are sent; empty is nowhere. */
-export const address = () => z.string().max(MAX.value).refine(isAddress, 'an http:// or https:// URL').default('');
+export const address = () => upTo(MAX.value).refine(isAddress, 'an http:// or https:// URL').default('');
 export const texts = (preset: readonly string[] = []) =>
   z
-    .array(z.string().max(MAX.value))
+    .array(upTo(MAX.value))
     .max(MAX.many)
     .default([...preset]);
 

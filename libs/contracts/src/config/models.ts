@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { address, count, flag, positive, text, texts } from './kinds.ts';
 import { mostKeys } from '../most-keys.ts';
-import { MAX } from '../sizes.ts';
+import { MAX, upTo } from '../sizes.ts';
 
 /** Which models are known and which is meant when none is named. */
 export const models = z
@@ -43,7 +43,7 @@ const Compat = z.strictObject({
 
 const ProviderModel = z.strictObject({
   id: z.string().min(1).max(MAX.name),
-  name: z.string().max(MAX.name).optional(),
+  name: upTo(MAX.name).optional(),
   reasoning: flag(false),
   contextWindow: z.int().positive().optional().describe('tokens'),
   maxTokens: z.int().positive().optional().describe('tokens of one answer'),
@@ -70,16 +70,14 @@ export const ProviderEntry = z.strictObject({
   type: z.string().min(1).max(MAX.name).describe('openai, anthropic, google, or openai-compatible'),
   name: text(),
   baseUrl: address(),
-  apiKeyName: z
-    .string()
-    .max(MAX.name)
+  apiKeyName: upTo(MAX.name)
     .regex(/^([A-Z][A-Z0-9_]{0,255})?$/)
     .default('')
     .describe('name of the secret that holds the key, never the key'),
   enabled: flag(true),
   timeoutMs: positive(120_000),
   maxRetries: count(2),
-  headers: z.record(z.string().max(MAX.name), z.string().max(MAX.value)).check(mostKeys(MAX.few)).default({}),
+  headers: z.record(upTo(MAX.name), upTo(MAX.value)).check(mostKeys(MAX.few)).default({}),
   capabilities,
   models: z.array(ProviderModel).max(MAX.many).default([]),
 });

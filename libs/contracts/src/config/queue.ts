@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { count, flag, positive, text } from './kinds.ts';
 import { mostKeys } from '../most-keys.ts';
-import { MAX } from '../sizes.ts';
+import { MAX, upTo } from '../sizes.ts';
 
 const QueueMode = z.enum(['followup', 'collect', 'steer', 'steer+followup']);
 
@@ -31,14 +31,11 @@ export const queue = z
     defaultDebounceMs: count(0),
     defaultOverflow: overflow,
     perChannel: z
-      .record(
-        z.string().max(MAX.name),
-        z.strictObject({ mode: QueueMode.default('steer+followup'), debounceMs: count(0), overflow }).prefault({}),
-      )
+      .record(upTo(MAX.name), z.strictObject({ mode: QueueMode.default('steer+followup'), debounceMs: count(0), overflow }).prefault({}))
       .check(mostKeys(MAX.many))
       .default({}),
     debounce: z.strictObject(debounce).prefault({}),
-    perChannelDebounce: z.record(z.string().max(MAX.name), z.strictObject(debounce).prefault({})).check(mostKeys(MAX.many)).default({}),
+    perChannelDebounce: z.record(upTo(MAX.name), z.strictObject(debounce).prefault({})).check(mostKeys(MAX.many)).default({}),
     followup: z.strictObject({ maxFollowupRuns: count(3), followupOnCompaction: flag(true) }).prefault({}),
     priorityEnabled: flag(false),
     priorityLanes: z

@@ -2,11 +2,9 @@ import { z } from 'zod';
 import { JsonObject, Worker } from '../common.ts';
 import { foldSpellings } from '../spellings.ts';
 import { NodeType } from './node-types.ts';
-import { MAX } from '../sizes.ts';
+import { MAX, upTo } from '../sizes.ts';
 
-export const NodeId = z
-  .string()
-  .max(MAX.id)
+export const NodeId = upTo(MAX.id)
   .regex(/^[A-Za-z0-9_-]{1,128}$/)
   .describe('letters, digits, - and _: it stands in templates and file names');
 

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { Count, DurationMs, Timestamp } from '../common.ts';
 import { defineEvents } from '../define.ts';
-import { MAX } from '../sizes.ts';
+import { MAX, upTo } from '../sizes.ts';
 
 export const NodeStatus = z.enum(['pending', 'ready', 'running', 'completed', 'failed', 'skipped']);
 export const GraphStatus = z.enum(['running', 'completed', 'failed', 'cancelled']);
@@ -11,8 +11,8 @@ export const graphEvents = defineEvents({
   'graph:started': {
     summary: 'A graph began to run.',
     payload: z.object({
-      graphId: z.string().max(MAX.id),
-      label: z.string().max(MAX.line).optional(),
+      graphId: upTo(MAX.id),
+      label: upTo(MAX.line).optional(),
       nodeCount: Count,
       timestamp: Timestamp,
     }),
@@ -21,12 +21,12 @@ export const graphEvents = defineEvents({
   'graph:node_updated': {
     summary: 'A node of a running graph changed its state.',
     payload: z.object({
-      graphId: z.string().max(MAX.id),
-      nodeId: z.string().max(MAX.id),
+      graphId: upTo(MAX.id),
+      nodeId: upTo(MAX.id),
       status: NodeStatus,
       previousStatus: NodeStatus.optional(),
       durationMs: DurationMs.optional(),
-      error: z.string().max(MAX.line).optional(),
+      error: upTo(MAX.line).optional(),
       timestamp: Timestamp,
     }),
     example: {
@@ -41,7 +41,7 @@ export const graphEvents = defineEvents({
   'graph:completed': {
     summary: 'A graph came to its end, whichever it was.',
     payload: z.object({
-      graphId: z.string().max(MAX.id),
+      graphId: upTo(MAX.id),
       status: GraphStatus,
       durationMs: DurationMs,
       nodeCount: Count,

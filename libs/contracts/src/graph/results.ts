@@ -2,13 +2,13 @@ import { z } from 'zod';
 import { Count, DurationMs, Timestamp } from '../common.ts';
 import { GraphStatus, NodeStatus } from './events.ts';
 import { mostKeys } from '../most-keys.ts';
-import { MAX } from '../sizes.ts';
+import { MAX, upTo } from '../sizes.ts';
 
-const graphId = z.string().max(MAX.id);
-const runId = z.string().max(MAX.id);
-const name = z.string().max(MAX.name);
-const Output = z.string().max(MAX.payload).nullable().describe('null until the node has completed');
-const Outputs = z.record(z.string().max(MAX.name), Output).check(mostKeys(MAX.many)).describe('by node id');
+const graphId = upTo(MAX.id);
+const runId = upTo(MAX.id);
+const name = upTo(MAX.name);
+const Output = upTo(MAX.payload).nullable().describe('null until the node has completed');
+const Outputs = z.record(upTo(MAX.name), Output).check(mostKeys(MAX.many)).describe('by node id');
 
 /** Something about a graph that is allowed and probably not meant. */
 export const GraphWarning = z.object({
@@ -23,19 +23,19 @@ export const GraphWarning = z.object({
     'information_bottleneck',
     'unresolved_variable',
   ]),
-  nodeId: z.string().max(MAX.id).optional(),
-  message: z.string().max(MAX.line),
-  fix: z.string().max(MAX.line).optional(),
+  nodeId: upTo(MAX.id).optional(),
+  message: upTo(MAX.line),
+  fix: upTo(MAX.line).optional(),
 });
 export type GraphWarning = z.infer<typeof GraphWarning>;
 
 export const GraphDefined = z.object({
   graphId,
   nodeCount: Count,
-  executionOrder: z.array(z.string().max(MAX.name)).max(MAX.many),
+  executionOrder: z.array(upTo(MAX.name)).max(MAX.many),
   warnings: z.array(GraphWarning).max(MAX.many),
-  label: z.string().max(MAX.line).optional(),
-  userVariables: z.array(z.string().max(MAX.line)).max(MAX.many).optional().describe('the ${NAME} variables its tasks ask for'),
+  label: upTo(MAX.line).optional(),
+  userVariables: z.array(upTo(MAX.line)).max(MAX.many).optional().describe('the ${NAME} variables its tasks ask for'),
 });
 
 export const GraphExecution = z.object({
@@ -48,9 +48,9 @@ export const GraphExecution = z.object({
 
 export const NodeState = z.object({
   status: NodeStatus,
-  runId: z.string().max(MAX.id).optional().describe('of the sub-agent that does it'),
+  runId: upTo(MAX.id).optional().describe('of the sub-agent that does it'),
   output: Output.describe('cut at 500 characters'),
-  error: z.string().max(MAX.line).optional(),
+  error: upTo(MAX.line).optional(),
   startedAt: Timestamp.optional(),
   completedAt: Timestamp.optional(),
   durationMs: DurationMs.optional(),
@@ -62,11 +62,11 @@ const Progress = z.enum(['pending', ...GraphStatus.options]).describe('pending u
 export const GraphProgress = z.object({
   graphId,
   runId: runId.optional(),
-  label: z.string().max(MAX.line).optional(),
+  label: upTo(MAX.line).optional(),
   status: Progress,
   isTerminal: z.boolean(),
-  executionOrder: z.array(z.string().max(MAX.name)).max(MAX.many),
-  nodes: z.record(z.string().max(MAX.name), NodeState).check(mostKeys(MAX.many)).describe('by node id'),
+  executionOrder: z.array(upTo(MAX.name)).max(MAX.many),
+  nodes: z.record(upTo(MAX.name), NodeState).check(mostKeys(MAX.many)).describe('by node id'),
   stats: z.object({ total: Count, completed: Count, failed: Count, skipped: Count, running: Count, pending: Count }),
   startedAt: Timestamp.optional(),
   completedAt: Timestamp.optional(),
@@ -79,7 +79,7 @@ export const GraphOverview = z.object({
     .array(
       z.object({
         graphId,
-        label: z.string().max(MAX.line).optional(),
+        label: upTo(MAX.line).optional(),
         status: Progress,
         startedAt: Timestamp.optional(),
         completedAt: Timestamp.optional(),
@@ -119,14 +119,14 @@ export const GraphRunDetail = z.object({
   nodes: z
     .array(
       z.object({
-        nodeId: z.string().max(MAX.id),
+        nodeId: upTo(MAX.id),
         status: NodeStatus,
         output: Output,
-        error: z.string().max(MAX.line).optional(),
+        error: upTo(MAX.line).optional(),
         startedAt: Timestamp.optional(),
         durationMs: DurationMs.optional(),
         artifacts: z
-          .array(z.object({ filename: z.string().max(MAX.path), content: z.string().max(MAX.text) }))
+          .array(z.object({ filename: upTo(MAX.path), content: upTo(MAX.text) }))
           .max(MAX.all)
           .optional(),
       }),

@@ -1,19 +1,19 @@
 import { z } from 'zod';
 import { DurationMs } from '../common.ts';
 import { defineMethods } from '../define.ts';
-import { MAX } from '../sizes.ts';
+import { MAX, upTo } from '../sizes.ts';
 
 export const Language = z.string().min(2).max(35).describe('a language tag such as en or pt-BR; found out when left out');
 
 /** What was said. */
 export const Transcript = z.object({
-  text: z.string().max(MAX.text),
-  language: z.string().max(MAX.name).optional(),
+  text: upTo(MAX.text),
+  language: upTo(MAX.name).optional(),
   durationMs: DurationMs.optional(),
 });
 
 /** A transcript, or why there is none: that is no error of the call. */
-export const TranscriptOrError = z.union([Transcript, z.object({ error: z.string().max(MAX.line) })]);
+export const TranscriptOrError = z.union([Transcript, z.object({ error: upTo(MAX.line) })]);
 
 /** Speech-to-text takes up to a minute per provider, and falls back to the next. */
 export const TRANSCRIBE_DEADLINE_MS = 150_000;
@@ -25,7 +25,7 @@ export const audioMethods = defineMethods({
       'Without a configured provider, when all of them fail, or where the audio is no base64, the result carries an error instead of a text.',
     scope: 'rpc',
     params: z.strictObject({
-      audio: z.string().max(MAX.payload).describe('base64, standard or URL-safe, padded or not; white space is ignored'),
+      audio: upTo(MAX.payload).describe('base64, standard or URL-safe, padded or not; white space is ignored'),
       mimeType: z.string().min(1).max(128).default('audio/ogg'),
       language: Language.optional(),
     }),

@@ -1,23 +1,23 @@
 import { z } from 'zod';
 import { defineMethods } from '../define.ts';
-import { MAX } from '../sizes.ts';
+import { MAX, upTo } from '../sizes.ts';
 
 /** An image, sent to the caller's channel or given inline; or why there is none. */
 export const GeneratedImage = z.discriminatedUnion('success', [
   z.object({
     success: z.literal(true),
     delivered: z.literal(true).optional().describe('it went to the channel of the call'),
-    imageBase64: z.string().max(MAX.payload).optional(),
-    mimeType: z.string().max(MAX.name),
+    imageBase64: upTo(MAX.payload).optional(),
+    mimeType: upTo(MAX.name),
   }),
-  z.object({ success: z.literal(false), error: z.string().max(MAX.line) }),
+  z.object({ success: z.literal(false), error: upTo(MAX.line) }),
 ]);
 
 /** What a model sees in a picture or a film. */
 export const VisualDescription = z.object({
-  description: z.string().max(MAX.text),
-  provider: z.string().max(MAX.name),
-  model: z.string().max(MAX.name),
+  description: upTo(MAX.text),
+  provider: upTo(MAX.name),
+  model: upTo(MAX.name),
 });
 
 export const IMAGE_DEADLINE_MS = 90_000;

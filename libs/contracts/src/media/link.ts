@@ -1,13 +1,13 @@
 import { z } from 'zod';
 import { Count } from '../common.ts';
 import { defineMethods } from '../define.ts';
-import { MAX } from '../sizes.ts';
+import { MAX, upTo } from '../sizes.ts';
 
 /** The text with what its links say appended; a link that failed leaves it as it was. */
 export const EnrichedText = z.object({
-  enrichedText: z.string().max(MAX.text),
+  enrichedText: upTo(MAX.text),
   linksProcessed: Count,
-  errors: z.array(z.string().max(MAX.line)).max(MAX.many),
+  errors: z.array(upTo(MAX.line)).max(MAX.many),
 });
 
 /** Three links of ten seconds each. */
@@ -18,7 +18,7 @@ export const linkMethods = defineMethods({
     summary: 'Reads the links in a text and appends what they say.',
     description: 'Addresses inside the network are refused, also when a redirect leads there.',
     scope: 'rpc',
-    params: z.strictObject({ text: z.string().max(MAX.text) }),
+    params: z.strictObject({ text: upTo(MAX.text) }),
     result: EnrichedText,
     deadlineMs: LINK_DEADLINE_MS,
     idempotent: true,

@@ -5,61 +5,61 @@ import { Language, Transcript, TRANSCRIBE_DEADLINE_MS } from './audio.ts';
 import { IMAGE_DEADLINE_MS, VisualDescription } from './image.ts';
 import { EnrichedText, LINK_DEADLINE_MS } from './link.ts';
 import { TTS_DEADLINE_MS, Voice } from './tts.ts';
-import { MAX } from '../sizes.ts';
+import { MAX, upTo } from '../sizes.ts';
 
 /** The text of a document, as far as it goes. */
 export const DocumentText = z.object({
-  text: z.string().max(MAX.text),
-  fileName: z.string().max(MAX.path).optional(),
-  mimeType: z.string().max(MAX.name),
+  text: upTo(MAX.text),
+  fileName: upTo(MAX.path).optional(),
+  mimeType: upTo(MAX.name),
   extractedChars: Count,
   truncated: z.boolean().describe('the limit of characters cut it'),
   durationMs: DurationMs,
   pageCount: Count.optional(),
 });
 
-const tested = { provider: z.string().max(MAX.name), model: z.string().max(MAX.name) };
+const tested = { provider: upTo(MAX.name), model: upTo(MAX.name) };
 
 export const TranscriptionTest = Transcript.extend({ ...tested, sizeBytes: Count.optional() });
 
 export const SpeechTest = z.object({
-  audio: z.string().max(MAX.payload).describe('base64'),
-  mimeType: z.string().max(MAX.name),
+  audio: upTo(MAX.payload).describe('base64'),
+  mimeType: upTo(MAX.name),
   sizeBytes: Count,
-  provider: z.string().max(MAX.name),
-  voice: z.string().max(MAX.name),
-  model: z.string().max(MAX.name).optional(),
+  provider: upTo(MAX.name),
+  voice: upTo(MAX.name),
+  model: upTo(MAX.name).optional(),
 });
 
 export const VisualTest = VisualDescription.extend({ sizeBytes: Count.optional() });
 
 const provider = {
   configured: z.boolean(),
-  provider: z.string().max(MAX.name).nullable().optional(),
-  model: z.string().max(MAX.name).optional(),
+  provider: upTo(MAX.name).nullable().optional(),
+  model: upTo(MAX.name).optional(),
 };
 
 /** Which kinds of media can be worked on, and who does it. */
 export const MediaProviders = z.object({
   providers: z.object({
-    stt: z.object({ ...provider, fallbackProviders: z.array(z.string().max(MAX.name)).max(MAX.many).optional() }),
+    stt: z.object({ ...provider, fallbackProviders: z.array(upTo(MAX.name)).max(MAX.many).optional() }),
     tts: z.object({
       ...provider,
-      voice: z.string().max(MAX.name).optional(),
-      format: z.string().max(MAX.name).optional(),
-      autoMode: z.string().max(MAX.name).optional(),
+      voice: upTo(MAX.name).optional(),
+      format: upTo(MAX.name).optional(),
+      autoMode: upTo(MAX.name).optional(),
     }),
     vision: z.object({
       ...provider,
-      providers: z.array(z.string().max(MAX.name)).max(MAX.many).optional(),
-      defaultProvider: z.string().max(MAX.name).nullable().optional(),
+      providers: z.array(upTo(MAX.name)).max(MAX.many).optional(),
+      defaultProvider: upTo(MAX.name).nullable().optional(),
       videoCapable: z.boolean().optional(),
     }),
     imageGen: z.object({ ...provider, maxPerHour: Count.optional() }),
     documentExtraction: z.object({
       configured: z.boolean(),
       enabled: z.boolean().optional(),
-      supportedMimes: z.array(z.string().max(MAX.line)).max(MAX.many).optional(),
+      supportedMimes: z.array(upTo(MAX.line)).max(MAX.many).optional(),
     }),
     linkUnderstanding: z.object({ configured: z.boolean(), enabled: z.boolean().optional(), maxLinks: Count.optional() }),
   }),

@@ -2,15 +2,15 @@ import { z } from 'zod';
 import { Count } from '../common.ts';
 import { SpeechMode } from '../config/kinds.ts';
 import { defineMethods } from '../define.ts';
-import { MAX } from '../sizes.ts';
+import { MAX, upTo } from '../sizes.ts';
 
 /** A spoken text, as a file of the agent's workspace that is removed after an hour. */
-export const SpokenFile = z.object({ filePath: z.string().max(MAX.path), mimeType: z.string().max(MAX.name), sizeBytes: Count });
+export const SpokenFile = z.object({ filePath: upTo(MAX.path), mimeType: upTo(MAX.name), sizeBytes: Count });
 
 /** Whether a reply is to be spoken, and the reply without its directives. */
 export const SpeechDecision = z.object({
   shouldSynthesize: z.boolean(),
-  strippedText: z.string().max(MAX.text),
+  strippedText: upTo(MAX.text),
   mode: SpeechMode.describe('tts.autoMode as configured; never is off, voice_reply is inbound'),
 });
 
@@ -41,7 +41,7 @@ export const ttsMethods = defineMethods({
     summary: 'Decides whether a reply is to be spoken.',
     scope: 'rpc',
     params: z.strictObject({
-      response_text: z.string().max(MAX.text),
+      response_text: upTo(MAX.text),
       has_inbound_audio: z.boolean().default(false),
       has_media_url: z.boolean().default(false),
     }),

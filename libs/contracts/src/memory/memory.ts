@@ -2,24 +2,24 @@ import { z } from 'zod';
 import { AgentId, Count, JsonObject, NoParams, pageSize, Rate, SessionKey, Timestamp } from '../common.ts';
 import { defineMethods } from '../define.ts';
 import { mostKeys } from '../most-keys.ts';
-import { MAX } from '../sizes.ts';
+import { MAX, upTo } from '../sizes.ts';
 
 export const MemoryType = z.enum(['working', 'episodic', 'semantic', 'procedural']);
 export const TrustLevel = z.enum(['system', 'learned', 'external']);
 
 /** One thing remembered. Its embedding never leaves the service. */
 export const MemoryEntry = z.object({
-  id: z.string().max(MAX.id),
-  tenantId: z.string().max(MAX.id),
+  id: upTo(MAX.id),
+  tenantId: upTo(MAX.id),
   agentId: AgentId,
-  userId: z.string().max(MAX.name),
-  content: z.string().max(MAX.text),
+  userId: upTo(MAX.name),
+  content: upTo(MAX.text),
   memoryType: MemoryType,
   trustLevel: TrustLevel,
-  source: z.object({ who: z.string().max(MAX.line), channel: z.string().max(MAX.name).optional(), sessionKey: SessionKey.optional() }),
+  source: z.object({ who: upTo(MAX.line), channel: upTo(MAX.name).optional(), sessionKey: SessionKey.optional() }),
   sourceType: z.enum(['system', 'conversation', 'tool', 'web', 'api', 'unknown']).optional(),
   taintLevel: z.enum(['clean', 'wrapped', 'raw']).optional(),
-  tags: z.array(z.string().max(MAX.name)).max(MAX.many),
+  tags: z.array(upTo(MAX.name)).max(MAX.many),
   metadata: JsonObject.optional(),
   createdAt: Timestamp,
   updatedAt: Timestamp.optional(),
@@ -34,11 +34,11 @@ export const MemorySearchResult = z.object({ results: z.array(MemoryEntry).max(M
 export const MemoryStats = z.object({
   totalEntries: Count,
   dbSizeBytes: Count,
-  embeddingProvider: z.string().max(MAX.name).optional(),
+  embeddingProvider: upTo(MAX.name).optional(),
   cacheHitRate: Rate.optional(),
-  byType: z.record(z.string().max(MAX.name), Count).check(mostKeys(MAX.many)).optional(),
-  byTrustLevel: z.record(z.string().max(MAX.name), Count).check(mostKeys(MAX.many)).optional(),
-  byAgent: z.record(z.string().max(MAX.name), Count).check(mostKeys(MAX.many)).optional(),
+  byType: z.record(upTo(MAX.name), Count).check(mostKeys(MAX.many)).optional(),
+  byTrustLevel: z.record(upTo(MAX.name), Count).check(mostKeys(MAX.many)).optional(),
+  byAgent: z.record(upTo(MAX.name), Count).check(mostKeys(MAX.many)).optional(),
   totalSessions: Count.optional(),
   embeddedEntries: Count.optional(),
   oldestCreatedAt: Timestamp.nullable().optional().describe('null when nothing is kept'),
@@ -54,7 +54,7 @@ export const MemoryPage = z.object({
   hasMore: z.boolean(),
 });
 
-export const MemoryDeleted = z.object({ id: z.string().max(MAX.id), deleted: z.literal(true) });
+export const MemoryDeleted = z.object({ id: upTo(MAX.id), deleted: z.literal(true) });
 
 export const EmbeddingCacheStats = z.object({
   enabled: z.boolean(),
@@ -64,14 +64,14 @@ export const EmbeddingCacheStats = z.object({
   misses: Count,
   hitRate: Rate,
   evictions: Count,
-  provider: z.string().max(MAX.name).nullable().describe('null while search is full-text only'),
+  provider: upTo(MAX.name).nullable().describe('null while search is full-text only'),
   vecAvailable: z.boolean().describe('whether the vector index can be used'),
   circuitBreaker: z.object({ state: z.enum(['closed', 'open', 'half-open']) }).optional(),
 });
 
 export const MemoryExport = z.object({ entries: z.array(MemoryEntry).max(MAX.all), exportedAt: Timestamp, totalEntries: Count });
 export const MemoryFlushed = z.object({ flushed: z.literal(true), deletedCount: Count });
-export const MemoryStored = z.object({ id: z.string().max(MAX.id), stored: z.literal(true) });
+export const MemoryStored = z.object({ id: upTo(MAX.id), stored: z.literal(true) });
 
 const EntryId = z.string().min(1).max(128);
 

@@ -2,19 +2,19 @@ import { z } from 'zod';
 import { AgentId, Count, DurationMs, JsonObject, SessionKey, Timestamp, Usd } from '../common.ts';
 import { defineEvents } from '../define.ts';
 import { ChannelActivity, channelActivityExample, OBSERVATION_TABLES, RowsDeleted } from './records.ts';
-import { MAX } from '../sizes.ts';
+import { MAX, upTo } from '../sizes.ts';
 
 const timestamp = Timestamp;
 
 /** What one model call used and cost. */
 export const TokenUsage = z.object({
   timestamp,
-  traceId: z.string().max(MAX.id),
+  traceId: upTo(MAX.id),
   agentId: AgentId,
-  channelId: z.string().max(MAX.name),
-  executionId: z.string().max(MAX.id),
-  provider: z.string().max(MAX.name),
-  model: z.string().max(MAX.name),
+  channelId: upTo(MAX.name),
+  executionId: upTo(MAX.id),
+  provider: upTo(MAX.name),
+  model: upTo(MAX.name),
   tokens: z.object({ prompt: Count, completion: Count, total: Count }),
   cost: z.object({ input: Usd, output: Usd, cacheRead: Usd, cacheWrite: Usd, total: Usd }),
   latencyMs: DurationMs,
@@ -23,7 +23,7 @@ export const TokenUsage = z.object({
   sessionKey: SessionKey,
   savedVsUncached: Usd.describe('negative when writing the cache cost more than reading it saved'),
   cacheEligible: z.boolean(),
-  responseId: z.string().max(MAX.name).optional(),
+  responseId: upTo(MAX.name).optional(),
   cacheCreation: z.object({ shortTtl: Count, longTtl: Count }).optional(),
 });
 
@@ -75,7 +75,7 @@ const meterEvents = defineEvents({
   'observability:reset': {
     summary: 'Observations were thrown away on request.',
     payload: z.object({
-      admin: z.string().max(MAX.name).describe('the client that asked'),
+      admin: upTo(MAX.name).describe('the client that asked'),
       table: z.enum(['all', ...OBSERVATION_TABLES]),
       rowsDeleted: RowsDeleted,
       timestamp,
@@ -98,9 +98,7 @@ const diagnosticEvents = defineEvents({
   'diagnostic:billing_snapshot': {
     summary: 'What each provider has cost so far, once a period.',
     payload: z.object({
-      providers: z
-        .array(z.object({ provider: z.string().max(MAX.name), totalCost: Usd, totalTokens: Count, callCount: Count }))
-        .max(MAX.many),
+      providers: z.array(z.object({ provider: upTo(MAX.name), totalCost: Usd, totalTokens: Count, callCount: Count })).max(MAX.many),
       totalCost: Usd,
       timestamp,
     }),
@@ -120,9 +118,9 @@ export const observabilityEvents = defineEvents({
     summary: 'Somebody did, or tried to do, something that is kept on record.',
     payload: z.object({
       timestamp,
-      agentId: z.string().max(MAX.name).describe('the agent or client that acted'),
-      tenantId: z.string().max(MAX.id),
-      actionType: z.string().max(MAX.name),
+      agentId: upTo(MAX.name).describe('the agent or client that acted'),
+      tenantId: upTo(MAX.id),
+      actionType: upTo(MAX.name),
       classification: z.enum(['read', 'mutate', 'destructive']),
       outcome: z.enum(['success', 'failure', 'denied']),
       metadata: JsonObject.optional(),
@@ -140,8 +138,8 @@ export const observabilityEvents = defineEvents({
   'system:error': {
     summary: 'Something failed that nobody was waiting for.',
     payload: z.object({
-      error: z.object({ message: z.string().max(MAX.line), errorKind: z.string().max(MAX.name) }),
-      source: z.string().max(MAX.name),
+      error: z.object({ message: upTo(MAX.line), errorKind: upTo(MAX.name) }),
+      source: upTo(MAX.name),
     }),
     example: { error: { message: 'database is locked', errorKind: 'dependency' }, source: 'sessions' },
   },

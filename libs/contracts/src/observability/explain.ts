@@ -1,36 +1,36 @@
 import { z } from 'zod';
 import { AgentId, Count, DurationMs, Rate, SessionKey, Usd } from '../common.ts';
 import { mostKeys } from '../most-keys.ts';
-import { MAX } from '../sizes.ts';
+import { MAX, upTo } from '../sizes.ts';
 
 /** How often a tool did well and badly. */
 export const ToolCounts = z.object({ ok: Count, failed: Count });
 export const ToolStats = z
-  .record(z.string().max(MAX.name), ToolCounts.extend({ topErrorKind: z.string().max(MAX.name).optional() }))
+  .record(upTo(MAX.name), ToolCounts.extend({ topErrorKind: upTo(MAX.name).optional() }))
   .check(mostKeys(MAX.many))
   .describe('by tool');
 
 export const RootCause = z.object({
-  code: z.string().max(MAX.name),
-  detail: z.string().max(MAX.line),
-  suggestedNextSteps: z.array(z.string().max(MAX.line)).max(MAX.many),
+  code: upTo(MAX.name),
+  detail: upTo(MAX.line),
+  suggestedNextSteps: z.array(upTo(MAX.line)).max(MAX.many),
 });
 
 /** What was left out of a report, and why. */
 export const Truncation = z.object({
-  field: z.string().max(MAX.name),
-  reason: z.string().max(MAX.line),
-  pointer: z.string().max(MAX.path).optional(),
+  field: upTo(MAX.name),
+  reason: upTo(MAX.line),
+  pointer: upTo(MAX.path).optional(),
 });
 
 const Failure = z.object({
   seq: Count,
-  toolName: z.string().max(MAX.name),
-  classifiedFailureBy: z.string().max(MAX.line),
+  toolName: upTo(MAX.name),
+  classifiedFailureBy: upTo(MAX.line),
   transportOk: z.boolean(),
   httpStatus: z.int().optional(),
-  errorKind: z.string().max(MAX.name),
-  matchedToken: z.string().max(MAX.line).optional(),
+  errorKind: upTo(MAX.name),
+  matchedToken: upTo(MAX.line).optional(),
   resultDigest: z
     .string()
     .max(12)
@@ -65,7 +65,7 @@ const Coverage = z.object({
   toolStats: z.object({
     reconciled: z.boolean().describe('false when the rollup counts more than the trajectory shows'),
     rollupSource: z.literal('last-execution'),
-    divergentTools: z.array(z.object({ tool: z.string().max(MAX.name), rollup: ToolCounts, trajectory: ToolCounts })).max(MAX.all),
+    divergentTools: z.array(z.object({ tool: upTo(MAX.name), rollup: ToolCounts, trajectory: ToolCounts })).max(MAX.all),
   }),
 });
 
@@ -73,11 +73,11 @@ const Coverage = z.object({
 export const IncidentReport = z.object({
   schemaVersion: z.literal(1),
   sessionKey: SessionKey.nullable().describe('null when a trace leads to no session'),
-  traceId: z.string().max(MAX.id).nullable(),
+  traceId: upTo(MAX.id).nullable(),
   agentId: AgentId.nullable(),
-  channel: z.object({ type: z.string().max(MAX.name), id: z.string().max(MAX.id) }).nullable(),
+  channel: z.object({ type: upTo(MAX.name), id: upTo(MAX.id) }).nullable(),
   outcome: z.object({
-    endReason: z.string().max(MAX.line).describe('completed, context_exhausted, output_starved, timeout, error, …'),
+    endReason: upTo(MAX.line).describe('completed, context_exhausted, output_starved, timeout, error, …'),
     degraded: z.boolean(),
     severity: z.enum(['ok', 'degraded', 'failed']),
   }),
@@ -90,18 +90,16 @@ export const IncidentReport = z.object({
       z.object({
         seq: Count,
         event: z.enum(['opened', 'reset']),
-        toolName: z.string().max(MAX.name),
+        toolName: upTo(MAX.name),
         consecutiveFailures: Count.optional(),
       }),
     )
     .max(MAX.all),
-  offloads: z
-    .array(z.object({ seq: Count, toolName: z.string().max(MAX.name), originalChars: Count, pointer: z.string().max(MAX.path) }))
-    .max(MAX.all),
+  offloads: z.array(z.object({ seq: Count, toolName: upTo(MAX.name), originalChars: Count, pointer: upTo(MAX.path) })).max(MAX.all),
   contextBudget: ContextBudget.optional().describe('of context_exhausted sessions that have budget records; the last wins'),
-  summary: z.string().max(MAX.text),
+  summary: upTo(MAX.text),
   likelyRootCause: RootCause.nullable(),
-  suggestedNextSteps: z.array(z.string().max(MAX.line)).max(MAX.many),
+  suggestedNextSteps: z.array(upTo(MAX.line)).max(MAX.many),
   truncations: z.array(Truncation).max(MAX.many),
   coverage: Coverage.optional(),
 });

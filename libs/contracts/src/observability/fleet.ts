@@ -2,13 +2,13 @@ import { z } from 'zod';
 import { Count, Rate, Usd } from '../common.ts';
 import { RootCause, ToolStats, Truncation } from './explain.ts';
 import { mostKeys } from '../most-keys.ts';
-import { MAX } from '../sizes.ts';
+import { MAX, upTo } from '../sizes.ts';
 
 const Finding = z.object({
-  code: z.string().max(MAX.name),
-  detail: z.string().max(MAX.line),
+  code: upTo(MAX.name),
+  detail: upTo(MAX.line),
   count: Count,
-  hint: z.string().max(MAX.line),
+  hint: upTo(MAX.line),
 });
 
 /** How all sessions of a window fared, from logged evidence alone. */
@@ -17,23 +17,23 @@ export const FleetHealthReport = z.object({
   windowHours: z.number().nonnegative(),
   sessions: z.object({ total: Count, degraded: Count, degradedRate: Rate }),
   degradedByCause: z
-    .record(z.string().max(MAX.name), Count)
+    .record(upTo(MAX.name), Count)
     .check(mostKeys(MAX.many))
     .describe('end reasons of degraded sessions; unknown where there is none'),
-  topErrorKinds: z.array(z.object({ kind: z.string().max(MAX.name), count: Count })).max(MAX.many),
+  topErrorKinds: z.array(z.object({ kind: upTo(MAX.name), count: Count })).max(MAX.many),
   breakerTripTotal: Count,
   toolStats: ToolStats,
   cost: z.object({ costUsd: Usd, totalTokens: Count }),
   activity: z.object({
-    activeAgents: z.array(z.string().max(MAX.name)).max(MAX.all),
-    activeChannels: z.array(z.string().max(MAX.name)).max(MAX.all),
-    exitReasons: z.record(z.string().max(MAX.name), Count).check(mostKeys(MAX.many)),
+    activeAgents: z.array(upTo(MAX.name)).max(MAX.all),
+    activeChannels: z.array(upTo(MAX.name)).max(MAX.all),
+    exitReasons: z.record(upTo(MAX.name), Count).check(mostKeys(MAX.many)),
     turnTotal: Count,
     tokenTotal: Count,
   }),
   findings: z.array(Finding).max(MAX.all).describe('counts, codes and hints only; the most frequent first'),
   likelyRootCause: RootCause.nullable(),
-  suggestedNextSteps: z.array(z.string().max(MAX.line)).max(MAX.many),
+  suggestedNextSteps: z.array(upTo(MAX.line)).max(MAX.many),
   truncations: z.array(Truncation).max(MAX.many),
   coverage: z
     .object({

@@ -3,7 +3,7 @@ import { AgentId, Count, NoParams, Rate, SessionKey, Usd } from '../common.ts';
 import { defineMethods } from '../define.ts';
 import { SinceMs } from './records.ts';
 import { mostKeys } from '../most-keys.ts';
-import { MAX } from '../sizes.ts';
+import { MAX, upTo } from '../sizes.ts';
 
 export const BillingTotal = z.object({ totalCost: Usd, totalTokens: Count, callCount: Count, totalCacheSaved: Usd });
 
@@ -14,14 +14,14 @@ export const AgentBilling = BillingTotal.extend({
 });
 
 export const ProviderBilling = z.object({
-  provider: z.string().max(MAX.name),
+  provider: upTo(MAX.name),
   inputTokens: Count,
   outputTokens: Count,
   estimatedCostUsd: Usd,
   callCount: Count.optional(),
   totalCacheSaved: Usd.optional(),
   models: z
-    .array(z.object({ model: z.string().max(MAX.name), cost: Usd, tokens: Count, calls: Count }))
+    .array(z.object({ model: upTo(MAX.name), cost: Usd, tokens: Count, calls: Count }))
     .max(MAX.all)
     .optional(),
 });
@@ -37,7 +37,7 @@ export const PromptCacheStats = z.object({
   cacheHitRate: Rate.describe('read / (read + written + uncached) tokens'),
   cacheEffectiveness: Rate.describe('read / (read + written) tokens'),
   estimatedSavingsUsd: Usd,
-  providers: z.record(z.string().max(MAX.name), z.object({ hits: Count, misses: Count, savedUsd: Usd })).check(mostKeys(MAX.many)),
+  providers: z.record(upTo(MAX.name), z.object({ hits: Count, misses: Count, savedUsd: Usd })).check(mostKeys(MAX.many)),
 });
 
 const total = { totalCost: 1.84, totalTokens: 512000, callCount: 240, totalCacheSaved: 0.31 };

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { AgentId, Count, DurationMs, SessionKey, Timestamp } from '../common.ts';
 import { defineMethods } from '../define.ts';
 import { mostKeys } from '../most-keys.ts';
-import { MAX } from '../sizes.ts';
+import { MAX, upTo } from '../sizes.ts';
 
 const PipelineSnapshot = z.object({
   agentId: AgentId,
@@ -13,22 +13,20 @@ const PipelineSnapshot = z.object({
   tokensCompacted: Count,
   thinkingBlocksRemoved: Count,
   budgetUtilization: z.number().nonnegative(),
-  evictionCategories: z.record(z.string().max(MAX.name), Count).check(mostKeys(MAX.many)),
+  evictionCategories: z.record(upTo(MAX.name), Count).check(mostKeys(MAX.many)),
   cacheHitTokens: Count,
   cacheWriteTokens: Count,
   cacheMissTokens: Count,
   durationMs: DurationMs,
   layerCount: Count,
-  layers: z
-    .array(z.object({ name: z.string().max(MAX.name), durationMs: DurationMs, messagesIn: Count, messagesOut: Count }))
-    .max(MAX.many),
+  layers: z.array(z.object({ name: upTo(MAX.name), durationMs: DurationMs, messagesIn: Count, messagesOut: Count })).max(MAX.many),
   timestamp: Timestamp,
 });
 
 /** The layers between a conversation and its model, and what they last did. */
 export const ContextPipeline = z.object({
   agentId: AgentId.optional(),
-  layers: z.array(z.object({ name: z.string().max(MAX.name), enabled: z.boolean() })).max(MAX.many),
+  layers: z.array(z.object({ name: upTo(MAX.name), enabled: z.boolean() })).max(MAX.many),
   budgets: z.object({ windowTokens: Count, outputReserve: Count, safetyMargin: Count }),
   snapshots: z.array(PipelineSnapshot).max(MAX.all).describe('newest first'),
 });

@@ -11,7 +11,7 @@ import {
   SinceMs,
 } from './records.ts';
 import { mostKeys } from '../most-keys.ts';
-import { MAX } from '../sizes.ts';
+import { MAX, upTo } from '../sizes.ts';
 
 const ChannelId = z.string().min(1).max(256);
 
@@ -89,7 +89,7 @@ const obsDeliveryMethods = defineMethods({
     }),
     result: z.object({
       events: z.array(DiagnosticEvent).max(MAX.all),
-      counts: z.record(z.string().max(MAX.name), Count).check(mostKeys(MAX.many)).describe('over all events kept, not the page'),
+      counts: z.record(upTo(MAX.name), Count).check(mostKeys(MAX.many)).describe('over all events kept, not the page'),
     }),
     idempotent: true,
     examples: [
@@ -126,7 +126,7 @@ const obsResetMethods = defineMethods({
     summary: 'Throws away one table of observations.',
     scope: 'admin',
     params: z.strictObject({ table: z.enum(OBSERVATION_TABLES) }),
-    result: z.object({ reset: z.literal(true), table: z.string().max(MAX.name), rowsDeleted: Count }),
+    result: z.object({ reset: z.literal(true), table: upTo(MAX.name), rowsDeleted: Count }),
     emits: ['observability:reset', 'audit:event'],
     examples: [{ params: { table: 'delivery' }, result: { reset: true, table: 'delivery', rowsDeleted: 44 } }],
   },

@@ -1,11 +1,11 @@
 import { z } from 'zod';
 import { AgentId, Count, DurationMs, JsonObject, SessionKey, Timestamp, Usd } from '../common.ts';
-import { MAX } from '../sizes.ts';
+import { MAX, upTo } from '../sizes.ts';
 
 /** How busy one channel is. */
 export const ChannelActivity = z.object({
-  channelId: z.string().max(MAX.name),
-  channelType: z.string().max(MAX.name),
+  channelId: upTo(MAX.name),
+  channelType: upTo(MAX.name),
   lastActiveAt: Timestamp,
   messagesSent: Count,
   messagesReceived: Count,
@@ -13,12 +13,12 @@ export const ChannelActivity = z.object({
 
 /** Something worth knowing that happened to a message, a session, a webhook or a budget. */
 export const DiagnosticEvent = z.object({
-  id: z.string().max(MAX.id),
-  category: z.string().max(MAX.name).describe('usage, webhook, message, session, …'),
-  eventType: z.string().max(MAX.name),
+  id: upTo(MAX.id),
+  category: upTo(MAX.name).describe('usage, webhook, message, session, …'),
+  eventType: upTo(MAX.name),
   timestamp: Timestamp,
   agentId: AgentId.optional(),
-  channelId: z.string().max(MAX.name).optional(),
+  channelId: upTo(MAX.name).optional(),
   sessionKey: SessionKey.optional(),
   data: JsonObject,
 });
@@ -28,31 +28,31 @@ const DeliveryStep = z.object({
   timestamp: Timestamp,
   durationMs: DurationMs,
   status: z.enum(['ok', 'error']),
-  error: z.string().max(MAX.line).optional(),
+  error: upTo(MAX.line).optional(),
 });
 
 /** One message from its coming in to its answer's going out. */
 export const DeliveryTrace = z.object({
-  sourceChannelId: z.string().max(MAX.name),
-  sourceChannelType: z.string().max(MAX.name),
-  targetChannelId: z.string().max(MAX.name),
-  targetChannelType: z.string().max(MAX.name),
+  sourceChannelId: upTo(MAX.name),
+  sourceChannelType: upTo(MAX.name),
+  targetChannelId: upTo(MAX.name),
+  targetChannelType: upTo(MAX.name),
   deliveredAt: Timestamp,
   latencyMs: DurationMs,
   success: z.boolean(),
-  error: z.string().max(MAX.line).optional(),
+  error: upTo(MAX.line).optional(),
   agentId: AgentId.optional(),
   sessionKey: SessionKey.optional(),
   steps: z.array(DeliveryStep).max(MAX.many).optional(),
   metadata: JsonObject.optional(),
   status: z.enum(['success', 'error', 'timeout', 'filtered', 'aborted']).optional(),
-  traceId: z.string().max(MAX.id).optional(),
+  traceId: upTo(MAX.id).optional(),
   toolCalls: Count.optional(),
   llmCalls: Count.optional(),
   tokensTotal: Count.optional(),
   costTotal: Usd.optional(),
-  failureStage: z.string().max(MAX.name).optional(),
-  errorKind: z.string().max(MAX.name).optional(),
+  failureStage: upTo(MAX.name).optional(),
+  errorKind: upTo(MAX.name).optional(),
 });
 
 /** How many rows each table of observations lost. */

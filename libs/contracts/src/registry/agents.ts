@@ -3,7 +3,7 @@ import { AgentId, JsonObject, NoParams } from '../common.ts';
 import { AgentConfig } from '../config/agents.ts';
 import { patchOf, type DeepPartial } from '../config/patch.ts';
 import { defineMethods } from '../define.ts';
-import { MAX } from '../sizes.ts';
+import { MAX, upTo } from '../sizes.ts';
 
 const Name = z.string().min(1).max(200);
 const ProviderName = z.string().min(1).max(128);
@@ -15,11 +15,11 @@ export const AgentConfigured = z.object({
   config: JsonObject.describe('the section agents.<id> of the configuration, with its defaults'),
   suspended: z.boolean(),
   isDefault: z.boolean(),
-  workspaceDir: z.string().max(MAX.path).optional(),
+  workspaceDir: upTo(MAX.path).optional(),
 });
 
 const notInForce = z
-  .array(z.string().max(MAX.line))
+  .array(upTo(MAX.line))
   .max(MAX.many)
   .optional()
   .describe('settings of this call that were accepted and have no effect, because nothing reads them yet');
@@ -28,7 +28,7 @@ export const AgentCreated = z.object({
   agentId: AgentId.describe('the slug of the name'),
   config: JsonObject,
   created: z.literal(true),
-  workspaceDir: z.string().max(MAX.path).optional(),
+  workspaceDir: upTo(MAX.path).optional(),
   notInForce,
 });
 
@@ -39,7 +39,7 @@ export const AgentUpdateChecked = z.object({
   agentId: AgentId,
   dryRun: z.literal(true),
   valid: z.boolean(),
-  errors: z.array(z.string().max(MAX.line)).max(MAX.many),
+  errors: z.array(upTo(MAX.line)).max(MAX.many),
   config: JsonObject.optional(),
   notInForce,
 });

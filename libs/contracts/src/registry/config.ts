@@ -2,57 +2,57 @@ import { z } from 'zod';
 import { IsoTime, JsonObject, NoParams, pageSize } from '../common.ts';
 import { ConfigurationPatch } from '../config/sections.ts';
 import { defineMethods } from '../define.ts';
-import { MAX } from '../sizes.ts';
+import { MAX, upTo } from '../sizes.ts';
 
 const Section = z.string().min(1).max(128);
 const Sha = z.string().min(1).max(128).describe('a version, as config.history names it');
 
 export const ConfigApplied = z.object({
   applied: z.literal(true),
-  sections: z.array(z.string().max(MAX.name)).max(MAX.many),
-  commitSha: z.string().max(MAX.name).optional(),
+  sections: z.array(upTo(MAX.name)).max(MAX.many),
+  commitSha: upTo(MAX.name).optional(),
   restarting: z.literal(true),
 });
 
 export const ConfigPatched = z.object({
   patched: z.literal(true),
-  section: z.string().max(MAX.name).optional(),
-  key: z.string().max(MAX.line).optional(),
+  section: upTo(MAX.name).optional(),
+  key: upTo(MAX.line).optional(),
   value: z.unknown().optional(),
-  commitSha: z.string().max(MAX.name).optional(),
+  commitSha: upTo(MAX.name).optional(),
   restarting: z.literal(true),
 });
 
 export const ConfigRolledBack = z.object({
   rolledBack: z.literal(true),
-  sha: z.string().max(MAX.name),
-  newCommitSha: z.string().max(MAX.name),
+  sha: upTo(MAX.name),
+  newCommitSha: upTo(MAX.name),
   restarting: z.literal(true),
 });
 
 export const ConfigCollected = z.object({
   gc: z.literal(true),
   squashed: z.int().optional(),
-  newRootSha: z.string().max(MAX.name).optional(),
+  newRootSha: upTo(MAX.name).optional(),
 });
 
 /** One change of the configuration, and who made it. */
 export const ConfigVersion = z.object({
-  sha: z.string().max(MAX.name),
+  sha: upTo(MAX.name),
   date: IsoTime,
-  message: z.string().max(MAX.line),
-  author: z.string().max(MAX.name).optional(),
-  section: z.string().max(MAX.name).optional(),
-  user: z.string().max(MAX.name).optional(),
-  agent: z.string().max(MAX.name).optional(),
+  message: upTo(MAX.line),
+  author: upTo(MAX.name).optional(),
+  section: upTo(MAX.name).optional(),
+  user: upTo(MAX.name).optional(),
+  agent: upTo(MAX.name).optional(),
 });
 
-export const ConfigOverview = z.object({ config: JsonObject, sections: z.array(z.string().max(MAX.name)).max(MAX.many) });
+export const ConfigOverview = z.object({ config: JsonObject, sections: z.array(upTo(MAX.name)).max(MAX.many) });
 
 export const ConfigSchemas = z.object({
   schema: JsonObject.describe('JSON Schema of the section, or of each section by name'),
-  sections: z.array(z.string().max(MAX.name)).max(MAX.many),
-  section: z.string().max(MAX.name).optional(),
+  sections: z.array(upTo(MAX.name)).max(MAX.many),
+  section: upTo(MAX.name).optional(),
 });
 
 /** Nothing at all would empty the stored layer, which nobody asks for by leaving everything out. */
@@ -101,7 +101,7 @@ const configReads = defineMethods({
     summary: 'Lists the versions of the configuration, newest first.',
     scope: 'admin',
     params: z.strictObject({ limit: pageSize(10, 1000) }),
-    result: z.object({ entries: z.array(ConfigVersion).max(MAX.all), error: z.string().max(MAX.line).optional() }),
+    result: z.object({ entries: z.array(ConfigVersion).max(MAX.all), error: upTo(MAX.line).optional() }),
     idempotent: true,
     examples: [
       {
@@ -114,7 +114,7 @@ const configReads = defineMethods({
     summary: 'What changed since a version, as a unified diff; without one, since the version before.',
     scope: 'admin',
     params: z.strictObject({ sha: Sha.optional() }),
-    result: z.object({ diff: z.string().max(MAX.payload) }),
+    result: z.object({ diff: upTo(MAX.payload) }),
     idempotent: true,
     errors: ['NOT_FOUND'],
     examples: [{ params: { sha: SHA }, result: { diff: '--- a/gateway\n+++ b/gateway\n@@ -1 +1 @@\n-port: 4766\n+port: 4767\n' } }],

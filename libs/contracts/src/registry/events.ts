@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { AgentId, Count, DurationMs, Timestamp } from '../common.ts';
 import { defineEvents } from '../define.ts';
-import { MAX } from '../sizes.ts';
+import { MAX, upTo } from '../sizes.ts';
 
 const timestamp = Timestamp;
 
@@ -14,11 +14,11 @@ const modelEvents = defineEvents({
   'model:fallback_attempt': {
     summary: 'A model failed and the next one of the chain is tried.',
     payload: z.object({
-      fromProvider: z.string().max(MAX.name),
-      fromModel: z.string().max(MAX.name),
-      toProvider: z.string().max(MAX.name),
-      toModel: z.string().max(MAX.name),
-      error: z.string().max(MAX.line),
+      fromProvider: upTo(MAX.name),
+      fromModel: upTo(MAX.name),
+      toProvider: upTo(MAX.name),
+      toModel: upTo(MAX.name),
+      error: upTo(MAX.line),
       attemptNumber: z.int().positive(),
       timestamp,
     }),
@@ -35,8 +35,8 @@ const modelEvents = defineEvents({
   'model:fallback_exhausted': {
     summary: 'Every model of the chain failed.',
     payload: z.object({
-      provider: z.string().max(MAX.name),
-      model: z.string().max(MAX.name),
+      provider: upTo(MAX.name),
+      model: upTo(MAX.name),
       totalAttempts: z.int().positive(),
       timestamp,
     }),
@@ -45,8 +45,8 @@ const modelEvents = defineEvents({
   'model:auth_cooldown': {
     summary: 'A provider key was refused and rests for a while.',
     payload: z.object({
-      keyName: z.string().max(MAX.name),
-      provider: z.string().max(MAX.name),
+      keyName: upTo(MAX.name),
+      provider: upTo(MAX.name),
       cooldownMs: DurationMs,
       failureCount: z.int().positive(),
       timestamp,
@@ -58,12 +58,12 @@ const modelEvents = defineEvents({
 const providerEvents = defineEvents({
   'provider:degraded': {
     summary: 'A provider fails for several agents, or again and again.',
-    payload: z.object({ provider: z.string().max(MAX.name), failingAgents: Count, timestamp }),
+    payload: z.object({ provider: upTo(MAX.name), failingAgents: Count, timestamp }),
     example: { provider: 'openai', failingAgents: 2, timestamp: 1763719200000 },
   },
   'provider:recovered': {
     summary: 'A provider that was degraded answers again.',
-    payload: z.object({ provider: z.string().max(MAX.name), timestamp }),
+    payload: z.object({ provider: upTo(MAX.name), timestamp }),
     example: { provider: 'openai', timestamp: 1763719260000 },
   },
 });
@@ -73,9 +73,9 @@ export const registryEvents = defineEvents({
   'config:patched': {
     summary: 'A part of the configuration changed and is in force.',
     payload: z.object({
-      section: z.string().max(MAX.name),
-      key: z.string().max(MAX.line).optional(),
-      patchedBy: z.string().max(MAX.name),
+      section: upTo(MAX.name),
+      key: upTo(MAX.line).optional(),
+      patchedBy: upTo(MAX.name),
       timestamp,
     }),
     example: { section: 'gateway', key: 'rateLimit.maxRequests', patchedBy: 'operator', timestamp: 1763719200000 },

@@ -1,18 +1,18 @@
 import { z } from 'zod';
 import { Count, NoParams } from '../common.ts';
 import { defineMethods } from '../define.ts';
-import { MAX } from '../sizes.ts';
+import { MAX, upTo } from '../sizes.ts';
 
 /** The process that answers, and the configuration it runs. */
 export const GatewayStatus = z.object({
   pid: z.int().positive(),
   uptime: z.number().nonnegative().describe('seconds'),
   memoryUsage: Count.describe('resident bytes'),
-  nodeVersion: z.string().max(MAX.name),
-  configPaths: z.array(z.string().max(MAX.path)).max(MAX.many),
-  sections: z.array(z.string().max(MAX.name)).max(MAX.many).describe('the names of the sections of the configuration'),
+  nodeVersion: upTo(MAX.name),
+  configPaths: z.array(upTo(MAX.path)).max(MAX.many),
+  sections: z.array(upTo(MAX.name)).max(MAX.many).describe('the names of the sections of the configuration'),
   notInForce: z
-    .array(z.object({ path: z.string().max(MAX.line), from: z.string().max(MAX.path) }))
+    .array(z.object({ path: upTo(MAX.line), from: upTo(MAX.path) }))
     .max(MAX.many)
     .optional()
     .describe('settings that a file or a variable sets without effect, because nothing reads them yet, and where they are set'),
@@ -21,7 +21,7 @@ export const GatewayStatus = z.object({
 export const RestartAccepted = z.object({
   restarting: z.literal(true),
   systemd: z.boolean().optional().describe('whether something will start it again'),
-  warning: z.string().max(MAX.line).optional(),
+  warning: upTo(MAX.line).optional(),
 });
 
 export const gatewayMethods = defineMethods({

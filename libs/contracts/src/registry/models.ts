@@ -1,18 +1,18 @@
 import { z } from 'zod';
 import { Count, DurationMs, NoParams, Timestamp, Usd } from '../common.ts';
 import { defineMethods } from '../define.ts';
-import { MAX } from '../sizes.ts';
+import { MAX, upTo } from '../sizes.ts';
 
 const UsdPerMillion = Usd.nonnegative().describe('US dollars per million tokens');
 
 /** One model that could answer, with its limits and prices. */
 export const ModelCatalogEntry = z.object({
-  provider: z.string().max(MAX.name),
-  modelId: z.string().max(MAX.name),
-  displayName: z.string().max(MAX.name),
+  provider: upTo(MAX.name),
+  modelId: upTo(MAX.name),
+  displayName: upTo(MAX.name),
   contextWindow: Count.describe('tokens'),
   maxTokens: Count.describe('of one answer'),
-  baseUrl: z.string().max(MAX.url),
+  baseUrl: upTo(MAX.url),
   input: z.array(z.enum(['text', 'image'])).max(MAX.many),
   reasoning: z.boolean(),
   cost: z.object({ input: UsdPerMillion, output: UsdPerMillion, cacheRead: UsdPerMillion, cacheWrite: UsdPerMillion }),
@@ -24,8 +24,8 @@ export const ModelCatalogEntry = z.object({
 export const ModelTested = z.object({
   ok: z.boolean(),
   latencyMs: DurationMs,
-  provider: z.string().max(MAX.name),
-  error: z.string().max(MAX.line).optional(),
+  provider: upTo(MAX.name),
+  error: upTo(MAX.line).optional(),
 });
 
 export const modelsMethods = defineMethods({
@@ -33,7 +33,7 @@ export const modelsMethods = defineMethods({
     summary: 'Lists the providers of the catalogue.',
     scope: 'admin',
     params: NoParams,
-    result: z.object({ providers: z.array(z.string().max(MAX.name)).max(MAX.many), count: Count }),
+    result: z.object({ providers: z.array(upTo(MAX.name)).max(MAX.many), count: Count }),
     idempotent: true,
     examples: [{ params: {}, result: { providers: ['anthropic', 'google', 'openai'], count: 3 } }],
   },

@@ -1,18 +1,18 @@
 import { z } from 'zod';
 import { AgentId } from '../common.ts';
-import { MAX } from '../sizes.ts';
+import { MAX, upTo } from '../sizes.ts';
 
 /** One entry of `/v1/models`: something a client may name as its model. */
 export const VisibleModel = z.object({
-  id: z.string().max(MAX.name).describe('an agent id or provider/model'),
-  ownedBy: z.string().max(MAX.name),
+  id: upTo(MAX.name).describe('an agent id or provider/model'),
+  ownedBy: upTo(MAX.name),
 });
 
 export const VisibleAgent = z.object({
   id: AgentId,
-  name: z.string().max(MAX.name),
-  provider: z.string().max(MAX.name),
-  model: z.string().max(MAX.name),
+  name: upTo(MAX.name),
+  provider: upTo(MAX.name),
+  model: upTo(MAX.name),
   status: z.enum(['active', 'suspended']),
 });
 

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { AgentId, CallerId, Count, DurationMs, pageSize, Timestamp, Usd, Worker } from '../common.ts';
 import { defineMethods } from '../define.ts';
-import { MAX } from '../sizes.ts';
+import { MAX, upTo } from '../sizes.ts';
 
 export const JobName = CallerId.describe('unique per agent; 1 to 128 letters, digits and . _ : @ -');
 
@@ -62,7 +62,7 @@ export type CronSchedule = z.infer<typeof CronSchedule>;
 
 const kind = z.enum(['cron', 'interval', 'once']);
 const nextRunAtMs = Timestamp.nullable().describe('null when it will not fire again');
-const id = z.string().max(MAX.id);
+const id = upTo(MAX.id);
 
 /** What `cron.status` says of a job. */
 export const CronJobStatus = z.object({
@@ -73,17 +73,17 @@ export const CronJobStatus = z.object({
   nextRunAtMs,
   enabled: z.boolean(),
   lastRunAtMs: Timestamp.optional(),
-  lastError: z.string().max(MAX.line).optional(),
+  lastError: upTo(MAX.line).optional(),
   consecutiveErrors: Count.optional(),
 });
 
 /** A job in the list. */
 export const CronJob = CronJobStatus.extend({
-  expr: z.string().max(MAX.line).optional(),
-  tz: z.string().max(MAX.name).optional(),
+  expr: upTo(MAX.line).optional(),
+  tz: upTo(MAX.name).optional(),
   everyMs: z.int().positive().optional(),
   at: Timestamp.optional(),
-  message: z.string().max(MAX.text).optional(),
+  message: upTo(MAX.text).optional(),
   createdAtMs: Timestamp.optional(),
 });
 export type CronJob = z.infer<typeof CronJob>;
@@ -114,14 +114,14 @@ export const CronRun = z.object({
   runAt: Timestamp,
   durationMs: DurationMs,
   success: z.boolean(),
-  error: z.string().max(MAX.line).optional(),
+  error: upTo(MAX.line).optional(),
   status: z.enum(['ok', 'error', 'skipped']).optional(),
-  summary: z.string().max(MAX.text).optional(),
+  summary: upTo(MAX.text).optional(),
   totalTokens: Count.optional(),
   costUsd: Usd.optional(),
   toolCalls: Count.optional(),
   llmCalls: Count.optional(),
-  failedTools: z.array(z.string().max(MAX.name)).max(MAX.many).optional(),
+  failedTools: z.array(upTo(MAX.name)).max(MAX.many).optional(),
 });
 export type CronRun = z.infer<typeof CronRun>;
 

@@ -1,9 +1,9 @@
 import { z } from 'zod';
 import { AgentId, Count, DurationMs, Timestamp } from '../common.ts';
 import { defineEvents } from '../define.ts';
-import { MAX } from '../sizes.ts';
+import { MAX, upTo } from '../sizes.ts';
 
-const job = { jobId: z.string().max(MAX.id), jobName: z.string().max(MAX.name), agentId: AgentId };
+const job = { jobId: upTo(MAX.id), jobName: upTo(MAX.name), agentId: AgentId };
 const jobExample = { jobId: 'job_4fT0mUq2Zs8KxY1bNcVdGh', jobName: 'nightly-report', agentId: 'default' };
 
 /** Jobs that fire and hearts that beat. */
@@ -19,7 +19,7 @@ export const schedulerEvents = defineEvents({
       ...job,
       durationMs: DurationMs,
       success: z.boolean(),
-      error: z.string().max(MAX.line).optional(),
+      error: upTo(MAX.line).optional(),
       timestamp: Timestamp,
     }),
     example: { ...jobExample, durationMs: 5200, success: true, timestamp: 1763719205200 },
@@ -33,12 +33,12 @@ export const schedulerEvents = defineEvents({
     summary: 'An agent’s heartbeat reply was delivered, or was kept back.',
     payload: z.object({
       agentId: AgentId,
-      channelType: z.string().max(MAX.name),
-      channelId: z.string().max(MAX.name),
-      chatId: z.string().max(MAX.name),
+      channelType: upTo(MAX.name),
+      channelId: upTo(MAX.name),
+      chatId: upTo(MAX.name),
       level: z.enum(['ok', 'alert', 'critical']),
       outcome: z.enum(['delivered', 'skipped', 'failed']),
-      reason: z.string().max(MAX.line).optional(),
+      reason: upTo(MAX.line).optional(),
       durationMs: DurationMs,
       timestamp: Timestamp,
     }),
@@ -59,7 +59,7 @@ export const schedulerEvents = defineEvents({
       agentId: AgentId,
       consecutiveErrors: Count,
       classification: z.enum(['transient', 'permanent']),
-      reason: z.string().max(MAX.line),
+      reason: upTo(MAX.line),
       backoffMs: DurationMs,
       timestamp: Timestamp,
     }),

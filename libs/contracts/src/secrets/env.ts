@@ -2,15 +2,15 @@ import { z } from 'zod';
 import { Count, pageSize, Timestamp } from '../common.ts';
 import { defineMethods } from '../define.ts';
 import { SecretName } from './operations.ts';
-import { MAX } from '../sizes.ts';
+import { MAX, upTo } from '../sizes.ts';
 
 export const SecretStorage = z.enum(['encrypted', 'envfile']);
 
 /** A secret as it may be shown: never its value. */
 export const SecretListItem = z.object({
-  name: z.string().max(MAX.name).describe('as it stands in its store or file'),
+  name: upTo(MAX.name).describe('as it stands in its store or file'),
   source: SecretStorage,
-  provider: z.string().max(MAX.name).optional().describe('guessed from the name'),
+  provider: upTo(MAX.name).optional().describe('guessed from the name'),
   createdAt: Timestamp.optional(),
   updatedAt: Timestamp.optional(),
   usageCount: Count.optional(),

@@ -1,14 +1,14 @@
 import { z } from 'zod';
 import { AgentId, Timestamp } from '../common.ts';
 import { defineEvents } from '../define.ts';
-import { MAX } from '../sizes.ts';
+import { MAX, upTo } from '../sizes.ts';
 
 /** Names of secrets, never values. */
 export const secretsEvents = defineEvents({
   'secret:accessed': {
     summary: 'A secret was read, or was asked for in vain.',
     payload: z.object({
-      secretName: z.string().max(MAX.name),
+      secretName: upTo(MAX.name),
       agentId: AgentId.optional().describe('where an agent asked'),
       outcome: z.enum(['success', 'denied', 'not_found']),
       timestamp: Timestamp,
@@ -18,7 +18,7 @@ export const secretsEvents = defineEvents({
   'secret:modified': {
     summary: 'A secret was written or removed.',
     payload: z.object({
-      secretName: z.string().max(MAX.name),
+      secretName: upTo(MAX.name),
       action: z.enum(['created', 'updated', 'deleted', 'imported']),
       timestamp: Timestamp,
     }),

@@ -1,11 +1,8 @@
 import { z } from 'zod';
-import { MAX } from '../sizes.ts';
+import { MAX, upTo } from '../sizes.ts';
 import { defineOperations } from '../define.ts';
 
-export const SecretName = z
-  .string()
-  .max(MAX.name)
-  .regex(/^[A-Z][A-Z0-9_]{0,255}$/);
+export const SecretName = upTo(MAX.name).regex(/^[A-Z][A-Z0-9_]{0,255}$/);
 
 /** How services come by secret values; no client ever does. */
 export const secretsOperations = defineOperations({
@@ -13,7 +10,7 @@ export const secretsOperations = defineOperations({
     summary: 'The value of one secret, for the service that needs it.',
     callers: ['sessions', 'registry', 'memory', 'media', 'channels', 'tools'] as const,
     params: z.strictObject({ name: SecretName }),
-    result: z.object({ value: z.string().max(MAX.payload).nullable().describe('null when no such secret is set') }),
+    result: z.object({ value: upTo(MAX.payload).nullable().describe('null when no such secret is set') }),
     emits: ['secret:accessed'],
     idempotent: true,
   },

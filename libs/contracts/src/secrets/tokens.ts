@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { IsoTime, NoParams, Scopes, SessionsOf, TokenId } from '../common.ts';
 import { defineMethods } from '../define.ts';
-import { MAX } from '../sizes.ts';
+import { MAX, upTo } from '../sizes.ts';
 
 /** A bearer token as it may be shown: never its secret. */
 export const GatewayToken = z.object({
@@ -10,10 +10,10 @@ export const GatewayToken = z.object({
   createdAt: IsoTime,
   sessions: SessionsOf.describe('whose sessions it may read and write'),
   lenient: z.boolean().describe('whether /v1 passes over fields that mean nothing here'),
-  declared: z.string().max(MAX.url).optional().describe('the variable, or the file and the key, that declares it; it is changed there'),
+  declared: upTo(MAX.url).optional().describe('the variable, or the file and the key, that declares it; it is changed there'),
 });
 
-const Secret = z.string().max(MAX.name).describe('the whole bearer token; shown in this answer and never again');
+const Secret = upTo(MAX.name).describe('the whole bearer token; shown in this answer and never again');
 const byId = z.strictObject({ id: TokenId });
 const SECRET_EXAMPLE = 'sy_pat_4fT0mUq2Zs_8KxY1bNcVdGh3JkLmNpQrStUvWxYz5A7B9CdEfGhIjKlMnOp2QrS1tUv';
 
@@ -60,7 +60,7 @@ export const tokensMethods = defineMethods({
       secret: Secret,
       scopes: Scopes,
       createdAt: IsoTime.optional(),
-      message: z.string().max(MAX.line).optional(),
+      message: upTo(MAX.line).optional(),
     }),
     errors: ['ALREADY_EXISTS', 'FAILED_PRECONDITION', 'PERMISSION_DENIED'],
     emits: ['audit:event'],

@@ -1,38 +1,38 @@
 import { z } from 'zod';
 import { AgentId, Count, DurationMs, JsonObject, NoParams, SessionKey, Timestamp } from '../common.ts';
 import { defineMethods } from '../define.ts';
-import { MAX } from '../sizes.ts';
+import { MAX, upTo } from '../sizes.ts';
 
 /** An agent's tool call that waits for a human. */
 export const ApprovalRequest = z.object({
-  requestId: z.string().max(MAX.id),
-  toolName: z.string().max(MAX.name),
-  action: z.string().max(MAX.line),
+  requestId: upTo(MAX.id),
+  toolName: upTo(MAX.name),
+  action: upTo(MAX.line),
   params: JsonObject,
   agentId: AgentId,
   sessionKey: SessionKey,
   trustLevel: z.enum(['admin', 'user', 'guest']),
   createdAt: Timestamp,
   timeoutMs: DurationMs,
-  channelType: z.string().max(MAX.name).optional(),
+  channelType: upTo(MAX.name).optional(),
 });
 
 /** How a request ended; `approvedBy` names the decider also when the answer was no. */
 export const ApprovalResolution = z.object({
-  requestId: z.string().max(MAX.id),
+  requestId: upTo(MAX.id),
   approved: z.boolean(),
-  approvedBy: z.string().max(MAX.name).describe('operator, chat:<senderId>, system:timeout, system:cached-approval, …'),
-  reason: z.string().max(MAX.line).optional(),
+  approvedBy: upTo(MAX.name).describe('operator, chat:<senderId>, system:timeout, system:cached-approval, …'),
+  reason: upTo(MAX.line).optional(),
   resolvedAt: Timestamp,
 });
 
 export const PendingApprovals = z.object({ requests: z.array(ApprovalRequest).max(MAX.all), total: Count });
 
 export const ApprovalResolved = z.object({
-  requestId: z.string().max(MAX.id),
+  requestId: upTo(MAX.id),
   approved: z.boolean(),
-  approvedBy: z.string().max(MAX.name),
-  reason: z.string().max(MAX.line).nullable(),
+  approvedBy: upTo(MAX.name),
+  reason: upTo(MAX.line).nullable(),
 });
 
 export const approvalExample = {
@@ -90,7 +90,7 @@ export const adminApprovalMethods = defineMethods({
       approvedBy: z.string().min(1).max(128).default('operator'),
       reason: Reason,
     }),
-    result: z.object({ resolved: Count, requestIds: z.array(z.string().max(MAX.id)).max(MAX.all) }),
+    result: z.object({ resolved: Count, requestIds: z.array(upTo(MAX.id)).max(MAX.all) }),
     emits: ['approval:resolved', 'audit:event'],
     examples: [
       {

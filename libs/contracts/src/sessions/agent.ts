@@ -3,7 +3,7 @@ import { AgentId, Count, DurationMs, IdempotencyKey, Rate, SavingsRate, Scopes, 
 import { defineMethods, TURN_DEADLINE_MS } from '../define.ts';
 import { TURN_EVENTS } from './turn-events.ts';
 import { TurnResult } from './turns.ts';
-import { MAX } from '../sizes.ts';
+import { MAX, upTo } from '../sizes.ts';
 
 const ExecuteParams = z.strictObject({
   message: z.string().min(1).max(MAX.text),
@@ -36,8 +36,8 @@ export const AgentCacheStats = z.object({
   providers: z
     .array(
       z.object({
-        provider: z.string().max(MAX.name),
-        model: z.string().max(MAX.name),
+        provider: upTo(MAX.name),
+        model: upTo(MAX.name),
         callCount: Count,
         totalCost: Usd,
         totalCacheSaved: Usd,
@@ -50,9 +50,9 @@ export const AgentCacheStats = z.object({
 });
 
 const OperationModel = z.object({
-  operationType: z.string().max(MAX.name).describe('interactive, subagent, cron, heartbeat, compaction, taskExtraction, condensation'),
-  model: z.string().max(MAX.name),
-  provider: z.string().max(MAX.name),
+  operationType: upTo(MAX.name).describe('interactive, subagent, cron, heartbeat, compaction, taskExtraction, condensation'),
+  model: upTo(MAX.name),
+  provider: upTo(MAX.name),
   source: z.enum(['config', 'default']),
   tieringActive: z.boolean(),
   timeoutMs: DurationMs,
@@ -63,8 +63,8 @@ const OperationModel = z.object({
 /** Which model does which kind of work for an agent, and why. */
 export const AgentOperationModels = z.object({
   agentId: AgentId,
-  primaryModel: z.string().max(MAX.name),
-  providerFamily: z.string().max(MAX.name),
+  primaryModel: upTo(MAX.name),
+  providerFamily: upTo(MAX.name),
   tieringActive: z.boolean(),
   operations: z.array(OperationModel).max(MAX.many),
 });

@@ -1,12 +1,12 @@
 import { z } from 'zod';
 import { AgentId, Count, IsoTime, pageSize, SessionKey, Timestamp } from '../common.ts';
 import { defineMethods } from '../define.ts';
-import { MAX } from '../sizes.ts';
+import { MAX, upTo } from '../sizes.ts';
 
 /** A conversation as its durable history knows it. */
 export const ContextConversation = z.object({
-  conversation_id: z.string().max(MAX.id),
-  tenant_id: z.string().max(MAX.id),
+  conversation_id: upTo(MAX.id),
+  tenant_id: upTo(MAX.id),
   agent_id: AgentId,
   session_key: SessionKey,
   title: z.null(),
@@ -17,13 +17,13 @@ export const ContextConversation = z.object({
 
 /** A summary in the tree that leads down to the raw messages. */
 export const ContextNode = z.object({
-  summaryId: z.string().max(MAX.id),
+  summaryId: upTo(MAX.id),
   kind: z.enum(['leaf', 'condensed']),
   depth: Count,
   tokenCount: Count,
-  contentPreview: z.string().max(MAX.line).describe('for human eyes only: bounded, and not to be trusted'),
-  childIds: z.array(z.string().max(MAX.id)).max(MAX.all),
-  parentIds: z.array(z.string().max(MAX.id)).max(MAX.all),
+  contentPreview: upTo(MAX.line).describe('for human eyes only: bounded, and not to be trusted'),
+  childIds: z.array(upTo(MAX.id)).max(MAX.all),
+  parentIds: z.array(upTo(MAX.id)).max(MAX.all),
   taint: z.boolean().describe('whether a source was not trusted'),
   createdAt: Timestamp,
 });
@@ -62,7 +62,7 @@ export const contextMethods = defineMethods({
     scope: 'rpc',
     params: z.strictObject({ conversation_id: z.string().min(1).max(256) }),
     result: z.object({
-      conversationId: z.string().max(MAX.id),
+      conversationId: upTo(MAX.id),
       nodes: z.array(ContextNode).max(MAX.all),
       messageCount: Count.describe('raw messages that no summary holds yet'),
     }),

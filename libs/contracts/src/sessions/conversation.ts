@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { JsonObject } from '../common.ts';
-import { MAX } from '../sizes.ts';
+import { MAX, upTo } from '../sizes.ts';
 
-const text = z.string().max(MAX.text);
+const text = upTo(MAX.text);
 const name = z.string().min(1).max(MAX.name);
 // Upstreams choose them, and some hide more than a name in them.
 const callId = z.string().min(1).max(MAX.url);

@@ -3,18 +3,18 @@ import { AgentId, Count, JsonObject, ResolvedSession, SessionKey, Timestamp } fr
 import { defineEvents } from '../define.ts';
 import { ApprovalRequest, ApprovalResolution, approvalExample } from './admin-approval.ts';
 import { sessionLifeEvents } from './session-events.ts';
-import { MAX } from '../sizes.ts';
+import { MAX, upTo } from '../sizes.ts';
 
 /** A message as it comes in, whichever platform it came from. */
 export const InboundMessage = z.object({
-  id: z.string().max(MAX.name),
-  channelId: z.string().max(MAX.name),
-  channelType: z.string().max(MAX.name),
-  senderId: z.string().max(MAX.name),
-  text: z.string().max(MAX.text),
+  id: upTo(MAX.name),
+  channelId: upTo(MAX.name),
+  channelType: upTo(MAX.name),
+  senderId: upTo(MAX.name),
+  text: upTo(MAX.text),
   timestamp: Timestamp,
   attachments: z.array(JsonObject).max(MAX.many),
-  replyTo: z.string().max(MAX.name).optional(),
+  replyTo: upTo(MAX.name).optional(),
   chatType: z.enum(['dm', 'group', 'thread', 'channel', 'forum']).optional(),
   metadata: JsonObject,
 });
@@ -39,22 +39,22 @@ const messageEvents = defineEvents({
   },
   'message:sent': {
     summary: 'An agent’s answer left for its channel.',
-    payload: z.object({ channelId: z.string().max(MAX.name), messageId: z.string().max(MAX.name), content: z.string().max(MAX.text) }),
+    payload: z.object({ channelId: upTo(MAX.name), messageId: upTo(MAX.name), content: upTo(MAX.text) }),
     example: { channelId: 'gateway', messageId: 'turn_4fT0mUq2Zs8KxY1bNcVdGh', content: 'Hello, Alice.' },
   },
   'message:streaming': {
     summary: 'A piece of an answer that is being written.',
     payload: z.object({
-      channelId: z.string().max(MAX.name),
-      messageId: z.string().max(MAX.name),
-      delta: z.string().max(MAX.payload),
-      accumulated: z.string().max(MAX.payload),
+      channelId: upTo(MAX.name),
+      messageId: upTo(MAX.name),
+      delta: upTo(MAX.payload),
+      accumulated: upTo(MAX.payload),
     }),
     example: { channelId: 'gateway', messageId: 'turn_4fT0mUq2Zs8KxY1bNcVdGh', delta: ', Alice', accumulated: 'Hello, Alice' },
   },
 });
 
-const patterns = z.array(z.string().max(MAX.line)).max(MAX.many);
+const patterns = z.array(upTo(MAX.line)).max(MAX.many);
 
 const securityEvents = defineEvents({
   'security:injection_detected': {
@@ -66,7 +66,7 @@ const securityEvents = defineEvents({
       riskLevel: z.enum(['low', 'medium', 'high']),
       agentId: AgentId.optional(),
       sessionKey: SessionKey.optional(),
-      traceId: z.string().max(MAX.id).optional(),
+      traceId: upTo(MAX.id).optional(),
     }),
     example: {
       timestamp: 1763719200000,
@@ -92,8 +92,8 @@ const securityEvents = defineEvents({
     payload: z.object({
       timestamp: Timestamp,
       agentId: AgentId,
-      originalTrustLevel: z.string().max(MAX.name),
-      adjustedTrustLevel: z.string().max(MAX.name),
+      originalTrustLevel: upTo(MAX.name),
+      adjustedTrustLevel: upTo(MAX.name),
       patterns,
       blocked: z.boolean(),
     }),
@@ -109,9 +109,9 @@ const securityEvents = defineEvents({
   'security:warn': {
     summary: 'A setting or an act is less safe than it could be.',
     payload: z.object({
-      category: z.string().max(MAX.name),
+      category: upTo(MAX.name),
       agentId: AgentId.optional(),
-      message: z.string().max(MAX.line),
+      message: upTo(MAX.line),
       timestamp: Timestamp,
     }),
     example: {

@@ -1,11 +1,11 @@
 import { z } from 'zod';
 import { AgentId, Count, DurationMs, ResolvedSession, SessionKey, Timestamp, Usd } from '../common.ts';
 import { defineEvents } from '../define.ts';
-import { MAX } from '../sizes.ts';
+import { MAX, upTo } from '../sizes.ts';
 
 const timestamp = Timestamp;
-const runId = z.string().max(MAX.id);
-const task = z.string().max(MAX.text);
+const runId = upTo(MAX.id);
+const task = upTo(MAX.text);
 
 const session = { tenantId: 'default', userId: 'alice', channelId: 'gateway' };
 const spawn = {
@@ -27,10 +27,7 @@ export const sessionLifeEvents = defineEvents({
     summary: 'A session was emptied, by its reset policy or by somebody.',
     payload: z.object({
       sessionKey: ResolvedSession,
-      reason: z
-        .string()
-        .max(MAX.line)
-        .describe('auto-reset:daily, auto-reset:idle, auto-reset:daily+idle, gateway-reset or operator-reset'),
+      reason: upTo(MAX.line).describe('auto-reset:daily, auto-reset:idle, auto-reset:daily+idle, gateway-reset or operator-reset'),
     }),
     example: { sessionKey: session, reason: 'auto-reset:daily' },
   },

@@ -1,11 +1,11 @@
 import { z } from 'zod';
 import { AgentId, Count, JsonObject, SessionKey, Timestamp, TokensUsed } from '../common.ts';
 import { TurnResult } from './turns.ts';
-import { MAX } from '../sizes.ts';
+import { MAX, upTo } from '../sizes.ts';
 
 export const SessionMessage = z.object({
-  role: z.string().max(MAX.name),
-  content: z.string().max(MAX.text),
+  role: upTo(MAX.name),
+  content: upTo(MAX.text),
   timestamp: Timestamp.optional(),
 });
 
@@ -20,8 +20,8 @@ export const SessionSummary = z.object({
   metadata: JsonObject,
   createdAt: Timestamp.optional(),
   kind: SessionKind.optional(),
-  userId: z.string().max(MAX.name).optional(),
-  channelId: z.string().max(MAX.name).optional(),
+  userId: upTo(MAX.name).optional(),
+  channelId: upTo(MAX.name).optional(),
   totalTokens: Count.optional(),
 });
 
@@ -39,8 +39,8 @@ export const SessionExport = z.object({
 export const SessionTranscript = z.object({ messages: z.array(SessionMessage).max(MAX.all), metadata: JsonObject, messageCount: Count });
 
 export const SessionStatus = z.object({
-  model: z.string().max(MAX.name),
-  agentName: z.string().max(MAX.name),
+  model: upTo(MAX.name),
+  agentName: upTo(MAX.name),
   tokensUsed: z.object({ totalTokens: Count, totalCost: z.number().nonnegative() }),
   stepsExecuted: Count,
   maxSteps: Count,
@@ -49,8 +49,8 @@ export const SessionStatus = z.object({
 export const SessionMatch = z.object({
   sessionKey: SessionKey,
   agentId: AgentId,
-  channelType: z.string().max(MAX.name),
-  snippet: z.string().max(MAX.text),
+  channelType: upTo(MAX.name),
+  snippet: upTo(MAX.text),
   score: z.number(),
   timestamp: Timestamp,
 });
@@ -63,7 +63,7 @@ export const CompactionResult = z.object({
   messageCount: Count,
   estimatedTokens: Count,
   compactionTriggered: z.boolean(),
-  instructions: z.string().max(MAX.text).nullable(),
+  instructions: upTo(MAX.text).nullable(),
   messagesAfter: Count.optional(),
   tokensAfter: Count.optional(),
 });
@@ -82,17 +82,17 @@ const RunTokens = TokensUsed.partial().extend({ total: Count, cacheRead: Count.o
 const RunCost = z.object({ total: z.number().nonnegative() });
 
 const run = {
-  runId: z.string().max(MAX.id),
+  runId: upTo(MAX.id),
   status: RunStatus,
   agentId: AgentId,
-  task: z.string().max(MAX.text),
+  task: upTo(MAX.text),
   sessionKey: SessionKey,
   startedAt: Timestamp,
   depth: Count.optional(),
-  endReason: z.string().max(MAX.line).optional(),
+  endReason: upTo(MAX.line).optional(),
   tokensUsed: RunTokens.optional(),
   cost: RunCost.optional(),
-  error: z.string().max(MAX.line).optional(),
+  error: upTo(MAX.line).optional(),
 };
 
 /** A sub-agent run and, when it is over, what came of it. */
@@ -100,20 +100,20 @@ export const SubAgentRun = z.object({
   ...run,
   completedAt: Timestamp.optional(),
   runtimeMs: z.number().nonnegative(),
-  response: z.string().max(MAX.payload).optional(),
+  response: upTo(MAX.payload).optional(),
   callerSessionKey: SessionKey.optional(),
   queuedAt: Timestamp.optional(),
-  finishReason: z.string().max(MAX.line).optional(),
+  finishReason: upTo(MAX.line).optional(),
   stepsExecuted: Count.optional(),
-  graphId: z.string().max(MAX.id).optional(),
-  nodeId: z.string().max(MAX.id).optional(),
+  graphId: upTo(MAX.id).optional(),
+  nodeId: upTo(MAX.id).optional(),
 });
 
 /** A sub-agent run as lists show it. */
 export const SubAgentRow = z.object({ ...run, depth: Count, durationMs: z.number().nonnegative() });
 
 export const SubAgentSpawned = z.object({
-  runId: z.string().max(MAX.id),
+  runId: upTo(MAX.id),
   sessionKey: SessionKey,
   agentId: AgentId,
   status: z.enum(['running', 'queued']),

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { Count } from '../common.ts';
 import { defineMethods } from '../define.ts';
 import { SubAgentRow } from './session-records.ts';
-import { MAX } from '../sizes.ts';
+import { MAX, upTo } from '../sizes.ts';
 
 const Target = z.string().min(1).max(128).describe('the id of the run');
 const RUN = 'run_4fT0mUq2Zs8KxY1bNcVdGh';
@@ -39,7 +39,7 @@ export const subagentMethods = defineMethods({
     summary: 'Ends a sub-agent run; it counts as failed.',
     scope: 'admin',
     params: z.strictObject({ target: Target }),
-    result: z.object({ killed: z.literal(true), runId: z.string().max(MAX.id) }),
+    result: z.object({ killed: z.literal(true), runId: upTo(MAX.id) }),
     errors: ['NOT_FOUND', 'FAILED_PRECONDITION'],
     emits: ['session:sub_agent_completed', 'session:sub_agent_lifecycle_ended'],
     examples: [{ params: { target: RUN }, result: { killed: true, runId: RUN } }],
@@ -48,7 +48,7 @@ export const subagentMethods = defineMethods({
     summary: 'Puts a message into a running sub-agent’s conversation, as if its user had said it.',
     scope: 'admin',
     params: z.strictObject({ target: Target, message: z.string().min(1).max(MAX.text) }),
-    result: z.object({ steered: z.literal(true), runId: z.string().max(MAX.id) }),
+    result: z.object({ steered: z.literal(true), runId: upTo(MAX.id) }),
     errors: ['NOT_FOUND', 'FAILED_PRECONDITION', 'RESOURCE_EXHAUSTED'],
     emits: ['message:received'],
     examples: [{ params: { target: RUN, message: 'Leave out the third offer.' }, result: { steered: true, runId: RUN } }],

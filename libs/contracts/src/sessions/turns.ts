@@ -2,12 +2,12 @@ import { z } from 'zod';
 import { FinishReason, AgentId, SessionKey, SessionParts, TokensUsed, Scopes } from '../common.ts';
 import { ERROR_CODES } from '../errors.ts';
 import { TURN_DEADLINE_MS } from '../define.ts';
-import { MAX } from '../sizes.ts';
+import { MAX, upTo } from '../sizes.ts';
 import { CallerToolCall, CallerTools, JsonFormat, TurnMessage } from './conversation.ts';
 import { TURN_EVENTS } from './turn-events.ts';
 
 /** What one agent turn answers, over every transport. */
-export const TurnResult = z.object({ response: z.string().max(MAX.payload), tokensUsed: TokensUsed, finishReason: FinishReason });
+export const TurnResult = z.object({ response: upTo(MAX.payload), tokensUsed: TokensUsed, finishReason: FinishReason });
 export type TurnResult = z.infer<typeof TurnResult>;
 
 /** What a turn that keeps nothing answers. */
@@ -29,7 +29,7 @@ const n = z.int().nonnegative().describe('counts from 0 within the turn');
 /** The failure that ended a turn, as it crosses the bus. */
 export const TurnFailure = z.object({
   code: z.enum(ERROR_CODES),
-  message: z.string().max(MAX.text),
+  message: upTo(MAX.text),
   details: z.record(z.string(), z.unknown()).optional(),
 });
 export type TurnFailure = z.infer<typeof TurnFailure>;
@@ -42,19 +42,19 @@ export const TurnFrame = z.discriminatedUnion('type', [
     turnId: TurnId,
     sessionKey: SessionKey.optional(),
     agentId: AgentId,
-    model: z.string().max(MAX.name),
+    model: upTo(MAX.name),
   }),
   z.object({ n, type: z.literal('step'), step: z.int().positive() }),
-  z.object({ n, type: z.literal('delta'), text: z.string().max(MAX.text) }),
+  z.object({ n, type: z.literal('delta'), text: upTo(MAX.text) }),
   z.object({
     n,
     type: z.literal('tool'),
     step: z.int().positive(),
-    callId: z.string().max(MAX.name),
-    name: z.string().max(MAX.name),
+    callId: upTo(MAX.name),
+    name: upTo(MAX.name),
     state: z.enum(['called', 'succeeded', 'failed', 'interrupted']),
   }),
-  z.object({ n, type: z.literal('approval'), requestId: z.string().max(MAX.id), action: z.string().max(MAX.line) }),
+  z.object({ n, type: z.literal('approval'), requestId: upTo(MAX.id), action: upTo(MAX.line) }),
   z.object({ n, type: z.literal('alive') }),
   z.object({ n, type: z.literal('done'), result: StatelessResult }),
   z.object({ n, type: z.literal('error'), error: TurnFailure }),
@@ -86,7 +86,7 @@ export const StatelessTurn = z.strictObject({
   message: z.string().min(1).max(MAX.text).describe('the last user message'),
   history: z.array(TurnMessage).max(MAX.messages).optional().describe('what was said before the message, oldest first'),
   since: z.array(TurnMessage).max(MAX.messages).optional().describe('what was said after it, from which the answer goes on'),
-  system: z.string().max(MAX.text).optional(),
+  system: upTo(MAX.text).optional(),
   tools: CallerTools.optional().describe('without them the agent has its own'),
   stop: z.array(z.string().min(1).max(MAX.name)).max(MAX.few).optional().describe('texts at which the answer ends, themselves left out'),
   format: JsonFormat.optional(),

@@ -1,26 +1,26 @@
 import { z } from 'zod';
 import { Count, DurationMs, Timestamp } from '../common.ts';
 import { defineEvents } from '../define.ts';
-import { MAX } from '../sizes.ts';
+import { MAX, upTo } from '../sizes.ts';
 
 /** What happens to skills. */
 export const toolsEvents = defineEvents({
   'skill:loaded': {
     summary: 'A skill was read and is ready for agents.',
-    payload: z.object({ skillName: z.string().max(MAX.name), source: z.string().max(MAX.name), timestamp: Timestamp }),
+    payload: z.object({ skillName: upTo(MAX.name), source: upTo(MAX.name), timestamp: Timestamp }),
     example: { skillName: 'release-notes', source: 'workspace', timestamp: 1763719200000 },
   },
   'skill:executed': {
     summary: 'An agent used a skill.',
-    payload: z.object({ skillName: z.string().max(MAX.name), durationMs: DurationMs, success: z.boolean(), timestamp: Timestamp }),
+    payload: z.object({ skillName: upTo(MAX.name), durationMs: DurationMs, success: z.boolean(), timestamp: Timestamp }),
     example: { skillName: 'release-notes', durationMs: 412, success: true, timestamp: 1763719200000 },
   },
   'skill:rejected': {
     summary: 'A skill was refused by the content scan.',
     payload: z.object({
-      skillName: z.string().max(MAX.name),
-      reason: z.string().max(MAX.line),
-      violations: z.array(z.string().max(MAX.line)).max(MAX.many),
+      skillName: upTo(MAX.name),
+      reason: upTo(MAX.line),
+      violations: z.array(upTo(MAX.line)).max(MAX.many),
       timestamp: Timestamp,
     }),
     example: { skillName: 'cleaner', reason: 'content_scan', violations: ['exec_injection'], timestamp: 1763719200000 },

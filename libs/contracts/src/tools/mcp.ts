@@ -3,7 +3,7 @@ import { Count, JsonObject, NoParams, Timestamp } from '../common.ts';
 import { defineMethods } from '../define.ts';
 import { foldSpellings } from '../spellings.ts';
 import { mostKeys } from '../most-keys.ts';
-import { MAX } from '../sizes.ts';
+import { MAX, upTo } from '../sizes.ts';
 
 export const McpServerName = z
   .string()
@@ -14,17 +14,17 @@ export const McpServerName = z
 export const McpState = z.enum(['disconnected', 'connecting', 'connected', 'reconnecting', 'error']);
 export const McpTransport = z.enum(['stdio', 'sse', 'http']);
 
-const Version = z.object({ name: z.string().max(MAX.name), version: z.string().max(MAX.name) });
+const Version = z.object({ name: upTo(MAX.name), version: upTo(MAX.name) });
 
 /** A configured server, as the list shows it. */
 export const McpServer = z.object({
-  id: z.string().max(MAX.id).describe('same as name'),
-  name: z.string().max(MAX.name),
+  id: upTo(MAX.id).describe('same as name'),
+  name: upTo(MAX.name),
   status: McpState,
   toolCount: Count,
   reconnectAttempt: Count,
   lastHealthCheck: Timestamp.optional(),
-  error: z.string().max(MAX.line).optional(),
+  error: upTo(MAX.line).optional(),
   capabilities: JsonObject.optional(),
   serverVersion: Version.optional(),
 });
@@ -33,10 +33,10 @@ export type McpServer = z.infer<typeof McpServer>;
 export const McpServerList = z.object({ servers: z.array(McpServer).max(MAX.all), total: Count });
 
 export const McpTool = z.object({
-  name: z.string().max(MAX.name),
-  qualifiedName: z.string().max(MAX.name).describe('mcp:<server>/<tool>'),
-  callableName: z.string().max(MAX.name).describe('mcp__<server>--<tool>, as agents call it'),
-  description: z.string().max(MAX.text).optional(),
+  name: upTo(MAX.name),
+  qualifiedName: upTo(MAX.name).describe('mcp:<server>/<tool>'),
+  callableName: upTo(MAX.name).describe('mcp__<server>--<tool>, as agents call it'),
+  description: upTo(MAX.text).optional(),
 });
 
 export const McpServerStatus = McpServer.extend({
@@ -44,45 +44,45 @@ export const McpServerStatus = McpServer.extend({
   maxReconnectAttempts: Count,
   generation: Count.describe('how often it has been connected'),
   serverInfo: Version.optional(),
-  instructions: z.string().max(MAX.text).optional(),
+  instructions: upTo(MAX.text).optional(),
 });
 
 export const McpConnected = z.object({
-  id: z.string().max(MAX.id),
-  name: z.string().max(MAX.name),
+  id: upTo(MAX.id),
+  name: upTo(MAX.name),
   status: McpState,
   toolCount: Count,
   tools: z.array(McpTool).max(MAX.all),
   persistence: z.enum(['persisted', 'runtime_only', 'skipped']),
-  warning: z.string().max(MAX.line).optional(),
+  warning: upTo(MAX.line).optional(),
 });
 
-export const McpDisconnected = z.object({ id: z.string().max(MAX.id), name: z.string().max(MAX.name), status: z.literal('disconnected') });
+export const McpDisconnected = z.object({ id: upTo(MAX.id), name: upTo(MAX.name), status: z.literal('disconnected') });
 
 /** A test that fails says why; it is no error of the call. */
 export const McpTestResult = z.object({
   success: z.boolean(),
   toolCount: Count.optional(),
   tools: z.array(McpTool).max(MAX.all).optional(),
-  error: z.string().max(MAX.line).optional(),
+  error: upTo(MAX.line).optional(),
 });
 
 const settings = {
   transport: McpTransport.optional(),
   command: z.string().min(1).max(4096).optional().describe('stdio: the program'),
-  args: z.array(z.string().max(MAX.path)).max(200).optional(),
+  args: z.array(upTo(MAX.path)).max(200).optional(),
   url: z
     .url({ protocol: /^https?$/ })
     .max(MAX.url)
     .optional()
     .describe('sse and http: the address'),
   env: z
-    .record(z.string().min(1).max(MAX.name), z.string().max(MAX.value))
+    .record(z.string().min(1).max(MAX.name), upTo(MAX.value))
     .check(mostKeys(MAX.many))
     .optional()
     .describe('values may be {{secret:NAME}}'),
   headers: z
-    .record(z.string().min(1).max(MAX.name), z.string().max(MAX.value))
+    .record(z.string().min(1).max(MAX.name), upTo(MAX.value))
     .check(mostKeys(MAX.few))
     .optional()
     .describe('values may be {{secret:NAME}}'),

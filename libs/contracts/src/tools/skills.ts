@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { AgentId, Count } from '../common.ts';
 import { defineMethods } from '../define.ts';
-import { MAX } from '../sizes.ts';
+import { MAX, upTo } from '../sizes.ts';
 
 export const SkillName = z
   .string()
@@ -11,24 +11,24 @@ export const SkillName = z
 
 /** A skill an agent can use, without its text. */
 export const Skill = z.object({
-  name: z.string().max(MAX.name),
-  description: z.string().max(MAX.text),
-  location: z.string().max(MAX.path),
+  name: upTo(MAX.name),
+  description: upTo(MAX.text),
+  location: upTo(MAX.path),
   source: z.enum(['bundled', 'workspace', 'local', 'learned', 'imported']),
   disableModelInvocation: z.boolean().optional().describe('only users invoke it'),
-  provenanceSummary: z.string().max(MAX.line).optional(),
+  provenanceSummary: upTo(MAX.line).optional(),
 });
 
 export const SkillList = z.object({ skills: z.array(Skill).max(MAX.all) });
-export const SkillUploaded = z.object({ ok: z.literal(true), path: z.string().max(MAX.path) });
+export const SkillUploaded = z.object({ ok: z.literal(true), path: upTo(MAX.path) });
 export const SkillImported = z.object({
   ok: z.literal(true),
-  path: z.string().max(MAX.path),
-  name: z.string().max(MAX.name),
+  path: upTo(MAX.path),
+  name: upTo(MAX.name),
   fileCount: Count,
 });
-export const SkillCreated = z.object({ ok: z.literal(true), path: z.string().max(MAX.path), name: z.string().max(MAX.name) });
-export const SkillUpdated = z.object({ ok: z.literal(true), name: z.string().max(MAX.name) });
+export const SkillCreated = z.object({ ok: z.literal(true), path: upTo(MAX.path), name: upTo(MAX.name) });
+export const SkillUpdated = z.object({ ok: z.literal(true), name: upTo(MAX.name) });
 export const SkillDeleted = z.object({ ok: z.literal(true) });
 
 const Content = z.string().min(1).max(MAX.text).describe('SKILL.md: a YAML head with name and description, then the text');
@@ -67,7 +67,7 @@ export const skillsMethods = defineMethods({
     params: z.strictObject({
       name: SkillName,
       files: z
-        .array(z.strictObject({ path: z.string().min(1).max(512), content: z.string().max(MAX.text) }))
+        .array(z.strictObject({ path: z.string().min(1).max(512), content: upTo(MAX.text) }))
         .min(1)
         .max(200)
         .describe('one of them is SKILL.md'),

@@ -1,20 +1,20 @@
 import { z } from 'zod';
 import { AgentId, Count, IsoTime, pageSize } from '../common.ts';
 import { defineMethods } from '../define.ts';
-import { MAX } from '../sizes.ts';
+import { MAX, upTo } from '../sizes.ts';
 
 export const WorkspaceStatus = z.object({
-  dir: z.string().max(MAX.path),
+  dir: upTo(MAX.path),
   exists: z.boolean(),
-  files: z.array(z.string().max(MAX.path)).max(MAX.many).describe('the template files that are there'),
+  files: z.array(upTo(MAX.path)).max(MAX.many).describe('the template files that are there'),
   hasGitRepo: z.boolean(),
   isBootstrapped: z.boolean(),
 });
 
-export const WorkspaceFile = z.object({ content: z.string().max(MAX.text), sizeBytes: Count });
+export const WorkspaceFile = z.object({ content: upTo(MAX.text), sizeBytes: Count });
 
 export const DirectoryEntry = z.object({
-  name: z.string().max(MAX.name),
+  name: upTo(MAX.name),
   type: z.enum(['file', 'directory']),
   sizeBytes: Count.optional(),
   modifiedAt: IsoTime,
@@ -23,16 +23,16 @@ export const DirectoryEntry = z.object({
 export const DirectoryListing = z.object({ entries: z.array(DirectoryEntry).max(MAX.all) });
 export const FileWritten = z.object({ written: z.literal(true), sizeBytes: Count });
 export const FileDeleted = z.object({ deleted: z.literal(true) });
-export const FileReset = z.object({ reset: z.literal(true), fileName: z.string().max(MAX.path) });
-export const WorkspaceInitialized = z.object({ initialized: z.literal(true), dir: z.string().max(MAX.path) });
+export const FileReset = z.object({ reset: z.literal(true), fileName: upTo(MAX.path) });
+export const WorkspaceInitialized = z.object({ initialized: z.literal(true), dir: upTo(MAX.path) });
 
 export const GitStatus = z.object({
-  branch: z.string().max(MAX.name).describe('HEAD (detached) when there is none'),
+  branch: upTo(MAX.name).describe('HEAD (detached) when there is none'),
   clean: z.boolean(),
   entries: z
     .array(
       z.object({
-        path: z.string().max(MAX.path),
+        path: upTo(MAX.path),
         status: z.enum(['modified', 'added', 'deleted', 'renamed', 'copied', 'untracked']),
         staged: z.boolean().optional(),
       }),
@@ -41,13 +41,13 @@ export const GitStatus = z.object({
 });
 
 export const GitCommit = z.object({
-  sha: z.string().max(MAX.name),
-  author: z.string().max(MAX.name),
+  sha: upTo(MAX.name),
+  author: upTo(MAX.name),
   date: IsoTime,
-  message: z.string().max(MAX.line),
+  message: upTo(MAX.line),
 });
 export const GitLog = z.object({ commits: z.array(GitCommit).max(MAX.all).describe('newest first') });
-export const GitDiff = z.object({ diff: z.string().max(MAX.payload).describe('unified, cut at 512 KiB with a line that says so') });
+export const GitDiff = z.object({ diff: upTo(MAX.payload).describe('unified, cut at 512 KiB with a line that says so') });
 export const GitRestored = z.object({ restored: z.literal(true) });
 
 const MAX_WRITE_BYTES = 524_288;

@@ -1,5 +1,4 @@
 import { readFile } from 'node:fs/promises';
-import { parse as parseYaml } from 'yaml';
 import type { z } from 'zod';
 import type { Variables } from '../read-secret.ts';
 import { StartError } from '../start-error.ts';
@@ -21,7 +20,7 @@ export async function readFileLayers(
   const layers: FileLayer[] = [];
   for (const file of named ?? [DEFAULT_FILE]) {
     const text = await readText(file, named === undefined);
-    if (text !== undefined) layers.push({ file, tree: parseFile(file, text, given) });
+    if (text !== undefined) layers.push({ file, tree: await parseFile(file, text, given) });
   }
   return layers;
 }
@@ -36,16 +35,18 @@ async function readText(file: string, optional: boolean): Promise<string | undef
   }
 }
 
-function parseFile(file: string, text: string, { variables, schema }: { variables: Variables; schema: z.ZodType }): Tree {
-  const tree = parse(file, text) ?? {};
+async function parseFile(file: string, text: string, { variables, schema }: { variables: Variables; schema: z.ZodType }): Promise<Tree> {
+  const tree = (await parse(file, text)) ?? {};
   if (!isTree(tree)) throw new StartError(`The configuration file ${file} does not hold sections: it is not an object.`);
   refuseUnsafeKeys(tree, `The configuration file ${file}`);
   return substitute(tree, { file, variables, schema }) as Tree;
 }
 
-function parse(file: string, text: string): unknown {
+/** Most processes read no file: the parser is loaded by those that do. */
+async function parse(file: string, text: string): Promise<unknown> {
+  const { parse: read } = file.endsWith('.json') ? { parse: JSON.parse as (text: string) => unknown } : await import('yaml');
   try {
-    return file.endsWith('.json') ? JSON.parse(text) : parseYaml(text);
+    return read(text);
   } catch (cause) {
     const reason = cause instanceof Error ? (cause.message.split('\n')[0] ?? '') : '';
     throw new StartError(`The configuration file ${file} cannot be parsed: ${reason.replace(/:$/, '')}.`, { cause });

@@ -40,6 +40,7 @@ export function createHttpServer({ settings, admission, accessLog, failures, rpc
     forceCloseConnections: true,
     exposeHeadRoutes: false,
     routerOptions: { maxParamLength: 200 },
+    schemaController: { compilersFactory: { buildValidator: noSchemas, buildSerializer: noSchemas } },
     frameworkErrors: (_error, request, reply) => refuse(request, reply, BAD_REQUEST), // an address that cannot be decoded
     clientErrorHandler: answerBroken,
   });
@@ -59,6 +60,11 @@ export function createHttpServer({ settings, admission, accessLog, failures, rpc
     note(accessLog, request, reply);
   });
   return app;
+}
+
+/** Bodies are validated by the schemas of the contracts. Left out, Fastify would load a validator and a serializer that nobody uses. */
+function noSchemas(): never {
+  throw new TypeError('A route has no schema of its own: what it takes is declared in the contracts.');
 }
 
 /** What every route of Fastify shares. */
