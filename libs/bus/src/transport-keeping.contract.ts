@@ -52,6 +52,20 @@ export function keepingContract(connect: () => Promise<Transport>): void {
     assert.deepEqual([text(read[1_000]?.data), text(read.at(-1)?.data)], ['1000', 'last']);
   });
 
+  test('a log keeps the newest of a subject that has too many, and all of the others', async () => {
+    const a = await connect();
+    const subject = fresh('most');
+    const log = await a.log({ name: subject, subjects: [`${subject}.*`], maxAgeMs: 60_000, maxPerSubject: 3, storage: 'memory' });
+    await log.append({ subject: `${subject}.quiet`, data: bytes('one') });
+    for (let n = 0; n < 5_000; n++) a.publish({ subject: `${subject}.loud`, data: bytes(String(n)) });
+    await log.append({ subject: `${subject}.quiet`, data: bytes('two') });
+
+    const said = async (of: string) => (await log.read(`${subject}.${of}`)).map(({ data }) => text(data));
+    assert.deepEqual(await said('loud'), ['4997', '4998', '4999']);
+    assert.deepEqual(await said('quiet'), ['one', 'two']);
+    assert.deepEqual(await said('*'), ['one', '4997', '4998', '4999', 'two']);
+  });
+
   test('a log forgets what is too old', async () => {
     const a = await connect();
     const subject = fresh('age');

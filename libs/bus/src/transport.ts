@@ -1,3 +1,4 @@
+import type { LogDefinition } from '@switchyard/contracts';
 import type { HeaderLines } from './headers.ts';
 
 /** No message is larger, headers included, whatever the other side would take. */
@@ -122,8 +123,8 @@ export interface Transport {
   subscribe(subject: string, onMessage: (message: Message) => void, queue?: string): Subscription;
   /** Registers endpoints under one queue group and announces them; once it resolves, they answer. */
   serve(service: ServiceInfo, endpoints: readonly Endpoint[]): Promise<Subscription>;
-  /** Creates the log if it is not there. */
-  log(definition: { name: string; subjects: readonly string[]; maxAgeMs: number; storage: 'memory' | 'file' }): Promise<Log>;
+  /** Creates the log if it is not there. Of a subject it keeps the newest `maxPerSubject` messages. */
+  log(definition: LogDefinition): Promise<Log>;
   kv(definition: { name: string; ttlMs?: number }): Promise<Bucket>;
   /** Resolves when everything published so far has reached the other side. */
   flush(): Promise<void>;

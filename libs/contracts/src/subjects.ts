@@ -72,6 +72,8 @@ export interface LogDefinition {
   name: string;
   subjects: readonly string[];
   maxAgeMs: number;
+  /** How many of the newest messages of one subject are kept; without it, as many as the log holds. */
+  maxPerSubject?: number;
   storage: 'memory' | 'file';
 }
 
@@ -81,11 +83,12 @@ interface Access {
   readers: readonly ServiceName[];
 }
 
-/** The frames of turns, for a client that comes back. */
+/** The frames of turns, for a client that comes back. A turn that talks without end pushes out its own beginning, not what others said. */
 export const TURNS_LOG: LogDefinition & Access = {
   name: 'TURNS',
   subjects: [subjects.turns],
   maxAgeMs: 600_000,
+  maxPerSubject: 10_000,
   storage: 'memory',
   writers: ['sessions'],
   readers: ['gateway', 'sessions'],

@@ -20,7 +20,7 @@ export interface MemoryHub {
   /** Runs after everything that is on its way. */
   later(run: () => void): void;
   nextConnection(): number;
-  log(definition: { name: string; subjects: readonly string[]; maxAgeMs: number }): MemoryLog;
+  log(definition: { name: string; subjects: readonly string[]; maxAgeMs: number; maxPerSubject?: number }): MemoryLog;
   bucket(definition: { name: string; ttlMs?: number }): MemoryBucket;
 }
 

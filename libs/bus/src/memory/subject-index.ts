@@ -27,7 +27,7 @@ function endsInOneToken(prefix: string): (subject: string) => boolean {
   return (subject) => subject.length > prefix.length && subject.startsWith(prefix) && !subject.includes('.', prefix.length);
 }
 
-function isWildcard(pattern: string): boolean {
+export function isWildcard(pattern: string): boolean {
   return pattern.split('.').some((token) => token === '*' || token === '>');
 }
 

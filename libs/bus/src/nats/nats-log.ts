@@ -33,7 +33,10 @@ export interface NatsLogs {
 }
 
 /** Creates the stream, or brings the one there to its definition, where we may. */
-export async function ensureStream(manager: JetStreamManager, { name, subjects, maxAgeMs, storage }: Definition): Promise<void> {
+export async function ensureStream(
+  manager: JetStreamManager,
+  { name, subjects, maxAgeMs, maxPerSubject, storage }: Definition,
+): Promise<void> {
   const wanted = {
     name,
     subjects: [...subjects],
@@ -42,6 +45,7 @@ export async function ensureStream(manager: JetStreamManager, { name, subjects, 
     discard: DiscardPolicy.Old,
     max_age: nanos(maxAgeMs),
     max_bytes: MAX_BYTES[storage],
+    max_msgs_per_subject: maxPerSubject ?? -1,
     duplicate_window: nanos(Math.min(DEDUPE_MS, maxAgeMs)),
     allow_direct: true,
   };
