@@ -1,3 +1,4 @@
+import { measureBus } from './bus/measure-bus.ts';
 import { measureIdle } from './idle.ts';
 import { startLoad } from './load-process.ts';
 import { measureGroup, outcomesOf, type Outcome, type Rounds } from './measure.ts';
@@ -23,6 +24,7 @@ const LOADED_ROWS = new Set(rows.map(({ row }) => row));
 export async function runAll(options: Options, onProgress: (what: string) => void): Promise<Results> {
   const results: Results = { outcomes: [], absolutes: [], notes: [] };
   if (options.rows.intersection(LOADED_ROWS).size > 0) await measureRows(options, onProgress, results);
+  if (options.rows.has(6) || options.rows.has(16)) results.outcomes.push(...(await measureBus(options, onProgress)));
   if (options.rows.has(12)) {
     onProgress(`${options.connections} idle WebSockets`);
     add(results, await idle(options.connections));

@@ -1,0 +1,4 @@
+import { startResponder } from './nest.ts';
+
+await startResponder();
+console.log('answering');

@@ -1,0 +1,7 @@
+import { connectBus } from '@switchyard/bus';
+import { silentLogger } from '@switchyard/telemetry';
+import { natsUrl } from '../baselines/http.ts';
+import { drive } from './drive.ts';
+
+const bus = await connectBus(natsUrl(), { log: silentLogger(), service: 'sessions' });
+drive(() => bus.call('secrets.resolve', { name: 'NAME' }));
