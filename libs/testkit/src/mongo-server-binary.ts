@@ -22,7 +22,7 @@ export interface MongoProgram {
   name: string;
   /** MongoDB itself, with users, `$jsonSchema` and write concern. */
   real: boolean;
-  command(directory: string, port: number): string[];
+  command: (directory: string, port: number) => string[];
   /** What it says when it takes connections. */
   ready: RegExp;
 }
@@ -68,10 +68,10 @@ function mongod(binary: string): MongoProgram {
   return {
     name: `${binary}, a replica set of one`,
     real: true,
-    command: (directory, port) => [
-      binary,
-      ...['--replSet', 'rs0', '--bind_ip', '127.0.0.1', '--port', String(port), '--dbpath', directory, '--nounixsocket'],
-    ],
+    command(directory, port) {
+      const alone = ['--bind_ip', '127.0.0.1', '--port', String(port), '--nounixsocket'];
+      return [binary, '--replSet', 'rs0', '--dbpath', directory, ...alone];
+    },
     ready: /Waiting for connections/,
   };
 }
