@@ -33,7 +33,10 @@ export const PROCESS_VARIABLE_HELP: Readonly<Record<string, { preset: string; me
   SWITCHYARD_URL: { preset: 'the local edge', means: 'what the command and the client speak to' },
   SWITCHYARD_BUS: { preset: 'memory:', means: '`nats://…` for a real one: nats-server with JetStream (`-js`) and `max_payload: 8MB`' },
   ...BUS_VARIABLE_HELP,
-  SWITCHYARD_STORE: { preset: 'sqlite: in the data directory', means: '`sqlite:DIR` keeps the documents elsewhere' },
+  SWITCHYARD_STORE: {
+    preset: 'sqlite: in the data directory',
+    means: '`sqlite:DIR` keeps the documents elsewhere, `mongodb://…/name` on a server, in a database for each service',
+  },
   SWITCHYARD_CACHE: { preset: 'memory:', means: '`redis://host:port` for what replicas count together; losing it fails nothing' },
   SWITCHYARD_CONFIG: { preset: 'config.yaml, if it is there', means: 'configuration files, joined by colons; a later one wins' },
   SWITCHYARD_REPLICA: { preset: 'minted', means: 'the name of this replica in leases, reports and discovery' },

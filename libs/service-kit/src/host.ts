@@ -2,7 +2,7 @@ import { connectBus, createMemoryHub, type Bus } from '@switchyard/bus';
 import { openCache, type Cache } from '@switchyard/cache';
 import { ServiceError, servicePrincipal, type ConfigurationPatch, type ServiceName } from '@switchyard/contracts';
 import { randomBase62 } from '@switchyard/security';
-import { openStore, type Store } from '@switchyard/store';
+import { openStore, type Store, type StoreOptions } from '@switchyard/store';
 import { createLogger, startTelemetry, type LogOptions, type Logger } from '@switchyard/telemetry';
 import { explainRefusal, readBusAccess, type BusAccess } from './bus-access.ts';
 import { checkedStore } from './checked-store.ts';
@@ -98,7 +98,7 @@ export async function openHost(options: HostOptions): Promise<Host> {
     },
     async store(service) {
       const strict = options.checkResults === true;
-      const open = () => openStore(environment.store, { service, strict, log: log.child({ service, module: 'store' }) });
+      const open = () => openServiceStore(environment.store, { service, strict, log: log.child({ service, module: 'store' }) });
       const store = await reach(open, { ...waiting, dependency: 'store' });
       return strict ? checkedStore(store) : store;
     },
@@ -109,6 +109,16 @@ export async function openHost(options: HostOptions): Promise<Host> {
     unused: () => (cacheAsked || environment.cache === 'memory:' ? [] : [UNUSED_CACHE]),
     [Symbol.asyncDispose]: () => opened.disposeAsync(),
   };
+}
+
+/** What waiting cannot cure names the variable; a server that is away is waited for. */
+async function openServiceStore(url: string, options: StoreOptions): Promise<Store> {
+  try {
+    return await openStore(url, options);
+  } catch (cause) {
+    if (!(cause instanceof ServiceError) || cause.code !== 'FAILED_PRECONDITION') throw cause;
+    throw new StartError(`SWITCHYARD_STORE cannot be used: ${cause.message}.`, { cause });
+  }
 }
 
 async function openServiceCache(url: string, service: ServiceName, log: Logger): Promise<Cache> {

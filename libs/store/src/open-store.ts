@@ -3,14 +3,19 @@ import { ServiceError } from '@switchyard/contracts';
 import { openSqliteStore } from './sqlite/sqlite-store.ts';
 import type { Store, StoreOptions } from './store.ts';
 
-/** Opens one service's documents behind a URL: `sqlite:DIR`. */
+/** Opens one service's documents behind a URL: `sqlite:DIR`, or `mongodb://…` for a server that is there. */
 export async function openStore(url: string, options: StoreOptions): Promise<Store> {
   const [scheme, rest] = split(url);
   if (scheme === 'sqlite' && rest !== '') return openSqliteStore(resolve(rest), options);
+  if (scheme === 'mongodb' || scheme === 'mongodb+srv') {
+    // Loaded when needed: a process that keeps its documents in files never touches it.
+    const { openMongoStore } = await import('./mongodb/mongo-store.ts');
+    return openMongoStore(url, options);
+  }
   const message =
     scheme === 'sqlite'
       ? 'the store URL sqlite: names no directory; write sqlite:DIR'
-      : `there is no store for ${scheme === '' ? 'a URL without a scheme' : `${scheme}:`}; write sqlite:DIR`;
+      : `there is no store for ${scheme === '' ? 'a URL without a scheme' : `${scheme}:`}; write sqlite:DIR or mongodb://host:port`;
   throw new ServiceError('FAILED_PRECONDITION', message, { details: { reason: 'STORE_URL' } });
 }
 

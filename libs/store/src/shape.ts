@@ -20,6 +20,8 @@ export interface Shape {
 const COLLECTION_NAME = /^[a-z][A-Za-z0-9_-]{0,63}$/;
 const FIELD_NAME = /^[A-Za-z_][A-Za-z0-9_]{0,63}$/;
 const TAKEN_NAMES: ReadonlySet<string> = new Set(['tenant', '__proto__']);
+/** Operators, paths and types of MongoDB. */
+const FOREIGN_NAME = /^\$|[.\0]|^(?:_bsontype|__proto__)$/;
 const MAX_DOCUMENT_BYTES = 1_048_576;
 /** How JSON writes half a character; also found where somebody wrote these very letters. */
 const HALF_CHARACTER = /\\ud[89a-f]/;
@@ -119,9 +121,19 @@ function invalidAt(collection: string, error: z.ZodError, field?: string): Servi
 }
 
 /** The value of a field as it is stored, sharing nothing with the one given. */
-export function toStored({ json }: Shape, field: string, value: unknown): unknown {
+export function toStored({ spec, json }: Shape, field: string, value: unknown): unknown {
   const part = json.get(field);
-  return part === undefined ? toJsonValue(value) : encodeJson(part, value);
+  if (part !== undefined) return encodeJson(part, value);
+  const stored = toJsonValue(value);
+  if (hasForeignName(stored)) throw misuse(spec.name, `${field} holds a name that means something to a database; declare it json()`);
+  return stored;
+}
+
+/** What the schema does not know may still have come along, inside of an object. */
+function hasForeignName(value: unknown): boolean {
+  if (typeof value !== 'object' || value === null) return false;
+  if (Array.isArray(value)) return value.some(hasForeignName);
+  return Object.entries(value).some(([name, inner]) => FOREIGN_NAME.test(name) || hasForeignName(inner));
 }
 
 /** What every database keeps of a value, sharing nothing with it. */

@@ -111,7 +111,7 @@ interface FirstChange {
 async function changeFirst(session: Session, table: Table, { scope, filter, change, sort }: FirstChange): Promise<Document | null> {
   const { database, queue, record } = session;
   requireServed(session, table, { scope, filter: { ...change.if, ...filter }, sort: sort ?? [] });
-  const apply = compileChange(table, change);
+  const { apply } = compileChange(table, change);
   const { text, values } = where(table, scope, [filter, change.if ?? {}]);
   const order = sort ? ` ORDER BY ${orderOf(table, scope, { filter, sort }).text}` : '';
   const select = database.prepare(`SELECT id, tenant, doc FROM ${table.name} WHERE ${text}${order} LIMIT 1`);

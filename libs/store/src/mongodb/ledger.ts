@@ -1,0 +1,202 @@
+import type { Collection } from 'mongodb';
+import { mintId } from '@switchyard/security';
+import { CLAIM_MARGIN_MS, CLAIM_MS, pauseAfter, type Debt, type Ledger } from '../publisher.ts';
+import type { OutboxEvent } from '../store.ts';
+import { claimUntil, endedBy, heldBy, NOBODYS, untilOf } from './claims.ts';
+import type { Kept, OwedEntry } from './kept.ts';
+import { createSettler, type Held } from './settle.ts';
+
+/** What a write keeps beside the document, so that its events are kept by it. */
+export interface Owing {
+  entries: OwedEntry[];
+  last: string;
+  claim: string;
+}
+
+/** The events that writes owe the world, in the documents themselves. */
+export interface MongoLedger extends Ledger {
+  /** Undefined for a write without events. */
+  owe(events: readonly OutboxEvent[]): Owing | undefined;
+  /** The write is kept. It publishes what it owes itself, unless somebody had a claim on the document before. */
+  wrote(document: WrittenDocument, owing: Owing | undefined, claimBefore: string | undefined): void;
+}
+
+export interface WrittenDocument {
+  collection: Collection<Kept>;
+  id: string;
+  tenant: string;
+}
+
+export interface LedgerOptions {
+  now: () => number;
+  /** Every collection that may owe. */
+  collections: () => readonly Collection<Kept>[];
+  /** Where events are kept that are refused for good. */
+  refused: Collection<RefusedEvent>;
+}
+
+interface RefusedEvent extends OwedEntry {
+  tenant: string;
+  document: string;
+  at: number;
+}
+
+/** What others left is looked for about once a second, not with every write. */
+const LOOK_MS = 950;
+/** More than these are not remembered: they are found in the database once nobody's claim is on them. */
+const MOST_FRESH = 10_000;
+const LET_GO_MS = 2_000;
+
+export function createLedger({ now, collections, refused }: LedgerOptions): MongoLedger {
+  const owner = mintId('own');
+  /** What our own writes owe, not yet begun; the oldest first. */
+  const fresh = new Map<string, Held>();
+  const held = new Map<string, Held>();
+  const settler = createSettler();
+  let nextLook = 0;
+
+  const nextClaim = (): string => claimUntil(now() + CLAIM_MS, owner);
+
+  function takeFresh(limit: number, except: ReadonlySet<string>): Debt[] {
+    const debts: Debt[] = [];
+    for (const [document, debt] of fresh) {
+      if (debts.length === limit) break;
+      if (except.has(document)) continue;
+      fresh.delete(document);
+      if (untilOf(debt.claim) < now() + CLAIM_MARGIN_MS) continue; // whoever looks for it will find it
+      held.set(document, debt);
+      debts.push(debtOf(document, debt));
+    }
+    return debts;
+  }
+
+  /** Claims what nobody holds any more. */
+  async function look(limit: number, except: ReadonlySet<string>): Promise<Debt[]> {
+    const found = await Promise.all(collections().map((collection) => expired(collection, limit, except)));
+    const claimed = await Promise.all(found.flat().slice(0, limit).map(takeOver));
+    nextLook = found.flat().length < limit ? now() + LOOK_MS : 0;
+    return claimed.filter((debt) => debt !== null);
+  }
+
+  async function expired(collection: Collection<Kept>, limit: number, except: ReadonlySet<string>) {
+    const rows = await collection
+      .find({ claim: endedBy(now()) }, { sort: { claim: 1 }, limit: limit + except.size, projection: { claim: 1 } })
+      .toArray();
+    return rows.filter(({ _id }) => !except.has(nameOf(collection, _id))).map((row) => ({ collection, row }));
+  }
+
+  async function takeOver({ collection, row }: { collection: Collection<Kept>; row: Pick<Kept, '_id' | 'claim'> }): Promise<Debt | null> {
+    const claim = nextClaim();
+    const kept = await collection.findOneAndUpdate({ _id: row._id, claim: row.claim ?? '' }, { $set: { claim } });
+    if (kept === null) return null;
+    const debt: Held = {
+      collection,
+      id: kept._id,
+      tenant: kept.tenant ?? kept.gone ?? '',
+      claim,
+      failures: kept.failures ?? 0,
+      events: [],
+    };
+    numbered(debt, kept.owed ?? []);
+    const document = nameOf(collection, kept._id);
+    if (debt.events.length > 0) {
+      held.set(document, debt);
+      return debtOf(document, debt);
+    }
+    await settler.clear(debt);
+    return null;
+  }
+
+  return {
+    owe(events) {
+      const entries = events.map(({ name, payload }) => ({ id: mintId('evt'), name, payload: JSON.stringify(payload ?? null) }));
+      const last = entries.at(-1)?.id;
+      return last === undefined ? undefined : { entries, last, claim: nextClaim() };
+    },
+
+    wrote({ collection, id, tenant }, owing, claimBefore) {
+      if (owing === undefined || claimBefore !== undefined) return;
+      const debt: Held = { collection, id, tenant, claim: owing.claim, failures: 0, events: [] };
+      numbered(debt, owing.entries);
+      const document = nameOf(collection, id);
+      fresh.delete(document);
+      fresh.set(document, debt);
+      const [oldest] = fresh.keys();
+      if (fresh.size > MOST_FRESH && oldest !== undefined) fresh.delete(oldest);
+    },
+
+    async take(limit, except) {
+      const own = takeFresh(limit, except);
+      if (own.length === limit || now() < nextLook) return own;
+      return [...own, ...(await look(limit - own.length, except))];
+    },
+
+    async renew(documents) {
+      const claim = nextClaim();
+      const mine = documents.flatMap((document) => held.get(document) ?? []);
+      const kept = new Set<string>();
+      await Promise.all(
+        mine.map(async (debt) => {
+          const { matchedCount } = await debt.collection.updateOne({ _id: debt.id, claim: debt.claim }, { $set: { claim } });
+          if (matchedCount === 1) kept.add(nameOf(debt.collection, debt.id));
+          if (matchedCount === 1) debt.claim = claim;
+        }),
+      );
+      return documents.filter((document) => !kept.has(document));
+    },
+
+    async settle(document, seq) {
+      const debt = held.get(document);
+      if (debt === undefined) return null;
+      const left = await settler.settle(debt, seq).catch((error: unknown) => {
+        held.delete(document);
+        throw error;
+      });
+      if (left.length === 0) {
+        held.delete(document);
+        return null;
+      }
+      numbered(debt, left);
+      return debtOf(document, debt);
+    },
+
+    async setAside(document, seq) {
+      const debt = held.get(document);
+      const event = debt?.events.find((one) => one.seq === seq);
+      if (debt === undefined || event === undefined) return;
+      const { id, name, payload } = event;
+      const kept = { id, name, payload, tenant: debt.tenant, document, at: now() };
+      await refused.updateOne({ id }, { $setOnInsert: kept }, { upsert: true });
+    },
+
+    async putOff(document) {
+      const debt = held.get(document);
+      if (debt === undefined) return;
+      held.delete(document);
+      const failures = debt.failures + 1;
+      const until = now() + pauseAfter(failures);
+      const claim = claimUntil(until, owner);
+      nextLook = Math.min(nextLook, until);
+      await debt.collection.updateOne({ _id: debt.id, claim: debt.claim }, { $set: { claim, failures } });
+    },
+
+    async release() {
+      const free = { $set: { claim: NOBODYS } };
+      await Promise.all(collections().map((one) => one.updateMany({ claim: heldBy(owner) }, free, { maxTimeMS: LET_GO_MS })));
+    },
+  };
+}
+
+function nameOf({ collectionName }: Collection<Kept>, id: string): string {
+  return `${collectionName}\n${id}`;
+}
+
+/** Numbers go on, so that a number means one event of a document for as long as it is held. */
+function numbered(debt: Held, entries: readonly OwedEntry[]): void {
+  const from = debt.events.at(-1)?.seq ?? 0;
+  debt.events = entries.map((entry, n) => ({ ...entry, tenant: debt.tenant, seq: from + n + 1 }));
+}
+
+function debtOf(document: string, { events }: Held): Debt {
+  return { document, events };
+}
