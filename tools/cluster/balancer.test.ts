@@ -43,7 +43,12 @@ async function ask({ port }: Balancer): Promise<string> {
   socket.write('GET / HTTP/1.1\r\nhost: x\r\n\r\n');
   const parts: Buffer[] = [];
   for await (const part of socket) parts.push(part as Buffer);
-  return Buffer.concat(parts).toString().split('\r\n\r\n')[1]?.replaceAll(/\r\n|[\da-f]+\r\n/g, '') ?? '';
+  return (
+    Buffer.concat(parts)
+      .toString()
+      .split('\r\n\r\n')[1]
+      ?.replaceAll(/\r\n|[\da-f]+\r\n/g, '') ?? ''
+  );
 }
 
 async function hold({ port }: Balancer): Promise<Socket> {
@@ -62,8 +67,13 @@ test('connections are spread over the gateways that are ready', async (t) => {
   const balancer = await balance(t, a, b);
   const held = await Promise.all([hold(balancer), hold(balancer), hold(balancer), hold(balancer)]);
   await sleep(50);
-  const counts = await Promise.all([a, b].map(({ server }) => new Promise((resolve) => server.getConnections((_, count) => resolve(count)))));
-  assert.ok(counts.every((count) => Number(count) >= 2), String(counts));
+  const counts = await Promise.all(
+    [a, b].map(({ server }) => new Promise((resolve) => server.getConnections((_, count) => resolve(count)))),
+  );
+  assert.ok(
+    counts.every((count) => Number(count) >= 2),
+    String(counts),
+  );
   held.forEach((socket) => socket.destroy());
 });
 

@@ -37,15 +37,20 @@ export function openCrew({ logs, graceMs, onChange, say }: CrewOptions): Crew {
   function onEnd({ member, pid, how, againInMs }: Ended): void {
     const { replica } = member;
     if (complete) say(`${replica} (process ${pid}) ${how} and is started again in ${againInMs} ms; it wrote ${logOf(replica)}`);
-    else void lastWords(logOf(replica)).then((words) => broken.reject(new StartError(words || `${replica} ${how}; it wrote ${logOf(replica)}`)));
+    else
+      void lastWords(logOf(replica)).then((words) =>
+        broken.reject(new StartError(words || `${replica} ${how}; it wrote ${logOf(replica)}`)),
+      );
   }
 
+  /** Told after the turn of the event loop: what has just been started is among the crew by then. */
+  const changed = (): void => void setImmediate(onChange);
   const logOf = (replica: string): string => join(logs, `${replica}.log`);
 
   return {
     broken: broken.promise,
     start(members) {
-      const started = members.map((member) => keepAlive(member, { log: logOf(member.replica), onStart: onChange, onEnd }));
+      const started = members.map((member) => keepAlive(member, { log: logOf(member.replica), onStart: changed, onEnd }));
       all.unshift(...started);
       return {
         async [Symbol.asyncDispose]() {
@@ -70,5 +75,11 @@ export function openCrew({ logs, graceMs, onChange, say }: CrewOptions): Crew {
 /** The sentence with which it gave up, if it left one. */
 async function lastWords(log: string): Promise<string> {
   const text = await readFile(log, 'utf8').catch(() => '');
-  return text.slice(-TAIL).trim().split('\n').findLast((line) => !line.startsWith('{')) ?? '';
+  return (
+    text
+      .slice(-TAIL)
+      .trim()
+      .split('\n')
+      .findLast((line) => !line.startsWith('{')) ?? ''
+  );
 }

@@ -71,7 +71,10 @@ test('what is killed is started again under another process id', async () => {
 
 test('what is told to end may finish, and stays ended', async () => {
   await using dir = await tempDir();
-  const kept = keep(dir.path, 'process.on("SIGTERM", () => { console.log("finished"); process.exit(0) }); setInterval(() => {}, 1000); console.log("up")');
+  const kept = keep(
+    dir.path,
+    'process.on("SIGTERM", () => { console.log("finished"); process.exit(0) }); setInterval(() => {}, 1000); console.log("up")',
+  );
   await kept.started(1);
   while (!readFileSync(kept.log, 'utf8').includes('up')) await new Promise(setImmediate);
   assert.deepEqual(await kept.process.end(GRACE_MS), { forced: false });

@@ -48,7 +48,7 @@ export function keepAlive(member: Member, options: KeepAliveOptions): KeptAlive 
   let pid: number | undefined;
 
   async function run(): Promise<void> {
-    for (let failures = 0; !ending.signal.aborted; ) {
+    for (let failures = 0; !ending.signal.aborted;) {
       const began = performance.now();
       child = launch(member, log);
       pid = child.pid ?? pid;

@@ -30,7 +30,8 @@ export async function isStill({ pid, service, ports }: RunningProcess): Promise<
   try {
     const { stdout } = await run('ps', ['-ww', '-o', 'command=', '-p', String(pid)]);
     const words = stdout.split(/[\s:]+/);
-    return words.includes(programOf(service)) || Object.values(ports).some((port) => words.includes(String(port)));
+    const program = programOf(service);
+    return words.some((word) => program === word || program.endsWith(`/${word}`)) || Object.values(ports).some((port) => words.includes(String(port)));
   } catch {
     return false; // nobody has that id
   }

@@ -39,7 +39,9 @@ export async function startCluster(env: Variables, { stack, signal, say: sayAlou
   const environment = await readEnvironment(env);
   const settings = stack.use(await openSettings(environment));
   for (const name of NOT_HERE.filter((one) => env[one] || env[`${one}_FILE`]))
-    throw new StartError(`${name} is set, but a cluster on one machine starts its own servers. Unset it, or start the services one by one.`);
+    throw new StartError(
+      `${name} is set, but a cluster on one machine starts its own servers. Unset it, or start the services one by one.`,
+    );
   const data = resolve(environment.data);
   const dir = join(data, 'cluster');
   const graceMs = settings.current.daemon.shutdownTimeoutMs + EXTRA_GRACE_MS;
@@ -75,7 +77,9 @@ export async function startCluster(env: Variables, { stack, signal, say: sayAlou
   };
   await Promise.race([working(), crew.broken]);
   crew.complete();
-  return { data: environment.data, token, run: now(), settings };
+  const run = now();
+  runFile.write(run);
+  return { data: environment.data, token, run, settings };
 }
 
 /** A launcher that was killed could not end the others. */

@@ -11,4 +11,6 @@ const running = await findLeftovers(readRunFile(data)?.processes ?? []);
 const launcher = running.filter(({ service }) => service === LAUNCHER);
 // The launcher ends the others in their order. Where it was killed, somebody else has to.
 await endLeftovers(launcher.length > 0 ? launcher : running, GRACE_MS);
-process.stdout.write(running.length === 0 ? `no cluster runs with the data in ${data}\n` : `the cluster with the data in ${data} has ended\n`);
+process.stdout.write(
+  running.length === 0 ? `no cluster runs with the data in ${data}\n` : `the cluster with the data in ${data} has ended\n`,
+);

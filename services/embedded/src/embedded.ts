@@ -1,7 +1,15 @@
 import { resolve } from 'node:path';
 import { defineGateway, describeExposure } from '@switchyard/gateway';
 import { servicePrincipal } from '@switchyard/contracts';
-import { banner, claimDataDirectory, commandHere, describeProvider, openRunFile, withoutCredentials, type Served } from '@switchyard/launcher';
+import {
+  banner,
+  claimDataDirectory,
+  commandHere,
+  describeProvider,
+  openRunFile,
+  withoutCredentials,
+  type Served,
+} from '@switchyard/launcher';
 import { defineSecrets, secrets } from '@switchyard/secrets';
 import {
   openHost,
