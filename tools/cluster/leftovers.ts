@@ -31,7 +31,10 @@ export async function isStill({ pid, service, ports }: RunningProcess): Promise<
     const { stdout } = await run('ps', ['-ww', '-o', 'command=', '-p', String(pid)]);
     const words = stdout.split(/[\s:]+/);
     const program = programOf(service);
-    return words.some((word) => program === word || program.endsWith(`/${word}`)) || Object.values(ports).some((port) => words.includes(String(port)));
+    return (
+      words.some((word) => program === word || program.endsWith(`/${word}`)) ||
+      Object.values(ports).some((port) => words.includes(String(port)))
+    );
   } catch {
     return false; // nobody has that id
   }

@@ -1,5 +1,5 @@
 import { banner, commandHere, describeProvider } from '@switchyard/launcher';
-import { StartError, type Variables } from '@switchyard/service-kit';
+import { startSentence, type Variables } from '@switchyard/service-kit';
 import { startCluster, type Cluster } from './start-cluster.ts';
 
 const VERSION = '0.1.0';
@@ -23,7 +23,7 @@ export async function runCluster(env: Variables): Promise<void> {
     await aborted(ending);
   } catch (error) {
     if (!ending.aborted) {
-      process.stderr.write(`the cluster cannot start: ${sentence(error)}\n`);
+      process.stderr.write(`the cluster cannot start: ${startSentence(error)}\n`);
       process.exitCode = 1;
     }
   }
@@ -80,10 +80,4 @@ async function visibleModels(url: string, token: string): Promise<{ id: string; 
   const response = await fetch(`${url}/v1/models`, { headers: { authorization: `Bearer ${token}` } });
   const { data } = (await response.json()) as { data: { id: string; owned_by: string }[] };
   return data.map(({ id, owned_by: ownedBy }) => ({ id, ownedBy }));
-}
-
-/** A stack only for what is a bug of ours. */
-function sentence(error: unknown): string {
-  if (error instanceof StartError || !(error instanceof Error)) return error instanceof Error ? error.message : String(error);
-  return error.stack ?? error.message;
 }

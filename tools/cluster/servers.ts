@@ -38,6 +38,7 @@ interface Server {
 export async function startServers(options: StartServers): Promise<Servers> {
   const { dir, key, crew, stack, signal } = options;
   const [nats, redis] = await Promise.all([natsServer(options), redisServer(options)]);
+  signal.throwIfAborted();
   stack.use(crew.start([nats.member, redis.member]));
   const provision = runJob(nodeCommand(PROVISION), { SWITCHYARD_CONFIG: ':', ...busEnvironment(PROVISIONER, nats.url, key) }, signal);
   await Promise.all([provision, awaitListening(redis.member.ports['redis'] ?? 0, signal)]);

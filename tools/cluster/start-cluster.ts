@@ -65,21 +65,36 @@ export async function startCluster(env: Variables, { stack, signal, say: sayAlou
   const now = (): RunFile => ({ url: addressOf(host, balancer.port), processes: [...crew.processes(), launcher] });
   const crew: Crew = openCrew({ logs: join(dir, 'logs'), graceMs, onChange: () => runFile.write(now()), say });
 
+  const givenUp = new AbortController();
+  const goingOn = AbortSignal.any([signal, givenUp.signal]);
   const working = async (): Promise<void> => {
     const key = openKeys(join(dir, 'keys'));
-    const servers = await startServers({ dir, key, crew, stack, signal });
+    const servers = await startServers({ dir, key, crew, stack, signal: goingOn });
+    goingOn.throwIfAborted();
     const members = serviceMembers({ ...servers, dir, key, token, host, gatewayPorts, replicas: REPLICAS, variables: env, settings });
     stack.use(crew.start(members.filter(({ service }) => service !== 'gateway')));
     stack.use(crew.start(members.filter(({ service }) => service === 'gateway')));
     stack.defer(() => balancer.close());
     const replicas = members.map(({ replica }) => replica);
-    await awaitReady({ gateways, replicas, token, signal, say: (missing) => say(`waits for ${missing}`) });
+    await awaitReady({ gateways, replicas, token, signal: goingOn, say: (missing) => say(`waits for ${missing}`) });
   };
-  await Promise.race([working(), crew.broken]);
+  try {
+    await Promise.race([working(), crew.broken, whenAborted(signal)]);
+  } finally {
+    givenUp.abort();
+  }
   crew.complete();
   const run = now();
   runFile.write(run);
   return { data: environment.data, token, run, settings };
+}
+
+async function whenAborted(signal: AbortSignal): Promise<never> {
+  const aborted = Promise.withResolvers<never>();
+  const abort = (): void => aborted.reject(signal.reason);
+  if (signal.aborted) abort();
+  signal.addEventListener('abort', abort);
+  return aborted.promise;
 }
 
 /** A launcher that was killed could not end the others. */
