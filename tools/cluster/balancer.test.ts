@@ -20,10 +20,11 @@ interface Gateway {
 
 async function startGateway(t: TestContext, name: string, port = 0): Promise<Gateway> {
   const server = createServer((request, response) => {
-    if (request.url !== '/readyz') return void response.setHeader('connection', 'close').end(name);
-    gateway.probed++;
-    response.statusCode = gateway.ready ? 200 : 503;
-    response.end('{}');
+    if (request.url === '/readyz') {
+      gateway.probed++;
+      response.statusCode = gateway.ready ? 200 : 503;
+      response.end('{}');
+    } else response.setHeader('connection', 'close').end(name);
   });
   await once(server.listen(port, HOST), 'listening');
   t.after(() => (server.closeAllConnections(), server.close()));

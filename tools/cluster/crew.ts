@@ -64,9 +64,10 @@ export function openCrew({ logs, graceMs, onChange, say }: CrewOptions): Crew {
       };
     },
     processes: () =>
-      all.flatMap(({ member: { service, replica, ports }, log, pid: current }) => {
-        const pid = current();
-        return pid === undefined ? [] : [{ service, replica, pid, ports, log }];
+      all.flatMap((one) => {
+        const { service, replica, ports } = one.member;
+        const pid = one.pid();
+        return pid === undefined ? [] : [{ service, replica, pid, ports, log: one.log }];
       }),
     complete: () => void (complete = true),
   };
