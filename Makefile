@@ -3,16 +3,22 @@ export PATH := $(CURDIR)/node_modules/.bin:$(PATH)
 NODE = $(or $(wildcard node_modules/.bin/node),node)
 BIN := node_modules/.bin
 TSC = $(NODE) node_modules/typescript-7/bin/tsc
-TESTS ?= {libs,services,tests,scripts,bench}/**/*.test.ts
+TESTS ?= {libs,services,tests,scripts,bench,tools}/**/*.test.ts
 
 .DEFAULT_GOAL := help
-.PHONY: help start check test bench fix lock generate service install install-run clean
+.PHONY: help start cluster cluster-stop check test bench fix lock generate service install install-run clean
 
 help: ## Shows this list.
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 16
 
 start: install-run ## Starts everything in one process: no server beside it, no key.
 	@exec bin/switchyard start
+
+cluster: install-run ## Starts every service by itself, twice, with NATS, MongoDB and Redis: a cluster on this machine, without Docker.
+	@exec $(NODE) tools/cluster/main.ts
+
+cluster-stop: ## Drains and ends the cluster that make cluster started.
+	@$(NODE) tools/cluster/stop.ts
 
 check: install ## Types, lint, format, boundaries, dead code, contracts, protos.
 	$(TSC) -p tsconfig.json

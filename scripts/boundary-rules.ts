@@ -69,6 +69,20 @@ export const rules: readonly Rule[] = [
     to: { path: `${TEST_CODE}|^libs/testkit/` },
   },
   {
+    name: 'tools-know-no-service',
+    severity: 'error',
+    comment: 'A tool starts services as programs and talks to them like any client.',
+    from: { path: '^tools/' },
+    to: { path: '^services/' },
+  },
+  {
+    name: 'nobody-needs-a-tool',
+    severity: 'error',
+    comment: 'Tools are for developers. What services or libraries need is a library.',
+    from: { path: '^(services|libs)/' },
+    to: { path: '^tools/' },
+  },
+  {
     name: 'no-undeclared-packages',
     severity: 'error',
     comment: 'Declare it in the package.json of the workspace that uses it.',

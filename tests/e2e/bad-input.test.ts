@@ -161,7 +161,7 @@ onEachProfile('bad input', (product) => {
     }
     assert.equal((await ask(product, 'session.list', {}, secret)).error?.message, "Insufficient scope: requires 'admin'");
     const { sessionKey } = await call<{ sessionKey: string }>(product, 'agent.execute', { message: 'hello' });
-    assert.equal(sessionKey, 'default:first:gateway');
+    assert.equal(sessionKey, `default:${product.client}:gateway`);
     assert.deepEqual((await call<{ agents: string[] }>(product, 'agents.list')).agents, ['default']);
     const fresh = await call<{ config: { maxSteps: number } }>(product, 'agents.create', { name: 'fresh' });
     assert.equal(fresh.config.maxSteps, 150);

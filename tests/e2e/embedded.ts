@@ -7,10 +7,17 @@ import { startProcess, tempDir, type StartedProcess } from '@switchyard/testkit'
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
 
-/** The product as a newcomer starts it, in a process and a data directory of its own. */
+const PROGRAMS = { embedded: `${root}services/embedded/src/main.ts`, cluster: `${root}tools/cluster/main.ts` };
+
+/** In one process, or in one for each replica of each service, beside real servers. */
+export type Profile = keyof typeof PROGRAMS;
+
+/** The product as a newcomer starts it, with a data directory of its own. */
 export interface Running extends AsyncDisposable {
   url: string;
   token: string;
+  /** Whom the token speaks for: one that was minted at the first start, or one that the launcher gives the services. */
+  client: string;
   data: string;
   process: StartedProcess;
 }
@@ -33,16 +40,32 @@ const ROOMY = {
 /** What nobody asked for would stand between an answer and who waits for it. */
 const QUIET = { SWITCHYARD_GATEWAY__WS_HEARTBEAT_MS: '0' };
 
+/** No balancer needs time to look away when all of it ends. */
+const PROMPT = { SWITCHYARD_GATEWAY__DRAIN_DELAY_MS: '0' };
+
+/** All services in one process. */
+export function startEmbedded(options: StartOptions = {}): Promise<Running> {
+  return startProduct('embedded', options);
+}
+
 /** Starts the launcher itself, waits for its banner, and reads what it wrote for scripts. */
-export async function startEmbedded(options: StartOptions = {}): Promise<Running> {
+export async function startProduct(profile: Profile, options: StartOptions = {}): Promise<Running> {
   await using starting = new AsyncDisposableStack();
   const data = options.data ?? starting.use(await tempDir()).path;
   const env = { ...(await configured(data, options.config)), ...options.env };
-  const child = starting.use(await launch(data, env, /^Try:/m));
+  const child = starting.use(await launch(data, env, { profile, ready: /^Try:/m }));
+  if (profile === 'cluster') starting.defer(async () => void (await child.end())); // it ends those that it started
   const run = JSON.parse(await readFile(`${data}/run.json`, 'utf8')) as { url: string };
   const token = (await readFile(`${data}/token`, 'utf8')).trim();
   const started = starting.move();
-  return { url: run.url, token, data, process: child, [Symbol.asyncDispose]: () => started.disposeAsync() };
+  return {
+    url: run.url,
+    token,
+    client: profile === 'cluster' ? 'env' : 'first',
+    data,
+    process: child,
+    [Symbol.asyncDispose]: () => started.disposeAsync(),
+  };
 }
 
 async function configured(data: string, config: object | undefined): Promise<Record<string, string>> {
@@ -52,10 +75,21 @@ async function configured(data: string, config: object | undefined): Promise<Rec
   return { SWITCHYARD_CONFIG: file };
 }
 
+/** Everything that the processes of a product have written, line by line. */
+export async function linesWritten({ data }: Pick<Running, 'data'>): Promise<string[]> {
+  const { processes } = JSON.parse(await readFile(`${data}/run.json`, 'utf8')) as { processes: { log: string }[] };
+  const texts = await Promise.all(processes.map(({ log }) => readFile(log, 'utf8').catch(() => ''))); // the launcher may have had nothing to say
+  return texts.flatMap((text) => text.slice(0, text.lastIndexOf('\n') + 1).split('\n'));
+}
+
 /** The launcher on a data directory, whatever comes of it. */
-export function launch(data: string, env: StartOptions['env'] = {}, ready?: RegExp): Promise<StartedProcess> {
-  return startProcess([process.execPath, `${root}services/embedded/src/main.ts`], {
-    env: { HOME: data, SWITCHYARD_DATA: data, SWITCHYARD_PORT: '0', SWITCHYARD_CONFIG: ':', ...ROOMY, ...QUIET, ...env },
+export function launch(
+  data: string,
+  env: StartOptions['env'] = {},
+  { profile = 'embedded', ready }: { profile?: Profile; ready?: RegExp } = {},
+): Promise<StartedProcess> {
+  return startProcess([process.execPath, PROGRAMS[profile]], {
+    env: { HOME: data, SWITCHYARD_DATA: data, SWITCHYARD_PORT: '0', SWITCHYARD_CONFIG: ':', ...ROOMY, ...QUIET, ...PROMPT, ...env },
     ...(ready === undefined ? {} : { ready }),
   });
 }

@@ -1,12 +1,11 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { readFile } from 'node:fs/promises';
 import { request as httpRequest, type IncomingMessage } from 'node:http';
 import { test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import { startUpstream, type Upstream } from '@switchyard/testkit';
 import { chatUrl } from './clients.ts';
-import type { Running } from './embedded.ts';
+import { linesWritten, type Running } from './embedded.ts';
 import { ask, many, mint, one, openExchange, openSocket, request, type Answer } from './exchange.ts';
 import { isNamed, listen } from './listening.ts';
 import { onEachProfile } from './profiles.ts';
@@ -99,7 +98,7 @@ onEachProfile(
         assert.match(requestId, /^req_/);
         await assertLogged(product, [{ what: path, requestId }]);
       }
-      assert.ok(!(await readFile(logOf(product), 'utf8')).includes(SECRET_LIKE));
+      assert.ok(!(await linesWritten(product)).some((line) => line.includes(SECRET_LIKE)));
     });
 
     test('of turns that failed, on every route', async () => {
@@ -153,7 +152,7 @@ const CLIENTS = 10;
 
 onEachProfile(
   'a flood',
-  (product) => {
+  (product, profile) => {
     test('of refusals is in the log with every id, and with few lines', async () => {
       const body = '{"jsonrpc":"2.0","method":"system.ping","id":1}';
       const headers = { authorization: `Bearer ${product.token}`, 'content-type': 'application/json' };
@@ -166,7 +165,9 @@ onEachProfile(
         }
       }
       await Promise.all(Array.from({ length: CLIENTS }, send));
-      assert.equal(shown.length, FLOOD - MOST);
+      // Each gateway tells the other what it let through a moment later, so that at worst each lets as many through.
+      const through = FLOOD - shown.length;
+      assert.ok(through >= MOST && through <= (profile === 'cluster' ? 2 * MOST : MOST), `${through} were let through`);
       await assertLogged(product, shown);
       const lines = (await linesOf(product)).filter(({ code }) => code === 'RESOURCE_EXHAUSTED');
       assert.ok(lines.length < shown.length / 2, `${lines.length} lines for ${shown.length} refusals`);
@@ -203,14 +204,10 @@ async function foreignHost({ url }: Running): Promise<Shown> {
   return { what: 'foreign host', requestId: String(response.headers['x-request-id']) };
 }
 
-function logOf({ data }: Running): string {
-  return `${data}/logs/switchyard.log`;
-}
-
+/** Servers write into files of their own, in words of their own. */
 async function linesOf(product: Running): Promise<Line[]> {
-  const text = await readFile(logOf(product), 'utf8');
-  const whole = text.slice(0, text.lastIndexOf('\n') + 1).split('\n');
-  return whole.flatMap((line) => (line === '' ? [] : [JSON.parse(line) as Line])).filter(({ level }) => level >= INFO);
+  const ours = (await linesWritten(product)).filter((line) => line.startsWith('{'));
+  return ours.map((line) => JSON.parse(line) as Line).filter(({ level }) => level >= INFO);
 }
 
 /** Every id is in a line of the default level, or a louder one, with the code and the words of what went wrong. */

@@ -1,13 +1,20 @@
 import { after, before, describe } from 'node:test';
-import { startNatsServer } from '@switchyard/testkit';
-import { startEmbedded, type Running, type StartOptions } from './embedded.ts';
+import { startProduct, type Profile, type Running, type StartOptions } from './embedded.ts';
 
-const PROFILES = ['memory:', 'nats:'] as const;
-type Profile = (typeof PROFILES)[number];
+const PROFILES: readonly Profile[] = ['embedded', 'cluster'];
+/** `embedded` or `cluster`; both unless said. */
+const TARGET = process.env['SWITCHYARD_TEST_TARGET'];
+if (TARGET !== undefined && !PROFILES.includes(TARGET as Profile))
+  throw new Error(`SWITCHYARD_TEST_TARGET must be ${PROFILES.join(' or ')}`);
 
 /** For all tests of a profile together; what hangs is found out. */
-const SUITE_MS = 60_000;
+const SUITE_MS = 90_000;
 const NATS_OFF = process.env['SWITCHYARD_TEST_NATS'] === 'off' && 'SWITCHYARD_TEST_NATS=off';
+
+function skipped(profile: Profile): string | false {
+  if (TARGET !== undefined && profile !== TARGET) return `SWITCHYARD_TEST_TARGET=${TARGET}`;
+  return profile === 'cluster' && NATS_OFF;
+}
 
 export interface SuiteOptions {
   /** How the product of one profile is started. What it talks to is set up here, and kept for as long by `stack`. */
@@ -16,21 +23,23 @@ export interface SuiteOptions {
   concurrency?: boolean;
 }
 
-/** The same tests on the in-process bus and on a real NATS server, against one product each. */
-export function onEachProfile(title: string, define: (product: Running) => void, options: SuiteOptions = {}): void {
+/** The same tests on one process and on a cluster of processes with real servers, against one product each. */
+export function onEachProfile(title: string, define: (product: Running, profile: Profile) => void, options: SuiteOptions = {}): void {
   for (const profile of PROFILES) {
-    const skip = profile === 'nats:' && NATS_OFF;
-    describe(`${title}, over ${profile}`, { skip, timeout: SUITE_MS, concurrency: options.concurrency ?? false }, () => {
+    describe(`${title}, ${profile}`, { skip: skipped(profile), timeout: SUITE_MS, concurrency: options.concurrency ?? false }, () => {
       const stack = new AsyncDisposableStack();
       let running: Running | undefined;
       before(async () => {
-        running = stack.use(await startOn(profile, await options.start?.(stack)));
+        running = stack.use(await startProduct(profile, await options.start?.(stack)));
       });
       after(() => stack.disposeAsync());
-      define(lazily(() => {
-        if (running === undefined) throw new Error('the product did not start');
-        return running;
-      }));
+      define(
+        lazily(() => {
+          if (running === undefined) throw new Error('the product did not start');
+          return running;
+        }),
+        profile,
+      );
     });
   }
 }
@@ -44,6 +53,9 @@ function lazily(running: () => Running): Running {
     get token() {
       return running().token;
     },
+    get client() {
+      return running().client;
+    },
     get data() {
       return running().data;
     },
@@ -52,14 +64,4 @@ function lazily(running: () => Running): Running {
     },
     [Symbol.asyncDispose]: () => running()[Symbol.asyncDispose](),
   };
-}
-
-async function startOn(profile: Profile, options: StartOptions = {}): Promise<Running> {
-  if (profile === 'memory:') return startEmbedded(options);
-  await using starting = new AsyncDisposableStack();
-  const server = await startNatsServer();
-  starting.defer(() => server.stop());
-  const running = starting.use(await startEmbedded({ ...options, env: { SWITCHYARD_BUS: server.url, ...options.env } }));
-  const started = starting.move();
-  return { ...running, [Symbol.asyncDispose]: () => started.disposeAsync() };
 }

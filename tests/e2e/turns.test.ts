@@ -25,7 +25,12 @@ onEachProfile(
         const params = { message: 'hello', sessionKey: { channelId: `rpc-${transport}` } };
         const { id, result } = one(await client.say(request('agent.execute', params, 'first')));
         assert.equal(id, 'first');
-        assert.deepEqual(result, { response: SAID, tokensUsed: USED, finishReason: 'stop', sessionKey: `default:first:rpc-${transport}` });
+        assert.deepEqual(result, {
+          response: SAID,
+          tokensUsed: USED,
+          finishReason: 'stop',
+          sessionKey: `default:${product.client}:rpc-${transport}`,
+        });
         const again = one(await client.say(request('agent.stream', params))).result as { response: string };
         assert.equal(again.response, SAID);
         assert.deepEqual(await contents(product, `rpc-${transport}`), ['hello', SAID, 'hello', SAID]);

@@ -59,7 +59,7 @@ export async function runProcess(name: string, start: (given: Starting) => Promi
   } catch (error) {
     if (ending.signal.aborted) return;
     grace.uninstall();
-    process.stderr.write(`${name} cannot start: ${sentence(error)}\n`);
+    process.stderr.write(`${name} cannot start: ${startSentence(error)}\n`);
     await stack.disposeAsync();
     process.exit(1);
   }
@@ -87,7 +87,7 @@ function sayIfSlow(name: string, ms: number): void {
 }
 
 /** A stack only for what is a bug of ours; everything else is for the reader of the terminal. */
-function sentence(error: unknown): string {
+export function startSentence(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   const bug = error instanceof TypeError || error instanceof ReferenceError || error instanceof RangeError || error instanceof SyntaxError;
   return bug ? (error.stack ?? error.message) : error.message;

@@ -1,6 +1,7 @@
 export { startMongo, startOwnMongo, type MongoServer, type OwnMongoOptions, type OwnMongoServer } from './mongo-server.ts';
 export { startNatsServer, type NatsServer, type NatsServerOptions } from './nats-server.ts';
 export { findNatsServer } from './nats-server-binary.ts';
+export { findRedisServer } from './redis-server-binary.ts';
 export { startRedisServer, type RedisServer, type RedisServerOptions } from './redis-server.ts';
 export {
   startUpstream,

@@ -1,5 +1,15 @@
 import { resolve } from 'node:path';
 import { defineGateway, describeExposure } from '@switchyard/gateway';
+import { servicePrincipal } from '@switchyard/contracts';
+import {
+  banner,
+  claimDataDirectory,
+  commandHere,
+  describeProvider,
+  openRunFile,
+  withoutCredentials,
+  type Served,
+} from '@switchyard/launcher';
 import { defineSecrets, secrets } from '@switchyard/secrets';
 import {
   openHost,
@@ -11,13 +21,11 @@ import {
   type Starting,
   type Variables,
 } from '@switchyard/service-kit';
-import { banner, withoutCredentials, type Served } from './banner.ts';
-import { commandHere } from './command-here.ts';
-import { claimDataDirectory, firstToken, writeRunFile } from './data-directory.ts';
-import { describeProvider } from './provider.ts';
+import { firstToken } from './first-token.ts';
 import { services } from './services.ts';
 
 const VERSION = '0.1.0';
+const AGAIN = 'make start';
 const PATIENCE_MS = 1_000;
 const NO_EDGE = 'gateway.enabled is false, so nobody could reach what runs here. Remove the key, or start the services one by one.';
 
@@ -47,20 +55,20 @@ async function startEmbedded(env: Variables, { stack, signal }: Starting): Promi
   stack.use(await startService(edge, host).catch((error: unknown) => Promise.reject(explainListening(error, host))));
 
   const { port } = new URL(url);
-  stack.use(
-    writeRunFile(data, {
-      url,
-      processes: [{ service: 'embedded', replica: host.replica('gateway'), pid: process.pid, ports: { http: Number(port) }, log: logFile }],
-    }),
-  );
+  stack.use(openRunFile(data)).write({
+    url,
+    processes: [{ service: 'embedded', replica: host.replica('gateway'), pid: process.pid, ports: { http: Number(port) }, log: logFile }],
+  });
   const served: Served = {
     version: VERSION,
+    how: 'all services in one process',
+    again: AGAIN,
     url,
     bus,
     data,
     services: [edge, ...services.toReversed()].map(({ contract }) => contract.service),
     seconds: (performance.now() - started) / 1_000,
-    provider: await describeProvider(host.bus, host.settings.current.tenantId),
+    provider: await describeModels(host),
     token,
     terminal: process.stdout.isTTY,
     warning: describeExposure(host.settings.current.gateway),
@@ -69,6 +77,11 @@ async function startEmbedded(env: Variables, { stack, signal }: Starting): Promi
   };
   process.stdout.write(banner(served));
   return host;
+}
+
+async function describeModels({ bus, settings }: Host): Promise<string> {
+  const { models } = await bus.as(servicePrincipal('gateway', settings.current.tenantId)).call('models.visible', {});
+  return describeProvider(models, AGAIN);
 }
 
 /** A bus that is down is waited for, and whoever started this should not have to guess. */

@@ -1,4 +1,6 @@
+import { relative } from 'node:path';
 import type { IneffectiveSetting } from '@switchyard/service-kit';
+import type { RunningProcess } from './run-file.ts';
 
 /** As many are named in a line; the log and `doctor` name all. */
 const MOST_NAMED = 4;
@@ -6,6 +8,10 @@ const MOST_NAMED = 4;
 /** What the banner tells. */
 export interface Served {
   version: string;
+  /** How it runs, in a few words. */
+  how: string;
+  /** What starts it again. */
+  again: string;
   url: string;
   bus: string;
   data: string;
@@ -18,13 +24,13 @@ export interface Served {
   terminal: boolean;
   /** What to know about who can reach this. */
   warning: string | undefined;
+  /** Each by itself, where there are several. */
+  processes?: readonly RunningProcess[];
   /** What is set and has no effect. */
   notInForce: readonly IneffectiveSetting[];
   /** How the command is called from here, for this data. */
   command: string;
 }
-
-const NONE_KNOWN = 'none that works is saved here; yours does, and SWITCHYARD_TOKEN=… make start gives you another';
 
 /** What a newcomer reads first: only what exists, each command as it can be pasted. */
 export function banner(run: Served): string {
@@ -39,8 +45,9 @@ export function banner(run: Served): string {
     ...(notInForce.length === 0 ? [] : [['no effect', noEffectText(run)] as [string, string]]),
   ];
   return [
-    `switchyard ${run.version}  all services in one process; data in ${data}`,
+    `switchyard ${run.version}  ${run.how}; data in ${data}`,
     ...rows.map(([label, text]) => `  ${label.padEnd(10)} ${text}`),
+    ...processLines(run),
     'Try:',
     `  ${command} ask "hello"`,
     `  ${command} rpc session.history channelId=gateway`,
@@ -49,9 +56,32 @@ export function banner(run: Served): string {
   ].join('\n');
 }
 
-function tokenText({ token, terminal, data, command }: Served): string {
-  if (token === undefined) return NONE_KNOWN;
+function tokenText({ token, terminal, data, command, again }: Served): string {
+  if (token === undefined) return `none that works is saved here; yours does, and SWITCHYARD_TOKEN=… ${again} gives you another`;
   return terminal ? `${token}  scopes *   saved in ${data}/token` : `saved in ${data}/token  scopes *   ${command} token   prints it`;
+}
+
+/** A line for each: who it is, where it listens, what it writes. */
+function processLines({ processes = [] }: Served): string[] {
+  const cells = processes.map(({ replica, pid, ports, log }) => [
+    replica,
+    `pid ${pid}`,
+    Object.entries(ports)
+      .map(([name, port]) => `${name} ${port}`)
+      .join(' '),
+    nearest(log),
+  ]);
+  const widths = [0, 1, 2, 3].map((column) => Math.max(0, ...cells.map((row) => row[column]?.length ?? 0)));
+  return cells.map((row, at) => {
+    const text = row.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join('  ');
+    return `  ${(at === 0 ? 'processes' : '').padEnd(10)} ${text.trimEnd()}`;
+  });
+}
+
+/** A file as it is shortest to type. */
+function nearest(file: string): string {
+  const near = relative(process.cwd(), file);
+  return near.startsWith('..') ? file : near;
 }
 
 /** `memory.walMode (config.yaml)`: accepted, so that one configuration serves this version and the next, but never in silence. */

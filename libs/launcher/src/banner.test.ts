@@ -4,6 +4,8 @@ import { banner, type Served } from './banner.ts';
 
 const run: Served = {
   version: '1.2.3',
+  how: 'all services in one process',
+  again: 'make start',
   url: 'http://127.0.0.1:4000',
   bus: 'memory:',
   data: 'some/where',
@@ -55,4 +57,11 @@ test('settings without effect are named in one line, with the place that sets ea
 test('a real bus is shown as it is named, without its password', () => {
   assert.match(banner({ ...run, bus: 'nats://127.0.0.1:4222' }), /bus +nats:\/\/127\.0\.0\.1:4222\n/);
   assert.match(banner({ ...run, bus: 'nats://me:secret@a:1,me:secret@b:2' }), /bus +nats:\/\/a:1,b:2\n/);
+});
+
+test('where there are several processes, each has a line, and the columns stand under each other', () => {
+  const one = (replica: string, ports: Record<string, number>) => ({ service: 's', replica, pid: 7, ports, log: `/logs/${replica}.log` });
+  const text = banner({ ...run, processes: [one('gateway-1', { http: 4767 }), one('nats', {})] });
+  assert.match(text, /\n {2}processes {2}gateway-1 {2}pid 7 {2}http 4767 {2}\S+gateway-1\.log\n {13}nats {7}pid 7 {13}\S+nats\.log\nTry:/);
+  assert.doesNotMatch(banner(run), /processes/);
 });

@@ -1,0 +1,64 @@
+import { chmodSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { StartError } from '@switchyard/service-kit';
+import { lockDirectory } from '@switchyard/store';
+
+const PRIVATE_DIR = 0o700;
+const PRIVATE_FILE = 0o600;
+
+/** Makes the data directory this process's own, readable by its user alone. Another process in it is named in one sentence. */
+export function claimDataDirectory(dir: string): Disposable {
+  try {
+    mkdirSync(dir, { recursive: true, mode: PRIVATE_DIR });
+    chmodSync(dir, PRIVATE_DIR);
+    mkdirSync(join(dir, 'logs'), { recursive: true, mode: PRIVATE_DIR });
+  } catch (cause) {
+    throw notWritable(dir, cause);
+  }
+  return lockDirectory(dir);
+}
+
+/** The token that is saved in a data directory. */
+export function readToken(dir: string): string | undefined {
+  return readPrivately(dir, 'token');
+}
+
+/** The command reads it from there, also when the environment named the token. */
+export function keepToken(dir: string, token: string): void {
+  keepPrivately(dir, 'token', token);
+}
+
+export function dropToken(dir: string): void {
+  rmSync(join(dir, 'token'), { force: true });
+}
+
+/** A line of text that this user alone may read; undefined where it is missing or empty. */
+export function readPrivately(dir: string, name: string): string | undefined {
+  try {
+    return readFileSync(join(dir, name), 'utf8').trim() || undefined;
+  } catch (cause) {
+    if ((cause as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    throw notWritable(dir, cause);
+  }
+}
+
+/** For this user alone. The file is whole and on the disk, or as it was before. */
+export function keepPrivately(dir: string, name: string, text: string): void {
+  const file = join(dir, name);
+  try {
+    rmSync(`${file}.new`, { force: true });
+    writeFileSync(`${file}.new`, `${text}\n`, { mode: PRIVATE_FILE, flush: true });
+    renameSync(`${file}.new`, file);
+  } catch (cause) {
+    throw notWritable(dir, cause);
+  }
+}
+
+function notWritable(dir: string, cause: unknown): StartError {
+  const { code, path = dir } = cause as NodeJS.ErrnoException;
+  const where = path === dir ? '' : ` at ${path.replace(/\.new$/, '')}`;
+  return new StartError(
+    `the data directory ${dir} cannot be used (${code ?? 'unknown error'}${where}). Choose another: SWITCHYARD_DATA=~/.switchyard`,
+    { cause },
+  );
+}

@@ -1,0 +1,158 @@
+import assert from 'node:assert/strict';
+import { existsSync, statSync } from 'node:fs';
+import { once } from 'node:events';
+import { createServer, type AddressInfo } from 'node:net';
+import { after, before, describe, test } from 'node:test';
+import { isBuilt, SERVICES } from '@switchyard/contracts';
+import { startProcess, tempDir, type TempDir } from '@switchyard/testkit';
+import { contents, openai } from '../e2e/clients.ts';
+import { command, launch, linesWritten, startProduct, type Running } from '../e2e/embedded.ts';
+import { call } from '../e2e/exchange.ts';
+import { isAlive, processesOf, processOf, replaced, SKIP, whoAnswers, type RunningProcess } from './processes.ts';
+
+const STOP = new URL('../../tools/cluster/stop.ts', import.meta.url).pathname;
+const SERVERS = ['nats', 'redis'];
+
+async function gone(processes: readonly RunningProcess[]): Promise<void> {
+  while (processes.some(({ pid }) => isAlive(pid))) await new Promise((resolve) => setTimeout(resolve, 20));
+}
+
+describe('a cluster on one machine', { skip: SKIP, timeout: 120_000 }, () => {
+  let data: TempDir;
+  let product: Running;
+  before(async () => {
+    data = await tempDir();
+    product = await startProduct('cluster', { data: data.path });
+  });
+  after(async () => {
+    await product[Symbol.asyncDispose]();
+    await data[Symbol.asyncDispose]();
+  });
+
+  test('every process there should be is in run.json and in the banner, lives, listens and writes a log', async () => {
+    const processes = await processesOf(product);
+    const built = SERVICES.filter(isBuilt);
+    assert.deepEqual(new Set(processes.map(({ service }) => service)), new Set([...built, 'gateway', ...SERVERS, 'cluster']));
+    assert.equal(processes.filter(({ service }) => service === 'gateway').length, 2);
+    for (const { replica, pid, ports, log } of processes) {
+      assert.ok(isAlive(pid), replica);
+      assert.ok(product.process.output().includes(replica) && product.process.output().includes(`pid ${pid} `), replica);
+      if (replica !== 'cluster') assert.ok(existsSync(log), log);
+      for (const port of Object.values(ports)) assert.ok(product.process.output().includes(String(port)), replica);
+    }
+    assert.deepEqual([...((await whoAnswers(product))?.keys() ?? [])].sort(), processes.filter(isReplica).map(nameOf).sort());
+  });
+
+  test('the command finds it, and status names each process', async () => {
+    const { code, stdout } = await command(product, 'status');
+    assert.equal(code, 0, stdout);
+    for (const { replica, pid } of await processesOf(product)) assert.match(stdout, new RegExp(`${replica} .*pid ${pid} alive`));
+  });
+
+  test('what it keeps is for its user alone, and no password is in a log or on a command line', async () => {
+    const keys = `${product.data}/cluster/keys`;
+    assert.equal(statSync(keys).mode & 0o777, 0o700);
+    const { readdir, readFile } = await import('node:fs/promises');
+    const passwords = await Promise.all((await readdir(keys)).map((name) => readFile(`${keys}/${name}`, 'utf8')));
+    const written = (await linesWritten(product)).join('\n') + product.process.output();
+    await using ps = await startProcess(['ps', '-eww', '-o', 'command=']);
+    await ps.exited;
+    for (const password of [...passwords, product.token]) {
+      assert.ok(!written.includes(password.trim()), 'in a log');
+      assert.ok(!ps.output().includes(password.trim()), 'on a command line');
+    }
+  });
+
+  test('whoever is killed is started again, and run.json says under which id', async () => {
+    for (const replica of ['secrets-1', 'sessions-1', 'gateway-1']) {
+      const victim = await processOf(product, replica);
+      process.kill(victim.pid, 'SIGKILL');
+      const next = await replaced(product, victim);
+      assert.deepEqual([next.ports, next.log], [victim.ports, victim.log]);
+      await product.process.line(new RegExp(`${replica} \\(process ${victim.pid}\\) was ended by SIGKILL and is started again`));
+    }
+    assert.equal((await openai(product).models.list()).data.length > 1, true);
+  });
+
+  test('a second one on the same data is told who has it', async () => {
+    await using second = await launch(product.data, {}, { profile: 'cluster' });
+    assert.equal((await second.exited).code, 1);
+    assert.match(second.output(), new RegExp(`^the cluster cannot start: .* in use by process ${product.process.pid};.*\n$`));
+  });
+
+  test('it is stopped by a command, and the next one remembers the token and what was said', async () => {
+    await call(product, 'agent.execute', { message: 'remember me', sessionKey: { channelId: 'kept' } });
+    const before = await processesOf(product);
+    await using stop = await startProcess([process.execPath, STOP], { env: { SWITCHYARD_DATA: product.data } });
+    assert.equal((await stop.exited).code, 0, stop.output());
+    assert.match(stop.output(), /has ended/);
+    assert.deepEqual(await product.process.exited, { code: 0, signal: null });
+    assert.deepEqual(
+      before.filter(({ pid }) => isAlive(pid)),
+      [],
+    );
+    assert.equal(existsSync(`${product.data}/run.json`), false);
+
+    const { token } = product;
+    product = await startProduct('cluster', { data: data.path });
+    assert.equal(product.token, token);
+    assert.equal((await contents(product, 'kept'))[0], 'remember me');
+  });
+
+  test('what a killed launcher left behind is ended by the next one', async () => {
+    const left = await processesOf(product);
+    await product.process.end('SIGKILL');
+    assert.ok(
+      left.filter(({ replica }) => replica !== 'cluster').every(({ pid }) => isAlive(pid)),
+      'they are there without it',
+    );
+    product = await startProduct('cluster', { data: data.path });
+    assert.match(product.process.output(), /ends what an earlier start left behind: .*sessions-1/);
+    await gone(left);
+    assert.ok(await call(product, 'session.list'));
+  });
+
+  test('and by the command that stops it', async () => {
+    const left = await processesOf(product);
+    await product.process.end('SIGKILL');
+    await using stop = await startProcess([process.execPath, STOP], { env: { SWITCHYARD_DATA: product.data } });
+    assert.equal((await stop.exited).code, 0);
+    assert.deepEqual(
+      left.filter(({ pid }) => isAlive(pid)),
+      [],
+    );
+  });
+});
+
+test('what cannot be is one sentence, and nothing stays', { skip: SKIP, timeout: 60_000 }, async () => {
+  const squatter = createServer().listen(0, '127.0.0.1');
+  await once(squatter, 'listening');
+  const { port } = squatter.address() as AddressInfo;
+  try {
+    for (const [env, said] of [
+      [{ SWITCHYARD_BUS: 'nats://127.0.0.1:4222' }, /SWITCHYARD_BUS is set, but a cluster on one machine starts its own servers/],
+      [{ SWITCHYARD_STORE_FILE: '/dev/null' }, /SWITCHYARD_STORE is set/],
+      [{ SWITCHYARD_PORT: String(port) }, new RegExp(`port ${port} .* is in use\\..*SWITCHYARD_PORT=0 make cluster`)],
+      [{ SWITCHYARD_HOST: '192.0.2.1' }, /192\.0\.2\.1 is no address of this machine/],
+      [{ SWITCHYARD_GATEWAY__PROT: '1' }, /SWITCHYARD_GATEWAY__PROT/],
+      [{ OPENAI_BASE_URL: 'localhost:1' }, /OPENAI_BASE_URL/],
+    ] as const) {
+      await using dir = await tempDir();
+      await using refused = await launch(dir.path, env, { profile: 'cluster' });
+      assert.equal((await refused.exited).code, 1, refused.output());
+      assert.match(refused.output(), said);
+      assert.ok(!/\n\s+at /.test(refused.output()), 'a stack is not a sentence');
+      assert.equal(existsSync(`${dir.path}/run.json`), false);
+    }
+  } finally {
+    squatter.close();
+  }
+});
+
+function isReplica({ service }: RunningProcess): boolean {
+  return !SERVERS.includes(service) && service !== 'cluster';
+}
+
+function nameOf({ replica }: RunningProcess): string {
+  return replica;
+}

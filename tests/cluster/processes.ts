@@ -1,0 +1,65 @@
+import assert from 'node:assert/strict';
+import { readFile } from 'node:fs/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { ServicePresence } from '@switchyard/contracts';
+import type { Running } from '../e2e/embedded.ts';
+
+const POLL_MS = 50;
+
+export const SKIP =
+  (process.env['SWITCHYARD_TEST_NATS'] === 'off' && 'SWITCHYARD_TEST_NATS=off') ||
+  (process.env['SWITCHYARD_TEST_TARGET'] === 'embedded' && 'SWITCHYARD_TEST_TARGET=embedded');
+
+/** As `run.json` has it. */
+export interface RunningProcess {
+  service: string;
+  replica: string;
+  pid: number;
+  ports: Record<string, number>;
+  log: string;
+}
+
+export async function processesOf({ data }: Pick<Running, 'data'>): Promise<RunningProcess[]> {
+  return (JSON.parse(await readFile(`${data}/run.json`, 'utf8')) as { processes: RunningProcess[] }).processes;
+}
+
+export async function processOf(product: Pick<Running, 'data'>, replica: string): Promise<RunningProcess> {
+  return (await processesOf(product)).find((one) => one.replica === replica) ?? assert.fail(`there is no ${replica}`);
+}
+
+export function isAlive(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch {
+    return false;
+  }
+}
+
+/** Who answers on the bus, by the name of the replica, as every gateway sees it; undefined while one of them is not ready. */
+export async function whoAnswers(product: Running): Promise<Map<string, number> | undefined> {
+  const gateways = (await processesOf(product)).filter(({ service }) => service === 'gateway');
+  const seen = await Promise.all(gateways.map(({ ports }) => readiness(`http://127.0.0.1:${ports['http']}`, product.token)));
+  if (seen.some((one) => one === undefined)) return undefined;
+  const replicas = seen.map((services) => (services ?? []).flatMap((service) => service.replicas));
+  const everywhere = replicas[0]?.filter(({ pid }) => replicas.every((others) => others.some((other) => other.pid === pid))) ?? [];
+  return new Map(everywhere.map(({ replica, pid }) => [replica, pid]));
+}
+
+async function readiness(gateway: string, token: string): Promise<ServicePresence[] | undefined> {
+  try {
+    const response = await fetch(`${gateway}/readyz`, { headers: { authorization: `Bearer ${token}` } });
+    const { services } = (await response.json()) as { services?: ServicePresence[] };
+    return response.ok ? services : undefined;
+  } catch {
+    return undefined; // it is being started again
+  }
+}
+
+/** Resolves once another process has taken the place of this one and does its work. */
+export async function replaced(product: Running, { replica, pid }: Pick<RunningProcess, 'replica' | 'pid'>): Promise<RunningProcess> {
+  for (;;) {
+    const now = await processOf(product, replica);
+    if (now.pid !== pid && (await whoAnswers(product))?.get(replica) === now.pid) return now;
+    await sleep(POLL_MS);
+  }
+}

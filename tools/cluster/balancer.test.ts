@@ -1,0 +1,132 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { createServer, type Server } from 'node:http';
+import { connect, type AddressInfo, type Socket } from 'node:net';
+import { test, type TestContext } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { openBalancer, type Balancer } from './balancer.ts';
+
+const PROBE_MS = 10;
+const HOST = '127.0.0.1';
+
+/** A gateway as far as a balancer sees one: it says whether it is ready, and its name. */
+interface Gateway {
+  name: string;
+  url: string;
+  ready: boolean;
+  probed: number;
+  server: Server;
+}
+
+async function startGateway(t: TestContext, name: string, port = 0): Promise<Gateway> {
+  const server = createServer((request, response) => {
+    if (request.url === '/readyz') {
+      gateway.probed++;
+      response.statusCode = gateway.ready ? 200 : 503;
+      response.end('{}');
+    } else response.setHeader('connection', 'close').end(name);
+  });
+  await once(server.listen(port, HOST), 'listening');
+  t.after(() => (server.closeAllConnections(), server.close()));
+  const gateway: Gateway = { name, url: `http://${HOST}:${(server.address() as AddressInfo).port}`, ready: true, probed: 0, server };
+  return gateway;
+}
+
+async function balance(t: TestContext, ...gateways: Gateway[]): Promise<Balancer> {
+  const balancer = await openBalancer({ host: HOST, port: 0, targets: gateways.map(({ url }) => url), probeMs: PROBE_MS });
+  t.after(() => balancer[Symbol.asyncDispose]());
+  return balancer;
+}
+
+/** Who answers a connection of its own. */
+async function ask({ port }: Balancer): Promise<string> {
+  const socket = connect(port, HOST);
+  socket.write('GET / HTTP/1.1\r\nhost: x\r\n\r\n');
+  const parts: Buffer[] = [];
+  for await (const part of socket) parts.push(part as Buffer);
+  return (
+    Buffer.concat(parts)
+      .toString()
+      .split('\r\n\r\n')[1]
+      ?.replaceAll(/\r\n|[\da-f]+\r\n/g, '') ?? ''
+  );
+}
+
+async function hold({ port }: Balancer): Promise<Socket> {
+  const socket = connect(port, HOST);
+  await once(socket, 'connect');
+  return socket;
+}
+
+async function probedAgain(gateway: Gateway): Promise<void> {
+  const enough = gateway.probed + 2;
+  while (gateway.probed < enough) await sleep(PROBE_MS);
+}
+
+test('connections are spread over the gateways that are ready', async (t) => {
+  const [a, b] = [await startGateway(t, 'a'), await startGateway(t, 'b')];
+  const balancer = await balance(t, a, b);
+  const held = await Promise.all([hold(balancer), hold(balancer), hold(balancer), hold(balancer)]);
+  await sleep(50);
+  const counts = await Promise.all(
+    [a, b].map(({ server }) => new Promise((resolve) => server.getConnections((_, count) => resolve(count)))),
+  );
+  assert.ok(
+    counts.every((count) => Number(count) >= 2),
+    String(counts),
+  );
+  held.forEach((socket) => socket.destroy());
+});
+
+test('nobody new is sent to a gateway that says it is not ready, until it is again', async (t) => {
+  const [a, b] = [await startGateway(t, 'a'), await startGateway(t, 'b')];
+  const balancer = await balance(t, a, b);
+  a.ready = false;
+  await probedAgain(a);
+  const answers = await Promise.all(Array.from({ length: 10 }, () => ask(balancer)));
+  assert.deepEqual([...new Set(answers)], ['b']);
+  a.ready = true;
+  await probedAgain(a);
+  assert.deepEqual(new Set(await Promise.all(Array.from({ length: 10 }, () => ask(balancer)))), new Set(['a', 'b']));
+});
+
+test('a gateway that is gone costs nobody an answer, before it is missed', async (t) => {
+  const [a, b] = [await startGateway(t, 'a'), await startGateway(t, 'b')];
+  const balancer = await openBalancer({ host: HOST, port: 0, targets: [a.url, b.url], probeMs: 60_000 });
+  t.after(() => balancer[Symbol.asyncDispose]());
+  a.server.closeAllConnections();
+  a.server.close();
+  assert.deepEqual([...new Set(await Promise.all(Array.from({ length: 10 }, () => ask(balancer))))], ['b']);
+});
+
+test('with nobody there the connection breaks at once, and the next one is served when somebody is', async (t) => {
+  const a = await startGateway(t, 'a');
+  const balancer = await balance(t, a);
+  a.server.closeAllConnections();
+  a.server.close();
+  await assert.rejects(ask(balancer), { code: 'ECONNRESET' });
+  await startGateway(t, 'again', Number(new URL(a.url).port));
+  assert.equal(await ask(balancer), 'again');
+});
+
+test('once closed it takes nobody, and whoever is there goes on', async (t) => {
+  const a = await startGateway(t, 'a');
+  const balancer = await balance(t, a);
+  const held = await hold(balancer);
+  await ask(balancer);
+  balancer.close();
+  await assert.rejects(hold(balancer), { code: 'ECONNREFUSED' });
+  held.write('GET / HTTP/1.1\r\nhost: x\r\n\r\n');
+  const [said] = (await once(held, 'data')) as [Buffer];
+  assert.match(said.toString(), /^HTTP\/1\.1 200/);
+});
+
+test('a client that has said all it will say still hears the answer', async (t) => {
+  const a = await startGateway(t, 'a');
+  const balancer = await balance(t, a);
+  const socket = connect({ port: balancer.port, host: HOST, allowHalfOpen: true });
+  socket.end('GET / HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n');
+  const parts: Buffer[] = [];
+  for await (const part of socket) parts.push(part as Buffer);
+  assert.match(Buffer.concat(parts).toString(), /^HTTP\/1\.1 200[^]*a/);
+});

@@ -1,0 +1,86 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { RunningProcess } from '@switchyard/launcher';
+import { StartError } from '@switchyard/service-kit';
+import { keepAlive, type Ended, type KeptAlive } from './keep-alive.ts';
+import type { Member } from './member.ts';
+
+const TAIL = 2_000;
+
+/** All processes of a cluster, kept alive. */
+export interface Crew {
+  /** Starts them; they are ended together, when this part of the crew is disposed of. */
+  start(members: readonly Member[]): AsyncDisposable;
+  /** Everything that runs, what was started last first. */
+  processes(): RunningProcess[];
+  /** Rejects when one of them ends before the crew is complete: trying again would not help. */
+  readonly broken: Promise<never>;
+  /** From now on whoever ends is started again, and that is all. */
+  complete(): void;
+}
+
+export interface CrewOptions {
+  /** A log for each goes into this directory. */
+  logs: string;
+  graceMs: number;
+  /** Called whenever one was started. */
+  onChange: () => void;
+  say: (line: string) => void;
+}
+
+export function openCrew({ logs, graceMs, onChange, say }: CrewOptions): Crew {
+  const all: KeptAlive[] = [];
+  const broken = Promise.withResolvers<never>();
+  broken.promise.catch(() => undefined); // nobody may be waiting for it yet
+  let complete = false;
+
+  function onEnd({ member, pid, how, againInMs }: Ended): void {
+    const { replica } = member;
+    if (complete) say(`${replica} (process ${pid}) ${how} and is started again in ${againInMs} ms; it wrote ${logOf(replica)}`);
+    else
+      void lastWords(logOf(replica)).then((words) =>
+        broken.reject(new StartError(words || `${replica} ${how}; it wrote ${logOf(replica)}`)),
+      );
+  }
+
+  /** Told after the turn of the event loop: what has just been started is among the crew by then. */
+  const changed = (): void => void setImmediate(onChange);
+  const logOf = (replica: string): string => join(logs, `${replica}.log`);
+
+  return {
+    broken: broken.promise,
+    start(members) {
+      const started = members.map((member) => keepAlive(member, { log: logOf(member.replica), onStart: changed, onEnd }));
+      all.unshift(...started);
+      return {
+        async [Symbol.asyncDispose]() {
+          await Promise.all(
+            started.map(async (one) => {
+              const { forced } = await one.end(graceMs);
+              if (forced) say(`${one.member.replica} did not end within ${graceMs / 1_000} s and was killed; it wrote ${one.log}`);
+            }),
+          );
+        },
+      };
+    },
+    processes: () =>
+      all.flatMap((one) => {
+        const { service, replica, ports } = one.member;
+        const pid = one.pid();
+        return pid === undefined ? [] : [{ service, replica, pid, ports, log: one.log }];
+      }),
+    complete: () => void (complete = true),
+  };
+}
+
+/** The sentence with which it gave up, if it left one. */
+async function lastWords(log: string): Promise<string> {
+  const text = await readFile(log, 'utf8').catch(() => '');
+  return (
+    text
+      .slice(-TAIL)
+      .trim()
+      .split('\n')
+      .findLast((line) => !line.startsWith('{')) ?? ''
+  );
+}

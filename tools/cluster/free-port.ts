@@ -1,0 +1,30 @@
+import { once } from 'node:events';
+import { createServer } from 'node:net';
+
+const HOST = '127.0.0.1';
+/** Below what systems give to outgoing connections, so that none of those sits on a port between its choice and its use. */
+const FIRST = 20_000;
+const LAST = 32_000;
+const ATTEMPTS = 100;
+
+/** A port of this machine on which nobody listens: the wanted one if it can be had. */
+export async function freePort(wanted?: number): Promise<number> {
+  if (wanted !== undefined && (await isFree(wanted))) return wanted;
+  for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
+    const port = FIRST + Math.floor(Math.random() * (LAST - FIRST));
+    if (await isFree(port)) return port;
+  }
+  throw new Error(`no free port found between ${FIRST} and ${LAST}`);
+}
+
+async function isFree(port: number): Promise<boolean> {
+  const server = createServer();
+  try {
+    await once(server.listen(port, HOST), 'listening');
+    return true;
+  } catch {
+    return false;
+  } finally {
+    server.close();
+  }
+}

@@ -1,0 +1,50 @@
+import { execFile } from 'node:child_process';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { promisify } from 'node:util';
+import type { RunningProcess } from '@switchyard/launcher';
+import { programOf } from './services.ts';
+
+const run = promisify(execFile);
+const POLL_MS = 50;
+
+/** Processes that a launcher which was killed left behind. What has their id by now and is something else is left alone. */
+export async function findLeftovers(processes: readonly RunningProcess[]): Promise<RunningProcess[]> {
+  const alive = await Promise.all(processes.map(async (one) => ((await isStill(one)) ? [one] : [])));
+  return alive.flat().filter(({ pid }) => pid !== process.pid);
+}
+
+/** Tells them to end and makes those that do not; resolves when all are gone. */
+export async function endLeftovers(left: readonly RunningProcess[], graceMs: number): Promise<void> {
+  const deadline = performance.now() + graceMs;
+  for (const { pid } of left) signal(pid, 'SIGTERM');
+  for (const { pid } of left) {
+    while (signal(pid, 0)) {
+      if (performance.now() > deadline) signal(pid, 'SIGKILL');
+      await sleep(POLL_MS);
+    }
+  }
+}
+
+/** Whether the process still is what the run file says, by its command: ids are given out again. */
+export async function isStill({ pid, service, ports }: RunningProcess): Promise<boolean> {
+  try {
+    const { stdout } = await run('ps', ['-ww', '-o', 'command=', '-p', String(pid)]);
+    const words = stdout.split(/[\s:]+/);
+    const program = programOf(service);
+    return (
+      words.some((word) => program === word || program.endsWith(`/${word}`)) ||
+      Object.values(ports).some((port) => words.includes(String(port)))
+    );
+  } catch {
+    return false; // nobody has that id
+  }
+}
+
+/** False when there is no such process. */
+function signal(pid: number, name: NodeJS.Signals | 0): boolean {
+  try {
+    return process.kill(pid, name);
+  } catch {
+    return false;
+  }
+}

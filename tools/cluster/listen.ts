@@ -1,0 +1,24 @@
+import { StartError } from '@switchyard/service-kit';
+import { openBalancer, type Balancer, type BalancerOptions } from './balancer.ts';
+
+/** Takes the port that clients know, or says in a sentence why it cannot be had. */
+export async function listenForClients(options: BalancerOptions): Promise<Balancer> {
+  const { host, port } = options;
+  try {
+    return await openBalancer(options);
+  } catch (cause) {
+    throw new StartError(why((cause as NodeJS.ErrnoException).code, host, port), { cause });
+  }
+}
+
+function why(code: string | undefined, host: string, port: number): string {
+  const free = 'Take any free one: SWITCHYARD_PORT=0 make cluster';
+  switch (code) {
+    case 'EADDRINUSE':
+      return `port ${port} on ${host} is in use. ${free}`;
+    case 'EACCES':
+      return `port ${port} on ${host} is not for this user. ${free}`;
+    default:
+      return `${host} is no address of this machine (${code ?? 'unknown error'}). Listen on this machine alone: SWITCHYARD_HOST=127.0.0.1 make cluster`;
+  }
+}

@@ -1,0 +1,3 @@
+import { runCluster } from './run-cluster.ts';
+
+await runCluster(process.env);

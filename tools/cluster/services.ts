@@ -1,0 +1,98 @@
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { isBuilt, SERVICES, type ServiceName } from '@switchyard/contracts';
+import type { ConfigurationSource, Variables } from '@switchyard/service-kit';
+import { nodeCommand, type Member } from './member.ts';
+
+const root = fileURLToPath(new URL('../../', import.meta.url));
+
+/** What the launcher says itself, to each process what is its own. */
+const OURS = /^SWITCHYARD_(DATA|TOKEN|URL|REPLICA|BUS(_\w+)?|STORE|CACHE|HOST|PORT|GATEWAY__(HOST|PORT))(_FILE)?$/;
+
+/** Unless somebody set it: by then the balancer has looked, and sends nobody to a gateway that is told to stop. */
+const DRAIN_DELAY_MS = '1000';
+
+/** Under this name the launcher stands in `run.json` itself. */
+export const LAUNCHER = 'cluster';
+
+/** Addresses of what the services stand on. */
+export interface Servers {
+  bus: string;
+  store: string;
+  cache: string;
+}
+
+export interface Ground extends Servers {
+  /** Where the processes keep what is not in a database. */
+  dir: string;
+  /** The password of a name. */
+  key: (name: string) => string;
+  token: string;
+  /** Where the gateways listen, each on a port. */
+  host: string;
+  gatewayPorts: readonly number[];
+  /** How many there are of each other service. */
+  replicas: number;
+  /** Whatever else the launcher was given, for all. */
+  variables: Variables;
+  settings: Pick<ConfigurationSource, 'origin'>;
+}
+
+/** Every process of every service that is built. What differs from one process for all is its environment, and nothing else. */
+export function serviceMembers(ground: Ground): Member[] {
+  return SERVICES.filter((name) => name === 'gateway' || isBuilt(name)).flatMap((service) => {
+    const count = service === 'gateway' ? ground.gatewayPorts.length : ground.replicas;
+    return Array.from({ length: count }, (_, at) => serviceMember(service, at, ground));
+  });
+}
+
+function serviceMember(service: ServiceName, at: number, ground: Ground): Member {
+  const replica = `${service}-${at + 1}`;
+  const port = service === 'gateway' ? ground.gatewayPorts[at] : undefined;
+  return {
+    service,
+    replica,
+    command: nodeCommand(programOf(service)),
+    env: {
+      ...inherited(ground.variables),
+      NODE_COMPILE_CACHE: join(root, 'node_modules/.cache/node'),
+      SWITCHYARD_DATA: ground.dir,
+      SWITCHYARD_REPLICA: replica,
+      SWITCHYARD_STORE: ground.store,
+      SWITCHYARD_CACHE: ground.cache,
+      ...busEnvironment(service, ground.bus, ground.key),
+      ...(service === 'secrets' ? { SWITCHYARD_TOKEN: ground.token } : {}),
+      ...(port === undefined ? {} : edgeEnvironment(port, ground)),
+    },
+    ports: port === undefined ? {} : { http: port },
+  };
+}
+
+function edgeEnvironment(port: number, { host, settings }: Ground): Record<string, string> {
+  const unsaid = settings.origin('gateway.drainDelayMs').layer === 'default';
+  return {
+    SWITCHYARD_HOST: host,
+    SWITCHYARD_PORT: String(port),
+    ...(unsaid ? { SWITCHYARD_GATEWAY__DRAIN_DELAY_MS: DRAIN_DELAY_MS } : {}),
+  };
+}
+
+/** The variables with which a user of the bus comes in. */
+export function busEnvironment(user: string, bus: string, key: Ground['key']): Record<string, string> {
+  return { SWITCHYARD_BUS: bus, SWITCHYARD_BUS_USER: user, SWITCHYARD_BUS_PASSWORD: key(natsKey(user)) };
+}
+
+/** Under which name the password of a user of the bus is kept. */
+export function natsKey(user: string): string {
+  return `nats-${user}`;
+}
+
+/** The program behind a name of `run.json`. */
+export function programOf(service: string): string {
+  return service === LAUNCHER ? join(root, 'tools/cluster/main.ts') : join(root, 'services', service, 'src/main.ts');
+}
+
+function inherited(variables: Variables): Record<string, string> {
+  const entries = Object.entries(variables).filter(([name, value]) => value !== undefined && !OURS.test(name));
+  return Object.fromEntries(entries) as Record<string, string>;
+}

@@ -1,0 +1,112 @@
+import { appendFileSync, mkdirSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { claimDataDirectory, keepToken, openRunFile, readRunFile, readToken, type RunFile } from '@switchyard/launcher';
+import { mintToken } from '@switchyard/security';
+import { openSettings, readEnvironment, StartError, type ConfigurationSource, type Variables } from '@switchyard/service-kit';
+import { awaitReady } from './await-ready.ts';
+import { openCrew, type Crew } from './crew.ts';
+import { freePort } from './free-port.ts';
+import { openKeys } from './keys.ts';
+import { endLeftovers, findLeftovers } from './leftovers.ts';
+import { listenForClients } from './listen.ts';
+import { startServers } from './servers.ts';
+import { LAUNCHER, serviceMembers } from './services.ts';
+
+const REPLICAS = 1;
+/** Beyond what a process gives itself to drain. */
+const EXTRA_GRACE_MS = 2_000;
+/** What the launcher starts itself, it does not take from elsewhere. */
+const NOT_HERE = ['SWITCHYARD_BUS', 'SWITCHYARD_STORE', 'SWITCHYARD_CACHE', 'SWITCHYARD_REPLICA'];
+
+export interface Starting {
+  /** What is used here is disposed of at the end, last first. */
+  stack: AsyncDisposableStack;
+  signal: AbortSignal;
+  /** A line for whoever waits. */
+  say: (line: string) => void;
+}
+
+/** What runs. */
+export interface Cluster {
+  data: string;
+  token: string;
+  run: RunFile;
+  settings: ConfigurationSource;
+}
+
+/** Starts servers, then every service; resolves once all of them can work. */
+export async function startCluster(env: Variables, { stack, signal, say: sayAloud }: Starting): Promise<Cluster> {
+  const environment = await readEnvironment(env);
+  const settings = stack.use(await openSettings(environment));
+  for (const name of NOT_HERE.filter((one) => env[one] || env[`${one}_FILE`]))
+    throw new StartError(
+      `${name} is set, but a cluster on one machine starts its own servers. Unset it, or start the services one by one.`,
+    );
+  const data = resolve(environment.data);
+  const dir = join(data, 'cluster');
+  const graceMs = settings.current.daemon.shutdownTimeoutMs + EXTRA_GRACE_MS;
+  stack.use(claimDataDirectory(data));
+  mkdirSync(join(dir, 'logs'), { recursive: true, mode: 0o700 });
+  const log = join(dir, 'logs', `${LAUNCHER}.log`);
+  const say = (line: string): void => {
+    sayAloud(line);
+    appendFileSync(log, `${new Date().toISOString()} ${line}\n`, { mode: 0o600 });
+  };
+  await endWhatIsLeft(data, graceMs, say);
+  const token = environment.token ?? readToken(data) ?? mintToken('pat').token;
+  keepToken(data, token);
+
+  const { host, port } = settings.current.gateway;
+  const gatewayPorts = [await freePort(port === 0 ? undefined : port + 1), await freePort(port === 0 ? undefined : port + 2)];
+  const gateways = gatewayPorts.map((one) => addressOf(host, one));
+  const balancer = stack.use(await listenForClients({ host, port, targets: gateways }));
+  const runFile = stack.use(openRunFile(data));
+  const launcher = { service: LAUNCHER, replica: LAUNCHER, pid: process.pid, ports: { http: balancer.port }, log };
+  const now = (): RunFile => ({ url: addressOf(host, balancer.port), processes: [...crew.processes(), launcher] });
+  const crew: Crew = openCrew({ logs: join(dir, 'logs'), graceMs, onChange: () => runFile.write(now()), say });
+
+  const givenUp = new AbortController();
+  const goingOn = AbortSignal.any([signal, givenUp.signal]);
+  const working = async (): Promise<void> => {
+    const key = openKeys(join(dir, 'keys'));
+    const servers = await startServers({ dir, key, crew, stack, signal: goingOn });
+    goingOn.throwIfAborted();
+    const members = serviceMembers({ ...servers, dir, key, token, host, gatewayPorts, replicas: REPLICAS, variables: env, settings });
+    stack.use(crew.start(members.filter(({ service }) => service !== 'gateway')));
+    stack.use(crew.start(members.filter(({ service }) => service === 'gateway')));
+    stack.defer(() => balancer.close());
+    const replicas = members.map(({ replica }) => replica);
+    await awaitReady({ gateways, replicas, token, signal: goingOn, say: (missing) => say(`waits for ${missing}`) });
+  };
+  try {
+    await Promise.race([working(), crew.broken, whenAborted(signal)]);
+  } finally {
+    givenUp.abort();
+  }
+  crew.complete();
+  const run = now();
+  runFile.write(run);
+  return { data: environment.data, token, run, settings };
+}
+
+async function whenAborted(signal: AbortSignal): Promise<never> {
+  const aborted = Promise.withResolvers<never>();
+  const abort = (): void => aborted.reject(signal.reason);
+  if (signal.aborted) abort();
+  signal.addEventListener('abort', abort);
+  return aborted.promise;
+}
+
+/** A launcher that was killed could not end the others. */
+async function endWhatIsLeft(data: string, graceMs: number, say: Starting['say']): Promise<void> {
+  const left = await findLeftovers(readRunFile(data)?.processes ?? []);
+  if (left.length === 0) return;
+  say(`ends what an earlier start left behind: ${left.map(({ replica, pid }) => `${replica} (process ${pid})`).join(', ')}`);
+  await endLeftovers(left, graceMs);
+}
+
+/** Where somebody on this machine reaches what listens there. */
+function addressOf(host: string, port: number): string {
+  const known = host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '[::1]' : host;
+  return `http://${known.includes(':') && !known.startsWith('[') ? `[${known}]` : known}:${port}`;
+}
