@@ -1,4 +1,5 @@
 import { measureBus } from './bus/measure-bus.ts';
+import { measureFanOut } from './fan-out/measure-fan-out.ts';
 import { measureIdle } from './idle.ts';
 import { startLoad } from './load-process.ts';
 import { measureGroup, outcomesOf, type Outcome, type Rounds } from './measure.ts';
@@ -25,6 +26,7 @@ export async function runAll(options: Options, onProgress: (what: string) => voi
   const results: Results = { outcomes: [], absolutes: [], notes: [] };
   if (options.rows.intersection(LOADED_ROWS).size > 0) await measureRows(options, onProgress, results);
   if (options.rows.has(6) || options.rows.has(16)) results.outcomes.push(...(await measureBus(options, onProgress)));
+  if (options.rows.has(10) || options.rows.has(11)) results.outcomes.push(...(await measureFanOut(onProgress)));
   if (options.rows.has(12)) {
     onProgress(`${options.connections} idle WebSockets`);
     add(results, await idle(options.connections));

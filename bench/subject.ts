@@ -3,7 +3,7 @@ import { startProcess, type StartedProcess } from '@switchyard/testkit';
 import type { LoadPlan } from './load-plan.ts';
 
 /** What can be measured: ours over both transports, and the baselines. */
-export type SubjectName = 'nats' | 'embedded' | 'bare' | 'naive' | 'floor' | 'bare-ws' | 'floor-ws';
+export type SubjectName = 'nats' | 'embedded' | 'bare' | 'naive' | 'floor' | 'bare-ws' | 'floor-ws' | 'send-loop';
 
 /** Something that answers, and the processes it takes to do so. */
 export interface Subject {

@@ -117,7 +117,7 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
     done();
   });
 
-  const { connections } = opening.use(openFanOut(bus, tokens));
+  const { connections } = opening.use(openFanOut({ bus, tokens, log }));
   acceptWebSockets(app.server, { edge, admission, dispatcher, connections });
   opening.use(startHeartbeat({ settings, connections }));
   await app.listen({ host, port: options.port });

@@ -41,6 +41,8 @@ export interface Connections {
   remove(connection: Connection): void;
   /** Writes at the end of this turn of the event loop, together with whatever else goes to the same client. */
   send(connection: Connection, data: Answer): void;
+  /** Writes at once what is on the wire already: whole frames, which many may share. */
+  write(connection: Connection, frames: Buffer): void;
   /** Stops reading from a client that has too much outstanding, until it has less. */
   regulate(connection: Connection): void;
   byClient(client: Caller): ReadonlySet<Connection> | undefined;
@@ -58,15 +60,25 @@ export function createConnections({ onClient }: ConnectionsOptions): Connections
   const addresses = createGauge();
   const uncork = createCork();
 
+  /** Whether a client takes more; one that reads too little is told goodbye. */
+  function takes({ socket }: Connection): boolean {
+    if (socket.readyState !== WebSocket.OPEN) return false;
+    if (socket.bufferedAmount <= MAX_BACKLOG_BYTES) return true;
+    socket.close(SLOW_READER, 'Too slow');
+    return false;
+  }
+
   function send(connection: Connection, data: Answer): void {
-    const { socket } = connection;
-    if (socket.readyState !== WebSocket.OPEN) return;
-    if (socket.bufferedAmount > MAX_BACKLOG_BYTES) {
-      socket.close(SLOW_READER, 'Too slow');
-      return;
-    }
+    if (!takes(connection)) return;
     uncork(connection);
-    socket.send(answerBytes(data), TEXT);
+    connection.socket.send(answerBytes(data), TEXT);
+    regulate(connection);
+  }
+
+  /** Beside what `ws` writes, which never leaves a frame half written. */
+  function write(connection: Connection, frames: Buffer): void {
+    if (!takes(connection)) return;
+    connection.stream.write(frames);
     regulate(connection);
   }
 
@@ -82,6 +94,7 @@ export function createConnections({ onClient }: ConnectionsOptions): Connections
   return {
     all,
     send,
+    write,
     regulate,
     byClient: ({ key }) => clients.get(key),
     ofAddress: (address) => addresses.count(address),

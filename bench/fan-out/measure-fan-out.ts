@@ -1,0 +1,119 @@
+import { fork, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { subjects } from '@switchyard/contracts';
+import type { Outcome } from '../measure.ts';
+import { residentKib } from '../proc.ts';
+import { startBroker, startCluster } from '../product.ts';
+import { root, startBaseline, targetOf, type Subject } from '../subject.ts';
+import type { Heard } from './audience.ts';
+import type { Saying } from './publisher.ts';
+
+const PER_SECOND = 1_000;
+const SPEAK_MS = 5_000;
+/** What a server is behind with, it may still deliver. */
+const LATER_MS = 2_000;
+const STALLED = 200;
+const TENANT = 'default';
+
+interface Told extends Heard {
+  /** Of all that should have been heard. */
+  share: number;
+  /** Heard a second, over all clients, until the last of it was due. */
+  rate: number;
+}
+
+/** Rows 10 and 11: a message to everybody, and clients that do not read. */
+export async function measureFanOut(onProgress: (what: string) => void): Promise<Outcome[]> {
+  await using stack = new AsyncDisposableStack();
+  const broker = await startBroker(stack);
+  const ours = await startCluster(broker, stack);
+  const loop = await startBaseline('send-loop', broker, stack);
+  const toOurs = await startChild('publisher.ts', [subjects.notifyAll(TENANT)], { NATS_URL: broker.url }, stack);
+  const toLoop = await startChild('publisher.ts', ['bench.send-loop'], { NATS_URL: broker.url }, stack);
+
+  onProgress('1,000 messages a second to 1,000 clients: a send loop');
+  const theirs = await tell(loop, { publisher: toLoop, clients: 1_000 });
+  onProgress('the same: ours');
+  const one = await tell(ours, { publisher: toOurs, clients: 1_000 });
+  onProgress('to 2,000 clients');
+  const two = await tell(ours, { publisher: toOurs, clients: 2_000 });
+  onProgress(`to 1,000 clients, ${STALLED} of which do not read`);
+  const before = residentKib(ours.edge.pid);
+  const beside = await tell(ours, { publisher: toOurs, clients: 1_000, stalled: STALLED });
+  const grown = (residentKib(ours.edge.pid) - before) / 1_024;
+
+  const line = { ours: 'nats' as const };
+  const percent = (share: number): number => share * 100;
+  return [
+    {
+      ...line,
+      row: 10,
+      what: '1,000 messages a second × 1,000 WS, delivered',
+      values: [percent(one.share)],
+      unit: '%',
+      target: { least: 100 },
+    },
+    { ...line, row: 10, what: 'the same, p99 from publishing', values: [one.p99Ms], unit: 'ms', target: { most: 150 } },
+    { ...line, row: 10, what: 'the same ÷ a send loop, delivered a second', values: [one.rate / theirs.rate], unit: 'x', target: {} },
+    {
+      ...line,
+      row: 10,
+      what: '1,000 messages a second × 2,000 WS, delivered',
+      values: [percent(two.share)],
+      unit: '%',
+      target: { least: 100 },
+    },
+    { ...line, row: 10, what: 'the same, p99 from publishing', values: [two.p99Ms], unit: 'ms', target: { most: 500 } },
+    {
+      ...line,
+      row: 11,
+      what: `${STALLED} of 1,000 WS do not read, RSS of the edge grows`,
+      values: [grown],
+      unit: 'MiB',
+      target: { most: 50 },
+    },
+    {
+      ...line,
+      row: 11,
+      what: 'the same, p99 of the others ÷ without them',
+      values: [beside.p99Ms / one.p99Ms],
+      unit: 'x',
+      target: { most: 2 },
+    },
+  ];
+}
+
+interface Telling {
+  publisher: ChildProcess;
+  clients: number;
+  stalled?: number;
+}
+
+async function tell(subject: Subject, { publisher, clients, stalled = 0 }: Telling): Promise<Told> {
+  const { url, path, headers } = targetOf(subject, 'ws');
+  await using stack = new AsyncDisposableStack();
+  const audience = await startChild('audience.ts', [url + path, String(clients)], { HEADERS: JSON.stringify(headers) }, stack);
+  await ask<Heard>(audience, { stall: stalled });
+  await ask<number>(publisher, { perSecond: 50, ms: 500 } satisfies Saying);
+  await delay(LATER_MS);
+  await ask<Heard>(audience, {});
+  const said = await ask<number>(publisher, { perSecond: PER_SECOND, ms: SPEAK_MS } satisfies Saying);
+  await delay(LATER_MS);
+  const heard = await ask<Heard>(audience, {});
+  return { ...heard, share: heard.messages / (said * (clients - stalled)), rate: heard.messages / ((SPEAK_MS + LATER_MS) / 1_000) };
+}
+
+async function startChild(script: string, args: string[], env: Record<string, string>, stack: AsyncDisposableStack): Promise<ChildProcess> {
+  const child = fork(join(root, 'bench/fan-out', script), args, { env, execArgv: ['--disable-warning=ExperimentalWarning'] });
+  stack.defer(() => void child.kill('SIGKILL'));
+  await once(child, 'message');
+  return child;
+}
+
+async function ask<T>(child: ChildProcess, what: object): Promise<T> {
+  const answer = once(child, 'message');
+  child.send(what);
+  return ((await answer) as [T])[0];
+}
