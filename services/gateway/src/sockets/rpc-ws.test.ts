@@ -9,17 +9,18 @@ import { SECRETS, startTestGateway, type Answer, type TestGateway } from '../gat
 const ping = (id: unknown): string => JSON.stringify({ jsonrpc: '2.0', method: 'system.ping', id });
 const history = (id: unknown): string => JSON.stringify({ jsonrpc: '2.0', method: 'session.history', id });
 
-/** The status of an upgrade that is refused. */
+/** The status of an upgrade that is refused; 101 for one that is not. */
 async function refusedUpgrade(
   gateway: TestGateway,
   { path = '/ws', headers = {} }: { path?: string; headers?: Record<string, string> },
 ): Promise<number> {
   const socket = new WebSocket(gateway.url.replace('http', 'ws') + path, { headers });
-  const status = new Promise<number>((resolve) =>
-    socket.once('unexpected-response', (_request, response) => resolve(response.statusCode ?? 0)),
-  );
+  const status = new Promise<number>((resolve) => {
+    socket.once('unexpected-response', (_request, response) => resolve(response.statusCode ?? 0));
+    socket.once('upgrade', (response) => resolve(response.statusCode ?? 0));
+  });
   socket.on('error', () => undefined);
-  return status;
+  return status.finally(() => socket.terminate());
 }
 
 describe('who gets in', () => {
