@@ -18,6 +18,7 @@ const SECRETS = [
   join('xoxb', '-12345678-', body),
   join('AKIA', 'ABCDEFGHIJKLMNOP'),
   join('AIza', body),
+  join('SG', '.', body, '.', body),
   join('eyJ', body, '.', body, '.', body),
   join('12345678', ':', 'A'.repeat(35)),
   'a1'.repeat(20),

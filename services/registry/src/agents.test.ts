@@ -282,8 +282,9 @@ test('the agent that routing names as default is there, and takes the place of t
 });
 
 test('a server that lost its store is told all agents anew', { timeout: 20_000 }, async (t) => {
+  await using stack = new AsyncDisposableStack();
   const server = await startNatsServer();
-  t.after(() => server.stop());
+  stack.defer(() => server.stop());
   await using app = await testService(registry, { env: { SWITCHYARD_BUS: server.url } });
   const bucket = await app.host.bus.kv(AGENTS_BUCKET);
   const before = await bucket.keys();

@@ -77,8 +77,9 @@ test('a token that is made while all are projected anew is not swept away', asyn
 });
 
 test('a server that lost its store is told all tokens anew', { timeout: 20_000 }, async (t) => {
+  await using stack = new AsyncDisposableStack();
   const server = await startNatsServer();
-  t.after(() => server.stop());
+  stack.defer(() => server.stop());
   await using app = await testService(secrets, { env: { SWITCHYARD_TOKEN: 'e'.repeat(40), SWITCHYARD_BUS: server.url } });
   const bucket = await app.host.bus.kv(TOKENS_BUCKET);
   assert.deepEqual(await bucket.keys(), ['default.env']);
