@@ -1,3 +1,4 @@
+import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFile, writeFile } from 'node:fs/promises';
@@ -92,6 +93,16 @@ export function launch(
     env: { HOME: data, SWITCHYARD_DATA: data, SWITCHYARD_PORT: '0', SWITCHYARD_CONFIG: ':', ...ROOMY, ...QUIET, ...PROMPT, ...env },
     ...(ready === undefined ? {} : { ready }),
   });
+}
+
+/** What a start says that is refused; one that serves instead is found out at once. */
+export async function refusal(started: StartedProcess): Promise<string> {
+  const outcome = await started.line(/^Try:/m).then(
+    () => 'it serves',
+    () => started.exited,
+  );
+  assert.deepEqual(outcome, { code: 1, signal: null });
+  return started.output();
 }
 
 /** The command as it is typed, against a running product; resolves when it has ended. */

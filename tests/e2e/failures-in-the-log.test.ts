@@ -119,6 +119,8 @@ onEachProfile(
       ]);
       const lines = (await linesOf(product)).filter(({ turnId, error: said }) => turnId !== undefined && said?.includes('out of order'));
       assert.ok(lines.length >= 4, 'what the upstream said is the cause');
+      const own = lines.filter(({ requestId }) => requestId === undefined);
+      assert.equal(own.length, 3, 'each turn that is kept says it by itself, whether or not anybody still waits for it');
     });
 
     test('of a /v1 stream that broke off', async () => {

@@ -5,7 +5,7 @@ import { once } from 'node:events';
 import { test } from 'node:test';
 import { services } from '@switchyard/embedded';
 import { tempDir } from '@switchyard/testkit';
-import { launch, post, startEmbedded } from './embedded.ts';
+import { launch, post, refusal, startEmbedded } from './embedded.ts';
 
 const execute = (message: string): string => JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'agent.execute', params: { message } });
 const list = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'session.list', params: {} });
@@ -51,7 +51,8 @@ test('a setting that nothing reads is accepted and named: on the terminal, in th
 });
 
 test('what a data directory holds is private', async () => {
-  await using product = await startEmbedded();
+  await using dir = await tempDir();
+  await using product = await startEmbedded({ data: `${dir.path}/made-by-the-start` });
   assert.equal(statSync(product.data).mode & 0o777, 0o700);
   for (const file of ['token', 'run.json', 'store/sessions.db', 'store/secrets.db']) {
     assert.equal(statSync(`${product.data}/${file}`).mode & 0o077, 0, `${file} is readable by others`);
@@ -102,30 +103,27 @@ async function turnIsRunning(url: string, token: string): Promise<void> {
 test('a second instance on the same data is told who has it', async () => {
   await using product = await startEmbedded();
   await using second = await launch(product.data);
-  assert.equal((await second.exited).code, 1);
-  const said = second.output();
+  const said = await refusal(second);
   assert.ok(said.includes(String(product.process.pid)) && said.includes(product.data), said);
   assert.equal(said.trim().split('\n').length, 1);
 });
 
-test('a busy port is one sentence and the next command', async () => {
+test('a busy port is one sentence and the next command', async (t) => {
   await using data = await tempDir();
   const squatter = createServer().listen(0, '127.0.0.1');
+  t.after(() => squatter.close());
   await once(squatter, 'listening');
   const address = squatter.address();
   const port = typeof address === 'object' && address ? String(address.port) : '';
   await using refused = await launch(data.path, { SWITCHYARD_PORT: port });
-  assert.equal((await refused.exited).code, 1);
-  assert.match(refused.output(), new RegExp(`port ${port} .* is in use.*SWITCHYARD_PORT=0 make start\\n$`));
-  squatter.close();
+  assert.match(await refusal(refused), new RegExp(`port ${port} .* is in use.*SWITCHYARD_PORT=0 make start\\n$`));
 });
 
 test('a data directory that cannot be one is one sentence', async () => {
   await using data = await tempDir();
   writeFileSync(`${data.path}/file`, '');
   await using refused = await launch(`${data.path}/file/below`);
-  assert.equal((await refused.exited).code, 1);
-  assert.match(refused.output(), /data directory .* cannot be used.*SWITCHYARD_DATA=.*\n$/);
+  assert.match(await refusal(refused), /data directory .* cannot be used.*SWITCHYARD_DATA=.*\n$/);
 });
 
 test('a setting nobody knows and a token too short are sentences that name the variable', async () => {
@@ -141,9 +139,9 @@ test('a setting nobody knows and a token too short are sentences that name the v
     ['SWITCHYARD_PROVIDERS__ENTRIES__X', '{"type":"openai-compatible","baseUrl":":::"}'],
   ] as const) {
     await using refused = await launch(data.path, { [name]: value });
-    assert.equal((await refused.exited).code, 1);
-    assert.ok(refused.output().includes(name), refused.output());
-    assert.ok(!/\n\s+at /.test(refused.output()), 'a stack is not a sentence');
+    const said = await refusal(refused);
+    assert.ok(said.includes(name), said);
+    assert.ok(!/\n\s+at /.test(said), 'a stack is not a sentence');
   }
 });
 
@@ -154,9 +152,9 @@ test('a store that cannot be and an edge that is turned off are sentences', asyn
     ['SWITCHYARD_GATEWAY__ENABLED', 'false', /gateway\.enabled is false/],
   ] as const) {
     await using refused = await launch(data.path, { [name]: value });
-    assert.equal((await refused.exited).code, 1);
-    assert.match(refused.output(), said);
-    assert.equal(refused.output().trim().split('\n').length, 1);
+    const sentence = await refusal(refused);
+    assert.match(sentence, said);
+    assert.equal(sentence.trim().split('\n').length, 1);
   }
 });
 
@@ -164,7 +162,7 @@ test('tenantId moves the tokens, the agents and the turns to another tenant', as
   await using data = await tempDir();
   const env = { SWITCHYARD_TENANT_ID: 'acme & sons' };
   {
-    await using product = await startEmbedded({ data: data.path, env });
+    await using product = await startEmbedded({ data: data.path, env, config: { agents: { filed: {} } } });
     assert.match((await post(product, execute('hello acme'))).text, /hello acme/);
     const { result } = JSON.parse((await post(product, list)).text) as { result: { sessions: { sessionKey: string }[] } };
     assert.ok(
@@ -173,6 +171,8 @@ test('tenantId moves the tokens, the agents and the turns to another tenant', as
     );
     const agent = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'agents.create', params: { name: 'oslo' } });
     assert.match((await post(product, agent)).text, /"created":true/);
+    const agents = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'agents.list', params: {} });
+    assert.match((await post(product, agents)).text, /\["default","filed","oslo"\]/);
   }
   await using declared = await startEmbedded({ data: data.path, env: { ...env, SWITCHYARD_TOKEN: 'operator-chosen-'.padEnd(40, 'x') } });
   assert.match((await post(declared, history)).text, /hello acme/);

@@ -51,15 +51,17 @@ export function discoveryContract({ withBuses }: BusFixture): void {
       const stranger = await raw();
       const answer = { type: 'io.nats.micro.v1.ping_response', name: 'theirs', id: 'x', version: '1.0.0', metadata: {} };
       const ours = { replica: 'r', started: new Date(0).toISOString(), pid: '7', host: 'here' };
+      // Each would be a replica of its own.
       const answers = [
         'no JSON',
         '[]',
         '{}',
         answer,
-        { ...answer, metadata: { ...ours, pid: 'x' } },
-        { ...answer, metadata: { ...ours, started: 'yesterday' } },
-        { ...answer, type: 'io.nats.micro.v1.info_response', metadata: ours },
-        { ...answer, metadata: { ...ours, host: 'x'.repeat(5_000) } },
+        { ...answer, metadata: { ...ours, replica: 'pid', pid: 'x' } },
+        { ...answer, metadata: { ...ours, replica: 'started', started: 'yesterday' } },
+        { ...answer, metadata: { ...ours, replica: 'info' }, type: 'io.nats.micro.v1.info_response' },
+        { ...answer, metadata: { ...ours, replica: 'host', host: 'x'.repeat(500) } },
+        { ...answer, metadata: { ...ours, replica: 'long' }, description: 'x'.repeat(5_000) },
         { ...answer, metadata: ours },
         { ...answer, metadata: ours },
       ];

@@ -2,8 +2,10 @@ import assert from 'node:assert/strict';
 import { createRequire } from 'node:module';
 import { test } from 'node:test';
 import { Ajv } from 'ajv';
+import { z } from 'zod';
 import { unserved } from './burn-down.ts';
-import { DISCOVER, openRpcDocument } from './openrpc.ts';
+import { inputSchema } from './json-schema.ts';
+import { DISCOVER, hoist, openRpcDocument } from './openrpc.ts';
 import { eventServices, publicMethods, type MethodName } from './registry.ts';
 
 const document = openRpcDocument({ url: 'http://127.0.0.1:4766/rpc', version: '0.1.0' });
@@ -77,10 +79,28 @@ test('every method has an example, made of the params it shows', () => {
   }
 });
 
+/** The parts of the document that something in it refers to. */
+function referredTo(part: unknown): string[] {
+  const text = JSON.stringify(part);
+  assert.ok(!text.includes('#/definitions/'), text);
+  return [...text.matchAll(/"\$ref":"#\/components\/schemas\/([^"]+)"/g)].map(([, name = '']) => name);
+}
+
 test('every reference inside the document leads somewhere', () => {
-  const references = JSON.stringify(document).matchAll(/"\$ref":"#\/components\/schemas\/([^"]+)"/g);
-  for (const [, name] of references) assert.ok(document.components.schemas[name ?? ''], name);
-  assert.ok(!JSON.stringify(document).includes('#/definitions/'));
+  for (const name of referredTo(document)) assert.ok(document.components.schemas[name], name);
+});
+
+test('a schema that contains itself is kept beside the methods, under the name of its owner', () => {
+  const Tree = z.strictObject({
+    get children() {
+      return z.array(Tree).max(9);
+    },
+  });
+  const schemas: typeof document.components.schemas = {};
+  const names = referredTo(hoist(inputSchema(z.strictObject({ tree: Tree })), 'tree.plant.params', schemas));
+  assert.deepEqual([names.length, Object.keys(schemas)], [1, names]);
+  assert.deepEqual(referredTo(schemas), names);
+  assert.match(names[0] ?? '', /^tree\.plant\.params\./);
 });
 
 test('projecting twice gives the same parts, only the server differs', () => {

@@ -113,7 +113,7 @@ function same(a: JsonSchema, b: JsonSchema): boolean {
 }
 
 /** A schema that refers to itself keeps its definitions in the components, where the document's references find them. */
-function hoist(schema: JsonSchema, owner: string, schemas: Record<string, JsonSchema>): JsonSchema {
+export function hoist(schema: JsonSchema, owner: string, schemas: Record<string, JsonSchema>): JsonSchema {
   const { definitions, ...rest } = schema;
   const moved = (part: unknown) =>
     JSON.parse(

@@ -281,21 +281,20 @@ test('the agent that routing names as default is there, and takes the place of t
   assert.ok(await app.bus.call('agents.delete', { agentId: 'default' }));
 });
 
-test('a server that lost its store is told all agents anew', { timeout: 20_000 }, async () => {
+test('a server that lost its store is told all agents anew', { timeout: 20_000 }, async (t) => {
+  await using stack = new AsyncDisposableStack();
   const server = await startNatsServer();
-  {
-    await using app = await testService(registry, { env: { SWITCHYARD_BUS: server.url } });
-    const bucket = await app.host.bus.kv(AGENTS_BUCKET);
-    const before = await bucket.keys();
-    assert.ok(before.length > 0);
-    const restored = new Promise<void>((resolve) => app.host.bus.onRestored(resolve));
-    await server.restart({ empty: true });
-    await restored;
-    let keys: string[] = [];
-    while (keys.length === 0) keys = await bucket.keys().catch(() => []);
-    assert.deepEqual(keys, before);
-  }
-  await server.stop();
+  stack.defer(() => server.stop());
+  await using app = await testService(registry, { env: { SWITCHYARD_BUS: server.url } });
+  const bucket = await app.host.bus.kv(AGENTS_BUCKET);
+  const before = await bucket.keys();
+  assert.ok(before.length > 0);
+  const restored = new Promise<void>((resolve) => app.host.bus.onRestored(resolve));
+  await server.restart({ empty: true });
+  await restored;
+  let keys: string[] = [];
+  while (keys.length === 0 && !t.signal.aborted) keys = await bucket.keys().catch(() => []);
+  assert.deepEqual(keys, before);
 });
 
 test('a value that is ${NAME} is kept and shown as that, and is the variable when it is used', async () => {

@@ -12,19 +12,25 @@ function accepts(schema: z.ZodType, value: object): boolean {
 }
 
 test('heartbeat.update and its section take the same values within the same bounds', () => {
-  const values = [
-    { model: 'openai/gpt-5-nano' },
-    { intervalMs: 0 },
-    { intervalMs: -1 },
-    { ackMaxChars: 0 },
-    { alertCooldownMs: 0 },
-    { alertThreshold: 1 },
-    { prompt: '' },
-    { staleMs: 1.5 },
-    { toolPolicy: { allow: ['memory_search'] } },
-    { toolPolicy: { alow: [] } },
+  const values: [value: object, accepted: boolean][] = [
+    [{ model: 'openai/gpt-5-nano' }, true],
+    [{ intervalMs: 0 }, true],
+    [{ intervalMs: -1 }, false],
+    [{ ackMaxChars: 0 }, false],
+    [{ alertCooldownMs: 0 }, false],
+    [{ alertThreshold: 1 }, true],
+    [{ prompt: '' }, false],
+    [{ staleMs: 1.5 }, false],
+    [{ toolPolicy: { allow: ['memory_search'] } }, true],
+    [{ toolPolicy: { alow: [] } }, false],
   ];
-  for (const value of values) assert.equal(accepts(params, { agentId: 'oslo', ...value }), accepts(section, value), JSON.stringify(value));
+  for (const [value, accepted] of values) {
+    assert.deepEqual(
+      [accepts(params, { agentId: 'oslo', ...value }), accepts(section, value)],
+      [accepted, accepted],
+      JSON.stringify(value),
+    );
+  }
   assert.deepEqual(
     Object.keys(section.shape).filter((key) => !(key in params.shape)),
     ['target'],

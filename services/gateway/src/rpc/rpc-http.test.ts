@@ -9,6 +9,9 @@ import { SECRETS, startTestGateway, type Answer } from '../gateway.fixture.ts';
 const PING = '{"jsonrpc":"2.0","method":"system.ping","id":1}';
 const HISTORY = '{"jsonrpc":"2.0","method":"session.history","id":1}';
 
+/** Far less than the deadline of any call: what only ends with that fails. */
+const SOON = { timeout: 10_000 };
+
 describe('POST /rpc', () => {
   test('hands params to the service as they came, and its result back', async () => {
     await using gateway = await startTestGateway({
@@ -134,7 +137,7 @@ describe('POST /rpc', () => {
     assert.deepEqual([response.status, ((await response.json()) as Answer).error?.code], [200, -32700]);
   });
 
-  test('answers a notification before its work is done, which goes on', async () => {
+  test('answers a notification before its work is done, which goes on', SOON, async () => {
     const { promise: released, resolve: release } = Promise.withResolvers<void>();
     const { promise: finished, resolve: finish } = Promise.withResolvers<boolean>();
     await using gateway = await startTestGateway({
@@ -152,7 +155,7 @@ describe('POST /rpc', () => {
     assert.equal(await finished, false);
   });
 
-  test('of a client that leaves is cancelled', async () => {
+  test('of a client that leaves is cancelled', SOON, async () => {
     const { promise: started, resolve: start } = Promise.withResolvers<AbortSignal>();
     await using gateway = await startTestGateway({
       handlers: {

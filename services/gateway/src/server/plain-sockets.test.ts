@@ -48,10 +48,13 @@ test('many addresses together leave room for a probe too', async (t) => {
 
 test('with every place taken by WebSockets and idle sockets, probes are answered', async (t) => {
   await using gateway = await startTestGateway({ settings: { ...FEW, maxConnections: 2 } });
-  await gateway.connect();
-  await gateway.connect(SECRETS.rpc);
+  const webSockets = [await gateway.connect(), await gateway.connect(SECRETS.rpc)];
   for (let n = 0; n < 200; n++) await dial(t, gateway);
   assert.equal(await live(await dial(t, gateway)), 'HTTP/1.1 200');
+  for (const { ask, closed } of webSockets) {
+    const said = await Promise.race([ask('{"jsonrpc":"2.0","method":"system.ping","id":1}'), closed]);
+    assert.ok('result' in said, 'a WebSocket gives way to no plain socket');
+  }
 });
 
 test('a socket whose request is under way does not give way; the newcomer is turned away', async (t) => {

@@ -7,19 +7,22 @@ import { startHeartbeat } from './heartbeat.ts';
 import { SECRETS, startTestGateway, type Answer, type TestGateway } from '../gateway.fixture.ts';
 
 const ping = (id: unknown): string => JSON.stringify({ jsonrpc: '2.0', method: 'system.ping', id });
+/** Far less than the deadline of any call: what only ends with that fails. */
+const SOON = { timeout: 10_000 };
 const history = (id: unknown): string => JSON.stringify({ jsonrpc: '2.0', method: 'session.history', id });
 
-/** The status of an upgrade that is refused. */
+/** The status of an upgrade that is refused; 101 for one that is not. */
 async function refusedUpgrade(
   gateway: TestGateway,
   { path = '/ws', headers = {} }: { path?: string; headers?: Record<string, string> },
 ): Promise<number> {
   const socket = new WebSocket(gateway.url.replace('http', 'ws') + path, { headers });
-  const status = new Promise<number>((resolve) =>
-    socket.once('unexpected-response', (_request, response) => resolve(response.statusCode ?? 0)),
-  );
+  const status = new Promise<number>((resolve) => {
+    socket.once('unexpected-response', (_request, response) => resolve(response.statusCode ?? 0));
+    socket.once('upgrade', (response) => resolve(response.statusCode ?? 0));
+  });
   socket.on('error', () => undefined);
-  return status;
+  return status.finally(() => socket.terminate());
 }
 
 describe('who gets in', () => {
@@ -195,7 +198,7 @@ describe('a message', () => {
     assert.equal((await socket.closed).code, 1008);
   });
 
-  test('is answered as soon as its own work is done', async () => {
+  test('is answered as soon as its own work is done', SOON, async () => {
     const { promise: released, resolve: release } = Promise.withResolvers<void>();
     await using gateway = await startTestGateway({
       handlers: {
@@ -212,7 +215,7 @@ describe('a message', () => {
     assert.equal((await socket.next()).id, 'slow');
   });
 
-  test('of a client that leaves is cancelled', async () => {
+  test('of a client that leaves is cancelled', SOON, async () => {
     const { promise: started, resolve: start } = Promise.withResolvers<AbortSignal>();
     await using gateway = await startTestGateway({
       handlers: {

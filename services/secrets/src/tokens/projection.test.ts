@@ -76,18 +76,17 @@ test('a token that is made while all are projected anew is not swept away', asyn
   assert.deepEqual((await bucket.keys()).sort(), ['default.new', 'default.old']);
 });
 
-test('a server that lost its store is told all tokens anew', { timeout: 20_000 }, async () => {
+test('a server that lost its store is told all tokens anew', { timeout: 20_000 }, async (t) => {
+  await using stack = new AsyncDisposableStack();
   const server = await startNatsServer();
-  {
-    await using app = await testService(secrets, { env: { SWITCHYARD_TOKEN: 'e'.repeat(40), SWITCHYARD_BUS: server.url } });
-    const bucket = await app.host.bus.kv(TOKENS_BUCKET);
-    assert.deepEqual(await bucket.keys(), ['default.env']);
-    const restored = new Promise<void>((resolve) => app.host.bus.onRestored(resolve));
-    await server.restart({ empty: true });
-    await restored;
-    let keys: string[] = [];
-    while (keys.length === 0) keys = await bucket.keys().catch(() => []);
-    assert.deepEqual(keys, ['default.env']);
-  }
-  await server.stop();
+  stack.defer(() => server.stop());
+  await using app = await testService(secrets, { env: { SWITCHYARD_TOKEN: 'e'.repeat(40), SWITCHYARD_BUS: server.url } });
+  const bucket = await app.host.bus.kv(TOKENS_BUCKET);
+  assert.deepEqual(await bucket.keys(), ['default.env']);
+  const restored = new Promise<void>((resolve) => app.host.bus.onRestored(resolve));
+  await server.restart({ empty: true });
+  await restored;
+  let keys: string[] = [];
+  while (keys.length === 0 && !t.signal.aborted) keys = await bucket.keys().catch(() => []);
+  assert.deepEqual(keys, ['default.env']);
 });
