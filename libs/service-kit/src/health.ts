@@ -30,17 +30,25 @@ export interface HealthRegistry extends HealthReporter {
   probe(dependency: string, isReady: () => boolean): void;
   /** From now on the process is on its way out. */
   drain(): void;
+  /** Calls back when something became ready or ceased to be; what is only asked (`probe`) is noticed when somebody asks. Returns what ends it. */
+  follow(listener: () => void): () => void;
 }
 
 export function createHealthRegistry(now: () => number = Date.now): HealthRegistry {
   const dependencies = new Map<string, Dependency>();
   const probes = new Map<string, () => boolean>();
+  const listeners = new Set<() => void>();
   let draining = false;
 
   function set(name: string, ready: boolean, reason?: string): void {
     const known = dependencies.get(name);
     const since = known?.ready === ready ? known.since : now();
     dependencies.set(name, ready ? { ready, since } : { ready, since, reason: reason ?? 'not ready' });
+    if (known?.ready !== ready) tell();
+  }
+
+  function tell(): void {
+    for (const listener of listeners) listener();
   }
 
   function readiness(): Readiness {
@@ -55,6 +63,13 @@ export function createHealthRegistry(now: () => number = Date.now): HealthRegist
     readiness,
     reporter: (service) => ({ set: (dependency, ready, reason) => set(`${service}.${dependency}`, ready, reason), readiness }),
     probe: (dependency, isReady) => void probes.set(dependency, isReady),
-    drain: () => void (draining = true),
+    drain() {
+      draining = true;
+      tell();
+    },
+    follow(listener) {
+      listeners.add(listener);
+      return () => void listeners.delete(listener);
+    },
   };
 }

@@ -1,6 +1,7 @@
 import type { Cache } from '@switchyard/cache';
 import { CONFIG_BUCKET, type Contract, type ServiceName } from '@switchyard/contracts';
 import type { Store } from '@switchyard/store';
+import { observe } from '@switchyard/telemetry';
 import { claimStore, type ClaimStore } from './claim-store.ts';
 import type { ServiceDefinition } from './define-service.ts';
 import type { Host } from './host.ts';
@@ -54,9 +55,11 @@ export async function startService<C extends Contract, K extends SectionName>(
     revisions: report,
     configuration: host.settings,
   });
-  const served = await bus.serve(contract, handlers, { version, replica, log });
+  const served = await bus.serve(contract, handlers, { version, replica, log, readiness: () => host.health.readiness() });
   starting.defer(() => served.drain(host.settings.current.daemon.shutdownTimeoutMs * FINISHING_SHARE));
   starting.defer(() => host.health.set(service, false, 'draining'));
+
+  starting.defer(observe('switchyard.service.info', { service, replica, version }, () => 1));
 
   host.health.set(service, true);
   log.info({ version, replica, methods: served.names.length }, 'serving');

@@ -86,6 +86,7 @@ export async function startTestGateway(options: TestGatewayOptions = {}): Promis
     port: 0,
     onRevision: (revision) => revisions.reached(revision),
     health: testHealth(() => edgeBus.connected()),
+    needs: ['sessions'],
   });
 
   return {
