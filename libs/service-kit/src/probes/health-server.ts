@@ -82,9 +82,10 @@ function createWatches(health: HealthRegistry): { add(call: Watch): void; end():
   let timer: NodeJS.Timeout | undefined;
 
   function tell(): void {
-    for (const [call, last] of told) {
+    for (const call of told.keys()) {
       const status = statusOf(health, call.request.service);
-      if (status === last) continue;
+      // Compared after the look, which itself may find a change and tell of it.
+      if (status === told.get(call)) continue;
       told.set(call, status);
       call.write({ status });
     }

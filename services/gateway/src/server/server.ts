@@ -13,7 +13,7 @@ import { durationsOf, type NoteDuration } from './request-durations.ts';
 import { requestIdOf } from './request-id.ts';
 import { isRpc, type RpcHandler } from '../rpc/rpc-http.ts';
 import { cutIfStalled } from './stall.ts';
-import { traceRequest } from './trace.ts';
+import { traceparentOf, traceRequest } from './trace.ts';
 import { BAD_REQUEST, BODY_TOO_LARGE, INTERNAL, NOT_FOUND, RefusalError, refusalOf, refuse, type Refusal } from './refusal.ts';
 
 export interface ServerOptions {
@@ -165,6 +165,7 @@ function failureOf(request: FastifyRequest, admission: Admission, { refusal, err
   const { url } = request.routeOptions;
   return {
     requestId: request.id,
+    traceparent: request.span?.traceparent ?? traceparentOf(request),
     route: `${request.method} ${url ?? 'none'}`,
     path: url === undefined && code === 'NOT_FOUND' ? request.url.split('?', 1)[0] : undefined,
     status,
