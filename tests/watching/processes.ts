@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { request, type IncomingMessage } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
-import { startNatsServer, startProcess, tempDir, type StartedProcess } from '@switchyard/testkit';
+import { startNatsServer, startProcess, tempDir, type NatsServer, type StartedProcess } from '@switchyard/testkit';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
 
@@ -20,8 +20,9 @@ export interface Watched {
 
 export interface Cluster extends AsyncDisposable {
   url: string;
-  services: Readonly<Record<Built, Watched>>;
+  services: Record<Built, Watched>;
   data: string;
+  nats: NatsServer;
 }
 
 /** Every service in a process of its own on a real NATS, each watched on two free ports. */
@@ -31,18 +32,22 @@ export async function startCluster(env: Readonly<Record<string, string>> = {}): 
   starting.defer(() => server.stop());
   const data = starting.use(await tempDir()).path;
   const services: Partial<Record<Built, Watched>> = {};
-  for (const service of BUILT) {
-    const process = starting.use(await startOne(service, { ...env, SWITCHYARD_BUS: server.url, SWITCHYARD_DATA: data }));
-    const [, ports = '{}'] = await process.line(/^(\{.*"can be watched".*\})$/m);
-    services[service] = { process, ...(JSON.parse(ports) as { metrics: number; health: number }) };
-  }
+  const onThis = { ...env, SWITCHYARD_BUS: server.url, SWITCHYARD_DATA: data };
+  for (const service of BUILT) services[service] = await startWatched(starting, service, onThis);
   const whole = services as Record<Built, Watched>;
   const [, url = ''] = await whole.gateway.process.line(/"url":"([^"]+)","msg":"listening"/);
   const started = starting.move();
-  return { url, services: whole, data, [Symbol.asyncDispose]: () => started.disposeAsync() };
+  return { url, services: whole, data, nats: server, [Symbol.asyncDispose]: () => started.disposeAsync() };
 }
 
-export function startOne(service: Built, env: Readonly<Record<string, string>>): Promise<StartedProcess> {
+/** Started, and ended with the stack. */
+export async function startWatched(stack: AsyncDisposableStack, service: Built, env: Readonly<Record<string, string>>): Promise<Watched> {
+  const process = stack.use(await startOne(service, env));
+  const [, ports = '{}'] = await process.line(/^(\{.*"can be watched".*\})$/m);
+  return { process, ...(JSON.parse(ports) as { metrics: number; health: number }) };
+}
+
+function startOne(service: Built, env: Readonly<Record<string, string>>): Promise<StartedProcess> {
   return startProcess([process.execPath, `${root}services/${service}/src/main.ts`], {
     env: {
       HOME: env['SWITCHYARD_DATA'] ?? '',

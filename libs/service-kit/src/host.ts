@@ -61,6 +61,7 @@ const REPLICA_DIGITS = 8;
 /** What the stored layer of the settings is called among the things a process needs. */
 const SETTINGS = 'settings';
 const NOT_YET = 'not reached yet';
+const AWAY = 'not connected';
 const UNUSED_CACHE = 'SWITCHYARD_CACHE names a server, but no service of this process keeps anything in a cache.';
 
 /** Opens everything the environment names. What is down is waited for; what is wrong is a `StartError` or a `ServiceError`. */
@@ -87,7 +88,7 @@ export async function openHost(options: HostOptions): Promise<Host> {
   const buses = new Set([bus]);
   opening.defer(async () => void (await Promise.all([...buses].map((one) => one.drain()))));
   await reach(() => openKept(bus, options.service), { ...waiting, dependency: 'bus' });
-  health.probe('bus', () => bus.connected());
+  health.probe('bus', () => (bus.connected() ? undefined : AWAY));
   await settings.follow(bus, log);
   if (options.service !== undefined) health.set(options.service, false, 'starting');
   health.set(SETTINGS, true);
@@ -117,7 +118,7 @@ export async function openHost(options: HostOptions): Promise<Host> {
       const open = () => openServiceStore(environment.store, { service, strict, log: log.child({ service, module: 'store' }) });
       const store = await reach(open, { ...waiting, dependency: 'store' });
       if (store.connected) stores.add(store.connected);
-      if (stores.size > 0) health.probe('store', () => [...stores].every((connected) => connected()));
+      if (stores.size > 0) health.probe('store', () => ([...stores].every((connected) => connected()) ? undefined : AWAY));
       return strict ? checkedStore(store) : store;
     },
     cache(service) {

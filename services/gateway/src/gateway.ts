@@ -125,6 +125,7 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
   opening.defer(observe('switchyard.edge.sockets', { kind: 'http' }, () => sockets.size));
   opening.defer(observe('switchyard.edge.backlog', {}, () => backlogOf(connections)));
   acceptWebSockets(app.server, { edge, admission, dispatcher, connections });
+  options.health.probe('tokens', () => tokens.outage());
   opening.use(startHeartbeat({ settings, connections }));
   opening.use(await watchNeighbours({ bus, health: options.health, needs: options.needs }));
   await app.listen({ host, port: options.port });

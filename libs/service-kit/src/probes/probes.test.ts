@@ -6,10 +6,9 @@ import { text } from 'node:stream/consumers';
 import { test } from 'node:test';
 import { pathToFileURL } from 'node:url';
 import { counter, silentLogger } from '@switchyard/telemetry';
-import { startProcess, tempDir } from '@switchyard/testkit';
+import { healthClient, startProcess, tempDir } from '@switchyard/testkit';
 import { readEnvironment } from '../environment.ts';
 import { createHealthRegistry, type HealthRegistry } from '../health.ts';
-import { healthClient } from './health-client.fixture.ts';
 import { openProbes, type Probes } from './open-probes.ts';
 
 const [SERVING, NOT_SERVING] = ['SERVING', 'NOT_SERVING'];
@@ -97,7 +96,7 @@ test('a port in use stops the start with a sentence, unless nobody asked for tha
 test('gRPC health: the process, each thing it needs, and draining', async () => {
   const health = createHealthRegistry();
   let connected = false;
-  health.probe('bus', () => connected);
+  health.probe('bus', () => (connected ? undefined : 'not connected'));
   health.set('store', true);
   await using probes = await open(health, { SWITCHYARD_HEALTH_PORT: '0' });
   using client = await healthClient(`127.0.0.1:${probes.ports['health']}`);
@@ -113,7 +112,7 @@ test('gRPC health: the process, each thing it needs, and draining', async () => 
 test('gRPC health: whoever watches hears how it is, and each change once', async () => {
   const health = createHealthRegistry();
   let connected = true;
-  health.probe('bus', () => connected);
+  health.probe('bus', () => (connected ? undefined : 'not connected'));
   await using probes = await open(health, { SWITCHYARD_HEALTH_PORT: '0' });
   using client = await healthClient(`127.0.0.1:${probes.ports['health']}`);
   using all = client.watch('');

@@ -29,8 +29,6 @@ export function registerHealth(app: FastifyInstance, edge: Edge, { health, admis
 }
 
 function readinessOf(edge: Edge, health: HealthReporter): Omit<Readiness, 'status'> & { status: string } {
-  const outage = edge.tokens.outage();
-  health.set('tokens', outage === undefined, outage);
   const readiness = health.readiness();
   const status = edge.draining.aborted ? 'draining' : readiness.status;
   return { ...readiness, ready: status === 'ready', status };

@@ -2,7 +2,7 @@ import { fileURLToPath } from 'node:url';
 import { credentials, loadPackageDefinition, type ClientReadableStream, type GrpcObject, type ServiceError } from '@grpc/grpc-js';
 import { load } from '@grpc/proto-loader';
 
-const PROTOS = fileURLToPath(new URL('../../../../proto', import.meta.url));
+const PROTOS = fileURLToPath(new URL('../../../proto', import.meta.url));
 
 interface Answer {
   status: string;
