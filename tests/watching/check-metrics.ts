@@ -23,7 +23,11 @@ export async function checkFile(kind: 'rules' | 'config', file: string): Promise
 async function run(program: string, args: readonly string[], input: string): Promise<string> {
   const child = spawn(program, args, { stdio: ['pipe', 'pipe', 'pipe'] });
   child.stdin.end(input);
-  const [out, err, [code]] = (await Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')])) as [string, string, [number]];
+  const [out, err, [code]] = (await Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')])) as [
+    string,
+    string,
+    [number],
+  ];
   return code === 0 && err === '' ? '' : `${out}${err}(${code})`;
 }
 

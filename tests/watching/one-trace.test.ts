@@ -85,7 +85,11 @@ describe('separate processes over NATS, with a collector', { skip: NATS_OFF, tim
       const [line] = await from.process.line(new RegExp(`^\\{.*"requestId":"req-failed".*"msg":"${msg}".*\\}$`, 'm'));
       return JSON.parse(line) as Record<string, unknown>;
     };
-    for (const line of [await lineOf(gateway, 'request failed'), await lineOf(sessions, 'call failed'), await lineOf(sessions, 'turn failed')])
+    for (const line of [
+      await lineOf(gateway, 'request failed'),
+      await lineOf(sessions, 'call failed'),
+      await lineOf(sessions, 'turn failed'),
+    ])
       assert.deepEqual([line['traceId'], line['turnId']], [trace, error.data.turnId], JSON.stringify(line));
     await collector.until(() => ended(trace, 'edge agent.execute'));
     assert.equal(collector.spans.find((span) => span.traceId === trace && span.name.startsWith('chat '))?.failed, true);
@@ -97,7 +101,9 @@ describe('separate processes over NATS, with a collector', { skip: NATS_OFF, tim
     assert.deepEqual([calls?.kind, calls?.unit], ['histogram', 's']);
     const byError = new Map(calls?.points.map(({ attributes, value }) => [attributes['error.type'], value]));
     assert.deepEqual([byError.get(undefined), byError.get('PROVIDER_REJECTED')], [2, 1]);
-    const tokens = collector.metric('sessions', 'gen_ai.client.token.usage')?.points.map(({ attributes }) => attributes['gen_ai.token.type']);
+    const tokens = collector
+      .metric('sessions', 'gen_ai.client.token.usage')
+      ?.points.map(({ attributes }) => attributes['gen_ai.token.type']);
     assert.deepEqual(tokens?.toSorted(), ['input', 'output']);
     await collector.until(() => (collector.metric('gateway', 'switchyard.edge.calls')?.points.length ?? 0) >= 2);
     const edge = collector.metric('gateway', 'switchyard.edge.calls');

@@ -24,7 +24,8 @@ describe('a cluster of processes is watched', { skip: NATS_OFF, timeout: 115_000
     return (await response.json()) as Record<string, unknown>;
   }
 
-  const metricsOf = async (service: (typeof BUILT)[number]): Promise<string> => (await look(cluster.services[service].metrics, '/metrics')).body;
+  const metricsOf = async (service: (typeof BUILT)[number]): Promise<string> =>
+    (await look(cluster.services[service].metrics, '/metrics')).body;
 
   async function ready(): Promise<{ code: number; missing: string[] }> {
     const response = await fetch(`${cluster.url}/readyz`);
@@ -33,7 +34,14 @@ describe('a cluster of processes is watched', { skip: NATS_OFF, timeout: 115_000
   }
 
   const ask = (...words: string[]) =>
-    command({ data: cluster.data, url: '', token: '', process: cluster.services.gateway.process, [Symbol.asyncDispose]: async () => undefined }, ...words, '--url', cluster.url, '--token', TOKEN);
+    command(
+      { data: cluster.data, url: '', token: '', process: cluster.services.gateway.process, [Symbol.asyncDispose]: async () => undefined },
+      ...words,
+      '--url',
+      cluster.url,
+      '--token',
+      TOKEN,
+    );
 
   test(`each process says how it is over gRPC, and serves metrics that are well made (${checker})`, async () => {
     await rpc('agent.execute', { message: 'hello' });
@@ -46,7 +54,10 @@ describe('a cluster of processes is watched', { skip: NATS_OFF, timeout: 115_000
       for (const name of names) assert.equal(await client.check(name), 'SERVING', `${service}: ${name}`);
       const metrics = await metricsOf(service);
       assert.equal(await checkMetrics(metrics), '', service);
-      assert.match(metrics, new RegExp(`^switchyard_service_info\\{service="${service}",replica="${service}-\\w+",version="[0-9.]+"\\} 1$`, 'm'));
+      assert.match(
+        metrics,
+        new RegExp(`^switchyard_service_info\\{service="${service}",replica="${service}-\\w+",version="[0-9.]+"\\} 1$`, 'm'),
+      );
       assert.match(metrics, /^switchyard_ready\{dependency="all"\} 1$/m);
     }
     const sessions = await metricsOf('sessions');
@@ -61,7 +72,10 @@ describe('a cluster of processes is watched', { skip: NATS_OFF, timeout: 115_000
       assert.ok(sessions.includes(`\n${line}\n`), `${line}\n${sessions}`);
     const edge = await metricsOf('gateway');
     assert.ok(edge.includes('\nswitchyard_edge_calls_total{method="agent.execute",code="OK"} 1\n'), edge);
-    assert.match(edge, /^http_server_request_duration_seconds_count\{http_request_method="POST",http_route="\/rpc",http_response_status_code="200"\} 3$/m);
+    assert.match(
+      edge,
+      /^http_server_request_duration_seconds_count\{http_request_method="POST",http_route="\/rpc",http_response_status_code="200"\} 3$/m,
+    );
   });
 
   test('what clients make up adds no series', async () => {
@@ -69,7 +83,10 @@ describe('a cluster of processes is watched', { skip: NATS_OFF, timeout: 115_000
     await fetch(`${cluster.url}/nowhere`, { method: 'PURGE' }).catch(() => undefined);
     await rpc('agent.execute', { message: 'hello', sessionKey: { userId: 'u', channelId: 'c', peerId: 'p' } });
     const series = async (): Promise<string[]> =>
-      (await Promise.all([metricsOf('gateway'), metricsOf('sessions')])).join('').split('\n').map((line) => line.replace(/ \S+$/, ''));
+      (await Promise.all([metricsOf('gateway'), metricsOf('sessions')]))
+        .join('')
+        .split('\n')
+        .map((line) => line.replace(/ \S+$/, ''));
     const before = await series();
     for (let n = 0; n < 40; n++) {
       await rpc(`made.up_${n}`);
@@ -116,7 +133,10 @@ describe('a cluster of processes is watched', { skip: NATS_OFF, timeout: 115_000
     using client = await healthClient(`127.0.0.1:${cluster.services.registry.health}`);
     await cluster.nats.kill();
     await eventually(async () => (await client.check('bus')) === 'NOT_SERVING');
-    assert.deepEqual([await client.check(''), await client.check('liveness'), await client.check('registry')], ['NOT_SERVING', 'SERVING', 'SERVING']);
+    assert.deepEqual(
+      [await client.check(''), await client.check('liveness'), await client.check('registry')],
+      ['NOT_SERVING', 'SERVING', 'SERVING'],
+    );
     assert.match(await metricsOf('registry'), /^switchyard_bus_connected\{service="registry"\} 0$/m);
     assert.equal((await look(cluster.services.registry.metrics, '/readyz')).status, 503);
     await cluster.nats.restart();

@@ -62,13 +62,14 @@ function isReplica(value: unknown): boolean {
 function isReadiness(value: unknown): boolean {
   if (!isObject(value)) return false;
   const { ready, status, dependencies } = value;
-  return (
-    typeof ready === 'boolean' && typeof status === 'string' && isObject(dependencies) && Object.values(dependencies).every(isObject)
-  );
+  return typeof ready === 'boolean' && typeof status === 'string' && isObject(dependencies) && Object.values(dependencies).every(isObject);
 }
 
 function isEndpoint(value: unknown): boolean {
   if (!isObject(value)) return false;
   const { method, requests, errors, averageMs, lastError } = value;
-  return [method, lastError].every((text) => typeof text === 'string') && [requests, errors, averageMs].every((count) => typeof count === 'number');
+  return (
+    [method, lastError].every((text) => typeof text === 'string') &&
+    [requests, errors, averageMs].every((count) => typeof count === 'number')
+  );
 }

@@ -52,7 +52,10 @@ export const PROCESS_VARIABLE_HELP: Readonly<Record<string, { preset: string; me
     means: 'serves `/metrics` for Prometheus, `/livez` and `/readyz`; 0 takes a free one, `off` none',
   },
   SWITCHYARD_HEALTH_PORT: { preset: 'off', means: 'serves `grpc.health.v1.Health`; 0 takes a free one' },
-  SWITCHYARD_PROBE_HOST: { preset: LOOPBACK, means: 'the address of both: they ask for no token, so a container says `0.0.0.0` and its network who may come' },
+  SWITCHYARD_PROBE_HOST: {
+    preset: LOOPBACK,
+    means: 'the address of both: they ask for no token, so a container says `0.0.0.0` and its network who may come',
+  },
 };
 
 export const PROCESS_VARIABLES = Object.keys(PROCESS_VARIABLE_HELP);
@@ -82,9 +85,19 @@ function isServer(address: string): boolean {
 }
 
 const probePort = z
-  .union([z.literal('off'), z.string().regex(/^[0-9]{1,5}$/).transform(Number).pipe(z.int().max(65_535))], {
-    error: 'must be a port, 0 for a free one, or off',
-  })
+  .union(
+    [
+      z.literal('off'),
+      z
+        .string()
+        .regex(/^[0-9]{1,5}$/)
+        .transform(Number)
+        .pipe(z.int().max(65_535)),
+    ],
+    {
+      error: 'must be a port, 0 for a free one, or off',
+    },
+  )
   .optional();
 
 export const Table = z.object({

@@ -164,6 +164,12 @@ test('an endpoint that is no URL is told at the start', async () => {
 
 test('exporters that we do not have are told at the start, with what to do instead', async () => {
   const env = { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:9' };
-  await assert.rejects(startTelemetry({ OTEL_METRICS_EXPORTER: 'prometheus' }, { service: 'sessions' }), /for Prometheus set SWITCHYARD_METRICS_PORT/);
-  await assert.rejects(startTelemetry({ ...env, OTEL_EXPORTER_OTLP_PROTOCOL: 'smoke' }, { service: 'sessions' }), /must be grpc, http\/protobuf or http\/json/);
+  await assert.rejects(
+    startTelemetry({ OTEL_METRICS_EXPORTER: 'prometheus' }, { service: 'sessions' }),
+    /for Prometheus set SWITCHYARD_METRICS_PORT/,
+  );
+  await assert.rejects(
+    startTelemetry({ ...env, OTEL_EXPORTER_OTLP_PROTOCOL: 'smoke' }, { service: 'sessions' }),
+    /must be grpc, http\/protobuf or http\/json/,
+  );
 });

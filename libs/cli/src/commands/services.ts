@@ -36,7 +36,10 @@ async function ask(where: Where): Promise<ServicePresence[]> {
   const { answers, state, services: found } = await askReadiness({ url, token }, { endpoints: true });
   if (!answers) throw new Failure(`Nothing answers at ${url} (${state}).`, `${self()} doctor --url ${quote(url)}`);
   if (found) return found;
-  throw new Failure(`${url} does not say which services there are: that takes a token of scope admin, and a bus that can be reached.`, `${self()} doctor`);
+  throw new Failure(
+    `${url} does not say which services there are: that takes a token of scope admin, and a bus that can be reached.`,
+    `${self()} doctor`,
+  );
 }
 
 function describe({ service, state, replicas }: ServicePresence): string {
@@ -46,7 +49,8 @@ function describe({ service, state, replicas }: ServicePresence): string {
 }
 
 function describeReplica({ replica, version, pid, host, readiness }: Replica): string {
-  const state = readiness === undefined ? '' : readiness.ready ? '  ready' : `  ${missing(readiness.dependencies).join(', ') || readiness.status}`;
+  const state =
+    readiness === undefined ? '' : readiness.ready ? '  ready' : `  ${missing(readiness.dependencies).join(', ') || readiness.status}`;
   return `${replica}  ${version}  pid ${pid} on ${host}${state}`;
 }
 

@@ -24,9 +24,13 @@ interface Status extends ServerReadiness {
 export const status: Command = {
   flags: [],
   help: () =>
-    commandHelp('status', 'Says what runs, what it depends on, and who answers. Exit code 0 means that the server is ready and every service behind it is there.', {
-      examples: ['status', 'status -o json'],
-    }),
+    commandHelp(
+      'status',
+      'Says what runs, what it depends on, and who answers. Exit code 0 means that the server is ready and every service behind it is there.',
+      {
+        examples: ['status', 'status -o json'],
+      },
+    ),
   async run({ output, where }: Invocation) {
     const place = where();
     const found = await look(place);
@@ -112,7 +116,8 @@ function describeServices(services: Status['services'] = []): [string, string][]
 }
 
 function describeReplica({ replica, version, startedAt, pid, host, readiness }: ServicePresence['replicas'][number]): string {
-  const state = readiness === undefined ? '' : `  ${readiness.ready ? 'ready' : missing(readiness.dependencies).join(', ') || readiness.status}`;
+  const state =
+    readiness === undefined ? '' : `  ${readiness.ready ? 'ready' : missing(readiness.dependencies).join(', ') || readiness.status}`;
   return `${replica}  ${version}  pid ${pid} on ${host}  up ${duration((Date.now() - startedAt) / 1000)}${state}`;
 }
 

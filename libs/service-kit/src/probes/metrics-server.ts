@@ -56,7 +56,11 @@ function answer(request: IncomingMessage, response: ServerResponse, { health, lo
 
 const JSON_TYPE = 'application/json; charset=utf-8';
 
-function send(response: ServerResponse, status: number, { type = 'text/plain; charset=utf-8', body }: { type?: string; body: string }): void {
+function send(
+  response: ServerResponse,
+  status: number,
+  { type = 'text/plain; charset=utf-8', body }: { type?: string; body: string },
+): void {
   response.writeHead(status, { 'content-type': type, 'cache-control': 'no-store', 'x-content-type-options': 'nosniff' }).end(body);
 }
 

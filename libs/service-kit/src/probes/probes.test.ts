@@ -19,7 +19,11 @@ async function open(health: HealthRegistry, env: Record<string, string>, metrics
   return openProbes({ probes, metricsPort, health, log: silentLogger() });
 }
 
-async function get(port: number, path: string, headers: Record<string, string> = {}): Promise<{ status: number; type: string; body: string }> {
+async function get(
+  port: number,
+  path: string,
+  headers: Record<string, string> = {},
+): Promise<{ status: number; type: string; body: string }> {
   const sent = request({ host: '127.0.0.1', port, path, headers, agent: false }).end();
   const [response] = (await once(sent, 'response')) as [IncomingMessage];
   return { status: response.statusCode ?? 0, type: response.headers['content-type'] ?? '', body: await text(response) };
@@ -45,9 +49,17 @@ test('metrics are served as Prometheus reads them, with whether each thing is th
   assert.match(body, /^switchyard_edge_calls_total\{method="system\.ping",code="OK"\} 1$/m);
   assert.match(body, /^switchyard_ready\{dependency="store"\} 0$/m);
   assert.match(body, /^switchyard_ready\{dependency="all"\} 0$/m);
-  for (const name of ['process_cpu_time_seconds_total', 'process_memory_usage_bytes', 'nodejs_eventloop_delay_p99_seconds', 'nodejs_eventloop_utilization_ratio'])
+  for (const name of [
+    'process_cpu_time_seconds_total',
+    'process_memory_usage_bytes',
+    'nodejs_eventloop_delay_p99_seconds',
+    'nodejs_eventloop_utilization_ratio',
+  ])
     assert.match(body, new RegExp(`^${name}(\\{.*\\})? [0-9.e-]+$`, 'm'));
-  assert.deepEqual([(await get(port, '/readyz')).status, (await get(port, '/livez')).status, (await get(port, '/')).status], [503, 200, 404]);
+  assert.deepEqual(
+    [(await get(port, '/readyz')).status, (await get(port, '/livez')).status, (await get(port, '/')).status],
+    [503, 200, 404],
+  );
   health.set('store', true);
   assert.equal((await get(port, '/readyz')).status, 200);
 });
@@ -90,7 +102,10 @@ test('a port in use stops the start with a sentence, unless nobody asked for tha
   assert.notEqual(probes.ports['metrics'], port);
   taken.close();
   await assert.rejects(readEnvironment({ SWITCHYARD_METRICS_PORT: '99999' }), /SWITCHYARD_METRICS_PORT/);
-  await assert.rejects(readEnvironment({ SWITCHYARD_HEALTH_PORT: 'yes' }), /SWITCHYARD_HEALTH_PORT must be a port, 0 for a free one, or off\./);
+  await assert.rejects(
+    readEnvironment({ SWITCHYARD_HEALTH_PORT: 'yes' }),
+    /SWITCHYARD_HEALTH_PORT must be a port, 0 for a free one, or off\./,
+  );
 });
 
 test('gRPC health: the process, each thing it needs, and draining', async () => {

@@ -14,7 +14,9 @@ function family({ name, definition, points }: Family): string {
   const labels = definition.labels.map(prometheusLabel);
   const lines = points.flatMap((point) => {
     const pairs = labels.flatMap((label, at) => (point.labels[at] ? [`${label}="${escaped(point.labels[at])}"`] : []));
-    return 'value' in point ? [sample(called, pairs, point.value)] : distribution(called, pairs, { point, bounds: definition.bounds ?? [] });
+    return 'value' in point
+      ? [sample(called, pairs, point.value)]
+      : distribution(called, pairs, { point, bounds: definition.bounds ?? [] });
   });
   return [`# HELP ${called} ${definition.help}`, `# TYPE ${called} ${definition.kind}`, ...lines, ''].join('\n');
 }

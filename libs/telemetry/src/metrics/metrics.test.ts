@@ -27,13 +27,24 @@ test('a bucket holds all that is not above its bound, the last one everything', 
   const waits = histogram('switchyard.turn.wait', {});
   for (const seconds of [0, 0.005, 0.006, 7, 10_000]) waits.record(seconds);
   const lines = linesOf('switchyard.turn.wait');
-  for (const line of ['bucket{le="0.005"} 2', 'bucket{le="0.01"} 3', 'bucket{le="10"} 4', 'bucket{le="600"} 4', 'bucket{le="+Inf"} 5', 'sum 10007.011', 'count 5'])
+  for (const line of [
+    'bucket{le="0.005"} 2',
+    'bucket{le="0.01"} 3',
+    'bucket{le="10"} 4',
+    'bucket{le="600"} 4',
+    'bucket{le="+Inf"} 5',
+    'sum 10007.011',
+    'count 5',
+  ])
     assert.ok(lines.includes(`switchyard_turn_wait_seconds_${line}`), `${line}\n${lines.join('\n')}`);
 });
 
 test('what is observed is read when it is asked for, added up, and gone when it ends', () => {
   let size = 3;
-  const ends = [observe('switchyard.bus.pending', { service: 'a' }, () => size), observe('switchyard.bus.pending', { service: 'a' }, () => 4)];
+  const ends = [
+    observe('switchyard.bus.pending', { service: 'a' }, () => size),
+    observe('switchyard.bus.pending', { service: 'a' }, () => 4),
+  ];
   const value = (): string | undefined => linesOf('switchyard.bus.pending').at(-1);
   assert.equal(value(), 'switchyard_bus_pending{service="a"} 7');
   size = 10;
@@ -52,7 +63,10 @@ test('however many names there are, the series stay few: what comes later is cou
   assert.equal(lines.length, MOST_SERIES + 1);
   assert.equal(lines.at(-1), 'switchyard_edge_calls_total{method="other",code="other"} 500');
   counter('switchyard.edge.calls', { method: 'made.up_3', code: 'OK' }).add();
-  assert.ok(linesOf('switchyard.edge.calls').includes('switchyard_edge_calls_total{method="made.up_3",code="OK"} 2'), 'who came early stays');
+  assert.ok(
+    linesOf('switchyard.edge.calls').includes('switchyard_edge_calls_total{method="made.up_3",code="OK"} 2'),
+    'who came early stays',
+  );
 });
 
 test('each declaration is one that both readers can take', () => {
@@ -66,9 +80,16 @@ test('each declaration is one that both readers can take', () => {
     names.add(called);
     const { bounds = [], kind, labels } = definition;
     assert.equal(kind === 'histogram', bounds.length > 0, name);
-    assert.deepEqual(bounds, [...bounds].toSorted((a, b) => a - b));
+    assert.deepEqual(
+      bounds,
+      [...bounds].toSorted((a, b) => a - b),
+    );
     for (const label of labels) assert.match(label, /^[a-z][a-z0-9_.]*$/);
     // An id or a text of a client would make a series for each of them.
-    assert.deepEqual(labels.filter((label) => /(^|[._])(id|session|user|client|tenant|message|token|key)$/.test(label)), [], name);
+    assert.deepEqual(
+      labels.filter((label) => /(^|[._])(id|session|user|client|tenant|message|token|key)$/.test(label)),
+      [],
+      name,
+    );
   }
 });

@@ -52,11 +52,7 @@ interface Times {
   endTime: HrTime;
 }
 
-function metricData(
-  { AggregationTemporality, DataPointType }: Sdk,
-  { name, definition, points }: Family,
-  times: Times,
-): MetricData {
+function metricData({ AggregationTemporality, DataPointType }: Sdk, { name, definition, points }: Family, times: Times): MetricData {
   const { kind, unit, help: description, labels, bounds = [] } = definition;
   const data = {
     descriptor: { name, unit, description, valueType: ValueType.DOUBLE },

@@ -63,7 +63,11 @@ export function createDispatcher({ bus, settings, failures, local }: DispatcherO
     return nothing;
   }
 
-  function runHere({ local, count }: LocalRoute, params: Uint8Array, { from, request }: { from: Origin; request: Request }): Answer | undefined {
+  function runHere(
+    { local, count }: LocalRoute,
+    params: Uint8Array,
+    { from, request }: { from: Origin; request: Request },
+  ): Answer | undefined {
     try {
       const result = local(params);
       count('OK');

@@ -18,7 +18,12 @@ export interface NeighboursOptions {
  * Reports each service that a gateway cannot be without as a thing it needs: not ready while no replica of it answers. The first look
  * is over when this resolves. While the bus cannot be asked, what was seen last stands: that the bus is away is told by itself.
  */
-export async function watchNeighbours({ bus, health, needs = NEEDED_AT_THE_EDGE, everyMs = LOOK_MS }: NeighboursOptions): Promise<Disposable> {
+export async function watchNeighbours({
+  bus,
+  health,
+  needs = NEEDED_AT_THE_EDGE,
+  everyMs = LOOK_MS,
+}: NeighboursOptions): Promise<Disposable> {
   const missed = new Map<ServiceName, number>(needs.map((service) => [service, MISSES]));
   for (const service of needs) report(service);
 

@@ -90,7 +90,10 @@ async function play(deps: RunDeps, given: RunGiven): Promise<TurnOutcome> {
   const checkpoint = async (steps: readonly StepRecord[]): Promise<void> => {
     await lease.write({ set: { steps: [...steps] } });
   };
-  const plan = await planTurn({ bus: deps.bus, messages: deps.messages.for(principal) }, { turn: lease.document, agent, model, principal, traceparent });
+  const plan = await planTurn(
+    { bus: deps.bus, messages: deps.messages.for(principal) },
+    { turn: lease.document, agent, model, principal, traceparent },
+  );
   const turn = runTurn(deps.models, { ...plan, signal, checkpoint });
   for (;;) {
     const frame = await turn.next();
