@@ -56,9 +56,9 @@ export type Point = { labels: readonly string[] } & (
 export function collect(): Family[] {
   const collected: Family[] = [];
   for (const [name, series] of all) {
-    const points = [...series.values()].flatMap(({ labels, read }) => {
-      const value = read();
-      return value === undefined ? [] : [{ labels, ...value }];
+    const points = [...series.values()].flatMap((one) => {
+      const value = one.read();
+      return value === undefined ? [] : [{ labels: one.labels, ...value }];
     });
     const definition = metricDefinitions.get(name);
     if (points.length > 0 && definition) collected.push({ name: name as MetricName, definition, points });

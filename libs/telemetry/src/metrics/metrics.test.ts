@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { METRICS, metricDefinitions } from './catalogue.ts';
+import { metricDefinitions, type MetricName } from './catalogue.ts';
 import { prometheusName } from './definition.ts';
 import { exposition } from './exposition.ts';
 import { collect, counter, histogram, MOST_SERIES, observe } from './instruments.ts';
 
 /** The lines of one metric as Prometheus reads them. */
-function linesOf(name: keyof typeof METRICS): string[] {
+function linesOf(name: MetricName): string[] {
   const families = collect().filter((family) => family.name === name);
   return exposition(families).split('\n').slice(0, -1);
 }

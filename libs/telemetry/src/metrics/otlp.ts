@@ -1,9 +1,10 @@
 import { ValueType, type Attributes, type HrTime } from '@opentelemetry/api';
+import type * as Metrics from '@opentelemetry/sdk-metrics';
 import type { IMetricReader, MetricData, MetricProducer, PushMetricExporter } from '@opentelemetry/sdk-metrics';
 import { collect, type Family, type Point } from './instruments.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
-type Sdk = typeof import('@opentelemetry/sdk-metrics');
+type Sdk = typeof Metrics;
 
 const MINUTE_MS = 60_000;
 
