@@ -30,6 +30,8 @@ export type ProbePort = number | 'off';
 
 const DEFAULT_DATA = '.switchyard';
 const LOOPBACK = '127.0.0.1';
+const LAST_PORT = 65_535;
+const NO_PORT = 'must be a port, 0 for a free one, or off';
 const HOST = /^[A-Za-z0-9.:_-]+$/;
 const REPLICA = /^[A-Za-z0-9_-]{1,64}$/;
 
@@ -84,20 +86,10 @@ function isServer(address: string): boolean {
   }
 }
 
-const probePort = z
-  .union(
-    [
-      z.literal('off'),
-      z
-        .string()
-        .regex(/^[0-9]{1,5}$/)
-        .transform(Number)
-        .pipe(z.int().max(65_535)),
-    ],
-    {
-      error: 'must be a port, 0 for a free one, or off',
-    },
-  )
+const probePort = text(5)
+  .regex(/^(off|[0-9]+)$/, NO_PORT)
+  .transform((port): ProbePort => (port === 'off' ? port : Number(port)))
+  .refine((port) => port === 'off' || port <= LAST_PORT, NO_PORT)
   .optional();
 
 export const Table = z.object({

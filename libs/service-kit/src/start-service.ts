@@ -37,6 +37,7 @@ export async function startService<C extends Contract, K extends SectionName>(
   const cache = cacheOf(host, starting, service);
   starting.defer(host.settings.onRevision((revision) => report.applied(CONFIG_BUCKET.name, revision)));
   report.applied(CONFIG_BUCKET.name, host.settings.revision);
+  starting.defer(observe('switchyard.service.info', { service, replica, version }, () => 1));
   const settings = starting.use(host.settings.watch(definition.settings));
   await store.publishTo((event) => bus.record(event));
 
@@ -58,8 +59,6 @@ export async function startService<C extends Contract, K extends SectionName>(
   const served = await bus.serve(contract, handlers, { version, replica, log, readiness: () => host.health.readiness() });
   starting.defer(() => served.drain(host.settings.current.daemon.shutdownTimeoutMs * FINISHING_SHARE));
   starting.defer(() => host.health.set(service, false, 'draining'));
-
-  starting.defer(observe('switchyard.service.info', { service, replica, version }, () => 1));
 
   host.health.set(service, true);
   log.info({ version, replica, methods: served.names.length }, 'serving');
