@@ -35,7 +35,14 @@ describe('a cluster of processes is watched', { skip: NATS_OFF, timeout: 115_000
 
   const ask = (...words: string[]) =>
     command(
-      { data: cluster.data, url: '', token: '', process: cluster.services.gateway.process, [Symbol.asyncDispose]: async () => undefined },
+      {
+        data: cluster.data,
+        url: '',
+        token: '',
+        client: '',
+        process: cluster.services.gateway.process,
+        [Symbol.asyncDispose]: async () => undefined,
+      },
       ...words,
       '--url',
       cluster.url,

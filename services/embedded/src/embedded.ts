@@ -59,7 +59,15 @@ async function startEmbedded(env: Variables, { stack, signal }: Starting): Promi
   const { port } = new URL(url);
   stack.use(openRunFile(data)).write({
     url,
-    processes: [{ service: 'embedded', replica: host.replica('gateway'), pid: process.pid, ports: { http: Number(port), ...host.ports }, log: logFile }],
+    processes: [
+      {
+        service: 'embedded',
+        replica: host.replica('gateway'),
+        pid: process.pid,
+        ports: { http: Number(port), ...host.ports },
+        log: logFile,
+      },
+    ],
   });
   const served: Served = {
     version: VERSION,

@@ -2,8 +2,9 @@ import type { Bus } from '@switchyard/bus';
 import { NEEDED_AT_THE_EDGE, ServiceError, type ServiceName } from '@switchyard/contracts';
 import type { HealthReporter } from '@switchyard/service-kit';
 
-/** How often the gateway looks who is there. */
+/** How often the gateway looks who is there, and how often while somebody is missing. */
 const LOOK_MS = 3_000;
+const MISSING_MS = 500;
 /** A replica that is too busy to answer at once is not gone: so often in a row it must be missing. */
 const MISSES = 2;
 
@@ -48,8 +49,21 @@ export async function watchNeighbours({
     }
   }
 
-  await lookIfPossible();
-  // A little apart from the other gateways, so that not all of them ask at once.
-  const timer = setInterval(() => void lookIfPossible(), everyMs * (0.9 + Math.random() / 5)).unref();
-  return { [Symbol.dispose]: () => clearInterval(timer) };
+  let timer: NodeJS.Timeout | undefined;
+  let over = false;
+  async function lookOn(): Promise<void> {
+    await lookIfPossible();
+    if (over) return;
+    const isMissing = [...missed.values()].some((times) => times > 0);
+    // A little apart from the other gateways, so that not all of them ask at once.
+    timer = setTimeout(() => void lookOn(), (isMissing ? Math.min(MISSING_MS, everyMs) : everyMs) * (0.9 + Math.random() / 5)).unref();
+  }
+
+  await lookOn();
+  return {
+    [Symbol.dispose]() {
+      over = true;
+      clearTimeout(timer);
+    },
+  };
 }
