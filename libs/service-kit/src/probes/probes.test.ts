@@ -49,12 +49,7 @@ test('metrics are served as Prometheus reads them, with whether each thing is th
   assert.match(body, /^switchyard_edge_calls_total\{method="system\.ping",code="OK"\} 1$/m);
   assert.match(body, /^switchyard_ready\{dependency="store"\} 0$/m);
   assert.match(body, /^switchyard_ready\{dependency="all"\} 0$/m);
-  for (const name of [
-    'process_cpu_time_seconds_total',
-    'process_memory_usage_bytes',
-    'nodejs_eventloop_delay_p99_seconds',
-    'nodejs_eventloop_utilization_ratio',
-  ])
+  for (const name of ['process_cpu_time_seconds_total', 'process_memory_usage_bytes'])
     assert.match(body, new RegExp(`^${name}(\\{.*\\})? [0-9.e-]+$`, 'm'));
   assert.deepEqual(
     [(await get(port, '/readyz')).status, (await get(port, '/livez')).status, (await get(port, '/')).status],
@@ -62,6 +57,17 @@ test('metrics are served as Prometheus reads them, with whether each thing is th
   );
   health.set('store', true);
   assert.equal((await get(port, '/readyz')).status, 200);
+});
+
+test('the event loop is watched from the first look on', async () => {
+  await using probes = await open(createHealthRegistry(), { SWITCHYARD_METRICS_PORT: '0' });
+  const seen = async (): Promise<boolean> =>
+    /^nodejs_eventloop_delay_p99_seconds [0-9.e-]+$/m.test((await get(probes.ports['metrics'] ?? 0, '/metrics')).body);
+  assert.equal(await seen(), false, 'nobody has looked before: it was not woken for that');
+  while (!(await seen())) await new Promise((resolve) => setTimeout(resolve, 50));
+  const { body } = await get(probes.ports['metrics'] ?? 0, '/metrics');
+  for (const name of ['delay_p50_seconds', 'delay_max_seconds', 'utilization_ratio'])
+    assert.match(body, new RegExp(`^nodejs_eventloop_${name} [0-9.e-]+$`, 'm'));
 });
 
 test('a page that pretends to be this machine reads nothing', async () => {

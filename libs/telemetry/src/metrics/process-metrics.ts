@@ -3,6 +3,8 @@ import { observe } from './instruments.ts';
 
 /** How far a look at the event loop goes back, at least: readers that come together see the same. */
 const WINDOW_MS = 10_000;
+/** The first time there is something to see sooner. */
+const FIRST_MS = 500;
 const RESOLUTION_MS = 10;
 const NANOS = 1e9;
 
@@ -49,31 +51,45 @@ interface LoopLook {
   utilization: number;
 }
 
-/** What it says is of the time since the look before the last, or of the first ten seconds. */
+const NOTHING_SEEN: LoopLook = { p50: Number.NaN, p99: Number.NaN, max: Number.NaN, utilization: Number.NaN };
+
+/**
+ * The first look begins to watch and sees nothing: a process that nobody looks at is not woken for it. Later ones are of the time
+ * since the one before.
+ */
 function watchEventLoop(): { look(): LoopLook; end(): void } {
   const delay = monitorEventLoopDelay({ resolution: RESOLUTION_MS });
-  delay.enable();
-  let utilization: EventLoopUtilization = performance.eventLoopUtilization();
-  let seen: LoopLook | undefined;
+  let utilization: EventLoopUtilization | undefined;
+  let seen = NOTHING_SEEN;
   let seenAt = 0;
 
   /** Besides how late it came, the histogram counts the pause that was asked for. */
   const late = (nanos: number): number => Math.max(0, nanos / NANOS - RESOLUTION_MS / 1e3) || 0;
 
+  function begin(): void {
+    delay.enable();
+    utilization = performance.eventLoopUtilization();
+  }
+
+  function lookNow(before: EventLoopUtilization): void {
+    const used = performance.eventLoopUtilization();
+    seen = {
+      p50: late(delay.percentile(50)),
+      p99: late(delay.percentile(99)),
+      max: late(delay.max),
+      utilization: performance.eventLoopUtilization(used, before).utilization,
+    };
+    utilization = used;
+    delay.reset();
+  }
+
   return {
     look() {
       const now = performance.now();
-      if (seen !== undefined && now - seenAt < WINDOW_MS) return seen;
-      const used = performance.eventLoopUtilization();
-      seen = {
-        p50: late(delay.percentile(50)),
-        p99: late(delay.percentile(99)),
-        max: late(delay.max),
-        utilization: performance.eventLoopUtilization(used, utilization).utilization,
-      };
-      utilization = used;
+      if (now - seenAt < (seen === NOTHING_SEEN ? FIRST_MS : WINDOW_MS) && utilization !== undefined) return seen;
       seenAt = now;
-      delay.reset();
+      if (utilization === undefined) begin();
+      else lookNow(utilization);
       return seen;
     },
     end: () => void delay.disable(),
