@@ -70,7 +70,7 @@ function readAnswer({ data, status }: Message, { type, longest }: Question): Rep
     const answer = JSON.parse(decodeText(data)) as Answer;
     if (answer.type !== type) return undefined;
     const { replica, started, pid, host } = answer.metadata;
-    const readiness = ReplicaReadiness.safeParse(answer.data).data;
+    const readiness = answer.data === undefined ? undefined : ReplicaReadiness.safeParse(answer.data).data;
     const endpoints = answer.endpoints?.flatMap((endpoint) => readEndpoint(endpoint) ?? []);
     return Replica.safeParse({
       service: answer.name,
