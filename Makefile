@@ -49,7 +49,7 @@ lock: install ## Writes down what the contracts promise, what nobody serves yet,
 	$(NODE) scripts/settings-page.ts --write
 	$(NODE) scripts/generate.ts --write
 
-generate: install ## Writes what is read from the contracts: the users of NATS and what each may do.
+generate: install ## Writes what is read from the declarations: users of NATS, alerts, the dashboard, the page of metrics.
 	$(NODE) scripts/generate.ts --write
 
 service: install ## A new service with one method: make service NAME=notes

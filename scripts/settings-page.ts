@@ -49,7 +49,7 @@ ${Object.entries(PROCESS_VARIABLE_HELP)
 | \`SWITCHYARD_HOST\` \`SWITCHYARD_PORT\` | | short for \`gateway.host\` and \`gateway.port\` |
 | \`OPENAI_API_KEY\` and the keys of other providers | | what opens a provider; \`providers.entries.*.apiKeyName\` names others |
 | \`OPENAI_BASE_URL\` | | where the provider \`openai\` is |
-| \`OTEL_EXPORTER_OTLP_ENDPOINT\` and what OpenTelemetry names besides | | traces; off and free without it. There are no metrics yet |
+| \`OTEL_EXPORTER_OTLP_ENDPOINT\` and what OpenTelemetry names besides | | traces and metrics; off and free without it ([watching](../guide/watching.md)) |
 
 A variable that holds a secret can name a file instead: \`SWITCHYARD_TOKEN_FILE\`, \`OPENAI_API_KEY_FILE\`.
 

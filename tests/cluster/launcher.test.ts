@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { createServer, type AddressInfo } from 'node:net';
 import { after, before, describe, test } from 'node:test';
 import { isBuilt, SERVICES } from '@switchyard/contracts';
-import { startProcess, tempDir, type TempDir } from '@switchyard/testkit';
+import { healthClient, startProcess, tempDir, type TempDir } from '@switchyard/testkit';
 import { contents, openai } from '../e2e/clients.ts';
 import { command, launch, linesWritten, startProduct, type Running } from '../e2e/embedded.ts';
 import { call } from '../e2e/exchange.ts';
@@ -41,6 +41,17 @@ describe('a cluster on one machine', { skip: SKIP, timeout: 120_000 }, () => {
       for (const port of Object.values(ports)) assert.ok(product.process.output().includes(String(port)), replica);
     }
     assert.deepEqual([...((await whoAnswers(product))?.keys() ?? [])].sort(), processes.filter(isReplica).map(nameOf).sort());
+  });
+
+  test('each service can be watched: over gRPC, and by Prometheus', async () => {
+    const services = (await processesOf(product)).filter(isReplica);
+    for (const { service, ports } of services) {
+      using client = await healthClient(`127.0.0.1:${ports['health']}`);
+      assert.deepEqual([await client.check(''), await client.check(service)], ['SERVING', 'SERVING']);
+      const metrics = await fetch(`http://127.0.0.1:${ports['metrics']}/metrics`);
+      assert.match(await metrics.text(), new RegExp(`^switchyard_service_info\\{service="${service}",`, 'm'));
+    }
+    assert.ok(services.length >= 5);
   });
 
   test('the command finds it, and status names each process', async () => {

@@ -17,6 +17,16 @@ export async function freePort(wanted?: number): Promise<number> {
   throw new Error(`no free port found between ${FIRST} and ${LAST}`);
 }
 
+/** As many different ones, none of `except`: ports that are chosen, and that nobody listens on yet. */
+export async function freePorts(count: number, except: readonly number[]): Promise<number[]> {
+  const found = new Set<number>();
+  while (found.size < count) {
+    const port = await freePort();
+    if (!except.includes(port)) found.add(port);
+  }
+  return [...found];
+}
+
 async function isFree(port: number): Promise<boolean> {
   const server = createServer();
   try {

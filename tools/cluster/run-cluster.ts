@@ -66,6 +66,7 @@ async function describe({ data, token, run, settings }: Cluster, seconds: number
     data,
     services: [...counts].map(([service, replicas]) => `${service} ×${replicas.length}`),
     seconds,
+    metrics: undefined,
     provider: describeProvider(await visibleModels(run.url, token), AGAIN),
     token,
     terminal: process.stdout.isTTY,

@@ -2,12 +2,14 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { isBuilt, SERVICES, type ServiceName } from '@switchyard/contracts';
 import type { ConfigurationSource, Variables } from '@switchyard/service-kit';
+import { freePorts } from './free-port.ts';
 import { nodeCommand, type Member } from './member.ts';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
 
 /** What the launcher says itself, to each process what is its own. */
-const OURS = /^SWITCHYARD_(DATA|TOKEN|URL|REPLICA|BUS(_\w+)?|STORE|CACHE|HOST|PORT|GATEWAY__(HOST|PORT))(_FILE)?$/;
+const OURS =
+  /^SWITCHYARD_(DATA|TOKEN|URL|REPLICA|BUS(_\w+)?|STORE|CACHE|HOST|PORT|(METRICS|HEALTH)_PORT|PROBE_HOST|GATEWAY__(HOST|PORT))(_FILE)?$/;
 
 /** Unless somebody set it: by then the balancer has looked, and sends nobody to a gateway that is told to stop. */
 const DRAIN_DELAY_MS = '1000';
@@ -39,14 +41,24 @@ export interface Ground extends Servers {
 }
 
 /** Every process of every service that is built. What differs from one process for all is its environment, and nothing else. */
-export function serviceMembers(ground: Ground): Member[] {
-  return SERVICES.filter((name) => name === 'gateway' || isBuilt(name)).flatMap((service) => {
+export async function serviceMembers(ground: Ground): Promise<Member[]> {
+  const members = SERVICES.filter((name) => name === 'gateway' || isBuilt(name)).flatMap((service) => {
     const count = service === 'gateway' ? ground.gatewayPorts.length : ground.replicas;
-    return Array.from({ length: count }, (_, at) => serviceMember(service, at, ground));
+    return Array.from({ length: count }, (_, at) => [service, at] as const);
+  });
+  const ports = await freePorts(members.length * 2, ground.gatewayPorts);
+  return members.map(([service, at], nth) => {
+    const [metrics = 0, health = 0] = ports.slice(nth * 2);
+    return serviceMember(service, at, { ...ground, probes: { metrics, health } });
   });
 }
 
-function serviceMember(service: ServiceName, at: number, ground: Ground): Member {
+/** Where one process can be watched: chosen here, so that it stays where it was when it is started again. */
+interface Probed {
+  probes: { metrics: number; health: number };
+}
+
+function serviceMember(service: ServiceName, at: number, ground: Ground & Probed): Member {
   const replica = `${service}-${at + 1}`;
   const port = service === 'gateway' ? ground.gatewayPorts[at] : undefined;
   return {
@@ -58,13 +70,15 @@ function serviceMember(service: ServiceName, at: number, ground: Ground): Member
       NODE_COMPILE_CACHE: join(root, 'node_modules/.cache/node'),
       SWITCHYARD_DATA: ground.dir,
       SWITCHYARD_REPLICA: replica,
+      SWITCHYARD_METRICS_PORT: String(ground.probes.metrics),
+      SWITCHYARD_HEALTH_PORT: String(ground.probes.health),
       SWITCHYARD_STORE: ground.store,
       SWITCHYARD_CACHE: ground.cache,
       ...busEnvironment(service, ground.bus, ground.key),
       ...(service === 'secrets' ? { SWITCHYARD_TOKEN: ground.token } : {}),
       ...(port === undefined ? {} : edgeEnvironment(port, ground)),
     },
-    ports: port === undefined ? {} : { http: port },
+    ports: { ...(port === undefined ? {} : { http: port }), ...ground.probes },
   };
 }
 

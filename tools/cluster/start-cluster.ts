@@ -71,7 +71,7 @@ export async function startCluster(env: Variables, { stack, signal, say: sayAlou
     const key = openKeys(join(dir, 'keys'));
     const servers = await startServers({ dir, key, crew, stack, signal: goingOn });
     goingOn.throwIfAborted();
-    const members = serviceMembers({ ...servers, dir, key, token, host, gatewayPorts, replicas: REPLICAS, variables: env, settings });
+    const members = await serviceMembers({ ...servers, dir, key, token, host, gatewayPorts, replicas: REPLICAS, variables: env, settings });
     stack.use(crew.start(members.filter(({ service }) => service !== 'gateway')));
     stack.use(crew.start(members.filter(({ service }) => service === 'gateway')));
     stack.defer(() => balancer.close());

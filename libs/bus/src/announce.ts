@@ -6,9 +6,12 @@ const TYPE = 'io.nats.micro.v1';
 
 /** Asks every replica of every service who it is. */
 export const PING = '$SRV.PING';
-/** Where answers to that come from: whoever is there. */
+/** The same, with its numbers. */
+export const STATS = '$SRV.STATS';
+/** Where answers to those come from: whoever is there. */
 export const DISCOVERY = 'discovery';
 export const PING_TYPE = `${TYPE}.ping_response`;
+export const STATS_TYPE = `${TYPE}.stats_response`;
 
 /**
  * Answers `$SRV.PING|INFO|STATS` as the NATS services protocol has it (ADR-32), so that `nats micro ls`, `info` and `stats`
@@ -17,7 +20,7 @@ export const PING_TYPE = `${TYPE}.ping_response`;
  */
 export function announce(
   transport: Pick<Transport, 'publish' | 'subscribe'>,
-  { name, version, description, replica, metadata }: ServiceInfo,
+  { name, version, description, replica, metadata, data }: ServiceInfo,
   endpoints: readonly Endpoint[],
 ): Subscription[] {
   const id = subjectToken(replica);
@@ -26,7 +29,7 @@ export function announce(
   const answers = {
     PING: () => ({ type: PING_TYPE, ...identity }),
     INFO: () => ({ type: `${TYPE}.info_response`, ...identity, description, endpoints: endpoints.map((one) => describe(one, name)) }),
-    STATS: () => ({ type: `${TYPE}.stats_response`, ...identity, started, endpoints: endpoints.map((one) => count(one, name)) }),
+    STATS: () => ({ type: STATS_TYPE, ...identity, started, endpoints: endpoints.map((one) => count(one, name)), data: data?.() }),
   };
   return Object.entries(answers).flatMap(([verb, answer]) =>
     [`$SRV.${verb}`, `$SRV.${verb}.${name}`, `$SRV.${verb}.${name}.${id}`].map((subject) =>

@@ -1,5 +1,5 @@
 import { ServiceError, describeIssues, parseParams } from '@switchyard/contracts';
-import { startSpan, tracing } from '@switchyard/telemetry';
+import { histogram, startSpan, tracing, type Histogram } from '@switchyard/telemetry';
 import { attributed, checkBreach } from './attribution.ts';
 import { EMPTY, decodeJson, encodeJson } from './bytes.ts';
 import { CallContext } from './context.ts';
@@ -155,11 +155,13 @@ function check({ checkResults }: Wire, call: Running, { value, kind }: { value: 
 
 function end(desk: Desk, call: Running, error: ServiceError | undefined): void {
   const { stats } = call.method;
+  const ms = performance.now() - call.startedAt;
   call.ended = true;
   clearTimeout(call.timer);
   call.span?.end(error);
   stats.requests++;
-  stats.processingMs += performance.now() - call.startedAt;
+  stats.processingMs += ms;
+  durationsOf(call.method, error?.code ?? 'OK').record(ms / 1_000);
   if (error !== undefined) {
     stats.errors++;
     stats.lastError = `${error.code}: ${error.message}`;
@@ -170,6 +172,15 @@ function end(desk: Desk, call: Running, error: ServiceError | undefined): void {
   clearInterval(desk.alive);
   desk.alive = undefined;
   desk.whenEmpty?.();
+}
+
+function durationsOf({ callable, durations }: Method, code: string): Histogram {
+  let known = durations.get(code);
+  if (known === undefined) {
+    known = histogram('switchyard.method.duration', { service: callable.service, method: callable.name, code });
+    durations.set(code, known);
+  }
+  return known;
 }
 
 /** The caller left; its handler learns it from its signal. */

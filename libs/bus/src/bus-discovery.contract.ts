@@ -32,6 +32,40 @@ export function discoveryContract({ withBuses }: BusFixture): void {
       for (const { startedAt } of found) assert.ok(startedAt >= before && startedAt <= Date.now());
     }));
 
+  test('who looks closely hears how each replica is, and what each of its methods was asked', () =>
+    withBuses(async (join) => {
+      const owner = await join({ service: 'secrets' });
+      const resolve = ({ name }: { name: string }) => (name === 'BAD' ? Promise.reject(new Error('no luck')) : { value: name });
+      const readiness = { ready: false, status: 'unavailable', dependencies: { store: { ready: false, reason: 'away', since: 1 } } };
+      await owner.serve(contracts.secrets, { 'secrets.resolve': resolve }, { version, replica: 'r', readiness: () => readiness });
+      const caller = await join({ service: 'sessions' });
+      await caller.call('secrets.resolve', { name: 'GOOD' });
+      await assert.rejects(caller.call('secrets.resolve', { name: 'BAD' }), { code: 'INTERNAL' });
+      const asker = await join({ service: 'gateway' });
+      const [found] = await asker.discover({ closely: true });
+      assert.deepEqual(found?.readiness, readiness);
+      const [{ averageMs, ...use } = { averageMs: 0 }] = found?.endpoints ?? [];
+      assert.deepEqual(use, { method: 'secrets.resolve', requests: 2, errors: 1, lastError: 'INTERNAL: Internal error' });
+      assert.ok(averageMs > 0);
+      const [plain] = await asker.discover();
+      assert.deepEqual([plain?.readiness, plain?.endpoints], [undefined, undefined]);
+    }));
+
+  test('whoever knows whom it looks for does not wait longer than for them', () =>
+    withBuses(async (join) => {
+      const owner = await join({ service: 'secrets' });
+      await owner.serve(contracts.secrets, {}, { version, replica: 'a' });
+      const asker = await join({ service: 'gateway' });
+      await asker.discover({ until: ['secrets'] });
+      const asked = performance.now();
+      const found = await asker.discover({ until: ['secrets'] });
+      assert.ok(performance.now() - asked < 200, 'it is over as soon as the answer is there');
+      assert.deepEqual(
+        found.map(({ replica }) => replica),
+        ['a'],
+      );
+    }));
+
   test('who leaves is gone at once, and so is who drains its service', () =>
     withBuses(async (join) => {
       const [first, second, asker] = [await join(), await join(), await join()];

@@ -11,6 +11,7 @@ import type {
   Params,
   Principal,
   Replica,
+  ReplicaReadiness,
   Result,
   ServiceError,
   ServiceName,
@@ -63,6 +64,8 @@ export interface ServeOptions {
   /** Stands in discovery, so that replicas can be told apart. */
   replica?: string;
   log?: Logger;
+  /** How it is, for whoever looks closely (`discover`). */
+  readiness?: () => ReplicaReadiness;
 }
 
 export interface Served {
@@ -84,6 +87,13 @@ export interface BusEvent<N extends EventName = EventName> {
 export interface OnOptions {
   /** With a queue group each event reaches one member; without, every subscriber. */
   queue?: string;
+}
+
+export interface DiscoverOptions {
+  /** With what each says of its readiness, and what each of its methods was asked. */
+  closely?: boolean;
+  /** Ends as soon as somebody of each of these services has answered. */
+  until?: readonly ServiceName[];
 }
 
 /** Typed calls, streams and events. The five verbs are call, stream, emit, on, serve. */
@@ -118,7 +128,7 @@ export interface Bus {
    * Who is there: every replica of every service that says so within a quarter of a second, at most 1,000. One that died is gone at
    * once, one that is too busy to say so in time is missing. Fails UNAVAILABLE while the other side cannot be reached.
    */
-  discover(): Promise<Replica[]>;
+  discover(options?: DiscoverOptions): Promise<Replica[]>;
   flush(): Promise<void>;
   connected(): boolean;
   /**

@@ -7,7 +7,7 @@ import {
   type ServiceName,
 } from '@switchyard/contracts';
 import { mintId } from '@switchyard/security';
-import type { Logger } from '@switchyard/telemetry';
+import { observe, type Logger } from '@switchyard/telemetry';
 import type { Bus, CallOptions, Served } from './bus.ts';
 import { EMPTY } from './bytes.ts';
 import { call, type Caller } from './call.ts';
@@ -49,9 +49,25 @@ export function createBus(transport: Transport, options: BusOptions): Bus {
     streams: { ...STREAM_LIMITS, ...options.streams },
     checkResults: options.checkResults ?? false,
   };
-  void transport.closed.then(() => wire.mux.end());
+  const unobserve = observeBus(wire);
+  void transport.closed.then(() => {
+    unobserve();
+    wire.mux.end();
+  });
   transport.follow({ unreachable: () => wire.mux.lose(busUnreachable()) });
   return speakFor(createShared(wire), principal);
+}
+
+/** A process with several services has a connection of its own besides theirs. */
+function observeBus({ mux, transport, service: owner }: Wire): () => void {
+  const service = owner ?? 'bus';
+  const ends = [
+    observe('switchyard.bus.pending', { service }, () => mux.size),
+    observe('switchyard.bus.connected', { service }, () => Number(transport.connected())),
+  ];
+  return () => {
+    for (const end of ends) end();
+  };
 }
 
 /** What is the same for every principal. */
@@ -127,7 +143,7 @@ function speakFor(shared: Shared, principal: Principal): Bus {
     kv: (definition) => shared.kv(definition),
     wake: (service) => void transport.publish({ subject: subjects.wake(service), data: EMPTY }),
     onWake: (service, onWake): Subscription => transport.subscribe(subjects.wake(service), guarded(wire, onWake), service),
-    discover: () => discover(wire),
+    discover: (options) => discover(wire, options),
     flush: () => transport.flush(),
     connected: () => transport.connected(),
     onRestored: (restore) => whenRestored(wire, restore),

@@ -1,5 +1,6 @@
 import type { ErrorCode, ServiceError } from '@switchyard/contracts';
-import { REQUEST } from './headers.ts';
+import { parseTraceparent } from '@switchyard/telemetry';
+import { REQUEST, TRACEPARENT } from './headers.ts';
 import type { Running } from './running.ts';
 
 const MAX_TEXT = 500;
@@ -14,6 +15,7 @@ export function logFailure({ method, message, principal }: Running, error: Servi
   if (!method.log.isLevelEnabled(level)) return;
   const line = {
     requestId: message.header(REQUEST),
+    traceId: parseTraceparent(message.header(TRACEPARENT))?.traceId,
     turnId: details.turnId,
     method: method.callable.name,
     code,

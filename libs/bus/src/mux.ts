@@ -32,6 +32,8 @@ export interface Mux {
   /** Ends everything that waits, and the sweep. */
   end(): void;
   ended(): boolean;
+  /** How many calls wait. */
+  readonly size: number;
 }
 
 /** Matches replies to calls: one wildcard inbox, one table, one sweep for all deadlines. */
@@ -74,6 +76,9 @@ export function createMux(transport: Pick<Transport, 'inbox' | 'subscribe'>, nam
       lose(busClosed());
     },
     ended: () => over,
+    get size() {
+      return waiting.size;
+    },
   };
 }
 

@@ -1,5 +1,5 @@
 import type { Callable, Principal, ServiceError } from '@switchyard/contracts';
-import type { Logger, Span } from '@switchyard/telemetry';
+import type { Histogram, Logger, Span } from '@switchyard/telemetry';
 import type { Ctx } from './bus.ts';
 import { timedOut } from './failures.ts';
 import { TIMEOUT } from './headers.ts';
@@ -10,6 +10,8 @@ export interface Method {
   readonly callable: Callable;
   readonly handler: (params: unknown, ctx: Ctx) => unknown;
   readonly stats: EndpointStats;
+  /** What its calls took, by how they ended: made when one first ended so. */
+  readonly durations: Map<string, Histogram>;
   readonly log: Logger;
 }
 

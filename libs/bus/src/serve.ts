@@ -1,6 +1,6 @@
 import { hostname } from 'node:os';
 import { callables, subjects, type Contract } from '@switchyard/contracts';
-import type { Logger } from '@switchyard/telemetry';
+import { observe, type Logger } from '@switchyard/telemetry';
 import { answer, cancel, finish, type Desk } from './answer.ts';
 import type { Handlers, ServeOptions, Served } from './bus.ts';
 import { decodeText } from './bytes.ts';
@@ -20,17 +20,20 @@ export async function serve<C extends Contract>(wire: Wire, contract: C, handler
     description: `The ${service} service of Switchyard.`,
     replica: options.replica ?? wire.replica,
     metadata: { pid: String(process.pid), host: hostname() },
+    ...(options.readiness === undefined ? {} : { data: options.readiness }),
   };
   const served = await wire.transport.serve(
     info,
     methods.map((method) => endpoint(desk, method)),
   );
+  const unobserve = observe('switchyard.method.running', { service }, () => desk.running.size);
   return {
     names: methods.map(({ callable }) => callable.name),
     async drain(graceMs) {
       await served.drain();
       await finish(desk, graceMs);
       cancels.unsubscribe();
+      unobserve();
     },
   };
 }
@@ -43,6 +46,7 @@ function servedMethods<C extends Contract>(contract: C, handlers: Handlers<C>, l
       callable,
       handler: handler as Method['handler'],
       stats: { requests: 0, errors: 0, lastError: undefined, processingMs: 0 },
+      durations: new Map(),
       log: log.child({ method: name }),
     };
   });

@@ -39,6 +39,8 @@ export interface ServiceInfo {
   /** Tells this copy of the service from the others. */
   replica: string;
   metadata?: Record<string, string>;
+  /** What it says of itself besides when it is asked for its numbers. */
+  data?: () => unknown;
 }
 
 export interface Endpoint {

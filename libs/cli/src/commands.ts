@@ -38,6 +38,11 @@ export const commands = {
     summary: 'says what runs, and whether it is ready',
     load: async () => (await import('./commands/status.ts')).status,
   },
+  services: {
+    usage: 'services [name]',
+    summary: 'asks the services who is there, and what they were asked',
+    load: async () => (await import('./commands/services.ts')).services,
+  },
   doctor: {
     usage: 'doctor',
     summary: 'looks for what is wrong here, and says what to do',

@@ -19,8 +19,11 @@ export interface ServerReadiness {
   services?: ServicePresence[];
 }
 
-export async function askReadiness({ url, token }: Pick<Where, 'url' | 'token'>): Promise<ServerReadiness> {
-  return readReadiness(await probe(url, 'readyz', token));
+export async function askReadiness(
+  { url, token }: Pick<Where, 'url' | 'token'>,
+  { endpoints = false }: { endpoints?: boolean } = {},
+): Promise<ServerReadiness> {
+  return readReadiness(await probe(url, endpoints ? 'readyz?endpoints' : 'readyz', token));
 }
 
 function readReadiness(readiness: Probe): ServerReadiness {
@@ -50,6 +53,23 @@ function isPresence(value: unknown): value is ServicePresence {
 
 function isReplica(value: unknown): boolean {
   if (!isObject(value)) return false;
-  const { replica, version, startedAt, pid, host } = value;
+  const { replica, version, startedAt, pid, host, readiness, endpoints } = value;
+  if (readiness !== undefined && !isReadiness(readiness)) return false;
+  if (endpoints !== undefined && !(Array.isArray(endpoints) && endpoints.every(isEndpoint))) return false;
   return [replica, version, host].every((text) => typeof text === 'string') && [startedAt, pid].every((count) => typeof count === 'number');
+}
+
+function isReadiness(value: unknown): boolean {
+  if (!isObject(value)) return false;
+  const { ready, status, dependencies } = value;
+  return typeof ready === 'boolean' && typeof status === 'string' && isObject(dependencies) && Object.values(dependencies).every(isObject);
+}
+
+function isEndpoint(value: unknown): boolean {
+  if (!isObject(value)) return false;
+  const { method, requests, errors, averageMs, lastError } = value;
+  return (
+    [method, lastError].every((text) => typeof text === 'string') &&
+    [requests, errors, averageMs].every((count) => typeof count === 'number')
+  );
 }

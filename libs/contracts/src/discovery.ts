@@ -2,8 +2,29 @@ import { z } from 'zod';
 import { unserved } from './burn-down.ts';
 import { Timestamp } from './common.ts';
 import { SERVICES, type Contract, type ServiceName } from './define.ts';
+import { mostKeys } from './most-keys.ts';
 import { contracts, type MethodName } from './registry.ts';
 import { MAX, upTo } from './sizes.ts';
+
+/** What a replica says of itself: whether it can do work, and what it lacks if not. */
+export const ReplicaReadiness = z.object({
+  ready: z.boolean(),
+  status: upTo(MAX.id),
+  dependencies: z
+    .record(upTo(MAX.name), z.object({ ready: z.boolean(), reason: upTo(MAX.line).optional(), since: Timestamp }))
+    .check(mostKeys(MAX.many)),
+});
+export type ReplicaReadiness = z.infer<typeof ReplicaReadiness>;
+
+/** What one method of a replica was asked since its start. */
+export const EndpointUse = z.object({
+  method: upTo(MAX.name),
+  requests: z.int().nonnegative(),
+  errors: z.int().nonnegative(),
+  lastError: upTo(MAX.line),
+  averageMs: z.number().nonnegative(),
+});
+export type EndpointUse = z.infer<typeof EndpointUse>;
 
 /** One running copy of a service, as it answers for itself on the bus. */
 export const Replica = z.object({
@@ -13,6 +34,9 @@ export const Replica = z.object({
   startedAt: Timestamp,
   pid: z.int().positive(),
   host: upTo(MAX.name),
+  /** Told to whoever looks closely. */
+  readiness: ReplicaReadiness.optional(),
+  endpoints: z.array(EndpointUse).max(MAX.many).optional(),
 });
 export type Replica = z.infer<typeof Replica>;
 
@@ -35,6 +59,9 @@ export function isBuilt(service: ServiceName): boolean {
   const { methods }: Contract = contracts[service];
   return Object.keys(methods).some((name) => !unserved.has(name as MethodName));
 }
+
+/** What a gateway cannot be without: tokens and keys; agents and settings; turns. All else degrades what is offered. */
+export const NEEDED_AT_THE_EDGE: readonly ServiceName[] = ['secrets', 'registry', 'sessions'];
 
 /** Every service there should be, with the replicas that answered. Those of others on the same bus are left out. */
 export function servicePresence(answered: readonly Replica[]): ServicePresence[] {

@@ -28,7 +28,16 @@ export {
 } from './config/immutable.ts';
 export * from './notifications.ts';
 export * from './burn-down.ts';
-export { isBuilt, Replica, servicePresence, ServicePresence, type ServiceState } from './discovery.ts';
+export {
+  EndpointUse,
+  isBuilt,
+  NEEDED_AT_THE_EDGE,
+  Replica,
+  ReplicaReadiness,
+  servicePresence,
+  ServicePresence,
+  type ServiceState,
+} from './discovery.ts';
 export { DISCOVER, openRpcDocument, type ContentDescriptor, type OpenRpcDocument, type OpenRpcMethod } from './openrpc.ts';
 export { contractsLock, narrowings, serializeLock, staleLock, type ContractsLock, type LockEntry } from './compatibility.ts';
 export { inputSchema, outputSchema, type JsonSchema } from './json-schema.ts';

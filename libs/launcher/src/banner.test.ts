@@ -12,6 +12,7 @@ const run: Served = {
   services: ['gateway', 'sessions'],
   seconds: 0.26,
   provider: 'openai/gpt-5',
+  metrics: 'http://127.0.0.1:9464/metrics',
   token: 'sy_pat_x',
   terminal: true,
   warning: undefined,
@@ -21,7 +22,16 @@ const run: Served = {
 
 test('the banner says what runs, where, and what to paste next', () => {
   const text = banner(run);
-  for (const part of ['switchyard 1.2.3', 'in-process', '2/2 ready in 0.3 s', 'openai/gpt-5', run.url, 'sy_pat_x', 'some/where/token']) {
+  for (const part of [
+    'switchyard 1.2.3',
+    'in-process',
+    '2/2 ready in 0.3 s',
+    'openai/gpt-5',
+    'metrics    http://127.0.0.1:9464/metrics',
+    run.url,
+    'sy_pat_x',
+    'some/where/token',
+  ]) {
     assert.ok(text.includes(part), part);
   }
   assert.equal(text.split('\n').filter((line) => /^ {2}(bin\/switchyard|curl)/.test(line)).length, 3);

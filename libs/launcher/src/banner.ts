@@ -18,6 +18,8 @@ export interface Served {
   services: string[];
   seconds: number;
   provider: string;
+  /** Where they are served; undefined when nowhere. */
+  metrics: string | undefined;
   /** Undefined when none that works is known here. */
   token: string | undefined;
   /** Whether a person reads this. What is not a terminal is kept, and a token does not belong there. */
@@ -34,12 +36,13 @@ export interface Served {
 
 /** What a newcomer reads first: only what exists, each command as it can be pasted. */
 export function banner(run: Served): string {
-  const { url, bus, data, services, seconds, provider, warning, notInForce, command } = run;
+  const { url, bus, data, services, seconds, provider, metrics, warning, notInForce, command } = run;
   const rows: [label: string, text: string][] = [
     ['bus', bus === 'memory:' ? 'in-process                (SWITCHYARD_BUS=nats://… for a real one)' : withoutCredentials(bus)],
     ['services', `${services.join(' ')}   ${services.length}/${services.length} ready in ${seconds.toFixed(1)} s`],
     ['provider', provider],
     ['API', `${url}        JSON-RPC /rpc /ws · chat /api/chat · OpenAI /v1 · contract /openrpc.json`],
+    ...(metrics === undefined ? [] : [['metrics', metrics] as [string, string]]),
     ['token', tokenText(run)],
     ...(warning === undefined ? [] : [['warning', warning] as [string, string]]),
     ...(notInForce.length === 0 ? [] : [['no effect', noEffectText(run)] as [string, string]]),

@@ -5,6 +5,7 @@ import { classify, modelNotFound, notConfigured, type Callee, type Failure } fro
 import { fallbackModel, findModel } from './find-model.ts';
 import { createKeys, type Keys } from './keys.ts';
 import type { CatalogueEntry, ModelPart, ModelRef, ModelRequest, Models } from './model.ts';
+import { beginModelCall } from './model-call.ts';
 import { toCallOptions } from './prompt.ts';
 import { createProviderClients } from './provider-clients.ts';
 import { RETRY, retryBeforeFirst, type RetryPolicy } from './retry.ts';
@@ -107,12 +108,14 @@ function createStream(find: FindTarget, keys: Keys, { log, retry = RETRY }: Mode
   return async function* stream(request, attempts) {
     using watch = createWatch(request.signal, request.promptTimeoutMs);
     const deadline = Date.now() + request.promptTimeoutMs;
+    const call = beginModelCall(request.model, request.traceparent);
     try {
       watch.signal.throwIfAborted();
       const { model, callee, cost, attempts: allowed } = await find(request.model);
-      const options = { ...toCallOptions(request), abortSignal: watch.signal };
+      const options = { ...toCallOptions(request), abortSignal: watch.signal, headers: call.headers };
       const { provider } = callee;
-      yield* retryBeforeFirst({
+      call.found(provider, cost !== undefined || provider === DEV_PROVIDER);
+      const parts = retryBeforeFirst({
         attempt: (n) =>
           streamStep({
             provider,
@@ -125,11 +128,22 @@ function createStream(find: FindTarget, keys: Keys, { log, retry = RETRY }: Mode
         policy: { ...retry, attempts: attempts ?? allowed },
         signal: watch.signal,
         deadline,
-        onRetry: ({ error, status }, pauseMs, attempt) =>
-          log?.warn({ ...request.model, reason: error.details.reason, status, attempt, pauseMs }, 'model call failed, trying again'),
+        onRetry({ error, status }, pauseMs, attempt) {
+          call.retried(error);
+          log?.warn({ ...request.model, reason: error.details.reason, status, attempt, pauseMs }, 'model call failed, trying again');
+        },
       });
+      for await (const part of parts) {
+        call.saw(part);
+        yield part;
+      }
+      call.end();
     } catch (error) {
-      throw watch.signal.aborted ? watch.signal.reason : error;
+      const cause: unknown = watch.signal.aborted ? watch.signal.reason : error;
+      call.end(cause);
+      throw cause;
+    } finally {
+      call.leave();
     }
   };
 }

@@ -53,6 +53,8 @@ export interface ModelRequest {
   signal: AbortSignal;
   /** How long the model may be silent before the call fails DEADLINE_EXCEEDED, reason MODEL_STALLED. */
   promptTimeoutMs: number;
+  /** The span that the call belongs to. */
+  traceparent?: string | undefined;
 }
 
 export interface ModelUsage {

@@ -25,6 +25,7 @@ test('with nothing set, everything is in this process and under .switchyard', as
     url: undefined,
     token: undefined,
     replica: undefined,
+    probes: { host: '127.0.0.1', metrics: undefined, health: undefined },
     config: undefined,
   });
   assert.deepEqual(variables, {});

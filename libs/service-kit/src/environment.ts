@@ -19,11 +19,20 @@ export interface Environment {
   token: string | undefined;
   url: string | undefined;
   replica: string | undefined;
+  /** Where the process can be looked at; undefined where the environment does not say. */
+  probes: { host: string; metrics: ProbePort | undefined; health: ProbePort | undefined };
   /** Everything, for the few who must read it. Never log it. */
   variables: Variables;
 }
 
+/** 0 takes a free one. */
+export type ProbePort = number | 'off';
+
 const DEFAULT_DATA = '.switchyard';
+const LOOPBACK = '127.0.0.1';
+const LAST_PORT = 65_535;
+const NO_PORT = 'must be a port, 0 for a free one, or off';
+const HOST = /^[A-Za-z0-9.:_-]+$/;
 const REPLICA = /^[A-Za-z0-9_-]{1,64}$/;
 
 /** Variables that say where the process works and with what, as a reader is told of them. All others named `SWITCHYARD_…` are configuration keys. */
@@ -40,6 +49,15 @@ export const PROCESS_VARIABLE_HELP: Readonly<Record<string, { preset: string; me
   SWITCHYARD_CACHE: { preset: 'memory:', means: '`redis://host:port` for what replicas count together; losing it fails nothing' },
   SWITCHYARD_CONFIG: { preset: 'config.yaml, if it is there', means: 'configuration files, joined by colons; a later one wins' },
   SWITCHYARD_REPLICA: { preset: 'minted', means: 'the name of this replica in leases, reports and discovery' },
+  SWITCHYARD_METRICS_PORT: {
+    preset: 'off; with everything in one process 9464, or a free one',
+    means: 'serves `/metrics` for Prometheus, `/livez` and `/readyz`; 0 takes a free one, `off` none',
+  },
+  SWITCHYARD_HEALTH_PORT: { preset: 'off', means: 'serves `grpc.health.v1.Health`; 0 takes a free one' },
+  SWITCHYARD_PROBE_HOST: {
+    preset: LOOPBACK,
+    means: 'the address of both: they ask for no token, so a container says `0.0.0.0` and its network who may come',
+  },
 };
 
 export const PROCESS_VARIABLES = Object.keys(PROCESS_VARIABLE_HELP);
@@ -68,6 +86,12 @@ function isServer(address: string): boolean {
   }
 }
 
+const probePort = text(5)
+  .regex(/^(off|[0-9]+)$/, NO_PORT)
+  .transform((port): ProbePort => (port === 'off' ? port : Number(port)))
+  .refine((port) => port === 'off' || port <= LAST_PORT, NO_PORT)
+  .optional();
+
 export const Table = z.object({
   data: text(MAX.path),
   bus: adapter(['memory:', 'nats://', 'tls://']).refine(isBus, 'must be memory: or nats://host:port; several servers are joined by commas'),
@@ -85,6 +109,9 @@ export const Table = z.object({
     .refine((token) => checkToken(token) !== 'malformed', { message: 'looks like one of our tokens, but is mistyped or cut off' })
     .optional(),
   replica: text(64).regex(REPLICA, 'must be 1 to 64 letters, digits, - or _').optional(),
+  metrics_port: probePort,
+  health_port: probePort,
+  probe_host: text(255).regex(HOST, 'must be an address or a host name, without a port'),
 });
 
 /** Reads the table once. A bad value is refused in one sentence that names the variable and never repeats the value. */
@@ -100,10 +127,14 @@ export async function readEnvironment(variables: Variables): Promise<Environment
     url: await read('URL'),
     token: await read('TOKEN'),
     replica: await read('REPLICA'),
+    metrics_port: await read('METRICS_PORT'),
+    health_port: await read('HEALTH_PORT'),
+    probe_host: (await read('PROBE_HOST')) ?? LOOPBACK,
   });
   if (!table.success) throw new StartError(table.error.issues.map(sentence).join(' '));
-  const { url, token, replica, ...rest } = table.data;
-  return { ...rest, url, token, replica, config: (await read('CONFIG'))?.split(':').filter((path) => path !== ''), variables };
+  const { url, token, replica, metrics_port: metrics, health_port: health, probe_host: host, ...rest } = table.data;
+  const probes = { host, metrics, health };
+  return { ...rest, url, token, replica, probes, config: (await read('CONFIG'))?.split(':').filter((path) => path !== ''), variables };
 }
 
 function sentence(issue: z.core.$ZodIssue): string {

@@ -3,12 +3,13 @@ import { openCache, type Cache } from '@switchyard/cache';
 import { ServiceError, servicePrincipal, type ConfigurationPatch, type ServiceName } from '@switchyard/contracts';
 import { randomBase62 } from '@switchyard/security';
 import { openStore, type Store, type StoreOptions } from '@switchyard/store';
-import { createLogger, startTelemetry, type LogOptions, type Logger } from '@switchyard/telemetry';
+import { createLogger, observe, startTelemetry, type LogOptions, type Logger } from '@switchyard/telemetry';
 import { explainRefusal, readBusAccess, type BusAccess } from './bus-access.ts';
 import { checkedStore } from './checked-store.ts';
 import { readEnvironment, type Environment } from './environment.ts';
 import { createHealthRegistry, type HealthRegistry } from './health.ts';
 import { openKept } from './kept.ts';
+import { openProbes } from './probes/open-probes.ts';
 import { reach } from './reach.ts';
 import type { Variables } from './read-secret.ts';
 import { StartError } from './start-error.ts';
@@ -20,6 +21,8 @@ export interface Host extends AsyncDisposable {
   readonly log: Logger;
   readonly settings: ConfigurationSource;
   readonly health: HealthRegistry;
+  /** Where the process can be looked at, by what is served there: `metrics`, `health`. */
+  readonly ports: Readonly<Record<string, number>>;
   /** The process's own connection. */
   readonly bus: Bus;
   /** A service's connection: it says which service calls, so no two services share one. Drained with the host at the latest. */
@@ -48,11 +51,17 @@ export interface HostOptions {
   preset?: ConfigurationPatch;
   /** Checks results and events against their contracts: for tests and development. */
   checkResults?: boolean;
+  /** Where metrics are served if the environment does not say, or a free port where that one is taken. */
+  metricsPort?: number;
   /** Stops the waiting for dependencies. */
   signal?: AbortSignal;
 }
 
 const REPLICA_DIGITS = 8;
+/** What the stored layer of the settings is called among the things a process needs. */
+const SETTINGS = 'settings';
+const NOT_YET = 'not reached yet';
+const AWAY = 'not connected';
 const UNUSED_CACHE = 'SWITCHYARD_CACHE names a server, but no service of this process keeps anything in a cache.';
 
 /** Opens everything the environment names. What is down is waited for; what is wrong is a `StartError` or a `ServiceError`. */
@@ -66,6 +75,9 @@ export async function openHost(options: HostOptions): Promise<Host> {
   opening.defer(() => telemetry.shutdown());
 
   const health = createHealthRegistry();
+  health.set('bus', false, NOT_YET);
+  health.set(SETTINGS, false, NOT_YET);
+  const probes = opening.use(await openProbes({ probes: environment.probes, metricsPort: options.metricsPort, health, log }));
   const waiting = { health, log, signal: options.signal };
   const suffix = randomBase62(REPLICA_DIGITS);
   const replica = (service: string): string => environment.replica ?? `${service}-${suffix}`;
@@ -76,10 +88,14 @@ export async function openHost(options: HostOptions): Promise<Host> {
   const buses = new Set([bus]);
   opening.defer(async () => void (await Promise.all([...buses].map((one) => one.drain()))));
   await reach(() => openKept(bus, options.service), { ...waiting, dependency: 'bus' });
-  health.probe('bus', () => bus.connected());
+  health.probe('bus', () => (bus.connected() ? undefined : AWAY));
   await settings.follow(bus, log);
+  if (options.service !== undefined) health.set(options.service, false, 'starting');
+  health.set(SETTINGS, true);
+  opening.defer(observe('switchyard.config.revision', {}, () => settings.revision));
   warnOfIneffective(settings, log);
 
+  const stores = new Set<() => boolean>();
   let cacheAsked = false;
   const opened = opening.move();
   return {
@@ -87,6 +103,7 @@ export async function openHost(options: HostOptions): Promise<Host> {
     log,
     settings,
     health,
+    ports: probes.ports,
     bus,
     signal: options.signal,
     replica,
@@ -100,6 +117,8 @@ export async function openHost(options: HostOptions): Promise<Host> {
       const strict = options.checkResults === true;
       const open = () => openServiceStore(environment.store, { service, strict, log: log.child({ service, module: 'store' }) });
       const store = await reach(open, { ...waiting, dependency: 'store' });
+      if (store.connected) stores.add(store.connected);
+      if (stores.size > 0) health.probe('store', () => ([...stores].every((connected) => connected()) ? undefined : AWAY));
       return strict ? checkedStore(store) : store;
     },
     cache(service) {

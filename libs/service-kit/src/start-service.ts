@@ -1,6 +1,7 @@
 import type { Cache } from '@switchyard/cache';
 import { CONFIG_BUCKET, type Contract, type ServiceName } from '@switchyard/contracts';
 import type { Store } from '@switchyard/store';
+import { observe } from '@switchyard/telemetry';
 import { claimStore, type ClaimStore } from './claim-store.ts';
 import type { ServiceDefinition } from './define-service.ts';
 import type { Host } from './host.ts';
@@ -36,6 +37,7 @@ export async function startService<C extends Contract, K extends SectionName>(
   const cache = cacheOf(host, starting, service);
   starting.defer(host.settings.onRevision((revision) => report.applied(CONFIG_BUCKET.name, revision)));
   report.applied(CONFIG_BUCKET.name, host.settings.revision);
+  starting.defer(observe('switchyard.service.info', { service, replica, version }, () => 1));
   const settings = starting.use(host.settings.watch(definition.settings));
   await store.publishTo((event) => bus.record(event));
 
@@ -54,7 +56,7 @@ export async function startService<C extends Contract, K extends SectionName>(
     revisions: report,
     configuration: host.settings,
   });
-  const served = await bus.serve(contract, handlers, { version, replica, log });
+  const served = await bus.serve(contract, handlers, { version, replica, log, readiness: () => host.health.readiness() });
   starting.defer(() => served.drain(host.settings.current.daemon.shutdownTimeoutMs * FINISHING_SHARE));
   starting.defer(() => host.health.set(service, false, 'draining'));
 

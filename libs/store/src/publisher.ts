@@ -46,6 +46,8 @@ export interface Publisher {
   publishTo(publish: Publish): void;
   /** Publishes what is owed, no longer than this, and leaves the rest to others. */
   close(graceMs: number): Promise<void>;
+  /** The documents whose events are being published. */
+  readonly size: number;
 }
 
 const AT_ONCE = 100;
@@ -99,6 +101,9 @@ export function createPublisher(ledger: Ledger, log: StoreLog | undefined): Publ
       clearInterval(timer);
       state.stopped = true;
       await ledger.release().catch((error: unknown) => troubled(state, error));
+    },
+    get size() {
+      return state.underWay.size;
     },
   };
 }

@@ -109,6 +109,8 @@ export interface StoreOptions {
 export interface Store {
   /** Names the database, once it is there: stores with the same one share their documents. A copy has another. */
   readonly identity: string;
+  /** Whether the database can be reached now; left out by one that is a part of the process. */
+  readonly connected?: () => boolean;
   open<Specs extends Record<string, AnyCollectionSpec>>(specs: Specs): Promise<{ [N in keyof Specs]: Collection<DocumentOf<Specs[N]>> }>;
   /** The database's clock, epoch milliseconds. Leases use it. */
   now(): number;

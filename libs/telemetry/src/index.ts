@@ -1,5 +1,9 @@
 export { bindTrace, createLogger, LOG_LEVELS, silentLogger, type Logger, type LogLevel, type LogOptions } from './logger.ts';
-export { counter, histogram, type Counter, type Histogram } from './metrics.ts';
+export { METRICS, metricDefinitions, type MetricName } from './metrics/catalogue.ts';
+export { prometheusLabel, prometheusName, type MetricDefinition } from './metrics/definition.ts';
+export { exposition, EXPOSITION_TYPE } from './metrics/exposition.ts';
+export { collect, counter, histogram, observe, type Counter, type Histogram } from './metrics/instruments.ts';
+export { observeProcess } from './metrics/process-metrics.ts';
 export { redact } from './redact.ts';
 export { scrub } from './scrub.ts';
 export { startSpan, tracing, withSpan, type Span } from './spans.ts';

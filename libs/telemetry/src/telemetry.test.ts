@@ -73,7 +73,7 @@ test('off: no module of the SDK is loaded, and shutting down has nothing to do',
     registerHooks({ load: (url, context, next) => { loaded.push(url); return next(url, context); } });
     const { startTelemetry, counter, withSpan } = await import('${INDEX}');
     const telemetry = await startTelemetry(process.env, { service: 'test' });
-    counter('calls').add(1);
+    counter('switchyard.edge.calls', { method: 'a.b', code: 'OK' }).add(1);
     withSpan('x', {}, undefined, () => 1);
     await telemetry.shutdown();
     console.log(JSON.stringify({ on: telemetry.traces || telemetry.metrics, sdk: loaded.filter((url) => /opentelemetry\\/(?!api\\/)/.test(url)), any: loaded.length }));`;
@@ -92,7 +92,7 @@ test('on: a span and a count arrive at the collector, and the span belongs to th
   using collector = await openCollector();
   const script = `
     import { startTelemetry, counter, withSpan, startSpan } from '${INDEX}';
-    const calls = counter('switchyard.calls');
+    const calls = counter('switchyard.edge.calls', { method: 'a.b', code: 'OK' });
     const telemetry = await startTelemetry(process.env, { service: 'sessions' });
     await withSpan('outer', { 'rpc.method': 'a.b' }, '${HEADER}', async (span) => {
       calls.add(2);
@@ -123,7 +123,8 @@ test('on: a span and a count arrive at the collector, and the span belongs to th
   assert.ok(!traces.includes('hunter2') && !traces.includes('command_args'));
 
   const counted = collector.received.find(({ path }) => path === '/v1/metrics')?.body ?? '';
-  assert.match(counted, /"name":"switchyard\.calls"/);
+  assert.match(counted, /"name":"switchyard\.edge\.calls"/);
+  assert.match(counted, /"attributes":\[\{"key":"method","value":\{"stringValue":"a\.b"\}\},.*"asDouble":2/);
 });
 
 test('sampling follows the variable where a trace begins, and the flag where it continues', async () => {
@@ -159,4 +160,16 @@ test('an endpoint that is no URL is told at the start', async () => {
       await assert.rejects(startTelemetry({ [name]: value }, { service: 'sessions' }), new RegExp(`^Error: ${name} must be an http`));
     }
   }
+});
+
+test('exporters that we do not have are told at the start, with what to do instead', async () => {
+  const env = { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:9' };
+  await assert.rejects(
+    startTelemetry({ OTEL_METRICS_EXPORTER: 'prometheus' }, { service: 'sessions' }),
+    /for Prometheus set SWITCHYARD_METRICS_PORT/,
+  );
+  await assert.rejects(
+    startTelemetry({ ...env, OTEL_EXPORTER_OTLP_PROTOCOL: 'smoke' }, { service: 'sessions' }),
+    /must be grpc, http\/protobuf or http\/json/,
+  );
 });

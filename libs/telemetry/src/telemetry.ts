@@ -1,6 +1,6 @@
-import { diag, DiagLogLevel, metrics, trace } from '@opentelemetry/api';
+import { diag, DiagLogLevel, trace } from '@opentelemetry/api';
 import type { Logger } from './logger.ts';
-import { setMeter } from './metrics.ts';
+import { observeProcess } from './metrics/process-metrics.ts';
 import { setTracer } from './spans.ts';
 import { setSampling } from './trace-context.ts';
 
@@ -26,11 +26,14 @@ export async function startTelemetry(env: Environment, { service, log }: { servi
   if (!wanted.traces && !wanted.metrics) return { ...wanted, shutdown: () => Promise.resolve() };
 
   for (const name of ENDPOINTS) checkEndpoint(name, env[name]);
+  if (wanted.metrics) checkExporter(env['OTEL_METRICS_EXPORTER'] || OTLP);
 
   const { startNodeSdk } = await import('@opentelemetry/sdk-node');
+  // Made first: what is wrong with its settings is told before anything runs.
+  const metricReaders = wanted.metrics ? [await (await import('./metrics/otlp.ts')).metricReader(env, SCOPE)] : [];
   const sdk = startNodeSdk({
     ...(wanted.traces ? {} : { spanProcessors: [] }),
-    ...(wanted.metrics ? {} : { metricReaders: [] }),
+    metricReaders,
     logRecordProcessors: [],
     // The SDK's own detectors would report the command line.
     resourceDetectors: [],
@@ -39,16 +42,16 @@ export async function startTelemetry(env: Environment, { service, log }: { servi
   });
   if (log !== undefined) reportTo(log);
   setTracer(wanted.traces ? trace.getTracer(SCOPE) : undefined);
-  setMeter(wanted.metrics ? metrics.getMeter(SCOPE) : undefined);
+  const unobserve = wanted.metrics ? observeProcess() : undefined;
   setSampling(wanted.traces ? sampling(env) : undefined);
 
   return {
     ...wanted,
     async shutdown() {
       setTracer(undefined);
-      setMeter(undefined);
       setSampling(undefined);
       await atMost(FLUSH_MS, sdk.shutdown(), log);
+      unobserve?.();
     },
   };
 }
@@ -59,6 +62,13 @@ const ENDPOINTS = ['OTEL_EXPORTER_OTLP_ENDPOINT', 'OTEL_EXPORTER_OTLP_TRACES_END
 function checkEndpoint(name: string, value: string | undefined): void {
   if (!value || /^https?:$/.test(URL.parse(value)?.protocol ?? '')) return;
   throw new Error(`${name} must be an http:// or https:// URL, such as http://127.0.0.1:4318.`);
+}
+
+const OTLP = 'otlp';
+
+function checkExporter(exporter: string): void {
+  if (exporter === OTLP) return;
+  throw new Error('OTEL_METRICS_EXPORTER must be otlp or none; for Prometheus set SWITCHYARD_METRICS_PORT.');
 }
 
 function wants(env: Environment, signal: 'TRACES' | 'METRICS'): boolean {

@@ -27,6 +27,8 @@ import { services } from './services.ts';
 const VERSION = '0.1.0';
 const AGAIN = 'make start';
 const PATIENCE_MS = 1_000;
+/** Where OpenTelemetry's exporters for Prometheus listen. */
+const METRICS_PORT = 9464;
 const NO_EDGE = 'gateway.enabled is false, so nobody could reach what runs here. Remove the key, or start the services one by one.';
 
 /** All services in one process, until a signal ends it. What cannot start says why in one sentence and exits 1. */
@@ -39,7 +41,7 @@ async function startEmbedded(env: Variables, { stack, signal }: Starting): Promi
   const { data, token: given, bus } = await readEnvironment(env);
   stack.use(claimDataDirectory(data));
   const logFile = resolve(data, 'logs', 'switchyard.log');
-  const host = stack.use(await sayIfSlow(bus, openHost({ env, logDestination: logFile, signal })));
+  const host = stack.use(await sayIfSlow(bus, openHost({ env, logDestination: logFile, metricsPort: METRICS_PORT, signal })));
 
   if (!host.settings.current.gateway.enabled) throw new StartError(NO_EDGE);
 
@@ -57,7 +59,15 @@ async function startEmbedded(env: Variables, { stack, signal }: Starting): Promi
   const { port } = new URL(url);
   stack.use(openRunFile(data)).write({
     url,
-    processes: [{ service: 'embedded', replica: host.replica('gateway'), pid: process.pid, ports: { http: Number(port) }, log: logFile }],
+    processes: [
+      {
+        service: 'embedded',
+        replica: host.replica('gateway'),
+        pid: process.pid,
+        ports: { http: Number(port), ...host.ports },
+        log: logFile,
+      },
+    ],
   });
   const served: Served = {
     version: VERSION,
@@ -68,6 +78,7 @@ async function startEmbedded(env: Variables, { stack, signal }: Starting): Promi
     data,
     services: [edge, ...services.toReversed()].map(({ contract }) => contract.service),
     seconds: (performance.now() - started) / 1_000,
+    metrics: metricsUrl(host),
     provider: await describeModels(host),
     token,
     terminal: process.stdout.isTTY,
@@ -93,6 +104,11 @@ async function sayIfSlow(bus: string, opening: Promise<Host>): Promise<Host> {
   } finally {
     clearTimeout(timer);
   }
+}
+
+function metricsUrl({ ports, environment }: Host): string | undefined {
+  const { host } = environment.probes;
+  return ports['metrics'] === undefined ? undefined : `http://${host.includes(':') ? `[${host}]` : host}:${ports['metrics']}/metrics`;
 }
 
 function explainListening(error: unknown, { settings }: Host): unknown {

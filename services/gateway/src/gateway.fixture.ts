@@ -86,6 +86,7 @@ export async function startTestGateway(options: TestGatewayOptions = {}): Promis
     port: 0,
     onRevision: (revision) => revisions.reached(revision),
     health: testHealth(() => edgeBus.connected()),
+    needs: ['sessions'],
   });
 
   return {
@@ -116,10 +117,13 @@ function testHealth(connected: () => boolean): HealthReporter {
   const dependencies: Readiness['dependencies'] = {};
   const set: HealthReporter['set'] = (name, ready, reason = '') =>
     void (dependencies[name] = { ready, since: 0, ...(ready ? {} : { reason }) });
+  const probes = new Map<string, () => string | undefined>();
   return {
     set,
+    probe: (name, outage) => void probes.set(name, outage),
     readiness() {
       set('bus', connected(), 'not connected');
+      for (const [name, outage] of probes) set(name, outage() === undefined, outage());
       const ready = Object.values(dependencies).every((dependency) => dependency.ready);
       return { ready, status: ready ? 'ready' : 'unavailable', dependencies };
     },

@@ -1,9 +1,9 @@
 import type { AddressInfo } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Bus } from '@switchyard/bus';
-import { openRpcDocument } from '@switchyard/contracts';
+import { openRpcDocument, type ServiceName } from '@switchyard/contracts';
 import type { HealthReporter, Settings } from '@switchyard/service-kit';
-import type { Logger } from '@switchyard/telemetry';
+import { observe, type Logger } from '@switchyard/telemetry';
 import type { FastifyInstance } from 'fastify';
 import { createAccessLog } from './server/access-log.ts';
 import type { Connections } from './sockets/connections.ts';
@@ -21,6 +21,7 @@ import { startHeartbeat } from './sockets/heartbeat.ts';
 import { refuse, UPGRADE_REQUIRED } from './server/refusal.ts';
 import { createRpcHandler, registerRpc } from './rpc/rpc-http.ts';
 import { acceptWebSockets } from './sockets/rpc-ws.ts';
+import { watchNeighbours } from './server/neighbours.ts';
 import { addCommonHooks, createHttpServer, registerPreflight } from './server/server.ts';
 import { openTokens } from './admission/tokens.ts';
 
@@ -37,6 +38,8 @@ export interface GatewayOptions {
   host: string;
   /** 0 picks a free one. */
   port: number;
+  /** The services without which it is not ready; those that every gateway needs unless said. */
+  needs?: readonly ServiceName[];
   /** Called after each change of the tokens is in force here. */
   onRevision?: (revision: number) => void;
 }
@@ -118,8 +121,13 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
   });
 
   const { connections } = opening.use(openFanOut({ bus, tokens, log }));
+  opening.defer(observe('switchyard.edge.sockets', { kind: 'websocket' }, () => connections.all.size));
+  opening.defer(observe('switchyard.edge.sockets', { kind: 'http' }, () => sockets.size));
+  opening.defer(observe('switchyard.edge.backlog', {}, () => backlogOf(connections)));
   acceptWebSockets(app.server, { edge, admission, dispatcher, connections });
+  options.health.probe('tokens', () => tokens.outage());
   opening.use(startHeartbeat({ settings, connections }));
+  opening.use(await watchNeighbours({ bus, health: options.health, needs: options.needs }));
   await app.listen({ host, port: options.port });
   url = urlOf(host, app.server.address());
 
@@ -141,6 +149,12 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
       await opened.disposeAsync();
     },
   };
+}
+
+function backlogOf({ all }: Connections): number {
+  let bytes = 0;
+  for (const { socket } of all) bytes += socket.bufferedAmount;
+  return bytes;
 }
 
 function urlOf(host: string, address: AddressInfo | string | null): string {

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { TOKENS_BUCKET } from '@switchyard/contracts';
+import { contracts, NEEDED_AT_THE_EDGE, TOKENS_BUCKET } from '@switchyard/contracts';
 import { hashToken } from '@switchyard/security';
 import { awaitRevision, openHost, startService, type Host } from '@switchyard/service-kit';
 import { createLogger, silentLogger, type Logger } from '@switchyard/telemetry';
@@ -33,6 +33,7 @@ async function start(host: Host): Promise<{ url: string } & AsyncDisposable> {
 
 test('listens where it says, confirms the tokens it knows, answers pings from both sides, and stops listening', async (t) => {
   const host = await openTestHost(t);
+  for (const name of NEEDED_AT_THE_EDGE) await (await host.connect(name)).serve(contracts[name], {}, { version: '0.0.0' });
   const service = await start(host);
   assert.match(service.url, /^http:\/\/127\.0\.0\.1:\d+$/);
 

@@ -63,6 +63,9 @@ export const TurnDocument = z.object({
   /** The caller's key, led by the caller and the method; unique while the turn is kept. */
   idempotencyKey: z.string().optional(),
   fingerprint: z.string(),
+  /** The ids under which it was asked for, so that whoever runs it can say so. */
+  requestId: z.string().optional(),
+  traceparent: z.string().optional(),
   steps: z.array(json(StepRecord)),
   result: TurnResult.optional(),
   failure: json(TurnFailure).optional(),

@@ -12,7 +12,7 @@ import {
   type Callable,
   type ServiceName,
 } from '@switchyard/contracts';
-import { DISCOVERY, PING } from '../announce.ts';
+import { DISCOVERY, PING, STATS } from '../announce.ts';
 import { eventSubject } from '../events.ts';
 import { natsInbox, repliesTo } from './nats-inbox.ts';
 
@@ -50,7 +50,7 @@ function serviceUser(service: ServiceName): NatsUser {
     ...notificationsOf(service),
     ...LOGS.filter(({ writers }) => writers.includes(service)).flatMap((log) => (log === EVENTS_LOG ? eventsOf(service) : log.subjects)),
     ...keptFor(service),
-    ...(isEdge ? [PING, subjects.counted] : []),
+    ...(isEdge ? [PING, STATS, subjects.counted] : []),
   ];
   const subscribe = [
     `${natsInbox(service)}.>`,

@@ -2,6 +2,7 @@ import type { Client, RpcError } from '@switchyard/client';
 import type { ServicePresence } from '@switchyard/contracts';
 import { connect, noToken, type Where } from '../context.ts';
 import { explain, isRpcError } from '../explain.ts';
+import { faultsOf } from '../faults.ts';
 import type { Probe } from '../probe.ts';
 import type { ServerReadiness } from '../readiness.ts';
 import { isObject } from '../run-file.ts';
@@ -25,28 +26,25 @@ export function checkHealth(health: Probe, { url, local }: Pick<Where, 'url' | '
 }
 
 /** What the server needs, and who is there: one check for all that is well, and one for each that is not. */
-export function checkServices({ answers, ready, state, dependencies, services }: ServerReadiness, where: Where): Check[] {
+export function checkServices(readiness: ServerReadiness, where: Where): Check[] {
+  const { answers, ready, services } = readiness;
   if (!answers) return [];
   const next = lookCloser(where);
-  const missing = Object.entries(dependencies).filter(([, dependency]) => !dependency.ready);
-  const readiness = ready
-    ? [good('ready', 'it takes work')]
-    : missing.length === 0
-      ? [bad('ready', `it is ${state}`, next)]
-      : missing.map(([name, { reason = 'not ready' }]) => bad('ready', `${name}: ${reason}`, next));
+  const faults = faultsOf(readiness).map(({ about, detail }) => bad(about, detail, next));
   return [
-    ...readiness,
-    ...(services === undefined ? [note('services', 'told to a token with scope admin alone')] : checkEach(services, next)),
+    ...(ready ? [good('ready', 'it takes work')] : []),
+    ...faults.filter(({ name }) => name === 'ready'),
+    ...(services === undefined ? [note('services', 'told to a token with scope admin alone')] : listServices(services)),
+    ...faults.filter(({ name }) => name !== 'ready'),
   ];
 }
 
-function checkEach(services: readonly ServicePresence[], next: string): Check[] {
+function listServices(services: readonly ServicePresence[]): Check[] {
   const names = (state: ServicePresence['state']) => services.filter((one) => one.state === state).map(({ service }) => service);
   const up = services.filter(({ state }) => state === 'up').map(({ service, replicas }) => `${service} ×${replicas.length}`);
   const unbuilt = names('unbuilt');
   return [
     ...(up.length === 0 ? [] : [good('services', up.join(' '))]),
-    ...names('down').map((service) => bad('services', `${service} is down: no replica answers`, next)),
     ...(unbuilt.length === 0 ? [] : [note('not built', `${unbuilt.join(' ')}: nobody answers their methods yet`)]),
   ];
 }

@@ -14,6 +14,7 @@ const RESULTS = new Map<string, unknown>([
   ['agents.list', { agents: ['default', 'helper'] }],
   ['models.list_providers', { providers: ['dev', 'openai'], count: 2 }],
   ['gateway.status', registry],
+  ['system.ping', { pong: true, ts: Date.now() }],
 ]);
 const replica = (id: string, pid: number) => ({ replica: id, version: '0.1.0', startedAt: Date.now() - 300_000, pid, host: 'here' });
 const SERVICES = [
@@ -33,11 +34,15 @@ function runs(url: string, pid: number, token = TOKEN): void {
 
 const status = (args: string[] = []) => runCommand(['status', ...args], { cwd: data, env: { SWITCHYARD_DATA: data } });
 
-test('what runs, what it needs, who answers', async () => {
+const readiness = { ready: true, status: 'ready', dependencies: { bus: { ready: true, since: 1 }, store: { ready: true, since: 1 } } };
+const lacking = { ready: false, status: 'unavailable', dependencies: { store: { ready: false, since: 1, reason: 'not connected' } } };
+
+test('what runs, what it needs, who answers; a service that is down is 1, although the server takes work', async () => {
   await using server = await startServer(serving);
   runs(server.url, process.pid);
   const { code, stdout, stderr } = await status();
-  assert.deepEqual([code, stderr], [0, '']);
+  assert.equal(code, 1);
+  assert.match(stderr, /^error: The server takes work, but registry is down: no replica answers\.\n {2}next: .*switchyard doctor\n$/);
   for (const line of [
     `server +${server.url} +ready`,
     `process +embedded r1 +pid ${process.pid} alive +http 1 +logs/a.log`,
@@ -57,6 +62,34 @@ test('what runs, what it needs, who answers', async () => {
     [json['ready'], json['agents'], json['providers'], json['registry'], (json['services'] as typeof SERVICES).map(({ state }) => state)],
     [true, ['default', 'helper'], ['dev', 'openai'], registry, SERVICES.map(({ state }) => state)],
   );
+});
+
+test('0 when everything that should be there is there, and each replica can work', async () => {
+  const replicas = [
+    { ...replica('sessions-a', 12), readiness },
+    { ...replica('sessions-b', 13), readiness: lacking },
+  ];
+  const all = [
+    { service: 'sessions', state: 'up', replicas },
+    { service: 'graph', state: 'unbuilt', replicas: [] },
+  ];
+  const services = [{ service: 'sessions', state: 'up', replicas: replicas.slice(0, 1) }];
+  await using well = await startServer({ ...serving, services });
+  runs(well.url, process.pid);
+  const good = await status();
+  assert.deepEqual([good.code, good.stderr], [0, '']);
+  assert.match(good.stdout, /^service +sessions +sessions-a .* up 5 min {2}ready$/m);
+  assert.equal((await runCommand(['doctor'], { cwd: data, env: { SWITCHYARD_DATA: data } })).stdout.includes('✗ services'), false);
+
+  await using ill = await startServer({ ...serving, services: all });
+  runs(ill.url, process.pid);
+  const bad = await status();
+  assert.equal(bad.code, 1);
+  assert.match(bad.stdout, /^service +sessions +sessions-b .* up 5 min {2}store: not connected$/m);
+  assert.match(bad.stderr, /The server takes work, but sessions sessions-b lacks store: not connected\./);
+  const doctor = await runCommand(['doctor'], { cwd: data, env: { SWITCHYARD_DATA: data } });
+  assert.equal(doctor.code, 1);
+  assert.match(doctor.stdout, /^✗ services +sessions sessions-b lacks store: not connected$/m);
 });
 
 test('not ready is 1 and says what is missing', async () => {

@@ -5,6 +5,7 @@ import { connect, noToken, type Where } from '../context.ts';
 import { isRpcError, sentenceFor } from '../explain.ts';
 import { Failure } from '../failure.ts';
 import { commandHelp } from '../command-help.ts';
+import { faultsOf, missing } from '../faults.ts';
 import { print, printJson, rows } from '../output.ts';
 import { askReadiness, type ServerReadiness } from '../readiness.ts';
 import { isAlive, type RunningProcess } from '../run-file.ts';
@@ -23,15 +24,21 @@ interface Status extends ServerReadiness {
 export const status: Command = {
   flags: [],
   help: () =>
-    commandHelp('status', 'Says what runs, what it depends on, and who answers. Exit code 0 means that the server is ready.', {
-      examples: ['status', 'status -o json'],
-    }),
+    commandHelp(
+      'status',
+      'Says what runs, what it depends on, and who answers. Exit code 0 means that the server is ready and every service behind it is there.',
+      {
+        examples: ['status', 'status -o json'],
+      },
+    ),
   async run({ output, where }: Invocation) {
     const place = where();
     const found = await look(place);
     if (output === 'json') printJson(found);
     else if (found.answers || found.processes.length > 0) print(rows(describe(found)));
+    const [fault] = faultsOf(found);
     if (!found.ready) throw notReady(found, place);
+    if (fault) throw new Failure(`The server takes work, but ${fault.detail}.`, `${self()} doctor`);
     return EXIT.done;
   },
 };
@@ -108,8 +115,10 @@ function describeServices(services: Status['services'] = []): [string, string][]
   return unbuilt.length === 0 ? there : [...there, ['not built', `${unbuilt.join(' ')}  (nobody answers their methods yet)`]];
 }
 
-function describeReplica({ replica, version, startedAt, pid, host }: ServicePresence['replicas'][number]): string {
-  return `${replica}  ${version}  pid ${pid} on ${host}  up ${duration((Date.now() - startedAt) / 1000)}`;
+function describeReplica({ replica, version, startedAt, pid, host, readiness }: ServicePresence['replicas'][number]): string {
+  const state =
+    readiness === undefined ? '' : `  ${readiness.ready ? 'ready' : missing(readiness.dependencies).join(', ') || readiness.status}`;
+  return `${replica}  ${version}  pid ${pid} on ${host}  up ${duration((Date.now() - startedAt) / 1000)}${state}`;
 }
 
 /** `dev` is listed while it answers; the others may wait for a key. */

@@ -2,6 +2,7 @@ import { ServiceError } from '@switchyard/contracts';
 import type { Collection as MongoCollection } from 'mongodb';
 import type { AnyCollectionSpec, Document } from '../collection.ts';
 import { misuse } from '../misuse.ts';
+import { observeStore } from '../observe-store.ts';
 import { createPublisher } from '../publisher.ts';
 import { shapeOf, type Shape } from '../shape.ts';
 import type { Collection, Documents, Store, StoreOptions } from '../store.ts';
@@ -14,6 +15,7 @@ import { identify } from './identity.ts';
 import type { Kept, KeptCollection } from './kept.ts';
 import { createLedger } from './ledger.ts';
 import { prepareCollection } from './prepare.ts';
+import { followReachability } from './reachable.ts';
 import { removeExpired } from './remove.ts';
 import { createOperations, type Session } from './session.ts';
 
@@ -28,12 +30,13 @@ export async function openMongoStore(url: string, { service, log, strict = false
   if (!SERVICE_NAME.test(service)) throw new ServiceError('INTERNAL', 'a store is opened for a service by its name');
   const address = readAddress(url);
   const name = databaseName(address, service);
-  const { client, db, identity, clock } = await openDatabase(address, name, service);
+  const { client, db, identity, clock, reachable } = await openDatabase(address, name, service);
   const opened = new Map<string, KeptCollection>();
   const operations = createOperations();
   const collections = (): MongoCollection<Kept>[] => [...opened.values()].map(({ documents }) => documents);
   const ledger = createLedger({ now: () => clock.now(), collections, refused: db.collection(REFUSED) });
   const publisher = createPublisher(ledger, log);
+  const unobserve = observeStore(service, { queue: operations, publisher });
   const session: Session = {
     ...operations,
     strict,
@@ -65,10 +68,12 @@ export async function openMongoStore(url: string, { service, log, strict = false
     await operations.end();
     await publisher.close(CLOSE_GRACE_MS);
     await client.close();
+    unobserve();
   }
 
   return {
     identity,
+    connected: reachable,
     open: open as Store['open'],
     now: () => clock.now(),
     publishTo: async (publish) => publisher.publishTo(publish),
@@ -79,9 +84,10 @@ export async function openMongoStore(url: string, { service, log, strict = false
 /** Nothing of it stays open when a part of it fails. */
 async function openDatabase(address: MongoAddress, name: string, service: string) {
   const client = await connect(address, `switchyard-${service}`);
+  const reachable = followReachability(client);
   try {
     const db = client.db(name);
-    return { client, db, identity: await identify(db), clock: await startClock(db) };
+    return { client, db, reachable, identity: await identify(db), clock: await startClock(db) };
   } catch (error) {
     await client.close();
     throw explain(name, error);

@@ -28,6 +28,8 @@ export interface Lane {
 export interface Operations extends Pick<Session, 'run' | 'inLane'> {
   /** Takes no more, and waits for what runs. */
   end(): Promise<void>;
+  /** How many run, or wait for their turn. */
+  readonly size: number;
 }
 
 export function createOperations(): Operations {
@@ -50,6 +52,9 @@ export function createOperations(): Operations {
     async end() {
       closed = true;
       await Promise.allSettled(running);
+    },
+    get size() {
+      return running.size;
     },
   };
 }

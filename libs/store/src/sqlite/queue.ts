@@ -13,6 +13,8 @@ export interface Queue {
   read<T>(work: () => T): Promise<T>;
   /** Commits what is queued, and takes no more. */
   close(): void;
+  /** How much waits. */
+  readonly size: number;
 }
 
 interface Entry {
@@ -73,6 +75,9 @@ export function createQueue(db: DatabaseSync, onCommit: () => void): Queue {
     close() {
       closed = true;
       while (entries.length > 0) flush();
+    },
+    get size() {
+      return entries.length;
     },
   };
 }

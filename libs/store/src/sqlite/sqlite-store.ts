@@ -1,6 +1,7 @@
 import { ServiceError } from '@switchyard/contracts';
 import type { AnyCollectionSpec, Document } from '../collection.ts';
 import { misuse } from '../misuse.ts';
+import { observeStore } from '../observe-store.ts';
 import { createPublisher } from '../publisher.ts';
 import { shapeOf } from '../shape.ts';
 import type { Collection, Documents, Store, StoreOptions } from '../store.ts';
@@ -28,6 +29,7 @@ export function openSqliteStore(dir: string, { service, log, strict = false }: S
   });
   const ledger = createLedger(database, queue, Date.now);
   const publisher = createPublisher(ledger, log);
+  const unobserve = observeStore(service, { queue, publisher });
   const record: Session['record'] = (name, events) => {
     recorded ||= events.length > 0;
     ledger.record(name, events);
@@ -54,6 +56,7 @@ export function openSqliteStore(dir: string, { service, log, strict = false }: S
     clearInterval(sweeper);
     await publisher.close(CLOSE_GRACE_MS);
     queue.close();
+    unobserve();
     database.db.close();
   }
 

@@ -5,6 +5,7 @@ import { startSpan, tracing } from '@switchyard/telemetry';
 import { describeError, type FailureLog } from '../server/failure-log.ts';
 import { batchAnswer, errorAnswer, faultAnswer, localAnswer, resultAnswer, type Answer, type Fault } from './answers.ts';
 import { runBatch } from './batch.ts';
+import { countCallsOf, countOther, type CountCall } from './call-counts.ts';
 import type { EdgeMethod } from './edge-methods.ts';
 import { readEnvelope, type Envelope, type Item, type Request } from './envelope.ts';
 import type { Cancel, OnAnswer, Origin } from './in-flight.ts';
@@ -45,26 +46,35 @@ export function createDispatcher({ bus, settings, failures, local }: DispatcherO
     const route = routes.get(request.method);
     const fault = route ? faultOf(route, from.caller) : METHOD_NOT_FOUND;
     if (fault || !route) {
+      (route?.count ?? countOther)((fault ?? METHOD_NOT_FOUND).code);
       onAnswer(id === undefined ? undefined : refuse(fault ?? METHOD_NOT_FOUND, from, { id, method: request.method }));
     } else if (typeof params === 'string') {
+      route.count('INVALID_ARGUMENT');
       onAnswer(fail(notAnObject(params), from, request));
     } else if (route.callable) {
       return forward(route.callable, params, headOf(route.callable, from), (reply) => {
+        route.count(reply.error?.code ?? 'OK');
         if (reply.error) onAnswer(fail(reply.error, from, request));
         else onAnswer(id === undefined ? undefined : resultAnswer(reply.data, id));
       });
     } else {
-      onAnswer(runHere(route.local, params, { from, request }));
+      onAnswer(runHere(route, params, { from, request }));
     }
     return nothing;
   }
 
-  function runHere(method: EdgeMethod, params: Uint8Array, { from, request }: { from: Origin; request: Request }): Answer | undefined {
+  function runHere(
+    { local, count }: LocalRoute,
+    params: Uint8Array,
+    { from, request }: { from: Origin; request: Request },
+  ): Answer | undefined {
     try {
-      const result = method(params);
+      const result = local(params);
+      count('OK');
       return request.id === undefined ? undefined : localAnswer(result, request.id);
     } catch (error) {
       const known = error instanceof ServiceError ? error : new ServiceError('INTERNAL', 'Internal error', { cause: error });
+      count(known.code);
       return fail(known, from, request);
     }
   }
@@ -79,6 +89,7 @@ export function createDispatcher({ bus, settings, failures, local }: DispatcherO
 
   function refuse(fault: Fault, from: Origin, { id, method }: { id: string; method?: string }): Answer {
     const { code, reason, message } = fault;
+    if (method === undefined) countOther(code);
     failures.note({ ...from, method, code, reason, message });
     return faultAnswer(fault, from.requestId, id);
   }
@@ -124,21 +135,26 @@ function forwardTraced(bus: Bus, ...[callable, params, head, onReply]: Parameter
 }
 
 /** All there is to know of a method before it is called: a service answers it, or the edge. */
-type Route = { denied: Fault; scope: Callable['scope'] } & (
-  | { callable: Callable; local?: undefined }
-  | { callable?: undefined; local: EdgeMethod }
-);
+type Route = ServiceRoute | LocalRoute;
+type ServiceRoute = Access & { callable: Callable; local?: undefined };
+type LocalRoute = Access & { callable?: undefined; local: EdgeMethod };
+
+interface Access {
+  denied: Fault;
+  scope: Callable['scope'];
+  count: CountCall;
+}
 
 function routesOf(local: ReadonlyMap<string, EdgeMethod>): ReadonlyMap<string, Route> {
   const routes = new Map<string, Route>();
-  for (const [name, callable] of publicMethods) routes.set(name, { ...access(callable.scope), callable });
-  for (const [name, method] of local) routes.set(name, { ...access(publicMethods.get(name)?.scope), local: method });
+  for (const [name, callable] of publicMethods) routes.set(name, { ...access(name, callable.scope), callable });
+  for (const [name, method] of local) routes.set(name, { ...access(name, publicMethods.get(name)?.scope), local: method });
   return routes;
 }
 
-function access(scope: Callable['scope']): Pick<Route, 'scope' | 'denied'> {
+function access(name: string, scope: Callable['scope']): Access {
   const message = `Insufficient scope: requires '${scope}'`;
-  return { scope, denied: { number: -32603, code: 'PERMISSION_DENIED', reason: 'FORBIDDEN', message } };
+  return { scope, count: countCallsOf(name), denied: { number: -32603, code: 'PERMISSION_DENIED', reason: 'FORBIDDEN', message } };
 }
 
 function faultOf({ scope, denied }: Route, caller: Caller): Fault | undefined {

@@ -11,6 +11,7 @@ import { isRefusal, messageLimit, type Admission } from '../admission/admission.
 import { describeError, type FailureLog } from '../server/failure-log.ts';
 import { SECURITY_HEADERS } from '../server/headers.ts';
 import { INTERNAL, NOT_JSON, RefusalError, refuseRpc, type Refusal } from '../server/refusal.ts';
+import { durationsOf } from '../server/request-durations.ts';
 import { requestIdOf } from '../server/request-id.ts';
 import { cutIfStalled } from '../server/stall.ts';
 import type { Caller } from '../admission/tokens.ts';
@@ -19,6 +20,7 @@ import { traceparentOf } from '../server/trace.ts';
 const VERB = 'POST';
 const PATH = '/rpc';
 const ROUTE = `${VERB} ${PATH}`;
+const noteDuration = durationsOf(VERB, PATH);
 
 /** What the edge answers alone comes one by one, as requests are read: it is written at the end of the turn. */
 const HERE: GatherOptions = { defer: setImmediate, most: 64 };
@@ -178,9 +180,10 @@ class Exchange {
 
   #note(): void {
     const { accessLog } = this.#serving;
-    if (!accessLog.due()) return;
     const { statusCode: status } = this.#response;
     const ms = performance.now() - this.#startedAt;
+    noteDuration(status, ms);
+    if (!accessLog.due()) return;
     accessLog.note({ requestId: this.#requestId, verb: VERB, route: PATH, status, ms });
   }
 }

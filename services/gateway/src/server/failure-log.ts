@@ -1,5 +1,5 @@
 import { ServiceError, type ErrorCode } from '@switchyard/contracts';
-import type { Logger } from '@switchyard/telemetry';
+import { parseTraceparent, type Logger } from '@switchyard/telemetry';
 import type { Caller } from '../admission/tokens.ts';
 import { RefusalError } from './refusal.ts';
 
@@ -7,6 +7,8 @@ import { RefusalError } from './refusal.ts';
 export interface Failure {
   requestId: string;
   turnId?: string | undefined;
+  /** The caller's trace, where it sent one. */
+  traceparent?: string | undefined;
   route: string;
   /** What was called over it, as the client wrote it. */
   method?: string | undefined;
@@ -99,11 +101,11 @@ function kindOf({ route, path, method, status, code, reason, message, caller, ad
 }
 
 function write(log: Logger, { first, ids, count }: Group): void {
-  const { turnId, route, path, method, status, code, reason, message, cause, caller, address } = first;
+  const { turnId, traceparent, route, path, method, status, code, reason, message, cause, caller, address } = first;
   const level = OURS.has(code) ? 'error' : 'info';
   if (!log.isLevelEnabled(level)) return;
   const line = {
-    ...(ids.size === 1 ? { requestId: first.requestId } : { requestIds: [...ids] }),
+    ...(ids.size === 1 ? { requestId: first.requestId, traceId: parseTraceparent(traceparent)?.traceId } : { requestIds: [...ids] }),
     ...(count === 1 ? {} : { count }),
     turnId,
     route,

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
-import { SERVICES, TOKENS_BUCKET, type ServicePresence } from '@switchyard/contracts';
+import type { Served } from '@switchyard/bus';
+import { contracts, NEEDED_AT_THE_EDGE, SERVICES, TOKENS_BUCKET, type ServiceName, type ServicePresence } from '@switchyard/contracts';
 import { hashToken } from '@switchyard/security';
 import { openHost, startService, type Host } from '@switchyard/service-kit';
 import { silentLogger } from '@switchyard/telemetry';
@@ -64,13 +65,29 @@ test('without the bus the services are not known, which is not the same as down'
   assert.deepEqual([code, body.services], [503, undefined]);
 });
 
-/** The real service over a real server, without anybody who would tell it tokens. */
-async function startAlone(t: TestContext): Promise<{ url: string; host: Host; server: NatsServer; putToken(): Promise<void> }> {
+interface Alone {
+  url: string;
+  host: Host;
+  server: NatsServer;
+  putToken(): Promise<void>;
+  /** Somebody who answers discovery as this service. */
+  join(service: ServiceName): Promise<Served>;
+}
+
+/** The real service over a real server, without anybody who would tell it tokens; its neighbours are there, and answer nothing. */
+async function startAlone(t: TestContext, neighbours = NEEDED_AT_THE_EDGE): Promise<Alone> {
   const server = await startNatsServer();
   const data = await tempDir();
   const env = { SWITCHYARD_DATA: data.path, SWITCHYARD_CONFIG: ':', SWITCHYARD_PORT: '0', SWITCHYARD_BUS: server.url };
   const host = await openHost({ env, log: silentLogger() });
   let url = '';
+  const join = async (name: ServiceName): Promise<Served> => {
+    const bus = await host.connect(name);
+    const served = await bus.serve(contracts[name], {}, { version: '0.0.0' });
+    await bus.flush();
+    return served;
+  };
+  for (const name of neighbours) await join(name);
   const service = await startService(defineGateway({ onListening: (address) => (url = address) }), host);
   t.after(async () => {
     await service[Symbol.asyncDispose]();
@@ -82,7 +99,7 @@ async function startAlone(t: TestContext): Promise<{ url: string; host: Host; se
   const putToken = async (): Promise<void> => {
     await (await host.bus.kv(TOKENS_BUCKET)).put('default.alice', Buffer.from(JSON.stringify(token)));
   };
-  return { url, host, server, putToken };
+  return { url, host, server, putToken, join };
 }
 
 const NATS_OFF = process.env['SWITCHYARD_TEST_NATS'] === 'off' && 'SWITCHYARD_TEST_NATS=off';
@@ -95,6 +112,44 @@ test('it is not ready before it was told a token, and is as soon as it was', { s
   await putToken();
   await eventually(async () => (await readyz(url)).code === 200);
   assert.ok((await readyz(url, SECRETS.admin)).body.services);
+});
+
+test('it is not ready while a service that it needs has no replica, and says which', { skip: NATS_OFF, timeout: 40_000 }, async (t) => {
+  const { url, putToken, join } = await startAlone(t, ['secrets', 'registry']);
+  await putToken();
+  const missing = async (): Promise<string[]> => {
+    const { code, body } = await readyz(url);
+    const names = Object.entries(body.dependencies).flatMap(([name, { ready }]) => (ready ? [] : [name]));
+    assert.equal(code, names.length === 0 ? 200 : 503);
+    return names;
+  };
+  await eventually(async () => (await missing()).join() === 'gateway.sessions');
+  const [first, second] = [await join('sessions'), await join('sessions')];
+  await eventually(async () => (await missing()).length === 0);
+  await first.drain(0);
+  await second.drain(0);
+  await eventually(async () => (await missing()).join() === 'gateway.sessions');
+  assert.equal((await readyz(url)).body.dependencies['gateway.sessions']?.reason, 'no replica answers');
+});
+
+test('who looks closely sees how each replica is, and what each of its methods was asked', async () => {
+  await using gateway = await startTestGateway({
+    handlers: { 'session.list': () => ({ sessions: [], total: 0 }), 'session.status': () => Promise.reject(new Error('no luck')) },
+  });
+  for (const method of ['session.list', 'session.list', 'session.status'])
+    await gateway.post('/rpc', JSON.stringify({ jsonrpc: '2.0', id: 1, method }), { token: SECRETS.all });
+  const sessionsOf = ({ services = [] }: Ready) => services.find(({ service }) => service === 'sessions')?.replicas[0];
+  const closely = await fetch(`${gateway.url}/readyz?endpoints`, { headers: { authorization: `Bearer ${SECRETS.admin}` } });
+  const endpoints = sessionsOf((await closely.json()) as Ready)?.endpoints ?? [];
+  assert.deepEqual(
+    endpoints.map(({ method, requests, errors, lastError }) => ({ method, requests, errors, lastError })),
+    [
+      { method: 'session.list', requests: 2, errors: 0, lastError: '' },
+      { method: 'session.status', requests: 1, errors: 1, lastError: 'INTERNAL: Internal error' },
+    ],
+  );
+  assert.ok(endpoints.every(({ averageMs }) => averageMs > 0));
+  assert.equal(sessionsOf((await readyz(gateway.url, SECRETS.admin)).body)?.endpoints, undefined, 'they are many: only who asks is told');
 });
 
 test('five seconds after the bucket of the tokens is lost it is not ready', { skip: NATS_OFF, timeout: 30_000 }, async (t) => {

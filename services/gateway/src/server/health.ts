@@ -1,4 +1,4 @@
-import { servicePresence, ServiceError, type ServicePresence } from '@switchyard/contracts';
+import { servicePresence, ServiceError, type Replica, type ServicePresence } from '@switchyard/contracts';
 import type { HealthReporter, Readiness } from '@switchyard/service-kit';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { isRefusal, type Admission } from '../admission/admission.ts';
@@ -13,7 +13,7 @@ interface Health {
 
 /**
  * Probes and health: nobody needs a token for them, and no limit applies. `/readyz` adds for a token with scope admin which
- * services there are, found on the bus, so that an operator learns it whatever else is down.
+ * services there are and how each replica is, found on the bus, so that an operator learns it whatever else is down.
  */
 export function registerHealth(app: FastifyInstance, edge: Edge, { health, admission }: Health): void {
   const body = () => ({ status: 'ok', timestamp: new Date().toISOString() });
@@ -22,15 +22,13 @@ export function registerHealth(app: FastifyInstance, edge: Edge, { health, admis
   app.get('/livez', (_request, reply) => answer(reply, 200, { status: 'ok' }));
   app.get('/startupz', (_request, reply) => answer(reply, 200, { status: 'ok' })); // the listener opens once everything is set up
   app.get('/readyz', async (request, reply) => {
-    const services = mayLook(admission, request) ? await lookAround(edge) : undefined;
+    const services = mayLook(admission, request) ? await lookAround(edge, wantsEndpoints(request)) : undefined;
     const readiness = readinessOf(edge, health);
     return answer(reply, readiness.ready ? 200 : 503, services === undefined ? readiness : { ...readiness, services });
   });
 }
 
 function readinessOf(edge: Edge, health: HealthReporter): Omit<Readiness, 'status'> & { status: string } {
-  const outage = edge.tokens.outage();
-  health.set('tokens', outage === undefined, outage);
   const readiness = health.readiness();
   const status = edge.draining.aborted ? 'draining' : readiness.status;
   return { ...readiness, ready: status === 'ready', status };
@@ -44,13 +42,23 @@ function mayLook(admission: Health['admission'], { raw }: FastifyRequest): boole
 }
 
 /** Undefined while the bus cannot be asked; that it cannot stands in the readiness. */
-async function lookAround({ bus }: Edge): Promise<ServicePresence[] | undefined> {
+async function lookAround({ bus }: Edge, endpoints: boolean): Promise<ServicePresence[] | undefined> {
   try {
-    return servicePresence(await bus.discover());
+    const found = await bus.discover({ closely: true });
+    return servicePresence(endpoints ? found : found.map(withoutEndpoints));
   } catch (error) {
     if (error instanceof ServiceError) return undefined;
     throw error;
   }
+}
+
+/** `/readyz?endpoints`: a cluster has thousands of them, so they are told to whoever asks for them. */
+function wantsEndpoints({ query }: FastifyRequest): boolean {
+  return typeof query === 'object' && query !== null && 'endpoints' in query;
+}
+
+function withoutEndpoints({ endpoints: _endpoints, ...replica }: Replica): Replica {
+  return replica;
 }
 
 /** Without an id: what is asked every few seconds leaves no line in the log to be found under it. */

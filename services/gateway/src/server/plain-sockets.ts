@@ -16,6 +16,7 @@ export interface PlainSocketsOptions {
 export interface PlainSockets extends Disposable {
   /** Sockets without a request so far. Node counts them as busy, and browsers open some in advance. */
   silent(): Socket[];
+  readonly size: number;
 }
 
 interface Plain {
@@ -84,6 +85,9 @@ export function followPlainSockets({ server, settings, addressOf }: PlainSockets
   const unwatch = settings.onChange(apply);
   return {
     silent: () => [...all].filter(([, { response }]) => response === undefined).map(([socket]) => socket),
+    get size() {
+      return all.size;
+    },
     [Symbol.dispose]: unwatch,
   };
 }

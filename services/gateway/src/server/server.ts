@@ -9,10 +9,11 @@ import { allowOrigin, type Admission } from '../admission/admission.ts';
 import { describeError, type Failure, type FailureLog } from './failure-log.ts';
 import { SECURITY_HEADERS } from './headers.ts';
 import { hideQueryToken } from '../admission/query-token.ts';
+import { durationsOf, type NoteDuration } from './request-durations.ts';
 import { requestIdOf } from './request-id.ts';
 import { isRpc, type RpcHandler } from '../rpc/rpc-http.ts';
 import { cutIfStalled } from './stall.ts';
-import { traceRequest } from './trace.ts';
+import { traceparentOf, traceRequest } from './trace.ts';
 import { BAD_REQUEST, BODY_TOO_LARGE, INTERNAL, NOT_FOUND, RefusalError, refusalOf, refuse, type Refusal } from './refusal.ts';
 
 export interface ServerOptions {
@@ -85,9 +86,22 @@ export function addCommonHooks(app: FastifyInstance, accessLog: AccessLog): void
 }
 
 function note(accessLog: AccessLog, request: FastifyRequest, reply: FastifyReply): void {
+  const { url } = request.routeOptions;
+  const { statusCode: status } = reply.raw;
+  const { elapsedTime: ms } = reply;
+  durationsFor(request.method, url)(status, ms);
   if (!accessLog.due()) return;
-  const route = request.routeOptions.url ?? 'none';
-  accessLog.note({ requestId: request.id, verb: request.method, route, status: reply.raw.statusCode, ms: reply.elapsedTime });
+  accessLog.note({ requestId: request.id, verb: request.method, route: url ?? 'none', status, ms });
+}
+
+const durations = new Map<string, NoteDuration>();
+
+/** What is no route is whatever a client wrote: it is not remembered by its name. */
+function durationsFor(verb: string, route: string | undefined): NoteDuration {
+  const key = route === undefined ? 'none' : `${verb} ${route}`;
+  let known = durations.get(key);
+  if (known === undefined) durations.set(key, (known = durationsOf(route === undefined ? '' : verb, route)));
+  return known;
 }
 
 function nodeServer(handler: (request: IncomingMessage, response: ServerResponse) => void): Server {
@@ -151,6 +165,7 @@ function failureOf(request: FastifyRequest, admission: Admission, { refusal, err
   const { url } = request.routeOptions;
   return {
     requestId: request.id,
+    traceparent: request.span?.traceparent ?? traceparentOf(request),
     route: `${request.method} ${url ?? 'none'}`,
     path: url === undefined && code === 'NOT_FOUND' ? request.url.split('?', 1)[0] : undefined,
     status,

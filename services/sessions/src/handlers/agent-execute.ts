@@ -29,6 +29,7 @@ async function execute(runner: Runner, params: Input<'agent.execute'>, ctx: Ctx)
     session: sessionKey,
     scopes,
     idempotencyKey,
+    origin: { requestId: ctx.requestId, traceparent: ctx.traceparent },
   };
   const { turn, result } = await runner.execute(request, ctx.principal, ctx.signal);
   return { ...result, sessionKey: turn.sessionKey };

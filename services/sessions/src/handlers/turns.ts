@@ -8,7 +8,10 @@ import { runStateless, type StatelessDeps } from '../turns/stateless.ts';
 /** Accepts a durable turn for a route that listens to its frames. */
 export function turnsStart(runner: Runner): Handler<'turns.start'> {
   return async (request, ctx) => {
-    const { turnId, sessionKey, state } = await runner.start({ ...request, method: 'turns.start' }, ctx.principal);
+    const { turnId, sessionKey, state } = await runner.start(
+      { ...request, method: 'turns.start', origin: { requestId: ctx.requestId, traceparent: ctx.traceparent } },
+      ctx.principal,
+    );
     return { turnId, sessionKey, state };
   };
 }

@@ -22,6 +22,8 @@ export interface TurnRequest {
   session?: SessionAddress;
   scopes?: readonly TokenScope[] | undefined;
   idempotencyKey?: string | undefined;
+  /** The ids of the call that asks for it. */
+  origin?: { requestId: string; traceparent: string | undefined };
 }
 
 /** A turn that is written now, or one that was there already under the request's idempotency key. */
@@ -180,6 +182,8 @@ function toTurn({ request, principal, sessionKey, agentId, idempotencyKey, finge
     scopes: narrowed(principal.scopes, request.scopes),
     ...(idempotencyKey === undefined ? {} : { idempotencyKey }),
     fingerprint,
+    ...(request.origin === undefined ? {} : { requestId: request.origin.requestId }),
+    ...(request.origin?.traceparent === undefined ? {} : { traceparent: request.origin.traceparent }),
     steps: [],
     createdAt: now,
   };

@@ -6,6 +6,7 @@ import type { TurnDocument } from '../data.ts';
 import { commitFailure, settle, toFailure, type Ledger } from './commit.ts';
 import { createFrameWriter } from './frames.ts';
 import { logFailedTurn } from './log-failed-turn.ts';
+import { noteEnd } from './turn-metrics.ts';
 
 /** Ends a claimed turn that is not going to run, and tells its readers. */
 export async function endWithout(
@@ -19,6 +20,7 @@ export async function endWithout(
     const failure = toFailure(error, lease.document);
     const turn = await commitFailure(deps, lease, { failure, lastFrame: frames.last() });
     logFailedTurn(deps.log, lease.tenant, { turn, error });
+    noteEnd('durable', failure, deps.store.now() - turn.createdAt);
     await settle(deps, lease.tenant, turn);
     frames.push({ type: 'error', error: failure });
     return failure;

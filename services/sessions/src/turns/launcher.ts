@@ -10,6 +10,7 @@ import { agentGone, interrupted, timedOut } from './endings.ts';
 import { acceptedFrame, createFrameWriter } from './frames.ts';
 import { onceAtATime } from './once-at-a-time.ts';
 import { runDurable, type RunDeps, type TurnEnd } from './run-durable.ts';
+import { endTurnSpan, noteEnd, noteWait, observeTurns, startTurnSpan } from './turn-metrics.ts';
 import { createSlots, type Slot, type SlotLimits, type Slots } from './slots.ts';
 
 const PAGE = 16;
@@ -73,6 +74,7 @@ export function createLauncher(deps: LauncherDeps): Launcher {
     stopping: new AbortController(),
     draining: false,
   };
+  const unobserve = observeTurns(state.running, state.turns);
   const orLater = (err: unknown): undefined => {
     deps.log.warn({ err, errorKind: 'dependency', hint: 'the sweeper tries again' }, 'waiting turns were not started');
   };
@@ -88,7 +90,10 @@ export function createLauncher(deps: LauncherDeps): Launcher {
     dispatch: (sessionKey, tenant) => dispatch(state, launcher, { sessionKey, tenant }).catch(orLater),
     pump: onceAtATime(() => pump(state, launcher).catch(orLater)),
     running: state.running,
-    [Symbol.asyncDispose]: () => drain(state),
+    async [Symbol.asyncDispose]() {
+      await drain(state);
+      unobserve();
+    },
   };
   return launcher;
 }
@@ -150,12 +155,18 @@ async function giveBackIfOver(state: State, { turn, principal, granted }: Launch
 async function run(state: State, { agent, model, principal, turn }: Launch, lease: Lease<TurnDocument>): Promise<TurnEnd | undefined> {
   const { turnId } = turn;
   const frames = createFrameWriter(state.bus, turnId, state.announced.delete(turnId) ? 1 : await framesSoFar(state.bus, turnId));
+  const span = startTurnSpan(turn, turn.traceparent);
+  let end: TurnEnd | undefined;
   const ending = new AbortController();
   const timer = setTimeout(() => ending.abort(timedOut(state.turnDeadlineMs)), state.turnDeadlineMs);
   try {
     const signal = AbortSignal.any([lease.signal, ending.signal, state.stopping.signal]);
-    return await runDurable(state, { lease, agent, model, principal, frames, signal });
+    noteWait(state.store.now() - turn.createdAt);
+    end = await runDurable(state, { lease, agent, model, principal, frames, signal, traceparent: span.traceparent });
+    if (end) noteEnd('durable', end.failure ?? end.result, state.store.now() - turn.createdAt);
+    return end;
   } finally {
+    endTurnSpan(span, end);
     clearTimeout(timer);
     frames.close();
   }

@@ -1,13 +1,14 @@
 import { ServiceError } from '@switchyard/contracts';
-import type { Logger } from '@switchyard/telemetry';
+import { parseTraceparent, type Logger } from '@switchyard/telemetry';
 import type { TurnDocument } from '../data.ts';
 
 const MAX_TEXT = 500;
 
 /** Whoever was shown the id of a turn that failed finds in the log why it did. */
 export function logFailedTurn(log: Logger, tenant: string, { turn, error }: { turn: TurnDocument; error: unknown }): void {
-  const { turnId, sessionKey, agentId, client } = turn;
-  const line = { turnId, tenant, client, agentId, sessionKey };
+  const { turnId, sessionKey, agentId, client, requestId, traceparent } = turn;
+  const traceId = parseTraceparent(traceparent)?.traceId;
+  const line = { requestId, traceId, turnId, tenant, client, agentId, sessionKey };
   if (!(error instanceof ServiceError) || error.code === 'INTERNAL') {
     log.error({ ...line, code: 'INTERNAL', err: error, errorKind: 'internal', hint: 'a defect; see the stack' }, 'turn failed');
     return;

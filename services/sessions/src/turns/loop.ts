@@ -23,6 +23,8 @@ export interface TurnPlan {
   temperature?: number;
   promptTimeoutMs: number;
   signal: AbortSignal;
+  /** The span of the turn, which its model calls belong to. */
+  traceparent?: string | undefined;
   /** Called after every model step and every tool result, before anything follows from it. */
   checkpoint?: (steps: readonly StepRecord[]) => Promise<void>;
 }
@@ -113,6 +115,7 @@ async function* modelStep(models: Models, plan: TurnPlan, messages: readonly Mod
     ...(plan.format === undefined ? {} : { format: plan.format }),
     signal: plan.signal,
     promptTimeoutMs: plan.promptTimeoutMs,
+    traceparent: plan.traceparent,
     ...(plan.system === undefined ? {} : { system: plan.system }),
     ...(plan.temperature === undefined ? {} : { temperature: plan.temperature }),
     ...(plan.maxOutputTokens === undefined ? {} : { maxTokens: plan.maxOutputTokens }),

@@ -39,14 +39,18 @@ export interface PlanGiven {
   agent: Agent;
   model: ModelRef;
   principal: Principal;
+  /** The span of the turn. */
+  traceparent: string | undefined;
 }
 
 /** What a durable turn sends to its model: the recent conversation and the question. */
-export async function planTurn(deps: PlanDeps, { turn, agent, model, principal }: PlanGiven): Promise<Omit<TurnPlan, 'signal'>> {
+export async function planTurn(deps: PlanDeps, given: PlanGiven): Promise<Omit<TurnPlan, 'signal'>> {
+  const { turn, agent, model, principal, traceparent } = given;
   return {
     model,
     messages: [...(await recent(deps.messages, turn, agent)), { role: 'user', text: turn.message }],
-    tools: toolBox(deps.bus, agentPrincipal(principal, turn), agent.config),
+    tools: toolBox(deps.bus, agentPrincipal(principal, turn), agent.config, { requestId: turn.requestId, traceparent }),
+    traceparent,
     ...limitsOf(agent),
   };
 }

@@ -26,6 +26,8 @@ export interface RunGiven {
   model: ModelRef | undefined;
   principal: Principal;
   frames: FrameWriter;
+  /** The span of the turn. */
+  traceparent: string | undefined;
   /** Aborts with the ServiceError that then ends the turn. */
   signal: AbortSignal;
 }
@@ -80,7 +82,7 @@ async function ended(deps: RunDeps, { lease, frames }: RunGiven, { turn, frame }
 }
 
 async function play(deps: RunDeps, given: RunGiven): Promise<TurnOutcome> {
-  const { lease, agent, principal, frames, signal } = given;
+  const { lease, agent, principal, frames, signal, traceparent } = given;
   const model = given.model ?? (await modelOf(agent, deps.models));
   // Whoever accepted it died before it could say so.
   if (frames.next() === 0) frames.push(acceptedFrame(lease.document, model));
@@ -88,7 +90,10 @@ async function play(deps: RunDeps, given: RunGiven): Promise<TurnOutcome> {
   const checkpoint = async (steps: readonly StepRecord[]): Promise<void> => {
     await lease.write({ set: { steps: [...steps] } });
   };
-  const plan = await planTurn({ bus: deps.bus, messages: deps.messages.for(principal) }, { turn: lease.document, agent, model, principal });
+  const plan = await planTurn(
+    { bus: deps.bus, messages: deps.messages.for(principal) },
+    { turn: lease.document, agent, model, principal, traceparent },
+  );
   const turn = runTurn(deps.models, { ...plan, signal, checkpoint });
   for (;;) {
     const frame = await turn.next();

@@ -1,11 +1,12 @@
-import { ServiceError, type Principal, type StatelessResult, type StatelessTurn, type TurnFrame } from '@switchyard/contracts';
-import type { Bus } from '@switchyard/bus';
+import { ServiceError, type StatelessResult, type StatelessTurn, type TurnFrame } from '@switchyard/contracts';
+import type { Bus, Ctx } from '@switchyard/bus';
 import { findVisible, type Models } from '@switchyard/models';
 import type { AgentDirectory } from '../agents.ts';
 import { callersTools, conversationOf } from './conversation.ts';
 import { agentSuspended } from './endings.ts';
 import { runTurn } from './loop.ts';
 import { limitsOf } from './plan.ts';
+import { measureStateless } from './turn-metrics.ts';
 import { toolBox } from './tools.ts';
 
 export interface StatelessDeps {
@@ -18,19 +19,23 @@ export interface StatelessDeps {
 export async function* runStateless(
   deps: StatelessDeps,
   turn: StatelessTurn,
-  caller: { principal: Principal; signal: AbortSignal },
+  caller: Pick<Ctx, 'principal' | 'signal' | 'requestId' | 'traceparent'>,
 ): AsyncGenerator<TurnFrame, StatelessResult, void> {
-  const { principal, signal } = caller;
+  const { principal, signal, requestId, traceparent } = caller;
   const named = await findVisible(deps.models, deps.agents.all(principal.tenant), turn.model);
   const agent = named && deps.agents.find(principal.tenant, named.agentId);
   if (!named || !agent) throw new ServiceError('NOT_FOUND', 'Model not found', { details: { reason: 'MODEL_NOT_FOUND' } });
   if (agent.suspended) throw agentSuspended(agent.agentId);
   let n = 0;
+  using measured = measureStateless({ agentId: agent.agentId, turnId: turn.turnId }, traceparent);
   yield { n: n++, type: 'accepted', turnId: turn.turnId, agentId: agent.agentId, model: `${named.model.provider}/${named.model.modelId}` };
   const running = runTurn(deps.models, {
     model: named.model,
     messages: conversationOf(turn),
-    tools: turn.tools ? callersTools(turn.tools) : toolBox(deps.bus, { ...principal, agent: agent.agentId }, agent.config),
+    tools: turn.tools
+      ? callersTools(turn.tools)
+      : toolBox(deps.bus, { ...principal, agent: agent.agentId }, agent.config, { requestId, traceparent: measured.traceparent }),
+    traceparent: measured.traceparent,
     ...limitsOf(agent),
     signal,
     ...(turn.stop === undefined ? {} : { stop: turn.stop }),
@@ -43,11 +48,15 @@ export async function* runStateless(
     for (;;) {
       const frame = await running.next();
       if (frame.done) {
+        measured.end(frame.value.result);
         yield { n: n++, type: 'done', result: frame.value.result };
         return frame.value.result;
       }
       yield { n: n++, ...frame.value };
     }
+  } catch (error) {
+    measured.fail(error);
+    throw error;
   } finally {
     await running.return(undefined as never);
   }

@@ -47,8 +47,20 @@ interface Offer {
   methods: ReadonlyMap<string, Callable>;
 }
 
+/** Under which ids the calls of a turn's tools are found again. */
+export interface ToolOrigin {
+  requestId?: string | undefined;
+  traceparent?: string | undefined;
+}
+
 /** Every method an agent may use within its principal's scopes, called over the bus like any client's call. */
-export function toolBox(bus: Bus, principal: Principal, config: Pick<AgentConfig, 'skills' | 'maxToolResultChars'>): ToolBox {
+export function toolBox(
+  bus: Bus,
+  principal: Principal,
+  config: Pick<AgentConfig, 'skills' | 'maxToolResultChars'>,
+  { requestId, traceparent }: ToolOrigin = {},
+): ToolBox {
+  const ids = { ...(requestId === undefined ? {} : { requestId }), ...(traceparent === undefined ? {} : { traceparent }) };
   const { specs, methods } = offerTo(principal.scopes, config.skills.toolPolicy);
   let caller: Bus | undefined;
   return {
@@ -58,7 +70,7 @@ export function toolBox(bus: Bus, principal: Principal, config: Pick<AgentConfig
       if (!method) return { result: { error: `There is no tool ${name}.` }, failed: true };
       caller ??= bus.as(principal);
       try {
-        const result = await caller.call(method.name as 'system.ping', input as Record<string, never>, { signal });
+        const result = await caller.call(method.name as 'system.ping', input as Record<string, never>, { ...ids, signal });
         return { result: cut(result, config.maxToolResultChars), failed: false };
       } catch (error) {
         if (!(error instanceof ServiceError)) throw error;

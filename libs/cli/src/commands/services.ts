@@ -1,0 +1,63 @@
+import type { ServicePresence } from '@switchyard/contracts';
+import { EXIT, type Command, type Invocation } from '../command.ts';
+import { commandHelp } from '../command-help.ts';
+import { noToken, type Where } from '../context.ts';
+import { Failure, wrongUsage } from '../failure.ts';
+import { missing } from '../faults.ts';
+import { print, printJson, rows } from '../output.ts';
+import { askReadiness } from '../readiness.ts';
+import { quote, self } from '../self.ts';
+
+type Replica = ServicePresence['replicas'][number];
+
+export const services: Command = {
+  flags: [],
+  help: () =>
+    commandHelp(
+      'services [name]',
+      'Asks on the bus who is there, as `nats micro stats` does: each replica of each service with its version, and what each of its methods was asked since its start. Needs a token of scope admin.',
+      { examples: ['services', 'services sessions', 'services -o json'] },
+    ),
+  async run({ output, where, words }: Invocation) {
+    const found = await ask(where());
+    const [name, ...more] = words;
+    if (more.length > 0) throw wrongUsage('services takes one name at most.', `${self()} services`);
+    const listed = name === undefined ? found : found.filter(({ service }) => service === name);
+    if (listed.length === 0) throw wrongUsage(`There is no service ${name}.`, `${self()} services`);
+    if (output === 'json') printJson(listed);
+    else print(listed.map(describe).join(''));
+    return EXIT.done;
+  },
+};
+
+async function ask(where: Where): Promise<ServicePresence[]> {
+  const { url, token } = where;
+  if (token === undefined) throw noToken(where);
+  const { answers, state, services: found } = await askReadiness({ url, token }, { endpoints: true });
+  if (!answers) throw new Failure(`Nothing answers at ${url} (${state}).`, `${self()} doctor --url ${quote(url)}`);
+  if (found) return found;
+  throw new Failure(
+    `${url} does not say which services there are: that takes a token of scope admin, and a bus that can be reached.`,
+    `${self()} doctor`,
+  );
+}
+
+function describe({ service, state, replicas }: ServicePresence): string {
+  if (state === 'down') return `${service}  down: no replica answers\n`;
+  if (state === 'unbuilt') return `${service}  not built\n`;
+  return replicas.map((replica) => `${service}  ${describeReplica(replica)}\n${describeUse(replica)}`).join('');
+}
+
+function describeReplica({ replica, version, pid, host, readiness }: Replica): string {
+  const state =
+    readiness === undefined ? '' : readiness.ready ? '  ready' : `  ${missing(readiness.dependencies).join(', ') || readiness.status}`;
+  return `${replica}  ${version}  pid ${pid} on ${host}${state}`;
+}
+
+function describeUse({ endpoints = [] }: Replica): string {
+  const lines = endpoints.map(({ method, requests, errors, averageMs, lastError }): [string, string] => [
+    `  ${method}`,
+    [`${requests} requests`, `${errors} errors`, `${averageMs.toFixed(2)} ms`, ...(lastError === '' ? [] : [lastError])].join('  '),
+  ]);
+  return rows(lines);
+}

@@ -1,0 +1,95 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { metricDefinitions, type MetricName } from './catalogue.ts';
+import { prometheusName } from './definition.ts';
+import { exposition } from './exposition.ts';
+import { collect, counter, histogram, MOST_SERIES, observe } from './instruments.ts';
+
+/** The lines of one metric as Prometheus reads them. */
+function linesOf(name: MetricName): string[] {
+  const families = collect().filter((family) => family.name === name);
+  return exposition(families).split('\n').slice(0, -1);
+}
+
+test('a counter counts under its labels, and is the same one whoever asks for it', () => {
+  counter('switchyard.model.cost', { 'gen_ai.provider.name': 'openai', 'gen_ai.request.model': 'a' }).add(0.5);
+  counter('switchyard.model.cost', { 'gen_ai.request.model': 'a', 'gen_ai.provider.name': 'openai' }).add();
+  counter('switchyard.model.cost', { 'gen_ai.provider.name': 'openai', 'gen_ai.request.model': '"\\\n' }).add();
+  assert.deepEqual(linesOf('switchyard.model.cost'), [
+    '# HELP switchyard_model_cost_usd_total What model calls cost, by the prices of the catalogue.',
+    '# TYPE switchyard_model_cost_usd_total counter',
+    'switchyard_model_cost_usd_total{gen_ai_provider_name="openai",gen_ai_request_model="a"} 1.5',
+    'switchyard_model_cost_usd_total{gen_ai_provider_name="openai",gen_ai_request_model="\\"\\\\\\n"} 1',
+  ]);
+});
+
+test('a bucket holds all that is not above its bound, the last one everything', () => {
+  const waits = histogram('switchyard.turn.wait', {});
+  for (const seconds of [0, 0.005, 0.006, 7, 10_000]) waits.record(seconds);
+  const lines = linesOf('switchyard.turn.wait');
+  for (const line of [
+    'bucket{le="0.005"} 2',
+    'bucket{le="0.01"} 3',
+    'bucket{le="10"} 4',
+    'bucket{le="600"} 4',
+    'bucket{le="+Inf"} 5',
+    'sum 10007.011',
+    'count 5',
+  ])
+    assert.ok(lines.includes(`switchyard_turn_wait_seconds_${line}`), `${line}\n${lines.join('\n')}`);
+});
+
+test('what is observed is read when it is asked for, added up, and gone when it ends', () => {
+  let size = 3;
+  const ends = [
+    observe('switchyard.bus.pending', { service: 'a' }, () => size),
+    observe('switchyard.bus.pending', { service: 'a' }, () => 4),
+  ];
+  const value = (): string | undefined => linesOf('switchyard.bus.pending').at(-1);
+  assert.equal(value(), 'switchyard_bus_pending{service="a"} 7');
+  size = 10;
+  assert.equal(value(), 'switchyard_bus_pending{service="a"} 14');
+  ends[0]?.();
+  assert.equal(value(), 'switchyard_bus_pending{service="a"} 4');
+  const unknown = observe('switchyard.bus.pending', { service: 'a' }, () => Number.NaN);
+  assert.equal(value(), 'switchyard_bus_pending{service="a"} 4', 'a number that is none is left out');
+  for (const end of [...ends, unknown]) end();
+  assert.deepEqual(linesOf('switchyard.bus.pending'), []);
+});
+
+test('however many names there are, the series stay few: what comes later is counted as one', () => {
+  for (let n = 0; n < MOST_SERIES + 500; n++) counter('switchyard.edge.calls', { method: `made.up_${n}`, code: 'OK' }).add();
+  const lines = linesOf('switchyard.edge.calls').filter((line) => !line.startsWith('#'));
+  assert.equal(lines.length, MOST_SERIES + 1);
+  assert.equal(lines.at(-1), 'switchyard_edge_calls_total{method="other",code="other"} 500');
+  counter('switchyard.edge.calls', { method: 'made.up_3', code: 'OK' }).add();
+  assert.ok(
+    linesOf('switchyard.edge.calls').includes('switchyard_edge_calls_total{method="made.up_3",code="OK"} 2'),
+    'who came early stays',
+  );
+});
+
+test('each declaration is one that both readers can take', () => {
+  const names = new Set<string>();
+  for (const [name, definition] of metricDefinitions) {
+    const called = prometheusName(name, definition);
+    assert.match(called, /^[a-z][a-z0-9_]*$/);
+    assert.match(definition.help, /^[A-Z].*\.$/, `${name}: a sentence`);
+    assert.doesNotMatch(definition.help, /[\n\\]/);
+    assert.ok(!names.has(called), `${called} is declared twice`);
+    names.add(called);
+    const { bounds = [], kind, labels } = definition;
+    assert.equal(kind === 'histogram', bounds.length > 0, name);
+    assert.deepEqual(
+      bounds,
+      [...bounds].toSorted((a, b) => a - b),
+    );
+    for (const label of labels) assert.match(label, /^[a-z][a-z0-9_.]*$/);
+    // An id or a text of a client would make a series for each of them.
+    assert.deepEqual(
+      labels.filter((label) => /(^|[._])(id|session|user|client|tenant|message|token|key)$/.test(label)),
+      [],
+      name,
+    );
+  }
+});

@@ -1,0 +1,153 @@
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { buffer } from 'node:stream/consumers';
+
+/** A span as it arrived. */
+export interface ReceivedSpan {
+  /** Of the process that sent it. */
+  service: string;
+  name: string;
+  traceId: string;
+  spanId: string;
+  /** Empty for the first of a trace. */
+  parentSpanId: string;
+  attributes: Readonly<Record<string, unknown>>;
+  failed: boolean;
+}
+
+/** A metric as it arrived last from one service. */
+export interface ReceivedMetric {
+  service: string;
+  name: string;
+  unit: string;
+  kind: 'sum' | 'gauge' | 'histogram';
+  points: readonly { attributes: Readonly<Record<string, unknown>>; value: number }[];
+}
+
+/** Takes spans and metrics as a collector of OpenTelemetry does, in JSON over HTTP. */
+export interface Collector extends AsyncDisposable {
+  /** What makes a process send here. */
+  readonly env: Readonly<Record<string, string>>;
+  readonly spans: readonly ReceivedSpan[];
+  metric(service: string, name: string): ReceivedMetric | undefined;
+  /** Resolves once it is true of what has arrived; looked at after each arrival. */
+  until(isTrue: () => boolean): Promise<void>;
+}
+
+const ERROR_STATUS = 2;
+
+export async function startCollector(): Promise<Collector> {
+  const spans: ReceivedSpan[] = [];
+  const metrics = new Map<string, ReceivedMetric>();
+  const waiting = new Set<() => void>();
+
+  const server = createServer((request, response) => {
+    void buffer(request).then((body) => {
+      const { resourceSpans = [], resourceMetrics = [] } = JSON.parse(body.toString()) as Sent;
+      spans.push(...resourceSpans.flatMap(readSpans));
+      for (const metric of resourceMetrics.flatMap(readMetrics)) metrics.set(`${metric.service} ${metric.name}`, metric);
+      for (const look of waiting) look();
+      response.setHeader('content-type', 'application/json').end('{}');
+    });
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+
+  return {
+    env: {
+      OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+      OTEL_EXPORTER_OTLP_PROTOCOL: 'http/json',
+      OTEL_BSP_SCHEDULE_DELAY: '50',
+      OTEL_METRIC_EXPORT_INTERVAL: '500',
+      OTEL_METRIC_EXPORT_TIMEOUT: '500',
+    },
+    spans,
+    metric: (service, name) => metrics.get(`${service} ${name}`),
+    until(isTrue) {
+      return new Promise((resolve) => {
+        const look = (): void => {
+          if (!isTrue()) return;
+          waiting.delete(look);
+          resolve();
+        };
+        waiting.add(look);
+        look();
+      });
+    },
+    async [Symbol.asyncDispose]() {
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+}
+
+interface Attribute {
+  key: string;
+  value: { stringValue?: string; intValue?: number; doubleValue?: number; boolValue?: boolean };
+}
+interface Resource {
+  resource: { attributes: Attribute[] };
+}
+interface SentSpan {
+  name: string;
+  traceId: string;
+  spanId: string;
+  parentSpanId?: string;
+  attributes?: Attribute[];
+  status?: { code?: number };
+}
+interface SentPoints {
+  dataPoints: { attributes?: Attribute[]; asDouble?: number; asInt?: number; count?: number | string }[];
+}
+interface SentMetric {
+  name: string;
+  unit: string;
+  sum?: SentPoints;
+  gauge?: SentPoints;
+  histogram?: SentPoints;
+}
+interface Sent {
+  resourceSpans?: (Resource & { scopeSpans: { spans: SentSpan[] }[] })[];
+  resourceMetrics?: (Resource & { scopeMetrics: { metrics: SentMetric[] }[] })[];
+}
+
+function readSpans({ resource, scopeSpans }: NonNullable<Sent['resourceSpans']>[number]): ReceivedSpan[] {
+  const service = serviceOf(resource);
+  return scopeSpans.flatMap((scope) =>
+    scope.spans.map(({ name, traceId, spanId, parentSpanId = '', attributes, status }) => ({
+      service,
+      name,
+      traceId,
+      spanId,
+      parentSpanId,
+      attributes: readAttributes(attributes),
+      failed: status?.code === ERROR_STATUS,
+    })),
+  );
+}
+
+function readMetrics({ resource, scopeMetrics }: NonNullable<Sent['resourceMetrics']>[number]): ReceivedMetric[] {
+  const service = serviceOf(resource);
+  return scopeMetrics.flatMap((scope) =>
+    scope.metrics.map(({ name, unit, sum, gauge, histogram }) => ({
+      service,
+      name,
+      unit,
+      kind: histogram ? 'histogram' : gauge ? 'gauge' : 'sum',
+      points: (histogram ?? gauge ?? sum)?.dataPoints.map(readPoint) ?? [],
+    })),
+  );
+}
+
+/** Of a histogram, how many values there were. */
+function readPoint({ attributes, asDouble, asInt, count }: SentPoints['dataPoints'][number]): ReceivedMetric['points'][number] {
+  return { attributes: readAttributes(attributes), value: Number(count ?? asDouble ?? asInt) };
+}
+
+function serviceOf({ attributes }: Resource['resource']): string {
+  return String(readAttributes(attributes)['service.name']);
+}
+
+function readAttributes(attributes: readonly Attribute[] = []): Record<string, unknown> {
+  return Object.fromEntries(attributes.map(({ key, value }) => [key, Object.values(value)[0]]));
+}

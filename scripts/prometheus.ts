@@ -1,0 +1,141 @@
+import { isBuilt, NEEDED_AT_THE_EDGE, SERVICES } from '@switchyard/contracts';
+import { METRICS, prometheusName, type MetricName } from '@switchyard/telemetry';
+
+/** A declared metric, as queries spell it. */
+export function metric(name: MetricName): string {
+  return prometheusName(name, METRICS[name]);
+}
+
+const METRICS_PORT = 9464;
+
+/** What Prometheus is told: every replica behind the names of the services, and the alerts. */
+export function prometheusConfig(): string {
+  return `# Written by \`make generate\` from the contracts; do not edit it.
+# Each service is a name under which its replicas are found (a headless service, a service of compose), and each
+# replica serves its metrics: SWITCHYARD_METRICS_PORT=${METRICS_PORT}, SWITCHYARD_PROBE_HOST=0.0.0.0, in a network of their own.
+global:
+  scrape_interval: 15s
+  evaluation_interval: 15s
+rule_files: [alerts.yml]
+scrape_configs:
+  - job_name: switchyard
+    dns_sd_configs:
+      - names: [${SERVICES.filter(isBuilt).join(', ')}]
+        type: A
+        port: ${METRICS_PORT}
+`;
+}
+
+interface Alert {
+  name: string;
+  expr: string;
+  for: string;
+  severity: 'critical' | 'warning';
+  /** Tells alerts of one name apart. */
+  service?: string;
+  summary: string;
+}
+
+const method = metric('switchyard.method.duration');
+const turns = metric('switchyard.turn.duration');
+const models = metric('gen_ai.client.operation.duration');
+const calls = metric('switchyard.edge.calls');
+
+/** The reasons of a finish are words in lower case, the codes of errors in upper case. */
+const FAILED = 'outcome=~"[A-Z_]+",outcome!="CANCELLED"';
+
+const alerts: readonly Alert[] = [
+  {
+    name: 'ProcessGone',
+    expr: 'up{job="switchyard"} == 0',
+    for: '1m',
+    severity: 'critical',
+    summary: '{{ $labels.instance }} does not answer',
+  },
+  ...NEEDED_AT_THE_EDGE.map((service): Alert => ({
+    name: 'ServiceGone',
+    expr: `absent(${metric('switchyard.service.info')}{service="${service}"})`,
+    for: '1m',
+    severity: 'critical',
+    service,
+    summary: `no replica of ${service}: the gateways are not ready`,
+  })),
+  {
+    name: 'NotReady',
+    expr: `${metric('switchyard.ready')}{dependency!="all"} == 0`,
+    for: '2m',
+    severity: 'warning',
+    summary: '{{ $labels.instance }} lacks {{ $labels.dependency }}',
+  },
+  {
+    name: 'Defects',
+    expr: `sum by (service, method) (rate(${method}_count{code=~"INTERNAL|UNKNOWN|DATA_LOSS"}[5m])) > 0`,
+    for: '5m',
+    severity: 'critical',
+    summary: '{{ $labels.method }} of {{ $labels.service }} fails with errors of ours; the log has the stack',
+  },
+  {
+    name: 'CallsUnanswered',
+    expr: `sum(rate(${calls}{code=~"UNAVAILABLE|DEADLINE_EXCEEDED"}[5m])) / sum(rate(${calls}[5m])) > 0.05`,
+    for: '5m',
+    severity: 'critical',
+    summary: '{{ $value | humanizePercentage }} of the calls at the edge are not answered',
+  },
+  {
+    name: 'TurnsFail',
+    expr: `sum(rate(${turns}_count{${FAILED}}[10m])) / sum(rate(${turns}_count[10m])) > 0.2`,
+    for: '10m',
+    severity: 'warning',
+    summary: '{{ $value | humanizePercentage }} of the turns end without an answer',
+  },
+  {
+    name: 'TurnsWait',
+    expr: `histogram_quantile(0.95, sum by (le) (rate(${metric('switchyard.turn.wait')}_bucket[10m]))) > 30`,
+    for: '10m',
+    severity: 'warning',
+    summary: 'one turn in twenty waits {{ $value | humanizeDuration }} to begin: more replicas of sessions, or more slots',
+  },
+  {
+    name: 'ModelFails',
+    expr: `sum by (gen_ai_provider_name) (rate(${models}_count{error_type!="",error_type!="CANCELLED"}[5m])) / sum by (gen_ai_provider_name) (rate(${models}_count[5m])) > 0.5`,
+    for: '5m',
+    severity: 'warning',
+    summary: 'most calls to {{ $labels.gen_ai_provider_name }} fail',
+  },
+  {
+    name: 'OutboxFull',
+    expr: `${metric('switchyard.store.outbox')} >= 100`,
+    for: '5m',
+    severity: 'warning',
+    summary: 'events of {{ $labels.service }} are published more slowly than they are written',
+  },
+  {
+    name: 'EventLoopLate',
+    expr: `${metric('nodejs.eventloop.delay.p99')} > 0.5`,
+    for: '1m',
+    severity: 'warning',
+    summary: '{{ $labels.instance }} is {{ $value | humanizeDuration }} late in everything it does',
+  },
+];
+
+export function prometheusAlerts(): string {
+  return `# Written by \`make generate\` from the declared metrics; do not edit it.
+groups:
+  - name: switchyard
+    rules:
+${alerts.map(alertText).join('')}`;
+}
+
+function alertText(alert: Alert): string {
+  return `      - alert: Switchyard${alert.name}
+        expr: ${quoted(alert.expr)}
+        for: ${alert.for}
+        labels: { severity: ${alert.severity}${alert.service === undefined ? '' : `, service: ${alert.service}`} }
+        annotations: { summary: ${quoted(alert.summary)} }
+`;
+}
+
+/** Within single quotes YAML reads everything as it stands. */
+function quoted(text: string): string {
+  return `'${text.replaceAll("'", "''")}'`;
+}

@@ -1,0 +1,77 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { accessSync, constants } from 'node:fs';
+import { delimiter, join } from 'node:path';
+import { text } from 'node:stream/consumers';
+
+/** The judge of what Prometheus reads: its own tool, where this machine has it (SWITCHYARD_PROMTOOL, or the PATH). */
+export const promtool: string | undefined = process.env['SWITCHYARD_PROMTOOL'] ?? onPath('promtool');
+
+/** Which checker was used, for the names of tests. */
+export const checker = promtool === undefined ? 'our own rules; promtool is not here' : 'promtool';
+
+/** What is wrong with an exposition; empty when nothing is. */
+export async function checkMetrics(exposition: string): Promise<string> {
+  return promtool === undefined ? ownRules(exposition).join('\n') : run(promtool, ['check', 'metrics'], exposition);
+}
+
+/** What is wrong with a file of rules or a configuration. Without promtool nobody here can tell. */
+export async function checkFile(kind: 'rules' | 'config', file: string): Promise<string | undefined> {
+  return promtool === undefined ? undefined : run(promtool, ['check', kind, ...(kind === 'config' ? ['--syntax-only'] : []), file], '');
+}
+
+async function run(program: string, args: readonly string[], input: string): Promise<string> {
+  const child = spawn(program, args, { stdio: ['pipe', 'pipe', 'pipe'] });
+  child.stdin.end(input);
+  const [out, err, [code]] = (await Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')])) as [
+    string,
+    string,
+    [number],
+  ];
+  return code === 0 && err === '' ? '' : `${out}${err}(${code})`;
+}
+
+function onPath(name: string): string | undefined {
+  return (process.env['PATH'] ?? '')
+    .split(delimiter)
+    .map((folder) => join(folder, name))
+    .find((file) => {
+      try {
+        accessSync(file, constants.X_OK);
+        return true;
+      } catch {
+        return false;
+      }
+    });
+}
+
+const SAMPLE = /^([a-z][a-z0-9_]*)(\{(?:[a-z_][a-z0-9_]*="(?:[^"\\\n]|\\["\\n])*"(?:,|(?=\})))*\})? (-?[0-9.]+(?:e[+-]?[0-9]+)?)$/;
+
+/** The format, and of the rules of promtool those that are about names. */
+function ownRules(exposition: string): string[] {
+  const problems: string[] = [];
+  const types = new Map<string, string>();
+  const helped = new Set<string>();
+  const seen = new Set<string>();
+  for (const line of exposition.split('\n').slice(0, -1)) {
+    const [, word, name = '', rest = ''] = /^# (HELP|TYPE) (\S+) (.+)$/.exec(line) ?? [];
+    if (word === 'HELP') helped.add(name);
+    else if (word === 'TYPE') types.set(name, rest);
+    else problems.push(...ofSample(line, types, helped, seen));
+  }
+  if (!exposition.endsWith('\n')) problems.push('the last line does not end');
+  return problems;
+}
+
+function ofSample(line: string, types: ReadonlyMap<string, string>, helped: ReadonlySet<string>, seen: Set<string>): string[] {
+  const [, name = '', labels = ''] = SAMPLE.exec(line) ?? [];
+  if (name === '') return [`not a sample: ${line}`];
+  const family = types.has(name) ? name : name.replace(/_(bucket|sum|count)$/, '');
+  const type = types.get(family);
+  return [
+    ...(type === undefined || !helped.has(family) ? [`${name} has no type or no help`] : []),
+    ...(seen.has(name + labels) ? [`${name}${labels} stands there twice`] : []),
+    ...((type === 'counter') === name.endsWith('_total') ? [] : [`${name}: counters, and nothing else, end in _total`]),
+    ...(seen.add(name + labels) && type !== 'histogram' && /_(bucket|sum|count)$/.test(name) ? [`${name} ends as a histogram does`] : []),
+  ];
+}

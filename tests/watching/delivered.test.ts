@@ -1,0 +1,74 @@
+import assert from 'node:assert/strict';
+import { globSync, readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { test } from 'node:test';
+import { metricDefinitions, prometheusName } from '@switchyard/telemetry';
+import { checker, checkFile } from './check-metrics.ts';
+
+const root = fileURLToPath(new URL('../../', import.meta.url));
+const ALERTS = 'deploy/prometheus/alerts.yml';
+const DASHBOARD = 'deploy/grafana/switchyard.json';
+
+/** Every name under which something can be read: of a histogram three. */
+const readable = new Set(
+  [...metricDefinitions].flatMap(([name, definition]) => {
+    const called = prometheusName(name, definition);
+    return definition.kind === 'histogram' ? ['', '_bucket', '_sum', '_count'].map((part) => called + part) : [called];
+  }),
+);
+
+const PREFIXES = [...new Set([...readable].map((name) => name.split('_', 1)[0] ?? ''))];
+const NAME = new RegExp(`\\b(?:${PREFIXES.join('|')})_[a-z0-9_]+`, 'g');
+/** What begins like a metric and is none: labels of ours. */
+const labels = new Set([...metricDefinitions.values()].flatMap((one) => one.labels.map((label) => label.replaceAll('.', '_'))));
+
+function namesIn(text: string): string[] {
+  return [...new Set(text.match(NAME))].filter((name) => !labels.has(name));
+}
+
+const queriesOf = (file: string): string =>
+  [...readFileSync(root + file, 'utf8').matchAll(/(?:expr: |"expr": )(.+)$/gm)].map(([, expr]) => expr).join('\n');
+
+for (const file of [ALERTS, DASHBOARD]) {
+  test(`every metric that ${file} asks for is declared`, () => {
+    const named = namesIn(queriesOf(file));
+    assert.ok(named.length > 5, named.join(' '));
+    assert.deepEqual(
+      named.filter((name) => !readable.has(name)),
+      [],
+    );
+  });
+}
+
+test('every declared metric has its place in the dashboard', () => {
+  const named = new Set(namesIn(queriesOf(DASHBOARD)));
+  const shown = ([name, definition]: (typeof entries)[number]) => {
+    const called = prometheusName(name, definition);
+    return ['', '_bucket', '_sum', '_count'].some((part) => named.has(called + part));
+  };
+  const entries = [...metricDefinitions];
+  assert.deepEqual(
+    entries.filter((entry) => !shown(entry)).map(([name]) => name),
+    [],
+  );
+});
+
+test('what the READMEs and the guide tell people to watch exists', () => {
+  const pages = globSync('{README.md,{services,libs}/*/README.md,docs/guide/*.md,deploy/*/README.md}', { cwd: root });
+  const named = pages.flatMap((page) =>
+    [...readFileSync(root + page, 'utf8').matchAll(/`([a-z0-9_]+)(?:\{[^`]*\})?`/g)].flatMap(([, code = '']) =>
+      namesIn(code).map((name) => ({ page, name })),
+    ),
+  );
+  assert.ok(named.length > 10);
+  assert.deepEqual(
+    named.filter(({ name }) => !readable.has(name)),
+    [],
+  );
+});
+
+test(`Prometheus takes its files (${checker})`, async (t) => {
+  const found = [await checkFile('rules', `${root}${ALERTS}`), await checkFile('config', `${root}deploy/prometheus/prometheus.yml`)];
+  if (found.includes(undefined)) t.diagnostic('promtool is neither in SWITCHYARD_PROMTOOL nor on the PATH: the rules were not parsed');
+  assert.deepEqual(found.filter(Boolean), []);
+});

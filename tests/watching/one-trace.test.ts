@@ -1,0 +1,113 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import { startCollector, startUpstream, type Collector, type ReceivedSpan, type Upstream } from '@switchyard/testkit';
+import { startCluster, TOKEN, type Cluster } from './processes.ts';
+
+const NATS_OFF = process.env['SWITCHYARD_TEST_NATS'] === 'off' && 'SWITCHYARD_TEST_NATS=off';
+const PARENT = '00f067aa0ba902b7';
+
+describe('separate processes over NATS, with a collector', { skip: NATS_OFF, timeout: 110_000 }, () => {
+  const stack = new AsyncDisposableStack();
+  let collector: Collector;
+  let upstream: Upstream;
+  let cluster: Cluster;
+
+  before(async () => {
+    collector = stack.use(await startCollector());
+    upstream = stack.use(await startUpstream());
+    cluster = stack.use(await startCluster({ ...collector.env, OPENAI_BASE_URL: upstream.url, OPENAI_API_KEY: 'sk-none' }));
+  });
+  after(() => stack.disposeAsync());
+
+  function post(path: string, body: object, headers: Record<string, string>): Promise<Response> {
+    return fetch(cluster.url + path, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${TOKEN}`, 'content-type': 'application/json', ...headers },
+      body: JSON.stringify(body),
+    });
+  }
+
+  /** From the last span up to the one the client named: the names on the way. */
+  function wayUp(traceId: string, last: string): string[] {
+    const all = collector.spans.filter((span) => span.traceId === traceId);
+    const way: string[] = [];
+    let span = all.find(({ name }) => name.startsWith(last));
+    let parent = '';
+    while (span) {
+      way.push(`${span.service}: ${span.name}`);
+      parent = span.parentSpanId;
+      span = all.find(({ spanId }) => spanId === parent);
+    }
+    assert.equal(parent, PARENT, `the first span belongs to the client's: ${way.join(' < ')}`);
+    return way;
+  }
+
+  const ended = (traceId: string, name: string): boolean =>
+    collector.spans.some((span: ReceivedSpan) => span.traceId === traceId && span.name === name && span.parentSpanId === PARENT);
+
+  test('a durable turn is one trace, from the client over edge, bus and service to the call of the provider', async () => {
+    const trace = '4bf92f3577b34da6a3ce929d0e0e4736';
+    const call = { jsonrpc: '2.0', id: 1, method: 'agent.execute', params: { message: 'hello' } };
+    const answer = await post('/rpc', call, { traceparent: `00-${trace}-${PARENT}-01`, 'x-request-id': 'req-traced' });
+    assert.match(await answer.text(), /Hello from upstream/);
+    await collector.until(() => ended(trace, 'edge agent.execute'));
+    assert.deepEqual(
+      wayUp(trace, 'chat ').map((step) => step.replace(/chat .*/, 'chat')),
+      ['sessions: chat', 'sessions: invoke_agent default', 'sessions: agent.execute', 'gateway: edge agent.execute'],
+    );
+    const chat = collector.spans.find((span) => span.traceId === trace && span.name.startsWith('chat '));
+    assert.equal(chat?.attributes['gen_ai.provider.name'], 'openai');
+    assert.ok(Number(chat.attributes['gen_ai.usage.output_tokens']) > 0);
+    assert.equal(upstream.requests.at(-1)?.headers['traceparent'], `00-${trace}-${chat.spanId}-01`, 'the provider can go on with it');
+  });
+
+  test('so is one that streams over /v1, and keeps nothing', async () => {
+    const trace = '5bf92f3577b34da6a3ce929d0e0e4737';
+    const body = { model: 'default', stream: true, messages: [{ role: 'user', content: 'hello' }] };
+    const answer = await post('/v1/chat/completions', body, { traceparent: `00-${trace}-${PARENT}-01` });
+    assert.match(await answer.text(), /\[DONE\]/);
+    await collector.until(() => ended(trace, 'POST /v1/chat/completions'));
+    assert.deepEqual(
+      wayUp(trace, 'chat ').map((step) => step.replace(/chat .*/, 'chat')),
+      ['sessions: chat', 'sessions: invoke_agent default', 'sessions: turns.run', 'gateway: POST /v1/chat/completions'],
+    );
+  });
+
+  test('the lines of a turn that failed carry the ids of trace, request and turn', async () => {
+    const trace = '6bf92f3577b34da6a3ce929d0e0e4738';
+    upstream.respond({ kind: 'status', status: 400, message: 'no luck' });
+    const call = { jsonrpc: '2.0', id: 1, method: 'agent.execute', params: { message: 'hello' } };
+    const answer = await post('/rpc', call, { traceparent: `00-${trace}-${PARENT}-01`, 'x-request-id': 'req-failed' });
+    const { error } = (await answer.json()) as { error: { data: { requestId: string; turnId: string } } };
+    assert.equal(error.data.requestId, 'req-failed');
+    const { sessions, gateway } = cluster.services;
+    const lineOf = async (from: typeof sessions, msg: string): Promise<Record<string, unknown>> => {
+      const [line] = await from.process.line(new RegExp(`^\\{.*"requestId":"req-failed".*"msg":"${msg}".*\\}$`, 'm'));
+      return JSON.parse(line) as Record<string, unknown>;
+    };
+    for (const line of [
+      await lineOf(gateway, 'request failed'),
+      await lineOf(sessions, 'call failed'),
+      await lineOf(sessions, 'turn failed'),
+    ])
+      assert.deepEqual([line['traceId'], line['turnId']], [trace, error.data.turnId], JSON.stringify(line));
+    await collector.until(() => ended(trace, 'edge agent.execute'));
+    assert.equal(collector.spans.find((span) => span.traceId === trace && span.name.startsWith('chat '))?.failed, true);
+  });
+
+  test('metrics are pushed to the same place, under the names of OpenTelemetry', async () => {
+    await collector.until(() => (collector.metric('sessions', 'gen_ai.client.operation.duration')?.points.length ?? 0) >= 2);
+    const calls = collector.metric('sessions', 'gen_ai.client.operation.duration');
+    assert.deepEqual([calls?.kind, calls?.unit], ['histogram', 's']);
+    const byError = new Map(calls?.points.map(({ attributes, value }) => [attributes['error.type'], value]));
+    assert.deepEqual([byError.get(undefined), byError.get('PROVIDER_REJECTED')], [2, 1]);
+    const tokens = collector
+      .metric('sessions', 'gen_ai.client.token.usage')
+      ?.points.map(({ attributes }) => attributes['gen_ai.token.type']);
+    assert.deepEqual(tokens?.toSorted(), ['input', 'output']);
+    await collector.until(() => (collector.metric('gateway', 'switchyard.edge.calls')?.points.length ?? 0) >= 2);
+    const edge = collector.metric('gateway', 'switchyard.edge.calls');
+    assert.equal(edge?.kind, 'sum');
+    assert.equal(edge.points.find(({ attributes }) => attributes['code'] === 'OK')?.attributes['method'], 'agent.execute');
+  });
+});

@@ -1,0 +1,74 @@
+import { once } from 'node:events';
+import { request, type IncomingMessage } from 'node:http';
+import { text } from 'node:stream/consumers';
+import { fileURLToPath } from 'node:url';
+import { startNatsServer, startProcess, tempDir, type NatsServer, type StartedProcess } from '@switchyard/testkit';
+
+const root = fileURLToPath(new URL('../../', import.meta.url));
+
+export const TOKEN = 'operator-chosen-'.padEnd(40, 'x');
+/** In the order in which they start: the edge finds everybody there. */
+export const BUILT = ['secrets', 'registry', 'sessions', 'gateway'] as const;
+type Built = (typeof BUILT)[number];
+
+/** One service in its own process, and where it can be watched. */
+export interface Watched {
+  process: StartedProcess;
+  metrics: number;
+  health: number;
+}
+
+export interface Cluster extends AsyncDisposable {
+  url: string;
+  services: Record<Built, Watched>;
+  data: string;
+  nats: NatsServer;
+}
+
+/** Every service in a process of its own on a real NATS, each watched on two free ports. */
+export async function startCluster(env: Readonly<Record<string, string>> = {}): Promise<Cluster> {
+  await using starting = new AsyncDisposableStack();
+  const server = await startNatsServer();
+  starting.defer(() => server.stop());
+  const data = starting.use(await tempDir()).path;
+  const services: Partial<Record<Built, Watched>> = {};
+  const onThis = { ...env, SWITCHYARD_BUS: server.url, SWITCHYARD_DATA: data };
+  for (const service of BUILT) services[service] = await startWatched(starting, service, onThis);
+  const whole = services as Record<Built, Watched>;
+  const [, url = ''] = await whole.gateway.process.line(/"url":"([^"]+)","msg":"listening"/);
+  const started = starting.move();
+  return { url, services: whole, data, nats: server, [Symbol.asyncDispose]: () => started.disposeAsync() };
+}
+
+/** Started, and ended with the stack. */
+export async function startWatched(stack: AsyncDisposableStack, service: Built, env: Readonly<Record<string, string>>): Promise<Watched> {
+  const process = stack.use(await startOne(service, env));
+  const [, ports = '{}'] = await process.line(/^(\{.*"can be watched".*\})$/m);
+  return { process, ...(JSON.parse(ports) as { metrics: number; health: number }) };
+}
+
+function startOne(service: Built, env: Readonly<Record<string, string>>): Promise<StartedProcess> {
+  return startProcess([process.execPath, `${root}services/${service}/src/main.ts`], {
+    env: {
+      HOME: env['SWITCHYARD_DATA'] ?? '',
+      SWITCHYARD_CONFIG: ':',
+      SWITCHYARD_PORT: '0',
+      SWITCHYARD_TOKEN: TOKEN,
+      SWITCHYARD_METRICS_PORT: '0',
+      SWITCHYARD_HEALTH_PORT: '0',
+      ...env,
+    },
+    ready: /"msg":"serving"/,
+  });
+}
+
+/** What a process that is watched says at a path. */
+export async function look(port: number, path: string): Promise<{ status: number; body: string }> {
+  const [response] = (await once(request({ host: '127.0.0.1', port, path, agent: false }).end(), 'response')) as [IncomingMessage];
+  return { status: response.statusCode ?? 0, body: await text(response) };
+}
+
+/** There is no event for what a probe says; it must come true within the test's time. */
+export async function eventually(isTrue: () => Promise<boolean>): Promise<void> {
+  while (!(await isTrue())) await new Promise((resolve) => setTimeout(resolve, 50));
+}
