@@ -1,14 +1,15 @@
 import { ProviderEntry, type Sections } from '@switchyard/contracts';
+import type { Adapter } from './adapter.ts';
 import { createDevProvider, DEV_PROVIDER } from './dev/dev-provider.ts';
 import { createDirectory, type Directory } from './directory.ts';
 import { classify, modelNotFound, notConfigured, type Callee, type Failure } from './failure.ts';
 import { fallbackModel, findModel } from './find-model.ts';
 import { createKeys, type Keys } from './keys.ts';
 import type { CatalogueEntry, ModelPart, ModelRef, ModelRequest, Models } from './model.ts';
-import { toCallOptions } from './prompt.ts';
+import { createPace } from './pace.ts';
 import { createProviderClients } from './provider-clients.ts';
 import { RETRY, retryBeforeFirst, type RetryPolicy } from './retry.ts';
-import { streamStep, type StreamingModel } from './stream-step.ts';
+import { streamStep } from './stream-step.ts';
 import { createWatch } from './watch.ts';
 
 export interface ModelsOptions {
@@ -29,7 +30,7 @@ const TEST_MAX_TOKENS = 16;
 
 /** What answers one call: the model, and who it belongs to. */
 interface Target {
-  model: StreamingModel;
+  adapter: Adapter;
   callee: Callee;
   attempts: number;
   cost: CatalogueEntry['cost'] | undefined;
@@ -73,13 +74,13 @@ function createFindTarget(directory: Directory, keys: Keys): FindTarget {
   const devModel = createDevProvider();
 
   async function devTarget(modelId: string): Promise<Target> {
-    const model = devModel(modelId);
-    if (model === undefined) throw modelNotFound(`the development provider has no model ${modelId}`);
+    const adapter = devModel(modelId);
+    if (adapter === undefined) throw modelNotFound(`the development provider has no model ${modelId}`);
     if (!(await directory.providers()).includes(DEV_PROVIDER)) {
       throw modelNotFound('the development models rest while a real provider can answer: set models.dev to true to have both');
     }
     const callee = { provider: DEV_PROVIDER, keyName: undefined, key: undefined };
-    return { model, callee, attempts: RETRY.attempts, cost: undefined };
+    return { adapter, callee, attempts: RETRY.attempts, cost: undefined };
   }
 
   return async ({ provider, modelId }) => {
@@ -90,9 +91,9 @@ function createFindTarget(directory: Directory, keys: Keys): FindTarget {
     if (key === undefined && !settings.keyOptional) {
       throw notConfigured('PROVIDER_AUTH', `provider ${provider} has no key: set the secret ${settings.keyName ?? ''}`);
     }
-    const callee = { provider, keyName: key === undefined ? undefined : settings.keyName, key };
+    const callee = { provider, keyName: key === undefined ? undefined : settings.keyName, key, headers: Object.values(settings.headers) };
     const cost = settings.catalogue.find((entry) => entry.modelId === modelId)?.cost;
-    return { model: await clients.model(settings, key, modelId), callee, attempts: settings.attempts, cost };
+    return { adapter: await clients.adapter(settings, key), callee, attempts: settings.attempts, cost };
   };
 }
 
@@ -104,32 +105,30 @@ function createStream(find: FindTarget, keys: Keys, { log, retry = RETRY }: Mode
     return failure;
   }
 
+  const pace = createPace();
   return async function* stream(request, attempts) {
+    const whole = pace.whole(request);
+    const startedAt = performance.now();
     using watch = createWatch(request.signal, request.promptTimeoutMs);
     const deadline = Date.now() + request.promptTimeoutMs;
     try {
       watch.signal.throwIfAborted();
-      const { model, callee, cost, attempts: allowed } = await find(request.model);
-      const options = { ...toCallOptions(request), abortSignal: watch.signal };
+      const { adapter, callee, cost, attempts: allowed } = await find(request.model);
       const { provider } = callee;
+      const { signal, alive: onAlive } = watch;
       yield* retryBeforeFirst({
-        attempt: (n) =>
-          streamStep({
-            provider,
-            model,
-            options: { ...options, providerOptions: { ...options.providerOptions, [DEV_PROVIDER]: { attempt: n } } },
-            cost,
-            onAlive: watch.alive,
-          }),
+        attempt: (number) => streamStep({ provider, adapter, attempt: { request, whole, signal, number, onAlive }, cost }),
         classify: (error) => noticed(classify(error, callee), callee),
         policy: { ...retry, attempts: attempts ?? allowed },
-        signal: watch.signal,
+        signal,
         deadline,
         onRetry: ({ error, status }, pauseMs, attempt) =>
           log?.warn({ ...request.model, reason: error.details.reason, status, attempt, pauseMs }, 'model call failed, trying again'),
       });
     } catch (error) {
       throw watch.signal.aborted ? watch.signal.reason : error;
+    } finally {
+      if (whole) pace.took(request, performance.now() - startedAt);
     }
   };
 }

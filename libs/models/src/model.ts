@@ -50,6 +50,8 @@ export interface ModelRequest {
   format?: JsonFormat;
   temperature?: number;
   maxTokens?: number;
+  /** Nobody reads along: the text comes as one part, and the upstream may be asked for it in one piece. */
+  whole?: boolean;
   signal: AbortSignal;
   /** How long the model may be silent before the call fails DEADLINE_EXCEEDED, reason MODEL_STALLED. */
   promptTimeoutMs: number;
@@ -63,9 +65,12 @@ export interface ModelUsage {
   cacheWrite?: number;
 }
 
-/** Text as it comes, tool calls whole, and exactly one finish at the end. A stream that ends without one threw. */
+/**
+ * Text as it comes, what came together in one part; tool calls whole; and exactly one finish at the end. A stream that ends
+ * without one threw. Reasoning is what the model says to itself, where its upstream shows it.
+ */
 export type ModelPart =
-  | { type: 'text'; text: string }
+  | { type: 'text' | 'reasoning'; text: string }
   | { type: 'tool-call'; call: ToolCall }
   | { type: 'finish'; reason: 'stop' | 'length' | 'tool-calls' | 'content-filter' | 'other'; usage: ModelUsage; costUsd: number };
 

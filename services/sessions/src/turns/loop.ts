@@ -22,6 +22,8 @@ export interface TurnPlan {
   maxOutputTokens?: number;
   temperature?: number;
   promptTimeoutMs: number;
+  /** Nobody reads the text as it comes. */
+  whole?: boolean;
   signal: AbortSignal;
   /** Called after every model step and every tool result, before anything follows from it. */
   checkpoint?: (steps: readonly StepRecord[]) => Promise<void>;
@@ -113,6 +115,7 @@ async function* modelStep(models: Models, plan: TurnPlan, messages: readonly Mod
     ...(plan.format === undefined ? {} : { format: plan.format }),
     signal: plan.signal,
     promptTimeoutMs: plan.promptTimeoutMs,
+    ...(plan.whole === undefined ? {} : { whole: plan.whole }),
     ...(plan.system === undefined ? {} : { system: plan.system }),
     ...(plan.temperature === undefined ? {} : { temperature: plan.temperature }),
     ...(plan.maxOutputTokens === undefined ? {} : { maxTokens: plan.maxOutputTokens }),
@@ -123,7 +126,7 @@ async function* modelStep(models: Models, plan: TurnPlan, messages: readonly Mod
       yield { type: 'delta', text: part.text };
     } else if (part.type === 'tool-call') {
       said.calls.push(part.call);
-    } else {
+    } else if (part.type === 'finish') {
       said.reason = part.reason;
       said.usage = part.usage;
       said.costUsd = part.costUsd;
