@@ -1,5 +1,6 @@
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { answerWhole, argumentsOf, wireUsage, words } from './upstream-whole.ts';
 
 /** How the upstream behaves in one request. The last one given is repeated. */
 export type UpstreamBehaviour =
@@ -16,7 +17,7 @@ export type UpstreamBehaviour =
   | { kind: 'half-call'; name: string; arguments: string; end: 'cut' | 'clean' }
   | { kind: 'frame-error'; text?: string; error: Readonly<Record<string, unknown>> }
   | { kind: 'garbage' }
-  /** A whole completion as JSON, as if streaming had not been asked for. */
+  /** A whole completion as JSON, whether streaming was asked for or not. */
   | { kind: 'json'; text: string }
   | { kind: 'redirect'; to: string };
 
@@ -39,7 +40,7 @@ export interface UpstreamRequest {
   body: { model?: string; messages?: unknown[]; stream?: boolean; tools?: unknown[]; [key: string]: unknown };
 }
 
-/** A server that speaks the chat-completions protocol over a real socket, and misbehaves when told to. */
+/** A server that speaks the chat-completions protocol over a real socket, streamed or whole as it is asked, and misbehaves when told to. */
 export interface Upstream extends AsyncDisposable {
   /** What a provider entry takes as `baseUrl`. */
   readonly url: string;
@@ -65,7 +66,7 @@ export async function startUpstream(...initial: UpstreamBehaviour[]): Promise<Up
       .then((body) => {
         requests.push({ path: request.url ?? '', headers: request.headers, body });
         const behaviour = (script.length > 1 ? script.shift() : script[0]) ?? DEFAULT;
-        return answer(response, behaviour, body.model ?? 'unknown');
+        return answer(response, behaviour, body);
       })
       .catch(() => response.destroy());
   });
@@ -97,7 +98,10 @@ async function receive(request: IncomingMessage): Promise<UpstreamRequest['body'
   return JSON.parse(text) as UpstreamRequest['body'];
 }
 
-async function answer(response: ServerResponse, behaviour: UpstreamBehaviour, model: string): Promise<void> {
+async function answer(response: ServerResponse, behaviour: UpstreamBehaviour, body: UpstreamRequest['body']): Promise<void> {
+  const { model = 'unknown', stream = false } = body;
+  if (behaviour.kind === 'status' || behaviour.kind === 'json' || behaviour.kind === 'redirect') return plainAnswer(response, behaviour, model);
+  if (!stream) return answerWhole(response, behaviour, { id: ID, model });
   const events = createEvents(response, model);
   switch (behaviour.kind) {
     case 'text':
@@ -129,8 +133,6 @@ async function answer(response: ServerResponse, behaviour: UpstreamBehaviour, mo
     case 'garbage':
       events.send('{"choices": [{"delta": oops');
       return events.end();
-    default:
-      return plainAnswer(response, behaviour, model);
   }
 }
 
@@ -149,10 +151,6 @@ function plainAnswer(response: ServerResponse, behaviour: Plain, model: string):
 function refuse(response: ServerResponse, { status, message, headers, code }: Extract<UpstreamBehaviour, { kind: 'status' }>): void {
   response.writeHead(status, { 'content-type': 'application/json', ...headers });
   response.end(JSON.stringify({ error: { message: message ?? `status ${status}`, type: 'error', param: null, code: code ?? null } }));
-}
-
-function words(text: string): string[] {
-  return text.match(/\s*\S+\s*/g) ?? [];
 }
 
 interface Events {
@@ -181,7 +179,7 @@ function createEvents(response: ServerResponse, model: string): Events {
     },
     calls: (calls) => {
       for (const [index, call] of calls.entries()) {
-        const text = typeof call.arguments === 'string' ? call.arguments : JSON.stringify(call.arguments);
+        const text = argumentsOf(call);
         const half = Math.ceil(text.length / 2);
         chunk({
           tool_calls: [{ index, id: `call_up_${index}`, type: 'function', function: { name: call.name, arguments: text.slice(0, half) } }],
@@ -201,14 +199,5 @@ function createEvents(response: ServerResponse, model: string): Events {
     destroy: () => {
       response.write('\n', () => response.destroy());
     },
-  };
-}
-
-function wireUsage({ prompt, completion, cached = 0 }: UpstreamUsage): object {
-  return {
-    prompt_tokens: prompt,
-    completion_tokens: completion,
-    total_tokens: prompt + completion,
-    prompt_tokens_details: { cached_tokens: cached },
   };
 }
