@@ -8,7 +8,7 @@ import { createKeys, type Keys } from './keys.ts';
 import type { CatalogueEntry, ModelPart, ModelRef, ModelRequest, Models } from './model.ts';
 import { createPace } from './pace.ts';
 import { createProviderClients } from './provider-clients.ts';
-import { RETRY, retryBeforeFirst, type RetryPolicy } from './retry.ts';
+import { RETRY, retryUntilFirst, type RetryPolicy } from './retry.ts';
 import { streamStep } from './stream-step.ts';
 import { createWatch } from './watch.ts';
 
@@ -47,11 +47,13 @@ export function createModels(options: ModelsOptions): Models {
   const validatedAt = new Map<string, number>();
   return {
     stream: (request) => stream(request),
-    providers: () => directory.providers(),
-    find: (name) => findModel(directory, name),
-    fallback: () => fallbackModel(directory),
+    revision: () => directory.offer(),
+    providers: async () => [...(await directory.offer()).providers],
+    find: async (name) => findModel(await directory.offer(), name),
+    fallback: async () => fallbackModel(await directory.offer()),
     async catalogue(provider) {
-      const entries = await directory.catalogue(provider);
+      const { catalogue } = await directory.offer();
+      const entries = provider === undefined ? catalogue : catalogue.filter((entry) => entry.provider === provider);
       return entries.map((entry) => stamped(entry, validatedAt.get(nameOf(entry))));
     },
     async test(model) {
@@ -76,7 +78,7 @@ function createFindTarget(directory: Directory, keys: Keys): FindTarget {
   async function devTarget(modelId: string): Promise<Target> {
     const adapter = devModel(modelId);
     if (adapter === undefined) throw modelNotFound(`the development provider has no model ${modelId}`);
-    if (!(await directory.providers()).includes(DEV_PROVIDER)) {
+    if (!(await directory.offer()).providers.includes(DEV_PROVIDER)) {
       throw modelNotFound('the development models rest while a real provider can answer: set models.dev to true to have both');
     }
     const callee = { provider: DEV_PROVIDER, keyName: undefined, key: undefined };
@@ -100,33 +102,41 @@ function createFindTarget(directory: Directory, keys: Keys): FindTarget {
 type Stream = (request: ModelRequest, attempts?: number) => AsyncGenerator<ModelPart, void, void>;
 
 function createStream(find: FindTarget, keys: Keys, { log, retry = RETRY }: ModelsOptions): Stream {
-  function noticed(failure: Failure, { keyName }: Callee): Failure {
-    if (failure.error.details.reason === 'PROVIDER_AUTH') keys.forget(keyName);
+  const pace = createPace();
+
+  function noticed(error: unknown, callee: Callee): Failure {
+    const failure = classify(error, callee);
+    if (failure.error.details.reason === 'PROVIDER_AUTH') keys.forget(callee.keyName);
     return failure;
   }
 
-  const pace = createPace();
   return async function* stream(request, attempts) {
     const whole = pace.whole(request);
     const startedAt = performance.now();
     using watch = createWatch(request.signal, request.promptTimeoutMs);
-    const deadline = Date.now() + request.promptTimeoutMs;
+    const { signal, alive: onAlive } = watch;
     try {
-      watch.signal.throwIfAborted();
+      signal.throwIfAborted();
       const { adapter, callee, cost, attempts: allowed } = await find(request.model);
       const { provider } = callee;
-      const { signal, alive: onAlive } = watch;
-      yield* retryBeforeFirst({
+      const { first, rest } = await retryUntilFirst({
         attempt: (number) => streamStep({ provider, adapter, attempt: { request, whole, signal, number, onAlive }, cost }),
-        classify: (error) => noticed(classify(error, callee), callee),
+        classify: (error) => noticed(error, callee),
         policy: { ...retry, attempts: attempts ?? allowed },
         signal,
-        deadline,
+        deadline: Date.now() + request.promptTimeoutMs,
         onRetry: ({ error, status }, pauseMs, attempt) =>
           log?.warn({ ...request.model, reason: error.details.reason, status, attempt, pauseMs }, 'model call failed, trying again'),
       });
+      try {
+        for (let step = first; step.done !== true; step = await rest.next()) yield step.value;
+      } catch (error) {
+        throw noticed(error, callee).error;
+      } finally {
+        await rest.return();
+      }
     } catch (error) {
-      throw watch.signal.aborted ? watch.signal.reason : error;
+      throw signal.aborted ? signal.reason : error;
     } finally {
       if (whole) pace.took(request, performance.now() - startedAt);
     }

@@ -98,6 +98,8 @@ export interface Models {
    * DEADLINE_EXCEEDED (MODEL_STALLED), CANCELLED, NOT_FOUND (MODEL_NOT_FOUND).
    */
   stream(request: ModelRequest): AsyncGenerator<ModelPart, void, void>;
+  /** The same object for as long as `providers`, `catalogue`, `find` and `fallback` say the same. */
+  revision(): Promise<object>;
   /** Providers that can answer now: those with a key or that need none. `dev` while no other has a key, or `models.dev` is true. */
   providers(): Promise<string[]>;
   /** What is known, whether its provider can answer or not; `dev` only while it can. */

@@ -5,14 +5,16 @@ import { amountOf, membersOf } from './members.ts';
 export function readUsage(said: unknown): CountedUsage {
   const usage = membersOf(said);
   const details = membersOf(usage['prompt_tokens_details']);
-  const found: { [Name in keyof CountedUsage]: number | undefined } = {
-    input: amountOf(usage['prompt_tokens']),
-    output: amountOf(usage['completion_tokens']),
-    cacheRead: amountOf(details['cached_tokens']) ?? amountOf(usage['prompt_cache_hit_tokens']) ?? amountOf(usage['cached_tokens']),
-    cacheWrite: amountOf(details['cache_write_tokens']) ?? amountOf(usage['cache_creation_input_tokens']),
-    costUsd: costOf(usage['cost']),
+  const counted: CountedUsage = {};
+  const put = (name: keyof CountedUsage, value: number | undefined): void => {
+    if (value !== undefined) counted[name] = value;
   };
-  return Object.fromEntries(Object.entries(found).filter(([, value]) => value !== undefined));
+  put('input', amountOf(usage['prompt_tokens']));
+  put('output', amountOf(usage['completion_tokens']));
+  put('cacheRead', amountOf(details['cached_tokens']) ?? amountOf(usage['prompt_cache_hit_tokens']) ?? amountOf(usage['cached_tokens']));
+  put('cacheWrite', amountOf(details['cache_write_tokens']) ?? amountOf(usage['cache_creation_input_tokens']));
+  put('costUsd', costOf(usage['cost']));
+  return counted;
 }
 
 /** USD, as one number or as the sum of several. */
