@@ -47,6 +47,8 @@ export interface Upstream extends AsyncDisposable {
   readonly requests: readonly UpstreamRequest[];
   /** What the next requests meet, one each; the last is repeated. Without any: a short text. */
   respond(...script: UpstreamBehaviour[]): void;
+  /** Resolves when a first request has come. */
+  readonly asked: Promise<void>;
   /** Resolves when a connection that was being answered has been given up by the client. */
   readonly abandoned: Promise<void>;
 }
@@ -57,6 +59,7 @@ const DEFAULT: UpstreamBehaviour = { kind: 'text', text: 'Hello from upstream.' 
 export async function startUpstream(...initial: UpstreamBehaviour[]): Promise<Upstream> {
   let script = initial;
   const requests: UpstreamRequest[] = [];
+  const asked = Promise.withResolvers<void>();
   const abandoned = Promise.withResolvers<void>();
   const server = createServer((request, response) => {
     response.on('close', () => {
@@ -65,6 +68,7 @@ export async function startUpstream(...initial: UpstreamBehaviour[]): Promise<Up
     receive(request)
       .then((body) => {
         requests.push({ path: request.url ?? '', headers: request.headers, body });
+        asked.resolve();
         const behaviour = (script.length > 1 ? script.shift() : script[0]) ?? DEFAULT;
         return answer(response, behaviour, body);
       })
@@ -77,6 +81,7 @@ export async function startUpstream(...initial: UpstreamBehaviour[]): Promise<Up
   return {
     url: `http://127.0.0.1:${port}/v1`,
     requests,
+    asked: asked.promise,
     abandoned: abandoned.promise,
     respond: (...next) => {
       script = next;
