@@ -64,7 +64,10 @@ interface Asking {
 }
 
 /** One connection after another, each until the server says that it was the last answer there. */
-function keepAsking({ open, request, good: isGood }: Asking, onRead: (good: boolean, firstAt?: number) => void): { ask(): void; end(): void } {
+function keepAsking(
+  { open, request, good: isGood }: Asking,
+  onRead: (good: boolean, firstAt?: number) => void,
+): { ask(): void; end(): void } {
   let socket = use(open());
 
   function use(opened: Socket): Socket {

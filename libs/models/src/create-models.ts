@@ -89,6 +89,7 @@ function createFindTarget(directory: Directory, keys: Keys): FindTarget {
     if (provider === DEV_PROVIDER) return devTarget(modelId);
     const settings = directory.configured().get(provider);
     if (settings === undefined) throw modelNotFound(`no provider ${provider}`);
+    if (settings.keyRefusal !== undefined) throw notConfigured('PROVIDER_AUTH', `provider ${provider}: ${settings.keyRefusal}`);
     const key = await keys.get(settings.keyName);
     if (key === undefined && !settings.keyOptional) {
       throw notConfigured('PROVIDER_AUTH', `provider ${provider} has no key: set the secret ${settings.keyName ?? ''}`);

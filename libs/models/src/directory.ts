@@ -52,7 +52,7 @@ export function createDirectory({ settings, env, keys }: DirectoryOptions): Dire
     const all = configured();
     const current = made?.configured === all && made.offer.models === models ? made : undefined;
     if (current !== undefined && keys.until(current.keyNames) > Date.now()) return current.offer;
-    const placed = [...all.values()].filter(({ baseUrl }) => baseUrl !== '');
+    const placed = [...all.values()].filter(({ baseUrl, keyRefusal }) => baseUrl !== '' && keyRefusal === undefined);
     const guarded = placed.filter(({ keyOptional }) => !keyOptional);
     const able = await Promise.all(placed.map(async (one) => one.keyOptional || (await keys.get(one.keyName)) !== undefined));
     const answering = placed.filter((_, index) => able[index]);

@@ -105,7 +105,8 @@ async function receive(request: IncomingMessage): Promise<UpstreamRequest['body'
 
 async function answer(response: ServerResponse, behaviour: UpstreamBehaviour, body: UpstreamRequest['body']): Promise<void> {
   const { model = 'unknown', stream = false } = body;
-  if (behaviour.kind === 'status' || behaviour.kind === 'json' || behaviour.kind === 'redirect') return plainAnswer(response, behaviour, model);
+  if (behaviour.kind === 'status' || behaviour.kind === 'json' || behaviour.kind === 'redirect')
+    return plainAnswer(response, behaviour, model);
   if (!stream) return answerWhole(response, behaviour, { id: ID, model });
   const events = createEvents(response, model);
   switch (behaviour.kind) {

@@ -26,10 +26,12 @@ export function adapterContract(name: string, { open, whole, recordings }: Adapt
         assert.equal(joined(parts, 'text'), text);
         assert.equal(joined(parts, 'reasoning'), reasoning);
         assert.deepEqual(
-          parts.flatMap((part) => (part.type === 'tool-call' ? [withoutInput(part.call)] : [])).map((call, at) => ({
-            ...call,
-            callId: calls[at]?.callId === '*' && call.callId !== '' ? '*' : call.callId,
-          })),
+          parts
+            .flatMap((part) => (part.type === 'tool-call' ? [withoutInput(part.call)] : []))
+            .map((call, at) => ({
+              ...call,
+              callId: calls[at]?.callId === '*' && call.callId !== '' ? '*' : call.callId,
+            })),
           calls,
         );
         const finish = parts.at(-1);

@@ -18,7 +18,10 @@ async function ours(baseUrl: string): Promise<Adapter> {
 async function foreign(baseURL: string): Promise<Adapter> {
   const model = createOpenAICompatible({ name: 'up', baseURL, includeUsage: true }).chatModel('one');
   return async function* (attempt): AsyncGenerator<Piece, Ending, void> {
-    const { stream } = await model.doStream({ prompt: [{ role: 'user', content: [{ type: 'text', text: 'hi' }] }], abortSignal: attempt.signal });
+    const { stream } = await model.doStream({
+      prompt: [{ role: 'user', content: [{ type: 'text', text: 'hi' }] }],
+      abortSignal: attempt.signal,
+    });
     const calls: { callId: string; name: string; text: string }[] = [];
     let ending: Ending = { calls, usage: {} };
     for await (const part of stream) {
@@ -28,7 +31,11 @@ async function foreign(baseURL: string): Promise<Adapter> {
       else if (part.type === 'finish') {
         const { total: input, cacheRead } = part.usage.inputTokens;
         const { total: output } = part.usage.outputTokens;
-        const usage = { ...(input === undefined ? {} : { input }), ...(output === undefined ? {} : { output }), ...(cacheRead ? { cacheRead } : {}) };
+        const usage = {
+          ...(input === undefined ? {} : { input }),
+          ...(output === undefined ? {} : { output }),
+          ...(cacheRead ? { cacheRead } : {}),
+        };
         ending = { ...(part.finishReason.raw === undefined ? {} : { finish: part.finishReason.raw }), calls, usage };
       }
     }

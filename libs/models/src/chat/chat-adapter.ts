@@ -95,7 +95,10 @@ function headersOf(id: string, configured: Readonly<Record<string, string>>, key
   for (const [written, value] of Object.entries(configured)) {
     const name = written.toLowerCase();
     if (!/^[a-z0-9!#$%&'*+.^_`|~-]+$/.test(name) || OURS.has(name) || !/^[\t\x20-\x7e\x80-\xff]*$/.test(value)) {
-      throw notConfigured('PROVIDER_NOT_CONFIGURED', `providers.entries.${id}.headers: ${written} cannot be sent; leave it out or write it anew`);
+      throw notConfigured(
+        'PROVIDER_NOT_CONFIGURED',
+        `providers.entries.${id}.headers: ${written} cannot be sent; leave it out or write it anew`,
+      );
     }
     all.set(name, value);
   }

@@ -2,7 +2,22 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createEventReader } from './event-reader.ts';
 
-const LINES = [': a comment', 'data: één', 'data:two', 'id: 3', '', '', 'data: {"🌊":1}', '', 'data', '', 'database: no', '', 'data:  kept space', ''];
+const LINES = [
+  ': a comment',
+  'data: één',
+  'data:two',
+  'id: 3',
+  '',
+  '',
+  'data: {"🌊":1}',
+  '',
+  'data',
+  '',
+  'database: no',
+  '',
+  'data:  kept space',
+  '',
+];
 const DATA = ['één\ntwo', '{"🌊":1}', '', ' kept space'];
 
 function readAll(parts: readonly Buffer[], max = 1_000): string[] {

@@ -121,7 +121,9 @@ export class Exchange implements Dispatcher.DispatchHandler {
   onResponseError(_: Controller, error: Error): void {
     // A refusal is one however much of it came; a completion that broke off is none.
     if (this.#body?.refusal === true && !this.#left) this.#guarded(() => this.#body?.end());
-    this.#failure ??= { error: this.#body === undefined ? new UpstreamError(error.message, { cause: error }) : streamCut(this.#options.provider) };
+    this.#failure ??= {
+      error: this.#body === undefined ? new UpstreamError(error.message, { cause: error }) : streamCut(this.#options.provider),
+    };
     this.#close();
   }
 

@@ -10,7 +10,10 @@ test('who waits gets in before whoever comes later, and beyond the bound nobody 
   const gate = createGate({ inside: 1, waiting: 2 }, full);
   const order: string[] = [];
   assert.equal(gate.enter(signal), undefined);
-  const waiting = ['first', 'second'].map((name) => gate.enter(signal)?.then(() => order.push(name)));
+  const waiting = ['first', 'second'].map(async (name) => {
+    await gate.enter(signal);
+    order.push(name);
+  });
   assert.throws(() => gate.enter(signal), { code: 'RESOURCE_EXHAUSTED' });
 
   gate.leave();

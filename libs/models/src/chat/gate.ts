@@ -1,4 +1,4 @@
-import { ServiceError } from '@switchyard/contracts';
+import type { ServiceError } from '@switchyard/contracts';
 
 export interface GateLimits {
   /** How many may be inside at once. */

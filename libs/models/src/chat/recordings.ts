@@ -31,7 +31,9 @@ function counted(usage: object, choices: object[] = []): string {
 }
 
 function called(index: number | undefined, id: string | undefined, fn: object): object {
-  return { tool_calls: [{ ...(index === undefined ? {} : { index }), ...(id === undefined ? {} : { id, type: 'function' }), function: fn }] };
+  return {
+    tool_calls: [{ ...(index === undefined ? {} : { index }), ...(id === undefined ? {} : { id, type: 'function' }), function: fn }],
+  };
 }
 
 const DONE = 'data: [DONE]\n\n';

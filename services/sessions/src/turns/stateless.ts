@@ -15,7 +15,9 @@ export interface StatelessDeps {
 }
 
 /** What its caller must know of a turn before its end, where nobody reads along: that a tool may have acted. */
-export async function* runWhole(frames: AsyncGenerator<TurnFrame, StatelessResult, void>): AsyncGenerator<TurnFrame, StatelessResult, void> {
+export async function* runWhole(
+  frames: AsyncGenerator<TurnFrame, StatelessResult, void>,
+): AsyncGenerator<TurnFrame, StatelessResult, void> {
   try {
     for (;;) {
       const step = await frames.next();
