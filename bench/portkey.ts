@@ -1,31 +1,19 @@
-import { execFile } from 'node:child_process';
-import { existsSync } from 'node:fs';
-import { mkdir, writeFile } from 'node:fs/promises';
 import { createServer, type AddressInfo } from 'node:net';
-import { join } from 'node:path';
-import { promisify } from 'node:util';
-import { startNode, root, type Subject } from './subject.ts';
+import { installOutside } from './install-outside.ts';
+import { startNode, type Subject } from './subject.ts';
 
-const DIRECTORY = join(root, '.tools/portkey');
 const START = '.tools/portkey/node_modules/@portkey-ai/gateway/build/start-server.js';
 /** Newer releases of its HTTP server give it headers that it cannot change, and its streams fail. */
-const MANIFEST = { private: true, dependencies: { '@portkey-ai/gateway': '1.15.2' }, overrides: { '@hono/node-server': '1.13.8' } };
+const MANIFEST = { dependencies: { '@portkey-ai/gateway': '1.15.2' }, overrides: { '@hono/node-server': '1.13.8' } };
 
 /** `@portkey-ai/gateway` as npm has it, outside of our own packages; installed when it is first measured. */
 export async function startPortkey(upstream: string, stack: AsyncDisposableStack): Promise<Subject> {
-  await install();
+  await installOutside('portkey', MANIFEST);
   const port = await freePort();
   const args = [`--port=${port}`, '--headless'];
   const edge = stack.use(await startNode(START, { env: { NODE_ENV: 'production' }, ready: /Ready for connections/, args }));
   const headers = { 'x-portkey-provider': 'openai', 'x-portkey-custom-host': `${upstream}/v1`, authorization: 'Bearer none' };
   return { name: 'portkey', url: `http://127.0.0.1:${port}`, headers, edge, pids: [edge.pid] };
-}
-
-async function install(): Promise<void> {
-  if (existsSync(join(root, START))) return;
-  await mkdir(DIRECTORY, { recursive: true });
-  await writeFile(join(DIRECTORY, 'package.json'), JSON.stringify(MANIFEST));
-  await promisify(execFile)('npm', ['install', '--ignore-scripts', '--omit=dev', '--no-audit', '--no-fund'], { cwd: DIRECTORY });
 }
 
 /** It cannot say which port it took, so it is told one that was free a moment ago. */
