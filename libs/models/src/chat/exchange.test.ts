@@ -45,17 +45,43 @@ test('the text of one read of the socket is one part', async () => {
   assert.deepEqual(parts[0], { type: 'text', text: 'word '.repeat(5) });
 });
 
-test('connections are used again', async () => {
+test('where nobody reads along, what is streamed all the same is one part', async () => {
+  const writes = [...Array.from({ length: 20 }, () => event(SAID)), END];
+  await using player = await startPlayer({ writes });
+  const streamed = await run(models(player.url));
+  assert.ok(streamed.parts.length > 2, 'all of it came in one read');
+  const { parts } = await run(models(player.url), request({ whole: true }));
+  assert.deepEqual(parts[0], { type: 'text', text: 'word '.repeat(20) });
+  assert.equal(parts.length, 2);
+});
+
+test('an answer is there when it is complete, and its connection is used again once its response has ended', async () => {
+  let last: ServerResponse | undefined;
   await using server = await startServer((response) => {
-    response.writeHead(200, { 'content-type': 'text/event-stream' });
-    response.write(event(SAID));
-    // What ends the response comes in a read of its own, after the answer is complete.
-    response.write(END, () => setImmediate(() => response.end()));
+    last = response.writeHead(200, { 'content-type': 'text/event-stream' });
+    response.write(event(SAID) + END);
   });
   const client = models(server.url);
-  for (let call = 0; call < 5; call++) assert.equal((await run(client)).error, undefined);
-  // The next call may begin before the response of the one before has ended.
-  assert.ok(server.connections() <= 2);
+  for (let call = 0; call < 5; call++) {
+    assert.equal((await run(client)).error, undefined);
+    last?.end();
+  }
+  // The next call may begin before the end of the one before has come.
+  assert.ok(server.connections() <= 2, `${server.connections()} connections`);
+});
+
+test('the upstream is left at once, also while nobody asks for the next part', async () => {
+  const gone = Promise.withResolvers<void>();
+  await using server = await startServer((response) => {
+    response.on('close', gone.resolve).writeHead(200, { 'content-type': 'text/event-stream' });
+    response.write(event(SAID));
+  });
+  const leaving = new AbortController();
+  const parts = models(server.url).stream(request({ signal: leaving.signal }));
+  assert.equal((await parts.next()).value?.type, 'text');
+  leaving.abort();
+  await gone.promise;
+  await assert.rejects(parts.next(), { code: 'CANCELLED' });
 });
 
 test('an event without an end, and an answer without one, are not read for ever', async () => {
@@ -74,8 +100,9 @@ test('an event without an end, and an answer without one, are not read for ever'
 });
 
 test('an upstream that is not read is not asked to go on, and loses nothing', async () => {
+  // More than the buffers of both sockets can take.
   const pieces = 4_000;
-  const piece = event({ choices: [{ index: 0, delta: { content: 'x'.repeat(2_048) }, finish_reason: null }] });
+  const piece = event({ choices: [{ index: 0, delta: { content: 'x'.repeat(8_192) }, finish_reason: null }] });
   let written = 0;
   const full = Promise.withResolvers<void>();
   await using server = await startServer((response) => {
@@ -105,7 +132,7 @@ test('an upstream that is not read is not asked to go on, and loses nothing', as
   await full.promise;
   assert.ok(written < pieces, 'all of it was sent to nobody');
   for await (const part of parts) if (part.type === 'text') text += part.text;
-  assert.equal(text.length, pieces * 2_048);
+  assert.equal(text.length, pieces * 8_192);
 });
 
 test('an answer in an encoding that was not asked for, and a page for people, are BAD_RESPONSE', async () => {
