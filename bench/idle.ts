@@ -1,7 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { residentKib } from './proc.ts';
 import type { Outcome } from './measure.ts';
-import { startNode, targetOf, type Subject } from './subject.ts';
+import { cases } from './rows.ts';
+import { routeOf, startNode, type Subject } from './subject.ts';
 
 const CLIENTS = 2;
 const SETTLE_MS = 3_000;
@@ -41,7 +42,7 @@ export async function measureIdle(
 }
 
 async function hold(subject: Subject, wanted: number): Promise<Held> {
-  const { url, path, headers } = targetOf(subject, 'ws');
+  const { url, path, headers } = routeOf(subject, cases['ws-call']);
   const env = { HEADERS: JSON.stringify(headers) };
   await using clients = new AsyncDisposableStack();
   // The first connections pay for code that is compiled and tables that are allocated once.

@@ -2,7 +2,8 @@ import { connect, type Socket } from 'node:net';
 import { WebSocket } from 'ws';
 import type { LoadPlan } from './load-plan.ts';
 
-export type OnAnswer = (slot: number, good: boolean) => void;
+/** `firstAt` is when the first byte of the body came, where that was before the answer was whole. */
+export type OnAnswer = (slot: number, good: boolean, firstAt?: number) => void;
 
 export interface Client {
   /** Sends the one request; `slot` is the connection it belongs to. */
@@ -29,13 +30,15 @@ function isNotification(message: Uint8Array): boolean {
 }
 
 /** What the client costs, the measured server cannot have on this machine: so it knows one request, and of an answer what it must. */
-function openHttp({ url, path, headers, body, connections }: LoadPlan, onAnswer: OnAnswer): Client {
+function openHttp({ url, path, headers, body, connections, expect }: LoadPlan, onAnswer: OnAnswer): Client {
   const { host, hostname, port } = new URL(url);
   const fields = { host, 'content-type': 'application/json', ...headers, 'content-length': Buffer.byteLength(body) };
   const lines = Object.entries(fields).map(([name, value]) => `${name}: ${value}`);
   const request = Buffer.from([`POST ${path} HTTP/1.1`, ...lines, '', body].join('\r\n'));
   const open = (): Socket => connect({ host: hostname, port: Number(port), noDelay: true });
-  const asking = Array.from({ length: connections }, (_, slot) => keepAsking(open, request, (good) => onAnswer(slot, good)));
+  const asking = Array.from({ length: connections }, (_, slot) =>
+    keepAsking({ open, request, good: GOOD[expect] }, (good, firstAt) => onAnswer(slot, good, firstAt)),
+  );
   return {
     ask: (slot) => asking[slot]?.ask(),
     async close() {
@@ -44,17 +47,36 @@ function openHttp({ url, path, headers, body, connections }: LoadPlan, onAnswer:
   };
 }
 
+type IsGood = (body: Buffer) => boolean;
+
+/** What an answer is told by, at no more cost than must be. */
+const GOOD: Readonly<Record<LoadPlan['expect'], IsGood>> = {
+  result: isResult,
+  completion: (body) => body.includes('"chat.completion"'),
+  chunks: (body) => body.includes('"finish_reason":"stop"') && body.includes('data: [DONE]', -64),
+  anything: () => true,
+};
+
+interface Asking {
+  open: () => Socket;
+  request: Buffer;
+  good: IsGood;
+}
+
 /** One connection after another, each until the server says that it was the last answer there. */
-function keepAsking(open: () => Socket, request: Buffer, onRead: (good: boolean) => void): { ask(): void; end(): void } {
+function keepAsking(
+  { open, request, good: isGood }: Asking,
+  onRead: (good: boolean, firstAt?: number) => void,
+): { ask(): void; end(): void } {
   let socket = use(open());
 
   function use(opened: Socket): Socket {
-    const next = (good: boolean): void => {
+    const next = (good: boolean, firstAt?: number): void => {
       opened.removeAllListeners('close').destroy();
       socket = use(open());
-      onRead(good);
+      onRead(good, firstAt);
     };
-    const read = answerReader((good, isLast) => (isLast ? next(good) : onRead(good)));
+    const read = answerReader(isGood, (good, isLast, firstAt) => (isLast ? next(good, firstAt) : onRead(good, firstAt)));
     return opened
       .on('data', read)
       .on('error', () => opened.destroy())
@@ -72,28 +94,41 @@ const OK = 'HTTP/1.1 200 ';
 const LENGTH = /\r\ncontent-length: (\d+)/i;
 const LAST = /\r\nconnection: close/i;
 
-/** Takes the bytes of a connection; all that is measured says how long its answers are. */
-function answerReader(onRead: (good: boolean, isLast: boolean) => void): (chunk: Buffer) => void {
-  let came: Buffer = Buffer.alloc(0);
+const CHUNKED = /\r\ntransfer-encoding: chunked/i;
+const LAST_CHUNK = Buffer.from('0\r\n\r\n');
+
+/** Takes the bytes of a connection. An answer says how long it is, or that a last chunk ends it. */
+function answerReader(isGood: IsGood, onRead: (good: boolean, isLast: boolean, firstAt?: number) => void): (chunk: Buffer) => void {
+  let came: Buffer[] = [];
+  let firstAt: number | undefined;
   return (chunk) => {
-    came = came.length === 0 ? chunk : Buffer.concat([came, chunk]);
-    const headLength = came.indexOf(HEAD_END);
+    came.push(chunk);
+    const answer = came.length === 1 ? chunk : Buffer.concat(came);
+    const headLength = answer.indexOf(HEAD_END);
     if (headLength === -1) return;
-    const head = came.toString('latin1', 0, headLength);
+    const head = answer.toString('latin1', 0, headLength);
     const from = headLength + HEAD_END.length;
-    if (came.length < from + Number(LENGTH.exec(head)?.[1])) return;
-    const good = head.startsWith(OK) && isResult(came.subarray(from));
-    came = came.subarray(came.length);
-    onRead(good, LAST.test(head));
+    if (answer.length > from) firstAt ??= performance.now();
+    const chunked = CHUNKED.test(head);
+    if (chunked ? !endsWith(answer, LAST_CHUNK) : answer.length < from + Number(LENGTH.exec(head)?.[1])) return;
+    const good = head.startsWith(OK) && isGood(answer.subarray(from));
+    const at = firstAt;
+    came = [];
+    firstAt = undefined;
+    onRead(good, LAST.test(head), at);
   };
 }
 
-async function openSockets({ url, path, headers, body, connections, expectResult }: LoadPlan, onAnswer: OnAnswer): Promise<Client> {
+function endsWith(bytes: Buffer, end: Buffer): boolean {
+  return bytes.length >= end.length && bytes.compare(end, 0, end.length, bytes.length - end.length) === 0;
+}
+
+async function openSockets({ url, path, headers, body, connections, expect }: LoadPlan, onAnswer: OnAnswer): Promise<Client> {
   const message = Buffer.from(body);
   const opening = Array.from({ length: connections }, async (_, slot) => {
     const socket = await openSocket(url + path, headers);
     socket.on('message', (data) => {
-      if (!isNotification(data as Buffer)) onAnswer(slot, !expectResult || isResult(data as Buffer));
+      if (!isNotification(data as Buffer)) onAnswer(slot, expect === 'anything' || isResult(data as Buffer));
     });
     return socket;
   });

@@ -6,8 +6,8 @@ export interface LoadPlan {
   path: string;
   headers: Record<string, string>;
   body: string;
-  /** Every answer must be a JSON-RPC result; only an echo is excused. */
-  expectResult: boolean;
+  /** What every answer must be: a JSON-RPC result, a completion, the chunks of one up to its end. Only an echo is excused. */
+  expect: 'result' | 'completion' | 'chunks' | 'anything';
   /** One request in flight on each. */
   connections: number;
   warmMs: number;
@@ -22,6 +22,8 @@ export interface LoadResult {
   seconds: number;
   p50Ms: number;
   p99Ms: number;
+  /** Until the first byte of an answer's body; that of its end where it comes in one piece. */
+  firstMs: number;
   /** Processor seconds by pid. */
   cpu: Record<number, number>;
   /** Cores that worked for somebody else meanwhile. */

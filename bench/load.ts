@@ -13,15 +13,18 @@ async function run(plan: LoadPlan): Promise<LoadResult> {
   const { pids, warmMs, ms } = plan;
   const startedAt = new Float64Array(plan.connections);
   let latencies: number[] = [];
+  let firsts: number[] = [];
   let failures = 0;
   let stopping = false;
   let inFlight = plan.connections;
   const idle = Promise.withResolvers<void>();
 
-  const onAnswer: OnAnswer = (slot, good) => {
+  const onAnswer: OnAnswer = (slot, good, firstAt) => {
     const now = performance.now();
-    if (good) latencies.push(now - (startedAt[slot] as number));
-    else failures++;
+    if (good) {
+      latencies.push(now - (startedAt[slot] as number));
+      firsts.push((firstAt ?? now) - (startedAt[slot] as number));
+    } else failures++;
     if (stopping) {
       if (--inFlight === 0) idle.resolve();
       return;
@@ -38,12 +41,13 @@ async function run(plan: LoadPlan): Promise<LoadResult> {
   const strangersBefore = strangerSeconds(pids);
   const from = microseconds();
   latencies = [];
+  firsts = [];
   failures = 0;
   await after(ms);
   const to = microseconds();
   const strangers = (strangerSeconds(pids) - strangersBefore) / ((to - from) / 1e6);
   const used = pids.map((pid, at) => [pid, cpuSeconds(pid) - (before[at] as number)]);
-  const [measured, failed] = [latencies, failures];
+  const [measured, measuredFirsts, failed] = [latencies, firsts, failures];
   latencies = [];
   stopping = true;
   await idle.promise;
@@ -55,6 +59,7 @@ async function run(plan: LoadPlan): Promise<LoadResult> {
     seconds: (to - from) / 1e6,
     p50Ms: quantile(measured, 0.5),
     p99Ms: quantile(measured, 0.99),
+    firstMs: quantile(measuredFirsts, 0.5),
     cpu: Object.fromEntries(used) as Record<number, number>,
     strangers: Math.max(0, strangers),
     from,

@@ -1,8 +1,8 @@
 import type { LoadResult } from './load-plan.ts';
 import type { Load } from './load-process.ts';
 import { cases, type Group, type Metric, type Row } from './rows.ts';
-import { pairedRatios, type Target } from './statistics.ts';
-import { callOf, targetOf, type Subject, type SubjectName } from './subject.ts';
+import { pairedDifferences, pairedRatios, type Target } from './statistics.ts';
+import { routeOf, type Subject, type SubjectName } from './subject.ts';
 
 const WARM_MS = 400;
 /** The first round of a fresh process measures its compiler. */
@@ -51,39 +51,46 @@ export async function measureGroup(
   for (let round = 0; round < rounds; round++) {
     for (const subject of round % 2 === 0 ? subjects : subjects.toReversed()) {
       onProgress(`${cases[of].what}, ${connections} connections, round ${round + 1} of ${rounds}: ${subject.name}`);
-      const target = targetOf(subject, cases[of].kind);
       const warmMs = round === 0 ? FIRST_WARM_MS : WARM_MS;
-      const plan = { ...target, body: callOf(cases[of].method), connections, warmMs, ms: seconds * 1_000, pids: subject.pids };
+      const plan = { ...routeOf(subject, cases[of]), connections, warmMs, ms: seconds * 1_000, pids: subject.pids };
       const result = await load.measure(plan);
       results.get(subject.name)?.push({ ...result, edgeCpu: result.cpu[subject.edge.pid] ?? Number.NaN });
     }
   }
 }
 
-/** In units that fit a table: requests a second, or microseconds. */
+/** In units that fit a table: requests a second, or microseconds; what is added to a baseline, in milliseconds. */
 const READERS: Readonly<Record<Metric, (result: Measured) => number>> = {
   rate: ({ requests, seconds }) => requests / seconds,
   p50: ({ p50Ms }) => p50Ms * 1_000,
   cpu: ({ cpu, requests }) => (Object.values(cpu).reduce((sum, one) => sum + one, 0) / requests) * 1e6,
   'edge-cpu': ({ edgeCpu, requests }) => (edgeCpu / requests) * 1e6,
+  'added-first': ({ firstMs }) => firstMs,
 };
 
 export function metricOf(metric: Metric, result: Measured): number {
   return READERS[metric](result);
 }
 
-const METRICS: Readonly<Record<Metric, string>> = { rate: 'req/s', p50: 'p50', cpu: 'CPU, all processes', 'edge-cpu': 'CPU, edge' };
+const METRICS: Readonly<Record<Metric, string>> = {
+  rate: 'req/s',
+  p50: 'p50',
+  cpu: 'CPU, all processes',
+  'edge-cpu': 'CPU, edge',
+  'added-first': 'first byte',
+};
 
-/** A row's ratio for each transport of ours. The targets are set for the product as a cluster; only what the edge answers alone is the same in both. */
-export function outcomesOf({ row, of, baseline, connections, metric, target }: Row, rounds: Rounds): Outcome[] {
+/** A row's ratio for each transport of ours. Most targets are set for the product as a cluster; what the edge answers alone is the same in both. */
+export function outcomesOf({ row, of, baseline, connections, metric, target, embedded = {} }: Row, rounds: Rounds): Outcome[] {
   const series = (name: SubjectName): number[] => (rounds.get(name) ?? []).map((result) => metricOf(metric, result));
   const transports = metric === 'edge-cpu' ? (['nats'] as const) : (['nats', 'embedded'] as const);
+  const added = metric === 'added-first';
   return transports.map((ours) => ({
     row,
     ours,
-    what: `${cases[of].what} ÷ ${baseline}, ${METRICS[metric]}, c=${connections}`,
-    values: pairedRatios(series(ours), series(baseline)),
-    unit: 'x',
-    target: ours === 'nats' || of === 'edge-answer' ? target : {},
+    what: `${cases[of].what} ${added ? '−' : '÷'} ${baseline}, ${METRICS[metric]}, c=${connections}`,
+    values: (added ? pairedDifferences : pairedRatios)(series(ours), series(baseline)),
+    unit: added ? 'ms' : 'x',
+    target: ours === 'nats' || of === 'edge-answer' ? target : embedded,
   }));
 }

@@ -3,7 +3,8 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { findNatsServer, startProcess, tempDir, type StartedProcess } from '@switchyard/testkit';
-import { callOf, startNode, type Subject } from './subject.ts';
+import { callOf } from './rows.ts';
+import { startNode, type Subject } from './subject.ts';
 
 const READY_MS = 30_000;
 const MANY = '1000000000';
@@ -21,6 +22,8 @@ const LIMITS = {
 export interface ProductOptions {
   /** Where the profiles of its processes are written; without, it is not profiled. */
   profiles?: string;
+  /** Where its models are. */
+  upstream?: Subject | undefined;
 }
 
 /** A token as an operator would set it. */
@@ -40,12 +43,17 @@ export function productEnvironment(data: string, token: string): Record<string, 
   return { ...LIMITS, HOME: data, SWITCHYARD_DATA: data, SWITCHYARD_TOKEN: token };
 }
 
+/** As an operator would name a server of models. */
+function modelsAt({ upstream }: ProductOptions): Record<string, string> {
+  return upstream === undefined ? {} : { OPENAI_BASE_URL: `${upstream.url}/v1` };
+}
+
 /** All services in one process, as `make start` runs them. */
 export async function startEmbedded(stack: AsyncDisposableStack, options: ProductOptions = {}): Promise<Subject> {
   const token = mintBenchToken();
   const data = stack.use(await tempDir()).path;
   const edge = await startNode('services/embedded/src/main.ts', {
-    env: productEnvironment(data, token),
+    env: { ...productEnvironment(data, token), ...modelsAt(options) },
     ready: /(http:\/\/[\d.:]+)[^]*^Try:/m,
     flags: flagsOf('embedded', options),
   });
@@ -66,7 +74,7 @@ export async function startCluster(
   async function start(service: string, ready: RegExp): Promise<StartedProcess> {
     const own = join(data, service);
     await mkdir(own);
-    const env = { ...productEnvironment(own, token), SWITCHYARD_BUS: broker.url };
+    const env = { ...productEnvironment(own, token), ...modelsAt(options), SWITCHYARD_BUS: broker.url };
     const child = await startNode(`services/${service}/src/main.ts`, { env, ready, flags: flagsOf(service, options) });
     stack.defer(async () => void (await child.end()));
     pids.push(child.pid);

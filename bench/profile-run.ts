@@ -6,7 +6,7 @@ import type { Options } from './options.ts';
 import { startBroker, startCluster, startEmbedded } from './product.ts';
 import { hotSpots, hotSpotText } from './profile.ts';
 import { cases, rows, type CaseName } from './rows.ts';
-import { callOf, targetOf, type Subject } from './subject.ts';
+import { routeOf, startUpstream, type Subject } from './subject.ts';
 
 const CONNECTIONS = 32;
 const WARM_MS = 2_000;
@@ -17,6 +17,8 @@ const WORKING: Readonly<Record<CaseName, readonly string[]>> = {
   call: ['gateway', 'registry', 'embedded'],
   'ws-call': ['gateway', 'registry', 'embedded'],
   'edge-answer': ['gateway'],
+  completion: ['gateway', 'sessions', 'embedded'],
+  'completion-stream': ['gateway', 'sessions', 'embedded'],
 };
 
 interface Measured {
@@ -42,14 +44,16 @@ export async function printProfiles(options: Options, onProgress: (what: string)
 async function loadOurs(profiles: string, options: Options, onProgress: (what: string) => void): Promise<Measured[]> {
   await using stack = new AsyncDisposableStack();
   const broker = await startBroker(stack);
-  const subjects = [await startCluster(broker, stack, { profiles }), await startEmbedded(stack, { profiles })];
+  const asked = new Set(rows.filter(({ row }) => options.rows.has(row)).map((row) => row.of));
+  const upstream = [...asked].some((of) => cases[of].completion) ? await startUpstream(stack) : undefined;
+  const given = { profiles, upstream };
+  const subjects = [await startCluster(broker, stack, given), await startEmbedded(stack, given)];
   using load = await startLoad();
   const measured: Measured[] = [];
-  for (const of of new Set(rows.filter(({ row }) => options.rows.has(row)).map((row) => row.of))) {
+  for (const of of asked) {
     for (const subject of subjects) {
       onProgress(`profiling ${cases[of].what}: ${subject.name}`);
-      const target = targetOf(subject, cases[of].kind);
-      const plan = { ...target, body: callOf(cases[of].method), connections: CONNECTIONS, warmMs: WARM_MS, pids: subject.pids };
+      const plan = { ...routeOf(subject, cases[of]), connections: CONNECTIONS, warmMs: WARM_MS, pids: subject.pids };
       measured.push({ of, subject, result: await load.measure({ ...plan, ms: options.seconds * 1_000 }) });
     }
   }

@@ -10,6 +10,7 @@ export interface Absolute {
   requestsPerSecond: number;
   p50Us: number;
   p99Us: number;
+  firstUs: number;
   cpuUs: number;
   edgeCpuUs: number;
   failures: number;
@@ -27,6 +28,7 @@ export function absolutesOf({ of, connections }: Group, rounds: Rounds): Absolut
       requestsPerSecond: middle((result) => metricOf('rate', result)),
       p50Us: middle((result) => metricOf('p50', result)),
       p99Us: middle(({ p99Ms }) => p99Ms * 1_000),
+      firstUs: middle(({ firstMs }) => firstMs * 1_000),
       cpuUs: middle((result) => metricOf('cpu', result)),
       edgeCpuUs: middle((result) => metricOf('edge-cpu', result)),
       failures: results.reduce((sum, { failures }) => sum + failures, 0),
@@ -52,10 +54,10 @@ export function absoluteTable(absolutes: readonly Absolute[]): string {
     one.what,
     String(one.connections),
     one.subject,
-    ...[one.requestsPerSecond, one.p50Us, one.p99Us, one.cpuUs, one.edgeCpuUs, one.failures].map(String),
+    ...[one.requestsPerSecond, one.p50Us, one.p99Us, one.firstUs, one.cpuUs, one.edgeCpuUs, one.failures].map(String),
     one.strangers.toFixed(2),
   ]);
-  return table(['what', 'c', 'subject', 'req/s', 'p50 µs', 'p99 µs', 'CPU µs', 'edge CPU µs', 'failed', 'others'], lines);
+  return table(['what', 'c', 'subject', 'req/s', 'p50 µs', 'p99 µs', 'first µs', 'CPU µs', 'edge CPU µs', 'failed', 'others'], lines);
 }
 
 function verdict(median: number, target: Target): string {

@@ -2,22 +2,51 @@ import type { LoadPlan } from './load-plan.ts';
 import type { Target } from './statistics.ts';
 import type { SubjectName } from './subject.ts';
 
-export type Metric = 'rate' | 'p50' | 'cpu' | 'edge-cpu';
+export type Metric = 'rate' | 'p50' | 'cpu' | 'edge-cpu' | 'added-first';
 
 /** What is asked of ours, over which route. */
-export type CaseName = 'call' | 'ws-call' | 'edge-answer';
+export type CaseName = 'call' | 'ws-call' | 'edge-answer' | 'completion' | 'completion-stream';
 
 export interface Case {
   kind: LoadPlan['kind'];
-  method: string;
   what: string;
+  body: string;
+  /** What an answer must be. */
+  expect: LoadPlan['expect'];
+  /** Whether models behind an upstream answer it. */
+  completion: boolean;
+}
+
+/** A method as it is sent, to ours and to the baselines alike. */
+export function callOf(method: string): string {
+  return JSON.stringify({ jsonrpc: '2.0', id: 1, method, params: {} });
+}
+
+function callCase(kind: 'http' | 'ws', method: string, route: string): Case {
+  return { kind, what: `${route} ${method}`, body: callOf(method), expect: 'result', completion: false };
+}
+
+function completionCase(stream: boolean): Case {
+  const messages = [
+    { role: 'system', content: 'You are brief.' },
+    { role: 'user', content: 'Tell me about the sea, in twenty pieces.' },
+  ];
+  return {
+    kind: 'http',
+    what: `/v1 ${stream ? 'stream' : 'JSON'}`,
+    body: JSON.stringify({ model: 'default', messages, ...(stream ? { stream } : {}) }),
+    expect: stream ? 'chunks' : 'completion',
+    completion: true,
+  };
 }
 
 /** `gateway.status` is the cheapest read of a service: no disk, no state, 0.9 KiB. */
 export const cases: Readonly<Record<CaseName, Case>> = {
-  call: { kind: 'http', method: 'gateway.status', what: 'POST /rpc gateway.status' },
-  'ws-call': { kind: 'ws', method: 'gateway.status', what: 'WS gateway.status' },
-  'edge-answer': { kind: 'http', method: 'system.ping', what: 'POST /rpc system.ping' },
+  call: callCase('http', 'gateway.status', 'POST /rpc'),
+  'ws-call': callCase('ws', 'gateway.status', 'WS'),
+  'edge-answer': callCase('http', 'system.ping', 'POST /rpc'),
+  completion: completionCase(false),
+  'completion-stream': completionCase(true),
 };
 
 /** A claim about ours against one baseline. */
@@ -29,6 +58,8 @@ export interface Row {
   metric: Metric;
   /** None where the ratio is only for information. */
   target: Target;
+  /** What is claimed of everything in one process, where that is claimed too. */
+  embedded?: Target;
 }
 
 /** What is claimed; the measurements follow from it. */
@@ -51,6 +82,17 @@ export const rows: readonly Row[] = [
   { row: 5, of: 'edge-answer', baseline: 'bare', connections: 32, metric: 'rate', target: { least: 0.8 } },
   { row: 5, of: 'edge-answer', baseline: 'bare', connections: 128, metric: 'rate', target: { least: 0.8 } },
   { row: 5, of: 'edge-answer', baseline: 'bare', connections: 1, metric: 'p50', target: { most: 1.25 } },
+  { row: 7, of: 'completion', baseline: 'portkey', connections: 32, metric: 'rate', target: { least: 6 } },
+  { row: 7, of: 'completion', baseline: 'portkey', connections: 1, metric: 'p50', target: { most: 0.5 } },
+  { row: 7, of: 'completion', baseline: 'portkey', connections: 32, metric: 'cpu', target: { most: 0.18 } },
+  { row: 8, of: 'completion-stream', baseline: 'upstream', connections: 1, metric: 'added-first', target: { most: 2 } },
+  { row: 8, of: 'completion-stream', baseline: 'portkey', connections: 32, metric: 'cpu', target: { most: 0.45 } },
+  { row: 8, of: 'completion-stream', baseline: 'portkey', connections: 32, metric: 'rate', target: {} },
+  { row: 9, of: 'completion', baseline: 'proxy', connections: 32, metric: 'rate', target: { least: 0.5 }, embedded: { least: 0.5 } },
+  { row: 9, of: 'completion', baseline: 'proxy', connections: 128, metric: 'rate', target: { least: 0.8 }, embedded: { least: 0.5 } },
+  { row: 9, of: 'completion', baseline: 'proxy', connections: 32, metric: 'cpu', target: {} },
+  { row: 9, of: 'completion', baseline: 'floor-v1', connections: 32, metric: 'rate', target: {} },
+  { row: 9, of: 'completion', baseline: 'floor-v1', connections: 128, metric: 'rate', target: {} },
 ];
 
 export interface Group {

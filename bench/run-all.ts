@@ -6,9 +6,10 @@ import { measureGroup, outcomesOf, type Outcome, type Rounds } from './measure.t
 import type { Options } from './options.ts';
 import { startBroker, startCluster, startEmbedded } from './product.ts';
 import { absolutesOf, type Absolute } from './report.ts';
-import { groupsOf, rows, type Group } from './rows.ts';
+import { startPortkey } from './portkey.ts';
+import { cases, groupsOf, rows, type Group } from './rows.ts';
 import { measureStart } from './startup.ts';
-import { startBaseline, type Subject, type SubjectName } from './subject.ts';
+import { startBaseline, startUpstream, type Ground, type Subject, type SubjectName } from './subject.ts';
 
 export interface Results {
   outcomes: Outcome[];
@@ -72,9 +73,12 @@ async function measureStarted(
   await using stack = new AsyncDisposableStack();
   onProgress('starting ours and the baselines');
   const broker = await startBroker(stack);
-  const ours = [await startCluster(broker, stack), await startEmbedded(stack)];
+  const upstream = groups.some(({ group }) => cases[group.of].completion) ? await startUpstream(stack) : undefined;
+  const ours = [await startCluster(broker, stack, { upstream }), await startEmbedded(stack, { upstream })];
   const baselines = new Map<SubjectName, Subject>();
-  for (const name of new Set(groups.flatMap(({ group }) => group.baselines))) baselines.set(name, await startBaseline(name, broker, stack));
+  for (const name of new Set(groups.flatMap(({ group }) => group.baselines))) {
+    baselines.set(name, await startOther(name, { broker, upstream }, stack));
+  }
   using load = await startLoad();
   for (const { group, rounds: results } of groups) {
     const subjects = [...ours, ...group.baselines.flatMap((name) => baselines.get(name) ?? [])];
@@ -82,10 +86,16 @@ async function measureStarted(
   }
 }
 
+async function startOther(name: SubjectName, ground: Ground, stack: AsyncDisposableStack): Promise<Subject> {
+  const { upstream } = ground;
+  if (upstream !== undefined && name === 'upstream') return upstream;
+  return upstream !== undefined && name === 'portkey' ? startPortkey(upstream.url, stack) : startBaseline(name, ground, stack);
+}
+
 async function idle(connections: number): Promise<Pick<Results, 'outcomes' | 'notes'>> {
   await fillCompileCache();
   await using stack = new AsyncDisposableStack();
   const broker = await startBroker(stack);
   const ours = [await startCluster(broker, stack), await startEmbedded(stack)];
-  return await measureIdle(ours, await startBaseline('bare-ws', broker, stack), connections);
+  return await measureIdle(ours, await startBaseline('bare-ws', { broker }, stack), connections);
 }

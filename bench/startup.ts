@@ -5,7 +5,8 @@ import { mintBenchToken, productEnvironment, SERVER_FLAGS } from './product.ts';
 import { residentKib } from './proc.ts';
 import type { Outcome } from './measure.ts';
 import { pairedRatios } from './statistics.ts';
-import { callOf, startNode } from './subject.ts';
+import { callOf } from './rows.ts';
+import { startNode } from './subject.ts';
 
 const POLL_MS = 5;
 const PATIENCE_MS = 30_000;

@@ -21,8 +21,16 @@ export function summarize(values: readonly number[]): Summary {
 
 /** Round by round, because both sides of one round met the same machine. */
 export function pairedRatios(ours: readonly number[], theirs: readonly number[]): number[] {
+  return paired(ours, theirs).map(([mine, other]) => mine / other);
+}
+
+export function pairedDifferences(ours: readonly number[], theirs: readonly number[]): number[] {
+  return paired(ours, theirs).map(([mine, other]) => mine - other);
+}
+
+function paired(ours: readonly number[], theirs: readonly number[]): [number, number][] {
   if (ours.length !== theirs.length) throw new RangeError('each round needs both sides');
-  return ours.map((value, round) => value / (theirs[round] as number));
+  return ours.map((value, round) => [value, theirs[round] as number]);
 }
 
 export interface Target {

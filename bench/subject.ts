@@ -1,9 +1,22 @@
 import { join } from 'node:path';
 import { startProcess, type StartedProcess } from '@switchyard/testkit';
 import type { LoadPlan } from './load-plan.ts';
+import type { Case } from './rows.ts';
 
 /** What can be measured: ours over both transports, and the baselines. */
-export type SubjectName = 'nats' | 'embedded' | 'bare' | 'naive' | 'floor' | 'bare-ws' | 'floor-ws' | 'send-loop';
+export type SubjectName =
+  | 'nats'
+  | 'embedded'
+  | 'bare'
+  | 'naive'
+  | 'floor'
+  | 'bare-ws'
+  | 'floor-ws'
+  | 'send-loop'
+  | 'proxy'
+  | 'floor-v1'
+  | 'portkey'
+  | 'upstream';
 
 /** Something that answers, and the processes it takes to do so. */
 export interface Subject {
@@ -18,17 +31,13 @@ export interface Subject {
 export const root = join(import.meta.dirname, '..');
 const LISTENING = /listening on (http:\S+)/;
 
-/** A method as it is sent, to ours and to the baselines alike. */
-export function callOf(method: string): string {
-  return JSON.stringify({ jsonrpc: '2.0', id: 1, method, params: {} });
-}
+export type Route = Pick<LoadPlan, 'kind' | 'url' | 'path' | 'headers' | 'body' | 'expect'>;
 
-export type Target = Pick<LoadPlan, 'kind' | 'url' | 'path' | 'headers' | 'expectResult'>;
-
-/** The route of a subject. A baseline has only one. */
-export function targetOf({ name, url, headers }: Subject, kind: LoadPlan['kind']): Target {
+/** What is asked of a subject, and where. A baseline has only one route. */
+export function routeOf({ name, url, headers }: Subject, { kind, body, expect, completion }: Case): Route {
   const isOurs = name === 'nats' || name === 'embedded';
-  return { kind, url, headers, path: kind === 'http' ? '/rpc' : isOurs ? '/ws' : '/', expectResult: name !== 'bare-ws' };
+  const path = completion ? '/v1/chat/completions' : kind === 'http' ? '/rpc' : isOurs ? '/ws' : '/';
+  return { kind, url, path, headers, body, expect: name === 'bare-ws' ? 'anything' : expect };
 }
 
 /** As `bin/switchyard` has it: what was compiled once is not compiled again. */
@@ -57,10 +66,24 @@ const RESPONDERS: Partial<Record<SubjectName, string>> = {
   naive: 'naive-responder',
   floor: 'floor-responder',
   'floor-ws': 'floor-responder',
+  'floor-v1': 'floor-v1-responder',
 };
 
-export async function startBaseline(name: SubjectName, broker: Broker, stack: AsyncDisposableStack): Promise<Subject> {
-  const env = { NATS_URL: broker.url, SUBJECT: `bench.${name}` }; // each has a responder of its own
+/** What baselines stand on. */
+export interface Ground {
+  broker: Broker;
+  /** Where the models are; absent while nothing asks one. */
+  upstream?: Subject | undefined;
+}
+
+/** The models that all completions end at. Its work is nobody's, so its process is not counted with anybody's. */
+export async function startUpstream(stack: AsyncDisposableStack): Promise<Subject> {
+  const edge = stack.use(await startNode('bench/baselines/upstream.ts', { env: {}, ready: LISTENING }));
+  return { name: 'upstream', url: edge.ready[1] ?? '', headers: {}, edge, pids: [edge.pid] };
+}
+
+export async function startBaseline(name: SubjectName, { broker, upstream }: Ground, stack: AsyncDisposableStack): Promise<Subject> {
+  const env = { NATS_URL: broker.url, SUBJECT: `bench.${name}`, UPSTREAM_URL: upstream?.url ?? '' }; // each has a responder of its own
   const responder = RESPONDERS[name];
   const pids: number[] = [];
   if (responder !== undefined) {

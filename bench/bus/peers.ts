@@ -1,9 +1,6 @@
-import { execFile } from 'node:child_process';
-import { existsSync } from 'node:fs';
-import { mkdir, writeFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
+import { installOutside } from '../install-outside.ts';
 import { root } from '../subject.ts';
 
 const DIRECTORY = join(root, '.tools/bus-peers');
@@ -19,10 +16,7 @@ const DEPENDENCIES = {
 
 /** Frameworks that call services over NATS too, as npm has them, outside of our own packages; installed when they are first measured. */
 export async function installPeers(): Promise<void> {
-  if (existsSync(join(DIRECTORY, 'node_modules/moleculer'))) return;
-  await mkdir(DIRECTORY, { recursive: true });
-  await writeFile(join(DIRECTORY, 'package.json'), JSON.stringify({ private: true, dependencies: DEPENDENCIES }));
-  await promisify(execFile)('npm', ['install', '--ignore-scripts', '--omit=dev', '--no-audit', '--no-fund'], { cwd: DIRECTORY });
+  await installOutside('bus-peers', { dependencies: DEPENDENCIES });
 }
 
 /** One of them, as it is used without its types. */

@@ -6,7 +6,8 @@ import { subjects } from '@switchyard/contracts';
 import type { Outcome } from '../measure.ts';
 import { residentKib } from '../proc.ts';
 import { startBroker, startCluster } from '../product.ts';
-import { root, startBaseline, targetOf, type Subject } from '../subject.ts';
+import { cases } from '../rows.ts';
+import { root, routeOf, startBaseline, type Subject } from '../subject.ts';
 import type { Heard } from './audience.ts';
 import type { Saying } from './publisher.ts';
 
@@ -29,7 +30,7 @@ export async function measureFanOut(onProgress: (what: string) => void): Promise
   await using stack = new AsyncDisposableStack();
   const broker = await startBroker(stack);
   const ours = await startCluster(broker, stack);
-  const loop = await startBaseline('send-loop', broker, stack);
+  const loop = await startBaseline('send-loop', { broker }, stack);
   const toOurs = await startChild('publisher.ts', [subjects.notifyAll(TENANT)], { NATS_URL: broker.url }, stack);
   const toLoop = await startChild('publisher.ts', ['bench.send-loop'], { NATS_URL: broker.url }, stack);
 
@@ -92,7 +93,7 @@ interface Telling {
 }
 
 async function tell(subject: Subject, { publisher, clients, stalled = 0 }: Telling): Promise<Told> {
-  const { url, path, headers } = targetOf(subject, 'ws');
+  const { url, path, headers } = routeOf(subject, cases['ws-call']);
   await using stack = new AsyncDisposableStack();
   const audience = await startChild('audience.ts', [url + path, String(clients)], { HEADERS: JSON.stringify(headers) }, stack);
   await ask<Heard>(audience, { stall: stalled });

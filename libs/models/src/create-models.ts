@@ -1,4 +1,5 @@
 import { ProviderEntry, type Sections } from '@switchyard/contracts';
+import type { Adapter } from './adapter.ts';
 import { createDevProvider, DEV_PROVIDER } from './dev/dev-provider.ts';
 import { createDirectory, type Directory } from './directory.ts';
 import { classify, modelNotFound, notConfigured, type Callee, type Failure } from './failure.ts';
@@ -6,10 +7,10 @@ import { fallbackModel, findModel } from './find-model.ts';
 import { createKeys, type Keys } from './keys.ts';
 import type { CatalogueEntry, ModelPart, ModelRef, ModelRequest, Models } from './model.ts';
 import { beginModelCall } from './model-call.ts';
-import { toCallOptions } from './prompt.ts';
+import { createPace } from './pace.ts';
 import { createProviderClients } from './provider-clients.ts';
-import { RETRY, retryBeforeFirst, type RetryPolicy } from './retry.ts';
-import { streamStep, type StreamingModel } from './stream-step.ts';
+import { RETRY, retryUntilFirst, type RetryPolicy } from './retry.ts';
+import { streamStep } from './stream-step.ts';
 import { createWatch } from './watch.ts';
 
 export interface ModelsOptions {
@@ -30,7 +31,7 @@ const TEST_MAX_TOKENS = 16;
 
 /** What answers one call: the model, and who it belongs to. */
 interface Target {
-  model: StreamingModel;
+  adapter: Adapter;
   callee: Callee;
   attempts: number;
   cost: CatalogueEntry['cost'] | undefined;
@@ -47,11 +48,13 @@ export function createModels(options: ModelsOptions): Models {
   const validatedAt = new Map<string, number>();
   return {
     stream: (request) => stream(request),
-    providers: () => directory.providers(),
-    find: (name) => findModel(directory, name),
-    fallback: () => fallbackModel(directory),
+    revision: () => directory.offer(),
+    providers: async () => [...(await directory.offer()).providers],
+    find: async (name) => findModel(await directory.offer(), name),
+    fallback: async () => fallbackModel(await directory.offer()),
     async catalogue(provider) {
-      const entries = await directory.catalogue(provider);
+      const { catalogue } = await directory.offer();
+      const entries = provider === undefined ? catalogue : catalogue.filter((entry) => entry.provider === provider);
       return entries.map((entry) => stamped(entry, validatedAt.get(nameOf(entry))));
     },
     async test(model) {
@@ -74,76 +77,82 @@ function createFindTarget(directory: Directory, keys: Keys): FindTarget {
   const devModel = createDevProvider();
 
   async function devTarget(modelId: string): Promise<Target> {
-    const model = devModel(modelId);
-    if (model === undefined) throw modelNotFound(`the development provider has no model ${modelId}`);
-    if (!(await directory.providers()).includes(DEV_PROVIDER)) {
+    const adapter = devModel(modelId);
+    if (adapter === undefined) throw modelNotFound(`the development provider has no model ${modelId}`);
+    if (!(await directory.offer()).providers.includes(DEV_PROVIDER)) {
       throw modelNotFound('the development models rest while a real provider can answer: set models.dev to true to have both');
     }
     const callee = { provider: DEV_PROVIDER, keyName: undefined, key: undefined };
-    return { model, callee, attempts: RETRY.attempts, cost: undefined };
+    return { adapter, callee, attempts: RETRY.attempts, cost: undefined };
   }
 
   return async ({ provider, modelId }) => {
     if (provider === DEV_PROVIDER) return devTarget(modelId);
     const settings = directory.configured().get(provider);
     if (settings === undefined) throw modelNotFound(`no provider ${provider}`);
+    if (settings.keyRefusal !== undefined) throw notConfigured('PROVIDER_AUTH', `provider ${provider}: ${settings.keyRefusal}`);
     const key = await keys.get(settings.keyName);
     if (key === undefined && !settings.keyOptional) {
       throw notConfigured('PROVIDER_AUTH', `provider ${provider} has no key: set the secret ${settings.keyName ?? ''}`);
     }
-    const callee = { provider, keyName: key === undefined ? undefined : settings.keyName, key };
+    const callee = { provider, keyName: key === undefined ? undefined : settings.keyName, key, headers: Object.values(settings.headers) };
     const cost = settings.catalogue.find((entry) => entry.modelId === modelId)?.cost;
-    return { model: await clients.model(settings, key, modelId), callee, attempts: settings.attempts, cost };
+    return { adapter: await clients.adapter(settings, key), callee, attempts: settings.attempts, cost };
   };
 }
 
 type Stream = (request: ModelRequest, attempts?: number) => AsyncGenerator<ModelPart, void, void>;
 
 function createStream(find: FindTarget, keys: Keys, { log, retry = RETRY }: ModelsOptions): Stream {
-  function noticed(failure: Failure, { keyName }: Callee): Failure {
-    if (failure.error.details.reason === 'PROVIDER_AUTH') keys.forget(keyName);
+  const pace = createPace();
+
+  function noticed(error: unknown, callee: Callee): Failure {
+    const failure = classify(error, callee);
+    if (failure.error.details.reason === 'PROVIDER_AUTH') keys.forget(callee.keyName);
     return failure;
   }
 
   return async function* stream(request, attempts) {
+    const whole = pace.whole(request);
+    const startedAt = performance.now();
     using watch = createWatch(request.signal, request.promptTimeoutMs);
-    const deadline = Date.now() + request.promptTimeoutMs;
+    const { signal, alive: onAlive } = watch;
     const call = beginModelCall(request.model, request.traceparent);
     try {
-      watch.signal.throwIfAborted();
-      const { model, callee, cost, attempts: allowed } = await find(request.model);
-      const options = { ...toCallOptions(request), abortSignal: watch.signal, headers: call.headers };
+      signal.throwIfAborted();
+      const { adapter, callee, cost, attempts: allowed } = await find(request.model);
       const { provider } = callee;
       call.found(provider, cost !== undefined || provider === DEV_PROVIDER);
-      const parts = retryBeforeFirst({
-        attempt: (n) =>
-          streamStep({
-            provider,
-            model,
-            options: { ...options, providerOptions: { ...options.providerOptions, [DEV_PROVIDER]: { attempt: n } } },
-            cost,
-            onAlive: watch.alive,
-          }),
-        classify: (error) => noticed(classify(error, callee), callee),
+      const given = { request, whole, signal, onAlive, traceparent: call.traceparent };
+      const { first, rest } = await retryUntilFirst({
+        attempt: (number) => streamStep({ provider, adapter, attempt: { ...given, number }, cost }),
+        classify: (error) => noticed(error, callee),
         policy: { ...retry, attempts: attempts ?? allowed },
-        signal: watch.signal,
-        deadline,
+        signal,
+        deadline: Date.now() + request.promptTimeoutMs,
         onRetry({ error, status }, pauseMs, attempt) {
           call.retried(error);
           log?.warn({ ...request.model, reason: error.details.reason, status, attempt, pauseMs }, 'model call failed, trying again');
         },
       });
-      for await (const part of parts) {
-        call.saw(part);
-        yield part;
+      try {
+        for (let step = first; step.done !== true; step = await rest.next()) {
+          call.saw(step.value);
+          yield step.value;
+        }
+      } catch (error) {
+        throw noticed(error, callee).error;
+      } finally {
+        await rest.return();
       }
       call.end();
     } catch (error) {
-      const cause: unknown = watch.signal.aborted ? watch.signal.reason : error;
+      const cause: unknown = signal.aborted ? signal.reason : error;
       call.end(cause);
       throw cause;
     } finally {
       call.leave();
+      if (whole) pace.took(request, performance.now() - startedAt);
     }
   };
 }

@@ -6,26 +6,40 @@ import { providerSettings, type ProviderSettings } from './provider-settings.ts'
 
 type ModelSettings = Readonly<Pick<Sections, 'models' | 'providers'>>;
 
+/** What one revision of the configuration offers with the keys there are. The same object for as long as nothing of it changes. */
+export interface Offer {
+  models: ModelSettings['models'];
+  /** Those that could be called now: they have an address, and their key or no need of one. */
+  answering: readonly ProviderSettings[];
+  /** Their ids, and `dev` while there is no other or `models.dev` is true. */
+  providers: readonly string[];
+  /** What is known, whether its provider can answer or not; of the development models only while they can. */
+  catalogue: readonly CatalogueEntry[];
+}
+
 /** The providers of the configuration as it is now, and what they offer. */
 export interface Directory {
-  /** Read anew at each use: one revision belongs together. */
-  settings(): ModelSettings;
   configured(): ReadonlyMap<string, ProviderSettings>;
-  /** Those that could be called now: they have an address, and their key or no need of one. */
-  answering(): Promise<ProviderSettings[]>;
-  /** Their ids, and `dev` while there is no other or `models.dev` is true. */
-  providers(): Promise<string[]>;
-  catalogue(provider?: string): Promise<CatalogueEntry[]>;
+  offer(): Promise<Offer>;
 }
 
 export interface DirectoryOptions {
+  /** Read anew at each use: one revision belongs together. */
   settings: () => ModelSettings;
   env: Readonly<Record<string, string | undefined>>;
   keys: Keys;
 }
 
+/** An offer, what it was made from, and until when it need not be looked at again. */
+interface Made {
+  offer: Offer;
+  configured: ReadonlyMap<string, ProviderSettings>;
+  keyNames: readonly (string | undefined)[];
+}
+
 export function createDirectory({ settings, env, keys }: DirectoryOptions): Directory {
   let revision: { of: Sections['providers']; all: Map<string, ProviderSettings> } | undefined;
+  let made: Made | undefined;
 
   function configured(): ReadonlyMap<string, ProviderSettings> {
     const { providers } = settings();
@@ -33,23 +47,33 @@ export function createDirectory({ settings, env, keys }: DirectoryOptions): Dire
     return revision.all;
   }
 
-  async function answering(): Promise<ProviderSettings[]> {
-    const all = [...configured().values()].filter(({ baseUrl }) => baseUrl !== '');
-    const able = await Promise.all(all.map(async (one) => one.keyOptional || (await keys.get(one.keyName)) !== undefined));
-    return all.filter((_, index) => able[index]);
+  async function offer(): Promise<Offer> {
+    const { models } = settings();
+    const all = configured();
+    const current = made?.configured === all && made.offer.models === models ? made : undefined;
+    if (current !== undefined && keys.until(current.keyNames) > Date.now()) return current.offer;
+    const placed = [...all.values()].filter(({ baseUrl, keyRefusal }) => baseUrl !== '' && keyRefusal === undefined);
+    const guarded = placed.filter(({ keyOptional }) => !keyOptional);
+    const able = await Promise.all(placed.map(async (one) => one.keyOptional || (await keys.get(one.keyName)) !== undefined));
+    const answering = placed.filter((_, index) => able[index]);
+    const same = current !== undefined && sameItems(current.offer.answering, answering);
+    made = { offer: same ? current.offer : offerOf(models, all, answering), configured: all, keyNames: guarded.map((one) => one.keyName) };
+    return made.offer;
   }
 
-  async function providers(): Promise<string[]> {
-    const real = await answering();
-    const dev = real.length === 0 || settings().models.dev === true;
-    return [...real.map(({ id }) => id), ...(dev ? [DEV_PROVIDER] : [])];
-  }
+  return { configured, offer };
+}
 
-  async function catalogue(provider?: string): Promise<CatalogueEntry[]> {
-    const dev = (await providers()).includes(DEV_PROVIDER) ? devCatalogue : [];
-    const all = [...[...configured().values()].flatMap((one) => one.catalogue), ...dev];
-    return provider === undefined ? all : all.filter((entry) => entry.provider === provider);
-  }
+function offerOf(models: Offer['models'], all: ReadonlyMap<string, ProviderSettings>, answering: readonly ProviderSettings[]): Offer {
+  const dev = answering.length === 0 || models.dev === true;
+  return {
+    models,
+    answering,
+    providers: [...answering.map(({ id }) => id), ...(dev ? [DEV_PROVIDER] : [])],
+    catalogue: [...[...all.values()].flatMap((one) => one.catalogue), ...(dev ? devCatalogue : [])],
+  };
+}
 
-  return { settings, configured, answering, providers, catalogue };
+function sameItems(a: readonly unknown[], b: readonly unknown[]): boolean {
+  return a.length === b.length && a.every((item, index) => item === b[index]);
 }

@@ -1,13 +1,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { APICallError } from '@ai-sdk/provider';
 import { classify } from './failure.ts';
-import { requestBody } from './provider-clients.ts';
+import { UpstreamError } from './upstream-error.ts';
 
 const CALLEE = { provider: 'up', keyName: 'UP_KEY', key: 'very-private' };
 
-function refused(responseHeaders: Record<string, string>, message = 'no'): APICallError {
-  return new APICallError({ message, url: 'http://up/v1', requestBodyValues: {}, statusCode: 429, responseHeaders });
+function refused(headers: Record<string, string>, message = 'no'): UpstreamError {
+  return new UpstreamError(message, { status: 429, headers });
 }
 
 function after(headers: Record<string, string>): number | undefined {
@@ -40,10 +39,4 @@ test('what an upstream said is shown short, on one line, without keys', () => {
 test('what nobody foresaw is INTERNAL and is not tried again', () => {
   const { error, transient } = classify(new RangeError('a bug'), CALLEE);
   assert.deepEqual([error.code, transient], ['INTERNAL', false]);
-});
-
-test('only OpenAI itself gets the newer name of the token limit', () => {
-  const body = { model: 'm', max_tokens: 5 };
-  assert.deepEqual(requestBody('https://api.openai.com/v1')(body), { model: 'm', max_completion_tokens: 5 });
-  assert.deepEqual(requestBody('http://127.0.0.1:11434/v1')(body), body);
 });

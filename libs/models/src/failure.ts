@@ -1,6 +1,7 @@
-import { AISDKError, APICallError } from '@ai-sdk/provider';
 import { ServiceError, type ErrorCode, type ErrorDetails } from '@switchyard/contracts';
+import { NotTheProtocol } from './chat/not-the-protocol.ts';
 import { scrub } from './scrub.ts';
+import { UpstreamError } from './upstream-error.ts';
 
 /** Why a model call failed, and whether another attempt may do better. */
 export interface Failure {
@@ -12,11 +13,13 @@ export interface Failure {
   status?: number;
 }
 
-/** Who was called. The key is known here only so that it can be struck from what the upstream says. */
+/** Who was called. The key and the secrets beside it are known here only so that they can be struck from what the upstream says. */
 export interface Callee {
   provider: string;
   keyName: string | undefined;
   key: string | undefined;
+  /** Values of the provider's headers, any of which may be a key. */
+  headers?: readonly string[];
 }
 
 /** The upstream stopped before it said that it was done. A short answer must never be made of that. */
@@ -40,39 +43,39 @@ export function notConfigured(reason: string, message: string): ServiceError {
 }
 
 /** An error frame inside a stream, as the error the same trouble would have been before it. */
-export function frameError(frame: unknown): unknown {
-  if (frame instanceof Error) return frame;
-  const { message, code, type } = (typeof frame === 'object' && frame !== null ? frame : {}) as Record<string, unknown>;
-  const status = typeof code === 'number' ? code : String(type ?? code).includes('rate_limit') ? 429 : 500;
-  return new APICallError({
-    message: typeof message === 'string' ? message : 'error frame',
-    url: '',
-    requestBodyValues: {},
-    statusCode: status,
-  });
+export function frameError(frame: unknown): UpstreamError {
+  const { message, code, type } = (typeof frame === 'object' && frame !== null ? frame : { message: frame }) as Record<string, unknown>;
+  const said = typeof message === 'string' ? message : 'error frame';
+  const status = statusOf(code) ?? (String(type ?? code).includes('rate_limit') ? 429 : 500);
+  return new UpstreamError(said, { status, ...(typeof code === 'string' ? { code } : {}) });
 }
 
-/** Maps whatever a provider threw to the one error a caller sees. What it carries inside (bodies, headers) is left behind. */
+/** A code that is the status the error would have had. */
+function statusOf(code: unknown): number | undefined {
+  const status = Number(code);
+  return Number.isInteger(status) && status >= 400 && status <= 599 ? status : undefined;
+}
+
+/** Maps whatever an adapter threw to the one error a caller sees. What it carries inside (bodies, headers) is left behind. */
 export function classify(error: unknown, callee: Callee): Failure {
   if (error instanceof ServiceError) return { error, transient: error.details.reason === 'STREAM_CUT' };
+  if (error instanceof NotTheProtocol) return { error: badResponse(callee.provider, error.message), transient: false };
+  if (error instanceof UpstreamError && error.status !== undefined) return refused(error, error.status, callee);
   if (connectionLost(error)) return unreachable(callee, networkCode(error) ?? 'connection lost');
-  if (APICallError.isInstance(error)) return fromApiCall(error, callee);
-  if (AISDKError.isInstance(error)) return { error: badResponse(callee.provider, 'sent what is not the protocol'), transient: false };
   return { error: new ServiceError('INTERNAL', `calling provider ${callee.provider} failed`, { cause: error }), transient: false };
 }
 
-/** Whether the connection failed rather than the upstream. A status that is a success means: while its body was read. */
+/** Whether the connection failed rather than the upstream. */
 export function connectionLost(error: unknown): boolean {
-  if (!APICallError.isInstance(error)) return networkCode(error) !== undefined;
-  return error.statusCode === undefined || (error.statusCode >= 200 && error.statusCode < 300);
+  if (error instanceof UpstreamError) return error.status === undefined;
+  return networkCode(error) !== undefined;
 }
 
-function fromApiCall(error: APICallError, callee: Callee): Failure {
-  const status = error.statusCode ?? 0;
-  const hints = retryHints(error.responseHeaders ?? {});
-  const said = scrub(error.message, callee.key);
+function refused({ message, headers, code }: UpstreamError, status: number, callee: Callee): Failure {
+  const hints = retryHints(headers);
+  const said = scrub(message, [callee.key, ...(callee.headers ?? [])]);
   const failure = fromStatus(status, said, callee);
-  const exhausted = bodyCode(error.data) === 'insufficient_quota';
+  const exhausted = code === 'insufficient_quota';
   const transient = (status === 408 || status === 429 || status >= 500) && !hints.forbidden && !exhausted;
   const limited = failure.code === 'RESOURCE_EXHAUSTED';
   const limit = exhausted ? { reason: 'PROVIDER_QUOTA', retryable: false } : { rate: true };
@@ -106,22 +109,17 @@ function networkCode(error: unknown): string | undefined {
   for (let at = error, depth = 0; at instanceof Error && depth < 5; at = at.cause, depth += 1) {
     const { code } = at as { code?: unknown };
     if (typeof code === 'string' && /^(E[A-Z]+|UND_ERR_\w+)$/.test(code)) return code;
-    if (at instanceof TypeError && /^(terminated|fetch failed)$/.test(at.message) && at.cause === undefined) return 'connection lost';
   }
   return undefined;
 }
 
-function bodyCode(data: unknown): unknown {
-  return (data as { error?: { code?: unknown } } | undefined)?.error?.code;
-}
-
-function retryHints(headers: Record<string, string>): { forbidden: boolean; after: { retryAfterMs?: number } } {
+function retryHints(headers: Readonly<Record<string, string>>): { forbidden: boolean; after: { retryAfterMs?: number } } {
   const retryAfterMs = retryAfter(headers);
   return { forbidden: headers['x-should-retry'] === 'false', after: retryAfterMs === undefined ? {} : { retryAfterMs } };
 }
 
 /** Milliseconds, seconds or a date, as providers write it. */
-function retryAfter(headers: Record<string, string>): number | undefined {
+function retryAfter(headers: Readonly<Record<string, string>>): number | undefined {
   const ms = Number.parseFloat(headers['retry-after-ms'] ?? '');
   if (ms >= 0) return Math.ceil(ms);
   const after = headers['retry-after'];

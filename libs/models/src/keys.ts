@@ -1,6 +1,8 @@
 /** Provider keys by the name of their secret, kept for a while so that a turn does not ask for each. */
 export interface Keys {
   get(name: string | undefined): Promise<string | undefined>;
+  /** Until when, in epoch ms, what `get` said of these is what it says again; 0 when it would ask. */
+  until(names: readonly (string | undefined)[]): number;
   /** A provider refused it: the next call asks again. */
   forget(name: string | undefined): void;
 }
@@ -11,11 +13,16 @@ export interface KeysOptions {
   ttlMs: number;
 }
 
+interface Known {
+  value: Promise<string | undefined>;
+  until: number;
+}
+
 // A key that is set now is wanted now; that none is set is worth asking again soon.
 const ABSENT_TTL_MS = 2_000;
 
 export function createKeys({ secret, env, ttlMs }: KeysOptions): Keys {
-  const known = new Map<string, { value: Promise<string | undefined>; until: number }>();
+  const known = new Map<string, Known>();
 
   async function read(name: string): Promise<string | undefined> {
     return (await secret(name)) || env[name] || undefined;
@@ -36,6 +43,7 @@ export function createKeys({ secret, env, ttlMs }: KeysOptions): Keys {
       );
       return entry.value;
     },
+    until: (names) => Math.min(...names.map((name) => (name === undefined ? Infinity : (known.get(name)?.until ?? 0)))),
     forget(name) {
       if (name !== undefined) known.delete(name);
     },

@@ -9,7 +9,7 @@ const OPERATION = 'chat';
 /** One model call as it is counted and traced, under the names that OpenTelemetry has for generative models. */
 export interface ModelCall {
   /** What the provider is told of the trace; nothing while tracing is off. */
-  readonly headers: Record<string, string>;
+  readonly traceparent: string | undefined;
   /** Who answers is known now. A model is named in the metrics where a catalogue lists it. */
   found(provider: string, listed: boolean): void;
   /** An attempt failed, and another one follows. */
@@ -45,7 +45,7 @@ export function beginModelCall({ provider, modelId }: ModelRef, traceparent: str
   }
 
   return {
-    headers: tracing() && span.traceparent !== undefined ? { traceparent: span.traceparent } : {},
+    traceparent: tracing() ? span.traceparent : undefined,
     found(named, listed) {
       labels['gen_ai.provider.name'] = named;
       if (listed) labels['gen_ai.request.model'] = modelId;

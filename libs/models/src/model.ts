@@ -50,6 +50,8 @@ export interface ModelRequest {
   format?: JsonFormat;
   temperature?: number;
   maxTokens?: number;
+  /** Nobody reads along: the text comes as one part, and the upstream may be asked for it in one piece. */
+  whole?: boolean;
   signal: AbortSignal;
   /** How long the model may be silent before the call fails DEADLINE_EXCEEDED, reason MODEL_STALLED. */
   promptTimeoutMs: number;
@@ -65,9 +67,12 @@ export interface ModelUsage {
   cacheWrite?: number;
 }
 
-/** Text as it comes, tool calls whole, and exactly one finish at the end. A stream that ends without one threw. */
+/**
+ * Text as it comes, what came together in one part; tool calls whole; and exactly one finish at the end. A stream that ends
+ * without one threw. Reasoning is what the model says to itself, where its upstream shows it.
+ */
 export type ModelPart =
-  | { type: 'text'; text: string }
+  | { type: 'text' | 'reasoning'; text: string }
   | { type: 'tool-call'; call: ToolCall }
   | { type: 'finish'; reason: 'stop' | 'length' | 'tool-calls' | 'content-filter' | 'other'; usage: ModelUsage; costUsd: number };
 
@@ -95,6 +100,8 @@ export interface Models {
    * DEADLINE_EXCEEDED (MODEL_STALLED), CANCELLED, NOT_FOUND (MODEL_NOT_FOUND).
    */
   stream(request: ModelRequest): AsyncGenerator<ModelPart, void, void>;
+  /** The same object for as long as `providers`, `catalogue`, `find` and `fallback` say the same. */
+  revision(): Promise<object>;
   /** Providers that can answer now: those with a key or that need none. `dev` while no other has a key, or `models.dev` is true. */
   providers(): Promise<string[]>;
   /** What is known, whether its provider can answer or not; `dev` only while it can. */

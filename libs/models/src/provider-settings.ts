@@ -2,6 +2,7 @@ import type { ProviderEntry, Sections } from '@switchyard/contracts';
 import { PUBLISHED, type Published } from './catalogue/2026-11.ts';
 import { BUILT_IN } from './catalogue/built-in.ts';
 import { DEV_PROVIDER } from './dev/dev-provider.ts';
+import { whyNotSent } from './key-origin.ts';
 import type { CatalogueEntry } from './model.ts';
 import { RETRY } from './retry.ts';
 
@@ -12,6 +13,8 @@ export interface ProviderSettings {
   baseUrl: string;
   /** The name of the secret with its key. Undefined: it is called without one. */
   keyName: string | undefined;
+  /** Why the key that its entry names is not sent there; such a provider cannot answer. */
+  keyRefusal: string | undefined;
   /** It can be called without its key, because somebody chose its address. */
   keyOptional: boolean;
   headers: Readonly<Record<string, string>>;
@@ -46,11 +49,15 @@ function fromEntry(id: string, entry: ProviderEntry | undefined, env: Env): Prov
   // Only without an address of its own does an entry borrow that of its type, and with it the key that belongs there.
   const borrowed = ownUrl ? undefined : (builtIn ?? BUILT_IN[entry?.type ?? '']);
   const baseUrl = ownUrl || borrowed?.baseUrl || '';
-  const keyName = entry?.apiKeyName || (builtIn ?? borrowed)?.keyName;
+  const named = entry?.apiKeyName || undefined;
+  const keyRefusal = named === undefined ? undefined : whyNotSent(named, baseUrl, env);
+  const own = (builtIn ?? borrowed)?.keyName;
+  const keyName = named ?? (own === undefined || whyNotSent(own, baseUrl, env) !== undefined ? undefined : own);
   return {
     id,
     baseUrl,
     keyName,
+    keyRefusal,
     keyOptional: Boolean(ownUrl) && !entry?.apiKeyName,
     headers: entry?.headers ?? {},
     timeoutMs: entry?.timeoutMs ?? DEFAULT_TIMEOUT_MS,

@@ -21,26 +21,21 @@ export interface Retried<T> {
   onRetry?: (failure: Failure, pauseMs: number, n: number) => void;
 }
 
-/** Tries again while nothing has been delivered and the failure is transient; throws what the last attempt failed with. */
-export async function* retryBeforeFirst<T>({
-  attempt,
-  classify,
-  policy,
-  signal,
-  deadline,
-  onRetry,
-}: Retried<T>): AsyncGenerator<T, void, void> {
+/** What was begun: the first item, and what stands behind it. */
+export interface Begun<T> {
+  first: IteratorResult<T, void>;
+  rest: AsyncGenerator<T, void, void>;
+}
+
+/** Tries again while nothing came and the failure is transient; throws what the last attempt failed with. */
+export async function retryUntilFirst<T>({ attempt, classify, policy, signal, deadline, onRetry }: Retried<T>): Promise<Begun<T>> {
   for (let n = 1; ; n += 1) {
-    let delivered = false;
+    const rest = attempt(n);
     try {
-      for await (const item of attempt(n)) {
-        delivered = true;
-        yield item;
-      }
-      return;
+      return { first: await rest.next(), rest };
     } catch (error) {
       const failure = classify(error);
-      if (delivered || !failure.transient || n >= policy.attempts || signal.aborted) throw failure.error;
+      if (!failure.transient || n >= policy.attempts || signal.aborted) throw failure.error;
       const pauseMs = failure.retryAfterMs ?? backoffMs(n, policy);
       if (Date.now() + pauseMs >= deadline) throw failure.error;
       onRetry?.(failure, pauseMs, n);

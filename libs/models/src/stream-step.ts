@@ -1,86 +1,77 @@
-import type { LanguageModelV4, LanguageModelV4CallOptions, LanguageModelV4FinishReason, LanguageModelV4StreamPart } from '@ai-sdk/provider';
-import { badResponse, connectionLost, frameError, streamCut } from './failure.ts';
-import type { CatalogueEntry, ModelPart, ToolCall } from './model.ts';
+import type { Adapter, Attempt, Ending, Piece } from './adapter.ts';
+import { streamCut } from './failure.ts';
+import type { CatalogueEntry, ModelPart } from './model.ts';
 import { toolCall } from './tool-call.ts';
-import { costUsd, toUsage } from './usage.ts';
-
-/** All that we ask of a provider's model. */
-export type StreamingModel = Pick<LanguageModelV4, 'provider' | 'modelId' | 'doStream'>;
+import { priceOf, toUsage } from './usage.ts';
 
 export interface Step {
   provider: string;
-  model: StreamingModel;
-  options: LanguageModelV4CallOptions;
+  adapter: Adapter;
+  attempt: Attempt;
   cost: CatalogueEntry['cost'] | undefined;
-  /** Called for everything that arrives, shown or not. */
-  onAlive: () => void;
 }
 
-type Finish = Extract<LanguageModelV4StreamPart, { type: 'finish' }>;
+type Finish = Extract<ModelPart, { type: 'finish' }>;
 
 // Upstreams that give up say so in the finish reason, each in its own word.
-const GAVE_UP = new Set(['error', 'abort', 'aborted', 'cancelled', 'canceled', 'interrupted']);
+const GAVE_UP = new Set(['error', 'abort', 'aborted', 'cancelled', 'canceled', 'interrupted', 'insufficient_system_resource']);
+
+/** What upstreams call the ends that we have a name for. */
+const REASONS = new Map<string, Finish['reason']>([
+  ['stop', 'stop'],
+  ['length', 'length'],
+  ['model_length', 'length'],
+  ['content_filter', 'content-filter'],
+  ['tool_calls', 'tool-calls'],
+  ['function_call', 'tool-calls'],
+]);
 
 /** One attempt at one step. Tool calls are held back until the upstream said that it is done: half a call is none. */
-export async function* streamStep({ provider, model, options, cost, onAlive }: Step): AsyncGenerator<ModelPart, void, void> {
-  const { stream, response } = await model.doStream(options);
-  onAlive();
-  refuseUnstreamed(provider, response?.headers?.['content-type']);
-  const calls: ToolCall[] = [];
-  let finish: Finish | undefined;
-  let outputChars = 0;
-  for await (const part of whole(stream, provider)) {
-    onAlive();
-    options.abortSignal?.throwIfAborted();
-    if (part.type === 'text-delta' && part.delta !== '') {
-      outputChars += part.delta.length;
-      yield { type: 'text', text: part.delta };
-    } else if (part.type === 'tool-call') {
-      outputChars += part.input.length;
-      calls.push(toolCall(part.toolCallId, part.toolName, part.input));
-    } else if (part.type === 'finish') {
-      finish = part;
-    }
-  }
-  if (finish === undefined || gaveUp(finish.finishReason)) throw streamCut(provider);
-  for (const call of calls) yield { type: 'tool-call', call };
-  const usage = toUsage(finish.usage, { input: () => JSON.stringify(options.prompt).length, output: outputChars });
-  yield { type: 'finish', reason: reasonOf(finish.finishReason, calls.length), usage, costUsd: costUsd(usage, cost) };
-}
-
-/** The parts of a stream; whatever ends it early is thrown, under one name whether the socket or the text broke off. */
-async function* whole(
-  stream: ReadableStream<LanguageModelV4StreamPart>,
-  provider: string,
-): AsyncGenerator<LanguageModelV4StreamPart, void, void> {
+export async function* streamStep(step: Step): AsyncGenerator<ModelPart, void, void> {
+  const { signal, onAlive, request } = step.attempt;
+  const said: Said = { reasoning: '', text: '' };
+  let written = 0;
+  const pieces = step.adapter(step.attempt);
   try {
-    for await (const part of stream) {
-      if (part.type === 'error') throw isMissingFinish(part.error) ? streamCut(provider) : frameError(part.error);
-      yield part;
+    for (;;) {
+      const next = await pieces.next();
+      onAlive();
+      signal.throwIfAborted();
+      if (next.done === true) return yield* finish(step, { said, written, ending: next.value });
+      const piece = next.value;
+      written += piece.text.length;
+      // Where nobody reads along, all text is one part.
+      if (request.whole === true) said[piece.type] += piece.text;
+      else yield piece;
     }
-  } catch (error) {
-    throw connectionLost(error) ? streamCut(provider) : error;
+  } finally {
+    await pieces.return(undefined as never);
   }
 }
 
-/** A JSON or HTML answer to a streaming request has no events in it, and would look like a cut. */
-function refuseUnstreamed(provider: string, contentType = ''): void {
-  if (/^(application\/json|text\/html)\b/i.test(contentType)) throw badResponse(provider, `does not stream: it answered ${contentType}`);
+type Said = Record<Piece['type'], string>;
+
+interface Finished {
+  /** What was not yielded yet. */
+  said: Said;
+  /** Characters of all that was written. */
+  written: number;
+  ending: Ending;
 }
 
-/** How the adapter reports a stream that ended cleanly, but too early. */
-function isMissingFinish(error: unknown): boolean {
-  return error instanceof Error && error.name === 'AI_InvalidResponseDataError' && error.message.includes('without a finish reason');
+function* finish({ provider, attempt, cost }: Step, { said, written, ending }: Finished): Generator<ModelPart, void, void> {
+  const { finish: word, calls, usage: counted } = ending;
+  if (word === undefined || GAVE_UP.has(word)) throw streamCut(provider);
+  for (const type of ['reasoning', 'text'] as const) if (said[type] !== '') yield { type, text: said[type] };
+  for (const { callId, name, text } of calls) yield { type: 'tool-call', call: toolCall(callId, name, text) };
+  const { system, messages } = attempt.request;
+  const output = calls.reduce((sum, { text }) => sum + text.length, written);
+  const usage = toUsage(counted, { input: () => JSON.stringify([system, messages]).length, output });
+  yield { type: 'finish', reason: reasonOf(word, calls.length), usage, costUsd: counted.costUsd ?? priceOf(usage, cost) };
 }
 
-function gaveUp({ unified, raw }: LanguageModelV4FinishReason): boolean {
-  return raw === undefined || unified === 'error' || unified === 'interrupted' || GAVE_UP.has(raw);
-}
-
-type Reason = Extract<ModelPart, { type: 'finish' }>['reason'];
-
-function reasonOf({ unified }: LanguageModelV4FinishReason, calls: number): Reason {
+function reasonOf(finish: string, calls: number): Finish['reason'] {
+  const reason = REASONS.get(finish) ?? 'other';
   // Several servers say `stop` beside tool calls; what the caller must do is what counts.
-  if (calls > 0 && (unified === 'stop' || unified === 'other')) return 'tool-calls';
-  return unified === 'error' || unified === 'interrupted' ? 'other' : unified;
+  return calls > 0 && (reason === 'stop' || reason === 'other') ? 'tool-calls' : reason;
 }

@@ -36,10 +36,30 @@ export async function visibleNames(models: Models, agents: readonly AgentProject
   return [...names.values()];
 }
 
+interface Index {
+  models: Models;
+  revision: object;
+  byName: ReadonlyMap<string, VisibleName>;
+}
+
+/** One list of agents is asked for a name by every request until something changes. */
+const indexes = new WeakMap<readonly AgentProjection[], Index>();
+
 /** Whom a client means by a name: as listed, or the bare id of a listed model. */
 export async function findVisible(models: Models, agents: readonly AgentProjection[], name: string): Promise<VisibleName | undefined> {
-  const names = await visibleNames(models, agents);
-  return names.find(({ id }) => id === name) ?? names.find(({ id, model }) => id === fullName(model) && model.modelId === name);
+  const revision = await models.revision();
+  let index = indexes.get(agents);
+  if (index?.models !== models || index.revision !== revision) {
+    index = { models, revision, byName: byName(await visibleNames(models, agents)) };
+    indexes.set(agents, index);
+  }
+  return index.byName.get(name);
+}
+
+function byName(names: readonly VisibleName[]): Map<string, VisibleName> {
+  const bare = names.filter(({ id, model }) => id === fullName(model)).map((name) => [name.model.modelId, name] as const);
+  // What is listed wins over what is meant, and the first over those after it.
+  return new Map([...bare.toReversed(), ...names.toReversed().map((name) => [name.id, name] as const)]);
 }
 
 function fullName(model: ModelRef): string {

@@ -5,14 +5,8 @@ export { startNatsServer, type NatsServer, type NatsServerOptions } from './nats
 export { findNatsServer } from './nats-server-binary.ts';
 export { findRedisServer } from './redis-server-binary.ts';
 export { startRedisServer, type RedisServer, type RedisServerOptions } from './redis-server.ts';
-export {
-  startUpstream,
-  type Upstream,
-  type UpstreamBehaviour,
-  type UpstreamCall,
-  type UpstreamRequest,
-  type UpstreamUsage,
-} from './upstream.ts';
+export type { UpstreamBehaviour, UpstreamCall, UpstreamUsage } from './upstream-behaviour.ts';
+export { startUpstream, type Upstream, type UpstreamRequest } from './upstream.ts';
 export { principal } from './principal.ts';
 export { startProcess, type Exit, type StartedProcess, type StartProcessOptions } from './start-process.ts';
 export { tempDir, type TempDir } from './temp-dir.ts';

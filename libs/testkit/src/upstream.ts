@@ -1,36 +1,7 @@
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-
-/** How the upstream behaves in one request. The last one given is repeated. */
-export type UpstreamBehaviour =
-  | { kind: 'text'; text: string; usage?: UpstreamUsage | 'none'; finish?: string }
-  | { kind: 'tools'; calls: readonly UpstreamCall[]; text?: string; finish?: string }
-  | { kind: 'status'; status: number; message?: string; headers?: Readonly<Record<string, string>>; code?: string }
-  /** Accepts and says nothing, or nothing more after so many tokens. */
-  | { kind: 'stall'; text?: string; afterTokens?: number }
-  /** Destroys the socket after so many tokens. */
-  | { kind: 'cut'; text: string; afterTokens: number }
-  /** Ends the response properly, without a finish reason and without `[DONE]`. */
-  | { kind: 'unfinished'; text: string }
-  /** Breaks off a tool call half-way: the arguments never close. */
-  | { kind: 'half-call'; name: string; arguments: string; end: 'cut' | 'clean' }
-  | { kind: 'frame-error'; text?: string; error: Readonly<Record<string, unknown>> }
-  | { kind: 'garbage' }
-  /** A whole completion as JSON, as if streaming had not been asked for. */
-  | { kind: 'json'; text: string }
-  | { kind: 'redirect'; to: string };
-
-export interface UpstreamUsage {
-  prompt: number;
-  completion: number;
-  cached?: number;
-}
-
-export interface UpstreamCall {
-  name: string;
-  /** An object is sent as JSON; text is sent as it is. */
-  arguments: unknown;
-}
+import type { UpstreamBehaviour, UpstreamCall, UpstreamUsage } from './upstream-behaviour.ts';
+import { answerWhole, argumentsOf, wireUsage, words } from './upstream-whole.ts';
 
 /** What arrived. */
 export interface UpstreamRequest {
@@ -39,13 +10,15 @@ export interface UpstreamRequest {
   body: { model?: string; messages?: unknown[]; stream?: boolean; tools?: unknown[]; [key: string]: unknown };
 }
 
-/** A server that speaks the chat-completions protocol over a real socket, and misbehaves when told to. */
+/** A server that speaks the chat-completions protocol over a real socket, streamed or whole as it is asked, and misbehaves when told to. */
 export interface Upstream extends AsyncDisposable {
   /** What a provider entry takes as `baseUrl`. */
   readonly url: string;
   readonly requests: readonly UpstreamRequest[];
   /** What the next requests meet, one each; the last is repeated. Without any: a short text. */
   respond(...script: UpstreamBehaviour[]): void;
+  /** Resolves when a first request has come. */
+  readonly asked: Promise<void>;
   /** Resolves when a connection that was being answered has been given up by the client. */
   readonly abandoned: Promise<void>;
 }
@@ -56,6 +29,7 @@ const DEFAULT: UpstreamBehaviour = { kind: 'text', text: 'Hello from upstream.' 
 export async function startUpstream(...initial: UpstreamBehaviour[]): Promise<Upstream> {
   let script = initial;
   const requests: UpstreamRequest[] = [];
+  const asked = Promise.withResolvers<void>();
   const abandoned = Promise.withResolvers<void>();
   const server = createServer((request, response) => {
     response.on('close', () => {
@@ -64,8 +38,9 @@ export async function startUpstream(...initial: UpstreamBehaviour[]): Promise<Up
     receive(request)
       .then((body) => {
         requests.push({ path: request.url ?? '', headers: request.headers, body });
+        asked.resolve();
         const behaviour = (script.length > 1 ? script.shift() : script[0]) ?? DEFAULT;
-        return answer(response, behaviour, body.model ?? 'unknown');
+        return answer(response, behaviour, body);
       })
       .catch(() => response.destroy());
   });
@@ -76,6 +51,7 @@ export async function startUpstream(...initial: UpstreamBehaviour[]): Promise<Up
   return {
     url: `http://127.0.0.1:${port}/v1`,
     requests,
+    asked: asked.promise,
     abandoned: abandoned.promise,
     respond: (...next) => {
       script = next;
@@ -97,7 +73,11 @@ async function receive(request: IncomingMessage): Promise<UpstreamRequest['body'
   return JSON.parse(text) as UpstreamRequest['body'];
 }
 
-async function answer(response: ServerResponse, behaviour: UpstreamBehaviour, model: string): Promise<void> {
+async function answer(response: ServerResponse, behaviour: UpstreamBehaviour, body: UpstreamRequest['body']): Promise<void> {
+  const { model = 'unknown', stream = false } = body;
+  if (behaviour.kind === 'status' || behaviour.kind === 'json' || behaviour.kind === 'redirect')
+    return plainAnswer(response, behaviour, model);
+  if (!stream) return answerWhole(response, behaviour, { id: ID, model });
   const events = createEvents(response, model);
   switch (behaviour.kind) {
     case 'text':
@@ -129,8 +109,6 @@ async function answer(response: ServerResponse, behaviour: UpstreamBehaviour, mo
     case 'garbage':
       events.send('{"choices": [{"delta": oops');
       return events.end();
-    default:
-      return plainAnswer(response, behaviour, model);
   }
 }
 
@@ -149,10 +127,6 @@ function plainAnswer(response: ServerResponse, behaviour: Plain, model: string):
 function refuse(response: ServerResponse, { status, message, headers, code }: Extract<UpstreamBehaviour, { kind: 'status' }>): void {
   response.writeHead(status, { 'content-type': 'application/json', ...headers });
   response.end(JSON.stringify({ error: { message: message ?? `status ${status}`, type: 'error', param: null, code: code ?? null } }));
-}
-
-function words(text: string): string[] {
-  return text.match(/\s*\S+\s*/g) ?? [];
 }
 
 interface Events {
@@ -181,7 +155,7 @@ function createEvents(response: ServerResponse, model: string): Events {
     },
     calls: (calls) => {
       for (const [index, call] of calls.entries()) {
-        const text = typeof call.arguments === 'string' ? call.arguments : JSON.stringify(call.arguments);
+        const text = argumentsOf(call);
         const half = Math.ceil(text.length / 2);
         chunk({
           tool_calls: [{ index, id: `call_up_${index}`, type: 'function', function: { name: call.name, arguments: text.slice(0, half) } }],
@@ -201,14 +175,5 @@ function createEvents(response: ServerResponse, model: string): Events {
     destroy: () => {
       response.write('\n', () => response.destroy());
     },
-  };
-}
-
-function wireUsage({ prompt, completion, cached = 0 }: UpstreamUsage): object {
-  return {
-    prompt_tokens: prompt,
-    completion_tokens: completion,
-    total_tokens: prompt + completion,
-    prompt_tokens_details: { cached_tokens: cached },
   };
 }

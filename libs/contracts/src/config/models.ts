@@ -73,11 +73,15 @@ export const ProviderEntry = z.strictObject({
   apiKeyName: upTo(MAX.name)
     .regex(/^([A-Z][A-Z0-9_]{0,255})?$/)
     .default('')
-    .describe('name of the secret that holds the key, never the key'),
+    .describe('name of the secret that holds the key, never the key; it ends in _KEY or _API_TOKEN'),
   enabled: flag(true),
   timeoutMs: positive(120_000),
   maxRetries: count(2),
-  headers: z.record(upTo(MAX.name), upTo(MAX.value)).check(mostKeys(MAX.few)).default({}),
+  headers: z
+    .record(upTo(MAX.name), upTo(MAX.value))
+    .check(mostKeys(MAX.few))
+    .default({})
+    .describe('sent with every request; shown to nobody'),
   capabilities,
   models: z.array(ProviderModel).max(MAX.many).default([]),
 });

@@ -92,6 +92,7 @@ export const StatelessTurn = z.strictObject({
   format: JsonFormat.optional(),
   temperature: z.number().min(0).max(2).optional(),
   maxTokens: z.int().positive().optional(),
+  whole: z.boolean().optional().describe('nobody reads along: of the frames only those of tools are sent, and the result'),
 });
 export type StatelessTurn = z.infer<typeof StatelessTurn>;
 

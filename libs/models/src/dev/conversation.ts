@@ -1,4 +1,4 @@
-import type { LanguageModelV4CallOptions, LanguageModelV4Message } from '@ai-sdk/provider';
+import type { ModelMessage, ModelRequest } from '../model.ts';
 
 /** What a development model reads of a conversation. */
 export interface Conversation {
@@ -20,39 +20,32 @@ export function tokensOf(text: string): string[] {
   return text.match(/\s*\S+\s*/g) ?? [];
 }
 
-export function readConversation({ prompt, tools = [], toolChoice }: LanguageModelV4CallOptions): Conversation {
-  const offered = toolChoice?.type === 'none' ? [] : tools.map(({ name }) => name);
-  const wanted = toolChoice?.type === 'required' ? offered[0] : toolChoice?.type === 'tool' ? toolChoice.toolName : undefined;
-  const lastUser = prompt.findLastIndex(({ role }) => role === 'user');
+export function readConversation({ system = '', messages, tools = [], toolChoice }: ModelRequest): Conversation {
+  const offered = toolChoice === 'none' ? [] : tools.map(({ name }) => name);
+  const wanted = toolChoice === 'required' ? offered[0] : typeof toolChoice === 'object' ? toolChoice.name : undefined;
+  const asked = messages.findLastIndex(({ role }) => role === 'user');
   return {
-    message: prompt[lastUser] === undefined ? '' : textOf(prompt[lastUser]),
-    results: prompt.slice(lastUser + 1).flatMap(resultsOf),
-    calls: prompt.reduce((sum, message) => sum + callsOf(message), 0),
-    inputTokens: prompt.reduce((sum, message) => sum + tokensOf(textOf(message)).length, 0),
+    message: messages[asked] === undefined ? '' : textOf(messages[asked]),
+    results: messages.slice(asked + 1).flatMap(resultOf),
+    calls: messages.reduce((sum, message) => sum + callsOf(message), 0),
+    inputTokens: messages.reduce((sum, message) => sum + tokensOf(textOf(message)).length, tokensOf(system).length),
     tools: offered,
     ...(wanted === undefined ? {} : { wanted }),
   };
 }
 
-function textOf(message: LanguageModelV4Message): string {
-  if (message.role === 'system') return message.content;
-  if (message.role === 'tool')
-    return resultsOf(message)
-      .map(({ text }) => text)
-      .join(' ');
-  return message.content.map((part) => (part.type === 'text' ? part.text : '')).join('');
+function textOf(message: ModelMessage): string {
+  return message.role === 'tool' ? shown(message.result) : message.text;
 }
 
-function callsOf(message: LanguageModelV4Message): number {
-  return message.role === 'assistant' ? message.content.filter(({ type }) => type === 'tool-call').length : 0;
+function callsOf(message: ModelMessage): number {
+  return message.role === 'assistant' ? (message.toolCalls?.length ?? 0) : 0;
 }
 
-function resultsOf(message: LanguageModelV4Message): Conversation['results'] {
-  if (message.role !== 'tool') return [];
-  return message.content.flatMap((part) => {
-    if (part.type !== 'tool-result') return [];
-    const { output } = part;
-    const text = output.type === 'text' || output.type === 'error-text' ? output.value : JSON.stringify(output);
-    return [{ name: part.toolName, text, failed: output.type === 'error-text' }];
-  });
+function resultOf(message: ModelMessage): Conversation['results'] {
+  return message.role === 'tool' ? [{ name: message.name, text: shown(message.result), failed: message.failed }] : [];
+}
+
+function shown(result: unknown): string {
+  return typeof result === 'string' ? result : (JSON.stringify(result) ?? 'null');
 }

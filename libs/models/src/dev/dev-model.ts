@@ -1,7 +1,7 @@
 import { setImmediate as nextTick } from 'node:timers/promises';
-import type { LanguageModelV4CallOptions, LanguageModelV4StreamPart } from '@ai-sdk/provider';
 import { ServiceError } from '@switchyard/contracts';
-import type { StreamingModel } from '../stream-step.ts';
+import type { Adapter, Attempt, Ending, Piece } from '../adapter.ts';
+import { connectionLost, streamCut } from '../failure.ts';
 import { readConversation, tokensOf, type Conversation } from './conversation.ts';
 import { createStopper } from './stop.ts';
 
@@ -9,21 +9,16 @@ import { createStopper } from './stop.ts';
 export type DevPart = { token: string } | { call: { name: string; input: string } };
 
 /** How it behaves. What it throws before the first part fails the call, later it breaks the stream. */
-export type Behaviour = (conversation: Conversation, options: LanguageModelV4CallOptions) => AsyncGenerator<DevPart, void, void>;
+export type Behaviour = (conversation: Conversation, attempt: Attempt) => AsyncGenerator<DevPart, void, void>;
 
-/** A language model like any other to the rest of the code, without a network behind it. */
-export function createDevModel(modelId: string, behave: Behaviour): StreamingModel {
-  return {
-    provider: 'dev',
-    modelId,
-    async doStream(options) {
-      if (options.responseFormat?.type === 'json') throw plainTextOnly();
-      const conversation = readConversation(options);
-      const parts = behave(conversation, options);
-      const first = await parts.next();
-      const { maxOutputTokens: limit = Infinity, stopSequences: stops = [] } = options;
-      return { stream: ReadableStream.from(toStreamParts({ first, parts, conversation, limit, stops })) };
-    },
+/** After so many tokens that nobody reads as they come, everybody else gets a turn. */
+const BURST = 256;
+
+/** A model like any other to the rest of the code, without a network behind it. */
+export function createDevModel(behave: Behaviour): Adapter {
+  return (attempt) => {
+    if (attempt.request.format !== undefined) throw plainTextOnly();
+    return play(attempt, behave);
   };
 }
 
@@ -31,51 +26,41 @@ export function* say(text: string): Generator<DevPart, void, void> {
   for (const token of tokensOf(text)) yield { token };
 }
 
-interface Playing {
-  first: IteratorResult<DevPart, void>;
-  parts: AsyncGenerator<DevPart, void, void>;
-  conversation: Conversation;
-  limit: number;
-  stops: readonly string[];
+async function* play(attempt: Attempt, behave: Behaviour): AsyncGenerator<Piece, Ending, void> {
+  const { maxTokens: limit = Infinity, stop = [], whole = false } = attempt.request;
+  const conversation = readConversation(attempt.request);
+  const stopper = createStopper(stop);
+  const calls: { callId: string; name: string; text: string }[] = [];
+  let output = 0;
+  let finish = 'stop';
+  const parts = behave(conversation, attempt);
+  try {
+    for await (const part of parts) {
+      if (output >= limit) {
+        finish = 'length';
+        break;
+      }
+      output += 1;
+      if ('token' in part) {
+        // Each token in a tick of its own, as they come from a network: within one tick they would be merged on the way.
+        if (!whole || output % BURST === 0) await nextTick();
+        yield* text(stopper.add(part.token));
+        if (stopper.stopped) break;
+      } else {
+        yield* text(stopper.rest());
+        calls.push({ callId: `call_${conversation.calls + calls.length + 1}`, name: part.call.name, text: part.call.input });
+      }
+    }
+  } catch (error) {
+    throw output > 0 && connectionLost(error) ? streamCut('dev') : error;
+  }
+  yield* text(stopper.rest());
+  if (calls.length > 0 && finish === 'stop') finish = 'tool_calls';
+  return { finish, calls, usage: { input: conversation.inputTokens, output } };
 }
 
-async function* toStreamParts({
-  first,
-  parts,
-  conversation,
-  limit,
-  stops,
-}: Playing): AsyncGenerator<LanguageModelV4StreamPart, void, void> {
-  let outputTokens = 0;
-  let calls = 0;
-  let raw = 'stop';
-  const stopper = createStopper(stops);
-  const text = (delta: string): LanguageModelV4StreamPart => ({ type: 'text-delta', id: '0', delta });
-  yield { type: 'stream-start', warnings: [] };
-  yield { type: 'text-start', id: '0' };
-  for (let next = first; next.done !== true; next = await parts.next()) {
-    if (outputTokens >= limit) {
-      raw = 'length';
-      break;
-    }
-    outputTokens += 1;
-    const part = next.value;
-    if ('token' in part) {
-      // Each token in a tick of its own, as they come from a network: within one tick they would be merged on the way.
-      await nextTick();
-      yield text(stopper.add(part.token));
-      if (stopper.stopped) break;
-    } else {
-      calls += 1;
-      yield text(stopper.rest());
-      yield { type: 'tool-call', toolCallId: `call_${conversation.calls + calls}`, toolName: part.call.name, input: part.call.input };
-    }
-  }
-  await parts.return();
-  yield text(stopper.rest());
-  yield { type: 'text-end', id: '0' };
-  if (calls > 0 && raw === 'stop') raw = 'tool_calls';
-  yield finishPart(raw, conversation.inputTokens, outputTokens);
+function* text(said: string): Generator<Piece, void, void> {
+  if (said !== '') yield { type: 'text', text: said };
 }
 
 /** Better no answer than one that is not what was asked for. */
@@ -84,15 +69,4 @@ function plainTextOnly(): ServiceError {
   return new ServiceError('INVALID_ARGUMENT', 'The development models answer in plain text and keep to no format.', {
     details: { reason: 'FORMAT_UNSUPPORTED', issues: [issue] },
   });
-}
-
-function finishPart(raw: string, input: number, output: number): LanguageModelV4StreamPart {
-  return {
-    type: 'finish',
-    finishReason: { unified: raw === 'tool_calls' ? 'tool-calls' : raw === 'length' ? 'length' : 'stop', raw },
-    usage: {
-      inputTokens: { total: input, noCache: input, cacheRead: undefined, cacheWrite: undefined },
-      outputTokens: { total: output, text: output, reasoning: undefined },
-    },
-  };
 }

@@ -1,5 +1,5 @@
+import type { Adapter } from '../adapter.ts';
 import type { CatalogueEntry } from '../model.ts';
-import type { StreamingModel } from '../stream-step.ts';
 import { createDevModel, type Behaviour } from './dev-model.ts';
 import { createFlaky, echo, slow } from './echo.ts';
 import { scripted } from './scripted.ts';
@@ -9,9 +9,9 @@ export const DEV_PROVIDER = 'dev';
 export const DEV_MODELS = ['echo', 'scripted', 'tools', 'slow', 'flaky'] as const;
 
 /** The models that answer when no provider is configured. They need no key, cost nothing, and say what they are. */
-export function createDevProvider(): (modelId: string) => StreamingModel | undefined {
+export function createDevProvider(): (modelId: string) => Adapter | undefined {
   const behaviours: Record<(typeof DEV_MODELS)[number], Behaviour> = { echo, scripted, tools, slow, flaky: createFlaky() };
-  const models = new Map(Object.entries(behaviours).map(([id, behave]) => [id, createDevModel(id, behave)]));
+  const models = new Map(Object.entries(behaviours).map(([id, behave]) => [id, createDevModel(behave)]));
   return (modelId) => models.get(modelId);
 }
 

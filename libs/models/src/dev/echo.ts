@@ -16,12 +16,12 @@ export const echo: Behaviour = async function* ({ message }) {
 };
 
 /** The same at twenty tokens a second. */
-export const slow: Behaviour = async function* ({ message }, { abortSignal }) {
+export const slow: Behaviour = async function* ({ message }, { signal }) {
   const startedAt = performance.now();
   let said = 0;
   for (const token of say(echoOf('slow', message))) {
     const dueMs = startedAt + (said * 1_000) / SLOW_TOKENS_PER_SECOND - performance.now();
-    if (dueMs > 0) await sleep(dueMs, undefined, abortSignal === undefined ? {} : { signal: abortSignal });
+    if (dueMs > 0) await sleep(dueMs, undefined, { signal });
     yield token;
     said += 1;
   }
@@ -30,9 +30,8 @@ export const slow: Behaviour = async function* ({ message }, { abortSignal }) {
 /** In turn: answers, refuses before the first token with 503, cuts after three tokens. A retry meets the refusal again. */
 export function createFlaky(): Behaviour {
   let calls = 0;
-  return async function* ({ message }, { providerOptions }) {
-    const retried = Number(providerOptions?.['dev']?.['attempt'] ?? 1) > 1;
-    const turn = retried ? 1 : calls++ % 3;
+  return async function* ({ message }, { number }) {
+    const turn = number > 1 ? 1 : calls++ % 3;
     if (turn === 1) {
       throw statusError(503, 'dev/flaky, the development model, refuses this call', { 'retry-after-ms': String(FLAKY_RETRY_AFTER_MS) });
     }

@@ -23,13 +23,12 @@ type Entry = z.output<typeof Entry>;
 const Script = z.array(Entry).max(MAX_ENTRIES);
 
 /** Plays the JSON script in the message. Neighbouring tools are called in one step; the next step goes on after them. */
-export const scripted: Behaviour = async function* ({ message, results }, { abortSignal }) {
-  const waiting = abortSignal === undefined ? {} : { signal: abortSignal };
+export const scripted: Behaviour = async function* ({ message, results }, { signal }) {
   let called = false;
   for (const entry of afterTools(parseScript(message), results.length)) {
     if (called && !('tool' in entry)) return;
     if ('text' in entry) yield* say(entry.text);
-    if ('wait' in entry) await sleep(entry.wait, undefined, waiting);
+    if ('wait' in entry) await sleep(entry.wait, undefined, { signal });
     if ('error' in entry) throw toError(entry.error);
     if ('tool' in entry) {
       called = true;

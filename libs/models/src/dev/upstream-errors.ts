@@ -1,12 +1,11 @@
-import { APICallError } from '@ai-sdk/provider';
+import { UpstreamError } from '../upstream-error.ts';
 
-/** What the adapters throw when an upstream answers with a status that is not a success. */
-export function statusError(status: number, message: string, responseHeaders: Record<string, string> = {}): APICallError {
-  return new APICallError({ message, url: 'dev:', requestBodyValues: {}, statusCode: status, responseHeaders });
+/** What an adapter throws when an upstream answers with a status that is not a success. */
+export function statusError(status: number, message: string, headers: Record<string, string> = {}): UpstreamError {
+  return new UpstreamError(message, { status, headers });
 }
 
-/** What they throw when the connection breaks. */
-export function networkError(code: string, message: string): APICallError {
-  const cause = Object.assign(new Error(message), { code });
-  return new APICallError({ message, url: 'dev:', requestBodyValues: {}, cause });
+/** What it throws when the connection breaks. */
+export function networkError(code: string, message: string): UpstreamError {
+  return new UpstreamError(message, { cause: Object.assign(new Error(message), { code }) });
 }

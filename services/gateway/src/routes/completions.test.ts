@@ -74,7 +74,7 @@ test('a completion in one piece', async () => {
   assert.equal(response.headers.get('cache-control'), 'no-store');
   const { turnId, ...rest } = asked as { turnId: string };
   assert.match(turnId, /^turn_/);
-  assert.deepEqual(rest, { model: 'dev/echo', message: 'hi', system: 'brief', temperature: 0.5, maxTokens: 9 });
+  assert.deepEqual(rest, { model: 'dev/echo', message: 'hi', system: 'brief', temperature: 0.5, maxTokens: 9, whole: true });
 });
 
 test('a completion in pieces: role, content, finish, usage, end; data frames only', async () => {

@@ -45,7 +45,7 @@ function startRun(bus: Bus, { request, reply: { raw }, completion }: Exchange): 
   const left = new AbortController();
   raw.once('close', () => void (raw.writableFinished || left.abort()));
   if (raw.destroyed) left.abort();
-  const turn = { ...completion.turn, turnId: mintId('turn') };
+  const turn = { ...completion.turn, turnId: mintId('turn'), ...(completion.stream ? {} : { whole: true }) };
   const frames = bus.as(request.caller.principal).stream('turns.run', turn, { ...callOptions(request), signal: left.signal });
   const run: Run = {
     toolsRan: false,

@@ -3,7 +3,7 @@ import type { Collection } from '@switchyard/store';
 import type { SessionDocument, TurnDocument } from '../data.ts';
 import { follows, noSuchTurn } from '../sessions/ownership.ts';
 import type { Runner } from '../turns/runner.ts';
-import { runStateless, type StatelessDeps } from '../turns/stateless.ts';
+import { runStateless, runWhole, type StatelessDeps } from '../turns/stateless.ts';
 
 /** Accepts a durable turn for a route that listens to its frames. */
 export function turnsStart(runner: Runner): Handler<'turns.start'> {
@@ -18,7 +18,10 @@ export function turnsStart(runner: Runner): Handler<'turns.start'> {
 
 /** A turn that keeps nothing; leaving its stream ends it. */
 export function turnsRun(deps: StatelessDeps): Handler<'turns.run'> {
-  return (turn, ctx) => runStateless(deps, turn, ctx);
+  return (turn, ctx) => {
+    const frames = runStateless(deps, turn, ctx);
+    return turn.whole === true ? runWhole(frames) : frames;
+  };
 }
 
 /** How far a turn is, for the client that started it. Anybody else's is as unknown as one that never was. */

@@ -22,6 +22,8 @@ export interface TurnPlan {
   maxOutputTokens?: number;
   temperature?: number;
   promptTimeoutMs: number;
+  /** Nobody reads the text as it comes. */
+  whole?: boolean;
   signal: AbortSignal;
   /** The span of the turn, which its model calls belong to. */
   traceparent?: string | undefined;
@@ -116,6 +118,7 @@ async function* modelStep(models: Models, plan: TurnPlan, messages: readonly Mod
     signal: plan.signal,
     promptTimeoutMs: plan.promptTimeoutMs,
     traceparent: plan.traceparent,
+    ...(plan.whole === undefined ? {} : { whole: plan.whole }),
     ...(plan.system === undefined ? {} : { system: plan.system }),
     ...(plan.temperature === undefined ? {} : { temperature: plan.temperature }),
     ...(plan.maxOutputTokens === undefined ? {} : { maxTokens: plan.maxOutputTokens }),
@@ -126,7 +129,7 @@ async function* modelStep(models: Models, plan: TurnPlan, messages: readonly Mod
       yield { type: 'delta', text: part.text };
     } else if (part.type === 'tool-call') {
       said.calls.push(part.call);
-    } else {
+    } else if (part.type === 'finish') {
       said.reason = part.reason;
       said.usage = part.usage;
       said.costUsd = part.costUsd;

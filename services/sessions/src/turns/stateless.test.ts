@@ -142,3 +142,36 @@ test('arguments are handed over as the model wrote them, JSON or not; half a cal
   const { result } = await run(app.bus, asked);
   assert.deepEqual([result.finishReason, result.toolCalls, result.response], ['output_starved', undefined, 'Let me']);
 });
+
+test('a turn that nobody reads along sends its result, no piece of it, and says when a tool acts', async () => {
+  await using app = await testSessions(tools);
+  const whole = true;
+  const said = await run(app.bus, { model: 'default', message: 'hello', whole });
+  assert.deepEqual([said.result.response, said.frames], ['I am dev/echo, the development model. You said: hello', []]);
+
+  const { frames, result } = await run(app.bus, { model: 'tools', message: 'session_history {}', whole });
+  assert.deepEqual(
+    frames.map((frame) => [frame.type, frame.type === 'tool' && frame.state]),
+    [
+      ['tool', 'called'],
+      ['tool', 'succeeded'],
+    ],
+  );
+  assert.match(result.response, /session_history answered/);
+});
+
+test('such a turn asks its upstream for the answer in one piece, and leaves it with its caller', async () => {
+  await using upstream = await startUpstream({ kind: 'text', text: 'one two' }, { kind: 'stall' });
+  await using app = await withUpstream(upstream);
+  const { result } = await run(app.bus, { model: 'default', message: 'hello', whole: true });
+  assert.deepEqual([result.response, upstream.requests[0]?.body.stream], ['one two', false]);
+
+  const leaving = new AbortController();
+  const asked = { turnId: turnIdOf('left'), model: 'default', message: 'hello', whole: true };
+  const left = app.bus.stream('turns.run', asked, { signal: leaving.signal }).next();
+  upstream.respond({ kind: 'stall' });
+  while (upstream.requests.length < 2) await app.bus.call('session.list', {});
+  leaving.abort();
+  await assert.rejects(left, { code: 'CANCELLED' });
+  await upstream.abandoned;
+});

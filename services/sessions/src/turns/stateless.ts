@@ -15,6 +15,21 @@ export interface StatelessDeps {
   agents: AgentDirectory;
 }
 
+/** What its caller must know of a turn before its end, where nobody reads along: that a tool may have acted. */
+export async function* runWhole(
+  frames: AsyncGenerator<TurnFrame, StatelessResult, void>,
+): AsyncGenerator<TurnFrame, StatelessResult, void> {
+  try {
+    for (;;) {
+      const step = await frames.next();
+      if (step.done) return step.value;
+      if (step.value.type === 'tool') yield step.value;
+    }
+  } finally {
+    await frames.return(undefined as never);
+  }
+}
+
 /** A turn that keeps nothing and has no lane: its frames are the answer, and leaving them ends it. */
 export async function* runStateless(
   deps: StatelessDeps,
@@ -38,6 +53,7 @@ export async function* runStateless(
     traceparent: measured.traceparent,
     ...limitsOf(agent),
     signal,
+    ...(turn.whole === undefined ? {} : { whole: turn.whole }),
     ...(turn.stop === undefined ? {} : { stop: turn.stop }),
     ...(turn.format === undefined ? {} : { format: turn.format }),
     ...(turn.system === undefined ? {} : { system: turn.system }),

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { startUpstream } from '@switchyard/testkit';
-import { toolCall, type ModelRequest } from './index.ts';
-import { against, request, run, TEXT } from './models.fixture.ts';
+import { toolCall, type ModelRequest } from '../index.ts';
+import { against, request, run, TEXT } from '../models.fixture.ts';
 
 test('tool calls arrive whole, and their results go back', async () => {
   await using upstream = await startUpstream({ kind: 'tools', calls: [{ name: 'find', arguments: { q: 'x' } }] }, TEXT);

@@ -1,0 +1,26 @@
+import { createServer, type AddressInfo } from 'node:net';
+import { installOutside } from './install-outside.ts';
+import { startNode, type Subject } from './subject.ts';
+
+const START = '.tools/portkey/node_modules/@portkey-ai/gateway/build/start-server.js';
+/** Newer releases of its HTTP server give it headers that it cannot change, and its streams fail. */
+const MANIFEST = { dependencies: { '@portkey-ai/gateway': '1.15.2' }, overrides: { '@hono/node-server': '1.13.8' } };
+
+/** `@portkey-ai/gateway` as npm has it, outside of our own packages; installed when it is first measured. */
+export async function startPortkey(upstream: string, stack: AsyncDisposableStack): Promise<Subject> {
+  await installOutside('portkey', MANIFEST);
+  const port = await freePort();
+  const args = [`--port=${port}`, '--headless'];
+  const edge = stack.use(await startNode(START, { env: { NODE_ENV: 'production' }, ready: /Ready for connections/, args }));
+  const headers = { 'x-portkey-provider': 'openai', 'x-portkey-custom-host': `${upstream}/v1`, authorization: 'Bearer none' };
+  return { name: 'portkey', url: `http://127.0.0.1:${port}`, headers, edge, pids: [edge.pid] };
+}
+
+/** It cannot say which port it took, so it is told one that was free a moment ago. */
+async function freePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo;
+  await new Promise((resolve) => void server.close(resolve));
+  return port;
+}

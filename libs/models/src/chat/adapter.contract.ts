@@ -1,0 +1,66 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import type { Adapter, Ending } from '../adapter.ts';
+import { streamStep } from '../stream-step.ts';
+import { request } from '../models.fixture.ts';
+import type { ModelPart } from '../index.ts';
+import { startPlayer } from './player.fixture.ts';
+import type { Recording } from './recordings.ts';
+
+export interface AdapterUnderTest {
+  /** Speaks to this address. */
+  open: (url: string) => Promise<Adapter>;
+  /** Whether the answer is asked for in one piece. */
+  whole: boolean;
+  recordings: readonly Recording[];
+}
+
+/** What every adapter reads of what upstreams really say. */
+export function adapterContract(name: string, { open, whole, recordings }: AdapterUnderTest): void {
+  describe(`recorded conversations, ${name}`, () => {
+    for (const recording of recordings) {
+      test(recording.name, async () => {
+        await using player = await startPlayer(recording);
+        const { parts, ending } = await read(await open(player.url), whole);
+        const { text, reasoning = '', calls = [], reason, usage, costUsd = 0 } = recording.read;
+        assert.equal(joined(parts, 'text'), text);
+        assert.equal(joined(parts, 'reasoning'), reasoning);
+        assert.deepEqual(
+          parts
+            .flatMap((part) => (part.type === 'tool-call' ? [withoutInput(part.call)] : []))
+            .map((call, at) => ({
+              ...call,
+              callId: calls[at]?.callId === '*' && call.callId !== '' ? '*' : call.callId,
+            })),
+          calls,
+        );
+        const finish = parts.at(-1);
+        assert.ok(finish?.type === 'finish');
+        assert.equal(finish.reason, reason);
+        assert.equal(finish.costUsd, costUsd);
+        if (usage === undefined) assert.deepEqual([ending?.usage.input, ending?.usage.output], [undefined, undefined]);
+        else assert.deepEqual(finish.usage, usage);
+      });
+    }
+  });
+}
+
+async function read(adapter: Adapter, whole: boolean): Promise<{ parts: ModelPart[]; ending: Ending | undefined }> {
+  const asked = request({ whole });
+  const attempt = { request: asked, whole, signal: asked.signal, number: 1, onAlive: () => undefined };
+  let ending: Ending | undefined;
+  const overheard: Adapter = async function* (given) {
+    ending = yield* adapter(given);
+    return ending;
+  };
+  const parts = await Array.fromAsync(streamStep({ provider: 'up', adapter: overheard, attempt, cost: undefined }));
+  return { parts, ending };
+}
+
+function joined(parts: readonly ModelPart[], type: 'text' | 'reasoning'): string {
+  return parts.map((part) => (part.type === type ? part.text : '')).join('');
+}
+
+function withoutInput({ callId, name, text }: { callId: string; name: string; text: string }) {
+  return { callId, name, text };
+}

@@ -1,0 +1,180 @@
+import assert from 'node:assert/strict';
+import { createServer, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { test } from 'node:test';
+import { ServiceError } from '@switchyard/contracts';
+import { open, request, run } from '../models.fixture.ts';
+import type { Models } from '../index.ts';
+import { startPlayer } from './player.fixture.ts';
+
+const MIB = 1024 * 1024;
+const SAID = { choices: [{ index: 0, delta: { content: 'word ' }, finish_reason: null }] };
+const END = `data: ${JSON.stringify({ choices: [{ index: 0, delta: {}, finish_reason: 'stop' }] })}\n\ndata: [DONE]\n\n`;
+const event = (data: unknown): string => `data: ${JSON.stringify(data)}\n\n`;
+
+function models(url: string, entry: object = {}): Models {
+  return open({ entries: { local: { type: 'openai-compatible', baseUrl: url, maxRetries: 0, ...entry } } });
+}
+
+/** A server that answers by hand. */
+async function startServer(answer: (response: ServerResponse) => void) {
+  let connections = 0;
+  const server = createServer((asked, response) => {
+    asked.resume().on('end', () => answer(response));
+  });
+  server.on('connection', () => connections++);
+  await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve));
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`,
+    connections: () => connections,
+    async [Symbol.asyncDispose]() {
+      server.closeAllConnections();
+      await new Promise((resolve) => void server.close(resolve));
+    },
+  };
+}
+
+async function reasonOf(asked: Promise<{ error?: unknown }>): Promise<unknown> {
+  const { error } = await asked;
+  return error instanceof ServiceError ? error.details.reason : error;
+}
+
+test('the text of one read of the socket is one part', async () => {
+  await using player = await startPlayer({ writes: [event(SAID).repeat(5), END] });
+  const { parts } = await run(models(player.url));
+  assert.deepEqual(parts[0], { type: 'text', text: 'word '.repeat(5) });
+});
+
+test('where nobody reads along, what is streamed all the same is one part', async () => {
+  const writes = [...Array.from({ length: 20 }, () => event(SAID)), END];
+  await using player = await startPlayer({ writes });
+  const streamed = await run(models(player.url));
+  assert.ok(streamed.parts.length > 2, 'all of it came in one read');
+  const { parts } = await run(models(player.url), request({ whole: true }));
+  assert.deepEqual(parts[0], { type: 'text', text: 'word '.repeat(20) });
+  assert.equal(parts.length, 2);
+});
+
+test('an answer is there when it is complete, and its connection is used again once its response has ended', async () => {
+  let last: ServerResponse | undefined;
+  await using server = await startServer((response) => {
+    last = response.writeHead(200, { 'content-type': 'text/event-stream' });
+    response.write(event(SAID) + END);
+  });
+  const client = models(server.url);
+  for (let call = 0; call < 5; call++) {
+    assert.equal((await run(client)).error, undefined);
+    last?.end();
+  }
+  // The next call may begin before the end of the one before has come.
+  assert.ok(server.connections() <= 2, `${server.connections()} connections`);
+});
+
+test('the upstream is left at once, also while nobody asks for the next part', async () => {
+  const gone = Promise.withResolvers<void>();
+  await using server = await startServer((response) => {
+    response.on('close', gone.resolve).writeHead(200, { 'content-type': 'text/event-stream' });
+    response.write(event(SAID));
+  });
+  const leaving = new AbortController();
+  const parts = models(server.url).stream(request({ signal: leaving.signal }));
+  assert.equal((await parts.next()).value?.type, 'text');
+  leaving.abort();
+  await gone.promise;
+  await assert.rejects(parts.next(), { code: 'CANCELLED' });
+});
+
+test('an event without an end, and an answer without one, are not read for ever', async () => {
+  const endless = (part: string) => (response: ServerResponse) => {
+    response.writeHead(200, { 'content-type': 'text/event-stream' });
+    const write = (): void => {
+      while (!response.destroyed && response.write(part));
+      if (!response.destroyed) response.once('drain', write);
+    };
+    write();
+  };
+  for (const part of ['x'.repeat(MIB), `: ${'x'.repeat(MIB)}\n`]) {
+    await using server = await startServer(endless(part));
+    assert.equal(await reasonOf(run(models(server.url), request({ promptTimeoutMs: 30_000 }))), 'BAD_RESPONSE');
+  }
+});
+
+test('an upstream that is not read is not asked to go on, and loses nothing', async () => {
+  // More than the buffers of both sockets can take.
+  const pieces = 4_000;
+  const piece = event({ choices: [{ index: 0, delta: { content: 'x'.repeat(8_192) }, finish_reason: null }] });
+  let written = 0;
+  const full = Promise.withResolvers<void>();
+  await using server = await startServer((response) => {
+    response.writeHead(200, { 'content-type': 'text/event-stream' });
+    const write = (): void => {
+      while (written < pieces) {
+        written += 1;
+        if (!response.write(piece)) {
+          // What has been held up for so long is not going to be read.
+          const held = setTimeout(full.resolve, 300);
+          response.once('drain', () => {
+            clearTimeout(held);
+            write();
+          });
+          return;
+        }
+      }
+      full.resolve();
+      response.end(END);
+    };
+    write();
+  });
+  const parts = models(server.url).stream(request());
+  let text = '';
+  const first = await parts.next();
+  if (first.value?.type === 'text') text += first.value.text;
+  await full.promise;
+  assert.ok(written < pieces, 'all of it was sent to nobody');
+  for await (const part of parts) if (part.type === 'text') text += part.text;
+  assert.equal(text.length, pieces * 8_192);
+});
+
+test('an answer in an encoding that was not asked for, and a page for people, are BAD_RESPONSE', async () => {
+  for (const headers of [{ 'content-encoding': 'br' }, { 'content-type': 'text/html' }]) {
+    for (const whole of [false, true]) {
+      await using server = await startServer((response) => void response.writeHead(200, headers).end('<html>'));
+      assert.equal(await reasonOf(run(models(server.url), request({ whole }))), 'BAD_RESPONSE');
+    }
+  }
+});
+
+test('headers of the settings are sent, those that cannot be sent are said by name and not by value', async () => {
+  let seen: unknown;
+  await using server = await startServer((response) => {
+    seen = response.req.headers['x-team'];
+    response.writeHead(200, { 'content-type': 'text/event-stream' }).end(END);
+  });
+  assert.equal((await run(models(server.url, { headers: { 'X-Team': 'sea' } }))).error, undefined);
+  assert.equal(seen, 'sea');
+  for (const headers of [{ 'X-Bad': 'very-secret\nvalue' }, { Host: 'very-secret' }, { 'Content-Length': '5' }]) {
+    const { error } = await run(models(server.url, { headers }));
+    assert.ok(error instanceof ServiceError && error.code === 'FAILED_PRECONDITION');
+    assert.match(error.message, new RegExp(`headers: ${Object.keys(headers)[0]} `));
+    assert.ok(!error.message.includes('very-secret'));
+  }
+});
+
+test('what an upstream repeats of a header is struck from its error', async () => {
+  await using server = await startServer((response) => {
+    const { 'x-api-key': key } = response.req.headers;
+    response.writeHead(400, { 'content-type': 'application/json' }).end(JSON.stringify({ error: { message: `bad: ${String(key)}` } }));
+  });
+  const { error } = await run(models(server.url, { headers: { 'x-api-key': 'hush-hush-hush' } }));
+  assert.ok(error instanceof Error && /bad: \[REDACTED\]/.test(error.message));
+});
+
+test('an address may have a path and a query of its own', async () => {
+  let asked: string | undefined;
+  await using server = await startServer((response) => {
+    asked = response.req.url;
+    response.writeHead(200, { 'content-type': 'text/event-stream' }).end(END);
+  });
+  await run(models(`${server.url}/deep/?api-version=7`));
+  assert.equal(asked, '/v1/deep/chat/completions?api-version=7');
+});

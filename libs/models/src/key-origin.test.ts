@@ -1,0 +1,66 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { startUpstream } from '@switchyard/testkit';
+import { whyNotSent } from './key-origin.ts';
+import { KEY, LOCAL, open, request, run, TEXT } from './models.fixture.ts';
+
+const ELSEWHERE = 'https://elsewhere.example/v1';
+
+test('no secret but a provider’s key is sent to an address that a configuration chose', async () => {
+  const others = [
+    'SWITCHYARD_TOKEN',
+    'SECRETS_MASTER_KEY',
+    'DATABASE_URL',
+    'AWS_SECRET_ACCESS_KEY',
+    'DEPLOY_SSH_KEY',
+    'DISCORD_TOKEN',
+    'PATH',
+  ];
+  for (const apiKeyName of others) {
+    await using upstream = await startUpstream(TEXT);
+    const asked: string[] = [];
+    const models = open({
+      entries: { local: { type: 'openai-compatible', baseUrl: upstream.url, apiKeyName, models: [{ id: LOCAL.modelId }] } },
+      secret: async (name) => {
+        asked.push(name);
+        return KEY;
+      },
+      env: { [apiKeyName]: KEY },
+    });
+    const { error } = await run(models, request());
+    assert.ok(error instanceof Error);
+    assert.match(error.message, new RegExp(`provider local: ${apiKeyName} is not the name of a provider's key: .* _API_KEY`));
+    assert.ok(!asked.includes(apiKeyName));
+    assert.ok(!(await models.providers()).includes('local'));
+    assert.equal(upstream.requests.length, 0);
+  }
+  for (const name of ['LOCAL_API_KEY', 'LOCAL_KEY', 'REPLICATE_API_TOKEN', 'HF_TOKEN'])
+    assert.equal(whyNotSent(name, ELSEWHERE, {}), undefined);
+});
+
+test('a key that has an owner goes to its owner, or to where the environment says it is', () => {
+  const env = { OPENAI_BASE_URL: 'http://127.0.0.1:4000/v1' };
+  for (const home of ['https://api.openai.com/v1', 'https://eu.api.openai.com/v1', 'http://127.0.0.1:4000/other'])
+    assert.equal(whyNotSent('OPENAI_API_KEY', home, env), undefined, home);
+  for (const address of [
+    ELSEWHERE,
+    'http://api.openai.com/v1',
+    'https://api.openai.com:8443/v1',
+    'https://api.openai.com.elsewhere.example/v1',
+    'https://xapi.openai.com/v1',
+    'https://api.openai.com@elsewhere.example/v1',
+    'http://127.0.0.1:4001/v1',
+  ])
+    assert.match(whyNotSent('OPENAI_API_KEY', address, env) ?? '', /OPENAI_API_KEY is sent to api\.openai\.com only/, address);
+  assert.match(whyNotSent('ANTHROPIC_API_KEY', 'http://127.0.0.1:4000/v1', env) ?? '', /api\.anthropic\.com only/);
+});
+
+test('an entry with an address of its own does not borrow the key of the provider it is named after', async () => {
+  await using upstream = await startUpstream(TEXT);
+  const models = open({
+    entries: { openai: { type: 'openai', baseUrl: upstream.url, models: [{ id: 'small' }] } },
+    secret: async (name) => (name === 'OPENAI_API_KEY' ? KEY : null),
+  });
+  assert.equal((await run(models, request({ model: { provider: 'openai', modelId: 'small' } }))).error, undefined);
+  assert.equal(upstream.requests[0]?.headers.authorization, undefined);
+});

@@ -1,0 +1,78 @@
+import type { ServerResponse } from 'node:http';
+import type { UpstreamBehaviour, UpstreamCall, UpstreamUsage } from './upstream-behaviour.ts';
+
+/** What the upstream does when it is not asked to stream, for the behaviours that would. */
+export type Streaming = Exclude<UpstreamBehaviour, { kind: 'status' | 'json' | 'redirect' }>;
+
+export interface Completion {
+  id: string;
+  model: string;
+}
+
+/** Answers in one piece, or misbehaves in the way that comes nearest to what it would do to a stream. */
+export function answerWhole(response: ServerResponse, behaviour: Streaming, head: Completion): void {
+  const whole = (message: object, finish_reason: string | null, usage?: UpstreamUsage | 'none'): string =>
+    JSON.stringify({
+      ...head,
+      object: 'chat.completion',
+      created: 1,
+      choices: [{ index: 0, message: { role: 'assistant', ...message }, finish_reason }],
+      ...(usage === undefined || usage === 'none' ? {} : { usage: wireUsage(usage) }),
+    });
+  switch (behaviour.kind) {
+    case 'text': {
+      const { text, usage = { prompt: 3, completion: words(text).length }, finish = 'stop' } = behaviour;
+      return send(response, whole({ content: text }, finish, usage));
+    }
+    case 'tools': {
+      const { calls, text = null, finish = 'tool_calls' } = behaviour;
+      return send(response, whole({ content: text, tool_calls: calls.map(wireCall) }, finish, { prompt: 3, completion: calls.length }));
+    }
+    case 'stall':
+      return;
+    case 'cut':
+      return breakOff(response, whole({ content: behaviour.text }, 'stop'));
+    case 'unfinished':
+      return send(response, whole({ content: behaviour.text }, null));
+    case 'half-call': {
+      const body = whole({ content: null, tool_calls: [wireCall(behaviour, 0)] }, null);
+      return behaviour.end === 'cut' ? breakOff(response, body) : send(response, body);
+    }
+    case 'frame-error':
+      return send(response, JSON.stringify({ error: behaviour.error }));
+    case 'garbage':
+      return send(response, '{"choices": [{"message": oops');
+  }
+}
+
+export function words(text: string): string[] {
+  return text.match(/\s*\S+\s*/g) ?? [];
+}
+
+export function argumentsOf({ arguments: given }: UpstreamCall): string {
+  return typeof given === 'string' ? given : JSON.stringify(given);
+}
+
+export function wireUsage({ prompt, completion, cached = 0 }: UpstreamUsage): object {
+  return {
+    prompt_tokens: prompt,
+    completion_tokens: completion,
+    total_tokens: prompt + completion,
+    prompt_tokens_details: { cached_tokens: cached },
+  };
+}
+
+function wireCall(call: UpstreamCall, index: number): object {
+  return { id: `call_up_${index}`, type: 'function', function: { name: call.name, arguments: argumentsOf(call) } };
+}
+
+function send(response: ServerResponse, body: string): void {
+  response.writeHead(200, { 'content-type': 'application/json' }).end(body);
+}
+
+/** Says how much is to come, sends half of it, and breaks the connection. */
+function breakOff(response: ServerResponse, body: string): void {
+  const bytes = Buffer.from(body);
+  response.writeHead(200, { 'content-type': 'application/json', 'content-length': bytes.length });
+  response.write(bytes.subarray(0, bytes.length / 2), () => response.destroy());
+}
