@@ -22,6 +22,7 @@ interface Line {
   turnId?: string;
   code?: string;
   error?: string;
+  msg?: string;
 }
 
 /** What a client was shown: the ids beside an error, and which error it was. */
@@ -119,8 +120,12 @@ onEachProfile(
       ]);
       const lines = (await linesOf(product)).filter(({ turnId, error: said }) => turnId !== undefined && said?.includes('out of order'));
       assert.ok(lines.length >= 4, 'what the upstream said is the cause');
-      const own = lines.filter(({ requestId }) => requestId === undefined);
+      const own = lines.filter(({ msg }) => msg === 'turn failed');
       assert.equal(own.length, 3, 'each turn that is kept says it by itself, whether or not anybody still waits for it');
+      assert.ok(
+        own.every(({ requestId }) => requestId !== undefined),
+        'and who asked for it',
+      );
     });
 
     test('of a /v1 stream that broke off', async () => {
