@@ -6,6 +6,10 @@ export interface Member {
   command: readonly string[];
   /** Its whole environment. */
   env: Readonly<Record<string, string>>;
+  /** It ends when its input does, and so with the launcher, however that ends. */
+  readsInput?: boolean;
+  /** What has to be done each time it was started again. */
+  restarted?: () => Promise<void>;
   /** Where it listens, by what for. */
   ports: Readonly<Record<string, number>>;
 }
