@@ -13,3 +13,4 @@ export { BLOB_LIMITS, type BlobLimits } from './limits.ts';
 export { openBlobStore, isBlobUrl, type OpenBlobStoreOptions } from './open-blob-store.ts';
 export { bytesOf, putBlob, type PutOptions, type Source } from './put-blob.ts';
 export { readBlob } from './read-blob.ts';
+export { serveBlobs } from './serve-blobs.ts';

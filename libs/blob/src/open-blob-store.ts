@@ -9,17 +9,22 @@ export interface OpenBlobStoreOptions extends BlobStoreOptions {
   remote?: ConnectBlobsOptions;
 }
 
+const MONGODB = /^mongodb(\+srv)?:\/\/./;
 const HOST = /^grpcs?:\/\/[^/?#@]+$/;
 
 /**
- * Opens the blob store behind a URL: `file:DIR` on this machine, `grpc://host:port` or `grpcs://host:port` in another process. What
+ * Opens the blob store behind a URL: `file:DIR` on this machine, `mongodb://…` in GridFS, `grpc://host:port` or `grpcs://host:port` in another process. What
  * one of them needs is loaded when it is opened.
  */
 export async function openBlobStore(url: string, options: OpenBlobStoreOptions): Promise<BlobStore> {
-  if (!isBlobUrl(url)) throw unusable('the blob URL must be file:DIR or grpc://host:port');
+  if (!isBlobUrl(url)) throw unusable('the blob URL must be file:DIR, mongodb://host:port or grpc://host:port');
   if (url.startsWith('file:')) {
     const { openFileBackend } = await import('./file/file-backend.ts');
     return createBlobStore(await openFileBackend(resolve(url.slice('file:'.length))), options);
+  }
+  if (MONGODB.test(url)) {
+    const { openGridfsBackend } = await import('./gridfs/gridfs-backend.ts');
+    return createBlobStore(await openGridfsBackend(url), options);
   }
   const { remote } = options;
   if (remote === undefined) throw unusable('the blob store in another process asks for a token');
@@ -28,7 +33,7 @@ export async function openBlobStore(url: string, options: OpenBlobStoreOptions):
 }
 
 export function isBlobUrl(url: string): boolean {
-  return (url.startsWith('file:') && url.length > 'file:'.length) || (HOST.test(url) && URL.canParse(url));
+  return (url.startsWith('file:') && url.length > 'file:'.length) || MONGODB.test(url) || (HOST.test(url) && URL.canParse(url));
 }
 
 function unusable(message: string): ServiceError {
