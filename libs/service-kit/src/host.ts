@@ -71,10 +71,9 @@ export async function openHost(options: HostOptions): Promise<Host> {
   const telemetry = await startTelemetry(options.env, { service: options.service ?? 'switchyard', log });
   opening.defer(() => telemetry.shutdown());
 
-  const blobs = opening.use(await openBlobs(blobAccess, log));
-  if (blobs.port !== undefined) log.info({ port: blobs.port }, 'serving blobs');
   const health = createHealthRegistry();
   const waiting = { health, log, signal: options.signal };
+  const blobs = opening.use(await openBlobs(blobAccess, { log, reach: (open) => reach(open, { ...waiting, dependency: 'blobs' }) }));
   const suffix = randomBase62(REPLICA_DIGITS);
   const replica = (service: string): string => environment.replica ?? `${service}-${suffix}`;
   const { tenantId } = settings.current;

@@ -12,17 +12,27 @@ export interface ProcessBlobs extends AsyncDisposable {
   readonly port: number | undefined;
 }
 
-/** Opens nothing until it is needed, unless the process serves its store to others. */
-export async function openBlobs(access: BlobAccess, log: Logger): Promise<ProcessBlobs> {
+export interface OpenBlobsOptions {
+  log: Logger;
+  /** Waits for what is down. */
+  reach: (open: () => Promise<BlobStore>) => Promise<BlobStore>;
+}
+
+/** Opens nothing until it is needed, unless the process serves its store to others: then what is down is waited for. */
+export async function openBlobs(access: BlobAccess, { log, reach }: OpenBlobsOptions): Promise<ProcessBlobs> {
   await using opening = new AsyncDisposableStack();
   let opened: Promise<BlobStore> | undefined;
   opening.defer(async () => (await opened?.catch(() => undefined))?.close());
-  const store = (): Promise<BlobStore> => {
-    const again = (): void => void (opened = undefined);
-    if (opened === undefined) (opened = open(access, log)).catch(again);
-    return opened as Promise<BlobStore>;
-  };
-  const port = access.port === undefined ? undefined : opening.use(await serve({ ...access, port: access.port }, await store(), log)).port;
+
+  function store(): Promise<BlobStore> {
+    if (opened !== undefined) return opened;
+    const now = open(access, log);
+    now.catch(() => (opened = undefined));
+    return (opened = now);
+  }
+
+  const port =
+    access.port === undefined ? undefined : opening.use(await serve({ ...access, port: access.port }, await reach(store), log)).port;
   const owned = opening.move();
   return { store, port, [Symbol.asyncDispose]: () => owned.disposeAsync() };
 }
@@ -46,19 +56,16 @@ async function serve({ host, port, token = '', tls }: BlobAccess & { port: numbe
   if (pair === undefined && !isLoopback(host))
     log.warn({ host }, 'blobs and their token cross the network in the clear; set SWITCHYARD_BLOB_TLS_CERT');
   try {
-    return await serveBlobs({
-      store,
-      host,
-      port,
-      token,
-      log: log.child({ module: 'blobs' }),
-      ...(pair === undefined ? {} : { tls: pair }),
-    });
+    const child = log.child({ module: 'blobs' });
+    const server = await serveBlobs({ store, host, port, token, log: child, ...(pair === undefined ? {} : { tls: pair }) });
+    log.info({ host, port: server.port }, 'serving blobs');
+    return server;
   } catch (cause) {
-    const { code } = cause as NodeJS.ErrnoException;
-    throw new StartError(`SWITCHYARD_BLOB_PORT: port ${port} on ${host} cannot be had (${code ?? 'unknown error'}); 0 takes a free one.`, {
-      cause,
-    });
+    const { code = 'unknown error' } = cause as NodeJS.ErrnoException;
+    const sentence = code.startsWith('ERR_')
+      ? `SWITCHYARD_BLOB_TLS_CERT and SWITCHYARD_BLOB_TLS_KEY cannot be used (${code}).`
+      : `SWITCHYARD_BLOB_PORT: port ${port} on ${host} cannot be had (${code}); 0 takes a free one.`;
+    throw new StartError(sentence, { cause });
   }
 }
 
