@@ -1,4 +1,4 @@
-import { credentials, loadPackageDefinition, type ChannelCredentials, type GrpcObject, type Metadata } from '@grpc/grpc-js';
+import { credentials, loadPackageDefinition, type ChannelCredentials, type GrpcObject } from '@grpc/grpc-js';
 import { load } from '@grpc/proto-loader';
 import type { Blobs, BlobStatus, BlobStore } from '../blob-store.ts';
 import { checkHead, checkId, checkRange, checkTenant } from '../check.ts';
@@ -8,7 +8,7 @@ import { toError } from './errors.ts';
 import { LARGEST_MESSAGE, LOADING, PROTO, type Named, type StatusResponse } from './messages.ts';
 import { openRemoteReading } from './remote-reading.ts';
 import { openRemoteWriter } from './remote-writer.ts';
-import type { Answer, BlobStub, StubConstructor } from './stub.ts';
+import type { Answer, Remote, StubConstructor } from './stub.ts';
 
 const ANSWER_MS = 10_000;
 
@@ -19,14 +19,6 @@ export interface ConnectBlobsOptions {
   tls?: { ca?: string; cert?: string; key?: string };
   /** A transfer in which nothing moves for so long is given up. */
   idleMs?: number;
-}
-
-/** What a call to the other side needs. */
-export interface Remote {
-  stub: BlobStub;
-  metadata: Metadata;
-  tenant: string;
-  idleMs: number;
 }
 
 /** A blob store in another process: `grpc://host:port`, or `grpcs://` with TLS. It is connected to when it is first needed. */

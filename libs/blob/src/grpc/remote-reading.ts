@@ -3,9 +3,9 @@ import { ServiceError } from '@switchyard/contracts';
 import type { BlobReading, ReadOptions } from '../blob-store.ts';
 import { carry } from '../collect-garbage.ts';
 import { idle, left } from '../failures.ts';
-import type { Remote } from './connect-blobs.ts';
 import { toError } from './errors.ts';
 import type { GetResponse } from './messages.ts';
+import type { Remote } from './stub.ts';
 
 /** Pieces are taken from the connection as they are asked for: what is not asked for holds the other side back. */
 export async function openRemoteReading(remote: Remote, id: string, options: ReadOptions): Promise<BlobReading> {

@@ -2,9 +2,9 @@ import type { BlobRef, ServiceError } from '@switchyard/contracts';
 import { CHUNK_BYTES, type BlobWriter, type TransferOptions, type WriteHead } from '../blob-store.ts';
 import { carry } from '../collect-garbage.ts';
 import { idle, left } from '../failures.ts';
-import type { Remote } from './connect-blobs.ts';
 import { toError } from './errors.ts';
 import type { PutRequest } from './messages.ts';
+import type { Remote } from './stub.ts';
 
 /** Resolves once the other side has admitted the write. */
 export async function openRemoteWriter(remote: Remote, head: WriteHead, { signal, onEnd }: TransferOptions): Promise<BlobWriter> {

@@ -23,3 +23,11 @@ export interface BlobStub {
 }
 
 export type StubConstructor = new (address: string, how: ChannelCredentials, options: ChannelOptions) => BlobStub;
+
+/** What a call to the other side needs. */
+export interface Remote {
+  stub: BlobStub;
+  metadata: Metadata;
+  tenant: string;
+  idleMs: number;
+}
