@@ -1,3 +1,4 @@
+import type { BlobStore } from '@switchyard/blob';
 import type { Cache } from '@switchyard/cache';
 import type { Contract } from '@switchyard/contracts';
 import type { Bus, Handlers } from '@switchyard/bus';
@@ -16,6 +17,8 @@ export interface Setup<K extends SectionName> {
   store: Store;
   /** Opened when first asked for: what the service's replicas share and may lose. */
   cache: () => Promise<Cache>;
+  /** Opened when first asked for: what is too large for a message or a document, kept for a while and read by any service. */
+  blobs: () => Promise<BlobStore>;
   /** Speaks for the service itself until `as` says otherwise. */
   bus: Bus;
   log: Logger;

@@ -4,6 +4,7 @@ import { MAX } from '@switchyard/contracts';
 import { checkToken, MIN_OPERATOR_TOKEN } from '@switchyard/security';
 import { z } from 'zod';
 import { readSecret, type Variables } from './read-secret.ts';
+import { BLOB_VARIABLE_HELP } from './blob-access.ts';
 import { BUS_VARIABLE_HELP } from './bus-access.ts';
 import { StartError } from './start-error.ts';
 
@@ -47,6 +48,7 @@ export const PROCESS_VARIABLE_HELP: Readonly<Record<string, { preset: string; me
     means: '`sqlite:DIR` keeps the documents elsewhere, `mongodb://…/name` on a server, in a database for each service',
   },
   SWITCHYARD_CACHE: { preset: 'memory:', means: '`redis://host:port` for what replicas count together; losing it fails nothing' },
+  ...BLOB_VARIABLE_HELP,
   SWITCHYARD_CONFIG: { preset: 'config.yaml, if it is there', means: 'configuration files, joined by colons; a later one wins' },
   SWITCHYARD_REPLICA: { preset: 'minted', means: 'the name of this replica in leases, reports and discovery' },
   SWITCHYARD_METRICS_PORT: {

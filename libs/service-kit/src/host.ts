@@ -1,15 +1,18 @@
 import { connectBus, createMemoryHub, type Bus } from '@switchyard/bus';
+import type { BlobStore } from '@switchyard/blob';
 import { openCache, type Cache } from '@switchyard/cache';
 import { ServiceError, servicePrincipal, type ConfigurationPatch, type ServiceName } from '@switchyard/contracts';
 import { randomBase62 } from '@switchyard/security';
 import { openStore, type Store, type StoreOptions } from '@switchyard/store';
 import { createLogger, observe, startTelemetry, type LogOptions, type Logger } from '@switchyard/telemetry';
+import { readBlobAccess } from './blob-access.ts';
 import { explainRefusal, readBusAccess, type BusAccess } from './bus-access.ts';
 import { checkedStore } from './checked-store.ts';
 import { readEnvironment, type Environment } from './environment.ts';
 import { createHealthRegistry, type HealthRegistry } from './health.ts';
 import { openKept } from './kept.ts';
 import { openProbes } from './probes/open-probes.ts';
+import { openBlobs } from './open-blobs.ts';
 import { reach } from './reach.ts';
 import type { Variables } from './read-secret.ts';
 import { StartError } from './start-error.ts';
@@ -33,6 +36,8 @@ export interface Host extends AsyncDisposable {
   store(service: ServiceName): Promise<Store>;
   /** What a service's replicas share and may lose; whoever opens it closes it. One that is away is not waited for. */
   cache(service: ServiceName): Promise<Cache>;
+  /** Where the process keeps what is too large for a message: opened when first asked for, closed with the host. */
+  blobs(): Promise<BlobStore>;
   /** A sentence for each variable that is set and that nothing in this process has used. */
   unused(): string[];
   /** `<service>-<8 digits>`, minted when the process starts, or `SWITCHYARD_REPLICA`. */
@@ -69,6 +74,7 @@ export async function openHost(options: HostOptions): Promise<Host> {
   await using opening = new AsyncDisposableStack();
   const environment = await readEnvironment(options.env);
   const access = await readBusAccess(environment.bus, options.env);
+  const blobAccess = await readBlobAccess(options.env, environment.data);
   const settings = opening.use(await openSettings(environment, options.preset === undefined ? {} : { preset: options.preset }));
   const log = options.log ?? openLog(settings, options.logDestination, opening);
   const telemetry = await startTelemetry(options.env, { service: options.service ?? 'switchyard', log });
@@ -79,6 +85,7 @@ export async function openHost(options: HostOptions): Promise<Host> {
   health.set(SETTINGS, false, NOT_YET);
   const probes = opening.use(await openProbes({ probes: environment.probes, metricsPort: options.metricsPort, health, log }));
   const waiting = { health, log, signal: options.signal };
+  const blobs = opening.use(await openBlobs(blobAccess, { log, reach: (open) => reach(open, { ...waiting, dependency: 'blobs' }) }));
   const suffix = randomBase62(REPLICA_DIGITS);
   const replica = (service: string): string => environment.replica ?? `${service}-${suffix}`;
   const { tenantId } = settings.current;
@@ -125,6 +132,7 @@ export async function openHost(options: HostOptions): Promise<Host> {
       cacheAsked = true;
       return openServiceCache(environment.cache, service, log);
     },
+    blobs: () => blobs.store(),
     unused: () => (cacheAsked || environment.cache === 'memory:' ? [] : [UNUSED_CACHE]),
     [Symbol.asyncDispose]: () => opened.disposeAsync(),
   };

@@ -47,6 +47,7 @@ export async function startService<C extends Contract, K extends SectionName>(
     settings,
     store,
     cache,
+    blobs: () => host.blobs(),
     bus,
     log,
     own,

@@ -1,0 +1,13 @@
+import { after } from 'node:test';
+import { join } from 'node:path';
+import { silentLogger } from '@switchyard/telemetry';
+import { tempDir } from '@switchyard/testkit';
+import { blobContract } from '../blob.contract.ts';
+import { openBlobStore } from '../open-blob-store.ts';
+
+const directory = await tempDir();
+after(() => directory[Symbol.asyncDispose]());
+
+blobContract('in files', ({ place, ...options }) =>
+  openBlobStore(`file:${join(directory.path, place)}`, { log: silentLogger(), ...options }),
+);

@@ -1,0 +1,15 @@
+import { z } from 'zod';
+import { MAX, upTo } from './sizes.ts';
+
+/** What is longer than this, of the fields that a contract names in `blobs`, does not ride the bus. */
+export const INLINE_BYTES = 65_536;
+
+/** Names bytes that are kept in the blob store until they expire. Of use to services of the same tenant alone. */
+export const BlobRef = z.strictObject({
+  id: z.string().regex(/^blob_[0-9A-Za-z]{22}$/),
+  size: z.int().nonnegative(),
+  sha256: z.string().regex(/^[0-9a-f]{64}$/),
+  contentType: upTo(MAX.name),
+  expiresAt: z.int().nonnegative().describe('epoch milliseconds'),
+});
+export type BlobRef = z.infer<typeof BlobRef>;

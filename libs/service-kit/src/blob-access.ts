@@ -1,0 +1,95 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { isBlobUrl } from '@switchyard/blob';
+import { MIN_OPERATOR_TOKEN } from '@switchyard/security';
+import { readSecret, type Variables } from './read-secret.ts';
+import { StartError } from './start-error.ts';
+
+/** Where the process keeps blobs, and whether it serves them to others. */
+export interface BlobAccess {
+  url: string;
+  /** What services say to each other's blob stores. */
+  token: string | undefined;
+  /** Undefined where nothing is served; 0 takes a free one. */
+  port: number | undefined;
+  host: string;
+  /** Texts in PEM. */
+  tls: { ca?: string; cert?: string; key?: string };
+  maxBytes: number | undefined;
+}
+
+const BLOBS = 'SWITCHYARD_BLOBS';
+const TOKEN = 'SWITCHYARD_BLOB_TOKEN';
+const PORT = 'SWITCHYARD_BLOB_PORT';
+const HOST = 'SWITCHYARD_BLOB_HOST';
+const MAX_BYTES = 'SWITCHYARD_BLOB_MAX_BYTES';
+const CA = 'SWITCHYARD_BLOB_TLS_CA';
+const CERT = 'SWITCHYARD_BLOB_TLS_CERT';
+const KEY = 'SWITCHYARD_BLOB_TLS_KEY';
+
+const LOOPBACK = '127.0.0.1';
+const HOST_NAME = /^[A-Za-z0-9.:_-]{1,255}$/;
+const MAX_PORT = 65_535;
+
+/** As a reader is told of them. */
+export const BLOB_VARIABLE_HELP: Readonly<Record<string, { preset: string; means: string }>> = {
+  [BLOBS]: {
+    preset: 'file: in the data directory',
+    means:
+      'where large payloads are kept for a while: `file:DIR`, `mongodb://…/name` in GridFS, `grpc://host:port` or `grpcs://…` in another process',
+  },
+  [TOKEN]: { preset: 'none', means: 'what services say to a blob store in another process, and what it asks for; at least 32 characters' },
+  [PORT]: { preset: 'off', means: 'serves the blob store of this process over gRPC, to whoever says the token; 0 takes a free port' },
+  [HOST]: { preset: LOOPBACK, means: 'the address of that port' },
+  [MAX_BYTES]: { preset: '268435456', means: 'the largest blob' },
+  [CA]: { preset: 'none', means: 'the name of a PEM file: whose certificates the other side of a blob store must have' },
+  [CERT]: { preset: 'none', means: 'the name of a PEM file: the certificate of this side; with it the port speaks TLS alone' },
+  [KEY]: { preset: 'none', means: 'the name of a PEM file: the key of that certificate' },
+};
+
+/** Reads where blobs are; what cannot work is one sentence that names the variable. */
+export async function readBlobAccess(env: Variables, data: string): Promise<BlobAccess> {
+  const [given = 'file:', token, port = 'off', host = LOOPBACK, most] = await Promise.all(
+    [BLOBS, TOKEN, PORT, HOST, MAX_BYTES].map((name) => readSecret(env, name)),
+  );
+  const url = given === 'file:' ? `file:${join(data, 'blobs')}` : given;
+  if (!isBlobUrl(url)) throw new StartError(`${BLOBS} must be file:DIR, mongodb://host:port, grpc://host:port or grpcs://host:port.`);
+  if (token !== undefined && token.length < MIN_OPERATOR_TOKEN)
+    throw new StartError(`${TOKEN} must have at least ${MIN_OPERATOR_TOKEN} characters.`);
+  if (!HOST_NAME.test(host)) throw new StartError(`${HOST} must be an address or a host name, without a port.`);
+  const access: BlobAccess = { url, token, host, port: readPort(port), maxBytes: readMost(most), tls: await readTls(env) };
+  const asking = url.startsWith('grpc') ? BLOBS : access.port === undefined ? undefined : PORT;
+  if (asking !== undefined && token === undefined) throw new StartError(`${asking} needs ${TOKEN}: without it nobody is answered.`);
+  if (access.port !== undefined && asking === BLOBS)
+    throw new StartError(`${BLOBS} names another process, so ${PORT} has nothing to serve; keep one of them.`);
+  return access;
+}
+
+function readPort(text: string): number | undefined {
+  if (text === 'off') return undefined;
+  if (/^\d{1,5}$/.test(text) && Number(text) <= MAX_PORT) return Number(text);
+  throw new StartError(`${PORT} must be a port, 0 for a free one, or off.`);
+}
+
+function readMost(text: string | undefined): number | undefined {
+  if (text === undefined || /^[1-9]\d{0,14}$/.test(text)) return text === undefined ? undefined : Number(text);
+  throw new StartError(`${MAX_BYTES} must be a number of bytes, 1 or more.`);
+}
+
+async function readTls(env: Variables): Promise<BlobAccess['tls']> {
+  const [ca, cert, key] = await Promise.all([readNamed(env, CA), readNamed(env, CERT), readNamed(env, KEY)]);
+  if ((cert === undefined) !== (key === undefined)) throw new StartError(`${CERT} and ${KEY} are set together or not at all.`);
+  return { ...(ca === undefined ? {} : { ca }), ...(cert === undefined || key === undefined ? {} : { cert, key }) };
+}
+
+/** These variables name a file. */
+async function readNamed(env: Variables, name: string): Promise<string | undefined> {
+  const file = env[name];
+  if (file === undefined || file === '') return undefined;
+  try {
+    return await readFile(file, 'utf8');
+  } catch (cause) {
+    const { code } = cause as NodeJS.ErrnoException;
+    throw new StartError(`${name} names ${file}, which cannot be read (${code ?? 'unknown error'}).`, { cause });
+  }
+}

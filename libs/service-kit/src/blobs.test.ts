@@ -1,0 +1,91 @@
+import assert from 'node:assert/strict';
+import { access, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { pathToFileURL } from 'node:url';
+import { bytesOf, putBlob } from '@switchyard/blob';
+import { createLogger, silentLogger } from '@switchyard/telemetry';
+import { startProcess, tempDir } from '@switchyard/testkit';
+import { readBlobAccess } from './blob-access.ts';
+import { openHost } from './host.ts';
+
+const TOKEN = 'x'.repeat(32);
+const A = { tenant: 'a' };
+
+test('blobs are in the data directory unless the environment says otherwise, and served to nobody', async () => {
+  const { url, port, host, token, tls, maxBytes } = await readBlobAccess({}, '/data');
+  assert.deepEqual([url, port, host, token, tls, maxBytes], ['file:/data/blobs', undefined, '127.0.0.1', undefined, {}, undefined]);
+});
+
+test('what cannot work is a sentence that names the variable and no secret', async () => {
+  const refused: [env: Record<string, string>, sentence: string][] = [
+    [
+      { SWITCHYARD_BLOBS: 'http://u:secret@h' },
+      'SWITCHYARD_BLOBS must be file:DIR, mongodb://host:port, grpc://host:port or grpcs://host:port.',
+    ],
+    [{ SWITCHYARD_BLOBS: 'grpc://h:1' }, 'SWITCHYARD_BLOBS needs SWITCHYARD_BLOB_TOKEN: without it nobody is answered.'],
+    [{ SWITCHYARD_BLOB_PORT: '0' }, 'SWITCHYARD_BLOB_PORT needs SWITCHYARD_BLOB_TOKEN: without it nobody is answered.'],
+    [{ SWITCHYARD_BLOB_TOKEN: 'short' }, 'SWITCHYARD_BLOB_TOKEN must have at least 32 characters.'],
+    [{ SWITCHYARD_BLOB_PORT: '65536', SWITCHYARD_BLOB_TOKEN: TOKEN }, 'SWITCHYARD_BLOB_PORT must be a port, 0 for a free one, or off.'],
+    [{ SWITCHYARD_BLOB_HOST: 'a b' }, 'SWITCHYARD_BLOB_HOST must be an address or a host name, without a port.'],
+    [{ SWITCHYARD_BLOB_MAX_BYTES: '1e9' }, 'SWITCHYARD_BLOB_MAX_BYTES must be a number of bytes, 1 or more.'],
+    [{ SWITCHYARD_BLOB_TLS_CERT: '/dev/null' }, 'SWITCHYARD_BLOB_TLS_CERT and SWITCHYARD_BLOB_TLS_KEY are set together or not at all.'],
+    [{ SWITCHYARD_BLOB_TLS_CA: '/none' }, 'SWITCHYARD_BLOB_TLS_CA names /none, which cannot be read (ENOENT).'],
+    [
+      { SWITCHYARD_BLOBS: 'grpc://h:1', SWITCHYARD_BLOB_PORT: '0', SWITCHYARD_BLOB_TOKEN: TOKEN },
+      'SWITCHYARD_BLOBS names another process, so SWITCHYARD_BLOB_PORT has nothing to serve; keep one of them.',
+    ],
+  ];
+  for (const [env, message] of refused) await assert.rejects(readBlobAccess(env, '/data'), { name: 'StartError', message });
+});
+
+test('one process serves its blobs, another one reads them there, and the largest is a setting', async () => {
+  await using data = await tempDir();
+  let text = '';
+  const log = createLogger({ level: 'info', destination: { write: (line: string) => void (text += line) } });
+  const common = { SWITCHYARD_BLOB_TOKEN: TOKEN, SWITCHYARD_CONFIG: ':' };
+  const served = { ...common, SWITCHYARD_DATA: join(data.path, 'one'), SWITCHYARD_BLOB_PORT: '0', SWITCHYARD_BLOB_MAX_BYTES: '100' };
+  await using server = await openHost({ env: served, log });
+  const port = /"port":(\d+)/.exec(text)?.[1] ?? '';
+  const asking = { ...common, SWITCHYARD_DATA: join(data.path, 'other'), SWITCHYARD_BLOBS: `grpc://127.0.0.1:${port}` };
+  await using client = await openHost({ env: asking, log: silentLogger() });
+  const { id } = await putBlob((await client.blobs()).for(A), bytesOf(Buffer.alloc(100)), { contentType: 'a/b' });
+  assert.equal((await (await server.blobs()).for(A).status(id)).ref?.size, 100);
+  await assert.rejects(putBlob((await client.blobs()).for(A), bytesOf(Buffer.alloc(101)), { contentType: 'a/b' }), {
+    details: { reason: 'PAYLOAD_TOO_LARGE' },
+  });
+  await assert.rejects(openHost({ env: { ...served, SWITCHYARD_BLOB_PORT: port }, log: silentLogger() }), {
+    name: 'StartError',
+    message: `SWITCHYARD_BLOB_PORT: port ${port} on 127.0.0.1 cannot be had (EADDRINUSE); 0 takes a free one.`,
+  });
+});
+
+test('a certificate that is none stops the start with a sentence', async () => {
+  await using data = await tempDir();
+  const [cert, key] = [join(data.path, 'cert.pem'), join(data.path, 'key.pem')];
+  await Promise.all([cert, key].map((file) => writeFile(file, 'no PEM')));
+  const tls = { SWITCHYARD_BLOB_TLS_CERT: cert, SWITCHYARD_BLOB_TLS_KEY: key };
+  const env = { SWITCHYARD_DATA: data.path, SWITCHYARD_CONFIG: ':', SWITCHYARD_BLOB_PORT: '0', SWITCHYARD_BLOB_TOKEN: TOKEN, ...tls };
+  await assert.rejects(openHost({ env, log: silentLogger() }), {
+    name: 'StartError',
+    message: /^SWITCHYARD_BLOB_TLS_CERT and SWITCHYARD_BLOB_TLS_KEY cannot be used \(ERR_\w+\)\.$/,
+  });
+});
+
+test('who needs no blob loads nothing for one, and leaves no directory', async () => {
+  await using data = await tempDir();
+  const script = `
+    import { registerHooks } from 'node:module';
+    const loaded = [];
+    registerHooks({ load: (url, context, next) => { loaded.push(url); return next(url, context); } });
+    const { openHost } = await import('${pathToFileURL(`${import.meta.dirname}/host.ts`).href}');
+    const { silentLogger } = await import('@switchyard/telemetry');
+    const host = await openHost({ env: process.env, log: silentLogger() });
+    console.log('loaded ' + loaded.some((url) => /@grpc|blob\\/src\\/(grpc|gridfs|file)\\//.test(url)));
+    await host[Symbol.asyncDispose]();`;
+  const options = { env: { SWITCHYARD_DATA: data.path, SWITCHYARD_CONFIG: ':' }, cwd: import.meta.dirname, ready: /loaded (\w+)/ };
+  await using child = await startProcess([process.execPath, '--input-type=module', '--eval', script], options);
+  assert.equal(child.ready[1], 'false');
+  assert.deepEqual(await child.exited, { code: 0, signal: null });
+  await assert.rejects(access(join(data.path, 'blobs')), { code: 'ENOENT' });
+});

@@ -1,0 +1,74 @@
+import { openBlobStore, serveBlobs, type BlobStore } from '@switchyard/blob';
+import { ServiceError } from '@switchyard/contracts';
+import type { Logger } from '@switchyard/telemetry';
+import type { BlobAccess } from './blob-access.ts';
+import { StartError } from './start-error.ts';
+
+/** The blob store of a process. */
+export interface ProcessBlobs extends AsyncDisposable {
+  /** Opened when it is first asked for. */
+  store(): Promise<BlobStore>;
+  /** Where it is served to other processes. */
+  readonly port: number | undefined;
+}
+
+export interface OpenBlobsOptions {
+  log: Logger;
+  /** Waits for what is down. */
+  reach: (open: () => Promise<BlobStore>) => Promise<BlobStore>;
+}
+
+/** Opens nothing until it is needed, unless the process serves its store to others: then what is down is waited for. */
+export async function openBlobs(access: BlobAccess, { log, reach }: OpenBlobsOptions): Promise<ProcessBlobs> {
+  await using opening = new AsyncDisposableStack();
+  let opened: Promise<BlobStore> | undefined;
+  opening.defer(async () => (await opened?.catch(() => undefined))?.close());
+
+  function store(): Promise<BlobStore> {
+    if (opened !== undefined) return opened;
+    const now = open(access, log);
+    now.catch(() => (opened = undefined));
+    return (opened = now);
+  }
+
+  const port =
+    access.port === undefined ? undefined : opening.use(await serve({ ...access, port: access.port }, await reach(store), log)).port;
+  const owned = opening.move();
+  return { store, port, [Symbol.asyncDispose]: () => owned.disposeAsync() };
+}
+
+async function open({ url, token, tls, maxBytes }: BlobAccess, log: Logger): Promise<BlobStore> {
+  try {
+    return await openBlobStore(url, {
+      log: log.child({ module: 'blobs' }),
+      ...(maxBytes === undefined ? {} : { limits: { maxBytes } }),
+      ...(token === undefined ? {} : { remote: { token, tls } }),
+    });
+  } catch (cause) {
+    if (!(cause instanceof ServiceError) || cause.code !== 'FAILED_PRECONDITION') throw cause;
+    throw new StartError(`SWITCHYARD_BLOBS cannot be used: ${cause.message}.`, { cause });
+  }
+}
+
+async function serve({ host, port, token = '', tls }: BlobAccess & { port: number }, store: BlobStore, log: Logger) {
+  const { ca, cert, key } = tls;
+  const pair = cert === undefined || key === undefined ? undefined : { cert, key, ...(ca === undefined ? {} : { ca }) };
+  if (pair === undefined && !isLoopback(host))
+    log.warn({ host }, 'blobs and their token cross the network in the clear; set SWITCHYARD_BLOB_TLS_CERT');
+  try {
+    const child = log.child({ module: 'blobs' });
+    const server = await serveBlobs({ store, host, port, token, log: child, ...(pair === undefined ? {} : { tls: pair }) });
+    log.info({ host, port: server.port }, 'serving blobs');
+    return server;
+  } catch (cause) {
+    const { code = 'unknown error' } = cause as NodeJS.ErrnoException;
+    const sentence = code.startsWith('ERR_')
+      ? `SWITCHYARD_BLOB_TLS_CERT and SWITCHYARD_BLOB_TLS_KEY cannot be used (${code}).`
+      : `SWITCHYARD_BLOB_PORT: port ${port} on ${host} cannot be had (${code}); 0 takes a free one.`;
+    throw new StartError(sentence, { cause });
+  }
+}
+
+function isLoopback(host: string): boolean {
+  return host === 'localhost' || host === '::1' || host.startsWith('127.');
+}
