@@ -2,6 +2,7 @@ import de.bwaldvogel.mongo.MongoServer;
 import de.bwaldvogel.mongo.MongoVersion;
 import de.bwaldvogel.mongo.backend.h2.H2Backend;
 import de.bwaldvogel.mongo.bson.Document;
+import de.bwaldvogel.mongo.exception.MongoServerError;
 import io.netty.channel.Channel;
 import java.io.IOException;
 import java.util.List;
@@ -11,8 +12,8 @@ import org.h2.mvstore.MVStore;
 
 /**
  * Stands in for MongoDB where none can be had: `java StandIn FILE PORT`. Changes of one document are atomic. It has no users, no
- * $jsonSchema, no sessions and no write concern: what it has said it kept is on the disk some 50 ms later. Ends when its standard
- * input does, so that it never outlives whoever started it.
+ * $jsonSchema, no sessions and no write concern: what it has said it kept is on the disk some 50 ms later. Whoever says who he is is
+ * refused, as by any server that does not know him. Ends when its standard input does, so that it never outlives whoever started it.
  */
 public final class StandIn {
     private static final int COMMIT_MS = 50;
@@ -48,6 +49,9 @@ public final class StandIn {
         /** The answer is a copy: otherwise a later change of a document would show in an answer under way. */
         @Override
         public synchronized Document handleCommand(Channel channel, String database, String command, Document query) {
+            if (command.equalsIgnoreCase("saslStart")) {
+                throw new MongoServerError(18, "AuthenticationFailed", "Authentication failed.");
+            }
             return super.handleCommand(channel, database, command, query).cloneDeeply();
         }
     }

@@ -27,6 +27,7 @@ export const Item = z.object({
   data: json().optional(),
   labels: json(z.record(z.string(), z.string())).optional(),
   calls: z.array(json()).optional(),
+  place: z.object({ x: z.int() }).optional(),
   mixed: z.union([z.string(), z.number(), z.boolean()]).optional(),
   expiresAt: z.int().optional(),
 });

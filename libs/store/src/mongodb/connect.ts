@@ -14,10 +14,12 @@ const WAITS: MongoClientOptions = {
 
 const POOL: MongoClientOptions = { maxPoolSize: 50, maxConnecting: 4, maxIdleTimeMS: 60_000 };
 
-/** A write is there when a majority has it in its journal, and is read from there. Nothing in the URL weakens this. */
+/** A write is there when a majority has it in its journal, and is read from there. Said one by one, each wins over the URL. */
 const SAFETY: MongoClientOptions = {
-  writeConcern: { w: 'majority', journal: true, wtimeoutMS: 8_000 },
-  readConcern: { level: 'majority' },
+  w: 'majority',
+  journal: true,
+  wtimeoutMS: 8_000,
+  readConcernLevel: 'majority',
   readPreference: 'primary',
   retryWrites: true,
   retryReads: true,

@@ -2,6 +2,7 @@ import type { Collection } from 'mongodb';
 import { mintId } from '@switchyard/security';
 import { CLAIM_MARGIN_MS, CLAIM_MS, pauseAfter, type Debt, type Ledger } from '../publisher.ts';
 import type { OutboxEvent } from '../store.ts';
+import { atMost } from './at-most.ts';
 import { claimUntil, endedBy, heldBy, NOBODYS, untilOf } from './claims.ts';
 import type { Kept, OwedEntry } from './kept.ts';
 import { createSettler, type Held } from './settle.ts';
@@ -182,7 +183,7 @@ export function createLedger({ now, collections, refused }: LedgerOptions): Mong
 
     async release() {
       const free = { $set: { claim: NOBODYS } };
-      await Promise.all(collections().map((one) => one.updateMany({ claim: heldBy(owner) }, free, { maxTimeMS: LET_GO_MS })));
+      await atMost(LET_GO_MS, Promise.all(collections().map((one) => one.updateMany({ claim: heldBy(owner) }, free))));
     },
   };
 }

@@ -7,6 +7,7 @@ import { createPublisher } from '../publisher.ts';
 import { shapeOf, type Shape } from '../shape.ts';
 import type { Collection, Documents, Store, StoreOptions } from '../store.ts';
 import { databaseName, readAddress, type MongoAddress } from './address.ts';
+import { atMost } from './at-most.ts';
 import { startClock } from './clock.ts';
 import { connect } from './connect.ts';
 import { createDocuments } from './documents.ts';
@@ -21,6 +22,8 @@ import { createOperations, type Session } from './session.ts';
 
 const SERVICE_NAME = /^[a-z][a-z0-9-]{0,63}$/;
 const SWEEP_MS = 60_000;
+/** So long may what runs take to end, and then what is owed to be published. */
+const FINISH_MS = 5_000;
 const CLOSE_GRACE_MS = 3_000;
 /** No collection of a service has a name like this. */
 const REFUSED = '_refused';
@@ -65,7 +68,7 @@ export async function openMongoStore(url: string, { service, log, strict = false
   async function close(): Promise<void> {
     clearInterval(sweeper);
     clock.stop();
-    await operations.end();
+    await atMost(FINISH_MS, operations.end());
     await publisher.close(CLOSE_GRACE_MS);
     await client.close();
     unobserve();
