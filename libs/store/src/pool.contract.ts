@@ -20,11 +20,12 @@ export function poolContract(open: OpenStore): void {
     return [first, ...others];
   }
 
-  test('ten connections at once: every increment counts, and every push is there', async (t) => {
+  test('ten connections at once: every increment counts, each is told its own, and every push is there', async (t) => {
     const all = await pool(t);
     await all[0].insert(newItem('1', { tags: [] }));
     const change = (mine: Documents<Item>, n: number) => mine.update({ id: '1' }, { inc: { n: 1 }, push: { tags: `${n}` } });
-    await Promise.all(all.flatMap((mine) => Array.from({ length: 10 }, (_, n) => change(mine, n))));
+    const told = await Promise.all(all.flatMap((mine) => Array.from({ length: 10 }, (_, n) => change(mine, n))));
+    assert.equal(new Set(told.map((item) => item?.n)).size, 100);
     const counted = await all[1]?.get('1');
     assert.equal(counted?.n, 100);
     assert.equal(counted.tags?.length, 100);

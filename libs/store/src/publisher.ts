@@ -54,12 +54,18 @@ const AT_ONCE = 100;
 const TICK_MS = 1_000;
 const FIRST_PAUSE_MS = 100;
 
+/** One document whose events are being published. */
+interface Lane {
+  /** The tick it began in. */
+  since: number;
+}
+
 interface State {
   ledger: Ledger;
   log: StoreLog | undefined;
   publish: Publish | undefined;
-  /** The documents whose events are being published, and since which tick. */
-  underWay: Map<string, number>;
+  /** By document. One that ended late must not end the one that came after it. */
+  underWay: Map<string, Lane>;
   lanes: Set<Promise<void>>;
   ticks: number;
   pumping: Promise<void> | undefined;
@@ -128,24 +134,35 @@ async function pump(state: State, publish: Publish): Promise<void> {
 }
 
 function begin(state: State, publish: Publish, debt: Debt): void {
-  state.underWay.set(debt.document, state.ticks);
-  const lane = pay(state, publish, debt)
+  const lane: Lane = { since: state.ticks };
+  state.underWay.set(debt.document, lane);
+  const paying = pay(state, { publish, lane, first: debt })
     .catch((error: unknown) => troubled(state, error))
     .finally(() => {
-      state.underWay.delete(debt.document);
-      state.lanes.delete(lane);
+      leave(state, debt.document, lane);
+      state.lanes.delete(paying);
       wake(state); // its document may owe again
     });
-  state.lanes.add(lane);
+  state.lanes.add(paying);
+}
+
+function leave({ underWay }: State, document: string, lane: Lane): void {
+  if (underWay.get(document) === lane) underWay.delete(document);
+}
+
+interface Payment {
+  publish: Publish;
+  lane: Lane;
+  first: Debt;
 }
 
 /** One after the other, so that no event of a document overtakes another. Ends early where somebody else took over. */
-async function pay(state: State, publish: Publish, first: Debt): Promise<void> {
+async function pay(state: State, { publish, lane, first }: Payment): Promise<void> {
   for (let debt: Debt | null = first; debt !== null;) {
     const { document, events }: Debt = debt;
     let held = 0;
     for (const event of events) {
-      if (state.stopped || !state.underWay.has(document)) return;
+      if (state.stopped || state.underWay.get(document) !== lane) return;
       const failure = await attempt(state, publish, document, event);
       if (failure !== undefined) {
         if (held > 0) await state.ledger.settle(document, held);
@@ -194,10 +211,16 @@ export function pauseAfter(failures: number): number {
 /** Keeps what takes long, and looks for what others left. */
 function tick(state: State): void {
   state.ticks += 1;
-  const long = [...state.underWay].flatMap(([document, since]) => (since < state.ticks ? [document] : []));
-  if (long.length > 0) {
-    const lose = (lost: readonly string[]): void => lost.forEach((document) => state.underWay.delete(document));
-    state.ledger.renew(long).then(lose, (error: unknown) => troubled(state, error));
+  const long = new Map([...state.underWay].filter(([, { since }]) => since < state.ticks));
+  if (long.size > 0) {
+    const lose = (document: string): void => {
+      const lane = long.get(document);
+      if (lane !== undefined) leave(state, document, lane);
+    };
+    state.ledger.renew([...long.keys()]).then(
+      (lost) => lost.forEach(lose),
+      (error: unknown) => troubled(state, error),
+    );
   }
   wake(state);
 }

@@ -7,12 +7,13 @@ import { fromStored, requireSize } from '../shape.ts';
 import type { Change, Filter } from '../store.ts';
 import { isDuplicateKey, isUnfit } from './errors.ts';
 import { uniqueOf, type Kept, type KeptCollection } from './kept.ts';
-import type { Owing } from './ledger.ts';
 import { nativeChange, updateOf, type NativeChange } from './native.ts';
 import { orderOf, type Sort } from './order.ts';
+import { writeOwing, type Owing } from './owing.ts';
 import { pointOf, where, type Query, type Scope } from './query.ts';
-import { SERVER_MS, type Session } from './session.ts';
+import type { Session } from './session.ts';
 import { taken } from './taken.ts';
+import { IN_TIME } from './time.ts';
 
 const MAX_DOCUMENT_BYTES = 1_048_576;
 /** So often is tried again what others change in between, waiting a little longer each time. */
@@ -46,7 +47,7 @@ export async function changeFirst(
   if (query === null) return null;
   const wanted: Wanted = {
     query,
-    options: { ...order, maxTimeMS: SERVER_MS },
+    options: { ...order, ...IN_TIME },
     change: compiled,
     owing: session.ledger.owe(change.emit ?? []),
   };
@@ -79,9 +80,10 @@ function changed({ ledger }: Session, kept: KeptCollection, { before, wanted, sc
 async function changeNatively(kept: KeptCollection, { query, options, owing }: Wanted, native: NativeChange): Promise<Kept | null> {
   const { growth } = native;
   const room: MongoFilter<Kept> = growth === 0 ? {} : { bytes: { $lte: (kept.spec.maxBytes ?? MAX_DOCUMENT_BYTES) - growth } };
-  const update = updateOf({ ...native, inc: { ...native.inc, rev: 1, bytes: growth } }, owing);
+  const update = updateOf({ ...native, inc: { ...native.inc, rev: 1, bytes: growth } });
+  const fitting = { ...query, ...room } as MongoFilter<Kept>;
   try {
-    return await kept.documents.findOneAndUpdate({ ...query, ...room }, update, options);
+    return await writeOwing(fitting, update, owing, (free, owed) => kept.documents.findOneAndUpdate(free, owed, options));
   } catch (error) {
     if (isUnfit(error)) return null;
     throw error;
@@ -99,8 +101,8 @@ async function changeWhole(kept: KeptCollection, { query, options, change, owing
     const text = JSON.stringify(doc);
     requireSize(kept, text, textBefore);
     const set = { doc, unique: uniqueOf(kept, tenant, doc), bytes: Buffer.byteLength(text) };
-    const update = updateOf({ set, unset: {}, inc: { rev: 1 }, push: {}, pull: {} }, owing);
-    const before = await kept.documents.findOneAndUpdate({ _id, rev }, update, { maxTimeMS: options.maxTimeMS });
+    const update = updateOf({ set, unset: {}, inc: { rev: 1 }, push: {}, pull: {} });
+    const before = await writeOwing({ _id, rev }, update, owing, (same, owed) => kept.documents.findOneAndUpdate(same, owed, IN_TIME));
     if (before !== null) return before;
     await wait(Math.random() * Math.min(attempt, LONGEST_WAIT_MS));
   }

@@ -1,7 +1,4 @@
-/**
- * Who publishes what a document owes, and until when, as one text that orders by time. A write that finds none puts its own there
- * with `$min`, which leaves one that is there alone, because that is earlier.
- */
+/** Who publishes what a document owes, and until when, as one text that orders by time. */
 export function claimUntil(until: number, owner: string): string {
   return `${String(Math.max(until, 0)).padStart(TIME_DIGITS, '0')} ${owner}`;
 }
@@ -9,10 +6,6 @@ export function claimUntil(until: number, owner: string): string {
 const TIME_DIGITS = 15;
 /** Before all others: of whoever comes first. */
 export const NOBODYS = '0';
-
-export function untilOf(claim: string): number {
-  return Number(claim.slice(0, TIME_DIGITS));
-}
 
 /** Finds the claims that ended before. */
 export function endedBy(now: number): { $lte: string } {

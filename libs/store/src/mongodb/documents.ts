@@ -10,10 +10,10 @@ import { after, orderOf, positionOf, type Sort } from './order.ts';
 import { insertDocument, replaceDocument } from './put.ts';
 import { pointOf, where, type Query, type Scope } from './query.ts';
 import { removeMatching } from './remove.ts';
-import { SERVER_MS, type Session } from './session.ts';
+import type { Session } from './session.ts';
+import { IN_TIME } from './time.ts';
 
 const DEFAULT_LIMIT = 100;
-const IN_TIME = { maxTimeMS: SERVER_MS };
 
 /** The documents of one tenant, or of all (a null scope). Everything is checked before it is asked. */
 export function createDocuments(session: Session, kept: KeptCollection, scope: Scope): Documents<Document> {

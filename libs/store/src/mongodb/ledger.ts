@@ -3,16 +3,11 @@ import { mintId } from '@switchyard/security';
 import { CLAIM_MARGIN_MS, CLAIM_MS, pauseAfter, type Debt, type Ledger } from '../publisher.ts';
 import type { OutboxEvent } from '../store.ts';
 import { atMost } from './at-most.ts';
-import { claimUntil, endedBy, heldBy, NOBODYS, untilOf } from './claims.ts';
+import { claimUntil, endedBy, heldBy, NOBODYS } from './claims.ts';
 import type { Kept, OwedEntry } from './kept.ts';
+import type { Owing } from './owing.ts';
 import { createSettler, type Held } from './settle.ts';
-
-/** What a write keeps beside the document, so that its events are kept by it. */
-export interface Owing {
-  entries: OwedEntry[];
-  last: string;
-  claim: string;
-}
+import { IN_TIME } from './time.ts';
 
 /** The events that writes owe the world, in the documents themselves. */
 export interface MongoLedger extends Ledger {
@@ -53,10 +48,8 @@ export function createLedger({ now, collections, refused }: LedgerOptions): Mong
   /** What our own writes owe, not yet begun; the oldest first. */
   const fresh = new Map<string, Held>();
   const held = new Map<string, Held>();
-  const settler = createSettler();
+  const settler = createSettler(owner);
   let nextLook = 0;
-
-  const nextClaim = (): string => claimUntil(now() + CLAIM_MS, owner);
 
   function takeFresh(limit: number, except: ReadonlySet<string>): Debt[] {
     const debts: Debt[] = [];
@@ -64,7 +57,7 @@ export function createLedger({ now, collections, refused }: LedgerOptions): Mong
       if (debts.length === limit) break;
       if (except.has(document)) continue;
       fresh.delete(document);
-      if (untilOf(debt.claim) < now() + CLAIM_MARGIN_MS) continue; // whoever looks for it will find it
+      if (debt.until < now() + CLAIM_MARGIN_MS) continue; // whoever looks for it will find it
       held.set(document, debt);
       debts.push(debtOf(document, debt));
     }
@@ -81,20 +74,21 @@ export function createLedger({ now, collections, refused }: LedgerOptions): Mong
 
   async function expired(collection: Collection<Kept>, limit: number, except: ReadonlySet<string>) {
     const rows = await collection
-      .find({ claim: endedBy(now()) }, { sort: { claim: 1 }, limit: limit + except.size, projection: { claim: 1 } })
+      .find({ claim: endedBy(now()) }, { sort: { claim: 1 }, limit: limit + except.size, projection: { claim: 1 }, ...IN_TIME })
       .toArray();
     return rows.filter(({ _id }) => !except.has(nameOf(collection, _id))).map((row) => ({ collection, row }));
   }
 
   async function takeOver({ collection, row }: { collection: Collection<Kept>; row: Pick<Kept, '_id' | 'claim'> }): Promise<Debt | null> {
-    const claim = nextClaim();
-    const kept = await collection.findOneAndUpdate({ _id: row._id, claim: row.claim ?? '' }, { $set: { claim } });
+    const until = now() + CLAIM_MS;
+    const claim = { $set: { claim: claimUntil(until, owner) } };
+    const kept = await collection.findOneAndUpdate({ _id: row._id, claim: row.claim ?? '' }, claim, IN_TIME);
     if (kept === null) return null;
     const debt: Held = {
       collection,
       id: kept._id,
       tenant: kept.tenant ?? kept.gone ?? '',
-      claim,
+      until,
       failures: kept.failures ?? 0,
       events: [],
     };
@@ -112,12 +106,14 @@ export function createLedger({ now, collections, refused }: LedgerOptions): Mong
     owe(events) {
       const entries = events.map(({ name, payload }) => ({ id: mintId('evt'), name, payload: JSON.stringify(payload ?? null) }));
       const last = entries.at(-1)?.id;
-      return last === undefined ? undefined : { entries, last, claim: nextClaim() };
+      if (last === undefined) return undefined;
+      const owing: Owing = { entries, last, until: 0, claim: () => claimUntil((owing.until = now() + CLAIM_MS), owner) };
+      return owing;
     },
 
     wrote({ collection, id, tenant }, owing, claimBefore) {
       if (owing === undefined || claimBefore !== undefined) return;
-      const debt: Held = { collection, id, tenant, claim: owing.claim, failures: 0, events: [] };
+      const debt: Held = { collection, id, tenant, until: owing.until, failures: 0, events: [] };
       numbered(debt, owing.entries);
       const document = nameOf(collection, id);
       fresh.delete(document);
@@ -133,14 +129,13 @@ export function createLedger({ now, collections, refused }: LedgerOptions): Mong
     },
 
     async renew(documents) {
-      const claim = nextClaim();
+      const claim = claimUntil(now() + CLAIM_MS, owner);
       const mine = documents.flatMap((document) => held.get(document) ?? []);
       const kept = new Set<string>();
       await Promise.all(
         mine.map(async (debt) => {
-          const { matchedCount } = await debt.collection.updateOne({ _id: debt.id, claim: debt.claim }, { $set: { claim } });
+          const { matchedCount } = await debt.collection.updateOne({ _id: debt.id, claim: heldBy(owner) }, { $set: { claim } }, IN_TIME);
           if (matchedCount === 1) kept.add(nameOf(debt.collection, debt.id));
-          if (matchedCount === 1) debt.claim = claim;
         }),
       );
       return documents.filter((document) => !kept.has(document));
@@ -149,12 +144,13 @@ export function createLedger({ now, collections, refused }: LedgerOptions): Mong
     async settle(document, seq) {
       const debt = held.get(document);
       if (debt === undefined) return null;
+      const end = (): void => void (held.get(document) === debt && held.delete(document));
       const left = await settler.settle(debt, seq).catch((error: unknown) => {
-        held.delete(document);
+        end();
         throw error;
       });
       if (left.length === 0) {
-        held.delete(document);
+        end();
         return null;
       }
       numbered(debt, left);
@@ -167,7 +163,7 @@ export function createLedger({ now, collections, refused }: LedgerOptions): Mong
       if (debt === undefined || event === undefined) return;
       const { id, name, payload } = event;
       const kept = { id, name, payload, tenant: debt.tenant, document, at: now() };
-      await refused.updateOne({ id }, { $setOnInsert: kept }, { upsert: true });
+      await refused.updateOne({ id }, { $setOnInsert: kept }, { upsert: true, ...IN_TIME });
     },
 
     async putOff(document) {
@@ -178,12 +174,12 @@ export function createLedger({ now, collections, refused }: LedgerOptions): Mong
       const until = now() + pauseAfter(failures);
       const claim = claimUntil(until, owner);
       nextLook = Math.min(nextLook, until);
-      await debt.collection.updateOne({ _id: debt.id, claim: debt.claim }, { $set: { claim, failures } });
+      await debt.collection.updateOne({ _id: debt.id, claim: heldBy(owner) }, { $set: { claim, failures } }, IN_TIME);
     },
 
     async release() {
       const free = { $set: { claim: NOBODYS } };
-      await atMost(LET_GO_MS, Promise.all(collections().map((one) => one.updateMany({ claim: heldBy(owner) }, free))));
+      await atMost(LET_GO_MS, Promise.all(collections().map((one) => one.updateMany({ claim: heldBy(owner) }, free, IN_TIME))));
     },
   };
 }

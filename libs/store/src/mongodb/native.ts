@@ -1,7 +1,6 @@
 import { Double, type UpdateFilter } from 'mongodb';
 import type { CompiledChange } from '../change.ts';
 import { uniqueText, type Kept, type KeptCollection } from './kept.ts';
-import type { Owing } from './ledger.ts';
 
 /** A change in MongoDB's own words, made by the server in one step. */
 export interface NativeChange {
@@ -64,18 +63,10 @@ function changeUnique({ unique }: KeptCollection, { tenant, change, native }: Un
   return true;
 }
 
-/** As the server takes it, with the events that the write owes. */
-export function updateOf({ set, unset, inc, push, pull }: Omit<NativeChange, 'growth'>, owing: Owing | undefined): UpdateFilter<Kept> {
-  const operators = {
-    $set: owing === undefined ? set : { ...set, last: owing.last },
-    $unset: unset,
-    $inc: inc,
-    $push: owing === undefined ? push : { ...push, owed: { $each: owing.entries } },
-    $pull: pull,
-    $min: owing === undefined ? {} : { claim: owing.claim },
-  };
-  // The server refuses an operator without fields.
-  return Object.fromEntries(Object.entries(operators).filter(([, fields]) => Object.keys(fields).length > 0));
+/** As the server takes it; it refuses an operator without fields. */
+export function updateOf({ set, unset, inc, push, pull }: Omit<NativeChange, 'growth'>): UpdateFilter<Kept> {
+  const operators = { $set: set, $unset: unset, $inc: inc, $push: push, $pull: pull };
+  return Object.fromEntries(Object.entries(operators).filter(([, fields]) => Object.keys(fields).length > 0)) as UpdateFilter<Kept>;
 }
 
 function bytesOf(value: unknown): number {

@@ -6,10 +6,11 @@ import { completeDocument, fromStored, requireSize } from '../shape.ts';
 import type { Filter, OutboxEvent } from '../store.ts';
 import { isDuplicateKey } from './errors.ts';
 import { idOf, uniqueOf, type Kept, type KeptCollection } from './kept.ts';
-import type { Owing } from './ledger.ts';
 import { updateOf } from './native.ts';
-import { where, type Scope } from './query.ts';
-import { SERVER_MS, type Session } from './session.ts';
+import { writeOwing, type Owing } from './owing.ts';
+import { where, type Query, type Scope } from './query.ts';
+import type { Session } from './session.ts';
+import { IN_TIME } from './time.ts';
 import { isKeyTaken, taken } from './taken.ts';
 
 export interface Put {
@@ -21,7 +22,6 @@ export interface Put {
 
 /** So often is tried what others put in and remove all the while. */
 const ATTEMPTS = 10;
-const IN_TIME = { maxTimeMS: SERVER_MS };
 
 /** A document as it will be kept, checked. */
 interface Ready {
@@ -45,7 +45,7 @@ export async function insertDocument(session: Session, kept: KeptCollection, put
   return session.inLane({ name: kept.spec.name, id: ready.id }, async () => {
     for (let attempt = 1; attempt <= ATTEMPTS; attempt++) {
       const placed = await placeNew(kept, ready);
-      if (placed !== null) return written(session, kept, ready, placed.claim);
+      if (placed !== null) return written(session, kept, ready, placed);
     }
     throw tooBusy(kept);
   });
@@ -58,24 +58,35 @@ export async function replaceDocument(session: Session, kept: KeptCollection, pu
   if (guarded === null) return null;
   return session.inLane({ name: kept.spec.name, id }, async () => {
     for (let attempt = 1; attempt <= ATTEMPTS; attempt++) {
-      try {
-        const before = await place(kept, ready, guarded ?? { _id: id }, guarded === undefined);
-        return before === null && guarded !== undefined ? null : written(session, kept, ready, before?.claim);
-      } catch (error) {
-        // Of two that put in the same new document at once the second finds what the first has put in.
-        if (!isDuplicateKey(error) || !isKeyTaken(kept, error)) throw isDuplicateKey(error) ? taken(kept, error) : error;
-      }
+      const placed = await placeOver(kept, ready, guarded);
+      if (placed !== null) return written(session, kept, ready, placed);
+      // A claim that came or went just then hides a document too.
+      if (guarded !== undefined && (await kept.documents.findOne(guarded, { projection: { _id: 1 }, ...IN_TIME })) === null) return null;
     }
     throw tooBusy(kept);
   });
 }
 
-/** What stood there before; null when what was in the way is gone by now. */
-async function placeNew(kept: KeptCollection, ready: Ready): Promise<Pick<Kept, 'claim'> | null> {
-  const { id, fields, owing } = ready;
-  const debt = owing === undefined ? {} : { owed: owing.entries, last: owing.last, claim: owing.claim };
+/** What stood there before, if anything; null when nothing was written. */
+async function placeOver(kept: KeptCollection, ready: Ready, guarded: Query | undefined): Promise<Pick<Kept, 'claim'> | null> {
   try {
-    await kept.documents.insertOne({ _id: id, rev: 1, ...fields, ...debt }, IN_TIME);
+    const before = await place(kept, ready, guarded ?? { _id: ready.id });
+    if (before !== null || guarded !== undefined) return before;
+    await putIn(kept, ready);
+    return {};
+  } catch (error) {
+    if (!isDuplicateKey(error)) throw error;
+    // Of two that put in the same new document at once the second finds what the first has put in.
+    if (isKeyTaken(kept, error)) return null;
+    throw taken(kept, error);
+  }
+}
+
+/** Nothing, or the claim on what was removed there and still owes; null when what was in the way is gone by now. */
+async function placeNew(kept: KeptCollection, ready: Ready): Promise<Pick<Kept, 'claim'> | null> {
+  const { id } = ready;
+  try {
+    await putIn(kept, ready);
     return {};
   } catch (error) {
     if (!isDuplicateKey(error)) throw error;
@@ -84,25 +95,25 @@ async function placeNew(kept: KeptCollection, ready: Ready): Promise<Pick<Kept, 
     if (present === null) return null;
     if (present.gone === undefined) throw taken(kept, error);
   }
-  // It was removed, and its events are not published yet.
-  return place(kept, ready, { _id: id, gone: { $exists: true } }, false).catch((error: unknown) => {
+  return place(kept, ready, { _id: id, gone: { $exists: true } }).catch((error: unknown) => {
     throw isDuplicateKey(error) ? taken(kept, error) : error;
   });
 }
 
-/** Puts the document where a query finds one, or where there is none. Gives what was there. */
-function place(kept: KeptCollection, { fields, owing }: Ready, query: MongoFilter<Kept>, upsert: boolean): Promise<Kept | null> {
-  const own = { set: fields, unset: { gone: '' }, inc: { rev: 1 }, push: {}, pull: {} } as const;
-  return kept.documents.findOneAndUpdate(query, updateOf(own, owing), { upsert, projection: { claim: 1 }, ...IN_TIME });
+async function putIn(kept: KeptCollection, { id, fields, owing }: Ready): Promise<void> {
+  const debt = owing === undefined ? {} : { owed: owing.entries, last: owing.last, claim: owing.claim() };
+  await kept.documents.insertOne({ _id: id, rev: 1, ...fields, ...debt }, IN_TIME);
 }
 
-function written(
-  { ledger }: Session,
-  kept: KeptCollection,
-  { id, stored, fields, owing }: Ready,
-  claimBefore: string | undefined,
-): Document {
-  ledger.wrote({ collection: kept.documents, id, tenant: fields.tenant }, owing, claimBefore);
+/** Puts the document where a query finds one. Gives what was there. */
+function place(kept: KeptCollection, { fields, owing }: Ready, query: MongoFilter<Kept>): Promise<Kept | null> {
+  const update = updateOf({ set: fields, unset: { gone: '' }, inc: { rev: 1 }, push: {}, pull: {} });
+  const options = { projection: { claim: 1 }, ...IN_TIME };
+  return writeOwing(query, update, owing, (one, owed) => kept.documents.findOneAndUpdate(one, owed, options));
+}
+
+function written({ ledger }: Session, kept: KeptCollection, { id, stored, fields, owing }: Ready, before: Pick<Kept, 'claim'>): Document {
+  ledger.wrote({ collection: kept.documents, id, tenant: fields.tenant }, owing, before.claim);
   return fromStored(kept, stored);
 }
 

@@ -1,10 +1,9 @@
 import type { Filter as MongoFilter } from 'mongodb';
 import { NOBODYS } from './claims.ts';
 import type { Kept, KeptCollection } from './kept.ts';
-import { SERVER_MS } from './session.ts';
+import { IN_TIME } from './time.ts';
 
 const BATCH = 1_000;
-const IN_TIME = { maxTimeMS: SERVER_MS };
 
 /**
  * Removes what a query finds. What owes events stays, seen by no query, until they are published; the claim makes sure that whoever

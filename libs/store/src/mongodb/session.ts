@@ -2,11 +2,7 @@ import { ServiceError } from '@switchyard/contracts';
 import type { MongoLedger } from './ledger.ts';
 import { explain } from './errors.ts';
 import { createLanes } from './lanes.ts';
-
-/** So long takes an operation at most, with everything that the driver repeats in it. */
-const OPERATION_MS = 10_000;
-/** What the server itself stops after; less, so that its word comes first. */
-export const SERVER_MS = 8_000;
+import { OPERATION_MS } from './time.ts';
 
 /** What the documents of one database share. */
 export interface Session {

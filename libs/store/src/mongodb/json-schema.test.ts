@@ -1,0 +1,41 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { z } from 'zod';
+import { collection } from '../collection.ts';
+import { json } from '../json.ts';
+import { shapeOf } from '../shape.ts';
+import { validatorOf } from './json-schema.ts';
+
+test('the database holds documents against the types of their fields, and against nothing that a later version may widen', () => {
+  const Tree: z.ZodType<unknown> = z.array(z.lazy(() => Tree));
+  const schema = z.union([
+    z.strictObject({
+      id: z.string().regex(/^x/),
+      state: z.enum(['a', 'b']),
+      at: z.int().nonnegative().default(0),
+      place: z.object({ x: z.number(), names: z.array(z.string()).optional() }),
+      data: json(),
+      calls: z.array(json()),
+      tree: Tree,
+    }),
+    z.object({ id: z.string(), state: z.literal(7) }),
+  ]);
+  const { $jsonSchema } = validatorOf(shapeOf(collection({ name: 'things', key: 'id', schema }))) as {
+    $jsonSchema: { properties: { doc: { required: string[]; properties: Record<string, unknown> } } };
+  };
+  const { required, properties } = $jsonSchema.properties.doc;
+  assert.deepEqual(required, ['id']);
+  const nullOr = (...types: object[]) => ({ anyOf: [{ bsonType: 'null' }, ...types] });
+  assert.deepEqual(properties, {
+    id: { bsonType: 'string' },
+    state: nullOr({ bsonType: ['string'] }, { bsonType: ['number'] }),
+    at: nullOr({ bsonType: 'number' }),
+    place: nullOr({
+      bsonType: 'object',
+      properties: { x: { bsonType: 'number' }, names: { bsonType: 'array', items: { bsonType: 'string' } } },
+    }),
+    data: nullOr({ bsonType: 'string' }),
+    calls: nullOr({ bsonType: 'array', items: { bsonType: 'string' } }),
+    tree: nullOr({ bsonType: 'array', items: {} }),
+  });
+});
