@@ -66,7 +66,7 @@ function changeUnique({ unique }: KeptCollection, { tenant, change, native }: Un
 /** As the server takes it; it refuses an operator without fields. */
 export function updateOf({ set, unset, inc, push, pull }: Omit<NativeChange, 'growth'>): UpdateFilter<Kept> {
   const operators = { $set: set, $unset: unset, $inc: inc, $push: push, $pull: pull };
-  return Object.fromEntries(Object.entries(operators).filter(([, fields]) => Object.keys(fields).length > 0)) as UpdateFilter<Kept>;
+  return Object.fromEntries(Object.entries(operators).filter(([, fields]) => Object.keys(fields).length > 0));
 }
 
 function bytesOf(value: unknown): number {
