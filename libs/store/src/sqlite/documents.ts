@@ -33,9 +33,9 @@ export function createDocuments(session: Session, table: Table, scope: Scope): D
 
   return {
     async get(key) {
-      const { text, values } = where(table, scope, [{ [table.spec.key]: key }]);
-      const select = database.prepare(`SELECT tenant, doc FROM ${table.name} WHERE ${text} ORDER BY tenant LIMIT 1`);
-      return queue.read(() => readDocument(table, scope, select.get(...values)));
+      if (scope === null) throw misuse(table.spec.name, 'a document is got from a tenant');
+      const select = database.prepare(`SELECT tenant, doc FROM ${table.name} WHERE tenant = ? AND key = ?`);
+      return queue.read(() => readDocument(table, scope, select.get(scope, key)));
     },
 
     async insert(document, options = {}) {
