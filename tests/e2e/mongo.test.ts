@@ -17,10 +17,10 @@ async function startReplica(): Promise<Running> {
   await using starting = new AsyncDisposableStack();
   const { path: data } = starting.use(await tempDir());
   const env = { SWITCHYARD_STORE: mongo?.url ?? '', SWITCHYARD_BUS: nats?.url ?? '', SWITCHYARD_TOKEN: token };
-  const child = starting.use(await launch(data, env, /^Try:/m));
+  const child = starting.use(await launch(data, env, { ready: /^Try:/m }));
   const { url } = JSON.parse(await readFile(`${data}/run.json`, 'utf8')) as { url: string };
   const started = starting.move();
-  return { url, token, data, process: child, [Symbol.asyncDispose]: () => started.disposeAsync() };
+  return { url, token, client: 'env', data, process: child, [Symbol.asyncDispose]: () => started.disposeAsync() };
 }
 
 const say = (product: Running, message: string) =>
