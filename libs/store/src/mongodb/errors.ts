@@ -45,9 +45,14 @@ export function explain(name: string, error: unknown): unknown {
   if (error instanceof MongoNetworkTimeoutError)
     return new ServiceError('DEADLINE_EXCEEDED', 'the database did not answer in time', { cause: error });
   if (error instanceof MongoServerError) return explainAnswer(name, error);
-  if (error instanceof MongoNetworkError || DISCONNECTED.has(error.name) || WAITED_IN_VAIN.has(error.name))
+  if (error instanceof MongoNetworkError || DISCONNECTED.has(error.name) || WAITED_IN_VAIN.has(error.name) || isSystemError(error))
     return new ServiceError('UNAVAILABLE', 'the database cannot be reached', { cause: error });
   return new ServiceError('INTERNAL', `${name}: the database could not be asked`, { cause: error });
+}
+
+/** A socket that was closed under the driver fails as Node says it. */
+function isSystemError(error: Error): boolean {
+  return 'code' in error && typeof error.code === 'string' && /^E[A-Z]+$/.test(error.code);
 }
 
 function explainAnswer(name: string, error: MongoServerError): ServiceError {

@@ -23,8 +23,8 @@ import { createOperations, type Session } from './session.ts';
 const SERVICE_NAME = /^[a-z][a-z0-9-]{0,63}$/;
 const SWEEP_MS = 60_000;
 /** So long may what runs take to end, and then what is owed to be published. */
-const FINISH_MS = 5_000;
-const CLOSE_GRACE_MS = 3_000;
+const FINISH_MS = 4_000;
+const CLOSE_GRACE_MS = 5_000;
 /** No collection of a service has a name like this. */
 const REFUSED = '_refused';
 
