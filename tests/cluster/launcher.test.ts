@@ -11,7 +11,7 @@ import { call } from '../e2e/exchange.ts';
 import { isAlive, processesOf, processOf, replaced, SKIP, whoAnswers, type RunningProcess } from './processes.ts';
 
 const STOP = new URL('../../tools/cluster/stop.ts', import.meta.url).pathname;
-const SERVERS = ['nats', 'redis'];
+const SERVERS = ['nats', 'mongodb', 'redis'];
 
 async function gone(processes: readonly RunningProcess[]): Promise<void> {
   while (processes.some(({ pid }) => isAlive(pid))) await new Promise((resolve) => setTimeout(resolve, 20));
@@ -33,7 +33,7 @@ describe('a cluster on one machine', { skip: SKIP, timeout: 120_000 }, () => {
     const processes = await processesOf(product);
     const built = SERVICES.filter(isBuilt);
     assert.deepEqual(new Set(processes.map(({ service }) => service)), new Set([...built, 'gateway', ...SERVERS, 'cluster']));
-    assert.equal(processes.filter(({ service }) => service === 'gateway').length, 2);
+    for (const name of built) assert.equal(processes.filter(({ service }) => service === name).length, 2, name);
     for (const { replica, pid, ports, log } of processes) {
       assert.ok(isAlive(pid), replica);
       assert.ok(product.process.output().includes(replica) && product.process.output().includes(`pid ${pid} `), replica);
@@ -75,7 +75,7 @@ describe('a cluster on one machine', { skip: SKIP, timeout: 120_000 }, () => {
   });
 
   test('whoever is killed is started again, and run.json says under which id', async () => {
-    for (const replica of ['secrets-1', 'sessions-1', 'gateway-1']) {
+    for (const replica of ['secrets-1', 'sessions-2', 'gateway-1']) {
       const victim = await processOf(product, replica);
       process.kill(victim.pid, 'SIGKILL');
       const next = await replaced(product, victim);

@@ -80,10 +80,11 @@ export function keepAlive(member: Member, options: KeepAliveOptions): KeptAlive 
 }
 
 /** In a process group of its own: a Ctrl-C in the terminal is for the launcher, which ends the others in their order. */
-function launch({ command: [program = '', ...args], env }: Member, log: string): ChildProcess {
+function launch({ command: [program = '', ...args], env, readsInput = false }: Member, log: string): ChildProcess {
   const file = openSync(log, 'a', 0o600);
   try {
-    const child = spawn(program, args, { env, stdio: ['ignore', file, file], detached: true });
+    const child = spawn(program, args, { env, stdio: [readsInput ? 'pipe' : 'ignore', file, file], detached: true });
+    child.stdin?.on('error', () => undefined);
     living.add(child);
     return child;
   } finally {

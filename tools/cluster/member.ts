@@ -6,6 +6,8 @@ export interface Member {
   command: readonly string[];
   /** Its whole environment. */
   env: Readonly<Record<string, string>>;
+  /** It ends when its input does, and so with the launcher, however that ends. */
+  readsInput?: boolean;
   /** Where it listens, by what for. */
   ports: Readonly<Record<string, number>>;
 }

@@ -1,3 +1,4 @@
+import { SERVICES, type ServiceName } from '@switchyard/contracts';
 import { banner, commandHere, describeProvider } from '@switchyard/launcher';
 import { startSentence, type Variables } from '@switchyard/service-kit';
 import { startCluster, type Cluster } from './start-cluster.ts';
@@ -53,7 +54,7 @@ async function aborted(signal: AbortSignal): Promise<void> {
 
 async function describe({ data, token, run, settings }: Cluster, seconds: number): Promise<string> {
   const counts = Map.groupBy(
-    run.processes.filter(({ service, replica }) => replica !== service),
+    run.processes.filter(({ service }) => SERVICES.includes(service as ServiceName)),
     ({ service }) => service,
   );
   const nats = run.processes.find(({ service }) => service === 'nats');

@@ -5,7 +5,9 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { natsUsers } from '@switchyard/bus';
-import { findNatsServer, findRedisServer } from '@switchyard/testkit';
+import { keepPrivately, readPrivately } from '@switchyard/launcher';
+import { findMongo, findNatsServer, findRedisServer, makeReplicaSet } from '@switchyard/testkit';
+import { StartError } from '@switchyard/service-kit';
 import type { Crew } from './crew.ts';
 import { freePort } from './free-port.ts';
 import { runJob } from './job.ts';
@@ -14,6 +16,9 @@ import { busEnvironment, natsKey, type Servers } from './services.ts';
 
 const HOST = '127.0.0.1';
 const POLL_MS = 50;
+const PATIENCE_MS = 3_000;
+/** A database that was not closed cleanly looks through its journal first. */
+const MONGO_START_MS = 60_000;
 const NATS_CONFIGURATION = fileURLToPath(new URL('../../deploy/nats/nats-server.conf', import.meta.url));
 const PROVISION = fileURLToPath(new URL('../../deploy/nats/provision.ts', import.meta.url));
 const PROVISIONER = 'provisioner';
@@ -26,6 +31,8 @@ export interface StartServers {
   crew: Crew;
   stack: AsyncDisposableStack;
   signal: AbortSignal;
+  /** A line for whoever waits. */
+  say: (line: string) => void;
 }
 
 /** A server that the services need, and how they reach it. */
@@ -36,13 +43,16 @@ interface Server {
 
 /** Starts what the services stand on, all at once, and makes what the bus keeps. */
 export async function startServers(options: StartServers): Promise<Servers> {
-  const { dir, key, crew, stack, signal } = options;
-  const [nats, redis] = await Promise.all([natsServer(options), redisServer(options)]);
+  const { key, crew, stack, signal, say } = options;
+  const slow = setTimeout(say, PATIENCE_MS, 'looks for NATS, MongoDB and Redis, and installs what is missing');
+  const [nats, mongo, redis] = await Promise.all([natsServer(options), mongoServer(options), redisServer(options)]).finally(() =>
+    clearTimeout(slow),
+  );
   signal.throwIfAborted();
-  stack.use(crew.start([nats.member, redis.member]));
+  stack.use(crew.start([nats.member, mongo.member, redis.member]));
   const provision = runJob(nodeCommand(PROVISION), { SWITCHYARD_CONFIG: ':', ...busEnvironment(PROVISIONER, nats.url, key) }, signal);
-  await Promise.all([provision, awaitListening(redis.member.ports['redis'] ?? 0, signal)]);
-  return { bus: nats.url, store: `sqlite:${join(dir, 'store')}`, cache: redis.url };
+  await Promise.all([provision, mongo.prepare(signal), awaitListening(redis.member.ports['redis'] ?? 0, signal)]);
+  return { bus: nats.url, store: mongo.url, cache: redis.url };
 }
 
 /** The bus with the configuration that is delivered: JetStream, and a user for each service. */
@@ -57,6 +67,35 @@ async function natsServer({ dir, key }: StartServers): Promise<Server> {
       command: [binary, '-c', NATS_CONFIGURATION, '-a', HOST, '-p', String(port)],
       env: { NATS_STORE: join(dir, 'nats'), ...Object.fromEntries(passwords) },
       ports: { nats: port },
+    },
+  };
+}
+
+/** Documents. A MongoDB is a replica set of one, which knows itself by its port, so that stays what it was. */
+async function mongoServer({ dir, say }: StartServers): Promise<Server & { prepare: (signal: AbortSignal) => Promise<void> }> {
+  const { name, real, command } = await findMongo();
+  if (!real) say(`has no MongoDB here, and takes ${name}`);
+  const own = join(dir, real ? 'mongodb' : 'mongodb-stand-in');
+  mkdirSync(own, { recursive: true, mode: 0o700 });
+  const before = readPrivately(dir, 'mongodb-port');
+  const port = await freePort(before === undefined ? undefined : Number(before));
+  if (real && before !== undefined && port !== Number(before))
+    throw new StartError(`port ${before} is in use, and the database in ${own} is bound to it. End what has it, or move ${own} away.`);
+  keepPrivately(dir, 'mongodb-port', String(port));
+  const address = `mongodb://${HOST}:${port}`;
+  return {
+    url: real ? `${address}/?replicaSet=rs0` : address,
+    member: {
+      service: 'mongodb',
+      replica: 'mongodb',
+      command: command(own, port),
+      env: { PATH: process.env['PATH'] ?? '' },
+      readsInput: !real,
+      ports: { mongodb: port },
+    },
+    async prepare(signal) {
+      await awaitListening(port, signal);
+      if (real) await makeReplicaSet(address, Date.now() + MONGO_START_MS);
     },
   };
 }

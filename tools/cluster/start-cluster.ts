@@ -12,7 +12,7 @@ import { listenForClients } from './listen.ts';
 import { startServers } from './servers.ts';
 import { LAUNCHER, serviceMembers } from './services.ts';
 
-const REPLICAS = 1;
+const REPLICAS = 2;
 /** Beyond what a process gives itself to drain. */
 const EXTRA_GRACE_MS = 2_000;
 /** What the launcher starts itself, it does not take from elsewhere. */
@@ -69,7 +69,7 @@ export async function startCluster(env: Variables, { stack, signal, say: sayAlou
   const goingOn = AbortSignal.any([signal, givenUp.signal]);
   const working = async (): Promise<void> => {
     const key = openKeys(join(dir, 'keys'));
-    const servers = await startServers({ dir, key, crew, stack, signal: goingOn });
+    const servers = await startServers({ dir, key, crew, stack, signal: goingOn, say });
     goingOn.throwIfAborted();
     const members = await serviceMembers({ ...servers, dir, key, token, host, gatewayPorts, replicas: REPLICAS, variables: env, settings });
     stack.use(crew.start(members.filter(({ service }) => service !== 'gateway')));

@@ -1,5 +1,7 @@
 export { startCollector, type Collector, type ReceivedMetric, type ReceivedSpan } from './collector.ts';
 export { healthClient, type HealthClient } from './health-client.ts';
+export { makeReplicaSet } from './mongo-admin.ts';
+export { findMongo } from './mongo-server-binary.ts';
 export { startMongo, startOwnMongo, type MongoServer, type OwnMongoOptions, type OwnMongoServer } from './mongo-server.ts';
 export { startNatsServer, type NatsServer, type NatsServerOptions } from './nats-server.ts';
 export { findNatsServer } from './nats-server-binary.ts';

@@ -1,0 +1,122 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { createClient, RpcError, type Client } from '@switchyard/client';
+import { SERVICES, type ServiceName } from '@switchyard/contracts';
+import { chatUrl, contents } from '../e2e/clients.ts';
+import { startProduct, type Running } from '../e2e/embedded.ts';
+import { openSocket } from '../e2e/exchange.ts';
+import { isNamed, listen } from '../e2e/listening.ts';
+import { processesOf, processOf, replaced, SKIP } from './processes.ts';
+
+const WORKERS = 4;
+const PAUSE_MS = 20;
+const config = { agents: { default: {}, slow: { provider: 'dev', model: 'slow' } } };
+/** As it is unless somebody sets it; the other tests have no time for it. */
+const env = { SWITCHYARD_GATEWAY__DRAIN_DELAY_MS: '1000' };
+
+describe('processes that are told to end', { skip: SKIP, timeout: 180_000 }, () => {
+  let product: Running;
+  before(async () => void (product = await startProduct('cluster', { config, env })));
+  after(() => product[Symbol.asyncDispose]());
+
+  test('a rolling restart of every service under load fails no call, loses no turn and runs none twice', async () => {
+    await using load = startLoad(product);
+    const old = (await processesOf(product)).filter(({ service }) => SERVICES.includes(service as ServiceName));
+    assert.ok(old.length >= 8, 'there is something to restart');
+    for (const one of old) {
+      await load.another(WORKERS);
+      process.kill(one.pid, 'SIGTERM');
+      await replaced(product, one);
+    }
+    await load.another(WORKERS);
+    const said = await load.end();
+    for (const [channel, messages] of said) {
+      const asked = (await contents(product, channel)).filter((_, at) => at % 2 === 0);
+      assert.deepEqual(asked, messages, 'each was asked once, in its order');
+    }
+    assert.match(product.process.output(), /sessions-1 \(process \d+\) ended with code 0/);
+    assert.doesNotMatch(product.process.output(), /was killed|ended with code [^0]/);
+  });
+
+  test('a WebSocket is told where it stands, and a stream goes on at the other gateway', async () => {
+    const question = Array.from({ length: 60 }, (_, n) => `word${n}`).join(' ');
+    using stream = listen(chatUrl(product, { message: question, agentId: 'slow', sessionKey: 'rolled' }));
+    const sockets = await Promise.all(Array.from({ length: 4 }, () => openSocket(product, product.token)));
+    await stream.until(isNamed('token'));
+    const gateways = [await processOf(product, 'gateway-1'), await processOf(product, 'gateway-2')];
+    for (const one of gateways) {
+      process.kill(one.pid, 'SIGTERM');
+      await replaced(product, one);
+    }
+    const closed = await Promise.all(sockets.map((socket) => socket.closed));
+    assert.deepEqual(
+      closed,
+      closed.map(() => ({ code: 1001, reason: 'Server shutting down' })),
+    );
+    const { name, data } = await stream.until(isNamed('done', 'error'));
+    assert.equal(name, 'done', JSON.stringify(data));
+    assert.match(String(data['response']), /word0 .*word59$/);
+    assert.ok(stream.statuses.length > 1, 'it came back');
+    assert.equal((await contents(product, 'rolled')).length, 2, 'the question was asked once');
+  });
+});
+
+interface Load extends AsyncDisposable {
+  /** Resolves after so many more answers. */
+  another(answers: number): Promise<void>;
+  /** What was answered in each channel, in order. Fails with the first call that failed for good. */
+  end(): Promise<Map<string, string[]>>;
+}
+
+/** Clients that talk without a break, each in a session of its own, and try again what was UNAVAILABLE. */
+function startLoad({ url, token }: Running): Load {
+  const client = createClient({ url, token });
+  const said = new Map<string, string[]>();
+  let ending = false;
+  let answers = 0;
+
+  async function talk(channel: string): Promise<void> {
+    const messages: string[] = [];
+    said.set(channel, messages);
+    for (let n = 0; !ending; n++) {
+      const message = `${channel} says ${n}`;
+      const { response } = await execute(client, { message, channel, key: `${channel}-${n}` });
+      assert.match(response, new RegExp(`${message}$`));
+      messages.push(message);
+      answers++;
+      await sleep(PAUSE_MS);
+    }
+  }
+
+  const talking = Promise.all(Array.from({ length: WORKERS }, (_, at) => talk(`load-${at}`)));
+  talking.catch(() => undefined);
+  const end = async (): Promise<Map<string, string[]>> => {
+    ending = true;
+    await talking;
+    return said;
+  };
+  return {
+    async another(more) {
+      const enough = answers + more;
+      while (answers < enough) await Promise.race([sleep(PAUSE_MS), talking]);
+    },
+    end,
+    async [Symbol.asyncDispose]() {
+      await end().catch(() => undefined);
+      client.close();
+    },
+  };
+}
+
+/** One call, again as long as the answer is that nobody is there. */
+async function execute(client: Client, { message, channel, key }: { message: string; channel: string; key: string }) {
+  for (;;) {
+    try {
+      return await client.call('agent.execute', { message, sessionKey: { channelId: channel } }, { idempotencyKey: key });
+    } catch (error) {
+      if (!(error instanceof RpcError) || error.data.code !== 'UNAVAILABLE' || !error.retryable) throw error;
+      await sleep(PAUSE_MS);
+    }
+  }
+}
