@@ -106,7 +106,10 @@ export async function refusal(started: StartedProcess): Promise<string> {
 }
 
 /** The command as it is typed, against a running product; resolves when it has ended. */
-export async function command(running: Running, ...words: string[]): Promise<{ code: number | null; stdout: string; stderr: string }> {
+export async function command(
+  running: Pick<Running, 'data'>,
+  ...words: string[]
+): Promise<{ code: number | null; stdout: string; stderr: string }> {
   const env = { PATH: process.env['PATH'], HOME: running.data, SWITCHYARD_DATA: running.data, NO_COLOR: '1' };
   const child = spawn(`${root}bin/switchyard`, words, { env, stdio: ['ignore', 'pipe', 'pipe'] });
   const [stdout, stderr, [code]] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')]);

@@ -87,7 +87,7 @@ async function mongoServer({ dir, say }: StartServers): Promise<Server & { prepa
     url: real ? `${address}/?replicaSet=rs0` : address,
     member: {
       service: 'mongodb',
-      replica: 'mongodb',
+      replica: real ? 'mongodb' : 'mongodb-stand-in',
       command: command(own, port),
       env: { PATH: process.env['PATH'] ?? '' },
       readsInput: !real,
