@@ -3,7 +3,7 @@ export PATH := $(CURDIR)/node_modules/.bin:$(PATH)
 NODE = $(or $(wildcard node_modules/.bin/node),node)
 BIN := node_modules/.bin
 TSC = $(NODE) node_modules/typescript-7/bin/tsc
-TESTS ?= {libs,services,tests,scripts,bench,tools}/**/*.test.ts
+TESTS ?= {libs,services,tests,scripts,bench,tools,deploy}/**/*.test.ts
 
 .DEFAULT_GOAL := help
 .PHONY: help start cluster cluster-stop check test bench fix lock generate service install install-run clean
@@ -30,6 +30,8 @@ check: install ## Types, lint, format, boundaries, dead code, contracts, protos.
 	$(NODE) scripts/settings-page.ts
 	$(NODE) scripts/generate.ts
 	$(NODE) scripts/check-repository.ts
+	$(NODE) scripts/check-dockerfile.ts
+	$(NODE) $(BIN)/dclint --max-warnings 0 docker-compose.yml
 	cd proto && ../$(BIN)/buf lint
 
 test: install ## All tests, against real servers.

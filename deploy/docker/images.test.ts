@@ -1,0 +1,164 @@
+import assert from 'node:assert/strict';
+import { chmodSync, copyFileSync, existsSync, mkdirSync, readFileSync, readdirSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { isBuilt, SERVICES } from '@switchyard/contracts';
+import { openSettings, readEnvironment } from '@switchyard/service-kit';
+import { startNatsServer, startProcess, tempDir, type StartedProcess } from '@switchyard/testkit';
+import { parse } from 'yaml';
+import { images } from './images.ts';
+
+const root = fileURLToPath(new URL('../../', import.meta.url));
+const NATS_OFF = process.env['SWITCHYARD_TEST_NATS'] === 'off' && 'SWITCHYARD_TEST_NATS=off';
+/** Anybody but the owner of the files. */
+const NOBODY = '65534';
+const TOKEN = 'operator-chosen-'.padEnd(40, 'x');
+
+interface ComposeService {
+  image?: string;
+  build?: { args: { IMAGE: string } };
+  entrypoint?: string[];
+  command?: string[];
+  environment?: Record<string, string | null>;
+  volumes?: (string | { source: string; target: string; read_only?: boolean; volume?: { subpath: string } })[];
+  read_only?: boolean;
+  depends_on?: Record<string, { condition: string }>;
+}
+
+const { services, volumes } = parse(readFileSync(`${root}docker-compose.yml`, 'utf8'), { merge: true }) as {
+  services: Record<string, ComposeService>;
+  volumes: Record<string, unknown>;
+};
+const built = SERVICES.filter((name) => name === 'gateway' || isBuilt(name));
+
+/** Which part of the keys a container sees, and where. */
+function keysOf(service: ComposeService | undefined): string[] {
+  return (service?.volumes ?? []).flatMap((one) => (typeof one === 'string' || one.source !== 'keys' ? [] : [one.volume?.subpath ?? '/']));
+}
+
+async function assemble(name: string, out: string): Promise<void> {
+  await using job = await startProcess([process.execPath, `${root}deploy/docker/assemble.ts`, name, out]);
+  assert.equal((await job.exited).code, 0, job.output());
+}
+
+/** Whatever was made there, nobody writes there again. */
+function seal(directory: string): void {
+  for (const entry of readdirSync(directory, { recursive: true, withFileTypes: true })) {
+    const path = join(entry.parentPath, entry.name);
+    if (!entry.isSymbolicLink()) chmodSync(path, entry.isDirectory() ? 0o555 : 0o444);
+  }
+  chmodSync(directory, 0o555);
+}
+
+test('every service that some code answers for has an image, and stands in the compose file with it, twice', () => {
+  assert.deepEqual([...images.keys()].sort(), [...built, 'jobs'].sort());
+  for (const name of built) {
+    assert.equal(services[name]?.build?.args.IMAGE, name);
+    assert.equal((services[name] as { deploy?: { replicas: number } }).deploy?.replicas, 2, name);
+    assert.deepEqual([services[name]?.read_only, keysOf(services[name])], [true, [name]], name);
+  }
+  for (const [name, { build }] of Object.entries(services)) assert.ok(build === undefined || images.has(build.args.IMAGE), name);
+});
+
+test('whatever is waited for is there, every image of others has its version, and every volume is declared', () => {
+  for (const [name, { image, volumes: mounted = [], depends_on: needed = {} }] of Object.entries(services)) {
+    for (const other of Object.keys(needed)) assert.ok(services[other], `${name} waits for ${other}`);
+    assert.ok(image === undefined || /:\d+\.\d+\.\d+/.test(image), `${name}: ${image}`);
+    for (const one of mounted) {
+      const source = typeof one === 'string' ? (one.split(':')[0] ?? '') : one.source;
+      assert.ok(source.startsWith('./') ? existsSync(root + source) : source in volumes, `${name}: ${source}`);
+    }
+  }
+});
+
+test('the keys are made once, and what each container is given is all that its environment names', async () => {
+  await using dir = await tempDir();
+  const make = async (): Promise<string> => {
+    await using job = await startProcess([process.execPath, `${root}deploy/docker/make-keys.ts`, dir.path]);
+    assert.equal((await job.exited).code, 0, job.output());
+    return job.output();
+  };
+  assert.match(await make(), /^made the keys/);
+  const token = readFileSync(`${dir.path}/secrets/token`, 'utf8');
+  assert.match(await make(), /^there are keys/);
+  assert.equal(readFileSync(`${dir.path}/secrets/token`, 'utf8'), token);
+
+  for (const [name, service] of Object.entries(services)) {
+    const [part] = keysOf(service);
+    const named = JSON.stringify(service).matchAll(/\/run\/keys\/([\w.-]+)/g);
+    for (const [, file = ''] of named) assert.ok(existsSync(`${dir.path}/${part}/${file}`), `${name}: ${part}/${file}`);
+    if (part !== undefined && part !== '/') assert.ok(statSync(`${dir.path}/${part}`).isDirectory(), `${name}: ${part}`);
+  }
+  const passwords = readFileSync(`${dir.path}/nats/passwords`, 'utf8');
+  for (const [, variable = ''] of readFileSync(`${root}deploy/nats/users.conf`, 'utf8').matchAll(/password: \$(\w+)/g))
+    assert.ok(passwords.includes(`export ${variable}=`), variable);
+
+  for (const name of built) {
+    const declared = Object.entries(services[name]?.environment ?? {}).filter(([, value]) => value !== null) as [string, string][];
+    const env = Object.fromEntries(declared.map(([key, value]) => [key, value.replace('/run/keys', `${dir.path}/${name}`)]));
+    const { bus, store, cache } = await readEnvironment(env);
+    await using settings = await openSettings(await readEnvironment(env)); // refuses what is no setting
+    assert.ok(settings.current.gateway.port > 0);
+    assert.deepEqual([bus, new URL(store).username, new URL(cache).hostname], ['nats://nats:4222', name, 'redis'], name);
+  }
+});
+
+test('an image holds what its service needs and no tests, and runs as anybody on files nobody can write', { skip: NATS_OFF }, async () => {
+  await using stack = new AsyncDisposableStack();
+  const dir = stack.use(await tempDir()).path;
+  const [app, data, node] = [`${dir}/app`, `${dir}/data`, `${dir}/node`];
+  chmodSync(dir, 0o755);
+  mkdirSync(data, { mode: 0o777 });
+  chmodSync(data, 0o777);
+  copyFileSync(process.execPath, node);
+  await assemble('secrets', app);
+  const files = readdirSync(app, { recursive: true }) as string[];
+  assert.ok(files.includes('services/secrets/src/main.ts') && !files.some((file) => /^services\/(?!secrets)\w/.test(file)));
+  assert.deepEqual(
+    files.filter((file) => /^(services|libs)\/.*\.(test|contract|fixture)\.ts$|^libs\/testkit|^node_modules\/typescript\//.test(file)),
+    [],
+  );
+  seal(app);
+  stack.defer(() =>
+    readdirSync(app, { recursive: true, withFileTypes: true }).forEach(
+      (entry) => entry.isDirectory() && chmodSync(join(entry.parentPath, entry.name), 0o755),
+    ),
+  );
+
+  const server = await startNatsServer();
+  stack.defer(() => server.stop());
+  const env = {
+    SWITCHYARD_BUS: server.url,
+    SWITCHYARD_CONFIG: ':',
+    SWITCHYARD_DATA: data,
+    SWITCHYARD_METRICS_PORT: '0',
+    SWITCHYARD_TOKEN: TOKEN,
+    NODE_COMPILE_CACHE: `${app}/.cache`,
+  };
+  const drop = process.getuid?.() === 0 ? ['setpriv', `--reuid=${NOBODY}`, `--regid=${NOBODY}`, '--clear-groups'] : [];
+  const run = (program: string, more = {}): Promise<StartedProcess> =>
+    startProcess([...drop, node, program], { cwd: app, env: { ...env, ...more } });
+  const service = stack.use(await run('main.mjs'));
+  await service.line(/"msg":"serving"/);
+  const [, port = ''] = await service.line(/"metrics":(\d+)/);
+
+  const healthcheck = async (): Promise<number | null> => {
+    await using check = await run('deploy/docker/healthcheck.ts', { SWITCHYARD_METRICS_PORT: port });
+    return (await check.exited).code;
+  };
+  assert.equal(await healthcheck(), 0, service.output());
+  await server.kill();
+  while ((await healthcheck()) === 0); // until it has noticed
+  await server.restart();
+  while ((await healthcheck()) !== 0);
+  assert.equal((await service.end('SIGTERM')).code, 0);
+  assert.equal(await healthcheck(), 1);
+});
+
+test('what is no image is a sentence', async () => {
+  await using dir = await tempDir();
+  await using job = await startProcess([process.execPath, `${root}deploy/docker/assemble.ts`, 'gatewai', dir.path]);
+  assert.notEqual((await job.exited).code, 0);
+  assert.match(job.output(), /there is no image "gatewai"; there are gateway /);
+});
