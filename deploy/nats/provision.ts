@@ -1,3 +1,3 @@
 import { provision } from '@switchyard/service-kit';
 
-await provision(process.env);
+await provision(process.env, { stay: process.argv.includes('--stay') });

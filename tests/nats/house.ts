@@ -29,6 +29,11 @@ export async function provision(
   return `${code} ${job.output()}`;
 }
 
+export function startProvisioner(server: NatsServer, ...words: string[]): Promise<StartedProcess> {
+  const env = { ...busEnv(server, 'provisioner'), SWITCHYARD_CONFIG: ':' };
+  return startProcess([process.execPath, `${root}deploy/nats/provision.ts`, ...words], { env });
+}
+
 function busEnv(server: NatsServer, user: string): Record<string, string> {
   return { SWITCHYARD_BUS: server.url, SWITCHYARD_BUS_USER: user, SWITCHYARD_BUS_PASSWORD: passwordOf(user) };
 }

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { createClient } from '@switchyard/client';
 import { type ServicePresence } from '@switchyard/contracts';
 import { tempDir, type StartedProcess } from '@switchyard/testkit';
-import { BUILT, passwordOf, provision, startDeliveredServer, startOne, TOKEN } from './house.ts';
+import { BUILT, passwordOf, provision, startDeliveredServer, startOne, startProvisioner, TOKEN } from './house.ts';
 
 const NATS_OFF = process.env['SWITCHYARD_TEST_NATS'] === 'off' && 'SWITCHYARD_TEST_NATS=off';
 
@@ -56,6 +56,19 @@ test('a service with a wrong password says which variable, and ends', { skip: NA
   try {
     const env = { SWITCHYARD_BUS: server.url, SWITCHYARD_BUS_USER: 'provisioner', SWITCHYARD_BUS_PASSWORD: 'wrong' };
     assert.match(await provision(server, env), /^1 cannot provision: .* Look at SWITCHYARD_BUS_USER with SWITCHYARD_BUS_PASSWORD\.\n$/);
+  } finally {
+    await server.stop();
+  }
+});
+
+test('a job that stays makes anew what a server lost that was started again', { skip: NATS_OFF, timeout: 30_000 }, async () => {
+  const server = await startDeliveredServer();
+  try {
+    await using job = await startProvisioner(server, '--stay');
+    await job.line(/^provisioned: TURNS/m);
+    await server.restart();
+    await job.line(/^provisioned: [^]*^provisioned: TURNS/m);
+    assert.deepEqual(await job.end('SIGTERM'), { code: 0, signal: null });
   } finally {
     await server.stop();
   }

@@ -43,14 +43,18 @@ export function openCrew({ logs, graceMs, onChange, say }: CrewOptions): Crew {
       );
   }
 
-  /** Told after the turn of the event loop: what has just been started is among the crew by then. */
-  const changed = (): void => void setImmediate(onChange);
+  function onStart({ replica, restarted }: Member): void {
+    // After this turn of the event loop what has just been started is among the crew.
+    setImmediate(onChange);
+    if (complete) restarted?.().catch((error: unknown) => say(`${replica} is there again, but not as it was: ${String(error)}`));
+  }
+
   const logOf = (replica: string): string => join(logs, `${replica}.log`);
 
   return {
     broken: broken.promise,
     start(members) {
-      const started = members.map((member) => keepAlive(member, { log: logOf(member.replica), onStart: changed, onEnd }));
+      const started = members.map((member) => keepAlive(member, { log: logOf(member.replica), onStart: () => onStart(member), onEnd }));
       all.unshift(...started);
       return {
         async [Symbol.asyncDispose]() {

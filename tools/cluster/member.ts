@@ -8,6 +8,8 @@ export interface Member {
   env: Readonly<Record<string, string>>;
   /** It ends when its input does, and so with the launcher, however that ends. */
   readsInput?: boolean;
+  /** What has to be done each time it was started again. */
+  restarted?: () => Promise<void>;
   /** Where it listens, by what for. */
   ports: Readonly<Record<string, number>>;
 }

@@ -30,7 +30,10 @@ export interface StartServers {
   key: (name: string) => string;
   crew: Crew;
   stack: AsyncDisposableStack;
+  /** Aborts when the start is given up. */
   signal: AbortSignal;
+  /** Aborts when the cluster is to end. */
+  ending: AbortSignal;
   /** A line for whoever waits. */
   say: (line: string) => void;
 }
@@ -43,15 +46,17 @@ interface Server {
 
 /** Starts what the services stand on, all at once, and makes what the bus keeps. */
 export async function startServers(options: StartServers): Promise<Servers> {
-  const { key, crew, stack, signal, say } = options;
+  const { key, crew, stack, signal, ending, say } = options;
   const slow = setTimeout(say, PATIENCE_MS, 'looks for NATS, MongoDB and Redis, and installs what is missing');
   const [nats, mongo, redis] = await Promise.all([natsServer(options), mongoServer(options), redisServer(options)]).finally(() =>
     clearTimeout(slow),
   );
   signal.throwIfAborted();
-  stack.use(crew.start([nats.member, mongo.member, redis.member]));
-  const provision = runJob(nodeCommand(PROVISION), { SWITCHYARD_CONFIG: ':', ...busEnvironment(PROVISIONER, nats.url, key) }, signal);
-  await Promise.all([provision, mongo.prepare(signal), awaitListening(redis.member.ports['redis'] ?? 0, signal)]);
+  // What the bus keeps in memory goes with it, and no service may make it anew.
+  const provision = (given: AbortSignal): Promise<void> =>
+    runJob(nodeCommand(PROVISION), { SWITCHYARD_CONFIG: ':', ...busEnvironment(PROVISIONER, nats.url, key) }, given);
+  stack.use(crew.start([{ ...nats.member, restarted: () => provision(ending) }, mongo.member, redis.member]));
+  await Promise.all([provision(signal), mongo.prepare(signal), awaitListening(redis.member.ports['redis'] ?? 0, signal)]);
   return { bus: nats.url, store: mongo.url, cache: redis.url };
 }
 

@@ -69,7 +69,7 @@ export async function startCluster(env: Variables, { stack, signal, say: sayAlou
   const goingOn = AbortSignal.any([signal, givenUp.signal]);
   const working = async (): Promise<void> => {
     const key = openKeys(join(dir, 'keys'));
-    const servers = await startServers({ dir, key, crew, stack, signal: goingOn, say });
+    const servers = await startServers({ dir, key, crew, stack, signal: goingOn, ending: signal, say });
     goingOn.throwIfAborted();
     const members = await serviceMembers({ ...servers, dir, key, token, host, gatewayPorts, replicas: REPLICAS, variables: env, settings });
     stack.use(crew.start(members.filter(({ service }) => service !== 'gateway')));
