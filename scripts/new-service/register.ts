@@ -14,6 +14,7 @@ export function registered(names: ServiceNames, root: string): Record<string, st
   const insertions: Record<string, Insertion[]> = {
     CODEOWNERS: [[`${owned(`/services/${name}/`, name)}\n`, `/${EMBEDDED}/`]],
     'README.md': [[` · [${name}](services/${name}/README.md)`, ` · [embedded](${EMBEDDED}/README.md)`]],
+    'docker-compose.yml': [[container(name), '  # Whole connections, to a gateway that says that it takes work.\n']],
     [`${EMBEDDED}/src/services.ts`]: [
       [`import { ${code} } from '@switchyard/${name}';\n`, "import { registry } from '@switchyard/registry';"],
       [`  ${code},\n`, '];'],
@@ -39,6 +40,29 @@ function depending(root: string, name: string): string {
   const manifest = JSON.parse(readFileSync(`${root}${EMBEDDED}/package.json`, 'utf8')) as { dependencies: Record<string, string> };
   const dependencies = Object.entries({ ...manifest.dependencies, [`@switchyard/${name}`]: '0.1.0' }).sort(([a], [b]) => (a < b ? -1 : 1));
   return `${JSON.stringify({ ...manifest, dependencies: Object.fromEntries(dependencies) }, null, 2)}\n`;
+}
+
+/** Like every other container of a service, with an image and keys of its own. */
+function container(name: string): string {
+  return `  ${name}:
+    <<: *service
+    build:
+      context: .
+      dockerfile: deploy/docker/Dockerfile
+      args:
+        IMAGE: ${name}
+    volumes:
+      - type: volume
+        source: keys
+        target: /run/keys
+        read_only: true
+        volume:
+          subpath: ${name}
+    environment:
+      <<: *environment
+      SWITCHYARD_BUS_USER: ${name}
+
+`;
 }
 
 function owned(folder: string, name: string): string {
