@@ -9,11 +9,11 @@ export interface SweeperOptions {
   now: () => number;
 }
 
-/** Removes what expired and what nobody continued, one sweep after the other. */
+/** Removes what expired and what nobody continued: at once what was left from before, then one sweep after the other. */
 export function startSweeper({ backend, limits, log, now }: SweeperOptions): { stop(): Promise<void> } {
   let running: Promise<void> | undefined;
   let stopped = false;
-  let timer = setTimeout(begin, limits.sweepMs).unref();
+  let timer = setTimeout(begin, 0).unref();
 
   async function sweep(): Promise<void> {
     try {

@@ -43,7 +43,7 @@ export function createTransfers({ maxTransfers, maxTransfersPerTenant, idleMs }:
       if (running.size >= maxTransfers) throw tooMany('transfers', maxTransfers);
       if ((perTenant.get(tenant) ?? 0) >= maxTransfersPerTenant) throw tooMany('transfers of this tenant', maxTransfersPerTenant);
       let ended = false;
-      const watch = (): NodeJS.Timeout => setTimeout(() => end(idle(what, idleMs)), idleMs);
+      const watch = (): NodeJS.Timeout => setTimeout(() => end(idle(what, idleMs)), idleMs).unref();
       let timer = watch();
       const leave = (): void => end(left());
       signal?.addEventListener('abort', leave, { once: true });

@@ -1,13 +1,15 @@
 import assert from 'node:assert/strict';
-import { access, writeFile } from 'node:fs/promises';
+import { access, readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
-import { bytesOf, putBlob } from '@switchyard/blob';
+import { bytesOf, putBlob, type BlobStore } from '@switchyard/blob';
 import { createLogger, silentLogger } from '@switchyard/telemetry';
 import { startProcess, tempDir } from '@switchyard/testkit';
 import { readBlobAccess } from './blob-access.ts';
 import { openHost } from './host.ts';
+import { openBlobs } from './open-blobs.ts';
 
 const TOKEN = 'x'.repeat(32);
 const A = { tenant: 'a' };
@@ -70,6 +72,22 @@ test('a certificate that is none stops the start with a sentence', async () => {
     name: 'StartError',
     message: /^SWITCHYARD_BLOB_TLS_CERT and SWITCHYARD_BLOB_TLS_KEY cannot be used \(ERR_\w+\)\.$/,
   });
+});
+
+test('what a process before left is swept although nobody asks for a blob', async () => {
+  await using data = await tempDir();
+  const blobs = await readBlobAccess({}, data.path);
+  const options = { log: silentLogger(), reach: (open: () => Promise<BlobStore>) => open() };
+  const before = await openBlobs(blobs, options);
+  const expiresAt = Date.now() + 20;
+  const { id } = await putBlob((await before.store()).for(A), bytesOf(Buffer.alloc(9)), { contentType: 'a/b', expiresAt });
+  await before[Symbol.asyncDispose]();
+  const files = async (): Promise<string[]> => (await readdir(data.path, { recursive: true })).filter((name) => name.endsWith(id));
+  assert.equal((await files()).length, 1);
+  while (Date.now() <= expiresAt) await delay(5);
+  await using after = await openBlobs(blobs, { ...options, lookMs: 1 });
+  while ((await files()).length > 0) await delay(5);
+  assert.equal(after.port, undefined);
 });
 
 test('who needs no blob loads nothing for one, and leaves no directory', async () => {

@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { openBlobStore, serveBlobs, type BlobStore } from '@switchyard/blob';
 import { ServiceError } from '@switchyard/contracts';
 import type { Logger } from '@switchyard/telemetry';
@@ -16,10 +17,14 @@ export interface OpenBlobsOptions {
   log: Logger;
   /** Waits for what is down. */
   reach: (open: () => Promise<BlobStore>) => Promise<BlobStore>;
+  /** After so long it is looked whether there are files from before, which nobody may ask for again. */
+  lookMs?: number;
 }
 
+const LOOK_MS = 60_000;
+
 /** Opens nothing until it is needed, unless the process serves its store to others: then what is down is waited for. */
-export async function openBlobs(access: BlobAccess, { log, reach }: OpenBlobsOptions): Promise<ProcessBlobs> {
+export async function openBlobs(access: BlobAccess, { log, reach, lookMs = LOOK_MS }: OpenBlobsOptions): Promise<ProcessBlobs> {
   await using opening = new AsyncDisposableStack();
   let opened: Promise<BlobStore> | undefined;
   opening.defer(async () => (await opened?.catch(() => undefined))?.close());
@@ -31,10 +36,17 @@ export async function openBlobs(access: BlobAccess, { log, reach }: OpenBlobsOpt
     return (opened = now);
   }
 
+  // An open store sweeps.
+  const look = setTimeout(() => void (hasFiles(access) && store().catch(() => undefined)), lookMs).unref();
+  opening.defer(() => clearTimeout(look));
   const port =
     access.port === undefined ? undefined : opening.use(await serve({ ...access, port: access.port }, await reach(store), log)).port;
   const owned = opening.move();
   return { store, port, [Symbol.asyncDispose]: () => owned.disposeAsync() };
+}
+
+function hasFiles({ url }: BlobAccess): boolean {
+  return url.startsWith('file:') && existsSync(url.slice('file:'.length));
 }
 
 async function open({ url, token, tls, maxBytes }: BlobAccess, log: Logger): Promise<BlobStore> {

@@ -149,7 +149,8 @@ test('a disk without room is an error of its own, and what is there can be conti
       for (;;) await writer.append(Buffer.alloc(50_000, 1));
     } catch ({ code, details }) {
       console.log('refused ' + JSON.stringify({ code, reason: details.reason }));
-    }`;
+    }
+    await writer.leave();`;
   // No file may be larger than 200 blocks of 1 KiB: for the process that is a full disk.
   const command = ['bash', '-c', `trap '' XFSZ; ulimit -f 200; exec "$0" "$@"`, process.execPath, '--input-type=module', '--eval', script];
   await using child = await startProcess(command, { cwd: import.meta.dirname, ready: /refused (\{.*\})/ });
