@@ -8,6 +8,7 @@ import { acceptedFrame, createFrameWriter } from './frames.ts';
 import { leaseLost, type Hold } from './hold.ts';
 import { onceAtATime } from './once-at-a-time.ts';
 import { createRota, type Rota } from './rota.ts';
+import { observeTurns } from './turn-metrics.ts';
 import { createSlots, type Slot, type SlotLimits, type Slots } from './slots.ts';
 import { work, type First, type WorkDeps } from './worker.ts';
 
@@ -66,6 +67,7 @@ interface State extends LauncherDeps {
 
 export function createLauncher(deps: LauncherDeps): Launcher {
   const state = createState(deps);
+  const unobserve = observeTurns(state.running, state.turns);
   return {
     reserve(tenant, agent) {
       const waitsFor = bucketKey(tenant, agent.agentId);
@@ -92,7 +94,10 @@ export function createLauncher(deps: LauncherDeps): Launcher {
         deps.log.warn({ err, errorKind: 'dependency', hint: 'it is tried again within seconds' }, 'waiting turns were not looked for');
       }),
     ),
-    [Symbol.asyncDispose]: () => drain(state),
+    async [Symbol.asyncDispose]() {
+      await drain(state);
+      unobserve();
+    },
   };
 }
 

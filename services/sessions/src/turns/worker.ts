@@ -9,8 +9,9 @@ import { agentGone, poisoned, timedOut, waitedTooLong } from './endings.ts';
 import { createFrameWriter, type FrameWriter } from './frames.ts';
 import type { Hold, Holds } from './hold.ts';
 import { readMarks, standingOf } from './journal.ts';
-import type { Ended, RunDeps } from './run-deps.ts';
+import type { Ended, RunDeps, RunGiven } from './run-deps.ts';
 import { endFailed, runDurable } from './run-durable.ts';
+import { endTurnSpan, noteEnd, noteWait, startTurnSpan } from './turn-metrics.ts';
 import { hasEnded, take } from './turn-writes.ts';
 import { endOf, type Waiting } from './waiting.ts';
 
@@ -111,27 +112,42 @@ async function takeHead(deps: WorkDeps, { tenant, fence, lapsed }: Hold, turnId:
 }
 
 async function run(deps: WorkDeps, hold: Hold, { turn, first }: { turn: TurnDocument; first: First | undefined }): Promise<HeadEnd> {
-  const { tenant } = hold;
   const { turnId, attempts } = turn;
   const resumed = attempts > 1;
   const firstFrame = resumed ? attempts * FRAMES_A_RUN : deps.wasAnnounced(turnId) ? 1 : 0;
   const frames = createFrameWriter(deps, { turnId, from: firstFrame, fence: hold.fence, held: () => hold.held() });
+  const span = startTurnSpan(turn, turn.traceparent);
   const ending = new AbortController();
   const stopTimer = deps.clock.after(deps.turnDeadlineMs, () => ending.abort(timedOut(deps.turnDeadlineMs)));
+  let ended: Ended | undefined;
   try {
     const from = standingOf(await readMarks(deps.bodies.for(hold), turnId, turn.steps));
     if (resumed) frames.push({ type: 'resumed', text: from.text });
-    const agent = first?.agent ?? deps.agents.find(tenant, turn.agentId);
-    const refused = refusal(deps, { turn, agent, first });
+    else noteWait(deps.store.now() - turn.createdAt);
     const signal = AbortSignal.any([hold.signal, ending.signal, deps.stopping]);
-    const given = { hold, turn, model: first?.model, principal: principalOf(turn, tenant), frames, from, signal };
-    const ended =
-      agent && !refused ? await runDurable(deps, { ...given, agent }) : await endFailed(deps, given, refused ?? agentGone(turn.agentId));
-    return ended && { turn: ended.turn, tell: () => tell(deps, hold, frames, ended) };
+    const principal = principalOf(turn, hold.tenant);
+    const given = { hold, turn, model: first?.model, principal, frames, from, signal, traceparent: span.traceparent };
+    ended = await runOrRefuse(deps, given, first);
   } finally {
+    endTurnSpan(span, ended?.end);
     stopTimer();
     frames.close();
   }
+  return ended && toldOf(deps, hold, frames, ended);
+}
+
+async function runOrRefuse(deps: WorkDeps, given: Omit<RunGiven, 'agent'>, first: First | undefined): Promise<Ended | undefined> {
+  const { turn, hold } = given;
+  const agent = first?.agent ?? deps.agents.find(hold.tenant, turn.agentId);
+  const refused = refusal(deps, { turn, agent, first });
+  if (agent && !refused) return runDurable(deps, { ...given, agent });
+  return endFailed(deps, given, refused ?? agentGone(turn.agentId));
+}
+
+function toldOf(deps: WorkDeps, hold: Hold, frames: FrameWriter, ended: Ended): HeadEnd {
+  const { turn, end } = ended;
+  noteEnd('durable', end.failure ?? end.result, deps.store.now() - turn.createdAt);
+  return { turn, tell: () => tell(deps, hold, frames, ended) };
 }
 
 /** Why a turn that was taken is not going to run. */
