@@ -12,6 +12,8 @@ import { earlierMessages } from './earlier-data.ts';
 
 const tenant = { tenant: 'default' };
 const alice = principal({ client: 'alice', scopes: ['*'] });
+/** What waited for a year has not waited for too long here. */
+const settings = { queue: { waitTimeoutMs: 100 * 365 * 86_400_000 } };
 const agents = { scripted: { model: 'dev/scripted' }, tools: { model: 'dev/tools' }, one: { model: 'dev/scripted' } };
 
 /** As the earlier version kept them: what it left in the middle of its work, when its process was killed. */
@@ -88,7 +90,7 @@ async function leave(data: string): Promise<Kept> {
 test('a directory of the earlier version is gone on with: its history, its answers under keys, its turns that wait', async () => {
   await using data = await tempDir();
   const kept = await leave(data.path);
-  await using app = await testSessions({ data: data.path, as: alice, agents });
+  await using app = await testSessions({ data: data.path, as: alice, agents, settings });
   const history = async (session_key: string) =>
     (await app.bus.call('session.history', { session_key })).messages.map(({ content }) => content);
   const before = (key: string) => kept.messages.filter(({ sessionKey }) => sessionKey === key).map(({ content }) => content);
@@ -122,7 +124,7 @@ test('two replicas that start together, and a second start, do it once', async (
   await leave(data.path);
   const said: unknown[] = [];
   for (let start = 0; start < 2; start += 1) {
-    await using app = await testSessions({ data: data.path, as: alice, agents });
+    await using app = await testSessions({ data: data.path, as: alice, agents, settings });
     await using _second = await startService(service, app.host);
     said.push((await app.bus.call('session.history', { session_key: 'default:alice:gateway' })).messages);
     await app.bus.call('agent.execute', { message: `start ${start}`, sessionKey: { channelId: 'long' } });
