@@ -29,40 +29,42 @@ export type Entered = { session: SessionDocument; place: 'taken' | 'waits' | 'qu
  */
 export async function enter(sessions: Documents<SessionDocument>, arrival: Arrival, taker?: Taker): Promise<Entered> {
   for (;;) {
-    const entered = await push(sessions, arrival, taker);
-    if (entered) return entered;
+    const taken = taker && (await pushWithLease(sessions, arrival, taker));
+    if (taken) return { session: taken, place: 'taken' };
+    // What is read says which write to try, and that one guards itself.
     const present = await sessions.get(arrival.key);
-    if (present === null) {
-      const session = await create(sessions, arrival, taker);
-      if (session) return { session, place: taker ? 'taken' : 'waits' };
-    } else {
-      refuse(present, arrival);
-      if (present.queue.includes(arrival.entry)) return { place: 'there' };
-      if (present.depth > arrival.maxDepth) throw queueFull(arrival.maxDepth);
-    }
+    if (present) refuse(present, arrival);
+    if (present?.queue.includes(arrival.entry)) return { place: 'there' };
+    const place = present === null && taker ? 'taken' : present !== null && present.depth > 0 ? 'queued' : 'waits';
+    const session = present ? await push(sessions, arrival, place) : await create(sessions, arrival, taker);
+    if (session) return { session, place };
   }
 }
 
-async function push(sessions: Documents<SessionDocument>, arrival: Arrival, taker: Taker | undefined): Promise<Entered | undefined> {
+function pushWithLease(sessions: Documents<SessionDocument>, arrival: Arrival, taker: Taker): Promise<SessionDocument | null> {
+  const { guard, adopted } = mayEnter(arrival);
+  return sessions.update(
+    { ...guard, depth: 0, leaseUntil: { lte: taker.now } },
+    { push: { queue: arrival.entry }, inc: { depth: 1, fence: 1 }, set: { ...adopted, ...leased(taker) } },
+  );
+}
+
+/** Behind others, or as the first, which then waits for its agent. */
+function push(sessions: Documents<SessionDocument>, arrival: Arrival, place: Entered['place']): Promise<SessionDocument | null> {
   const { entry, maxDepth } = arrival;
   const { guard, adopted } = mayEnter(arrival);
-  const pushed = { push: { queue: entry } };
-  if (taker) {
-    const idle = { ...guard, depth: 0, leaseUntil: { lte: taker.now } };
-    const session = await sessions.update(idle, { ...pushed, inc: { depth: 1, fence: 1 }, set: { ...adopted, ...leased(taker) } });
-    if (session) return { session, place: 'taken' };
+  const pushed = { push: { queue: entry }, inc: { depth: 1 } };
+  if (place === 'queued') {
+    const behind = { ...guard, depth: { gt: 0, lte: maxDepth }, queue: { lacks: entry } };
+    return sessions.update(behind, { ...pushed, set: adopted });
   }
-  const behind = { ...guard, depth: { gt: 0, lte: maxDepth }, queue: { lacks: entry } };
-  const queued = await sessions.update(behind, { ...pushed, inc: { depth: 1 }, set: adopted });
-  if (queued) return { session: queued, place: 'queued' };
-  const first = { ...adopted, ...waiting(arrival.tenant, readEntry(entry)) };
-  const session = await sessions.update({ ...guard, depth: 0 }, { ...pushed, inc: { depth: 1 }, set: first });
-  return session ? { session, place: 'waits' } : undefined;
+  return sessions.update({ ...guard, depth: 0 }, { ...pushed, set: { ...adopted, ...waiting(arrival.tenant, readEntry(entry)) } });
 }
 
 function refuse(present: SessionDocument, arrival: Arrival): void {
   if (!sees(arrival, present)) throw noSuchSession();
   if (takenBefore(arrival, present)) throw sessionTaken(arrival.key);
+  if (present.depth > arrival.maxDepth && !present.queue.includes(arrival.entry)) throw queueFull(arrival.maxDepth);
 }
 
 /** Undefined when somebody else was first. */
