@@ -41,9 +41,9 @@ export interface Guard {
 
 export const guards: readonly Guard[] = [
   { write: 'accept', without: ['unique'], says: 'an idempotency key is unique', seed: 37 },
-  { write: 'enter', without: ['queue'], says: 'the queue does not hold it', seed: 5 },
-  { write: 'enter', without: ['depth'], says: 'the queue is not full, and empty where the turn is to be the first', seed: 5 },
-  { write: 'enterWithLease', without: ['depth', 'leaseUntil'], says: 'the queue is empty and the lease free', seed: 5 },
+  { write: 'enter', without: ['queue'], says: 'the queue does not hold it', seed: 1019 },
+  { write: 'enter', without: ['depth'], says: 'the queue is not full, and empty where the turn is to be the first', seed: 49 },
+  { write: 'enterWithLease', without: ['depth', 'leaseUntil'], says: 'the queue is empty and the lease free', seed: 8 },
   { write: 'claim', without: ['waitsFor', 'leaseUntil'], says: 'the lease is free', seed: 1 },
   {
     write: 'renew',
@@ -57,7 +57,7 @@ export const guards: readonly Guard[] = [
     says: 'the lease is mine',
     covered: 'The queue no longer holds what somebody else settled, and what is counted has a number above the last.',
   },
-  { write: 'settle', without: ['lastSeq', 'epoch'], says: 'it was not counted before', seed: 46 },
+  { write: 'settle', without: ['lastSeq', 'epoch'], says: 'it was not counted before', seed: 86 },
   {
     write: 'settle',
     without: ['queue'],

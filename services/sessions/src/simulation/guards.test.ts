@@ -21,7 +21,7 @@ async function found(guard: Guard, from: number): Promise<number | undefined> {
 for (const guard of guards) {
   const { seed, write, says } = guard;
   if (seed === undefined) continue;
-  test(`a story fails where a write of its own does not ask: ${write}, ${says}`, async (t) => {
+  test(`a story fails where a write of its own does not ask: ${write}, ${says}`, { timeout: 600_000 }, async (t) => {
     const shown = await found(guard, seed);
     assert.ok(shown !== undefined, `no story within ${MOST} seeds`);
     if (shown !== seed) t.diagnostic(`begin at ${shown}`);
