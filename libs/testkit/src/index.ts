@@ -10,6 +10,10 @@ export { startRedisServer, type RedisServer, type RedisServerOptions } from './r
 export type { UpstreamBehaviour, UpstreamCall, UpstreamUsage } from './upstream-behaviour.ts';
 export { startUpstream, type Upstream, type UpstreamRequest } from './upstream.ts';
 export { principal } from './principal.ts';
+export { dice, type Dice } from './simulation/dice.ts';
+export { createSimulatedBus, type SimulatedBus } from './simulation/simulated-bus.ts';
+export { simulatedData, type SimulatedData, type Watching, type Write } from './simulation/simulated-store.ts';
+export { createSimulation, NO_FAULTS, type Faults, type Process, type Simulation } from './simulation/simulation.ts';
 export { startProcess, type Exit, type StartedProcess, type StartProcessOptions } from './start-process.ts';
 export { tempDir, type TempDir } from './temp-dir.ts';
 export { testService, type TestService, type TestServiceOptions } from './test-service.ts';

@@ -1,14 +1,18 @@
 import { z } from 'zod';
-import { FinishReason, TokensUsed, TurnFailure, TurnResult } from '@switchyard/contracts';
-import { leaseFields } from '@switchyard/service-kit';
+import { FinishReason, TokensUsed, TurnFailure } from '@switchyard/contracts';
+import { WorkState } from '@switchyard/service-kit';
 import { collection, json } from '@switchyard/store';
 
 const instant = z.int().nonnegative();
+const count = z.int().nonnegative();
 
 /** sub-agent when another session spawned it, group when it has a guild, else dm. */
 export const SessionKind = z.enum(['sub-agent', 'group', 'dm']);
 
-/** One document per session: which turn runs, and the number the next one gets. Messages are documents of their own. */
+/**
+ * One document per session, and the only one that says whose turn it is: a mailbox with a lease. What was said is in the turns
+ * themselves: those that are done, of this epoch, with a number up to `lastSeq`, in that order.
+ */
 export const SessionDocument = z.object({
   key: z.string(),
   agentId: z.string(),
@@ -16,17 +20,31 @@ export const SessionDocument = z.object({
   channelId: z.string(),
   guildId: z.string().optional(),
   kind: SessionKind,
-  /** Who holds the lane, a turn or whoever empties the session; nobody else runs in this session. */
-  activeTurn: z.string().nullable(),
-  /** Since when it is held. */
-  activeSince: instant,
-  nextTurnSeq: z.int().nonnegative(),
-  /** How many messages count. One with a number beyond belongs to a turn that is just being committed. */
-  messageCount: z.int().nonnegative(),
-  inputTokens: z.int().nonnegative(),
-  outputTokens: z.int().nonnegative(),
+  /** Names the conversation since the session was made or last emptied. */
+  epoch: z.string(),
+  /** What is to be done, in the order of acceptance (`sessions/entry.ts`). Whoever holds the lease works on the first. */
+  queue: z.array(z.string()),
+  /** How long the queue is: a write can be guarded by a number and not by a length. */
+  depth: count,
+  /** Who is at work, or was last. */
+  owner: z.string().nullable(),
+  /** Until when, by the database's clock; 0 where nobody is. */
+  leaseUntil: instant,
+  /** Grows with each lease, and begins with the time, so that a session that is made again never repeats one. */
+  fence: count,
+  /** The agent that the first of the queue is for (`bucketKey`), while it waits with nobody at work; absent otherwise. */
+  waitsFor: z.string().optional(),
+  /** Since when the first of the queue waits, while nobody is at work; absent otherwise. */
+  runnableAt: instant.optional(),
+  /** The last lease ran out: whoever held it may have begun. */
+  lapsed: z.boolean().optional(),
+  /** The number of the last turn that was counted. Turns of all epochs share the numbers. */
+  lastSeq: count,
+  messageCount: count,
+  inputTokens: count,
+  outputTokens: count,
   costUsd: z.number().nonnegative(),
-  lastSteps: z.int().nonnegative(),
+  lastSteps: count,
   /** The client whose turn made it. Absent in a document of before this was remembered, which is nobody's own. */
   createdBy: z.string().optional(),
   metadata: json(z.record(z.string(), z.unknown())),
@@ -35,67 +53,69 @@ export const SessionDocument = z.object({
 });
 export type SessionDocument = z.infer<typeof SessionDocument>;
 
-/** One call of a tool within a step, and what came of it. */
-export const ToolRecord = z.object({
-  callId: z.string(),
-  name: z.string(),
-  input: z.unknown(),
-  result: z.unknown().optional(),
-  failed: z.boolean(),
-});
-export type ToolRecord = z.infer<typeof ToolRecord>;
+/** What somebody said: the text itself, or the digest of a body when it is long. */
+export const Said = z.object({ chars: count, text: z.string().optional(), body: z.string().optional() });
+export type Said = z.infer<typeof Said>;
 
-/** One model step: what it said, and the tools it called. */
-export const StepRecord = z.object({ text: z.string(), tools: z.array(ToolRecord) });
-export type StepRecord = z.infer<typeof StepRecord>;
-
-/** One document per turn: its lease and fence guard everything its runner writes. */
+/** One document per turn: what was asked, how far it is, what came of it. It stays as long as its session. */
 export const TurnDocument = z.object({
   turnId: z.string(),
   sessionKey: z.string(),
-  seq: z.int().nonnegative(),
   agentId: z.string(),
-  message: z.string(),
+  message: Said,
   client: z.string(),
   scopes: z.array(z.string()),
   /** The client is held to the sessions that it made; whoever runs the turn holds it to them too. */
   sessions: z.literal('own').optional(),
-  /** The caller's key, led by the caller and the method; unique while the turn is kept. */
+  /** The caller's key, led by the caller and the method; unique while it is kept. */
   idempotencyKey: z.string().optional(),
+  keyUntil: instant.optional(),
   fingerprint: z.string(),
   /** The ids under which it was asked for, so that whoever runs it can say so. */
   requestId: z.string().optional(),
   traceparent: z.string().optional(),
-  steps: z.array(json(StepRecord)),
-  result: TurnResult.optional(),
+  state: WorkState,
+  /** The lease of the session under which it was last worked on. */
+  fence: count,
+  attempts: count,
+  /** What was done so far, mark by mark (`turns/journal.ts`). */
+  steps: z.array(json()),
+  /** How often something was appended, so that what is written again after a lost answer is written once. */
+  checkpoints: count,
+  /** What the model has said since the last mark, in pieces. */
+  tail: z.array(Said),
+  /** The number of the next frame, as of the last checkpoint. */
+  frame: count.optional(),
+  answer: Said.optional(),
+  tokensUsed: TokensUsed.optional(),
+  finishReason: FinishReason.optional(),
+  stepCount: count.optional(),
   failure: json(TurnFailure).optional(),
   costUsd: z.number().nonnegative().optional(),
   /** The number of the last frame, once the turn has ended. */
-  lastFrame: z.int().nonnegative().optional(),
+  lastFrame: count.optional(),
+  /** Once it is done: which of the session's turns it is, and in which epoch. */
+  seq: count.optional(),
+  epoch: z.string().optional(),
   createdAt: instant,
   startedAt: instant.optional(),
   finishedAt: instant.optional(),
-  ...leaseFields,
+  /** From when on nobody needs it: it has no answer, or the session was emptied. */
+  forgetAt: instant.optional(),
 });
 export type TurnDocument = z.infer<typeof TurnDocument>;
 
-/** One message of a turn that is done. The number counts a session's messages from 0. */
-export const MessageDocument = z.object({
-  id: z.string(),
-  sessionKey: z.string(),
-  turnId: z.string(),
-  seq: z.int().nonnegative(),
-  role: z.enum(['user', 'assistant']),
-  content: z.string(),
-  timestamp: instant,
-  tokensUsed: TokensUsed.optional(),
-  finishReason: FinishReason.optional(),
-});
-export type MessageDocument = z.infer<typeof MessageDocument>;
+/** A long text of a turn: a question, an answer, what a tool said. Written before the document that names it, and never changed. */
+export const BodyDocument = z.object({ id: z.string(), turnId: z.string(), text: z.string(), forgetAt: instant.optional() });
+export type BodyDocument = z.infer<typeof BodyDocument>;
 
-const DAY_MS = 86_400_000;
-/** A question or an answer may be as large as a request; they stand in documents of turns and messages until they get their own. */
-const SAID_BYTES = 8_388_608;
+/** An epoch that is, or was about to be, over: its turns are nobody's history any more. */
+export const GoneDocument = z.object({ epoch: z.string(), sessionKey: z.string(), at: instant });
+export type GoneDocument = z.infer<typeof GoneDocument>;
+
+export const DAY_MS = 86_400_000;
+const BODY_BYTES = 8_388_608;
+const TURN_BYTES = 262_144;
 
 export const sessionCollection = collection({
   name: 'sessions',
@@ -106,7 +126,8 @@ export const sessionCollection = collection({
     { fields: ['kind', 'updatedAt'] },
     { fields: ['createdBy', 'updatedAt'] },
     { fields: ['createdBy', 'channelId', 'updatedAt'] },
-    { fields: ['activeTurn'], across: true },
+    { fields: ['waitsFor', 'runnableAt'], across: true },
+    { fields: ['leaseUntil'], across: true },
   ],
 });
 
@@ -114,20 +135,28 @@ export const turnCollection = collection({
   name: 'turns',
   schema: TurnDocument,
   key: 'turnId',
-  maxBytes: SAID_BYTES,
+  maxBytes: TURN_BYTES,
   indexes: [
-    { fields: ['sessionKey', 'state', 'seq'] },
-    { fields: ['state', 'leaseUntil'], across: true },
+    { fields: ['sessionKey', 'epoch', 'seq'] },
     { fields: ['state', 'createdAt'], across: true },
+    { fields: ['keyUntil'], across: true },
   ],
   unique: [['idempotencyKey']],
-  expires: { field: 'finishedAt', afterMs: DAY_MS },
+  expires: { field: 'forgetAt', afterMs: 0 },
 });
 
-export const messageCollection = collection({
-  name: 'messages',
-  schema: MessageDocument,
+export const bodyCollection = collection({
+  name: 'bodies',
+  schema: BodyDocument,
   key: 'id',
-  maxBytes: SAID_BYTES,
-  indexes: [{ fields: ['sessionKey', 'seq'] }],
+  maxBytes: BODY_BYTES,
+  indexes: [{ fields: ['turnId'] }],
+  expires: { field: 'forgetAt', afterMs: 0 },
+});
+
+export const goneCollection = collection({
+  name: 'gone',
+  schema: GoneDocument,
+  key: 'epoch',
+  indexes: [{ fields: ['at'], across: true }],
 });

@@ -1,8 +1,10 @@
 import { sessions as contract, TURN_DEADLINE_MS, TURNS_LOG } from '@switchyard/contracts';
 import { createModels } from '@switchyard/models';
-import { createLeases, defineService } from '@switchyard/service-kit';
+import type { Bus } from '@switchyard/bus';
+import { defineService, systemClock } from '@switchyard/service-kit';
+import type { Store } from '@switchyard/store';
 import { openAgentDirectory } from './agents.ts';
-import { messageCollection, sessionCollection, turnCollection } from './data.ts';
+import { bodyCollection, goneCollection, sessionCollection, turnCollection } from './data.ts';
 import { agentExecute, agentStream } from './handlers/agent-execute.ts';
 import { sessionDelete } from './handlers/session-delete.ts';
 import { sessionExport } from './handlers/session-export.ts';
@@ -12,24 +14,29 @@ import { sessionReset } from './handlers/session-reset.ts';
 import { sessionSend } from './handlers/session-send.ts';
 import { sessionStatus } from './handlers/session-status.ts';
 import { turnsResume, turnsRun, turnsStart } from './handlers/turns.ts';
+import { migrate } from './earlier/migrate.ts';
 import { createEmptying } from './sessions/emptying.ts';
-import { createRunner } from './turns/runner.ts';
-import { startSweeper } from './turns/sweeper.ts';
+import { createHolds, LEASE_TIMING, type LeaseTiming } from './turns/hold.ts';
+import type { LauncherDeps } from './turns/launcher.ts';
+import type { ToolsOf } from './turns/plan.ts';
+import { createRunner, type Runner } from './turns/runner.ts';
+import { startSweeper, type SweeperDeps } from './turns/sweeper.ts';
+import { toolBox } from './turns/tools.ts';
+import { createWaiting } from './turns/waiting.ts';
 
 const SWEEP_MS = 5_000;
+const LOOK_MS = 1_000;
 const ORPHAN_MS = 30_000;
 
-export interface SessionsTiming {
+export interface SessionsTiming extends Partial<LeaseTiming> {
   /** How long one turn may run. */
   turnDeadlineMs?: number;
+  /** How often is looked for leases that ran out, and for turns that wait. */
+  lookMs?: number;
   /** How often what nobody heard is looked for. */
   sweepMs?: number;
-  /** How long a session may be held in the name of a turn that is not written. */
+  /** How old a turn is that no queue holds before it is put into one. */
   orphanMs?: number;
-  /** How long a lease lives without being renewed. */
-  leaseMs?: number;
-  /** How often a lease is renewed. */
-  renewMs?: number;
 }
 
 /** Owns conversations: who said what to which agent, and the turns that answer. */
@@ -37,14 +44,14 @@ export const sessions = defineSessions();
 
 /** The same on another clock. */
 export function defineSessions(timing: SessionsTiming = {}) {
-  const { turnDeadlineMs = TURN_DEADLINE_MS, sweepMs = SWEEP_MS, orphanMs = ORPHAN_MS, ...leaseTiming } = timing;
   return defineService({
     contract,
     version: '0.1.0',
     settings: ['models', 'providers', 'queue', 'daemon'],
 
     async setup({ settings, store, bus, log, own, replica, env }) {
-      const data = await store.open({ sessions: sessionCollection, turns: turnCollection, messages: messageCollection });
+      const data = await openData(store);
+      await migrate({ ...data, store, log });
       // Frames published before there is a log are kept nowhere.
       await bus.log(TURNS_LOG);
       const agents = own.use(await openAgentDirectory(bus, env, log));
@@ -54,12 +61,10 @@ export function defineSessions(timing: SessionsTiming = {}) {
         env,
         log,
       });
-      const leases = createLeases({ documents: data.turns, owner: replica, now: () => store.now(), log, ...leaseTiming });
-      const runner = own.use(createRunner({ ...data, bus, store, agents, models, leases, settings, log, turnDeadlineMs }));
-      own.use(startSweeper({ ...data, bus, store, leases, runner, log, everyMs: sweepMs, orphanMs }));
-      const wakes = bus.onWake('sessions', () => void runner.pump());
-      own.defer(() => wakes.unsubscribe());
-      const emptying = createEmptying({ ...data, store, dispatch: runner.dispatch });
+      const tools: ToolsOf = (principal, config, origin) => toolBox(bus, principal, config, origin);
+      const common = { ...data, store, bus, agents, models, tools, settings, log };
+      const runner = openRunner({ ...common, own, owner: replica, clock: systemClock, timing });
+      const emptying = createEmptying({ ...data, store });
       return {
         'agent.execute': agentExecute(runner),
         'agent.stream': agentStream(runner),
@@ -72,8 +77,31 @@ export function defineSessions(timing: SessionsTiming = {}) {
         'session.status': sessionStatus(data.sessions, agents, models),
         'turns.start': turnsStart(runner),
         'turns.run': turnsRun({ bus, models, agents }),
-        'turns.resume': turnsResume(data.turns, data.sessions),
+        'turns.resume': turnsResume(data),
       };
     },
   });
+}
+
+async function openData(store: Store) {
+  return store.open({ sessions: sessionCollection, turns: turnCollection, bodies: bodyCollection, gone: goneCollection });
+}
+
+interface RunnerGiven extends Omit<LauncherDeps, 'holds' | 'waiting' | 'turnDeadlineMs' | 'bus'>, Pick<SweeperDeps, 'gone'> {
+  bus: Bus;
+  own: AsyncDisposableStack;
+  owner: string;
+  timing: SessionsTiming;
+}
+
+/** Everything that runs durable turns and finishes what others left, on any clock. */
+export function openRunner({ own, owner, timing, ...deps }: RunnerGiven): Runner {
+  const { turnDeadlineMs = TURN_DEADLINE_MS, lookMs = LOOK_MS, sweepMs = SWEEP_MS, orphanMs = ORPHAN_MS, ...lease } = timing;
+  const holds = own.use(createHolds({ ...deps, owner, timing: { ...LEASE_TIMING, ...lease } }));
+  const waiting = own.use(createWaiting(deps));
+  const runner = own.use(createRunner({ ...deps, holds, waiting, turnDeadlineMs }));
+  own.use(startSweeper({ ...deps, holds, runner, lookMs, sweepMs, orphanMs }));
+  const wakes = deps.bus.onWake('sessions', () => void runner.look());
+  own.defer(() => wakes.unsubscribe());
+  return runner;
 }

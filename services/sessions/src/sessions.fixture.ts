@@ -1,4 +1,13 @@
-import { AGENTS_BUCKET, AgentConfig, secrets, subjects, TurnFrame, type ConfigurationPatch, type Principal } from '@switchyard/contracts';
+import {
+  AGENTS_BUCKET,
+  AgentConfig,
+  secrets,
+  subjects,
+  TurnFrame,
+  type ConfigurationPatch,
+  type Principal,
+  type Result,
+} from '@switchyard/contracts';
 import type { Bus, Handler } from '@switchyard/bus';
 import type { Host } from '@switchyard/service-kit';
 import type { Logger } from '@switchyard/telemetry';
@@ -75,6 +84,15 @@ export function listen(bus: Bus, turnId: string): { frames: TurnFrame[]; until(t
       return promise;
     },
   };
+}
+
+/** Resolves when a turn has ended, whenever that was. */
+export async function ended(bus: Bus, turnId: string): Promise<Result<'turns.resume'>> {
+  const heard = listen(bus, turnId);
+  const now = await bus.call('turns.resume', { turnId });
+  if (now.state !== 'queued' && now.state !== 'running') return now;
+  await Promise.race([heard.until('done'), heard.until('error')]);
+  return bus.call('turns.resume', { turnId });
 }
 
 /** A turn id as routes mint them, readable in a failure. */

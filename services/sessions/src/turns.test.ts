@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { jsonRpcCode, type ServiceError } from '@switchyard/contracts';
 import { tempDir, principal } from '@switchyard/testkit';
-import { listen, testSessions, turnIdOf } from './sessions.fixture.ts';
+import { ended, listen, testSessions, turnIdOf } from './sessions.fixture.ts';
 
 const script = (...steps: object[]): string => JSON.stringify(steps);
 const scripted = {
@@ -224,22 +224,21 @@ test('a step limit ends a turn by name', async () => {
   assert.equal((await app.bus.call('agent.execute', { agentId: 'busy', message })).finishReason, 'max_steps');
 });
 
-test('queued turns of a stopped process run at the next start', async () => {
+test('turns that a stopped process left are gone on with at the next start, in their order', async () => {
   await using data = await tempDir();
   const turnId = turnIdOf('later');
+  const long = turnIdOf('long');
+  const settings = { daemon: { shutdownTimeoutMs: 100 } };
   {
-    await using app = await testSessions({ ...scripted, data: data.path, settings: { daemon: { shutdownTimeoutMs: 300 } } });
-    await app.bus.call('turns.start', {
-      turnId: turnIdOf('long'),
-      agentId: 'scripted',
-      message: script({ wait: 60_000 }, { text: 'too late' }),
-    });
+    await using app = await testSessions({ ...scripted, data: data.path, settings });
+    const waits = listen(app.bus, long);
+    await app.bus.call('turns.start', { turnId: long, agentId: 'scripted', message: script({ wait: 400 }, { text: 'it ran again' }) });
     await app.bus.call('turns.start', { turnId, agentId: 'scripted', message: script({ text: 'here I am' }) });
+    await waits.until('step');
   }
   await using again = await testSessions({ ...scripted, data: data.path });
-  const heard = listen(again.bus, turnId);
-  const state = async (id: string) => (await again.bus.call('turns.resume', { turnId: id })).state;
-  if ((await state(turnId)) !== 'done') await heard.until('done');
-  assert.equal(await state(turnId), 'done');
-  assert.equal(await state(turnIdOf('long')), 'failed');
+  const states = [(await ended(again.bus, turnId)).state, (await ended(again.bus, long)).state];
+  assert.deepEqual(states, ['done', 'done']);
+  const { messages } = await again.bus.call('session.history', { session_key: 'agent:scripted:default:test:gateway' });
+  assert.deepEqual([messages[1]?.content, messages[3]?.content], ['it ran again', 'here I am']);
 });

@@ -26,6 +26,8 @@ export const queue = z
   .strictObject({
     enabled: flag(true),
     maxConcurrentSessions: positive(10).describe('of one replica'),
+    maxWaiting: positive(10_000).describe('waiting turns of one tenant'),
+    waitTimeoutMs: positive(600_000).describe('how long a turn may wait for its agent'),
     cleanupIdleMs: positive(600_000),
     defaultMode: QueueMode.default('steer+followup'),
     defaultDebounceMs: count(0),

@@ -24,7 +24,10 @@ export const TurnId = z
 export const TurnState = z.enum(['queued', 'running', 'done', 'failed', 'cancelled']);
 export type TurnState = z.infer<typeof TurnState>;
 
-const n = z.int().nonnegative().describe('counts from 0 within the turn');
+const said = {
+  n: z.int().nonnegative().describe('counts from 0 within the turn; a further run of it begins higher'),
+  fence: z.int().nonnegative().optional().describe('of who says it; what comes with a lower one than was heard is dropped'),
+};
 
 /** The failure that ended a turn, as it crosses the bus. */
 export const TurnFailure = z.object({
@@ -37,27 +40,32 @@ export type TurnFailure = z.infer<typeof TurnFailure>;
 /** The ordered frames of one turn. The edge renders them; nothing else travels on `turn.<id>`. */
 export const TurnFrame = z.discriminatedUnion('type', [
   z.object({
-    n,
+    ...said,
     type: z.literal('accepted'),
     turnId: TurnId,
     sessionKey: SessionKey.optional(),
     agentId: AgentId,
     model: upTo(MAX.name),
   }),
-  z.object({ n, type: z.literal('step'), step: z.int().positive() }),
-  z.object({ n, type: z.literal('delta'), text: upTo(MAX.text) }),
   z.object({
-    n,
+    ...said,
+    type: z.literal('resumed').describe('another runner goes on from what was kept: what was said beyond the text is said again'),
+    text: upTo(MAX.payload),
+  }),
+  z.object({ ...said, type: z.literal('step'), step: z.int().positive() }),
+  z.object({ ...said, type: z.literal('delta'), text: upTo(MAX.text) }),
+  z.object({
+    ...said,
     type: z.literal('tool'),
     step: z.int().positive(),
     callId: upTo(MAX.name),
     name: upTo(MAX.name),
     state: z.enum(['called', 'succeeded', 'failed', 'interrupted']),
   }),
-  z.object({ n, type: z.literal('approval'), requestId: upTo(MAX.id), action: upTo(MAX.line) }),
-  z.object({ n, type: z.literal('alive') }),
-  z.object({ n, type: z.literal('done'), result: StatelessResult }),
-  z.object({ n, type: z.literal('error'), error: TurnFailure }),
+  z.object({ ...said, type: z.literal('approval'), requestId: upTo(MAX.id), action: upTo(MAX.line) }),
+  z.object({ ...said, type: z.literal('alive') }),
+  z.object({ ...said, type: z.literal('done'), result: StatelessResult }),
+  z.object({ ...said, type: z.literal('error'), error: TurnFailure }),
 ]);
 export type TurnFrame = z.infer<typeof TurnFrame>;
 
@@ -127,6 +135,8 @@ export const turnOperations = {
       lastFrame: z.int().nonnegative().optional(),
       result: TurnResult.optional(),
       failure: TurnFailure.optional(),
+      /** Of a turn that runs: what it has said, as it was kept last, and the number of the frame that comes after. */
+      soFar: z.object({ text: upTo(MAX.payload), frame: z.int().nonnegative(), fence: z.int().nonnegative() }).optional(),
     }),
     idempotent: true,
   },

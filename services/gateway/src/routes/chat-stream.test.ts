@@ -182,6 +182,43 @@ test('an ended turn whose frames are gone still tells its end', async () => {
   ]);
 });
 
+test('frames that nobody kept are made up for by what the turn has kept', async () => {
+  await using t = await startTestTurns((turn) => {
+    turn.say('one ');
+    turn.lose();
+    turn.say('three');
+    // Frame 0 is `accepted`, 2 is lost.
+    Object.assign(turn.status, { soFar: { text: 'one two ', frame: 3, fence: 7 } });
+    turn.done();
+    Object.assign(turn.status, { state: 'running' });
+  });
+  const events = await allEvents(await t.stream('message=hi'));
+  const id = (n: number): string => `${t.started[0]?.id}:${n}`;
+  assert.deepEqual(events.slice(1), [
+    { id: id(1), event: 'token', data: { delta: 'one ', accumulated: 'one ' } },
+    { id: id(2), event: 'resumed', data: { accumulated: 'one two ' } },
+    { id: id(3), event: 'token', data: { delta: 'three', accumulated: 'one two three' } },
+    { id: id(4), event: 'done', data: RESULT },
+  ]);
+});
+
+test('where another runner goes on, the text is what that one says', async () => {
+  await using t = await startTestTurns((turn) => {
+    for (const text of ['one ', 'two ', 'twice ']) turn.emit({ type: 'delta', fence: 7, text });
+    turn.emit({ type: 'resumed', fence: 9, text: 'one ' });
+    turn.emit({ type: 'delta', fence: 9, text: 'other' });
+    turn.emit({ type: 'done', fence: 9, result: RESULT });
+  });
+  const events = await allEvents(await t.stream('message=hi'));
+  const resumed = events.filter(({ event }) => event === 'resumed');
+  assert.deepEqual(
+    resumed.map(({ data }) => data),
+    [{ accumulated: 'one ' }],
+  );
+  assert.equal(tokens(events).accumulated, 'one other');
+  assert.equal(events.at(-1)?.event, 'done');
+});
+
 test('a lost frame that nobody kept ends the stream with an error and the id to come back with', async () => {
   await using t = await startTestTurns((turn) => {
     turn.say('one ');

@@ -138,9 +138,22 @@ function createRenderer(stream: EventStream, { turnId, after, fail }: Rendering)
     stream.end(event(name, data));
   }
 
+  /** Another runner goes on, or frames were lost: from here on the text is this one, whatever was said beyond it. */
+  function resume({ n, text: said }: TurnFrame & { type: 'resumed' }): void {
+    if (n > after) text.flush();
+    accumulated = said;
+    if (n <= after) return;
+    last = n;
+    stream.write(event('resumed', { accumulated }));
+  }
+
   function render(frames: readonly TurnFrame[]): void {
     let fresh = '';
     for (const frame of frames) {
+      if (frame.type === 'resumed') {
+        resume(frame);
+        fresh = '';
+      }
       if (frame.type !== 'delta') continue;
       accumulated += frame.text;
       if (frame.n <= after) continue;

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Bus, Message } from '@switchyard/bus';
 import { ServiceError, subjects, TURNS_LOG, type Result, type TurnFrame } from '@switchyard/contracts';
 import { frameGap, turnSilent, unfollowed } from './errors.ts';
@@ -7,6 +8,9 @@ import { createFrameOrder } from './frame-order.ts';
 const SILENCE_MS = 30_000;
 /** Frames kept while nobody takes them. What comes beyond is read from the log later. */
 const MAX_HELD = 4_096;
+/** How often the document of a turn is asked for what the log has lost: what a turn says is kept each second. */
+const KEPT_TRIES = 4;
+const KEPT_MS = 1_000;
 
 export type TurnStatus = Result<'turns.resume'>;
 
@@ -32,10 +36,12 @@ export interface TurnReaderOptions {
   /** Whether the client that makes its request again comes back to this turn. */
   repeatable: boolean;
   silenceMs?: number;
+  /** How long to wait for what is said now to be kept in the turn's document. */
+  keptMs?: number;
 }
 
 /** Listens from now on, so that a turn started next is heard whole; hands nothing over until it is read. */
-export function openTurnReader({ bus, turnId, repeatable, silenceMs = SILENCE_MS }: TurnReaderOptions): TurnReader {
+export function openTurnReader({ bus, turnId, repeatable, silenceMs = SILENCE_MS, keptMs = KEPT_MS }: TurnReaderOptions): TurnReader {
   const order = createFrameOrder();
   const subject = subjects.turn(turnId);
   let listener: TurnListener | undefined;
@@ -73,7 +79,7 @@ export function openTurnReader({ bus, turnId, repeatable, silenceMs = SILENCE_MS
       while (more) more = await fill();
       if (over) return;
       if (status && hasEnded(status)) conclude(status);
-      else if (order.waiting > 0) lose(frameGap(turnId));
+      else if (order.waiting > 0) await goOn();
     } catch (error) {
       if (status && hasEnded(status)) conclude(status);
       else lose(error);
@@ -88,6 +94,19 @@ export function openTurnReader({ bus, turnId, repeatable, silenceMs = SILENCE_MS
     for (const entry of await (await bus.log(TURNS_LOG)).read(subject)) order.add(decode(entry.data));
     if (!over) deliver();
     return order.waiting > 0 && order.next > before;
+  }
+
+  /** The log has lost what is missing; the turn's document has kept what was said, as of a second ago. */
+  async function goOn(): Promise<void> {
+    for (let tries = 0; tries < KEPT_TRIES && !over; tries += 1) {
+      if (tries > 0) await sleep(keptMs);
+      const status = await bus.call('turns.resume', { turnId });
+      if (over) return;
+      if (hasEnded(status)) return conclude(status);
+      if (status.soFar && order.jump(status.soFar)) deliver();
+      if (over || order.waiting === 0) return;
+    }
+    lose(frameGap(turnId));
   }
 
   function conclude(status: TurnStatus): void {

@@ -2,7 +2,8 @@ import type { Handler } from '@switchyard/bus';
 import { callersSession, newestOwnSession, read, requireSession, type Reading } from '../sessions/directory.ts';
 
 /** One session's messages: the one named, or the caller's own: the one the calling agent is in, the newest of a channel or of all. */
-export function sessionHistory({ sessions, messages }: Reading): Handler<'session.history'> {
+export function sessionHistory(reading: Reading): Handler<'session.history'> {
+  const { sessions } = reading;
   return async ({ channelId, session_key }, { principal }) => {
     const session =
       session_key !== undefined
@@ -10,6 +11,6 @@ export function sessionHistory({ sessions, messages }: Reading): Handler<'sessio
         : channelId !== undefined
           ? await newestOwnSession(sessions, principal, channelId)
           : await callersSession(sessions, principal);
-    return { messages: session ? await read({ sessions, messages }, principal, session) : [] };
+    return { messages: session ? await read(reading, principal, session) : [] };
   };
 }

@@ -1,9 +1,13 @@
 import type { Handler } from '@switchyard/bus';
 import type { Collection } from '@switchyard/store';
-import type { SessionDocument, TurnDocument } from '../data.ts';
+import type { BodyDocument, SessionDocument, TurnDocument } from '../data.ts';
 import { follows, noSuchTurn } from '../sessions/ownership.ts';
+import { texts, type Bodies } from '../turns/bodies.ts';
+import { readMarks, standingOf } from '../turns/journal.ts';
 import type { Runner } from '../turns/runner.ts';
 import { runStateless, runWhole, type StatelessDeps } from '../turns/stateless.ts';
+import { hasEnded } from '../turns/turn-writes.ts';
+import { endOf } from '../turns/waiting.ts';
 
 /** Accepts a durable turn for a route that listens to its frames. */
 export function turnsStart(runner: Runner): Handler<'turns.start'> {
@@ -24,19 +28,30 @@ export function turnsRun(deps: StatelessDeps): Handler<'turns.run'> {
   };
 }
 
+export interface TurnsResumeDeps {
+  sessions: Collection<SessionDocument>;
+  turns: Collection<TurnDocument>;
+  bodies: Collection<BodyDocument>;
+}
+
 /** How far a turn is, for the client that started it. Anybody else's is as unknown as one that never was. */
-export function turnsResume(turns: Collection<TurnDocument>, sessions: Collection<SessionDocument>): Handler<'turns.resume'> {
+export function turnsResume({ sessions, turns, bodies }: TurnsResumeDeps): Handler<'turns.resume'> {
   return async ({ turnId }, { principal }) => {
     const turn = await turns.for(principal).get(turnId);
     if (!turn || !(await follows(sessions, principal, turn))) throw noSuchTurn();
-    const { sessionKey, state, lastFrame, result, failure } = turn;
-    return {
-      turnId,
-      sessionKey,
-      state,
-      ...(lastFrame === undefined ? {} : { lastFrame }),
-      ...(result === undefined ? {} : { result }),
-      ...(failure === undefined ? {} : { failure }),
-    };
+    const { sessionKey, state, lastFrame } = turn;
+    const how = hasEnded(turn) ? await endOf(bodies.for(principal), turn) : await soFar(bodies.for(principal), turn);
+    return { turnId, sessionKey, state, ...(lastFrame === undefined ? {} : { lastFrame }), ...how };
   };
+}
+
+/** What a running turn has said, as of its last checkpoint, and the frame that comes next. */
+async function soFar(bodies: Bodies, { turnId, steps, tail, frame, fence }: TurnDocument) {
+  if (frame === undefined) return {};
+  const { text } = standingOf(await readMarks(bodies, turnId, steps));
+  const pieces = await texts(
+    bodies,
+    tail.map((said) => ({ turnId, said })),
+  );
+  return { soFar: { text: text + pieces.join(''), frame, fence } };
 }

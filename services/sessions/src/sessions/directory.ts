@@ -1,10 +1,11 @@
 import type { Principal } from '@switchyard/contracts';
 import type { Collection, Documents } from '@switchyard/store';
-import type { MessageDocument, SessionDocument } from '../data.ts';
+import type { BodyDocument, SessionDocument, TurnDocument } from '../data.ts';
+import { texts } from '../turns/bodies.ts';
 import { noSuchSession, sees } from './ownership.ts';
 import { formatSessionKey, parseSessionKey, resolveSession } from './session-key.ts';
 
-const PAGE = 1_000;
+const PAGE = 500;
 
 /** The session of a key; NOT_FOUND when it is not there, or not for this principal. */
 export async function requireSession(sessions: Collection<SessionDocument>, principal: Principal, key: string): Promise<SessionDocument> {
@@ -36,30 +37,55 @@ export interface HistoryEntry {
   timestamp: number;
 }
 
-/** What was said, oldest first. The session's count says which messages there are, so that a turn shows whole or not at all. */
-export async function history(messages: Documents<MessageDocument>, { key, messageCount }: SessionDocument): Promise<HistoryEntry[]> {
+export interface Reading {
+  sessions: Collection<SessionDocument>;
+  turns: Collection<TurnDocument>;
+  bodies: Collection<BodyDocument>;
+}
+
+/** What was said, oldest first: the turns that are done, as far as the session has counted them. */
+export async function history(
+  { turns, bodies }: Pick<Reading, 'turns' | 'bodies'>,
+  principal: Pick<Principal, 'tenant'>,
+  { key, epoch, lastSeq }: SessionDocument,
+): Promise<HistoryEntry[]> {
   const entries: HistoryEntry[] = [];
   let cursor: string | undefined;
   do {
-    const page = await messages.find(
-      { sessionKey: key, seq: { lt: messageCount } },
-      { sort: [['seq', 'asc']], limit: PAGE, ...(cursor === undefined ? {} : { cursor }) },
-    );
-    for (const { role, content, timestamp } of page.items) entries.push({ role, content, timestamp });
+    const page = await turns
+      .for(principal)
+      .find(
+        { sessionKey: key, epoch, seq: { lte: lastSeq } },
+        { sort: [['seq', 'asc']], limit: PAGE, ...(cursor === undefined ? {} : { cursor }) },
+      );
+    const said = await texts(bodies.for(principal), page.items.flatMap(bothSides));
+    for (const [at, { createdAt, finishedAt }] of page.items.entries()) {
+      entries.push({ role: 'user', content: said[at * 2] ?? '', timestamp: createdAt });
+      entries.push({ role: 'assistant', content: said[at * 2 + 1] ?? '', timestamp: finishedAt ?? createdAt });
+    }
     cursor = page.cursor;
   } while (cursor !== undefined);
   return entries;
 }
 
-export interface Reading {
-  sessions: Collection<SessionDocument>;
-  messages: Collection<MessageDocument>;
+function bothSides({ turnId, message, answer }: TurnDocument) {
+  return [
+    { turnId, said: message },
+    { turnId, said: answer ?? { chars: 0, text: '' } },
+  ];
+}
+
+/** The last turns of a session that are done, newest first. */
+export async function lastTurns(turns: Documents<TurnDocument>, session: SessionDocument, limit: number): Promise<TurnDocument[]> {
+  const { key, epoch, lastSeq, messageCount } = session;
+  if (messageCount === 0 || limit === 0) return [];
+  return (await turns.find({ sessionKey: key, epoch, seq: { lte: lastSeq } }, { sort: [['seq', 'desc']], limit })).items;
 }
 
 /** What was said in a session the principal may know of. Held to its own, it gets nothing of one that somebody else made again meanwhile. */
-export async function read({ sessions, messages }: Reading, principal: Principal, session: SessionDocument): Promise<HistoryEntry[]> {
-  const said = await history(messages.for(principal), session);
-  if (principal.sessions === 'own') await requireSession(sessions, principal, session.key);
+export async function read(reading: Reading, principal: Principal, session: SessionDocument): Promise<HistoryEntry[]> {
+  const said = await history(reading, principal, session);
+  if (principal.sessions === 'own') await requireSession(reading.sessions, principal, session.key);
   return said;
 }
 

@@ -1,52 +1,91 @@
 import { ServiceError, type Principal } from '@switchyard/contracts';
 import { mintId } from '@switchyard/security';
-import type { Collection, Store } from '@switchyard/store';
-import type { SessionDocument, TurnDocument } from '../data.ts';
+import type { Collection, OutboxEvent, Store } from '@switchyard/store';
+import { DAY_MS, type BodyDocument, type GoneDocument, type SessionDocument, type TurnDocument } from '../data.ts';
+import { forget, hasBodies } from '../turns/bodies.ts';
 import { requireSession } from './directory.ts';
-import { freeLane } from './lane.ts';
 import { seenBy } from './ownership.ts';
+
+const PAGE = 200;
 
 export interface EmptyingDeps {
   sessions: Collection<SessionDocument>;
   turns: Collection<TurnDocument>;
+  bodies: Collection<BodyDocument>;
+  gone: Collection<GoneDocument>;
   store: Pick<Store, 'now'>;
-  /** Starts what came to wait in the session meanwhile. */
-  dispatch: (sessionKey: string, tenant: string) => Promise<unknown>;
 }
 
-export type Emptying = <T>(principal: Principal, key: string, work: (session: SessionDocument, holder: string) => Promise<T>) => Promise<T>;
+/** What becomes of the session itself; it tells whether the session was still idle and as it was looked at. */
+type Work<T> = (session: SessionDocument, idle: IdleGuard) => Promise<{ done: boolean; result: T }>;
+type IdleGuard = ReturnType<typeof idleAs>;
+
+export type Emptying = <T>(principal: Principal, key: string, work: Work<T>) => Promise<T>;
 
 /**
- * Works on an idle session while holding its lane: no turn begins on what is half gone, and none ends into it. A session with
- * turns is refused. If the process dies, the sweeper frees the lane.
+ * Ends the epoch of an idle session. The write that does so is guarded by the queue being empty, nobody at work, and nothing
+ * counted since the session was looked at: no turn begins on what is half gone, and none ends into it. A session with turns is
+ * refused. The turns of an epoch that is over are nobody's history from that write on; who asks for one of them by its id is
+ * answered for another day.
  */
-export function createEmptying({ sessions, turns, store, dispatch }: EmptyingDeps): Emptying {
+export function createEmptying(deps: EmptyingDeps): Emptying {
+  const { sessions, gone, store } = deps;
   return async (principal, named, work) => {
-    const { key, activeTurn } = await requireSession(sessions, principal, named);
-    const unfinished =
-      activeTurn === null ? await turns.for(principal).count({ sessionKey: key, state: { in: ['queued', 'running'] } }) : 1;
-    if (unfinished > 0) {
-      throw new ServiceError('FAILED_PRECONDITION', 'A turn of this session is running or waits; try again when it has ended.', {
-        details: { reason: 'SESSION_BUSY', retryable: true },
-      });
-    }
-    const mine = sessions.for(principal);
-    const holder = mintId('hold');
-    const session = await mine.update(
-      { key, activeTurn: null, ...seenBy(principal) },
-      { set: { activeTurn: holder, activeSince: store.now() } },
-    );
-    if (!session) throw new ServiceError('ABORTED', 'A turn of this session began meanwhile; try again when it has ended.');
-    try {
-      return await work(session, holder);
-    } finally {
-      await freeLane(mine, key, holder);
-      void dispatch(key, principal.tenant);
-    }
+    const session = await requireSession(sessions, principal, named);
+    if (session.depth > 0) throw busy();
+    const note = { epoch: session.epoch, sessionKey: session.key, at: store.now() };
+    // Whoever dies after the next write leaves turns that this note leads to.
+    await gone.for(principal).replace(note);
+    const { done, result } = await work(session, idleAs(session, principal, store.now()));
+    if (!done) throw new ServiceError('ABORTED', 'A turn of this session began meanwhile; try again when it has ended.');
+    await clearGone({ ...deps, forgetAt: store.now() + DAY_MS }, principal.tenant, note);
+    return result;
   };
 }
 
-/** It took so long that the lane was taken for abandoned. */
-export function lostHold(): ServiceError {
-  return new ServiceError('ABORTED', 'The session could not be emptied in time; try again.');
+function idleAs({ key, epoch, lastSeq }: SessionDocument, principal: Principal, now: number) {
+  return { key, epoch, lastSeq, depth: 0, leaseUntil: { lte: now }, ...seenBy(principal) };
+}
+
+function busy(): ServiceError {
+  return new ServiceError('FAILED_PRECONDITION', 'A turn of this session is running or waits; try again when it has ended.', {
+    details: { reason: 'SESSION_BUSY', retryable: true },
+  });
+}
+
+/** What ends an epoch, and nothing else of the session. */
+export function emptied(now: number, emit: readonly OutboxEvent[]) {
+  return { set: { epoch: mintId('epoch'), messageCount: 0, updatedAt: now }, emit };
+}
+
+/** The turns of an epoch that is over, unless it is not: then only the note goes. */
+export async function clearGone(
+  deps: EmptyingDeps & { forgetAt: number },
+  tenant: string,
+  { epoch, sessionKey }: GoneDocument,
+): Promise<void> {
+  const { sessions, gone } = deps;
+  const session = await sessions.for({ tenant }).get(sessionKey);
+  if (session?.epoch !== epoch) await forgetTurns(deps, tenant, { sessionKey, epoch });
+  await gone.for({ tenant }).remove({ epoch });
+}
+
+async function forgetTurns(
+  { turns, bodies, forgetAt }: EmptyingDeps & { forgetAt: number },
+  tenant: string,
+  over: Pick<GoneDocument, 'sessionKey' | 'epoch'>,
+): Promise<void> {
+  const mine = turns.for({ tenant });
+  let cursor: string | undefined;
+  do {
+    const page = await mine.find(over, { sort: [['seq', 'asc']], limit: PAGE, ...(cursor === undefined ? {} : { cursor }) });
+    await Promise.all(
+      page.items.map(async (turn) => {
+        const { turnId } = turn;
+        if (hasBodies(turn)) await forget(bodies, tenant, turnId, forgetAt);
+        await mine.update({ turnId, forgetAt: null }, { set: { forgetAt } });
+      }),
+    );
+    cursor = page.cursor;
+  } while (cursor !== undefined);
 }

@@ -1,14 +1,17 @@
 import { createHash } from 'node:crypto';
 import { CallerId, invalidParams, ServiceError, SessionKey, type Principal, type TokenScope, type TurnId } from '@switchyard/contracts';
 import type { ModelRef, Models } from '@switchyard/models';
-import { newWork } from '@switchyard/service-kit';
+import type { Clock } from '@switchyard/service-kit';
 import type { Collection, Documents, Store } from '@switchyard/store';
 import type { z } from 'zod';
 import type { Agent, AgentDirectory } from '../agents.ts';
-import type { SessionDocument, TurnDocument } from '../data.ts';
-import { enter, freeLane, sessionKeyObject, type Place } from '../sessions/lane.ts';
+import { DAY_MS, type BodyDocument, type SessionDocument, type TurnDocument } from '../data.ts';
+import { toEntry } from '../sessions/entry.ts';
+import { enter, queueFull, type Entered, type Taker } from '../sessions/mailbox.ts';
+import { sessionKeyObject, type Arrival } from '../sessions/new-session.ts';
 import { follows, noSuchSession, sees } from '../sessions/ownership.ts';
 import { formatSessionKey, resolveSession, type SessionAddress, type SessionIdentity } from '../sessions/session-key.ts';
+import { keep } from './bodies.ts';
 import { agentGone, agentSuspended } from './endings.ts';
 import { modelOf } from './plan.ts';
 import type { Slot } from './slots.ts';
@@ -28,39 +31,53 @@ export interface TurnRequest {
 
 /** A turn that is written now, or one that was there already under the request's idempotency key. */
 export type Accepted =
-  | { turn: TurnDocument; replayed: true }
-  | { turn: TurnDocument; replayed: false; agent: Agent; model: ModelRef; slot?: Slot };
+  | { turn: TurnDocument; replayed: true; waits: boolean }
+  | {
+      turn: TurnDocument;
+      replayed: false;
+      agent: Agent;
+      model: ModelRef;
+      waits: boolean;
+      begun?: { session: SessionDocument; slot: Slot; since: number };
+    };
 
 export interface AcceptDeps {
   sessions: Collection<SessionDocument>;
   turns: Collection<TurnDocument>;
+  bodies: Collection<BodyDocument>;
   agents: AgentDirectory;
   models: Models;
   store: Pick<Store, 'now'>;
-  /** Turns that may be unfinished in one session before the next is refused. */
+  clock: Clock;
+  taker: () => Taker;
+  /** Turns that may wait in one session before the next is refused. */
   maxDepth: () => number;
-  /** The room to run the turn at once, if this replica has it. A turn that is accepted with it holds its session's lane. */
+  /** The room to run the turn at once, if this replica has it and nobody waits for it. */
   reserve: (agent: Agent) => Slot | undefined;
   unreserve: (slot: Slot) => void;
-  /** Of acceptances in one session one begins when the one before is over, so that their order and their number are certain. */
+  /** Throws when too many turns of the tenant wait for one more to do so. */
+  admitWaiting: () => Promise<void>;
+  /** Whether turns are likely to wait in a session: then it is looked at before anything is written. */
+  isBusy: (sessionKey: string) => boolean;
+  /** Of acceptances in one session one begins when the one before is over, so that they are in the order in which they came. */
   inTurn: <T>(sessionKey: string, work: () => Promise<T>) => Promise<T>;
 }
 
 /**
- * Writes the turn before anybody says `accepted` (docs/decisions/0005). A known idempotency key gives the turn it named:
- * attach if it runs, replay if it is done, refuse if the body differs.
+ * Writes the turn, and its place in the queue of its session, before anybody says `accepted` (docs/decisions/0027). A known
+ * idempotency key gives the turn it named: attach if it runs, replay if it is done, refuse if the body differs.
  */
 export async function accept(deps: AcceptDeps, request: TurnRequest, principal: Principal): Promise<Accepted> {
   const asked = ask(deps.agents, request, principal);
   return deps.inTurn(asked.sessionKey, async () => {
-    const earlier = await earlierTurn(deps.turns.for(principal), asked);
+    const earlier = await earlierTurn(deps, asked);
     if (earlier) {
       if (!(await follows(deps.sessions, principal, earlier))) throw noSuchSession();
-      return replay(earlier, asked);
+      return replay(deps, asked, earlier);
     }
     const agent = agentOf(deps.agents, asked);
     const model = await modelOf(agent, deps.models);
-    return { ...(await write(deps, asked, agent)), agent, model };
+    return write(deps, asked, { agent, model });
   });
 }
 
@@ -120,95 +137,157 @@ function agentOf(agents: AgentDirectory, { principal, named, agentId }: Asked): 
   return agent;
 }
 
-async function earlierTurn(turns: Documents<TurnDocument>, { idempotencyKey }: Asked): Promise<TurnDocument | undefined> {
-  return idempotencyKey === undefined ? undefined : (await turns.find({ idempotencyKey }, { limit: 1 })).items[0];
+/** The turn that the key named. A key is kept for a day; one that is older than that is free again. */
+async function earlierTurn({ turns, store }: AcceptDeps, { principal, idempotencyKey }: Asked): Promise<TurnDocument | undefined> {
+  if (idempotencyKey === undefined) return undefined;
+  const mine = turns.for(principal);
+  const turn = (await mine.find({ idempotencyKey }, { limit: 1 })).items[0];
+  if (turn?.keyUntil === undefined || turn.keyUntil > store.now()) return turn;
+  await forgetKey(mine, turn);
+  return undefined;
 }
 
-function replay(turn: TurnDocument, { fingerprint }: Asked): Accepted {
-  if (turn.fingerprint === fingerprint) return { turn, replayed: true };
-  throw new ServiceError('INVALID_ARGUMENT', 'This idempotency key was used for another request.', {
-    details: { reason: 'IDEMPOTENCY_MISMATCH', turnId: turn.turnId },
-  });
+export async function forgetKey(turns: Documents<TurnDocument>, { turnId, keyUntil }: TurnDocument): Promise<void> {
+  if (keyUntil !== undefined) await turns.update({ turnId, keyUntil }, { unset: ['idempotencyKey', 'keyUntil'] });
 }
 
-type Written = { turn: TurnDocument; replayed: true } | { turn: TurnDocument; replayed: false; slot?: Slot };
+/** Whoever accepted it may have died before it was in a queue; it is put there again, unless it is. */
+async function replay(deps: AcceptDeps, asked: Asked, turn: TurnDocument): Promise<Accepted> {
+  if (turn.fingerprint !== asked.fingerprint) {
+    throw new ServiceError('INVALID_ARGUMENT', 'This idempotency key was used for another request.', {
+      details: { reason: 'IDEMPOTENCY_MISMATCH', turnId: turn.turnId },
+    });
+  }
+  if (turn.state !== 'queued') return { turn, replayed: true, waits: false };
+  const { place } = await enterLater(deps, asked.principal.tenant, turn);
+  return { turn, replayed: true, waits: place === 'waits' };
+}
 
-async function write(deps: AcceptDeps, asked: Asked, agent: Agent): Promise<Written> {
-  const { principal, sessionKey, identity, request } = asked;
-  await refuseUnseen(deps, asked);
-  const unfinished = await deps.turns.for(principal).count({ sessionKey, state: { in: ['queued', 'running'] } });
-  const most = deps.maxDepth();
-  if (unfinished > most) throw queueFull(most);
-  const slot = unfinished === 0 ? deps.reserve(agent) : undefined;
+/** Puts a turn that is written into its session's queue, unless it is there. */
+export async function enterLater(
+  deps: Pick<AcceptDeps, 'sessions' | 'store' | 'maxDepth'>,
+  tenant: string,
+  turn: TurnDocument,
+): Promise<Entered> {
+  const { sessionKey: key, agentId, client, sessions } = turn;
+  const identity = resolveSession(key, { tenant, client, scopes: [] }, undefined);
+  const arrival = {
+    tenant,
+    key,
+    identity,
+    agentId,
+    client,
+    sessions,
+    entry: toEntry(turn),
+    maxDepth: deps.maxDepth(),
+    now: deps.store.now(),
+  };
+  return enter(deps.sessions.for({ tenant }), arrival);
+}
+
+interface Who {
+  agent: Agent;
+  model: ModelRef;
+}
+
+async function write(deps: AcceptDeps, asked: Asked, who: Who): Promise<Accepted> {
+  await refuseBefore(deps, asked);
+  const slot = deps.reserve(who.agent);
   let used = false;
   try {
-    const { client, sessions } = principal;
-    const arrival = { identity, agentId: asked.agentId, turnId: request.turnId, client, sessions };
-    const now = deps.store.now();
-    const place = await enter(deps.sessions.for(principal), { ...arrival, wantsLane: slot !== undefined, now });
-    const turn = toTurn(asked, place.seq, now);
-    const there = await insert(deps, asked, { turn, place });
-    if (there) return { turn: there, replayed: true };
-    used = place.holdsLane;
-    return { turn, replayed: false, ...(slot && used ? { slot } : {}) };
+    if (!slot) await deps.admitWaiting();
+    const turn = await toTurn(deps, asked);
+    const there = await insert(deps, asked, turn);
+    if (there) return await replay(deps, asked, there);
+    const since = deps.clock.now();
+    const { place, session } = await enterNew(deps, asked, { turn, taker: slot && deps.taker() });
+    used = slot !== undefined && place === 'taken';
+    const begun = slot && used && session ? { begun: { session, slot, since } } : {};
+    return { turn, replayed: false, ...who, waits: place === 'waits', ...begun };
   } finally {
     if (slot && !used) deps.unreserve(slot);
   }
 }
 
-/** Before anything is said of a session, so that not even its queue tells that it is there. What counts is the check of `enter`. */
-async function refuseUnseen({ sessions }: AcceptDeps, { principal, sessionKey }: Asked): Promise<void> {
-  if (principal.sessions !== 'own') return;
+/**
+ * What would be refused is refused before anything is written, where that is likely: so that what is shed costs a read. What
+ * counts is the guard of entering.
+ */
+async function refuseBefore({ sessions, isBusy, maxDepth }: AcceptDeps, { principal, sessionKey }: Asked): Promise<void> {
+  if (principal.sessions !== 'own' && !isBusy(sessionKey)) return;
   const session = await sessions.for(principal).get(sessionKey);
-  if (session && !sees(principal, session)) throw noSuchSession();
+  if (!session) return;
+  if (!sees(principal, session)) throw noSuchSession();
+  if (session.depth > maxDepth()) throw queueFull(maxDepth());
 }
 
-function queueFull(most: number): ServiceError {
-  return new ServiceError('RESOURCE_EXHAUSTED', `This session has ${most} turns waiting; try again when one has ended.`, {
-    details: { reason: 'QUEUE_FULL', retryAfterMs: 1_000 },
-  });
+/** A turn that may not enter is as if it had never come. */
+async function enterNew(
+  deps: AcceptDeps,
+  { principal, identity, sessionKey: key, agentId }: Asked,
+  { turn, taker }: { turn: TurnDocument; taker: Taker | undefined },
+): Promise<Entered> {
+  const { tenant, client, sessions } = principal;
+  const arrival: Arrival = {
+    tenant,
+    key,
+    identity,
+    agentId,
+    client,
+    sessions,
+    entry: toEntry(turn),
+    maxDepth: deps.maxDepth(),
+    now: turn.createdAt,
+  };
+  try {
+    return await enter(deps.sessions.for(principal), arrival, taker);
+  } catch (error) {
+    const refused = error instanceof ServiceError && error.code !== 'UNAVAILABLE';
+    if (refused) await deps.turns.for(principal).remove({ turnId: turn.turnId, state: 'queued', fence: 0 });
+    throw error;
+  }
 }
 
-function toTurn({ request, principal, sessionKey, agentId, idempotencyKey, fingerprint }: Asked, seq: number, now: number): TurnDocument {
+async function toTurn({ bodies, store }: AcceptDeps, asked: Asked): Promise<TurnDocument> {
+  const { request, principal, sessionKey, agentId, idempotencyKey, fingerprint } = asked;
+  const now = store.now();
   return {
-    ...newWork(),
     turnId: request.turnId,
     sessionKey,
-    seq,
     agentId,
-    message: request.message,
+    message: await keep(bodies.for(principal), request.turnId, request.message),
     client: principal.client,
     sessions: principal.sessions,
     scopes: narrowed(principal.scopes, request.scopes),
-    ...(idempotencyKey === undefined ? {} : { idempotencyKey }),
+    ...(idempotencyKey === undefined ? {} : { idempotencyKey, keyUntil: now + DAY_MS }),
     fingerprint,
     ...(request.origin === undefined ? {} : { requestId: request.origin.requestId }),
     ...(request.origin?.traceparent === undefined ? {} : { traceparent: request.origin.traceparent }),
+    state: 'queued',
+    fence: 0,
+    attempts: 0,
     steps: [],
+    checkpoints: 0,
+    tail: [],
     createdAt: now,
   };
 }
 
-/** Writes the turn. If another replica was first with the same idempotency key or turn id, that turn is given instead. */
-async function insert(
-  deps: AcceptDeps,
-  asked: Asked,
-  { turn, place }: { turn: TurnDocument; place: Place },
-): Promise<TurnDocument | undefined> {
-  const { principal, identity } = asked;
+/**
+ * Writes the turn: without it nothing would be left of what was asked if this process died. If another replica was first with the
+ * same idempotency key or turn id, that turn is given instead.
+ */
+async function insert(deps: AcceptDeps, asked: Asked, turn: TurnDocument): Promise<TurnDocument | undefined> {
+  const { principal, identity, request } = asked;
   const turns = deps.turns.for(principal);
   try {
-    await turns.insert(turn, { emit: [received(turn, identity)] });
+    await turns.insert(turn, { emit: [received(turn, request.message, identity)] });
     return undefined;
   } catch (error) {
-    const same = await turns.get(turn.turnId);
-    // The lane may be held in the name of a turn that has the same id and waits: then it is rightly so.
-    const unfinished = same?.state === 'queued' || same?.state === 'running';
-    if (place.holdsLane && !unfinished) await freeLane(deps.sessions.for(principal), turn.sessionKey, turn.turnId);
     if (!(error instanceof ServiceError && error.code === 'ALREADY_EXISTS')) throw error;
-    const other = (await earlierTurn(turns, asked)) ?? (same?.client === principal.client ? same : undefined);
+    const same = await turns.get(turn.turnId);
+    const other = (await earlierTurn(deps, asked)) ?? (same?.client === principal.client ? same : undefined);
     if (!other) throw error;
-    replay(other, asked);
     return other;
   }
 }
@@ -219,7 +298,7 @@ function narrowed(held: readonly TokenScope[], asked: readonly TokenScope[] | un
   return held.includes('*') ? [...asked] : asked.filter((scope) => held.includes(scope));
 }
 
-function received(turn: TurnDocument, identity: SessionIdentity): { name: string; payload: unknown } {
+function received(turn: TurnDocument, text: string, identity: SessionIdentity): { name: string; payload: unknown } {
   return {
     name: 'message:received',
     payload: {
@@ -228,7 +307,7 @@ function received(turn: TurnDocument, identity: SessionIdentity): { name: string
         channelId: identity.channelId,
         channelType: identity.channelId,
         senderId: turn.client,
-        text: turn.message,
+        text,
         timestamp: turn.createdAt,
         attachments: [],
         metadata: {},

@@ -7,10 +7,22 @@ export function timedOut(afterMs: number): ServiceError {
   });
 }
 
-/** Its tools may have acted. */
-export function interrupted(): ServiceError {
-  return new ServiceError('UNAVAILABLE', 'The process that ran this turn stopped before it was done.', {
-    details: { reason: 'INTERRUPTED', retryable: false },
+/** It was begun again as often as anything is, and no process lived to see its end. */
+export function poisoned(attempts: number): ServiceError {
+  return new ServiceError('INTERNAL', `The turn was begun ${attempts} times, and each time the process that ran it stopped.`, {
+    details: { reason: 'POISON', retryable: false },
+  });
+}
+
+export function waitedTooLong(afterMs: number): ServiceError {
+  return new ServiceError('DEADLINE_EXCEEDED', `The turn waited longer than ${afterMs / 1_000} seconds for its agent.`, {
+    details: { reason: 'WAIT_TIMEOUT' },
+  });
+}
+
+export function tooManyWait(most: number): ServiceError {
+  return new ServiceError('RESOURCE_EXHAUSTED', `${most} turns of this tenant are waiting; try again in a moment.`, {
+    details: { reason: 'TENANT_QUEUE_FULL', retryAfterMs: 1_000 },
   });
 }
 

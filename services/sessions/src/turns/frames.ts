@@ -1,5 +1,6 @@
 import { subjects, type TurnFrame } from '@switchyard/contracts';
 import type { Bus } from '@switchyard/bus';
+import type { Clock } from '@switchyard/service-kit';
 import type { ModelRef } from '@switchyard/models';
 import type { TurnDocument } from '../data.ts';
 import type { FrameBody } from './loop.ts';
@@ -9,37 +10,51 @@ const ALIVE_MS = 10_000;
 
 /** Numbers the frames of one turn and publishes them in order. Deltas of one tick of the event loop leave as one. */
 export interface FrameWriter {
+  /** Says nothing once the lease is over. */
   push(body: FrameBody): void;
   /** The number the next frame will get, pending deltas counted. */
   next(): number;
   /** The number of the frame that ends the turn, which is the only one to come after this. */
   last(): number;
+  /** Says how the turn ended, once that is written: whoever has the lease by then, it ended so. */
+  end(body: FrameBody): void;
   close(): void;
 }
 
-export function createFrameWriter(bus: Bus, turnId: string, from: number): FrameWriter {
-  const subject = subjects.turn(turnId);
-  let n = from;
-  let pending = '';
-  let scheduled: NodeJS.Immediate | undefined;
-  let lastAt = Date.now();
+/** Whose frames they are, and where they begin. */
+export interface Voice {
+  turnId: string;
+  /** The number of the first. */
+  from: number;
+  /** The lease they are said under; a reader drops those of an earlier one. */
+  fence?: number;
+  /** Whether that lease still holds; asked before each. */
+  held?: () => boolean;
+}
 
-  const write = (body: FrameBody): void => {
-    lastAt = Date.now();
-    bus.publish(subject, Buffer.from(JSON.stringify({ n: n++, ...body } satisfies TurnFrame)));
+export function createFrameWriter({ bus, clock }: { bus: Pick<Bus, 'publish'>; clock: Clock }, voice: Voice): FrameWriter {
+  const subject = subjects.turn(voice.turnId);
+  const said = voice.fence === undefined ? {} : { fence: voice.fence };
+  let n = voice.from;
+  let pending = '';
+  let scheduled = false;
+  let lastAt = clock.now();
+
+  const write = (body: FrameBody, anyway = false): void => {
+    lastAt = clock.now();
+    const frame = { n: n++, ...said, ...body } satisfies TurnFrame;
+    if (anyway || voice.held?.() !== false) bus.publish(subject, Buffer.from(JSON.stringify(frame)));
   };
   const flush = (): void => {
-    if (scheduled) clearImmediate(scheduled);
-    scheduled = undefined;
+    scheduled = false;
     if (pending === '') return;
     const text = pending;
     pending = '';
     write({ type: 'delta', text });
   };
-  const alive = setInterval(() => {
-    if (Date.now() - lastAt >= ALIVE_MS) write({ type: 'alive' });
-  }, ALIVE_MS / 2);
-  alive.unref();
+  const stopAlive = clock.every(ALIVE_MS / 2, () => {
+    if (clock.now() - lastAt >= ALIVE_MS) write({ type: 'alive' });
+  });
 
   return {
     push(body) {
@@ -49,7 +64,8 @@ export function createFrameWriter(bus: Bus, turnId: string, from: number): Frame
         return;
       }
       pending += body.text;
-      scheduled ??= setImmediate(flush);
+      if (!scheduled) clock.soon(flush);
+      scheduled = true;
     },
     next() {
       flush();
@@ -57,12 +73,13 @@ export function createFrameWriter(bus: Bus, turnId: string, from: number): Frame
     },
     last() {
       flush();
-      clearInterval(alive);
+      stopAlive();
       return n;
     },
+    end: (body) => write(body, true),
     close() {
       flush();
-      clearInterval(alive);
+      stopAlive();
     },
   };
 }

@@ -1,7 +1,7 @@
 import type { StatelessResult, TurnFrame } from '@switchyard/contracts';
 import type { JsonFormat, ModelMessage, ModelPart, ModelRef, Models, ModelUsage, ToolCall } from '@switchyard/models';
-import type { StepRecord, ToolRecord } from '../data.ts';
-import type { CallersToolBox, ToolBox } from './tools.ts';
+import { standingOf, type Mark, type Standing } from './journal.ts';
+import type { CallersToolBox, ToolBox, ToolResult } from './tools.ts';
 
 type WithoutNumber<F> = F extends { n: number } ? Omit<F, 'n'> : never;
 /** A frame before its turn gave it a number. */
@@ -27,29 +27,30 @@ export interface TurnPlan {
   signal: AbortSignal;
   /** The span of the turn, which its model calls belong to. */
   traceparent?: string | undefined;
-  /** Called after every model step and every tool result, before anything follows from it. */
-  checkpoint?: (steps: readonly StepRecord[]) => Promise<void>;
+  /** Told of every step that calls tools and of every result, before anything follows from it. */
+  note?: (mark: Mark) => Promise<void>;
+  /** Where an earlier run of the turn came to. */
+  from?: Standing;
 }
 
 export interface TurnOutcome {
   result: StatelessResult;
   model: ModelRef;
-  steps: StepRecord[];
+  steps: number;
   costUsd: number;
   latencyMs: number;
 }
 
 /**
  * Model call, tools, model call, until the model says no more or a limit is met. Ends with a named finish reason
- * or throws a ServiceError; a partial answer is never passed off as a whole one.
+ * or throws a ServiceError; a partial answer is never passed off as a whole one. It goes on from where an earlier run came to.
  */
 export async function* runTurn(models: Models, plan: TurnPlan): AsyncGenerator<FrameBody, TurnOutcome, void> {
   const started = performance.now();
-  const steps: StepRecord[] = [];
-  const messages = [...plan.messages];
-  const { tools } = plan;
-  const spent = { input: 0, output: 0, costUsd: 0 };
-  let response = '';
+  const { tools, from = standingOf([]) } = plan;
+  const messages = [...plan.messages, ...from.messages];
+  const { spent } = from;
+  let { steps, response } = from;
 
   const end = (ending: Ending): TurnOutcome => ({
     result: { response, tokensUsed: { input: spent.input, output: spent.output, total: spent.input + spent.output }, ...ending },
@@ -59,32 +60,66 @@ export async function* runTurn(models: Models, plan: TurnPlan): AsyncGenerator<F
     latencyMs: performance.now() - started,
   });
 
-  for (let number = 1; ; number += 1) {
-    if (number > plan.maxSteps) return end({ finishReason: 'max_steps' });
+  if (tools.use !== undefined && from.open.length > 0) {
+    yield* useTools({ plan, tools, messages }, { number: steps, calls: from.open, begun: from.begun, interrupted: true });
+  }
+  for (;;) {
+    if (steps >= plan.maxSteps) return end({ finishReason: 'max_steps' });
     if (spent.input + spent.output >= plan.maxTokens) return end({ finishReason: 'budget_exceeded' });
-    yield { type: 'step', step: number };
+    steps += 1;
+    yield { type: 'step', step: steps };
 
     const said = yield* modelStep(models, plan, messages);
     response = said.text === '' ? response : said.text;
     spent.input += said.usage.input;
     spent.output += said.usage.output;
     spent.costUsd += said.costUsd;
-    const step: StepRecord = { text: said.text, tools: [] };
-    steps.push(step);
-    if (tools.use === undefined || said.calls.length === 0) return end(endingOf(said, tools));
+    const [first] = said.calls;
+    if (tools.use === undefined || first === undefined) return end(endingOf(said, tools));
 
-    await plan.checkpoint?.(steps);
-    messages.push({ role: 'assistant', text: said.text, toolCalls: said.calls });
-    for (const call of said.calls) {
-      yield { type: 'tool', step: number, callId: call.callId, name: call.name, state: 'called' };
-      const record = await useTool(tools, call, plan.signal);
-      step.tools.push(record);
-      messages.push({ role: 'tool', callId: call.callId, name: call.name, result: record.result, failed: record.failed });
-      await plan.checkpoint?.(steps);
-      yield { type: 'tool', step: number, callId: call.callId, name: call.name, state: record.failed ? 'failed' : 'succeeded' };
-    }
+    const { text, calls, usage, costUsd } = said;
+    await plan.note?.({ mark: 'said', text, calls, input: usage.input, output: usage.output, costUsd, begins: first.callId });
+    messages.push({ role: 'assistant', text, toolCalls: calls });
+    yield* useTools({ plan, tools, messages }, { number: steps, calls, begun: first.callId, interrupted: false });
   }
 }
+
+interface Using {
+  plan: TurnPlan;
+  tools: ToolBox;
+  messages: ModelMessage[];
+}
+
+interface Calls {
+  number: number;
+  calls: readonly ToolCall[];
+  /** The call that is noted as begun. */
+  begun: string | undefined;
+  /** It was begun by an earlier run, and nobody knows whether it did anything. */
+  interrupted: boolean;
+}
+
+async function* useTools(
+  { plan, tools, messages }: Using,
+  { number, calls, begun, interrupted }: Calls,
+): AsyncGenerator<FrameBody, void, void> {
+  for (const [at, call] of calls.entries()) {
+    const { callId, name } = call;
+    const unknown = interrupted && at === 0 && begun === callId && !tools.repeatable(name);
+    yield { type: 'tool', step: number, callId, name, state: unknown ? 'interrupted' : 'called' };
+    const { result, failed } = unknown ? OUTCOME_UNKNOWN : await useTool(tools, call, plan.signal);
+    const next = calls[at + 1]?.callId;
+    await plan.note?.({ mark: 'result', callId, result, failed, ...(next === undefined ? {} : { begins: next }) });
+    messages.push({ role: 'tool', callId, name, result, failed });
+    if (!unknown) yield { type: 'tool', step: number, callId, name, state: failed ? 'failed' : 'succeeded' };
+  }
+}
+
+/** What the model reads of a call that was under way when its runner stopped, and that must not be made twice. */
+const OUTCOME_UNKNOWN: ToolResult = {
+  result: { error: 'STEP_OUTCOME_UNKNOWN: the call was interrupted, and whether it did anything is unknown. It was not repeated.' },
+  failed: true,
+};
 
 interface Said {
   text: string;
@@ -138,9 +173,9 @@ async function* modelStep(models: Models, plan: TurnPlan, messages: readonly Mod
   return said;
 }
 
-async function useTool(tools: ToolBox, call: ToolCall, signal: AbortSignal): Promise<ToolRecord> {
+async function useTool(tools: ToolBox, call: ToolCall, signal: AbortSignal): Promise<ToolResult> {
   signal.throwIfAborted();
   const outcome = await tools.use(call, signal);
   signal.throwIfAborted();
-  return { callId: call.callId, name: call.name, input: call.input, result: outcome.result, failed: outcome.failed };
+  return outcome;
 }

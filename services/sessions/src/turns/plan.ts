@@ -1,11 +1,13 @@
 import { ServiceError, type Principal, type TokenScope } from '@switchyard/contracts';
-import type { Bus } from '@switchyard/bus';
 import { resolveAgentModel, type ModelMessage, type ModelRef, type Models } from '@switchyard/models';
 import type { Documents } from '@switchyard/store';
 import type { Agent } from '../agents.ts';
-import type { MessageDocument, TurnDocument } from '../data.ts';
+import type { TurnDocument } from '../data.ts';
+import { lastTurns } from '../sessions/directory.ts';
+import { textOf, texts, type Bodies } from './bodies.ts';
+import { leaseLost, type Hold } from './hold.ts';
 import type { TurnPlan } from './loop.ts';
-import { toolBox } from './tools.ts';
+import type { ToolBox, ToolOrigin } from './tools.ts';
 
 /** The model an agent speaks with: its own, else the one of the house. */
 export async function modelOf(agent: Agent, models: Models): Promise<ModelRef> {
@@ -29,13 +31,18 @@ export function limitsOf({ config }: Agent) {
   } satisfies Partial<TurnPlan>;
 }
 
+/** The tools of an agent that acts for a principal. */
+export type ToolsOf = (principal: Principal, config: Agent['config'], origin: ToolOrigin) => ToolBox;
+
 export interface PlanDeps {
-  bus: Bus;
-  messages: Documents<MessageDocument>;
+  tools: ToolsOf;
+  turns: Documents<TurnDocument>;
+  bodies: Bodies;
 }
 
 export interface PlanGiven {
   turn: TurnDocument;
+  hold: Hold;
   agent: Agent;
   model: ModelRef;
   principal: Principal;
@@ -45,13 +52,26 @@ export interface PlanGiven {
 
 /** What a durable turn sends to its model: the recent conversation and the question. */
 export async function planTurn(deps: PlanDeps, given: PlanGiven): Promise<Omit<TurnPlan, 'signal'>> {
-  const { turn, agent, model, principal, traceparent } = given;
+  const { turn, hold, agent, model, principal, traceparent } = given;
+  const origin = { requestId: turn.requestId, traceparent };
+  const text = await textOf(deps.bodies, turn.turnId, turn.message);
   return {
     model,
-    messages: [...(await recent(deps.messages, turn, agent)), { role: 'user', text: turn.message }],
-    tools: toolBox(deps.bus, agentPrincipal(principal, turn), agent.config, { requestId: turn.requestId, traceparent }),
+    messages: [...(await recent(deps, given)), { role: 'user', text }],
+    tools: whileHeld(deps.tools(agentPrincipal(principal, turn), agent.config, origin), hold),
     traceparent,
     ...limitsOf(agent),
+  };
+}
+
+/** A runner that was paused learns here that its lease is over, before a tool does anything for it. */
+function whileHeld(tools: ToolBox, hold: Hold): ToolBox {
+  return {
+    ...tools,
+    async use(call, signal) {
+      if (!hold.held()) throw leaseLost();
+      return tools.use(call, signal);
+    },
   };
 }
 
@@ -61,16 +81,17 @@ function agentPrincipal(principal: Principal, turn: TurnDocument): Principal {
 }
 
 /** The last exchanges of a session, oldest first, as many as the agent's context takes: a question and an answer each. */
-async function recent(
-  messages: Documents<MessageDocument>,
-  { sessionKey, message }: TurnDocument,
-  { config }: Agent,
-): Promise<ModelMessage[]> {
-  const limit = config.contextEngine.historyTurns * 2;
-  const { items } = await messages.find({ sessionKey }, { sort: [['seq', 'desc']], limit });
-  let room = config.maxContextChars - message.length;
-  const cut = items.findIndex(({ content }) => (room -= content.length) < 0);
-  // An answer without its question is no exchange.
-  const kept = cut === -1 ? items : items.slice(0, cut - (cut % 2));
-  return kept.toReversed().map(({ role, content }) => ({ role, text: content }));
+async function recent({ turns, bodies }: PlanDeps, { turn, hold, agent }: PlanGiven): Promise<ModelMessage[]> {
+  const { contextEngine, maxContextChars } = agent.config;
+  const last = await lastTurns(turns, hold.session, contextEngine.historyTurns);
+  let room = maxContextChars - turn.message.chars;
+  const cut = last.findIndex(({ message, answer = NOTHING }) => (room -= message.chars + answer.chars) < 0);
+  const kept = (cut === -1 ? last : last.slice(0, cut)).toReversed();
+  const said = await texts(
+    bodies,
+    kept.flatMap(({ turnId, message, answer = NOTHING }) => [message, answer].map((one) => ({ turnId, said: one }))),
+  );
+  return said.map((text, at) => ({ role: at % 2 === 0 ? 'user' : 'assistant', text }));
 }
+
+const NOTHING = { chars: 0, text: '' };

@@ -1,118 +1,107 @@
-import { ServiceError, type Principal, type TurnFailure, type TurnResult } from '@switchyard/contracts';
-import type { Bus } from '@switchyard/bus';
-import type { ModelRef, Models } from '@switchyard/models';
-import type { Lease } from '@switchyard/service-kit';
-import type { Logger } from '@switchyard/telemetry';
-import type { Agent } from '../agents.ts';
-import type { StepRecord, TurnDocument } from '../data.ts';
+import { ServiceError } from '@switchyard/contracts';
+import type { TurnDocument } from '../data.ts';
 import { noSuchSession, sees } from '../sessions/ownership.ts';
-import { commitFailure, commitResult, isFenced, settle, toFailure, type Ledger } from './commit.ts';
-import { acceptedFrame, type FrameWriter } from './frames.ts';
-import { runTurn, type FrameBody, type TurnOutcome } from './loop.ts';
-import { modelOf, planTurn } from './plan.ts';
+import { keep } from './bodies.ts';
+import { toFailure } from './failure.ts';
+import { acceptedFrame } from './frames.ts';
 import { logFailedTurn } from './log-failed-turn.ts';
+import { runTurn, type TurnOutcome } from './loop.ts';
+import { modelOf, planTurn } from './plan.ts';
+import { openRecord, type Record } from './record.ts';
+import type { Ended, RunDeps, RunGiven } from './run-deps.ts';
+import { commitAnswer, commitFailure, fenced, hasEnded, isFenced } from './turn-writes.ts';
 import { tellUsage } from './usage.ts';
 
-export interface RunDeps extends Ledger {
-  bus: Bus;
-  models: Models;
-  log: Logger;
-}
-
-export interface RunGiven {
-  lease: Lease<TurnDocument>;
-  agent: Agent;
-  /** Asked for unless given. */
-  model: ModelRef | undefined;
-  principal: Principal;
-  frames: FrameWriter;
-  /** The span of the turn. */
-  traceparent: string | undefined;
-  /** Aborts with the ServiceError that then ends the turn. */
-  signal: AbortSignal;
-}
-
-export type TurnEnd = { result: TurnResult; failure?: undefined } | { failure: TurnFailure; result?: undefined };
-
 /**
- * Runs a claimed turn to its end. Frames tell readers, but the guarded writes are the truth: a turn that was taken over
- * in the meantime writes and says nothing more. Undefined when that happened.
+ * Runs a turn to its end. Frames tell readers, but the guarded writes are the truth. Undefined when somebody else goes on with the
+ * turn, or has ended it.
  */
-export async function runDurable(deps: RunDeps, given: RunGiven): Promise<TurnEnd | undefined> {
+export async function runDurable(deps: RunDeps, given: RunGiven): Promise<Ended | undefined> {
+  const record = openRecord(deps, given);
   try {
-    const outcome = await play(deps, given);
-    const turn = await commitResult(deps, given.lease, { outcome, lastFrame: given.frames.last() });
-    await ended(deps, given, { turn, frame: { type: 'done', result: outcome.result } });
-    tellUsage(deps.bus, given.lease.tenant, turn, outcome);
-    return { result: outcome.result };
+    const outcome = await play(deps, given, record).finally(record.close);
+    return await commit(deps, given, outcome);
   } catch (error) {
-    return fail(deps, given, error);
+    return await fail(deps, given, error);
   }
 }
 
+async function commit(deps: RunDeps, given: RunGiven, outcome: TurnOutcome): Promise<Ended> {
+  const { hold, turn, frames } = given;
+  const { result, costUsd, steps } = outcome;
+  const lastFrame = frames.last();
+  const { lastSeq, epoch } = hold.session;
+  // An answer is not thrown away for a database that is away for a moment.
+  const done = await hold.persist(async () => {
+    const answer = await keep(deps.bodies.for(hold), turn.turnId, result.response);
+    const ending = { turn, fence: hold.fence, lastFrame, now: deps.store.now() };
+    return (
+      (await commitAnswer(deps.turns.for(hold), ending, { result, answer, costUsd, steps, lastSeq, epoch })) ??
+      endedHere(deps, given, 'done')
+    );
+  });
+  tellUsage(deps.bus, hold.tenant, done, outcome);
+  return { turn: done, end: { result }, frame: { type: 'done', result } };
+}
+
+/** A write that missed because it was written before, and only its answer was lost. */
+async function endedHere(deps: RunDeps, { hold, turn }: RunGiven, state: 'done' | 'failed'): Promise<TurnDocument> {
+  const there = await deps.turns.for(hold).get(turn.turnId);
+  if (!there || !hasEnded(there) || there.fence !== hold.fence || (there.state === 'done') !== (state === 'done')) throw fenced();
+  return there;
+}
+
 /** An aborted turn ends with the reason of the abort, whatever broke because of it. */
-async function fail(deps: RunDeps, given: RunGiven, error: unknown): Promise<TurnEnd | undefined> {
-  const { lease, signal, frames } = given;
-  const { turnId } = lease.document;
+async function fail(deps: RunDeps, given: RunGiven, error: unknown): Promise<Ended | undefined> {
+  const { turn, signal } = given;
   const cause: unknown = signal.aborted && signal.reason instanceof ServiceError ? signal.reason : error;
-  const failure = toFailure(cause, lease.document);
   try {
     if (isFenced(cause)) throw cause;
-    const turn = await commitFailure(deps, lease, { failure, lastFrame: frames.last() });
-    logFailedTurn(deps.log, lease.tenant, { turn, error: cause });
-    await ended(deps, given, { turn, frame: { type: 'error', error: failure } });
-    return { failure };
+    return await endFailed(deps, given, cause);
   } catch (refused) {
     if (!isFenced(refused)) throw refused;
-    deps.log.warn({ turnId, errorKind: 'internal', hint: 'another replica has the turn, or has ended it' }, 'turn fenced');
+    deps.log.warn(
+      { turnId: turn.turnId, errorKind: 'internal', hint: 'somebody else goes on with the turn, or has ended it' },
+      'turn fenced',
+    );
     return undefined;
   }
 }
 
-/** Nothing after the commit point can undo it: what fails here is settled by the sweeper, or read from the turn's document. */
-async function ended(deps: RunDeps, { lease, frames }: RunGiven, { turn, frame }: { turn: TurnDocument; frame: FrameBody }): Promise<void> {
-  const warn = (err: unknown): void =>
-    deps.log.warn({ turnId: turn.turnId, err, errorKind: 'dependency', hint: 'the sweeper settles it' }, 'turn ended, but not told');
-  await settle(deps, lease.tenant, turn).catch(warn);
-  try {
-    frames.push(frame);
-  } catch (error) {
-    warn(error);
-  }
+/** Ends a turn without an answer, whether it ran or not. */
+export async function endFailed(
+  deps: RunDeps,
+  given: Pick<RunGiven, 'hold' | 'turn' | 'frames'> & Partial<RunGiven>,
+  cause: unknown,
+): Promise<Ended> {
+  const { hold, turn, frames } = given;
+  const lastFrame = frames.last();
+  const failed = await hold.persist(async () => {
+    const there = await deps.turns.for(hold).get(turn.turnId);
+    const failure = toFailure(cause, there ?? turn);
+    const ending = { turn, fence: hold.fence, lastFrame, now: deps.store.now() };
+    return (await commitFailure(deps.turns.for(hold), ending, failure)) ?? endedHere(deps, given as RunGiven, 'failed');
+  });
+  logFailedTurn(deps.log, hold.tenant, { turn: failed, error: cause });
+  const failure = failed.failure ?? toFailure(cause, failed);
+  return { turn: failed, end: { failure }, frame: { type: 'error', error: failure } };
 }
 
-async function play(deps: RunDeps, given: RunGiven): Promise<TurnOutcome> {
-  const { lease, agent, principal, frames, signal, traceparent } = given;
+async function play(deps: RunDeps, given: RunGiven, record: Record): Promise<TurnOutcome> {
+  const { hold, turn, agent, principal, frames, signal, from, traceparent } = given;
+  // A turn whose client is held to its own sessions runs only in one that this client made.
+  if (!sees(turn, hold.session)) throw noSuchSession();
   const model = given.model ?? (await modelOf(agent, deps.models));
-  // Whoever accepted it died before it could say so.
-  if (frames.next() === 0) frames.push(acceptedFrame(lease.document, model));
-  await requireOwnLane(deps, lease);
-  const checkpoint = async (steps: readonly StepRecord[]): Promise<void> => {
-    await lease.write({ set: { steps: [...steps] } });
-  };
-  const plan = await planTurn(
-    { bus: deps.bus, messages: deps.messages.for(principal) },
-    { turn: lease.document, agent, model, principal, traceparent },
-  );
-  const turn = runTurn(deps.models, { ...plan, signal, checkpoint });
+  // Whoever accepted it may have died before it could say so.
+  if (frames.next() === 0) frames.push(acceptedFrame(turn, model));
+  const reading = { tools: deps.tools, turns: deps.turns.for(hold), bodies: deps.bodies.for(hold) };
+  const plan = await planTurn(reading, { turn, hold, agent, model, principal, traceparent });
+  signal.throwIfAborted();
+  const running = runTurn(deps.models, { ...plan, signal, from, note: record.note });
   for (;;) {
-    const frame = await turn.next();
+    const frame = await running.next();
     if (frame.done) return frame.value;
+    if (frame.value.type === 'delta') record.heard(frame.value.text);
     frames.push(frame.value);
   }
-}
-
-/**
- * A turn whose client is held to its own sessions runs only in the lane of one that this client made. The session may have been
- * deleted, and made again by somebody else, between two writes of the acceptance.
- */
-async function requireOwnLane({ sessions }: RunDeps, { tenant, document: turn }: Lease<TurnDocument>): Promise<void> {
-  if (turn.sessions !== 'own') return;
-  const session = await sessions.for({ tenant }).get(turn.sessionKey);
-  if (session?.activeTurn !== turn.turnId || !sees(turn, session)) throw noSuchSession();
-}
-
-/** A stored failure as the error it was. */
-export function toError(failure: TurnFailure): ServiceError {
-  return new ServiceError(failure.code, failure.message, { details: failure.details ?? {} });
 }

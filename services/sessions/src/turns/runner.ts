@@ -1,65 +1,110 @@
 import type { Principal, TurnResult } from '@switchyard/contracts';
-import { accept, type AcceptDeps, type TurnRequest } from './accept.ts';
 import type { TurnDocument } from '../data.ts';
-import { awaitEnd } from './await-end.ts';
+import { accept, enterLater, type AcceptDeps, type TurnRequest } from './accept.ts';
+import { toError } from './failure.ts';
+import { createFrameWriter } from './frames.ts';
 import { createLauncher, type Launcher, type LauncherDeps } from './launcher.ts';
 import { oneAfterAnother } from './one-after-another.ts';
-import { toError } from './run-durable.ts';
+import { createTenantBound } from './tenant-bound.ts';
+import { hasEnded } from './turn-writes.ts';
+import { endOf } from './waiting.ts';
 
 /** Accepts durable turns and sees them run. */
-export interface Runner extends AsyncDisposable, Pick<Launcher, 'dispatch' | 'pump'> {
+export interface Runner extends AsyncDisposable, Pick<Launcher, 'look'> {
   start(request: TurnRequest, principal: Principal): Promise<TurnDocument>;
   /** As start, then waits for the end. Leaving (the signal) stops the waiting, never the turn. */
   execute(request: TurnRequest, principal: Principal, signal: AbortSignal): Promise<{ turn: TurnDocument; result: TurnResult }>;
+  /** Puts a turn that is written into its session's queue, unless it is there. */
+  enter(tenant: string, turn: TurnDocument): Promise<void>;
+  /** Tells the readers of a turn that has ended without ever having begun; nobody, when it has not. */
+  tellFailed(tenant: string, turn: TurnDocument | null): void;
 }
 
+/** Sessions in which turns were found waiting. */
+const CROWDED = 10_000;
+
 export function createRunner(deps: LauncherDeps): Runner {
-  const { bus, turns, settings } = deps;
+  const { turns, settings, waiting, bodies } = deps;
   const launcher = createLauncher(deps);
   const oneByOne = oneAfterAnother();
+  const crowded = createCrowded();
+  const bound = createTenantBound({ turns, clock: deps.clock, most: () => settings.current.queue.maxWaiting });
+  const maxDepth = (): number => settings.current.queue.defaultOverflow.maxDepth;
 
   function acceptingFor({ tenant }: Principal): AcceptDeps {
     return {
       ...deps,
-      maxDepth: () => settings.current.queue.defaultOverflow.maxDepth,
+      maxDepth,
+      taker: () => deps.holds.taker(),
       reserve: (agent) => launcher.reserve(tenant, agent),
       unreserve: (slot) => launcher.unreserve(slot),
+      admitWaiting: () => bound.admit(tenant),
+      isBusy: (sessionKey) => crowded.has(`${tenant} ${sessionKey}`) || deps.holds.has(tenant, sessionKey),
       inTurn: (sessionKey, work) => oneByOne(`${tenant} ${sessionKey}`, work),
     };
   }
 
-  async function start(request: TurnRequest, principal: Principal): Promise<TurnDocument> {
+  async function start(request: TurnRequest, principal: Principal): Promise<{ turn: TurnDocument; replayed: boolean }> {
+    const { tenant } = principal;
     const accepted = await accept(acceptingFor(principal), request, principal);
     const { turn } = accepted;
-    if (accepted.replayed) {
-      // The race for the key may have held up the session for a moment.
-      void launcher.dispatch(turn.sessionKey, principal.tenant);
-      return turn;
+    if (!accepted.replayed) {
+      const { agent, model, begun } = accepted;
+      launcher.announce(turn, model);
+      crowded.note(`${tenant} ${turn.sessionKey}`, begun === undefined);
+      if (begun) launcher.begin({ ...begun, tenant, turn, agent, model });
     }
-    const { agent, model, slot } = accepted;
-    launcher.announce(turn, model);
-    if (slot) launcher.launch({ turn, agent, principal, slot, model });
-    else void startLater(turn, principal.tenant);
-    return turn;
+    if (accepted.waits) launcher.waits(tenant, turn.agentId);
+    return { turn, replayed: accepted.replayed };
   }
 
-  async function startLater({ sessionKey }: TurnDocument, tenant: string): Promise<void> {
-    if ((await launcher.dispatch(sessionKey, tenant)) === 'full') bus.wake('sessions');
+  /** A turn that was there before may have ended before. */
+  async function endOfEarlier(principal: Principal, turnId: string): Promise<void> {
+    const turn = await turns.for(principal).get(turnId);
+    if (turn && hasEnded(turn)) waiting.tell(principal.tenant, turnId, await endOf(bodies.for(principal), turn));
   }
 
   return {
-    start,
+    start: async (request, principal) => (await start(request, principal)).turn,
 
     async execute(request, principal, signal) {
-      const turn = await start(request, principal);
-      const here = launcher.running.get(turn.turnId);
-      const end = await awaitEnd({ bus, turns: turns.for(principal), here, turnId: turn.turnId, signal });
+      const { turn, replayed } = await start(request, principal);
+      const ending = waiting.end(principal.tenant, turn.turnId, signal);
+      // What fails is looked at again: whoever waits does so until it leaves.
+      if (replayed) void endOfEarlier(principal, turn.turnId).catch(() => undefined);
+      const end = await ending;
       if (end.failure) throw toError(end.failure);
       return { turn, result: end.result };
     },
 
-    dispatch: (sessionKey, tenant) => launcher.dispatch(sessionKey, tenant),
-    pump: () => launcher.pump(),
+    async enter(tenant, turn) {
+      const { place } = await enterLater({ ...deps, maxDepth }, tenant, turn);
+      if (place === 'waits') launcher.waits(tenant, turn.agentId);
+    },
+
+    tellFailed(tenant, turn) {
+      if (!turn?.failure) return;
+      const frames = createFrameWriter(deps, { turnId: turn.turnId, from: turn.lastFrame ?? 1 });
+      frames.end({ type: 'error', error: turn.failure });
+      frames.close();
+      waiting.tell(tenant, turn.turnId, { failure: turn.failure });
+    },
+
+    look: () => launcher.look(),
     [Symbol.asyncDispose]: () => launcher[Symbol.asyncDispose](),
+  };
+}
+
+/** Names of which a limited number is remembered, the newest. */
+function createCrowded() {
+  const names = new Set<string>();
+  return {
+    has: (name: string) => names.has(name),
+    note(name: string, is: boolean): void {
+      names.delete(name);
+      if (is) names.add(name);
+      const [oldest] = names;
+      if (names.size > CROWDED && oldest !== undefined) names.delete(oldest);
+    },
   };
 }

@@ -15,11 +15,3 @@ test('there are no more slots than the limits say, over all and for one agent', 
   assert.ok(slots.take('a', limits));
   assert.equal(slots.hasRoom('a', { ...limits, total: 9 }), false, 'the other one of the two still runs');
 });
-
-test('giving a slot back tells whether somebody wanted one, once', () => {
-  const slots = createSlots();
-  const [one, two] = [slots.take('a', limits), slots.take('a', limits)];
-  assert.equal(slots.hasRoom('a', limits), false);
-  assert.equal(one?.give(), true);
-  assert.equal(two?.give(), false);
-});

@@ -1,33 +1,41 @@
-import type { Bus } from '@switchyard/bus';
-import type { Leases } from '@switchyard/service-kit';
-import type { Collection } from '@switchyard/store';
+import { ServiceError } from '@switchyard/contracts';
+import type { Clock } from '@switchyard/service-kit';
+import type { Collection, Store } from '@switchyard/store';
 import type { Logger } from '@switchyard/telemetry';
-import type { SessionDocument, TurnDocument } from '../data.ts';
-import { freeLane } from '../sessions/lane.ts';
-import { settle, type Ledger } from './commit.ts';
-import { endWithout } from './end-without.ts';
-import { interrupted } from './endings.ts';
+import { DAY_MS, type BodyDocument, type GoneDocument, type SessionDocument, type TurnDocument } from '../data.ts';
+import { clearGone } from '../sessions/emptying.ts';
+import { release } from '../sessions/mailbox.ts';
+import { forgetKey } from './accept.ts';
+import { toFailure } from './failure.ts';
+import type { Holds } from './hold.ts';
 import type { Runner } from './runner.ts';
+import { commitFailure } from './turn-writes.ts';
 
 const BATCH = 100;
-/** As long may whoever ended a turn take to settle it. */
-const UNSETTLED_MS = 3_000;
 
-export interface SweeperDeps extends Ledger {
-  bus: Bus;
+export interface SweeperDeps {
+  sessions: Collection<SessionDocument>;
   turns: Collection<TurnDocument>;
-  leases: Leases<TurnDocument>;
+  bodies: Collection<BodyDocument>;
+  gone: Collection<GoneDocument>;
+  store: Pick<Store, 'now'>;
+  clock: Clock;
+  holds: Holds;
   runner: Runner;
   log: Logger;
-  everyMs: number;
-  /** A lane whose turn does not exist was left by a process that died between two writes; a live one needs milliseconds. */
+  /** How often is looked for leases that ran out, and for turns that wait. */
+  lookMs: number;
+  /** How often for the rest. */
+  sweepMs: number;
+  /** A turn that no queue holds was left by a process that died between two writes; a live one needs milliseconds. */
   orphanMs: number;
 }
 
-/** Finds what nobody heard: turns whose runner died, lanes nobody holds, turns that wait. Every replica may sweep at once. */
+/** Finds what nobody finished: who is meant stands in the README. Every replica may sweep at once. */
 export function startSweeper(deps: SweeperDeps): AsyncDisposable {
   let stopped = false;
-  let sweeping: Promise<void> | undefined;
+  const running = new Set<Promise<void>>();
+  const orphans = createOrphans(deps);
 
   /** What fails holds up neither the rest of its kind nor the other kinds. */
   async function attempt(work: () => Promise<void>): Promise<void> {
@@ -37,62 +45,101 @@ export function startSweeper(deps: SweeperDeps): AsyncDisposable {
     });
   }
 
-  async function sweep(): Promise<void> {
-    await attempt(() => endInterrupted(deps, attempt));
-    await attempt(() => freeLanes(deps, attempt));
-    await attempt(() => deps.runner.pump());
+  function repeat(everyMs: number, works: readonly (() => Promise<void>)[]): () => void {
+    let busy = false;
+    const once = async (): Promise<void> => {
+      if (busy || stopped) return;
+      busy = true;
+      for (const work of works) await attempt(work);
+      busy = false;
+    };
+    const begin = (): void => {
+      const done = once().finally(() => running.delete(done));
+      running.add(done);
+    };
+    begin();
+    return deps.clock.every(everyMs, begin);
   }
 
-  function begin(): void {
-    sweeping ??= sweep().finally(() => (sweeping = undefined));
-  }
-  const timer = setInterval(begin, deps.everyMs);
-  timer.unref();
-  begin();
+  const stops = [
+    repeat(deps.lookMs, [() => releaseLapsed(deps, attempt), () => deps.runner.look()]),
+    repeat(deps.sweepMs, [() => orphans.enter(attempt), () => forgetKeys(deps), () => clearAll(deps, attempt)]),
+  ];
   return {
     async [Symbol.asyncDispose]() {
       stopped = true;
-      clearInterval(timer);
-      await sweeping;
+      for (const stop of stops) stop();
+      await Promise.all(running);
     },
   };
 }
 
 type Attempt = (work: () => Promise<void>) => Promise<void>;
 
-/** A running turn whose lease ran out ends as interrupted: its tools may have acted, so it is not begun again. */
-async function endInterrupted(deps: SweeperDeps, attempt: Attempt): Promise<void> {
-  const dead = await deps.turns.system().find({ state: 'running', leaseUntil: { lt: deps.store.now() } }, { limit: BATCH });
-  for (const { tenant, turnId } of dead.items) {
-    await attempt(async () => {
-      const lease = await deps.leases.claim(tenant, { turnId, state: 'running' });
-      if (lease) await endWithout(deps, lease, interrupted());
-    });
+/** Leases that ran out, but for those that this process still works under: its machine may have slept, and it renews them. */
+async function releaseLapsed(deps: SweeperDeps, attempt: Attempt): Promise<void> {
+  const { sessions, store, holds } = deps;
+  const lapsed = await sessions.system().find({ leaseUntil: { gt: 0, lte: store.now() } }, { sort: [['leaseUntil', 'asc']], limit: BATCH });
+  for (const { tenant, ...session } of lapsed.items) {
+    if (!holds.has(tenant, session.key)) await attempt(async () => void (await release(sessions.for({ tenant }), { tenant, session })));
   }
 }
 
-async function freeLanes(deps: SweeperDeps, attempt: Attempt): Promise<void> {
-  let cursor: string | undefined;
-  do {
-    // Not `ne: null`, which reads every session there is.
-    const page = await deps.sessions
-      .system()
-      .find({ activeTurn: { gt: '' } }, { sort: [['activeTurn', 'asc']], limit: BATCH, ...(cursor === undefined ? {} : { cursor }) });
-    for (const session of page.items) await attempt(() => freeLaneOf(deps, session));
-    cursor = page.cursor;
-  } while (cursor !== undefined);
+/**
+ * Turns that were written and entered no queue. Each is looked at once, when it is old enough: what is in a queue stays there until
+ * it has ended.
+ */
+function createOrphans(deps: SweeperDeps) {
+  const { turns, store, orphanMs } = deps;
+  let from = 0;
+  return {
+    async enter(attempt: Attempt): Promise<void> {
+      const before = store.now() - orphanMs;
+      let cursor: string | undefined;
+      let whole = true;
+      do {
+        const page = await turns
+          .system()
+          .find(
+            { state: 'queued', createdAt: { gte: from, lt: before } },
+            { sort: [['createdAt', 'asc']], limit: BATCH, ...(cursor === undefined ? {} : { cursor }) },
+          );
+        for (const { tenant, ...turn } of page.items) {
+          let entered = false;
+          await attempt(async () => {
+            await enterOrEnd(deps, tenant, turn);
+            entered = true;
+          });
+          whole &&= entered;
+        }
+        cursor = page.cursor;
+      } while (cursor !== undefined);
+      if (whole) from = before;
+    },
+  };
 }
 
-async function freeLaneOf(
-  deps: SweeperDeps,
-  { tenant, key, activeTurn, activeSince }: SessionDocument & { tenant: string },
-): Promise<void> {
-  if (activeTurn === null) return;
-  const now = deps.store.now();
-  const turn = await deps.turns.for({ tenant }).get(activeTurn);
-  if (!turn) {
-    if (activeSince < now - deps.orphanMs) await freeLane(deps.sessions.for({ tenant }), key, activeTurn);
-    return;
+/** One that may not enter any more was not accepted either: nobody was told that it is. */
+async function enterOrEnd({ runner, turns, store }: SweeperDeps, tenant: string, turn: TurnDocument): Promise<void> {
+  try {
+    await runner.enter(tenant, turn);
+  } catch (error) {
+    if (!(error instanceof ServiceError) || error.code === 'UNAVAILABLE') throw error;
+    const ending = { turn, fence: 0, lastFrame: 1, now: store.now() };
+    runner.tellFailed(tenant, await commitFailure(turns.for({ tenant }), ending, toFailure(error, turn)));
   }
-  if (turn.finishedAt !== undefined && turn.finishedAt < now - UNSETTLED_MS) await settle(deps, tenant, turn);
+}
+
+/** Keys that were kept for as long as they are. */
+async function forgetKeys({ turns, store }: SweeperDeps): Promise<void> {
+  const { items } = await turns.system().find({ keyUntil: { gt: 0, lte: store.now() } }, { sort: [['keyUntil', 'asc']], limit: BATCH });
+  for (const { tenant, ...turn } of items) await forgetKey(turns.for({ tenant }), turn);
+}
+
+/** Turns of epochs that are over. */
+async function clearAll(deps: SweeperDeps, attempt: Attempt): Promise<void> {
+  const { items } = await deps.gone
+    .system()
+    .find({ at: { lte: deps.store.now() - deps.orphanMs } }, { sort: [['at', 'asc']], limit: BATCH });
+  for (const { tenant, ...gone } of items) await attempt(() => clearGone({ ...deps, forgetAt: deps.store.now() + DAY_MS }, tenant, gone));
 }

@@ -18,6 +18,8 @@ export interface ToolBox {
   specs: readonly ToolSpec[];
   /** Never throws for what a tool says: a failure is a result the model can read. */
   use(call: Pick<ToolCall, 'name' | 'input'>, signal: AbortSignal): Promise<ToolResult>;
+  /** Whether a call may be made again when nobody knows whether it was made: its contract says that twice is as once. */
+  repeatable(name: string): boolean;
 }
 
 /** Tools that whoever asked for the turn runs itself: a call of one ends it. */
@@ -65,6 +67,8 @@ export function toolBox(
   let caller: Bus | undefined;
   return {
     specs,
+    // A name that is no tool does nothing, however often.
+    repeatable: (name) => methods.get(name)?.spec.idempotent ?? true,
     async use({ name, input }, signal) {
       const method = methods.get(name);
       if (!method) return { result: { error: `There is no tool ${name}.` }, failed: true };

@@ -2,7 +2,8 @@ import { histogram, observe, startSpan, type Span } from '@switchyard/telemetry'
 import { ServiceError, type StatelessResult, type TurnFailure } from '@switchyard/contracts';
 import type { Collection } from '@switchyard/store';
 import type { TurnDocument } from '../data.ts';
-import { toError, type TurnEnd } from './run-durable.ts';
+import { toError } from './failure.ts';
+import type { TurnEnd } from './run-deps.ts';
 
 /** Kept, with a place in the queue of its session; or its frames are all there is. */
 export type TurnKind = 'durable' | 'stateless';

@@ -1,0 +1,60 @@
+import type { Bus, Message, Subscription } from '@switchyard/bus';
+import type { ServiceName } from '@switchyard/contracts';
+import type { Process } from './simulation.ts';
+
+/** What carries messages between the processes of a simulation: late, never, or twice. What one says on a subject stays in order. */
+export interface SimulatedBus {
+  from(process: Process): Bus;
+  /** Hears everything at once. */
+  heard: ((subject: string, data: string, process: Process) => void)[];
+  /** Answers the calls that processes make, where and when they are made. */
+  answer: (name: string, params: unknown, process: Process) => unknown;
+}
+
+interface Listener {
+  process: Process;
+  subject: string;
+  onMessage: (message: Message) => void;
+}
+
+export function createSimulatedBus(): SimulatedBus {
+  const listeners = new Set<Listener>();
+  const bells = new Set<{ process: Process; ring: () => void }>();
+  const bus: SimulatedBus = { from: (process) => connection(process), heard: [], answer: () => ({}) };
+
+  function publish(process: Process, subject: string, data: Uint8Array): void {
+    for (const hear of bus.heard) hear(subject, Buffer.from(data).toString(), process);
+    const message = { subject, data, reply: undefined, status: undefined, header: () => undefined };
+    for (const listener of listeners) {
+      if (listener.subject === subject) {
+        listener.process.receive(`${subject} ${process.name}`, () => void (listeners.has(listener) && listener.onMessage(message)));
+      }
+    }
+  }
+
+  function subscribe(listener: Listener): Subscription {
+    listeners.add(listener);
+    const unsubscribe = (): void => void listeners.delete(listener);
+    return { unsubscribe, drain: async () => unsubscribe() };
+  }
+
+  function connection(process: Process): Bus {
+    const verbs = {
+      publish: (subject: string, data: Uint8Array) => publish(process, subject, data),
+      subscribe: (subject: string, onMessage: (message: Message) => void) => subscribe({ process, subject, onMessage }),
+      as: () => verbs,
+      emit: () => undefined,
+      call: (name: string, params: unknown) => process.operation(() => bus.answer(name, params, process)),
+      wake(_service: ServiceName) {
+        for (const bell of [...bells].slice(0, 1)) bell.process.receive('wake', bell.ring);
+      },
+      onWake(_service: ServiceName, ring: () => void) {
+        const bell = { process, ring };
+        bells.add(bell);
+        return { unsubscribe: () => void bells.delete(bell), drain: async () => undefined };
+      },
+    };
+    return verbs as unknown as Bus;
+  }
+  return bus;
+}

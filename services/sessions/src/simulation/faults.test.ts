@@ -1,0 +1,204 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { ServiceError } from '@switchyard/contracts';
+import { NO_FAULTS, type Write } from '@switchyard/testkit';
+import type { TurnDocument } from '../data.ts';
+import { createWorld, isQuiet, principal, reset, startReplica, type Replica, type Script, type World } from './story.fixture.ts';
+
+/*
+ * Faults that were found in earlier versions, each once and on purpose. Time is virtual: minutes of it take milliseconds.
+ */
+
+const KEY = 'default:alice:one';
+const STEPS = 100_000;
+
+function ask(replica: Replica, name: string, script: Partial<Script> = {}): Promise<TurnDocument> {
+  const message = JSON.stringify({ turn: `turn_${name}`, pieces: 1, tools: [], pace: 0, ...script });
+  const turnId = `turn_${name.padEnd(22, 'x')}`;
+  const request = { method: 'agent.execute' as const, turnId, message, agentId: 'wide', session: KEY };
+  return replica.runner.start(request, principal);
+}
+
+/** Lets things happen until it is so. */
+async function until(world: World, holds: () => boolean): Promise<void> {
+  assert.ok(await world.simulation.run(() => (world.judge.check(), holds()), STEPS), 'it never came');
+}
+
+function turnOf({ turns }: World, name: string): TurnDocument {
+  const found = turns.documents.get(`default turn_${name.padEnd(22, 'x')}`);
+  assert.ok(found, `${name} was never written`);
+  return found;
+}
+
+const isRunning = (world: World, name: string) => (): boolean => turnOf(world, name).state === 'running';
+
+async function settled(world: World): Promise<void> {
+  await until(world, () => isQuiet(world));
+  world.judge.checkEnd(world.sessions.documents.values(), world.turns.documents.values());
+}
+
+async function twoReplicas(
+  sabotage?: (write: Write) => Record<string, unknown>,
+  seed = 1,
+): Promise<{ world: World; first: Replica; second: Replica }> {
+  const world = createWorld({ seed, ...(sabotage ? { sabotage } : {}) });
+  return { world, first: startReplica(world), second: startReplica(world) };
+}
+
+/** What an operation of a promise comes to, while the world goes on. */
+async function told<T>(world: World, work: Promise<T>): Promise<PromiseSettledResult<T>> {
+  let result: PromiseSettledResult<T> | undefined;
+  void Promise.allSettled([work]).then(([one]) => (result = one));
+  await until(world, () => result !== undefined);
+  assert.ok(result);
+  return result;
+}
+
+test('a turn of a killed runner ends although no message reaches anybody', async () => {
+  const { world, first } = await twoReplicas();
+  world.simulation.faults = { ...NO_FAULTS, drops: 1 };
+  await told(world, ask(first, 'a', { pieces: 5, pace: 1_000 }));
+  await until(world, isRunning(world, 'a'));
+  const killedAt = world.simulation.now();
+  first.process.kill();
+  await until(world, () => turnOf(world, 'a').attempts === 2);
+  assert.ok(world.simulation.now() - killedAt <= 10_000, 'taken over within ten seconds');
+  await settled(world);
+  assert.equal(turnOf(world, 'a').state, 'done');
+});
+
+test('a runner that drains hands its turn over at once', async () => {
+  const { world, first } = await twoReplicas();
+  await told(world, ask(first, 'a', { pieces: 20, pace: 1_000 }));
+  await until(world, isRunning(world, 'a'));
+  const [leftAt, drained] = [world.simulation.now(), first.own.disposeAsync()];
+  await until(world, () => turnOf(world, 'a').attempts === 2);
+  // Two seconds are for what may still end by itself.
+  assert.ok(world.simulation.now() - leftAt < 3_500);
+  await told(world, drained);
+  await settled(world);
+});
+
+test('of two turns of one session the second does not begin while the runner of the first is paused', async () => {
+  for (let seed = 1; seed <= 20; seed += 1) {
+    const { world, first, second } = await twoReplicas(undefined, seed);
+    await told(world, ask(first, 'a', { pieces: 20, pace: 700 }));
+    await until(world, isRunning(world, 'a'));
+    first.process.pause(7_000 + seed * 100);
+    await told(world, ask(second, 'b'));
+    // The judge refuses two speakers, and whoever acts after somebody else has taken over.
+    await settled(world);
+    assert.deepEqual([turnOf(world, 'a').seq, turnOf(world, 'b').seq], [1, 2]);
+  }
+});
+
+test('a reset that comes late does not take what newer turns have said', async () => {
+  let hold: (() => boolean) | undefined;
+  const world = createWorld({ seed: 1 });
+  const [first, second] = [startReplica(world), startReplica(world)];
+  await told(world, ask(first, 'a'));
+  await settled(world);
+  // The resetter stops between looking and writing.
+  const resetting = reset(first, world, KEY);
+  await until(world, () => world.gone.documents.size > 0);
+  first.process.pause(60_000);
+  hold = () => turnOf(world, 'b').state === 'done';
+  await told(world, ask(second, 'b'));
+  await until(world, hold);
+  const end = await told(world, resetting);
+  assert.ok(end.status === 'rejected' && end.reason instanceof ServiceError && end.reason.code === 'ABORTED');
+  await settled(world);
+  assert.equal([...world.sessions.documents.values()][0]?.messageCount, 4);
+});
+
+test('what a runner that was paused writes after a reset reaches nobody', async () => {
+  const { world, first, second } = await twoReplicas();
+  await told(world, ask(first, 'a', { pieces: 3, pace: 1_000 }));
+  await until(world, isRunning(world, 'a'));
+  first.process.pause(60_000);
+  await until(world, () => turnOf(world, 'a').state === 'done');
+  await settled(world);
+  await told(world, reset(second, world, KEY));
+  const { epoch } = [...world.sessions.documents.values()][0]!;
+  await until(world, () => world.simulation.now() > turnOf(world, 'a').createdAt + 120_000);
+  await settled(world);
+  const [session] = world.sessions.documents.values();
+  assert.deepEqual([session?.epoch, session?.messageCount], [epoch, 0]);
+});
+
+test('a machine that slept goes on with its own turn', async () => {
+  const world = createWorld({ seed: 1 });
+  const replica = startReplica(world);
+  world.judge.slept = true;
+  await told(world, ask(replica, 'a', { pieces: 7, pace: 1_000 }));
+  const leaseUntil = (): number => [...world.sessions.documents.values()][0]?.leaseUntil ?? 0;
+  const first = leaseUntil();
+  // The lease is not renewed again before its session is looked at.
+  await until(world, () => leaseUntil() > first);
+  world.simulation.skip(8 * 3_600_000);
+  await settled(world);
+  const { state, attempts } = turnOf(world, 'a');
+  assert.deepEqual([state, attempts], ['done', 1]);
+});
+
+test('an answer is not thrown away for an error at its commit', async () => {
+  let failures = 3;
+  const { world, first } = await twoReplicas(({ change, filter }) => {
+    if (change.set?.['state'] === 'done' && failures-- > 0) throw new ServiceError('UNAVAILABLE', 'the database is away');
+    return filter;
+  });
+  await told(world, ask(first, 'a'));
+  await settled(world);
+  const { state, attempts } = turnOf(world, 'a');
+  assert.deepEqual([state, attempts, failures], ['done', 0, -1], 'it was run once, and nothing was noted before its end');
+});
+
+test('who waits for an answer survives a database that cannot be read', async () => {
+  const { world, first, second } = await twoReplicas();
+  world.simulation.faults = { ...NO_FAULTS, drops: 1 };
+  const { signal } = new AbortController();
+  const request = {
+    method: 'agent.execute' as const,
+    turnId: `turn_${'a'.padEnd(22, 'x')}`,
+    agentId: 'wide',
+    session: KEY,
+    idempotencyKey: 'k',
+  };
+  const message = JSON.stringify({ turn: 'turn_a', pieces: 4, tools: [], pace: 1_000 });
+  await told(world, first.runner.start({ ...request, message }, principal));
+  const waiting = second.runner.execute({ ...request, turnId: `turn_${'b'.padEnd(22, 'x')}`, message }, principal, signal);
+  void waiting.catch(() => undefined);
+  await until(world, isRunning(world, 'a'));
+  // Nothing is heard, and for seconds nothing can be read.
+  world.simulation.faults = { ...NO_FAULTS, drops: 1, failsBefore: 0.8 };
+  const from = world.simulation.now();
+  await until(world, () => world.simulation.now() > from + 3_000);
+  world.simulation.faults = { ...NO_FAULTS, drops: 1 };
+  const end = await told(world, waiting);
+  assert.equal(end.status === 'fulfilled' && end.value.turn.turnId, turnOf(world, 'a').turnId);
+  await settled(world);
+});
+
+test('a turn whose acceptor died before it was in a queue, and that nobody asks for again, runs all the same', async () => {
+  const { world, first } = await twoReplicas();
+  void ask(first, 'a').catch(() => undefined);
+  await until(world, () => world.turns.documents.size > 0);
+  first.process.kill();
+  assert.equal(world.sessions.documents.size, 0);
+  await settled(world);
+  assert.equal(turnOf(world, 'a').state, 'done');
+});
+
+test('a call that was under way is made again only if twice is as once; else the model reads that its outcome is unknown', async () => {
+  for (const tool of ['look', 'act'] as const) {
+    const { world, first } = await twoReplicas();
+    await told(world, ask(first, 'a', { tools: [tool], pieces: 1, pace: 500 }));
+    const acted = world.judge.acted;
+    await until(world, () => acted.length === 1);
+    first.process.kill();
+    await settled(world);
+    assert.equal(acted.length, tool === 'look' ? 2 : 1);
+    const [, result] = turnOf(world, 'a').steps as { mark: string; result: unknown }[];
+    assert.equal(JSON.stringify(result).includes('STEP_OUTCOME_UNKNOWN'), tool === 'act');
+  }
+});

@@ -1,0 +1,34 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { guards, without, type Guard } from './guards.fixture.ts';
+import { playSeed } from './seeds.fixture.ts';
+
+const MOST = 10_000;
+
+/** The first seed, from where to begin on, whose story fails without the guard. */
+async function found(guard: Guard, from: number): Promise<number | undefined> {
+  for (let at = 0; at < MOST; at += 1) {
+    const seed = ((from - 1 + at) % MOST) + 1;
+    const failed = await playSeed(seed, without(guard)).then(
+      () => false,
+      () => true,
+    );
+    if (failed) return seed;
+  }
+  return undefined;
+}
+
+for (const guard of guards) {
+  const { seed, write, says } = guard;
+  if (seed === undefined) continue;
+  test(`a story fails where a write of its own does not ask: ${write}, ${says}`, { timeout: 600_000 }, async (t) => {
+    const shown = await found(guard, seed);
+    assert.ok(shown !== undefined, `no story within ${MOST} seeds`);
+    if (shown !== seed) t.diagnostic(`begin at ${shown}`);
+    await playSeed(shown);
+  });
+}
+
+test('of a guard that no story needs it is said what covers it', () => {
+  for (const { seed, covered, write } of guards) assert.ok(seed !== undefined || covered !== undefined, write);
+});

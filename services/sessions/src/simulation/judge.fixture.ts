@@ -1,0 +1,165 @@
+import assert from 'node:assert/strict';
+import type { TurnFrame } from '@switchyard/contracts';
+import type { Process, SimulatedBus, Watching } from '@switchyard/testkit';
+import type { SessionDocument, TurnDocument } from '../data.ts';
+import { readEntry } from '../sessions/entry.ts';
+import { hasEnded } from '../turns/turn-writes.ts';
+
+/** Sees everything that happens in a story, and says at once what must not. */
+export interface Judge {
+  watching: Pick<Watching, 'changed'>;
+  hear(bus: SimulatedBus): void;
+  /** A tool was asked to act; nothing says whether it did. */
+  acts(turn: string, call: string, process: Process): void;
+  /** Each time that a tool was asked. */
+  acted: string[];
+  /** A tool did something that must not be done twice. */
+  did(turn: string, call: string): void;
+  /** A session was emptied by somebody who had read it so, and told what was in it. */
+  emptied(session: SessionDocument): void;
+  /** Clients were told that this turn is accepted. */
+  accepted: Set<string>;
+  /** Throws the first thing that went wrong. */
+  check(): void;
+  /** What must hold when everything is healed and nothing is left to be done. */
+  checkEnd(sessions: Iterable<SessionDocument>, turns: Iterable<TurnDocument>): void;
+  /** A machine slept: its own clock did not tell a runner that its lease is over, and only the guards of its writes did. */
+  slept: boolean;
+}
+
+export function createJudge(): Judge {
+  let wrong: Error | undefined;
+  const entered = new Map<string, string[]>();
+  const left = new Map<string, string[]>();
+  const counted = new Set<string>();
+  const done = new Set<string>();
+  /** What was in an epoch when it ended. */
+  const over = new Map<string, number>();
+  /** Who speaks for a turn, under which lease. */
+  const speakers = new Map<string, { fence: number; process: Process }>();
+
+  function claim(holds: boolean, what: string): void {
+    if (!holds) wrong ??= new Error(what);
+  }
+
+  function sessionChanged(before: SessionDocument | undefined, after: SessionDocument): void {
+    const { key } = after;
+    const was = before?.queue ?? [];
+    const came = after.queue.filter((entry, at) => !was.includes(entry) || after.queue.indexOf(entry) !== at);
+    const went = was.filter((entry) => !after.queue.includes(entry));
+    for (const entry of came) note(entered, key, readEntry(entry).turnId);
+    for (const entry of went) {
+      note(left, key, readEntry(entry).turnId);
+      claim(entry === was[0], `${entry} left ${key} before ${was[0]}`);
+    }
+    claim(after.queue.length === after.depth, `${key} has ${after.queue.length} and says ${after.depth}`);
+    claim(new Set(after.queue).size === after.queue.length, `${key} holds a turn twice`);
+    claim(after.depth <= 5, `${key} holds ${after.depth}`);
+    if (before && after.epoch === before.epoch) countedOnce(before, after, went);
+    if (before && before.epoch !== after.epoch) {
+      claim(before.queue.length === 0, `${key} was emptied with turns in it`);
+      over.set(before.epoch, before.lastSeq);
+    }
+    if (before && after.owner !== before.owner) claim(after.fence > before.fence, `${key} changed hands under one lease`);
+  }
+
+  function countedOnce(before: SessionDocument, after: SessionDocument, went: readonly string[]): void {
+    const more = after.messageCount - before.messageCount;
+    if (more === 0) return;
+    const turnId = went[0] === undefined ? '' : readEntry(went[0]).turnId;
+    claim(more === 2 && went.length === 1, `${after.key} counted ${more} messages for ${went.length} turns`);
+    claim(!counted.has(turnId), `${turnId} was counted twice`);
+    claim(after.lastSeq === before.lastSeq + 1, `${after.key} counted ${after.lastSeq} after ${before.lastSeq}`);
+    counted.add(turnId);
+  }
+
+  function turnChanged(before: TurnDocument | undefined, after: TurnDocument): void {
+    const { turnId } = after;
+    if (before && hasEnded(before)) {
+      const same = before.state === after.state && before.finishedAt === after.finishedAt && before.checkpoints === after.checkpoints;
+      claim(same, `${turnId} changed after its end`);
+    }
+    if (before) claim(after.fence >= before.fence, `${turnId} was written by an earlier lease`);
+    if (after.state === 'done') done.add(turnId);
+  }
+
+  const judge: Judge = {
+    accepted: new Set(),
+    acted: [],
+    slept: false,
+    watching: {
+      changed(collection, before, after) {
+        if (collection === 'sessions') {
+          const [was, is] = [before, after] as unknown as [SessionDocument | undefined, SessionDocument | undefined];
+          if (is) sessionChanged(was, is);
+          if (was && !is) over.set(was.epoch, was.lastSeq);
+          if (!is) claim(was?.queue.length === 0 && was.leaseUntil <= 0, `${was?.key} was deleted with turns in it`);
+        }
+        if (collection === 'turns' && after) {
+          turnChanged(before as TurnDocument | undefined, after as unknown as TurnDocument);
+        }
+      },
+    },
+    hear(bus) {
+      bus.heard.push((subject, data, process) => {
+        const frame = JSON.parse(data) as TurnFrame;
+        if (frame.fence === undefined || frame.type === 'done' || frame.type === 'error') return;
+        const speaker = speakers.get(subject);
+        if (!judge.slept)
+          claim(!speaker || speaker.fence <= frame.fence, `${process.name} speaks for ${subject} after ${speaker?.process.name}`);
+        if (!speaker || speaker.fence < frame.fence) speakers.set(subject, { fence: frame.fence, process });
+      });
+    },
+    acts(turn, call, process) {
+      judge.acted.push(`${turn} ${call}`);
+      // Asked again under its key, a turn may have another id.
+      const speaker = [...speakers].find(
+        ([subject]) => subject.startsWith(`turn.${turn}x`) || subject.startsWith(`turn.${turn}again`),
+      )?.[1];
+      if (!judge.slept)
+        claim(speaker?.process === process, `${process.name} acts in ${turn}, call ${call}, which ${speaker?.process.name} runs`);
+    },
+    emptied: ({ key, epoch, lastSeq }) => claim(over.get(epoch) === lastSeq, `${key} was emptied of more than was told`),
+    did(turn, call) {
+      const name = `${turn} ${call}`;
+      claim(!counted.has(name), `${name} was done twice`);
+      counted.add(name);
+    },
+    check() {
+      if (wrong) throw wrong;
+    },
+    checkEnd(sessions, turns) {
+      const all = [...turns];
+      for (const [key, order] of entered) assert.deepEqual(left.get(key) ?? [], order, `the order of ${key}`);
+      for (const { turnId, state } of all) assert.ok(hasEnded({ state }), `${turnId} is ${state}`);
+      for (const turnId of judge.accepted)
+        assert.ok(
+          all.some((turn) => turn.turnId === turnId),
+          `${turnId} was accepted and is gone`,
+        );
+      for (const turnId of done) assert.ok(counted.has(turnId), `${turnId} is done and was never counted`);
+      const keys = all.flatMap(({ idempotencyKey }) => idempotencyKey ?? []);
+      assert.equal(new Set(keys).size, keys.length, 'a key names two turns');
+      for (const session of sessions) checkSession(session, all);
+    },
+  };
+  return judge;
+}
+
+/** The first time that a turn enters or leaves a session. */
+function note(lists: Map<string, string[]>, key: string, turnId: string): void {
+  const list = lists.get(key) ?? [];
+  lists.set(key, list);
+  if (!list.includes(turnId)) list.push(turnId);
+}
+
+function checkSession(
+  { key, queue, leaseUntil, waitsFor, epoch, lastSeq, messageCount }: SessionDocument,
+  turns: readonly TurnDocument[],
+): void {
+  assert.deepEqual({ queue, leaseUntil, waitsFor }, { queue: [], leaseUntil: 0, waitsFor: undefined }, key);
+  const history = turns.filter((turn) => turn.sessionKey === key && turn.state === 'done' && turn.epoch === epoch);
+  assert.equal(messageCount, history.length * 2, `what ${key} counts is its history`);
+  assert.ok(history.every(({ seq = Infinity }) => seq <= lastSeq));
+  assert.equal(new Set(history.map(({ seq }) => seq)).size, history.length, `numbers of ${key}`);
+}

@@ -1,0 +1,127 @@
+import { pause } from '@switchyard/service-kit';
+import { NO_FAULTS, type Watching } from '@switchyard/testkit';
+import { createWorld, isQuiet, principal, remove, reset, startReplica, type Replica, type Script, type World } from './story.fixture.ts';
+
+const CHANNELS = ['one', 'two', 'three'];
+/** Virtual time in which clients ask and things go wrong; then everything is healed. */
+const STORY_MS = 20_000;
+const STEPS = 60_000;
+
+/** Plays the story of a seed to its end; throws what must not have happened in it. */
+export async function playSeed(seed: number, sabotage?: Watching['sabotage']): Promise<void> {
+  const world = createWorld({ seed, ...(sabotage ? { sabotage } : {}) });
+  const { simulation, judge } = world;
+  const { dice } = simulation;
+  const rough = dice.chance(0.7);
+  simulation.faults = rough
+    ? { failsBefore: 0.02, failsAfter: 0.02, slow: dice.of([0, 0.02, 0.05]), passes: dice.of([0.02, 0.1, 0.3]), drops: 0.1, repeats: 0.1 }
+    : { ...NO_FAULTS, passes: 0.1 };
+  startReplica(world);
+  startReplica(world);
+  const outside = simulation.start('outside');
+  const asking = Array.from({ length: 3 + dice.below(5) }, (_, at) => ask(world, at, outside.clock));
+  const chaos = Array.from({ length: dice.below(4) }, () => disturb(world, outside.clock));
+  let over = false;
+  void Promise.all([...asking, ...chaos]).then(() => (over = true));
+  const told = await simulation.run(() => (judge.check(), over), STEPS);
+  if (!told) throw new Error('the clients were never told');
+  await heal(world);
+}
+
+/** Nothing goes wrong any more: what was accepted ends, and everything agrees. */
+async function heal(world: World): Promise<void> {
+  const { simulation, judge, replicas, sessions, turns } = world;
+  simulation.faults = { ...NO_FAULTS, passes: 0.05 };
+  if (!replicas.some(({ process }) => process.alive)) startReplica(world);
+  const quiet = await simulation.run(() => (judge.check(), isQuiet(world)), STEPS);
+  if (!quiet) throw new Error(`something is left: ${left(world)}`);
+  judge.check();
+  judge.checkEnd(sessions.documents.values(), turns.documents.values());
+}
+
+function left({ sessions, turns }: World): string {
+  const busy = [...sessions.documents.values()].filter(({ depth, leaseUntil }) => depth > 0 || leaseUntil > 0);
+  const open = [...turns.documents.values()].filter(({ state }) => state === 'queued' || state === 'running');
+  return JSON.stringify({ busy, open: open.map(({ turnId, state, fence, attempts }) => ({ turnId, state, fence, attempts })) });
+}
+
+type Clock = Parameters<typeof pause>[0];
+
+function scriptFor({ simulation: { dice } }: World, turn: string): Script {
+  const tools = Array.from({ length: dice.of([0, 0, 0, 1, 2]) }, () => dice.of(['look', 'act'] as const));
+  return { turn, pieces: 1 + dice.below(3), tools, pace: dice.of([0, 0, 10, 700]) };
+}
+
+/** One client: asks for a turn, asks again when it was told nothing, or empties a session. */
+async function ask(world: World, at: number, clock: Clock): Promise<void> {
+  const { dice } = world.simulation;
+  const [kind, channelId] = [dice.below(10), dice.of(CHANNELS)];
+  const [agentId, wait] = [dice.of(['wide', 'wide', 'narrow']), dice.below(STORY_MS)];
+  const keyed = dice.chance(0.7);
+  const turnId = `turn_${String(at).padEnd(22, 'x')}`;
+  const script = scriptFor(world, `turn_${at}`);
+  await pause(clock, wait);
+  if (kind < 2) return empty(world, channelId, clock);
+  for (let tries = 0; tries < (keyed ? 4 : 1); tries += 1) {
+    const replica = pick(world);
+    if (!replica) {
+      await pause(clock, 1_000);
+      continue;
+    }
+    const asked = {
+      method: 'agent.execute' as const,
+      turnId: tries === 0 ? turnId : `turn_${`${at}again${tries}`.padEnd(22, 'x')}`,
+      message: JSON.stringify(script),
+      agentId,
+      session: `default:alice:${channelId}`,
+      ...(keyed ? { idempotencyKey: `key${at}` } : {}),
+    };
+    const told = await withinReason(replica.runner.start(asked as never, principal), clock);
+    if (told) {
+      world.judge.accepted.add(told.turnId);
+      if (dice.chance(0.7)) return;
+    }
+    await pause(clock, 100 + dice.below(5_000));
+  }
+}
+
+async function empty(world: World, channelId: string, clock: Clock): Promise<void> {
+  const { dice } = world.simulation;
+  const [replica, key] = [pick(world), `default:alice:${channelId}`];
+  if (!replica) return;
+  await withinReason(dice.chance(0.5) ? reset(replica, world, key) : remove(replica, world, key), clock);
+}
+
+function pick({ replicas, simulation }: World): Replica | undefined {
+  const alive = replicas.filter(({ process }) => process.alive);
+  return alive.length === 0 ? undefined : simulation.dice.of(alive);
+}
+
+/** Undefined when it failed, or nothing came of it for long. */
+async function withinReason<T>(work: Promise<T>, clock: Clock): Promise<T | undefined> {
+  return Promise.race([work.catch(() => undefined), pause(clock, 8_000).then(() => undefined)]);
+}
+
+/** Kills a replica, stops it for a while, or lets it hand over; another one takes its place. */
+async function disturb(world: World, clock: Clock): Promise<void> {
+  const { simulation, judge } = world;
+  const { dice } = simulation;
+  await pause(clock, dice.below(STORY_MS));
+  const replica = pick(world);
+  if (!replica) return;
+  const kind = dice.below(8);
+  if (kind < 3) {
+    replica.process.kill();
+    await pause(clock, dice.below(3_000));
+    startReplica(world);
+  } else if (kind < 6) {
+    replica.process.pause(500 + dice.below(14_000));
+  } else if (kind === 6) {
+    startReplica(world);
+    world.replicas.splice(world.replicas.indexOf(replica), 1);
+    void replica.own.disposeAsync();
+  } else {
+    judge.slept = true;
+    simulation.skip(3_600_000);
+  }
+}

@@ -1,0 +1,78 @@
+import type { ModelMessage, ToolCall } from '@switchyard/models';
+import { keep, textOf, type Bodies } from './bodies.ts';
+
+/** What was done in a turn, as its document keeps it: enough to go on from there. */
+export type Mark =
+  /** A step of the model that calls tools, and which of them is begun. */
+  | { mark: 'said'; text: string; calls: readonly ToolCall[]; input: number; output: number; costUsd: number; begins: string }
+  /** What a tool said, and which call is begun next. */
+  | { mark: 'result'; callId: string; result: unknown; failed: boolean; begins?: string };
+
+/** Characters of a mark that stand in the turn's document; what is longer has a document of its own. */
+const INLINE_CHARS = 512;
+
+/** A mark as the document keeps it: itself, or the digest of what it says. */
+export async function keepMark(bodies: Bodies, turnId: string, mark: Mark): Promise<unknown> {
+  const text = JSON.stringify(mark);
+  if (text.length <= INLINE_CHARS) return mark;
+  const { body } = await keep(bodies, turnId, text, INLINE_CHARS);
+  return { body };
+}
+
+export async function readMarks(bodies: Bodies, turnId: string, kept: readonly unknown[]): Promise<Mark[]> {
+  return Promise.all(
+    kept.map(async (one) => {
+      const body = (one as { body?: unknown }).body;
+      if (typeof body !== 'string') return one as Mark;
+      return JSON.parse(await textOf(bodies, turnId, { chars: 0, body })) as Mark;
+    }),
+  );
+}
+
+/** Where a turn stands after its marks. */
+export interface Standing {
+  steps: number;
+  messages: ModelMessage[];
+  /** What all steps have said, and the last one that said something. */
+  text: string;
+  response: string;
+  spent: { input: number; output: number; costUsd: number };
+  /** The calls of the last step that have no result, in order, and the one of them that was begun. */
+  open: ToolCall[];
+  begun: string | undefined;
+}
+
+export function standingOf(marks: readonly Mark[]): Standing {
+  const standing: Standing = {
+    steps: 0,
+    messages: [],
+    text: '',
+    response: '',
+    spent: { input: 0, output: 0, costUsd: 0 },
+    open: [],
+    begun: undefined,
+  };
+  for (const mark of marks) {
+    standing.begun = mark.begins;
+    if (mark.mark === 'said') addStep(standing, mark);
+    else addResult(standing, mark);
+  }
+  return standing;
+}
+
+function addStep(standing: Standing, { text, calls, input, output, costUsd }: Extract<Mark, { mark: 'said' }>): void {
+  standing.steps += 1;
+  standing.text += text;
+  standing.response = text === '' ? standing.response : text;
+  standing.spent.input += input;
+  standing.spent.output += output;
+  standing.spent.costUsd += costUsd;
+  standing.open = [...calls];
+  standing.messages.push({ role: 'assistant', text, toolCalls: calls });
+}
+
+function addResult(standing: Standing, { callId, result, failed }: Extract<Mark, { mark: 'result' }>): void {
+  // Results come in the order of the calls, whose ids a model may repeat.
+  const call = standing.open.shift();
+  standing.messages.push({ role: 'tool', callId, name: call?.name ?? '', result, failed });
+}

@@ -1,0 +1,81 @@
+import type { Documents } from '@switchyard/store';
+import type { TurnDocument } from '../data.ts';
+import { keep } from './bodies.ts';
+import { keepMark, type Mark } from './journal.ts';
+import type { RunDeps, RunGiven } from './run-deps.ts';
+import { checkpoint, isFenced, type Checkpoint } from './turn-writes.ts';
+
+/** How old what a turn has said may be before it is kept, for readers whom the log of frames has lost. */
+const TEXT_MS = 1_000;
+
+/** What a turn does and says, kept in its document as it happens. */
+export interface Record {
+  /** Keeps a mark before anything follows from it. */
+  note: (mark: Mark) => Promise<void>;
+  /** The model said something. */
+  heard: (text: string) => void;
+  /** Keeps nothing more, and waits for what is being kept. */
+  close: () => Promise<void>;
+}
+
+/** Characters of a piece that stand in the turn's document. */
+const PIECE_CHARS = 512;
+
+export function openRecord(deps: RunDeps, given: Pick<RunGiven, 'hold' | 'turn' | 'frames'>): Record {
+  const { clock, store, log } = deps;
+  const { hold, turn, frames } = given;
+  const { turnId } = turn;
+  const turns: Documents<TurnDocument> = deps.turns.for(hold);
+  const bodies = deps.bodies.for(hold);
+  let there = turn;
+  /** What the model has said in this step, and how much of it is kept. */
+  let text = '';
+  let kept = 0;
+  let last: Promise<unknown> = Promise.resolve();
+  let closed = false;
+
+  /** One after the other: each says how many there were before it. */
+  function inOrder(work: () => Promise<void>): Promise<void> {
+    const next = last.then(work);
+    last = next.catch(() => undefined);
+    return next;
+  }
+
+  async function write(frame: number, what: Pick<Checkpoint, 'mark' | 'piece'>): Promise<void> {
+    const begun = there.attempts === 0 ? { begun: { at: store.now() } } : {};
+    const written = { turnId, fence: hold.fence, after: there.checkpoints, frame, ...what, ...begun };
+    there = await hold.persist(() => checkpoint(turns, written));
+  }
+
+  async function keepText(): Promise<void> {
+    const [piece, frame] = [text.slice(kept), frames.next()];
+    if (piece === '') return there.state === 'running' ? undefined : write(frame, {});
+    const said = await hold.persist(() => keep(bodies, turnId, piece, PIECE_CHARS));
+    await write(frame, { piece: said });
+    kept += piece.length;
+  }
+
+  const stop = clock.every(TEXT_MS, () => {
+    // Also once at first, so that whoever asks is told that it runs.
+    if (closed || (text.length === kept && there.state === 'running')) return;
+    inOrder(keepText).catch((err: unknown) => {
+      if (isFenced(err)) hold.lose();
+      else log.warn({ turnId, err, errorKind: 'dependency', hint: 'who comes back may have to wait for the end' }, 'text not kept');
+    });
+  });
+
+  return {
+    note: (mark) =>
+      inOrder(async () => {
+        const frame = frames.next();
+        await write(frame, { mark: await hold.persist(() => keepMark(bodies, turnId, mark)) });
+        [text, kept] = ['', 0];
+      }),
+    heard: (piece) => void (text += piece),
+    async close() {
+      closed = true;
+      stop();
+      await last;
+    },
+  };
+}

@@ -1,0 +1,50 @@
+import type { Principal, TurnFailure, TurnResult } from '@switchyard/contracts';
+import type { Bus } from '@switchyard/bus';
+import type { ModelRef, Models } from '@switchyard/models';
+import type { Clock } from '@switchyard/service-kit';
+import type { Collection, Store } from '@switchyard/store';
+import type { Logger } from '@switchyard/telemetry';
+import type { Agent } from '../agents.ts';
+import type { BodyDocument, SessionDocument, TurnDocument } from '../data.ts';
+import type { FrameWriter } from './frames.ts';
+import type { Hold } from './hold.ts';
+import type { Standing } from './journal.ts';
+import type { FrameBody } from './loop.ts';
+import type { ToolsOf } from './plan.ts';
+
+export interface RunDeps {
+  sessions: Collection<SessionDocument>;
+  turns: Collection<TurnDocument>;
+  bodies: Collection<BodyDocument>;
+  store: Pick<Store, 'now'>;
+  clock: Clock;
+  bus: Bus;
+  models: Models;
+  tools: ToolsOf;
+  log: Logger;
+}
+
+export interface RunGiven {
+  hold: Hold;
+  turn: TurnDocument;
+  agent: Agent;
+  /** Asked for unless given. */
+  model: ModelRef | undefined;
+  principal: Principal;
+  frames: FrameWriter;
+  /** The span of the turn. */
+  traceparent: string | undefined;
+  /** Where earlier runs of the turn came to. */
+  from: Standing;
+  /** Aborts with the ServiceError that then ends the turn, unless it says that somebody else goes on with it. */
+  signal: AbortSignal;
+}
+
+export type TurnEnd = { result: TurnResult; failure?: undefined } | { failure: TurnFailure; result?: undefined };
+
+/** A turn that has ended, and how its readers are told, once its session is. */
+export interface Ended {
+  turn: TurnDocument;
+  end: TurnEnd;
+  frame: FrameBody;
+}

@@ -1,0 +1,36 @@
+import type { Clock } from '@switchyard/service-kit';
+import type { Collection } from '@switchyard/store';
+import type { TurnDocument } from '../data.ts';
+import { tooManyWait } from './endings.ts';
+
+/** How many turns of a tenant may wait, so that none of them fills the database for all. */
+export interface TenantBound {
+  /** Throws when one more is too many. */
+  admit(tenant: string): Promise<void>;
+}
+
+/** Who is at the bound is counted again no more often than this. */
+const COUNT_MS = 1_000;
+
+interface Known {
+  waiting: number;
+  countedAt: number;
+}
+
+/** Turns are counted when as many came as may wait: those that have begun since then make room. */
+export function createTenantBound(deps: { turns: Collection<TurnDocument>; clock: Clock; most: () => number }): TenantBound {
+  const { turns, clock, most } = deps;
+  const tenants = new Map<string, Known>();
+  return {
+    async admit(tenant) {
+      const known = tenants.get(tenant) ?? { waiting: 0, countedAt: -COUNT_MS };
+      tenants.set(tenant, known);
+      if (known.waiting >= most() && clock.now() - known.countedAt >= COUNT_MS) {
+        known.countedAt = clock.now();
+        known.waiting = await turns.system().count({ tenant, state: 'queued' });
+      }
+      if (known.waiting >= most()) throw tooManyWait(most());
+      known.waiting += 1;
+    },
+  };
+}

@@ -1,0 +1,153 @@
+import { ServiceError, type TurnFailure, type TurnResult } from '@switchyard/contracts';
+import type { Documents } from '@switchyard/store';
+import { DAY_MS, type Said, type TurnDocument } from '../data.ts';
+import { channelOf } from '../sessions/directory.ts';
+
+/*
+ * The writes to a turn's document while it is worked on. Each is guarded by the fence of whoever works, and by the turn not having
+ * ended: of two who end a turn one does.
+ */
+
+const UNENDED = { in: ['queued', 'running'] } as const;
+
+export function hasEnded({ state }: Pick<TurnDocument, 'state'>): boolean {
+  return state !== 'queued' && state !== 'running';
+}
+
+export interface Taking {
+  turnId: string;
+  fence: number;
+  /** How many attempts this one counts for. */
+  attempts: number;
+  /** Only a turn that has counted none. */
+  uncounted?: true;
+  now: number;
+}
+
+/**
+ * Takes a turn for whoever has claimed its session. Without this write a runner that was paused before it could still append to
+ * the turn, or end it. Null when it has ended, or somebody with a later lease has it.
+ */
+export function take(turns: Documents<TurnDocument>, { turnId, fence, attempts, uncounted, now }: Taking): Promise<TurnDocument | null> {
+  return turns.update(
+    { turnId, state: UNENDED, fence: { lt: fence }, ...(uncounted ? { attempts: 0 } : {}) },
+    { set: { state: 'running', fence, startedAt: now, tail: [] }, inc: { attempts } },
+  );
+}
+
+export interface Checkpoint {
+  turnId: string;
+  fence: number;
+  /** How many there were before. */
+  after: number;
+  /** The number of the next frame. */
+  frame: number;
+  /** What was done: appended, so that a checkpoint costs what is new. */
+  mark?: unknown;
+  /** What the model said since the checkpoint before. */
+  piece?: Said;
+  /** The turn was begun with its session's lease, which nothing in its document says yet. */
+  begun?: { at: number };
+}
+
+/** Keeps how far a turn is. Without it, whoever takes over would begin again, and repeat what its tools did. */
+export async function checkpoint(turns: Documents<TurnDocument>, given: Checkpoint): Promise<TurnDocument> {
+  const { turnId, fence, after, frame, mark, piece, begun } = given;
+  const written = await turns.update(
+    { turnId, state: UNENDED, fence: { lte: fence }, checkpoints: after },
+    {
+      set: { state: 'running', fence, frame, ...(mark === undefined ? {} : { tail: [] }), ...(begun ? { startedAt: begun.at } : {}) },
+      push: { ...(mark === undefined ? {} : { steps: mark }), ...(piece === undefined ? {} : { tail: piece }) },
+      inc: { checkpoints: 1, ...(begun ? { attempts: 1 } : {}) },
+    },
+  );
+  if (written) return written;
+  const there = await turns.get(turnId);
+  // Written before, and the answer was lost.
+  if (there && !hasEnded(there) && there.fence === fence && there.checkpoints === after + 1) return there;
+  throw fenced();
+}
+
+/** How a turn ends: where its number and its epoch come from, and whose lease it is. */
+export interface Ending {
+  turn: TurnDocument;
+  fence: number;
+  lastFrame: number;
+  now: number;
+}
+
+export interface Answer {
+  result: TurnResult;
+  /** The response, kept. */
+  answer: Said;
+  costUsd: number;
+  steps: number;
+  /** What its session last counted, as the lease read it, and the session's epoch. */
+  lastSeq: number;
+  epoch: string;
+}
+
+/**
+ * The commit point of a turn that has an answer: after it the turn is done, whatever happens next. Its number says whether it was
+ * counted. Without this write there is no answer. Null when it has ended, or somebody with a later lease has it.
+ */
+export function commitAnswer(
+  turns: Documents<TurnDocument>,
+  ending: Ending,
+  { result, answer, costUsd, steps, lastSeq, epoch }: Answer,
+): Promise<TurnDocument | null> {
+  const { turn, fence, lastFrame, now } = ending;
+  const { turnId, sessionKey } = turn;
+  const sent = { name: 'message:sent', payload: { channelId: channelOf(sessionKey), messageId: `${turnId}/1`, content: result.response } };
+  return turns.update(
+    { turnId, state: UNENDED, fence: { lte: fence } },
+    {
+      set: {
+        state: 'done',
+        fence,
+        answer,
+        tokensUsed: result.tokensUsed,
+        finishReason: result.finishReason,
+        costUsd,
+        stepCount: steps,
+        seq: lastSeq + 1,
+        epoch,
+        tail: [],
+        lastFrame,
+        finishedAt: now,
+      },
+      emit: [sent],
+    },
+  );
+}
+
+/** The commit point of a turn that has none. Nobody's history, it is kept for a day, for whoever asks what became of it. */
+export function commitFailure(
+  turns: Documents<TurnDocument>,
+  { turn, fence, lastFrame, now }: Ending,
+  failure: TurnFailure,
+): Promise<TurnDocument | null> {
+  return turns.update(
+    { turnId: turn.turnId, state: UNENDED, fence: { lte: fence } },
+    {
+      set: {
+        state: failure.code === 'CANCELLED' ? 'cancelled' : 'failed',
+        fence,
+        failure,
+        tail: [],
+        lastFrame,
+        finishedAt: now,
+        forgetAt: now + DAY_MS,
+      },
+    },
+  );
+}
+
+/** Somebody else has the turn now, or has ended it. */
+export function fenced(): ServiceError {
+  return new ServiceError('ABORTED', 'somebody else took this turn over', { details: { reason: 'FENCED', retryable: false } });
+}
+
+export function isFenced(error: unknown): boolean {
+  return error instanceof ServiceError && error.details.reason === 'FENCED';
+}

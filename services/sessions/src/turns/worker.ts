@@ -1,0 +1,260 @@
+import { bucketKey, type Principal } from '@switchyard/contracts';
+import type { ModelRef } from '@switchyard/models';
+import type { Agent, AgentDirectory } from '../agents.ts';
+import type { TurnDocument } from '../data.ts';
+import { readEntry } from '../sessions/entry.ts';
+import { giveBack, settle, type Counted } from '../sessions/mailbox.ts';
+import { forget, hasBodies } from './bodies.ts';
+import { agentGone, poisoned, timedOut, waitedTooLong } from './endings.ts';
+import { createFrameWriter, type FrameWriter } from './frames.ts';
+import type { Hold, Holds } from './hold.ts';
+import { readMarks, standingOf } from './journal.ts';
+import type { Ended, RunDeps, RunGiven } from './run-deps.ts';
+import { endFailed, runDurable } from './run-durable.ts';
+import { endTurnSpan, noteEnd, noteWait, startTurnSpan } from './turn-metrics.ts';
+import { hasEnded, take } from './turn-writes.ts';
+import { endOf, type Waiting } from './waiting.ts';
+
+/** As often is a turn begun before it is taken for what makes its processes stop. */
+const MOST_ATTEMPTS = 5;
+/** Frames of each further run of a turn begin so much later: nobody knows how far the one before came. */
+const FRAMES_A_RUN = 10_000_000;
+
+export interface WorkDeps extends RunDeps {
+  agents: AgentDirectory;
+  holds: Holds;
+  waiting: Waiting;
+  turnDeadlineMs: number;
+  waitTimeoutMs: () => number;
+  /** Whether the readers of a turn were told here that it is written. Asked once. */
+  wasAnnounced: (turnId: string) => boolean;
+  /** Aborts, with the reason that ends no turn, when what runs is to be handed to others. */
+  stopping: AbortSignal;
+  /** Whether what comes next in the same session may go on at once: only where nobody else waits. */
+  mayGoOn: () => boolean;
+}
+
+/** The turn with which its acceptance took the lease. */
+export interface First {
+  turn: TurnDocument;
+  agent: Agent;
+  model: ModelRef;
+}
+
+export interface Work {
+  /** The agent that there is room for. */
+  waitsFor: string;
+  first?: First;
+  /** There is no room, and the first of the queue has waited for too long: it only ends. */
+  overdue?: boolean;
+}
+
+/** Works on a session while it holds the lease: turn after turn of one agent, until nothing is left or others are next. */
+export async function work(deps: WorkDeps, hold: Hold, { waitsFor, first, overdue = false }: Work): Promise<void> {
+  if (overdue && (await mayHaveBegun(deps, hold))) return leave(deps, hold, false);
+  let given = first;
+  let entry = hold.session.queue[0];
+  while (entry !== undefined && !deps.stopping.aborted) {
+    if (bucketKey(hold.tenant, readEntry(entry).agentId) !== waitsFor) break;
+    const ended = await endHead(deps, hold, { entry, first: given });
+    if (ended === 'elsewhere') return;
+    if (ended === 'handed over') return leave(deps, hold, true);
+    if (!(await settleHead(deps, hold, { entry, ended, waitsFor: overdue ? undefined : waitsFor }))) return;
+    given = undefined;
+    entry = hold.session.queue[0];
+  }
+  await leave(deps, hold, false);
+}
+
+async function mayHaveBegun({ turns }: WorkDeps, hold: Hold): Promise<boolean> {
+  const [entry] = hold.session.queue;
+  const turn = entry === undefined ? null : await hold.persist(() => turns.for(hold).get(readEntry(entry).turnId));
+  return turn !== null && !hasEnded(turn) && (hold.lapsed || turn.attempts > 0);
+}
+
+interface Head {
+  entry: string;
+  first: First | undefined;
+}
+
+/** How the first of the queue ended; undefined when there is no such turn. */
+type HeadEnd = (Told & { turn: TurnDocument }) | undefined;
+
+/** What is still to be told of an end, once its session has counted it. */
+interface Told {
+  tell: () => void;
+}
+
+/** Runs the first of the queue, unless it has ended already. */
+async function endHead(deps: WorkDeps, hold: Hold, { entry, first }: Head): Promise<HeadEnd | 'elsewhere' | 'handed over'> {
+  const { turnId } = readEntry(entry);
+  const turns = deps.turns.for(hold);
+  // With the first, taking it may be left out: nobody else can have it before the lease has run out.
+  const taken = first?.turn ?? (await hold.persist(() => takeHead(deps, hold, turnId)));
+  const turn = taken ?? (await hold.persist(() => turns.get(turnId)));
+  if (!turn) return undefined;
+  if (!hasEnded(turn) && (taken || turn.fence === hold.fence)) {
+    const ended = await run(deps, hold, { turn, first });
+    if (ended) return ended;
+  }
+  const there = await hold.persist(() => turns.get(turnId));
+  if (!there) return undefined;
+  if (!hasEnded(there)) return hold.held() && there.fence <= hold.fence ? 'handed over' : 'elsewhere';
+  const end = await hold.persist(() => endOf(deps.bodies.for(hold), there));
+  return { turn: there, tell: () => tellAgain(deps, hold, there, end) };
+}
+
+/** A turn that was begun on its acceptor's lease has counted no attempt; a lease that ran out says that there may have been one. */
+async function takeHead(deps: WorkDeps, { tenant, fence, lapsed }: Hold, turnId: string): Promise<TurnDocument | null> {
+  const turns = deps.turns.for({ tenant });
+  const taking = { turnId, fence, now: deps.store.now() };
+  return (lapsed ? await take(turns, { ...taking, attempts: 2, uncounted: true }) : null) ?? take(turns, { ...taking, attempts: 1 });
+}
+
+async function run(deps: WorkDeps, hold: Hold, { turn, first }: { turn: TurnDocument; first: First | undefined }): Promise<HeadEnd> {
+  const { turnId, attempts } = turn;
+  const resumed = attempts > 1;
+  const firstFrame = resumed ? attempts * FRAMES_A_RUN : deps.wasAnnounced(turnId) ? 1 : 0;
+  const frames = createFrameWriter(deps, { turnId, from: firstFrame, fence: hold.fence, held: () => hold.held() });
+  const span = startTurnSpan(turn, turn.traceparent);
+  const ending = new AbortController();
+  const stopTimer = deps.clock.after(deps.turnDeadlineMs, () => ending.abort(timedOut(deps.turnDeadlineMs)));
+  let ended: Ended | undefined;
+  try {
+    const from = standingOf(await readMarks(deps.bodies.for(hold), turnId, turn.steps));
+    if (resumed) frames.push({ type: 'resumed', text: from.text });
+    else noteWait(deps.store.now() - turn.createdAt);
+    const signal = AbortSignal.any([hold.signal, ending.signal, deps.stopping]);
+    const principal = principalOf(turn, hold.tenant);
+    const given = { hold, turn, model: first?.model, principal, frames, from, signal, traceparent: span.traceparent };
+    ended = await runOrRefuse(deps, given, first);
+  } finally {
+    endTurnSpan(span, ended?.end);
+    stopTimer();
+    frames.close();
+  }
+  return ended && toldOf(deps, hold, frames, ended);
+}
+
+async function runOrRefuse(deps: WorkDeps, given: Omit<RunGiven, 'agent'>, first: First | undefined): Promise<Ended | undefined> {
+  const { turn, hold } = given;
+  const agent = first?.agent ?? deps.agents.find(hold.tenant, turn.agentId);
+  const refused = refusal(deps, { turn, agent, first });
+  if (agent && !refused) return runDurable(deps, { ...given, agent });
+  return endFailed(deps, given, refused ?? agentGone(turn.agentId));
+}
+
+function toldOf(deps: WorkDeps, hold: Hold, frames: FrameWriter, ended: Ended): HeadEnd {
+  const { turn, end } = ended;
+  noteEnd('durable', end.failure ?? end.result, deps.store.now() - turn.createdAt);
+  return { turn, tell: () => tell(deps, hold, frames, ended) };
+}
+
+/** Why a turn that was taken is not going to run. */
+function refusal(deps: WorkDeps, { turn, agent, first }: { turn: TurnDocument; agent: Agent | undefined; first: First | undefined }) {
+  if (turn.attempts > MOST_ATTEMPTS) return poisoned(MOST_ATTEMPTS);
+  const waitMs = deps.waitTimeoutMs();
+  if (!first && turn.attempts === 1 && deps.store.now() - turn.createdAt > waitMs) return waitedTooLong(waitMs);
+  return agent ? undefined : agentGone(turn.agentId);
+}
+
+function tell({ waiting }: WorkDeps, { tenant }: Hold, frames: FrameWriter, { turn, end, frame }: Ended): void {
+  frames.end(frame);
+  waiting.tell(tenant, turn.turnId, end);
+}
+
+/** Whoever ended it may not have lived to say so; a reader drops what it has heard. */
+function tellAgain(deps: WorkDeps, { tenant }: Hold, turn: TurnDocument, end: Ended['end']): void {
+  const { turnId, fence, lastFrame = 0 } = turn;
+  const frames = createFrameWriter(deps, { turnId, fence, from: lastFrame });
+  frames.end(end.result ? { type: 'done', result: end.result } : { type: 'error', error: end.failure });
+  frames.close();
+  deps.waiting.tell(tenant, turnId, end);
+}
+
+interface Settling {
+  entry: string;
+  ended: HeadEnd;
+  /** The agent that may go on; undefined when nobody may. */
+  waitsFor: string | undefined;
+}
+
+/** Takes what has ended out of the queue, and tells its readers. False when the lease is given back, or somebody else's. */
+async function settleHead(deps: WorkDeps, hold: Hold, { entry, ended, waitsFor }: Settling): Promise<boolean> {
+  let told = false;
+  const tellOnce = (): void => {
+    if (!told) ended?.tell();
+    told = true;
+  };
+  const goesOn = (next: string | undefined): boolean =>
+    next !== undefined && bucketKey(hold.tenant, readEntry(next).agentId) === waitsFor && deps.mayGoOn();
+  const sessions = deps.sessions.for(hold);
+  await forgetLong(deps, hold, ended?.turn);
+  for (let looked = false; ; looked = true) {
+    const { session } = hold;
+    const keep = goesOn(session.queue[1]);
+    const settling = {
+      tenant: hold.tenant,
+      session,
+      entry,
+      counted: counted(ended?.turn, looked ? hold : undefined),
+      keep,
+      now: deps.store.now(),
+    };
+    const settled = await hold.persist(() => settle(sessions, settling), tellOnce);
+    if (settled) {
+      hold.session = settled;
+      tellOnce();
+      return keep;
+    }
+    if (!(await lookAgain(deps, hold)) || hold.session.queue[0] !== entry) {
+      tellOnce();
+      return hold.held() && hold.session.fence === hold.fence && hold.session.leaseUntil > 0;
+    }
+  }
+}
+
+/** The long texts of a turn without an answer go with it. */
+async function forgetLong({ bodies }: WorkDeps, hold: Hold, turn: TurnDocument | undefined): Promise<void> {
+  const { turnId, forgetAt } = turn ?? {};
+  if (turn && turnId !== undefined && forgetAt !== undefined && hasBodies(turn)) {
+    await hold.persist(() => forget(bodies, hold.tenant, turnId, forgetAt));
+  }
+}
+
+/**
+ * What a turn adds to its session. Whether it was counted before, or belongs to an epoch that is over, is for the write to say; once
+ * it has missed, what it found there says so too.
+ */
+function counted(turn: TurnDocument | undefined, found: Hold | undefined): Counted | undefined {
+  if (turn?.state !== 'done' || turn.seq === undefined || turn.epoch === undefined) return undefined;
+  const { seq, epoch, stepCount = 0, tokensUsed, costUsd = 0 } = turn;
+  if (found && (epoch !== found.session.epoch || seq <= found.session.lastSeq)) return undefined;
+  return { seq, epoch, steps: stepCount, input: tokensUsed?.input ?? 0, output: tokensUsed?.output ?? 0, costUsd };
+}
+
+/** Reads the session as it is now. False when somebody else has the lease. */
+async function lookAgain(deps: WorkDeps, hold: Hold): Promise<boolean> {
+  const session = await hold.persist(() => deps.sessions.for(hold).get(hold.key));
+  if (session?.fence !== hold.fence) {
+    hold.lose();
+    return false;
+  }
+  hold.session = session;
+  return true;
+}
+
+/** Gives the lease back, so that nobody waits for it to run out. */
+async function leave(deps: WorkDeps, hold: Hold, begun: boolean): Promise<void> {
+  const sessions = deps.sessions.for(hold);
+  while (hold.session.leaseUntil > 0) {
+    const given = await hold.persist(() => giveBack(sessions, { tenant: hold.tenant, session: hold.session, begun }));
+    if (given) hold.session = given;
+    else if (!(await lookAgain(deps, hold))) return;
+  }
+}
+
+/** Who a stored turn runs for. */
+function principalOf({ client, scopes, sessions }: TurnDocument, tenant: string): Principal {
+  return { tenant, client, scopes: scopes as Principal['scopes'], ...(sessions === undefined ? {} : { sessions }) };
+}
