@@ -1,23 +1,37 @@
 import { bucketKeyParts } from '@switchyard/contracts';
 
-/** For which agents (`bucketKey`) turns wait, as far as this replica knows: tenants take turns, and in each its agents do. */
+/** Tenants and agents whose last turn here is remembered; of more, those are forgotten whose turn is longest ago. */
+const REMEMBERED = 10_000;
+
+/** For which agents (`bucketKey`) turns wait, as far as this replica knows. */
 export interface Rota {
   /** Turns of this agent may be waiting. */
   add(waitsFor: string): void;
   has(waitsFor: string): boolean;
-  /** The next one of those with room, which is then the last in line. */
+  /**
+   * The next one of those with room: of the tenant that had its turn here longest ago, the agent that had. Who had none yet comes
+   * first. So whoever asks little is served at once, however many wait of those who ask much.
+   */
   next(hasRoom: (waitsFor: string) => boolean): string | undefined;
-  /** Looked, and nothing waited; what was added since it was looked for stays. */
+  /** Looked, and nothing waited, so it had no turn; what was added since it was looked for stays. */
   remove(waitsFor: string, lookedAt: number): void;
   /** Grows with each addition. */
   readonly time: number;
   readonly size: number;
 }
 
+/** What is known of an agent that turns wait for. */
+interface Waiting {
+  addedAt: number;
+  /** When its tenant and itself had had their turn, before it was given the one that is under way. */
+  before: readonly [tenant: number, agent: number];
+}
+
 export function createRota(): Rota {
-  /** Tenants in turn, and of each its agents in turn, with the time when they were added last. */
-  const tenants = new Map<string, Map<string, number>>();
+  const tenants = new Map<string, Map<string, Waiting>>();
+  const [tenantTurns, agentTurns] = [createTurns(), createTurns()];
   let time = 0;
+  let turns = 0;
   let size = 0;
 
   return {
@@ -25,26 +39,40 @@ export function createRota(): Rota {
       const tenant = tenantOf(waitsFor);
       let agents = tenants.get(tenant);
       if (!agents) tenants.set(tenant, (agents = new Map()));
-      if (!agents.has(waitsFor)) size += 1;
-      agents.set(waitsFor, ++time);
+      const there = agents.get(waitsFor);
+      time += 1;
+      if (there) there.addedAt = time;
+      else {
+        agents.set(waitsFor, { addedAt: time, before: [tenantTurns.of(tenant), agentTurns.of(waitsFor)] });
+        size += 1;
+      }
     },
     has: (waitsFor) => tenants.get(tenantOf(waitsFor))?.has(waitsFor) ?? false,
     next(hasRoom) {
+      let first: { tenant: string; waitsFor: string; at: number } | undefined;
       for (const [tenant, agents] of tenants) {
-        for (const [waitsFor, addedAt] of agents) {
-          if (!hasRoom(waitsFor)) continue;
-          toTheEnd(agents, waitsFor, addedAt);
-          toTheEnd(tenants, tenant, agents);
-          return waitsFor;
-        }
+        const at = tenantTurns.of(tenant);
+        if (first && at >= first.at) continue;
+        const waitsFor = longestAgo(agents.keys(), agentTurns, hasRoom);
+        if (waitsFor !== undefined) first = { tenant, waitsFor, at };
       }
-      return undefined;
+      if (!first) return undefined;
+      const { tenant, waitsFor, at } = first;
+      const waiting = tenants.get(tenant)?.get(waitsFor);
+      if (waiting) waiting.before = [at, agentTurns.of(waitsFor)];
+      turns += 1;
+      tenantTurns.set(tenant, turns);
+      agentTurns.set(waitsFor, turns);
+      return waitsFor;
     },
     remove(waitsFor, lookedAt) {
       const tenant = tenantOf(waitsFor);
       const agents = tenants.get(tenant);
-      const addedAt = agents?.get(waitsFor);
-      if (!agents || addedAt === undefined || addedAt > lookedAt) return;
+      const waiting = agents?.get(waitsFor);
+      if (!agents || !waiting) return;
+      tenantTurns.set(tenant, waiting.before[0]);
+      agentTurns.set(waitsFor, waiting.before[1]);
+      if (waiting.addedAt > lookedAt) return;
       agents.delete(waitsFor);
       size -= 1;
       if (agents.size === 0) tenants.delete(tenant);
@@ -58,11 +86,31 @@ export function createRota(): Rota {
   };
 }
 
-function tenantOf(waitsFor: string): string {
-  return bucketKeyParts(waitsFor)?.tenant ?? '';
+/** When each had its turn last, as a number that grows; 0 for never. */
+interface Turns {
+  of(name: string): number;
+  set(name: string, turn: number): void;
 }
 
-function toTheEnd<V>(map: Map<string, V>, key: string, value: V): void {
-  map.delete(key);
-  map.set(key, value);
+function createTurns(): Turns {
+  const last = new Map<string, number>();
+  return {
+    of: (name) => last.get(name) ?? 0,
+    set(name, turn) {
+      last.delete(name);
+      if (turn > 0) last.set(name, turn);
+      const [oldest] = last.keys();
+      if (last.size > REMEMBERED && oldest !== undefined) last.delete(oldest);
+    },
+  };
+}
+
+function longestAgo(names: Iterable<string>, turns: Turns, may: (name: string) => boolean): string | undefined {
+  let first: string | undefined;
+  for (const name of names) if ((first === undefined || turns.of(name) < turns.of(first)) && may(name)) first = name;
+  return first;
+}
+
+function tenantOf(waitsFor: string): string {
+  return bucketKeyParts(waitsFor)?.tenant ?? '';
 }
