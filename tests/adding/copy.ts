@@ -66,4 +66,7 @@ function linkPackages(path: string): void {
     symlinkSync(readlinkSync(join(here, '@switchyard', name)), join(there, '@switchyard', name));
   }
   cpSync(join(here, '.installed'), join(there, '.installed'));
+  // Servers that tests start are installed once for both.
+  mkdirSync(join(root, '.tools'), { recursive: true });
+  symlinkSync(join(root, '.tools'), join(path, '.tools'));
 }

@@ -41,6 +41,9 @@ const ROOMY = {
 /** What nobody asked for would stand between an answer and who waits for it. */
 const QUIET = { SWITCHYARD_GATEWAY__WS_HEARTBEAT_MS: '0' };
 
+/** A dozen processes on a busy machine. */
+const PATIENCE_MS = 90_000;
+
 /** No balancer needs time to look away when all of it ends. */
 const PROMPT = { SWITCHYARD_GATEWAY__DRAIN_DELAY_MS: '0' };
 
@@ -92,6 +95,7 @@ export function launch(
   return startProcess([process.execPath, PROGRAMS[profile]], {
     env: { HOME: data, SWITCHYARD_DATA: data, SWITCHYARD_PORT: '0', SWITCHYARD_CONFIG: ':', ...ROOMY, ...QUIET, ...PROMPT, ...env },
     ...(ready === undefined ? {} : { ready }),
+    timeoutMs: PATIENCE_MS,
   });
 }
 

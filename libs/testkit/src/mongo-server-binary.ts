@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process';
 import { constants, readdirSync } from 'node:fs';
-import { access, mkdir, rm } from 'node:fs/promises';
+import { access, mkdir, rm, stat } from 'node:fs/promises';
 import { delimiter, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
@@ -81,6 +81,7 @@ async function onThePath(): Promise<string | undefined> {
     const candidate = join(directory, 'mongod');
     try {
       await access(candidate, constants.X_OK);
+      if (!(await stat(candidate)).isFile()) continue; // a directory of that name, such as the one of the downloads
       return candidate;
     } catch {
       // Not there: the next place may have one.
