@@ -17,7 +17,7 @@ async function gone(processes: readonly RunningProcess[]): Promise<void> {
   while (processes.some(({ pid }) => isAlive(pid))) await new Promise((resolve) => setTimeout(resolve, 20));
 }
 
-describe('a cluster on one machine', { skip: SKIP, timeout: 120_000 }, () => {
+describe('a cluster on one machine', { skip: SKIP, timeout: 300_000 }, () => {
   let data: TempDir;
   let product: Running;
   before(async () => {
@@ -135,7 +135,7 @@ describe('a cluster on one machine', { skip: SKIP, timeout: 120_000 }, () => {
   });
 });
 
-test('what cannot be is one sentence, and nothing stays', { skip: SKIP, timeout: 60_000 }, async () => {
+test('what cannot be is one sentence, and nothing stays', { skip: SKIP, timeout: 120_000 }, async () => {
   const squatter = createServer().listen(0, '127.0.0.1');
   await once(squatter, 'listening');
   const { port } = squatter.address() as AddressInfo;

@@ -15,7 +15,7 @@ const config = { agents: { default: {}, slow: { provider: 'dev', model: 'slow' }
 /** As it is unless somebody sets it; the other tests have no time for it. */
 const env = { SWITCHYARD_GATEWAY__DRAIN_DELAY_MS: '1000' };
 
-describe('processes that are told to end', { skip: SKIP, timeout: 180_000 }, () => {
+describe('processes that are told to end', { skip: SKIP, timeout: 300_000 }, () => {
   let product: Running;
   before(async () => void (product = await startProduct('cluster', { config, env })));
   after(() => product[Symbol.asyncDispose]());
