@@ -72,21 +72,26 @@ export const guards: readonly Guard[] = [
     covered:
       'Whoever hands over holds the lease by its own clock; a write so late that it does not is the guard’s alone, and no story has one.',
   },
-  { write: 'release', without: ['leaseUntil', 'fence'], says: 'the lease ran out and was not renewed', seed: 630 },
-  { write: 'empty', without: ['depth', 'leaseUntil'], says: 'the queue is empty and the lease free', seed: 181 },
-  { write: 'empty', without: ['epoch', 'lastSeq'], says: 'it is as it was read', seed: 112 },
+  { write: 'release', without: ['leaseUntil', 'fence'], says: 'the lease ran out and was not renewed', seed: 5540 },
+  { write: 'empty', without: ['depth', 'leaseUntil'], says: 'the queue is empty and the lease free', seed: 209 },
+  { write: 'empty', without: ['epoch', 'lastSeq'], says: 'it is as it was read', seed: 1140 },
   { write: 'take', without: ['state'], says: 'it has not ended', seed: 32 },
-  { write: 'take', without: ['fence'], says: 'nobody with a later lease has it', seed: 1037 },
-  { write: 'checkpoint', without: ['state'], says: 'it has not ended', seed: 826 },
-  { write: 'checkpoint', without: ['fence'], says: 'nobody with a later lease has it', seed: 240 },
+  {
+    write: 'take',
+    without: ['fence'],
+    says: 'nobody with a later lease has it',
+    covered: 'Who takes so late can neither settle nor renew, and its own clock stops it; the later holder only begins once more.',
+  },
+  { write: 'checkpoint', without: ['state'], says: 'it has not ended', seed: 1476 },
+  { write: 'checkpoint', without: ['fence'], says: 'nobody with a later lease has it', seed: 248 },
   {
     write: 'checkpoint',
     without: ['checkpoints'],
     says: 'it was not written before',
     covered: 'A mark that stands there twice is seen by the model alone; `journal.test.ts` shows it.',
   },
-  { write: 'commit', without: ['state'], says: 'it has not ended', seed: 14 },
-  { write: 'commit', without: ['fence'], says: 'nobody with a later lease has it', seed: 385 },
+  { write: 'commit', without: ['state'], says: 'it has not ended', seed: 22 },
+  { write: 'commit', without: ['fence'], says: 'nobody with a later lease has it', seed: 656 },
 ];
 
 /** The same protocol without this guard. */
