@@ -120,7 +120,7 @@ export function queriesContract(fresh: Fresh): void {
     const pulls = ['xy', '1', 'none'].map((tag) => mine.update({ tags: { has: tag } }, { pull: { tags: tag }, inc: { n: 1 } }));
     const [first, second, none] = (await Promise.all(pulls)).map((item) => item?.n ?? null);
     // Which of the two came first nobody promises: neither names its document by its key.
-    assert.deepEqual([[first, second].toSorted(), none], [[1, 2], null]);
+    assert.deepEqual([new Set([first, second]), none], [new Set([1, 2]), null]);
     await mine.update({ id: '3' }, { push: { tags: 'again' }, if: { tags: { lacks: 'again' } } });
     assert.equal(await mine.update({ id: '3' }, { push: { tags: 'again' }, if: { tags: { lacks: 'again' } } }), null);
   });
