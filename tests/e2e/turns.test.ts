@@ -42,7 +42,8 @@ onEachProfile(
       const done = await stream.until(isNamed('done', 'error'));
       assert.deepEqual(done.data, { response: SAID, tokensUsed: USED, finishReason: 'stop' });
       const tokens = stream.heard.filter(isNamed('token'));
-      assert.ok(tokens.length > 1, 'in pieces');
+      // What a model says at once may come in one piece.
+      assert.ok(tokens.length > 0, 'nothing was told before the end');
       let accumulated = '';
       for (const { data } of tokens) {
         accumulated += String(data['delta']);
