@@ -65,9 +65,12 @@ export function boundsContract(open: OpenBlobs): void {
     await assert.rejects(writer.append(someBytes(1)), { code: 'DEADLINE_EXCEEDED', details: { reason: 'IDLE', retryable: true } });
     // Both places are free again.
     await eventually(async () => {
-      const others = [await blobs.write(newHead())];
-      others.push(await blobs.write(newHead()));
-      for (const other of others) await other.leave();
+      const others: { leave(): Promise<void> }[] = [];
+      try {
+        for (const _ of ['one', 'other']) others.push(await blobs.write(newHead()));
+      } finally {
+        for (const other of others) await other.leave();
+      }
     });
     await assert.rejects(
       async () => {
