@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ServiceError } from '@switchyard/contracts';
 import type { Bus } from '@switchyard/bus';
-import { tempDir } from '@switchyard/testkit';
+import { dice, tempDir, type Dice } from '@switchyard/testkit';
 import { putAgent, removeAgent } from './sessions.fixture.ts';
 import {
   AGENTS,
@@ -13,7 +13,6 @@ import {
   checkData,
   checkEnds,
   checkFrames,
-  dice,
   newLedger,
   newTurnId,
   readData,
@@ -39,7 +38,6 @@ const EXPECTED = new Set([
   'CANCELLED',
 ]);
 
-type Dice = ReturnType<typeof dice>;
 type Ledger = ReturnType<typeof newLedger>;
 
 interface World {
