@@ -29,6 +29,9 @@ export interface TurnRequest {
   origin?: { requestId: string; traceparent: string | undefined };
 }
 
+/** How often a turn is written whose key somebody had who had it no more when it was looked for. */
+const MOST_INSERTS = 5;
+
 /** A turn that is written now, or one that was there already under the request's idempotency key. */
 export type Accepted =
   | { turn: TurnDocument; replayed: true; waits: boolean }
@@ -280,15 +283,18 @@ async function toTurn({ bodies, store }: AcceptDeps, asked: Asked): Promise<Turn
 async function insert(deps: AcceptDeps, asked: Asked, turn: TurnDocument): Promise<TurnDocument | undefined> {
   const { principal, identity, request } = asked;
   const turns = deps.turns.for(principal);
-  try {
-    await turns.insert(turn, { emit: [received(turn, request.message, identity)] });
-    return undefined;
-  } catch (error) {
-    if (!(error instanceof ServiceError && error.code === 'ALREADY_EXISTS')) throw error;
-    const same = await turns.get(turn.turnId);
-    const other = (await earlierTurn(deps, asked)) ?? (same?.client === principal.client ? same : undefined);
-    if (!other) throw error;
-    return other;
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      await turns.insert(turn, { emit: [received(turn, request.message, identity)] });
+      return undefined;
+    } catch (error) {
+      if (!(error instanceof ServiceError && error.code === 'ALREADY_EXISTS')) throw error;
+      const same = await turns.get(turn.turnId);
+      const other = (await earlierTurn(deps, asked)) ?? (same?.client === principal.client ? same : undefined);
+      if (other) return other;
+      // The turn that had the key was refused meanwhile, or its key was kept long enough: it is free again.
+      if (same || attempt === MOST_INSERTS) throw error;
+    }
   }
 }
 
