@@ -1,17 +1,13 @@
 import { ProviderEntry, type Sections } from '@switchyard/contracts';
-import type { Adapter } from './adapter.ts';
+import { createCalls, type FindTarget, type Target } from './calls.ts';
 import { createDevProvider, DEV_PROVIDER } from './dev/dev-provider.ts';
 import { createDirectory, type Directory } from './directory.ts';
-import { classify, modelNotFound, notConfigured, type Callee, type Failure } from './failure.ts';
+import { modelNotFound, notConfigured } from './failure.ts';
 import { fallbackModel, findModel } from './find-model.ts';
 import { createKeys, type Keys } from './keys.ts';
 import type { CatalogueEntry, ModelPart, ModelRef, ModelRequest, Models } from './model.ts';
-import { beginModelCall } from './model-call.ts';
-import { createPace } from './pace.ts';
 import { createProviderClients } from './provider-clients.ts';
-import { RETRY, retryUntilFirst, type RetryPolicy } from './retry.ts';
-import { streamStep } from './stream-step.ts';
-import { createWatch } from './watch.ts';
+import { RETRY, type RetryPolicy } from './retry.ts';
 
 export interface ModelsOptions {
   /** Read at each call, so that a change is in force at once. One object per revision. */
@@ -29,25 +25,17 @@ const KEY_TTL_MS = 30_000;
 const TEST_SILENCE_MS = 15_000;
 const TEST_MAX_TOKENS = 16;
 
-/** What answers one call: the model, and who it belongs to. */
-interface Target {
-  adapter: Adapter;
-  callee: Callee;
-  attempts: number;
-  cost: CatalogueEntry['cost'] | undefined;
-}
-type FindTarget = (ref: ModelRef) => Promise<Target>;
-
 /** The models of this process. Nothing is loaded or reached before it is needed. Throws where the environment is wrong from the start. */
 export function createModels(options: ModelsOptions): Models {
   const { settings, secret, env, keyTtlMs = KEY_TTL_MS } = options;
   checkAddress(env['OPENAI_BASE_URL'] ?? '');
   const keys = createKeys({ secret, env, ttlMs: keyTtlMs });
   const directory = createDirectory({ settings, env, keys });
-  const stream = createStream(createFindTarget(directory, keys), keys, options);
+  const calls = createCalls({ ...options, find: createFindTarget(directory, keys), keys });
   const validatedAt = new Map<string, number>();
   return {
-    stream: (request) => stream(request),
+    stream: (request) => calls.stream(request),
+    complete: (request) => calls.complete(request),
     revision: () => directory.offer(),
     providers: async () => [...(await directory.offer()).providers],
     find: async (name) => findModel(await directory.offer(), name),
@@ -59,7 +47,7 @@ export function createModels(options: ModelsOptions): Models {
     },
     async test(model) {
       const startedAt = performance.now();
-      const error = await failureOf(stream(tinyRequest(model), 1));
+      const error = await failureOf(calls.stream(tinyRequest(model), 1));
       if (error === undefined) validatedAt.set(nameOf(model), Date.now());
       const latencyMs = Math.round(performance.now() - startedAt);
       return error === undefined ? { ok: true, latencyMs } : { ok: false, latencyMs, error };
@@ -98,62 +86,6 @@ function createFindTarget(directory: Directory, keys: Keys): FindTarget {
     const callee = { provider, keyName: key === undefined ? undefined : settings.keyName, key, headers: Object.values(settings.headers) };
     const cost = settings.catalogue.find((entry) => entry.modelId === modelId)?.cost;
     return { adapter: await clients.adapter(settings, key), callee, attempts: settings.attempts, cost };
-  };
-}
-
-type Stream = (request: ModelRequest, attempts?: number) => AsyncGenerator<ModelPart, void, void>;
-
-function createStream(find: FindTarget, keys: Keys, { log, retry = RETRY }: ModelsOptions): Stream {
-  const pace = createPace();
-
-  function noticed(error: unknown, callee: Callee): Failure {
-    const failure = classify(error, callee);
-    if (failure.error.details.reason === 'PROVIDER_AUTH') keys.forget(callee.keyName);
-    return failure;
-  }
-
-  return async function* stream(request, attempts) {
-    const whole = pace.whole(request);
-    const startedAt = performance.now();
-    using watch = createWatch(request.signal, request.promptTimeoutMs);
-    const { signal, alive: onAlive } = watch;
-    const call = beginModelCall(request.model, request.traceparent);
-    try {
-      signal.throwIfAborted();
-      const { adapter, callee, cost, attempts: allowed } = await find(request.model);
-      const { provider } = callee;
-      call.found(provider, cost !== undefined || provider === DEV_PROVIDER);
-      const given = { request, whole, signal, onAlive, traceparent: call.traceparent };
-      const { first, rest } = await retryUntilFirst({
-        attempt: (number) => streamStep({ provider, adapter, attempt: { ...given, number }, cost }),
-        classify: (error) => noticed(error, callee),
-        policy: { ...retry, attempts: attempts ?? allowed },
-        signal,
-        deadline: Date.now() + request.promptTimeoutMs,
-        onRetry({ error, status }, pauseMs, attempt) {
-          call.retried(error);
-          log?.warn({ ...request.model, reason: error.details.reason, status, attempt, pauseMs }, 'model call failed, trying again');
-        },
-      });
-      try {
-        for (let step = first; step.done !== true; step = await rest.next()) {
-          call.saw(step.value);
-          yield step.value;
-        }
-      } catch (error) {
-        throw noticed(error, callee).error;
-      } finally {
-        await rest.return();
-      }
-      call.end();
-    } catch (error) {
-      const cause: unknown = signal.aborted ? signal.reason : error;
-      call.end(cause);
-      throw cause;
-    } finally {
-      call.leave();
-      if (whole) pace.took(request, performance.now() - startedAt);
-    }
   };
 }
 

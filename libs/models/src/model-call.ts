@@ -1,6 +1,6 @@
 import { ServiceError } from '@switchyard/contracts';
-import { counter, histogram, startSpan, tracing, type Span } from '@switchyard/telemetry';
-import type { ModelPart, ModelRef, ModelUsage } from './model.ts';
+import { counter, histogram, startSpan, tracing, type Histogram, type Span } from '@switchyard/telemetry';
+import type { ModelAnswer, ModelRef } from './model.ts';
 
 /** Names that a client or an operator made up do not become series. */
 const OTHER = 'other';
@@ -14,7 +14,10 @@ export interface ModelCall {
   found(provider: string, listed: boolean): void;
   /** An attempt failed, and another one follows. */
   retried(error: ServiceError): void;
-  saw(part: ModelPart): void;
+  /** Something of the answer is there. */
+  saw(): void;
+  /** All of it is there, and was counted. */
+  used(use: Pick<ModelAnswer, 'usage' | 'costUsd'>): void;
   /** Once; later ends change nothing. */
   end(error?: unknown): void;
   /** Nobody listens any more: one that has not ended is cancelled. */
@@ -30,7 +33,7 @@ export function beginModelCall({ provider, modelId }: ModelRef, traceparent: str
     { 'gen_ai.operation.name': OPERATION, 'gen_ai.provider.name': provider, 'gen_ai.request.model': modelId },
     traceparent,
   );
-  const labels = { 'gen_ai.operation.name': OPERATION, 'gen_ai.provider.name': OTHER, 'gen_ai.request.model': OTHER };
+  let labels: ModelLabels = { 'gen_ai.operation.name': OPERATION, 'gen_ai.provider.name': OTHER, 'gen_ai.request.model': OTHER };
   let heard = false;
   let ended = false;
 
@@ -39,25 +42,24 @@ export function beginModelCall({ provider, modelId }: ModelRef, traceparent: str
   function end(error?: unknown): void {
     if (ended) return;
     ended = true;
-    const type = error === undefined ? '' : typeOf(error);
-    histogram('gen_ai.client.operation.duration', { ...labels, 'error.type': type }).record(seconds());
+    const duration = error === undefined ? seriesOf(labels).duration : durationOf(labels, typeOf(error));
+    duration.record(seconds());
     span.end(error);
   }
 
   return {
     traceparent: tracing() ? span.traceparent : undefined,
     found(named, listed) {
-      labels['gen_ai.provider.name'] = named;
-      if (listed) labels['gen_ai.request.model'] = modelId;
+      labels = { ...labels, 'gen_ai.provider.name': named, 'gen_ai.request.model': listed ? modelId : OTHER };
     },
     retried(error) {
       counter('switchyard.model.retries', { 'gen_ai.provider.name': labels['gen_ai.provider.name'], 'error.type': typeOf(error) }).add();
     },
-    saw(part) {
-      if (!heard) histogram('gen_ai.client.operation.time_to_first_chunk', labels).record(seconds());
+    saw() {
+      if (!heard) seriesOf(labels).first.record(seconds());
       heard = true;
-      if (part.type === 'finish') countUse(labels, part, span);
     },
+    used: (use) => countUse(labels, use, span),
     end,
     leave: () => end(LEFT),
   };
@@ -69,9 +71,36 @@ interface ModelLabels {
   'gen_ai.request.model': string;
 }
 
-function countUse(labels: ModelLabels, { usage, costUsd }: { usage: ModelUsage; costUsd: number }, span: Span): void {
-  histogram('gen_ai.client.token.usage', { ...labels, 'gen_ai.token.type': 'input' }).record(usage.input);
-  histogram('gen_ai.client.token.usage', { ...labels, 'gen_ai.token.type': 'output' }).record(usage.output);
+/** What every call of a model that answers counts in. */
+interface ModelSeries {
+  duration: Histogram;
+  first: Histogram;
+  input: Histogram;
+  output: Histogram;
+}
+
+const known = new Map<string, ModelSeries>();
+
+/** Looked up once: there are as many as catalogues list models. */
+function seriesOf(labels: ModelLabels): ModelSeries {
+  const key = `${labels['gen_ai.provider.name']}/${labels['gen_ai.request.model']}`;
+  let series = known.get(key);
+  if (series === undefined) {
+    const tokens = (type: 'input' | 'output') => histogram('gen_ai.client.token.usage', { ...labels, 'gen_ai.token.type': type });
+    const first = histogram('gen_ai.client.operation.time_to_first_chunk', labels);
+    known.set(key, (series = { duration: durationOf(labels, ''), first, input: tokens('input'), output: tokens('output') }));
+  }
+  return series;
+}
+
+function durationOf(labels: ModelLabels, error: string): Histogram {
+  return histogram('gen_ai.client.operation.duration', { ...labels, 'error.type': error });
+}
+
+function countUse(labels: ModelLabels, { usage, costUsd }: Pick<ModelAnswer, 'usage' | 'costUsd'>, span: Span): void {
+  const { input, output } = seriesOf(labels);
+  input.record(usage.input);
+  output.record(usage.output);
   if (costUsd > 0) counter('switchyard.model.cost', labels).add(costUsd);
   span.set({ 'gen_ai.usage.input_tokens': usage.input, 'gen_ai.usage.output_tokens': usage.output });
 }

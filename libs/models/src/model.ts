@@ -50,8 +50,6 @@ export interface ModelRequest {
   format?: JsonFormat;
   temperature?: number;
   maxTokens?: number;
-  /** Nobody reads along: the text comes as one part, and the upstream may be asked for it in one piece. */
-  whole?: boolean;
   signal: AbortSignal;
   /** How long the model may be silent before the call fails DEADLINE_EXCEEDED, reason MODEL_STALLED. */
   promptTimeoutMs: number;
@@ -75,6 +73,16 @@ export type ModelPart =
   | { type: 'text' | 'reasoning'; text: string }
   | { type: 'tool-call'; call: ToolCall }
   | { type: 'finish'; reason: 'stop' | 'length' | 'tool-calls' | 'content-filter' | 'other'; usage: ModelUsage; costUsd: number };
+
+/** One step that was not streamed. */
+export interface ModelAnswer {
+  text: string;
+  reasoning: string;
+  calls: ToolCall[];
+  reason: Extract<ModelPart, { type: 'finish' }>['reason'];
+  usage: ModelUsage;
+  costUsd: number;
+}
 
 /** One entry of the catalogue, as `models.list` answers it. */
 export interface CatalogueEntry {
@@ -100,6 +108,11 @@ export interface Models {
    * DEADLINE_EXCEEDED (MODEL_STALLED), CANCELLED, NOT_FOUND (MODEL_NOT_FOUND).
    */
   stream(request: ModelRequest): AsyncGenerator<ModelPart, void, void>;
+  /**
+   * The same where nobody reads along. The upstream may be asked for all of it in one piece; until that is there nothing was seen
+   * of it, so it is retried until then. Fails as `stream` does.
+   */
+  complete(request: ModelRequest): Promise<ModelAnswer>;
   /** The same object for as long as `providers`, `catalogue`, `find` and `fallback` say the same. */
   revision(): Promise<object>;
   /** Providers that can answer now: those with a key or that need none. `dev` while no other has a key, or `models.dev` is true. */

@@ -1,6 +1,6 @@
 import { sections } from '@switchyard/contracts';
 import type { Upstream, UpstreamBehaviour } from '@switchyard/testkit';
-import { createModels, type ModelPart, type ModelRequest, type Models, type ModelsOptions } from './index.ts';
+import { createModels, type ModelAnswer, type ModelPart, type ModelRequest, type Models, type ModelsOptions } from './index.ts';
 
 export const KEY = 'sk-test-0123456789abcdefghij';
 export const LOCAL = { provider: 'local', modelId: 'small' };
@@ -27,13 +27,27 @@ export function request(rest: Partial<ModelRequest> = {}): ModelRequest {
   return { model: LOCAL, messages: [{ role: 'user', text: 'hi' }], signal: new AbortController().signal, promptTimeoutMs: 5_000, ...rest };
 }
 
-/** What came before the end, and how it ended. */
-export async function run(models: Models, asked: ModelRequest = request()): Promise<{ parts: ModelPart[]; error?: unknown }> {
+/** What came before the end, and how it ended; of an answer that was asked for whole, what it would have come in. */
+export async function run(
+  models: Models,
+  asked: ModelRequest = request(),
+  whole = false,
+): Promise<{ parts: ModelPart[]; error?: unknown }> {
   const parts: ModelPart[] = [];
   try {
-    for await (const part of models.stream(asked)) parts.push(part);
+    if (whole) parts.push(...partsOf(await models.complete(asked)));
+    else for await (const part of models.stream(asked)) parts.push(part);
     return { parts };
   } catch (error) {
     return { parts, error };
   }
+}
+
+export function partsOf({ text, reasoning, calls, ...end }: ModelAnswer): ModelPart[] {
+  return [
+    ...(reasoning === '' ? [] : [{ type: 'reasoning' as const, text: reasoning }]),
+    ...(text === '' ? [] : [{ type: 'text' as const, text }]),
+    ...calls.map((call) => ({ type: 'tool-call' as const, call })),
+    { type: 'finish', ...end },
+  ];
 }

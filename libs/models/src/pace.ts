@@ -17,7 +17,7 @@ export interface Pace {
 export function createPace(): Pace {
   const slow = new Set<string>();
   return {
-    whole: ({ whole = false, model }) => whole && !slow.has(nameOf(model)),
+    whole: ({ model }) => !slow.has(nameOf(model)),
     took({ model, promptTimeoutMs }, ms) {
       if (ms < promptTimeoutMs * LONG) return;
       if (slow.size >= MAX_REMEMBERED) slow.clear();

@@ -12,7 +12,7 @@ export interface RetryPolicy {
 export const RETRY: RetryPolicy = { attempts: 3, baseMs: 500, maxMs: 8_000 };
 
 export interface Retried<T> {
-  attempt: (n: number) => AsyncGenerator<T, void, void>;
+  attempt: (n: number) => Promise<T>;
   classify: (error: unknown) => Failure;
   policy: RetryPolicy;
   signal: AbortSignal;
@@ -21,18 +21,11 @@ export interface Retried<T> {
   onRetry?: (failure: Failure, pauseMs: number, n: number) => void;
 }
 
-/** What was begun: the first item, and what stands behind it. */
-export interface Begun<T> {
-  first: IteratorResult<T, void>;
-  rest: AsyncGenerator<T, void, void>;
-}
-
-/** Tries again while nothing came and the failure is transient; throws what the last attempt failed with. */
-export async function retryUntilFirst<T>({ attempt, classify, policy, signal, deadline, onRetry }: Retried<T>): Promise<Begun<T>> {
+/** Tries again while the failure is transient; throws what the last attempt failed with. */
+export async function retry<T>({ attempt, classify, policy, signal, deadline, onRetry }: Retried<T>): Promise<T> {
   for (let n = 1; ; n += 1) {
-    const rest = attempt(n);
     try {
-      return { first: await rest.next(), rest };
+      return await attempt(n);
     } catch (error) {
       const failure = classify(error);
       if (!failure.transient || n >= policy.attempts || signal.aborted) throw failure.error;

@@ -1,6 +1,6 @@
-import type { Adapter, Attempt, Ending, Piece } from './adapter.ts';
+import type { Adapter, Attempt, Ending } from './adapter.ts';
 import { streamCut } from './failure.ts';
-import type { CatalogueEntry, ModelPart } from './model.ts';
+import type { CatalogueEntry, ModelAnswer, ModelPart } from './model.ts';
 import { toolCall } from './tool-call.ts';
 import { priceOf, toUsage } from './usage.ts';
 
@@ -11,13 +11,11 @@ export interface Step {
   cost: CatalogueEntry['cost'] | undefined;
 }
 
-type Finish = Extract<ModelPart, { type: 'finish' }>;
-
 // Upstreams that give up say so in the finish reason, each in its own word.
 const GAVE_UP = new Set(['error', 'abort', 'aborted', 'cancelled', 'canceled', 'interrupted', 'insufficient_system_resource']);
 
 /** What upstreams call the ends that we have a name for. */
-const REASONS = new Map<string, Finish['reason']>([
+const REASONS = new Map<string, ModelAnswer['reason']>([
   ['stop', 'stop'],
   ['length', 'length'],
   ['model_length', 'length'],
@@ -28,8 +26,7 @@ const REASONS = new Map<string, Finish['reason']>([
 
 /** One attempt at one step. Tool calls are held back until the upstream said that it is done: half a call is none. */
 export async function* streamStep(step: Step): AsyncGenerator<ModelPart, void, void> {
-  const { signal, onAlive, request } = step.attempt;
-  const said: Said = { reasoning: '', text: '' };
+  const { signal, onAlive } = step.attempt;
   let written = 0;
   const pieces = step.adapter(step.attempt);
   try {
@@ -37,40 +34,53 @@ export async function* streamStep(step: Step): AsyncGenerator<ModelPart, void, v
       const next = await pieces.next();
       onAlive();
       signal.throwIfAborted();
-      if (next.done === true) return yield* finish(step, { said, written, ending: next.value });
-      const piece = next.value;
-      written += piece.text.length;
-      // Where nobody reads along, all text is one part.
-      if (request.whole === true) said[piece.type] += piece.text;
-      else yield piece;
+      if (next.done === true) {
+        const { calls, ...end } = finish(step, written, next.value);
+        for (const call of calls) yield { type: 'tool-call', call };
+        return yield { type: 'finish', ...end };
+      }
+      written += next.value.text.length;
+      yield next.value;
     }
   } finally {
     await pieces.return(undefined as never);
   }
 }
 
-type Said = Record<Piece['type'], string>;
-
-interface Finished {
-  /** What was not yielded yet. */
-  said: Said;
-  /** Characters of all that was written. */
-  written: number;
-  ending: Ending;
+/** The same, told when it is complete. */
+export async function completeStep(step: Step): Promise<ModelAnswer> {
+  const { signal, onAlive } = step.attempt;
+  const said = { reasoning: '', text: '' };
+  const pieces = step.adapter(step.attempt);
+  try {
+    for (;;) {
+      const next = await pieces.next();
+      onAlive();
+      signal.throwIfAborted();
+      if (next.done === true) return { ...said, ...finish(step, said.reasoning.length + said.text.length, next.value) };
+      said[next.value.type] += next.value.text;
+    }
+  } finally {
+    await pieces.return(undefined as never);
+  }
 }
 
-function* finish({ provider, attempt, cost }: Step, { said, written, ending }: Finished): Generator<ModelPart, void, void> {
+/** What is known at the end, `written` characters of text later. */
+function finish({ provider, attempt, cost }: Step, written: number, ending: Ending): Omit<ModelAnswer, 'text' | 'reasoning'> {
   const { finish: word, calls, usage: counted } = ending;
   if (word === undefined || GAVE_UP.has(word)) throw streamCut(provider);
-  for (const type of ['reasoning', 'text'] as const) if (said[type] !== '') yield { type, text: said[type] };
-  for (const { callId, name, text } of calls) yield { type: 'tool-call', call: toolCall(callId, name, text) };
   const { system, messages } = attempt.request;
   const output = calls.reduce((sum, { text }) => sum + text.length, written);
   const usage = toUsage(counted, { input: () => JSON.stringify([system, messages]).length, output });
-  yield { type: 'finish', reason: reasonOf(word, calls.length), usage, costUsd: counted.costUsd ?? priceOf(usage, cost) };
+  return {
+    calls: calls.map(({ callId, name, text }) => toolCall(callId, name, text)),
+    reason: reasonOf(word, calls.length),
+    usage,
+    costUsd: counted.costUsd ?? priceOf(usage, cost),
+  };
 }
 
-function reasonOf(finish: string, calls: number): Finish['reason'] {
+function reasonOf(finish: string, calls: number): ModelAnswer['reason'] {
   const reason = REASONS.get(finish) ?? 'other';
   // Several servers say `stop` beside tool calls; what the caller must do is what counts.
   return calls > 0 && (reason === 'stop' || reason === 'other') ? 'tool-calls' : reason;

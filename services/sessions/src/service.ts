@@ -13,7 +13,7 @@ import { sessionList } from './handlers/session-list.ts';
 import { sessionReset } from './handlers/session-reset.ts';
 import { sessionSend } from './handlers/session-send.ts';
 import { sessionStatus } from './handlers/session-status.ts';
-import { turnsResume, turnsRun, turnsStart } from './handlers/turns.ts';
+import { turnsComplete, turnsResume, turnsRun, turnsStart } from './handlers/turns.ts';
 import { migrate } from './earlier/migrate.ts';
 import { createEmptying } from './sessions/emptying.ts';
 import { createHolds, LEASE_TIMING, type LeaseTiming } from './turns/hold.ts';
@@ -77,6 +77,7 @@ export function defineSessions(timing: SessionsTiming = {}) {
         'session.status': sessionStatus(data.sessions, agents, models),
         'turns.start': turnsStart(runner),
         'turns.run': turnsRun({ bus, models, agents }),
+        'turns.complete': turnsComplete({ bus, models, agents }),
         'turns.resume': turnsResume(data),
       };
     },

@@ -87,7 +87,7 @@ export const TurnAccepted = z.object({
   state: TurnState,
 });
 
-/** A turn that keeps nothing: `/v1/chat/completions`. Leaving its stream cancels it. */
+/** A turn that keeps nothing: `/v1/chat/completions`. Leaving it cancels it. */
 export const StatelessTurn = z.strictObject({
   turnId: TurnId,
   model: z.string().min(1).max(MAX.name).describe('an agent id, provider/model or bare model id'),
@@ -100,7 +100,6 @@ export const StatelessTurn = z.strictObject({
   format: JsonFormat.optional(),
   temperature: z.number().min(0).max(2).optional(),
   maxTokens: z.int().positive().optional(),
-  whole: z.boolean().optional().describe('nobody reads along: of the frames only those of tools are sent, and the result'),
 });
 export type StatelessTurn = z.infer<typeof StatelessTurn>;
 
@@ -119,6 +118,14 @@ export const turnOperations = {
     callers: ['gateway'] as const,
     params: StatelessTurn,
     chunk: TurnFrame,
+    result: StatelessResult,
+    emits: TURN_EVENTS,
+    deadlineMs: TURN_DEADLINE_MS,
+  },
+  'turns.complete': {
+    summary: 'The same where nobody reads along. A failure after a tool ran says that it is not to be asked again.',
+    callers: ['gateway'] as const,
+    params: StatelessTurn,
     result: StatelessResult,
     emits: TURN_EVENTS,
     deadlineMs: TURN_DEADLINE_MS,

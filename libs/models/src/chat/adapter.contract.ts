@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { Adapter, Ending } from '../adapter.ts';
-import { streamStep } from '../stream-step.ts';
-import { request } from '../models.fixture.ts';
+import { completeStep, streamStep } from '../stream-step.ts';
+import { partsOf, request } from '../models.fixture.ts';
 import type { ModelPart } from '../index.ts';
 import { startPlayer } from './player.fixture.ts';
 import type { Recording } from './recordings.ts';
@@ -46,14 +46,15 @@ export function adapterContract(name: string, { open, whole, recordings }: Adapt
 }
 
 async function read(adapter: Adapter, whole: boolean): Promise<{ parts: ModelPart[]; ending: Ending | undefined }> {
-  const asked = request({ whole });
+  const asked = request();
   const attempt = { request: asked, whole, signal: asked.signal, number: 1, onAlive: () => undefined };
   let ending: Ending | undefined;
   const overheard: Adapter = async function* (given) {
     ending = yield* adapter(given);
     return ending;
   };
-  const parts = await Array.fromAsync(streamStep({ provider: 'up', adapter: overheard, attempt, cost: undefined }));
+  const step = { provider: 'up', adapter: overheard, attempt, cost: undefined };
+  const parts = whole ? partsOf(await completeStep(step)) : await Array.fromAsync(streamStep(step));
   return { parts, ending };
 }
 

@@ -46,7 +46,7 @@ for (const whole of [false, true]) {
     for (const { name, behaviour, code, reason, attempts } of FAILURES) {
       test(`${name} is ${code}, ${reason}, after ${attempts} attempts, and never an answer`, async () => {
         await using upstream = await startUpstream(behaviour);
-        const { parts, error } = await run(against(upstream), request({ whole }));
+        const { parts, error } = await run(against(upstream), request(), whole);
         assert.deepEqual(parts, []);
         assert.ok(error instanceof ServiceError);
         assert.deepEqual([error.code, error.details.reason, upstream.requests.length], [code, reason, attempts]);
@@ -57,14 +57,14 @@ for (const whole of [false, true]) {
     test('429 is tried again when its Retry-After says', async () => {
       await using upstream = await startUpstream({ kind: 'status', status: 429, headers: { 'retry-after-ms': '120' } }, TEXT);
       const startedAt = performance.now();
-      const { parts } = await run(against(upstream), request({ whole }));
+      const { parts } = await run(against(upstream), request(), whole);
       assert.equal(textOf(parts), 'one two three');
       assert.ok(performance.now() - startedAt >= 115);
     });
 
     test('silence is MODEL_STALLED, and the upstream is left', async () => {
       await using upstream = await startUpstream({ kind: 'stall' });
-      const { error } = await run(against(upstream), request({ whole, promptTimeoutMs: 100 }));
+      const { error } = await run(against(upstream), request({ promptTimeoutMs: 100 }), whole);
       assert.ok(error instanceof ServiceError && error.details.reason === 'MODEL_STALLED');
       await upstream.abandoned;
     });
@@ -72,14 +72,14 @@ for (const whole of [false, true]) {
     test('a refused connection is PROVIDER_UNREACHABLE', async () => {
       const upstream = await startUpstream();
       await upstream[Symbol.asyncDispose]();
-      const { error } = await run(against(upstream), request({ whole }));
+      const { error } = await run(against(upstream), request(), whole);
       assert.ok(error instanceof ServiceError && error.details.reason === 'PROVIDER_UNREACHABLE');
     });
 
     test(`the upstream is left within ${CANCELLED_WITHIN_MS} ms of the caller`, async () => {
       await using upstream = await startUpstream({ kind: 'stall', text: 'one two', afterTokens: 1 });
       const leaving = new AbortController();
-      const running = run(against(upstream), request({ whole, signal: leaving.signal }));
+      const running = run(against(upstream), request({ signal: leaving.signal }), whole);
       await upstream.asked;
       const leftAt = performance.now();
       leaving.abort();
@@ -93,7 +93,7 @@ for (const whole of [false, true]) {
 
 test('an answer that nobody reads along comes as one text, is asked for in one piece, and may be streamed all the same', async () => {
   await using upstream = await startUpstream(TEXT);
-  const { parts } = await run(against(upstream), request({ whole: true }));
+  const { parts } = await run(against(upstream), request(), true);
   assert.deepEqual(
     parts.map(({ type }) => type),
     ['text', 'finish'],
@@ -105,10 +105,10 @@ test('an answer that nobody reads along comes as one text, is asked for in one p
 test('a model that once took long for a whole answer is asked to stream from then on', async () => {
   await using upstream = await startUpstream({ kind: 'stall' }, TEXT);
   const models = against(upstream);
-  const slow = await run(models, request({ whole: true, promptTimeoutMs: 50 }));
+  const slow = await run(models, request({ promptTimeoutMs: 50 }), true);
   assert.ok(slow.error instanceof ServiceError && slow.error.details.reason === 'MODEL_STALLED');
 
-  const { parts } = await run(models, request({ whole: true }));
+  const { parts } = await run(models, request(), true);
   assert.deepEqual(
     parts.map(({ type }) => type),
     ['text', 'finish'],

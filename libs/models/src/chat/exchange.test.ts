@@ -50,7 +50,7 @@ test('where nobody reads along, what is streamed all the same is one part', asyn
   await using player = await startPlayer({ writes });
   const streamed = await run(models(player.url));
   assert.ok(streamed.parts.length > 2, 'all of it came in one read');
-  const { parts } = await run(models(player.url), request({ whole: true }));
+  const { parts } = await run(models(player.url), request(), true);
   assert.deepEqual(parts[0], { type: 'text', text: 'word '.repeat(20) });
   assert.equal(parts.length, 2);
 });
@@ -139,7 +139,7 @@ test('an answer in an encoding that was not asked for, and a page for people, ar
   for (const headers of [{ 'content-encoding': 'br' }, { 'content-type': 'text/html' }]) {
     for (const whole of [false, true]) {
       await using server = await startServer((response) => void response.writeHead(200, headers).end('<html>'));
-      assert.equal(await reasonOf(run(models(server.url), request({ whole }))), 'BAD_RESPONSE');
+      assert.equal(await reasonOf(run(models(server.url), request(), whole)), 'BAD_RESPONSE');
     }
   }
 });

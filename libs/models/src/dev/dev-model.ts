@@ -27,7 +27,8 @@ export function* say(text: string): Generator<DevPart, void, void> {
 }
 
 async function* play(attempt: Attempt, behave: Behaviour): AsyncGenerator<Piece, Ending, void> {
-  const { maxTokens: limit = Infinity, stop = [], whole = false } = attempt.request;
+  const { whole } = attempt;
+  const { maxTokens: limit = Infinity, stop = [] } = attempt.request;
   const conversation = readConversation(attempt.request);
   const stopper = createStopper(stop);
   const calls: { callId: string; name: string; text: string }[] = [];

@@ -29,6 +29,11 @@ async function start(answer: (asked: Asked) => Partial<StatelessResult> & { says
         if (says !== '') yield { n: 1, type: 'delta', text: says };
         return { ...RESULT, response: says, ...more };
       },
+      'turns.complete'(given) {
+        asked.push(given);
+        const { says = '', ...more } = answer(given);
+        return { ...RESULT, response: says, ...more };
+      },
     },
   });
   await t.gateway.putToken({ id: 'lenient', secret: LENIENT, scopes: ['api'], lenient: true });

@@ -14,7 +14,6 @@ type Play = (
 
 const TOKEN = SECRETS.rpc;
 const HOW_TO = `A lenient token takes this request: bin/switchyard rpc tokens.create id=NAME scopes='["rpc"]' lenient=true`;
-const TOOL: FrameBody = { type: 'tool', step: 1, callId: 'c1', name: 'memory.store', state: 'called' };
 
 async function start(play: Play) {
   const run: Handler<'turns.run'> = async function* (asked, ctx) {
@@ -31,7 +30,13 @@ async function start(play: Play) {
       }
     }
   };
-  const t = await startTestTurns(undefined, { handlers: { 'turns.run': run } });
+  const complete: Handler<'turns.complete'> = async (asked, ctx) => {
+    const bodies = play(asked, ctx);
+    let step = await bodies.next();
+    while (!step.done) step = await bodies.next();
+    return step.value;
+  };
+  const t = await startTestTurns(undefined, { handlers: { 'turns.run': run, 'turns.complete': complete } });
   const client = new OpenAI({ apiKey: TOKEN, baseURL: `${t.gateway.url}/v1`, maxRetries: 0 });
   return { ...t, client, [Symbol.asyncDispose]: () => t[Symbol.asyncDispose]() };
 }
@@ -74,7 +79,7 @@ test('a completion in one piece', async () => {
   assert.equal(response.headers.get('cache-control'), 'no-store');
   const { turnId, ...rest } = asked as { turnId: string };
   assert.match(turnId, /^turn_/);
-  assert.deepEqual(rest, { model: 'dev/echo', message: 'hi', system: 'brief', temperature: 0.5, maxTokens: 9, whole: true });
+  assert.deepEqual(rest, { model: 'dev/echo', message: 'hi', system: 'brief', temperature: 0.5, maxTokens: 9 });
 });
 
 test('a completion in pieces: role, content, finish, usage, end; data frames only', async () => {
@@ -169,20 +174,12 @@ test('a failure before the first piece is a status, streamed or not', async () =
   }
 });
 
-test('the package repeats what failed before it began, and not what ran tools or must not be repeated', async () => {
+test('the package repeats what failed before it began, and not what must not be repeated', async () => {
   const away = (retryable?: boolean) =>
     new ServiceError('UNAVAILABLE', 'away', { details: { retryAfterMs: 1, ...(retryable === undefined ? {} : { retryable }) } });
   const plays: [string, Play, number][] = [
     ['nothing ran', () => failing(away()), 3],
     ['said to be final', () => failing(away(false)), 1],
-    [
-      'tools ran',
-      async function* () {
-        yield TOOL;
-        throw away();
-      },
-      1,
-    ],
   ];
   for (const [what, play, expected] of plays) {
     let attempts = 0;

@@ -1,5 +1,5 @@
-import type { Bus } from '@switchyard/bus';
-import { ServiceError, type StatelessResult, type TurnFrame } from '@switchyard/contracts';
+import type { Bus, CallOptions } from '@switchyard/bus';
+import { ServiceError, type StatelessResult, type StatelessTurn, type TurnFrame } from '@switchyard/contracts';
 import { mintId } from '@switchyard/security';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { jsonBody } from '../server/body.ts';
@@ -15,14 +15,16 @@ export function registerCompletions(app: FastifyInstance, edge: Edge): void {
   app.post('/v1/chat/completions', { onRequest: edge.guard({ scopes: ['rpc', 'api'] }) }, async (request, reply) => {
     const completion = completionBody(jsonBody(request), request.caller.lenient);
     const head = completionHead(completion.turn.model);
-    const run = startRun(edge.bus, { request, reply, completion });
-    const step = await readUntil(run, completion.stream ? saysMore : isResult);
+    const exchange = { request, reply, completion };
     if (completion.stream) {
-      void sendChunks(edge, { request, reply, completion, head, run, step });
+      const run = startRun(edge.bus, exchange);
+      const step = await firstWords(run);
+      void sendChunks(edge, { ...exchange, head, run, step });
       return reply;
     }
+    const result = await complete(edge.bus, exchange);
     reply.header('cache-control', 'no-store');
-    return completionAnswer(head, step.value as StatelessResult);
+    return completionAnswer(head, result);
   });
 }
 
@@ -33,46 +35,49 @@ interface Exchange {
   completion: CompletionRequest;
 }
 
-type Step = IteratorResult<TurnFrame, StatelessResult>;
-
-/** A turn that runs for one response and ends with it. */
-interface Run {
-  next(): Promise<Step>;
-  toolsRan: boolean;
-}
-
-function startRun(bus: Bus, { request, reply: { raw }, completion }: Exchange): Run {
-  const left = new AbortController();
-  raw.once('close', () => void (raw.writableFinished || left.abort()));
-  if (raw.destroyed) left.abort();
-  const turn = { ...completion.turn, turnId: mintId('turn'), ...(completion.stream ? {} : { whole: true }) };
-  const frames = bus.as(request.caller.principal).stream('turns.run', turn, { ...callOptions(request), signal: left.signal });
-  const run: Run = {
-    toolsRan: false,
-    async next() {
-      const step = await frames.next();
-      if (step.done) return step;
-      if (step.value.type === 'error') throw failureError(step.value.error);
-      run.toolsRan ||= step.value.type === 'tool';
-      return step;
-    },
-  };
-  return run;
-}
-
-/** Until the first byte of a response is out, a failure can still be a status. */
-async function readUntil(run: Run, enough: (step: Step) => boolean): Promise<Step> {
+async function complete(bus: Bus, exchange: Exchange): Promise<StatelessResult> {
   try {
-    let step = await run.next();
-    while (!enough(step)) step = await run.next();
-    return step;
+    return await bus.as(exchange.request.caller.principal).call('turns.complete', turnOf(exchange), optionsOf(exchange));
   } catch (error) {
-    throw completionError(error, run.toolsRan);
+    throw completionError(error);
   }
 }
 
-function isResult(step: Step): boolean {
-  return step.done === true;
+function turnOf({ completion }: Exchange): StatelessTurn {
+  return { ...completion.turn, turnId: mintId('turn') };
+}
+
+/** A client that leaves ends its turn. */
+function optionsOf({ request, reply: { raw } }: Exchange): CallOptions {
+  const left = new AbortController();
+  raw.once('close', () => void (raw.writableFinished || left.abort()));
+  if (raw.destroyed) left.abort();
+  return { ...callOptions(request), signal: left.signal };
+}
+
+type Step = IteratorResult<TurnFrame, StatelessResult>;
+
+/** A turn that runs for one response and ends with it. */
+type Run = () => Promise<Step>;
+
+function startRun(bus: Bus, exchange: Exchange): Run {
+  const frames = bus.as(exchange.request.caller.principal).stream('turns.run', turnOf(exchange), optionsOf(exchange));
+  return async () => {
+    const step = await frames.next();
+    if (!step.done && step.value.type === 'error') throw failureError(step.value.error);
+    return step;
+  };
+}
+
+/** Until the first byte of a response is out, a failure can still be a status. */
+async function firstWords(run: Run): Promise<Step> {
+  try {
+    let step = await run();
+    while (!saysMore(step)) step = await run();
+    return step;
+  } catch (error) {
+    throw completionError(error);
+  }
 }
 
 /** Whether it says more than that the turn has begun. */
@@ -99,7 +104,7 @@ async function sendChunks(edge: Edge, { request, reply, completion, head, run, s
   const text = createJoinedText(stream, { send: (piece) => stream.write(chunks.content(piece)) });
   try {
     let now = step;
-    for (; !now.done; now = await run.next()) if (now.value.type === 'delta') text.add(now.value.text);
+    for (; !now.done; now = await run()) if (now.value.type === 'delta') text.add(now.value.text);
     text.flush();
     for (const chunk of chunks.toolCalls(now.value)) stream.write(chunk);
     stream.write(chunks.finish(now.value));

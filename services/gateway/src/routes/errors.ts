@@ -74,13 +74,13 @@ function messageOf({ code, message }: ServiceError): string {
   return code === 'NOT_FOUND' ? 'Model not found' : message;
 }
 
-/** A turn that failed before its `/v1` answer began. Tools that ran would run again if it was made again. */
-export function completionError(error: unknown, toolsRan: boolean): unknown {
+/** A turn that failed before its `/v1` answer began. */
+export function completionError(error: unknown): unknown {
   if (!(error instanceof ServiceError)) return error;
   const { retryAfterMs } = error.details;
   const headers: Record<string, string> = retryAfterMs === undefined ? {} : { 'retry-after-ms': String(Math.ceil(retryAfterMs)) };
   const param = paramOf(error);
-  const told = { message: messageOf(error), headers, retryable: error.retryable && !toolsRan };
+  const told = { message: messageOf(error), headers };
   return new RefusalError({ ...refusalOf(error), ...told, ...(param === undefined ? {} : { param }) }, error);
 }
 

@@ -5,7 +5,7 @@ import { follows, noSuchTurn } from '../sessions/ownership.ts';
 import { texts, type Bodies } from '../turns/bodies.ts';
 import { readMarks, standingOf } from '../turns/journal.ts';
 import type { Runner } from '../turns/runner.ts';
-import { runStateless, runWhole, type StatelessDeps } from '../turns/stateless.ts';
+import { completeStateless, runStateless, type StatelessDeps } from '../turns/stateless.ts';
 import { hasEnded } from '../turns/turn-writes.ts';
 import { endOf } from '../turns/waiting.ts';
 
@@ -22,10 +22,12 @@ export function turnsStart(runner: Runner): Handler<'turns.start'> {
 
 /** A turn that keeps nothing; leaving its stream ends it. */
 export function turnsRun(deps: StatelessDeps): Handler<'turns.run'> {
-  return (turn, ctx) => {
-    const frames = runStateless(deps, turn, ctx);
-    return turn.whole === true ? runWhole(frames) : frames;
-  };
+  return (turn, ctx) => runStateless(deps, turn, ctx);
+}
+
+/** The same in one answer; whoever leaves it ends it as well. */
+export function turnsComplete(deps: StatelessDeps): Handler<'turns.complete'> {
+  return (turn, ctx) => completeStateless(deps, turn, ctx);
 }
 
 export interface TurnsResumeDeps {

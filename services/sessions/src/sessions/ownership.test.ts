@@ -69,6 +69,11 @@ const statelessTool: Call = async (bus, there) => {
   return asTold(end.result.response);
 };
 
+const statelessAnswer: Call = async (bus, there) => {
+  const { response } = await bus.call('turns.complete', { turnId: mintId('turn'), model: 'tools', message: askTool(there) });
+  return asTold(response);
+};
+
 /** Every method and operation that the service answers. */
 const rows: Record<string, readonly Row[]> = {
   'agent.execute': [{ named: executes('agent.execute'), makes: true }, { named: [tool] }],
@@ -88,6 +93,7 @@ const rows: Record<string, readonly Row[]> = {
     },
   ],
   'turns.run': [{ named: [statelessTool] }],
+  'turns.complete': [{ named: [statelessAnswer] }],
   // A turn is its client's alone, whatever its token is held to.
   'turns.resume': [],
   // They name none: see below.

@@ -1,5 +1,5 @@
 import type { StatelessResult, TurnFrame } from '@switchyard/contracts';
-import type { JsonFormat, ModelMessage, ModelPart, ModelRef, Models, ModelUsage, ToolCall } from '@switchyard/models';
+import type { JsonFormat, ModelAnswer, ModelMessage, ModelRef, ModelRequest, Models, ToolCall } from '@switchyard/models';
 import { standingOf, type Mark, type Standing } from './journal.ts';
 import type { CallersToolBox, ToolBox, ToolResult } from './tools.ts';
 
@@ -22,7 +22,7 @@ export interface TurnPlan {
   maxOutputTokens?: number;
   temperature?: number;
   promptTimeoutMs: number;
-  /** Nobody reads the text as it comes. */
+  /** Nobody reads the text as it comes: there are no frames of it. */
   whole?: boolean;
   signal: AbortSignal;
   /** The span of the turn, which its model calls belong to. */
@@ -121,13 +121,7 @@ const OUTCOME_UNKNOWN: ToolResult = {
   failed: true,
 };
 
-interface Said {
-  text: string;
-  calls: ToolCall[];
-  reason: Extract<ModelPart, { type: 'finish' }>['reason'];
-  usage: ModelUsage;
-  costUsd: number;
-}
+type Said = Omit<ModelAnswer, 'reasoning' | 'calls'> & { calls: ToolCall[] };
 
 type Ending = Pick<StatelessResult, 'finishReason' | 'toolCalls'>;
 
@@ -142,23 +136,10 @@ function endingOf({ calls, reason }: Said, tools: TurnPlan['tools']): Ending {
 }
 
 async function* modelStep(models: Models, plan: TurnPlan, messages: readonly ModelMessage[]): AsyncGenerator<FrameBody, Said, void> {
+  const asked = requestOf(plan, messages);
+  if (plan.whole === true) return models.complete(asked);
   const said: Said = { text: '', calls: [], reason: 'other', usage: { input: 0, output: 0 }, costUsd: 0 };
-  const parts = models.stream({
-    model: plan.model,
-    messages,
-    tools: plan.tools.specs,
-    ...(plan.tools.use === undefined && plan.tools.choice !== undefined ? { toolChoice: plan.tools.choice } : {}),
-    ...(plan.stop === undefined ? {} : { stop: plan.stop }),
-    ...(plan.format === undefined ? {} : { format: plan.format }),
-    signal: plan.signal,
-    promptTimeoutMs: plan.promptTimeoutMs,
-    traceparent: plan.traceparent,
-    ...(plan.whole === undefined ? {} : { whole: plan.whole }),
-    ...(plan.system === undefined ? {} : { system: plan.system }),
-    ...(plan.temperature === undefined ? {} : { temperature: plan.temperature }),
-    ...(plan.maxOutputTokens === undefined ? {} : { maxTokens: plan.maxOutputTokens }),
-  });
-  for await (const part of parts) {
+  for await (const part of models.stream(asked)) {
     if (part.type === 'text') {
       said.text += part.text;
       yield { type: 'delta', text: part.text };
@@ -171,6 +152,23 @@ async function* modelStep(models: Models, plan: TurnPlan, messages: readonly Mod
     }
   }
   return said;
+}
+
+function requestOf(plan: TurnPlan, messages: readonly ModelMessage[]): ModelRequest {
+  return {
+    model: plan.model,
+    messages,
+    tools: plan.tools.specs,
+    ...(plan.tools.use === undefined && plan.tools.choice !== undefined ? { toolChoice: plan.tools.choice } : {}),
+    ...(plan.stop === undefined ? {} : { stop: plan.stop }),
+    ...(plan.format === undefined ? {} : { format: plan.format }),
+    signal: plan.signal,
+    promptTimeoutMs: plan.promptTimeoutMs,
+    traceparent: plan.traceparent,
+    ...(plan.system === undefined ? {} : { system: plan.system }),
+    ...(plan.temperature === undefined ? {} : { temperature: plan.temperature }),
+    ...(plan.maxOutputTokens === undefined ? {} : { maxTokens: plan.maxOutputTokens }),
+  };
 }
 
 async function useTool(tools: ToolBox, call: ToolCall, signal: AbortSignal): Promise<ToolResult> {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Input, Result, TurnFrame } from '@switchyard/contracts';
+import { ServiceError, type Input, type Result, type TurnFrame } from '@switchyard/contracts';
 import type { Bus } from '@switchyard/bus';
 import { startUpstream, type Upstream } from '@switchyard/testkit';
 import { testSessions, turnIdOf } from '../sessions.fixture.ts';
@@ -143,35 +143,43 @@ test('arguments are handed over as the model wrote them, JSON or not; half a cal
   assert.deepEqual([result.finishReason, result.toolCalls, result.response], ['output_starved', undefined, 'Let me']);
 });
 
-test('a turn that nobody reads along sends its result, no piece of it, and says when a tool acts', async () => {
-  await using app = await testSessions(tools);
-  const whole = true;
-  const said = await run(app.bus, { model: 'default', message: 'hello', whole });
-  assert.deepEqual([said.result.response, said.frames], ['I am dev/echo, the development model. You said: hello', []]);
+const complete = (bus: Bus, asked: Asked, signal?: AbortSignal) =>
+  bus.call('turns.complete', { turnId: turnIdOf('complete'), ...asked }, signal ? { signal } : {});
 
-  const { frames, result } = await run(app.bus, { model: 'tools', message: 'session_history {}', whole });
-  assert.deepEqual(
-    frames.map((frame) => [frame.type, frame.type === 'tool' && frame.state]),
-    [
-      ['tool', 'called'],
-      ['tool', 'succeeded'],
-    ],
-  );
-  assert.match(result.response, /session_history answered/);
+test('a turn that nobody reads along answers once, after its tools ran', async () => {
+  await using app = await testSessions(tools);
+  const said = await complete(app.bus, { model: 'default', message: 'hello' });
+  assert.deepEqual([said.response, said.finishReason], ['I am dev/echo, the development model. You said: hello', 'stop']);
+  const { response } = await complete(app.bus, { model: 'tools', message: 'session_history {}' });
+  assert.match(response, /session_history answered/);
 });
 
 test('such a turn asks its upstream for the answer in one piece, and leaves it with its caller', async () => {
   await using upstream = await startUpstream({ kind: 'text', text: 'one two' }, { kind: 'stall' });
   await using app = await withUpstream(upstream);
-  const { result } = await run(app.bus, { model: 'default', message: 'hello', whole: true });
-  assert.deepEqual([result.response, upstream.requests[0]?.body.stream], ['one two', false]);
+  const { response } = await complete(app.bus, { model: 'default', message: 'hello' });
+  assert.deepEqual([response, upstream.requests[0]?.body.stream], ['one two', false]);
 
   const leaving = new AbortController();
-  const asked = { turnId: turnIdOf('left'), model: 'default', message: 'hello', whole: true };
-  const left = app.bus.stream('turns.run', asked, { signal: leaving.signal }).next();
+  const left = complete(app.bus, { model: 'default', message: 'hello' }, leaving.signal);
   upstream.respond({ kind: 'stall' });
   while (upstream.requests.length < 2) await app.bus.call('session.list', {});
   leaving.abort();
   await assert.rejects(left, { code: 'CANCELLED' });
   await upstream.abandoned;
+});
+
+test('its failure may be tried again unless a tool ran', async () => {
+  await using upstream = await startUpstream();
+  await using app = await withUpstream(upstream);
+  const refused = { kind: 'status', status: 429, headers: { 'retry-after': '100000' } } as const;
+  const retryable = async () => {
+    const failure = await complete(app.bus, { model: 'default', message: 'hello' }).catch((error: unknown) => error);
+    assert.ok(failure instanceof ServiceError && failure.code === 'RESOURCE_EXHAUSTED');
+    return failure.retryable;
+  };
+  upstream.respond(refused);
+  assert.equal(await retryable(), true);
+  upstream.respond({ kind: 'tools', calls: [{ name: 'session_history', arguments: '{}' }] }, refused);
+  assert.equal(await retryable(), false);
 });

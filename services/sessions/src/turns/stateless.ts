@@ -1,10 +1,10 @@
 import { ServiceError, type StatelessResult, type StatelessTurn, type TurnFrame } from '@switchyard/contracts';
 import type { Bus, Ctx } from '@switchyard/bus';
-import { findVisible, type Models } from '@switchyard/models';
-import type { AgentDirectory } from '../agents.ts';
+import { findVisible, type ModelRef, type Models } from '@switchyard/models';
+import type { Agent, AgentDirectory } from '../agents.ts';
 import { callersTools, conversationOf } from './conversation.ts';
 import { agentSuspended } from './endings.ts';
-import { runTurn } from './loop.ts';
+import { runTurn, type TurnPlan } from './loop.ts';
 import { limitsOf } from './plan.ts';
 import { measureStateless } from './turn-metrics.ts';
 import { toolBox } from './tools.ts';
@@ -15,51 +15,19 @@ export interface StatelessDeps {
   agents: AgentDirectory;
 }
 
-/** What its caller must know of a turn before its end, where nobody reads along: that a tool may have acted. */
-export async function* runWhole(
-  frames: AsyncGenerator<TurnFrame, StatelessResult, void>,
-): AsyncGenerator<TurnFrame, StatelessResult, void> {
-  try {
-    for (;;) {
-      const step = await frames.next();
-      if (step.done) return step.value;
-      if (step.value.type === 'tool') yield step.value;
-    }
-  } finally {
-    await frames.return(undefined as never);
-  }
-}
+type Asking = Pick<Ctx, 'principal' | 'signal' | 'requestId' | 'traceparent'>;
 
 /** A turn that keeps nothing and has no lane: its frames are the answer, and leaving them ends it. */
 export async function* runStateless(
   deps: StatelessDeps,
   turn: StatelessTurn,
-  caller: Pick<Ctx, 'principal' | 'signal' | 'requestId' | 'traceparent'>,
+  caller: Asking,
 ): AsyncGenerator<TurnFrame, StatelessResult, void> {
-  const { principal, signal, requestId, traceparent } = caller;
-  const named = await findVisible(deps.models, deps.agents.all(principal.tenant), turn.model);
-  const agent = named && deps.agents.find(principal.tenant, named.agentId);
-  if (!named || !agent) throw new ServiceError('NOT_FOUND', 'Model not found', { details: { reason: 'MODEL_NOT_FOUND' } });
-  if (agent.suspended) throw agentSuspended(agent.agentId);
+  const { agent, model } = await whoAnswers(deps, turn, caller);
   let n = 0;
-  using measured = measureStateless({ agentId: agent.agentId, turnId: turn.turnId }, traceparent);
-  yield { n: n++, type: 'accepted', turnId: turn.turnId, agentId: agent.agentId, model: `${named.model.provider}/${named.model.modelId}` };
-  const running = runTurn(deps.models, {
-    model: named.model,
-    messages: conversationOf(turn),
-    tools: turn.tools
-      ? callersTools(turn.tools)
-      : toolBox(deps.bus, { ...principal, agent: agent.agentId }, agent.config, { requestId, traceparent: measured.traceparent }),
-    traceparent: measured.traceparent,
-    ...limitsOf(agent),
-    signal,
-    ...(turn.whole === undefined ? {} : { whole: turn.whole }),
-    ...(turn.stop === undefined ? {} : { stop: turn.stop }),
-    ...(turn.format === undefined ? {} : { format: turn.format }),
-    ...(turn.system === undefined ? {} : { system: turn.system }),
-    ...(turn.maxTokens === undefined ? {} : { maxOutputTokens: turn.maxTokens }),
-    ...(turn.temperature === undefined ? {} : { temperature: turn.temperature }),
-  });
+  using measured = measureStateless({ agentId: agent.agentId, turnId: turn.turnId }, caller.traceparent);
+  yield { n: n++, type: 'accepted', turnId: turn.turnId, agentId: agent.agentId, model: `${model.provider}/${model.modelId}` };
+  const running = runTurn(deps.models, planOf(deps, { turn, agent, model, caller, traceparent: measured.traceparent }));
   try {
     for (;;) {
       const frame = await running.next();
@@ -76,4 +44,66 @@ export async function* runStateless(
   } finally {
     await running.return(undefined as never);
   }
+}
+
+/** The same for a caller that waits for the result. A failure after a tool ran says that the turn is not to be run again. */
+export async function completeStateless(deps: StatelessDeps, turn: StatelessTurn, caller: Asking): Promise<StatelessResult> {
+  const { agent, model } = await whoAnswers(deps, turn, caller);
+  using measured = measureStateless({ agentId: agent.agentId, turnId: turn.turnId }, caller.traceparent);
+  const plan = planOf(deps, { turn, agent, model, caller, traceparent: measured.traceparent });
+  const running = runTurn(deps.models, { ...plan, whole: true });
+  let toolRan = false;
+  try {
+    for (;;) {
+      const frame = await running.next();
+      if (frame.done) {
+        measured.end(frame.value.result);
+        return frame.value.result;
+      }
+      toolRan ||= frame.value.type === 'tool';
+    }
+  } catch (error) {
+    measured.fail(error);
+    throw toolRan && error instanceof ServiceError ? notAgain(error) : error;
+  }
+}
+
+function notAgain({ code, message, details, cause }: ServiceError): ServiceError {
+  return new ServiceError(code, message, { details: { ...details, retryable: false }, cause });
+}
+
+async function whoAnswers({ models, agents }: StatelessDeps, { model }: StatelessTurn, { principal: { tenant } }: Asking) {
+  const named = await findVisible(models, agents.all(tenant), model);
+  const agent = named && agents.find(tenant, named.agentId);
+  if (!named || !agent) throw new ServiceError('NOT_FOUND', 'Model not found', { details: { reason: 'MODEL_NOT_FOUND' } });
+  if (agent.suspended) throw agentSuspended(agent.agentId);
+  return { agent, model: named.model };
+}
+
+interface PlanGiven {
+  turn: StatelessTurn;
+  agent: Agent;
+  model: ModelRef;
+  caller: Asking;
+  /** The span of the turn. */
+  traceparent: string | undefined;
+}
+
+function planOf({ bus }: StatelessDeps, { turn, agent, model, caller, traceparent }: PlanGiven): TurnPlan {
+  const { principal, signal, requestId } = caller;
+  return {
+    model,
+    messages: conversationOf(turn),
+    tools: turn.tools
+      ? callersTools(turn.tools)
+      : toolBox(bus, { ...principal, agent: agent.agentId }, agent.config, { requestId, traceparent }),
+    traceparent,
+    ...limitsOf(agent),
+    signal,
+    ...(turn.stop === undefined ? {} : { stop: turn.stop }),
+    ...(turn.format === undefined ? {} : { format: turn.format }),
+    ...(turn.system === undefined ? {} : { system: turn.system }),
+    ...(turn.maxTokens === undefined ? {} : { maxOutputTokens: turn.maxTokens }),
+    ...(turn.temperature === undefined ? {} : { temperature: turn.temperature }),
+  };
 }

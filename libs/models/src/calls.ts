@@ -1,0 +1,141 @@
+import type { Adapter } from './adapter.ts';
+import { DEV_PROVIDER } from './dev/dev-provider.ts';
+import { classify, type Callee, type Failure } from './failure.ts';
+import type { Keys } from './keys.ts';
+import type { CatalogueEntry, ModelAnswer, ModelPart, ModelRef, ModelRequest } from './model.ts';
+import { beginModelCall, type ModelCall } from './model-call.ts';
+import { createPace } from './pace.ts';
+import { RETRY, retry, type RetryPolicy } from './retry.ts';
+import { completeStep, streamStep, type Step } from './stream-step.ts';
+import { createWatch, type Watch } from './watch.ts';
+
+/** What answers one call: the model, and who it belongs to. */
+export interface Target {
+  adapter: Adapter;
+  callee: Callee;
+  attempts: number;
+  cost: CatalogueEntry['cost'] | undefined;
+}
+export type FindTarget = (ref: ModelRef) => Promise<Target>;
+
+export interface CallsOptions {
+  find: FindTarget;
+  keys: Keys;
+  log?: { warn: (fields: object, message: string) => void };
+  retry?: Pick<RetryPolicy, 'baseMs' | 'maxMs'>;
+}
+
+/** One model call, from its beginning to its end. */
+interface UnderWay {
+  request: ModelRequest;
+  /** Whether the upstream is asked for the answer in one piece. */
+  whole: boolean;
+  watch: Watch;
+  call: ModelCall;
+  /** Who is asked, once that is known. */
+  callee: Callee | undefined;
+}
+
+export interface Calls {
+  stream(request: ModelRequest, attempts?: number): AsyncGenerator<ModelPart, void, void>;
+  complete(request: ModelRequest): Promise<ModelAnswer>;
+}
+
+/** Calls models: finds who answers, tries again, watches over silence, counts. */
+export function createCalls({ find, keys, log, retry: pauses = RETRY }: CallsOptions): Calls {
+  const pace = createPace();
+
+  function noticed(error: unknown, callee: Callee): Failure {
+    const failure = classify(error, callee);
+    if (failure.error.details.reason === 'PROVIDER_AUTH') keys.forget(callee.keyName);
+    return failure;
+  }
+
+  function begin(request: ModelRequest, whole: boolean): UnderWay {
+    const watch = createWatch(request.signal, request.promptTimeoutMs);
+    return { request, whole, watch, call: beginModelCall(request.model, request.traceparent), callee: undefined };
+  }
+
+  /** What the call is told to have failed with: the silence or the leaving that ended it comes before what that led to. */
+  function failed({ watch: { signal }, call, callee }: UnderWay, error: unknown): unknown {
+    const cause: unknown = signal.aborted ? signal.reason : callee === undefined ? error : noticed(error, callee).error;
+    call.end(cause);
+    return cause;
+  }
+
+  function leave({ watch, call }: UnderWay): void {
+    watch[Symbol.dispose]();
+    call.leave();
+  }
+
+  /** Finds out who answers, and tries until one attempt begins as it should. */
+  async function begun<T>(underWay: UnderWay, attempt: (step: Step) => Promise<T>, attempts?: number): Promise<T> {
+    const { request, whole, watch, call } = underWay;
+    const { signal, alive: onAlive } = watch;
+    signal.throwIfAborted();
+    const { adapter, callee, cost, attempts: allowed } = await find(request.model);
+    const { provider } = callee;
+    underWay.callee = callee;
+    call.found(provider, cost !== undefined || provider === DEV_PROVIDER);
+    const given = { request, whole, signal, onAlive, traceparent: call.traceparent };
+    return retry({
+      attempt: (number) => attempt({ provider, adapter, attempt: { ...given, number }, cost }),
+      classify: (error) => noticed(error, callee),
+      policy: { ...pauses, attempts: attempts ?? allowed },
+      signal,
+      deadline: Date.now() + request.promptTimeoutMs,
+      onRetry({ error, status }, pauseMs, tried) {
+        call.retried(error);
+        log?.warn({ ...request.model, reason: error.details.reason, status, attempt: tried, pauseMs }, 'model call failed, trying again');
+      },
+    });
+  }
+
+  return {
+    async *stream(request, attempts) {
+      const underWay = begin(request, false);
+      const { call } = underWay;
+      try {
+        const { first, rest } = await begun(underWay, firstOf, attempts);
+        try {
+          for (let step = first; step.done !== true; step = await rest.next()) {
+            call.saw();
+            if (step.value.type === 'finish') call.used(step.value);
+            yield step.value;
+          }
+        } finally {
+          await rest.return();
+        }
+        call.end();
+      } catch (error) {
+        throw failed(underWay, error);
+      } finally {
+        leave(underWay);
+      }
+    },
+
+    async complete(request) {
+      const startedAt = performance.now();
+      const underWay = begin(request, pace.whole(request));
+      const { call, whole } = underWay;
+      try {
+        const answer = await begun(underWay, completeStep);
+        call.saw();
+        call.used(answer);
+        call.end();
+        return answer;
+      } catch (error) {
+        throw failed(underWay, error);
+      } finally {
+        leave(underWay);
+        if (whole) pace.took(request, performance.now() - startedAt);
+      }
+    },
+  };
+}
+
+/** The first part of an attempt, and what stands behind it. */
+async function firstOf(step: Step) {
+  const rest = streamStep(step);
+  return { first: await rest.next(), rest };
+}
