@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test, type TestContext } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
-import { MAX_TTL_MS, MAX_VALUE_BYTES, type Cache, type Key } from './cache.ts';
+import { MAX_NOTES, MAX_TTL_MS, MAX_VALUE_BYTES, type Board, type Cache, type Key } from './cache.ts';
 
 const MINUTE = 60_000;
 /** Timers may ring a moment early. */
@@ -148,6 +148,74 @@ export function cacheContract(name: string, open: () => Promise<Cache>): void {
     });
   });
 
+  describe(`boards on ${name}`, () => {
+    /** Everything a reader has not seen yet. */
+    const all = async (board: Board): Promise<string[]> => {
+      const texts: string[] = [];
+      for (let notes = await board.exchange(); notes.length > 0; notes = await board.exchange())
+        texts.push(...notes.map(({ text }) => text));
+      return texts;
+    };
+
+    test('each reads what the others left, once, in order, and never its own', async (t) => {
+      const cache = await opened(t);
+      const [a, b, other] = [cache.board(['x'], MINUTE), cache.board(['x'], MINUTE), cache.board(['y'], MINUTE)];
+      assert.deepEqual(await a.exchange(), []);
+      assert.deepEqual(await a.exchange('one'), []);
+      assert.deepEqual(await a.exchange(''), []);
+      assert.deepEqual(
+        (await b.exchange('of b')).map(({ text }) => text),
+        ['one', ''],
+      );
+      assert.deepEqual(await b.exchange(), []);
+      assert.deepEqual(await all(a), ['of b']);
+      assert.deepEqual(await all(other), [], 'another board has its own');
+      assert.deepEqual(await all(cache.board(['x'], MINUTE)), ['one', '', 'of b'], 'who comes later reads what is kept');
+    });
+
+    test('a note has an age, and goes with its time', async (t) => {
+      const cache = await opened(t);
+      const [a, b] = [cache.board(['x'], 300), cache.board(['x'], 300)];
+      await a.exchange('first');
+      await delay(200);
+      await a.exchange('second');
+      const [first, second] = await b.exchange();
+      assert.ok(first !== undefined && first.ageMs >= 195 && second !== undefined && second.ageMs <= first.ageMs - 190);
+      await delay(150);
+      assert.deepEqual(await all(cache.board(['x'], 300)), ['second']);
+    });
+
+    test('many at once lose nothing of each other', async (t) => {
+      const cache = await opened(t);
+      const boards = Array.from({ length: 10 }, () => cache.board(['x'], MINUTE));
+      const heard = boards.map((): string[] => []);
+      for (let round = 0; round < 10; round++)
+        await Promise.all(
+          boards.map(async (board, at) => heard[at]?.push(...(await board.exchange(`${at}-${round}`)).map(({ text }) => text))),
+        );
+      for (const [at, board] of boards.entries()) {
+        heard[at]?.push(...(await all(board)));
+        assert.equal(new Set(heard[at]).size, 90);
+        assert.equal(heard[at]?.length, 90);
+      }
+    });
+
+    test('the newest notes are kept, and large ones come in parts', async (t) => {
+      const cache = await opened(t);
+      const [a, b, late] = [cache.board(['x'], MINUTE), cache.board(['x'], MINUTE), cache.board(['x'], MINUTE)];
+      const large = 'x'.repeat(MAX_VALUE_BYTES);
+      for (let n = 0; n < 6; n++) await a.exchange(large);
+      assert.deepEqual(
+        await all(b),
+        Array.from({ length: 6 }, () => large),
+      );
+      for (let n = 0; n < MAX_NOTES + 3; n++) await a.exchange(String(n));
+      const kept = await all(late);
+      assert.deepEqual([kept.length, kept[0], kept.at(-1)], [MAX_NOTES, '3', String(MAX_NOTES + 2)]);
+      await assert.rejects(a.exchange(`${large}x`), { code: 'OUT_OF_RANGE', message: /a note .*at most 262144 bytes, got 262145/ });
+    });
+  });
+
   test(`mistakes of the caller are refused on ${name}`, async (t) => {
     const cache = await opened(t);
     const mistake = (message: RegExp) => ({ code: 'INTERNAL', message });
@@ -157,5 +225,6 @@ export function cacheContract(name: string, open: () => Promise<Cache>): void {
     await assert.rejects(cache.add(['a'], Number.NaN, 1), mistake(/an amount .* got NaN/));
     await assert.rejects(cache.add(['a'], 1, MAX_TTL_MS + 1), mistake(/ttlMs of a counter .* to 2678400000/));
     await assert.rejects(cache.set(['a'], 'x', Number.POSITIVE_INFINITY), mistake(/ttlMs of a value/));
+    assert.throws(() => cache.board(['a'], 0), mistake(/keepMs of a board/));
   });
 }

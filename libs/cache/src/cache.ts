@@ -12,6 +12,8 @@ export type Key = readonly [string, ...string[]];
  * replica counts on its own, and no call fails for it. A mistake of the caller is a `ServiceError`.
  */
 export interface Cache {
+  /** Whether other processes see what is kept here. */
+  readonly shared: boolean;
   /**
    * Counts `amount` events (1 unless said) and resolves with 0, or counts nothing and resolves with how many milliseconds to wait;
    * Infinity for more at once than the rate ever allows.
@@ -26,6 +28,8 @@ export interface Cache {
   /** Text of at most `MAX_VALUE_BYTES`; more is OUT_OF_RANGE. */
   set(key: Key, value: string, ttlMs: number): Promise<void>;
   delete(key: Key): Promise<void>;
+  /** Where replicas leave notes for each other; each is kept `keepMs`, and the newest `MAX_NOTES` at most. Nothing is asked of a server yet. */
+  board(key: Key, keepMs: number): Board;
   close(): Promise<void>;
 }
 
@@ -33,3 +37,21 @@ export interface Cache {
 export const MAX_VALUE_BYTES = 256 * 1024;
 /** Nothing is kept for longer. */
 export const MAX_TTL_MS = 31 * 24 * 60 * 60 * 1_000;
+/** Of a board; who comes later never sees the older ones. */
+export const MAX_NOTES = 1_024;
+
+/** One reader and writer of a board. */
+export interface Board {
+  /**
+   * Leaves a note for the others, if there is one, and resolves with what they have left since the last time, oldest first; the first
+   * time with all that is kept. A note has at most `MAX_VALUE_BYTES`; more is OUT_OF_RANGE. While the server is away a note is lost,
+   * and what others left meanwhile is read afterwards. What is too much for one answer comes with the next.
+   */
+  exchange(note?: string): Promise<Note[]>;
+}
+
+export interface Note {
+  text: string;
+  /** How long ago it was left. */
+  ageMs: number;
+}

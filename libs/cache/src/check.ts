@@ -15,9 +15,21 @@ export function checkAdd(amount: number, ttlMs: number): void {
 
 export function checkSet(value: string, ttlMs: number): void {
   checkTtl('the ttlMs of a value', ttlMs);
-  const bytes = Buffer.byteLength(value);
+  checkSize('a value', value);
+}
+
+export function checkBoard(keepMs: number): void {
+  checkTtl('the keepMs of a board', keepMs);
+}
+
+export function checkNote(note: string): void {
+  checkSize('a note', note);
+}
+
+function checkSize(what: string, text: string): void {
+  const bytes = Buffer.byteLength(text);
   if (bytes > MAX_VALUE_BYTES) {
-    throw new ServiceError('OUT_OF_RANGE', `a value in the cache must have at most ${MAX_VALUE_BYTES} bytes, got ${bytes}`);
+    throw new ServiceError('OUT_OF_RANGE', `${what} in the cache must have at most ${MAX_VALUE_BYTES} bytes, got ${bytes}`);
   }
 }
 

@@ -4,7 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { startRedisServer, type RedisServer } from '@switchyard/testkit';
 import { createLogger, silentLogger } from '@switchyard/telemetry';
 import { Redis } from 'ioredis';
-import type { Cache } from './cache.ts';
+import type { Cache, Note } from './cache.ts';
 import { cacheContract } from './cache.contract.ts';
 import { openCache } from './open-cache.ts';
 
@@ -46,15 +46,30 @@ describe('replicas on one redis', () => {
     await cache.take(['203.0.113.9'], rate);
     await cache.add(['203.0.113.9'], 1, 60_000);
     await cache.set(['*?[a]\r\n203.0.113.9'], 'x', 60_000);
+    await cache.board(['203.0.113.9'], 60_000).exchange('x');
     const names = (await admin.keys('*')).sort().filter((name) => name !== 'switchyard:sessions:probe');
     assert.deepEqual(
       names.map((name) => name.replace(/[\w-]{43}$/, '#')),
-      ['switchyard:sessions:counter:#', 'switchyard:sessions:value:#', 'switchyard:sessions:window:#'],
+      ['switchyard:sessions:board:#', 'switchyard:sessions:counter:#', 'switchyard:sessions:value:#', 'switchyard:sessions:window:#'],
     );
     for (const name of names) {
       const left = await admin.pttl(name);
       assert.ok(left > 0 && left <= 60_000, `${name} ends in ${left}`);
     }
+  });
+
+  test('a board that was lost with the server begins anew, also where the clock of the next server is behind', async (t) => {
+    await admin.flushall();
+    const [a, b] = [(await open(t, server.url)).board(['x'], 60_000), (await open(t, server.url)).board(['x'], 60_000)];
+    await a.exchange('before');
+    const [name = ''] = await admin.keys('*board*');
+    await admin.xadd(name, String(Date.now() + 3_600_000), 'by', 'somebody', 'note', 'of the future');
+    assert.deepEqual(texts(await b.exchange()), ['before', 'of the future']);
+    await admin.del(name);
+    assert.deepEqual(await b.exchange(), []);
+    await a.exchange('after');
+    assert.deepEqual(texts(await b.exchange()), ['after']);
+    assert.deepEqual(await b.exchange(), []);
   });
 
   test('a window stays small at a high rate', async (t) => {
@@ -151,6 +166,23 @@ describe('without redis', () => {
     t.after(() => mine.goOn());
     const silent = await open(t, mine.url);
     assert.equal(await silent.take(['a'], rate), 0);
+  });
+
+  test('notes that were left while a server was away are lost, and what others left is read afterwards', async (t) => {
+    const mine = await ownServer(t);
+    const [a, b] = [await openCache(mine.url, { service: 'sessions', log: silentLogger() }), await open(t, mine.url)];
+    t.after(() => a.close());
+    const [boardA, boardB] = [a.board(['x'], 60_000), b.board(['x'], 60_000)];
+    await boardB.exchange('before');
+    mine.pause();
+    const first = await timed(() => boardA.exchange());
+    assert.ok(first >= 45 && first < 1_000, `the first took ${first} ms`);
+    for (let n = 0; n < 5; n++) assert.deepEqual(await boardA.exchange(), []);
+    const later = await timed(() => boardA.exchange('lost'));
+    assert.ok(later < 40, `one more took ${later} ms`);
+    mine.goOn();
+    await eventually(async () => texts(await boardA.exchange()).includes('before'), 'read afterwards');
+    assert.deepEqual(texts(await boardB.exchange()), []);
   });
 
   test('a full server is as good as none', async (t) => {
@@ -258,6 +290,10 @@ function keepWorking(t: TestContext, cache: Cache): { stop: () => Promise<number
       return calls;
     },
   };
+}
+
+function texts(notes: readonly Note[]): string[] {
+  return notes.map(({ text }) => text);
 }
 
 async function timed(work: () => Promise<unknown>): Promise<number> {

@@ -1,4 +1,5 @@
 import { connectBus, createMemoryHub, type Bus, type Handlers } from '@switchyard/bus';
+import type { Cache } from '@switchyard/cache';
 import { sections, sessions, TOKENS_BUCKET, type Sections, type TokenProjection } from '@switchyard/contracts';
 import { hashToken } from '@switchyard/security';
 import type { HealthReporter, Readiness, Settings } from '@switchyard/service-kit';
@@ -61,11 +62,12 @@ export interface TestGatewayOptions {
   settings?: Partial<GatewaySection>;
   handlers?: Handlers<typeof sessions>;
   log?: Logger;
+  cache?: Cache;
 }
 
 /** A gateway on a free port, and behind it, on the in-process bus, a service that answers for sessions. */
 export async function startTestGateway(options: TestGatewayOptions = {}): Promise<TestGateway> {
-  const { settings: changes, handlers = {}, log = silentLogger() } = options;
+  const { settings: changes, handlers = {}, log = silentLogger(), cache } = options;
   const hub = createMemoryHub();
   const bus = await connectBus('memory:', { hub, log, service: 'sessions' });
   const edgeBus = await connectBus('memory:', { hub, log, service: 'gateway' });
@@ -87,6 +89,7 @@ export async function startTestGateway(options: TestGatewayOptions = {}): Promis
     onRevision: (revision) => revisions.reached(revision),
     health: testHealth(() => edgeBus.connected()),
     needs: ['sessions'],
+    ...(cache ? { cache } : {}),
   });
 
   return {

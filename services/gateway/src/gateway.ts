@@ -1,6 +1,7 @@
 import type { AddressInfo } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Bus } from '@switchyard/bus';
+import type { Cache } from '@switchyard/cache';
 import { openRpcDocument, type ServiceName } from '@switchyard/contracts';
 import type { HealthReporter, Settings } from '@switchyard/service-kit';
 import { observe, type Logger } from '@switchyard/telemetry';
@@ -30,6 +31,8 @@ export type RegisterRoutes = (app: FastifyInstance, edge: Edge) => void;
 
 export interface GatewayOptions {
   bus: Bus;
+  /** What the gateways count together goes through it, where others share it. */
+  cache?: Cache;
   settings: Settings<'gateway'>;
   log: Logger;
   health: HealthReporter;
@@ -78,7 +81,7 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
   const closing = new AbortController();
   const ending = new AbortController();
   const failures = opening.use(createFailureLog(log));
-  const limits = opening.use(openSharedLimits(bus, settings));
+  const limits = opening.use(await openSharedLimits({ bus, cache: options.cache, settings }));
   const tokens = opening.use(await openTokens({ bus, log, ...(options.onRevision ? { onRevision: options.onRevision } : {}) }));
   const admission = createAdmission({ settings, tokens, limits, host });
   const edge: Edge = {

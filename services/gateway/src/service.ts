@@ -27,7 +27,7 @@ export function defineGateway({ onListening }: GatewayHooks = {}): ServiceDefini
     version: VERSION,
     settings: ['gateway', 'daemon'],
 
-    async setup({ settings, bus, log, own, health, revisions }) {
+    async setup({ settings, bus, cache, log, own, health, revisions }) {
       const { enabled, host, port, tls } = settings.current.gateway;
       if (!enabled) {
         log.warn('gateway.enabled is false, so nothing listens');
@@ -35,7 +35,8 @@ export function defineGateway({ onListening }: GatewayHooks = {}): ServiceDefini
       }
       if (tls) throw new StartError(NO_TLS);
       const onRevision = (revision: number): void => revisions.applied(TOKENS_BUCKET.name, revision);
-      const gateway = await openGateway({ bus, settings, log, health, version: VERSION, routes, host, port, onRevision });
+      const shared = await cache();
+      const gateway = await openGateway({ bus, cache: shared, settings, log, health, version: VERSION, routes, host, port, onRevision });
       own.defer(() => gateway.close(drainTimes(settings.current)));
       log.info({ url: gateway.url }, 'listening');
       const exposure = describeExposure(settings.current.gateway);

@@ -1,7 +1,8 @@
 import type { Cache } from '../cache.ts';
-import { checkAdd, checkSet, checkTake } from '../check.ts';
+import { checkAdd, checkBoard, checkSet, checkTake } from '../check.ts';
 import { entryName } from '../entry-name.ts';
 import { createExpiringMap } from '../expiring-map.ts';
+import { createBoards } from './boards.ts';
 import { createLocal } from './local.ts';
 
 export const MAX_VALUES = 10_000;
@@ -10,6 +11,7 @@ export const MAX_BYTES = 64 * 1024 * 1024;
 /** Everything in this process, and gone with it. */
 export function createMemoryCache(now: () => number = () => performance.now()): Cache {
   const local = createLocal(now);
+  const boards = createBoards(now);
   const values = createExpiringMap<string>({
     maxEntries: MAX_VALUES,
     maxBytes: MAX_BYTES,
@@ -17,6 +19,7 @@ export function createMemoryCache(now: () => number = () => performance.now()): 
     now,
   });
   return {
+    shared: false,
     async take(key, rate, amount = 1) {
       checkTake(rate, amount);
       return local.take(entryName(key), rate, amount);
@@ -32,6 +35,10 @@ export function createMemoryCache(now: () => number = () => performance.now()): 
       values.set(entryName(key), value, ttlMs);
     },
     delete: async (key) => values.delete(entryName(key)),
+    board(key, keepMs) {
+      checkBoard(keepMs);
+      return boards.open(entryName(key), keepMs);
+    },
     close: async () => undefined,
   };
 }

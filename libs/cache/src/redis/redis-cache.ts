@@ -1,11 +1,12 @@
 import type { Logger } from '@switchyard/telemetry';
 import { MAX_TTL_MS, type Cache } from '../cache.ts';
-import { checkAdd, checkSet, checkTake } from '../check.ts';
+import { checkAdd, checkBoard, checkSet, checkTake } from '../check.ts';
 import { entryName } from '../entry-name.ts';
 import { createLocal } from '../memory/local.ts';
 import { createBreaker } from './breaker.ts';
 import { connectRedis, type RedisClient } from './connect-redis.ts';
 import { createDebts, type Debts } from './debts.ts';
+import { createRedisBoard, type Ask } from './redis-board.ts';
 import { messageOf, within } from './within.ts';
 
 const TIMEOUT_MS = 50;
@@ -19,9 +20,6 @@ export interface RedisCacheOptions {
   /** How long a call waits for the server; 50 unless said, because a cache that is slower than this is no cache. */
   timeoutMs?: number;
 }
-
-/** Undefined when the server did not answer in time, or was not asked because it does not answer these days. */
-type Ask = <T>(command: () => Promise<T>) => Promise<{ answer: T } | undefined>;
 
 /** Every entry expires. While the server is away this process answers instead. */
 export async function openRedisCache(url: string, { service, log, timeoutMs = TIMEOUT_MS }: RedisCacheOptions): Promise<Cache> {
@@ -41,6 +39,7 @@ export async function openRedisCache(url: string, { service, log, timeoutMs = TI
   }
 
   return {
+    shared: true,
     async take(key, rate, amount = 1) {
       checkTake(rate, amount);
       const name = entryName(key);
@@ -71,6 +70,10 @@ export async function openRedisCache(url: string, { service, log, timeoutMs = TI
       await change(entryName(key), value, ttlMs);
     },
     delete: (key) => change(entryName(key), null, MAX_TTL_MS),
+    board(key, keepMs) {
+      checkBoard(keepMs);
+      return createRedisBoard({ client, ask, entry: `switchyard:${service}:board:${entryName(key)}`, keepMs });
+    },
     async close() {
       client.disconnect();
     },

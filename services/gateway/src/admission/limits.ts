@@ -8,7 +8,7 @@ export interface RateLimiter {
   /** As `take`, for a batch of which one call was counted already. */
   takeRest(key: string, rate: Rate, calls: number): number;
   /** Counts what was let through elsewhere, also beyond the rate. */
-  add(key: string, rate: Rate, amount: number): void;
+  add(key: string, rate: Rate, elsewhere: { amount: number; ageMs: number }): void;
   /** How many events `key` may still have now. */
   left(key: string, rate: Rate): number;
   readonly size: number;
@@ -59,10 +59,12 @@ export function createRateLimiter({ now = () => performance.now(), onTaken = () 
   return {
     take: (key, rate) => takeHere(key, rate, 1),
     takeRest: (key, rate, calls) => (calls > rate.max ? Number.POSITIVE_INFINITY : takeHere(key, rate, calls - 1)),
-    add(key, rate, amount) {
+    add(key, rate, { amount, ageMs }) {
+      if (ageMs >= rate.windowMs) return;
       const window = windowOf(key, rate);
       expire(window, now() - rate.windowMs);
-      record(window, rate, now(), amount);
+      // Runs stand in their order: what is heard late counts as if it were no older than the newest of them.
+      record(window, rate, Math.max(now() - ageMs, window.lasts.at(-1) ?? Number.NEGATIVE_INFINITY), amount);
     },
     left(key, rate) {
       const window = windows.get(key);

@@ -1,0 +1,43 @@
+import { MAX_NOTES, type Board } from '../cache.ts';
+import { checkNote } from '../check.ts';
+import { createExpiringMap } from '../expiring-map.ts';
+
+/** Boards are named by the code that uses them, so there are few. */
+const MAX_BOARDS = 1_000;
+
+interface Left {
+  seq: number;
+  by: symbol;
+  at: number;
+  text: string;
+}
+
+/** The boards of this process, by the names of their entries. */
+export function createBoards(now: () => number): { open(name: string, keepMs: number): Board } {
+  const boards = createExpiringMap<Left[]>({ maxEntries: MAX_BOARDS, now });
+  let seq = 0;
+
+  function leave(name: string, note: Omit<Left, 'seq'>, keepMs: number): void {
+    const kept = [...(boards.get(name) ?? []), { ...note, seq: ++seq }].slice(-MAX_NOTES);
+    boards.set(name, kept, keepMs);
+  }
+
+  return {
+    open(name, keepMs) {
+      const by = Symbol('reader');
+      let read = 0;
+      return {
+        async exchange(note) {
+          const at = now();
+          if (note !== undefined) {
+            checkNote(note);
+            leave(name, { by, at, text: note }, keepMs);
+          }
+          const fresh = (boards.get(name) ?? []).filter((one) => one.seq > read);
+          read = seq;
+          return fresh.filter((one) => one.by !== by && at - one.at < keepMs).map(({ text, at: left }) => ({ text, ageMs: at - left }));
+        },
+      };
+    },
+  };
+}
