@@ -134,6 +134,11 @@ const rows: readonly Row[] = [
         ],
       },
       {
+        title: 'Held for a bus that is away',
+        unit: 'bytes',
+        queries: one(`sum by (service) (${metric('switchyard.bus.held')})`, '{{service}}'),
+      },
+      {
         title: 'Replicas',
         unit: 'short',
         queries: one(`count by (service, version) (${metric('switchyard.service.info')})`, '{{service}} {{version}}'),

@@ -63,6 +63,7 @@ function observeBus({ mux, transport, service: owner }: Wire): () => void {
   const service = owner ?? 'bus';
   const ends = [
     observe('switchyard.bus.pending', { service }, () => mux.size),
+    observe('switchyard.bus.held', { service }, () => transport.heldBytes()),
     observe('switchyard.bus.connected', { service }, () => Number(transport.connected())),
   ];
   return () => {

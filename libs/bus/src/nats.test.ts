@@ -5,7 +5,7 @@ import { headers } from '@nats-io/nats-core';
 import { Svcm } from '@nats-io/services';
 import { connect } from '@nats-io/transport-node';
 import { contracts, servicePrincipal } from '@switchyard/contracts';
-import { createLogger, silentLogger } from '@switchyard/telemetry';
+import { collect, createLogger, exposition, silentLogger } from '@switchyard/telemetry';
 import { startNatsServer, type NatsServer } from '@switchyard/testkit';
 import type { Bus } from './bus.ts';
 import { busContract } from './bus.contract.ts';
@@ -171,6 +171,8 @@ function natsAlone(): void {
       const held = [1, 2].map(() => caller.call('secrets.resolve', large, { timeoutMs: 200 }));
       const refused = caller.call('secrets.resolve', large, { timeoutMs: 60_000 });
       await assert.rejects(refused, { code: 'UNAVAILABLE', details: { reason: 'BUS_UNREACHABLE' } });
+      const bytes = Number(/^switchyard_bus_held_bytes\{service="sessions"\} (\d+)$/m.exec(exposition(collect()))?.[1]);
+      assert.ok(bytes > 14 * 1024 * 1024 && bytes < 15 * 1024 * 1024, `${bytes} bytes are held`);
       for (const call of held) await assert.rejects(call, { code: 'DEADLINE_EXCEEDED' });
     });
   });

@@ -134,6 +134,8 @@ export interface Transport {
   drain(): Promise<void>;
   /** Whether the other side can be reached now. */
   connected(): boolean;
+  /** How much of what was published waits until the other side can be reached again. */
+  heldBytes(): number;
   /** Returns what stops listening. */
   follow(listener: ConnectionListener): () => void;
 }

@@ -42,6 +42,7 @@ export function connectMemory(hub: MemoryHub): Transport {
       closed.resolve();
     },
     connected: () => connection.open,
+    heldBytes: () => 0,
     // Nothing can come between two connections of one process.
     follow: () => () => undefined,
   };

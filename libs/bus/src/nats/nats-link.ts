@@ -27,6 +27,7 @@ export interface NatsLink {
   /** As `subscribe`, for the one subject of an endpoint. */
   answer(endpoint: Endpoint, queue: string): Subscription;
   connected(): boolean;
+  heldBytes(): number;
   flush(): Promise<void>;
   drain(): Promise<void>;
   /** Returns what stops listening. */
@@ -81,6 +82,7 @@ export function createLink(connection: NatsConnection, { inbox, log, holdMs = HO
     answer: ({ subject, onMessage }, queue) =>
       listen(connection, log, { subject, onMessage: fromServices(onMessage), queue, exact: subject }),
     connected: () => protocol.connected && !connection.isClosed(),
+    heldBytes: () => outbound.heldBytes(),
     async flush() {
       outbound.flush();
       if (connection.isClosed()) throw busClosed();

@@ -77,6 +77,23 @@ test('requests that were given up are not sent, and the next outage is held from
   mock.restoreAll();
 });
 
+test('it says how much it holds: nothing while all goes out, and nothing of what was given up', async () => {
+  const to = protocol();
+  const outbound = createOutbound(to, 1_000_000);
+  outbound.publish({ subject: 'a', data: Buffer.from('at once') });
+  assert.equal(outbound.heldBytes(), 0);
+  await nextTurn();
+  to.connected = false;
+  outbound.publish({ subject: 'request', data: Buffer.from('12345'), expires: performance.now() + 60_000 });
+  outbound.publish({ subject: 'event', data: Buffer.from('123') });
+  assert.equal(outbound.heldBytes(), 8);
+  outbound.giveUp();
+  assert.equal(outbound.heldBytes(), 3);
+  to.connected = true;
+  outbound.flush();
+  assert.equal(outbound.heldBytes(), 0);
+});
+
 test('what nobody waits for any more is not sent late', async () => {
   const to = protocol();
   const outbound = createOutbound(to, 1_000_000);

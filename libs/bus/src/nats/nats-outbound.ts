@@ -22,6 +22,8 @@ export interface Outbound {
   flush(): void;
   /** Drops the requests that wait, because those who made them are told that they failed, and refuses all else until a flush. */
   giveUp(): void;
+  /** How much waits for a server that cannot be reached. */
+  heldBytes(): number;
 }
 
 /** Everything published in one turn of the event loop goes to the server as one write. */
@@ -72,6 +74,7 @@ export function createOutbound(protocol: Protocol, maxPayload: number, holdMs = 
       givenUp = true;
       queue = queue.filter(({ expires }) => expires === undefined);
     },
+    heldBytes: () => (protocol.connected ? 0 : queue.reduce((bytes, { data }) => bytes + data.length, 0)),
   };
 }
 

@@ -45,6 +45,12 @@ export const METRICS = {
   'switchyard.method.running': { kind: 'gauge', unit: '{call}', help: 'Calls that a service is working on.', labels: ['service'] },
   'switchyard.bus.pending': { kind: 'gauge', unit: '{call}', help: 'Calls of a service that wait for their answers.', labels: ['service'] },
   'switchyard.bus.connected': { kind: 'gauge', unit: '', help: 'Whether a service reaches the bus: 1 or 0.', labels: ['service'] },
+  'switchyard.bus.held': {
+    kind: 'gauge',
+    unit: 'By',
+    help: 'Bytes that a service holds for a bus that cannot be reached; beyond 16 MiB, and after five seconds, they are refused.',
+    labels: ['service'],
+  },
   'switchyard.store.queue': {
     kind: 'gauge',
     unit: '{write}',
