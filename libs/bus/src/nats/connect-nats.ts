@@ -78,16 +78,19 @@ function createTransport(link: NatsLink, { manager, client }: JetStream): Transp
   });
 
   /** The server may have come back without what it kept, and JetStream comes later than the server. */
-  async function restore(reconnect: number): Promise<void> {
+  async function restore(reconnect: number, again = false): Promise<void> {
     try {
       await Promise.all([...kept.values()].map((ensure) => ensure()));
     } catch (err) {
       if (reconnect !== reconnects) return;
-      link.log.warn({ err }, 'what NATS keeps could not be ensured yet');
-      setTimeout(() => void restore(reconnect), RECONNECT_MS).unref();
+      const reason = err instanceof Error ? err.message : String(err);
+      link.seldom.say('kept', () => link.log.warn({ reason }, 'what NATS kept is not there again yet'));
+      setTimeout(() => void restore(reconnect, true), RECONNECT_MS).unref();
       return;
     }
-    if (reconnect === reconnects) listeners.forEach((listener) => listener.restored?.());
+    if (reconnect !== reconnects) return;
+    if (again) link.log.info('what NATS kept is there again');
+    listeners.forEach((listener) => listener.restored?.());
   }
 
   /** Done again after a reconnect, because the server may have come back without it. */

@@ -1,10 +1,11 @@
-import type { NatsConnection, Status } from '@nats-io/nats-core';
+import { errors, type NatsConnection, type Status } from '@nats-io/nats-core';
 import type { NatsConnectionImpl } from '@nats-io/nats-core/internal';
 import type { Logger } from '@switchyard/telemetry';
 import { busClosed, busUnreachable } from '../failures.ts';
 import { MAX_PAYLOAD, type Endpoint, type Message, type Outgoing, type Subscription } from '../transport.ts';
 import { readMessage } from './nats-message.ts';
 import { createOutbound, HOLD_MS } from './nats-outbound.ts';
+import { createSeldom, type Seldom } from './seldom.ts';
 
 /** What changes for those who hold something on the server. */
 export interface LinkListener {
@@ -18,6 +19,8 @@ export interface LinkListener {
 export interface NatsLink {
   readonly inbox: string;
   readonly log: Logger;
+  /** For what fails again and again while the connection is the same one. */
+  readonly seldom: Seldom;
   readonly maxPayload: number;
   /** How long what was lost may take to come back. */
   readonly holdMs: number;
@@ -47,6 +50,7 @@ export function createLink(connection: NatsConnection, { inbox, log, holdMs = HO
   const outbound = createOutbound(protocol, maxPayload, holdMs);
   const listeners = new Set<LinkListener>();
   const tell = (change: keyof LinkListener) => listeners.forEach((listener) => listener[change]?.());
+  const seldom = createSeldom();
   const isOpen = () => !connection.isClosed() && !connection.isDraining();
 
   let outage: NodeJS.Timeout | undefined;
@@ -57,7 +61,7 @@ export function createLink(connection: NatsConnection, { inbox, log, holdMs = HO
   }
 
   void followStatus(connection, (status) => {
-    report(log, status);
+    report(status, { log, seldom });
     if (status.type === 'disconnect') outage ??= setTimeout(giveUp, holdMs).unref();
     if (status.type !== 'reconnect') return;
     clearTimeout(outage);
@@ -69,6 +73,7 @@ export function createLink(connection: NatsConnection, { inbox, log, holdMs = HO
   return {
     inbox,
     log,
+    seldom,
     maxPayload,
     holdMs,
     closed: connection.closed().then((err) => {
@@ -159,16 +164,27 @@ async function followStatus(connection: NatsConnection, onStatus: (status: Statu
   for await (const status of connection.status()) onStatus(status);
 }
 
-function report(log: Logger, status: Status): void {
+function report(status: Status, { log, seldom }: Pick<NatsLink, 'log' | 'seldom'>): void {
   switch (status.type) {
     case 'disconnect':
+      seldom.forget();
       return log.warn({ server: status.server }, 'the connection to NATS is lost');
     case 'reconnect':
       return log.info({ server: status.server }, 'connected to NATS again');
     case 'error':
-      return log.error({ err: status.error }, 'NATS reports an error');
+      return reportError(status.error, { log, seldom });
     case 'ldm':
       return log.warn({ server: status.server }, 'the NATS server is about to stop');
     default:
   }
+}
+
+/** Whoever tries to make a stream and may not says itself which job makes it. */
+const MAKING = /^\$JS\.API\.STREAM\.CREATE\./;
+
+function reportError(err: Error, { log, seldom }: Pick<NatsLink, 'log' | 'seldom'>): void {
+  if (!(err instanceof errors.PermissionViolationError)) return log.error({ err }, 'NATS reports an error');
+  const { operation, subject } = err;
+  if (MAKING.test(subject)) return;
+  seldom.say(`${operation} ${subject}`, () => log.error({ operation, subject }, 'NATS does not let this service do that'));
 }

@@ -104,7 +104,9 @@ function recreate(consumer: Consumer): void {
     (err: unknown) => {
       const { source, bucket } = consumer;
       if (consumer.stopped) return;
-      source.link.log.warn({ err, bucket }, 'a watch is lost and could not be taken up again yet');
+      const reason = err instanceof Error ? err.message : String(err);
+      const { log, seldom } = source.link;
+      seldom.say(`watch ${bucket}: ${reason}`, () => log.warn({ bucket, reason }, 'a watch is lost and could not be taken up again yet'));
       setTimeout(() => {
         consumer.creating = false;
         recreate(consumer);
