@@ -43,6 +43,20 @@ export function busRefused(servers: string, cause: unknown): ServiceError {
   });
 }
 
+export const CERTIFICATE_REFUSED = 'BUS_CERTIFICATE';
+
+/** The server asks for a certificate and does not take ours, or there is none. */
+export function certificateRefused(servers: string, cause: Error): ServiceError {
+  return new ServiceError(
+    'UNAUTHENTICATED',
+    `NATS at ${servers} does not let us in without a certificate that it trusts (${cause.message}).`,
+    {
+      details: { reason: CERTIFICATE_REFUSED },
+      cause,
+    },
+  );
+}
+
 export function notCredentials(cause: unknown): ServiceError {
   const message = 'The text is no credentials file of NATS: a user JWT and the seed of its key are expected.';
   return new ServiceError('UNAUTHENTICATED', message, { details: { reason: 'BUS_REFUSED' }, cause });

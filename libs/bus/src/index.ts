@@ -7,5 +7,6 @@ export type { BusCredentials } from './credentials.ts';
 export { createBus, type BusOptions } from './create-bus.ts';
 export { connectMemory } from './memory/connect-memory.ts';
 export { createMemoryHub, type MemoryHub } from './memory/memory-hub.ts';
+export { CERTIFICATE_REFUSED } from './failures.ts';
 export { natsUsers, type NatsUser } from './nats/nats-permissions.ts';
 export { encodePrincipal } from './principal.ts';

@@ -24,9 +24,9 @@ function connectAs(url: string, credentials?: BusCredentials): Promise<Bus> {
 }
 
 /** Refused at once, and the reason names the server and never what was given. */
-async function isRefused(url: string, credentials?: BusCredentials): Promise<void> {
-  await assert.rejects(connectAs(url, credentials), (error: Error & { code?: string }) => {
-    assert.equal(error.code, 'UNAUTHENTICATED', String(error));
+async function isRefused(url: string, credentials?: BusCredentials, reason = 'BUS_REFUSED'): Promise<void> {
+  await assert.rejects(connectAs(url, credentials), (error: Error & { code?: string; details?: { reason?: string } }) => {
+    assert.deepEqual([error.code, error.details?.reason], ['UNAUTHENTICATED', reason], String(error));
     assert.match(error.message, /^NATS at 127\.0\.0\.1:\d+ does not let us in/);
     assert.ok(!error.message.includes('wrong'), error.message);
     return true;
@@ -86,6 +86,9 @@ function credentials(): void {
     try {
       await comesIn(server.url, { tls: { ca: tls.ca, cert: tls.cert, key: tls.key } });
       await isRefused(server.url, { tls: { ca: tls.otherCa, cert: tls.cert, key: tls.key } });
+      // Both are told after the handshake, and so were waited for without a word.
+      await isRefused(server.url, { tls: { ca: tls.ca } }, 'BUS_CERTIFICATE');
+      await isRefused(server.url, { tls: { ca: tls.ca, ...tls.stranger } }, 'BUS_CERTIFICATE');
       // A password must not cross the network in the clear because somebody put another server there.
       await isRefused(plain.url, { user: 'sam', password: SECRET, tls: { ca: tls.ca } });
     } finally {
@@ -155,8 +158,12 @@ async function certificates(directory: string) {
   authority('other-ca');
   signed('server', 'ca');
   signed('client', 'ca');
-  const [ca = '', otherCa = '', cert = '', clientKey = ''] = await Promise.all(
-    ['ca.crt', 'other-ca.crt', 'client.crt', 'client.key'].map((name) => readFile(join(directory, name), 'utf8')),
+  signed('stranger', 'other-ca');
+  const [ca = '', otherCa = '', cert = '', clientKey = '', strangerCert = '', strangerKey = ''] = await Promise.all(
+    ['ca.crt', 'other-ca.crt', 'client.crt', 'client.key', 'stranger.crt', 'stranger.key'].map((name) =>
+      readFile(join(directory, name), 'utf8'),
+    ),
   );
-  return { path: (name: string) => join(directory, name), ca, otherCa, cert, key: clientKey };
+  const stranger = { cert: strangerCert, key: strangerKey };
+  return { path: (name: string) => join(directory, name), ca, otherCa, cert, key: clientKey, stranger };
 }

@@ -3,13 +3,16 @@ import { credsAuthenticator, errors, type Authenticator, type ConnectionOptions,
 import { connect } from '@nats-io/transport-node';
 import type { Logger } from '@switchyard/telemetry';
 import type { BusCredentials } from '../credentials.ts';
-import { busRefused, notCredentials } from '../failures.ts';
+import { busRefused, certificateRefused, notCredentials } from '../failures.ts';
+import { certificateRefusal } from './nats-tls-probe.ts';
 
 const RETRY_MS = 250;
 /** A server that wants a certificate hangs up after the handshake, which the client learns from silence alone. */
 const ANSWER_MS = 5_000;
 const WARN_EVERY_MS = 5_000;
 
+/** What a server says of our certificate, or that there is none. */
+const OURS_REFUSED = /_ALERT_(?!PROTOCOL_VERSION)/;
 /** What Node says of a certificate, ours or theirs, that the other side does not take: waiting mends none of it. */
 const CERTIFICATE = /CERT|SELF_SIGNED|UNABLE_TO_VERIFY|ERR_SSL|ERR_TLS|ERR_OSSL/;
 
@@ -45,13 +48,15 @@ function readCredentials(text: string): Authenticator {
 
 /** Waits for a server that is not there yet. One that lets us in under no circumstances is not asked again. */
 export async function dial(options: ConnectionOptions, log: Logger): Promise<NatsConnection> {
-  const { servers } = options;
+  const servers = [options.servers ?? []].flat();
   let warnedAt = performance.now();
   for (;;) {
     try {
       return await connect({ ...options, timeout: ANSWER_MS });
     } catch (err) {
-      if (isRefusal(err)) throw busRefused([servers ?? []].flat().join(','), err);
+      if (isCertificateRefusal(err)) throw certificateRefused(servers.join(','), err);
+      if (isRefusal(err)) throw busRefused(servers.join(','), err);
+      await explainSilence(err, options);
       if (performance.now() - warnedAt >= WARN_EVERY_MS) {
         warnedAt = performance.now();
         log.warn({ servers, err }, 'waiting for NATS');
@@ -59,6 +64,20 @@ export async function dial(options: ConnectionOptions, log: Logger): Promise<Nat
     }
     await delay(RETRY_MS * (1 + Math.random()));
   }
+}
+
+/** Throws where a server fell silent because of our certificate, or because there is none: waiting mends neither. */
+async function explainSilence(error: unknown, { servers, tls }: ConnectionOptions): Promise<void> {
+  if (!(error instanceof errors.TimeoutError)) return;
+  for (const server of [servers ?? []].flat()) {
+    const refusal = await certificateRefusal(server, tls ?? undefined);
+    if (refusal !== undefined && isCertificateRefusal(refusal)) throw certificateRefused(server, refusal);
+  }
+}
+
+function isCertificateRefusal(error: unknown): error is Error {
+  if (!(error instanceof Error)) return false;
+  return OURS_REFUSED.test(String((error as NodeJS.ErrnoException).code)) || isCertificateRefusal(error.cause);
 }
 
 function isRefusal(error: unknown): boolean {
