@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { RunningProcess } from '@switchyard/contracts';
 import { startProduct, type Running } from '../e2e/embedded.ts';
 import { ask, call, type Answer } from '../e2e/exchange.ts';
-import { processesOf, SKIP, whoAnswers, type RunningProcess } from './processes.ts';
+import { processesOf, SKIP, whoAnswers } from './processes.ts';
 
 const POLL_MS = 50;
 /** What a call may end with while a server is away: said, and within its deadline. */

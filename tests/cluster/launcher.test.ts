@@ -3,12 +3,12 @@ import { existsSync, statSync } from 'node:fs';
 import { once } from 'node:events';
 import { createServer, type AddressInfo } from 'node:net';
 import { after, before, describe, test } from 'node:test';
-import { isBuilt, SERVICES } from '@switchyard/contracts';
+import { isBuilt, SERVICES, type RunningProcess } from '@switchyard/contracts';
 import { healthClient, startProcess, tempDir, type TempDir } from '@switchyard/testkit';
 import { contents, openai } from '../e2e/clients.ts';
 import { command, launch, linesWritten, startProduct, type Running } from '../e2e/embedded.ts';
 import { call } from '../e2e/exchange.ts';
-import { isAlive, processesOf, processOf, replaced, SKIP, whoAnswers, type RunningProcess } from './processes.ts';
+import { isAlive, processesOf, processOf, replaced, SKIP, whoAnswers } from './processes.ts';
 
 const STOP = new URL('../../tools/cluster/stop.ts', import.meta.url).pathname;
 const SERVERS = ['nats', 'mongodb', 'redis'];

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { ServicePresence } from '@switchyard/contracts';
+import { parseRunFile, type RunningProcess, type ServicePresence } from '@switchyard/contracts';
 import type { Running } from '../e2e/embedded.ts';
 
 const POLL_MS = 50;
@@ -10,17 +10,8 @@ export const SKIP =
   (process.env['SWITCHYARD_TEST_NATS'] === 'off' && 'SWITCHYARD_TEST_NATS=off') ||
   (process.env['SWITCHYARD_TEST_TARGET'] === 'embedded' && 'SWITCHYARD_TEST_TARGET=embedded');
 
-/** As `run.json` has it. */
-export interface RunningProcess {
-  service: string;
-  replica: string;
-  pid: number;
-  ports: Record<string, number>;
-  log: string;
-}
-
-export async function processesOf({ data }: Pick<Running, 'data'>): Promise<RunningProcess[]> {
-  return (JSON.parse(await readFile(`${data}/run.json`, 'utf8')) as { processes: RunningProcess[] }).processes;
+export async function processesOf({ data }: Pick<Running, 'data'>): Promise<readonly RunningProcess[]> {
+  return parseRunFile(await readFile(`${data}/run.json`, 'utf8'))?.processes ?? [];
 }
 
 export async function processOf(product: Pick<Running, 'data'>, replica: string): Promise<RunningProcess> {

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { RunningProcess } from '@switchyard/launcher';
+import type { RunningProcess } from '@switchyard/contracts';
 import { StartError } from '@switchyard/service-kit';
 import { keepAlive, type Ended, type KeptAlive } from './keep-alive.ts';
 import type { Member } from './member.ts';

@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
-import type { RunningProcess } from '@switchyard/launcher';
+import type { RunningProcess } from '@switchyard/contracts';
 import { programOf } from './services.ts';
 
 const run = promisify(execFile);

@@ -1,6 +1,7 @@
 import { appendFileSync, mkdirSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { claimDataDirectory, keepToken, openRunFile, readRunFile, readToken, type RunFile } from '@switchyard/launcher';
+import type { RunFile } from '@switchyard/contracts';
+import { claimDataDirectory, keepToken, openRunFile, readRunFile, readToken } from '@switchyard/launcher';
 import { mintToken } from '@switchyard/security';
 import { openSettings, readEnvironment, StartError, type ConfigurationSource, type Variables } from '@switchyard/service-kit';
 import { awaitReady } from './await-ready.ts';

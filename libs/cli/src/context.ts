@@ -1,8 +1,9 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join, relative, resolve } from 'node:path';
 import type { Client } from '@switchyard/client';
+import type { RunFile } from '@switchyard/contracts';
 import { Failure, wrongUsage } from './failure.ts';
-import { readRunFile, type RunFile } from './run-file.ts';
+import { readRunFile } from './run-file.ts';
 import { quote, ROOT, self, serverProgram } from './self.ts';
 
 const DEFAULT_URL = 'http://127.0.0.1:4766';

@@ -42,6 +42,7 @@ export {
 export { DISCOVER, openRpcDocument, type ContentDescriptor, type OpenRpcDocument, type OpenRpcMethod } from './openrpc.ts';
 export { contractsLock, narrowings, serializeLock, staleLock, type ContractsLock, type LockEntry } from './compatibility.ts';
 export { inputSchema, outputSchema, type JsonSchema } from './json-schema.ts';
+export { parseRunFile, type RunFile, type RunningProcess } from './run-file.ts';
 export { gateway } from './gateway/contract.ts';
 export { observability } from './observability/contract.ts';
 export { registry } from './registry/contract.ts';

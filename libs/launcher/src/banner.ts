@@ -1,6 +1,6 @@
 import { relative } from 'node:path';
 import type { IneffectiveSetting } from '@switchyard/service-kit';
-import type { RunningProcess } from './run-file.ts';
+import type { RunningProcess } from '@switchyard/contracts';
 
 /** As many are named in a line; the log and `doctor` name all. */
 const MOST_NAMED = 4;

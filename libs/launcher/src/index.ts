@@ -2,4 +2,4 @@ export { banner, withoutCredentials, type Served } from './banner.ts';
 export { commandHere } from './command-here.ts';
 export { claimDataDirectory, dropToken, keepPrivately, keepToken, readPrivately, readToken } from './data-directory.ts';
 export { describeProvider } from './provider.ts';
-export { openRunFile, readRunFile, type RunFile, type RunningProcess } from './run-file.ts';
+export { openRunFile, readRunFile } from './run-file.ts';

@@ -1,21 +1,7 @@
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
+import { parseRunFile, type RunFile } from '@switchyard/contracts';
 import { keepPrivately, readPrivately } from './data-directory.ts';
-
-/** One process of those that run. */
-export interface RunningProcess {
-  service: string;
-  replica: string;
-  pid: number;
-  ports: Readonly<Record<string, number>>;
-  log: string;
-}
-
-/** What scripts read to learn what runs; rewritten when a process is started again. */
-export interface RunFile {
-  url: string;
-  processes: readonly RunningProcess[];
-}
 
 /** Disposing removes the file: nothing runs here any more. */
 export interface RunFileWriter extends Disposable {
@@ -35,11 +21,5 @@ export function openRunFile(dir: string): RunFileWriter {
 /** What is said to run; also after a launcher that died, so whoever acts on it looks twice. */
 export function readRunFile(dir: string): RunFile | undefined {
   const text = readPrivately(dir, NAME);
-  if (text === undefined) return undefined;
-  try {
-    const { url, processes } = JSON.parse(text) as Partial<RunFile>;
-    return typeof url === 'string' && Array.isArray(processes) ? { url, processes } : undefined;
-  } catch {
-    return undefined; // of another program
-  }
+  return text === undefined ? undefined : parseRunFile(text);
 }

@@ -1,5 +1,5 @@
 import type { CallResult } from '@switchyard/client';
-import type { ServicePresence } from '@switchyard/contracts';
+import type { RunningProcess, ServicePresence } from '@switchyard/contracts';
 import { EXIT, type Command, type Invocation } from '../command.ts';
 import { connect, noToken, type Where } from '../context.ts';
 import { isRpcError, sentenceFor } from '../explain.ts';
@@ -8,7 +8,7 @@ import { commandHelp } from '../command-help.ts';
 import { faultsOf, missing } from '../faults.ts';
 import { print, printJson, rows } from '../output.ts';
 import { askReadiness, type ServerReadiness } from '../readiness.ts';
-import { isAlive, type RunningProcess } from '../run-file.ts';
+import { isAlive } from '../run-file.ts';
 import { quote, self } from '../self.ts';
 
 interface Status extends ServerReadiness {

@@ -1,0 +1,29 @@
+import { z } from 'zod';
+
+export const RunningProcess = z.object({
+  service: z.string(),
+  replica: z.string(),
+  pid: z.int(),
+  ports: z.record(z.string(), z.int()).describe('Where it listens, by what for.'),
+  log: z.string(),
+});
+/** One process of those that run on this machine. */
+export type RunningProcess = z.infer<typeof RunningProcess>;
+
+/** `run.json` of a data directory: what scripts read to learn what runs; rewritten when a process is started again. */
+export interface RunFile {
+  url: string;
+  processes: readonly RunningProcess[];
+}
+
+const Written = z.object({ url: z.url(), processes: z.array(z.unknown()).catch([]) });
+
+/** What a launcher wrote. Text that is half written or of another shape says nothing, and so does a process that is. */
+export function parseRunFile(text: string): RunFile | undefined {
+  try {
+    const { url, processes } = Written.parse(JSON.parse(text));
+    return { url, processes: processes.flatMap((one) => RunningProcess.safeParse(one).data ?? []) };
+  } catch {
+    return undefined;
+  }
+}
