@@ -1,8 +1,8 @@
-import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isBlobUrl } from '@switchyard/blob';
 import { MIN_OPERATOR_TOKEN } from '@switchyard/security';
 import { readSecret, type Variables } from './read-secret.ts';
+import { readTls, type TlsTexts } from './read-tls.ts';
 import { StartError } from './start-error.ts';
 
 /** Where the process keeps blobs, and whether it serves them to others. */
@@ -13,8 +13,7 @@ export interface BlobAccess {
   /** Undefined where nothing is served; 0 takes a free one. */
   port: number | undefined;
   host: string;
-  /** Texts in PEM. */
-  tls: { ca?: string; cert?: string; key?: string };
+  tls: TlsTexts;
   maxBytes: number | undefined;
 }
 
@@ -57,7 +56,8 @@ export async function readBlobAccess(env: Variables, data: string): Promise<Blob
   if (token !== undefined && token.length < MIN_OPERATOR_TOKEN)
     throw new StartError(`${TOKEN} must have at least ${MIN_OPERATOR_TOKEN} characters.`);
   if (!HOST_NAME.test(host)) throw new StartError(`${HOST} must be an address or a host name, without a port.`);
-  const access: BlobAccess = { url, token, host, port: readPort(port), maxBytes: readMost(most), tls: await readTls(env) };
+  const tls = await readTls(env, { ca: CA, cert: CERT, key: KEY });
+  const access: BlobAccess = { url, token, host, port: readPort(port), maxBytes: readMost(most), tls };
   const asking = url.startsWith('grpc') ? BLOBS : access.port === undefined ? undefined : PORT;
   if (asking !== undefined && token === undefined) throw new StartError(`${asking} needs ${TOKEN}: without it nobody is answered.`);
   if (access.port !== undefined && asking === BLOBS)
@@ -74,22 +74,4 @@ function readPort(text: string): number | undefined {
 function readMost(text: string | undefined): number | undefined {
   if (text === undefined || /^[1-9]\d{0,14}$/.test(text)) return text === undefined ? undefined : Number(text);
   throw new StartError(`${MAX_BYTES} must be a number of bytes, 1 or more.`);
-}
-
-async function readTls(env: Variables): Promise<BlobAccess['tls']> {
-  const [ca, cert, key] = await Promise.all([readNamed(env, CA), readNamed(env, CERT), readNamed(env, KEY)]);
-  if ((cert === undefined) !== (key === undefined)) throw new StartError(`${CERT} and ${KEY} are set together or not at all.`);
-  return { ...(ca === undefined ? {} : { ca }), ...(cert === undefined || key === undefined ? {} : { cert, key }) };
-}
-
-/** These variables name a file. */
-async function readNamed(env: Variables, name: string): Promise<string | undefined> {
-  const file = env[name];
-  if (file === undefined || file === '') return undefined;
-  try {
-    return await readFile(file, 'utf8');
-  } catch (cause) {
-    const { code } = cause as NodeJS.ErrnoException;
-    throw new StartError(`${name} names ${file}, which cannot be read (${code ?? 'unknown error'}).`, { cause });
-  }
 }

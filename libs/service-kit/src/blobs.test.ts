@@ -8,6 +8,7 @@ import { bytesOf, putBlob, type BlobStore } from '@switchyard/blob';
 import { createLogger, silentLogger } from '@switchyard/telemetry';
 import { startProcess, tempDir } from '@switchyard/testkit';
 import { readBlobAccess } from './blob-access.ts';
+import type { Readiness } from './health.ts';
 import { openHost } from './host.ts';
 import { openBlobs } from './open-blobs.ts';
 
@@ -60,6 +61,34 @@ test('one process serves its blobs, another one reads them there, and the larges
     name: 'StartError',
     message: `SWITCHYARD_BLOB_PORT: port ${port} on 127.0.0.1 cannot be had (EADDRINUSE); 0 takes a free one.`,
   });
+});
+
+test('a token that the blob store does not know ends the start with a sentence, and a store that is away is waited for', async () => {
+  await using data = await tempDir();
+  const [token, other] = [`right-${TOKEN}`, `wrong-${TOKEN}`];
+  const served = { SWITCHYARD_CONFIG: ':', SWITCHYARD_DATA: join(data.path, 'one'), SWITCHYARD_BLOB_TOKEN: token };
+  let text = '';
+  const log = createLogger({ level: 'info', destination: { write: (line: string) => void (text += line) } });
+  const server = await openHost({ env: { ...served, SWITCHYARD_BLOB_PORT: '0' }, log });
+  const port = /"port":(\d+)/.exec(text)?.[1] ?? '';
+  const asking = { SWITCHYARD_CONFIG: ':', SWITCHYARD_DATA: join(data.path, 'other'), SWITCHYARD_BLOBS: `grpc://127.0.0.1:${port}` };
+  await assert.rejects(openHost({ env: { ...asking, SWITCHYARD_BLOB_TOKEN: other }, log: silentLogger() }), {
+    name: 'StartError',
+    message: `SWITCHYARD_BLOB_TOKEN is not the one that the blob store at 127.0.0.1:${port} asks for.`,
+  });
+  await server[Symbol.asyncDispose]();
+
+  text = '';
+  const opening = openHost({ env: { ...asking, SWITCHYARD_BLOB_TOKEN: token, SWITCHYARD_METRICS_PORT: '0' }, log });
+  while (!text.includes('"dependency":"blobs"')) await delay(5);
+  const readyz = `http://127.0.0.1:${/"metrics":(\d+)/.exec(text)?.[1] ?? ''}/readyz`;
+  const { status, dependencies } = (await (await fetch(readyz)).json()) as Readiness;
+  assert.equal(status, 'unavailable');
+  assert.equal(dependencies['blobs']?.reason, `the blob store at 127.0.0.1:${port} does not answer`);
+  await using again = await openHost({ env: { ...served, SWITCHYARD_BLOB_PORT: port }, log: silentLogger() });
+  assert.ok(await again.blobs());
+  await using client = await opening;
+  assert.equal(client.health.readiness().dependencies['blobs']?.ready, true);
 });
 
 test('a certificate that is none stops the start with a sentence', async () => {

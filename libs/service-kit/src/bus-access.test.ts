@@ -2,8 +2,10 @@ import assert from 'node:assert/strict';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { CERTIFICATE_REFUSED } from '@switchyard/bus';
+import { ServiceError } from '@switchyard/contracts';
 import { startNatsServer, tempDir } from '@switchyard/testkit';
-import { readBusAccess } from './bus-access.ts';
+import { explainRefusal, readBusAccess } from './bus-access.ts';
 import { openHost } from './host.ts';
 
 const URL = 'nats://127.0.0.1:4222';
@@ -37,6 +39,15 @@ test('what does not fit together is one sentence that names the variables', asyn
   await refused(URL, { SWITCHYARD_BUS_CREDENTIALS: '/not/there' }, /^SWITCHYARD_BUS_CREDENTIALS names \/not\/there, .*ENOENT/);
   const twice = /^SWITCHYARD_BUS and SWITCHYARD_BUS_TOKEN each say who this is/;
   await refused('nats://sam:hush@127.0.0.1:4222', { SWITCHYARD_BUS_TOKEN: 'hush' }, twice);
+});
+
+test('a server that asks for a certificate: the sentence names its variables, whether they are set or not', () => {
+  const details = { reason: CERTIFICATE_REFUSED };
+  const refusal = new ServiceError('UNAUTHENTICATED', 'NATS at host:4222 does not let us in without a certificate.', { details });
+  const said = (...from: string[]): string => String(explainRefusal(refusal, { url: URL, credentials: {}, from }));
+  const pair = 'SWITCHYARD_BUS_TLS_CERT with SWITCHYARD_BUS_TLS_KEY';
+  assert.ok(said('SWITCHYARD_BUS_TOKEN', 'SWITCHYARD_BUS_TLS_CA').endsWith(`without a certificate. Set ${pair}.`));
+  assert.ok(said('SWITCHYARD_BUS_TOKEN', pair).endsWith(`without a certificate. Look at ${pair}.`));
 });
 
 test('credentials that are wrong end the start in one sentence: which variable, and never its value', async () => {

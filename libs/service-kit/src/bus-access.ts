@@ -1,7 +1,7 @@
-import { readFile } from 'node:fs/promises';
-import type { BusCredentials } from '@switchyard/bus';
+import { CERTIFICATE_REFUSED, type BusCredentials } from '@switchyard/bus';
 import { ServiceError } from '@switchyard/contracts';
-import { readSecret, type Variables } from './read-secret.ts';
+import { readNamedFile, readSecret, type Variables } from './read-secret.ts';
+import { readTls } from './read-tls.ts';
 import { StartError } from './start-error.ts';
 
 /** The bus a process works on, and who it is there. */
@@ -19,6 +19,7 @@ const CREDENTIALS = 'SWITCHYARD_BUS_CREDENTIALS';
 const CA = 'SWITCHYARD_BUS_TLS_CA';
 const CERT = 'SWITCHYARD_BUS_TLS_CERT';
 const KEY = 'SWITCHYARD_BUS_TLS_KEY';
+const PAIR = `${CERT} with ${KEY}`;
 
 const NONE = 'none';
 
@@ -39,7 +40,7 @@ export async function readBusAccess(url: string, env: Variables): Promise<BusAcc
     readSecret(env, USER),
     readSecret(env, PASSWORD),
     readSecret(env, TOKEN),
-    readNamed(env, CREDENTIALS),
+    readNamedFile(env, CREDENTIALS),
   ]);
   if ((user === undefined) !== (password === undefined)) throw new StartError(`${USER} and ${PASSWORD} are set together or not at all.`);
   const ways = [
@@ -49,41 +50,26 @@ export async function readBusAccess(url: string, env: Variables): Promise<BusAcc
     ...(credentials === undefined ? [] : [CREDENTIALS]),
   ];
   if (ways.length > 1) throw new StartError(`${ways.join(' and ')} each say who this is on the bus; keep one of them.`);
-  const { tls, from } = await readTls(env);
-  return { url, credentials: { user, password, token, credentials, tls }, from: [...ways, ...from] };
+  const texts = await readTls(env, { ca: CA, cert: CERT, key: KEY });
+  const from = [...ways, ...(texts.ca === undefined ? [] : [CA]), ...(texts.cert === undefined ? [] : [PAIR])];
+  const tls = Object.keys(texts).length === 0 ? undefined : texts;
+  return { url, credentials: { user, password, token, credentials, tls }, from };
 }
 
 /** What a person can do when the bus does not let us in. */
 export function explainRefusal(error: unknown, { from }: BusAccess): unknown {
   if (!(error instanceof ServiceError) || error.code !== 'UNAUTHENTICATED') return error;
-  const advice =
-    from.length === 0
-      ? `Say who this is: ${USER} with ${PASSWORD}, ${TOKEN}, ${CREDENTIALS}, or ${CERT} with ${KEY}.`
-      : `Look at ${from.join(' and ')}.`;
+  const advice = error.details['reason'] === CERTIFICATE_REFUSED ? adviseOnCertificate(from) : advise(from);
   return new StartError(`${error.message} ${advice}`, { cause: error });
 }
 
-async function readTls(env: Variables): Promise<{ tls: BusCredentials['tls']; from: string[] }> {
-  const [ca, cert, key] = await Promise.all([readNamed(env, CA), readNamed(env, CERT), readNamed(env, KEY)]);
-  if ((cert === undefined) !== (key === undefined)) throw new StartError(`${CERT} and ${KEY} are set together or not at all.`);
-  const tls = {
-    ...(ca === undefined ? {} : { ca }),
-    ...(cert === undefined || key === undefined ? {} : { cert, key }),
-  };
-  const from = [...(ca === undefined ? [] : [CA]), ...(cert === undefined ? [] : [`${CERT} with ${KEY}`])];
-  return { tls: from.length === 0 ? undefined : tls, from };
+function advise(from: readonly string[]): string {
+  if (from.length > 0) return `Look at ${from.join(' and ')}.`;
+  return `Say who this is: ${USER} with ${PASSWORD}, ${TOKEN}, ${CREDENTIALS}, or ${PAIR}.`;
 }
 
-/** These variables name a file. */
-async function readNamed(env: Variables, name: string): Promise<string | undefined> {
-  const file = env[name];
-  if (file === undefined || file === '') return undefined;
-  try {
-    return await readFile(file, 'utf8');
-  } catch (cause) {
-    const { code } = cause as NodeJS.ErrnoException;
-    throw new StartError(`${name} names ${file}, which cannot be read (${code ?? 'unknown error'}).`, { cause });
-  }
+function adviseOnCertificate(from: readonly string[]): string {
+  return from.includes(PAIR) ? `Look at ${PAIR}.` : `Set ${PAIR}.`;
 }
 
 function hasIdentity(url: string): boolean {

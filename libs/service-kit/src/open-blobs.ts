@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { openBlobStore, serveBlobs, type BlobStore } from '@switchyard/blob';
+import { mintBlobId, openBlobStore, serveBlobs, type BlobStore } from '@switchyard/blob';
 import { ServiceError } from '@switchyard/contracts';
 import type { Logger } from '@switchyard/telemetry';
 import type { BlobAccess } from './blob-access.ts';
@@ -23,7 +23,7 @@ export interface OpenBlobsOptions {
 
 const LOOK_MS = 60_000;
 
-/** Opens nothing until it is needed, unless the process serves its store to others: then what is down is waited for. */
+/** Opens nothing until it is needed, unless the store is shared with other processes: then one that is down is waited for. */
 export async function openBlobs(access: BlobAccess, { log, reach, lookMs = LOOK_MS }: OpenBlobsOptions): Promise<ProcessBlobs> {
   await using opening = new AsyncDisposableStack();
   let opened: Promise<BlobStore> | undefined;
@@ -31,7 +31,7 @@ export async function openBlobs(access: BlobAccess, { log, reach, lookMs = LOOK_
 
   function store(): Promise<BlobStore> {
     if (opened !== undefined) return opened;
-    const now = open(access, log);
+    const now = isRemote(access) ? openRemote(access, log) : open(access, log);
     now.catch(() => (opened = undefined));
     return (opened = now);
   }
@@ -39,6 +39,7 @@ export async function openBlobs(access: BlobAccess, { log, reach, lookMs = LOOK_
   // An open store sweeps.
   const look = setTimeout(() => void (hasFiles(access) && store().catch(() => undefined)), lookMs).unref();
   opening.defer(() => clearTimeout(look));
+  if (isRemote(access)) await reach(store);
   const port =
     access.port === undefined ? undefined : opening.use(await serve({ ...access, port: access.port }, await reach(store), log)).port;
   const owned = opening.move();
@@ -47,6 +48,25 @@ export async function openBlobs(access: BlobAccess, { log, reach, lookMs = LOOK_
 
 function hasFiles({ url }: BlobAccess): boolean {
   return url.startsWith('file:') && existsSync(url.slice('file:'.length));
+}
+
+function isRemote({ url }: BlobAccess): boolean {
+  return url.startsWith('grpc');
+}
+
+/** Asks for a blob that nobody has, so that a store that is away or does not know our token is found out now and not in a call. */
+async function openRemote(access: BlobAccess, log: Logger): Promise<BlobStore> {
+  const store = await open(access, log);
+  const failure = await store
+    .for({ tenant: 'nobody' })
+    .status(mintBlobId())
+    .catch((error: unknown) => error);
+  if (failure instanceof ServiceError && failure.code === 'NOT_FOUND') return store;
+  await store.close();
+  const { host } = new URL(access.url);
+  if (failure instanceof ServiceError && failure.code === 'UNAUTHENTICATED')
+    throw new StartError(`SWITCHYARD_BLOB_TOKEN is not the one that the blob store at ${host} asks for.`, { cause: failure });
+  throw new ServiceError('UNAVAILABLE', `the blob store at ${host} does not answer`, { cause: failure });
 }
 
 async function open({ url, token, tls, maxBytes }: BlobAccess, log: Logger): Promise<BlobStore> {
