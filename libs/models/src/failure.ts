@@ -18,6 +18,8 @@ export interface Callee {
   provider: string;
   keyName: string | undefined;
   key: string | undefined;
+  /** Why the key that one would expect was not sent. */
+  keyWithheld?: string | undefined;
   /** Values of the provider's headers, any of which may be a key. */
   headers?: readonly string[];
 }
@@ -84,16 +86,20 @@ function refused({ message, headers, code }: UpstreamError, status: number, call
   return { error: new ServiceError(failure.code, failure.message, { details }), transient, status, ...hints.after };
 }
 
-function fromStatus(status: number, said: string, { provider, keyName }: Callee): ServiceError {
-  if (status === 401 || status === 403) {
-    const which = keyName === undefined ? `wants a key: name it in providers.entries.${provider}.apiKeyName` : `refused the key ${keyName}`;
-    return failed('FAILED_PRECONDITION', 'PROVIDER_AUTH', `provider ${provider} ${which}`);
-  }
+function fromStatus(status: number, said: string, callee: Callee): ServiceError {
+  const { provider } = callee;
+  if (status === 401 || status === 403) return failed('FAILED_PRECONDITION', 'PROVIDER_AUTH', `provider ${provider} ${aboutKey(callee)}`);
   if (status === 404) return failed('NOT_FOUND', 'MODEL_NOT_FOUND', `provider ${provider} does not know the model: ${said}`);
   if (status === 429) return failed('RESOURCE_EXHAUSTED', 'PROVIDER_RATE_LIMITED', `provider ${provider} is over its limit: ${said}`);
   if (status === 408 || status >= 500)
     return failed('UNAVAILABLE', 'PROVIDER_UNAVAILABLE', `provider ${provider} failed (${status}): ${said}`);
   return failed('FAILED_PRECONDITION', 'PROVIDER_REJECTED', `provider ${provider} refused the request (${status}): ${said}`);
+}
+
+function aboutKey({ provider, keyName, keyWithheld }: Callee): string {
+  if (keyName !== undefined) return `refused the key ${keyName}`;
+  const where = `providers.entries.${provider}.apiKeyName`;
+  return keyWithheld === undefined ? `wants a key: name it in ${where}` : `wants a key, and ${keyWithheld} in ${where}`;
 }
 
 function unreachable({ provider }: Callee, why: string): Failure {

@@ -61,6 +61,15 @@ test('an entry with an address of its own does not borrow the key of the provide
     entries: { openai: { type: 'openai', baseUrl: upstream.url, models: [{ id: 'small' }] } },
     secret: async (name) => (name === 'OPENAI_API_KEY' ? KEY : null),
   });
-  assert.equal((await run(models, request({ model: { provider: 'openai', modelId: 'small' } }))).error, undefined);
+  const asked = request({ model: { provider: 'openai', modelId: 'small' } });
+  assert.equal((await run(models, asked)).error, undefined);
   assert.equal(upstream.requests[0]?.headers.authorization, undefined);
+
+  upstream.respond({ kind: 'status', status: 401 });
+  const { error } = await run(models, asked);
+  assert.equal(
+    (error as Error).message,
+    'provider openai wants a key, and OPENAI_API_KEY is sent to api.openai.com only: keep the key under a name of its own, ' +
+      'and name that in providers.entries.openai.apiKeyName',
+  );
 });

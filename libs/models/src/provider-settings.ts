@@ -13,6 +13,8 @@ export interface ProviderSettings {
   baseUrl: string;
   /** The name of the secret with its key. Undefined: it is called without one. */
   keyName: string | undefined;
+  /** Why the key of the provider that it is named after is not sent to its own address; it is called without one. */
+  keyWithheld: string | undefined;
   /** Why the key that its entry names is not sent there; such a provider cannot answer. */
   keyRefusal: string | undefined;
   /** It can be called without its key, because somebody chose its address. */
@@ -52,11 +54,13 @@ function fromEntry(id: string, entry: ProviderEntry | undefined, env: Env): Prov
   const named = entry?.apiKeyName || undefined;
   const keyRefusal = named === undefined ? undefined : whyNotSent(named, baseUrl, env);
   const own = (builtIn ?? borrowed)?.keyName;
-  const keyName = named ?? (own === undefined || whyNotSent(own, baseUrl, env) !== undefined ? undefined : own);
+  const keyWithheld = named !== undefined || own === undefined ? undefined : whyNotSent(own, baseUrl, env);
+  const keyName = named ?? (keyWithheld === undefined ? own : undefined);
   return {
     id,
     baseUrl,
     keyName,
+    keyWithheld,
     keyRefusal,
     keyOptional: Boolean(ownUrl) && !entry?.apiKeyName,
     headers: entry?.headers ?? {},
