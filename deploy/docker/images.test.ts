@@ -96,7 +96,8 @@ test('the keys are made once, and what each container is given is all that its e
 
   for (const name of built) {
     const declared = Object.entries(services[name]?.environment ?? {}).filter(([, value]) => value !== null) as [string, string][];
-    const env = Object.fromEntries(declared.map(([key, value]) => [key, value.replace('/run/keys', `${dir.path}/${name}`)]));
+    const preset = (value: string): string => value.replaceAll(/\$\{\w+:-(.*?)\}/g, '$1');
+    const env = Object.fromEntries(declared.map(([key, value]) => [key, preset(value).replace('/run/keys', `${dir.path}/${name}`)]));
     const { bus, store, cache } = await readEnvironment(env);
     await using settings = await openSettings(await readEnvironment(env)); // refuses what is no setting
     assert.ok(settings.current.gateway.port > 0);

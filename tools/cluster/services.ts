@@ -33,6 +33,8 @@ export interface Ground extends Servers {
   /** Where the gateways listen, each on a port. */
   host: string;
   gatewayPorts: readonly number[];
+  /** Where clients reach them. */
+  url: string;
   /** How many there are of each other service. */
   replicas: number;
   /** Whatever else the launcher was given, for all. */
@@ -82,12 +84,13 @@ function serviceMember(service: ServiceName, at: number, ground: Ground & Probed
   };
 }
 
-function edgeEnvironment(port: number, { host, settings }: Ground): Record<string, string> {
-  const unsaid = settings.origin('gateway.drainDelayMs').layer === 'default';
+function edgeEnvironment(port: number, { host, url, settings }: Ground): Record<string, string> {
+  const unsaid = (path: string): boolean => settings.origin(path).layer === 'default';
   return {
     SWITCHYARD_HOST: host,
     SWITCHYARD_PORT: String(port),
-    ...(unsaid ? { SWITCHYARD_GATEWAY__DRAIN_DELAY_MS: DRAIN_DELAY_MS } : {}),
+    ...(unsaid('gateway.drainDelayMs') ? { SWITCHYARD_GATEWAY__DRAIN_DELAY_MS: DRAIN_DELAY_MS } : {}),
+    ...(unsaid('gateway.publicUrl') ? { SWITCHYARD_GATEWAY__PUBLIC_URL: url } : {}),
   };
 }
 

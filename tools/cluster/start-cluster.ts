@@ -63,7 +63,8 @@ export async function startCluster(env: Variables, { stack, signal, say: sayAlou
   const balancer = stack.use(await listenForClients({ host, port, targets: gateways }));
   const runFile = stack.use(openRunFile(data));
   const launcher = { service: LAUNCHER, replica: LAUNCHER, pid: process.pid, ports: { http: balancer.port }, log };
-  const now = (): RunFile => ({ url: addressOf(host, balancer.port), processes: [...crew.processes(), launcher] });
+  const url = addressOf(host, balancer.port);
+  const now = (): RunFile => ({ url, processes: [...crew.processes(), launcher] });
   const crew: Crew = openCrew({ logs: join(dir, 'logs'), graceMs, onChange: () => runFile.write(now()), say });
 
   const givenUp = new AbortController();
@@ -72,7 +73,18 @@ export async function startCluster(env: Variables, { stack, signal, say: sayAlou
     const key = openKeys(join(dir, 'keys'));
     const servers = await startServers({ dir, key, crew, stack, signal: goingOn, ending: signal, say });
     goingOn.throwIfAborted();
-    const members = await serviceMembers({ ...servers, dir, key, token, host, gatewayPorts, replicas: REPLICAS, variables: env, settings });
+    const members = await serviceMembers({
+      ...servers,
+      dir,
+      key,
+      token,
+      host,
+      gatewayPorts,
+      url,
+      replicas: REPLICAS,
+      variables: env,
+      settings,
+    });
     stack.use(crew.start(members.filter(({ service }) => service !== 'gateway')));
     stack.use(crew.start(members.filter(({ service }) => service === 'gateway')));
     stack.defer(() => balancer.close());

@@ -98,8 +98,7 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
   };
 
   let url = '';
-  let openRpc: string | undefined;
-  const openRpcText = () => (openRpc ??= JSON.stringify(openRpcDocument({ url: `${url}/rpc`, version })));
+  const openRpcText = openRpcOf(() => settings.current.gateway.publicUrl || url, version);
   const dispatcher = createDispatcher({ bus, settings, failures, local: createEdgeMethods(openRpcText) });
 
   const accessLog = createAccessLog(log);
@@ -151,6 +150,16 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
       await Promise.all([drainRequests({ server: app.server, sockets, finishMs, giveUp }), closeSockets(connections)]);
       await opened.disposeAsync();
     },
+  };
+}
+
+/** The document as text, written anew when the address changes. */
+function openRpcOf(address: () => string, version: string): () => string {
+  let written: { url: string; text: string } | undefined;
+  return () => {
+    const url = `${address().replace(/\/+$/, '')}/rpc`;
+    if (written?.url !== url) written = { url, text: JSON.stringify(openRpcDocument({ url, version })) };
+    return written.text;
   };
 }
 

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { Scopes, SessionsOf, TokenId } from '../common.ts';
-import { count, flag, LongSecretRef, port, positive, text, texts } from './kinds.ts';
+import { address, count, flag, LongSecretRef, port, positive, text, texts } from './kinds.ts';
 import { mostKeys } from '../most-keys.ts';
 import { MAX, upTo } from '../sizes.ts';
 
@@ -44,6 +44,7 @@ export const gateway = z
       .default('127.0.0.1')
       .describe('host name or address, never a URL'),
     port: z.int().min(0).max(65_535).default(4766).describe('0 picks a free one'),
+    publicUrl: address().describe('where clients reach the gateways behind a balancer or a proxy; the OpenRPC document names it'),
     tls: Tls.optional(),
     tokens: z.array(GatewayToken).max(MAX.many).default([]),
     rateLimit: z

@@ -206,4 +206,18 @@ describe('the OpenRPC document', () => {
     assert.equal(document.servers[0]?.url, `${gateway.url}/rpc`);
     assert.equal((await fetch(`${gateway.url}/openrpc.json`)).status, 401);
   });
+
+  test('names the address that clients know, where another stands in front of the gateway', async () => {
+    await using gateway = await startTestGateway({ settings: { publicUrl: 'https://gate.example/' } });
+    const served = async (): Promise<string | undefined> => {
+      const response = await fetch(`${gateway.url}/openrpc.json`, { headers: { authorization: `Bearer ${SECRETS.mcp}` } });
+      return ((await response.json()) as OpenRpcDocument).servers[0]?.url;
+    };
+    assert.equal(await served(), 'https://gate.example/rpc');
+    const socket = await gateway.connect();
+    const { result } = await socket.ask('{"jsonrpc":"2.0","method":"rpc.discover","id":1}');
+    assert.equal((result as OpenRpcDocument).servers[0]?.url, 'https://gate.example/rpc');
+    gateway.settings.set({ publicUrl: 'https://gate.example/switchyard' });
+    assert.equal(await served(), 'https://gate.example/switchyard/rpc', 'a changed setting is in force at once');
+  });
 });
