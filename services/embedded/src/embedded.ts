@@ -49,7 +49,7 @@ async function startEmbedded(env: Variables, { stack, signal }: Starting): Promi
   let token: string | undefined;
   const withFirstToken = defineSecrets({
     async firstToken(tokens) {
-      token = await firstToken(data, given, tokens);
+      token = await firstToken({ dir: data, tenant: host.settings.current.tenantId, given }, tokens);
     },
   });
   const edge = defineGateway({ onListening: (address) => (url = address) });

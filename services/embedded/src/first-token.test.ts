@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { test } from 'node:test';
 import type { FirstToken } from '@switchyard/secrets';
 import { checkToken } from '@switchyard/security';
@@ -20,16 +20,17 @@ function tokensOf(accepted: string[], { granting = false, late = false } = {}): 
   };
 }
 
+const of = (dir: string, given: string | undefined, tenant = 'default') => ({ dir, tenant, given });
 const saved = (dir: string): string => readFileSync(`${dir}/token`, 'utf8').trim();
 
 test('the first token is minted once, kept for its user alone, and found again', async () => {
   await using dir = await tempDir();
   const tokens = tokensOf([]);
-  const token = (await firstToken(dir.path, undefined, tokens)) ?? '';
+  const token = (await firstToken(of(dir.path, undefined), tokens)) ?? '';
   assert.equal(checkToken(token), 'valid');
   assert.equal(statSync(`${dir.path}/token`).mode & 0o777, 0o600);
   assert.equal(saved(dir.path), token);
-  assert.equal(await firstToken(dir.path, undefined, tokens), token);
+  assert.equal(await firstToken(of(dir.path, undefined), tokens), token);
 });
 
 test('the file is written before the token counts', async () => {
@@ -42,30 +43,47 @@ test('the file is written before the token counts', async () => {
       throw new Error('the process dies here');
     },
   };
-  await assert.rejects(firstToken(dir.path, undefined, dies), /dies here/);
+  await assert.rejects(firstToken(of(dir.path, undefined), dies), /dies here/);
   const left = saved(dir.path);
-  assert.notEqual(await firstToken(dir.path, undefined, tokensOf([])), left, 'what was left opened nothing, and is not used');
+  assert.notEqual(await firstToken(of(dir.path, undefined), tokensOf([])), left, 'what was left opened nothing, and is not used');
 });
 
 test('a saved token that opens nothing is not brought back, and stays where it is while others may do everything', async () => {
   await using dir = await tempDir();
   writeFileSync(`${dir.path}/token`, 'rotated away\n');
-  assert.equal(await firstToken(dir.path, undefined, tokensOf([], { granting: true })), undefined);
+  assert.equal(await firstToken(of(dir.path, undefined), tokensOf([], { granting: true })), undefined);
   assert.equal(saved(dir.path), 'rotated away');
-  assert.notEqual(await firstToken(dir.path, undefined, tokensOf([])), 'rotated away');
+  assert.notEqual(await firstToken(of(dir.path, undefined), tokensOf([])), 'rotated away');
 });
 
 test('whoever minted too late keeps nothing', async () => {
   await using dir = await tempDir();
-  assert.equal(await firstToken(dir.path, undefined, tokensOf([], { late: true })), undefined);
+  assert.equal(await firstToken(of(dir.path, undefined), tokensOf([], { late: true })), undefined);
   assert.equal(existsSync(`${dir.path}/token`), false);
 });
 
 test('a token of the operator is saved where no other works, and never in the place of one that does', async () => {
   await using dir = await tempDir();
   const [chosen, other] = ['o'.repeat(40), 'p'.repeat(40)];
-  assert.equal(await firstToken(dir.path, chosen, tokensOf([chosen])), chosen);
+  assert.equal(await firstToken(of(dir.path, chosen), tokensOf([chosen])), chosen);
   assert.equal(saved(dir.path), chosen);
-  assert.equal(await firstToken(dir.path, other, tokensOf([chosen, other])), chosen);
-  assert.equal(await firstToken(dir.path, other, tokensOf([other])), other);
+  assert.equal(await firstToken(of(dir.path, other), tokensOf([chosen, other])), chosen);
+  assert.equal(await firstToken(of(dir.path, other), tokensOf([other])), other);
+});
+
+test('whoever tries another tenant, and a third, and comes back, finds the token of each', async () => {
+  await using dir = await tempDir();
+  const [before, acme, sons] = [['of an earlier version'], [] as string[], [] as string[]];
+  writeFileSync(`${dir.path}/token`, 'of an earlier version\n', { mode: 0o600 });
+  const start = (tenant: string, accepted: string[]) => firstToken(of(dir.path, undefined, tenant), tokensOf(accepted, { granting: accepted.length > 0 }));
+  const first = await start('acme & sons', acme);
+  assert.notEqual(first, 'of an earlier version');
+  const second = await start('../sons', sons);
+  assert.notEqual(second, first);
+  assert.equal(await start('acme & sons', acme), first);
+  assert.equal(saved(dir.path), first, 'the command reads the one of what runs');
+  assert.equal(await start('default', before), 'of an earlier version');
+  assert.equal(await start('../sons', sons), second);
+  assert.equal(await start('default', before), 'of an earlier version');
+  for (const name of readdirSync(dir.path)) assert.equal(statSync(`${dir.path}/${name}`).mode & 0o777, 0o600, name);
 });
