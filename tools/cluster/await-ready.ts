@@ -3,48 +3,72 @@ import type { ServicePresence } from '@switchyard/contracts';
 
 const POLL_MS = 100;
 const PATIENCE_MS = 3_000;
+/** As long as a start takes that nothing holds up. */
+const SAY_AFTER_MS = 2_000;
 const SAY_EVERY_MS = 5_000;
+
+/** A replica that has to be found on the bus. */
+export interface AwaitedReplica {
+  name: string;
+  /** Where it says itself what it lacks. */
+  url: string;
+}
 
 export interface Awaited {
   /** Addresses of the gateways: each has to be ready. */
   gateways: readonly string[];
-  /** Every replica that has to be found on the bus. */
-  replicas: readonly string[];
+  replicas: readonly AwaitedReplica[];
   token: string;
   signal: AbortSignal;
-  /** Told now and then what is still missing. */
+  /** Told now and then what is still missing, and why as far as it says so. */
   say: (missing: string) => void;
 }
 
 /** Resolves once every gateway takes work and sees every replica. */
 export async function awaitReady({ gateways, replicas, token, signal, say }: Awaited): Promise<void> {
-  let said = performance.now();
+  let sayAt = performance.now() + SAY_AFTER_MS;
   for (;;) {
-    const missing = (await Promise.all(gateways.map((gateway) => look(gateway, replicas, token)))).flat();
-    if (missing.length === 0) return;
-    if (performance.now() - said > SAY_EVERY_MS) {
-      said = performance.now();
-      say([...new Set(missing)].join(', '));
+    const seen = await Promise.all(gateways.map((gateway) => look(gateway, token)));
+    const absent = replicas.filter(({ name }) => !seen.every(({ there }) => there.has(name)));
+    if (absent.length === 0 && seen.every(({ lacks }) => lacks.length === 0)) return;
+    if (performance.now() >= sayAt) {
+      sayAt = performance.now() + SAY_EVERY_MS;
+      say([...new Set([...seen.flatMap(({ lacks }) => lacks), ...(await Promise.all(absent.map(explain)))])].join(', '));
     }
     await sleep(POLL_MS, undefined, { signal });
   }
 }
 
-async function look(gateway: string, replicas: readonly string[], token: string): Promise<string[]> {
+interface Readyz {
+  dependencies?: Record<string, { ready: boolean; reason?: string }>;
+  services?: ServicePresence[];
+}
+
+/** What a gateway lacks, and whom it sees. */
+async function look(gateway: string, token: string): Promise<{ lacks: string[]; there: ReadonlySet<string> }> {
+  const answer = await ask(gateway, { authorization: `Bearer ${token}` });
+  if (answer === undefined) return { lacks: [`the gateway at ${gateway}`], there: new Set() };
+  const there = new Set((answer.services ?? []).flatMap((service) => service.replicas.map(({ replica }) => replica)));
+  const lacks = lackingOf(answer).map((one) => `${gateway} lacks ${one}`);
+  return { lacks: answer.ok || lacks.length > 0 ? lacks : [`the gateway at ${gateway}`], there };
+}
+
+/** In its own words, which nobody else has: one that is not on the bus yet may be waiting for something. */
+async function explain({ name, url }: AwaitedReplica): Promise<string> {
+  const answer = await ask(url);
+  const lacking = answer === undefined ? [] : lackingOf(answer);
+  return lacking.length === 0 ? name : `${name} (${lacking.join('; ')})`;
+}
+
+function lackingOf({ dependencies = {} }: Readyz): string[] {
+  return Object.entries(dependencies).flatMap(([name, { ready, reason }]) => (ready ? [] : [`${name}: ${reason ?? 'not ready'}`]));
+}
+
+async function ask(url: string, headers: Record<string, string> = {}): Promise<(Readyz & { ok: boolean }) | undefined> {
   try {
-    const headers = { authorization: `Bearer ${token}` };
-    const response = await fetch(`${gateway}/readyz`, { headers, signal: AbortSignal.timeout(PATIENCE_MS) });
-    const body = (await response.json()) as {
-      dependencies?: Record<string, { ready: boolean; reason?: string }>;
-      services?: ServicePresence[];
-    };
-    const there = new Set((body.services ?? []).flatMap((service) => service.replicas.map(({ replica }) => replica)));
-    const lacking = Object.entries(body.dependencies ?? {}).flatMap(([name, { ready, reason }]) =>
-      ready ? [] : [`${name} of ${gateway} (${reason ?? 'not ready'})`],
-    );
-    const absent = replicas.filter((replica) => !there.has(replica));
-    return response.ok || lacking.length > 0 ? [...lacking, ...absent] : [...absent, `the gateway at ${gateway}`];
+    const response = await fetch(`${url}/readyz`, { headers, signal: AbortSignal.timeout(PATIENCE_MS) });
+    return { ...((await response.json()) as Readyz), ok: response.ok };
   } catch {
-    return [`the gateway at ${gateway}`];
+    return undefined;
   }
 }

@@ -88,7 +88,7 @@ export async function startCluster(env: Variables, { stack, signal, say: sayAlou
     stack.use(crew.start(members.filter(({ service }) => service !== 'gateway')));
     stack.use(crew.start(members.filter(({ service }) => service === 'gateway')));
     stack.defer(() => balancer.close());
-    const replicas = members.map(({ replica }) => replica);
+    const replicas = members.map(({ replica, ports }) => ({ name: replica, url: `http://127.0.0.1:${ports['metrics']}` }));
     await awaitReady({ gateways, replicas, token, signal: goingOn, say: (missing) => say(`waits for ${missing}`) });
   };
   try {

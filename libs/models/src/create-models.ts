@@ -84,7 +84,13 @@ function createFindTarget(directory: Directory, keys: Keys): FindTarget {
       throw notConfigured('PROVIDER_AUTH', `provider ${provider} has no key: set the secret ${settings.keyName ?? ''}`);
     }
     const { keyWithheld, headers } = settings;
-    const callee = { provider, keyName: key === undefined ? undefined : settings.keyName, key, keyWithheld, headers: Object.values(headers) };
+    const callee = {
+      provider,
+      keyName: key === undefined ? undefined : settings.keyName,
+      key,
+      keyWithheld,
+      headers: Object.values(headers),
+    };
     const cost = settings.catalogue.find((entry) => entry.modelId === modelId)?.cost;
     return { adapter: await clients.adapter(settings, key), callee, attempts: settings.attempts, cost };
   };

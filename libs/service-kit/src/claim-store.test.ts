@@ -76,8 +76,14 @@ test('the report of a dead replica is waited out', async (t) => {
   t.mock.timers.tick(14_999);
   await turn();
   assert.equal(admitted, false);
+  const { ready, dependencies } = b.health.readiness();
+  assert.deepEqual(
+    [ready, dependencies['store']?.reason],
+    [false, 'waits up to 15 s for a sign of life of sessions.dead, with another database'],
+  );
   t.mock.timers.tick(1);
   await claiming;
+  assert.equal(b.health.readiness().ready, true);
 });
 
 test('of many that ask at the same instant with databases of their own, one gets to work', async (t) => {

@@ -15,6 +15,9 @@ export interface ClaimStore {
   signal?: AbortSignal | undefined;
 }
 
+/** A report that is not written again is gone after this. */
+const EXPIRY_S = (REPLICAS_BUCKET.ttlMs ?? 0) / 1_000;
+
 /**
  * Lets a replica work with its database only if all replicas of its service keep their documents there: with two databases each
  * replica would have a part of the sessions. The second one to ask is refused in one sentence. A replica that was killed leaves a
@@ -51,10 +54,14 @@ export async function claimStore(identity: string, options: ClaimStore): Promise
   const watch = await (await bus.kv(REPLICAS_BUCKET)).watch(onEntry);
   try {
     asked = await report.claim({ identity, held, since });
-    if (rivals.size > 0) log.warn({ replicas: [...rivals] }, 'replicas with another database: waiting for a sign of life of theirs');
+    if (rivals.size > 0) {
+      log.warn({ replicas: [...rivals] }, 'replicas with another database: waiting for a sign of life of theirs');
+      health.set('store', false, `waits up to ${EXPIRY_S} s for a sign of life of ${[...rivals].join(', ')}, with another database`);
+    }
     decide();
     await admitted.promise;
     held = true;
+    health.set('store', true);
     since = 0; // from now on only who holds a database counts, not who asks
     await report.claim({ identity, held });
   } catch (error) {

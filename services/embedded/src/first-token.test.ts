@@ -75,7 +75,8 @@ test('whoever tries another tenant, and a third, and comes back, finds the token
   await using dir = await tempDir();
   const [before, acme, sons] = [['of an earlier version'], [] as string[], [] as string[]];
   writeFileSync(`${dir.path}/token`, 'of an earlier version\n', { mode: 0o600 });
-  const start = (tenant: string, accepted: string[]) => firstToken(of(dir.path, undefined, tenant), tokensOf(accepted, { granting: accepted.length > 0 }));
+  const start = (tenant: string, accepted: string[]) =>
+    firstToken(of(dir.path, undefined, tenant), tokensOf(accepted, { granting: accepted.length > 0 }));
   const first = await start('acme & sons', acme);
   assert.notEqual(first, 'of an earlier version');
   const second = await start('../sons', sons);
