@@ -1,0 +1,60 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { connect, type Socket } from 'node:net';
+import { test } from 'node:test';
+import type { Handler } from '@switchyard/bus';
+import { SECRETS } from '../gateway.fixture.ts';
+import { readEvents, RESULT, startTestTurns, type TestTurns } from './turns.fixture.ts';
+
+const PIECE = 'x'.repeat(64 * 1024);
+const settings = { wsMessageRateLimit: { maxMessages: 100_000, windowMs: 60_000 } };
+
+/** Asks for a stream on a bare socket and reads nothing of it. */
+function askAndStop({ gateway }: TestTurns): Socket {
+  const { hostname, port } = new URL(gateway.url);
+  const body = JSON.stringify({ model: 'dev/echo', stream: true, messages: [{ role: 'user', content: 'hi' }] });
+  const headers = ['Host: localhost', `Authorization: Bearer ${SECRETS.all}`, 'Content-Type: application/json'];
+  const socket = connect({ host: hostname, port: Number(port) });
+  socket.on('error', () => undefined).pause();
+  socket.write(`POST /v1/chat/completions HTTP/1.1\r\n${headers.join('\r\n')}\r\nContent-Length: ${body.length}\r\n\r\n${body}`);
+  return socket;
+}
+
+test('a stream whose reader stops is cut and its turn cancelled; streams and sockets of others go on', { timeout: 60_000 }, async () => {
+  const left = new AbortController();
+  let said = 0;
+  /** Says as much as it may until nobody listens. */
+  const run: Handler<'turns.run'> = async function* (_asked, { signal }) {
+    signal.addEventListener('abort', () => left.abort());
+    for (let n = 0; !signal.aborted; n++) {
+      said += PIECE.length;
+      yield { n, type: 'delta', text: PIECE };
+      await new Promise(setImmediate);
+    }
+    return RESULT;
+  };
+  await using t = await startTestTurns(undefined, { settings, handlers: { 'turns.run': run } });
+  const starting = t.next();
+  const events = readEvents(await t.stream('message=hi'));
+  const other = await starting;
+  const client = await t.gateway.connect();
+  await events.next(); // accepted
+
+  const socket = askAndStop(t);
+  let meanwhile = 0;
+  for (; !left.signal.aborted; meanwhile++) {
+    other.say(`${meanwhile} `);
+    assert.equal((await events.next()).value?.event, 'token');
+    assert.equal((await client.ask({ jsonrpc: '2.0', method: 'system.ping', id: meanwhile })).id, meanwhile);
+  }
+  assert.ok(meanwhile > 10, `${meanwhile} rounds`);
+  assert.ok(said < 64 * 1024 * 1024, `${said} bytes were taken in for it`);
+
+  const closed = once(socket, 'close');
+  let last = '';
+  socket.setEncoding('utf8').on('data', (text: string) => (last = (last + text).slice(-100))).resume();
+  await closed;
+  assert.ok(!last.includes('[DONE]'), 'nobody takes what came for the whole');
+  other.done();
+  assert.equal((await Array.fromAsync(events)).at(-1)?.event, 'done');
+});
