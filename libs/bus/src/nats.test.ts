@@ -4,7 +4,7 @@ import { AckPolicy, StorageType, jetstream, jetstreamManager } from '@nats-io/je
 import { headers } from '@nats-io/nats-core';
 import { Svcm } from '@nats-io/services';
 import { connect } from '@nats-io/transport-node';
-import { contracts, servicePrincipal } from '@switchyard/contracts';
+import { contracts, servicePrincipal, subjects } from '@switchyard/contracts';
 import { collect, createLogger, exposition, silentLogger } from '@switchyard/telemetry';
 import { startNatsServer, type NatsServer } from '@switchyard/testkit';
 import type { Bus } from './bus.ts';
@@ -313,6 +313,32 @@ function natsAlone(): void {
     );
     await assert.rejects(bus.call('secrets.resolve', { name: 'x'.repeat(1024 * 1024) }), { details: { reason: 'PAYLOAD_TOO_LARGE' } });
     await bus.drain();
+    await server.stop();
+  });
+
+  test('what is too large, in whichever direction, costs its call and not the connection', async () => {
+    const server = await startNatsServer();
+    const lost: string[] = [];
+    const watching = createLogger({ level: 'warn', destination: { write: (line: string) => void lost.push(line) } });
+    const [owner, caller] = await Promise.all(
+      (['secrets', 'sessions'] as const).map((service) => connectBus(server.url, { log: watching, service })),
+    );
+    assert.ok(owner && caller);
+    const huge = 'x'.repeat(caller.maxPayload);
+    await owner.serve(contracts.secrets, { 'secrets.resolve': ({ name }) => ({ value: name === 'LARGE' ? huge : name }) }, { version });
+    await owner.flush();
+    const going = caller.call('secrets.resolve', { name: 'BESIDE' });
+    const tooLarge = { code: 'FAILED_PRECONDITION', details: { reason: 'PAYLOAD_TOO_LARGE' } };
+    await assert.rejects(caller.call('secrets.resolve', { name: huge }), tooLarge);
+    await assert.rejects(caller.call('secrets.resolve', { name: 'LARGE' }), tooLarge);
+    assert.throws(() => caller.publish(subjects.counted, Buffer.from(`${huge}x`)), tooLarge);
+    assert.deepEqual(await going, { value: 'BESIDE' });
+    assert.deepEqual(await caller.call('secrets.resolve', { name: 'AFTER' }), { value: 'AFTER' });
+    assert.deepEqual(
+      lost.filter((line) => /connection|reports an error/.test(line)),
+      [],
+    );
+    await Promise.all([owner.drain(), caller.drain()]);
     await server.stop();
   });
 

@@ -2,10 +2,13 @@ import assert from 'node:assert/strict';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
 import { CERTIFICATE_REFUSED } from '@switchyard/bus';
 import { ServiceError } from '@switchyard/contracts';
+import { createLogger } from '@switchyard/telemetry';
 import { startNatsServer, tempDir } from '@switchyard/testkit';
 import { explainRefusal, readBusAccess } from './bus-access.ts';
+import type { Readiness } from './health.ts';
 import { openHost } from './host.ts';
 
 const URL = 'nats://127.0.0.1:4222';
@@ -48,6 +51,25 @@ test('a server that asks for a certificate: the sentence names its variables, wh
   const pair = 'SWITCHYARD_BUS_TLS_CERT with SWITCHYARD_BUS_TLS_KEY';
   assert.ok(said('SWITCHYARD_BUS_TOKEN', 'SWITCHYARD_BUS_TLS_CA').endsWith(`without a certificate. Set ${pair}.`));
   assert.ok(said('SWITCHYARD_BUS_TOKEN', pair).endsWith(`without a certificate. Look at ${pair}.`));
+});
+
+test('a server that is not there at the start is waited for, and /readyz says which', async () => {
+  const server = await startNatsServer();
+  await server.kill();
+  await using dir = await tempDir();
+  let text = '';
+  const log = createLogger({ level: 'info', destination: { write: (line: string) => void (text += line) } });
+  const env = { SWITCHYARD_DATA: dir.path, SWITCHYARD_CONFIG: ':', SWITCHYARD_BUS: server.url, SWITCHYARD_METRICS_PORT: '0' };
+  const opening = openHost({ env, log });
+  while (!text.includes('connecting to the bus')) await delay(5);
+  const port = /"metrics":(\d+)/.exec(text)?.[1] ?? '';
+  const response = await fetch(`http://127.0.0.1:${port}/readyz`);
+  const { dependencies } = (await response.json()) as Readiness;
+  assert.deepEqual([response.status, dependencies['bus']?.reason], [503, 'not reached yet']);
+  await server.restart();
+  await using host = await opening;
+  assert.equal(host.health.readiness().dependencies['bus']?.ready, true);
+  await server.stop();
 });
 
 test('credentials that are wrong end the start in one sentence: which variable, and never its value', async () => {
