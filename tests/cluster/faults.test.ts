@@ -1,12 +1,15 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
+import { readFile, writeFile } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { RunningProcess } from '@switchyard/contracts';
 import { startProduct, type Running } from '../e2e/embedded.ts';
 import { ask, call, type Answer } from '../e2e/exchange.ts';
-import { processesOf, SKIP, whoAnswers } from './processes.ts';
+import { processesOf, processOf, replaced, SKIP, whoAnswers } from './processes.ts';
 
 const POLL_MS = 50;
+const WORKERS = 4;
+const PAUSE_MS = 30_000;
 /** What a call may end with while a server is away: said, and within its deadline. */
 const AWAY = ['UNAVAILABLE', 'DEADLINE_EXCEEDED'];
 
@@ -46,7 +49,67 @@ describe('a server of the cluster that dies', { skip: SKIP, timeout: 300_000 }, 
     const { messages } = await call<{ messages: { role: string; content: string }[] }>(product, 'session.history', { channelId: 'kept' });
     const [question, answer] = messages;
     assert.deepEqual([question?.content, answer?.role], ['before', 'assistant']);
-    for (const [at, { role }] of messages.entries()) assert.equal(role, at % 2 === 0 ? 'user' : 'assistant', JSON.stringify(messages));
+    assertWhole(messages);
+  });
+
+  test('a database that answers nothing for half a minute under load: each call ends in time, nothing is lost, doubled or half written', async (t) => {
+    const { pid, replica } = await serverOf('mongodb');
+    t.diagnostic(`the database is ${replica}`);
+    const load = startLoad(product);
+    await load.answers(WORKERS * 2);
+    process.kill(pid, 'SIGSTOP');
+    const began = performance.now();
+    try {
+      await sleep(PAUSE_MS);
+    } finally {
+      process.kill(pid, 'SIGCONT');
+    }
+    await worksAgain();
+    await load.answers(WORKERS * 2);
+    const { calls, channels } = await load.end();
+    const failed = calls.filter(({ error }) => error !== undefined);
+    assert.ok(failed.length > 0, 'the pause was felt');
+    for (const { error, tookMs } of failed) assert.ok(isAway(error) && tookMs < PAUSE_MS, `${tookMs} ms: ${JSON.stringify(error)}`);
+    t.diagnostic(
+      `${failed.length} of ${calls.length} calls failed, the slowest after ${Math.max(...failed.map(({ tookMs }) => tookMs))} ms`,
+    );
+    assert.ok(calls.some(({ at, error }) => at > began + PAUSE_MS && error === undefined));
+    for (const [channelId, answered] of channels) {
+      const { messages } = await call<{ messages: { role: string; content: string }[] }>(product, 'session.history', {
+        channelId,
+      });
+      const asked = messages.filter(({ role }) => role === 'user').map(({ content }) => content);
+      assert.deepEqual(
+        asked.filter((one) => answered.includes(one)),
+        answered,
+        'what was answered is there once, in its order',
+      );
+      assert.equal(new Set(asked).size, asked.length, 'and nothing twice');
+      assertWhole(messages);
+    }
+  });
+
+  test('a replica whose credentials are refused says why, is tried ever more slowly, and comes back by itself', async () => {
+    const file = `${product.data}/cluster/redis/redis.conf`;
+    const right = await readFile(file, 'utf8');
+    const ofRedis = async (configuration: string): Promise<void> => {
+      const { pid } = await serverOf('redis');
+      await writeFile(file, configuration);
+      process.kill(pid, 'SIGKILL');
+      await startedAgain('redis', pid);
+    };
+    await ofRedis(right.replace(/^requirepass .*$/m, 'requirepass another'));
+    const gateway = await processOf(product, 'gateway-1');
+    process.kill(gateway.pid, 'SIGKILL');
+    for (const ms of [500, 1000, 2000])
+      await product.process.line(
+        new RegExp(
+          `gateway-1 \\(process \\d+\\) ended with code 1 and is started again in ${ms} ms; it said "gateway cannot start: SWITCHYARD_CACHE `,
+        ),
+      );
+    assert.match(await say('the other gateway'), /You said/);
+    await ofRedis(right);
+    await replaced(product, gateway);
   });
 
   async function say(message: string, channelId = 'said'): Promise<string> {
@@ -71,6 +134,52 @@ describe('a server of the cluster that dies', { skip: SKIP, timeout: 300_000 }, 
   }
 });
 
+/** No question is left without its answer. */
+function assertWhole(messages: readonly { role: string }[]): void {
+  for (const [at, { role }] of messages.entries()) assert.equal(role, at % 2 === 0 ? 'user' : 'assistant', JSON.stringify(messages));
+}
+
 function isAway(error: Answer['error']): boolean {
   return AWAY.includes(String(error?.data?.['code']));
+}
+
+interface LoadCall {
+  at: number;
+  tookMs: number;
+  error: Answer['error'];
+}
+
+/** Clients that talk without a break, each in a session of its own, whatever becomes of each call. */
+function startLoad(product: Running) {
+  const calls: LoadCall[] = [];
+  const channels = new Map<string, string[]>();
+  let ending = false;
+
+  async function talk(channelId: string): Promise<void> {
+    const answered: string[] = [];
+    channels.set(channelId, answered);
+    for (let n = 0; !ending; n++) {
+      const message = `${channelId} says ${n}`;
+      const at = performance.now();
+      const { error, result } = await ask(product, 'agent.execute', { message, sessionKey: { channelId } });
+      calls.push({ at, tookMs: performance.now() - at, error });
+      if (result !== undefined) answered.push(message);
+      await sleep(POLL_MS);
+    }
+  }
+
+  const talking = Promise.all(Array.from({ length: WORKERS }, (_, at) => talk(`load-${at}`)));
+  return {
+    /** Resolves after so many more answers. */
+    async answers(more: number): Promise<void> {
+      const good = (): number => calls.filter(({ error }) => error === undefined).length;
+      const enough = good() + more;
+      while (good() < enough) await Promise.race([sleep(POLL_MS), talking]);
+    },
+    async end(): Promise<{ calls: LoadCall[]; channels: ReadonlyMap<string, string[]> }> {
+      ending = true;
+      await talking;
+      return { calls, channels };
+    },
+  };
 }

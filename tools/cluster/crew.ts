@@ -1,4 +1,4 @@
-import { readFile } from 'node:fs/promises';
+import { open } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { RunningProcess } from '@switchyard/contracts';
 import { StartError } from '@switchyard/service-kit';
@@ -34,13 +34,15 @@ export function openCrew({ logs, graceMs, onChange, say }: CrewOptions): Crew {
   broken.promise.catch(() => undefined); // nobody may be waiting for it yet
   let complete = false;
 
-  function onEnd({ member, pid, how, againInMs }: Ended): void {
+  async function onEnd({ member, pid, how, code, againInMs, logFrom }: Ended): Promise<void> {
     const { replica } = member;
-    if (complete) say(`${replica} (process ${pid}) ${how} and is started again in ${againInMs} ms; it wrote ${logOf(replica)}`);
-    else
-      void lastWords(logOf(replica)).then((words) =>
-        broken.reject(new StartError(words || `${replica} ${how}; it wrote ${logOf(replica)}`)),
-      );
+    const started = complete;
+    const words = started && (code ?? 0) === 0 ? '' : await lastWords(logOf(replica), logFrom);
+    const wrote = `it wrote ${logOf(replica)}`;
+    if (!started) return broken.reject(new StartError(words || `${replica} ${how}; ${wrote}`));
+    say(
+      `${replica} (process ${pid}) ${how} and is started again in ${againInMs} ms; ${words === '' ? '' : `it said "${words}", and `}${wrote}`,
+    );
   }
 
   function onStart({ replica, restarted }: Member): void {
@@ -54,7 +56,9 @@ export function openCrew({ logs, graceMs, onChange, say }: CrewOptions): Crew {
   return {
     broken: broken.promise,
     start(members) {
-      const started = members.map((member) => keepAlive(member, { log: logOf(member.replica), onStart: () => onStart(member), onEnd }));
+      const started = members.map((member) =>
+        keepAlive(member, { log: logOf(member.replica), onStart: () => onStart(member), onEnd: (ended) => void onEnd(ended) }),
+      );
       all.unshift(...started);
       return {
         async [Symbol.asyncDispose]() {
@@ -77,14 +81,20 @@ export function openCrew({ logs, graceMs, onChange, say }: CrewOptions): Crew {
   };
 }
 
-/** The sentence with which it gave up, if it left one. */
-async function lastWords(log: string): Promise<string> {
-  const text = await readFile(log, 'utf8').catch(() => '');
-  return (
-    text
-      .slice(-TAIL)
-      .trim()
-      .split('\n')
-      .findLast((line) => !line.startsWith('{')) ?? ''
-  );
+/** The sentence with which a run gave up that began there in its log, if it left one. */
+async function lastWords(log: string, from: number): Promise<string> {
+  const lines = (await readTail(log, from)).trim().split('\n');
+  return lines.findLast((line) => !line.startsWith('{')) ?? '';
+}
+
+async function readTail(log: string, from: number): Promise<string> {
+  try {
+    await using file = await open(log);
+    const { size } = await file.stat();
+    const start = Math.max(from, size - TAIL);
+    const { buffer, bytesRead } = await file.read({ buffer: Buffer.alloc(size - start), position: start });
+    return buffer.toString('utf8', 0, bytesRead);
+  } catch {
+    return '';
+  }
 }

@@ -48,8 +48,8 @@ test('what ends is started again, each time after twice the wait, and what it wr
   await using kept = keep(dir.path, 'console.log("here"); process.exitCode = 3');
   await kept.started(4);
   assert.deepEqual(
-    kept.ended.map(({ how, againInMs }) => [how, againInMs]),
-    [10, 20, 40].map((ms) => ['ended with code 3', ms]),
+    kept.ended.map(({ how, code, againInMs, logFrom }) => [how, code, againInMs, logFrom]),
+    [10, 20, 40].map((ms, run) => ['ended with code 3', 3, ms, run * 'here\n'.length]),
   );
   assert.match(readFileSync(kept.log, 'utf8'), /^(here\n){3}/);
   assert.equal(statSync(kept.log).mode & 0o777, 0o600);

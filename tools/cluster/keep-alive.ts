@@ -1,6 +1,6 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { closeSync, openSync } from 'node:fs';
+import { closeSync, fstatSync, openSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Member } from './member.ts';
 
@@ -14,6 +14,10 @@ export interface Ended {
   pid: number | undefined;
   /** In words: `ended with code 1`. */
   how: string;
+  /** Undefined where a signal ended it, or it never ran. */
+  code: number | undefined;
+  /** Where in its log begins what this run wrote. */
+  logFrom: number;
   againInMs: number;
 }
 
@@ -50,15 +54,16 @@ export function keepAlive(member: Member, options: KeepAliveOptions): KeptAlive 
   async function run(): Promise<void> {
     for (let failures = 0; !ending.signal.aborted;) {
       const began = performance.now();
-      child = launch(member, log);
+      const launched = launch(member, log);
+      ({ child } = launched);
       pid = child.pid ?? pid;
       if (child.pid !== undefined) onStart(child.pid);
-      const how = await endOf(child);
+      const ended = await endOf(child);
       child = undefined;
       if (ending.signal.aborted) return;
       failures = performance.now() - began > STEADY_MS ? 0 : failures;
       const againInMs = Math.min(firstWaitMs * 2 ** failures++, LONGEST_WAIT_MS);
-      onEnd({ member, pid, how, againInMs });
+      onEnd({ ...ended, member, pid, againInMs, logFrom: launched.logFrom });
       await sleep(againInMs, undefined, { signal: ending.signal }).catch(() => undefined);
     }
   }
@@ -80,24 +85,28 @@ export function keepAlive(member: Member, options: KeepAliveOptions): KeptAlive 
 }
 
 /** In a process group of its own: a Ctrl-C in the terminal is for the launcher, which ends the others in their order. */
-function launch({ command: [program = '', ...args], env, readsInput = false }: Member, log: string): ChildProcess {
+function launch(
+  { command: [program = '', ...args], env, readsInput = false }: Member,
+  log: string,
+): { child: ChildProcess; logFrom: number } {
   const file = openSync(log, 'a', 0o600);
   try {
+    const logFrom = fstatSync(file).size;
     const child = spawn(program, args, { env, stdio: [readsInput ? 'pipe' : 'ignore', file, file], detached: true });
     child.stdin?.on('error', () => undefined);
     living.add(child);
-    return child;
+    return { child, logFrom };
   } finally {
     closeSync(file);
   }
 }
 
-async function endOf(child: ChildProcess): Promise<string> {
+async function endOf(child: ChildProcess): Promise<Pick<Ended, 'how' | 'code'>> {
   try {
     const [code, signal] = (await once(child, 'exit')) as [number | null, NodeJS.Signals | null];
-    return signal === null ? `ended with code ${code}` : `was ended by ${signal}`;
+    return { code: code ?? undefined, how: signal === null ? `ended with code ${code}` : `was ended by ${signal}` };
   } catch (error) {
-    return `cannot be run (${error instanceof Error ? error.message : String(error)})`;
+    return { code: undefined, how: `cannot be run (${error instanceof Error ? error.message : String(error)})` };
   } finally {
     living.delete(child);
   }
