@@ -52,7 +52,10 @@ test('a stream whose reader stops is cut and its turn cancelled; streams and soc
 
   const closed = once(socket, 'close');
   let last = '';
-  socket.setEncoding('utf8').on('data', (text: string) => (last = (last + text).slice(-100))).resume();
+  socket
+    .setEncoding('utf8')
+    .on('data', (text: string) => (last = (last + text).slice(-100)))
+    .resume();
   await closed;
   assert.ok(!last.includes('[DONE]'), 'nobody takes what came for the whole');
   other.done();
