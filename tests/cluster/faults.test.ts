@@ -13,7 +13,7 @@ const PAUSE_MS = 30_000;
 /** What a call may end with while a server is away: said, and within its deadline. */
 const AWAY = ['UNAVAILABLE', 'DEADLINE_EXCEEDED'];
 
-describe('a server of the cluster that dies', { skip: SKIP, timeout: 300_000 }, () => {
+describe('a server of the cluster that dies', { skip: SKIP, timeout: 500_000 }, () => {
   let product: Running;
   before(async () => void (product = await startProduct('cluster')));
   after(() => product[Symbol.asyncDispose]());

@@ -6,6 +6,8 @@ import { readCounts, TELL_EVERY_MS, type Telling, type Told } from './telling.ts
 /** Tells the others by a message to all. While the bus is away nobody is told. */
 export function tellOverBus(bus: Bus, { draw, hear }: Told): Telling {
   const from = mintId('gw');
+  /** How its own messages begin, which come back to it. */
+  const own = `{"from":"${from}"`;
   let telling: NodeJS.Timeout | undefined;
 
   function tell(): void {
@@ -16,7 +18,7 @@ export function tellOverBus(bus: Bus, { draw, hear }: Told): Telling {
 
   const heard = bus.subscribe(subjects.counted, ({ data }) => {
     const text = Buffer.from(data).toString();
-    if (text.startsWith(`{"from":"${from}"`)) return;
+    if (text.startsWith(own)) return;
     const counts = readCounts(text);
     if (counts !== undefined) hear(counts, 0);
   });
