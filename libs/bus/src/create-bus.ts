@@ -14,6 +14,7 @@ import { call, type Caller } from './call.ts';
 import { discover } from './discover.ts';
 import { emit, eventLog, on, record } from './events.ts';
 import { abandoned, busUnreachable, tooLarge } from './failures.ts';
+import type { LargePayloads } from './large.ts';
 import { createMux } from './mux.ts';
 import { encodePrincipal } from './principal.ts';
 import { stream } from './read-stream.ts';
@@ -35,6 +36,10 @@ export interface BusOptions {
   /** For tests and development: what handlers answer and emit must keep the contract, or the call fails loudly. */
   checkResults?: boolean;
   streams?: Partial<StreamLimits>;
+  /** Carries what is too large for a message; without it nothing above `maxPayload` can be carried. */
+  large?: LargePayloads;
+  /** What is too large, where it shall be something else than the adapter says. */
+  inlineBytes?: number;
 }
 
 /** The five verbs over any transport. Draining it closes the transport. */
@@ -48,6 +53,8 @@ export function createBus(transport: Transport, options: BusOptions): Bus {
     replica,
     streams: { ...STREAM_LIMITS, ...options.streams },
     checkResults: options.checkResults ?? false,
+    large: options.large,
+    inlineBytes: options.inlineBytes ?? transport.inlineBytes,
   };
   const unobserve = observeBus(wire);
   void transport.closed.then(() => {

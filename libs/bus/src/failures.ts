@@ -27,6 +27,26 @@ export function tooLarge(what: string, bytes: number, limit: number): ServiceErr
   return failure('FAILED_PRECONDITION', `${what} is too large: ${bytes} bytes, at most ${limit} can be carried.`, 'PAYLOAD_TOO_LARGE');
 }
 
+/** What can be carried, but not held by whoever asked: only `POST /rpc` gives an answer away piece by piece. */
+export function tooLargeHere(what: string, bytes: number, limit: number): ServiceError {
+  const message = `${what} is too large here: ${bytes} bytes, at most ${limit}. POST /rpc with this call alone has no such limit.`;
+  return failure('FAILED_PRECONDITION', message, 'PAYLOAD_TOO_LARGE');
+}
+
+/** The store has not what the message names, or cannot be used. */
+export function payloadLost(what: string, cause: unknown): ServiceError {
+  const message = `${what} could not be carried: it was too large for a message, and is not where it was kept.`;
+  return new ServiceError('UNAVAILABLE', message, { details: { reason: 'PAYLOAD_LOST' }, cause });
+}
+
+export function chunkTooLarge({ name }: Named, bytes: number, limit: number): ServiceError {
+  return failure(
+    'FAILED_PRECONDITION',
+    `A part of the answer of ${name} is too large: ${bytes} bytes, at most ${limit}.`,
+    'PAYLOAD_TOO_LARGE',
+  );
+}
+
 export function busClosed(): ServiceError {
   return failure('UNAVAILABLE', 'The bus is closed.', 'BUS_CLOSED');
 }
