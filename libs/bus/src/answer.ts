@@ -1,4 +1,4 @@
-import { ServiceError, describeIssues, parseParams } from '@switchyard/contracts';
+import { INLINE_BYTES, ServiceError, describeIssues, parseParams } from '@switchyard/contracts';
 import { histogram, startSpan, tracing, type Histogram } from '@switchyard/telemetry';
 import { attributed, checkBreach } from './attribution.ts';
 import { EMPTY, decodeJson, encodeJson } from './bytes.ts';
@@ -132,6 +132,7 @@ function succeed(desk: Desk, call: Running, value: unknown): void {
   try {
     check(desk.wire, call, { value, kind: 'result' });
     const data = encodeJson(value);
+    if (data.length > INLINE_BYTES) checkLarge(call.method, data.length);
     if (isLarge(desk.wire, data)) return void succeedLarge(desk, call, data).catch((error: unknown) => fail(desk, call, error));
     if (data.length > transport.maxPayload) throw tooLarge(`The answer of ${call.method.callable.name}`, data.length, transport.maxPayload);
     transport.publish({ subject: call.reply, data });
@@ -139,6 +140,11 @@ function succeed(desk: Desk, call: Running, value: unknown): void {
     return fail(desk, call, error);
   }
   end(desk, call, undefined);
+}
+
+/** Only what a contract names is ever put aside: a secret, say, is not written to a disk because it is long. */
+function checkLarge({ callable }: Method, bytes: number): void {
+  if (!callable.large.result) throw tooLarge(`The answer of ${callable.name}`, bytes, INLINE_BYTES);
 }
 
 /** The answer goes beside the bus, and a message says where it is. Nobody is told of one that nobody waits for. */

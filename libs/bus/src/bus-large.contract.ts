@@ -236,6 +236,29 @@ export function largeContract({ withBuses }: BusFixture): void {
     });
   });
 
+  test('what no contract names is never put aside: it is refused, on whichever side it is', async () => {
+    await withBuses(async (join) => {
+      const shelf = createShelf();
+      const options = { large: shelf, inlineBytes: INLINE_BYTES, checkResults: false };
+      const owner = await join({ service: 'secrets', ...options });
+      let asked = 0;
+      const resolve = () => ({ value: LONG.slice(asked++) });
+      await owner.serve(contracts.secrets, { 'secrets.resolve': resolve }, { version });
+      const caller = await join({ service: 'sessions', ...options });
+      await assert.rejects(caller.call('secrets.resolve', { name: LONG }), {
+        code: 'INVALID_ARGUMENT',
+        message: 'Invalid params: params: expected at most 65536 bytes, got 200011 bytes',
+      });
+      assert.equal(asked, 0);
+      await assert.rejects(caller.call('secrets.resolve', { name: 'A' }), {
+        code: 'FAILED_PRECONDITION',
+        message: 'The answer of secrets.resolve is too large: 200012 bytes, at most 65536 can be carried.',
+        details: { reason: 'PAYLOAD_TOO_LARGE' },
+      });
+      assert.deepEqual([shelf.sizes, asked], [[], 1]);
+    });
+  });
+
   test('without a place beside it the bus carries what it can', async () => {
     await withBuses(async (join) => {
       const owner = await join({ service: 'sessions' });

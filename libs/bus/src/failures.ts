@@ -1,4 +1,13 @@
-import { ERROR_CODES, ServiceError, unserved, type Callable, type ErrorCode, type ErrorDetails } from '@switchyard/contracts';
+import {
+  ERROR_CODES,
+  INLINE_BYTES,
+  ServiceError,
+  invalidParams,
+  unserved,
+  type Callable,
+  type ErrorCode,
+  type ErrorDetails,
+} from '@switchyard/contracts';
 import { decodeText } from './bytes.ts';
 import { FRAME, headerLines, type FrameKind, type HeaderLines } from './headers.ts';
 import type { Message } from './transport.ts';
@@ -37,6 +46,12 @@ export function tooLargeHere(what: string, bytes: number, limit: number): Servic
 export function payloadLost(what: string, cause: unknown): ServiceError {
   const message = `${what} could not be carried: it was too large for a message, and is not where it was kept.`;
   return new ServiceError('UNAVAILABLE', message, { details: { reason: 'PAYLOAD_LOST' }, cause });
+}
+
+/** As the schema would say it, which has no room for so much: nobody has to look at them. */
+export function paramsTooLarge(bytes: number): ServiceError {
+  const [expected, received] = [`at most ${INLINE_BYTES} bytes`, `${bytes} bytes`];
+  return invalidParams([{ path: 'params', expected, received, message: `params: expected ${expected}, got ${received}` }]);
 }
 
 export function chunkTooLarge({ name }: Named, bytes: number, limit: number): ServiceError {

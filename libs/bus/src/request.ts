@@ -1,4 +1,4 @@
-import { ServiceError, callables, subjects, type Callable } from '@switchyard/contracts';
+import { INLINE_BYTES, ServiceError, callables, subjects, type Callable } from '@switchyard/contracts';
 import type { Reply } from './bus.ts';
 import { EMPTY, encodeText } from './bytes.ts';
 import {
@@ -11,6 +11,7 @@ import {
   isAlive,
   isErrorFrame,
   noResponders,
+  paramsTooLarge,
   timedOut,
   tooLarge,
 } from './failures.ts';
@@ -44,6 +45,7 @@ export function resolveCallable(wire: Wire, name: string): Callable {
  */
 export function submit(wire: Wire, id: number, { callable, params, head }: Request, blob?: string): ServiceError | undefined {
   const { transport, mux } = wire;
+  if (params.length > INLINE_BYTES && !callable.large.params) return paramsTooLarge(params.length);
   const lines = requestLines(head, callable.deadlineMs);
   const bytes = params.length + headerBytes(lines);
   if (bytes > transport.maxPayload) return tooLarge(`The request to ${callable.name}`, bytes, transport.maxPayload);
@@ -63,7 +65,7 @@ export function submit(wire: Wire, id: number, { callable, params, head }: Reque
 export async function submitLarge(wire: Wire, id: number, made: Request, signal: AbortSignal): Promise<ServiceError | undefined> {
   const { transport, large } = wire;
   const { callable, params, head } = made;
-  if (large === undefined || params.length > transport.maxPayload) return submit(wire, id, made);
+  if (large === undefined || !callable.large.params || params.length > transport.maxPayload) return submit(wire, id, made);
   const tenant = tenantOf(head.principal);
   try {
     const blob = await putParams(large, tenant, { params, timeoutMs: head.timeoutMs, signal });
