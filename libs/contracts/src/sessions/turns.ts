@@ -132,6 +132,7 @@ export const turnOperations = {
   'turns.complete': {
     summary: 'The same where nobody reads along. A failure after a tool ran says that it is not to be asked again.',
     callers: ['gateway'] as const,
+    blobs: ['message', 'history', 'since', 'system', 'tools', 'stop', 'format', 'response', 'toolCalls'],
     params: StatelessTurn,
     result: StatelessResult,
     emits: TURN_EVENTS,
