@@ -98,6 +98,8 @@ test('the keys are made once, and what each container is given is all that its e
     const declared = Object.entries(services[name]?.environment ?? {}).filter(([, value]) => value !== null) as [string, string][];
     const preset = (value: string): string => value.replaceAll(/\$\{\w+:-(.*?)\}/g, '$1');
     const env = Object.fromEntries(declared.map(([key, value]) => [key, preset(value).replace('/run/keys', `${dir.path}/${name}`)]));
+    const blobs = env['SWITCHYARD_BLOB_PORT'] === undefined ? env['SWITCHYARD_BLOBS'] : `grpc://${name}:${env['SWITCHYARD_BLOB_PORT']}`;
+    assert.equal(blobs, 'grpc://registry:9480', name);
     const { bus, store, cache } = await readEnvironment(env);
     await using settings = await openSettings(await readEnvironment(env)); // refuses what is no setting
     assert.ok(settings.current.gateway.port > 0);

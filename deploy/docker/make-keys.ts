@@ -8,6 +8,9 @@ import { SERVICES } from '@switchyard/contracts';
 // node deploy/docker/make-keys.ts DIRECTORY. Whoever starts again finds what is there.
 
 const [directory = ''] = process.argv.slice(2);
+/** Which service keeps and serves what is too large for the bus, as docker-compose.yml has it. */
+const BLOB_KEEPER = 'registry';
+const BLOBS_URL = 'blobs-url';
 const DONE = join(directory, 'done');
 
 if (existsSync(DONE)) process.stdout.write(`there are keys in ${directory}\n`);
@@ -16,6 +19,7 @@ else {
   writeFileSync(DONE, '');
   process.stdout.write(`made the keys in ${directory}\n`);
 }
+if (!existsSync(join(directory, BLOB_KEEPER, BLOBS_URL))) makeBlobKeys();
 
 function makeKeys(): void {
   const redis = password();
@@ -33,6 +37,14 @@ function makeKeys(): void {
     keep(service, 'cache-url', `redis://:${redis}@redis:6379`);
   }
   keep('secrets', 'token', password());
+}
+
+/** By themselves, because there are volumes from before there were any. */
+function makeBlobKeys(): void {
+  const [mongo, token] = [password(), password()];
+  for (const service of SERVICES) keep(service, 'blob-token', token);
+  keep('mongo', 'blobs-password', mongo);
+  keep(BLOB_KEEPER, BLOBS_URL, `mongodb://blobs:${mongo}@mongo:27017/?replicaSet=rs0&authSource=admin`);
 }
 
 /** Nobody but those into whose container this part is mounted comes near it. */

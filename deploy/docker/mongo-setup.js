@@ -1,4 +1,4 @@
-// Run by mongosh: the replica set, and for each service a user that sees its own database alone.
+// Run by mongosh: the replica set, and for each service a user that sees its own database alone; one more for the blobs.
 const { readFileSync } = require('node:fs');
 
 const read = (name) => readFileSync(`/run/keys/${name}`, 'utf8').trim();
@@ -13,7 +13,7 @@ try {
 }
 while (!admin.runCommand({ hello: 1 }).isWritablePrimary) sleep(200);
 
-for (const [service, pwd] of Object.entries(JSON.parse(read('users.json')))) {
+for (const [service, pwd] of Object.entries({ ...JSON.parse(read('users.json')), blobs: read('blobs-password') })) {
   const db = `switchyard_${service}`;
   const roles = ['readWrite', 'dbAdmin'].map((role) => ({ role, db }));
   if (admin.getUser(service) === null) admin.createUser({ user: service, pwd, roles });

@@ -60,6 +60,7 @@ function container(name: string): string {
           subpath: ${name}
     environment:
       <<: *environment
+      SWITCHYARD_BLOBS: grpc://registry:9480
       SWITCHYARD_BUS_USER: ${name}
 
 `;

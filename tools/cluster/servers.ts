@@ -57,7 +57,7 @@ export async function startServers(options: StartServers): Promise<Servers> {
     runJob(nodeCommand(PROVISION), { SWITCHYARD_CONFIG: ':', ...busEnvironment(PROVISIONER, nats.url, key) }, given);
   stack.use(crew.start([{ ...nats.member, restarted: () => provision(ending) }, mongo.member, redis.member]));
   await Promise.all([provision(signal), mongo.prepare(signal), awaitListening(redis.member.ports['redis'] ?? 0, signal)]);
-  return { bus: nats.url, store: mongo.url, cache: redis.url };
+  return { bus: nats.url, store: mongo.url, cache: redis.url, blobs: mongo.blobs };
 }
 
 /** The bus with the configuration that is delivered: JetStream, and a user for each service. */
@@ -76,8 +76,11 @@ async function natsServer({ dir, key }: StartServers): Promise<Server> {
   };
 }
 
-/** Documents. A MongoDB is a replica set of one, which knows itself by its port, so that stays what it was. */
-async function mongoServer({ dir, say }: StartServers): Promise<Server & { prepare: (signal: AbortSignal) => Promise<void> }> {
+/** Documents and, where it is one, blobs. A MongoDB is a replica set of one, which knows itself by its port, so that stays what it was. */
+async function mongoServer({
+  dir,
+  say,
+}: StartServers): Promise<Server & { blobs: string; prepare: (signal: AbortSignal) => Promise<void> }> {
   const { name, real, command } = await findMongo();
   if (!real) say(`has no MongoDB here, and takes ${name}`);
   const own = join(dir, real ? 'mongodb' : 'mongodb-stand-in');
@@ -88,8 +91,10 @@ async function mongoServer({ dir, say }: StartServers): Promise<Server & { prepa
     throw new StartError(`port ${before} is in use, and the database in ${own} is bound to it. End what has it, or move ${own} away.`);
   keepPrivately(dir, 'mongodb-port', String(port));
   const address = `mongodb://${HOST}:${port}`;
+  const url = real ? `${address}/?replicaSet=rs0` : address;
   return {
-    url: real ? `${address}/?replicaSet=rs0` : address,
+    url,
+    blobs: real ? url : `file:${join(dir, 'blobs')}`, // large files are more than the stand-in is for
     member: {
       service: 'mongodb',
       replica: real ? 'mongodb' : 'mongodb-stand-in',

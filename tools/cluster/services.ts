@@ -9,7 +9,7 @@ const root = fileURLToPath(new URL('../../', import.meta.url));
 
 /** What the launcher says itself, to each process what is its own. */
 const OURS =
-  /^SWITCHYARD_(DATA|TOKEN|URL|REPLICA|BUS(_\w+)?|STORE|CACHE|HOST|PORT|(METRICS|HEALTH)_PORT|PROBE_HOST|GATEWAY__(HOST|PORT))(_FILE)?$/;
+  /^SWITCHYARD_(DATA|TOKEN|URL|REPLICA|BUS(_\w+)?|STORE|CACHE|HOST|PORT|(METRICS|HEALTH)_PORT|PROBE_HOST|BLOBS|BLOB_(TOKEN|PORT|HOST)|GATEWAY__(HOST|PORT))(_FILE)?$/;
 
 /** Unless somebody set it: by then the balancer has looked, and sends nobody to a gateway that is told to stop. */
 const DRAIN_DELAY_MS = '1000';
@@ -17,11 +17,16 @@ const DRAIN_DELAY_MS = '1000';
 /** Under this name the launcher stands in `run.json` itself. */
 export const LAUNCHER = 'cluster';
 
+/** Keeps what is too large for the bus, and serves it to all others: of the services that have a database, the one with least to do. */
+const BLOB_KEEPER: ServiceName = 'registry';
+
 /** Addresses of what the services stand on. */
 export interface Servers {
   bus: string;
   store: string;
   cache: string;
+  /** Where the replicas of the keeper keep blobs. */
+  blobs: string;
 }
 
 export interface Ground extends Servers {
@@ -48,16 +53,19 @@ export async function serviceMembers(ground: Ground): Promise<Member[]> {
     const count = service === 'gateway' ? ground.gatewayPorts.length : ground.replicas;
     return Array.from({ length: count }, (_, at) => [service, at] as const);
   });
-  const ports = await freePorts(members.length * 2, ground.gatewayPorts);
+  const ports = await freePorts(members.length * 2 + ground.replicas, ground.gatewayPorts);
+  const blobPorts = ports.splice(members.length * 2);
   return members.map(([service, at], nth) => {
     const [metrics = 0, health = 0] = ports.slice(nth * 2);
-    return serviceMember(service, at, { ...ground, probes: { metrics, health } });
+    return serviceMember(service, at, { ...ground, blobPorts, probes: { metrics, health } });
   });
 }
 
 /** Where one process can be watched: chosen here, so that it stays where it was when it is started again. */
 interface Probed {
   probes: { metrics: number; health: number };
+  /** Where the replicas of the keeper serve blobs. */
+  blobPorts: readonly number[];
 }
 
 function serviceMember(service: ServiceName, at: number, ground: Ground & Probed): Member {
@@ -77,11 +85,23 @@ function serviceMember(service: ServiceName, at: number, ground: Ground & Probed
       SWITCHYARD_STORE: ground.store,
       SWITCHYARD_CACHE: ground.cache,
       ...busEnvironment(service, ground.bus, ground.key),
+      ...blobEnvironment(service, at, ground),
       ...(service === 'secrets' ? { SWITCHYARD_TOKEN: ground.token } : {}),
       ...(port === undefined ? {} : edgeEnvironment(port, ground)),
     },
-    ports: { ...(port === undefined ? {} : { http: port }), ...ground.probes },
+    ports: {
+      ...(port === undefined ? {} : { http: port }),
+      ...ground.probes,
+      ...(service === BLOB_KEEPER ? { blobs: ground.blobPorts[at] ?? 0 } : {}),
+    },
   };
+}
+
+/** The gateways have no way into a database, and no other service into that of the blobs: they ask the keeper, with its token. */
+function blobEnvironment(service: ServiceName, at: number, { blobs, blobPorts, key }: Ground & Probed): Record<string, string> {
+  const token = { SWITCHYARD_BLOB_TOKEN: key('blobs') };
+  if (service === BLOB_KEEPER) return { ...token, SWITCHYARD_BLOBS: blobs, SWITCHYARD_BLOB_PORT: String(blobPorts[at]) };
+  return { ...token, SWITCHYARD_BLOBS: `grpc://${blobPorts.map((port) => `127.0.0.1:${port}`).join(',')}` };
 }
 
 function edgeEnvironment(port: number, { host, url, settings }: Ground): Record<string, string> {

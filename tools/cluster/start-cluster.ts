@@ -17,7 +17,7 @@ const REPLICAS = 2;
 /** Beyond what a process gives itself to drain. */
 const EXTRA_GRACE_MS = 2_000;
 /** What the launcher starts itself, it does not take from elsewhere. */
-const NOT_HERE = ['SWITCHYARD_BUS', 'SWITCHYARD_STORE', 'SWITCHYARD_CACHE', 'SWITCHYARD_REPLICA'];
+const NOT_HERE = ['SWITCHYARD_BUS', 'SWITCHYARD_STORE', 'SWITCHYARD_CACHE', 'SWITCHYARD_BLOBS', 'SWITCHYARD_REPLICA'];
 
 export interface Starting {
   /** What is used here is disposed of at the end, last first. */

@@ -10,10 +10,12 @@ export interface OpenBlobStoreOptions extends BlobStoreOptions {
 }
 
 const MONGODB = /^mongodb(\+srv)?:\/\/./;
-const HOST = /^grpcs?:\/\/[^/?#@]+$/;
+const HOST = /^grpcs?:\/\/[^/?#@,]+$/;
+const ADDRESSES = /^grpcs?:\/\/\d+(\.\d+){3}:\d+(,\d+(\.\d+){3}:\d+)+$/;
 
 /**
- * Opens the blob store behind a URL: `file:DIR` on this machine, `mongodb://…` in GridFS, `grpc://host:port` or `grpcs://host:port` in another process. What
+ * Opens the blob store behind a URL: `file:DIR` on this machine, `mongodb://…` in GridFS, `grpc://host:port` or `grpcs://host:port` in another process
+ * (or several, `grpc://address:port,address:port`, that have one store). What
  * one of them needs is loaded when it is opened.
  */
 export async function openBlobStore(url: string, options: OpenBlobStoreOptions): Promise<BlobStore> {
@@ -33,7 +35,12 @@ export async function openBlobStore(url: string, options: OpenBlobStoreOptions):
 }
 
 export function isBlobUrl(url: string): boolean {
-  return (url.startsWith('file:') && url.length > 'file:'.length) || MONGODB.test(url) || (HOST.test(url) && URL.canParse(url));
+  return (
+    (url.startsWith('file:') && url.length > 'file:'.length) ||
+    MONGODB.test(url) ||
+    (HOST.test(url) && URL.canParse(url)) ||
+    ADDRESSES.test(url)
+  );
 }
 
 function unusable(message: string): ServiceError {

@@ -1,14 +1,16 @@
-import { ServiceError, describeIssues, parseParams } from '@switchyard/contracts';
+import { INLINE_BYTES, ServiceError, describeIssues, parseParams } from '@switchyard/contracts';
 import { histogram, startSpan, tracing, type Histogram } from '@switchyard/telemetry';
 import { attributed, checkBreach } from './attribution.ts';
 import { EMPTY, decodeJson, encodeJson } from './bytes.ts';
 import { CallContext } from './context.ts';
 import { ALIVE_HEADERS, cancelled, encodeError, errorHeaders, internal, shuttingDown, tooLarge } from './failures.ts';
 import { PRINCIPAL, TRACEPARENT } from './headers.ts';
+import { collectLarge, openLarge, putAnswer, refLines, refOf, type LargeAnswer, type LargePayloads } from './large.ts';
 import { logFailure } from './log-failure.ts';
 import { mayHaveRun } from './may-have-run.ts';
 import { decodePrincipal } from './principal.ts';
-import { stop, type Method, type Running } from './running.ts';
+import { isLarge } from './request.ts';
+import { signalOf, stop, type Method, type Running } from './running.ts';
 import type { Message } from './transport.ts';
 import type { Wire } from './wire.ts';
 import { writeStream } from './write-stream.ts';
@@ -29,14 +31,31 @@ export interface Desk {
 export function answer(desk: Desk, method: Method, message: Message): void {
   const call = begin(desk, method, message);
   if (call === undefined) return;
+  const ref = refOf(message);
+  if (ref === undefined) begun(desk, call);
+  else
+    fetchParams(desk, call, openLarge({ large: desk.wire.large, tenant: call.principal.tenant }, ref)).catch((error: unknown) =>
+      fail(desk, call, error),
+    );
+}
+
+/** Params that did not ride the bus are fetched before anything looks at them: no more than a message could have been. */
+async function fetchParams(desk: Desk, call: Running, large: LargeAnswer): Promise<void> {
+  goOn(desk, call);
+  call.params = await collectLarge(`The request to ${call.method.callable.name}`, large, desk.wire.transport.maxPayload, signalOf(call));
+  if (call.stopped === undefined) begun(desk, call);
+  else end(desk, call, call.stopped);
+}
+
+function begun(desk: Desk, call: Running): void {
   if (desk.wire.checkResults) attributed(call, () => handle(desk, call));
   else handle(desk, call);
 }
 
 function handle(desk: Desk, call: Running): void {
-  const { method, message } = call;
+  const { method } = call;
   try {
-    const params = parseParams(method.callable.spec.params, parseJson(message.data));
+    const params = parseParams(method.callable.spec.params, parseJson(call.params));
     const result = method.handler(params, new CallContext(desk.wire, call));
     if (!method.callable.streams && !isPromise(result)) return succeed(desk, call, result);
     goOn(desk, call);
@@ -65,6 +84,7 @@ function begin(desk: Desk, method: Method, message: Message): Running | undefine
     reply,
     principal,
     message,
+    params: message.data,
     span: tracing() ? startSpan(method.callable.name, undefined, message.header(TRACEPARENT)) : undefined,
     startedAt: performance.now(),
     deadline: 0,
@@ -112,12 +132,30 @@ function succeed(desk: Desk, call: Running, value: unknown): void {
   try {
     check(desk.wire, call, { value, kind: 'result' });
     const data = encodeJson(value);
+    if (data.length > INLINE_BYTES) checkLarge(call.method, data.length);
+    if (isLarge(desk.wire, data)) return void succeedLarge(desk, call, data).catch((error: unknown) => fail(desk, call, error));
     if (data.length > transport.maxPayload) throw tooLarge(`The answer of ${call.method.callable.name}`, data.length, transport.maxPayload);
     transport.publish({ subject: call.reply, data });
   } catch (error) {
     return fail(desk, call, error);
   }
   end(desk, call, undefined);
+}
+
+/** Only what a contract names is ever put aside: a secret, say, is not written to a disk because it is long. */
+function checkLarge({ callable }: Method, bytes: number): void {
+  if (!callable.large.result) throw tooLarge(`The answer of ${callable.name}`, bytes, INLINE_BYTES);
+}
+
+/** The answer goes beside the bus, and a message says where it is. Nobody is told of one that nobody waits for. */
+async function succeedLarge(desk: Desk, call: Running, data: Uint8Array): Promise<void> {
+  const { transport, large } = desk.wire;
+  const { tenant } = call.principal;
+  if (!call.goesOn) goOn(desk, call);
+  const blob = await putAnswer(large as LargePayloads, tenant, { data, signal: signalOf(call) });
+  if (call.stopped === undefined) transport.publish({ subject: call.reply, data: EMPTY, headers: refLines(blob, data.length) });
+  else large?.forget(tenant, blob);
+  end(desk, call, call.stopped);
 }
 
 function fail(desk: Desk, call: Running, thrown: unknown): void {
@@ -200,7 +238,7 @@ export async function finish(desk: Desk, graceMs: number): Promise<void> {
   clearInterval(desk.alive);
   for (const call of desk.running.values()) {
     const { callable } = call.method;
-    const reason = mayHaveRun(shuttingDown(callable), { callable, params: call.message.data });
+    const reason = mayHaveRun(shuttingDown(callable), { callable, params: call.params });
     if (call.stopped === undefined) sendError(desk.wire, call.reply, reason);
     stop(call, reason);
   }

@@ -4,7 +4,7 @@ import { ServiceError, contracts, type Params } from '@switchyard/contracts';
 import { createLogger } from '@switchyard/telemetry';
 import type { Ctx } from './bus.ts';
 import { headerLines } from './headers.ts';
-import { alice, forward, version, type BusFixture } from './fixture.contract.ts';
+import { alice, forward, result, version, type BusFixture } from './fixture.contract.ts';
 
 /** One request, one answer, or one typed error. */
 export function callContract({ withBuses, withSecrets }: BusFixture): void {
@@ -162,20 +162,20 @@ export function callContract({ withBuses, withSecrets }: BusFixture): void {
 
   test('a request or a reply that is too large fails, and says how large it may be', async () => {
     const huge = 'x'.repeat(8 * 1024 * 1024);
-    await withSecrets(
-      () => ({ value: huge }),
-      async (caller) => {
-        const tooLarge = { code: 'FAILED_PRECONDITION', details: { reason: 'PAYLOAD_TOO_LARGE' } };
-        await assert.rejects(caller.call('secrets.resolve', { name: huge }), {
-          ...tooLarge,
-          message: /^The request to secrets\.resolve is too large: \d+ bytes, at most 8388608/,
-        });
-        await assert.rejects(caller.call('secrets.resolve', { name: 'A' }), {
-          ...tooLarge,
-          message: /^The answer of secrets\.resolve is too large/,
-        });
-      },
-    );
+    await withBuses(async (join) => {
+      const owner = await join({ service: 'sessions' });
+      await owner.serve(contracts.sessions, { 'agent.execute': () => ({ ...result, response: huge }) }, { version });
+      const caller = await join({ service: 'gateway' });
+      const tooLarge = { code: 'FAILED_PRECONDITION', details: { reason: 'PAYLOAD_TOO_LARGE' } };
+      await assert.rejects(caller.call('agent.execute', { message: huge }), {
+        ...tooLarge,
+        message: /^The request to agent\.execute is too large: \d+ bytes, at most 8388608/,
+      });
+      await assert.rejects(caller.call('agent.execute', { message: 'hi' }), {
+        ...tooLarge,
+        message: /^The answer of agent\.execute is too large/,
+      });
+    });
   });
 
   test('replicas share the calls of their service', async () => {

@@ -3,6 +3,7 @@ import { callContract } from './bus-calls.contract.ts';
 import { discoveryContract } from './bus-discovery.contract.ts';
 import { eventContract } from './bus-events.contract.ts';
 import { leavingContract } from './bus-leaving.contract.ts';
+import { largeContract } from './bus-large.contract.ts';
 import { repeatingContract } from './bus-repeating.contract.ts';
 import { streamContract } from './bus-streams.contract.ts';
 import { createBusFixture } from './fixture.contract.ts';
@@ -22,6 +23,7 @@ export function busContract(name: string, open: () => Promise<Network>): void {
     describe('time and leaving', () => leavingContract(fixture));
     describe('what may be made again', () => repeatingContract(fixture));
     describe('streams', () => streamContract(fixture));
+    describe('what is too large for a message', () => largeContract(fixture));
     describe('events, doorbells and raw subjects', () => eventContract(fixture));
     describe('discovery', () => discoveryContract(fixture));
   });

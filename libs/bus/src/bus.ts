@@ -20,6 +20,7 @@ import type {
 } from '@switchyard/contracts';
 import type { Logger } from '@switchyard/telemetry';
 import type { CallHead } from './headers.ts';
+import type { LargeAnswer } from './large.ts';
 import type { Bucket, Log, Message, Subscription } from './transport.ts';
 
 export interface CallOptions {
@@ -75,8 +76,11 @@ export interface Served {
   drain(graceMs: number): Promise<void>;
 }
 
-/** The answer as it came: bytes of final JSON, or the error. */
-export type Reply = { data: Uint8Array; error?: undefined } | { data?: undefined; error: ServiceError };
+/** The answer as it came: bytes of final JSON, those bytes to be fetched, or the error. */
+export type Reply =
+  | { data: Uint8Array; large?: undefined; error?: undefined }
+  | { data?: undefined; large: LargeAnswer; error?: undefined }
+  | { data?: undefined; large?: undefined; error: ServiceError };
 
 export interface BusEvent<N extends EventName = EventName> {
   name: N;

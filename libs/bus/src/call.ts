@@ -4,6 +4,8 @@ import type { CallOptions } from './bus.ts';
 import { decodeJson, encodeJson } from './bytes.ts';
 import { cancelled, internal, timedOut } from './failures.ts';
 import type { CallHead, HeaderLines } from './headers.ts';
+import { collectLarge, type LargeAnswer } from './large.ts';
+import { mayHaveRun } from './may-have-run.ts';
 import { request, resolveCallable, type Request } from './request.ts';
 import type { Wire } from './wire.ts';
 
@@ -32,12 +34,28 @@ export function call<N extends UnaryName>(
       cancel();
       reject(cancelled(made.callable));
     };
-    const cancel = request(wire, made, ({ data, error }) => {
+    const madeAt = performance.now();
+    const cancel = request(wire, made, ({ data, large, error }) => {
       signal?.removeEventListener('abort', abort);
       if (error !== undefined) reject(error);
-      else settle<N>(data, resolve, reject);
+      else if (large === undefined) settle<N>(data, resolve, reject);
+      else fetchLarge(wire, made, { large, signal, madeAt }).then((bytes) => settle<N>(bytes, resolve, reject), reject);
     });
     signal?.addEventListener('abort', abort, { once: true });
+  });
+}
+
+/** What is left of the caller's time is what the fetching of an answer may take. */
+function fetchLarge(
+  { transport }: Wire,
+  made: Request,
+  { large, signal, madeAt }: { large: LargeAnswer; signal: AbortSignal | undefined; madeAt: number },
+): Promise<Uint8Array> {
+  const { callable, head } = made;
+  const timeUp = AbortSignal.timeout(Math.max(Math.ceil(madeAt + head.timeoutMs - performance.now()), 0));
+  const until = signal === undefined ? timeUp : AbortSignal.any([signal, timeUp]);
+  return collectLarge(`The answer of ${callable.name}`, large, transport.maxPayload, until).catch((error: unknown) => {
+    throw timeUp.aborted ? mayHaveRun(timedOut(callable), made) : error;
   });
 }
 

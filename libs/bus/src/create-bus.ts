@@ -1,4 +1,5 @@
 import {
+  INLINE_BYTES,
   servicePrincipal,
   subjects,
   type BucketDefinition,
@@ -14,6 +15,7 @@ import { call, type Caller } from './call.ts';
 import { discover } from './discover.ts';
 import { emit, eventLog, on, record } from './events.ts';
 import { abandoned, busUnreachable, tooLarge } from './failures.ts';
+import type { LargePayloads } from './large.ts';
 import { createMux } from './mux.ts';
 import { encodePrincipal } from './principal.ts';
 import { stream } from './read-stream.ts';
@@ -35,6 +37,10 @@ export interface BusOptions {
   /** For tests and development: what handlers answer and emit must keep the contract, or the call fails loudly. */
   checkResults?: boolean;
   streams?: Partial<StreamLimits>;
+  /** Carries what is too large for a message; without it nothing above `maxPayload` can be carried. */
+  large?: LargePayloads;
+  /** What is too large, where it shall be something else than the adapter says. */
+  inlineBytes?: number;
 }
 
 /** The five verbs over any transport. Draining it closes the transport. */
@@ -48,6 +54,8 @@ export function createBus(transport: Transport, options: BusOptions): Bus {
     replica,
     streams: { ...STREAM_LIMITS, ...options.streams },
     checkResults: options.checkResults ?? false,
+    large: options.large,
+    inlineBytes: options.inlineBytes ?? transport.inlineBytes,
   };
   const unobserve = observeBus(wire);
   void transport.closed.then(() => {
@@ -136,7 +144,7 @@ function speakFor(shared: Shared, principal: Principal): Bus {
     },
     forward: (callable, params, head, onReply) => request(wire, { callable, params, head }, onReply),
     publish(subject, data) {
-      if (data.length > transport.maxPayload) throw tooLarge(subject, data.length, transport.maxPayload);
+      checkSize(wire, subject, data);
       transport.publish({ subject, data });
     },
     subscribe: (subject, onMessage) => transport.subscribe(subject, guarded(wire, onMessage)),
@@ -151,6 +159,12 @@ function speakFor(shared: Shared, principal: Principal): Bus {
     abandon: () => wire.mux.lose(abandoned(wire.service)),
     drain: () => shared.drain(),
   };
+}
+
+/** What is published as it is goes nowhere but over the bus: tests and development hold it to what fits a message. */
+function checkSize({ checkResults, transport }: Wire, subject: string, { length }: Uint8Array): void {
+  const limit = checkResults ? INLINE_BYTES : transport.maxPayload;
+  if (length > limit) throw tooLarge(subject, length, limit);
 }
 
 /** A listener that throws must not take the connection with it. */

@@ -1,5 +1,6 @@
 import {
   EVENTS_LOG,
+  INLINE_BYTES,
   contracts,
   describeIssues,
   eventServices,
@@ -13,6 +14,7 @@ import {
 import { checkEmits } from './attribution.ts';
 import type { BusEvent, OnOptions } from './bus.ts';
 import { decodeJson, encodeJson } from './bytes.ts';
+import { tooLarge } from './failures.ts';
 import { PRINCIPAL, type HeaderLines } from './headers.ts';
 import { decodePrincipal, encodePrincipal } from './principal.ts';
 import type { Log, Message, Outgoing, Subscription } from './transport.ts';
@@ -80,7 +82,10 @@ function speaker({ service }: Wire, tenant: string): HeaderLines {
   return encodePrincipal(principal);
 }
 
+/** For tests and development: an event keeps its contract, and fits a message. */
 function checkPayload(name: string, payload: unknown): void {
+  const { length } = encodeJson(payload);
+  if (length > INLINE_BYTES) throw tooLarge(name, length, INLINE_BYTES);
   const service = eventServices.get(name);
   const spec = service === undefined ? undefined : (contracts[service] as Contract).events[name];
   const parsed = spec?.payload.safeParse(payload, { reportInput: true });

@@ -1,4 +1,13 @@
-import { ERROR_CODES, ServiceError, unserved, type Callable, type ErrorCode, type ErrorDetails } from '@switchyard/contracts';
+import {
+  ERROR_CODES,
+  INLINE_BYTES,
+  ServiceError,
+  invalidParams,
+  unserved,
+  type Callable,
+  type ErrorCode,
+  type ErrorDetails,
+} from '@switchyard/contracts';
 import { decodeText } from './bytes.ts';
 import { FRAME, headerLines, type FrameKind, type HeaderLines } from './headers.ts';
 import type { Message } from './transport.ts';
@@ -25,6 +34,32 @@ export function cancelled({ name }: Named): ServiceError {
 
 export function tooLarge(what: string, bytes: number, limit: number): ServiceError {
   return failure('FAILED_PRECONDITION', `${what} is too large: ${bytes} bytes, at most ${limit} can be carried.`, 'PAYLOAD_TOO_LARGE');
+}
+
+/** What can be carried, but not held by whoever asked: only `POST /rpc` gives an answer away piece by piece. */
+export function tooLargeHere(what: string, bytes: number, limit: number): ServiceError {
+  const message = `${what} is too large here: ${bytes} bytes, at most ${limit}. POST /rpc with this call alone has no such limit.`;
+  return failure('FAILED_PRECONDITION', message, 'PAYLOAD_TOO_LARGE');
+}
+
+/** The store has not what the message names, or cannot be used. */
+export function payloadLost(what: string, cause: unknown): ServiceError {
+  const message = `${what} could not be carried: it was too large for a message, and is not where it was kept.`;
+  return new ServiceError('UNAVAILABLE', message, { details: { reason: 'PAYLOAD_LOST' }, cause });
+}
+
+/** As the schema would say it, which has no room for so much: nobody has to look at them. */
+export function paramsTooLarge(bytes: number): ServiceError {
+  const [expected, received] = [`at most ${INLINE_BYTES} bytes`, `${bytes} bytes`];
+  return invalidParams([{ path: 'params', expected, received, message: `params: expected ${expected}, got ${received}` }]);
+}
+
+export function chunkTooLarge({ name }: Named, bytes: number, limit: number): ServiceError {
+  return failure(
+    'FAILED_PRECONDITION',
+    `A part of the answer of ${name} is too large: ${bytes} bytes, at most ${limit}.`,
+    'PAYLOAD_TOO_LARGE',
+  );
 }
 
 export function busClosed(): ServiceError {

@@ -4,6 +4,7 @@ export const PRINCIPAL = 'Sy-Principal';
 export const TIMEOUT = 'Sy-Timeout';
 export const FRAME = 'Sy-Frame';
 export const SEQ = 'Sy-Seq';
+export const BLOB = 'Sy-Blob';
 export const TRACEPARENT = 'traceparent';
 
 /** What a frame of a stream is; a unary answer that failed is an `error` frame as well. */

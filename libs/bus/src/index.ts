@@ -4,6 +4,7 @@ export type { CallHead, HeaderLines } from './headers.ts';
 export { checkEmits } from './attribution.ts';
 export { connectBus, type ConnectBusOptions } from './connect-bus.ts';
 export type { BusCredentials } from './credentials.ts';
+export { collectLarge, type LargeAnswer, type LargePayloads } from './large.ts';
 export { createBus, type BusOptions } from './create-bus.ts';
 export { connectMemory } from './memory/connect-memory.ts';
 export { createMemoryHub, type MemoryHub } from './memory/memory-hub.ts';

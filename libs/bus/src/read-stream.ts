@@ -4,8 +4,9 @@ import { prepare, signalOf, type Caller } from './call.ts';
 import { cancelled, slowReader, streamGap, streamSilent, timedOut } from './failures.ts';
 import { createFrameReader, type FrameInbox } from './frame-reader.ts';
 import { FRAME, SEQ } from './headers.ts';
+import { collectLarge, openLarge, refOf } from './large.ts';
 import { mayHaveRun } from './may-have-run.ts';
-import { readFailure, sendCancel, submit, type Request } from './request.ts';
+import { asideOf, isLarge, readFailure, sendCancel, submit, submitLarge, type Request } from './request.ts';
 import type { Message } from './transport.ts';
 import type { Wire } from './wire.ts';
 
@@ -36,6 +37,8 @@ interface Receiving extends Reception {
   heardAt: number;
   /** Looks now and then whether anything was heard. */
   silence: NodeJS.Timeout | undefined;
+  /** Ends what goes or comes beside the bus. */
+  over: AbortController;
   /** A look at how far the reader is behind is on its way. */
   looking: boolean;
   leave: () => void;
@@ -57,6 +60,7 @@ function receive(wire: Wire, reception: Reception): () => void {
     nextSeq: 0,
     heardAt: performance.now(),
     silence: undefined,
+    over: new AbortController(),
     looking: false,
     leave,
   };
@@ -73,6 +77,10 @@ function receive(wire: Wire, reception: Reception): () => void {
   );
   signal?.addEventListener('abort', leave, { once: true });
   listen(receiving);
+  if (isLarge(wire, made.params)) {
+    void submitLarge(wire, receiving.id, made, receiving.over.signal).then((refused) => refused && finish(receiving, refused));
+    return leave;
+  }
   const refused = submit(wire, receiving.id, made);
   if (refused !== undefined) finish(receiving, refused);
   return leave;
@@ -89,7 +97,18 @@ function onMessage(receiving: Receiving, message: Message): void {
   if (error !== undefined) return void finish(receiving, error);
   const kind = message.header(FRAME);
   if (kind === 'chunk') accept(receiving, message.data);
-  else if (kind === 'result') finish(receiving, message.data);
+  else if (kind === 'result') receiveResult(receiving, message);
+}
+
+function receiveResult(receiving: Receiving, message: Message): void {
+  const { wire, made, over } = receiving;
+  const ref = refOf(message);
+  if (ref === undefined) return void finish(receiving, message.data);
+  const large = openLarge(asideOf(wire, made), ref);
+  collectLarge(`The answer of ${made.callable.name}`, large, wire.transport.maxPayload, over.signal).then(
+    (data) => finish(receiving, data),
+    (error: unknown) => finish(receiving, error as ServiceError),
+  );
 }
 
 /** A burst arrives before the reader gets a turn; only who is still behind after one is slow. */
@@ -119,7 +138,8 @@ function stop(receiving: Receiving, error: ServiceError): void {
 }
 
 /** Whether it was still going on. */
-function finish({ wire, id, inbox, signal, silence, leave }: Receiving, end: Uint8Array | ServiceError): boolean {
+function finish({ wire, id, inbox, signal, silence, over, leave }: Receiving, end: Uint8Array | ServiceError): boolean {
+  over.abort();
   clearTimeout(silence);
   signal?.removeEventListener('abort', leave);
   inbox.end(end);

@@ -1,19 +1,22 @@
-import { ServiceError, callables, subjects, type Callable } from '@switchyard/contracts';
+import { INLINE_BYTES, ServiceError, callables, subjects, type Callable } from '@switchyard/contracts';
 import type { Reply } from './bus.ts';
-import { encodeText } from './bytes.ts';
+import { EMPTY, encodeText } from './bytes.ts';
 import {
   busClosed,
   busUnreachable,
   callSilent,
+  cancelled,
   decodeError,
   internal,
   isAlive,
   isErrorFrame,
   noResponders,
+  paramsTooLarge,
   timedOut,
   tooLarge,
 } from './failures.ts';
-import { headerBytes, requestLines, type CallHead } from './headers.ts';
+import { headerBytes, joinLines, requestLines, type CallHead } from './headers.ts';
+import { openLarge, putParams, refLines, refOf, tenantOf, type Aside } from './large.ts';
 import { mayHaveRun } from './may-have-run.ts';
 import type { Waiting } from './mux.ts';
 import type { Message } from './transport.ts';
@@ -40,19 +43,43 @@ export function resolveCallable(wire: Wire, name: string): Callable {
  * Sends a request whose replies come to `id`. A failure is returned, not reported:
  * the caller's callback must never run before the call has returned to it.
  */
-export function submit(wire: Wire, id: number, { callable, params, head }: Request): ServiceError | undefined {
+export function submit(wire: Wire, id: number, { callable, params, head }: Request, blob?: string): ServiceError | undefined {
   const { transport, mux } = wire;
-  const headers = requestLines(head, callable.deadlineMs);
-  const bytes = params.length + headerBytes(headers);
+  if (params.length > INLINE_BYTES && !callable.large.params) return paramsTooLarge(params.length);
+  const lines = requestLines(head, callable.deadlineMs);
+  const bytes = params.length + headerBytes(lines);
   if (bytes > transport.maxPayload) return tooLarge(`The request to ${callable.name}`, bytes, transport.maxPayload);
+  const headers = blob === undefined ? lines : joinLines(lines, refLines(blob, params.length));
+  const data = blob === undefined ? params : EMPTY;
   const expires = performance.now() + head.timeoutMs;
   try {
-    if (transport.publish({ subject: callable.subject, data: params, reply: mux.address(id, callable.service), headers, expires }))
+    if (transport.publish({ subject: callable.subject, data, reply: mux.address(id, callable.service), headers, expires }))
       return undefined;
     return mux.ended() ? busClosed() : busUnreachable();
   } catch (error) {
     return internal(error);
   }
+}
+
+/** As `submit`, for params that go beside the bus. Gives nothing to send to once `signal` has aborted: then nobody waits any more. */
+export async function submitLarge(wire: Wire, id: number, made: Request, signal: AbortSignal): Promise<ServiceError | undefined> {
+  const { transport, large } = wire;
+  const { callable, params, head } = made;
+  if (large === undefined || !callable.large.params || params.length > transport.maxPayload) return submit(wire, id, made);
+  const tenant = tenantOf(head.principal);
+  try {
+    const blob = await putParams(large, tenant, { params, timeoutMs: head.timeoutMs, signal });
+    const failure = signal.aborted ? cancelled(callable) : submit(wire, id, made, blob);
+    if (failure !== undefined) large.forget(tenant, blob);
+    return failure;
+  } catch (error) {
+    return error instanceof ServiceError ? error : internal(error);
+  }
+}
+
+/** Whether params are too large for a message. */
+export function isLarge({ large, inlineBytes }: Wire, bytes: Uint8Array): boolean {
+  return bytes.length > inlineBytes && large !== undefined;
 }
 
 /**
@@ -73,6 +100,8 @@ class Call implements Waiting {
   readonly #madeAt = performance.now();
   #heardAt = this.#madeAt;
   #id = 0;
+  /** Made where params are on their way beside the bus. */
+  #leaving: AbortController | undefined;
 
   constructor(wire: Wire, made: Request, onReply: (reply: Reply) => void) {
     this.#wire = wire;
@@ -83,8 +112,17 @@ class Call implements Waiting {
   send(): void {
     const { mux, streams } = this.#wire;
     this.#id = mux.open(this, Math.min(this.#made.head.timeoutMs, streams.silenceMs));
+    if (isLarge(this.#wire, this.#made.params)) return this.#sendLarge();
     const failure = submit(this.#wire, this.#id, this.#made);
     if (failure !== undefined) setImmediate(() => mux.close(this.#id) && this.#onReply({ error: failure }));
+  }
+
+  #sendLarge(): void {
+    const { mux } = this.#wire;
+    this.#leaving = new AbortController();
+    void submitLarge(this.#wire, this.#id, this.#made, this.#leaving.signal).then((failure) => {
+      if (failure !== undefined && mux.close(this.#id)) this.#onReply({ error: failure });
+    });
   }
 
   cancel(): void {
@@ -99,7 +137,10 @@ class Call implements Waiting {
     }
     this.#wire.mux.close(this.#id);
     const error = readFailure(callable, message);
-    this.#onReply(error === undefined ? { data: message.data } : { error });
+    if (error !== undefined) return this.#onReply({ error });
+    const ref = refOf(message);
+    if (ref === undefined) this.#onReply({ data: message.data });
+    else this.#onReply({ large: openLarge(asideOf(this.#wire, this.#made), ref) });
   }
 
   moreMs(): number {
@@ -120,6 +161,7 @@ class Call implements Waiting {
   }
 
   #unanswered(error: ServiceError): void {
+    this.#leaving?.abort();
     this.#onReply({ error: mayHaveRun(error, this.#made) });
   }
 
@@ -128,8 +170,14 @@ class Call implements Waiting {
   }
 
   #tellOtherSide(): void {
+    this.#leaving?.abort();
     sendCancel(this.#wire, this.#made.callable, this.#id);
   }
+}
+
+/** Where the answer of a request is kept that did not ride the bus. If it is lost, what was asked for may have been done. */
+export function asideOf({ large }: Wire, made: Request): Aside {
+  return { large, tenant: tenantOf(made.head.principal), failed: (error) => mayHaveRun(error, made) };
 }
 
 /** Sent to every replica of the service: the caller does not know which of them has the call. */

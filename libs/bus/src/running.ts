@@ -21,6 +21,8 @@ export interface Running {
   readonly reply: string;
   readonly principal: Principal;
   readonly message: Message;
+  /** Those of the message, or what it names, once they are there. */
+  params: Uint8Array;
   /** Set while tracing is on. */
   readonly span: Span | undefined;
   /** By `performance.now()`. */

@@ -115,6 +115,8 @@ export interface ConnectionListener {
 export interface Transport {
   /** How large a message may be, headers included. */
   readonly maxPayload: number;
+  /** What is larger is put beside the bus, where there is a place for it. */
+  readonly inlineBytes: number;
   /** Subjects that begin with it and a dot reach this connection alone. */
   readonly inbox: string;
   /** Resolves once the connection is gone for good. */

@@ -1,5 +1,6 @@
 import type { ServiceName } from '@switchyard/contracts';
 import type { Logger } from '@switchyard/telemetry';
+import type { LargePayloads } from './large.ts';
 import type { Mux } from './mux.ts';
 import type { Transport } from './transport.ts';
 
@@ -23,6 +24,9 @@ export interface Wire {
   readonly service: ServiceName | undefined;
   readonly replica: string;
   readonly streams: StreamLimits;
+  /** Where payloads of more than `inlineBytes` go; without it a message carries whatever it can. */
+  readonly large: LargePayloads | undefined;
+  readonly inlineBytes: number;
   /** Whether what handlers answer and emit is held against the contract, for tests and development. */
   readonly checkResults: boolean;
 }

@@ -1,7 +1,9 @@
 import type { ServiceError } from '@switchyard/contracts';
 import { EMPTY, encodeJson } from './bytes.ts';
-import { encodeError, errorHeaders, tooLarge } from './failures.ts';
+import { chunkTooLarge, encodeError, errorHeaders, tooLarge } from './failures.ts';
 import { FRAME, SEQ, headerBytes, headerLines, joinLines, type FrameKind, type HeaderLines } from './headers.ts';
+import { putAnswer, refLines, type LargePayloads } from './large.ts';
+import { isLarge } from './request.ts';
 import { signalOf, type Running } from './running.ts';
 import type { Wire } from './wire.ts';
 
@@ -32,7 +34,9 @@ export async function writeStream(
       }
       const kind = step.done === true ? 'result' : 'chunk';
       outcome.check(step.value, kind);
-      frames.send(kind, encodeJson(step.value));
+      const data = encodeJson(step.value);
+      if (isLarge(wire, data)) await sendLarge(wire, running, { frames, kind, data });
+      else frames.send(kind, data);
       if (step.done === true) return undefined;
       if (++burst % BURST === 0) await nextTurn();
     }
@@ -43,6 +47,17 @@ export async function writeStream(
   } finally {
     frames.end();
   }
+}
+
+/** What comes piece by piece comes in pieces that fit a message; the result alone may be as large as any answer. */
+async function sendLarge(
+  { large, inlineBytes }: Wire,
+  running: Running,
+  { frames, kind, data }: { frames: ReturnType<typeof createFrames>; kind: FrameKind; data: Uint8Array },
+): Promise<void> {
+  if (kind !== 'result') throw chunkTooLarge(running.method.callable, data.length, inlineBytes);
+  const blob = await putAnswer(large as LargePayloads, running.principal.tenant, { data, signal: signalOf(running) });
+  frames.send(kind, EMPTY, refLines(blob, data.length));
 }
 
 function createFrames({ transport, streams }: Wire, running: Running) {
@@ -63,8 +78,9 @@ function createFrames({ transport, streams }: Wire, running: Running) {
     transport.publish({ subject: running.reply, data, headers });
   }
 
-  function send(kind: FrameKind, data: Uint8Array): void {
-    publish(data, headerLines([SEQ, String(seq)], [FRAME, kind]));
+  function send(kind: FrameKind, data: Uint8Array, more?: HeaderLines): void {
+    const lines = headerLines([SEQ, String(seq)], [FRAME, kind]);
+    publish(data, more === undefined ? lines : joinLines(lines, more));
   }
 
   return {

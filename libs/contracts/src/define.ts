@@ -46,7 +46,10 @@ export interface MethodSpec {
   idempotent?: boolean;
   /** Whether an agent may use it as a tool. Defaults to true for scope `rpc`, is never true for `admin`. */
   tool?: boolean;
-  /** Fields that travel as blobs when they are large. */
+  /**
+   * The fields of params or result that may be so large that a message cannot carry them: together with them it goes as a blob.
+   * `*` is all of it. Params without any are at most 64 KiB; a test says which fields have to be named.
+   */
   blobs?: readonly string[];
   errors?: readonly ErrorCode[];
   /** Said of what the interface does not promise and the product adds; a test finds what lacks it, and what has it in vain. */
@@ -66,6 +69,8 @@ export interface OperationSpec {
   chunk?: z.ZodType;
   deadlineMs?: number;
   idempotent?: boolean;
+  /** As those of a method. */
+  blobs?: readonly string[];
   emits?: readonly EventWord[];
 }
 

@@ -71,6 +71,8 @@ export interface Callable {
   idempotent: boolean;
   streams: boolean;
   tool: boolean;
+  /** Which of the two may be larger than a message. */
+  large: { params: boolean; result: boolean };
   /** The events it may cause. */
   emits: readonly EventName[];
   spec: MethodSpec | OperationSpec;
@@ -107,6 +109,7 @@ function describeMethod(service: ServiceName, name: string, spec: MethodSpec): C
     idempotent: spec.idempotent ?? false,
     streams: spec.chunk !== undefined,
     tool: spec.scope === 'rpc' && (spec.tool ?? toolByDefault(name)),
+    large: largePartsOf(spec),
     emits: eventsOf(spec),
     spec,
   };
@@ -124,9 +127,18 @@ function describeOperation(service: ServiceName, name: string, spec: OperationSp
     idempotent: spec.idempotent ?? false,
     streams: spec.chunk !== undefined,
     tool: false,
+    large: largePartsOf(spec),
     emits: eventsOf(spec),
     spec,
   };
+}
+
+function largePartsOf({ blobs = [], params, result }: Pick<MethodSpec, 'blobs' | 'params' | 'result'>): Callable['large'] {
+  const isNamed = (schema: z.ZodType): boolean => {
+    const { def } = (schema as z.core.$ZodType as z.core.$ZodTypes)._zod;
+    return blobs.some((name) => name === '*' || (def.type === 'object' && name in def.shape));
+  };
+  return { params: isNamed(params), result: isNamed(result) };
 }
 
 /** That each of them is an event of some contract is checked by the compiler, here where all contracts meet. */

@@ -1,4 +1,4 @@
-import { connectBus, createMemoryHub, type Bus } from '@switchyard/bus';
+import { connectBus, createMemoryHub, type Bus, type LargePayloads } from '@switchyard/bus';
 import type { BlobStore } from '@switchyard/blob';
 import { openCache, type Cache } from '@switchyard/cache';
 import { ServiceError, servicePrincipal, type ConfigurationPatch, type ServiceName } from '@switchyard/contracts';
@@ -12,6 +12,7 @@ import { readEnvironment, type Environment } from './environment.ts';
 import { createHealthRegistry, type HealthRegistry } from './health.ts';
 import { openKept } from './kept.ts';
 import { openProbes } from './probes/open-probes.ts';
+import { largePayloads } from './large-payloads.ts';
 import { openBlobs } from './open-blobs.ts';
 import { reach } from './reach.ts';
 import type { Variables } from './read-secret.ts';
@@ -89,7 +90,8 @@ export async function openHost(options: HostOptions): Promise<Host> {
   const suffix = randomBase62(REPLICA_DIGITS);
   const replica = (service: string): string => environment.replica ?? `${service}-${suffix}`;
   const { tenantId } = settings.current;
-  const connect = connector(access, { ...options, log, replica, tenantId });
+  const large = largePayloads(() => blobs.store(), log);
+  const connect = connector(access, { ...options, log, replica, tenantId, large });
   log.info({ adapter: environment.bus.split(':')[0] }, 'connecting to the bus');
   const bus = await reach(() => connect(options.service), { ...waiting, dependency: 'bus' });
   const buses = new Set([bus]);
@@ -157,12 +159,17 @@ async function openServiceCache(url: string, service: ServiceName, log: Logger):
   }
 }
 
-type ConnectorOptions = Pick<HostOptions, 'checkResults'> & { log: Logger; replica: (service: string) => string; tenantId: string };
+type ConnectorOptions = Pick<HostOptions, 'checkResults'> & {
+  log: Logger;
+  replica: (service: string) => string;
+  tenantId: string;
+  large: LargePayloads;
+};
 
 /** All connections of a process to `memory:` meet in one hub. What a service does on its own it does for the configured tenant. */
 function connector(
   access: BusAccess,
-  { log, replica, tenantId, checkResults = false }: ConnectorOptions,
+  { log, replica, tenantId, large, checkResults = false }: ConnectorOptions,
 ): (service?: ServiceName) => Promise<Bus> {
   const { url, credentials } = access;
   const hub = url === 'memory:' ? createMemoryHub() : undefined;
@@ -171,6 +178,7 @@ function connector(
       log,
       credentials,
       checkResults,
+      large,
       replica: replica(service ?? 'host'),
       principal: servicePrincipal(service ?? 'bus', tenantId),
       ...(service === undefined ? {} : { service }),

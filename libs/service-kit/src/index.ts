@@ -3,6 +3,7 @@ export { defineService, type AnyService, type ServiceDefinition, type Setup } fr
 export { PROCESS_VARIABLE_HELP, readEnvironment, type Environment } from './environment.ts';
 export { type Dependency, type HealthRegistry, type HealthReporter, type Readiness } from './health.ts';
 export { openHost, type Host, type HostOptions } from './host.ts';
+export { largePayloads } from './large-payloads.ts';
 export { provision } from './provision.ts';
 export { readSecret, type Variables } from './read-secret.ts';
 export { awaitRevision, reportRevisions, type AwaitRevision, type Revisions } from './replicas.ts';

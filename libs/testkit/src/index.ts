@@ -17,4 +17,5 @@ export { createSimulation, NO_FAULTS, type Faults, type Process, type Simulation
 export { startProcess, type Exit, type StartedProcess, type StartProcessOptions } from './start-process.ts';
 export { tempDir, type TempDir } from './temp-dir.ts';
 export { testService, type TestService, type TestServiceOptions } from './test-service.ts';
+export { largest, largestFields } from './largest.ts';
 export { unbounded } from './unbounded.ts';

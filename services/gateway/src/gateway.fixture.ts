@@ -1,6 +1,6 @@
-import { connectBus, createMemoryHub, type Bus, type Handlers } from '@switchyard/bus';
+import { connectBus, createMemoryHub, type Bus, type Handlers, type LargePayloads } from '@switchyard/bus';
 import type { Cache } from '@switchyard/cache';
-import { sections, sessions, TOKENS_BUCKET, type Sections, type TokenProjection } from '@switchyard/contracts';
+import { INLINE_BYTES, sections, sessions, TOKENS_BUCKET, type Sections, type TokenProjection } from '@switchyard/contracts';
 import { hashToken } from '@switchyard/security';
 import type { HealthReporter, Readiness, Settings } from '@switchyard/service-kit';
 import { silentLogger, type Logger } from '@switchyard/telemetry';
@@ -63,14 +63,17 @@ export interface TestGatewayOptions {
   handlers?: Handlers<typeof sessions>;
   log?: Logger;
   cache?: Cache;
+  /** Where goes what is too large for a message; then the bus is as strict as one between processes. */
+  large?: LargePayloads;
 }
 
 /** A gateway on a free port, and behind it, on the in-process bus, a service that answers for sessions. */
 export async function startTestGateway(options: TestGatewayOptions = {}): Promise<TestGateway> {
-  const { settings: changes, handlers = {}, log = silentLogger(), cache } = options;
+  const { settings: changes, handlers = {}, log = silentLogger(), cache, large } = options;
+  const strict = large === undefined ? {} : { large, inlineBytes: INLINE_BYTES };
   const hub = createMemoryHub();
-  const bus = await connectBus('memory:', { hub, log, service: 'sessions' });
-  const edgeBus = await connectBus('memory:', { hub, log, service: 'gateway' });
+  const bus = await connectBus('memory:', { hub, log, service: 'sessions', ...strict });
+  const edgeBus = await connectBus('memory:', { hub, log, service: 'gateway', ...strict });
   await bus.serve(sessions, handlers, { version: '0.0.0', log });
   const bucket = await bus.kv(TOKENS_BUCKET);
   for (const [id, scopes] of Object.entries(TOKENS)) {

@@ -21,12 +21,15 @@ export interface ConnectBlobsOptions {
   idleMs?: number;
 }
 
-/** A blob store in another process: `grpc://host:port`, or `grpcs://` with TLS. It is connected to when it is first needed. */
+/**
+ * A blob store in another process: `grpc://host:port`, or `grpcs://` with TLS. Several processes that have one store are joined by
+ * commas, each an address and no name: another one is taken when one is away. It is connected to when it is first needed.
+ */
 export async function connectBlobs(url: string, { token, tls = {}, idleMs = BLOB_LIMITS.idleMs }: ConnectBlobsOptions): Promise<BlobStore> {
-  const { protocol, host } = new URL(url);
+  const [scheme = '', hosts = ''] = url.split('://');
   const { v1 } = (loadPackageDefinition(await load(PROTO, LOADING))['switchyard'] as GrpcObject)['blob'] as GrpcObject;
   const { BlobService } = v1 as unknown as { BlobService: StubConstructor };
-  const stub = new BlobService(host, protocol === 'grpcs:' ? secure(tls) : credentials.createInsecure(), {
+  const stub = new BlobService(targetOf(hosts), scheme === 'grpcs' ? secure(tls) : credentials.createInsecure(), {
     'grpc.max_receive_message_length': LARGEST_MESSAGE,
     'grpc.keepalive_time_ms': 10_000,
     'grpc.keepalive_timeout_ms': 5_000,
@@ -47,6 +50,11 @@ export async function connectBlobs(url: string, { token, tls = {}, idleMs = BLOB
       return Promise.resolve();
     },
   };
+}
+
+/** As gRPC names it: one host, whatever addresses it has, or a list of addresses. */
+function targetOf(hosts: string): string {
+  return hosts.includes(',') ? `ipv4:${hosts}` : hosts;
 }
 
 function blobsOf(remote: Remote): Blobs {

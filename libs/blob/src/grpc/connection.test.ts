@@ -142,3 +142,33 @@ test('a server that goes away in the middle is found again, on the same place', 
   await running.server[Symbol.asyncDispose]();
   await running.store.close();
 });
+
+test('of several servers of one store another one is taken when one is away, and goes on where that was', async (t) => {
+  await using directory = await tempDir();
+  const log = silentLogger();
+  const servers: BlobServer[] = [];
+  const open = async (): Promise<BlobStore> => {
+    const store = await openBlobStore(`file:${directory.path}`, { log });
+    t.after(() => store.close());
+    const server = await serveBlobs({ store, host: '127.0.0.1', port: 0, token: TOKEN, log });
+    servers.push(server);
+    t.after(() => server[Symbol.asyncDispose]());
+    return store;
+  };
+  const [one] = [await open(), await open()];
+  const url = `grpc://${servers.map(({ port }) => `127.0.0.1:${port}`).join(',')}`;
+  const client = await openBlobStore(url, { log, remote: { token: TOKEN } });
+  t.after(() => client.close());
+  const bytes = someBytes(4 * MIB);
+  const asked: number[] = [];
+  async function* source(offset: number): AsyncGenerator<Uint8Array> {
+    asked.push(offset);
+    for (const piece of bytesOf(bytes)(offset) as Iterable<Uint8Array>) yield piece;
+    if (asked.length > 1) return;
+    await one.close(); // whatever it holds it lets go of, as when its process ends
+    await servers[0]?.[Symbol.asyncDispose]();
+  }
+  const { id } = await putBlob(client.for(a), source, { contentType: TYPE });
+  assert.ok(asked.length > 1 && (asked.at(-1) ?? 0) > 0, `asked from ${asked.join(', ')}`);
+  assert.equal(sha256(await collect((await readBlob(client.for(a), id)).bytes)), sha256(bytes));
+});

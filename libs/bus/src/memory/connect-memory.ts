@@ -25,6 +25,7 @@ export function connectMemory(hub: MemoryHub): Transport {
   };
   return {
     maxPayload: MAX_PAYLOAD,
+    inlineBytes: MAX_PAYLOAD, // nothing travels: the bytes stay where they are
     inbox: `_INBOX.${hub.nextConnection()}`,
     closed: closed.promise,
     publish,

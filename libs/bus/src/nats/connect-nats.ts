@@ -1,4 +1,5 @@
 import { jetstream, jetstreamManager } from '@nats-io/jetstream';
+import { INLINE_BYTES } from '@switchyard/contracts';
 import { mintId, randomBase62 } from '@switchyard/security';
 import type { Logger } from '@switchyard/telemetry';
 import { announce } from '../announce.ts';
@@ -101,6 +102,7 @@ function createTransport(link: NatsLink, { manager, client }: JetStream): Transp
 
   return {
     ...link,
+    inlineBytes: INLINE_BYTES,
     async serve(info, endpoints) {
       const serving = endpoints.map((endpoint) => link.answer(endpoint, info.name));
       const subscription = drainTogether([...serving, ...announce(link, info, endpoints)]);

@@ -30,6 +30,7 @@ export const gatewayMethods = defineMethods({
     scope: 'admin',
     params: NoParams,
     result: GatewayStatus,
+    blobs: ['configPaths', 'sections', 'notInForce'],
     idempotent: true,
     examples: [
       {

@@ -34,6 +34,7 @@ export const modelsMethods = defineMethods({
     scope: 'admin',
     params: NoParams,
     result: z.object({ providers: z.array(upTo(MAX.name)).max(MAX.many), count: Count }),
+    blobs: ['providers'],
     idempotent: true,
     examples: [{ params: {}, result: { providers: ['anthropic', 'google', 'openai'], count: 3 } }],
   },
@@ -42,6 +43,7 @@ export const modelsMethods = defineMethods({
     scope: 'admin',
     params: z.strictObject({ provider: z.string().min(1).max(128).optional() }),
     result: z.array(ModelCatalogEntry).max(MAX.all),
+    blobs: ['*'],
     idempotent: true,
     examples: [
       {

@@ -23,6 +23,7 @@ export const registryOperations = {
     callers: ['gateway'] as const,
     params: z.strictObject({}),
     result: z.object({ models: z.array(VisibleModel).max(MAX.all) }),
+    blobs: ['models'],
     idempotent: true,
   },
   'agents.visible': {
@@ -30,6 +31,7 @@ export const registryOperations = {
     callers: ['gateway'] as const,
     params: z.strictObject({}),
     result: z.object({ agents: z.array(VisibleAgent).max(MAX.all) }),
+    blobs: ['agents'],
     idempotent: true,
   },
 };

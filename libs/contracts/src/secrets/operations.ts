@@ -10,7 +10,7 @@ export const secretsOperations = defineOperations({
     summary: 'The value of one secret, for the service that needs it.',
     callers: ['sessions', 'registry', 'memory', 'media', 'channels', 'tools'] as const,
     params: z.strictObject({ name: SecretName }),
-    result: z.object({ value: upTo(MAX.payload).nullable().describe('null when no such secret is set') }),
+    result: z.object({ value: upTo(MAX.value).nullable().describe('null when no such secret is set') }),
     emits: ['secret:accessed'],
     idempotent: true,
   },

@@ -23,6 +23,7 @@ export const tokensMethods = defineMethods({
     scope: 'admin',
     params: NoParams,
     result: z.object({ tokens: z.array(GatewayToken).max(MAX.all) }),
+    blobs: ['tokens'],
     idempotent: true,
     examples: [
       {

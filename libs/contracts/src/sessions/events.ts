@@ -11,7 +11,7 @@ export const InboundMessage = z.object({
   channelId: upTo(MAX.name),
   channelType: upTo(MAX.name),
   senderId: upTo(MAX.name),
-  text: upTo(MAX.text),
+  text: upTo(MAX.text).describe('of a long one the beginning, which ends with …'),
   timestamp: Timestamp,
   attachments: z.array(JsonObject).max(MAX.many),
   replyTo: upTo(MAX.name).optional(),
@@ -39,7 +39,11 @@ const messageEvents = defineEvents({
   },
   'message:sent': {
     summary: 'An agent’s answer left for its channel.',
-    payload: z.object({ channelId: upTo(MAX.name), messageId: upTo(MAX.name), content: upTo(MAX.text) }),
+    payload: z.object({
+      channelId: upTo(MAX.name),
+      messageId: upTo(MAX.name),
+      content: upTo(MAX.text).describe('of a long one the beginning, which ends with …'),
+    }),
     example: { channelId: 'gateway', messageId: 'turn_4fT0mUq2Zs8KxY1bNcVdGh', content: 'Hello, Alice.' },
   },
   'message:streaming': {

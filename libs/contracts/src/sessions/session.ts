@@ -38,6 +38,7 @@ const sessionTurns = defineMethods({
       idempotencyKey: IdempotencyKey.optional(),
     }),
     result: SessionAnswer,
+    blobs: ['message', 'response'],
     deadlineMs: TURN_DEADLINE_MS,
     errors: ['NOT_FOUND', 'FAILED_PRECONDITION', 'RESOURCE_EXHAUSTED', 'DEADLINE_EXCEEDED', 'CANCELLED', 'UNAVAILABLE'],
     emits: TURN_EVENTS,
@@ -108,6 +109,7 @@ const sessionReads = defineMethods({
       session_key: SessionKey.optional().describe('one session by its key, whatever its channel'),
     }),
     result: z.object({ messages: z.array(SessionMessage).max(MAX.all) }),
+    blobs: ['messages'],
     idempotent: true,
     errors: ['NOT_FOUND'],
     examples: [{ params: { channelId: 'gateway' }, result: { messages } }],
@@ -169,6 +171,7 @@ const sessionReads = defineMethods({
       since_minutes: z.number().nonnegative().optional().describe('only those used within so many minutes'),
     }),
     result: z.object({ sessions: z.array(SessionSummary).max(MAX.all), total: Count.optional() }),
+    blobs: ['sessions'],
     idempotent: true,
     examples: [
       {
@@ -186,7 +189,7 @@ const sessionReads = defineMethods({
     params: bySessionKey,
     result: SessionExport,
     idempotent: true,
-    blobs: ['messages'],
+    blobs: ['messages', 'metadata'],
     errors: ['NOT_FOUND'],
     examples: [
       {

@@ -64,7 +64,12 @@ export const TurnFrame = z.discriminatedUnion('type', [
   }),
   z.object({ ...said, type: z.literal('approval'), requestId: upTo(MAX.id), action: upTo(MAX.line) }),
   z.object({ ...said, type: z.literal('alive') }),
-  z.object({ ...said, type: z.literal('done'), result: StatelessResult }),
+  z.object({
+    ...said,
+    type: z.literal('done'),
+    result: StatelessResult,
+    whole: z.literal(false).optional().describe('the answer is too long for a frame and left out: turns.resume has it'),
+  }),
   z.object({ ...said, type: z.literal('error'), error: TurnFailure }),
 ]);
 export type TurnFrame = z.infer<typeof TurnFrame>;
@@ -108,6 +113,7 @@ export const turnOperations = {
   'turns.start': {
     summary: 'Accepts a durable turn; its frames go to turn.<turnId>.',
     callers: ['gateway'] as const,
+    blobs: ['message'],
     params: StartTurn,
     result: TurnAccepted,
     emits: TURN_EVENTS,
@@ -116,6 +122,7 @@ export const turnOperations = {
   'turns.run': {
     summary: 'Runs a turn that leaves nothing behind; its frames are the answer.',
     callers: ['gateway'] as const,
+    blobs: ['message', 'history', 'since', 'system', 'tools', 'stop', 'format', 'response', 'toolCalls'],
     params: StatelessTurn,
     chunk: TurnFrame,
     result: StatelessResult,
@@ -125,6 +132,7 @@ export const turnOperations = {
   'turns.complete': {
     summary: 'The same where nobody reads along. A failure after a tool ran says that it is not to be asked again.',
     callers: ['gateway'] as const,
+    blobs: ['message', 'history', 'since', 'system', 'tools', 'stop', 'format', 'response', 'toolCalls'],
     params: StatelessTurn,
     result: StatelessResult,
     emits: TURN_EVENTS,
@@ -133,6 +141,7 @@ export const turnOperations = {
   'turns.resume': {
     summary: 'Says how far a turn is, to the client that started it and nobody else.',
     callers: ['gateway'] as const,
+    blobs: ['result', 'failure', 'soFar'],
     params: z.strictObject({ turnId: TurnId }),
     result: z.object({
       turnId: TurnId,

@@ -185,3 +185,38 @@ test('a closed reader hears nothing more', async () => {
   await s.bus.flush();
   assert.deepEqual(heard, [0]);
 });
+
+test('an answer that is too long for a frame is told from the turn’s document, after what was said before', async () => {
+  await using s = await scene();
+  const reader = s.reader();
+  const result = { ...RESULT, response: 'x'.repeat(100_000) };
+  s.status = { ...s.status, state: 'done', lastFrame: 2, result };
+  const heard = hearAll(reader);
+  s.say(0, delta('a'));
+  s.say(1, delta('b'));
+  s.say(2, { type: 'done', whole: false, result: { ...RESULT, response: '' } });
+  const { frames, lost } = await heard;
+  assert.equal(lost, undefined);
+  assert.deepEqual(frames.at(-1), { n: 2, type: 'done', result });
+  assert.deepEqual([numbers({ frames }), s.asked], [[0, 1, 2], 1]);
+});
+
+test('who closes while the end is asked for hears nothing more', async () => {
+  await using s = await scene();
+  const reader = s.reader();
+  s.status = { ...s.status, state: 'done', lastFrame: 1, result: RESULT };
+  const heard: TurnFrame[] = [];
+  reader.read({
+    frames(batch) {
+      heard.push(...batch);
+      reader.close();
+    },
+    lost: () => assert.fail('it was closed'),
+  });
+  s.say(0, delta('a'));
+  s.say(1, { type: 'done', whole: false, result: { ...RESULT, response: '' } });
+  while (s.asked === 0 && heard.length === 0) await s.bus.flush();
+  await s.bus.call('turns.resume', { turnId: s.turnId });
+  await s.bus.flush();
+  assert.deepEqual(numbers({ frames: heard }), [0]);
+});

@@ -67,8 +67,20 @@ export function openTurnReader({ bus, turnId, repeatable, silenceMs = SILENCE_MS
   function deliver(): void {
     const ready = order.take();
     if (ready.length === 0) return;
+    if (ready.some(isCut)) return void deliverCut(ready);
     if (ready.some(isEnd)) close();
     listener?.frames(ready);
+  }
+
+  /** An answer that is too long for a frame stands in the turn's document, which was written before the frame was said. */
+  async function deliverCut(ready: readonly TurnFrame[]): Promise<void> {
+    const before = ready.filter((frame) => !isCut(frame));
+    if (before.length > 0) listener?.frames(before);
+    try {
+      conclude(await bus.call('turns.resume', { turnId }));
+    } catch (error) {
+      lose(error);
+    }
   }
 
   /** Fills what is missing from the log, as long as that helps; an ended turn is told from its document if it does not. */
@@ -165,6 +177,11 @@ function decode(data: Uint8Array): TurnFrame {
 
 function isEnd({ type }: TurnFrame): boolean {
   return type === 'done' || type === 'error';
+}
+
+/** Whether it says that the turn has ended, and not with what. */
+function isCut(frame: TurnFrame): boolean {
+  return frame.type === 'done' && frame.whole === false;
 }
 
 /** Whether nothing more will come of a turn. */

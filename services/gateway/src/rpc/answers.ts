@@ -23,9 +23,18 @@ const LONG_BYTES = 16_384;
 
 const RESULT_HEAD = '{"jsonrpc":"2.0","result":';
 
-/** Puts a result's bytes into their envelope, unparsed. The id is the client's own text, a character a byte. */
+/** What stands around a result. The id is the client's own text, a character a byte. */
+export function resultEnvelope(id: string): [head: Buffer, tail: Buffer] {
+  return [Buffer.from(RESULT_HEAD), answerBytes(tailOf(id))];
+}
+
+function tailOf(id: string): string {
+  return `,"id":${id}}`;
+}
+
+/** Puts a result's bytes into their envelope, unparsed. */
 export function resultAnswer(result: Uint8Array, id: string): Answer {
-  const tail = `,"id":${id}}`;
+  const tail = tailOf(id);
   const bytes = Buffer.isBuffer(result) ? result : Buffer.from(result.buffer, result.byteOffset, result.length);
   if (bytes.length < LONG_BYTES) return RESULT_HEAD + bytes.toString('latin1') + tail;
   return Buffer.concat([Buffer.from(RESULT_HEAD), bytes, answerBytes(tail)]);

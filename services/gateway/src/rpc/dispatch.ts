@@ -1,22 +1,26 @@
-import type { Bus, CallHead } from '@switchyard/bus';
+import type { Bus, CallHead, LargeAnswer } from '@switchyard/bus';
 import { invalidParams, publicMethods, ServiceError, type Callable } from '@switchyard/contracts';
 import type { Settings } from '@switchyard/service-kit';
 import { startSpan, tracing } from '@switchyard/telemetry';
 import { describeError, type FailureLog } from '../server/failure-log.ts';
-import { batchAnswer, errorAnswer, faultAnswer, localAnswer, resultAnswer, type Answer, type Fault } from './answers.ts';
+import { batchAnswer, errorAnswer, faultAnswer, localAnswer, resultAnswer, resultEnvelope, type Answer, type Fault } from './answers.ts';
 import { runBatch } from './batch.ts';
 import { countCallsOf, countOther, type CountCall } from './call-counts.ts';
 import type { EdgeMethod } from './edge-methods.ts';
 import { readEnvelope, type Envelope, type Item, type Request } from './envelope.ts';
-import type { Cancel, OnAnswer, Origin } from './in-flight.ts';
+import type { Cancel, OnAnswer, OnPieces, Origin } from './in-flight.ts';
+import { createCollect, openPieces } from './large-answers.ts';
 import type { Caller } from '../admission/tokens.ts';
 
 /** Runs JSON-RPC messages, whichever transport brought them. */
 export interface Dispatcher {
   /** What a message asks for. An array is a batch, and counts as the calls in it wherever something is limited. */
   read(bytes: Buffer): Envelope;
-  /** Returns a function that stops waiting for the answer; nothing is answered after it. */
-  run(envelope: Envelope, from: Origin, onAnswer: OnAnswer): Cancel;
+  /**
+   * Returns a function that stops waiting for the answer; nothing is answered after it. Who says `onPieces` gets the answer of a
+   * single request in pieces where it is large; everybody else gets it whole, up to what a message of the bus may be.
+   */
+  run(envelope: Envelope, from: Origin, onAnswer: OnAnswer, onPieces?: OnPieces): Cancel;
   /** Answers each request of a message with the same fault, and runs none. */
   refuse(envelope: Envelope, fault: Fault, from: Origin): Answer | undefined;
 }
@@ -38,10 +42,11 @@ function nothing(): void {
 
 export function createDispatcher({ bus, settings, failures, local }: DispatcherOptions): Dispatcher {
   const routes = routesOf(local);
+  const collect = createCollect(bus.maxPayload);
   const forward: Bus['forward'] = (callable, params, head, onReply) =>
     tracing() ? forwardTraced(bus, callable, params, head, onReply) : bus.forward(callable, params, head, onReply);
 
-  function run(request: Request, from: Origin, onAnswer: OnAnswer): Cancel {
+  function run(request: Request, from: Origin, onAnswer: OnAnswer, onPieces?: OnPieces): Cancel {
     const { id, params } = request;
     const route = routes.get(request.method);
     const fault = route ? faultOf(route, from.caller) : METHOD_NOT_FOUND;
@@ -52,15 +57,37 @@ export function createDispatcher({ bus, settings, failures, local }: DispatcherO
       route.count('INVALID_ARGUMENT');
       onAnswer(fail(notAnObject(params), from, request));
     } else if (route.callable) {
-      return forward(route.callable, params, headOf(route.callable, from), (reply) => {
-        route.count(reply.error?.code ?? 'OK');
-        if (reply.error) onAnswer(fail(reply.error, from, request));
-        else onAnswer(id === undefined ? undefined : resultAnswer(reply.data, id));
+      let fetching: AbortController | undefined;
+      const cancel = forward(route.callable, params, headOf(route.callable, from), ({ data, large, error }) => {
+        route.count(error?.code ?? 'OK');
+        if (error) onAnswer(fail(error, from, request));
+        else if (data) onAnswer(id === undefined ? undefined : resultAnswer(data, id));
+        else fetchLarge({ request, from, large, signal: (fetching = new AbortController()).signal }, onAnswer, onPieces);
       });
+      return () => {
+        cancel();
+        fetching?.abort();
+      };
     } else {
       onAnswer(runHere(route, params, { from, request }));
     }
     return nothing;
+  }
+
+  /** What is too large to be held goes on in pieces where it may, and is fetched whole where it may not. */
+  function fetchLarge({ request, from, large, signal }: Fetching, onAnswer: OnAnswer, onPieces?: OnPieces): void {
+    const { id, method } = request;
+    const failed = (error: unknown): void => {
+      if (!signal.aborted) onAnswer(fail(known(error), from, request));
+    };
+    if (id === undefined) {
+      large.leave();
+      onAnswer(undefined);
+    } else if (onPieces) {
+      openPieces(large, resultEnvelope(id), signal).then((pieces) => (signal.aborted ? pieces.leave() : onPieces(pieces)), failed);
+    } else {
+      collect(`The answer of ${method}`, large, signal).then((data) => signal.aborted || onAnswer(resultAnswer(data, id)), failed);
+    }
   }
 
   function runHere(
@@ -73,9 +100,9 @@ export function createDispatcher({ bus, settings, failures, local }: DispatcherO
       count('OK');
       return request.id === undefined ? undefined : localAnswer(result, request.id);
     } catch (error) {
-      const known = error instanceof ServiceError ? error : new ServiceError('INTERNAL', 'Internal error', { cause: error });
-      count(known.code);
-      return fail(known, from, request);
+      const told = known(error);
+      count(told.code);
+      return fail(told, from, request);
     }
   }
 
@@ -94,12 +121,12 @@ export function createDispatcher({ bus, settings, failures, local }: DispatcherO
     return faultAnswer(fault, from.requestId, id);
   }
 
-  function single(item: Item, from: Origin, onAnswer: OnAnswer): Cancel {
+  function single(item: Item, from: Origin, onAnswer: OnAnswer, onPieces?: OnPieces): Cancel {
     if (item.fault) {
       onAnswer(refuse(item.fault, from, item));
       return nothing;
     }
-    if (item.id !== undefined) return run(item, from, onAnswer);
+    if (item.id !== undefined) return run(item, from, onAnswer, onPieces);
     run(item, from, nothing);
     onAnswer(undefined); // nobody waits for a notification, and it goes on when its sender leaves
     return nothing;
@@ -107,8 +134,8 @@ export function createDispatcher({ bus, settings, failures, local }: DispatcherO
 
   return {
     read: (bytes) => readEnvelope(bytes, settings.current.gateway.maxBatchSize),
-    run(envelope, from, onAnswer) {
-      return Array.isArray(envelope) ? runBatch(envelope, { from, run, refuse, onAnswer }) : single(envelope, from, onAnswer);
+    run(envelope, from, onAnswer, onPieces) {
+      return Array.isArray(envelope) ? runBatch(envelope, { from, run, refuse, onAnswer }) : single(envelope, from, onAnswer, onPieces);
     },
     refuse(envelope, fault, from) {
       const items = Array.isArray(envelope) ? envelope : [envelope];
@@ -116,6 +143,18 @@ export function createDispatcher({ bus, settings, failures, local }: DispatcherO
       return Array.isArray(envelope) && answers.length > 0 ? batchAnswer(answers) : answers[0];
     },
   };
+}
+
+/** A large answer on its way to whoever asked. */
+interface Fetching {
+  request: Request;
+  from: Origin;
+  large: LargeAnswer;
+  signal: AbortSignal;
+}
+
+function known(error: unknown): ServiceError {
+  return error instanceof ServiceError ? error : new ServiceError('INTERNAL', 'Internal error', { cause: error });
 }
 
 /** The call as a span of the caller's trace, or of a new one, which the service's own spans continue. */

@@ -1,4 +1,5 @@
 import type { Answer } from './answers.ts';
+import type { PiecedAnswer } from './large-answers.ts';
 import type { Caller } from '../admission/tokens.ts';
 
 /** Who asks, and under which ids the work is found again. */
@@ -14,3 +15,5 @@ export interface Origin {
 export type Cancel = () => void;
 /** Called once; with nothing when there is nothing to say, as after a notification. */
 export type OnAnswer = (answer: Answer | undefined) => void;
+/** Called instead, by whoever may answer in pieces, with an answer that is too large to be held. */
+export type OnPieces = (answer: PiecedAnswer) => void;

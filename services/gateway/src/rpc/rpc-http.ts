@@ -1,4 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { ServiceError } from '@switchyard/contracts';
 import type { FastifyInstance, onRequestHookHandler } from 'fastify';
 import type { Settings } from '@switchyard/service-kit';
 import type { AccessLog } from '../server/access-log.ts';
@@ -7,6 +10,7 @@ import { isJson, readBody } from '../server/body.ts';
 import { discardBody } from '../server/discard-body.ts';
 import type { Dispatcher } from './dispatch.ts';
 import { gather, type GatherOptions } from './gather.ts';
+import type { PiecedAnswer } from './large-answers.ts';
 import { isRefusal, messageLimit, type Admission } from '../admission/admission.ts';
 import { describeError, type FailureLog } from '../server/failure-log.ts';
 import { SECURITY_HEADERS } from '../server/headers.ts';
@@ -32,6 +36,9 @@ const FORWARDED: GatherOptions = { defer: (handOn) => process.nextTick(handOn), 
  * that speak to documents stay with the refusals.
  */
 const [NOSNIFF, NOSNIFF_VALUE] = ['x-content-type-options', SECURITY_HEADERS['x-content-type-options']] as const;
+
+/** Of a large answer no more is fetched than the client takes. */
+const ONE_PIECE = { objectMode: true, highWaterMark: 1 };
 
 /** Answers a `POST /rpc`. Never throws. */
 export type RpcHandler = (request: IncomingMessage, response: ServerResponse) => void;
@@ -114,17 +121,18 @@ class Exchange {
       const envelope = dispatcher.read(body);
       const refusal = Array.isArray(envelope) ? admission.limitBatch(caller.key, envelope.length) : undefined;
       if (refusal) return this.refuse({ ...refusal, caller });
-      const cancel = dispatcher.run(envelope, from, (answer) => {
+      const onAnswer = (answer: Answer | undefined): void => {
         if (this.#answered) return;
         this.#answered = true;
         this.#answer = answer;
         if (this.#forwarded) this.#serving.sendForwarded(this);
         else this.#serving.sendHere(this);
-      });
+      };
+      const cancel = dispatcher.run(envelope, from, onAnswer, (pieces) => void this.#writePieces(pieces));
       if (this.#answered) return;
       this.#forwarded = true;
       this.#response.on('close', () => {
-        if (this.#answered) return;
+        if (this.#answered && this.#response.writableFinished) return;
         this.#answered = true;
         cancel();
       });
@@ -136,17 +144,32 @@ class Exchange {
   write(): void {
     const response = this.#response;
     if (response.destroyed) return; // it left meanwhile
-    // Half of what a short request costs would be spent on setting these headers one by one.
-    const headers = [NOSNIFF, NOSNIFF_VALUE, 'cache-control', 'no-store', 'x-request-id', this.#requestId];
     const answer = this.#answer;
-    if (answer === undefined) {
-      response.writeHead(204, headers).end();
-    } else {
-      cutIfStalled(response, answer.length);
-      headers.push('content-type', 'application/json; charset=utf-8', 'content-length', String(answer.length));
-      response.writeHead(200, headers).end(answer, 'latin1');
+    if (answer === undefined) response.writeHead(204, this.#headers()).end();
+    else this.#begin(answer.length).end(answer, 'latin1');
+    this.#note();
+  }
+
+  /** No faster than it is read. What breaks off is a broken connection: nobody takes a part of it for the whole. */
+  async #writePieces({ length, pieces }: PiecedAnswer): Promise<void> {
+    this.#answered = true;
+    try {
+      await pipeline(Readable.from(pieces, ONE_PIECE), this.#begin(length));
+    } catch (error) {
+      if (error instanceof ServiceError) this.#noteRefusal(INTERNAL, error);
     }
     this.#note();
+  }
+
+  #begin(length: number): ServerResponse {
+    cutIfStalled(this.#response, length);
+    const headers = [...this.#headers(), 'content-type', 'application/json; charset=utf-8', 'content-length', String(length)];
+    return this.#response.writeHead(200, headers);
+  }
+
+  /** Half of what a short request costs would be spent on setting these one by one. */
+  #headers(): string[] {
+    return [NOSNIFF, NOSNIFF_VALUE, 'cache-control', 'no-store', 'x-request-id', this.#requestId];
   }
 
   refuse(refusal: Refusal, error?: unknown): void {

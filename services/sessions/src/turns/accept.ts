@@ -13,6 +13,7 @@ import { follows, noSuchSession, sees } from '../sessions/ownership.ts';
 import { formatSessionKey, resolveSession, type SessionAddress, type SessionIdentity } from '../sessions/session-key.ts';
 import { keep } from './bodies.ts';
 import { agentGone, agentSuspended } from './endings.ts';
+import { excerptOf } from './fitting.ts';
 import { modelOf } from './plan.ts';
 import type { Slot } from './slots.ts';
 
@@ -313,7 +314,7 @@ function received(turn: TurnDocument, text: string, identity: SessionIdentity): 
         channelId: identity.channelId,
         channelType: identity.channelId,
         senderId: turn.client,
-        text,
+        text: excerptOf(text),
         timestamp: turn.createdAt,
         attachments: [],
         metadata: {},

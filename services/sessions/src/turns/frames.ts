@@ -3,6 +3,7 @@ import type { Bus } from '@switchyard/bus';
 import type { Clock } from '@switchyard/service-kit';
 import type { ModelRef } from '@switchyard/models';
 import type { TurnDocument } from '../data.ts';
+import { fitting } from './fitting.ts';
 import type { FrameBody } from './loop.ts';
 
 /** How long a turn may say nothing before a reader hears that it is alive; readers give up after thirty silent seconds. */
@@ -42,8 +43,10 @@ export function createFrameWriter({ bus, clock }: { bus: Pick<Bus, 'publish'>; c
 
   const write = (body: FrameBody, anyway = false): void => {
     lastAt = clock.now();
-    const frame = { n: n++, ...said, ...body } satisfies TurnFrame;
-    if (anyway || voice.held?.() !== false) bus.publish(subject, Buffer.from(JSON.stringify(frame)));
+    for (const part of fitting(body)) {
+      const frame = { n: n++, ...said, ...part } satisfies TurnFrame;
+      if (anyway || voice.held?.() !== false) bus.publish(subject, Buffer.from(JSON.stringify(frame)));
+    }
   };
   const flush = (): void => {
     scheduled = false;

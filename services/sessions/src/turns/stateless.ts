@@ -4,6 +4,7 @@ import { findVisible, type ModelRef, type Models } from '@switchyard/models';
 import type { Agent, AgentDirectory } from '../agents.ts';
 import { callersTools, conversationOf } from './conversation.ts';
 import { agentSuspended } from './endings.ts';
+import { fitting } from './fitting.ts';
 import { runTurn, type TurnPlan } from './loop.ts';
 import { limitsOf } from './plan.ts';
 import { measureStateless } from './turn-metrics.ts';
@@ -33,10 +34,10 @@ export async function* runStateless(
       const frame = await running.next();
       if (frame.done) {
         measured.end(frame.value.result);
-        yield { n: n++, type: 'done', result: frame.value.result };
+        for (const part of fitting({ type: 'done', result: frame.value.result })) yield { n: n++, ...part };
         return frame.value.result;
       }
-      yield { n: n++, ...frame.value };
+      for (const part of fitting(frame.value)) yield { n: n++, ...part };
     }
   } catch (error) {
     measured.fail(error);

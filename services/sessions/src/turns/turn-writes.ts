@@ -2,6 +2,7 @@ import { ServiceError, type TurnFailure, type TurnResult } from '@switchyard/con
 import type { Documents } from '@switchyard/store';
 import { DAY_MS, type Said, type TurnDocument } from '../data.ts';
 import { channelOf } from '../sessions/directory.ts';
+import { excerptOf } from './fitting.ts';
 
 /*
  * The writes to a turn's document while it is worked on. Each is guarded by the fence of whoever works, and by the turn not having
@@ -98,7 +99,8 @@ export function commitAnswer(
 ): Promise<TurnDocument | null> {
   const { turn, fence, lastFrame, now } = ending;
   const { turnId, sessionKey } = turn;
-  const sent = { name: 'message:sent', payload: { channelId: channelOf(sessionKey), messageId: `${turnId}/1`, content: result.response } };
+  const content = excerptOf(result.response);
+  const sent = { name: 'message:sent', payload: { channelId: channelOf(sessionKey), messageId: `${turnId}/1`, content } };
   return turns.update(
     { turnId, state: UNENDED, fence: { lte: fence } },
     {

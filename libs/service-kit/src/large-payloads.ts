@@ -1,0 +1,24 @@
+import { bytesOf, putBlob, readBlob, type Blobs, type BlobStore } from '@switchyard/blob';
+import type { LargePayloads } from '@switchyard/bus';
+import type { Logger } from '@switchyard/telemetry';
+
+const JSON_TYPE = 'application/json';
+
+/** What is too large for the bus goes through the blob store of the process, which is opened when that first happens. */
+export function largePayloads(store: () => Promise<BlobStore>, log: Logger): LargePayloads {
+  const blobsOf = async (tenant: string): Promise<Blobs> => (await store()).for({ tenant });
+  return {
+    async put(tenant, bytes, { ttlMs, signal }) {
+      const said = { contentType: JSON_TYPE, size: bytes.length, expiresAt: Date.now() + ttlMs, signal };
+      return (await putBlob(await blobsOf(tenant), bytesOf(bytes), said)).id;
+    },
+    async *read(tenant, id, signal) {
+      yield* (await readBlob(await blobsOf(tenant), id, { signal })).bytes;
+    },
+    forget(tenant, id) {
+      blobsOf(tenant)
+        .then((blobs) => blobs.remove(id))
+        .catch((err: unknown) => log.debug({ err, id }, 'a blob that nobody needs stays until it expires'));
+    },
+  };
+}

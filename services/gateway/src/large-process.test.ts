@@ -1,0 +1,114 @@
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { test, type TestContext } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { openBlobStore, serveBlobs } from '@switchyard/blob';
+import { connectBus, type Bus } from '@switchyard/bus';
+import { INLINE_BYTES, sessions, TOKENS_BUCKET } from '@switchyard/contracts';
+import { hashToken } from '@switchyard/security';
+import { awaitRevision, largePayloads } from '@switchyard/service-kit';
+import { silentLogger } from '@switchyard/telemetry';
+import { startNatsServer, startProcess, tempDir } from '@switchyard/testkit';
+import { SECRETS } from './gateway.fixture.ts';
+
+const NATS_OFF = process.env['SWITCHYARD_TEST_NATS'] === 'off' && 'SWITCHYARD_TEST_NATS=off';
+const MB = 1_000_000;
+const MOST_MB = 64;
+const BLOB_TOKEN = 'a token of all services, long enough';
+const MAIN = fileURLToPath(new URL('main.ts', import.meta.url));
+/** Half of Node's young generation, as the launchers have it. */
+const NODE_FLAGS = ['--max-semi-space-size=16', '--disable-warning=ExperimentalWarning'];
+
+const log = silentLogger();
+const exported = (megabytes: number) => ({
+  sessionKey: 'k',
+  messages: Array.from({ length: megabytes }, (_, n) => ({ role: 'user', content: `${n}`.padEnd(MB, 'x') })),
+  metadata: {},
+  messageCount: megabytes,
+  createdAt: 1,
+  updatedAt: 2,
+});
+
+interface House {
+  pid: number;
+  /** How many bytes came, of how many that were promised; a slow reader takes a breath after each part of the first ten megabytes. */
+  ask(megabytes: number, slowly?: boolean): Promise<[came: number, promised: number]>;
+  /** The largest payload that has crossed the bus. */
+  largest(): number;
+}
+
+/** A gateway in a process of its own, and in this one a service, with a bus and a store between them. */
+async function openHouse(t: TestContext): Promise<House> {
+  const stack = new AsyncDisposableStack();
+  t.after(() => stack.disposeAsync());
+  const directory = stack.use(await tempDir()).path;
+  const nats = await startNatsServer();
+  stack.defer(() => nats.stop());
+  const store = stack.adopt(await openBlobStore(`file:${directory}/blobs`, { log }), (one) => one.close());
+  const served = stack.use(await serveBlobs({ store, host: '127.0.0.1', port: 0, token: BLOB_TOKEN, log }));
+  const bus = await connectBus(nats.url, { log, service: 'sessions', large: largePayloads(() => Promise.resolve(store), log) });
+  stack.defer(() => bus.drain());
+  let largest = 0;
+  bus.subscribe('>', ({ data }) => void (largest = Math.max(largest, data.length)));
+  const answer = ({ session_key }: { session_key: string }) => exported(Number(session_key));
+  await bus.serve(sessions, { 'session.export': answer }, { version: '0.0.0' });
+  const token = { id: 'all', hash: hashToken(SECRETS.all), scopes: ['*'], tenant: 'default', client: 'all', ver: 1 };
+  const revision = await (await bus.kv(TOKENS_BUCKET)).put('default.all', Buffer.from(JSON.stringify(token)));
+
+  const env = {
+    SWITCHYARD_BUS: nats.url,
+    SWITCHYARD_BLOBS: `grpc://127.0.0.1:${served.port}`,
+    SWITCHYARD_BLOB_TOKEN: BLOB_TOKEN,
+    SWITCHYARD_CONFIG: ':',
+    SWITCHYARD_DATA: directory,
+    SWITCHYARD_PORT: '0',
+  };
+  const gateway = stack.use(await startProcess([process.execPath, ...NODE_FLAGS, MAIN], { env, ready: /"url":"(http:[^"]+)"/ }));
+  await known(bus, revision);
+  return { pid: gateway.pid, ask: (...given) => ask(gateway.ready[1] ?? '', ...given), largest: () => largest };
+}
+
+async function known(bus: Bus, revision: number): Promise<void> {
+  assert.ok(await awaitRevision({ bus, service: 'gateway', bucket: TOKENS_BUCKET.name, revision, timeoutMs: 20_000 }));
+}
+
+async function ask(url: string, megabytes: number, slowly = false): Promise<[number, number]> {
+  const params = { session_key: String(megabytes) };
+  const response = await fetch(`${url}/rpc`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${SECRETS.all}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'session.export', params }),
+  });
+  let came = 0;
+  for await (const part of response.body ?? []) {
+    came += part.length;
+    if (slowly && came < 10 * MB) await sleep(5);
+  }
+  return [came, Number(response.headers.get('content-length'))];
+}
+
+function residentMb(pid: number): number {
+  return (Number(/VmRSS:\s+(\d+) kB/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) * 1_024) / MB;
+}
+
+test(
+  'an answer of 50 MB takes a gateway less than 64 MB of memory, however fast it is read, and no message above 64 KiB',
+  { skip: NATS_OFF || (process.platform !== 'linux' && 'it reads /proc') },
+  async (t) => {
+    const house = await openHouse(t);
+    await house.ask(1); // what is loaded, compiled and connected by then is no part of what an answer takes
+    for (const slowly of [false, true]) {
+      const before = residentMb(house.pid);
+      let most = 0;
+      const watch = setInterval(() => (most = Math.max(most, residentMb(house.pid) - before)), 2);
+      const [came, promised] = await house.ask(50, slowly);
+      clearInterval(watch);
+      assert.equal(came, promised);
+      assert.ok(came > 50 * MB);
+      t.diagnostic(`${slowly ? 'slowly' : 'at once'}: ${most.toFixed(1)} MB more, the largest message ${house.largest()} bytes`);
+      assert.ok(most > 0 && most < MOST_MB, `it took ${most} MB`);
+    }
+    assert.ok(house.largest() > 0 && house.largest() <= INLINE_BYTES, `${house.largest()} bytes crossed the bus`);
+  },
+);

@@ -1,0 +1,191 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { request, type IncomingMessage } from 'node:http';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { test } from 'node:test';
+import { openBlobStore } from '@switchyard/blob';
+import type { Handlers, LargePayloads } from '@switchyard/bus';
+import type { sessions } from '@switchyard/contracts';
+import { largePayloads } from '@switchyard/service-kit';
+import { silentLogger } from '@switchyard/telemetry';
+import { tempDir } from '@switchyard/testkit';
+import { SECRETS, startTestGateway, type Answer, type TestGateway } from '../gateway.fixture.ts';
+
+const MB = 1_000_000;
+const CALL = { jsonrpc: '2.0', id: 'é1', method: 'session.export', params: { session_key: 'default:alice:gateway' } };
+/** Nobody who takes pieces as they come needs so long for one. */
+const STILL_MS = 500;
+const BODY = JSON.stringify(CALL);
+
+/** The store, as the edge reads it. */
+interface Watched extends LargePayloads {
+  /** How many bytes were fetched. */
+  fetched: number;
+  /** Since when a piece is there that nobody takes, by `performance.now()`. */
+  offeredAt: number;
+  /** How many blobs are there. */
+  kept: number;
+  /** After so many bytes the store fails. */
+  breakAt: number;
+}
+
+const exported = (megabytes: number, size = MB) => ({
+  sessionKey: 'default:alice:gateway',
+  messages: Array.from({ length: megabytes }, (_, n) => ({ role: 'user', content: `${n}`.padEnd(size, 'x') })),
+  metadata: {},
+  messageCount: megabytes,
+  createdAt: 1,
+  updatedAt: 2,
+});
+
+async function withGateway(
+  given: number | ReturnType<typeof exported>,
+  run: (gateway: TestGateway, store: Watched) => Promise<void>,
+): Promise<void> {
+  await using directory = await tempDir();
+  const store = await openBlobStore(`file:${directory.path}/blobs`, { log: silentLogger() });
+  const whole = typeof given === 'number' ? exported(given) : given;
+  const handlers: Handlers<typeof sessions> = { 'session.export': () => whole };
+  try {
+    const large = watch(largePayloads(() => Promise.resolve(store), silentLogger()));
+    await using gateway = await startTestGateway({ handlers, large });
+    await run(gateway, large);
+  } finally {
+    await store.close();
+  }
+}
+
+function watch(large: LargePayloads): Watched {
+  const watched: Watched = {
+    fetched: 0,
+    offeredAt: Infinity,
+    kept: 0,
+    breakAt: Infinity,
+    async put(...given) {
+      const id = await large.put(...given);
+      watched.kept++;
+      return id;
+    },
+    async *read(...given) {
+      for await (const piece of large.read(...given)) {
+        if (watched.fetched >= watched.breakAt) throw new TypeError('the disk is gone');
+        watched.fetched += piece.length;
+        watched.offeredAt = performance.now();
+        yield piece;
+        watched.offeredAt = Infinity;
+      }
+    },
+    forget(...given) {
+      watched.kept--;
+      large.forget(...given);
+    },
+  };
+  return watched;
+}
+
+/** A response that nobody reads yet. */
+async function post(url: string): Promise<IncomingMessage> {
+  const headers = { authorization: `Bearer ${SECRETS.all}`, 'content-type': 'application/json' };
+  const asked = request(`${url}/rpc`, { method: 'POST', headers }).end(BODY);
+  const [response] = (await once(asked, 'response')) as [IncomingMessage];
+  return response;
+}
+
+async function until(isSo: () => boolean): Promise<void> {
+  while (!isSo()) await nextTurn();
+}
+
+test('POST /rpc gives a large answer away whole, with its length, and leaves nothing in the store', async () => {
+  await withGateway(20, async (gateway, store) => {
+    const response = await gateway.post('/rpc', BODY, { token: SECRETS.all });
+    const text = await response.text();
+    assert.equal(Number(response.headers.get('content-length')), Buffer.byteLength(text));
+    assert.equal(text, JSON.stringify({ jsonrpc: '2.0', result: exported(20), id: 'é1' }));
+    assert.deepEqual([store.kept, store.fetched > 20 * MB], [0, true]);
+  });
+});
+
+test('a client that stops reading stops the fetching, and gets the rest when it goes on', { timeout: 60_000 }, async () => {
+  await withGateway(40, async (gateway, store) => {
+    const response = await post(gateway.url);
+    // The sockets of both sides take some megabytes without being read; once they are full nobody asks for the next piece.
+    await until(() => store.kept === 0 || performance.now() - store.offeredAt > STILL_MS);
+    assert.ok(store.fetched < 12 * MB, `${store.fetched} bytes were fetched for nobody`);
+    let bytes = 0;
+    for await (const piece of response as AsyncIterable<Buffer>) bytes += piece.length;
+    assert.equal(bytes, Number(response.headers['content-length']));
+    assert.equal(store.kept, 0);
+  });
+});
+
+test('a client that leaves in the middle leaves nothing in the store', async () => {
+  await withGateway(40, async (gateway, store) => {
+    const response = await post(gateway.url);
+    await once(response, 'readable');
+    response.destroy();
+    await until(() => store.kept === 0);
+    assert.ok(store.fetched < 30 * MB);
+  });
+});
+
+test('what breaks in the middle is a broken connection; what breaks before is an error that says so', async () => {
+  await withGateway(9, async (gateway, store) => {
+    store.breakAt = MB;
+    const response = await post(gateway.url);
+    await assert.rejects(response.toArray(), { code: 'ECONNRESET' });
+    assert.equal(store.kept, 0);
+    store.breakAt = 0;
+    const answer = (await (await gateway.post('/rpc', BODY, { token: SECRETS.all })).json()) as Answer;
+    const { code, reason, retryable } = answer.error?.data ?? {};
+    assert.deepEqual([answer.id, code, reason, retryable], ['é1', 'UNAVAILABLE', 'PAYLOAD_LOST', true]);
+    assert.equal(store.kept, 0);
+  });
+});
+
+test('batches and WebSockets get up to 8 MB whole, and are told where more can be had', async () => {
+  await withGateway(8, async (gateway, store) => {
+    const socket = await gateway.connect();
+    assert.deepEqual((await socket.ask(CALL)).result, exported(8));
+    const [alone] = (await (await gateway.post('/rpc', `[${BODY}]`, { token: SECRETS.all })).json()) as [Answer];
+    assert.deepEqual(alone.result, exported(8));
+    assert.equal(store.kept, 0);
+    socket.socket.close();
+  });
+  await withGateway(9, async (gateway, store) => {
+    const socket = await gateway.connect();
+    const [alone] = (await (await gateway.post('/rpc', `[${BODY}]`, { token: SECRETS.all })).json()) as [Answer];
+    for (const { error } of [await socket.ask(CALL), alone]) {
+      assert.match(error?.message ?? '', /^The answer of session\.export is too large here: \d+ bytes, at most 8388608\. POST \/rpc/);
+      assert.deepEqual([error?.data?.['code'], error?.data?.['reason']], ['FAILED_PRECONDITION', 'PAYLOAD_TOO_LARGE']);
+    }
+    assert.deepEqual([store.kept, store.fetched], [0, 0]);
+    socket.socket.close();
+  });
+});
+
+test('many at once are fetched some after others, and nobody is forgotten', async () => {
+  await withGateway(exported(1, MB / 10), async (gateway, store) => {
+    const socket = await gateway.connect();
+    const ids = Array.from({ length: 40 }, (_, n) => n);
+    for (const id of ids) socket.send(JSON.stringify({ ...CALL, id }));
+    const answers: unknown[] = [];
+    for (const _ of ids) answers.push((await socket.next()).id);
+    assert.deepEqual(
+      answers.toSorted((a, b) => Number(a) - Number(b)),
+      ids,
+    );
+    await until(() => store.kept === 0);
+    socket.socket.close();
+  });
+});
+
+test('nobody is told what came of a notification, and nothing of it stays', async () => {
+  await withGateway(1, async (gateway, store) => {
+    const { id: _, ...notification } = CALL;
+    const response = await gateway.post('/rpc', JSON.stringify(notification), { token: SECRETS.all });
+    assert.equal(response.status, 204);
+    await until(() => store.kept === 1);
+    await until(() => store.kept === 0);
+    assert.equal(store.fetched, 0);
+  });
+});

@@ -1,0 +1,101 @@
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { before, after, test } from 'node:test';
+import { connectBus } from '@switchyard/bus';
+import { callables, INLINE_BYTES, type ServiceName } from '@switchyard/contracts';
+import { silentLogger } from '@switchyard/telemetry';
+import { processOf } from '../cluster/processes.ts';
+import { openai, rest } from './clients.ts';
+import { post, type Running } from './embedded.ts';
+import { one, openExchange, request } from './exchange.ts';
+import { onEachProfile } from './profiles.ts';
+
+/** Nearly as much as a request may be. */
+const LONG = 'ü☃x'.repeat(150_000);
+const said = (text: string): string => `I am dev/echo, the development model. You said: ${text}`;
+const SERVICES: readonly ServiceName[] = ['gateway', 'sessions', 'registry', 'secrets'];
+/** What a service hears besides what it is asked and answered. */
+const HEARD: Partial<Record<ServiceName, readonly string[]>> = { gateway: ['turn.*', 'evt.>', 'notify.all.*', 'notify.client.*.*'] };
+
+/** Listens to all that each service may hear, as that service, and remembers the largest of it. */
+async function tapBus(product: Running, stack: AsyncDisposableStack): Promise<{ largest: number; messages: number }> {
+  const { ports } = await processOf(product, 'nats');
+  const heard = { largest: 0, messages: 0 };
+  for (const service of SERVICES) {
+    const password = readFileSync(`${product.data}/cluster/keys/nats-${service}`, 'utf8').trim();
+    const url = `nats://127.0.0.1:${ports['nats']}`;
+    const bus = await connectBus(url, { log: silentLogger(), service, replica: 'tap', credentials: { user: service, password } });
+    stack.defer(() => bus.drain());
+    const asked = [...callables.values()].filter((callable) => callable.service === service).map(({ subject }) => subject);
+    for (const subject of [...asked, ...(HEARD[service] ?? []), `_INBOX_${service}.>`])
+      bus.subscribe(subject, ({ data }) => {
+        heard.messages++;
+        heard.largest = Math.max(heard.largest, data.length);
+      });
+    await bus.flush();
+  }
+  return heard;
+}
+
+async function converse(product: Running, channelId: string, times: number): Promise<string> {
+  await using client = await openExchange('http', product);
+  const params = { message: LONG, sessionKey: { channelId } };
+  let key = '';
+  for (let n = 0; n < times; n++) {
+    const { response, sessionKey } = one(await client.say(request('agent.execute', params))).result as Record<string, string>;
+    assert.equal(response, said(LONG));
+    key = sessionKey ?? '';
+  }
+  return key;
+}
+
+function contentsOf(result: unknown): string[] {
+  return (result as { messages: { content: string }[] }).messages.map(({ content }) => content);
+}
+
+onEachProfile('what is larger than a message', (product, profile) => {
+  const stack = new AsyncDisposableStack();
+  let heard: { largest: number; messages: number } | undefined;
+  before(async () => {
+    if (profile === 'cluster') heard = await tapBus(product, stack);
+  });
+  after(() => stack.disposeAsync());
+
+  test('a session of megabytes comes whole over POST /rpc and over a WebSocket, of more than 8 MB over POST /rpc alone', async () => {
+    const key = await converse(product, 'long', 2);
+    const ask = request('session.export', { session_key: key });
+    for (const transport of ['http', 'ws'] as const) {
+      await using client = await openExchange(transport, product);
+      assert.deepEqual(contentsOf(one(await client.say(ask)).result), [LONG, said(LONG), LONG, said(LONG)], transport);
+    }
+    await converse(product, 'long', 3);
+    const { status, text } = await post(product, ask);
+    assert.equal(status, 200);
+    assert.ok(Buffer.byteLength(text) > 8 * 1_048_576, `${Buffer.byteLength(text)} bytes`);
+    assert.equal(contentsOf((JSON.parse(text) as { result: unknown }).result).join(''), (LONG + said(LONG)).repeat(5));
+    await using socket = await openExchange('ws', product);
+    const { error } = one(await socket.say(ask));
+    assert.match(error?.message ?? '', /^The answer of session\.export is too large here: .* POST \/rpc/);
+    assert.equal(error?.data?.['reason'], 'PAYLOAD_TOO_LARGE');
+  });
+
+  test('a long answer comes whole through every route, streamed or not', async () => {
+    const message = LONG.slice(0, 100_000);
+    const { body } = await rest(product, '/api/chat', { message });
+    assert.equal(body['response'], said(message));
+    const client = openai(product);
+    const asked = { model: 'default', messages: [{ role: 'user' as const, content: message }] };
+    assert.equal((await client.chat.completions.create(asked)).choices[0]?.message.content, said(message));
+    let text = '';
+    for await (const { choices } of await client.chat.completions.create({ ...asked, stream: true }))
+      text += choices[0]?.delta.content ?? '';
+    assert.equal(text, said(message));
+  });
+
+  if (profile === 'embedded') return; // in one process nothing crosses
+
+  test('nothing above 64 KiB crossed the bus', () => {
+    assert.ok((heard?.messages ?? 0) > 50, `${heard?.messages} messages were heard`);
+    assert.ok(heard && heard.largest > 1_000 && heard.largest <= INLINE_BYTES, `one of ${heard?.largest} bytes`);
+  });
+});
