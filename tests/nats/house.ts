@@ -34,6 +34,11 @@ export function startProvisioner(server: NatsServer, ...words: string[]): Promis
   return startProcess([process.execPath, `${root}deploy/nats/provision.ts`, ...words], { env });
 }
 
+/** As `provision`, with the frames of turns in so many streams. */
+export function provisionStreams(server: NatsServer, streams: string): Promise<string> {
+  return provision(server, { ...busEnv(server, 'provisioner'), SWITCHYARD_TURN_STREAMS: streams });
+}
+
 function busEnv(server: NatsServer, user: string): Record<string, string> {
   return { SWITCHYARD_BUS: server.url, SWITCHYARD_BUS_USER: user, SWITCHYARD_BUS_PASSWORD: passwordOf(user) };
 }

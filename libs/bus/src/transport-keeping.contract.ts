@@ -66,6 +66,21 @@ export function keepingContract(connect: () => Promise<Transport>): void {
     assert.deepEqual(await said('*'), ['one', '4997', '4998', '4999', 'two']);
   });
 
+  test('a log that may be in several streams is read whole, and only whole', async () => {
+    const a = await connect();
+    const subject = fresh('parts');
+    const parts = [`${subject}.0.*`, `${subject}.1.*`];
+    const log = await a.log({ name: subject, subjects: [`${subject}.*.*`], parts, maxAgeMs: 60_000, storage: 'memory' });
+    for (const end of ['0.a', '1.b', '0.a']) await log.append({ subject: `${subject}.${end}`, data: bytes(end) });
+
+    assert.deepEqual(
+      (await log.read(`${subject}.0.a`)).map(({ data }) => text(data)),
+      ['0.a', '0.a'],
+    );
+    assert.equal((await log.read(`${subject}.*.*`)).length, 3);
+    await assert.rejects(log.read(`${subject}.0.a`, 2), /no number to read from/);
+  });
+
   test('a log forgets what is too old', async () => {
     const a = await connect();
     const subject = fresh('age');

@@ -73,8 +73,16 @@ export interface LogEntry {
 export interface Log {
   /** Publishes, and resolves once the log holds it. Two appends with the same id are one. */
   append(message: Outgoing, id?: string): Promise<{ seq: number; duplicate: boolean }>;
-  /** What the log still holds of a subject (wildcards allowed), oldest first, from a sequence number on. */
+  /**
+   * What the log still holds of a subject (wildcards allowed), oldest first, from a sequence number on. A log that may be in several
+   * streams has no numbers of its own: it is read whole, and what it holds is in order only within what one stream kept.
+   */
   read(subject: string, fromSeq?: number): Promise<LogEntry[]>;
+}
+
+/** Throws for a place to read from in a log that has none. */
+export function refuseFrom({ name, parts }: LogDefinition, fromSeq: number | undefined): void {
+  if (parts !== undefined && fromSeq !== undefined) throw new TypeError(`${name} may be in several streams: it has no number to read from`);
 }
 
 export interface BucketEntry {

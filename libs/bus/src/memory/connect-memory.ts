@@ -2,7 +2,7 @@ import { announce } from '../announce.ts';
 import { checkMessage } from '../check-message.ts';
 import { busClosed } from '../failures.ts';
 import { drainTogether } from '../subscriptions.ts';
-import { MAX_PAYLOAD, type Bucket, type Log, type Outgoing, type Subscription, type Transport } from '../transport.ts';
+import { MAX_PAYLOAD, refuseFrom, type Bucket, type Log, type Outgoing, type Subscription, type Transport } from '../transport.ts';
 import type { Listener, MemoryHub } from './memory-hub.ts';
 
 /** One connection's part in a hub. */
@@ -88,7 +88,10 @@ function openLog({ hub, open }: Connection, definition: Parameters<Transport['lo
       hub.publish(message, log);
       return kept;
     },
-    read: async (subject, fromSeq) => log.read(subject, fromSeq),
+    async read(subject, fromSeq) {
+      refuseFrom(definition, fromSeq);
+      return log.read(subject, fromSeq);
+    },
   };
 }
 
