@@ -81,6 +81,28 @@ export function keepingContract(connect: () => Promise<Transport>): void {
     await assert.rejects(log.read(`${subject}.0.a`, 2), /no number to read from/);
   });
 
+  test('what only passes is heard in its place, and kept by no log', async () => {
+    const a = await connect();
+    const subject = fresh('passing');
+    const log = await a.log({ name: subject, subjects: [subject], maxAgeMs: 60_000, storage: 'memory' });
+    const heard: (string | undefined)[] = [];
+    a.subscribe(subject, ({ data }) => void heard.push(text(data)));
+    for (const said of ['kept', 'passing', 'kept too'])
+      a.publish(said === 'passing' ? { subject, data: bytes(said), passing: true } : { subject, data: bytes(said) });
+    a.publish({ subject, data: bytes('with headers'), headers: headerLines(['Sy-Seq', '3']), passing: true });
+    await a.flush();
+    const last = await log.append({ subject, data: bytes('last') });
+    await a.flush();
+
+    assert.deepEqual(heard, ['kept', 'passing', 'kept too', 'with headers', 'last']);
+    assert.deepEqual(
+      (await log.read(subject)).map(({ data }) => text(data)),
+      ['kept', 'kept too', 'last'],
+    );
+    assert.equal(last.seq, 3);
+    assert.ok(log.maxBytes > 0);
+  });
+
   test('a log forgets what is too old', async () => {
     const a = await connect();
     const subject = fresh('age');

@@ -22,6 +22,8 @@ export interface Outgoing {
   headers?: HeaderLines;
   /** By `performance.now()`. A message that could not be sent by then is dropped, not sent late after a reconnect. */
   expires?: number;
+  /** Heard by those who listen now, and kept by no log. */
+  passing?: boolean;
 }
 
 export interface Subscription {
@@ -71,6 +73,8 @@ export interface LogEntry {
 
 /** An ordered, replayable record. Every message published on its subjects is kept, in order. */
 export interface Log {
+  /** How many bytes it holds at the least before the oldest go. */
+  readonly maxBytes: number;
   /** Publishes, and resolves once the log holds it. Two appends with the same id are one. */
   append(message: Outgoing, id?: string): Promise<{ seq: number; duplicate: boolean }>;
   /**

@@ -2,11 +2,11 @@ import { type JetStreamManager } from '@nats-io/jetstream';
 import { streamsOf, type LogDefinition } from '@switchyard/contracts';
 import { decodeJson, encodeJson } from '../bytes.ts';
 import { busUnreachable } from '../failures.ts';
-import { headerLines, joinLines, type HeaderLines } from '../headers.ts';
+import { headerLines, withLine, type HeaderLines } from '../headers.ts';
 import type { Mux } from '../mux.ts';
 import { refuseFrom, type Log, type LogEntry, type Message, type Outgoing } from '../transport.ts';
 import type { NatsLink } from './nats-link.ts';
-import { ensureStreams } from './nats-streams.ts';
+import { ensureStreams, MAX_BYTES } from './nats-streams.ts';
 
 const ACK_MS = 5_000;
 const READ_BATCH = 500;
@@ -21,6 +21,7 @@ export interface NatsLogs {
 export function openLog(logs: NatsLogs, definition: LogDefinition): Log {
   const streams = streamsOf(definition);
   return {
+    maxBytes: MAX_BYTES[definition.storage],
     async append(message, id) {
       const sent = id === undefined ? message : { ...message, headers: withId(message, id) };
       const ack = await requestAck(logs, sent);
@@ -58,8 +59,7 @@ async function readStream(logs: NatsLogs, stream: string, from: From): Promise<L
 }
 
 function withId({ headers }: Outgoing, id: string): HeaderLines {
-  const line = headerLines(['Nats-Msg-Id', id]);
-  return headers === undefined ? line : joinLines(headers, line);
+  return withLine(headers, headerLines(['Nats-Msg-Id', id]));
 }
 
 type Ack = { seq: number; duplicate: boolean };

@@ -15,7 +15,8 @@ import { isForbidden } from './nats-errors.ts';
 
 const DEDUPE_MS = 120_000;
 const MEBIBYTE = 1024 * 1024;
-const MAX_BYTES = { memory: 64 * MEBIBYTE, file: 512 * MEBIBYTE };
+/** How much one stream holds. */
+export const MAX_BYTES = { memory: 64 * MEBIBYTE, file: 512 * MEBIBYTE };
 
 /** A stream, and what it keeps. */
 interface Share {
