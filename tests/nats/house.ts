@@ -14,9 +14,16 @@ export function passwordOf(user: string): string {
 }
 
 /** A real server with the configuration that is delivered. */
-export function startDeliveredServer(): Promise<NatsServer> {
-  const env = Object.fromEntries(USERS.map((user) => [`NATS_${user.toUpperCase()}_PASSWORD`, passwordOf(user)]));
-  return startNatsServer({ file: `${root}deploy/nats/nats-server.conf`, env });
+export function startDeliveredServer({ file = 'nats-server.conf', env = {} }: Delivered = {}): Promise<NatsServer> {
+  const passwords = Object.fromEntries(USERS.map((user) => [`NATS_${user.toUpperCase()}_PASSWORD`, passwordOf(user)]));
+  return startNatsServer({ file: `${root}deploy/nats/${file}`, env: { ...passwords, ...env } });
+}
+
+interface Delivered {
+  /** Below `deploy/nats`. */
+  file?: string;
+  /** What that file refers to besides passwords. */
+  env?: Readonly<Record<string, string>>;
 }
 
 /** The job that makes what the bus keeps, until its end. */
