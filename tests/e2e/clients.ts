@@ -10,7 +10,7 @@ export function openai({ url, token }: Running): OpenAI {
 }
 
 /** Where a question is asked so that its answer comes in pieces. */
-export function chatUrl({ url, token }: Running, query: Record<string, string>): string {
+export function chatUrl({ url, token }: Pick<Running, 'url' | 'token'>, query: Record<string, string>): string {
   return `${url}/api/chat/stream?${new URLSearchParams({ ...query, token }).toString()}`;
 }
 

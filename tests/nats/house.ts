@@ -14,9 +14,16 @@ export function passwordOf(user: string): string {
 }
 
 /** A real server with the configuration that is delivered. */
-export function startDeliveredServer(): Promise<NatsServer> {
-  const env = Object.fromEntries(USERS.map((user) => [`NATS_${user.toUpperCase()}_PASSWORD`, passwordOf(user)]));
-  return startNatsServer({ file: `${root}deploy/nats/nats-server.conf`, env });
+export function startDeliveredServer({ file = 'nats-server.conf', env = {} }: Delivered = {}): Promise<NatsServer> {
+  const passwords = Object.fromEntries(USERS.map((user) => [`NATS_${user.toUpperCase()}_PASSWORD`, passwordOf(user)]));
+  return startNatsServer({ file: `${root}deploy/nats/${file}`, env: { ...passwords, ...env } });
+}
+
+interface Delivered {
+  /** Below `deploy/nats`. */
+  file?: string;
+  /** What that file refers to besides passwords. */
+  env?: Readonly<Record<string, string>>;
 }
 
 /** The job that makes what the bus keeps, until its end. */
@@ -32,6 +39,11 @@ export async function provision(
 export function startProvisioner(server: NatsServer, ...words: string[]): Promise<StartedProcess> {
   const env = { ...busEnv(server, 'provisioner'), SWITCHYARD_CONFIG: ':' };
   return startProcess([process.execPath, `${root}deploy/nats/provision.ts`, ...words], { env });
+}
+
+/** As `provision`, with the frames of turns in so many streams. */
+export function provisionStreams(server: NatsServer, streams: string): Promise<string> {
+  return provision(server, { ...busEnv(server, 'provisioner'), SWITCHYARD_TURN_STREAMS: streams });
 }
 
 function busEnv(server: NatsServer, user: string): Record<string, string> {

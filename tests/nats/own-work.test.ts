@@ -15,7 +15,7 @@ test('each service does all of its work as the user that is meant for it', { ski
 
   // A service that comes before the job waits for it, and does not make streams itself.
   const secrets = house.use(await startOne(server, 'secrets', { data, ready: /The bus has no (stream|bucket) \w+ yet/ }));
-  assert.match(await provision(server), /^0 provisioned: TURNS EVENTS tokens agents config replicas\n$/);
+  assert.match(await provision(server), /^0 provisioned: TURNS_0 EVENTS tokens agents config replicas\n$/);
   assert.match(await provision(server), /^0 provisioned/, 'doing it again changes nothing');
   await secrets.line(/"msg":"serving"/);
   const processes: StartedProcess[] = [secrets];
@@ -65,9 +65,9 @@ test('a job that stays makes anew what a server lost that was started again', { 
   const server = await startDeliveredServer();
   try {
     await using job = await startProvisioner(server, '--stay');
-    await job.line(/^provisioned: TURNS/m);
+    await job.line(/^provisioned: TURNS_0/m);
     await server.restart();
-    await job.line(/^provisioned: [^]*^provisioned: TURNS/m);
+    await job.line(/^provisioned: [^]*^provisioned: TURNS_0/m);
     assert.deepEqual(await job.end('SIGTERM'), { code: 0, signal: null });
   } finally {
     await server.stop();

@@ -54,10 +54,16 @@ export async function startServers(options: StartServers): Promise<Servers> {
   signal.throwIfAborted();
   // What the bus keeps in memory goes with it, and no service may make it anew.
   const provision = (given: AbortSignal): Promise<void> =>
-    runJob(nodeCommand(PROVISION), { SWITCHYARD_CONFIG: ':', ...busEnvironment(PROVISIONER, nats.url, key) }, given);
+    runJob(nodeCommand(PROVISION), { SWITCHYARD_CONFIG: ':', ...turnStreams(), ...busEnvironment(PROVISIONER, nats.url, key) }, given);
   stack.use(crew.start([{ ...nats.member, restarted: () => provision(ending) }, mongo.member, redis.member]));
   await Promise.all([provision(signal), mongo.prepare(signal), awaitListening(redis.member.ports['redis'] ?? 0, signal)]);
   return { bus: nats.url, store: mongo.url, cache: redis.url, blobs: mongo.blobs };
+}
+
+/** Read by the job alone, which checks it. */
+function turnStreams(): Record<string, string> {
+  const streams = process.env['SWITCHYARD_TURN_STREAMS'];
+  return streams === undefined ? {} : { SWITCHYARD_TURN_STREAMS: streams };
 }
 
 /** The bus with the configuration that is delivered: JetStream, and a user for each service. */

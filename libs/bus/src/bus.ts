@@ -76,6 +76,11 @@ export interface Served {
   drain(graceMs: number): Promise<void>;
 }
 
+export interface PublishOptions {
+  /** Heard by those who listen now, and kept by no log. */
+  passing?: boolean;
+}
+
 /** The answer as it came: bytes of final JSON, those bytes to be fetched, or the error. */
 export type Reply =
   | { data: Uint8Array; large?: undefined; error?: undefined }
@@ -119,7 +124,7 @@ export interface Bus {
   forward(callable: Callable, params: Uint8Array, head: CallHead, onReply: (reply: Reply) => void): () => void;
 
   /** Raw, ordered publication on a subject from `contracts`: the frames of turns, notifications. */
-  publish(subject: string, data: Uint8Array): void;
+  publish(subject: string, data: Uint8Array, options?: PublishOptions): void;
   subscribe(subject: string, onMessage: (message: Message) => void): Subscription;
   log(definition: LogDefinition): Promise<Log>;
   kv(definition: BucketDefinition): Promise<Bucket>;

@@ -143,9 +143,9 @@ function speakFor(shared: Shared, principal: Principal): Bus {
       return one;
     },
     forward: (callable, params, head, onReply) => request(wire, { callable, params, head }, onReply),
-    publish(subject, data) {
+    publish(subject, data, { passing = false } = {}) {
       checkSize(wire, subject, data);
-      transport.publish({ subject, data });
+      transport.publish(passing ? { subject, data, passing } : { subject, data });
     },
     subscribe: (subject, onMessage) => transport.subscribe(subject, guarded(wire, onMessage)),
     log: (definition) => shared.log(definition),

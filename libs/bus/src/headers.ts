@@ -46,6 +46,11 @@ export function joinLines(first: HeaderLines, second: HeaderLines): HeaderLines 
   return (first + second) as HeaderLines;
 }
 
+/** The lines there are, if any, and one more. */
+export function withLine(lines: HeaderLines | undefined, line: HeaderLines): HeaderLines {
+  return lines === undefined ? line : joinLines(lines, line);
+}
+
 /** What the edge sends along, encoded once per token rather than once per call. */
 export interface CallHead {
   /** From `encodePrincipal`. */

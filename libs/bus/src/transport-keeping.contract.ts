@@ -66,6 +66,43 @@ export function keepingContract(connect: () => Promise<Transport>): void {
     assert.deepEqual(await said('*'), ['one', '4997', '4998', '4999', 'two']);
   });
 
+  test('a log that may be in several streams is read whole, and only whole', async () => {
+    const a = await connect();
+    const subject = fresh('parts');
+    const parts = [`${subject}.0.*`, `${subject}.1.*`];
+    const log = await a.log({ name: subject, subjects: [`${subject}.*.*`], parts, maxAgeMs: 60_000, storage: 'memory' });
+    for (const end of ['0.a', '1.b', '0.a']) await log.append({ subject: `${subject}.${end}`, data: bytes(end) });
+
+    assert.deepEqual(
+      (await log.read(`${subject}.0.a`)).map(({ data }) => text(data)),
+      ['0.a', '0.a'],
+    );
+    assert.equal((await log.read(`${subject}.*.*`)).length, 3);
+    await assert.rejects(log.read(`${subject}.0.a`, 2), /no number to read from/);
+  });
+
+  test('what only passes is heard in its place, and kept by no log', async () => {
+    const a = await connect();
+    const subject = fresh('passing');
+    const log = await a.log({ name: subject, subjects: [subject], maxAgeMs: 60_000, storage: 'memory' });
+    const heard: (string | undefined)[] = [];
+    a.subscribe(subject, ({ data }) => void heard.push(text(data)));
+    for (const said of ['kept', 'passing', 'kept too'])
+      a.publish(said === 'passing' ? { subject, data: bytes(said), passing: true } : { subject, data: bytes(said) });
+    a.publish({ subject, data: bytes('with headers'), headers: headerLines(['Sy-Seq', '3']), passing: true });
+    await a.flush();
+    const last = await log.append({ subject, data: bytes('last') });
+    await a.flush();
+
+    assert.deepEqual(heard, ['kept', 'passing', 'kept too', 'with headers', 'last']);
+    assert.deepEqual(
+      (await log.read(subject)).map(({ data }) => text(data)),
+      ['kept', 'kept too', 'last'],
+    );
+    assert.equal(last.seq, 3);
+    assert.ok(log.maxBytes > 0);
+  });
+
   test('a log forgets what is too old', async () => {
     const a = await connect();
     const subject = fresh('age');

@@ -22,6 +22,8 @@ export interface Outgoing {
   headers?: HeaderLines;
   /** By `performance.now()`. A message that could not be sent by then is dropped, not sent late after a reconnect. */
   expires?: number;
+  /** Heard by those who listen now, and kept by no log. */
+  passing?: boolean;
 }
 
 export interface Subscription {
@@ -71,10 +73,20 @@ export interface LogEntry {
 
 /** An ordered, replayable record. Every message published on its subjects is kept, in order. */
 export interface Log {
+  /** How many bytes it holds at the least before the oldest go. */
+  readonly maxBytes: number;
   /** Publishes, and resolves once the log holds it. Two appends with the same id are one. */
   append(message: Outgoing, id?: string): Promise<{ seq: number; duplicate: boolean }>;
-  /** What the log still holds of a subject (wildcards allowed), oldest first, from a sequence number on. */
+  /**
+   * What the log still holds of a subject (wildcards allowed), oldest first, from a sequence number on. A log that may be in several
+   * streams has no numbers of its own: it is read whole, and what it holds is in order only within what one stream kept.
+   */
   read(subject: string, fromSeq?: number): Promise<LogEntry[]>;
+}
+
+/** Throws for a place to read from in a log that has none. */
+export function refuseFrom({ name, parts }: LogDefinition, fromSeq: number | undefined): void {
+  if (parts !== undefined && fromSeq !== undefined) throw new TypeError(`${name} may be in several streams: it has no number to read from`);
 }
 
 export interface BucketEntry {

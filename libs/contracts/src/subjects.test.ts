@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { bucketKey, bucketKeyParts, subjectPart, subjects } from './subjects.ts';
+import { bucketKey, bucketKeyParts, streamsOf, subjectPart, subjects, TURNS_LOG } from './subjects.ts';
 
 const TEXTS = ['ci', 'first=2', 'ops.eu:west@acme', 'a.b', 'a=2eb', '*', '>', 'acme & sons', 'größe', ' ', '=', '.'];
 
@@ -24,4 +24,18 @@ test('who may choose an id cannot choose a subject', () => {
   assert.equal(subjects.notifyClient('acme.eu', 'a.*'), 'notify.client.acme=2eeu.a=2e=2a');
   assert.notEqual(subjects.notifyClient('a', 'b.c'), subjects.notifyClient('a.b', 'c'));
   assert.throws(() => subjects.turn('a.b'), TypeError);
+});
+
+test('each turn stands in one part of the log of turns, and the parts share turns evenly', () => {
+  const { parts = [] } = TURNS_LOG;
+  const counts = new Map(parts.map((part) => [part, 0]));
+  for (let n = 0; n < 16_000; n++) {
+    const subject = subjects.turn(`turn_${(n * 2_654_435_761).toString(36).padStart(22, '0')}`);
+    const part = subject.replace(/[^.]+$/, '*');
+    counts.set(part, (counts.get(part) ?? 0) + 1);
+  }
+  assert.equal(counts.size, parts.length);
+  for (const [part, count] of counts) assert.ok(count > 800 && count < 1_200, `${part} has ${count} of 1,000`);
+  assert.deepEqual(streamsOf(TURNS_LOG).slice(0, 2), ['TURNS_0', 'TURNS_1']);
+  assert.equal(subjects.turn('turn_1'), 'turn.a.turn_1', 'replicas of two releases agree on where a turn stands');
 });

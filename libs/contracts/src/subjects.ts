@@ -1,6 +1,8 @@
 import { SERVICES, type ServiceName } from './define.ts';
 
 const TOKEN = /^[A-Za-z0-9_-]{1,64}$/;
+/** Into how many groups turns fall: as many streams can share them at the most. It is part of every subject and never changes. */
+const TURN_GROUPS = 16;
 
 /** Every subject of the wire is spelled here and nowhere else. What came from outside is checked or encoded, never trusted. */
 export const subjects = {
@@ -11,8 +13,10 @@ export const subjects = {
   eventsOf: (service: ServiceName) => `evt.${service}.>`,
   event: (service: ServiceName, event: string) => `evt.${service}.${event.replace(':', '.')}`,
   events: 'evt.>',
-  turn: (turnId: string) => `turn.${checked(turnId)}`,
-  turns: 'turn.*',
+  /** Each turn stands in one of a few groups, so that several streams can share what turns say. */
+  turn: (turnId: string) => `turn.${groupOf(checked(turnId))}.${turnId}`,
+  turnGroup: (group: number) => `turn.${group.toString(TURN_GROUPS)}.*`,
+  turns: 'turn.*.*',
   /** Clients are unique within a tenant only, and nobody broadcasts beyond their own. */
   notifyClient: (tenant: string, client: string) => `notify.client.${subjectPart(tenant)}.${subjectPart(client)}`,
   notifyAll: (tenant: string) => `notify.all.${subjectPart(tenant)}`,
@@ -27,6 +31,13 @@ export const subjects = {
 function checked(token: string): string {
   if (!TOKEN.test(token)) throw new TypeError('not a subject token: expected 1 to 64 of A-Z a-z 0-9 _ -');
   return token;
+}
+
+/** The four highest bits of FNV-1a, which is cheap and spreads ids evenly: one digit. */
+function groupOf(turnId: string): string {
+  let hash = 0x811c9dc5;
+  for (let at = 0; at < turnId.length; at++) hash = Math.imul(hash ^ turnId.charCodeAt(at), 0x01000193);
+  return (hash >>> 28).toString(TURN_GROUPS);
 }
 
 const PLAIN = /^[A-Za-z0-9_-]+$/;
@@ -75,6 +86,15 @@ export interface LogDefinition {
   /** How many of the newest messages of one subject are kept; without it, as many as the log holds. */
   maxPerSubject?: number;
   storage: 'memory' | 'file';
+  /** Together all of `subjects`, where they may be kept in several streams, `<name>_0` and on, which share them. */
+  parts?: readonly string[];
+  /** In how many streams, at most as many as there are parts. Who does not say it, as all but the provisioning job, leaves them as they are. */
+  streams?: number;
+}
+
+/** The streams that may hold something of a log. */
+export function streamsOf({ name, parts }: Pick<LogDefinition, 'name' | 'parts'>): string[] {
+  return parts === undefined ? [name] : parts.map((_, at) => `${name}_${at}`);
 }
 
 /** Which services have something to do with what the bus keeps; the network holds all others off. */
@@ -87,6 +107,7 @@ interface Access {
 export const TURNS_LOG: LogDefinition & Access = {
   name: 'TURNS',
   subjects: [subjects.turns],
+  parts: Array.from({ length: TURN_GROUPS }, (_, group) => subjects.turnGroup(group)),
   maxAgeMs: 600_000,
   maxPerSubject: 10_000,
   storage: 'memory',

@@ -26,6 +26,7 @@ test('with nothing set, everything is in this process and under .switchyard', as
     token: undefined,
     replica: undefined,
     probes: { host: '127.0.0.1', metrics: undefined, health: undefined },
+    turnStreams: 1,
     config: undefined,
   });
   assert.deepEqual(variables, {});
@@ -38,9 +39,10 @@ test('what is set is taken, and an empty variable is as good as none', async () 
     SWITCHYARD_CACHE: '',
     SWITCHYARD_CONFIG: 'a.yaml:b.yaml',
     SWITCHYARD_REPLICA: 'sessions-0',
+    SWITCHYARD_TURN_STREAMS: '16',
   });
   assert.deepEqual([table.store, table.bus, table.cache], ['sqlite:/data/store', 'nats://a:4222,nats://b:4222', 'memory:']);
-  assert.deepEqual([table.config, table.replica], [['a.yaml', 'b.yaml'], 'sessions-0']);
+  assert.deepEqual([table.config, table.replica, table.turnStreams], [['a.yaml', 'b.yaml'], 'sessions-0', 16]);
 });
 
 test('a cache is a server with or without credentials, encryption and the number of a database', async () => {
@@ -69,6 +71,10 @@ test('a bad value is refused in a sentence that names the variable and never rep
     [{ SWITCHYARD_TOKEN: typo }, /^SWITCHYARD_TOKEN looks like one of our tokens, but is mistyped or cut off\.$/],
     [{ SWITCHYARD_URL: 'localhost pass' }, /^SWITCHYARD_URL must be a URL such as http:\/\/127\.0\.0\.1:4766\.$/],
     [{ SWITCHYARD_REPLICA: 'a.>pass' }, /^SWITCHYARD_REPLICA must be 1 to 64/],
+    ...['0', '17', 'pass', '-1', '2.5', '016'].map((streams): [Record<string, string>, RegExp] => [
+      { SWITCHYARD_TURN_STREAMS: streams },
+      /^SWITCHYARD_TURN_STREAMS must be a number from 1 to 16\.$/,
+    ]),
     [{ SWITCHYARD_STORE: 'pass', SWITCHYARD_CACHE: 'pass' }, /^SWITCHYARD_STORE .*\. SWITCHYARD_CACHE .*\.$/],
   ];
   for (const [env, sentence] of bad) {

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { isRedisUrl } from '@switchyard/cache';
-import { MAX } from '@switchyard/contracts';
+import { MAX, streamsOf, TURNS_LOG } from '@switchyard/contracts';
 import { checkToken, MIN_OPERATOR_TOKEN } from '@switchyard/security';
 import { z } from 'zod';
 import { readSecret, type Variables } from './read-secret.ts';
@@ -22,6 +22,8 @@ export interface Environment {
   replica: string | undefined;
   /** Where the process can be looked at; undefined where the environment does not say. */
   probes: { host: string; metrics: ProbePort | undefined; health: ProbePort | undefined };
+  /** In how many streams the frames of turns are kept: for the job that provisions. */
+  turnStreams: number;
   /** Everything, for the few who must read it. Never log it. */
   variables: Variables;
 }
@@ -35,6 +37,8 @@ const LAST_PORT = 65_535;
 const NO_PORT = 'must be a port, 0 for a free one, or off';
 const HOST = /^[A-Za-z0-9.:_-]+$/;
 const REPLICA = /^[A-Za-z0-9_-]{1,64}$/;
+const MOST_STREAMS = streamsOf(TURNS_LOG).length;
+const STREAMS = `must be a number from 1 to ${MOST_STREAMS}`;
 
 /** Variables that say where the process works and with what, as a reader is told of them. All others named `SWITCHYARD_…` are configuration keys. */
 export const PROCESS_VARIABLE_HELP: Readonly<Record<string, { preset: string; means: string }>> = {
@@ -59,6 +63,10 @@ export const PROCESS_VARIABLE_HELP: Readonly<Record<string, { preset: string; me
   SWITCHYARD_PROBE_HOST: {
     preset: LOOPBACK,
     means: 'the address of both: they ask for no token, so a container says `0.0.0.0` and its network who may come',
+  },
+  SWITCHYARD_TURN_STREAMS: {
+    preset: '1',
+    means: `in how many streams of NATS the frames of turns are kept, at most ${MOST_STREAMS}; read by the job that makes them alone`,
   },
 };
 
@@ -114,6 +122,12 @@ export const Table = z.object({
   metrics_port: probePort,
   health_port: probePort,
   probe_host: text(255).regex(HOST, 'must be an address or a host name, without a port'),
+  turn_streams: z
+    .string()
+    .max(2, { error: STREAMS, abort: true })
+    .regex(/^[0-9]+$/, STREAMS)
+    .transform(Number)
+    .refine((count) => count >= 1 && count <= MOST_STREAMS, STREAMS),
 });
 
 /** Reads the table once. A bad value is refused in one sentence that names the variable and never repeats the value. */
@@ -132,11 +146,30 @@ export async function readEnvironment(variables: Variables): Promise<Environment
     metrics_port: await read('METRICS_PORT'),
     health_port: await read('HEALTH_PORT'),
     probe_host: (await read('PROBE_HOST')) ?? LOOPBACK,
+    turn_streams: (await read('TURN_STREAMS')) ?? '1',
   });
   if (!table.success) throw new StartError(table.error.issues.map(sentence).join(' '));
-  const { url, token, replica, metrics_port: metrics, health_port: health, probe_host: host, ...rest } = table.data;
+  const {
+    url,
+    token,
+    replica,
+    metrics_port: metrics,
+    health_port: health,
+    probe_host: host,
+    turn_streams: turnStreams,
+    ...rest
+  } = table.data;
   const probes = { host, metrics, health };
-  return { ...rest, url, token, replica, probes, config: (await read('CONFIG'))?.split(':').filter((path) => path !== ''), variables };
+  return {
+    ...rest,
+    url,
+    token,
+    replica,
+    probes,
+    turnStreams,
+    config: (await read('CONFIG'))?.split(':').filter((path) => path !== ''),
+    variables,
+  };
 }
 
 function sentence(issue: z.core.$ZodIssue): string {

@@ -6,7 +6,7 @@ export { openHost, type Host, type HostOptions } from './host.ts';
 export { largePayloads } from './large-payloads.ts';
 export { provision } from './provision.ts';
 export { readSecret, type Variables } from './read-secret.ts';
-export { awaitRevision, reportRevisions, type AwaitRevision, type Revisions } from './replicas.ts';
+export { awaitRevision, countReplicas, reportRevisions, type AwaitRevision, type Revisions } from './replicas.ts';
 export { runProcess, runService, startSentence, type Starting } from './run-service.ts';
 export { variableOf, type Pin } from './settings/environment-layer.ts';
 export { type IneffectiveSetting } from './settings/not-in-force.ts';

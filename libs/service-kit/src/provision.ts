@@ -1,10 +1,9 @@
 import { once } from 'node:events';
 import { connectBus, type Bus } from '@switchyard/bus';
-import { BUCKETS, LOGS } from '@switchyard/contracts';
 import { createLogger } from '@switchyard/telemetry';
 import { explainRefusal, readBusAccess, type BusAccess } from './bus-access.ts';
 import { readEnvironment } from './environment.ts';
-import { openKept } from './kept.ts';
+import { makeKept } from './kept.ts';
 import type { Variables } from './read-secret.ts';
 import { StartError } from './start-error.ts';
 
@@ -15,11 +14,11 @@ import { StartError } from './start-error.ts';
  */
 export async function provision(env: Variables, { stay = false }: { stay?: boolean } = {}): Promise<void> {
   try {
-    const access = await readAccess(env);
-    const bus = await connect(access);
+    const job = await readJob(env);
+    const bus = await connect(job.access);
     try {
-      await makeKept(bus);
-      if (stay) await repeat(bus, access);
+      await make(bus, job);
+      if (stay) await repeat(bus, job);
     } finally {
       await bus.drain();
     }
@@ -29,10 +28,15 @@ export async function provision(env: Variables, { stay = false }: { stay?: boole
   }
 }
 
-async function readAccess(env: Variables): Promise<BusAccess> {
-  const { bus: url } = await readEnvironment(env);
+interface Job {
+  access: BusAccess;
+  turnStreams: number;
+}
+
+async function readJob(env: Variables): Promise<Job> {
+  const { bus: url, turnStreams } = await readEnvironment(env);
   if (url === 'memory:') throw new StartError('SWITCHYARD_BUS says memory:, where nothing outlives the process; name a NATS server.');
-  return readBusAccess(url, env);
+  return { access: await readBusAccess(url, env), turnStreams };
 }
 
 function connect(access: BusAccess): Promise<Bus> {
@@ -42,16 +46,15 @@ function connect(access: BusAccess): Promise<Bus> {
   );
 }
 
-async function makeKept(bus: Bus): Promise<void> {
-  await openKept(bus, undefined);
-  process.stdout.write(`provisioned: ${[...LOGS, ...BUCKETS].map(({ name }) => name).join(' ')}\n`);
+async function make(bus: Bus, { turnStreams }: Job): Promise<void> {
+  process.stdout.write(`provisioned: ${(await makeKept(bus, turnStreams)).join(' ')}\n`);
 }
 
 /** A server that was started again has lost what it kept in memory: each time the bus is back, all is made anew, by a connection that has seen none of it. */
-async function repeat(bus: Bus, access: BusAccess): Promise<void> {
+async function repeat(bus: Bus, job: Job): Promise<void> {
   async function again(): Promise<void> {
-    const fresh = await connect(access);
-    await makeKept(fresh).finally(() => fresh.drain());
+    const fresh = await connect(job.access);
+    await make(fresh, job).finally(() => fresh.drain());
   }
   const unfollow = bus.onRestored(() => {
     again().catch((error: unknown) => process.stderr.write(`cannot provision again: ${String(error)}\n`));

@@ -3,7 +3,7 @@ import { test, type TestContext } from 'node:test';
 import { connectBus, type Bus } from '@switchyard/bus';
 import { REPLICAS_BUCKET } from '@switchyard/contracts';
 import { silentLogger } from '@switchyard/telemetry';
-import { awaitRevision, reportRevisions } from './replicas.ts';
+import { awaitRevision, countReplicas, reportRevisions } from './replicas.ts';
 
 async function openBus(t: TestContext): Promise<Bus> {
   const bus = await connectBus('memory:', { log: silentLogger() });
@@ -74,4 +74,23 @@ test('a report says what is in force, also where the bus began to count anew, an
   await bus.flush();
   const again = await bucket.get('gateway.a');
   assert.ok((again?.revision ?? 0) > (first?.revision ?? 0));
+});
+
+test('replicas are counted as they come and go, and there is always one', async (t) => {
+  const bus = await openBus(t);
+  const first = await reportRevisions(bus, 'sessions', 'a');
+  first.applied('agents', 1);
+  await using other = await reportRevisions(bus, 'gateway', 'a');
+  other.applied('agents', 1);
+  await bus.flush();
+  using replicas = await countReplicas(bus, 'sessions');
+  assert.equal(replicas.count(), 1);
+  const second = await reportRevisions(bus, 'sessions', 'b');
+  second.applied('agents', 1);
+  await bus.flush();
+  await bus.flush();
+  assert.equal(replicas.count(), 2);
+  await Promise.all([first[Symbol.asyncDispose](), second[Symbol.asyncDispose]()]);
+  await bus.flush();
+  assert.equal(replicas.count(), 1, 'whoever counts is one');
 });

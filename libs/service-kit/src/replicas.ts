@@ -81,6 +81,18 @@ export async function reportRevisions(bus: Bus, service: string, replica: string
   };
 }
 
+/** How many replicas of a service say that they live; one at the least. */
+export async function countReplicas(bus: Bus, service: string): Promise<{ count: () => number } & Disposable> {
+  const live = new Set<string>();
+  const bucket = await bus.kv(REPLICAS_BUCKET);
+  const watch = await bucket.watch(({ key, value }) => {
+    if (!key.startsWith(`${service}.`)) return;
+    if (value === undefined) live.delete(key);
+    else live.add(key);
+  });
+  return { count: () => Math.max(1, live.size), [Symbol.dispose]: () => watch.stop() };
+}
+
 export interface AwaitRevision {
   bus: Bus;
   service: string;

@@ -40,7 +40,7 @@ export async function startNatsServer(options: NatsServerOptions = {}): Promise<
   if (file === undefined)
     await writeFile(
       config,
-      `max_payload: ${maxPayload}\njetstream { store_dir: $NATS_STORE, max_mem: 256MB, max_file: 4GB }\n${configuration}`,
+      `max_payload: ${maxPayload}\njetstream { store_dir: $NATS_STORE, max_mem: 2GB, max_file: 4GB }\n${configuration}`,
     );
   let { child, port } = await launch(binary, { directory, store, config, env, port: -1 });
   const kill = () => end(child, 'SIGKILL');

@@ -1,7 +1,7 @@
 import { sessions as contract, TURN_DEADLINE_MS, TURNS_LOG } from '@switchyard/contracts';
 import { createModels } from '@switchyard/models';
 import type { Bus } from '@switchyard/bus';
-import { defineService, systemClock } from '@switchyard/service-kit';
+import { countReplicas, defineService, systemClock } from '@switchyard/service-kit';
 import type { Store } from '@switchyard/store';
 import { openAgentDirectory } from './agents.ts';
 import { bodyCollection, goneCollection, sessionCollection, turnCollection } from './data.ts';
@@ -16,6 +16,7 @@ import { sessionStatus } from './handlers/session-status.ts';
 import { turnsComplete, turnsResume, turnsRun, turnsStart } from './handlers/turns.ts';
 import { migrate } from './earlier/migrate.ts';
 import { createEmptying } from './sessions/emptying.ts';
+import { createLogShares } from './turns/log-shares.ts';
 import { createHolds, LEASE_TIMING, type LeaseTiming } from './turns/hold.ts';
 import type { LauncherDeps } from './turns/launcher.ts';
 import type { ToolsOf } from './turns/plan.ts';
@@ -53,7 +54,8 @@ export function defineSessions(timing: SessionsTiming = {}) {
       const data = await openData(store);
       await migrate({ ...data, store, log });
       // Frames published before there is a log are kept nowhere.
-      await bus.log(TURNS_LOG);
+      const frames = await bus.log(TURNS_LOG);
+      const replicas = own.use(await countReplicas(bus, contract.service));
       const agents = own.use(await openAgentDirectory(bus, env, log));
       const models = createModels({
         settings: () => settings.current,
@@ -63,7 +65,8 @@ export function defineSessions(timing: SessionsTiming = {}) {
       });
       const tools: ToolsOf = (principal, config, origin) => toolBox(bus, principal, config, origin);
       const common = { ...data, store, bus, agents, models, tools, settings, log };
-      const runner = openRunner({ ...common, own, owner: replica, clock: systemClock, timing });
+      const room = (): number => frames.maxBytes / replicas.count();
+      const runner = openRunner({ ...common, own, owner: replica, clock: systemClock, timing, room });
       const emptying = createEmptying({ ...data, store });
       return {
         'agent.execute': agentExecute(runner),
@@ -88,19 +91,22 @@ async function openData(store: Store) {
   return store.open({ sessions: sessionCollection, turns: turnCollection, bodies: bodyCollection, gone: goneCollection });
 }
 
-interface RunnerGiven extends Omit<LauncherDeps, 'holds' | 'waiting' | 'turnDeadlineMs' | 'bus'>, Pick<SweeperDeps, 'gone'> {
+interface RunnerGiven extends Omit<LauncherDeps, 'holds' | 'waiting' | 'turnDeadlineMs' | 'bus' | 'shares'>, Pick<SweeperDeps, 'gone'> {
   bus: Bus;
   own: AsyncDisposableStack;
   owner: string;
   timing: SessionsTiming;
+  /** How many bytes of frames the log keeps for this replica. */
+  room: () => number;
 }
 
 /** Everything that runs durable turns and finishes what others left, on any clock. */
-export function openRunner({ own, owner, timing, ...deps }: RunnerGiven): Runner {
+export function openRunner({ own, owner, timing, room, ...deps }: RunnerGiven): Runner {
   const { turnDeadlineMs = TURN_DEADLINE_MS, lookMs = LOOK_MS, sweepMs = SWEEP_MS, orphanMs = ORPHAN_MS, ...lease } = timing;
   const holds = own.use(createHolds({ ...deps, owner, timing: { ...LEASE_TIMING, ...lease } }));
   const waiting = own.use(createWaiting(deps));
-  const runner = own.use(createRunner({ ...deps, holds, waiting, turnDeadlineMs }));
+  const shares = createLogShares({ clock: deps.clock, room });
+  const runner = own.use(createRunner({ ...deps, holds, waiting, shares, turnDeadlineMs }));
   own.use(startSweeper({ ...deps, holds, runner, lookMs, sweepMs, orphanMs }));
   const wakes = deps.bus.onWake('sessions', () => void runner.look());
   own.defer(() => wakes.unsubscribe());

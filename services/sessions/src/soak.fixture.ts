@@ -49,7 +49,7 @@ export async function beginLife({ data, replicas, timing }: LifeOptions): Promis
   let over = false;
   const app = starting.use(await testSessions({ as: principal(), data, agents: AGENTS, settings: SETTINGS, timing }));
   app.host.bus.subscribe(subjects.turns, (message) => {
-    if (!over) hear(message.subject.slice(5), TurnFrame.parse(JSON.parse(Buffer.from(message.data).toString())));
+    if (!over) hear(message.subject.split('.').at(-1) ?? '', TurnFrame.parse(JSON.parse(Buffer.from(message.data).toString())));
   });
   for (let n = 1; n < replicas; n += 1) starting.use(await startService(defineSessions(timing), app.host));
   const started = starting.move();

@@ -2,8 +2,9 @@ import { announce } from '../announce.ts';
 import { checkMessage } from '../check-message.ts';
 import { busClosed } from '../failures.ts';
 import { drainTogether } from '../subscriptions.ts';
-import { MAX_PAYLOAD, type Bucket, type Log, type Outgoing, type Subscription, type Transport } from '../transport.ts';
+import { MAX_PAYLOAD, refuseFrom, type Bucket, type Log, type Outgoing, type Subscription, type Transport } from '../transport.ts';
 import type { Listener, MemoryHub } from './memory-hub.ts';
+import { MAX_BYTES } from './memory-log.ts';
 
 /** One connection's part in a hub. */
 interface Connection {
@@ -83,6 +84,7 @@ function openLog({ hub, open }: Connection, definition: Parameters<Transport['lo
   if (!open) throw busClosed();
   const log = hub.log(definition);
   return {
+    maxBytes: MAX_BYTES,
     async append(message: Outgoing, id) {
       checkMessage(message, MAX_PAYLOAD);
       if (!log.holds(message.subject)) throw new TypeError(`${definition.name} does not keep ${message.subject}`);
@@ -90,7 +92,10 @@ function openLog({ hub, open }: Connection, definition: Parameters<Transport['lo
       hub.publish(message, log);
       return kept;
     },
-    read: async (subject, fromSeq) => log.read(subject, fromSeq),
+    async read(subject, fromSeq) {
+      refuseFrom(definition, fromSeq);
+      return log.read(subject, fromSeq);
+    },
   };
 }
 

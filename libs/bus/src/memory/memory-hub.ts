@@ -53,7 +53,7 @@ export function createMemoryHub(): MemoryHub {
   function publish(message: Outgoing, kept?: MemoryLog): void {
     let heard = kept !== undefined;
     for (const log of logs.values()) {
-      if (!log.holds(message.subject)) continue;
+      if (message.passing === true || !log.holds(message.subject)) continue;
       heard = true;
       if (log !== kept) log.keep(message);
     }

@@ -2,7 +2,8 @@ import { findHeader } from '../headers.ts';
 import type { LogEntry, Outgoing } from '../transport.ts';
 import { isWildcard, subjectMatcher } from './subject-index.ts';
 
-const MAX_BYTES = 32 * 1024 * 1024;
+/** How much a log holds. */
+export const MAX_BYTES = 32 * 1024 * 1024;
 /** For how long an id is known; JetStream's default. */
 const DEDUPE_MS = 120_000;
 

@@ -11,7 +11,8 @@ import { ensureBucket, openBucket } from './nats-bucket.ts';
 import { dial, dialOptions } from './nats-dial.ts';
 import { natsInbox } from './nats-inbox.ts';
 import { createLink, type NatsLink } from './nats-link.ts';
-import { ensureStream, openLog } from './nats-log.ts';
+import { openLog } from './nats-log.ts';
+import { ensureStreams } from './nats-streams.ts';
 
 /** Random, so that a replica that was restarted does not get replies of its earlier run. Short: it is in the subject of every reply. */
 const CONNECTION_DIGITS = 8;
@@ -111,7 +112,7 @@ function createTransport(link: NatsLink, { manager, client }: JetStream): Transp
       return subscription;
     },
     async log(definition) {
-      await keep(definition.name, () => ensureStream(manager, definition));
+      await keep(definition.name, () => ensureStreams(manager, definition));
       return openLog(logs, definition);
     },
     async kv(definition) {

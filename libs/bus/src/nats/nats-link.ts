@@ -2,6 +2,7 @@ import { errors, type NatsConnection, type Status } from '@nats-io/nats-core';
 import type { NatsConnectionImpl } from '@nats-io/nats-core/internal';
 import type { Logger } from '@switchyard/telemetry';
 import { busClosed, busUnreachable } from '../failures.ts';
+import { headerLines, withLine } from '../headers.ts';
 import { MAX_PAYLOAD, type Endpoint, type Message, type Outgoing, type Subscription } from '../transport.ts';
 import { readMessage } from './nats-message.ts';
 import { createOutbound, HOLD_MS } from './nats-outbound.ts';
@@ -81,7 +82,7 @@ export function createLink(connection: NatsConnection, { inbox, log, holdMs = HO
       clearTimeout(outage);
       tell('closed');
     }),
-    publish: (message) => isOpen() && outbound.publish(message),
+    publish: (message) => isOpen() && outbound.publish(message.passing === true ? forNoStream(message) : message),
     subscribe: (subject, onMessage, queue) =>
       listen(connection, log, { subject, onMessage: subject.startsWith(`${inbox}.`) ? onMessage : fromServices(onMessage), queue }),
     answer: ({ subject, onMessage }, queue) =>
@@ -105,6 +106,13 @@ export function createLink(connection: NatsConnection, { inbox, log, holdMs = HO
       return () => void listeners.delete(listener);
     },
   };
+}
+
+/** A stream keeps nothing that is meant for another one; whoever listens gets it all the same. */
+const NO_STREAM = headerLines(['Nats-Expected-Stream', '-']);
+
+function forNoStream(message: Outgoing): Outgoing {
+  return { ...message, headers: withLine(message.headers, NO_STREAM) };
 }
 
 function agreeOnPayload({ info }: NatsConnection, log: Logger): number {

@@ -1,29 +1,15 @@
-import { isDeepStrictEqual } from 'node:util';
-import {
-  DiscardPolicy,
-  JetStreamApiCodes,
-  JetStreamApiError,
-  RetentionPolicy,
-  StorageType,
-  type JetStreamManager,
-  type StreamConfig,
-} from '@nats-io/jetstream';
-import { nanos } from '@nats-io/nats-core';
+import { type JetStreamManager } from '@nats-io/jetstream';
+import { streamsOf, type LogDefinition } from '@switchyard/contracts';
 import { decodeJson, encodeJson } from '../bytes.ts';
-import { busUnreachable, notProvisioned } from '../failures.ts';
-import { headerLines, joinLines, type HeaderLines } from '../headers.ts';
+import { busUnreachable } from '../failures.ts';
+import { headerLines, withLine, type HeaderLines } from '../headers.ts';
 import type { Mux } from '../mux.ts';
-import type { Log, LogEntry, Message, Outgoing, Transport } from '../transport.ts';
-import { isForbidden } from './nats-errors.ts';
+import { refuseFrom, type Log, type LogEntry, type Message, type Outgoing } from '../transport.ts';
 import type { NatsLink } from './nats-link.ts';
+import { ensureStreams, MAX_BYTES } from './nats-streams.ts';
 
 const ACK_MS = 5_000;
-const DEDUPE_MS = 120_000;
 const READ_BATCH = 500;
-const MEBIBYTE = 1024 * 1024;
-const MAX_BYTES = { memory: 64 * MEBIBYTE, file: 512 * MEBIBYTE };
-
-type Definition = Parameters<Transport['log']>[0];
 
 export interface NatsLogs {
   link: NatsLink;
@@ -32,68 +18,48 @@ export interface NatsLogs {
   acks: Mux;
 }
 
-/** Creates the stream, or brings the one there to its definition, where we may. */
-export async function ensureStream(
-  manager: JetStreamManager,
-  { name, subjects, maxAgeMs, maxPerSubject, storage }: Definition,
-): Promise<void> {
-  const wanted = {
-    name,
-    subjects: [...subjects],
-    storage: storage === 'memory' ? StorageType.Memory : StorageType.File,
-    retention: RetentionPolicy.Limits,
-    discard: DiscardPolicy.Old,
-    max_age: nanos(maxAgeMs),
-    max_bytes: MAX_BYTES[storage],
-    max_msgs_per_subject: maxPerSubject ?? -1,
-    duplicate_window: nanos(Math.min(DEDUPE_MS, maxAgeMs)),
-    allow_direct: true,
-  };
-  const present = await findStream(manager, name);
-  try {
-    if (present === undefined) await manager.streams.add(wanted);
-    else if (!isDeepStrictEqual(present, { ...present, ...wanted })) await manager.streams.update(name, wanted);
-  } catch (error) {
-    if (!isForbidden(error)) throw error;
-    if (present === undefined) throw notProvisioned(`stream ${name}`, error);
-  }
-}
-
-async function findStream(manager: JetStreamManager, name: string): Promise<StreamConfig | undefined> {
-  try {
-    return (await manager.streams.info(name)).config;
-  } catch (error) {
-    if (error instanceof JetStreamApiError && error.code === JetStreamApiCodes.StreamNotFound) return undefined;
-    throw error;
-  }
-}
-
-export function openLog(logs: NatsLogs, definition: Definition): Log {
+export function openLog(logs: NatsLogs, definition: LogDefinition): Log {
+  const streams = streamsOf(definition);
   return {
+    maxBytes: MAX_BYTES[definition.storage],
     async append(message, id) {
       const sent = id === undefined ? message : { ...message, headers: withId(message, id) };
       const ack = await requestAck(logs, sent);
       if (ack !== 'nobody') return ack;
-      await ensureStream(logs.manager, definition);
+      await ensureStreams(logs.manager, definition);
       const second = await requestAck(logs, sent);
       if (second === 'nobody') throw busUnreachable();
       return second;
     },
-    async read(subject, fromSeq = 1) {
-      const entries: LogEntry[] = [];
-      for (let seq = Math.max(fromSeq, 1); ;) {
-        const batch = await readBatch(logs, definition.name, { seq, next_by_subj: subject });
-        entries.push(...batch.entries);
-        if (!batch.more) return entries;
-        seq = (batch.entries.at(-1)?.seq ?? seq) + 1;
-      }
+    async read(subject, fromSeq) {
+      refuseFrom(definition, fromSeq);
+      // A part that was moved left behind what it held, so each stream may have something. One that is not there says so at once.
+      const held = await Promise.all(streams.map((stream) => readStream(logs, stream, { seq: fromSeq ?? 1, next_by_subj: subject })));
+      if (held.every((entries) => entries === undefined)) throw busUnreachable();
+      return held.flatMap((entries) => entries ?? []);
     },
   };
 }
 
+interface From {
+  seq: number;
+  next_by_subj: string;
+}
+
+/** Undefined where there is no such stream now. */
+async function readStream(logs: NatsLogs, stream: string, from: From): Promise<LogEntry[] | undefined> {
+  const entries: LogEntry[] = [];
+  for (let seq = Math.max(from.seq, 1); ;) {
+    const batch = await readBatch(logs, stream, { ...from, seq });
+    if (batch === undefined) return undefined;
+    entries.push(...batch.entries);
+    if (!batch.more) return entries;
+    seq = (batch.entries.at(-1)?.seq ?? seq) + 1;
+  }
+}
+
 function withId({ headers }: Outgoing, id: string): HeaderLines {
-  const line = headerLines(['Nats-Msg-Id', id]);
-  return headers === undefined ? line : joinLines(headers, line);
+  return withLine(headers, headerLines(['Nats-Msg-Id', id]));
 }
 
 type Ack = { seq: number; duplicate: boolean };
@@ -107,15 +73,11 @@ async function requestAck(logs: NatsLogs, message: Outgoing): Promise<Ack | 'nob
 }
 
 /** Part of what is there, and where the rest begins. Asked of the stream directly: a consumer would have to be made and removed. */
-async function readBatch(
-  logs: NatsLogs,
-  stream: string,
-  from: { seq: number; next_by_subj: string },
-): Promise<{ entries: LogEntry[]; more: boolean }> {
+async function readBatch(logs: NatsLogs, stream: string, from: From): Promise<{ entries: LogEntry[]; more: boolean } | undefined> {
   const query = { subject: `$JS.API.DIRECT.GET.${stream}`, data: encodeJson({ ...from, batch: READ_BATCH }) };
   const answers = await ask(logs, query, ({ status }) => status !== undefined);
   const end = answers.pop();
-  if (end?.status === 503) throw busUnreachable();
+  if (end?.status === 503) return undefined;
   return { entries: answers.map(readEntry), more: Number(answers.at(-1)?.header('Nats-Num-Pending') ?? 0) > 0 };
 }
 

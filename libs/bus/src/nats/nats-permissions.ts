@@ -8,6 +8,7 @@ import {
   publicMethods,
   REPLICAS_BUCKET,
   SERVICES,
+  streamsOf,
   subjects,
   type Callable,
   type ServiceName,
@@ -93,9 +94,9 @@ function notificationsOf(service: ServiceName): string[] {
 
 /** Of JetStream's own subjects no more than the bus uses: nothing is made, changed, emptied or removed with them. */
 function keptFor(service: ServiceName): string[] {
-  const logs = LOGS.flatMap(({ name, writers, readers }) => [
-    ...(writers.includes(service) || readers.includes(service) ? [`$JS.API.STREAM.INFO.${name}`] : []),
-    ...(readers.includes(service) ? [`$JS.API.DIRECT.GET.${name}`] : []),
+  const logs = LOGS.flatMap(({ writers, readers, ...log }) => [
+    ...(writers.includes(service) || readers.includes(service) ? [`$JS.API.STREAM.INFO.${streamsOf(log)[0]}`] : []),
+    ...(readers.includes(service) ? streamsOf(log).map((stream) => `$JS.API.DIRECT.GET.${stream}`) : []),
   ]);
   return [...logs, ...BUCKETS.flatMap((bucket) => bucketFor(service, bucket))];
 }
@@ -110,7 +111,7 @@ function bucketFor(service: ServiceName, bucket: (typeof BUCKETS)[number]): stri
 }
 
 function provisioner(): NatsUser {
-  const streams = [...LOGS.map(({ name }) => name), ...BUCKETS.map(({ name }) => `KV_${name}`)];
+  const streams = [...LOGS.flatMap(streamsOf), ...BUCKETS.map(({ name }) => `KV_${name}`)];
   const publish = streams.flatMap((name) => ['INFO', 'CREATE', 'UPDATE'].map((verb) => `$JS.API.STREAM.${verb}.${name}`));
   return { name: 'provisioner', publish: sorted(publish), subscribe: [`${natsInbox(NOBODY)}.>`] };
 }

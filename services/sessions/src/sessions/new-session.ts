@@ -47,7 +47,7 @@ export function newSession({ key, identity, agentId, entry, client, now }: Arriv
 
 interface Entrance {
   /** Which session may be entered, at the instant of the write. */
-  guard: Filter<SessionDocument>;
+  guard: Pick<Filter<SessionDocument>, 'createdBy'> & { key: string };
   /** A session of before makers were remembered, in which the client now speaks under its own name, is the client's from now on. */
   adopted: Partial<SessionDocument>;
 }

@@ -9,7 +9,7 @@ export interface Viewer {
 }
 
 /** Added to a filter, it leaves the sessions that the viewer may know of. In a write it holds at the instant of the write. */
-export function seenBy({ client, sessions }: Viewer): Filter<SessionDocument> {
+export function seenBy({ client, sessions }: Viewer): Pick<Filter<SessionDocument>, 'createdBy'> {
   return sessions === 'own' ? { createdBy: client } : {};
 }
 

@@ -104,18 +104,17 @@ export function createJudge(): Judge {
       bus.heard.push((subject, data, process) => {
         const frame = JSON.parse(data) as TurnFrame;
         if (frame.fence === undefined || frame.type === 'done' || frame.type === 'error') return;
-        const speaker = speakers.get(subject);
+        const id = subject.split('.').at(-1) ?? '';
+        const speaker = speakers.get(id);
         if (!judge.slept)
-          claim(!speaker || speaker.fence <= frame.fence, `${process.name} speaks for ${subject} after ${speaker?.process.name}`);
-        if (!speaker || speaker.fence < frame.fence) speakers.set(subject, { fence: frame.fence, process });
+          claim(!speaker || speaker.fence <= frame.fence, `${process.name} speaks for ${id} after ${speaker?.process.name}`);
+        if (!speaker || speaker.fence < frame.fence) speakers.set(id, { fence: frame.fence, process });
       });
     },
     acts(turn, call, process) {
       judge.acted.push(`${turn} ${call}`);
       // Asked again under its key, a turn may have another id.
-      const speaker = [...speakers].find(
-        ([subject]) => subject.startsWith(`turn.${turn}x`) || subject.startsWith(`turn.${turn}again`),
-      )?.[1];
+      const speaker = [...speakers].find(([id]) => id.startsWith(`${turn}x`) || id.startsWith(`${turn}again`))?.[1];
       if (!judge.slept)
         claim(speaker?.process === process, `${process.name} acts in ${turn}, call ${call}, which ${speaker?.process.name} runs`);
     },

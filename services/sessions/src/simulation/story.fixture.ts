@@ -106,7 +106,17 @@ export function startReplica(world: World): Replica {
   };
   const store = { now: () => simulation.now() };
   const own = new AsyncDisposableStack();
-  const given = { ...data, store, agents, settings: SETTINGS, log: silentLogger(), own, owner: process.name, timing: {} };
+  const given = {
+    ...data,
+    store,
+    agents,
+    settings: SETTINGS,
+    log: silentLogger(),
+    own,
+    owner: process.name,
+    timing: {},
+    room: () => Infinity,
+  };
   const runner = openRunner({
     ...given,
     clock: process.clock,

@@ -4,6 +4,7 @@ import type { Clock } from '@switchyard/service-kit';
 import type { ModelRef } from '@switchyard/models';
 import type { TurnDocument } from '../data.ts';
 import { fitting } from './fitting.ts';
+import type { LogShares } from './log-shares.ts';
 import type { FrameBody } from './loop.ts';
 
 /** How long a turn may say nothing before a reader hears that it is alive; readers give up after thirty silent seconds. */
@@ -22,8 +23,18 @@ export interface FrameWriter {
   close(): void;
 }
 
+/** What JetStream counts of a message besides its subject and its data. */
+const MESSAGE_BYTES = 16;
+
+export interface FrameWriterDeps {
+  bus: Pick<Bus, 'publish'>;
+  clock: Clock;
+  shares: LogShares;
+}
+
 /** Whose frames they are, and where they begin. */
 export interface Voice {
+  tenant: string;
   turnId: string;
   /** The number of the first. */
   from: number;
@@ -33,7 +44,7 @@ export interface Voice {
   held?: () => boolean;
 }
 
-export function createFrameWriter({ bus, clock }: { bus: Pick<Bus, 'publish'>; clock: Clock }, voice: Voice): FrameWriter {
+export function createFrameWriter({ bus, clock, shares }: FrameWriterDeps, voice: Voice): FrameWriter {
   const subject = subjects.turn(voice.turnId);
   const said = voice.fence === undefined ? {} : { fence: voice.fence };
   let n = voice.from;
@@ -45,7 +56,10 @@ export function createFrameWriter({ bus, clock }: { bus: Pick<Bus, 'publish'>; c
     lastAt = clock.now();
     for (const part of fitting(body)) {
       const frame = { n: n++, ...said, ...part } satisfies TurnFrame;
-      if (anyway || voice.held?.() !== false) bus.publish(subject, Buffer.from(JSON.stringify(frame)));
+      if (!anyway && voice.held?.() === false) continue;
+      const data = Buffer.from(JSON.stringify(frame));
+      // Whoever listens hears all of it; whoever comes back gets from the turn's document what the log has no room for.
+      bus.publish(subject, data, { passing: !shares.keeps(voice.tenant, subject.length + data.length + MESSAGE_BYTES) });
     }
   };
   const flush = (): void => {

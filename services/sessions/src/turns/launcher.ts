@@ -34,7 +34,7 @@ export interface Launcher extends AsyncDisposable {
   /** Gives back what was reserved for nothing. */
   unreserve(slot: Slot): void;
   /** Tells the readers of a turn that it is written. */
-  announce(turn: TurnDocument, model: ModelRef): void;
+  announce(tenant: string, turn: TurnDocument, model: ModelRef): void;
   /** Works on a session whose lease was taken for this turn, in the room that was reserved for it. Nobody waits for it. */
   begin(given: Begun): void;
   /** A turn waits for an agent, with nobody at work in its session. */
@@ -78,7 +78,7 @@ export function createLauncher(deps: LauncherDeps): Launcher {
       slot.give();
       pump(state);
     },
-    announce: (turn, model) => announce(state, turn, model),
+    announce: (tenant, turn, model) => announce(state, { tenant, turn, model }),
     begin({ tenant, session, slot, since, ...first }) {
       const hold = deps.holds.add({ tenant, session, lapsed: false }, since);
       run(state, hold, { waitsFor: bucketKey(tenant, first.agent.agentId), slot, first });
@@ -204,9 +204,9 @@ function run(state: State, hold: Hold, { waitsFor, slot, first }: Run): void {
   running.add(done);
 }
 
-function announce(state: State, turn: TurnDocument, model: ModelRef): void {
+function announce(state: State, { tenant, turn, model }: { tenant: string; turn: TurnDocument; model: ModelRef }): void {
   const { announced } = state;
-  const frames = createFrameWriter(state, { turnId: turn.turnId, from: 0 });
+  const frames = createFrameWriter(state, { tenant, turnId: turn.turnId, from: 0 });
   frames.push(acceptedFrame(turn, model));
   frames.close();
   announced.add(turn.turnId);

@@ -9,6 +9,7 @@ import type { BodyDocument, SessionDocument, TurnDocument } from '../data.ts';
 import type { FrameWriter } from './frames.ts';
 import type { Hold } from './hold.ts';
 import type { Standing } from './journal.ts';
+import type { LogShares } from './log-shares.ts';
 import type { FrameBody } from './loop.ts';
 import type { ToolsOf } from './plan.ts';
 
@@ -18,6 +19,7 @@ export interface RunDeps {
   bodies: Collection<BodyDocument>;
   store: Pick<Store, 'now'>;
   clock: Clock;
+  shares: LogShares;
   bus: Bus;
   models: Models;
   tools: ToolsOf;

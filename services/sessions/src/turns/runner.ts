@@ -50,7 +50,7 @@ export function createRunner(deps: LauncherDeps): Runner {
     const { turn } = accepted;
     if (!accepted.replayed) {
       const { agent, model, begun } = accepted;
-      launcher.announce(turn, model);
+      launcher.announce(tenant, turn, model);
       crowded.note(`${tenant} ${turn.sessionKey}`, begun === undefined);
       if (begun) launcher.begin({ ...begun, tenant, turn, agent, model });
     }
@@ -84,7 +84,7 @@ export function createRunner(deps: LauncherDeps): Runner {
 
     tellFailed(tenant, turn) {
       if (!turn?.failure) return;
-      const frames = createFrameWriter(deps, { turnId: turn.turnId, from: turn.lastFrame ?? 1 });
+      const frames = createFrameWriter(deps, { tenant, turnId: turn.turnId, from: turn.lastFrame ?? 1 });
       frames.end({ type: 'error', error: turn.failure });
       frames.close();
       waiting.tell(tenant, turn.turnId, { failure: turn.failure });

@@ -115,7 +115,7 @@ async function run(deps: WorkDeps, hold: Hold, { turn, first }: { turn: TurnDocu
   const { turnId, attempts } = turn;
   const resumed = attempts > 1;
   const firstFrame = resumed ? attempts * FRAMES_A_RUN : deps.wasAnnounced(turnId) ? 1 : 0;
-  const frames = createFrameWriter(deps, { turnId, from: firstFrame, fence: hold.fence, held: () => hold.held() });
+  const frames = createFrameWriter(deps, { tenant: hold.tenant, turnId, from: firstFrame, fence: hold.fence, held: () => hold.held() });
   const span = startTurnSpan(turn, turn.traceparent);
   const ending = new AbortController();
   const stopTimer = deps.clock.after(deps.turnDeadlineMs, () => ending.abort(timedOut(deps.turnDeadlineMs)));
@@ -166,7 +166,7 @@ function tell({ waiting }: WorkDeps, { tenant }: Hold, frames: FrameWriter, { tu
 /** Whoever ended it may not have lived to say so; a reader drops what it has heard. */
 function tellAgain(deps: WorkDeps, { tenant }: Hold, turn: TurnDocument, end: Ended['end']): void {
   const { turnId, fence, lastFrame = 0 } = turn;
-  const frames = createFrameWriter(deps, { turnId, fence, from: lastFrame });
+  const frames = createFrameWriter(deps, { tenant, turnId, fence, from: lastFrame });
   frames.end(end.result ? { type: 'done', result: end.result } : { type: 'error', error: end.failure });
   frames.close();
   deps.waiting.tell(tenant, turnId, end);

@@ -1,0 +1,90 @@
+import { TURNS_LOG } from '@switchyard/contracts';
+import type { Clock } from '@switchyard/service-kit';
+
+/** What was said is counted by slots of time, and forgotten with them. */
+const SLOTS = 10;
+const SLOT_MS = TURNS_LOG.maxAgeMs / SLOTS;
+/** The level is found anew after a while, and whenever so much of the room was filled. */
+const LEVEL_MS = 1_000;
+const LEVEL_STEP = 1 / 64;
+
+/** How much of the log of frames each tenant may fill, so that none pushes out what others said. */
+export interface LogShares {
+  /** Whether the log is to keep so many bytes more of a tenant. Those it is to keep are counted. */
+  keeps(tenant: string, bytes: number): boolean;
+}
+
+interface Kept {
+  total: number;
+  /** Of the slot that runs, and of those before it that the log still has. */
+  slots: number[];
+}
+
+/**
+ * One tenant alone fills half of this replica's room, and never more. Where many fill it together, those that said most are cut
+ * first, all at the same height, so that whoever says little is kept whole beside any flood.
+ */
+export function createLogShares({ clock, room }: { clock: Clock; room: () => number }): LogShares {
+  const tenants = new Map<string, Kept>();
+  let slot = 0;
+  let total = 0;
+  let level = 0;
+  let levelAt = -Infinity;
+  let nextTotal = 0;
+
+  /** What the log has let go of is counted no more. */
+  function forget(now: number): void {
+    const current = Math.floor(now / SLOT_MS);
+    const gone = Math.min(current - slot, SLOTS + 1);
+    slot = current;
+    if (gone <= 0) return;
+    for (const [tenant, kept] of tenants) {
+      for (const bytes of kept.slots.splice(SLOTS + 1 - gone)) {
+        kept.total -= bytes;
+        total -= bytes;
+      }
+      kept.slots.unshift(...Array.from({ length: gone }, () => 0));
+      if (kept.total === 0) tenants.delete(tenant);
+    }
+  }
+
+  function findLevel(now: number): void {
+    forget(now);
+    const all = room();
+    level = heightOf([...tenants.values()], total, all / 2);
+    levelAt = now;
+    nextTotal = total + all * LEVEL_STEP;
+  }
+
+  function keptOf(tenant: string): Kept {
+    let kept = tenants.get(tenant);
+    if (kept === undefined) tenants.set(tenant, (kept = { total: 0, slots: Array.from({ length: SLOTS + 1 }, () => 0) }));
+    return kept;
+  }
+
+  return {
+    keeps(tenant, bytes) {
+      const now = clock.now();
+      if (now - levelAt >= LEVEL_MS || total >= nextTotal) findLevel(now);
+      const kept = keptOf(tenant);
+      if (kept.total + bytes > level) return false;
+      kept.total += bytes;
+      kept.slots[0] = (kept.slots[0] ?? 0) + bytes;
+      total += bytes;
+      return true;
+    },
+  };
+}
+
+/** At which height all must be cut so that together they fill no more than this. */
+function heightOf(tenants: readonly Kept[], total: number, room: number): number {
+  if (total <= room) return room;
+  let left = room;
+  let others = tenants.length;
+  for (const kept of tenants.map((one) => one.total).toSorted((a, b) => a - b)) {
+    if (kept * others > left) return left / others;
+    left -= kept;
+    others -= 1;
+  }
+  return left;
+}

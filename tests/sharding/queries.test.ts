@@ -1,0 +1,52 @@
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { before, describe, test } from 'node:test';
+import { findQueries, type Query } from './queries.ts';
+
+const TABLE = new URL('../../docs/reference/queries.md', import.meta.url);
+
+/** As a row of the table says it: where, what, by which fields. */
+function rowOf({ file, collection, operation, fields }: Query): string {
+  return `${file} ${collection}.${operation} ${fields.join(' ')}`.trim();
+}
+
+/** The first three cells, and whether the others say something. */
+function readTable(): { row: string; explained: boolean }[] {
+  const lines = readFileSync(TABLE, 'utf8').split('\n');
+  return lines
+    .filter((line) => line.startsWith('| `'))
+    .map((line) => {
+      const cells = line.split('|').slice(1, -1);
+      const [file, asks, by, often, why] = cells.map((cell) => cell.trim().replaceAll('`', ''));
+      return { row: `${file} ${asks} ${by}`.trim(), explained: [often, why].every((cell) => (cell ?? '').length > 3) };
+    });
+}
+
+describe('databases spread by tenant and key', { timeout: 180_000 }, () => {
+  let queries: Query[] = [];
+  before(() => void (queries = findQueries()));
+
+  test('the queries of all services are seen, whatever their filters are called', () => {
+    const seen = queries.filter(({ tenant, key }) => tenant && key).map(rowOf);
+    // One of each kind: by key, by a filter that was put together elsewhere, by a list of keys, from a type.
+    for (const row of [
+      'services/sessions/src/turns/runner.ts turns.get',
+      'services/sessions/src/sessions/mailbox.ts sessions.update depth key leaseUntil',
+      'services/sessions/src/turns/waiting.ts turns.find turnId',
+      'services/sessions/src/handlers/session-delete.ts sessions.remove depth epoch key lastSeq leaseUntil',
+    ])
+      assert.ok(seen.includes(row), `${row} is not among\n${seen.join('\n')}`);
+    assert.ok(queries.length > 80, `only ${queries.length} were found`);
+  });
+
+  test('each names tenant and key, or stands in the table with a reason', () => {
+    const slow = new Set(queries.filter(({ tenant, key }) => !tenant || !key).map(rowOf));
+    assert.deepEqual(
+      [...slow].toSorted(),
+      readTable()
+        .map(({ row }) => row)
+        .toSorted(),
+    );
+    for (const { row, explained } of readTable()) assert.ok(explained, `${row}: how often, and why?`);
+  });
+});
