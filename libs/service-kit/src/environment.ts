@@ -51,6 +51,10 @@ export const PROCESS_VARIABLE_HELP: Readonly<Record<string, { preset: string; me
   ...BLOB_VARIABLE_HELP,
   SWITCHYARD_CONFIG: { preset: 'config.yaml, if it is there', means: 'configuration files, joined by colons; a later one wins' },
   SWITCHYARD_REPLICA: { preset: 'minted', means: 'the name of this replica in leases, reports and discovery' },
+  SWITCHYARD_DEV_TOOLS: {
+    preset: 'off',
+    means: 'for tests of the product itself: `on` gives turns of a development model tools whose executions can be counted',
+  },
   SWITCHYARD_METRICS_PORT: {
     preset: 'off; with everything in one process 9464, or a free one',
     means: 'serves `/metrics` for Prometheus, `/livez` and `/readyz`; 0 takes a free one, `off` none',
@@ -114,6 +118,7 @@ export const Table = z.object({
   metrics_port: probePort,
   health_port: probePort,
   probe_host: text(255).regex(HOST, 'must be an address or a host name, without a port'),
+  dev_tools: z.enum(['on', 'off'], 'must be on or off').optional(),
 });
 
 /** Reads the table once. A bad value is refused in one sentence that names the variable and never repeats the value. */
@@ -132,9 +137,10 @@ export async function readEnvironment(variables: Variables): Promise<Environment
     metrics_port: await read('METRICS_PORT'),
     health_port: await read('HEALTH_PORT'),
     probe_host: (await read('PROBE_HOST')) ?? LOOPBACK,
+    dev_tools: await read('DEV_TOOLS'),
   });
   if (!table.success) throw new StartError(table.error.issues.map(sentence).join(' '));
-  const { url, token, replica, metrics_port: metrics, health_port: health, probe_host: host, ...rest } = table.data;
+  const { url, token, replica, metrics_port: metrics, health_port: health, probe_host: host, dev_tools: _, ...rest } = table.data;
   const probes = { host, metrics, health };
   return { ...rest, url, token, replica, probes, config: (await read('CONFIG'))?.split(':').filter((path) => path !== ''), variables };
 }
