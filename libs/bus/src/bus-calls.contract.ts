@@ -95,6 +95,20 @@ export function callContract({ withBuses, withSecrets }: BusFixture): void {
     );
   });
 
+  test('what a call is named reaches its handler; what is no line is not sent', async () => {
+    const heard: (string | undefined)[] = [];
+    await withSecrets(
+      async (_, { key }) => ({ value: (heard.push(key), null) }),
+      async (caller) => {
+        await caller.call('secrets.resolve', { name: 'A' }, { key: 'turn_a/1/0' });
+        await caller.call('secrets.resolve', { name: 'A' });
+        assert.deepEqual(heard, ['turn_a/1/0', undefined]);
+        await assert.rejects(caller.call('secrets.resolve', { name: 'A' }, { key: 'a\r\nSy-Principal: somebody' }));
+        assert.equal(heard.length, 2);
+      },
+    );
+  });
+
   test('nobody serving is UNAVAILABLE at once, naming service and method', async () => {
     await withBuses(async (join) => {
       const bus = await join();

@@ -30,6 +30,8 @@ export interface CallOptions {
   signal?: AbortSignal;
   requestId?: string;
   traceparent?: string;
+  /** Names this call among all that its caller ever makes; whoever makes it again says the same. One line of printable ASCII. */
+  key?: string;
 }
 
 /** What a handler knows besides its params. */
@@ -37,6 +39,8 @@ export interface Ctx {
   readonly principal: Principal;
   readonly requestId: string;
   readonly traceparent: string | undefined;
+  /** What its caller named the call, so that doing it twice can be told from doing two things. */
+  readonly key: string | undefined;
   /** Epoch milliseconds. */
   readonly deadline: number;
   /** Aborts when the caller leaves, cancels or runs out of time. Made when first read. */

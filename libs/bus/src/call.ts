@@ -84,6 +84,7 @@ export function prepare(
   const head: CallHead = { principal: caller.principal, requestId: options.requestId ?? caller.requestId ?? mintId('req'), timeoutMs };
   const traceparent = options.traceparent ?? caller.traceparent;
   if (traceparent !== undefined) head.traceparent = traceparent;
+  if (options.key !== undefined) head.key = options.key;
   return { callable, params: encodeJson(params), head };
 }
 

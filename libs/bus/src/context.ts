@@ -2,7 +2,7 @@ import { bindTrace, type Logger } from '@switchyard/telemetry';
 import type { Ctx } from './bus.ts';
 import { call, type Caller } from './call.ts';
 import { emit } from './events.ts';
-import { REQUEST, TRACEPARENT } from './headers.ts';
+import { KEY, REQUEST, TRACEPARENT } from './headers.ts';
 import { stream } from './read-stream.ts';
 import { encodePrincipal } from './principal.ts';
 import { deadlineOf, signalOf, type Running } from './running.ts';
@@ -33,6 +33,10 @@ export class CallContext implements Ctx {
   get traceparent() {
     const { span, message } = this.#running;
     return span === undefined ? message.header(TRACEPARENT) : span.traceparent;
+  }
+
+  get key() {
+    return this.#running.message.header(KEY);
   }
 
   get deadline() {

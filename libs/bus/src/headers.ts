@@ -5,6 +5,7 @@ export const TIMEOUT = 'Sy-Timeout';
 export const FRAME = 'Sy-Frame';
 export const SEQ = 'Sy-Seq';
 export const BLOB = 'Sy-Blob';
+export const KEY = 'Sy-Key';
 export const TRACEPARENT = 'traceparent';
 
 /** What a frame of a stream is; a unary answer that failed is an `error` frame as well. */
@@ -58,19 +59,21 @@ export interface CallHead {
   requestId: string;
   timeoutMs: number;
   traceparent?: string;
+  key?: string;
 }
 
 /**
  * What goes with every request. `deadlineMs` is what the method has anyway: the time is told if it is shorter. The ids come from
  * outside: what cannot be a header value is left out.
  */
-export function requestLines({ principal, timeoutMs, requestId, traceparent }: CallHead, deadlineMs: number): HeaderLines {
+export function requestLines({ principal, timeoutMs, requestId, traceparent, key }: CallHead, deadlineMs: number): HeaderLines {
   const id = headerValue(requestId);
   const trace = headerValue(traceparent);
   let lines: string = principal;
   if (timeoutMs < deadlineMs) lines += `\r\n${TIMEOUT}: ${Math.ceil(timeoutMs)}`;
   if (id !== undefined) lines += `\r\n${REQUEST}: ${id}`;
   if (trace !== undefined) lines += `\r\n${TRACEPARENT}: ${trace}`;
+  if (key !== undefined) lines += headerLines([KEY, key]);
   return lines as HeaderLines;
 }
 

@@ -18,6 +18,11 @@ export const commands = {
     summary: 'asks an agent and prints the answer as it is written',
     load: async () => (await import('./commands/ask.ts')).ask,
   },
+  cancel: {
+    usage: 'cancel [turn]',
+    summary: 'ends turns of yours that run or wait',
+    load: async () => (await import('./commands/cancel.ts')).cancel,
+  },
   rpc: {
     usage: 'rpc <method> [key=value …]',
     summary: 'makes any call; rpc --help lists them',

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import type { ServerResponse } from 'node:http';
 import { test } from 'node:test';
-import { FAST, startServer } from './client.fixture.ts';
+import { answer, FAST, startServer, type Call } from './client.fixture.ts';
 import type { ChatEvent } from './chat.ts';
 import { createClient } from './client.ts';
 import { RpcError } from './rpc-error.ts';
@@ -37,6 +37,41 @@ test('the answer comes in pieces and ends with done', async () => {
     { type: 'done', ...DONE },
   ]);
   assert.deepEqual(asked, ['/api/chat/stream?message=hello+%26+goodbye&agentId=oslo&sessionKey=k', 'Bearer secret', undefined]);
+});
+
+test('who stops reading leaves the turn to go on, or ends it, as was asked', async () => {
+  for (const cancels of [false, true]) {
+    const calls: unknown[] = [];
+    await using server = await startServer({
+      http(request, response, body) {
+        if (request.url === '/rpc') {
+          const call = JSON.parse(body) as Call;
+          calls.push([call.method, call.params]);
+          response.writeHead(200, { 'content-type': 'application/json' }).end(answer(call, {}));
+        } else stream(response).write(token(1, 'a', 'a'));
+      },
+    });
+    const client = createClient({ url: server.url });
+    for await (const _ of client.chat('hi', { cancels })) break;
+    const leaving = new AbortController();
+    await assert.rejects(async () => {
+      for await (const _ of client.chat('hi', { cancels, signal: leaving.signal })) leaving.abort();
+    });
+    const ended = ['agent.cancel', { turnId: 'turn_1' }];
+    assert.deepEqual(calls, cancels ? [ended, ended] : []);
+  }
+});
+
+test('a turn that has ended is not ended again', async () => {
+  const calls: unknown[] = [];
+  await using server = await startServer({
+    http(request, response) {
+      calls.push(request.url);
+      stream(response).end(`${token(1, 'a', 'a')}${event(3, 'done', DONE)}`);
+    },
+  });
+  await read(createClient({ url: server.url }).chat('hi', { cancels: true }));
+  assert.equal(calls.length, 1);
 });
 
 test('a cut stream goes on after the last event that came, however often it is cut', async () => {

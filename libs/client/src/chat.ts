@@ -13,6 +13,8 @@ export interface ChatOptions {
   agentId?: string;
   sessionKey?: string;
   signal?: AbortSignal;
+  /** Who stops reading, by the signal or by leaving the loop, ends the turn too. It goes on without its reader otherwise. */
+  cancels?: boolean;
 }
 
 /** A piece of the answer, then the whole answer. */
@@ -21,34 +23,48 @@ export type ChatEvent = { type: 'token'; delta: string; accumulated: string } | 
 interface Question extends HttpOptions {
   address: URL;
   signal: AbortSignal;
+  /** How far it was read. */
+  read: { last?: string | undefined; done: boolean };
+}
+
+/** Whose client it is. */
+export interface Asker {
+  http: HttpOptions;
+  closed: AbortSignal;
+  cancel: (turnId: string) => Promise<unknown>;
 }
 
 /**
  * Asks once and reads the answer as it is written, over `GET /api/chat/stream`. A cut stream is resumed where it broke,
  * by the id of its last event; a stream that broke before its first event fails, because asking again could ask twice.
  */
-export async function* chat(http: HttpOptions, message: string, options: ChatOptions, closed: AbortSignal): AsyncGenerator<ChatEvent> {
+export async function* chat({ http, closed, cancel }: Asker, message: string, options: ChatOptions): AsyncGenerator<ChatEvent> {
   const controller = new AbortController();
   const release = follow(controller, [options.signal, closed]);
   const address = endpoint(http.url, 'api/chat/stream');
   address.searchParams.set('message', message);
   if (options.agentId !== undefined) address.searchParams.set('agentId', options.agentId);
   if (options.sessionKey !== undefined) address.searchParams.set('sessionKey', options.sessionKey);
+  const read: Question['read'] = { done: false };
   try {
-    yield* readAnswer({ ...http, address, signal: controller.signal });
+    yield* readAnswer({ ...http, address, signal: controller.signal, read });
   } finally {
     release();
     controller.abort();
+    const [turnId] = read.last?.split(':') ?? [];
+    // Whether that works or not, whoever reads has left.
+    if (options.cancels === true && turnId !== undefined && !read.done) await cancel(turnId).catch(() => undefined);
   }
 }
 
 async function* readAnswer(question: Question): AsyncGenerator<ChatEvent> {
-  let last: string | undefined;
+  const { read } = question;
   for (let attempt = 0; ; attempt += 1) {
     try {
-      for await (const event of readOnce(question, last)) {
-        if (event.id !== undefined && event.id !== last) attempt = 0;
-        last = event.id ?? last;
+      for await (const event of readOnce(question, read.last)) {
+        if (event.id !== undefined && event.id !== read.last) attempt = 0;
+        read.last = event.id ?? read.last;
+        read.done = event.event === 'done' || event.event === 'error';
         const said = interpret(event);
         if (said) yield said;
         if (said?.type === 'done') return;
@@ -56,7 +72,7 @@ async function* readAnswer(question: Question): AsyncGenerator<ChatEvent> {
       throw connectionLost();
     } catch (error) {
       question.signal.throwIfAborted();
-      const resumable = last !== undefined && attempt < MAX_ATTEMPTS && isInterruption(error);
+      const resumable = read.last !== undefined && attempt < MAX_ATTEMPTS && isInterruption(error);
       if (!resumable) throw error;
       await pause(backoff(attempt, question.reconnect), question.signal);
     }

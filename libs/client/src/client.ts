@@ -8,6 +8,8 @@ import { createWebSocketTransport, type WebSocketTransport } from './web-socket-
 
 /** A little longer than the longest deadline of the gateway, which therefore answers first. */
 const TIMEOUT_MS = 610_000;
+/** Whoever stops reading does not wait for longer until the turn is ended. */
+const CANCEL_MS = 5_000;
 
 export interface ClientOptions {
   /** Where the gateway is: `http://127.0.0.1:4766`. */
@@ -72,6 +74,7 @@ export function createClient(options: ClientOptions): Client {
   const settings = complete(options);
   const socket = options.transport === 'ws' ? openLazily(settings, listeners) : undefined;
   const transport: Transport = socket ?? createHttpTransport(settings);
+  const asker = { http: settings, closed: closing.signal, cancel };
   let lastId = 0;
 
   function outgoing(method: string, params: unknown): Outgoing {
@@ -87,6 +90,12 @@ export function createClient(options: ClientOptions): Client {
   function inTime<T>(asked: CallOptions, repeatable: boolean, run: (signal: AbortSignal) => Promise<T>): Promise<T> {
     const timeoutMs = asked.timeoutMs ?? settings.timeoutMs;
     return underDeadline({ timeoutMs, late: () => timedOut(timeoutMs, repeatable) }, [asked.signal, closing.signal], run);
+  }
+
+  /** Over HTTP, as the question was asked, so that a client that is being closed can still do it. */
+  function cancel(turnId: string): Promise<unknown> {
+    const calls = [outgoing('agent.cancel', { turnId })];
+    return createHttpTransport(settings).exchange(calls, { signal: AbortSignal.timeout(CANCEL_MS), repeatable: true });
   }
 
   return {
@@ -106,7 +115,7 @@ export function createClient(options: ClientOptions): Client {
       await inTime(asked, false, (signal) => transport.notify(method, withKey(params, asked), signal));
     },
 
-    chat: (message, asked = {}) => chat(settings, message, asked, closing.signal),
+    chat: (message, asked = {}) => chat(asker, message, asked),
 
     on(notification, listener) {
       if (!socket) throw new TypeError("notifications need createClient({ transport: 'ws' })");

@@ -26,6 +26,8 @@ export const subjects = {
   /** What one gateway let through, for the windows of the others. */
   counted: 'ctl.gateway.counted',
   wake: (service: ServiceName) => `ctl.${service}.wake`,
+  /** A turn was ended by somebody else than who runs it. Losing it costs seconds. */
+  turnEnded: 'ctl.sessions.ended',
 } as const;
 
 function checked(token: string): string {

@@ -55,6 +55,10 @@ export const PROCESS_VARIABLE_HELP: Readonly<Record<string, { preset: string; me
   ...BLOB_VARIABLE_HELP,
   SWITCHYARD_CONFIG: { preset: 'config.yaml, if it is there', means: 'configuration files, joined by colons; a later one wins' },
   SWITCHYARD_REPLICA: { preset: 'minted', means: 'the name of this replica in leases, reports and discovery' },
+  SWITCHYARD_DEV_TOOLS: {
+    preset: 'off',
+    means: 'for tests of the product itself: `on` gives turns of a development model tools whose executions can be counted',
+  },
   SWITCHYARD_METRICS_PORT: {
     preset: 'off; with everything in one process 9464, or a free one',
     means: 'serves `/metrics` for Prometheus, `/livez` and `/readyz`; 0 takes a free one, `off` none',
@@ -128,6 +132,7 @@ export const Table = z.object({
     .regex(/^[0-9]+$/, STREAMS)
     .transform(Number)
     .refine((count) => count >= 1 && count <= MOST_STREAMS, STREAMS),
+  dev_tools: z.enum(['on', 'off'], 'must be on or off').optional(),
 });
 
 /** Reads the table once. A bad value is refused in one sentence that names the variable and never repeats the value. */
@@ -147,6 +152,7 @@ export async function readEnvironment(variables: Variables): Promise<Environment
     health_port: await read('HEALTH_PORT'),
     probe_host: (await read('PROBE_HOST')) ?? LOOPBACK,
     turn_streams: (await read('TURN_STREAMS')) ?? '1',
+    dev_tools: await read('DEV_TOOLS'),
   });
   if (!table.success) throw new StartError(table.error.issues.map(sentence).join(' '));
   const {
@@ -157,6 +163,7 @@ export async function readEnvironment(variables: Variables): Promise<Environment
     health_port: health,
     probe_host: host,
     turn_streams: turnStreams,
+    dev_tools: _,
     ...rest
   } = table.data;
   const probes = { host, metrics, health };

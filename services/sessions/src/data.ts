@@ -26,6 +26,8 @@ export const SessionDocument = z.object({
   queue: z.array(z.string()),
   /** How long the queue is: a write can be guarded by a number and not by a length. */
   depth: count,
+  /** How many turns were taken out of the queue because they were cancelled while they waited in it. */
+  withdrawn: count.optional(),
   /** Who is at work, or was last. */
   owner: z.string().nullable(),
   /** Until when, by the database's clock; 0 where nobody is. */

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ServiceError, type TokenScope } from '@switchyard/contracts';
 import { createLogger } from '@switchyard/telemetry';
-import { principal } from '@switchyard/testkit';
+import { principal, startUpstream } from '@switchyard/testkit';
 
 import { listen, testSessions, turnIdOf } from './sessions.fixture.ts';
 
@@ -99,6 +99,22 @@ test('a silent model and a spent budget end a turn by name', async () => {
   const message = script({ text: 'let me see' }, { tool: { name: 'session_status', input: {} } }, { text: 'never said' });
   const spent = await app.bus.call('agent.execute', { agentId: 'frugal', message });
   assert.deepEqual([spent.finishReason, spent.response], ['budget_exceeded', 'let me see']);
+});
+
+test('a model that talks on beyond the budget of its turn is left at once, and the turn ends by name', async () => {
+  const text = 'word '.repeat(100);
+  await using upstream = await startUpstream({ kind: 'stall', text, afterTokens: 100 });
+  await using app = await testSessions({
+    settings: { providers: { entries: { lab: { type: 'openai-compatible', baseUrl: upstream.url } } } },
+    agents: { default: { provider: 'lab', model: 'one', budgets: { perExecution: 20 }, concurrency: { maxConcurrentRuns: 1 } } },
+  });
+  const { finishReason, response, tokensUsed } = await app.bus.call('agent.execute', { message: 'hello' });
+  assert.equal(finishReason, 'budget_exceeded');
+  assert.ok(text.startsWith(response) && response.length > 160, response);
+  assert.ok(tokensUsed.output > 20);
+  await upstream.abandoned;
+  upstream.respond({ kind: 'text', text: 'short' });
+  assert.equal((await app.bus.call('agent.execute', { message: 'hello' })).response, 'short');
 });
 
 test('messages of any size and script come back as they were, but for halves of a character', async () => {

@@ -5,7 +5,9 @@ import { countReplicas, defineService, systemClock } from '@switchyard/service-k
 import type { Store } from '@switchyard/store';
 import { openAgentDirectory } from './agents.ts';
 import { bodyCollection, goneCollection, sessionCollection, turnCollection } from './data.ts';
+import { agentCancel } from './handlers/agent-cancel.ts';
 import { agentExecute, agentStream } from './handlers/agent-execute.ts';
+import { countsTools, devTools } from './handlers/dev-tools.ts';
 import { sessionDelete } from './handlers/session-delete.ts';
 import { sessionExport } from './handlers/session-export.ts';
 import { sessionHistory } from './handlers/session-history.ts';
@@ -21,6 +23,7 @@ import { createHolds, LEASE_TIMING, type LeaseTiming } from './turns/hold.ts';
 import type { LauncherDeps } from './turns/launcher.ts';
 import type { ToolsOf } from './turns/plan.ts';
 import { createRunner, type Runner } from './turns/runner.ts';
+import { createRuns } from './turns/runs.ts';
 import { startSweeper, type SweeperDeps } from './turns/sweeper.ts';
 import { toolBox } from './turns/tools.ts';
 import { createWaiting } from './turns/waiting.ts';
@@ -63,7 +66,9 @@ export function defineSessions(timing: SessionsTiming = {}) {
         env,
         log,
       });
-      const tools: ToolsOf = (principal, config, origin) => toolBox(bus, principal, config, origin);
+      const counts = countsTools(env);
+      const tools: ToolsOf = (principal, config, { counted = false, ...turn }) =>
+        toolBox(bus, principal, config, { ...turn, counted: counts && counted });
       const common = { ...data, store, bus, agents, models, tools, settings, log };
       const room = (): number => frames.maxBytes / replicas.count();
       const runner = openRunner({ ...common, own, owner: replica, clock: systemClock, timing, room });
@@ -71,6 +76,7 @@ export function defineSessions(timing: SessionsTiming = {}) {
       return {
         'agent.execute': agentExecute(runner),
         'agent.stream': agentStream(runner),
+        'agent.cancel': agentCancel(runner),
         'session.send': sessionSend(runner),
         'session.history': sessionHistory(data),
         'session.list': sessionList(data.sessions, store),
@@ -79,9 +85,10 @@ export function defineSessions(timing: SessionsTiming = {}) {
         'session.reset': sessionReset({ ...data, store, emptying }),
         'session.status': sessionStatus(data.sessions, agents, models),
         'turns.start': turnsStart(runner),
-        'turns.run': turnsRun({ bus, models, agents }),
-        'turns.complete': turnsComplete({ bus, models, agents }),
+        'turns.run': turnsRun({ tools, models, agents }),
+        'turns.complete': turnsComplete({ tools, models, agents }),
         'turns.resume': turnsResume(data),
+        ...(await devTools(env, store)),
       };
     },
   });
@@ -91,7 +98,8 @@ async function openData(store: Store) {
   return store.open({ sessions: sessionCollection, turns: turnCollection, bodies: bodyCollection, gone: goneCollection });
 }
 
-interface RunnerGiven extends Omit<LauncherDeps, 'holds' | 'waiting' | 'turnDeadlineMs' | 'bus' | 'shares'>, Pick<SweeperDeps, 'gone'> {
+interface RunnerGiven
+  extends Omit<LauncherDeps, 'holds' | 'waiting' | 'runs' | 'turnDeadlineMs' | 'bus' | 'shares'>, Pick<SweeperDeps, 'gone'> {
   bus: Bus;
   own: AsyncDisposableStack;
   owner: string;
@@ -106,7 +114,8 @@ export function openRunner({ own, owner, timing, room, ...deps }: RunnerGiven): 
   const holds = own.use(createHolds({ ...deps, owner, timing: { ...LEASE_TIMING, ...lease } }));
   const waiting = own.use(createWaiting(deps));
   const shares = createLogShares({ clock: deps.clock, room });
-  const runner = own.use(createRunner({ ...deps, holds, waiting, shares, turnDeadlineMs }));
+  const runs = own.use(createRuns(deps));
+  const runner = own.use(createRunner({ ...deps, holds, waiting, shares, runs, turnDeadlineMs }));
   own.use(startSweeper({ ...deps, holds, runner, lookMs, sweepMs, orphanMs }));
   const wakes = deps.bus.onWake('sessions', () => void runner.look());
   own.defer(() => wakes.unsubscribe());

@@ -52,6 +52,7 @@ function serviceUser(service: ServiceName): NatsUser {
     ...LOGS.filter(({ writers }) => writers.includes(service)).flatMap((log) => (log === EVENTS_LOG ? eventsOf(service) : log.subjects)),
     ...keptFor(service),
     ...(isEdge ? [PING, STATS, subjects.counted] : []),
+    ...(service === AGENTS ? [subjects.turnEnded] : []),
   ];
   const subscribe = [
     `${natsInbox(service)}.>`,
@@ -61,6 +62,7 @@ function serviceUser(service: ServiceName): NatsUser {
     ...['PING', 'INFO', 'STATS'].flatMap((verb) => [`$SRV.${verb}`, `$SRV.${verb}.${service}`, `$SRV.${verb}.${service}.*`]),
     ...LOGS.filter(({ readers }) => readers.includes(service)).flatMap((log) => log.subjects),
     ...(isEdge ? [subjects.notifyClients, subjects.notifyEverybody, subjects.counted] : []),
+    ...(service === AGENTS ? [subjects.turnEnded] : []),
   ];
   return { name: service, publish: sorted(publish), subscribe: sorted(subscribe) };
 }

@@ -61,12 +61,19 @@ async function runAsk({ flags, words, output, where }: Invocation): Promise<numb
   } catch (error) {
     if (output === 'table' && written !== '') print('\n');
     if (!leaving.signal.aborted) throw error;
-    remark(`Stopped reading; the turn goes on. Its answer will be in: ${self()} rpc session.history ${address(flags['session'])}`);
+    remark(
+      `Stopped reading; the turn goes on. Its answer will be in: ${self()} rpc session.history ${address(flags['session'])} To end it: ${self()} cancel${same(flags)}`,
+    );
     return EXIT.interrupted;
   } finally {
     process.off('SIGINT', leave);
     client.close();
   }
+}
+
+/** The flags that mean the same conversation again. */
+function same(flags: Invocation['flags']): string {
+  return ['agent', 'session'].flatMap((name) => (flags[name] === undefined ? [] : ` --${name} ${quote(flags[name])}`)).join('');
 }
 
 async function readMessage(words: readonly string[]): Promise<string> {

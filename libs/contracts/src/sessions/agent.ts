@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { AgentId, Count, DurationMs, IdempotencyKey, Rate, SavingsRate, Scopes, SessionKey, SessionParts, Usd, Worker } from '../common.ts';
 import { defineMethods, TURN_DEADLINE_MS } from '../define.ts';
 import { TURN_EVENTS } from './turn-events.ts';
-import { TurnResult } from './turns.ts';
+import { SessionAddress, TurnId, TurnResult, TurnState } from './turns.ts';
 import { MAX, upTo } from '../sizes.ts';
 
 const ExecuteParams = z.strictObject({
@@ -24,6 +24,13 @@ const executeExample = {
     sessionKey: 'default:alice:gateway',
   },
 };
+
+/** The turns that were meant, each with the state that it has ended in. */
+export const AgentCancelled = z.object({
+  cancelled: z.boolean().describe('whether any of them was ended by cancelling it, now or before'),
+  sessionKey: SessionKey,
+  turns: z.array(z.object({ turnId: TurnId, state: TurnState })).max(MAX.all),
+});
 
 /** What prompt caching hit, missed and saved. */
 export const AgentCacheStats = z.object({
@@ -92,6 +99,27 @@ export const agentMethods = defineMethods({
     errors: ['NOT_FOUND', 'FAILED_PRECONDITION', 'RESOURCE_EXHAUSTED', 'DEADLINE_EXCEEDED', 'CANCELLED', 'UNAVAILABLE'],
     emits: TURN_EVENTS,
     examples: [executeExample],
+  },
+  'agent.cancel': {
+    summary: 'Ends turns of the caller that run or wait: one by its id, or all that it has in a session.',
+    description:
+      'agentId and sessionKey mean the session that agent.execute would mean; with turnId they must fit its turn. When it answers, those turns have ended: nothing that their runners still do counts. What ended before is told with the state it ended in, and asking twice is as asking once. Turns of other clients are left alone.',
+    scope: 'rpc',
+    params: z.strictObject({
+      turnId: TurnId.optional(),
+      agentId: Worker.optional(),
+      sessionKey: SessionAddress.optional().describe('its formatted key, or its parts'),
+    }),
+    result: AgentCancelled,
+    idempotent: true,
+    beyond: true,
+    errors: ['NOT_FOUND', 'UNAVAILABLE'],
+    examples: [
+      {
+        params: { sessionKey: { userId: 'alice', channelId: 'gateway' } },
+        result: { cancelled: false, sessionKey: 'default:alice:gateway', turns: [] },
+      },
+    ],
   },
   'agent.cacheStats': {
     summary: 'What prompt caching hit, missed and saved, for one agent or all.',

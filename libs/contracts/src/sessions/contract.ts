@@ -2,6 +2,7 @@ import { defineContract } from '../define.ts';
 import { adminApprovalMethods } from './admin-approval.ts';
 import { agentMethods } from './agent.ts';
 import { contextMethods } from './context.ts';
+import { devToolOperations } from './dev-tools.ts';
 import { sessionsEvents } from './events.ts';
 import { sessionMethods } from './session.ts';
 import { subagentMethods } from './subagent.ts';
@@ -10,6 +11,6 @@ import { turnOperations } from './turns.ts';
 export const sessions = defineContract({
   service: 'sessions',
   methods: { ...agentMethods, ...sessionMethods, ...subagentMethods, ...contextMethods, ...adminApprovalMethods },
-  operations: turnOperations,
+  operations: { ...turnOperations, ...devToolOperations },
   events: sessionsEvents,
 });

@@ -188,7 +188,7 @@ export function settle(sessions: Documents<SessionDocument>, settling: Settling)
       fence,
       queue: { has: entry },
       // Whether something came meanwhile decides whether the lease is given back to somebody.
-      depth: next === undefined ? 1 : { gte: depth },
+      ...(next === undefined ? { depth: 1 } : { depth: { gte: depth }, ...sameOrder(session) }),
       ...(counted ? { epoch: counted.epoch, lastSeq: { lt: counted.seq } } : {}),
     },
     {
@@ -198,6 +198,11 @@ export function settle(sessions: Documents<SessionDocument>, settling: Settling)
       unset,
     },
   );
+}
+
+/** Nothing was taken out of the queue since it was read: who was next in it still is. */
+export function sameOrder({ withdrawn }: SessionDocument) {
+  return { withdrawn: withdrawn ?? null };
 }
 
 type Onward = { set: Partial<SessionDocument>; unset: ('waitsFor' | 'runnableAt' | 'lapsed')[] };
@@ -220,7 +225,7 @@ export function giveBack(
   const { key, fence, depth, queue } = session;
   const [first] = queue;
   const { set } = onward({ tenant, keep: false }, first);
-  const guard = { key, fence, depth: first === undefined ? 0 : { gte: depth } };
+  const guard = { key, fence, ...(first === undefined ? { depth: 0 } : { depth: { gte: depth }, ...sameOrder(session) }) };
   if (first === undefined) return sessions.update(guard, { set, unset: ['waitsFor', 'runnableAt', 'lapsed'] });
   return sessions.update(guard, { set: begun ? { ...set, lapsed: true } : set });
 }
@@ -237,5 +242,5 @@ export function release(
   const [first] = queue;
   const { set, unset } = onward({ tenant, keep: false }, first);
   const lapsed = first === undefined ? { unset } : { set: { ...set, lapsed: true } };
-  return sessions.update({ key, fence, leaseUntil, depth: queue.length }, { set, ...lapsed, inc: { fence: 1 } });
+  return sessions.update({ key, fence, leaseUntil, depth: queue.length, ...sameOrder(session) }, { set, ...lapsed, inc: { fence: 1 } });
 }

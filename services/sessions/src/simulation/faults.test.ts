@@ -1,58 +1,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ServiceError } from '@switchyard/contracts';
-import { NO_FAULTS, type Write } from '@switchyard/testkit';
-import type { TurnDocument } from '../data.ts';
-import { createWorld, isQuiet, principal, reset, startReplica, type Replica, type Script, type World } from './story.fixture.ts';
+import { NO_FAULTS } from '@switchyard/testkit';
+import { createWorld, principal, reset, startReplica } from './story.fixture.ts';
+import { ask, isRunning, KEY, settled, told, turnOf, twoReplicas, until } from './telling.fixture.ts';
 
 /*
  * Faults that were found in earlier versions, each once and on purpose. Time is virtual: minutes of it take milliseconds.
  */
-
-const KEY = 'default:alice:one';
-const STEPS = 100_000;
-
-function ask(replica: Replica, name: string, script: Partial<Script> = {}): Promise<TurnDocument> {
-  const message = JSON.stringify({ turn: `turn_${name}`, pieces: 1, tools: [], pace: 0, ...script });
-  const turnId = `turn_${name.padEnd(22, 'x')}`;
-  const request = { method: 'agent.execute' as const, turnId, message, agentId: 'wide', session: KEY };
-  return replica.runner.start(request, principal);
-}
-
-/** Lets things happen until it is so. */
-async function until(world: World, holds: () => boolean): Promise<void> {
-  assert.ok(await world.simulation.run(() => (world.judge.check(), holds()), STEPS), 'it never came');
-}
-
-function turnOf({ turns }: World, name: string): TurnDocument {
-  const found = turns.documents.get(`default turn_${name.padEnd(22, 'x')}`);
-  assert.ok(found, `${name} was never written`);
-  return found;
-}
-
-const isRunning = (world: World, name: string) => (): boolean => turnOf(world, name).state === 'running';
-
-async function settled(world: World): Promise<void> {
-  await until(world, () => isQuiet(world));
-  world.judge.checkEnd(world.sessions.documents.values(), world.turns.documents.values());
-}
-
-async function twoReplicas(
-  sabotage?: (write: Write) => Record<string, unknown>,
-  seed = 1,
-): Promise<{ world: World; first: Replica; second: Replica }> {
-  const world = createWorld({ seed, ...(sabotage ? { sabotage } : {}) });
-  return { world, first: startReplica(world), second: startReplica(world) };
-}
-
-/** What an operation of a promise comes to, while the world goes on. */
-async function told<T>(world: World, work: Promise<T>): Promise<PromiseSettledResult<T>> {
-  let result: PromiseSettledResult<T> | undefined;
-  void Promise.allSettled([work]).then(([one]) => (result = one));
-  await until(world, () => result !== undefined);
-  assert.ok(result);
-  return result;
-}
 
 test('a turn of a killed runner ends although no message reaches anybody', async () => {
   const { world, first } = await twoReplicas();

@@ -15,6 +15,8 @@ export interface Judge {
   acted: string[];
   /** A tool did something that must not be done twice. */
   did(turn: string, call: string): void;
+  /** A client was told how its turns have ended. */
+  told(turns: readonly Pick<TurnDocument, 'turnId' | 'state'>[]): void;
   /** A session was emptied by somebody who had read it so, and told what was in it. */
   emptied(session: SessionDocument): void;
   /** Clients were told that this turn is accepted. */
@@ -35,6 +37,8 @@ export function createJudge(): Judge {
   const done = new Set<string>();
   /** What was in an epoch when it ended. */
   const over = new Map<string, number>();
+  const cancelled = new Set<string>();
+  const ends = new Map<string, string>();
   /** Who speaks for a turn, under which lease. */
   const speakers = new Map<string, { fence: number; process: Process }>();
 
@@ -50,7 +54,7 @@ export function createJudge(): Judge {
     for (const entry of came) note(entered, key, readEntry(entry).turnId);
     for (const entry of went) {
       note(left, key, readEntry(entry).turnId);
-      claim(entry === was[0], `${entry} left ${key} before ${was[0]}`);
+      claim(entry === was[0] || cancelled.has(readEntry(entry).turnId), `${entry} left ${key} before ${was[0]}`);
     }
     claim(after.queue.length === after.depth, `${key} has ${after.queue.length} and says ${after.depth}`);
     claim(new Set(after.queue).size === after.queue.length, `${key} holds a turn twice`);
@@ -81,6 +85,7 @@ export function createJudge(): Judge {
     }
     if (before) claim(after.fence >= before.fence, `${turnId} was written by an earlier lease`);
     if (after.state === 'done') done.add(turnId);
+    if (after.state === 'cancelled') cancelled.add(turnId);
   }
 
   const judge: Judge = {
@@ -118,6 +123,10 @@ export function createJudge(): Judge {
       if (!judge.slept)
         claim(speaker?.process === process, `${process.name} acts in ${turn}, call ${call}, which ${speaker?.process.name} runs`);
     },
+    told(turns) {
+      for (const { turnId, state } of turns) claim(hasEnded({ state }), `${turnId} was told to have ended, and is ${state}`);
+      for (const { turnId, state } of turns) ends.set(turnId, state);
+    },
     emptied: ({ key, epoch, lastSeq }) => claim(over.get(epoch) === lastSeq, `${key} was emptied of more than was told`),
     did(turn, call) {
       const name = `${turn} ${call}`;
@@ -129,7 +138,9 @@ export function createJudge(): Judge {
     },
     checkEnd(sessions, turns) {
       const all = [...turns];
-      for (const [key, order] of entered) assert.deepEqual(left.get(key) ?? [], order, `the order of ${key}`);
+      const uncancelled = (ids: readonly string[] = []): string[] => ids.filter((turnId) => !cancelled.has(turnId));
+      for (const [key, order] of entered) assert.deepEqual(uncancelled(left.get(key)), uncancelled(order), `the order of ${key}`);
+      for (const { turnId, state } of all) assert.equal(ends.get(turnId) ?? state, state, `what was told of ${turnId}`);
       for (const { turnId, state } of all) assert.ok(hasEnded({ state }), `${turnId} is ${state}`);
       for (const turnId of judge.accepted)
         assert.ok(

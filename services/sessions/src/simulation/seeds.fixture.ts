@@ -62,6 +62,8 @@ async function ask(world: World, at: number, clock: Clock): Promise<void> {
   const script = scriptFor(world, `turn_${at}`);
   await pause(clock, wait);
   if (kind < 2) return empty(world, channelId, clock);
+  if (kind === 2) return cancel(world, { sessionKey: `default:alice:${channelId}` }, clock);
+  const regrets = dice.chance(0.2);
   for (let tries = 0; tries < (keyed ? 4 : 1); tries += 1) {
     const replica = pick(world);
     if (!replica) {
@@ -79,9 +81,20 @@ async function ask(world: World, at: number, clock: Clock): Promise<void> {
     const told = await withinReason(replica.runner.start(asked as never, principal), clock);
     if (told) {
       world.judge.accepted.add(told.turnId);
+      if (regrets) await cancel(world, { turnId: told.turnId }, clock);
       if (dice.chance(0.7)) return;
     }
     await pause(clock, 100 + dice.below(5_000));
+  }
+}
+
+/** Sooner or later, maybe twice, at whichever replica. */
+async function cancel(world: World, meant: { turnId: string } | { sessionKey: string }, clock: Clock): Promise<void> {
+  const { dice } = world.simulation;
+  await pause(clock, dice.below(dice.of([1, 100, 3_000])));
+  for (let times = 1 + dice.below(2); times > 0; times -= 1) {
+    const told = await withinReason(pick(world)?.runner.cancel(meant, principal) ?? Promise.resolve(undefined), clock);
+    if (told) world.judge.told(told.turns);
   }
 }
 

@@ -140,8 +140,7 @@ function modelsOf({ clock }: Process): Models {
   async function* stream({ messages, signal }: ModelRequest): AsyncGenerator<ModelPart, void, void> {
     const { script, results } = scriptOf(messages);
     for (let piece = 0; piece < script.pieces; piece += 1) {
-      await pause(clock, script.pace);
-      signal.throwIfAborted();
+      await Promise.race([pause(clock, script.pace), left(signal)]);
       yield { type: 'text', text: `${piece} ` };
     }
     const name = script.tools[results];
@@ -153,6 +152,15 @@ function modelsOf({ clock }: Process): Models {
   }
   const found = { provider: 'dev', modelId: 'echo' };
   return { stream, find: async () => found, fallback: async () => found } as unknown as Models;
+}
+
+/** Rejects when nobody wants to hear any more. */
+function left(signal: AbortSignal): Promise<never> {
+  return new Promise((_resolve, reject) => {
+    const leave = (): void => reject(signal.reason as Error);
+    if (signal.aborted) leave();
+    signal.addEventListener('abort', leave, { once: true });
+  });
 }
 
 /** `look` may be repeated, `act` must not be. */

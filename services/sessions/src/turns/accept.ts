@@ -98,11 +98,20 @@ interface Asked {
   idempotencyKey: string | undefined;
 }
 
-function ask(agents: AgentDirectory, request: TurnRequest, principal: Principal): Asked {
+/** The session that a caller means, and the agent. */
+export function meantSession(
+  agents: AgentDirectory,
+  request: { agentId?: string | undefined; session?: SessionAddress | undefined },
+  principal: Principal,
+) {
   const named = request.agentId ?? principal.agent;
   const standard = agents.default(principal.tenant).agentId;
   const identity = resolveSession(request.session, principal, named === standard ? undefined : named);
-  const sessionKey = formatSessionKey(identity);
+  return { named, standard, identity, key: formatSessionKey(identity) };
+}
+
+function ask(agents: AgentDirectory, request: TurnRequest, principal: Principal): Asked {
+  const { named, standard, identity, key: sessionKey } = meantSession(agents, request, principal);
   if (!SessionKey.safeParse(sessionKey).success) throw new ServiceError('INVALID_ARGUMENT', 'The key of this session would be too long.');
   requireIds(identity, principal);
   const { message, agentId, scopes, method, idempotencyKey: key } = request;

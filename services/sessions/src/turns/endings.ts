@@ -14,6 +14,11 @@ export function poisoned(attempts: number): ServiceError {
   });
 }
 
+/** By whoever asked for it. Asking again is asking anew. */
+export function turnCancelled(): ServiceError {
+  return new ServiceError('CANCELLED', 'The turn was cancelled.', { details: { reason: 'TURN_CANCELLED', retryable: false } });
+}
+
 export function waitedTooLong(afterMs: number): ServiceError {
   return new ServiceError('DEADLINE_EXCEEDED', `The turn waited longer than ${afterMs / 1_000} seconds for its agent.`, {
     details: { reason: 'WAIT_TIMEOUT' },

@@ -10,6 +10,11 @@ import type { FrameBody } from './loop.ts';
 /** How long a turn may say nothing before a reader hears that it is alive; readers give up after thirty silent seconds. */
 const ALIVE_MS = 10_000;
 
+/** Frames of each further run of a turn begin so much later: nobody knows how far the one before came. */
+export const FRAMES_A_RUN = 10_000_000;
+/** Of who ends a turn without knowing what its runner has said: beyond the frames of all runs that a turn may have. */
+export const FRAME_AFTER_ALL = 99 * FRAMES_A_RUN;
+
 /** Numbers the frames of one turn and publishes them in order. Deltas of one tick of the event loop leave as one. */
 export interface FrameWriter {
   /** Says nothing once the lease is over. */

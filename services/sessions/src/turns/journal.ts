@@ -37,7 +37,9 @@ export interface Standing {
   text: string;
   response: string;
   spent: { input: number; output: number; costUsd: number };
-  /** The calls of the last step that have no result, in order, and the one of them that was begun. */
+  /** How many calls the last step has. */
+  asked: number;
+  /** Its calls that have no result, in order, and the one of them that was begun. */
   open: ToolCall[];
   begun: string | undefined;
 }
@@ -49,6 +51,7 @@ export function standingOf(marks: readonly Mark[]): Standing {
     text: '',
     response: '',
     spent: { input: 0, output: 0, costUsd: 0 },
+    asked: 0,
     open: [],
     begun: undefined,
   };
@@ -67,6 +70,7 @@ function addStep(standing: Standing, { text, calls, input, output, costUsd }: Ex
   standing.spent.input += input;
   standing.spent.output += output;
   standing.spent.costUsd += costUsd;
+  standing.asked = calls.length;
   standing.open = [...calls];
   standing.messages.push({ role: 'assistant', text, toolCalls: calls });
 }

@@ -1,7 +1,7 @@
 import type { StatelessResult, TurnFrame } from '@switchyard/contracts';
 import type { JsonFormat, ModelAnswer, ModelMessage, ModelRef, ModelRequest, Models, ToolCall } from '@switchyard/models';
 import { standingOf, type Mark, type Standing } from './journal.ts';
-import type { CallersToolBox, ToolBox, ToolResult } from './tools.ts';
+import { OUTCOME_UNKNOWN, type CallersToolBox, type ToolBox, type ToolResult, type ToolUse } from './tools.ts';
 
 type WithoutNumber<F> = F extends { n: number } ? Omit<F, 'n'> : never;
 /** A frame before its turn gave it a number. */
@@ -61,7 +61,7 @@ export async function* runTurn(models: Models, plan: TurnPlan): AsyncGenerator<F
   });
 
   if (tools.use !== undefined && from.open.length > 0) {
-    yield* useTools({ plan, tools, messages }, { number: steps, calls: from.open, begun: from.begun, interrupted: true });
+    yield* useTools({ plan, tools, messages }, { number: steps, calls: from.open, of: from.asked, begun: from.begun, interrupted: true });
   }
   for (;;) {
     if (steps >= plan.maxSteps) return end({ finishReason: 'max_steps' });
@@ -69,18 +69,19 @@ export async function* runTurn(models: Models, plan: TurnPlan): AsyncGenerator<F
     steps += 1;
     yield { type: 'step', step: steps };
 
-    const said = yield* modelStep(models, plan, messages);
+    const said = yield* modelStep(models, plan, { messages, left: plan.maxTokens - spent.input - spent.output });
     response = said.text === '' ? response : said.text;
     spent.input += said.usage.input;
     spent.output += said.usage.output;
     spent.costUsd += said.costUsd;
+    if (said.beyond) return end({ finishReason: 'budget_exceeded' });
     const [first] = said.calls;
     if (tools.use === undefined || first === undefined) return end(endingOf(said, tools));
 
     const { text, calls, usage, costUsd } = said;
     await plan.note?.({ mark: 'said', text, calls, input: usage.input, output: usage.output, costUsd, begins: first.callId });
     messages.push({ role: 'assistant', text, toolCalls: calls });
-    yield* useTools({ plan, tools, messages }, { number: steps, calls, begun: first.callId, interrupted: false });
+    yield* useTools({ plan, tools, messages }, { number: steps, calls, of: calls.length, begun: first.callId, interrupted: false });
   }
 }
 
@@ -93,6 +94,8 @@ interface Using {
 interface Calls {
   number: number;
   calls: readonly ToolCall[];
+  /** How many calls the step has, those that were answered before with them. */
+  of: number;
   /** The call that is noted as begun. */
   begun: string | undefined;
   /** It was begun by an earlier run, and nobody knows whether it did anything. */
@@ -101,13 +104,15 @@ interface Calls {
 
 async function* useTools(
   { plan, tools, messages }: Using,
-  { number, calls, begun, interrupted }: Calls,
+  { number, calls, of, begun, interrupted }: Calls,
 ): AsyncGenerator<FrameBody, void, void> {
   for (const [at, call] of calls.entries()) {
     const { callId, name } = call;
     const unknown = interrupted && at === 0 && begun === callId && !tools.repeatable(name);
     yield { type: 'tool', step: number, callId, name, state: unknown ? 'interrupted' : 'called' };
-    const { result, failed } = unknown ? OUTCOME_UNKNOWN : await useTool(tools, call, plan.signal);
+    const { result, failed } = unknown
+      ? INTERRUPTED
+      : await useTool(tools, call, { signal: plan.signal, step: number, at: of > 1 ? of - calls.length + at : undefined });
     const next = calls[at + 1]?.callId;
     await plan.note?.({ mark: 'result', callId, result, failed, ...(next === undefined ? {} : { begins: next }) });
     messages.push({ role: 'tool', callId, name, result, failed });
@@ -116,12 +121,25 @@ async function* useTools(
 }
 
 /** What the model reads of a call that was under way when its runner stopped, and that must not be made twice. */
-const OUTCOME_UNKNOWN: ToolResult = {
-  result: { error: 'STEP_OUTCOME_UNKNOWN: the call was interrupted, and whether it did anything is unknown. It was not repeated.' },
+const INTERRUPTED: ToolResult = {
+  result: { error: `${OUTCOME_UNKNOWN} It was interrupted, and was not repeated.` },
   failed: true,
 };
 
-type Said = Omit<ModelAnswer, 'reasoning' | 'calls'> & { calls: ToolCall[] };
+type Said = Omit<ModelAnswer, 'reasoning' | 'calls'> & {
+  calls: ToolCall[];
+  /** It was left in the middle, because it said more than the turn's budget has tokens for. */
+  beyond?: true;
+};
+
+/** Of a long text no model makes fewer tokens than one of so many characters: what is longer is surely beyond the budget. */
+const MOST_CHARS_A_TOKEN = 8;
+
+interface Asking {
+  messages: readonly ModelMessage[];
+  /** Tokens that the turn may still use. */
+  left: number;
+}
 
 type Ending = Pick<StatelessResult, 'finishReason' | 'toolCalls'>;
 
@@ -135,7 +153,7 @@ function endingOf({ calls, reason }: Said, tools: TurnPlan['tools']): Ending {
   return { finishReason: 'tool_calls', toolCalls };
 }
 
-async function* modelStep(models: Models, plan: TurnPlan, messages: readonly ModelMessage[]): AsyncGenerator<FrameBody, Said, void> {
+async function* modelStep(models: Models, plan: TurnPlan, { messages, left }: Asking): AsyncGenerator<FrameBody, Said, void> {
   const asked = requestOf(plan, messages);
   if (plan.whole === true) return models.complete(asked);
   const said: Said = { text: '', calls: [], reason: 'other', usage: { input: 0, output: 0 }, costUsd: 0 };
@@ -143,6 +161,10 @@ async function* modelStep(models: Models, plan: TurnPlan, messages: readonly Mod
     if (part.type === 'text') {
       said.text += part.text;
       yield { type: 'delta', text: part.text };
+      if (said.text.length > left * MOST_CHARS_A_TOKEN) {
+        // What it really used is said at an end that is not waited for.
+        return { ...said, usage: { input: 0, output: Math.ceil(said.text.length / MOST_CHARS_A_TOKEN) }, beyond: true };
+      }
     } else if (part.type === 'tool-call') {
       said.calls.push(part.call);
     } else if (part.type === 'finish') {
@@ -171,9 +193,10 @@ function requestOf(plan: TurnPlan, messages: readonly ModelMessage[]): ModelRequ
   };
 }
 
-async function useTool(tools: ToolBox, call: ToolCall, signal: AbortSignal): Promise<ToolResult> {
+async function useTool(tools: ToolBox, call: ToolCall, using: ToolUse): Promise<ToolResult> {
+  const { signal } = using;
   signal.throwIfAborted();
-  const outcome = await tools.use(call, signal);
+  const outcome = await tools.use(call, using);
   signal.throwIfAborted();
   return outcome;
 }

@@ -7,7 +7,7 @@ import { lastTurns } from '../sessions/directory.ts';
 import { textOf, texts, type Bodies } from './bodies.ts';
 import { leaseLost, type Hold } from './hold.ts';
 import type { TurnPlan } from './loop.ts';
-import type { ToolBox, ToolOrigin } from './tools.ts';
+import type { ToolBox, ToolTurn } from './tools.ts';
 
 /** The model an agent speaks with: its own, else the one of the house. */
 export async function modelOf(agent: Agent, models: Models): Promise<ModelRef> {
@@ -32,7 +32,7 @@ export function limitsOf({ config }: Agent) {
 }
 
 /** The tools of an agent that acts for a principal. */
-export type ToolsOf = (principal: Principal, config: Agent['config'], origin: ToolOrigin) => ToolBox;
+export type ToolsOf = (principal: Principal, config: Agent['config'], turn: ToolTurn) => ToolBox;
 
 export interface PlanDeps {
   tools: ToolsOf;
@@ -48,17 +48,19 @@ export interface PlanGiven {
   principal: Principal;
   /** The span of the turn. */
   traceparent: string | undefined;
+  /** Milliseconds that are left of the turn. */
+  left: () => number;
 }
 
 /** What a durable turn sends to its model: the recent conversation and the question. */
 export async function planTurn(deps: PlanDeps, given: PlanGiven): Promise<Omit<TurnPlan, 'signal'>> {
-  const { turn, hold, agent, model, principal, traceparent } = given;
-  const origin = { requestId: turn.requestId, traceparent };
+  const { turn, hold, agent, model, principal, traceparent, left } = given;
+  const toolTurn = { turnId: turn.turnId, requestId: turn.requestId, traceparent, left, counted: model.provider === 'dev' };
   const text = await textOf(deps.bodies, turn.turnId, turn.message);
   return {
     model,
     messages: [...(await recent(deps, given)), { role: 'user', text }],
-    tools: whileHeld(deps.tools(agentPrincipal(principal, turn), agent.config, origin), hold),
+    tools: whileHeld(deps.tools(agentPrincipal(principal, turn), agent.config, toolTurn), hold),
     traceparent,
     ...limitsOf(agent),
   };
@@ -68,9 +70,9 @@ export async function planTurn(deps: PlanDeps, given: PlanGiven): Promise<Omit<T
 function whileHeld(tools: ToolBox, hold: Hold): ToolBox {
   return {
     ...tools,
-    async use(call, signal) {
+    async use(call, using) {
       if (!hold.held()) throw leaseLost();
-      return tools.use(call, signal);
+      return tools.use(call, using);
     },
   };
 }

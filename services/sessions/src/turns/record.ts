@@ -3,7 +3,7 @@ import type { TurnDocument } from '../data.ts';
 import { keep } from './bodies.ts';
 import { keepMark, type Mark } from './journal.ts';
 import type { RunDeps, RunGiven } from './run-deps.ts';
-import { checkpoint, isFenced, type Checkpoint } from './turn-writes.ts';
+import { checkpoint, endedMeanwhile, hasEnded, isFenced, wasEnded, type Checkpoint } from './turn-writes.ts';
 
 /** How old what a turn has said may be before it is kept, for readers whom the log of frames has lost. */
 const TEXT_MS = 1_000;
@@ -18,10 +18,13 @@ export interface Record {
   close: () => Promise<void>;
 }
 
+/** As many looks at a turn that says nothing as one at its document: somebody may have ended it whose word was lost. */
+const LOOKS = 3;
+
 /** Characters of a piece that stand in the turn's document. */
 const PIECE_CHARS = 512;
 
-export function openRecord(deps: RunDeps, given: Pick<RunGiven, 'hold' | 'turn' | 'frames'>): Record {
+export function openRecord(deps: RunDeps, given: Pick<RunGiven, 'hold' | 'turn' | 'frames' | 'stop'>): Record {
   const { clock, store, log } = deps;
   const { hold, turn, frames } = given;
   const { turnId } = turn;
@@ -33,6 +36,7 @@ export function openRecord(deps: RunDeps, given: Pick<RunGiven, 'hold' | 'turn' 
   let kept = 0;
   let last: Promise<unknown> = Promise.resolve();
   let closed = false;
+  let silent = 0;
 
   /** One after the other: each says how many there were before it. */
   function inOrder(work: () => Promise<void>): Promise<void> {
@@ -55,11 +59,20 @@ export function openRecord(deps: RunDeps, given: Pick<RunGiven, 'hold' | 'turn' 
     kept += piece.length;
   }
 
+  async function lookAtIt(): Promise<void> {
+    const now = await turns.get(turnId);
+    if (now && hasEnded(now)) throw endedMeanwhile();
+  }
+
   const stop = clock.every(TEXT_MS, () => {
+    if (closed) return;
     // Also once at first, so that whoever asks is told that it runs.
-    if (closed || (text.length === kept && there.state === 'running')) return;
-    inOrder(keepText).catch((err: unknown) => {
-      if (isFenced(err)) hold.lose();
+    const news = text.length > kept || there.state !== 'running';
+    silent = news ? 0 : silent + 1;
+    if (!news && silent % LOOKS !== 0) return;
+    inOrder(news ? keepText : lookAtIt).catch((err: unknown) => {
+      if (wasEnded(err)) given.stop();
+      else if (isFenced(err)) hold.lose();
       else log.warn({ turnId, err, errorKind: 'dependency', hint: 'who comes back may have to wait for the end' }, 'text not kept');
     });
   });

@@ -36,10 +36,14 @@ export interface RunGiven {
   frames: FrameWriter;
   /** The span of the turn. */
   traceparent: string | undefined;
+  /** Milliseconds that are left of it. */
+  left: () => number;
   /** Where earlier runs of the turn came to. */
   from: Standing;
   /** Aborts with the ServiceError that then ends the turn, unless it says that somebody else goes on with it. */
   signal: AbortSignal;
+  /** The turn was ended by somebody else: it stops here. */
+  stop: () => void;
 }
 
 export type TurnEnd = { result: TurnResult; failure?: undefined } | { failure: TurnFailure; result?: undefined };

@@ -9,7 +9,7 @@ import { runTurn, type TurnOutcome } from './loop.ts';
 import { modelOf, planTurn } from './plan.ts';
 import { openRecord, type Record } from './record.ts';
 import type { Ended, RunDeps, RunGiven } from './run-deps.ts';
-import { commitAnswer, commitFailure, fenced, hasEnded, isFenced } from './turn-writes.ts';
+import { commitAnswer, commitFailure, endedMeanwhile, fenced, hasEnded, isFenced, wasEnded } from './turn-writes.ts';
 import { tellUsage } from './usage.ts';
 
 /**
@@ -47,6 +47,7 @@ async function commit(deps: RunDeps, given: RunGiven, outcome: TurnOutcome): Pro
 /** A write that missed because it was written before, and only its answer was lost. */
 async function endedHere(deps: RunDeps, { hold, turn }: RunGiven, state: 'done' | 'failed'): Promise<TurnDocument> {
   const there = await deps.turns.for(hold).get(turn.turnId);
+  if (there?.state === 'cancelled') throw endedMeanwhile();
   if (!there || !hasEnded(there) || there.fence !== hold.fence || (there.state === 'done') !== (state === 'done')) throw fenced();
   return there;
 }
@@ -60,10 +61,8 @@ async function fail(deps: RunDeps, given: RunGiven, error: unknown): Promise<End
     return await endFailed(deps, given, cause);
   } catch (refused) {
     if (!isFenced(refused)) throw refused;
-    deps.log.warn(
-      { turnId: turn.turnId, errorKind: 'internal', hint: 'somebody else goes on with the turn, or has ended it' },
-      'turn fenced',
-    );
+    if (wasEnded(refused)) return undefined;
+    deps.log.warn({ turnId: turn.turnId, errorKind: 'internal', hint: 'somebody else goes on with the turn' }, 'turn fenced');
     return undefined;
   }
 }
@@ -88,14 +87,14 @@ export async function endFailed(
 }
 
 async function play(deps: RunDeps, given: RunGiven, record: Record): Promise<TurnOutcome> {
-  const { hold, turn, agent, principal, frames, signal, from, traceparent } = given;
+  const { hold, turn, agent, principal, frames, signal, from, traceparent, left } = given;
   // A turn whose client is held to its own sessions runs only in one that this client made.
   if (!sees(turn, hold.session)) throw noSuchSession();
   const model = given.model ?? (await modelOf(agent, deps.models));
   // Whoever accepted it may have died before it could say so.
   if (frames.next() === 0) frames.push(acceptedFrame(turn, model));
   const reading = { tools: deps.tools, turns: deps.turns.for(hold), bodies: deps.bodies.for(hold) };
-  const plan = await planTurn(reading, { turn, hold, agent, model, principal, traceparent });
+  const plan = await planTurn(reading, { turn, hold, agent, model, principal, traceparent, left });
   signal.throwIfAborted();
   const running = runTurn(deps.models, { ...plan, signal, from, note: record.note });
   for (;;) {

@@ -1,6 +1,7 @@
-import type { Principal, TurnResult } from '@switchyard/contracts';
+import type { Input, Principal, Result, TurnResult } from '@switchyard/contracts';
 import type { TurnDocument } from '../data.ts';
 import { accept, enterLater, type AcceptDeps, type TurnRequest } from './accept.ts';
+import { cancel } from './cancel.ts';
 import { toError } from './failure.ts';
 import { createFrameWriter } from './frames.ts';
 import { createLauncher, type Launcher, type LauncherDeps } from './launcher.ts';
@@ -14,6 +15,8 @@ export interface Runner extends AsyncDisposable, Pick<Launcher, 'look'> {
   start(request: TurnRequest, principal: Principal): Promise<TurnDocument>;
   /** As start, then waits for the end. Leaving (the signal) stops the waiting, never the turn. */
   execute(request: TurnRequest, principal: Principal, signal: AbortSignal): Promise<{ turn: TurnDocument; result: TurnResult }>;
+  /** Ends turns of the caller, wherever they run or wait. */
+  cancel(meant: Input<'agent.cancel'>, principal: Principal): Promise<Result<'agent.cancel'>>;
   /** Puts a turn that is written into its session's queue, unless it is there. */
   enter(tenant: string, turn: TurnDocument): Promise<void>;
   /** Tells the readers of a turn that has ended without ever having begun; nobody, when it has not. */
@@ -76,6 +79,8 @@ export function createRunner(deps: LauncherDeps): Runner {
       if (end.failure) throw toError(end.failure);
       return { turn, result: end.result };
     },
+
+    cancel: (meant, principal) => cancel({ ...deps, waits: (tenant, agentId) => launcher.waits(tenant, agentId) }, meant, principal),
 
     async enter(tenant, turn) {
       const { place } = await enterLater({ ...deps, maxDepth }, tenant, turn);

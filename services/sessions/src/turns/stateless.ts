@@ -1,22 +1,21 @@
 import { ServiceError, type StatelessResult, type StatelessTurn, type TurnFrame } from '@switchyard/contracts';
-import type { Bus, Ctx } from '@switchyard/bus';
+import type { Ctx } from '@switchyard/bus';
 import { findVisible, type ModelRef, type Models } from '@switchyard/models';
 import type { Agent, AgentDirectory } from '../agents.ts';
 import { callersTools, conversationOf } from './conversation.ts';
 import { agentSuspended } from './endings.ts';
 import { fitting } from './fitting.ts';
 import { runTurn, type TurnPlan } from './loop.ts';
-import { limitsOf } from './plan.ts';
+import { limitsOf, type ToolsOf } from './plan.ts';
 import { measureStateless } from './turn-metrics.ts';
-import { toolBox } from './tools.ts';
 
 export interface StatelessDeps {
-  bus: Bus;
+  tools: ToolsOf;
   models: Models;
   agents: AgentDirectory;
 }
 
-type Asking = Pick<Ctx, 'principal' | 'signal' | 'requestId' | 'traceparent'>;
+type Asking = Pick<Ctx, 'principal' | 'signal' | 'deadline' | 'requestId' | 'traceparent'>;
 
 /** A turn that keeps nothing and has no lane: its frames are the answer, and leaving them ends it. */
 export async function* runStateless(
@@ -90,14 +89,14 @@ interface PlanGiven {
   traceparent: string | undefined;
 }
 
-function planOf({ bus }: StatelessDeps, { turn, agent, model, caller, traceparent }: PlanGiven): TurnPlan {
+function planOf({ tools }: StatelessDeps, { turn, agent, model, caller, traceparent }: PlanGiven): TurnPlan {
   const { principal, signal, requestId } = caller;
+  const left = (): number => caller.deadline - Date.now();
+  const toolTurn = { turnId: turn.turnId, requestId, traceparent, left, counted: model.provider === 'dev' };
   return {
     model,
     messages: conversationOf(turn),
-    tools: turn.tools
-      ? callersTools(turn.tools)
-      : toolBox(bus, { ...principal, agent: agent.agentId }, agent.config, { requestId, traceparent }),
+    tools: turn.tools ? callersTools(turn.tools) : tools({ ...principal, agent: agent.agentId }, agent.config, toolTurn),
     traceparent,
     ...limitsOf(agent),
     signal,

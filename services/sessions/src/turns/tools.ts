@@ -1,7 +1,9 @@
 import {
+  callables,
   inputSchema,
   publicMethods,
   ServiceError,
+  sessions,
   unserved,
   within,
   type AgentConfig,
@@ -12,14 +14,23 @@ import {
 } from '@switchyard/contracts';
 import type { Bus } from '@switchyard/bus';
 import type { ToolCall, ToolChoice, ToolSpec } from '@switchyard/models';
+import { allows, toolName, type ToolPolicy } from './tool-policy.ts';
 
 /** The tools of one turn: what the model is told of, and how a call of it is answered. */
 export interface ToolBox {
   specs: readonly ToolSpec[];
   /** Never throws for what a tool says: a failure is a result the model can read. */
-  use(call: Pick<ToolCall, 'name' | 'input'>, signal: AbortSignal): Promise<ToolResult>;
+  use(call: Pick<ToolCall, 'name' | 'input'>, using: ToolUse): Promise<ToolResult>;
   /** Whether a call may be made again when nobody knows whether it was made: its contract says that twice is as once. */
   repeatable(name: string): boolean;
+}
+
+/** Which call of its turn it is, and within what it is made. */
+export interface ToolUse {
+  signal: AbortSignal;
+  step: number;
+  /** Which call of the step it is, where the step has several. */
+  at?: number | undefined;
 }
 
 /** Tools that whoever asked for the turn runs itself: a call of one ends it. */
@@ -36,9 +47,6 @@ export interface ToolResult {
   failed: boolean;
 }
 
-/** The agent's `skills.toolPolicy`: the profile's tools and those allowed by name, less those denied. */
-type ToolPolicy = AgentConfig['skills']['toolPolicy'];
-
 interface Tool {
   method: Callable;
   spec: ToolSpec;
@@ -49,51 +57,72 @@ interface Offer {
   methods: ReadonlyMap<string, Callable>;
 }
 
-/** Under which ids the calls of a turn's tools are found again. */
-export interface ToolOrigin {
+/** The turn that tools are for. */
+export interface ToolTurn {
+  turnId: string;
+  /** The ids under which its calls are found again. */
   requestId?: string | undefined;
   traceparent?: string | undefined;
+  /** Milliseconds that are left of it: no call of it is given more. */
+  left: () => number;
+  /** It has the tools whose executions can be counted. */
+  counted?: boolean;
 }
 
-/** Every method an agent may use within its principal's scopes, called over the bus like any client's call. */
+/**
+ * Every method an agent may use within its principal's scopes, called over the bus like any client's call. A call that is made again
+ * goes under the same key: the turn, the step, and in a step with several calls which of them it is.
+ */
 export function toolBox(
   bus: Bus,
   principal: Principal,
   config: Pick<AgentConfig, 'skills' | 'maxToolResultChars'>,
-  { requestId, traceparent }: ToolOrigin = {},
+  { turnId, requestId, traceparent, left, counted = false }: ToolTurn,
 ): ToolBox {
   const ids = { ...(requestId === undefined ? {} : { requestId }), ...(traceparent === undefined ? {} : { traceparent }) };
-  const { specs, methods } = offerTo(principal.scopes, config.skills.toolPolicy);
+  const { specs, methods } = offerTo(principal.scopes, config.skills.toolPolicy, counted);
   let caller: Bus | undefined;
   return {
     specs,
     // A name that is no tool does nothing, however often.
-    repeatable: (name) => methods.get(name)?.spec.idempotent ?? true,
-    async use({ name, input }, signal) {
+    repeatable: (name) => methods.get(name)?.idempotent ?? true,
+    async use({ name, input }, { signal, step, at }) {
       const method = methods.get(name);
       if (!method) return { result: { error: `There is no tool ${name}.` }, failed: true };
       caller ??= bus.as(principal);
+      const key = at === undefined ? `${turnId}/${step}` : `${turnId}/${step}/${at}`;
+      const options = { ...ids, signal, key, timeoutMs: left() };
       try {
-        const result = await caller.call(method.name as 'system.ping', input as Record<string, never>, { ...ids, signal });
+        const result = await caller.call(method.name as 'system.ping', input as Record<string, never>, options);
         return { result: cut(result, config.maxToolResultChars), failed: false };
       } catch (error) {
         if (!(error instanceof ServiceError)) throw error;
-        return { result: { error: cut(`${error.code}: ${error.message}`, config.maxToolResultChars) }, failed: true };
+        return { result: { error: cut(toldOf(error, method), config.maxToolResultChars) }, failed: true };
       }
     },
   };
 }
 
+/** What the model reads of a call that failed: also that nobody knows whether it acted, where that is so and matters. */
+function toldOf({ code, message, details }: ServiceError, { idempotent }: Callable): string {
+  const told = `${code}: ${message}`;
+  return details['mayHaveRun'] === true && !idempotent ? `${OUTCOME_UNKNOWN} It was not repeated. ${told}` : told;
+}
+
+/** Of a call that must not be made twice, and that may have been carried out. */
+export const OUTCOME_UNKNOWN = 'STEP_OUTCOME_UNKNOWN: whether the call did anything is unknown.';
+
 /** One agent and one set of scopes are offered the same tools until the agent's configuration changes. */
 const offers = new WeakMap<ToolPolicy, Map<string, Offer>>();
 
-function offerTo(scopes: readonly TokenScope[], policy: ToolPolicy): Offer {
+function offerTo(scopes: readonly TokenScope[], policy: ToolPolicy, counted: boolean): Offer {
   let byScopes = offers.get(policy);
   if (!byScopes) offers.set(policy, (byScopes = new Map()));
-  const key = [...new Set(scopes)].sort().join(' ');
+  const key = [...new Set<string>(scopes), ...(counted ? ['counted'] : [])].sort().join(' ');
   let offer = byScopes.get(key);
   if (!offer) {
-    const tools = catalogue().filter((tool) => mayUse(tool, scopes, policy));
+    const may = ({ method: { name, scope = 'rpc' } }: Tool): boolean => allows(policy, name) && within([scope], scopes);
+    const tools = [...served(), ...(counted ? countedTools() : [])].filter(may);
     offer = { specs: tools.map(({ spec }) => spec), methods: new Map(tools.map(({ spec, method }) => [spec.name, method])) };
     byScopes.set(key, offer);
   }
@@ -102,22 +131,22 @@ function offerTo(scopes: readonly TokenScope[], policy: ToolPolicy): Offer {
 
 let known: readonly Tool[] | undefined;
 
-function catalogue(): readonly Tool[] {
+function served(): readonly Tool[] {
   known ??= [...publicMethods.values()].filter((method) => method.tool && !unserved.has(method.name as MethodName)).map(toTool);
   return known;
 }
 
-/** Named as models can spell it: `session.history` is `session_history`. */
-function toTool(method: Callable): Tool {
-  const parameters = inputSchema(method.spec.params);
-  return { method, spec: { name: method.name.replaceAll('.', '_'), description: method.spec.summary, parameters } };
+/** Those of `SWITCHYARD_DEV_TOOLS`. */
+function countedTools(): readonly Tool[] {
+  return Object.keys(sessions.operations)
+    .filter((name) => name.startsWith('dev.'))
+    .flatMap((name) => callables.get(name) ?? [])
+    .map(toTool);
 }
 
-function mayUse(tool: Tool, scopes: readonly TokenScope[], policy: ToolPolicy): boolean {
-  const names = [tool.spec.name, tool.method.name];
-  if (names.some((name) => policy.deny.includes(name))) return false;
-  if (policy.profile !== 'full' && !names.some((name) => policy.allow.includes(name))) return false;
-  return within([tool.method.scope ?? 'rpc'], scopes);
+function toTool(method: Callable): Tool {
+  const parameters = inputSchema(method.spec.params);
+  return { method, spec: { name: toolName(method.name), description: method.spec.summary, parameters } };
 }
 
 /** What a model is shown of a result: all of it, or its beginning and a word on how much is missing. */

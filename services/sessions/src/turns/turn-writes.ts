@@ -66,7 +66,7 @@ export async function checkpoint(turns: Documents<TurnDocument>, given: Checkpoi
   const there = await turns.get(turnId);
   // Written before, and the answer was lost.
   if (there && !hasEnded(there) && there.fence === fence && there.checkpoints === after + 1) return there;
-  throw fenced();
+  throw there?.state === 'cancelled' ? endedMeanwhile() : fenced();
 }
 
 /** How a turn ends: where its number and its epoch come from, and whose lease it is. */
@@ -145,9 +145,31 @@ export function commitFailure(
   );
 }
 
+/**
+ * The commit point of a turn that somebody cancels, whoever runs it: from then on its runner's writes miss. Null when it has ended.
+ */
+export function commitCancel(
+  turns: Documents<TurnDocument>,
+  { turnId, failure, lastFrame, now }: Pick<Ending, 'lastFrame' | 'now'> & { turnId: string; failure: TurnFailure },
+): Promise<TurnDocument | null> {
+  return turns.update(
+    { turnId, state: UNENDED },
+    { set: { state: 'cancelled', failure, tail: [], lastFrame, finishedAt: now, forgetAt: now + DAY_MS } },
+  );
+}
+
 /** Somebody else has the turn now, or has ended it. */
 export function fenced(): ServiceError {
   return new ServiceError('ABORTED', 'somebody else took this turn over', { details: { reason: 'FENCED', retryable: false } });
+}
+
+/** Its runner has nothing left to do but to settle it. */
+export function endedMeanwhile(): ServiceError {
+  return new ServiceError('CANCELLED', 'somebody else ended this turn', { details: { reason: 'FENCED', retryable: false } });
+}
+
+export function wasEnded(error: unknown): boolean {
+  return isFenced(error) && (error as ServiceError).code === 'CANCELLED';
 }
 
 export function isFenced(error: unknown): boolean {

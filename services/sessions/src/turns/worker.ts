@@ -6,24 +6,24 @@ import { readEntry } from '../sessions/entry.ts';
 import { giveBack, settle, type Counted } from '../sessions/mailbox.ts';
 import { forget, hasBodies } from './bodies.ts';
 import { agentGone, poisoned, timedOut, waitedTooLong } from './endings.ts';
-import { createFrameWriter, type FrameWriter } from './frames.ts';
+import { createFrameWriter, FRAMES_A_RUN, type FrameWriter } from './frames.ts';
 import type { Hold, Holds } from './hold.ts';
 import { readMarks, standingOf } from './journal.ts';
 import type { Ended, RunDeps, RunGiven } from './run-deps.ts';
 import { endFailed, runDurable } from './run-durable.ts';
+import type { Runs } from './runs.ts';
 import { endTurnSpan, noteEnd, noteWait, startTurnSpan } from './turn-metrics.ts';
-import { hasEnded, take } from './turn-writes.ts';
+import { endedMeanwhile, hasEnded, take } from './turn-writes.ts';
 import { endOf, type Waiting } from './waiting.ts';
 
 /** As often is a turn begun before it is taken for what makes its processes stop. */
 const MOST_ATTEMPTS = 5;
-/** Frames of each further run of a turn begin so much later: nobody knows how far the one before came. */
-const FRAMES_A_RUN = 10_000_000;
 
 export interface WorkDeps extends RunDeps {
   agents: AgentDirectory;
   holds: Holds;
   waiting: Waiting;
+  runs: Runs;
   turnDeadlineMs: number;
   waitTimeoutMs: () => number;
   /** Whether the readers of a turn were told here that it is written. Asked once. */
@@ -118,6 +118,9 @@ async function run(deps: WorkDeps, hold: Hold, { turn, first }: { turn: TurnDocu
   const frames = createFrameWriter(deps, { tenant: hold.tenant, turnId, from: firstFrame, fence: hold.fence, held: () => hold.held() });
   const span = startTurnSpan(turn, turn.traceparent);
   const ending = new AbortController();
+  const until = deps.clock.now() + deps.turnDeadlineMs;
+  const stop = (): void => ending.abort(endedMeanwhile());
+  const forgetRun = deps.runs.add(turnId, stop);
   const stopTimer = deps.clock.after(deps.turnDeadlineMs, () => ending.abort(timedOut(deps.turnDeadlineMs)));
   let ended: Ended | undefined;
   try {
@@ -126,11 +129,13 @@ async function run(deps: WorkDeps, hold: Hold, { turn, first }: { turn: TurnDocu
     else noteWait(deps.store.now() - turn.createdAt);
     const signal = AbortSignal.any([hold.signal, ending.signal, deps.stopping]);
     const principal = principalOf(turn, hold.tenant);
-    const given = { hold, turn, model: first?.model, principal, frames, from, signal, traceparent: span.traceparent };
+    const left = (): number => until - deps.clock.now();
+    const given = { hold, turn, model: first?.model, principal, frames, from, signal, stop, left, traceparent: span.traceparent };
     ended = await runOrRefuse(deps, given, first);
   } finally {
     endTurnSpan(span, ended?.end);
     stopTimer();
+    forgetRun();
     frames.close();
   }
   return ended && toldOf(deps, hold, frames, ended);

@@ -1,0 +1,56 @@
+import assert from 'node:assert/strict';
+import type { Write } from '@switchyard/testkit';
+import type { TurnDocument } from '../data.ts';
+import { createWorld, isQuiet, principal, startReplica, type Replica, type Script, type World } from './story.fixture.ts';
+
+/* What a story is told with that is not left to a seed. */
+
+export const KEY = 'default:alice:one';
+const STEPS = 100_000;
+
+/** Asks for a turn; where nothing else is said, of the agent with two slots, in the one session. */
+export function ask(
+  replica: Replica,
+  name: string,
+  { agentId = 'wide', session = KEY, ...script }: Partial<Script & { agentId: string; session: string }> = {},
+): Promise<TurnDocument> {
+  const message = JSON.stringify({ turn: `turn_${name}`, pieces: 1, tools: [], pace: 0, ...script });
+  const turnId = `turn_${name.padEnd(22, 'x')}`;
+  const request = { method: 'agent.execute' as const, turnId, message, agentId, session };
+  return replica.runner.start(request, principal);
+}
+
+/** Lets things happen until it is so. */
+export async function until(world: World, holds: () => boolean): Promise<void> {
+  assert.ok(await world.simulation.run(() => (world.judge.check(), holds()), STEPS), 'it never came');
+}
+
+export function turnOf({ turns }: World, name: string): TurnDocument {
+  const found = turns.documents.get(`default turn_${name.padEnd(22, 'x')}`);
+  assert.ok(found, `${name} was never written`);
+  return found;
+}
+
+export const isRunning = (world: World, name: string) => (): boolean => turnOf(world, name).state === 'running';
+
+export async function settled(world: World): Promise<void> {
+  await until(world, () => isQuiet(world));
+  world.judge.checkEnd(world.sessions.documents.values(), world.turns.documents.values());
+}
+
+export async function twoReplicas(
+  sabotage?: (write: Write) => Record<string, unknown>,
+  seed = 1,
+): Promise<{ world: World; first: Replica; second: Replica }> {
+  const world = createWorld({ seed, ...(sabotage ? { sabotage } : {}) });
+  return { world, first: startReplica(world), second: startReplica(world) };
+}
+
+/** What an operation of a promise comes to, while the world goes on. */
+export async function told<T>(world: World, work: Promise<T>): Promise<PromiseSettledResult<T>> {
+  let result: PromiseSettledResult<T> | undefined;
+  void Promise.allSettled([work]).then(([one]) => (result = one));
+  await until(world, () => result !== undefined);
+  assert.ok(result);
+  return result;
+}

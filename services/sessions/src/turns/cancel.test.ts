@@ -1,0 +1,217 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { ServiceError } from '@switchyard/contracts';
+import { startService } from '@switchyard/service-kit';
+import { principal, startUpstream } from '@switchyard/testkit';
+import { sessions } from '../service.ts';
+import { ended, listen, testSessions, turnIdOf } from '../sessions.fixture.ts';
+
+const ONE_SLOT = { concurrency: { maxConcurrentRuns: 1 } };
+const agents = { scripted: { model: 'dev/scripted', ...ONE_SLOT }, other: { model: 'dev/scripted' } };
+const script = (...steps: object[]): string => JSON.stringify(steps);
+const LONG = script({ text: 'so far ' }, { wait: 60_000 }, { text: 'never said' });
+const SHORT = script({ text: 'answered' });
+/** Long before anything else would end it, on a machine that is busy. */
+const SOON_MS = 3_000;
+
+const cancelled = (error: unknown): boolean =>
+  error instanceof ServiceError && error.code === 'CANCELLED' && error.details.reason === 'TURN_CANCELLED' && !error.retryable;
+
+type App = Awaited<ReturnType<typeof testSessions>>;
+
+/** Starts a turn and waits until it speaks. */
+async function speaking(app: App, name: string, session = 'gateway'): Promise<string> {
+  const turnId = turnIdOf(name);
+  const heard = listen(app.bus, turnId);
+  await app.bus.call('turns.start', { turnId, agentId: 'scripted', message: LONG, session: { channelId: session } });
+  await heard.until('delta');
+  return turnId;
+}
+
+/** A turn that runs may say for a second that it is queued. */
+async function goesOn(app: App, turnId: string): Promise<void> {
+  assert.ok(['queued', 'running'].includes((await app.bus.call('turns.resume', { turnId })).state));
+}
+
+async function waiting(app: App, name: string, session = 'gateway', agentId = 'scripted'): Promise<string> {
+  const turnId = turnIdOf(name);
+  await app.bus.call('turns.start', { turnId, agentId, message: SHORT, session: { channelId: session } });
+  return turnId;
+}
+
+test('a turn that runs ends at once: its caller and its readers are told, and its slot and its session are free', async () => {
+  await using app = await testSessions({ agents });
+  const heard = listen(app.bus, turnIdOf('runs'));
+  const asked = app.bus.call('turns.start', { turnId: turnIdOf('runs'), agentId: 'scripted', message: LONG, idempotencyKey: 'k' });
+  await asked;
+  await heard.until('delta');
+  const started = performance.now();
+  const answer = await app.bus.call('agent.cancel', { turnId: turnIdOf('runs') });
+  assert.deepEqual(answer, {
+    cancelled: true,
+    sessionKey: 'agent:scripted:default:test:gateway',
+    turns: [{ turnId: turnIdOf('runs'), state: 'cancelled' }],
+  });
+  const end = (await heard.until('error')).at(-1);
+  assert.deepEqual(end?.type === 'error' && [end.error.code, end.error.details?.['reason']], ['CANCELLED', 'TURN_CANCELLED']);
+  const next = await app.bus.call('agent.execute', { agentId: 'scripted', message: SHORT });
+  assert.equal(next.response, 'answered');
+  assert.ok(performance.now() - started < SOON_MS);
+  const { messages } = await app.bus.call('session.history', { session_key: answer.sessionKey });
+  assert.equal(messages.length, 2, 'nothing of it is in the history');
+});
+
+test('whoever waits for its answer hears that it was cancelled, and so does who asks again under its key', async () => {
+  await using app = await testSessions({ agents });
+  const ask = () => app.bus.call('agent.execute', { agentId: 'scripted', message: LONG, idempotencyKey: 'k' });
+  const first = ask();
+  void first.catch(() => undefined);
+  const meant = { agentId: 'scripted' };
+  while (!(await app.bus.call('agent.cancel', meant)).cancelled);
+  await assert.rejects(first, cancelled);
+  await assert.rejects(ask(), cancelled);
+});
+
+test('its upstream is left at once', async () => {
+  await using upstream = await startUpstream({ kind: 'stall', text: 'one two', afterTokens: 1 });
+  const entries = { lab: { type: 'openai-compatible', baseUrl: upstream.url } };
+  await using app = await testSessions({
+    settings: { providers: { entries } },
+    agents: { default: { provider: 'lab', model: 'one' } },
+  });
+  const heard = listen(app.bus, turnIdOf('upstream'));
+  await app.bus.call('turns.start', { turnId: turnIdOf('upstream'), message: 'hello' });
+  await heard.until('delta');
+  const started = performance.now();
+  assert.equal((await app.bus.call('agent.cancel', {})).cancelled, true);
+  await upstream.abandoned;
+  assert.ok(performance.now() - started < 1_000);
+});
+
+test('a turn that waits behind another leaves the queue at once, and the others keep their order', async () => {
+  await using app = await testSessions({ agents, settings: { queue: { defaultOverflow: { maxDepth: 2 } } } });
+  const running = await speaking(app, 'running');
+  const [first, second] = [await waiting(app, 'first'), await waiting(app, 'second')];
+  await assert.rejects(waiting(app, 'third'), { code: 'RESOURCE_EXHAUSTED' });
+  assert.equal((await app.bus.call('agent.cancel', { turnId: first })).turns[0]?.state, 'cancelled');
+  const third = await waiting(app, 'third');
+  await goesOn(app, running);
+  await app.bus.call('agent.cancel', { turnId: running });
+  assert.deepEqual([(await ended(app.bus, second)).state, (await ended(app.bus, third)).state], ['done', 'done']);
+  const { failure, state } = await app.bus.call('turns.resume', { turnId: first });
+  assert.deepEqual([state, failure?.code], ['cancelled', 'CANCELLED']);
+});
+
+test('a turn that waits for its agent leaves an empty session, or the next one in it waits for its own agent', async () => {
+  await using app = await testSessions({ agents });
+  const busy = await speaking(app, 'busy');
+  const alone = await waiting(app, 'alone', 'a');
+  assert.equal((await app.bus.call('agent.cancel', { turnId: alone })).cancelled, true);
+  await app.bus.call('session.reset', { session_key: 'agent:scripted:default:test:a' });
+
+  const key = 'agent:scripted:default:test:b';
+  const first = await waiting(app, 'first', 'b');
+  const next = turnIdOf('next');
+  await app.bus.call('turns.start', { turnId: next, agentId: 'other', message: SHORT, session: key });
+  const heard = listen(app.bus, next);
+  await app.bus.call('agent.cancel', { turnId: first });
+  await heard.until('done');
+  await app.bus.call('agent.cancel', { turnId: busy });
+});
+
+test('all that a client has in a session, and nothing of anybody else', async () => {
+  await using app = await testSessions({ agents });
+  const mine = [await speaking(app, 'one'), await waiting(app, 'two'), await waiting(app, 'three')];
+  const key = 'agent:scripted:default:test:gateway';
+  const bob = app.bus.as(principal({ client: 'bob', scopes: ['*'] }));
+  const his = bob.call('session.send', { key, message: SHORT });
+  void his.catch(() => undefined);
+  await bob.flush();
+  for (;;) {
+    const { turns, sessionKey } = await bob.call('agent.cancel', { agentId: 'scripted', sessionKey: { userId: 'test' } });
+    if (turns.length > 0) {
+      assert.equal(sessionKey, key);
+      break;
+    }
+  }
+  await assert.rejects(his, cancelled);
+  for (const turnId of mine) await goesOn(app, turnId);
+
+  const answer = await app.bus.call('agent.cancel', { sessionKey: key });
+  assert.deepEqual(
+    answer.turns,
+    mine.map((turnId) => ({ turnId, state: 'cancelled' })),
+  );
+  assert.deepEqual(await app.bus.call('agent.cancel', { sessionKey: key }), { cancelled: false, sessionKey: key, turns: [] });
+  assert.equal((await app.bus.call('agent.execute', { agentId: 'scripted', message: SHORT })).response, 'answered');
+});
+
+test('twice is as once, and too late says how it ended', async () => {
+  await using app = await testSessions({ agents });
+  const turnId = await speaking(app, 'twice');
+  const first = await app.bus.call('agent.cancel', { turnId });
+  assert.deepEqual(await app.bus.call('agent.cancel', { turnId }), first);
+  const late = await waiting(app, 'late');
+  await ended(app.bus, late);
+  const { cancelled: any, turns } = await app.bus.call('agent.cancel', { turnId: late });
+  assert.deepEqual([any, turns], [false, [{ turnId: late, state: 'done' }]]);
+  const { messages } = await app.bus.call('session.history', { session_key: 'agent:scripted:default:test:gateway' });
+  assert.equal(messages.length, 2);
+});
+
+test('a turn of somebody else, one that never was, and one of another session or agent than was said are alike unknown', async () => {
+  await using app = await testSessions({ agents });
+  const turnId = await speaking(app, 'mine');
+  const unknown = { code: 'NOT_FOUND', message: 'There is no such turn.' };
+  for (const other of [principal({ client: 'bob', scopes: ['*'] }), principal({ tenant: 'acme' })]) {
+    await assert.rejects(app.bus.as(other).call('agent.cancel', { turnId }), unknown);
+  }
+  await assert.rejects(app.bus.call('agent.cancel', { turnId: turnIdOf('never') }), unknown);
+  await assert.rejects(app.bus.call('agent.cancel', { turnId, agentId: 'other' }), unknown);
+  await assert.rejects(app.bus.call('agent.cancel', { turnId, sessionKey: { channelId: 'elsewhere' } }), unknown);
+  const held = principal({ client: 'bob', scopes: ['*'], sessions: 'own' });
+  const key = 'agent:scripted:default:test:gateway';
+  assert.deepEqual(await app.bus.as(held).call('agent.cancel', { sessionKey: key }), { cancelled: false, sessionKey: key, turns: [] });
+  await goesOn(app, turnId);
+  assert.equal((await app.bus.call('agent.cancel', { turnId, agentId: 'scripted' })).cancelled, true);
+});
+
+test('whichever replica is asked, the one that runs the turn stops', async () => {
+  await using app = await testSessions({ agents });
+  await using _second = await startService(sessions, app.host);
+  for (let at = 0; at < 8; at += 1) {
+    const turnId = await speaking(app, `round${at}x`);
+    const started = performance.now();
+    await app.bus.call('agent.cancel', { turnId });
+    assert.equal((await app.bus.call('agent.execute', { agentId: 'scripted', message: SHORT })).response, 'answered');
+    assert.ok(performance.now() - started < SOON_MS, 'its slot or its session was free too late');
+  }
+});
+
+test('a tool in flight is told to stop', async () => {
+  await using app = await testSessions({ agents, env: { SWITCHYARD_DEV_TOOLS: 'on' } });
+  const turnId = turnIdOf('intool');
+  const heard = listen(app.bus, turnId);
+  const message = script({ tool: { name: 'dev_act', input: { name: 'x', waitMs: 4_000 } } }, { text: 'never said' });
+  await app.bus.call('turns.start', { turnId, agentId: 'scripted', message });
+  await heard.until('tool');
+  await app.bus.call('agent.cancel', { turnId });
+  const next = await app.bus.call('agent.execute', { agentId: 'scripted', message: SHORT });
+  assert.equal(next.response, 'answered');
+  assert.ok(!heard.frames.some((frame) => frame.type === 'tool' && frame.state === 'succeeded'));
+});
+
+test('a caller that leaves ends nothing: its turn is answered, and in the history', async () => {
+  await using app = await testSessions({ agents });
+  const leaving = new AbortController();
+  const message = script({ text: 'said ' }, { wait: 300 }, { text: 'to nobody' });
+  const left = app.bus.call('agent.execute', { agentId: 'other', message }, { signal: leaving.signal });
+  const { promise, resolve } = Promise.withResolvers<void>();
+  app.bus.on('message:received', () => resolve());
+  await promise;
+  leaving.abort();
+  await assert.rejects(left, { code: 'CANCELLED' });
+  await app.nextEvent('message:sent');
+  const { messages } = await app.bus.call('session.history', { session_key: 'agent:other:default:test:gateway' });
+  assert.deepEqual(messages.at(-1)?.content, 'said to nobody');
+});

@@ -1,0 +1,126 @@
+import { ServiceError, subjects, type Input, type Principal, type Result } from '@switchyard/contracts';
+import type { Bus } from '@switchyard/bus';
+import type { Clock } from '@switchyard/service-kit';
+import type { Collection, Store } from '@switchyard/store';
+import type { Logger } from '@switchyard/telemetry';
+import type { AgentDirectory } from '../agents.ts';
+import type { BodyDocument, SessionDocument, TurnDocument } from '../data.ts';
+import { readEntry, toEntry } from '../sessions/entry.ts';
+import { follows, noSuchTurn, sees } from '../sessions/ownership.ts';
+import { withdraw } from '../sessions/withdraw.ts';
+import { meantSession } from './accept.ts';
+import { forget, hasBodies } from './bodies.ts';
+import { turnCancelled } from './endings.ts';
+import { toFailure } from './failure.ts';
+import { createFrameWriter, FRAME_AFTER_ALL } from './frames.ts';
+import { logFailedTurn } from './log-failed-turn.ts';
+import type { Runs } from './runs.ts';
+import { noteEnd } from './turn-metrics.ts';
+import { commitCancel, hasEnded } from './turn-writes.ts';
+import type { Waiting } from './waiting.ts';
+
+/*
+ * A cancellation is a guarded write like any other end of a turn, by whoever is asked for it; it needs neither the lease nor the
+ * replica that runs the turn. What follows only makes it known sooner.
+ *
+ * | It comes                    | What it meets                                  | What happens                                              |
+ * | --------------------------- | ---------------------------------------------- | --------------------------------------------------------- |
+ * | before                      | no such turn                                   | NOT_FOUND, of a session nothing; nothing is remembered    |
+ * | before it is in a queue     | a turn that no queue holds                     | it ends; whoever enters it then, the next claim takes out |
+ * | while it waits              | an entry with nobody at work on it             | it ends, and leaves the queue at once                     |
+ * | while it runs               | a runner, here or elsewhere                    | it ends; the runner hears it, stops, and settles it       |
+ * | unheard                     | a runner that the bus does not reach           | it finds out by its next write, or by looking, in seconds |
+ * | while its runner is paused  | a lease that runs out                          | it ends; every write of the runner misses                 |
+ * | twice                       | a turn that was cancelled                      | what was left undone is done; the answer is the same      |
+ * | late                        | a turn that has ended otherwise                | the guard misses; the answer says how it ended            |
+ * | while the answer is written | one of the two writes comes first              | the other one's guard misses                              |
+ * | and whoever cancels dies    | an end that nobody was told of, or an entry    | the runner, or the next claim, tells and settles it       |
+ */
+
+export interface CancelDeps {
+  sessions: Collection<SessionDocument>;
+  turns: Collection<TurnDocument>;
+  bodies: Collection<BodyDocument>;
+  agents: AgentDirectory;
+  store: Pick<Store, 'now'>;
+  clock: Clock;
+  bus: Bus;
+  waiting: Waiting;
+  runs: Runs;
+  log: Logger;
+  /** A turn waits for an agent, with nobody at work in its session. */
+  waits: (tenant: string, agentId: string) => void;
+}
+
+/** Ends what a caller means of its own turns. Fails NOT_FOUND for a turn that is not its to follow, as for one that never was. */
+export async function cancel(deps: CancelDeps, meant: Input<'agent.cancel'>, principal: Principal): Promise<Result<'agent.cancel'>> {
+  return meant.turnId === undefined
+    ? cancelSession(deps, meant, principal)
+    : cancelOne(deps, { ...meant, turnId: meant.turnId }, principal);
+}
+
+async function cancelOne(
+  deps: CancelDeps,
+  { turnId, agentId, sessionKey }: Input<'agent.cancel'> & { turnId: string },
+  principal: Principal,
+): Promise<Result<'agent.cancel'>> {
+  const turn = await deps.turns.for(principal).get(turnId);
+  if (!turn || !(await follows(deps.sessions, principal, turn))) throw noSuchTurn();
+  const elsewhere =
+    sessionKey !== undefined && meantSession(deps.agents, { agentId, session: sessionKey }, principal).key !== turn.sessionKey;
+  if (elsewhere || (agentId !== undefined && agentId !== turn.agentId)) throw noSuchTurn();
+  return answer(turn.sessionKey, [await end(deps, principal.tenant, turn)]);
+}
+
+/** The last one first, so that none of them begins because the one before it has ended. */
+async function cancelSession(
+  deps: CancelDeps,
+  { agentId, sessionKey }: Input<'agent.cancel'>,
+  principal: Principal,
+): Promise<Result<'agent.cancel'>> {
+  const { key } = meantSession(deps.agents, { agentId, session: sessionKey }, principal);
+  const session = await deps.sessions.for(principal).get(key);
+  const ended: TurnDocument[] = [];
+  for (const entry of session && sees(principal, session) ? session.queue.toReversed() : []) {
+    const turn = await deps.turns.for(principal).get(readEntry(entry).turnId);
+    if (turn?.client === principal.client) ended.unshift(await end(deps, principal.tenant, turn));
+  }
+  return answer(key, ended);
+}
+
+function answer(sessionKey: string, ended: readonly TurnDocument[]): Result<'agent.cancel'> {
+  const turns = ended.map(({ turnId, state }) => ({ turnId, state }));
+  return { cancelled: turns.some(({ state }) => state === 'cancelled'), sessionKey, turns };
+}
+
+/** The turn as it has ended, by this or before. */
+async function end(deps: CancelDeps, tenant: string, turn: TurnDocument): Promise<TurnDocument> {
+  const turns = deps.turns.for({ tenant });
+  const { turnId } = turn;
+  const failure = toFailure(turnCancelled(), turn);
+  const ended = await commitCancel(turns, { turnId, failure, lastFrame: FRAME_AFTER_ALL, now: deps.store.now() });
+  if (ended) {
+    noteEnd('durable', failure, deps.store.now() - turn.createdAt);
+    logFailedTurn(deps.log, tenant, { turn: ended, error: turnCancelled() });
+  }
+  const there = ended ?? (await turns.get(turnId)) ?? turn;
+  if (!hasEnded(there)) throw new ServiceError('UNAVAILABLE', 'The turn could not be cancelled just now; try again.');
+  if (there.state === 'cancelled') await makeKnown(deps, tenant, there);
+  return there;
+}
+
+/** Who dies before this leaves it to the runner of the turn, or to who claims its session next. */
+async function makeKnown(deps: CancelDeps, tenant: string, turn: TurnDocument): Promise<void> {
+  const { turnId, sessionKey: key, failure, lastFrame = FRAME_AFTER_ALL, forgetAt } = turn;
+  deps.runs.stop(turnId);
+  deps.bus.publish(subjects.turnEnded, Buffer.from(JSON.stringify(turnId)));
+  if (failure) {
+    const frames = createFrameWriter(deps, { turnId, from: lastFrame });
+    frames.end({ type: 'error', error: failure });
+    frames.close();
+    deps.waiting.tell(tenant, turnId, { failure });
+  }
+  const next = (await withdraw(deps.sessions.for({ tenant }), tenant, { key, entry: toEntry(turn) }))?.queue[0];
+  if (next !== undefined) deps.waits(tenant, readEntry(next).agentId);
+  if (forgetAt !== undefined && hasBodies(turn)) await forget(deps.bodies, tenant, turnId, forgetAt);
+}

@@ -1,0 +1,95 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Result } from '@switchyard/contracts';
+import { startUpstream } from '@switchyard/testkit';
+import { listen, testSessions, turnIdOf } from '../sessions.fixture.ts';
+
+const ON = { SWITCHYARD_DEV_TOOLS: 'on' };
+const agents = { scripted: { model: 'dev/scripted' }, tools: { model: 'dev/tools' } };
+const script = (...steps: object[]): string => JSON.stringify(steps);
+const act = (name: string, more: object = {}) => ({ tool: { name: 'dev_act', input: { name, ...more } } });
+const look = (name: string, more: object = {}) => ({ tool: { name: 'dev_look', input: { name, ...more } } });
+
+type App = Awaited<ReturnType<typeof testSessions>>;
+
+async function run(app: App, name: string, message: string): Promise<{ turnId: string; states: string[]; response: string }> {
+  const turnId = turnIdOf(name);
+  const heard = listen(app.bus, turnId);
+  await app.bus.call('turns.start', { turnId, agentId: 'scripted', message });
+  const frames = await heard.until('done');
+  const states = frames.flatMap((frame) => (frame.type === 'tool' && frame.state !== 'called' ? [frame.state] : []));
+  const end = frames.at(-1);
+  return { turnId, states, response: end?.type === 'done' ? end.result.response : '' };
+}
+
+/** What was counted, asked for as any client can. */
+async function counted(app: App, name: string): Promise<Result<'dev.count'>> {
+  const { response } = await app.bus.call('agent.execute', { agentId: 'tools', message: `dev_count {"name":"${name}"}` });
+  return JSON.parse(response.slice(response.indexOf('{'))) as Result<'dev.count'>;
+}
+
+test('tools whose executions can be counted are there where the environment wants them, for turns of development models alone', async () => {
+  const offered = async (env: Record<string, string>): Promise<boolean> => {
+    await using app = await testSessions({ agents, env });
+    const { response } = await app.bus.call('agent.execute', { agentId: 'tools', message: 'which?' });
+    return response.includes('dev_act');
+  };
+  assert.equal(await offered({}), false);
+  assert.equal(await offered({ SWITCHYARD_DEV_TOOLS: 'off' }), false);
+  assert.equal(await offered(ON), true);
+
+  await using upstream = await startUpstream();
+  const settings = { providers: { entries: { lab: { type: 'openai-compatible', baseUrl: upstream.url } } } };
+  await using app = await testSessions({ settings, agents: { default: { provider: 'lab', model: 'one' } }, env: ON });
+  await app.bus.call('agent.execute', { message: 'hello' });
+  assert.doesNotMatch(JSON.stringify(upstream.requests[0]?.body.tools), /dev_act/);
+  upstream.respond({ kind: 'tools', calls: [{ name: 'dev_act', arguments: { name: 'x' } }] }, { kind: 'text', text: 'well' });
+  await app.bus.call('agent.execute', { message: 'hello' });
+  assert.match(JSON.stringify(upstream.requests.at(-1)?.body.messages), /There is no tool dev_act/);
+});
+
+test('where nobody wants them nobody answers them either', async () => {
+  await using app = await testSessions({ agents });
+  const inside = await app.host.connect('sessions');
+  await assert.rejects(inside.call('dev.act', { name: 'x' }), { code: 'UNAVAILABLE' });
+  await assert.rejects(app.bus.call('dev.act', { name: 'x' }), { code: 'PERMISSION_DENIED' });
+});
+
+test('an execution is counted once, under its turn and step, and in a step of several calls under the place of each', async () => {
+  await using app = await testSessions({ agents, env: ON });
+  const { turnId, states } = await run(app, 'keys', script(act('n'), { text: 'then' }, act('n'), look('n'), { text: 'done' }));
+  assert.deepEqual(states, ['succeeded', 'succeeded', 'succeeded']);
+  assert.deepEqual(await counted(app, 'n'), {
+    name: 'n',
+    executions: 3,
+    keys: [`${turnId}/1`, `${turnId}/2/0`, `${turnId}/2/1`].map((key) => ({ key, executions: 1 })),
+  });
+});
+
+test('a tool that fails, or answers a megabyte, is told to the model, which goes on', async () => {
+  await using app = await testSessions({ agents, env: ON });
+  const message = script(act('odd', { fails: true }), { text: 'and' }, act('odd', { chars: 1_000_000 }), { text: 'went on' });
+  const { states, response } = await run(app, 'odd', message);
+  assert.deepEqual([states, response], [['failed', 'succeeded'], 'went on']);
+  assert.equal((await counted(app, 'odd')).executions, 2);
+});
+
+test('of a tool that is slower than its deadline the model reads what is known: nothing, where it may have acted once and must not twice', async () => {
+  await using app = await testSessions({ agents, env: ON });
+  const slow = async (tool: string): Promise<string> => {
+    const message = `${tool} {"name":"${tool}","waitMs":30000}`;
+    return (await app.bus.call('agent.execute', { agentId: 'tools', message, sessionKey: { channelId: tool } })).response;
+  };
+  const [once, again] = await Promise.all([slow('dev_act'), slow('dev_look')]);
+  assert.match(once, /STEP_OUTCOME_UNKNOWN.*DEADLINE_EXCEEDED/);
+  assert.match(again, /failed: \{"error":"DEADLINE_EXCEEDED/);
+  for (const tool of ['dev_act', 'dev_look']) assert.equal((await counted(app, tool)).executions, 1);
+});
+
+test('a model that calls the same tool for ever is ended by its steps', async () => {
+  await using upstream = await startUpstream({ kind: 'tools', calls: [{ name: 'session_status', arguments: {} }], text: 'again ' });
+  const settings = { providers: { entries: { lab: { type: 'openai-compatible', baseUrl: upstream.url } } } };
+  await using app = await testSessions({ settings, agents: { default: { provider: 'lab', model: 'one', maxSteps: 5 } } });
+  const { finishReason, response } = await app.bus.call('agent.execute', { message: 'hello' });
+  assert.deepEqual([finishReason, response, upstream.requests.length], ['max_steps', 'again ', 5]);
+});

@@ -1,0 +1,58 @@
+import type { AgentConfig } from '@switchyard/contracts';
+
+/** The agent's `skills.toolPolicy`. */
+export type ToolPolicy = AgentConfig['skills']['toolPolicy'];
+
+/** Methods by their name, or all of a namespace by what stands before the dot, the dot with it. */
+type Names = readonly string[];
+
+/** What `group:<name>` stands for in `allow` and `deny`. */
+const GROUPS: Readonly<Record<string, Names>> = {
+  coding: ['workspace.'],
+  web: ['link.'],
+  browser: ['browser.'],
+  memory: ['memory.'],
+  scheduling: ['cron.', 'heartbeat.', 'scheduler.'],
+  messaging: ['message.', 'notification.'],
+  sessions: ['session.', 'subagent.', 'graph.'],
+  platform_actions: ['discord.', 'telegram.', 'slack.', 'whatsapp.'],
+  supervisor: ['obs.', 'heartbeat.', 'channels.', 'skills.', 'mcp.'],
+  context: ['context.', 'session.search'],
+  context_expand: [],
+};
+
+/** What an agent of each profile has without naming it; `full` is everything. */
+const PROFILES: Readonly<Record<Exclude<ToolPolicy['profile'], 'full'>, Names>> = {
+  minimal: ['workspace.readFile', 'workspace.writeFile'],
+  coding: ['workspace.'],
+  messaging: ['message.', 'notification.', 'session.status'],
+  supervisor: GROUPS['supervisor'] ?? [],
+};
+
+/** Whether a policy lets an agent have a method as a tool: what its profile has, and what is allowed, less what is denied. */
+export function allows({ profile, allow, deny }: ToolPolicy, method: string): boolean {
+  if (names(deny, method)) return false;
+  return profile === 'full' || covers(PROFILES[profile], method) || names(allow, method);
+}
+
+/** A tool is named as its method, as models spell it, or by its group. */
+function names(listed: readonly string[], method: string): boolean {
+  return listed.some((name) => {
+    if (name === method || name === toolName(method)) return true;
+    return covers(groupOf(name), method);
+  });
+}
+
+function groupOf(name: string): Names {
+  const group = name.startsWith('group:') ? name.slice('group:'.length) : '';
+  return Object.hasOwn(GROUPS, group) ? (GROUPS[group] ?? []) : [];
+}
+
+function covers(those: Names, method: string): boolean {
+  return those.some((name) => name === method || (name.endsWith('.') && method.startsWith(name)));
+}
+
+/** Named as models can spell it: `session.history` is `session_history`. */
+export function toolName(method: string): string {
+  return method.replaceAll('.', '_');
+}
