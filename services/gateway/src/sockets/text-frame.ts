@@ -20,7 +20,7 @@ export function textFrame(message: Uint8Array | string): Buffer {
     frame[1] = 127;
     frame.writeBigUInt64BE(BigInt(length), 2);
   }
-  if (typeof message === 'string') frame.latin1Write(message, headerLength);
+  if (typeof message === 'string') frame.write(message, headerLength, 'latin1');
   else frame.set(message, headerLength);
   return frame;
 }
