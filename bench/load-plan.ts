@@ -10,6 +10,8 @@ export interface LoadPlan {
   expect: 'result' | 'completion' | 'chunks' | 'anything';
   /** One request in flight on each. */
   connections: number;
+  /** Requests come so often a second, whether the last ones are answered or not. Without, each follows an answer: a closed loop. */
+  perSecond?: number | undefined;
   warmMs: number;
   ms: number;
   /** Whose processor time is read, at both ends of the measurement. */
@@ -24,6 +26,8 @@ export interface LoadResult {
   p99Ms: number;
   /** Until the first byte of an answer's body; that of its end where it comes in one piece. */
   firstMs: number;
+  /** Of requests that come by the clock: how late the load generator itself was with them, at p99. */
+  lateMs: number;
   /** Processor seconds by pid. */
   cpu: Record<number, number>;
   /** Cores that worked for somebody else meanwhile. */

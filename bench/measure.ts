@@ -41,7 +41,7 @@ export interface MeasureOptions {
  * so that no place in the order is an advantage.
  */
 export async function measureGroup(
-  { of, connections }: Group,
+  { of, connections, perSecond }: Group,
   subjects: readonly Subject[],
   results: Rounds,
   options: MeasureOptions,
@@ -50,9 +50,9 @@ export async function measureGroup(
   for (const { name } of subjects) if (!results.has(name)) results.set(name, []);
   for (let round = 0; round < rounds; round++) {
     for (const subject of round % 2 === 0 ? subjects : subjects.toReversed()) {
-      onProgress(`${cases[of].what}, ${connections} connections, round ${round + 1} of ${rounds}: ${subject.name}`);
+      onProgress(`${cases[of].what}, ${paceOf({ connections, perSecond })}, round ${round + 1} of ${rounds}: ${subject.name}`);
       const warmMs = round === 0 ? FIRST_WARM_MS : WARM_MS;
-      const plan = { ...routeOf(subject, cases[of]), connections, warmMs, ms: seconds * 1_000, pids: subject.pids };
+      const plan = { ...routeOf(subject, cases[of]), connections, perSecond, warmMs, ms: seconds * 1_000, pids: subject.pids };
       const result = await load.measure(plan);
       results.get(subject.name)?.push({ ...result, edgeCpu: result.cpu[subject.edge.pid] ?? Number.NaN });
     }
@@ -63,6 +63,7 @@ export async function measureGroup(
 const READERS: Readonly<Record<Metric, (result: Measured) => number>> = {
   rate: ({ requests, seconds }) => requests / seconds,
   p50: ({ p50Ms }) => p50Ms * 1_000,
+  p99: ({ p99Ms }) => p99Ms * 1_000,
   cpu: ({ cpu, requests }) => (Object.values(cpu).reduce((sum, one) => sum + one, 0) / requests) * 1e6,
   'edge-cpu': ({ edgeCpu, requests }) => (edgeCpu / requests) * 1e6,
   'added-first': ({ firstMs }) => firstMs,
@@ -75,20 +76,26 @@ export function metricOf(metric: Metric, result: Measured): number {
 const METRICS: Readonly<Record<Metric, string>> = {
   rate: 'req/s',
   p50: 'p50',
+  p99: 'p99',
   cpu: 'CPU, all processes',
   'edge-cpu': 'CPU, edge',
   'added-first': 'first byte',
 };
 
+/** How much is asked. */
+export function paceOf({ connections, perSecond }: Pick<Group, 'connections' | 'perSecond'>): string {
+  return perSecond === undefined ? `c=${connections}` : `${perSecond} a second`;
+}
+
 /** A row's ratio for each transport of ours. Most targets are set for the product as a cluster; what the edge answers alone is the same in both. */
-export function outcomesOf({ row, of, baseline, connections, metric, target, embedded = {} }: Row, rounds: Rounds): Outcome[] {
+export function outcomesOf({ row, of, baseline, connections, perSecond, metric, target, embedded = {} }: Row, rounds: Rounds): Outcome[] {
   const series = (name: SubjectName): number[] => (rounds.get(name) ?? []).map((result) => metricOf(metric, result));
   const transports = metric === 'edge-cpu' ? (['nats'] as const) : (['nats', 'embedded'] as const);
   const added = metric === 'added-first';
   return transports.map((ours) => ({
     row,
     ours,
-    what: `${cases[of].what} ${added ? '−' : '÷'} ${baseline}, ${METRICS[metric]}, c=${connections}`,
+    what: `${cases[of].what} ${added ? '−' : '÷'} ${baseline}, ${METRICS[metric]}, ${paceOf({ connections, perSecond })}`,
     values: (added ? pairedDifferences : pairedRatios)(series(ours), series(baseline)),
     unit: added ? 'ms' : 'x',
     target: ours === 'nats' || of === 'edge-answer' ? target : embedded,

@@ -1,11 +1,11 @@
-import { metricOf, type Measured, type Outcome, type Rounds } from './measure.ts';
+import { metricOf, paceOf, type Measured, type Outcome, type Rounds } from './measure.ts';
 import { cases, type Group } from './rows.ts';
 import { quantile, reaches, summarize, type Target } from './statistics.ts';
 
 /** What one subject did in absolute numbers, which hold for this machine and this hour alone. */
 export interface Absolute {
   what: string;
-  connections: number;
+  pace: string;
   subject: string;
   requestsPerSecond: number;
   p50Us: number;
@@ -18,12 +18,12 @@ export interface Absolute {
   strangers: number;
 }
 
-export function absolutesOf({ of, connections }: Group, rounds: Rounds): Absolute[] {
+export function absolutesOf({ of, ...group }: Group, rounds: Rounds): Absolute[] {
   return [...rounds].map(([name, results]) => {
     const middle = (read: (result: Measured) => number): number => Math.round(quantile(results.map(read), 0.5));
     return {
       what: cases[of].what,
-      connections,
+      pace: paceOf(group),
       subject: name,
       requestsPerSecond: middle((result) => metricOf('rate', result)),
       p50Us: middle((result) => metricOf('p50', result)),
@@ -52,12 +52,12 @@ export function outcomeTable(outcomes: readonly Outcome[]): string {
 export function absoluteTable(absolutes: readonly Absolute[]): string {
   const lines = absolutes.map((one) => [
     one.what,
-    String(one.connections),
+    one.pace,
     one.subject,
     ...[one.requestsPerSecond, one.p50Us, one.p99Us, one.firstUs, one.cpuUs, one.edgeCpuUs, one.failures].map(String),
     one.strangers.toFixed(2),
   ]);
-  return table(['what', 'c', 'subject', 'req/s', 'p50 µs', 'p99 µs', 'first µs', 'CPU µs', 'edge CPU µs', 'failed', 'others'], lines);
+  return table(['what', 'pace', 'subject', 'req/s', 'p50 µs', 'p99 µs', 'first µs', 'CPU µs', 'edge CPU µs', 'failed', 'others'], lines);
 }
 
 function verdict(median: number, target: Target): string {

@@ -2,7 +2,7 @@ import type { LoadPlan } from './load-plan.ts';
 import type { Target } from './statistics.ts';
 import type { SubjectName } from './subject.ts';
 
-export type Metric = 'rate' | 'p50' | 'cpu' | 'edge-cpu' | 'added-first';
+export type Metric = 'rate' | 'p50' | 'p99' | 'cpu' | 'edge-cpu' | 'added-first';
 
 /** What is asked of ours, over which route. */
 export type CaseName = 'call' | 'ws-call' | 'edge-answer' | 'completion' | 'completion-stream';
@@ -55,6 +55,8 @@ export interface Row {
   of: CaseName;
   baseline: SubjectName;
   connections: number;
+  /** Set where requests come by the clock, however long answers take. */
+  perSecond?: number;
   metric: Metric;
   /** None where the ratio is only for information. */
   target: Target;
@@ -93,22 +95,30 @@ export const rows: readonly Row[] = [
   { row: 9, of: 'completion', baseline: 'proxy', connections: 32, metric: 'cpu', target: {} },
   { row: 9, of: 'completion', baseline: 'floor-v1', connections: 32, metric: 'rate', target: {} },
   { row: 9, of: 'completion', baseline: 'floor-v1', connections: 128, metric: 'rate', target: {} },
+  { row: 15, of: 'call', baseline: 'floor', connections: 64, perSecond: 1_000, metric: 'p99', target: { most: 1.35 }, embedded: { most: 1.35 } },
+  { row: 15, of: 'call', baseline: 'floor', connections: 64, perSecond: 1_000, metric: 'p50', target: {} },
 ];
 
 export interface Group {
   of: CaseName;
   connections: number;
+  perSecond: number | undefined;
   baselines: SubjectName[];
+}
+
+/** Rows with the same key are read from one measurement. */
+export function keyOf({ of, connections, perSecond }: Pick<Row, 'of' | 'connections' | 'perSecond'> | Group): string {
+  return `${of} ${connections} ${perSecond}`;
 }
 
 /** What must be measured side by side for these rows. */
 export function groupsOf(wanted: readonly Row[]): Group[] {
   const groups = new Map<string, Group>();
-  for (const { of, connections, baseline } of wanted) {
-    const key = `${of} ${connections}`;
-    const group = groups.get(key) ?? { of, connections, baselines: [] };
+  for (const row of wanted) {
+    const { of, connections, perSecond, baseline } = row;
+    const group = groups.get(keyOf(row)) ?? { of, connections, perSecond, baselines: [] };
     if (!group.baselines.includes(baseline)) group.baselines.push(baseline);
-    groups.set(key, group);
+    groups.set(keyOf(row), group);
   }
   return [...groups.values()];
 }

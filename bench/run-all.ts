@@ -2,13 +2,15 @@ import { measureBus } from './bus/measure-bus.ts';
 import { measureFanOut } from './fan-out/measure-fan-out.ts';
 import { measureIdle } from './idle.ts';
 import { startLoad } from './load-process.ts';
-import { measureGroup, outcomesOf, type Outcome, type Rounds } from './measure.ts';
+import { measureGroup, outcomesOf, paceOf, type Outcome, type Rounds } from './measure.ts';
 import type { Options } from './options.ts';
 import { startBroker, startCluster, startEmbedded } from './product.ts';
 import { absolutesOf, type Absolute } from './report.ts';
 import { startPortkey } from './portkey.ts';
-import { cases, groupsOf, rows, type Group } from './rows.ts';
+import { cases, groupsOf, keyOf, rows, type Group } from './rows.ts';
 import { measureStart } from './startup.ts';
+import { quantile } from './statistics.ts';
+import { measureStorm } from './storm/measure-storm.ts';
 import { startBaseline, startUpstream, type Ground, type Subject, type SubjectName } from './subject.ts';
 
 export interface Results {
@@ -32,6 +34,7 @@ export async function runAll(options: Options, onProgress: (what: string) => voi
     onProgress(`${options.connections} idle WebSockets`);
     add(results, await idle(options.connections));
   }
+  if (options.rows.has(21)) results.outcomes.push(...(await measureStorm(options.connections, onProgress)));
   if (options.rows.has(13)) add(results, await measureStart(options.starts * options.rounds, onProgress));
   return results;
 }
@@ -47,14 +50,24 @@ async function measureRows(options: Options, onProgress: (what: string) => void,
   for (let start = 1; start <= options.starts; start++)
     await measureStarted(groups, options, (what) => onProgress(`start ${start}: ${what}`));
   for (const { group, rounds } of groups) {
-    const claims = wanted.filter(({ of, connections }) => of === group.of && connections === group.connections);
+    const claims = wanted.filter((row) => keyOf(row) === keyOf(group));
     results.outcomes.push(...claims.flatMap((row) => outcomesOf(row, rounds)));
     results.absolutes.push(...absolutesOf(group, rounds));
+    if (group.perSecond !== undefined) results.notes.push(lateness(group, rounds));
   }
   const strangers = Math.max(...results.absolutes.map((one) => one.strangers));
   if (strangers > QUIET)
     results.notes.push(`Up to ${strangers.toFixed(2)} cores worked for somebody else while this was measured: do not trust it.`);
   results.outcomes.sort((a, b) => a.row - b.row);
+}
+
+/** A latency from the time that a request was due contains what the load generator slept through. */
+function lateness(group: Group, rounds: Rounds): string {
+  const late = [...rounds].map(([name, results]) => {
+    const lates = results.map(({ lateMs }) => lateMs);
+    return `${quantile(lates, 0.5).toFixed(2)} ms before ${name}`;
+  });
+  return `At ${paceOf(group)} the load generator itself was late, at p99, by ${late.join(', ')}.`;
 }
 
 /** What a first start compiles, and the compiler it loads for that, stays in its memory: 20 MiB that no later start has. */

@@ -39,6 +39,7 @@ test('a frame is one that clients read, whatever its length', () => {
   for (const length of [0, 1, 125, 126, 65_535, 65_536, 200_000]) {
     const message = 'é'.repeat(length / 2) + 'x'.repeat(length % 2);
     assert.deepEqual(read([textFrame(Buffer.from(message))]), [message], `${length} bytes`);
+    assert.deepEqual(read([textFrame(Buffer.from(message).toString('latin1'))]), [message], `${length} bytes as text`);
   }
 });
 

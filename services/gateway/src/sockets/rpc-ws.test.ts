@@ -102,6 +102,14 @@ describe('who gets in', () => {
   });
 });
 
+test('answers arrive in their order, short and long ones, in any script', SOON, async () => {
+  await using gateway = await startTestGateway();
+  const client = await gateway.connect();
+  const ids = [1, 80, 126, 20_000, 2, 70_000, 60].map((length) => 'ŷ€'.repeat(length));
+  for (const id of ids) client.send(ping(id));
+  for (const id of ids) assert.equal((await client.next()).id, id);
+});
+
 test('a request that asks for no upgrade is told to', async () => {
   await using gateway = await startTestGateway();
   const response = await fetch(`${gateway.url}/ws`, { headers: { authorization: `Bearer ${SECRETS.all}` } });

@@ -3,8 +3,11 @@ const FINAL_TEXT = 0x81;
 const SHORT = 125;
 const MEDIUM = 0xffff;
 
-/** A message as it stands on the wire: a text in one frame, unmasked as a server sends it. The same bytes for every client. */
-export function textFrame(message: Uint8Array): Buffer {
+/**
+ * A message as it stands on the wire: a text in one frame, unmasked as a server sends it. The same bytes for every client. A string
+ * has a character for each byte.
+ */
+export function textFrame(message: Uint8Array | string): Buffer {
   const { length } = message;
   const headerLength = length <= SHORT ? 2 : length <= MEDIUM ? 4 : 10;
   const frame = Buffer.allocUnsafe(headerLength + length);
@@ -17,6 +20,7 @@ export function textFrame(message: Uint8Array): Buffer {
     frame[1] = 127;
     frame.writeBigUInt64BE(BigInt(length), 2);
   }
-  frame.set(message, headerLength);
+  if (typeof message === 'string') frame.write(message, headerLength, 'latin1');
+  else frame.set(message, headerLength);
   return frame;
 }

@@ -1,0 +1,64 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { createServer, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
+import { test } from 'node:test';
+import type { LoadPlan } from './load-plan.ts';
+import { startLoop, type Samples } from './loops.ts';
+
+const STALL_MS = 400;
+const CONNECTIONS = 4;
+const PER_SECOND = 200;
+
+/** A server that says nothing for a while, then all it owes: what a long collection of garbage looks like from outside. */
+async function stallingServer() {
+  let owed: ServerResponse[] | undefined;
+  const answer = (response: ServerResponse): void => void response.end('{"jsonrpc":"2.0","result":{},"id":1}');
+  const server = createServer((request, response) => {
+    request.resume();
+    if (owed === undefined) answer(response);
+    else owed.push(response);
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    async stall() {
+      owed = [];
+      await delay(STALL_MS);
+      owed.forEach(answer);
+      owed = undefined;
+    },
+    async [Symbol.asyncDispose]() {
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+}
+
+async function measureStall(perSecond?: number): Promise<Samples> {
+  await using server = await stallingServer();
+  const { url } = server;
+  const given = { kind: 'http', url, path: '/', headers: {}, body: '{}', expect: 'result' } as const;
+  const plan: LoadPlan = { ...given, connections: CONNECTIONS, perSecond, warmMs: 0, ms: 0, pids: [] };
+  const loop = await startLoop(plan);
+  loop.begin();
+  await server.stall();
+  const samples = await loop.take();
+  await loop.end();
+  return samples;
+}
+
+const slow = ({ latencies }: Samples): number => latencies.filter((ms) => ms > STALL_MS / 4).length;
+
+test('requests that come by the clock all wait through a stall, also those that found no connection', async () => {
+  const samples = await measureStall(PER_SECOND);
+  const due = (PER_SECOND * STALL_MS * 0.75) / 1_000;
+  assert.ok(slow(samples) > due / 2, `${slow(samples)} of some ${due} were slow`);
+  assert.equal(samples.failures, 0);
+});
+
+test('a closed loop asks no more while it waits, and so hardly sees the stall', async () => {
+  const samples = await measureStall();
+  assert.ok(slow(samples) <= CONNECTIONS, `${slow(samples)} were slow`);
+});
