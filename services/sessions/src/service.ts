@@ -78,7 +78,7 @@ export function defineSessions(timing: SessionsTiming = {}) {
         'turns.start': turnsStart(runner),
         'turns.run': turnsRun({ bus, models, agents }),
         'turns.complete': turnsComplete({ bus, models, agents }),
-        'turns.resume': turnsResume(data),
+        'turns.resume': turnsResume({ ...data, runner }),
       };
     },
   });

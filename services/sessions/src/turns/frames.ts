@@ -8,7 +8,10 @@ import type { FrameBody } from './loop.ts';
 /** How long a turn may say nothing before a reader hears that it is alive; readers give up after thirty silent seconds. */
 const ALIVE_MS = 10_000;
 
-/** Numbers the frames of one turn and publishes them in order. Deltas of one tick of the event loop leave as one. */
+/**
+ * Numbers the frames of one turn and publishes them in order. Deltas of one tick of the event loop leave as one; where nobody follows,
+ * those up to whatever comes next, or is kept, do.
+ */
 export interface FrameWriter {
   /** Says nothing once the lease is over. */
   push(body: FrameBody): void;
@@ -30,6 +33,8 @@ export interface Voice {
   fence?: number;
   /** Whether that lease still holds; asked before each. */
   held?: () => boolean;
+  /** Whether nobody follows now; asked at each delta. */
+  quiet?: () => boolean;
 }
 
 export function createFrameWriter({ bus, clock }: { bus: Pick<Bus, 'publish'>; clock: Clock }, voice: Voice): FrameWriter {
@@ -64,7 +69,8 @@ export function createFrameWriter({ bus, clock }: { bus: Pick<Bus, 'publish'>; c
         return;
       }
       pending += body.text;
-      if (!scheduled) clock.soon(flush);
+      if (scheduled || voice.quiet?.() === true) return;
+      clock.soon(flush);
       scheduled = true;
     },
     next() {

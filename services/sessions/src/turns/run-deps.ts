@@ -11,6 +11,7 @@ import type { Hold } from './hold.ts';
 import type { Standing } from './journal.ts';
 import type { FrameBody } from './loop.ts';
 import type { ToolsOf } from './plan.ts';
+import type { Recall } from './recall.ts';
 
 export interface RunDeps {
   sessions: Collection<SessionDocument>;
@@ -21,6 +22,7 @@ export interface RunDeps {
   bus: Bus;
   models: Models;
   tools: ToolsOf;
+  recall: Recall;
   log: Logger;
 }
 
