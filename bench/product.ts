@@ -24,6 +24,10 @@ export interface ProductOptions {
   profiles?: string;
   /** Where its models are. */
   upstream?: Subject | undefined;
+  /** Where its data is; without, a directory of its own. */
+  data?: string;
+  /** Settings besides. */
+  env?: Readonly<Record<string, string>>;
 }
 
 /** A token as an operator would set it. */
@@ -51,9 +55,9 @@ function modelsAt({ upstream }: ProductOptions): Record<string, string> {
 /** All services in one process, as `make start` runs them. */
 export async function startEmbedded(stack: AsyncDisposableStack, options: ProductOptions = {}): Promise<Subject> {
   const token = mintBenchToken();
-  const data = stack.use(await tempDir()).path;
+  const data = options.data ?? stack.use(await tempDir()).path;
   const edge = await startNode('services/embedded/src/main.ts', {
-    env: { ...productEnvironment(data, token), ...modelsAt(options) },
+    env: { ...productEnvironment(data, token), ...modelsAt(options), ...options.env },
     ready: /(http:\/\/[\d.:]+)[^]*^Try:/m,
     flags: flagsOf('embedded', options),
   });
@@ -74,7 +78,7 @@ export async function startCluster(
   async function start(service: string, ready: RegExp): Promise<StartedProcess> {
     const own = join(data, service);
     await mkdir(own);
-    const env = { ...productEnvironment(own, token), ...modelsAt(options), SWITCHYARD_BUS: broker.url };
+    const env = { ...productEnvironment(own, token), ...modelsAt(options), ...options.env, SWITCHYARD_BUS: broker.url };
     const child = await startNode(`services/${service}/src/main.ts`, { env, ready, flags: flagsOf(service, options) });
     stack.defer(async () => void (await child.end()));
     pids.push(child.pid);

@@ -9,6 +9,9 @@ import { absolutesOf, type Absolute } from './report.ts';
 import { startPortkey } from './portkey.ts';
 import { cases, groupsOf, rows, type Group } from './rows.ts';
 import { measureStart } from './startup.ts';
+import { measureKept } from './turns/kept-turns.ts';
+import { measureQueue } from './turns/queued-turns.ts';
+import { measureTurns } from './turns/measure-turns.ts';
 import { startBaseline, startUpstream, type Ground, type Subject, type SubjectName } from './subject.ts';
 
 export interface Results {
@@ -33,6 +36,9 @@ export async function runAll(options: Options, onProgress: (what: string) => voi
     add(results, await idle(options.connections));
   }
   if (options.rows.has(13)) add(results, await measureStart(options.starts * options.rounds, onProgress));
+  if (options.rows.has(17) || options.rows.has(18)) add(results, await measureTurns(options, onProgress));
+  if (options.rows.has(17)) add(results, await measureQueue(options.turns, onProgress));
+  if (options.rows.has(18)) add(results, await measureKept(options.turns, onProgress));
   return results;
 }
 
