@@ -1,6 +1,6 @@
 import { connect, type Socket } from 'node:net';
 import { WebSocket } from 'ws';
-import type { LoadPlan } from './load-plan.ts';
+import { SLOT, type LoadPlan } from './load-plan.ts';
 
 /** `firstAt` is when the first byte of the body came, where that was before the answer was whole. */
 export type OnAnswer = (slot: number, good: boolean, firstAt?: number) => void;
@@ -32,19 +32,28 @@ function isNotification(message: Uint8Array): boolean {
 /** What the client costs, the measured server cannot have on this machine: so it knows one request, and of an answer what it must. */
 function openHttp({ url, path, headers, body, connections, expect }: LoadPlan, onAnswer: OnAnswer): Client {
   const { host, hostname, port } = new URL(url);
-  const fields = { host, 'content-type': 'application/json', ...headers, 'content-length': Buffer.byteLength(body) };
-  const lines = Object.entries(fields).map(([name, value]) => `${name}: ${value}`);
-  const request = Buffer.from([`POST ${path} HTTP/1.1`, ...lines, '', body].join('\r\n'));
   const open = (): Socket => connect({ host: hostname, port: Number(port), noDelay: true });
-  const asking = Array.from({ length: connections }, (_, slot) =>
-    keepAsking({ open, request, good: GOOD[expect] }, (good, firstAt) => onAnswer(slot, good, firstAt)),
-  );
+  const asking = Array.from({ length: connections }, (_, slot) => {
+    const request = requestOf({ host, path: ofSlot(path, slot), headers, body: ofSlot(body, slot) });
+    return keepAsking({ open, request, good: GOOD[expect] }, (good, firstAt) => onAnswer(slot, good, firstAt));
+  });
   return {
     ask: (slot) => asking[slot]?.ask(),
     async close() {
       for (const { end } of asking) end();
     },
   };
+}
+
+function requestOf({ host, path, headers, body }: Pick<LoadPlan, 'path' | 'headers' | 'body'> & { host: string }): Buffer {
+  const fields = { host, 'content-type': 'application/json', ...headers, 'content-length': Buffer.byteLength(body) };
+  const lines = Object.entries(fields).map(([name, value]) => `${name}: ${value}`);
+  return Buffer.from([`POST ${path} HTTP/1.1`, ...lines, '', body].join('\r\n'));
+}
+
+/** What one connection asks, where each asks for something of its own. */
+function ofSlot(text: string, slot: number): string {
+  return text.replaceAll(SLOT, String(slot));
 }
 
 type IsGood = (body: Buffer) => boolean;
@@ -133,7 +142,7 @@ function endsWith(bytes: Buffer, end: Buffer): boolean {
 }
 
 async function openSockets({ url, path, headers, body, connections, expect }: LoadPlan, onAnswer: OnAnswer): Promise<Client> {
-  const message = Buffer.from(body);
+  const messages = Array.from({ length: connections }, (_, slot) => Buffer.from(ofSlot(body, slot)));
   const opening = Array.from({ length: connections }, async (_, slot) => {
     const socket = await openSocket(url + path, headers);
     socket.on('message', (data) => {
@@ -143,7 +152,7 @@ async function openSockets({ url, path, headers, body, connections, expect }: Lo
   });
   const sockets = await Promise.all(opening);
   return {
-    ask: (slot) => sockets[slot]?.send(message, { binary: false }),
+    ask: (slot) => sockets[slot]?.send(messages[slot] as Buffer, { binary: false }),
     async close() {
       await Promise.all(sockets.map((socket) => closeSocket(socket)));
     },

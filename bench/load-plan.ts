@@ -1,3 +1,6 @@
+/** Stands in a path or a body for the number of the connection that asks. */
+export const SLOT = '%slot%';
+
 /** One measurement, as the load generator is told to make it. */
 export interface LoadPlan {
   kind: 'http' | 'ws';

@@ -21,7 +21,7 @@ export interface Outcome {
   /** One for each round. */
   values: number[];
   /** `x` is a ratio. */
-  unit: 'x' | '%' | 's' | 'ms' | 'KiB' | 'MiB';
+  unit: 'x' | '%' | '/s' | 's' | 'ms' | 'KiB' | 'MiB';
   target: Target;
 }
 

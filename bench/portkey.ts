@@ -1,4 +1,4 @@
-import { createServer, type AddressInfo } from 'node:net';
+import { freePort } from './free-port.ts';
 import { installOutside } from './install-outside.ts';
 import { startNode, type Subject } from './subject.ts';
 
@@ -14,13 +14,4 @@ export async function startPortkey(upstream: string, stack: AsyncDisposableStack
   const edge = stack.use(await startNode(START, { env: { NODE_ENV: 'production' }, ready: /Ready for connections/, args }));
   const headers = { 'x-portkey-provider': 'openai', 'x-portkey-custom-host': `${upstream}/v1`, authorization: 'Bearer none' };
   return { name: 'portkey', url: `http://127.0.0.1:${port}`, headers, edge, pids: [edge.pid] };
-}
-
-/** It cannot say which port it took, so it is told one that was free a moment ago. */
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as AddressInfo;
-  await new Promise((resolve) => void server.close(resolve));
-  return port;
 }

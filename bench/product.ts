@@ -31,6 +31,10 @@ export interface ProductOptions {
   profiles?: string;
   /** Where its models are. */
   upstream?: Subject | undefined;
+  /** Where its data is; without, a directory of its own. */
+  data?: string;
+  /** Settings besides. */
+  env?: Readonly<Record<string, string>>;
 }
 
 /** A token as an operator would set it. */
@@ -58,9 +62,9 @@ function modelsAt({ upstream }: ProductOptions): Record<string, string> {
 /** All services in one process, as `make start` runs them. */
 export async function startEmbedded(stack: AsyncDisposableStack, options: ProductOptions = {}): Promise<Subject> {
   const token = mintBenchToken();
-  const data = stack.use(await tempDir()).path;
+  const data = options.data ?? stack.use(await tempDir()).path;
   const edge = await startNode('services/embedded/src/main.ts', {
-    env: { ...productEnvironment(data, token), ...modelsAt(options) },
+    env: { ...productEnvironment(data, token), ...modelsAt(options), ...options.env },
     ready: /(http:\/\/[\d.:]+)[^]*^Try:/m,
     flags: flagsOf('embedded', options),
   });
@@ -69,11 +73,7 @@ export async function startEmbedded(stack: AsyncDisposableStack, options: Produc
 }
 
 /** One process per service and a broker between them. */
-export async function startCluster(
-  broker: Broker,
-  stack: AsyncDisposableStack,
-  options: ProductOptions = {},
-): Promise<Subject> {
+export async function startCluster(broker: Broker, stack: AsyncDisposableStack, options: ProductOptions = {}): Promise<Subject> {
   const token = mintBenchToken();
   const data = stack.use(await tempDir()).path;
   const pids = [broker.pid];
@@ -106,7 +106,7 @@ interface Crew {
 async function startService({ broker, data, token, options, stack }: Crew, service: string, ready: RegExp): Promise<StartedProcess> {
   const own = join(data, service);
   await mkdir(own);
-  const env = { ...productEnvironment(own, token), ...modelsAt(options), SWITCHYARD_BUS: broker.url };
+  const env = { ...productEnvironment(own, token), ...modelsAt(options), ...options.env, SWITCHYARD_BUS: broker.url };
   const child = await startNode(`services/${service}/src/main.ts`, { env, ready, flags: flagsOf(service, options) });
   stack.defer(async () => void (await child.end()));
   return child;

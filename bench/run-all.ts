@@ -11,6 +11,9 @@ import { cases, groupsOf, keyOf, rows, type Group } from './rows.ts';
 import { measureStart } from './startup.ts';
 import { quantile } from './statistics.ts';
 import { measureStorm } from './storm/measure-storm.ts';
+import { measureKept } from './turns/kept-turns.ts';
+import { measureQueue } from './turns/queued-turns.ts';
+import { measureTurns } from './turns/measure-turns.ts';
 import { startBaseline, startUpstream, type Ground, type Subject, type SubjectName } from './subject.ts';
 
 export interface Results {
@@ -36,6 +39,9 @@ export async function runAll(options: Options, onProgress: (what: string) => voi
   }
   if (options.rows.has(21)) results.outcomes.push(...(await measureStorm(options.connections, onProgress)));
   if (options.rows.has(13)) add(results, await measureStart(options.starts * options.rounds, onProgress));
+  if (options.rows.has(17) || options.rows.has(18)) add(results, await measureTurns(options, onProgress));
+  if (options.rows.has(17)) add(results, await measureQueue(options.turns, onProgress));
+  if (options.rows.has(18)) add(results, await measureKept(options.turns, onProgress));
   return results;
 }
 

@@ -1,6 +1,6 @@
-import { createServer, type AddressInfo } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { tempDir } from '@switchyard/testkit';
+import { freePort } from './free-port.ts';
 import { mintBenchToken, productEnvironment, SERVER_FLAGS } from './product.ts';
 import { residentKib } from './proc.ts';
 import type { Outcome } from './measure.ts';
@@ -101,13 +101,4 @@ async function answers(url: string, headers: Record<string, string>): Promise<bo
     // Nobody listens yet.
     return false;
   }
-}
-
-/** Chosen beforehand, so that the first answer can be waited for without reading where it listens. */
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as AddressInfo;
-  await new Promise<void>((resolve) => void server.close(() => resolve()));
-  return port;
 }

@@ -16,7 +16,9 @@ export type SubjectName =
   | 'proxy'
   | 'floor-v1'
   | 'portkey'
-  | 'upstream';
+  | 'upstream'
+  | 'restate'
+  | 'bare-store';
 
 /** Something that answers, and the processes it takes to do so. */
 export interface Subject {

@@ -8,6 +8,8 @@ export interface IndexSpec<D> {
   fields: readonly (keyof D & string)[];
   /** Not led by the tenant: for `system()`. */
   across?: true;
+  /** Holds only documents that have the first field, and so costs nothing where it is missing. Serves queries that ask for a value of it. */
+  sparse?: true;
 }
 
 /** One kind of document. Declared once; both adapters read it. */

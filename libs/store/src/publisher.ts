@@ -23,8 +23,16 @@ export interface Debt {
   events: readonly OwedEvent[];
 }
 
+/** What a write has just recorded. */
+export interface Owed extends Debt {
+  /** The document owes nothing else. */
+  whole: boolean;
+}
+
 /** Where an adapter keeps what is owed, and who is about to publish it: one claim for each document. */
 export interface Ledger {
+  /** All that this store records is offered to the publisher, which need not look for it. */
+  readonly offers?: true;
   /** Documents whose events are this store's to publish, with nobody else's claim on them from now on; at most so many, none of `except`. */
   take(limit: number, except: ReadonlySet<string>): Promise<Debt[]>;
   /** Holds these claims for another while; gives those that are lost. */
@@ -43,6 +51,8 @@ export interface Ledger {
 export interface Publisher {
   /** There may be something to publish. */
   wake(): void;
+  /** This is to be published, and nobody else's. */
+  offer(owed: Owed): void;
   publishTo(publish: Publish): void;
   /** Publishes what is owed, no longer than this, and leaves the rest to others. */
   close(graceMs: number): Promise<void>;
@@ -94,6 +104,7 @@ export function createPublisher(ledger: Ledger, log: StoreLog | undefined): Publ
 
   return {
     wake: () => wake(state),
+    offer: (owed) => offer(state, owed),
     publishTo(publish) {
       state.publish = publish;
       timer ??= setInterval(() => tick(state), TICK_MS).unref();
@@ -116,20 +127,32 @@ export function createPublisher(ledger: Ledger, log: StoreLog | undefined): Publ
 
 function wake(state: State): void {
   state.again = true;
-  if (state.publish === undefined || state.stopped || Date.now() < state.pausedUntil) return;
+  if (state.publish === undefined || isResting(state)) return;
   state.pumping ??= pump(state, state.publish)
     .catch((error: unknown) => troubled(state, error))
     .finally(() => (state.pumping = undefined));
 }
 
+/** What is whole need not be read again. What came while its document was busy is found by whoever is busy with it. */
+function offer(state: State, { whole, ...debt }: Owed): void {
+  const { publish, underWay } = state;
+  if (underWay.has(debt.document)) state.again ||= whole;
+  else if (whole && publish && !isResting(state) && underWay.size < AT_ONCE) begin(state, publish, debt);
+  else wake(state);
+}
+
+function isResting({ stopped, pausedUntil }: State): boolean {
+  return stopped || Date.now() < pausedUntil;
+}
+
 async function pump(state: State, publish: Publish): Promise<void> {
-  while (state.again && !state.stopped && Date.now() >= state.pausedUntil) {
+  while (state.again && !isResting(state)) {
     const room = AT_ONCE - state.underWay.size;
     if (room === 0) return;
     state.again = false;
     const debts = await state.ledger.take(room, new Set(state.underWay.keys()));
     if (debts.length === room) state.again = true;
-    for (const debt of debts) begin(state, publish, debt);
+    for (const debt of debts) if (!state.underWay.has(debt.document)) begin(state, publish, debt);
   }
 }
 
@@ -141,7 +164,7 @@ function begin(state: State, publish: Publish, debt: Debt): void {
     .finally(() => {
       leave(state, debt.document, lane);
       state.lanes.delete(paying);
-      wake(state); // its document may owe again
+      if (state.again || !state.ledger.offers) wake(state); // its document may owe again
     });
   state.lanes.add(paying);
 }

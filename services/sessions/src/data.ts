@@ -76,6 +76,8 @@ export const TurnDocument = z.object({
   /** The ids under which it was asked for, so that whoever runs it can say so. */
   requestId: z.string().optional(),
   traceparent: z.string().optional(),
+  /** Whoever asked for it waits for the whole answer. Its text is told in few frames, until somebody follows it. */
+  quiet: z.literal(true).optional(),
   state: WorkState,
   /** The lease of the session under which it was last worked on. */
   fence: count,
@@ -128,7 +130,7 @@ export const sessionCollection = collection({
     { fields: ['kind', 'updatedAt'] },
     { fields: ['createdBy', 'updatedAt'] },
     { fields: ['createdBy', 'channelId', 'updatedAt'] },
-    { fields: ['waitsFor', 'runnableAt'], across: true },
+    { fields: ['waitsFor', 'runnableAt'], across: true, sparse: true },
     { fields: ['leaseUntil'], across: true },
   ],
 });
@@ -141,7 +143,7 @@ export const turnCollection = collection({
   indexes: [
     { fields: ['sessionKey', 'epoch', 'seq'] },
     { fields: ['state', 'createdAt'], across: true },
-    { fields: ['keyUntil'], across: true },
+    { fields: ['keyUntil'], across: true, sparse: true },
   ],
   unique: [['idempotencyKey']],
   expires: { field: 'forgetAt', afterMs: 0 },

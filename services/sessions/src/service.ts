@@ -87,7 +87,7 @@ export function defineSessions(timing: SessionsTiming = {}) {
         'turns.start': turnsStart(runner),
         'turns.run': turnsRun({ tools, models, agents }),
         'turns.complete': turnsComplete({ tools, models, agents }),
-        'turns.resume': turnsResume(data),
+        'turns.resume': turnsResume({ ...data, runner }),
         ...(await devTools(env, store)),
       };
     },

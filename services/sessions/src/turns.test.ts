@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { jsonRpcCode, type ServiceError } from '@switchyard/contracts';
+import type { Bus } from '@switchyard/bus';
+import { jsonRpcCode, subjects, type ServiceError, type TurnFrame } from '@switchyard/contracts';
 import { tempDir, principal } from '@switchyard/testkit';
 import { ended, listen, testSessions, turnIdOf } from './sessions.fixture.ts';
 
@@ -56,6 +57,39 @@ test('frames count from 0 without a gap, and the deltas are the answer', async (
   const resumed = await app.bus.call('turns.resume', { turnId });
   assert.deepEqual([resumed.state, resumed.lastFrame], ['done', done?.n]);
 });
+
+test('a turn that nobody follows says its text in few frames; who comes to follow it hears every piece from then on', async () => {
+  await using app = await testSessions({ agents: { slow: { model: 'dev/slow' } } });
+  const frames: TurnFrame[] = [];
+  app.host.bus.subscribe(subjects.turns, ({ data }) => void frames.push(JSON.parse(Buffer.from(data).toString()) as TurnFrame));
+  const textOf = (): string[] => frames.flatMap((frame) => (frame.type === 'delta' ? [frame.text] : []));
+  const whole = await app.bus.call('agent.execute', { message: 'one two three four five six seven eight' });
+  assert.deepEqual(textOf(), [whole.response]);
+  assert.deepEqual(
+    frames.map(({ n }) => n),
+    frames.map((_, at) => at),
+  );
+
+  frames.length = 0;
+  const answer = app.bus.call('agent.execute', { agentId: 'slow', message: 'one two three four five six seven eight' });
+  const accepted = await listenOnce(app.host.bus);
+  await app.bus.call('turns.resume', { turnId: accepted });
+  const { response } = await answer;
+  assert.ok(textOf().length > 5, 'who follows it waits for pieces');
+  assert.equal(textOf().join(''), response);
+});
+
+/** The next turn that is told of. */
+async function listenOnce(bus: Bus): Promise<string> {
+  const { promise, resolve } = Promise.withResolvers<string>();
+  const subscription = bus.subscribe(subjects.turns, ({ data }) => {
+    const frame = JSON.parse(Buffer.from(data).toString()) as TurnFrame;
+    if (frame.type === 'accepted') resolve(frame.turnId);
+  });
+  const turnId = await promise;
+  subscription.unsubscribe();
+  return turnId;
+}
 
 test('a turn is nobody’s but its starter’s', async () => {
   await using app = await testSessions();

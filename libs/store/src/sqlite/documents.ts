@@ -5,13 +5,14 @@ import { decodeCursor, encodeCursor, isScalar, type Scalar } from '../cursor.ts'
 import { requireAcross } from '../across.ts';
 import { misuse } from '../misuse.ts';
 import { completeDocument, fromStored, requireSize } from '../shape.ts';
+import type { Owed } from '../publisher.ts';
 import type { Change, Documents, Filter, FindOptions, OutboxEvent, Page } from '../store.ts';
 import type { Database } from './database.ts';
 import type { SqliteLedger } from './ledger.ts';
 import { after, orderOf, type Order, type Search } from './order.ts';
 import { joined, where, type Scope, type Sql } from './query.ts';
 import type { Queue } from './queue.ts';
-import type { Table } from './table.ts';
+import { columnSql, columnValue, type Table } from './table.ts';
 
 /** What the documents of one database share. */
 export interface Session {
@@ -19,6 +20,8 @@ export interface Session {
   queue: Queue;
   /** Keeps events for publication, as part of a write. */
   record: SqliteLedger['record'];
+  /** What a write has recorded is on the disk. */
+  offer: (owed: Owed) => void;
   /** Refuses queries that no index serves. */
   strict: boolean;
 }
@@ -35,20 +38,22 @@ export function createDocuments(session: Session, table: Table, scope: Scope): D
     async get(key) {
       if (scope === null) throw misuse(table.spec.name, 'a document is got from a tenant');
       const select = database.prepare(`SELECT tenant, doc FROM ${table.name} WHERE tenant = ? AND key = ?`);
-      return queue.read(() => readDocument(table, scope, select.get(scope, key)));
+      return queue.read(() => readDocument(table, scope, select.get(scope, key)), nameOf(table, key));
     },
 
     async insert(document, options = {}) {
       const put = prepareDocument(session, table, { scope, document, emit: options.emit });
-      return queue.write(() => put(`INSERT INTO ${table.name} (tenant, key, doc) VALUES (?1, ?2, ?3)`));
+      return write(session, nameOf(table, document[table.spec.key]), () => put(insertSql(table)));
     },
 
     async replace(document, options = {}) {
       const put = prepareDocument(session, table, { scope, document, emit: options.emit });
       const present = where(table, scope, [{ [table.spec.key]: document[table.spec.key] }, options.if ?? {}]);
       const guard = database.prepare(`SELECT 1 FROM ${table.name} WHERE ${present.text}`);
-      const upsert = `INSERT INTO ${table.name} (tenant, key, doc) VALUES (?1, ?2, ?3) ON CONFLICT (tenant, key) DO UPDATE SET doc = ?3`;
-      return queue.write(() => (options.if && !guard.get(...present.values) ? null : put(upsert)));
+      const sets = ['doc', ...table.columns.map((field) => columnSql(table, field))].map((column) => `${column} = excluded.${column}`);
+      const upsert = `${insertSql(table)} ON CONFLICT (tenant, key) DO UPDATE SET ${sets.join(', ')}`;
+      const name = nameOf(table, document[table.spec.key]);
+      return write(session, name, () => (options.if && !guard.get(...present.values) ? NOTHING : put(upsert)));
     },
 
     update: async (filter, change) => changeFirst(session, table, { scope, filter, change }),
@@ -66,9 +71,33 @@ export function createDocuments(session: Session, table: Table, scope: Scope): D
       requireServed(session, table, { scope, filter });
       const { text, values } = where(table, scope, [filter]);
       const remove = database.prepare(`DELETE FROM ${table.name} WHERE ${text}`);
-      return queue.write(() => Number(remove.run(...values).changes));
+      return queue.write(() => Number(remove.run(...values).changes), nameOf(table, filter[table.spec.key]));
     },
   };
+}
+
+/** What a write came to, and what it owes the world. */
+interface Written<D extends Document | null> {
+  document: D;
+  owed: Owed | undefined;
+}
+
+const NOTHING = { document: null, owed: undefined };
+
+async function write<D extends Document | null>({ queue, offer }: Session, name: string | undefined, work: () => Written<D>): Promise<D> {
+  const { document, owed } = await queue.write(work, name);
+  if (owed) offer(owed);
+  return document;
+}
+
+/** Which document, where a filter leaves no other. */
+function nameOf({ name }: Table, key: unknown): string | undefined {
+  return typeof key === 'string' ? `${name} ${key}` : undefined;
+}
+
+function insertSql(table: Table): string {
+  const columns = ['tenant', 'key', 'doc', ...table.columns.map((field) => columnSql(table, field))];
+  return `INSERT INTO ${table.name} (${columns.join(', ')}) VALUES (${columns.map(() => '?').join(', ')})`;
 }
 
 interface Put {
@@ -77,16 +106,21 @@ interface Put {
   emit: readonly OutboxEvent[] | undefined;
 }
 
-function prepareDocument({ database, record }: Session, table: Table, { scope, document, emit = [] }: Put): (sql: string) => Document {
+function prepareDocument(
+  { database, record }: Session,
+  table: Table,
+  { scope, document, emit = [] }: Put,
+): (sql: string) => Written<Document> {
   if (scope === null) throw misuse(table.spec.name, 'a document is put in for a tenant');
   const stored = completeDocument(table, document);
   const text = JSON.stringify(stored);
   requireSize(table, text);
   const key = String(stored[table.spec.key]);
+  const values = table.columns.map((field) => columnValue(stored, field));
   return (sql) => {
-    explained(table, () => database.prepare(sql).run(scope, key, text));
-    record({ collection: table.spec.name, tenant: scope, key }, emit);
-    return fromStored(table, stored);
+    explained(table, () => database.prepare(sql).run(scope, key, text, ...values));
+    const owed = record({ collection: table.spec.name, tenant: scope, key }, emit);
+    return { document: fromStored(table, { ...stored }), owed };
   };
 }
 
@@ -109,25 +143,29 @@ interface FirstChange {
 
 /** Reading and writing are one piece of the transaction: nobody comes between. */
 async function changeFirst(session: Session, table: Table, { scope, filter, change, sort }: FirstChange): Promise<Document | null> {
-  const { database, queue, record } = session;
+  const { database, record } = session;
   requireServed(session, table, { scope, filter: { ...change.if, ...filter }, sort: sort ?? [] });
   const { apply } = compileChange(table, change);
   const { text, values } = where(table, scope, [filter, change.if ?? {}]);
   const order = sort ? ` ORDER BY ${orderOf(table, scope, { filter, sort }).text}` : '';
   const select = database.prepare(`SELECT id, tenant, doc FROM ${table.name} WHERE ${text}${order} LIMIT 1`);
-  const update = database.prepare(`UPDATE ${table.name} SET doc = ? WHERE id = ?`);
-  return queue.write(() => {
+  return write(session, nameOf(table, filter[table.spec.key]), () => {
     const row = select.get(...values);
-    if (!row) return null;
+    if (!row) return NOTHING;
     const [tenant, before] = [String(row.tenant), String(row.doc)];
     const stored = JSON.parse(before) as Document;
+    const columns = table.columns.map((field) => [field, columnValue(stored, field)] as const);
     apply(stored);
     const text = JSON.stringify(stored);
     requireSize(table, text, before);
-    explained(table, () => update.run(text, Number(row.id)));
-    record({ collection: table.spec.name, tenant, key: String(stored[table.spec.key]) }, change.emit ?? []);
+    // A column that stays as it is need not be looked for in its indexes.
+    const changed = columns.filter(([field, value]) => columnValue(stored, field) !== value).map(([field]) => field);
+    const sets = ['doc', ...changed.map((field) => columnSql(table, field))].map((column) => `${column} = ?`).join(', ');
+    const update = database.prepare(`UPDATE ${table.name} SET ${sets} WHERE id = ?`);
+    explained(table, () => update.run(text, ...changed.map((field) => columnValue(stored, field)), Number(row.id)));
+    const owed = record({ collection: table.spec.name, tenant, key: String(stored[table.spec.key]) }, change.emit ?? []);
     const document = fromStored(table, stored);
-    return scope === null ? { ...document, tenant } : document;
+    return { document: scope === null ? { ...document, tenant } : document, owed };
   });
 }
 
@@ -175,6 +213,12 @@ function readDocument(table: Table, scope: Scope, row: Record<string, unknown> |
   return document;
 }
 
+/** How the database names the columns of a unique index. */
+function violated({ spec }: Table, fields: readonly string[]): string {
+  const columns = ['tenant', ...fields.map((field) => (field === spec.key ? 'key' : `f_${field}`))];
+  return `: ${columns.map((column) => `c_${spec.name}.${column}`).join(', ')}`;
+}
+
 /** What the database refuses, in our words. */
 function explained(table: Table, write: () => unknown): void {
   try {
@@ -183,8 +227,7 @@ function explained(table: Table, write: () => unknown): void {
     if (!(cause instanceof Error) || !('errcode' in cause)) throw cause;
     if (cause.errcode === CHECK_VIOLATION) throw misuse(table.spec.name, 'the document is nested too deeply');
     if (cause.errcode !== UNIQUE_VIOLATION) throw cause;
-    const index = [...table.unique.keys()].find((name) => cause.message.includes(`'${name}'`));
-    const unique = (index === undefined ? undefined : table.unique.get(index)) ?? [table.spec.key];
+    const unique = [...table.unique.values()].find((fields) => cause.message.endsWith(violated(table, fields))) ?? [table.spec.key];
     const message = `${table.spec.name}: ${unique.join(' and ')} already taken`;
     throw new ServiceError('ALREADY_EXISTS', message, { details: { unique }, cause });
   }

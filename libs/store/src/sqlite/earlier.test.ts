@@ -72,3 +72,29 @@ test('events that an earlier version left are published, in their order and unde
   );
   assert.equal(heard.length, earlier.length + 1);
 });
+
+test('a version that knows no columns may be at work in between', async () => {
+  const url = earlierDatabase('between');
+  const open = async () => {
+    const store = await openStore(url, { service: 'sessions', strict: true });
+    return { store, all: (await store.open({ items })).items };
+  };
+  await (await open()).store.close();
+  const db = new DatabaseSync(join(root, 'between', 'sessions.db'));
+  // It replaces the indexes by its own, and writes documents alone.
+  db.exec(`DROP INDEX "items.across.n";
+    CREATE INDEX "items.across.n" ON "c_items" (json_extract(doc, '$."n"'), tenant, key);
+    UPDATE c_items SET doc = json_set(doc, '$.n', 77) WHERE key = '1';`);
+  db.prepare('INSERT INTO c_items (tenant, key, doc) VALUES (?, ?, ?)').run('a', '9', JSON.stringify(newItem('9', { n: 78 })));
+  db.close();
+  const { store, all } = await open();
+  const found = await all.system().find({ n: { gte: 77 } }, { sort: [['n', 'asc']] });
+  assert.deepEqual(
+    found.items.map(({ id, n }) => [id, n]),
+    [
+      ['1', 77],
+      ['9', 78],
+    ],
+  );
+  await store.close();
+});

@@ -1,6 +1,6 @@
 import type { DatabaseSync } from 'node:sqlite';
 import { mintId } from '@switchyard/security';
-import { CLAIM_MARGIN_MS, CLAIM_MS, pauseAfter, type Debt, type Ledger, type OwedEvent } from '../publisher.ts';
+import { CLAIM_MARGIN_MS, CLAIM_MS, pauseAfter, type Debt, type Ledger, type Owed, type OwedEvent } from '../publisher.ts';
 import type { OutboxEvent } from '../store.ts';
 import type { Database } from './database.ts';
 import type { Queue } from './queue.ts';
@@ -14,8 +14,8 @@ export interface DocumentName {
 
 /** The events that writes owe the world, stored by the same transaction. */
 export interface SqliteLedger extends Ledger {
-  /** Only inside a write. */
-  record(name: DocumentName, events: readonly OutboxEvent[]): void;
+  /** Only inside a write. What is to be offered to the publisher once that is on the disk. */
+  record(name: DocumentName, events: readonly OutboxEvent[]): Owed | undefined;
 }
 
 const EVENTS_AT_ONCE = 100;
@@ -50,6 +50,17 @@ export function prepareLedger(db: DatabaseSync): void {
 
 export function createLedger({ prepare }: Database, queue: Queue, now: () => number): SqliteLedger {
   const owner = mintId('own');
+  const owe = prepare('INSERT INTO owing (document, owner, until) VALUES (?, ?, ?) ON CONFLICT (document) DO NOTHING');
+  const oweAgain = prepare('UPDATE owing SET owner = ?, until = ? WHERE document = ? AND failures = 0 AND until <= ?');
+  const forget = prepare(
+    `DELETE FROM outbox WHERE document = ?1 AND seq <= ?2 AND refused = 0
+     AND EXISTS (SELECT 1 FROM owing WHERE document = ?1 AND owner = ?3)`,
+  );
+  const pay = prepare(
+    `DELETE FROM owing WHERE document = ?1 AND owner = ?2
+     AND NOT EXISTS (SELECT 1 FROM outbox WHERE document = ?1 AND refused = 0)`,
+  );
+  const keep = prepare('INSERT INTO outbox (id, tenant, name, payload, document) VALUES (?, ?, ?, ?, ?)');
 
   function eventsOf(document: string): OwedEvent[] {
     const select = prepare('SELECT seq, id, tenant, name, payload FROM outbox WHERE document = ? AND refused = 0 ORDER BY seq LIMIT ?');
@@ -76,22 +87,24 @@ export function createLedger({ prepare }: Database, queue: Queue, now: () => num
 
   /** Only inside a write. */
   function debtOf(document: string): Debt | null {
-    const events = eventsOf(document);
-    if (events.length > 0) return { document, events };
-    prepare('DELETE FROM owing WHERE document = ? AND owner = ?').run(document, owner);
-    return null;
+    // In most cases nothing came meanwhile.
+    if (pay.run(document, owner).changes > 0 || !isMine(document)) return null;
+    return { document, events: eventsOf(document) };
   }
 
   return {
+    offers: true,
+
     record({ collection, tenant, key }, events) {
-      if (events.length === 0) return;
+      if (events.length === 0) return undefined;
       const document = JSON.stringify([collection, tenant, key]);
-      prepare(
-        `INSERT INTO owing (document, owner, until) VALUES (?, ?, ?) ON CONFLICT (document)
-         DO UPDATE SET owner = excluded.owner, until = excluded.until WHERE failures = 0 AND until <= ?`,
-      ).run(document, owner, now() + CLAIM_MS, now());
-      const insert = prepare('INSERT INTO outbox (id, tenant, name, payload, document) VALUES (?, ?, ?, ?, ?)');
-      for (const { name, payload } of events) insert.run(mintId('evt'), tenant, name, JSON.stringify(payload ?? null), document);
+      const isNew = owe.run(document, owner, now() + CLAIM_MS).changes > 0;
+      if (!isNew) oweAgain.run(owner, now() + CLAIM_MS, document, now());
+      const owed = events.map(({ name, payload }) => {
+        const event = { id: mintId('evt'), tenant, name, payload: JSON.stringify(payload ?? null) };
+        return { ...event, seq: Number(keep.run(event.id, tenant, name, event.payload, document).lastInsertRowid) };
+      });
+      return { document, events: owed, whole: isNew };
     },
 
     async take(limit, except) {
@@ -114,9 +127,8 @@ export function createLedger({ prepare }: Database, queue: Queue, now: () => num
       }),
 
     settle: (document, seq) =>
-      queue.write(() => {
-        if (!isMine(document)) return null;
-        prepare('DELETE FROM outbox WHERE document = ? AND seq <= ? AND refused = 0').run(document, seq);
+      queue.writeLater(() => {
+        forget.run(document, seq, owner);
         return debtOf(document);
       }),
 

@@ -20,15 +20,15 @@ test('filters and orders that an index covers use it, within a tenant and across
       .join('\n');
   };
   assert.match(plan('a', { id: '1' }), /SEARCH c_items USING INDEX sqlite_autoindex_c_items_1 \(tenant=\? AND key=\?\)/);
-  assert.match(plan('a', { slug: 's' }), /SEARCH c_items USING INDEX items\.unique\.slug \(tenant=\? AND <expr>=\?\)/);
+  assert.match(plan('a', { slug: 's' }), /SEARCH c_items USING INDEX items\.unique\.slug \(tenant=\? AND f_slug=\?\)/);
   assert.match(
     plan('a', { title: { in: ['x', 'y'] }, n: { lt: 5 } }),
-    /USING INDEX items\.index\.title\.n \(tenant=\? AND <expr>=\? AND <expr><\?\)/,
+    /USING INDEX items\.index\.title\.n \(tenant=\? AND f_title=\? AND f_n<\?\)/,
   );
   const newest = plan('a', { title: 'x' }, [['n', 'desc']]);
-  assert.match(newest, /USING INDEX items\.index\.title\.n \(tenant=\? AND <expr>=\?\)/);
+  assert.match(newest, /USING INDEX items\.index\.title\.n \(tenant=\? AND f_title=\?\)/);
   assert.doesNotMatch(newest, /TEMP B-TREE/);
-  assert.match(plan(null, { n: { lt: 5 }, title: 'x' }), /SEARCH c_items USING INDEX items\.across\.n \(<expr><\?\)/);
+  assert.match(plan(null, { n: { lt: 5 }, title: 'x' }), /SEARCH c_items USING INDEX items\.across\.n \(f_n<\?\)/);
   const highest = plan(null, {}, [['n', 'desc']]);
   assert.match(highest, /USING INDEX items\.across\.n/);
   assert.doesNotMatch(highest, /TEMP B-TREE/);
@@ -39,5 +39,18 @@ test('filters and orders that an index covers use it, within a tenant and across
   const oldest = plan('a', {});
   assert.match(oldest, /sqlite_autoindex_c_items_1 \(tenant=\?\)/);
   assert.doesNotMatch(oldest, /TEMP B-TREE/);
+  db.close();
+});
+
+test('a sparse index serves who asks for a value of its field, and holds no other document', () => {
+  const db = new DatabaseSync(':memory:');
+  const { indexes: _indexes, ...rest } = items;
+  const table = prepareTable(db, shapeOf({ ...rest, indexes: [{ fields: ['slug', 'n'], across: true, sparse: true }] }));
+  for (const filter of [{ slug: 's' }, { slug: { gt: '' } }, { slug: { in: ['s'] } }]) {
+    const { text, values } = where(table, null, [filter]);
+    const order = orderOf(table, null, { filter, sort: [['n', 'asc']] }).text;
+    const plan = db.prepare(`EXPLAIN QUERY PLAN SELECT doc FROM ${table.name} WHERE ${text} ORDER BY ${order} LIMIT 1`).all(...values);
+    assert.match(String(plan[0]?.detail), /SEARCH c_items USING INDEX items\.across\.slug\.n/);
+  }
   db.close();
 });

@@ -1,13 +1,23 @@
 import assert from 'node:assert/strict';
 import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
+import type { Disk } from './disk.ts';
 import { createQueue } from './queue.ts';
 
-function setUp() {
+const ALWAYS_WORKS: Disk = { sync: (done) => void setImmediate(done, null), syncNow: () => undefined, close: () => undefined };
+
+function setUp(disk: Disk = ALWAYS_WORKS) {
   const db = new DatabaseSync(':memory:', { enableForeignKeyConstraints: true });
   db.exec(`CREATE TABLE t (n INTEGER PRIMARY KEY, x TEXT, parent INTEGER REFERENCES t (n) DEFERRABLE INITIALLY DEFERRED) STRICT`);
   let commits = 0;
-  const queue = createQueue(db, () => (commits += 1));
+  const counting: Disk = {
+    ...disk,
+    sync(done) {
+      commits += 1;
+      disk.sync(done);
+    },
+  };
+  const queue = createQueue(db, counting);
   const insert = (n: number, parent: number | null = null) => db.prepare('INSERT INTO t (n, parent) VALUES (?, ?)').run(n, parent);
   const rows = () =>
     db
@@ -20,13 +30,13 @@ function setUp() {
 test('the writes of one turn of the event loop are one transaction, and a failing one undoes all of itself and nothing else', async () => {
   const { queue, insert, rows, commits } = setUp();
   const results = await Promise.allSettled([
-    queue.write(() => insert(1)),
+    queue.write(() => insert(1), 't 1'),
     queue.write(() => {
       insert(2);
       insert(1);
     }),
     queue.write(() => insert(3)),
-    queue.read(rows),
+    queue.read(rows, 't 1'),
   ]);
   assert.deepEqual(
     results.map(({ status }) => status),
@@ -67,4 +77,89 @@ test('closing commits what was asked for and takes no more', async () => {
     { code: 'UNAVAILABLE' },
   );
   await assert.rejects(queue.read(rows), { code: 'UNAVAILABLE' });
+});
+
+/** A disk that does what it is told to, when it is told to. */
+function slowDisk() {
+  const waiting: ((error: Error | null) => void)[] = [];
+  const disk: Disk = { sync: (done) => void waiting.push(done), syncNow: () => undefined, close: () => undefined };
+  const next = async (error: Error | null = null): Promise<void> => {
+    while (waiting.length === 0) await new Promise(setImmediate);
+    waiting.shift()?.(error);
+  };
+  return { disk, next, asked: () => waiting.length };
+}
+
+/** What has come of promises by now. */
+async function states(...promises: Promise<unknown>[]): Promise<string[]> {
+  const later = new Promise<string>((resolve) => void setImmediate(resolve, 'waits'));
+  const told = (one: Promise<unknown>): Promise<string> => one.then(() => 'told');
+  return Promise.all(promises.map((one) => Promise.race([told(one), later])));
+}
+
+test('nobody is told of a write, or of what a read saw of it, before it is on the disk; what comes meanwhile is the next transaction', async () => {
+  const { disk, next, asked } = slowDisk();
+  const { queue, insert, rows } = setUp(disk);
+  const written = queue.write(() => insert(1), 't 1');
+  while (asked() === 0) await new Promise(setImmediate);
+  const read = queue.read(rows, 't 1');
+  const later = [2, 3].map((n) => queue.write(() => insert(n)));
+  assert.deepEqual(await states(written, read, ...later), ['waits', 'waits', 'waits', 'waits']);
+  assert.deepEqual(rows(), [1], 'the next begins when the disk is free');
+  await next();
+  assert.deepEqual(await states(written, read, ...later), ['told', 'told', 'waits', 'waits']);
+  await next();
+  assert.deepEqual(await states(...later), ['told', 'told']);
+  assert.deepEqual(await read, [1]);
+});
+
+test('a disk that fails refuses what it may not have, and nothing is written before the log is in the database', async () => {
+  const { disk, next } = slowDisk();
+  const { db, queue, insert, rows } = setUp(disk);
+  const lost = queue.write(() => insert(1));
+  await next(new Error('EIO'));
+  await assert.rejects(lost, { code: 'UNAVAILABLE' });
+
+  const healing: string[] = [];
+  const prepare = db.prepare.bind(db);
+  db.prepare = (sql: string, ...rest) => {
+    if (!sql.includes('wal_checkpoint')) return prepare(sql, ...rest);
+    healing.push(sql);
+    return { get: () => ({ busy: healing.length === 1 ? 1 : 0 }) } as unknown as ReturnType<typeof prepare>;
+  };
+  await assert.rejects(
+    queue.write(() => insert(2)),
+    { code: 'UNAVAILABLE' },
+  );
+  const kept = queue.write(() => insert(3));
+  await next();
+  await kept;
+  const more = queue.write(() => insert(4));
+  await next();
+  await more;
+  assert.equal(healing.length, 2);
+  assert.deepEqual(rows(), [1, 3, 4]);
+});
+
+test('what nobody waits for goes with the next write, or by itself a moment later', async () => {
+  const { queue, insert, rows, commits } = setUp();
+  const later = queue.writeLater(() => insert(1));
+  await queue.write(() => insert(2));
+  await later;
+  assert.equal(commits(), 1);
+  await queue.writeLater(() => insert(3));
+  assert.equal(commits(), 2);
+  assert.deepEqual(rows(), [1, 2, 3]);
+});
+
+test('a read of one document does not wait for writes of others', async () => {
+  const { disk, next } = slowDisk();
+  const { queue, insert, rows } = setUp(disk);
+  const written = queue.write(() => insert(1), 't 1');
+  assert.deepEqual(await queue.read(rows, 't 2'), []);
+  assert.deepEqual(await queue.read(rows), []);
+  const same = queue.read(rows, 't 1');
+  await next();
+  await written;
+  assert.deepEqual(await same, [1]);
 });

@@ -1,16 +1,22 @@
 import type { DatabaseSync } from 'node:sqlite';
 import { ServiceError } from '@switchyard/contracts';
 import { closedError } from './database.ts';
+import { outcomeOf, type Disk } from './disk.ts';
 
 /** Everything that touches the database, in order. */
 export interface Queue {
   /**
-   * Runs together with all writes of this turn of the event loop in one transaction, and settles once that is on the disk. A write
-   * that throws is undone alone.
+   * Runs together with all writes that come until the disk is free in one transaction, and settles once that is on the disk. A write
+   * that throws is undone alone. It may run twice, of which once counts. `name` says which document it is about, if only one can be.
    */
-  write<T>(work: () => T): Promise<T>;
-  /** Sees every write asked for before it. */
-  read<T>(work: () => T): Promise<T>;
+  write<T>(work: () => T, name?: string): Promise<T>;
+  /** The same, with the next write that comes, or a moment later: for what nobody waits for. */
+  writeLater<T>(work: () => T): Promise<T>;
+  /**
+   * Sees every write that has settled, and of the document that it names every one asked for before it. Settles once what it saw is on
+   * the disk.
+   */
+  read<T>(work: () => T, name?: string): Promise<T>;
   /** Commits what is queued, and takes no more. */
   close(): void;
   /** How much waits. */
@@ -18,91 +24,201 @@ export interface Queue {
 }
 
 interface Entry {
-  /** Throws only when the whole transaction must end. Returns what to do after the commit. */
-  run(): () => void;
-  reject(error: unknown): void;
+  /** Throws when the whole transaction must end. Returns what to do once it is on the disk. */
+  run(careful: boolean): () => void;
+  reject: (error: unknown) => void;
+  name: string | undefined;
 }
 
 /** So that a flood of writes does not hold the event loop for long. */
 const MAX_BATCH = 500;
+/** How long a write that nobody waits for may wait for another. */
+const LATER_MS = 20;
 
-/** Group commit: waiting for the disk costs the same for one write as for hundreds. */
-export function createQueue(db: DatabaseSync, onCommit: () => void): Queue {
-  const entries: Entry[] = [];
-  let scheduled = false;
+interface State {
+  db: DatabaseSync;
+  disk: Disk;
+  entries: Entry[];
+  later: Entry[];
+  /** How often a document is named by what is queued. */
+  named: Map<string, number>;
+  /** What is committed, and not on the disk yet. */
+  unsynced: { settle: () => void; reject: (error: unknown) => void }[];
+  scheduled: boolean;
+  syncing: boolean;
+  /** The disk said that it failed. What it has of the log is unknown. */
+  doubtful: boolean;
+  timer: NodeJS.Timeout | undefined;
+}
+
+/**
+ * Group commit: waiting for the disk costs the same for one write as for hundreds. The event loop does not stand still meanwhile: what
+ * comes until the disk is free makes up the next transaction.
+ */
+export function createQueue(db: DatabaseSync, disk: Disk): Queue {
+  const state: State = {
+    db,
+    disk,
+    entries: [],
+    later: [],
+    named: new Map(),
+    unsynced: [],
+    scheduled: false,
+    syncing: false,
+    doubtful: false,
+    timer: undefined,
+  };
   let closed = false;
 
-  function flush(): void {
-    scheduled = false;
-    if (entries.length === 0) return;
-    const batch = entries.splice(0, MAX_BATCH);
-    if (entries.length > 0) schedule();
-    try {
-      db.exec('BEGIN IMMEDIATE');
-      const settle = batch.map((entry) => entry.run());
-      db.exec('COMMIT');
-      for (const done of settle) done();
-    } catch (cause) {
-      abandon(db);
-      const error = new ServiceError('UNAVAILABLE', 'the database could not be written', { cause });
-      for (const entry of batch) entry.reject(error);
-      return;
-    }
-    onCommit();
-  }
-
-  function schedule(): void {
-    if (scheduled) return;
-    scheduled = true;
-    setImmediate(flush);
-  }
-
-  function enqueue<T>(work: () => T, guarded: boolean): Promise<T> {
+  function enqueue<T>(to: Entry[], work: () => T, name?: string): Promise<T> {
     if (closed) return Promise.reject(closedError());
+    if (name !== undefined) state.named.set(name, (state.named.get(name) ?? 0) + 1);
     return new Promise((resolve, reject) => {
-      entries.push({ run: () => attempt(db, { work, guarded, resolve, reject }), reject });
-      schedule();
+      to.push({ run: (careful) => attempt(db, { work, careful, resolve, reject }), reject, name });
+      if (to === state.entries) schedule(state);
+      else state.timer ??= setTimeout(() => schedule(state), LATER_MS);
     });
   }
 
   return {
-    write: (work) => enqueue(work, true),
-    read: async (work) => {
-      if (entries.length > 0) return enqueue(work, false);
+    write: (work, name) => enqueue(state.entries, work, name),
+    writeLater: (work) => enqueue(state.later, work),
+    read: async (work, name) => {
+      if (name !== undefined && state.named.has(name)) return enqueue(state.entries, work);
       if (closed) throw closedError();
-      return work();
+      const value = work();
+      if (state.unsynced.length === 0) return value;
+      return new Promise((resolve, reject) => state.unsynced.push({ settle: () => resolve(value), reject }));
     },
     close() {
       closed = true;
-      while (entries.length > 0) flush();
+      while (state.entries.length + state.later.length > 0) commit(state);
+      finish(
+        state,
+        outcomeOf(() => disk.syncNow()),
+      );
     },
     get size() {
-      return entries.length;
+      return state.entries.length + state.later.length;
     },
   };
 }
 
+/** In the next turn of the event loop, so that all writes of this one are in it; not while the disk is at work. */
+function schedule(state: State): void {
+  if (state.scheduled || state.syncing) return;
+  state.scheduled = true;
+  setImmediate(flush, state);
+}
+
+function flush(state: State): void {
+  state.scheduled = false;
+  if (state.entries.length + state.later.length > 0) commit(state);
+  if (state.unsynced.length > 0) sync(state);
+  else if (state.entries.length + state.later.length > 0) schedule(state);
+}
+
+/** As one transaction. */
+function commit(state: State): void {
+  const { db, entries, later, unsynced } = state;
+  clearTimeout(state.timer);
+  state.timer = undefined;
+  const batch = entries.splice(0, MAX_BATCH);
+  for (const { name } of batch) if (name !== undefined) leave(state.named, name);
+  batch.push(...later.splice(0, MAX_BATCH - batch.length));
+  try {
+    if (state.doubtful) heal(state);
+    const settle = transact(db, batch);
+    unsynced.push(...batch.map(({ reject }, at) => ({ settle: settle[at] as () => void, reject })));
+  } catch (cause) {
+    for (const entry of batch) entry.reject(unwritten(cause));
+  }
+}
+
+function leave(named: Map<string, number>, name: string): void {
+  const left = (named.get(name) ?? 1) - 1;
+  if (left === 0) named.delete(name);
+  else named.set(name, left);
+}
+
+function sync(state: State): void {
+  state.syncing = true;
+  const waiting = state.unsynced;
+  state.disk.sync((error) => {
+    state.syncing = false;
+    // Closing has seen to it.
+    if (waiting === state.unsynced) finish(state, error);
+    if (state.entries.length + state.later.length > 0) schedule(state);
+  });
+}
+
+/** What is on the disk is settled; of what may not be, nobody is told that it is. */
+function finish(state: State, error: Error | null): void {
+  const waiting = state.unsynced;
+  state.unsynced = [];
+  state.doubtful ||= error !== null;
+  for (const { settle, reject } of waiting) {
+    if (error) reject(unwritten(error));
+    else settle();
+  }
+}
+
+/**
+ * A log of which a part may be missing loses all that is behind it. So what it has goes into the database first, and nothing is
+ * written until that has worked.
+ */
+function heal(state: State): void {
+  const { busy } = state.db.prepare('PRAGMA wal_checkpoint(TRUNCATE)').get() ?? {};
+  if (busy !== 0) throw new Error('the log is not in the database yet');
+  state.doubtful = false;
+}
+
+/** Without savepoints, which cost more than most writes. Only where one fails, all are run again, each in one of its own. */
+function transact(db: DatabaseSync, batch: readonly Entry[]): (() => void)[] {
+  try {
+    return run(db, batch, false);
+  } catch (error) {
+    if (error !== AGAIN) throw error;
+    return run(db, batch, true);
+  }
+}
+
+function run(db: DatabaseSync, batch: readonly Entry[], careful: boolean): (() => void)[] {
+  try {
+    db.exec('BEGIN IMMEDIATE');
+    const settle = batch.map((entry) => entry.run(careful));
+    db.exec('COMMIT');
+    return settle;
+  } catch (error) {
+    if (db.isTransaction) db.exec('ROLLBACK');
+    throw error;
+  }
+}
+
 interface Attempt<T> {
   work: () => T;
-  guarded: boolean;
+  careful: boolean;
   resolve: (value: T) => void;
   reject: (error: unknown) => void;
 }
 
-function attempt<T>(db: DatabaseSync, { work, guarded, resolve, reject }: Attempt<T>): () => void {
-  if (guarded) db.exec('SAVEPOINT one');
+const AGAIN = new Error('a write failed, and must be undone alone');
+
+function attempt<T>(db: DatabaseSync, { work, careful, resolve, reject }: Attempt<T>): () => void {
+  if (careful) db.exec('SAVEPOINT one');
   try {
     const value = work();
-    if (guarded) db.exec('RELEASE one');
+    if (careful) db.exec('RELEASE one');
     return () => resolve(value);
   } catch (error) {
     // A full disk or a failing one has already undone the whole transaction.
     if (!db.isTransaction) throw error;
-    if (guarded) db.exec('ROLLBACK TO one; RELEASE one');
+    if (!careful) throw AGAIN;
+    db.exec('ROLLBACK TO one; RELEASE one');
     return () => reject(error);
   }
 }
 
-function abandon(db: DatabaseSync): void {
-  if (db.isTransaction) db.exec('ROLLBACK');
+function unwritten(cause: unknown): ServiceError {
+  return new ServiceError('UNAVAILABLE', 'the database could not be written', { cause });
 }

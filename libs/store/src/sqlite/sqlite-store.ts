@@ -6,11 +6,12 @@ import { createPublisher } from '../publisher.ts';
 import { shapeOf } from '../shape.ts';
 import type { Collection, Documents, Store, StoreOptions } from '../store.ts';
 import { openDatabase } from './database.ts';
+import { openDisk } from './disk.ts';
 import { createDocuments, type Session } from './documents.ts';
 import { identify } from './identity.ts';
 import { createLedger, prepareLedger } from './ledger.ts';
 import { createQueue } from './queue.ts';
-import { fieldSql, prepareTable, type Table } from './table.ts';
+import { columnSql, prepareTable, type Table } from './table.ts';
 
 const SERVICE_NAME = /^[a-z][a-z0-9-]{0,63}$/;
 const SWEEP_MS = 60_000;
@@ -22,19 +23,18 @@ export function openSqliteStore(dir: string, { service, log, strict = false }: S
   if (!SERVICE_NAME.test(service)) throw new ServiceError('INTERNAL', 'a store is opened for a service by its name');
   const database = openDatabase(dir, service);
   prepareLedger(database.db);
-  let recorded = false;
-  const queue = createQueue(database.db, () => {
-    if (recorded) publisher.wake();
-    recorded = false;
-  });
+  const disk = openDisk(database.log);
+  const queue = createQueue(database.db, disk);
   const ledger = createLedger(database, queue, Date.now);
   const publisher = createPublisher(ledger, log);
   const unobserve = observeStore(service, { queue, publisher });
-  const record: Session['record'] = (name, events) => {
-    recorded ||= events.length > 0;
-    ledger.record(name, events);
+  const session: Session = {
+    database,
+    queue,
+    record: (...given) => ledger.record(...given),
+    offer: (owed) => publisher.offer(owed),
+    strict,
   };
-  const session: Session = { database, queue, record, strict };
   const expiring = new Map<string, Table>();
 
   const onSweepError = (error: unknown) =>
@@ -54,10 +54,13 @@ export function openSqliteStore(dir: string, { service, log, strict = false }: S
   let closed: Promise<void> | undefined;
   async function close(): Promise<void> {
     clearInterval(sweeper);
+    // Behind all that was asked for: what that owes is paid.
+    await queue.write(() => undefined).catch(() => undefined);
     await publisher.close(CLOSE_GRACE_MS);
     queue.close();
     unobserve();
     database.db.close();
+    disk.close();
   }
 
   return {
@@ -80,9 +83,10 @@ function createCollection(session: Session, table: Table): Collection<Document> 
   };
 }
 
-async function removeExpired({ database, queue }: Session, { name, spec }: Table): Promise<void> {
+async function removeExpired({ database, queue }: Session, table: Table): Promise<void> {
+  const { name, spec } = table;
   if (!spec.expires) return;
-  const due = `SELECT id FROM ${name} WHERE ${fieldSql(spec.expires.field)} < ? LIMIT ${SWEEP_BATCH}`;
+  const due = `SELECT id FROM ${name} WHERE ${columnSql(table, spec.expires.field)} < ? LIMIT ${SWEEP_BATCH}`;
   const remove = database.prepare(`DELETE FROM ${name} WHERE id IN (${due})`);
   const before = Date.now() - spec.expires.afterMs;
   let removed = SWEEP_BATCH;

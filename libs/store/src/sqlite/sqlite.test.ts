@@ -46,7 +46,7 @@ test('a commit is on the disk, and tables are strict', () => {
   const { db } = openDatabase(join(root, 'settings'), 'sessions');
   const read = (name: string) => Object.values(db.prepare(`PRAGMA ${name}`).get() ?? {})[0];
   const settings = ['journal_mode', 'synchronous', 'busy_timeout', 'foreign_keys', 'trusted_schema', 'journal_size_limit'];
-  assert.deepEqual(settings.map(read), ['wal', 2, 5000, 1, 0, 67_108_864]);
+  assert.deepEqual(settings.map(read), ['wal', 1, 5000, 1, 0, 67_108_864]);
   db.close();
 });
 

@@ -1,8 +1,14 @@
-import type { DatabaseSync } from 'node:sqlite';
+import type { DatabaseSync, SQLInputValue } from 'node:sqlite';
+import type { Document } from '../collection.ts';
 import type { Shape } from '../shape.ts';
 
-/** A collection as a table: the document as JSON, beside what names it. */
+/**
+ * A collection as a table: the document as JSON, beside what names it and what its indexes are made of. Those fields stand in columns of
+ * their own, so that a change of a document touches the indexes that it is about and no others.
+ */
 export interface Table extends Shape {
+  /** The fields that have a column. */
+  columns: readonly string[];
   /** Quoted. */
   name: string;
   /** The fields of each unique index, by the index's name. */
@@ -14,6 +20,19 @@ export function fieldSql(field: string): string {
   return `json_extract(doc, '$."${field}"')`;
 }
 
+/** What a statement calls a field: its column, where it has one. */
+export function columnSql({ spec, columns }: Pick<Table, 'spec' | 'columns'>, field: string): string {
+  if (field === spec.key) return 'key';
+  return columns.includes(field) ? `"f_${field}"` : fieldSql(field);
+}
+
+/** What stands in the column of a field: what `json_extract` would give. */
+export function columnValue(document: Document, field: string): SQLInputValue {
+  const value = document[field] ?? null;
+  if (typeof value === 'string' || typeof value === 'number' || value === null) return value;
+  return typeof value === 'boolean' ? Number(value) : JSON.stringify(value);
+}
+
 export function typeSql(field: string): string {
   return `json_type(doc, '$."${field}"')`;
 }
@@ -22,12 +41,13 @@ export function typeSql(field: string): string {
 export function prepareTable(db: DatabaseSync, shape: Shape): Table {
   const name = `"c_${shape.spec.name}"`;
   const uniqueSets = (shape.spec.unique ?? []).map((fields) => [`${shape.spec.name}.unique.${fields.join('.')}`, fields] as const);
-  const table = { ...shape, name, unique: new Map(uniqueSets) };
+  const table = { ...shape, name, columns: columnsOf(shape), unique: new Map(uniqueSets) };
   db.exec('BEGIN IMMEDIATE');
   try {
     // SQLite reads JSON nested 1,000 deep and no deeper; a row it cannot read would fail every search that meets it.
     db.exec(`CREATE TABLE IF NOT EXISTS ${name} (id INTEGER PRIMARY KEY, tenant TEXT NOT NULL, key TEXT NOT NULL,
       doc TEXT NOT NULL CHECK (json_valid(doc)), UNIQUE (tenant, key)) STRICT`);
+    addColumns(db, table);
     alignIndexes(db, table);
     db.exec('COMMIT');
   } catch (error) {
@@ -37,6 +57,27 @@ export function prepareTable(db: DatabaseSync, shape: Shape): Table {
   return table;
 }
 
+function columnsOf({ spec }: Shape): string[] {
+  const indexed = [...(spec.indexes ?? []).map(({ fields }) => fields), ...(spec.unique ?? []), spec.expires ? [spec.expires.field] : []];
+  return [...new Set(indexed.flat())].filter((field) => field !== spec.key);
+}
+
+function addColumns(db: DatabaseSync, { name, columns, spec }: Table): void {
+  const present = new Set(
+    db
+      .prepare('SELECT name FROM pragma_table_info(?)')
+      .all(`c_${spec.name}`)
+      .map((row) => row.name),
+  );
+  for (const field of columns) if (!present.has(`f_${field}`)) db.exec(`ALTER TABLE ${name} ADD COLUMN "f_${field}" ANY`);
+}
+
+/** A version that knows no columns may have been at work; then it has made indexes of its own, and ours are missing. */
+function fillColumns(db: DatabaseSync, { name, columns }: Table): void {
+  const sets = columns.map((field) => `"f_${field}" = ${fieldSql(field)}`);
+  if (sets.length > 0) db.exec(`UPDATE ${name} SET ${sets.join(', ')}`);
+}
+
 function alignIndexes(db: DatabaseSync, table: Table): void {
   const wanted = indexesOf(table);
   const present = db.prepare(`SELECT name, sql FROM sqlite_master WHERE type = 'index' AND tbl_name = ? AND sql IS NOT NULL`);
@@ -44,6 +85,7 @@ function alignIndexes(db: DatabaseSync, table: Table): void {
     if (wanted.get(String(name)) === sql) wanted.delete(String(name));
     else db.exec(`DROP INDEX "${String(name)}"`);
   }
+  if (wanted.size > 0) fillColumns(db, table);
   for (const sql of wanted.values()) db.exec(sql);
 }
 
@@ -51,18 +93,20 @@ function alignIndexes(db: DatabaseSync, table: Table): void {
 function indexesOf(table: Table): Map<string, string> {
   const { spec, name, unique } = table;
   const indexes = new Map<string, string>();
-  for (const { fields, across } of spec.indexes ?? []) {
+  const columnOf = (field: string): string => columnSql(table, field);
+  for (const { fields, across, sparse } of spec.indexes ?? []) {
     const index = `${spec.name}.${across === true ? 'across' : 'index'}.${fields.join('.')}`;
-    const columns = fields.map((field) => (field === spec.key ? 'key' : fieldSql(field)));
+    const columns = fields.map(columnOf);
     const led = across === true ? [...columns, 'tenant', 'key'] : ['tenant', ...columns, 'key'];
-    indexes.set(index, `CREATE INDEX "${index}" ON ${name} (${[...new Set(led)].join(', ')})`);
+    const only = sparse === true ? ` WHERE ${columns[0]} IS NOT NULL` : '';
+    indexes.set(index, `CREATE INDEX "${index}" ON ${name} (${[...new Set(led)].join(', ')})${only}`);
   }
   for (const [index, fields] of unique) {
-    const present = fields.map((field) => `${fieldSql(field)} IS NOT NULL`).join(' AND ');
-    indexes.set(index, `CREATE UNIQUE INDEX "${index}" ON ${name} (tenant, ${fields.map(fieldSql).join(', ')}) WHERE ${present}`);
+    const present = fields.map((field) => `${columnOf(field)} IS NOT NULL`).join(' AND ');
+    indexes.set(index, `CREATE UNIQUE INDEX "${index}" ON ${name} (tenant, ${fields.map(columnOf).join(', ')}) WHERE ${present}`);
   }
   if (spec.expires) {
-    const expiry = fieldSql(spec.expires.field);
+    const expiry = columnOf(spec.expires.field);
     indexes.set(`${spec.name}.expires`, `CREATE INDEX "${spec.name}.expires" ON ${name} (${expiry}) WHERE ${expiry} IS NOT NULL`);
   }
   return indexes;

@@ -34,14 +34,16 @@ export interface TurnsResumeDeps {
   sessions: Collection<SessionDocument>;
   turns: Collection<TurnDocument>;
   bodies: Collection<BodyDocument>;
+  runner: Pick<Runner, 'follow'>;
 }
 
 /** How far a turn is, for the client that started it. Anybody else's is as unknown as one that never was. */
-export function turnsResume({ sessions, turns, bodies }: TurnsResumeDeps): Handler<'turns.resume'> {
+export function turnsResume({ sessions, turns, bodies, runner }: TurnsResumeDeps): Handler<'turns.resume'> {
   return async ({ turnId }, { principal }) => {
     const turn = await turns.for(principal).get(turnId);
     if (!turn || !(await follows(sessions, principal, turn))) throw noSuchTurn();
     const { sessionKey, state, lastFrame } = turn;
+    if (!hasEnded(turn)) runner.follow(turnId);
     const how = hasEnded(turn) ? await endOf(bodies.for(principal), turn) : await soFar(bodies.for(principal), turn);
     return { turnId, sessionKey, state, ...(lastFrame === undefined ? {} : { lastFrame }), ...how };
   };

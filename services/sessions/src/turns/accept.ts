@@ -276,6 +276,7 @@ async function toTurn({ bodies, store }: AcceptDeps, asked: Asked): Promise<Turn
     fingerprint,
     ...(request.origin === undefined ? {} : { requestId: request.origin.requestId }),
     ...(request.origin?.traceparent === undefined ? {} : { traceparent: request.origin.traceparent }),
+    ...(request.method === 'turns.start' ? {} : { quiet: true as const }),
     state: 'queued',
     fence: 0,
     attempts: 0,

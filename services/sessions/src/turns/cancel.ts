@@ -13,6 +13,7 @@ import { forget, hasBodies } from './bodies.ts';
 import { turnCancelled } from './endings.ts';
 import { toFailure } from './failure.ts';
 import { createFrameWriter, FRAME_AFTER_ALL } from './frames.ts';
+import type { LogShares } from './log-shares.ts';
 import { logFailedTurn } from './log-failed-turn.ts';
 import type { Runs } from './runs.ts';
 import { noteEnd } from './turn-metrics.ts';
@@ -46,6 +47,7 @@ export interface CancelDeps {
   clock: Clock;
   bus: Bus;
   waiting: Waiting;
+  shares: LogShares;
   runs: Runs;
   log: Logger;
   /** A turn waits for an agent, with nobody at work in its session. */
@@ -115,7 +117,7 @@ async function makeKnown(deps: CancelDeps, tenant: string, turn: TurnDocument): 
   deps.runs.stop(turnId);
   deps.bus.publish(subjects.turnEnded, Buffer.from(JSON.stringify(turnId)));
   if (failure) {
-    const frames = createFrameWriter(deps, { turnId, from: lastFrame });
+    const frames = createFrameWriter(deps, { tenant, turnId, from: lastFrame });
     frames.end({ type: 'error', error: failure });
     frames.close();
     deps.waiting.tell(tenant, turnId, { failure });

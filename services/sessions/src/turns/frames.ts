@@ -15,7 +15,10 @@ export const FRAMES_A_RUN = 10_000_000;
 /** Of who ends a turn without knowing what its runner has said: beyond the frames of all runs that a turn may have. */
 export const FRAME_AFTER_ALL = 99 * FRAMES_A_RUN;
 
-/** Numbers the frames of one turn and publishes them in order. Deltas of one tick of the event loop leave as one. */
+/**
+ * Numbers the frames of one turn and publishes them in order. Deltas of one tick of the event loop leave as one; where nobody follows,
+ * those up to whatever comes next, or is kept, do.
+ */
 export interface FrameWriter {
   /** Says nothing once the lease is over. */
   push(body: FrameBody): void;
@@ -47,6 +50,8 @@ export interface Voice {
   fence?: number;
   /** Whether that lease still holds; asked before each. */
   held?: () => boolean;
+  /** Whether nobody follows now; asked at each delta. */
+  quiet?: () => boolean;
 }
 
 export function createFrameWriter({ bus, clock, shares }: FrameWriterDeps, voice: Voice): FrameWriter {
@@ -86,7 +91,8 @@ export function createFrameWriter({ bus, clock, shares }: FrameWriterDeps, voice
         return;
       }
       pending += body.text;
-      if (!scheduled) clock.soon(flush);
+      if (scheduled || voice.quiet?.() === true) return;
+      clock.soon(flush);
       scheduled = true;
     },
     next() {

@@ -4,26 +4,32 @@ import type { Settings } from '@switchyard/service-kit';
 import type { Agent } from '../agents.ts';
 import type { SessionDocument, TurnDocument } from '../data.ts';
 import { claim } from '../sessions/mailbox.ts';
+import { createClaims, type Claims } from './claims.ts';
 import { acceptedFrame, createFrameWriter } from './frames.ts';
 import { leaseLost, type Hold } from './hold.ts';
 import { onceAtATime } from './once-at-a-time.ts';
+import { createRecall } from './recall.ts';
 import { createRota, type Rota } from './rota.ts';
 import { observeTurns } from './turn-metrics.ts';
 import { createSlots, type Slot, type SlotLimits, type Slots } from './slots.ts';
 import { work, type First, type WorkDeps } from './worker.ts';
 
-/** Turns whose readers were told that they are written, and that have not begun. */
-const ANNOUNCED = 10_000;
+/** Turns whose readers were told that they are written, and that have not begun; and turns that are followed. The newest of each. */
+const REMEMBERED = 10_000;
 /** Of the time for shutting down, so much is for turns that nobody waits for; those that somebody does were waited for before. */
 const DRAIN_SHARE = 1 / 4;
+/** Of the texts of conversations that go on here, so many characters are remembered. */
+const RECALLED_CHARS = 8_388_608;
 /** Other replicas are told that turns wait no more often than this. */
 const RING_MS = 100;
 /** Agents that are found waiting at one look. */
 const MOST_AGENTS = 1_000;
+/** Turns of one agent that are claimed at once. */
+const MOST_CLAIMS = 32;
 /** Turns of one agent that are ended at one look because they waited for too long. */
 const MOST_OVERDUE = 1_000;
 
-export interface LauncherDeps extends Omit<WorkDeps, 'wasAnnounced' | 'stopping' | 'mayGoOn' | 'waitTimeoutMs'> {
+export interface LauncherDeps extends Omit<WorkDeps, 'wasAnnounced' | 'isFollowed' | 'recall' | 'stopping' | 'mayGoOn' | 'waitTimeoutMs'> {
   settings: Settings<'queue' | 'daemon'>;
 }
 
@@ -35,6 +41,8 @@ export interface Launcher extends AsyncDisposable {
   unreserve(slot: Slot): void;
   /** Tells the readers of a turn that it is written. */
   announce(tenant: string, turn: TurnDocument, model: ModelRef): void;
+  /** Somebody reads along from now on. */
+  follow(turnId: string): void;
   /** Works on a session whose lease was taken for this turn, in the room that was reserved for it. Nobody waits for it. */
   begin(given: Begun): void;
   /** A turn waits for an agent, with nobody at work in its session. */
@@ -55,10 +63,10 @@ interface State extends LauncherDeps {
   work: WorkDeps;
   slots: Slots;
   rota: Rota;
-  /** Agents whose next turn is being claimed. */
-  claiming: Set<string>;
+  claims: Claims;
   running: Set<Promise<void>>;
   announced: Set<string>;
+  followed: Set<string>;
   /** Aborts what still runs when the grace of a drain is over; others go on with it. */
   stopping: AbortController;
   draining: boolean;
@@ -79,6 +87,7 @@ export function createLauncher(deps: LauncherDeps): Launcher {
       pump(state);
     },
     announce: (tenant, turn, model) => announce(state, { tenant, turn, model }),
+    follow: (turnId) => remember(state.followed, turnId),
     begin({ tenant, session, slot, since, ...first }) {
       const hold = deps.holds.add({ tenant, session, lapsed: false }, since);
       run(state, hold, { waitsFor: bucketKey(tenant, first.agent.agentId), slot, first });
@@ -102,14 +111,15 @@ export function createLauncher(deps: LauncherDeps): Launcher {
 }
 
 function createState(deps: LauncherDeps): State {
-  const [rota, announced, stopping] = [createRota(), new Set<string>(), new AbortController()];
+  const [rota, announced, followed, stopping] = [createRota(), new Set<string>(), new Set<string>(), new AbortController()];
   const common = {
     ...deps,
     slots: createSlots(),
     rota,
-    claiming: new Set<string>(),
+    claims: createClaims(MOST_CLAIMS),
     running: new Set<Promise<void>>(),
     announced,
+    followed,
     stopping,
     draining: false,
     rangAt: -RING_MS,
@@ -120,6 +130,8 @@ function createState(deps: LauncherDeps): State {
       ...deps,
       waitTimeoutMs: () => deps.settings.current.queue.waitTimeoutMs,
       wasAnnounced: (turnId) => announced.delete(turnId),
+      recall: createRecall(RECALLED_CHARS),
+      isFollowed: (turnId) => followed.has(turnId),
       stopping: stopping.signal,
       mayGoOn: () => rota.size === 0 && !state.draining,
     },
@@ -144,24 +156,24 @@ function hasRoom(state: State, waitsFor: string): boolean {
   return agent ? state.slots.hasRoom(waitsFor, limitsOf(state, agent)) : known;
 }
 
-/** Claims for each agent that has room and that turns wait for, one at a time: who waited longest is next. */
+/** Claims for each agent that has room and that turns wait for: who waited longest is next. */
 function pump(state: State): void {
   while (!state.draining) {
-    const waitsFor = state.rota.next((one) => !state.claiming.has(one) && hasRoom(state, one));
+    const waitsFor = state.rota.next((one) => state.claims.may(one) && hasRoom(state, one));
     if (waitsFor === undefined) return;
     void claimFor(state, waitsFor);
   }
 }
 
 async function claimFor(state: State, waitsFor: string): Promise<void> {
-  const { rota, claiming, sessions, holds, clock, log } = state;
+  const { rota, claims, sessions, holds, clock, log } = state;
   const { agent } = agentOf(state, waitsFor);
   const slot = agent && state.slots.take(waitsFor, limitsOf(state, agent));
   const [lookedAt, since] = [rota.time, clock.now()];
-  claiming.add(waitsFor);
+  claims.begin(waitsFor);
   try {
     const claimed = await claim(sessions, waitsFor, holds.taker());
-    claiming.delete(waitsFor);
+    claims.end(waitsFor, claimed !== null);
     if (claimed) run(state, holds.add(claimed, since), { waitsFor, slot });
     else {
       rota.remove(waitsFor, lookedAt);
@@ -170,7 +182,7 @@ async function claimFor(state: State, waitsFor: string): Promise<void> {
     pump(state);
   } catch (err) {
     // Not tried again at once: what failed was the database. The next look finds it.
-    claiming.delete(waitsFor);
+    claims.end(waitsFor, false);
     rota.remove(waitsFor, lookedAt);
     slot?.give();
     log.warn({ err, errorKind: 'dependency', hint: 'it is tried again within seconds' }, 'waiting turns were not started');
@@ -205,14 +217,17 @@ function run(state: State, hold: Hold, { waitsFor, slot, first }: Run): void {
 }
 
 function announce(state: State, { tenant, turn, model }: { tenant: string; turn: TurnDocument; model: ModelRef }): void {
-  const { announced } = state;
   const frames = createFrameWriter(state, { tenant, turnId: turn.turnId, from: 0 });
   frames.push(acceptedFrame(turn, model));
   frames.close();
-  announced.add(turn.turnId);
-  // Those that other replicas ran are never asked for.
-  const [oldest] = announced;
-  if (announced.size > ANNOUNCED && oldest !== undefined) announced.delete(oldest);
+  remember(state.announced, turn.turnId);
+}
+
+/** Those that other replicas run are never asked for. */
+function remember(turnIds: Set<string>, turnId: string): void {
+  turnIds.add(turnId);
+  const [oldest] = turnIds;
+  if (turnIds.size > REMEMBERED && oldest !== undefined) turnIds.delete(oldest);
 }
 
 function ring(state: State): void {

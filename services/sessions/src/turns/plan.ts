@@ -3,11 +3,11 @@ import { resolveAgentModel, type ModelMessage, type ModelRef, type Models } from
 import type { Documents } from '@switchyard/store';
 import type { Agent } from '../agents.ts';
 import type { TurnDocument } from '../data.ts';
-import { lastTurns } from '../sessions/directory.ts';
 import { textOf, texts, type Bodies } from './bodies.ts';
 import { leaseLost, type Hold } from './hold.ts';
 import type { TurnPlan } from './loop.ts';
 import type { ToolBox, ToolTurn } from './tools.ts';
+import type { Recall } from './recall.ts';
 
 /** The model an agent speaks with: its own, else the one of the house. */
 export async function modelOf(agent: Agent, models: Models): Promise<ModelRef> {
@@ -38,6 +38,7 @@ export interface PlanDeps {
   tools: ToolsOf;
   turns: Documents<TurnDocument>;
   bodies: Bodies;
+  recall: Recall;
 }
 
 export interface PlanGiven {
@@ -83,9 +84,9 @@ function agentPrincipal(principal: Principal, turn: TurnDocument): Principal {
 }
 
 /** The last exchanges of a session, oldest first, as many as the agent's context takes: a question and an answer each. */
-async function recent({ turns, bodies }: PlanDeps, { turn, hold, agent }: PlanGiven): Promise<ModelMessage[]> {
+async function recent({ turns, bodies, recall }: PlanDeps, { turn, hold, agent }: PlanGiven): Promise<ModelMessage[]> {
   const { contextEngine, maxContextChars } = agent.config;
-  const last = await lastTurns(turns, hold.session, contextEngine.historyTurns);
+  const last = await recall.last(turns, hold, contextEngine.historyTurns);
   let room = maxContextChars - turn.message.chars;
   const cut = last.findIndex(({ message, answer = NOTHING }) => (room -= message.chars + answer.chars) < 0);
   const kept = (cut === -1 ? last : last.slice(0, cut)).toReversed();

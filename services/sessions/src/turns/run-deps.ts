@@ -12,6 +12,7 @@ import type { Standing } from './journal.ts';
 import type { LogShares } from './log-shares.ts';
 import type { FrameBody } from './loop.ts';
 import type { ToolsOf } from './plan.ts';
+import type { Recall } from './recall.ts';
 
 export interface RunDeps {
   sessions: Collection<SessionDocument>;
@@ -23,6 +24,7 @@ export interface RunDeps {
   bus: Bus;
   models: Models;
   tools: ToolsOf;
+  recall: Recall;
   log: Logger;
 }
 

@@ -93,7 +93,7 @@ async function play(deps: RunDeps, given: RunGiven, record: Record): Promise<Tur
   const model = given.model ?? (await modelOf(agent, deps.models));
   // Whoever accepted it may have died before it could say so.
   if (frames.next() === 0) frames.push(acceptedFrame(turn, model));
-  const reading = { tools: deps.tools, turns: deps.turns.for(hold), bodies: deps.bodies.for(hold) };
+  const reading = { tools: deps.tools, turns: deps.turns.for(hold), bodies: deps.bodies.for(hold), recall: deps.recall };
   const plan = await planTurn(reading, { turn, hold, agent, model, principal, traceparent, left });
   signal.throwIfAborted();
   const running = runTurn(deps.models, { ...plan, signal, from, note: record.note });

@@ -11,7 +11,7 @@ import { hasEnded } from './turn-writes.ts';
 import { endOf } from './waiting.ts';
 
 /** Accepts durable turns and sees them run. */
-export interface Runner extends AsyncDisposable, Pick<Launcher, 'look'> {
+export interface Runner extends AsyncDisposable, Pick<Launcher, 'look' | 'follow'> {
   start(request: TurnRequest, principal: Principal): Promise<TurnDocument>;
   /** As start, then waits for the end. Leaving (the signal) stops the waiting, never the turn. */
   execute(request: TurnRequest, principal: Principal, signal: AbortSignal): Promise<{ turn: TurnDocument; result: TurnResult }>;
@@ -96,6 +96,7 @@ export function createRunner(deps: LauncherDeps): Runner {
     },
 
     look: () => launcher.look(),
+    follow: (turnId) => launcher.follow(turnId),
     [Symbol.asyncDispose]: () => launcher[Symbol.asyncDispose](),
   };
 }

@@ -26,8 +26,8 @@ export interface Taking {
 }
 
 /**
- * Takes a turn for whoever has claimed its session. Without this write a runner that was paused before it could still append to
- * the turn, or end it. Null when it has ended, or somebody with a later lease has it.
+ * Takes a turn that somebody may have begun, for whoever has claimed its session. Without this write a runner that was paused before
+ * it could still append to the turn, or end it. Null when it has ended, or somebody with a later lease has it.
  */
 export function take(turns: Documents<TurnDocument>, { turnId, fence, attempts, uncounted, now }: Taking): Promise<TurnDocument | null> {
   return turns.update(

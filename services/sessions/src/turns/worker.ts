@@ -28,6 +28,8 @@ export interface WorkDeps extends RunDeps {
   waitTimeoutMs: () => number;
   /** Whether the readers of a turn were told here that it is written. Asked once. */
   wasAnnounced: (turnId: string) => boolean;
+  /** Whether somebody asked here how far a turn is, and so reads along. */
+  isFollowed: (turnId: string) => boolean;
   /** Aborts, with the reason that ends no turn, when what runs is to be handed to others. */
   stopping: AbortSignal;
   /** Whether what comes next in the same session may go on at once: only where nobody else waits. */
@@ -89,11 +91,9 @@ interface Told {
 async function endHead(deps: WorkDeps, hold: Hold, { entry, first }: Head): Promise<HeadEnd | 'elsewhere' | 'handed over'> {
   const { turnId } = readEntry(entry);
   const turns = deps.turns.for(hold);
-  // With the first, taking it may be left out: nobody else can have it before the lease has run out.
-  const taken = first?.turn ?? (await hold.persist(() => takeHead(deps, hold, turnId)));
-  const turn = taken ?? (await hold.persist(() => turns.get(turnId)));
+  const turn = first?.turn ?? (await hold.persist(() => headOf(deps, hold, turnId)));
   if (!turn) return undefined;
-  if (!hasEnded(turn) && (taken || turn.fence === hold.fence)) {
+  if (!hasEnded(turn) && (isFresh(turn) || turn.fence === hold.fence)) {
     const ended = await run(deps, hold, { turn, first });
     if (ended) return ended;
   }
@@ -102,6 +102,21 @@ async function endHead(deps: WorkDeps, hold: Hold, { entry, first }: Head): Prom
   if (!hasEnded(there)) return hold.held() && there.fence <= hold.fence ? 'handed over' : 'elsewhere';
   const end = await hold.persist(() => endOf(deps.bodies.for(hold), there));
   return { turn: there, tell: () => tellAgain(deps, hold, there, end) };
+}
+
+/** Nobody has written to it that he works on it. */
+function isFresh({ fence, attempts }: TurnDocument): boolean {
+  return fence === 0 && attempts === 0;
+}
+
+/**
+ * The turn to work on, taken where somebody may have begun it. Where nobody had the lease before, or who had it gave it back, nobody
+ * has, and until the lease runs out nobody else can: then taking it would say nothing.
+ */
+async function headOf(deps: WorkDeps, hold: Hold, turnId: string): Promise<TurnDocument | null> {
+  const there = hold.lapsed ? null : await deps.turns.for(hold).get(turnId);
+  if (there && isFresh(there)) return there;
+  return (await takeHead(deps, hold, turnId)) ?? deps.turns.for(hold).get(turnId);
 }
 
 /** A turn that was begun on its acceptor's lease has counted no attempt; a lease that ran out says that there may have been one. */
@@ -115,7 +130,9 @@ async function run(deps: WorkDeps, hold: Hold, { turn, first }: { turn: TurnDocu
   const { turnId, attempts } = turn;
   const resumed = attempts > 1;
   const firstFrame = resumed ? attempts * FRAMES_A_RUN : deps.wasAnnounced(turnId) ? 1 : 0;
-  const frames = createFrameWriter(deps, { tenant: hold.tenant, turnId, from: firstFrame, fence: hold.fence, held: () => hold.held() });
+  const quiet = (): boolean => turn.quiet === true && !deps.isFollowed(turnId);
+  const said = { tenant: hold.tenant, turnId, from: firstFrame, fence: hold.fence, held: () => hold.held(), quiet };
+  const frames = createFrameWriter(deps, said);
   const span = startTurnSpan(turn, turn.traceparent);
   const ending = new AbortController();
   const until = deps.clock.now() + deps.turnDeadlineMs;
@@ -159,7 +176,7 @@ function toldOf(deps: WorkDeps, hold: Hold, frames: FrameWriter, ended: Ended): 
 function refusal(deps: WorkDeps, { turn, agent, first }: { turn: TurnDocument; agent: Agent | undefined; first: First | undefined }) {
   if (turn.attempts > MOST_ATTEMPTS) return poisoned(MOST_ATTEMPTS);
   const waitMs = deps.waitTimeoutMs();
-  if (!first && turn.attempts === 1 && deps.store.now() - turn.createdAt > waitMs) return waitedTooLong(waitMs);
+  if (!first && turn.attempts <= 1 && deps.store.now() - turn.createdAt > waitMs) return waitedTooLong(waitMs);
   return agent ? undefined : agentGone(turn.agentId);
 }
 
@@ -208,6 +225,7 @@ async function settleHead(deps: WorkDeps, hold: Hold, { entry, ended, waitsFor }
     };
     const settled = await hold.persist(() => settle(sessions, settling), tellOnce);
     if (settled) {
+      if (ended && settling.counted) deps.recall.add({ tenant: hold.tenant, session }, ended.turn);
       hold.session = settled;
       tellOnce();
       return keep;

@@ -1,0 +1,55 @@
+import { closeSync, fdatasync, fdatasyncSync, openSync } from 'node:fs';
+
+/** Puts on the disk what was written to the log of a database so far. */
+export interface Disk {
+  /** Without holding up the event loop. */
+  sync(done: (error: Error | null) => void): void;
+  syncNow(): void;
+  close(): void;
+}
+
+/** How many stores of this process have a log open. */
+const users = new Map<string, number>();
+
+/**
+ * The log of a database that is open, and stays the same file for as long. SQLite holds no lock on this file, so that opening and
+ * closing it takes none away. Where several stores of this process have it open, what one has committed another sees at once: then the
+ * event loop waits, so that nobody acts on what is not on the disk yet.
+ */
+export function openDisk(log: string): Disk {
+  const fd = openSync(log, 'r');
+  let [syncing, closed] = [0, false];
+  users.set(log, (users.get(log) ?? 0) + 1);
+  const isShared = (): boolean => (users.get(log) ?? 0) > 1;
+  const closeUnused = (): void => {
+    if (closed && syncing === 0) closeSync(fd);
+  };
+  return {
+    sync(done) {
+      if (isShared()) return done(outcomeOf(() => fdatasyncSync(fd)));
+      syncing += 1;
+      fdatasync(fd, (error) => {
+        syncing -= 1;
+        closeUnused();
+        done(error);
+      });
+    },
+    syncNow: () => fdatasyncSync(fd),
+    close() {
+      closed = true;
+      users.set(log, (users.get(log) ?? 1) - 1);
+      if (users.get(log) === 0) users.delete(log);
+      closeUnused();
+    },
+  };
+}
+
+/** What went wrong, if anything. */
+export function outcomeOf(work: () => void): Error | null {
+  try {
+    work();
+    return null;
+  } catch (error) {
+    return error instanceof Error ? error : new Error('no reason given', { cause: error });
+  }
+}

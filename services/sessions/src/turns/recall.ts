@@ -1,0 +1,82 @@
+import type { Documents } from '@switchyard/store';
+import type { SessionDocument, TurnDocument } from '../data.ts';
+import { lastTurns } from '../sessions/directory.ts';
+
+/** What was asked and answered in a turn. */
+export type Exchange = Pick<TurnDocument, 'turnId' | 'message' | 'answer'>;
+
+/**
+ * The last exchanges of sessions that are worked on here, so that a conversation that goes on here need not be read again each time.
+ * A turn that counts never changes, and the number of the last one says whether what is remembered is all there is: so it may be
+ * forgotten at any time, and is never wrong.
+ */
+export interface Recall {
+  /** Newest first. */
+  last(turns: Documents<TurnDocument>, where: Where, limit: number): Promise<readonly Exchange[]>;
+  /** A turn was counted, of a session that was `before`. */
+  add(before: Where, counted: TurnDocument): void;
+}
+
+export interface Where {
+  tenant: string;
+  session: SessionDocument;
+}
+
+interface Remembered {
+  epoch: string;
+  lastSeq: number;
+  /** How many were asked for; there are fewer only where the conversation has no more. */
+  limit: number;
+  exchanges: readonly Exchange[];
+  chars: number;
+}
+
+/** What an exchange takes besides its text. */
+const NAMES_CHARS = 200;
+
+export function createRecall(mostChars: number): Recall {
+  const sessions = new Map<string, Remembered>();
+  let chars = 0;
+
+  function forget(name: string): void {
+    chars -= sessions.get(name)?.chars ?? 0;
+    sessions.delete(name);
+  }
+
+  function remember(name: string, known: Omit<Remembered, 'chars'>): void {
+    forget(name);
+    const held = { ...known, chars: known.exchanges.reduce((sum, one) => sum + charsOf(one), 0) };
+    sessions.set(name, held);
+    chars += held.chars;
+    for (const oldest of sessions.keys()) {
+      if (chars <= mostChars) return;
+      forget(oldest);
+    }
+  }
+
+  return {
+    async last(turns, { tenant, session }, limit) {
+      const name = `${tenant} ${session.key}`;
+      const { epoch, lastSeq } = session;
+      const known = sessions.get(name);
+      if (known?.epoch === epoch && known.lastSeq === lastSeq && known.limit >= limit) return known.exchanges.slice(0, limit);
+      const found = await lastTurns(turns, session, limit);
+      const exchanges = found.map(({ turnId, message, answer }) => ({ turnId, message, ...(answer ? { answer } : {}) }));
+      remember(name, { epoch, lastSeq, limit, exchanges });
+      return exchanges;
+    },
+
+    add({ tenant, session }, { turnId, message, answer, seq, epoch }) {
+      const name = `${tenant} ${session.key}`;
+      const known = sessions.get(name);
+      if (!known || seq === undefined) return;
+      if (known.epoch !== epoch || known.lastSeq !== session.lastSeq) return forget(name);
+      const exchanges = [{ turnId, message, ...(answer ? { answer } : {}) }, ...known.exchanges].slice(0, known.limit);
+      remember(name, { ...known, lastSeq: seq, exchanges });
+    },
+  };
+}
+
+function charsOf({ message, answer }: Exchange): number {
+  return NAMES_CHARS + (message.text?.length ?? 0) + (answer?.text?.length ?? 0);
+}
