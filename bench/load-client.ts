@@ -69,14 +69,20 @@ function keepAsking(
   onRead: (good: boolean, firstAt?: number) => void,
 ): { ask(): void; end(): void } {
   let socket = use(open());
+  let asked = false;
+
+  function answered(good: boolean, firstAt?: number): void {
+    asked = false;
+    onRead(good, firstAt);
+  }
 
   function use(opened: Socket): Socket {
     const next = (good: boolean, firstAt?: number): void => {
       opened.removeAllListeners('close').destroy();
       socket = use(open());
-      onRead(good, firstAt);
+      if (asked) answered(good, firstAt); // one that was idle may be closed at any time
     };
-    const read = answerReader(isGood, (good, isLast, firstAt) => (isLast ? next(good, firstAt) : onRead(good, firstAt)));
+    const read = answerReader(isGood, (good, isLast, firstAt) => (isLast ? next(good, firstAt) : answered(good, firstAt)));
     return opened
       .on('data', read)
       .on('error', () => opened.destroy())
@@ -84,7 +90,10 @@ function keepAsking(
   }
 
   return {
-    ask: () => void socket.write(request),
+    ask() {
+      asked = true;
+      socket.write(request);
+    },
     end: () => void socket.removeAllListeners('close').destroy(),
   };
 }

@@ -23,3 +23,8 @@ export function machineSeconds(): number {
 export function residentKib(pid: number): number {
   return Number(readFileSync(`/proc/${pid}/statm`, 'utf8').split(' ')[1]) * KIB_PER_PAGE;
 }
+
+/** The most it ever was. */
+export function peakResidentKib(pid: number): number {
+  return Number(/VmHWM:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]);
+}

@@ -17,7 +17,14 @@ const LIMITS = {
   SWITCHYARD_GATEWAY__WS_MESSAGE_RATE_LIMIT__MAX_MESSAGES: MANY,
   SWITCHYARD_GATEWAY__MAX_CONNECTIONS_PER_TOKEN: MANY,
   SWITCHYARD_GATEWAY__MAX_CONNECTIONS_PER_ADDRESS: MANY,
+  SWITCHYARD_GATEWAY__MAX_HTTP_CONNECTIONS_PER_ADDRESS: MANY,
 };
+
+/** A nats-server. */
+interface Broker {
+  url: string;
+  pid: number;
+}
 
 export interface ProductOptions {
   /** Where the profiles of its processes are written; without, it is not profiled. */
@@ -62,28 +69,43 @@ export async function startEmbedded(stack: AsyncDisposableStack, options: Produc
 }
 
 /** One process per service and a broker between them. */
-export async function startCluster(
-  broker: { url: string; pid: number },
-  stack: AsyncDisposableStack,
-  options: ProductOptions = {},
-): Promise<Subject> {
+export async function startCluster(broker: Broker, stack: AsyncDisposableStack, options: ProductOptions = {}): Promise<Subject> {
   const token = mintBenchToken();
   const data = stack.use(await tempDir()).path;
   const pids = [broker.pid];
 
-  async function start(service: string, ready: RegExp): Promise<StartedProcess> {
-    const own = join(data, service);
-    await mkdir(own);
-    const env = { ...productEnvironment(own, token), ...modelsAt(options), SWITCHYARD_BUS: broker.url };
-    const child = await startNode(`services/${service}/src/main.ts`, { env, ready, flags: flagsOf(service, options) });
-    stack.defer(async () => void (await child.end()));
-    pids.push(child.pid);
-    return child;
-  }
-
-  for (const service of ['secrets', 'registry', 'sessions']) await start(service, /"msg":"serving"/);
-  const edge = await start('gateway', /"url":"(http:[^"]+)"[^]*"msg":"serving"/);
+  const crew: Crew = { broker, data, token, options, stack };
+  for (const service of ['secrets', 'registry', 'sessions']) pids.push((await startService(crew, service, /"msg":"serving"/)).pid);
+  const edge = await startService(crew, 'gateway', EDGE_READY);
+  pids.push(edge.pid);
   return whenReady({ name: 'nats', url: edge.ready[1] ?? '', headers: bearer(token), edge, pids });
+}
+
+const EDGE_READY = /"url":"(http:[^"]+)"[^]*"msg":"serving"/;
+
+/** One more gateway of the cluster that is on this broker. */
+export async function startEdge(broker: Broker, stack: AsyncDisposableStack): Promise<StartedProcess & { url: string }> {
+  const data = stack.use(await tempDir()).path;
+  const edge = await startService({ broker, data, token: mintBenchToken(), options: {}, stack }, 'gateway', EDGE_READY);
+  return { ...edge, url: edge.ready[1] ?? '' };
+}
+
+/** What processes of one cluster share. */
+interface Crew {
+  broker: Broker;
+  data: string;
+  token: string;
+  options: ProductOptions;
+  stack: AsyncDisposableStack;
+}
+
+async function startService({ broker, data, token, options, stack }: Crew, service: string, ready: RegExp): Promise<StartedProcess> {
+  const own = join(data, service);
+  await mkdir(own);
+  const env = { ...productEnvironment(own, token), ...modelsAt(options), SWITCHYARD_BUS: broker.url };
+  const child = await startNode(`services/${service}/src/main.ts`, { env, ready, flags: flagsOf(service, options) });
+  stack.defer(async () => void (await child.end()));
+  return child;
 }
 
 function bearer(token: string): Record<string, string> {
@@ -107,7 +129,7 @@ async function whenReady(subject: Subject): Promise<Subject> {
 }
 
 /** A nats-server whose process is known, because its work counts too. */
-export async function startBroker(stack: AsyncDisposableStack): Promise<{ url: string; pid: number }> {
+export async function startBroker(stack: AsyncDisposableStack): Promise<Broker> {
   const data = stack.use(await tempDir()).path;
   const config = join(data, 'nats.conf');
   await writeFile(config, `max_payload: 8MB\njetstream { store_dir: ${JSON.stringify(join(data, 'store'))} }\n`);

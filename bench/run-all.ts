@@ -10,6 +10,7 @@ import { startPortkey } from './portkey.ts';
 import { cases, groupsOf, keyOf, rows, type Group } from './rows.ts';
 import { measureStart } from './startup.ts';
 import { quantile } from './statistics.ts';
+import { measureStorm } from './storm/measure-storm.ts';
 import { startBaseline, startUpstream, type Ground, type Subject, type SubjectName } from './subject.ts';
 
 export interface Results {
@@ -33,6 +34,7 @@ export async function runAll(options: Options, onProgress: (what: string) => voi
     onProgress(`${options.connections} idle WebSockets`);
     add(results, await idle(options.connections));
   }
+  if (options.rows.has(21)) results.outcomes.push(...(await measureStorm(options.connections, onProgress)));
   if (options.rows.has(13)) add(results, await measureStart(options.starts * options.rounds, onProgress));
   return results;
 }

@@ -1,7 +1,7 @@
 // Listens on many WebSockets and says how much was heard, and how late: node bench/fan-out/audience.ts URL COUNT, the headers as JSON
-// in HEADERS. It reads frames by itself, since a library of clients would cost more than the server that is measured.
-import { randomBytes } from 'node:crypto';
-import { connect, type Socket } from 'node:net';
+// in HEADERS.
+import type { Socket } from 'node:net';
+import { openRawSocket } from '../raw-socket.ts';
 import { quantile } from '../statistics.ts';
 import { isMessage, now, sentAtOf } from './message.ts';
 
@@ -26,43 +26,9 @@ function onFrame(bytes: Buffer, at: number): void {
   if (messages++ % SAMPLED === 0) delays.push((now() - sentAtOf(bytes, at)) / 1_000);
 }
 
-/** Server frames have no mask; what is cut between two reads waits for its rest. */
-function frameReader(): (chunk: Buffer) => void {
-  let rest: Buffer | undefined;
-  return (chunk) => {
-    const bytes = rest === undefined ? chunk : Buffer.concat([rest, chunk]);
-    let at = 0;
-    while (at + 4 <= bytes.length) {
-      const short = (bytes[at + 1] as number) & 0x7f;
-      const head = short < 126 ? 2 : 4;
-      const length = short < 126 ? short : bytes.readUInt16BE(at + 2);
-      if (at + head + length > bytes.length) break;
-      onFrame(bytes, at + head);
-      at += head + length;
-    }
-    rest = at === bytes.length ? undefined : bytes.subarray(at);
-  };
-}
-
-function open(): Promise<Socket> {
-  const { hostname, port, host, pathname } = new URL(url);
-  const socket = connect({ host: hostname, port: Number(port) });
-  const fields = { host, connection: 'Upgrade', upgrade: 'websocket', 'sec-websocket-version': '13', ...headers };
-  const key = randomBytes(16).toString('base64');
-  const lines = Object.entries({ ...fields, 'sec-websocket-key': key }).map(([name, value]) => `${name}: ${value}`);
-  socket.write([`GET ${pathname} HTTP/1.1`, ...lines, '', ''].join('\r\n'));
-  return new Promise((resolve, reject) => {
-    socket.once('error', reject).once('data', (answer: Buffer) => {
-      if (!answer.toString('latin1', 0, 12).endsWith('101')) return reject(new Error(answer.toString('latin1', 0, 200)));
-      socket.on('data', frameReader()).on('error', () => undefined);
-      resolve(socket);
-    });
-  });
-}
-
 let left = Number(count);
 const opening = Array.from({ length: AT_ONCE }, async () => {
-  while (left-- > 0) sockets.push(await open());
+  while (left-- > 0) sockets.push(await openRawSocket(url, headers, onFrame));
 });
 await Promise.all(opening);
 
