@@ -25,7 +25,10 @@ export function openRawSocket(url: string, headers: Record<string, string>, onFr
     socket.setTimeout(PATIENCE_MS, () => socket.destroy(new Error('no answer to the handshake')));
     socket.on('error', reject).once('close', () => reject(new Error('closed during the handshake')));
     socket.once('data', (answer: Buffer) => {
-      if (!answer.toString('latin1', 0, 12).endsWith('101')) return socket.destroy(new Error(answer.toString('latin1', 0, 200)));
+      if (!answer.toString('latin1', 0, 12).endsWith('101')) {
+        socket.destroy(new Error(answer.toString('latin1', 0, 200)));
+        return;
+      }
       const read = frameReader(onFrame);
       socket.setTimeout(0).on('data', read);
       resolve(socket);
