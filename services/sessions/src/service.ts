@@ -4,7 +4,7 @@ import type { Bus } from '@switchyard/bus';
 import { defineService, systemClock } from '@switchyard/service-kit';
 import type { Store } from '@switchyard/store';
 import { openAgentDirectory } from './agents.ts';
-import { bodyCollection, goneCollection, sessionCollection, turnCollection } from './data.ts';
+import { bodyCollection, goneCollection, keptCollection, sessionCollection, turnCollection } from './data.ts';
 import { agentExecute, agentStream } from './handlers/agent-execute.ts';
 import { sessionDelete } from './handlers/session-delete.ts';
 import { sessionExport } from './handlers/session-export.ts';
@@ -13,11 +13,12 @@ import { sessionList } from './handlers/session-list.ts';
 import { sessionReset } from './handlers/session-reset.ts';
 import { sessionSend } from './handlers/session-send.ts';
 import { sessionStatus } from './handlers/session-status.ts';
-import { turnsComplete, turnsResume, turnsRun, turnsStart } from './handlers/turns.ts';
+import { turnsComplete, turnsOnce, turnsResume, turnsRun, turnsStart } from './handlers/turns.ts';
 import { migrate } from './earlier/migrate.ts';
 import { createEmptying } from './sessions/emptying.ts';
 import { createHolds, LEASE_TIMING, type LeaseTiming } from './turns/hold.ts';
 import type { LauncherDeps } from './turns/launcher.ts';
+import { createOnce } from './turns/once.ts';
 import type { ToolsOf } from './turns/plan.ts';
 import { createRunner, type Runner } from './turns/runner.ts';
 import { startSweeper, type SweeperDeps } from './turns/sweeper.ts';
@@ -64,6 +65,9 @@ export function defineSessions(timing: SessionsTiming = {}) {
       const tools: ToolsOf = (principal, config, origin) => toolBox(bus, principal, config, origin);
       const common = { ...data, store, bus, agents, models, tools, settings, log };
       const runner = openRunner({ ...common, own, owner: replica, clock: systemClock, timing });
+      const { leaseMs, renewMs } = { ...LEASE_TIMING, ...timing };
+      const { turnDeadlineMs = TURN_DEADLINE_MS, lookMs = LOOK_MS } = timing;
+      const once = own.use(createOnce({ ...common, clock: systemClock, owner: replica, leaseMs, renewMs, lookMs, turnDeadlineMs }));
       const emptying = createEmptying({ ...data, store });
       return {
         'agent.execute': agentExecute(runner),
@@ -78,14 +82,21 @@ export function defineSessions(timing: SessionsTiming = {}) {
         'turns.start': turnsStart(runner),
         'turns.run': turnsRun({ bus, models, agents }),
         'turns.complete': turnsComplete({ bus, models, agents }),
-        'turns.resume': turnsResume(data),
+        'turns.once': turnsOnce(once),
+        'turns.resume': turnsResume({ ...data, once }),
       };
     },
   });
 }
 
 async function openData(store: Store) {
-  return store.open({ sessions: sessionCollection, turns: turnCollection, bodies: bodyCollection, gone: goneCollection });
+  return store.open({
+    sessions: sessionCollection,
+    turns: turnCollection,
+    bodies: bodyCollection,
+    gone: goneCollection,
+    kept: keptCollection,
+  });
 }
 
 interface RunnerGiven extends Omit<LauncherDeps, 'holds' | 'waiting' | 'turnDeadlineMs' | 'bus'>, Pick<SweeperDeps, 'gone'> {

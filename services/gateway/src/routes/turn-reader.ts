@@ -112,7 +112,9 @@ export function openTurnReader({ bus, turnId, repeatable, silenceMs = SILENCE_MS
   function conclude(status: TurnStatus): void {
     if (over) return;
     close();
-    listener?.frames([endOf(status, status.lastFrame ?? order.next)]);
+    const n = status.lastFrame ?? order.next;
+    const said = status.soFar?.text;
+    listener?.frames([...(said === undefined ? [] : [{ n: n - 1, type: 'resumed', text: said } as const]), endOf(status, n)]);
   }
 
   function lose(error: unknown): void {

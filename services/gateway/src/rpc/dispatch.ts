@@ -7,7 +7,8 @@ import { batchAnswer, errorAnswer, faultAnswer, localAnswer, resultAnswer, type 
 import { runBatch } from './batch.ts';
 import { countCallsOf, countOther, type CountCall } from './call-counts.ts';
 import type { EdgeMethod } from './edge-methods.ts';
-import { readEnvelope, type Envelope, type Item, type Request } from './envelope.ts';
+import { NULL_ID, readEnvelope, type Envelope, type Item, type Request } from './envelope.ts';
+import { KEY_OF_A_BATCH, withKey } from './idempotency-header.ts';
 import type { Cancel, OnAnswer, Origin } from './in-flight.ts';
 import type { Caller } from '../admission/tokens.ts';
 
@@ -51,14 +52,26 @@ export function createDispatcher({ bus, settings, failures, local }: DispatcherO
     } else if (typeof params === 'string') {
       route.count('INVALID_ARGUMENT');
       onAnswer(fail(notAnObject(params), from, request));
+    } else {
+      return runRoute(route, params, { from, request, onAnswer });
+    }
+    return nothing;
+  }
+
+  function runRoute(route: Route, params: Uint8Array, { from, request, onAnswer }: Running): Cancel {
+    const { id, method } = request;
+    const keyed = from.idempotencyKey === undefined ? params : keyedParams(route, params, { method, key: from.idempotencyKey });
+    if (keyed instanceof ServiceError) {
+      route.count(keyed.code);
+      onAnswer(fail(keyed, from, request));
     } else if (route.callable) {
-      return forward(route.callable, params, headOf(route.callable, from), (reply) => {
+      return forward(route.callable, keyed, headOf(route.callable, from), (reply) => {
         route.count(reply.error?.code ?? 'OK');
         if (reply.error) onAnswer(fail(reply.error, from, request));
         else onAnswer(id === undefined ? undefined : resultAnswer(reply.data, id));
       });
     } else {
-      onAnswer(runHere(route, params, { from, request }));
+      onAnswer(runHere(route, keyed, { from, request }));
     }
     return nothing;
   }
@@ -108,6 +121,10 @@ export function createDispatcher({ bus, settings, failures, local }: DispatcherO
   return {
     read: (bytes) => readEnvelope(bytes, settings.current.gateway.maxBatchSize),
     run(envelope, from, onAnswer) {
+      if (Array.isArray(envelope) && from.idempotencyKey !== undefined) {
+        onAnswer(refuse(KEY_OF_A_BATCH, from, { id: NULL_ID }));
+        return nothing;
+      }
       return Array.isArray(envelope) ? runBatch(envelope, { from, run, refuse, onAnswer }) : single(envelope, from, onAnswer);
     },
     refuse(envelope, fault, from) {
@@ -159,6 +176,22 @@ function access(name: string, scope: Callable['scope']): Access {
 
 function faultOf({ scope, denied }: Route, caller: Caller): Fault | undefined {
   return scope === undefined || caller.may[scope] ? undefined : denied;
+}
+
+/** A request that may be run, and whom its answer is for. */
+interface Running {
+  from: Origin;
+  request: Request;
+  onAnswer: OnAnswer;
+}
+
+function keyedParams({ callable }: Route, params: Uint8Array, { method, key }: { method: string; key: string }): Uint8Array | ServiceError {
+  try {
+    return withKey({ method, callable }, params, key);
+  } catch (error) {
+    if (error instanceof ServiceError) return error;
+    throw error;
+  }
 }
 
 function notAnObject(received: string): ServiceError {

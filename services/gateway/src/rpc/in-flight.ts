@@ -8,6 +8,8 @@ export interface Origin {
   /** What brought it, for the log. */
   route: string;
   traceparent: string | undefined;
+  /** From the header of the request: the one call that it brought is made once under it. */
+  idempotencyKey?: string | undefined;
 }
 
 /** Stops waiting for an answer; nothing is answered after it. */

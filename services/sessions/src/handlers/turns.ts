@@ -4,6 +4,7 @@ import type { BodyDocument, SessionDocument, TurnDocument } from '../data.ts';
 import { follows, noSuchTurn } from '../sessions/ownership.ts';
 import { texts, type Bodies } from '../turns/bodies.ts';
 import { readMarks, standingOf } from '../turns/journal.ts';
+import type { Once } from '../turns/once.ts';
 import type { Runner } from '../turns/runner.ts';
 import { completeStateless, runStateless, type StatelessDeps } from '../turns/stateless.ts';
 import { hasEnded } from '../turns/turn-writes.ts';
@@ -30,16 +31,24 @@ export function turnsComplete(deps: StatelessDeps): Handler<'turns.complete'> {
   return (turn, ctx) => completeStateless(deps, turn, ctx);
 }
 
+/** The same turn once for its key: it goes on without whoever asked for it. */
+export function turnsOnce(once: Once): Handler<'turns.once'> {
+  return (asked, { principal, requestId, traceparent }) => once.start(asked, { principal, requestId, traceparent });
+}
+
 export interface TurnsResumeDeps {
   sessions: Collection<SessionDocument>;
   turns: Collection<TurnDocument>;
   bodies: Collection<BodyDocument>;
+  once: Pick<Once, 'status'>;
 }
 
 /** How far a turn is, for the client that started it. Anybody else's is as unknown as one that never was. */
-export function turnsResume({ sessions, turns, bodies }: TurnsResumeDeps): Handler<'turns.resume'> {
+export function turnsResume({ sessions, turns, bodies, once }: TurnsResumeDeps): Handler<'turns.resume'> {
   return async ({ turnId }, { principal }) => {
     const turn = await turns.for(principal).get(turnId);
+    const keyed = turn ? undefined : await once.status(principal, turnId);
+    if (keyed) return keyed;
     if (!turn || !(await follows(sessions, principal, turn))) throw noSuchTurn();
     const { sessionKey, state, lastFrame } = turn;
     const how = hasEnded(turn) ? await endOf(bodies.for(principal), turn) : await soFar(bodies.for(principal), turn);
