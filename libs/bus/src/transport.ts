@@ -75,6 +75,17 @@ export interface Log {
   append(message: Outgoing, id?: string): Promise<{ seq: number; duplicate: boolean }>;
   /** What the log still holds of a subject (wildcards allowed), oldest first, from a sequence number on. */
   read(subject: string, fromSeq?: number): Promise<LogEntry[]>;
+  /** The same, no more than `most` of it: for what may be long. */
+  page(subject: string, fromSeq: number, most: number): Promise<LogEntry[]>;
+  /** How far it is. A log that was lost and made anew has another name, and counts from the beginning. */
+  position(): Promise<LogPosition>;
+}
+
+export interface LogPosition {
+  /** Letters and digits. */
+  name: string;
+  /** The number of the newest message; 0 where there never was one. */
+  seq: number;
 }
 
 export interface BucketEntry {

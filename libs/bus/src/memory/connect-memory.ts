@@ -89,6 +89,8 @@ function openLog({ hub, open }: Connection, definition: Parameters<Transport['lo
       return kept;
     },
     read: async (subject, fromSeq) => log.read(subject, fromSeq),
+    page: async (subject, fromSeq, most) => log.read(subject, fromSeq).slice(0, most),
+    position: async () => log.position(),
   };
 }
 

@@ -79,6 +79,14 @@ export function openLog(logs: NatsLogs, definition: Definition): Log {
       if (second === 'nobody') throw busUnreachable();
       return second;
     },
+    async page(subject, fromSeq, most) {
+      const { entries } = await readBatch(logs, definition.name, { seq: Math.max(fromSeq, 1), next_by_subj: subject, batch: most });
+      return entries;
+    },
+    async position() {
+      const { created, state } = await logs.manager.streams.info(definition.name);
+      return { name: created.replaceAll(/\W/g, '').toLowerCase(), seq: state.last_seq };
+    },
     async read(subject, fromSeq = 1) {
       const entries: LogEntry[] = [];
       for (let seq = Math.max(fromSeq, 1); ;) {
@@ -110,9 +118,9 @@ async function requestAck(logs: NatsLogs, message: Outgoing): Promise<Ack | 'nob
 async function readBatch(
   logs: NatsLogs,
   stream: string,
-  from: { seq: number; next_by_subj: string },
+  from: { seq: number; next_by_subj: string; batch?: number },
 ): Promise<{ entries: LogEntry[]; more: boolean }> {
-  const query = { subject: `$JS.API.DIRECT.GET.${stream}`, data: encodeJson({ ...from, batch: READ_BATCH }) };
+  const query = { subject: `$JS.API.DIRECT.GET.${stream}`, data: encodeJson({ batch: READ_BATCH, ...from }) };
   const answers = await ask(logs, query, ({ status }) => status !== undefined);
   const end = answers.pop();
   if (end?.status === 503) throw busUnreachable();

@@ -107,8 +107,32 @@ const UNPROCESSABLE = 422;
 export function refuse(request: FastifyRequest, reply: FastifyReply, refusal: Refusal, error?: unknown): FastifyReply {
   discardBody(request.raw);
   request.server.noteRefusal(request, refusal, error);
+  if (isEventSource(request) && comesLater(refusal)) return comeBack(reply, refusal);
   const body = refusalBody(surfaceOf(request.url), refusal, request.id);
   return reply.code(refusal.status).headers(refusalHeaders(refusal, request.id)).send(body);
+}
+
+/** Somebody who reads a stream by EventSource and comes back for the rest of it. */
+function isEventSource({ headers, query, method }: FastifyRequest): boolean {
+  const accepts = headers.accept?.includes(EVENT_STREAM) ?? false;
+  const twin = (query as Record<string, unknown> | undefined)?.['lastEventId'];
+  return method === 'GET' && accepts && (headers['last-event-id'] !== undefined || typeof twin === 'string');
+}
+
+function comesLater({ status, code, ...refusal }: Refusal): boolean {
+  return (status === 503 || status === 429) && isRetryable(code, refusal);
+}
+
+const EVENT_STREAM = 'text/event-stream';
+const COME_BACK_MS = 3_000;
+
+/** EventSource takes every status but 200 for the end of its stream, and a stream that ends for one to come back to. */
+function comeBack(reply: FastifyReply, { retryAfterMs = 0 }: Refusal): FastifyReply {
+  const afterMs = Math.max(COME_BACK_MS, Math.ceil(retryAfterMs));
+  return reply
+    .code(200)
+    .headers({ ...SECURITY_HEADERS, 'content-type': EVENT_STREAM, 'cache-control': 'no-store' })
+    .send(`retry: ${afterMs}\n\n`);
 }
 
 /** The same on `/rpc`, which has no Fastify around it. */
