@@ -5,7 +5,7 @@ import { defineService, systemClock } from '@switchyard/service-kit';
 import type { Store } from '@switchyard/store';
 import { openAgentDirectory } from './agents.ts';
 import { bodyCollection, goneCollection, keptCollection, sessionCollection, turnCollection } from './data.ts';
-import { agentExecute, agentStream } from './handlers/agent-execute.ts';
+import { agentAttach, agentExecute, agentStart, agentStream } from './handlers/agent-execute.ts';
 import { sessionDelete } from './handlers/session-delete.ts';
 import { sessionExport } from './handlers/session-export.ts';
 import { sessionHistory } from './handlers/session-history.ts';
@@ -72,6 +72,8 @@ export function defineSessions(timing: SessionsTiming = {}) {
       return {
         'agent.execute': agentExecute(runner),
         'agent.stream': agentStream(runner),
+        'agent.start': agentStart(runner),
+        'agent.attach': agentAttach(runner),
         'session.send': sessionSend(runner),
         'session.history': sessionHistory(data),
         'session.list': sessionList(data.sessions, store),

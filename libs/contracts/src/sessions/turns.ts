@@ -37,8 +37,8 @@ export const TurnFailure = z.object({
 });
 export type TurnFailure = z.infer<typeof TurnFailure>;
 
-/** The ordered frames of one turn. The edge renders them; nothing else travels on `turn.<id>`. */
-export const TurnFrame = z.discriminatedUnion('type', [
+/** What a turn says before it ends. */
+const progress = [
   z.object({
     ...said,
     type: z.literal('accepted'),
@@ -64,6 +64,13 @@ export const TurnFrame = z.discriminatedUnion('type', [
   }),
   z.object({ ...said, type: z.literal('approval'), requestId: upTo(MAX.id), action: upTo(MAX.line) }),
   z.object({ ...said, type: z.literal('alive') }),
+] as const;
+export const TurnProgress = z.discriminatedUnion('type', progress);
+export type TurnProgress = z.infer<typeof TurnProgress>;
+
+/** The ordered frames of one turn. The edge renders them; nothing else travels on `turn.<id>`. */
+export const TurnFrame = z.discriminatedUnion('type', [
+  ...progress,
   z.object({ ...said, type: z.literal('done'), result: StatelessResult }),
   z.object({ ...said, type: z.literal('error'), error: TurnFailure }),
 ]);

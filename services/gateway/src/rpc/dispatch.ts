@@ -1,9 +1,10 @@
-import type { Bus, CallHead } from '@switchyard/bus';
+import type { Bus, CallHead, Reply } from '@switchyard/bus';
 import { invalidParams, publicMethods, ServiceError, type Callable } from '@switchyard/contracts';
 import type { Settings } from '@switchyard/service-kit';
 import { startSpan, tracing } from '@switchyard/telemetry';
 import { describeError, type FailureLog } from '../server/failure-log.ts';
 import { batchAnswer, errorAnswer, faultAnswer, localAnswer, resultAnswer, type Answer, type Fault } from './answers.ts';
+import { ATTACH, attach } from './attach.ts';
 import { runBatch } from './batch.ts';
 import { countCallsOf, countOther, type CountCall } from './call-counts.ts';
 import type { EdgeMethod } from './edge-methods.ts';
@@ -65,11 +66,13 @@ export function createDispatcher({ bus, settings, failures, local }: DispatcherO
       route.count(keyed.code);
       onAnswer(fail(keyed, from, request));
     } else if (route.callable) {
-      return forward(route.callable, keyed, headOf(route.callable, from), (reply) => {
+      const onReply = (reply: Reply): void => {
         route.count(reply.error?.code ?? 'OK');
         if (reply.error) onAnswer(fail(reply.error, from, request));
         else onAnswer(id === undefined ? undefined : resultAnswer(reply.data, id));
-      });
+      };
+      if (method === ATTACH && from.notify && id !== undefined) return attach(bus, keyed, { from, notify: from.notify, onReply });
+      return forward(route.callable, keyed, headOf(route.callable, from), onReply);
     } else {
       onAnswer(runHere(route, keyed, { from, request }));
     }

@@ -10,6 +10,8 @@ export interface Origin {
   traceparent: string | undefined;
   /** From the header of the request: the one call that it brought is made once under it. */
   idempotencyKey?: string | undefined;
+  /** Sends a notification to whoever asked; only where a connection can carry one. */
+  notify?: (notification: Answer) => void;
 }
 
 /** Stops waiting for an answer; nothing is answered after it. */
