@@ -22,11 +22,11 @@ export interface EventReader {
 export interface EventReaderOptions {
   feed: EventFeed;
   tenant: string;
-  write(events: string): void;
+  write: (events: string) => void;
   /** Whether the client takes no more for now: then what comes is read from the log later. */
-  behind(): boolean;
+  behind: () => boolean;
   /** The log cannot be read. */
-  broken(error: unknown): void;
+  broken: (error: unknown) => void;
 }
 
 export function createEventReader({ feed, tenant, write, behind, broken }: EventReaderOptions): EventReader {

@@ -88,7 +88,7 @@ test('the real EventSource comes back by itself with its last id', async () => {
     },
   });
   const opened = () => new Promise((resolve) => source.addEventListener('open', resolve, { once: true }));
-  source.addEventListener('message:sent', ({ data }) => seen.push(String((JSON.parse(String(data)) as { content: string }).content)));
+  source.addEventListener('message:sent', ({ data }) => seen.push((JSON.parse(String(data)) as { content: string }).content));
   await opened();
   const again = opened();
   t.say('one');
@@ -111,9 +111,9 @@ test('where some of what was missed is gone, that is said, and what is left foll
   t.say('last');
   const events = readEvents(await t.open({ 'last-event-id': `${name}-0` }));
   await events.next();
-  const reset = (await events.next()).value;
-  const { reason, from, to } = reset?.data as { reason: string; from: string; to: string };
-  assert.deepEqual([reset?.event, reset?.id, reason, from], ['stream:reset', to, 'TOO_OLD', `${name}-0`]);
+  const reset = (await events.next()).value ?? assert.fail('the stream ended');
+  const { reason, from, to } = reset.data as { reason: string; from: string; to: string };
+  assert.deepEqual([reset.event, reset.id, reason, from], ['stream:reset', to, 'TOO_OLD', `${name}-0`]);
   const rest = 42 - Number(to.split('-')[1]);
   assert.ok(rest < 42);
   const left = await take(events, rest);
