@@ -51,9 +51,20 @@ export function turnsResume({ sessions, turns, bodies, once }: TurnsResumeDeps):
     if (keyed) return keyed;
     if (!turn || !(await follows(sessions, principal, turn))) throw noSuchTurn();
     const { sessionKey, state, lastFrame } = turn;
-    const how = hasEnded(turn) ? await endOf(bodies.for(principal), turn) : await soFar(bodies.for(principal), turn);
+    const how = hasEnded(turn) ? await allOf(bodies.for(principal), turn) : await soFar(bodies.for(principal), turn);
     return { turnId, sessionKey, state, ...(lastFrame === undefined ? {} : { lastFrame }), ...how };
   };
+}
+
+/** How a turn ended, and all that it said on the way there. */
+async function allOf(bodies: Bodies, turn: TurnDocument) {
+  const end = await endOf(bodies, turn);
+  const { turnId, steps, lastFrame: frame, fence } = turn;
+  if (end.failure || frame === undefined) return end;
+  const { text, response } = standingOf(await readMarks(bodies, turnId, steps));
+  const last = end.result.response;
+  // A last step that said nothing leaves the words of the one before.
+  return { ...end, soFar: { text: steps.length > 0 && last === response ? text : text + last, frame, fence } };
 }
 
 /** What a running turn has said, as of its last checkpoint, and the frame that comes next. */

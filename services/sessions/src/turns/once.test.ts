@@ -3,6 +3,8 @@ import { test } from 'node:test';
 import type { Params, Result, TurnFrame } from '@switchyard/contracts';
 import type { Bus } from '@switchyard/bus';
 import { principal, startUpstream, type Upstream } from '@switchyard/testkit';
+import { newWork } from '@switchyard/service-kit';
+import { isFree } from './once-run.ts';
 import { ended, listen, testSessions, turnIdOf } from '../sessions.fixture.ts';
 
 type Asked = Params<'turns.once'>;
@@ -26,7 +28,7 @@ async function withUpstream(upstream: Upstream, more: Parameters<typeof testSess
   return testSessions({ settings: { providers: { entries } }, agents: { default: { provider: 'lab', model: 'one' } }, ...more });
 }
 
-test('of many requests under one key, also at once and on two replicas, one turn runs, and all are told of it', async () => {
+test('of many requests under one key, also at once, one turn runs, and all are told of it', async () => {
   await using upstream = await startUpstream();
   await using app = await withUpstream(upstream);
   const all = await Promise.all(Array.from({ length: 20 }, () => ask(app.bus)));
@@ -113,4 +115,29 @@ test('a turn that failed and has not acted gives its key back; one whose tool wa
   const { state, failure: told } = await ended(app.bus, first.turnId);
   assert.deepEqual([state, told?.details?.['retryable']], ['failed', false], JSON.stringify(told));
   assert.deepEqual(await ask(app.bus, acts), first);
+});
+
+test('a key is free after a day, whatever it stood for, and not before; nobody takes it from a turn that runs', () => {
+  const DAY = 86_400_000;
+  const turn = {
+    ...newWork(),
+    key: 'a k',
+    turnId: turnIdOf('x'),
+    client: 'a',
+    fingerprint: 'f',
+    head: { id: 'h', created: 1 },
+    acted: false,
+  };
+  const kept = (more: object) => ({ ...turn, forgetAt: DAY, ...more });
+  const failed = (retryable: boolean) => ({ failure: { code: 'UNAVAILABLE', message: 'away', details: { retryable } } as const });
+  const cases: [object, now: number, free: boolean][] = [
+    [{ state: 'done' }, DAY - 1, false],
+    [{ state: 'done' }, DAY, true],
+    [{ state: 'failed', ...failed(false) }, 1, false],
+    [{ state: 'failed', ...failed(true) }, 1, true],
+    [{ state: 'running', leaseUntil: DAY + 5 }, DAY, false],
+    [{ state: 'running', leaseUntil: 5 }, 10, false],
+    [{ state: 'queued' }, DAY, true],
+  ];
+  for (const [more, now, free] of cases) assert.equal(isFree(kept(more), now), free, JSON.stringify(more));
 });
