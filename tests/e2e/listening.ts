@@ -42,7 +42,7 @@ export function listen(url: string, lastEventId?: string): Listening {
       return response;
     },
   });
-  for (const name of ['token', 'done', 'error']) {
+  for (const name of ['token', 'resumed', 'done', 'error']) {
     source.addEventListener(name, (event) => {
       if (source.readyState === EventSource.CLOSED) stopped.resolve();
       if (!(event instanceof MessageEvent)) return;

@@ -17,7 +17,7 @@ import { decodeJson, encodeJson } from './bytes.ts';
 import { tooLarge } from './failures.ts';
 import { PRINCIPAL, type HeaderLines } from './headers.ts';
 import { decodePrincipal, encodePrincipal } from './principal.ts';
-import type { Log, Message, Outgoing, Subscription } from './transport.ts';
+import type { Log, LogEntry, Message, Outgoing, Subscription } from './transport.ts';
 import type { Wire } from './wire.ts';
 
 export function emit<N extends EventName>(wire: Wire, principal: HeaderLines, name: N, payload: EventPayload<N>): void {
@@ -52,6 +52,22 @@ export function on<N extends EventName>(wire: Wire, name: N, onEvent: (event: Bu
     options.queue,
   );
 }
+
+/** An event as the log keeps it: its payload stays bytes. Undefined for what is none. */
+export function readEvent({ subject, data, header }: Pick<LogEntry, 'subject' | 'data' | 'header'>): KeptEvent | undefined {
+  const name = names.get(subject);
+  const principal = decodePrincipal(header(PRINCIPAL) ?? '');
+  return name === undefined || principal === undefined ? undefined : { name, tenant: principal.tenant, payload: data };
+}
+
+export interface KeptEvent {
+  name: string;
+  tenant: string;
+  /** JSON. */
+  payload: Uint8Array;
+}
+
+const names: ReadonlyMap<string, string> = new Map([...eventServices.keys()].map((name) => [eventSubject(name), name]));
 
 export const eventLog = EVENTS_LOG;
 

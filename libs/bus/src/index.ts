@@ -1,6 +1,7 @@
 export type { Bus, BusEvent, CallOptions, Ctx, Handler, Handlers, OnOptions, Reply, Served, ServeOptions, DiscoverOptions } from './bus.ts';
-export type { Bucket, BucketEntry, Log, LogEntry, Message, Outgoing, Subscription, Transport, Watch } from './transport.ts';
+export type { Bucket, BucketEntry, Log, LogEntry, LogPosition, Message, Outgoing, Subscription, Transport, Watch } from './transport.ts';
 export type { CallHead, HeaderLines } from './headers.ts';
+export { readEvent } from './events.ts';
 export { checkEmits } from './attribution.ts';
 export { connectBus, type ConnectBusOptions } from './connect-bus.ts';
 export type { BusCredentials } from './credentials.ts';

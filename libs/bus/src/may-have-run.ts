@@ -1,4 +1,4 @@
-import { ServiceError, type Callable } from '@switchyard/contracts';
+import { IDEMPOTENCY_KEY, ServiceError, type Callable } from '@switchyard/contracts';
 import { decodeJson } from './bytes.ts';
 
 /** A request that was sent. */
@@ -17,14 +17,12 @@ export function mayHaveRun({ code, message, details, cause }: ServiceError, { ca
   return new ServiceError(code, message, { details: { ...details, retryable, mayHaveRun: true }, cause });
 }
 
-const KEY = 'idempotencyKey';
-
 /** Looked for only now that the call has failed: the params of calls that work are not parsed on their way. */
 function hasKey(params: Uint8Array): boolean {
-  if (!Buffer.from(params.buffer, params.byteOffset, params.length).includes(`"${KEY}"`)) return false;
+  if (!Buffer.from(params.buffer, params.byteOffset, params.length).includes(`"${IDEMPOTENCY_KEY}"`)) return false;
   try {
     const given = decodeJson(params);
-    return typeof given === 'object' && given !== null && KEY in given;
+    return typeof given === 'object' && given !== null && IDEMPOTENCY_KEY in given;
   } catch {
     return false;
   }

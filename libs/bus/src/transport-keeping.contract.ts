@@ -52,6 +52,25 @@ export function keepingContract(connect: () => Promise<Transport>): void {
     assert.deepEqual([text(read[1_000]?.data), text(read.at(-1)?.data)], ['1000', 'last']);
   });
 
+  test('a log is read in pages, and says how far it is', async () => {
+    const a = await connect();
+    const subject = fresh('pages');
+    const log = await a.log({ name: subject, subjects: [`${subject}.*`], maxAgeMs: 60_000, storage: 'memory' });
+    const before = await log.position();
+    assert.match(before.name, /^[0-9a-z]+$/);
+    assert.equal(before.seq, 0);
+    for (let n = 1; n <= 7; n++) await log.append({ subject: `${subject}.${n % 2 ? 'odd' : 'even'}`, data: bytes(String(n)) });
+    assert.deepEqual(await log.position(), { name: before.name, seq: 7 });
+
+    const page = async (of: string, from: number) =>
+      (await log.page(`${subject}.${of}`, from, 3)).map(({ seq, data }) => `${seq} ${text(data)}`);
+    assert.deepEqual(await page('*', 0), ['1 1', '2 2', '3 3']);
+    assert.deepEqual(await page('*', 4), ['4 4', '5 5', '6 6']);
+    assert.deepEqual(await page('*', 7), ['7 7']);
+    assert.deepEqual(await page('*', 8), []);
+    assert.deepEqual(await page('odd', 2), ['3 3', '5 5', '7 7']);
+  });
+
   test('a log keeps the newest of a subject that has too many, and all of the others', async () => {
     const a = await connect();
     const subject = fresh('most');

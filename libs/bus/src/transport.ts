@@ -82,6 +82,17 @@ export interface Log {
    * streams has no numbers of its own: it is read whole, and what it holds is in order only within what one stream kept.
    */
   read(subject: string, fromSeq?: number): Promise<LogEntry[]>;
+  /** The same, no more than `most` of it: for what may be long. */
+  page(subject: string, fromSeq: number, most: number): Promise<LogEntry[]>;
+  /** How far it is. A log that was lost and made anew has another name, and counts from the beginning. */
+  position(): Promise<LogPosition>;
+}
+
+export interface LogPosition {
+  /** Letters and digits. */
+  name: string;
+  /** The number of the newest message; 0 where there never was one. */
+  seq: number;
 }
 
 /** Throws for a place to read from in a log that has none. */

@@ -94,6 +94,20 @@ test('a cut stream goes on after the last event that came, however often it is c
   assert.deepEqual(resumed, [undefined, 'turn_1:0', 'turn_1:0', 'turn_1:1']);
 });
 
+test('where another process goes on, what was said is what that one says', async () => {
+  await using server = await startServer({
+    http: (_, response) =>
+      stream(response).end(
+        `${token(1, 'a', 'a')}${event(2, 'resumed', { accumulated: '' })}${token(3, 'b', 'b')}${event(4, 'done', DONE)}`,
+      ),
+  });
+  const events = await read(createClient({ url: server.url }).chat('hi'));
+  assert.deepEqual(events.slice(1, 3), [
+    { type: 'resumed', accumulated: '' },
+    { type: 'token', delta: 'b', accumulated: 'b' },
+  ]);
+});
+
 test('a question is never asked twice: a stream that breaks before its first event fails', async () => {
   let asked = 0;
   await using server = await startServer({

@@ -17,8 +17,14 @@ export interface ChatOptions {
   cancels?: boolean;
 }
 
-/** A piece of the answer, then the whole answer. */
-export type ChatEvent = { type: 'token'; delta: string; accumulated: string } | ({ type: 'done' } & TurnResult);
+/**
+ * A piece of the answer, then the whole answer. `resumed` comes where another process went on with the turn: what was said is
+ * `accumulated` from there on, whatever the pieces before it amount to.
+ */
+export type ChatEvent =
+  | { type: 'token'; delta: string; accumulated: string }
+  | { type: 'resumed'; accumulated: string }
+  | ({ type: 'done' } & TurnResult);
 
 interface Question extends HttpOptions {
   address: URL;
@@ -126,7 +132,7 @@ async function audible<T>(awaited: Promise<T>, connection: AbortController): Pro
 }
 
 function interpret({ event, data }: ServerEvent): ChatEvent | undefined {
-  if (event !== 'token' && event !== 'done' && event !== 'error') return undefined;
+  if (event !== 'token' && event !== 'resumed' && event !== 'done' && event !== 'error') return undefined;
   const said = parsed(data);
   if (!isObject(said)) throw badAnswer(`The stream has a ${event} event without an object`);
   if (event === 'error') throw turnFailed(said);

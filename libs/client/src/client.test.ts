@@ -47,7 +47,7 @@ export async function typed(client: Client): Promise<void> {
 
   for await (const event of client.chat('hi')) {
     if (event.type === 'token') void (true satisfies Same<typeof event.accumulated, string>);
-    else void (true satisfies Same<typeof event.tokensUsed.total, number>);
+    if (event.type === 'done') void (true satisfies Same<typeof event.tokensUsed.total, number>);
   }
 }
 

@@ -1,5 +1,6 @@
 import type { MethodName, NotificationName, NotificationParams, OpenRpcDocument, Params, Result } from '@switchyard/contracts';
 import { chat, type ChatEvent, type ChatOptions } from './chat.ts';
+import { chatOverSocket } from './chat-over-socket.ts';
 import { createHttpTransport } from './http-transport.ts';
 import { localError, timedOut, type RpcError } from './rpc-error.ts';
 import { badAnswer, type Answer, type Outgoing, type Transport } from './transport.ts';
@@ -115,7 +116,10 @@ export function createClient(options: ClientOptions): Client {
       await inTime(asked, false, (signal) => transport.notify(method, withKey(params, asked), signal));
     },
 
-    chat: (message, asked = {}) => chat(asker, message, asked),
+    chat(message, asked = {}) {
+      if (!socket) return chat(asker, message, asked);
+      return chatOverSocket({ ...this, reconnect: settings.reconnect, closed: closing.signal }, message, asked);
+    },
 
     on(notification, listener) {
       if (!socket) throw new TypeError("notifications need createClient({ transport: 'ws' })");

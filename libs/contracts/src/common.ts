@@ -89,8 +89,15 @@ export const Base64 = z
   .refine(isBase64, 'base64')
   .meta({ description: 'base64, standard or URL-safe, padded or not; white space is ignored', contentEncoding: 'base64' });
 
+/** The param that holds it. */
+export const IDEMPOTENCY_KEY = 'idempotencyKey';
 /** Two calls with the same key and the same body are one piece of work; kept for 24 hours per token and method. */
-export const IdempotencyKey = z.string().min(1).max(256);
+export const IdempotencyKey = z
+  .string()
+  .min(1)
+  .max(256)
+  .regex(/^[!-~]*$/)
+  .describe('1 to 256 visible ASCII characters');
 
 /** How many items at most. A number out of range is brought back into it, not refused. */
 export function pageSize(standard: number, most: number) {

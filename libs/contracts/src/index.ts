@@ -7,7 +7,19 @@ export * from './subjects.ts';
 export * from './validation.ts';
 export * from './projections.ts';
 export * from './registry.ts';
-export { AgentId, CallerId, FinishReason, Scope, SessionKey, SessionParts, SessionsOf, TokenId, TokensUsed } from './common.ts';
+export {
+  AgentId,
+  CallerId,
+  FinishReason,
+  IDEMPOTENCY_KEY,
+  IdempotencyKey,
+  Scope,
+  SessionKey,
+  SessionParts,
+  SessionsOf,
+  TokenId,
+  TokensUsed,
+} from './common.ts';
 export * from './sessions/turns.ts';
 export type { CallerTool, CallerToolCall, CallerTools, JsonFormat, TurnMessage } from './sessions/conversation.ts';
 export * from './config/sections.ts';

@@ -1,13 +1,14 @@
 import { z } from 'zod';
 import { SessionKey, Timestamp } from './common.ts';
 import type { ServiceName } from './define.ts';
+import { TurnId, TurnProgress } from './sessions/turns.ts';
 import { MAX, upTo } from './sizes.ts';
 
 /** A message a WebSocket client gets without having asked; it carries no id and is never answered. */
 export interface NotificationSpec {
   summary: string;
-  /** `client`: the connections of one token; all connections where that token is not known. */
-  audience: 'all' | 'client';
+  /** `client`: the connections of one token; all connections where that token is not known. `connection`: the one that asked. */
+  audience: 'all' | 'client' | 'connection';
   /** The services that send it. */
   from: readonly ServiceName[];
   params: z.ZodType;
@@ -27,6 +28,13 @@ export const notifications = defineNotifications({
     from: ['gateway'],
     params: z.object({ ts: Timestamp }),
     example: { ts: 1763719200000 },
+  },
+  'agent.frame': {
+    summary: 'What a turn says that this connection follows with agent.attach.',
+    audience: 'connection',
+    from: ['gateway'],
+    params: z.object({ turnId: TurnId, frame: TurnProgress }),
+    example: { turnId: 'turn_5Qm8Zr1nY0cVh3Kd7LsXwB', frame: { n: 3, type: 'delta', text: 'Hello' } },
   },
   'session.completed': {
     summary: 'A sub-agent run ended.',

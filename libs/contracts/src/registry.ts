@@ -12,6 +12,7 @@ import { channels } from './channels/contract.ts';
 import { workspace } from './workspace/contract.ts';
 import { tools } from './tools/contract.ts';
 import { observability } from './observability/contract.ts';
+import { IDEMPOTENCY_KEY } from './common.ts';
 import { DEFAULT_DEADLINE_MS, type Contract, type MethodScope, type MethodSpec, type OperationSpec, type ServiceName } from './define.ts';
 import { subjects } from './subjects.ts';
 
@@ -70,6 +71,8 @@ export interface Callable {
   deadlineMs: number;
   idempotent: boolean;
   streams: boolean;
+  /** Whether its owner keeps keys under which a call that is made again is the same one. */
+  keyed: boolean;
   tool: boolean;
   /** Which of the two may be larger than a message. */
   large: { params: boolean; result: boolean };
@@ -108,6 +111,7 @@ function describeMethod(service: ServiceName, name: string, spec: MethodSpec): C
     deadlineMs: spec.deadlineMs ?? DEFAULT_DEADLINE_MS,
     idempotent: spec.idempotent ?? false,
     streams: spec.chunk !== undefined,
+    keyed: takesKey(spec),
     tool: spec.scope === 'rpc' && (spec.tool ?? toolByDefault(name)),
     large: largePartsOf(spec),
     emits: eventsOf(spec),
@@ -126,6 +130,7 @@ function describeOperation(service: ServiceName, name: string, spec: OperationSp
     deadlineMs: spec.deadlineMs ?? DEFAULT_DEADLINE_MS,
     idempotent: spec.idempotent ?? false,
     streams: spec.chunk !== undefined,
+    keyed: takesKey(spec),
     tool: false,
     large: largePartsOf(spec),
     emits: eventsOf(spec),
@@ -139,6 +144,10 @@ function largePartsOf({ blobs = [], params, result }: Pick<MethodSpec, 'blobs' |
     return blobs.some((name) => name === '*' || (def.type === 'object' && name in def.shape));
   };
   return { params: isNamed(params), result: isNamed(result) };
+}
+
+function takesKey({ params }: { params: object }): boolean {
+  return 'shape' in params && typeof params.shape === 'object' && params.shape !== null && IDEMPOTENCY_KEY in params.shape;
 }
 
 /** That each of them is an event of some contract is checked by the compiler, here where all contracts meet. */

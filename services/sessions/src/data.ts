@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { FinishReason, TokensUsed, TurnFailure } from '@switchyard/contracts';
-import { WorkState } from '@switchyard/service-kit';
+import { AnswerHead, FinishReason, TokensUsed, TurnFailure } from '@switchyard/contracts';
+import { leaseFields, WorkState } from '@switchyard/service-kit';
 import { collection, json } from '@switchyard/store';
 
 const instant = z.int().nonnegative();
@@ -117,6 +117,28 @@ export type BodyDocument = z.infer<typeof BodyDocument>;
 export const GoneDocument = z.object({ epoch: z.string(), sessionKey: z.string(), at: instant });
 export type GoneDocument = z.infer<typeof GoneDocument>;
 
+/** A stateless turn that was asked for with a key: all that is kept of it, for a day. */
+export const KeptDocument = z.object({
+  ...leaseFields,
+  /** The caller's key, led by the caller. */
+  key: z.string(),
+  turnId: z.string(),
+  client: z.string(),
+  fingerprint: z.string(),
+  head: AnswerHead,
+  /** A tool was called: it must not be again. */
+  acted: z.boolean(),
+  /** The answer, as JSON. */
+  answer: Said.optional(),
+  /** All that was said on the way to it, where that is more. */
+  text: Said.optional(),
+  failure: json(TurnFailure).optional(),
+  /** The number of the last frame, once it has ended. */
+  lastFrame: count.optional(),
+  forgetAt: instant,
+});
+export type KeptDocument = z.infer<typeof KeptDocument>;
+
 export const DAY_MS = 86_400_000;
 const BODY_BYTES = 8_388_608;
 const TURN_BYTES = 262_144;
@@ -155,6 +177,14 @@ export const bodyCollection = collection({
   key: 'id',
   maxBytes: BODY_BYTES,
   indexes: [{ fields: ['turnId'] }],
+  expires: { field: 'forgetAt', afterMs: 0 },
+});
+
+export const keptCollection = collection({
+  name: 'kept',
+  schema: KeptDocument,
+  key: 'key',
+  indexes: [{ fields: ['turnId'] }, { fields: ['state', 'leaseUntil'], across: true }],
   expires: { field: 'forgetAt', afterMs: 0 },
 });
 

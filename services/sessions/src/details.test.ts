@@ -181,10 +181,14 @@ test('a key that would be too long is refused before anything is written', async
   assert.equal((await app.bus.call('session.list', {})).total, 1);
 });
 
-test('an odd idempotency key is a key', async () => {
+test('a key is what a header can carry: anything else is refused by name', async () => {
   await using app = await testSessions();
-  const ask = () => app.bus.call('agent.execute', { message: 'hello', idempotencyKey: '\ud800 k \u0000' });
-  assert.deepEqual(await ask(), await ask());
+  const ask = (idempotencyKey: string) => app.bus.call('agent.execute', { message: 'hello', idempotencyKey });
+  for (const odd of ['', ' ', 'two words', '\ud800', '\u0000', 'k'.repeat(257)]) {
+    await assert.rejects(ask(odd), { code: 'INVALID_ARGUMENT', message: /^Invalid params: idempotencyKey: expected / });
+  }
+  const longest = '~'.repeat(256);
+  assert.deepEqual(await ask(longest), await ask(longest));
   assert.equal((await app.bus.call('session.history', {})).messages.length, 2);
 });
 

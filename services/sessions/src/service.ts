@@ -4,9 +4,9 @@ import type { Bus } from '@switchyard/bus';
 import { countReplicas, defineService, systemClock } from '@switchyard/service-kit';
 import type { Store } from '@switchyard/store';
 import { openAgentDirectory } from './agents.ts';
-import { bodyCollection, goneCollection, sessionCollection, turnCollection } from './data.ts';
+import { bodyCollection, goneCollection, keptCollection, sessionCollection, turnCollection } from './data.ts';
 import { agentCancel } from './handlers/agent-cancel.ts';
-import { agentExecute, agentStream } from './handlers/agent-execute.ts';
+import { agentAttach, agentExecute, agentStart, agentStream } from './handlers/agent-execute.ts';
 import { countsTools, devTools } from './handlers/dev-tools.ts';
 import { sessionDelete } from './handlers/session-delete.ts';
 import { sessionExport } from './handlers/session-export.ts';
@@ -15,12 +15,13 @@ import { sessionList } from './handlers/session-list.ts';
 import { sessionReset } from './handlers/session-reset.ts';
 import { sessionSend } from './handlers/session-send.ts';
 import { sessionStatus } from './handlers/session-status.ts';
-import { turnsComplete, turnsResume, turnsRun, turnsStart } from './handlers/turns.ts';
+import { turnsComplete, turnsOnce, turnsResume, turnsRun, turnsStart } from './handlers/turns.ts';
 import { migrate } from './earlier/migrate.ts';
 import { createEmptying } from './sessions/emptying.ts';
 import { createLogShares } from './turns/log-shares.ts';
 import { createHolds, LEASE_TIMING, type LeaseTiming } from './turns/hold.ts';
 import type { LauncherDeps } from './turns/launcher.ts';
+import { createOnce } from './turns/once.ts';
 import type { ToolsOf } from './turns/plan.ts';
 import { createRunner, type Runner } from './turns/runner.ts';
 import { createRuns } from './turns/runs.ts';
@@ -69,14 +70,19 @@ export function defineSessions(timing: SessionsTiming = {}) {
       const counts = countsTools(env);
       const tools: ToolsOf = (principal, config, { counted = false, ...turn }) =>
         toolBox(bus, principal, config, { ...turn, counted: counts && counted });
-      const common = { ...data, store, bus, agents, models, tools, settings, log };
-      const room = (): number => frames.maxBytes / replicas.count();
-      const runner = openRunner({ ...common, own, owner: replica, clock: systemClock, timing, room });
+      const common = { ...data, store, bus, agents, models, tools, settings, log, clock: systemClock, owner: replica };
+      const shares = createLogShares({ clock: systemClock, room: () => frames.maxBytes / replicas.count() });
+      const runner = openRunner({ ...common, own, timing, shares });
+      const { leaseMs, renewMs } = { ...LEASE_TIMING, ...timing };
+      const { turnDeadlineMs = TURN_DEADLINE_MS, lookMs = LOOK_MS } = timing;
+      const once = own.use(createOnce({ ...common, shares, leaseMs, renewMs, lookMs, turnDeadlineMs }));
       const emptying = createEmptying({ ...data, store });
       return {
         'agent.execute': agentExecute(runner),
         'agent.stream': agentStream(runner),
         'agent.cancel': agentCancel(runner),
+        'agent.start': agentStart(runner),
+        'agent.attach': agentAttach(runner),
         'session.send': sessionSend(runner),
         'session.history': sessionHistory(data),
         'session.list': sessionList(data.sessions, store),
@@ -87,7 +93,8 @@ export function defineSessions(timing: SessionsTiming = {}) {
         'turns.start': turnsStart(runner),
         'turns.run': turnsRun({ tools, models, agents }),
         'turns.complete': turnsComplete({ tools, models, agents }),
-        'turns.resume': turnsResume({ ...data, runner }),
+        'turns.once': turnsOnce(once),
+        'turns.resume': turnsResume({ ...data, runner, once }),
         ...(await devTools(env, store)),
       };
     },
@@ -95,27 +102,29 @@ export function defineSessions(timing: SessionsTiming = {}) {
 }
 
 async function openData(store: Store) {
-  return store.open({ sessions: sessionCollection, turns: turnCollection, bodies: bodyCollection, gone: goneCollection });
+  return store.open({
+    sessions: sessionCollection,
+    turns: turnCollection,
+    bodies: bodyCollection,
+    gone: goneCollection,
+    kept: keptCollection,
+  });
 }
 
-interface RunnerGiven
-  extends Omit<LauncherDeps, 'holds' | 'waiting' | 'runs' | 'turnDeadlineMs' | 'bus' | 'shares'>, Pick<SweeperDeps, 'gone'> {
+interface RunnerGiven extends Omit<LauncherDeps, 'holds' | 'waiting' | 'runs' | 'turnDeadlineMs' | 'bus'>, Pick<SweeperDeps, 'gone'> {
   bus: Bus;
   own: AsyncDisposableStack;
   owner: string;
   timing: SessionsTiming;
-  /** How many bytes of frames the log keeps for this replica. */
-  room: () => number;
 }
 
 /** Everything that runs durable turns and finishes what others left, on any clock. */
-export function openRunner({ own, owner, timing, room, ...deps }: RunnerGiven): Runner {
+export function openRunner({ own, owner, timing, ...deps }: RunnerGiven): Runner {
   const { turnDeadlineMs = TURN_DEADLINE_MS, lookMs = LOOK_MS, sweepMs = SWEEP_MS, orphanMs = ORPHAN_MS, ...lease } = timing;
   const holds = own.use(createHolds({ ...deps, owner, timing: { ...LEASE_TIMING, ...lease } }));
   const waiting = own.use(createWaiting(deps));
-  const shares = createLogShares({ clock: deps.clock, room });
   const runs = own.use(createRuns(deps));
-  const runner = own.use(createRunner({ ...deps, holds, waiting, shares, runs, turnDeadlineMs }));
+  const runner = own.use(createRunner({ ...deps, holds, waiting, runs, turnDeadlineMs }));
   own.use(startSweeper({ ...deps, holds, runner, lookMs, sweepMs, orphanMs }));
   const wakes = deps.bus.onWake('sessions', () => void runner.look());
   own.defer(() => wakes.unsubscribe());

@@ -96,6 +96,8 @@ function openLog({ hub, open }: Connection, definition: Parameters<Transport['lo
       refuseFrom(definition, fromSeq);
       return log.read(subject, fromSeq);
     },
+    page: async (subject, fromSeq, most) => log.read(subject, fromSeq).slice(0, most),
+    position: async () => log.position(),
   };
 }
 

@@ -1,5 +1,6 @@
+import { randomUUID } from 'node:crypto';
 import { findHeader } from '../headers.ts';
-import type { LogEntry, Outgoing } from '../transport.ts';
+import type { LogEntry, LogPosition, Outgoing } from '../transport.ts';
 import { isWildcard, subjectMatcher } from './subject-index.ts';
 
 /** How much a log holds. */
@@ -26,6 +27,7 @@ export interface MemoryLog {
   keep(message: Outgoing, id?: string): { seq: number; duplicate: boolean };
   /** Of a subject without wildcards only its own messages are looked at, however many others there are. */
   read(subject: string, fromSeq?: number): LogEntry[];
+  position(): LogPosition;
 }
 
 interface Definition {
@@ -72,7 +74,11 @@ export function createMemoryLog({ subjects, maxAgeMs, maxPerSubject = Infinity }
     if (lane.places.length - lane.first > maxPerSubject) forget(lane.places[lane.first] as Place, lane);
   }
 
+  // It is as old as its process: who comes back after a restart comes to another log.
+  const name = randomUUID().replaceAll('-', '');
+
   return {
+    position: () => ({ name, seq: lastSeq }),
     holds: (subject) => matchers.some((matches) => matches(subject)),
     keep({ subject, data, headers }, id) {
       const now = Date.now();

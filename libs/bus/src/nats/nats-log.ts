@@ -31,6 +31,17 @@ export function openLog(logs: NatsLogs, definition: LogDefinition): Log {
       if (second === 'nobody') throw busUnreachable();
       return second;
     },
+    async page(subject, fromSeq, most) {
+      refuseFrom(definition, fromSeq);
+      const page = await readBatch(logs, definition.name, { seq: Math.max(fromSeq, 1), next_by_subj: subject, batch: most });
+      if (page === undefined) throw busUnreachable();
+      return page.entries;
+    },
+    async position() {
+      refuseFrom(definition, 1);
+      const { created, state } = await logs.manager.streams.info(definition.name);
+      return { name: created.replaceAll(/\W/g, '').toLowerCase(), seq: state.last_seq };
+    },
     async read(subject, fromSeq) {
       refuseFrom(definition, fromSeq);
       // A part that was moved left behind what it held, so each stream may have something. One that is not there says so at once.
@@ -44,6 +55,7 @@ export function openLog(logs: NatsLogs, definition: LogDefinition): Log {
 interface From {
   seq: number;
   next_by_subj: string;
+  batch?: number;
 }
 
 /** Undefined where there is no such stream now. */
@@ -74,7 +86,7 @@ async function requestAck(logs: NatsLogs, message: Outgoing): Promise<Ack | 'nob
 
 /** Part of what is there, and where the rest begins. Asked of the stream directly: a consumer would have to be made and removed. */
 async function readBatch(logs: NatsLogs, stream: string, from: From): Promise<{ entries: LogEntry[]; more: boolean } | undefined> {
-  const query = { subject: `$JS.API.DIRECT.GET.${stream}`, data: encodeJson({ ...from, batch: READ_BATCH }) };
+  const query = { subject: `$JS.API.DIRECT.GET.${stream}`, data: encodeJson({ batch: READ_BATCH, ...from }) };
   const answers = await ask(logs, query, ({ status }) => status !== undefined);
   const end = answers.pop();
   if (end?.status === 503) return undefined;

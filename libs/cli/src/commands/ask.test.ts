@@ -51,6 +51,23 @@ test('each token is written as it comes', async () => {
   assert.deepEqual(await once(child, 'close'), [0, null]);
 });
 
+test('where another process goes on, what is printed last is the answer', async () => {
+  for (const [accumulated, printed] of [
+    ['You said ', 'You said hi\n'],
+    ['', 'You \nYou said hi\n'],
+  ] as const) {
+    await using server = await startServer({
+      chat(_, response) {
+        sendEvent(response, 'turn_1:0', 'token', { delta: 'You ', accumulated: 'You ' });
+        sendEvent(response, 'turn_1:1', 'resumed', { accumulated });
+        sendEvent(response, 'turn_1:2', 'done', RESULT);
+        response.end();
+      },
+    });
+    assert.equal((await ask(server.url, ['hi'])).stdout, printed);
+  }
+});
+
 test('--output json is one object, with what the server adds', async () => {
   await using server = await startServer(telling(['You said hi'], ['done', { ...RESULT, turnId: 'turn_1' }]));
   const { code, stdout, stderr } = await ask(server.url, ['hi', '-o', 'json']);

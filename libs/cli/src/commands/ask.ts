@@ -54,7 +54,13 @@ async function runAsk({ flags, words, output, where }: Invocation): Promise<numb
       if (output === 'table') print(delta);
       written += delta;
     };
-    const answer = await readAnswer(client, question, { signal: leaving.signal, heard });
+    const resumed = (accumulated: string): void => {
+      if (accumulated.startsWith(written)) return heard(accumulated.slice(written.length));
+      if (output === 'table') print('\n'); // what was printed stays; the answer is the text from here on
+      written = '';
+      heard(accumulated);
+    };
+    const answer = await readAnswer(client, question, { signal: leaving.signal, heard, resumed });
     if (output === 'json') printJson({ ...answer, ...(firstTokenMs === undefined ? {} : { firstTokenMs }) });
     else finish(answer, { written, firstTokenMs, session: flags['session'] });
     return EXIT.done;
@@ -86,14 +92,20 @@ async function readMessage(words: readonly string[]): Promise<string> {
 interface Reading {
   signal: AbortSignal;
   heard: (delta: string) => void;
+  /** Another process goes on with the answer: so far it is this. */
+  resumed: (accumulated: string) => void;
 }
 
-async function readAnswer(client: Client, question: Question, { signal, heard }: Reading): Promise<Answer> {
+async function readAnswer(client: Client, question: Question, { signal, heard, resumed }: Reading): Promise<Answer> {
   const { message, ...rest } = question;
   if (encodeURIComponent(message).length > MOST_IN_URL) return askWhole(client, question, signal);
   for await (const event of client.chat(message, { ...rest, signal })) {
     if (event.type === 'token') {
       heard(event.delta);
+      continue;
+    }
+    if (event.type === 'resumed') {
+      resumed(event.accumulated);
       continue;
     }
     const { type: _, ...answer } = event;

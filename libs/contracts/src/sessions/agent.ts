@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { AgentId, Count, DurationMs, IdempotencyKey, Rate, SavingsRate, Scopes, SessionKey, SessionParts, Usd, Worker } from '../common.ts';
 import { defineMethods, TURN_DEADLINE_MS } from '../define.ts';
 import { TURN_EVENTS } from './turn-events.ts';
-import { SessionAddress, TurnId, TurnResult, TurnState } from './turns.ts';
+import { SessionAddress, TurnAccepted, TurnId, TurnResult, TurnState } from './turns.ts';
 import { MAX, upTo } from '../sizes.ts';
 
 const ExecuteParams = z.strictObject({
@@ -31,6 +31,8 @@ export const AgentCancelled = z.object({
   sessionKey: SessionKey,
   turns: z.array(z.object({ turnId: TurnId, state: TurnState })).max(MAX.all),
 });
+
+const turnId = 'turn_5Qm8Zr1nY0cVh3Kd7LsXwB';
 
 /** What prompt caching hit, missed and saved. */
 export const AgentCacheStats = z.object({
@@ -120,6 +122,44 @@ export const agentMethods = defineMethods({
         result: { cancelled: false, sessionKey: 'default:alice:gateway', turns: [] },
       },
     ],
+  },
+  'agent.start': {
+    summary: 'Begins one agent turn and answers when it is accepted; agent.attach follows it.',
+    description:
+      'As agent.execute, without waiting. Both mean the same turn by the same idempotencyKey, whose session must then be named alike.',
+    scope: 'rpc',
+    params: ExecuteParams.extend({ sessionKey: SessionAddress.optional().describe('its formatted key, or its parts') }),
+    result: TurnAccepted,
+    beyond: true,
+    errors: ['NOT_FOUND', 'FAILED_PRECONDITION', 'RESOURCE_EXHAUSTED', 'UNAVAILABLE'],
+    emits: TURN_EVENTS,
+    examples: [
+      {
+        params: { message: 'hello', sessionKey: { userId: 'alice', channelId: 'gateway' } },
+        result: { turnId, sessionKey: 'default:alice:gateway', state: 'queued' },
+      },
+    ],
+  },
+  'agent.attach': {
+    summary: 'Follows a turn of the caller to its end, and answers as agent.execute would have.',
+    description:
+      'Over a WebSocket its frames come meanwhile, as notifications agent.frame: those after the number of `after`, in order, each once, also to a connection that is made anew at another gateway. Leaving does not end the turn.',
+    scope: 'rpc',
+    params: z.strictObject({
+      turnId: TurnId,
+      after: z
+        .int()
+        .nonnegative()
+        .max(999_999_999)
+        .optional()
+        .describe('the number of the last frame that the caller has; from the first without it'),
+    }),
+    result: AgentAnswer.extend({ turnId: TurnId }),
+    deadlineMs: TURN_DEADLINE_MS,
+    idempotent: true,
+    beyond: true,
+    errors: ['NOT_FOUND', 'DEADLINE_EXCEEDED', 'CANCELLED', 'UNAVAILABLE'],
+    examples: [{ params: { turnId }, result: { ...executeExample.result, turnId } }],
   },
   'agent.cacheStats': {
     summary: 'What prompt caching hit, missed and saved, for one agent or all.',

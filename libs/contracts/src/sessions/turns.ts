@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { FinishReason, AgentId, SessionKey, SessionParts, TokensUsed, Scopes } from '../common.ts';
+import { FinishReason, AgentId, IdempotencyKey, SessionKey, SessionParts, TokensUsed, Scopes } from '../common.ts';
 import { ERROR_CODES } from '../errors.ts';
 import { TURN_DEADLINE_MS } from '../define.ts';
 import { MAX, upTo } from '../sizes.ts';
@@ -37,8 +37,8 @@ export const TurnFailure = z.object({
 });
 export type TurnFailure = z.infer<typeof TurnFailure>;
 
-/** The ordered frames of one turn. The edge renders them; nothing else travels on `turn.<id>`. */
-export const TurnFrame = z.discriminatedUnion('type', [
+/** What a turn says before it ends. */
+const progress = [
   z.object({
     ...said,
     type: z.literal('accepted'),
@@ -64,6 +64,13 @@ export const TurnFrame = z.discriminatedUnion('type', [
   }),
   z.object({ ...said, type: z.literal('approval'), requestId: upTo(MAX.id), action: upTo(MAX.line) }),
   z.object({ ...said, type: z.literal('alive') }),
+] as const;
+export const TurnProgress = z.discriminatedUnion('type', progress);
+export type TurnProgress = z.infer<typeof TurnProgress>;
+
+/** The ordered frames of one turn. The edge renders them; nothing else travels on `turn.<id>`. */
+export const TurnFrame = z.discriminatedUnion('type', [
+  ...progress,
   z.object({
     ...said,
     type: z.literal('done'),
@@ -83,7 +90,7 @@ export const StartTurn = z.strictObject({
   agentId: AgentId.optional(),
   session: SessionAddress.optional(),
   scopes: Scopes.optional(),
-  idempotencyKey: z.string().min(1).max(256).optional(),
+  idempotencyKey: IdempotencyKey.optional(),
 });
 
 export const TurnAccepted = z.object({
@@ -107,6 +114,19 @@ export const StatelessTurn = z.strictObject({
   maxTokens: z.int().positive().optional(),
 });
 export type StatelessTurn = z.infer<typeof StatelessTurn>;
+
+/** What an answer on `/v1` is known by: the same for everybody who gets it. */
+export const AnswerHead = z.object({ id: upTo(MAX.id), created: z.int().nonnegative().describe('seconds') });
+export type AnswerHead = z.infer<typeof AnswerHead>;
+
+/** A turn that is made once for its key, however often it is asked for. */
+export const KeyedTurn = StatelessTurn.extend({
+  idempotencyKey: IdempotencyKey,
+  whole: z.boolean().optional().describe('nobody reads along: of the frames only those of tools are sent, and the result'),
+  fingerprint: upTo(MAX.id).describe('tells what is asked from anything else'),
+  head: AnswerHead,
+});
+export type KeyedTurn = z.infer<typeof KeyedTurn>;
 
 /** The calls for turns that only services use. */
 export const turnOperations = {
@@ -138,6 +158,17 @@ export const turnOperations = {
     emits: TURN_EVENTS,
     deadlineMs: TURN_DEADLINE_MS,
   },
+  'turns.once': {
+    summary: 'Runs a stateless turn once for its key, and keeps its answer for a day; its frames go to turn.<turnId>.',
+    callers: ['gateway'] as const,
+    params: KeyedTurn,
+    result: z.object({
+      turnId: TurnId.describe('another one when the key named an earlier turn'),
+      head: AnswerHead.describe('that of the earlier turn then'),
+    }),
+    emits: TURN_EVENTS,
+    idempotent: true,
+  },
   'turns.resume': {
     summary: 'Says how far a turn is, to the client that started it and nobody else.',
     callers: ['gateway'] as const,
@@ -149,9 +180,12 @@ export const turnOperations = {
       state: TurnState,
       /** The number of the last frame, once the turn has ended. */
       lastFrame: z.int().nonnegative().optional(),
-      result: TurnResult.optional(),
+      result: StatelessResult.optional(),
       failure: TurnFailure.optional(),
-      /** Of a turn that runs: what it has said, as it was kept last, and the number of the frame that comes after. */
+      /**
+       * What the turn has said, as it was kept last, and the number of the frame that comes after: while it runs, and of one that was
+       * made for a key.
+       */
       soFar: z.object({ text: upTo(MAX.payload), frame: z.int().nonnegative(), fence: z.int().nonnegative() }).optional(),
     }),
     idempotent: true,

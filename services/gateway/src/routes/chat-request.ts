@@ -1,4 +1,4 @@
-import { AgentId, MAX, parseParams, type Params } from '@switchyard/contracts';
+import { AgentId, IdempotencyKey, MAX, parseParams, type Params } from '@switchyard/contracts';
 import type { FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { badRequest } from './errors.ts';
@@ -10,6 +10,7 @@ export const ChatBody = z.strictObject({
   message: z.string().max(MAX.text),
   agentId: z.string().max(MAX.name).optional(),
   sessionKey: z.string().max(MAX.line).optional(),
+  idempotencyKey: IdempotencyKey.optional(),
 });
 const MAX_NAMED = 64;
 
@@ -24,12 +25,18 @@ export function chatBody(body: unknown): ChatRequest {
 export function chatQuery(query: Query): ChatRequest {
   const message = queryText(query, 'message');
   if (message === undefined) throw badRequest('Missing required query parameter: message');
-  return toChatRequest({ message, agentId: queryText(query, 'agentId'), sessionKey: queryText(query, 'sessionKey') });
+  const [agentId, sessionKey, idempotencyKey] = ['agentId', 'sessionKey', 'idempotencyKey'].map((name) => queryText(query, name));
+  return toChatRequest({ message, agentId, sessionKey, idempotencyKey });
 }
 
-function toChatRequest({ message, agentId, sessionKey }: z.output<typeof ChatBody>): ChatRequest {
+function toChatRequest({ message, agentId, sessionKey, idempotencyKey }: z.output<typeof ChatBody>): ChatRequest {
   if (agentId !== undefined && !AgentId.safeParse(agentId).success) throw badRequest(`Unknown agent: ${agentId.slice(0, MAX_NAMED)}`);
-  return { message, ...(agentId === undefined ? {} : { agentId }), ...(sessionKey === undefined ? {} : { session: sessionKey }) };
+  return {
+    message,
+    ...(agentId === undefined ? {} : { agentId }),
+    ...(sessionKey === undefined ? {} : { session: sessionKey }),
+    ...(idempotencyKey === undefined ? {} : { idempotencyKey }),
+  };
 }
 
 /** A query as the server parses it: a name given twice has an array. */
@@ -42,9 +49,18 @@ export function queryText(query: Query, name: string): string | undefined {
   return value === '' ? undefined : value;
 }
 
-/** The key that makes a retry the same turn, from its header or its twin in the query. */
-export function withIdempotencyKey(chat: ChatRequest, { headers }: FastifyRequest, query: Query = {}): ChatRequest {
-  const header = headers['idempotency-key'];
-  const key = typeof header === 'string' && header !== '' ? header : queryText(query, 'idempotencyKey');
+/** The key that makes a retry the same turn: that of the header, or its twin in the body or the query. */
+export function withIdempotencyKey(chat: ChatRequest, request: FastifyRequest): ChatRequest {
+  const key = idempotencyKeyOf(request, chat.idempotencyKey);
   return key === undefined ? chat : { ...chat, idempotencyKey: key };
+}
+
+/** The key of a request, which may also stand in what it says. Throws the refusal of one that is none, or of two. */
+export function idempotencyKeyOf({ headers }: Pick<FastifyRequest, 'headers'>, twin?: string): string | undefined {
+  const header = headers['idempotency-key'];
+  const key = typeof header === 'string' ? header : twin;
+  if (key === undefined) return undefined;
+  if (twin !== undefined && twin !== key) throw badRequest('Idempotency-Key: the header and idempotencyKey differ; send it in one place');
+  if (!IdempotencyKey.safeParse(key).success) throw badRequest(`Idempotency-Key: expected ${IdempotencyKey.description ?? 'a key'}`);
+  return key;
 }

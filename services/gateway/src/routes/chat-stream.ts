@@ -60,7 +60,7 @@ function lastSeen({ headers }: FastifyRequest, query: Query): Seen | undefined {
 }
 
 function begin(edge: Edge, request: FastifyRequest, query: Query): Promise<StartedTurn> {
-  const chat = withIdempotencyKey(chatQuery(query), request, query);
+  const chat = withIdempotencyKey(chatQuery(query), request);
   return startTurn(edge.bus.as(request.caller.principal), chat, callOptions(request));
 }
 

@@ -37,6 +37,48 @@ test('the same key gets the answer of the turn it named', async () => {
   assert.equal(t.started.length, 1);
 });
 
+const MISMATCH = new ServiceError('INVALID_ARGUMENT', 'This idempotency key was used for another request.', {
+  details: { reason: 'IDEMPOTENCY_MISMATCH', turnId: 'turn_0000000000000000000000' },
+});
+
+test('another request under the same key is 422, a problem that programs can read beside the error', async () => {
+  await using t = await startTestTurns(undefined, { handlers: { 'turns.start': () => Promise.reject(MISMATCH) } });
+  const headers = { 'idempotency-key': 'k1', 'x-request-id': 'r-1' };
+  const expected = {
+    error: MISMATCH.message,
+    type: 'about:blank',
+    title: 'Unprocessable Entity',
+    status: 422,
+    detail: MISMATCH.message,
+    code: 'INVALID_ARGUMENT',
+    reason: 'IDEMPOTENCY_MISMATCH',
+    requestId: 'r-1',
+  };
+  assert.deepEqual(await said(await t.gateway.post('/api/chat', '{"message":"hi"}', { token, headers })), [422, expected]);
+  assert.deepEqual(await said(await t.stream('message=hi&idempotencyKey=k1', { 'x-request-id': 'r-1' })), [422, expected]);
+});
+
+test('the key may stand in the body; one that is none, and two that differ, are refused by name', async () => {
+  await using t = await startTestTurns((turn) => turn.done());
+  const ask = async (body: object, key?: string): Promise<unknown[]> => {
+    const headers = key === undefined ? {} : { 'idempotency-key': key };
+    return said(await t.gateway.post('/api/chat', JSON.stringify({ message: 'hi', ...body }), { token, headers }));
+  };
+  assert.deepEqual(await ask({ idempotencyKey: 'k1' }), [200, RESULT]);
+  assert.deepEqual(await ask({ idempotencyKey: 'k1' }, 'k1'), [200, RESULT]);
+  assert.deepEqual(
+    t.started.map(({ asked }) => asked.idempotencyKey),
+    ['k1'],
+  );
+  const none = [400, { error: 'Idempotency-Key: expected 1 to 256 visible ASCII characters' }];
+  for (const key of ['', 'two words', 'k'.repeat(257)]) assert.deepEqual(await ask({}, key), none, key);
+  assert.deepEqual(await ask({ idempotencyKey: 'a' }, 'b'), [
+    400,
+    { error: 'Idempotency-Key: the header and idempotencyKey differ; send it in one place' },
+  ]);
+  assert.equal(t.started.length, 1);
+});
+
 test('a failed turn answers with the status of its code', async () => {
   const failures = [
     { failure: { code: 'UNAVAILABLE', message: 'no model' }, status: 503 },

@@ -1,38 +1,49 @@
 import type { Bus, CallOptions } from '@switchyard/bus';
-import { ServiceError, type StatelessResult, type StatelessTurn, type TurnFrame } from '@switchyard/contracts';
+import { ServiceError, type StatelessResult, type StatelessTurn } from '@switchyard/contracts';
 import { mintId } from '@switchyard/security';
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyInstance } from 'fastify';
 import { jsonBody } from '../server/body.ts';
 import type { Edge } from '../edge.ts';
 import { callOptions } from '../server/trace.ts';
-import { completionBody, type CompletionRequest } from './completion-body.ts';
+import { idempotencyKeyOf } from './chat-request.ts';
+import { completionBody } from './completion-body.ts';
 import { completionAnswer, completionChunks, completionHead, DONE, type CompletionHead } from './completion-chunks.ts';
 import { completionError, errorFrame, failureError, noteFailure } from './errors.ts';
+import { startKeyedRun, type Exchange, type KeyedRun, type Run, type Step } from './keyed-completion.ts';
 import { createJoinedText, openEventStream } from './sse.ts';
 
-/** `POST /v1/chat/completions`: one turn that keeps nothing. Leaving cancels it. */
+/**
+ * `POST /v1/chat/completions`: one turn that keeps nothing, and that leaving cancels. With an `Idempotency-Key` it is one turn for all
+ * requests with that key: leaving does not end it, and its answer is kept for a day.
+ */
 export function registerCompletions(app: FastifyInstance, edge: Edge): void {
   app.post('/v1/chat/completions', { onRequest: edge.guard({ scopes: ['rpc', 'api'] }) }, async (request, reply) => {
     const completion = completionBody(jsonBody(request), request.caller.lenient);
-    const head = completionHead(completion.turn.model);
     const exchange = { request, reply, completion };
+    const keyed = await startKeyed(edge, exchange);
+    const head = keyed?.head ?? completionHead(completion.turn.model);
+    if (keyed?.replayed) reply.header('idempotency-replayed', 'true');
     if (completion.stream) {
-      const run = startRun(edge.bus, exchange);
+      const run = keyed?.run ?? startRun(edge.bus, exchange);
       const step = await firstWords(run);
       void sendChunks(edge, { ...exchange, head, run, step });
       return reply;
     }
-    const result = await complete(edge.bus, exchange);
+    const result = keyed ? await resultOf(keyed.run) : await complete(edge.bus, exchange);
     reply.header('cache-control', 'no-store');
     return completionAnswer(head, result);
   });
 }
 
-/** One HTTP request for a completion, and where its answer goes. */
-interface Exchange {
-  request: FastifyRequest;
-  reply: FastifyReply;
-  completion: CompletionRequest;
+/** The turn of the request's key; undefined where it has none. */
+async function startKeyed(edge: Edge, exchange: Exchange): Promise<KeyedRun | undefined> {
+  const key = idempotencyKeyOf(exchange.request);
+  if (key === undefined) return undefined;
+  try {
+    return await startKeyedRun(edge, exchange, key);
+  } catch (error) {
+    throw completionError(error);
+  }
 }
 
 async function complete(bus: Bus, exchange: Exchange): Promise<StatelessResult> {
@@ -55,11 +66,7 @@ function optionsOf({ request, reply: { raw } }: Exchange): CallOptions {
   return { ...callOptions(request), signal: left.signal };
 }
 
-type Step = IteratorResult<TurnFrame, StatelessResult>;
-
 /** A turn that runs for one response and ends with it. */
-type Run = () => Promise<Step>;
-
 function startRun(bus: Bus, exchange: Exchange): Run {
   const frames = bus.as(exchange.request.caller.principal).stream('turns.run', turnOf(exchange), optionsOf(exchange));
   return async () => {
@@ -69,11 +76,20 @@ function startRun(bus: Bus, exchange: Exchange): Run {
   };
 }
 
-/** Until the first byte of a response is out, a failure can still be a status. */
 async function firstWords(run: Run): Promise<Step> {
+  return readUntil(run, saysMore);
+}
+
+async function resultOf(run: Run): Promise<StatelessResult> {
+  const end = await readUntil(run, ({ done }) => done === true);
+  return end.value as StatelessResult;
+}
+
+/** Until the first byte of a response is out, a failure can still be a status. */
+async function readUntil(run: Run, enough: (step: Step) => boolean): Promise<Step> {
   try {
     let step = await run();
-    while (!saysMore(step)) step = await run();
+    while (!enough(step)) step = await run();
     return step;
   } catch (error) {
     throw completionError(error);

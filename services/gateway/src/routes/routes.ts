@@ -1,6 +1,7 @@
 import { registerChatStream } from './chat-stream.ts';
 import { registerChat } from './chat.ts';
 import { registerCompletions } from './completions.ts';
+import { registerEvents } from './events.ts';
 import { registerHistory } from './history.ts';
 import { registerModels } from './models.ts';
 import type { RegisterRoutes } from '../gateway.ts';
@@ -17,6 +18,7 @@ export const routes: readonly RegisterRoutes[] = [
   web(registerChat),
   web(registerHistory),
   web(registerChatStream),
+  web(registerEvents),
   registerCompletions,
   registerModels,
 ];

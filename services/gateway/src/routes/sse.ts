@@ -29,6 +29,8 @@ export interface EventStreamOptions {
   headers?: Record<string, string>;
   /** Whether the client still may read; asked every few seconds. */
   admitted(): boolean;
+  /** What is sent beside the keep-alive, so that a client which hears nothing else knows where it is. */
+  place?: () => string;
   /** The client has caught up. */
   onDrain(): void;
   /** The response is over, whoever ended it. */
@@ -48,7 +50,7 @@ export function openEventStream(reply: FastifyReply, options: EventStreamOptions
   const ticker = setInterval(() => {
     stalled = raw.writableNeedDrain || raw.writableEnded ? stalled + 1 : 0;
     if (stalled >= STALL_TICKS || !options.admitted()) cut();
-    else if (++ticks % PING_TICKS === 0 && stalled === 0) write(PING);
+    else if (++ticks % PING_TICKS === 0 && stalled === 0) write(PING + (options.place?.() ?? ''));
   }, options.tickMs ?? TICK_MS);
   const onClose = (): void => {
     clearInterval(ticker);

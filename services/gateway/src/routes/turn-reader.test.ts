@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { connectBus, createMemoryHub, type Bus } from '@switchyard/bus';
-import { sessions, subjects, TURNS_LOG, type ServiceError, type TurnFrame } from '@switchyard/contracts';
+import { ServiceError, sessions, subjects, TURNS_LOG, type TurnFrame } from '@switchyard/contracts';
 import { mintId } from '@switchyard/security';
 import { silentLogger } from '@switchyard/telemetry';
 import { RESULT, type FrameBody } from './turns.fixture.ts';
@@ -15,6 +15,8 @@ interface Scene extends AsyncDisposable {
   /** What the owner of the turn says of it. */
   status: TurnStatus;
   asked: number;
+  /** How often its owner cannot be reached yet. */
+  away: number;
   say(n: number, body: FrameBody): void;
   reader: (silenceMs?: number) => TurnReader;
 }
@@ -31,8 +33,10 @@ async function scene(): Promise<Scene> {
     turnId,
     status: { turnId, sessionKey: 'default:alice:gateway', state: 'running' },
     asked: 0,
+    away: 0,
     say: (n, body) => owner.publish(subjects.turn(turnId), Buffer.from(JSON.stringify({ n, ...body }))),
-    reader: (silenceMs) => openTurnReader({ bus, turnId, repeatable: false, ...(silenceMs === undefined ? {} : { silenceMs }) }),
+    reader: (silenceMs) =>
+      openTurnReader({ bus, turnId, repeatable: false, keptMs: 1, patienceMs: 200, ...(silenceMs === undefined ? {} : { silenceMs }) }),
     async [Symbol.asyncDispose]() {
       await bus.drain();
       await owner.drain();
@@ -40,6 +44,7 @@ async function scene(): Promise<Scene> {
   };
   const resume = () => {
     it.asked++;
+    if (it.away-- > 0) throw new ServiceError('UNAVAILABLE', 'Nobody is there.');
     return it.status;
   };
   await owner.serve(sessions, { 'turns.resume': resume }, { version: '0.0.0' });
@@ -169,6 +174,28 @@ test('silence: an end whose frame was lost is found', async () => {
   s.say(0, delta('a'));
   s.status = { ...s.status, state: 'done', lastFrame: 1, result: RESULT };
   assert.deepEqual((await heard).frames.at(-1), { n: 1, type: 'done', result: RESULT });
+});
+
+test('who knows of the turn may be away for a while, and not for ever', async () => {
+  await using s = await scene();
+  s.away = 3;
+  const heard = hearAll(s.reader(5));
+  s.say(0, delta('a'));
+  s.status = { ...s.status, state: 'done', lastFrame: 1, result: RESULT };
+  assert.deepEqual((await heard).frames.at(-1), { n: 1, type: 'done', result: RESULT });
+  assert.equal(s.asked, 4);
+  s.away = Number.POSITIVE_INFINITY;
+  assert.equal((await hearAll(s.reader(5))).lost?.code, 'UNAVAILABLE');
+});
+
+test('what was not heard of a turn that has ended is told before its end', async () => {
+  await using s = await scene();
+  const soFar = { text: 'all of it', frame: 9, fence: 2 };
+  s.status = { ...s.status, state: 'done', lastFrame: 9, result: RESULT, soFar };
+  assert.deepEqual((await hearAll(s.reader(), s.status)).frames, [
+    { n: 8, type: 'resumed', text: 'all of it' },
+    { n: 9, type: 'done', result: RESULT },
+  ]);
 });
 
 test('a closed reader hears nothing more', async () => {

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Bus, Message } from '@switchyard/bus';
-import { ServiceError, subjects, TURNS_LOG, type Result, type TurnFrame } from '@switchyard/contracts';
+import { ServiceError, subjects, TURNS_LOG, type ErrorCode, type Result, type TurnFrame } from '@switchyard/contracts';
 import { frameGap, turnSilent, unfollowed } from './errors.ts';
 import { createFrameOrder } from './frame-order.ts';
 
@@ -10,6 +10,9 @@ const SILENCE_MS = 30_000;
 const MAX_HELD = 4_096;
 /** How often the document of a turn is asked for what the log has lost: what a turn says is kept each second. */
 const KEPT_TRIES = 4;
+/** How long the bus, or every service behind it, may be away before a turn is given up that goes on without them. */
+const PATIENCE_MS = 60_000;
+const AWAY: ReadonlySet<ErrorCode> = new Set(['UNAVAILABLE', 'DEADLINE_EXCEEDED']);
 const KEPT_MS = 1_000;
 
 export type TurnStatus = Result<'turns.resume'>;
@@ -38,10 +41,18 @@ export interface TurnReaderOptions {
   silenceMs?: number;
   /** How long to wait for what is said now to be kept in the turn's document. */
   keptMs?: number;
+  patienceMs?: number;
 }
 
 /** Listens from now on, so that a turn started next is heard whole; hands nothing over until it is read. */
-export function openTurnReader({ bus, turnId, repeatable, silenceMs = SILENCE_MS, keptMs = KEPT_MS }: TurnReaderOptions): TurnReader {
+export function openTurnReader({
+  bus,
+  turnId,
+  repeatable,
+  silenceMs = SILENCE_MS,
+  keptMs = KEPT_MS,
+  patienceMs = PATIENCE_MS,
+}: TurnReaderOptions): TurnReader {
   const order = createFrameOrder();
   const subject = subjects.turn(turnId);
   let listener: TurnListener | undefined;
@@ -100,10 +111,23 @@ export function openTurnReader({ bus, turnId, repeatable, silenceMs = SILENCE_MS
     }
   }
 
+  /** What carries the answer, or who knows of it, may be away for a while: the turn goes on meanwhile, and so does the waiting. */
+  async function patiently<T>(read: () => Promise<T>): Promise<T> {
+    for (const until = performance.now() + patienceMs; ; await sleep(keptMs)) {
+      try {
+        return await read();
+      } catch (error) {
+        const away = error instanceof ServiceError && AWAY.has(error.code);
+        if (!away || over || performance.now() >= until) throw error;
+      }
+    }
+  }
+
   /** Whether that helped, and did not help enough. */
   async function fill(): Promise<boolean> {
     const before = order.next;
-    for (const entry of await (await bus.log(TURNS_LOG)).read(subject)) order.add(decode(entry.data));
+    const entries = await patiently(async () => (await bus.log(TURNS_LOG)).read(subject));
+    for (const entry of entries) order.add(decode(entry.data));
     if (!over) deliver();
     return order.waiting > 0 && order.next > before;
   }
@@ -112,7 +136,7 @@ export function openTurnReader({ bus, turnId, repeatable, silenceMs = SILENCE_MS
   async function goOn(): Promise<void> {
     for (let tries = 0; tries < KEPT_TRIES && !over; tries += 1) {
       if (tries > 0) await sleep(keptMs);
-      const status = await bus.call('turns.resume', { turnId });
+      const status = await patiently(() => bus.call('turns.resume', { turnId }));
       if (over) return;
       if (hasEnded(status)) return conclude(status);
       if (status.soFar && order.jump(status.soFar)) deliver();
@@ -124,7 +148,10 @@ export function openTurnReader({ bus, turnId, repeatable, silenceMs = SILENCE_MS
   function conclude(status: TurnStatus): void {
     if (over) return;
     close();
-    listener?.frames([endOf(status, status.lastFrame ?? order.next)]);
+    const n = status.lastFrame ?? order.next;
+    // What was not heard of it is told at once.
+    const said = order.next < n ? status.soFar?.text : undefined;
+    listener?.frames([...(said === undefined ? [] : [{ n: n - 1, type: 'resumed', text: said } as const]), endOf(status, n)]);
   }
 
   function lose(error: unknown): void {
@@ -143,7 +170,7 @@ export function openTurnReader({ bus, turnId, repeatable, silenceMs = SILENCE_MS
   /** Frames may be lost with whoever carried them, and a turn that waits for its session has none: its owner knows. */
   async function askAfter(): Promise<void> {
     try {
-      const status = await bus.call('turns.resume', { turnId });
+      const status = await patiently(() => bus.call('turns.resume', { turnId }));
       if (over) return;
       if (hasEnded(status)) return await catchUp(status);
       if (status.state === 'running' && performance.now() - heardAt >= silenceMs) return lose(turnSilent(turnId));

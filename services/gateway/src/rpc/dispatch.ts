@@ -1,13 +1,15 @@
-import type { Bus, CallHead, LargeAnswer } from '@switchyard/bus';
+import type { Bus, CallHead, LargeAnswer, Reply } from '@switchyard/bus';
 import { invalidParams, publicMethods, ServiceError, type Callable } from '@switchyard/contracts';
 import type { Settings } from '@switchyard/service-kit';
 import { startSpan, tracing } from '@switchyard/telemetry';
 import { describeError, type FailureLog } from '../server/failure-log.ts';
 import { batchAnswer, errorAnswer, faultAnswer, localAnswer, resultAnswer, resultEnvelope, type Answer, type Fault } from './answers.ts';
+import { ATTACH, attach } from './attach.ts';
 import { runBatch } from './batch.ts';
 import { countCallsOf, countOther, type CountCall } from './call-counts.ts';
 import type { EdgeMethod } from './edge-methods.ts';
-import { readEnvelope, type Envelope, type Item, type Request } from './envelope.ts';
+import { NULL_ID, readEnvelope, type Envelope, type Item, type Request } from './envelope.ts';
+import { KEY_OF_A_BATCH, withKey } from './idempotency-header.ts';
 import type { Cancel, OnAnswer, OnPieces, Origin } from './in-flight.ts';
 import { createCollect, openPieces } from './large-answers.ts';
 import type { Caller } from '../admission/tokens.ts';
@@ -56,20 +58,36 @@ export function createDispatcher({ bus, settings, failures, local }: DispatcherO
     } else if (typeof params === 'string') {
       route.count('INVALID_ARGUMENT');
       onAnswer(fail(notAnObject(params), from, request));
+    } else {
+      return runRoute(route, params, { from, request, onAnswer, onPieces });
+    }
+    return nothing;
+  }
+
+  function runRoute(route: Route, params: Uint8Array, { from, request, onAnswer, onPieces }: Running): Cancel {
+    const { id, method } = request;
+    const keyed = from.idempotencyKey === undefined ? params : keyedParams(route, params, { method, key: from.idempotencyKey });
+    if (keyed instanceof ServiceError) {
+      route.count(keyed.code);
+      onAnswer(fail(keyed, from, request));
     } else if (route.callable) {
       let fetching: AbortController | undefined;
-      const cancel = forward(route.callable, params, headOf(route.callable, from), ({ data, large, error }) => {
+      const onReply = ({ data, large, error }: Reply): void => {
         route.count(error?.code ?? 'OK');
         if (error) onAnswer(fail(error, from, request));
         else if (data) onAnswer(id === undefined ? undefined : resultAnswer(data, id));
         else fetchLarge({ request, from, large, signal: (fetching = new AbortController()).signal }, onAnswer, onPieces);
-      });
+      };
+      const follows = method === ATTACH && id !== undefined ? from.notify : undefined;
+      const cancel = follows
+        ? attach(bus, keyed, { from, notify: follows, onReply })
+        : forward(route.callable, keyed, headOf(route.callable, from), onReply);
       return () => {
         cancel();
         fetching?.abort();
       };
     } else {
-      onAnswer(runHere(route, params, { from, request }));
+      onAnswer(runHere(route, keyed, { from, request }));
     }
     return nothing;
   }
@@ -135,6 +153,10 @@ export function createDispatcher({ bus, settings, failures, local }: DispatcherO
   return {
     read: (bytes) => readEnvelope(bytes, settings.current.gateway.maxBatchSize),
     run(envelope, from, onAnswer, onPieces) {
+      if (Array.isArray(envelope) && from.idempotencyKey !== undefined) {
+        onAnswer(refuse(KEY_OF_A_BATCH, from, { id: NULL_ID }));
+        return nothing;
+      }
       return Array.isArray(envelope) ? runBatch(envelope, { from, run, refuse, onAnswer }) : single(envelope, from, onAnswer, onPieces);
     },
     refuse(envelope, fault, from) {
@@ -198,6 +220,23 @@ function access(name: string, scope: Callable['scope']): Access {
 
 function faultOf({ scope, denied }: Route, caller: Caller): Fault | undefined {
   return scope === undefined || caller.may[scope] ? undefined : denied;
+}
+
+/** A request that may be run, and whom its answer is for. */
+interface Running {
+  from: Origin;
+  request: Request;
+  onAnswer: OnAnswer;
+  onPieces: OnPieces | undefined;
+}
+
+function keyedParams({ callable }: Route, params: Uint8Array, { method, key }: { method: string; key: string }): Uint8Array | ServiceError {
+  try {
+    return withKey({ method, callable }, params, key);
+  } catch (error) {
+    if (error instanceof ServiceError) return error;
+    throw error;
+  }
 }
 
 function notAnObject(received: string): ServiceError {

@@ -9,6 +9,10 @@ export interface Origin {
   /** What brought it, for the log. */
   route: string;
   traceparent: string | undefined;
+  /** From the header of the request: the one call that it brought is made once under it. */
+  idempotencyKey?: string | undefined;
+  /** Sends a notification to whoever asked; only where a connection can carry one. */
+  notify?: (notification: Answer) => void;
 }
 
 /** Stops waiting for an answer; nothing is answered after it. */

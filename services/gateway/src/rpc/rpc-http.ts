@@ -8,6 +8,7 @@ import type { AccessLog } from '../server/access-log.ts';
 import type { Answer } from './answers.ts';
 import { isJson, readBody } from '../server/body.ts';
 import { discardBody } from '../server/discard-body.ts';
+import type { Origin } from './in-flight.ts';
 import type { Dispatcher } from './dispatch.ts';
 import { gather, type GatherOptions } from './gather.ts';
 import type { PiecedAnswer } from './large-answers.ts';
@@ -115,7 +116,9 @@ class Exchange {
   }
 
   run(caller: Caller, body: Buffer): void {
-    const from = { caller, requestId: this.#requestId, route: ROUTE, traceparent: traceparentOf(this.#request) };
+    const from: Origin = { caller, requestId: this.#requestId, route: ROUTE, traceparent: traceparentOf(this.#request) };
+    const key = this.#request.headers['idempotency-key'];
+    if (typeof key === 'string') from.idempotencyKey = key;
     try {
       const { admission, dispatcher } = this.#serving;
       const envelope = dispatcher.read(body);

@@ -1,4 +1,4 @@
-import type { ServerResponse } from 'node:http';
+import { STATUS_CODES, type ServerResponse } from 'node:http';
 import { errorData, httpStatus, isRetryable, jsonRpcCode, openAiErrorType, type ErrorCode, type ServiceError } from '@switchyard/contracts';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Caller } from '../admission/tokens.ts';
@@ -27,6 +27,8 @@ export interface Refusal {
   /** The field that is wrong; shown on `/v1`. */
   param?: string;
   headers?: Record<string, string>;
+  /** The finer word; with it the body of REST and `/v1` is also a problem as RFC 9457 has them. */
+  problem?: string;
   /** Whom it was said to, where that is known; for the log. */
   caller?: Caller;
 }
@@ -86,22 +88,51 @@ export function rateLimited(retryAfterMs: number | undefined, headers: Record<st
 
 /** A service's error as its status and text, where the route does not fix its own. */
 export function refusalOf(error: ServiceError): Refusal {
-  const { retryAfterMs } = error.details;
+  const { retryAfterMs, reason } = error.details;
+  const mismatch = reason === 'IDEMPOTENCY_MISMATCH';
   return {
-    status: httpStatus(error.code),
+    status: mismatch ? UNPROCESSABLE : httpStatus(error.code),
     message: error.message,
     code: error.code,
     retryable: error.retryable,
     ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
+    ...(mismatch ? { problem: reason } : {}),
   };
 }
+
+/** A key that stands for another request: nothing is wrong with this one but that. */
+const UNPROCESSABLE = 422;
 
 /** Answers in the form of the route's transport; `error` is what stood behind it, for the log. */
 export function refuse(request: FastifyRequest, reply: FastifyReply, refusal: Refusal, error?: unknown): FastifyReply {
   discardBody(request.raw);
   request.server.noteRefusal(request, refusal, error);
+  if (isEventSource(request) && comesLater(refusal)) return comeBack(reply, refusal);
   const body = refusalBody(surfaceOf(request.url), refusal, request.id);
   return reply.code(refusal.status).headers(refusalHeaders(refusal, request.id)).send(body);
+}
+
+/** Somebody who reads a stream by EventSource and comes back for the rest of it. */
+function isEventSource({ headers, query, method }: FastifyRequest): boolean {
+  const accepts = headers.accept?.includes(EVENT_STREAM) ?? false;
+  const twin = (query as Record<string, unknown> | undefined)?.['lastEventId'];
+  return method === 'GET' && accepts && (headers['last-event-id'] !== undefined || typeof twin === 'string');
+}
+
+function comesLater({ status, code, ...refusal }: Refusal): boolean {
+  return (status === 503 || status === 429) && isRetryable(code, refusal);
+}
+
+const EVENT_STREAM = 'text/event-stream';
+const COME_BACK_MS = 3_000;
+
+/** EventSource takes every status but 200 for the end of its stream, and a stream that ends for one to come back to. */
+function comeBack(reply: FastifyReply, { retryAfterMs = 0 }: Refusal): FastifyReply {
+  const afterMs = Math.max(COME_BACK_MS, Math.ceil(retryAfterMs));
+  return reply
+    .code(200)
+    .headers({ ...SECURITY_HEADERS, 'content-type': EVENT_STREAM, 'cache-control': 'no-store' })
+    .send(`retry: ${afterMs}\n\n`);
 }
 
 /** The same on `/rpc`, which has no Fastify around it. */
@@ -135,10 +166,19 @@ export function retryAfterSeconds(ms: number): string {
 function refusalBody(surface: Surface, refusal: Refusal, requestId: string): string {
   if (surface === 'v1') {
     const { message, param = null } = refusal;
-    return JSON.stringify({ error: { message, type: openAiErrorType(refusal.status), param, code: null } });
+    return JSON.stringify({
+      error: { message, type: openAiErrorType(refusal.status), param, code: null },
+      ...problemOf(refusal, requestId),
+    });
   }
   if (surface === 'rpc' && ENVELOPED.has(refusal.status)) return envelope(refusal, requestId);
-  return JSON.stringify({ error: refusal.message });
+  return JSON.stringify({ error: refusal.message, ...problemOf(refusal, requestId) });
+}
+
+/** What a program reads of a problem, beside the error that every reader knows. */
+function problemOf({ problem, status, message, code }: Refusal, requestId: string): Record<string, unknown> {
+  if (problem === undefined) return {};
+  return { type: 'about:blank', title: STATUS_CODES[status], status, detail: message, code, reason: problem, requestId };
 }
 
 /** Statuses that `/rpc` answers as JSON-RPC, because they are about the client or the server. Others are about the HTTP request. */

@@ -3,7 +3,7 @@ import type { Duplex } from 'node:stream';
 import type { Rate } from '@switchyard/cache';
 import { mintId } from '@switchyard/security';
 import { WebSocketServer, type RawData, type ServerOptions, type WebSocket } from 'ws';
-import { faultAnswer, type Fault } from '../rpc/answers.ts';
+import { faultAnswer, type Answer, type Fault } from '../rpc/answers.ts';
 import type { Connection, Connections } from './connections.ts';
 import type { Dispatcher } from '../rpc/dispatch.ts';
 import type { Edge } from '../edge.ts';
@@ -144,6 +144,7 @@ export function acceptWebSockets(server: Server, { edge, admission, dispatcher, 
 
   function run(connection: Connection, envelope: Envelope): void {
     const from = originOf(connection);
+    from.notify = (notification) => notify(connection, notification);
     let cancel: Cancel | undefined;
     let answered = false;
     cancel = dispatcher.run(envelope, from, (answer) => {
@@ -156,6 +157,11 @@ export function acceptWebSockets(server: Server, { edge, admission, dispatcher, 
     connection.pending ??= new Set();
     connection.pending.add(cancel);
     connections.regulate(connection);
+  }
+
+  function notify(connection: Connection, notification: Answer): void {
+    if (tokens.ended(connection.caller)) connection.socket.close(UNAUTHORIZED, 'Unauthorized');
+    else connections.send(connection, notification);
   }
 
   function reject(connection: Connection, fault: Fault): void {

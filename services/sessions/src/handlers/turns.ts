@@ -4,6 +4,7 @@ import type { BodyDocument, SessionDocument, TurnDocument } from '../data.ts';
 import { follows, noSuchTurn } from '../sessions/ownership.ts';
 import { texts, type Bodies } from '../turns/bodies.ts';
 import { readMarks, standingOf } from '../turns/journal.ts';
+import type { Once } from '../turns/once.ts';
 import type { Runner } from '../turns/runner.ts';
 import { completeStateless, runStateless, type StatelessDeps } from '../turns/stateless.ts';
 import { hasEnded } from '../turns/turn-writes.ts';
@@ -30,23 +31,42 @@ export function turnsComplete(deps: StatelessDeps): Handler<'turns.complete'> {
   return (turn, ctx) => completeStateless(deps, turn, ctx);
 }
 
+/** The same turn once for its key: it goes on without whoever asked for it. */
+export function turnsOnce(once: Once): Handler<'turns.once'> {
+  return (asked, { principal, requestId, traceparent }) => once.start(asked, { principal, requestId, traceparent });
+}
+
 export interface TurnsResumeDeps {
   sessions: Collection<SessionDocument>;
   turns: Collection<TurnDocument>;
   bodies: Collection<BodyDocument>;
   runner: Pick<Runner, 'follow'>;
+  once: Pick<Once, 'status'>;
 }
 
 /** How far a turn is, for the client that started it. Anybody else's is as unknown as one that never was. */
-export function turnsResume({ sessions, turns, bodies, runner }: TurnsResumeDeps): Handler<'turns.resume'> {
+export function turnsResume({ sessions, turns, bodies, runner, once }: TurnsResumeDeps): Handler<'turns.resume'> {
   return async ({ turnId }, { principal }) => {
     const turn = await turns.for(principal).get(turnId);
+    const keyed = turn ? undefined : await once.status(principal, turnId);
+    if (keyed) return keyed;
     if (!turn || !(await follows(sessions, principal, turn))) throw noSuchTurn();
     const { sessionKey, state, lastFrame } = turn;
     if (!hasEnded(turn)) runner.follow(turnId);
-    const how = hasEnded(turn) ? await endOf(bodies.for(principal), turn) : await soFar(bodies.for(principal), turn);
+    const how = hasEnded(turn) ? await allOf(bodies.for(principal), turn) : await soFar(bodies.for(principal), turn);
     return { turnId, sessionKey, state, ...(lastFrame === undefined ? {} : { lastFrame }), ...how };
   };
+}
+
+/** How a turn ended, and all that it said on the way there. */
+async function allOf(bodies: Bodies, turn: TurnDocument) {
+  const end = await endOf(bodies, turn);
+  const { turnId, steps, lastFrame: frame, fence } = turn;
+  if (end.failure || frame === undefined) return end;
+  const { text, response } = standingOf(await readMarks(bodies, turnId, steps));
+  const last = end.result.response;
+  // A last step that said nothing leaves the words of the one before.
+  return { ...end, soFar: { text: steps.length > 0 && last === response ? text : text + last, frame, fence } };
 }
 
 /** What a running turn has said, as of its last checkpoint, and the frame that comes next. */

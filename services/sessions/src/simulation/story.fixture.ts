@@ -17,6 +17,7 @@ import {
 import type { Agent, AgentDirectory } from '../agents.ts';
 import type { BodyDocument, GoneDocument, SessionDocument, TurnDocument } from '../data.ts';
 import { openRunner } from '../service.ts';
+import { createLogShares } from '../turns/log-shares.ts';
 import { createEmptying, emptied, type Emptying } from '../sessions/emptying.ts';
 import type { Runner } from '../turns/runner.ts';
 import type { ToolBox } from '../turns/tools.ts';
@@ -115,7 +116,7 @@ export function startReplica(world: World): Replica {
     own,
     owner: process.name,
     timing: {},
-    room: () => Infinity,
+    shares: createLogShares({ clock: process.clock, room: () => Infinity }),
   };
   const runner = openRunner({
     ...given,

@@ -123,8 +123,8 @@ function ask(agents: AgentDirectory, request: TurnRequest, principal: Principal)
     named,
     agentId: named ?? identity.agentId ?? standard,
     fingerprint: digest([message, agentId ?? null, scopes ?? null, sessionKey]),
-    // Neither clients nor methods have a space in their names.
-    idempotencyKey: key === undefined ? undefined : `${principal.client} ${method} ${key.toWellFormed()}`,
+    // None of the three has a space in it.
+    idempotencyKey: key === undefined ? undefined : `${principal.client} ${method} ${key}`,
   };
 }
 

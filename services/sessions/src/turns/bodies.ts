@@ -12,12 +12,18 @@ export type Bodies = Documents<BodyDocument>;
 
 /** What is to be written of a text: nothing, or a body before the document that names it. */
 export async function keep(bodies: Bodies, turnId: string, text: string, inline = INLINE_CHARS): Promise<Said> {
-  const said = text.toWellFormed();
+  return keepAs(bodies, { turnId, text }, inline);
+}
+
+/** The same, of a text that goes by itself at `forgetAt`. */
+export async function keepAs(bodies: Bodies, given: Omit<BodyDocument, 'id'>, inline = INLINE_CHARS): Promise<Said> {
+  const { turnId } = given;
+  const said = given.text.toWellFormed();
   const chars = said.length;
   if (chars <= inline) return { chars, text: said };
   const body = createHash('sha256').update(said).digest('base64url');
   try {
-    await bodies.insert({ id: idOf(turnId, body), turnId, text: said });
+    await bodies.insert({ ...given, id: idOf(turnId, body), text: said });
   } catch (error) {
     // The same text was written for the same turn before.
     if (!(error instanceof ServiceError && error.code === 'ALREADY_EXISTS')) throw error;

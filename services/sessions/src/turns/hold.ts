@@ -145,7 +145,8 @@ function keep({ clock, timing, sessions, log }: HoldsDeps, hold: State, taker: T
   );
 }
 
-async function persist<T>(clock: Clock, write: () => Promise<T>, onTrouble?: () => void): Promise<T> {
+/** Tries a write again while the database cannot be reached. */
+export async function persist<T>(clock: Clock, write: () => Promise<T>, onTrouble?: () => void): Promise<T> {
   const until = clock.now() + PERSIST_MS;
   for (let wait = FIRST_PAUSE_MS; ; wait = Math.min(wait * 2, LONGEST_PAUSE_MS)) {
     try {

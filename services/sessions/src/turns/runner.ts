@@ -1,5 +1,6 @@
 import type { Input, Principal, Result, TurnResult } from '@switchyard/contracts';
 import type { TurnDocument } from '../data.ts';
+import { follows, noSuchTurn } from '../sessions/ownership.ts';
 import { accept, enterLater, type AcceptDeps, type TurnRequest } from './accept.ts';
 import { cancel } from './cancel.ts';
 import { toError } from './failure.ts';
@@ -17,10 +18,19 @@ export interface Runner extends AsyncDisposable, Pick<Launcher, 'look' | 'follow
   execute(request: TurnRequest, principal: Principal, signal: AbortSignal): Promise<{ turn: TurnDocument; result: TurnResult }>;
   /** Ends turns of the caller, wherever they run or wait. */
   cancel(meant: Input<'agent.cancel'>, principal: Principal): Promise<Result<'agent.cancel'>>;
+  /** Waits for the end of a turn that began before, of this client's own. */
+  attach(turnId: string, principal: Principal, signal: AbortSignal): Promise<{ turn: TurnDocument; result: TurnResult }>;
   /** Puts a turn that is written into its session's queue, unless it is there. */
   enter(tenant: string, turn: TurnDocument): Promise<void>;
   /** Tells the readers of a turn that has ended without ever having begun; nobody, when it has not. */
   tellFailed(tenant: string, turn: TurnDocument | null): void;
+}
+
+interface Awaiting {
+  principal: Principal;
+  /** It was there before, and may have ended before. */
+  replayed: boolean;
+  signal: AbortSignal;
 }
 
 /** Sessions in which turns were found waiting. */
@@ -67,17 +77,27 @@ export function createRunner(deps: LauncherDeps): Runner {
     if (turn && hasEnded(turn)) waiting.tell(principal.tenant, turnId, await endOf(bodies.for(principal), turn));
   }
 
+  async function resultOf({ turnId }: TurnDocument, { principal, replayed, signal }: Awaiting): Promise<TurnResult> {
+    const ending = waiting.end(principal.tenant, turnId, signal);
+    // What fails is looked at again: whoever waits does so until it leaves.
+    if (replayed) void endOfEarlier(principal, turnId).catch(() => undefined);
+    const end = await ending;
+    if (end.failure) throw toError(end.failure);
+    return end.result;
+  }
+
   return {
     start: async (request, principal) => (await start(request, principal)).turn,
 
     async execute(request, principal, signal) {
       const { turn, replayed } = await start(request, principal);
-      const ending = waiting.end(principal.tenant, turn.turnId, signal);
-      // What fails is looked at again: whoever waits does so until it leaves.
-      if (replayed) void endOfEarlier(principal, turn.turnId).catch(() => undefined);
-      const end = await ending;
-      if (end.failure) throw toError(end.failure);
-      return { turn, result: end.result };
+      return { turn, result: await resultOf(turn, { principal, replayed, signal }) };
+    },
+
+    async attach(turnId, principal, signal) {
+      const turn = await turns.for(principal).get(turnId);
+      if (!turn || !(await follows(deps.sessions, principal, turn))) throw noSuchTurn();
+      return { turn, result: await resultOf(turn, { principal, replayed: true, signal }) };
     },
 
     cancel: (meant, principal) => cancel({ ...deps, waits: (tenant, agentId) => launcher.waits(tenant, agentId) }, meant, principal),

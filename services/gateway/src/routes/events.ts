@@ -1,0 +1,78 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { Edge } from '../edge.ts';
+import { createEventFeed, type EventFeed } from '../events/event-feed.ts';
+import { createEventReader, type EventPlace } from '../events/event-reader.ts';
+import { RefusalError } from '../server/refusal.ts';
+import { queryText, type Query } from './chat-request.ts';
+import { badRequest } from './errors.ts';
+import { openEventStream } from './sse.ts';
+
+const RETRY_MS = 3_000;
+
+/**
+ * `GET /api/events`: the system events of the caller's tenant as they happen. Each has the id of its place in the log, which keeps a
+ * day: who comes back with one, at whichever gateway, gets what was missed, and `stream:reset` where some of it is gone.
+ */
+export function registerEvents(app: FastifyInstance, edge: Edge): void {
+  const feed = createEventFeed(edge);
+  app.get('/api/events', { onRequest: edge.guard({ scopes: ['rpc'], tokenInQuery: true }) }, async (request, reply) => {
+    refuseOwn(request);
+    await sendEvents(edge, { request, reply, feed, after: lastSeen(request) });
+    return reply;
+  });
+}
+
+/** Events tell of all sessions of the tenant. */
+function refuseOwn({ caller }: FastifyRequest): void {
+  if (caller.principal.sessions !== 'own') return;
+  const message = 'Forbidden: this token is for its own sessions, and events tell of all';
+  throw new RefusalError({ status: 403, message, code: 'PERMISSION_DENIED' });
+}
+
+const EVENT_ID = /^([0-9a-z]{1,40})-(\d{1,15})$/;
+
+/** The last event the client has, from its header or the twin in the query for clients that cannot set one. */
+function lastSeen({ headers, query }: FastifyRequest): EventPlace | undefined {
+  const header = headers['last-event-id'];
+  const text = typeof header === 'string' && header !== '' ? header : queryText(query as Query, 'lastEventId');
+  if (text === undefined) return undefined;
+  const [, name, seq] = EVENT_ID.exec(text) ?? [];
+  if (name === undefined) throw badRequest('Invalid Last-Event-ID: expected <log>-<n>');
+  return { name, seq: Number(seq) };
+}
+
+interface Listening {
+  request: FastifyRequest;
+  reply: FastifyReply;
+  feed: EventFeed;
+  after: EventPlace | undefined;
+}
+
+async function sendEvents(edge: Edge, { request, reply, feed, after }: Listening): Promise<void> {
+  const leave = (): void => stream.end(); // a gateway that drains: the client comes back elsewhere
+  const reader = createEventReader({
+    feed,
+    tenant: request.caller.principal.tenant,
+    write: (events) => stream.write(events),
+    behind: () => stream.behind,
+    broken(error) {
+      edge.log.warn({ err: error, requestId: request.id, errorKind: 'dependency', hint: 'the client comes back' }, 'events not read');
+      stream.end();
+    },
+  });
+  const place = await reader.open(after);
+  const stream = openEventStream(reply, {
+    first: `retry: ${RETRY_MS}\n${place}`,
+    admitted: () => edge.tokens.admits(request.caller),
+    place: () => reader.place(),
+    onDrain: () => reader.drained(),
+    onClose() {
+      reader.close();
+      edge.closing.removeEventListener('abort', leave);
+    },
+  });
+  if (reply.raw.destroyed) return;
+  edge.closing.addEventListener('abort', leave);
+  if (edge.closing.aborted) leave();
+  else reader.begin();
+}

@@ -1,0 +1,93 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { SECRETS, startTestGateway, type Answer, type TestGatewayOptions } from '../gateway.fixture.ts';
+
+const ANSWER = { response: 'hi', tokensUsed: { input: 1, output: 1, total: 2 }, finishReason: 'stop' } as const;
+
+function request(method: string, params?: string, id: string | null = '1'): string {
+  const members = [`"jsonrpc":"2.0","method":"${method}"`, ...(params === undefined ? [] : [`"params":${params}`])];
+  return `{${[...members, ...(id === null ? [] : [`"id":${id}`])].join(',')}}`;
+}
+
+/** A gateway, and which keys its service was given. */
+async function start() {
+  const keys: unknown[] = [];
+  const handlers: TestGatewayOptions['handlers'] = {
+    'agent.execute': ({ idempotencyKey }) => {
+      keys.push(idempotencyKey);
+      return ANSWER;
+    },
+    'session.history': () => ({ messages: [] }),
+  };
+  const gateway = await startTestGateway({ handlers });
+  const ask = async (body: string, key: string | undefined): Promise<Answer | undefined> => {
+    const headers = key === undefined ? {} : { 'idempotency-key': key };
+    const response = await gateway.post('/rpc', body, { token: SECRETS.all, headers });
+    const text = await response.text();
+    return text === '' ? undefined : (JSON.parse(text) as Answer);
+  };
+  return { ask, keys, [Symbol.asyncDispose]: () => gateway[Symbol.asyncDispose]() };
+}
+
+test('the key of the header reaches the owner as a param', async () => {
+  await using t = await start();
+  for (const params of ['{"message":"hi"}', '{ \n"message":"hi"}', '{"message":"hi","idempotencyKey":"order-17"}']) {
+    assert.deepEqual((await t.ask(request('agent.execute', params), 'order-17'))?.result, ANSWER, params);
+  }
+  await t.ask(request('agent.execute', '{"message":"hi"}'), undefined);
+  assert.deepEqual(t.keys, ['order-17', 'order-17', 'order-17', undefined]);
+});
+
+test('of params that are empty the key is the only one', async () => {
+  await using t = await start();
+  for (const params of [undefined, '{}', '{ }']) {
+    const { error } = (await t.ask(request('agent.execute', params), 'k')) ?? {};
+    assert.equal(error?.message, 'Invalid params: message: expected string, got nothing', params);
+  }
+});
+
+test('a batch has as many keys as calls, so the header is refused, once', async () => {
+  await using t = await start();
+  const answer = await t.ask(`[${request('agent.execute', '{"message":"hi"}')},${request('system.ping')}]`, 'k');
+  assert.deepEqual([answer?.id, answer?.error?.code], [null, -32600]);
+  assert.match(answer?.error?.message ?? '', /Idempotency-Key is of one call; in a batch give each call its own params\.idempotencyKey/);
+  assert.deepEqual(t.keys, []);
+});
+
+test('a method whose owner keeps no keys says so, and is not run', async () => {
+  await using t = await start();
+  const cases = [
+    ['session.history', 'to call it twice is to call it once'],
+    ['agents.create', 'a call that is made again is another one'],
+    ['system.ping', 'to call it twice is to call it once'],
+  ] as const;
+  for (const [method, why] of cases) {
+    const { error } = (await t.ask(request(method, '{}'), 'k')) ?? {};
+    const expected = `Invalid params: ${method} takes no idempotency key (${why}); leave the header Idempotency-Key out`;
+    assert.deepEqual([error?.code, error?.message], [-32602, expected]);
+  }
+  const unknown = await t.ask(request('nobody.home'), 'k');
+  assert.equal(unknown?.error?.code, -32601);
+});
+
+test('a key that is none, and two that differ, are refused by name', async () => {
+  await using t = await start();
+  const say = async (params: string, key: string) => (await t.ask(request('agent.execute', params), key))?.error?.message;
+  const expected = 'Idempotency-Key: expected 1 to 256 visible ASCII characters, got another string';
+  for (const key of ['', 'two words', 'k'.repeat(257), 'gr\u00fcn'])
+    assert.equal(await say('{"message":"hi"}', key), `Invalid params: ${expected}`);
+  assert.match(
+    (await say('{"message":"hi","idempotencyKey":"b"}', 'a')) ?? '',
+    /expected the key of the header Idempotency-Key, got another one/,
+  );
+  assert.match((await say('{"message":"hi","idempotencyKey":7}', 'a')) ?? '', /got another one/);
+  assert.deepEqual(t.keys, []);
+});
+
+test('a notification is run under its key, and nobody is told how it went', async () => {
+  await using t = await start();
+  assert.equal(await t.ask(request('agent.execute', '{"message":"hi"}', null), 'k'), undefined);
+  assert.equal(await t.ask(request('agents.create', '{}', null), 'k'), undefined);
+  await t.ask(request('session.history'), undefined);
+  assert.deepEqual(t.keys, ['k']);
+});

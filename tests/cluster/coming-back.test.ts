@@ -1,0 +1,178 @@
+import assert from 'node:assert/strict';
+import { rm } from 'node:fs/promises';
+import { after, before, describe, test } from 'node:test';
+import { EventSource } from 'eventsource';
+import OpenAI, { APIError } from 'openai';
+import { createClient, type ChatEvent } from '@switchyard/client';
+import { chatUrl, contents } from '../e2e/clients.ts';
+import { startProduct, type Running } from '../e2e/embedded.ts';
+import { ask } from '../e2e/exchange.ts';
+import { isNamed, listen, type Heard } from '../e2e/listening.ts';
+import { processesOf, processOf, replaced, SKIP } from './processes.ts';
+
+const config = { agents: { default: {}, slow: { provider: 'dev', model: 'slow' } } };
+const QUESTION = Array.from({ length: 120 }, (_, n) => `word${n}`).join(' ');
+const SAID = `I am dev/slow, the development model. You said: ${QUESTION}`;
+const GATEWAYS = ['gateway-1', 'gateway-2'];
+const RUNNERS = ['sessions-1', 'sessions-2'];
+
+describe('what clients read while processes are killed', { skip: SKIP, timeout: 400_000 }, () => {
+  let product: Running;
+  before(async () => void (product = await startProduct('cluster', { config })));
+  after(() => product[Symbol.asyncDispose]());
+
+  test('events of the tenant are heard without a gap, though every gateway is killed', async () => {
+    using heard = listenToEvents(product);
+    await heard.opened;
+    for (let n = 0; n < 30; n++) {
+      if (n === 10) await killOne('gateway-1');
+      if (n === 20) await killOne('gateway-2');
+      await say(`counted ${n}`);
+    }
+    await heard.until('counted 29');
+    const counted = heard.said.filter((text) => text.startsWith('counted '));
+    assert.deepEqual(
+      counted,
+      Array.from({ length: 30 }, (_, n) => `counted ${n}`),
+    );
+    assert.deepEqual(heard.resets, []);
+  });
+
+  test('a keyed answer of /v1 whose runners were killed is asked for again under its key, and is whole', async () => {
+    const client = new OpenAI({ baseURL: `${product.url}/v1`, apiKey: product.token, maxRetries: 0 });
+    const body = { model: 'slow', messages: [{ role: 'user' as const, content: QUESTION }], stream: true as const };
+    const read = async (onText: () => Promise<void> | void = () => undefined): Promise<string> => {
+      let text = '';
+      for await (const { choices } of await client.chat.completions.create(body, { headers: { 'Idempotency-Key': 'of-the-killed' } })) {
+        text += choices[0]?.delta.content ?? '';
+        if (text !== '') await onText();
+      }
+      return text;
+    };
+    let killed: Promise<void> | undefined;
+    await assert.rejects(
+      read(() => void (killed ??= killAll(RUNNERS))),
+      APIError,
+    );
+    await killed;
+    assert.equal(await read(), SAID);
+    assert.equal(await read(), SAID, 'and kept');
+  });
+
+  const disturbances: Record<string, () => Promise<void>> = {
+    'every gateway': () => killAll(GATEWAYS),
+    'every runner': () => killAll(RUNNERS),
+    'NATS with all that it kept': wipeNats,
+  };
+
+  for (const [what, disturb] of Object.entries(disturbances)) {
+    test(`an EventSource reads its answer whole, though ${what} is killed; it is asked once, and told to stop`, async () => {
+      const channel = `source-${what.replaceAll(' ', '-')}`;
+      using stream = listen(chatUrl(product, { message: QUESTION, agentId: 'slow', sessionKey: channel }));
+      await stream.until(isNamed('token'));
+      await disturb();
+      const { name, data } = await stream.until(isNamed('done', 'error'));
+      assert.equal(name, 'done', JSON.stringify(data));
+      assert.equal(data['response'], SAID);
+      assertWhole(stream.heard);
+      await stream.stopped;
+      assert.equal(stream.statuses.at(-1), 204);
+      assert.deepEqual(await contents(product, channel), [QUESTION, SAID], 'the question was asked once');
+    });
+
+    test(`a WebSocket client attaches again by itself and reads its answer whole, though ${what} is killed`, async () => {
+      const channel = `socket-${what.replaceAll(' ', '-')}`;
+      const client = createClient({ url: product.url, token: product.token, transport: 'ws' });
+      const events: ChatEvent[] = [];
+      for await (const event of client.chat(QUESTION, { agentId: 'slow', sessionKey: channel })) {
+        events.push(event);
+        if (events.length === 1) await disturb();
+      }
+      client.close();
+      let text = '';
+      for (const event of events) {
+        if (event.type === 'done') break;
+        text = event.type === 'token' ? text + event.delta : event.accumulated;
+        assert.equal(event.accumulated, text, 'nothing is missing, and nothing is twice');
+      }
+      const end = events.at(-1);
+      assert.deepEqual([text, end?.type === 'done' && end.response], [SAID, SAID]);
+      assert.deepEqual(await contents(product, channel), [QUESTION, SAID], 'the question was asked once');
+    });
+  }
+
+  async function killOne(replica: string): Promise<void> {
+    const one = await processOf(product, replica);
+    process.kill(one.pid, 'SIGKILL');
+    await replaced(product, one);
+  }
+
+  async function killAll(replicas: readonly string[]): Promise<void> {
+    for (const replica of replicas) await killOne(replica);
+  }
+
+  /** As a machine whose disk is gone: what comes back knows nothing. */
+  async function wipeNats(): Promise<void> {
+    const nats = (await processesOf(product)).find(({ service }) => service === 'nats') ?? assert.fail('there is no NATS');
+    process.kill(nats.pid, 'SIGSTOP'); // it must not write anything, nor come back, in between
+    await rm(`${product.data}/cluster/nats`, { recursive: true });
+    process.kill(nats.pid, 'SIGKILL');
+  }
+
+  /** Says something until it was said: processes are away. */
+  async function say(message: string): Promise<void> {
+    for (;;) {
+      const params = { message, sessionKey: { channelId: 'said' }, idempotencyKey: `say-${message.replaceAll(' ', '-')}` };
+      const answer = await ask(product, 'agent.execute', params).catch(() => undefined);
+      if (answer?.result !== undefined) return;
+    }
+  }
+});
+
+/** Each piece follows the one before, and where another process went on, from where it says. */
+function assertWhole(heard: readonly Heard[]): void {
+  let text = '';
+  let last = -1;
+  for (const { id, name, data } of heard) {
+    const n = Number(id.split(':')[1]);
+    assert.ok(n > last, `${id} after ${last}`);
+    last = n;
+    if (name === 'token') text += String(data['delta']);
+    if (name === 'resumed') text = String(data['accumulated']);
+    if (name !== 'done') assert.equal(data['accumulated'], text, id);
+  }
+  assert.equal(text, SAID);
+}
+
+interface Hearing extends Disposable {
+  /** What was asked, as the events tell, in order. */
+  readonly said: readonly string[];
+  /** Why something may be missing, each time that this was told. */
+  readonly resets: readonly string[];
+  opened: Promise<unknown>;
+  until(text: string): Promise<void>;
+}
+
+function listenToEvents({ url, token }: Running): Hearing {
+  const said: string[] = [];
+  const resets: string[] = [];
+  let wake = Promise.withResolvers<void>();
+  const source = new EventSource(`${url}/api/events?token=${token}`);
+  source.addEventListener('message:received', ({ data }) => {
+    said.push((JSON.parse(data as string) as { message: { text: string } }).message.text);
+    wake.resolve();
+  });
+  source.addEventListener('stream:reset', ({ data }) => void resets.push((JSON.parse(data as string) as { reason: string }).reason));
+  return {
+    said,
+    resets,
+    opened: new Promise((resolve) => source.addEventListener('open', resolve, { once: true })),
+    async until(text) {
+      while (!said.includes(text)) {
+        await wake.promise;
+        wake = Promise.withResolvers();
+      }
+    },
+    [Symbol.dispose]: () => source.close(),
+  };
+}
