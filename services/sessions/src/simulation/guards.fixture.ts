@@ -114,8 +114,8 @@ export const guards: readonly Guard[] = [
     says: 'nobody has begun on it, and what the session waits for is as it was read',
     covered: 'Seldom in a story: `cancel.test.ts` here has one that fails without it.',
   },
-  { write: 'commit', without: ['state'], says: 'it has not ended', seed: 22 },
-  { write: 'commit', without: ['fence'], says: 'nobody with a later lease has it', seed: 656 },
+  { write: 'commit', without: ['state'], says: 'it has not ended', seed: 34 },
+  { write: 'commit', without: ['fence'], says: 'nobody with a later lease has it', seed: 699 },
 ];
 
 /** The same protocol without this guard. */
