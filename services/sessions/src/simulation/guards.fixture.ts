@@ -40,9 +40,9 @@ export interface Guard {
 }
 
 export const guards: readonly Guard[] = [
-  { write: 'accept', without: ['unique'], says: 'an idempotency key is unique', seed: 37 },
-  { write: 'enter', without: ['queue'], says: 'the queue does not hold it', seed: 1019 },
-  { write: 'enter', without: ['depth'], says: 'the queue is not full, and empty where the turn is to be the first', seed: 49 },
+  { write: 'accept', without: ['unique'], says: 'an idempotency key is unique', seed: 67 },
+  { write: 'enter', without: ['queue'], says: 'the queue does not hold it', seed: 1561 },
+  { write: 'enter', without: ['depth'], says: 'the queue is not full, and empty where the turn is to be the first', seed: 117 },
   { write: 'enterWithLease', without: ['depth', 'leaseUntil'], says: 'the queue is empty and the lease free', seed: 8 },
   { write: 'claim', without: ['waitsFor', 'leaseUntil'], says: 'the lease is free', seed: 1 },
   {
@@ -57,7 +57,7 @@ export const guards: readonly Guard[] = [
     says: 'the lease is mine',
     covered: 'The queue no longer holds what somebody else settled, and what is counted has a number above the last.',
   },
-  { write: 'settle', without: ['lastSeq', 'epoch'], says: 'it was not counted before', seed: 86 },
+  { write: 'settle', without: ['lastSeq', 'epoch'], says: 'it was not counted before', seed: 126 },
   {
     write: 'settle',
     without: ['queue'],
@@ -72,7 +72,7 @@ export const guards: readonly Guard[] = [
     covered:
       'Whoever hands over holds the lease by its own clock; a write so late that it does not is the guard’s alone, and no story has one.',
   },
-  { write: 'release', without: ['leaseUntil', 'fence'], says: 'the lease ran out and was not renewed', seed: 5540 },
+  { write: 'release', without: ['leaseUntil', 'fence'], says: 'the lease ran out and was not renewed', seed: 9481 },
   { write: 'empty', without: ['depth', 'leaseUntil'], says: 'the queue is empty and the lease free', seed: 209 },
   { write: 'empty', without: ['epoch', 'lastSeq'], says: 'it is as it was read', seed: 1140 },
   { write: 'take', without: ['state'], says: 'it has not ended', seed: 32 },
