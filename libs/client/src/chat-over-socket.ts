@@ -1,6 +1,5 @@
-import type { NotificationParams } from '@switchyard/contracts';
-import type { ChatEvent, ChatOptions } from './chat.ts';
-import type { Client } from './client.ts';
+import type { NotificationParams, Params, Result } from '@switchyard/contracts';
+import type { Asker, ChatEvent, ChatOptions } from './chat.ts';
 import { RpcError } from './rpc-error.ts';
 import { backoff, follow, pause, type Reconnect } from './waiting.ts';
 
@@ -8,7 +7,11 @@ import { backoff, follow, pause, type Reconnect } from './waiting.ts';
 const MAX_ATTEMPTS = 20;
 
 /** What the client of the socket lends. */
-export interface SocketChat extends Pick<Client, 'call' | 'on'> {
+export interface SocketChat {
+  start: (params: Params<'agent.start'>, options: { signal: AbortSignal; idempotencyKey: string }) => Promise<Result<'agent.start'>>;
+  attach: (params: Params<'agent.attach'>, options: { signal: AbortSignal }) => Promise<Result<'agent.attach'>>;
+  onFrame: (listener: (said: NotificationParams<'agent.frame'>) => void) => () => void;
+  cancel: Asker['cancel'];
   reconnect: Reconnect;
   closed: AbortSignal;
 }
@@ -24,12 +27,17 @@ export async function* chatOverSocket(client: SocketChat, message: string, optio
   const { signal } = controller;
   const { agentId, sessionKey } = options;
   const asked = { message, ...(agentId === undefined ? {} : { agentId }), ...(sessionKey === undefined ? {} : { sessionKey }) };
+  let turnId: string | undefined;
+  let over = false;
   try {
-    const { turnId } = await client.call('agent.start', asked, { signal, idempotencyKey: newKey() });
+    ({ turnId } = await client.start(asked, { signal, idempotencyKey: newKey() }));
     yield* readTurn(client, turnId, signal);
+    over = true;
   } finally {
     release();
     controller.abort();
+    // Whether that works or not, whoever reads has left.
+    if (options.cancels === true && turnId !== undefined && !over) await client.cancel(turnId).catch(() => undefined);
   }
 }
 
@@ -45,7 +53,7 @@ interface Heard {
 async function* readTurn(client: SocketChat, turnId: string, signal: AbortSignal): AsyncGenerator<ChatEvent> {
   let news = Promise.withResolvers<void>();
   const heard: Heard = { last: -1, accumulated: '', events: [], wake: () => news.resolve() };
-  const stop = client.on('agent.frame', (said) => {
+  const stop = client.onFrame((said) => {
     if (said.turnId === turnId) hear(heard, said.frame);
   });
   let over = false;
@@ -95,7 +103,7 @@ async function attach(client: SocketChat, { turnId, heard, signal }: Attaching) 
   for (let attempt = 0; ; attempt += 1) {
     const { last } = heard;
     try {
-      return await client.call('agent.attach', { turnId, ...(last < 0 ? {} : { after: last }) }, { signal });
+      return await client.attach({ turnId, ...(last < 0 ? {} : { after: last }) }, { signal });
     } catch (error) {
       signal.throwIfAborted();
       if (heard.last > last) attempt = 0;

@@ -1,6 +1,6 @@
 import type { MethodName, NotificationName, NotificationParams, OpenRpcDocument, Params, Result } from '@switchyard/contracts';
 import { chat, type ChatEvent, type ChatOptions } from './chat.ts';
-import { chatOverSocket } from './chat-over-socket.ts';
+import { chatOverSocket, type SocketChat } from './chat-over-socket.ts';
 import { createHttpTransport } from './http-transport.ts';
 import { localError, timedOut, type RpcError } from './rpc-error.ts';
 import { badAnswer, type Answer, type Outgoing, type Transport } from './transport.ts';
@@ -118,7 +118,15 @@ export function createClient(options: ClientOptions): Client {
 
     chat(message, asked = {}) {
       if (!socket) return chat(asker, message, asked);
-      return chatOverSocket({ ...this, reconnect: settings.reconnect, closed: closing.signal }, message, asked);
+      const lent: SocketChat = {
+        start: (params, options) => this.call('agent.start', params, options),
+        attach: (params, options) => this.call('agent.attach', params, options),
+        onFrame: (listener) => this.on('agent.frame', listener),
+        cancel: asker.cancel,
+        reconnect: settings.reconnect,
+        closed: closing.signal,
+      };
+      return chatOverSocket(lent, message, asked);
     },
 
     on(notification, listener) {
