@@ -67,12 +67,14 @@ onEachProfile(
       assert.equal((await asked).error?.data?.['reason'], 'TURN_CANCELLED');
     });
 
-    test('with the client, by who stops reading', async () => {
-      const client = createClient(product);
-      for await (const _ of client.chat(LONG, { agentId: 'scripted', sessionKey: 'read', cancels: true })) break;
-      await assertFree(product, 'read', performance.now());
-      client.close();
-    });
+    for (const transport of ['http', 'ws'] as const) {
+      test(`with the client over ${transport}, by who stops reading`, async () => {
+        const client = createClient({ ...product, transport });
+        for await (const _ of client.chat(LONG, { agentId: 'scripted', sessionKey: `read-${transport}`, cancels: true })) break;
+        await assertFree(product, `read-${transport}`, performance.now());
+        client.close();
+      });
+    }
 
     test('while they are read: the stream ends with the error, and a reader that comes back is told to stop', async () => {
       using stream = listen(chatUrl(product, { agentId: 'scripted', message: LONG, sessionKey: 'streamed' }));
