@@ -1,4 +1,6 @@
-import { closeSync, fdatasync, fdatasyncSync, openSync } from 'node:fs';
+import { closeSync, fdatasync, fdatasyncSync, fsyncSync, openSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { platform } from 'node:process';
 
 /** Puts on the disk what was written to the log of a database so far. */
 export interface Disk {
@@ -18,6 +20,7 @@ const users = new Map<string, number>();
  */
 export function openDisk(log: string): Disk {
   const fd = openSync(log, 'r');
+  if (platform !== 'win32') syncDirectory(dirname(log));
   let [syncing, closed] = [0, false];
   users.set(log, (users.get(log) ?? 0) + 1);
   const isShared = (): boolean => (users.get(log) ?? 0) > 1;
@@ -42,6 +45,16 @@ export function openDisk(log: string): Disk {
       closeUnused();
     },
   };
+}
+
+/** A log whose name is not on the disk is lost with all that is in it. Windows has no such thing to ask for. */
+function syncDirectory(directory: string): void {
+  const fd = openSync(directory, 'r');
+  try {
+    fsyncSync(fd);
+  } finally {
+    closeSync(fd);
+  }
 }
 
 /** What went wrong, if anything. */
