@@ -4,6 +4,7 @@ import { measureIdle } from './idle.ts';
 import { startLoad } from './load-process.ts';
 import { measureGroup, outcomesOf, paceOf, type Outcome, type Rounds } from './measure.ts';
 import type { Options } from './options.ts';
+import { measureOverload } from './overload.ts';
 import { startBroker, startCluster, startEmbedded } from './product.ts';
 import { absolutesOf, type Absolute } from './report.ts';
 import { startPortkey } from './portkey.ts';
@@ -42,6 +43,7 @@ export async function runAll(options: Options, onProgress: (what: string) => voi
   if (options.rows.has(17) || options.rows.has(18)) add(results, await measureTurns(options, onProgress));
   if (options.rows.has(17)) add(results, await measureQueue(options.turns, onProgress));
   if (options.rows.has(18)) add(results, await measureKept(options.turns, onProgress));
+  if (options.rows.has(19)) results.outcomes.push(...(await measureOverload(options, onProgress)));
   return results;
 }
 

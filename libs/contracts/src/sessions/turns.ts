@@ -182,10 +182,7 @@ export const turnOperations = {
       lastFrame: z.int().nonnegative().optional(),
       result: StatelessResult.optional(),
       failure: TurnFailure.optional(),
-      /**
-       * What the turn has said, as it was kept last, and the number of the frame that comes after: while it runs, and of one that was
-       * made for a key.
-       */
+      /** What a turn has said, as it was kept last, and the number of the frame that comes after; of one that has ended, all of it. */
       soFar: z.object({ text: upTo(MAX.payload), frame: z.int().nonnegative(), fence: z.int().nonnegative() }).optional(),
     }),
     idempotent: true,
