@@ -6,7 +6,7 @@ TSC = $(NODE) node_modules/typescript-7/bin/tsc
 TESTS ?= {libs,services,tests,scripts,bench,tools,deploy}/**/*.test.ts
 
 .DEFAULT_GOAL := help
-.PHONY: help start cluster cluster-stop check test bench fix lock generate service install install-run clean
+.PHONY: help start cluster cluster-stop check test chaos bench fix lock generate service install install-run clean
 
 help: ## Shows this list.
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 16
@@ -36,6 +36,9 @@ check: install ## Types, lint, format, boundaries, dead code, contracts, protos.
 
 test: install ## All tests, against real servers.
 	$(NODE) scripts/run-tests.ts "$(TESTS)"
+
+chaos: install ## A cluster that is hurt at random, and checked: SEED=… FAULTS=… plays the same again (tests/chaos/README.md).
+	@SEED="$(SEED)" FAULTS="$(FAULTS)" $(NODE) tests/chaos/main.ts
 
 bench: install ## Ours against the floor, side by side in one run.
 	$(NODE) bench/main.ts

@@ -16,7 +16,7 @@ if (files.length < (narrowed ? 1 : LEAST_FILES)) {
 }
 
 /** They run the checks of the whole repository on a copy of it, or a dozen processes: after the others, for as long as that takes. */
-const LONG = /^tests\/(adding|cluster)\//;
+const LONG = /^tests\/(adding|chaos|cluster)\//;
 
 const runs = [
   { files: files.filter((file) => !LONG.test(file)), timeoutMs: 120_000 },

@@ -23,12 +23,13 @@ export interface CrewOptions {
   /** A log for each goes into this directory. */
   logs: string;
   graceMs: number;
+  longestWaitMs?: number | undefined;
   /** Called whenever one was started. */
   onChange: () => void;
   say: (line: string) => void;
 }
 
-export function openCrew({ logs, graceMs, onChange, say }: CrewOptions): Crew {
+export function openCrew({ logs, graceMs, longestWaitMs, onChange, say }: CrewOptions): Crew {
   const all: KeptAlive[] = [];
   const broken = Promise.withResolvers<never>();
   broken.promise.catch(() => undefined); // nobody may be waiting for it yet
@@ -54,7 +55,9 @@ export function openCrew({ logs, graceMs, onChange, say }: CrewOptions): Crew {
   return {
     broken: broken.promise,
     start(members) {
-      const started = members.map((member) => keepAlive(member, { log: logOf(member.replica), onStart: () => onStart(member), onEnd }));
+      const started = members.map((member) =>
+        keepAlive(member, { log: logOf(member.replica), onStart: () => onStart(member), onEnd, longestWaitMs }),
+      );
       all.unshift(...started);
       return {
         async [Symbol.asyncDispose]() {

@@ -25,6 +25,7 @@ export interface KeepAliveOptions {
   /** Called when it ended without being told to. */
   onEnd: (ended: Ended) => void;
   firstWaitMs?: number;
+  longestWaitMs?: number | undefined;
 }
 
 /** A process that is started again whenever it ends, ever more slowly while it does not stay. */
@@ -42,7 +43,7 @@ const living = new Set<ChildProcess>();
 process.on('exit', () => living.forEach((child) => child.kill('SIGKILL')));
 
 export function keepAlive(member: Member, options: KeepAliveOptions): KeptAlive {
-  const { log, onStart, onEnd, firstWaitMs = FIRST_WAIT_MS } = options;
+  const { log, onStart, onEnd, firstWaitMs = FIRST_WAIT_MS, longestWaitMs = LONGEST_WAIT_MS } = options;
   const ending = new AbortController();
   let child: ChildProcess | undefined;
   let pid: number | undefined;
@@ -57,7 +58,7 @@ export function keepAlive(member: Member, options: KeepAliveOptions): KeptAlive 
       child = undefined;
       if (ending.signal.aborted) return;
       failures = performance.now() - began > STEADY_MS ? 0 : failures;
-      const againInMs = Math.min(firstWaitMs * 2 ** failures++, LONGEST_WAIT_MS);
+      const againInMs = Math.min(firstWaitMs * 2 ** failures++, longestWaitMs);
       onEnd({ member, pid, how, againInMs });
       await sleep(againInMs, undefined, { signal: ending.signal }).catch(() => undefined);
     }

@@ -10,7 +10,7 @@ import { openKeys } from './keys.ts';
 import { endLeftovers, findLeftovers } from './leftovers.ts';
 import { listenForClients } from './listen.ts';
 import { startServers } from './servers.ts';
-import { LAUNCHER, serviceMembers } from './services.ts';
+import { LAUNCHER, serviceMembers, type Servers } from './services.ts';
 
 const REPLICAS = 2;
 /** Beyond what a process gives itself to drain. */
@@ -24,6 +24,10 @@ export interface Starting {
   signal: AbortSignal;
   /** A line for whoever waits. */
   say: (line: string) => void;
+  /** For whoever puts something between the services and what they stand on: gives the addresses that the services are told. */
+  between?: (servers: Servers) => Promise<Servers>;
+  /** How long whoever ends again and again waits at most before it is started again. */
+  longestWaitMs?: number;
 }
 
 /** What runs. */
@@ -35,7 +39,8 @@ export interface Cluster {
 }
 
 /** Starts servers, then every service; resolves once all of them can work. */
-export async function startCluster(env: Variables, { stack, signal, say: sayAloud }: Starting): Promise<Cluster> {
+export async function startCluster(env: Variables, starting: Starting): Promise<Cluster> {
+  const { stack, signal, say: sayAloud, between = async (servers) => servers, longestWaitMs } = starting;
   const environment = await readEnvironment(env);
   const settings = stack.use(await openSettings(environment));
   for (const name of NOT_HERE.filter((one) => env[one] || env[`${one}_FILE`]))
@@ -63,13 +68,13 @@ export async function startCluster(env: Variables, { stack, signal, say: sayAlou
   const runFile = stack.use(openRunFile(data));
   const launcher = { service: LAUNCHER, replica: LAUNCHER, pid: process.pid, ports: { http: balancer.port }, log };
   const now = (): RunFile => ({ url: addressOf(host, balancer.port), processes: [...crew.processes(), launcher] });
-  const crew: Crew = openCrew({ logs: join(dir, 'logs'), graceMs, onChange: () => runFile.write(now()), say });
+  const crew: Crew = openCrew({ logs: join(dir, 'logs'), graceMs, longestWaitMs, onChange: () => runFile.write(now()), say });
 
   const givenUp = new AbortController();
   const goingOn = AbortSignal.any([signal, givenUp.signal]);
   const working = async (): Promise<void> => {
     const key = openKeys(join(dir, 'keys'));
-    const servers = await startServers({ dir, key, crew, stack, signal: goingOn, ending: signal, say });
+    const servers = await between(await startServers({ dir, key, crew, stack, signal: goingOn, ending: signal, say }));
     goingOn.throwIfAborted();
     const members = await serviceMembers({ ...servers, dir, key, token, host, gatewayPorts, replicas: REPLICAS, variables: env, settings });
     stack.use(crew.start(members.filter(({ service }) => service !== 'gateway')));

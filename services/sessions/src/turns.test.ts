@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { jsonRpcCode, type ServiceError } from '@switchyard/contracts';
+import { jsonRpcCode, ServiceError } from '@switchyard/contracts';
 import { tempDir, principal } from '@switchyard/testkit';
 import { ended, listen, testSessions, turnIdOf } from './sessions.fixture.ts';
 
@@ -55,6 +55,45 @@ test('frames count from 0 without a gap, and the deltas are the answer', async (
   assert.equal(done?.type === 'done' && done.result.response, said.join(''));
   const resumed = await app.bus.call('turns.resume', { turnId });
   assert.deepEqual([resumed.state, resumed.lastFrame], ['done', done?.n]);
+});
+
+test('a turn that has ended tells whoever missed its frames all that it said, step by step', async () => {
+  await using app = await testSessions(scripted);
+  const turnId = turnIdOf('whole');
+  const message = script({ text: 'first ' }, { tool: { name: 'session_history' } }, { text: 'then' });
+  await app.bus.call('turns.start', { turnId, message, agentId: 'scripted' });
+  const { result, soFar, lastFrame } = await ended(app.bus, turnId);
+  assert.equal(result?.response, 'then');
+  assert.deepEqual([soFar?.text, soFar?.frame], ['first then', lastFrame]);
+
+  const silent = turnIdOf('silent');
+  await app.bus.call('turns.start', {
+    turnId: silent,
+    message: script({ text: 'first' }, { tool: { name: 'session_history' } }),
+    agentId: 'scripted',
+  });
+  const { result: first, soFar: whole } = await ended(app.bus, silent);
+  assert.deepEqual([first?.response, whole?.text], ['first', 'first']);
+});
+
+test('a turn that is taken over while nobody tells which models there are waits until somebody does', async () => {
+  await using dir = await tempDir();
+  const turnId = turnIdOf('waits');
+  const given = { ...scripted, data: dir.path, settings: { daemon: { shutdownTimeoutMs: 400 } } };
+  {
+    await using app = await testSessions(given);
+    await app.bus.call('turns.start', { turnId, message: script({ wait: 1_000 }, { text: 'here' }), agentId: 'scripted' });
+  }
+  let asked = 0;
+  const secret = (): { value: null } => {
+    asked += 1;
+    if (asked < 3) throw new ServiceError('UNAVAILABLE', 'The secrets service does not answer.', { details: { reason: 'NO_RESPONDERS' } });
+    return { value: null };
+  };
+  await using app = await testSessions({ ...given, secret });
+  const { state, result, failure } = await ended(app.bus, turnId);
+  assert.deepEqual([state, result?.response, failure], ['done', 'here', undefined]);
+  assert.ok(asked >= 3);
 });
 
 test('a turn is nobody’s but its starter’s', async () => {

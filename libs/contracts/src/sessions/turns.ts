@@ -142,7 +142,7 @@ export const turnOperations = {
       lastFrame: z.int().nonnegative().optional(),
       result: TurnResult.optional(),
       failure: TurnFailure.optional(),
-      /** Of a turn that runs: what it has said, as it was kept last, and the number of the frame that comes after. */
+      /** What a turn has said, as it was kept last, and the number of the frame that comes after; of one that has ended, all of it. */
       soFar: z.object({ text: upTo(MAX.payload), frame: z.int().nonnegative(), fence: z.int().nonnegative() }).optional(),
     }),
     idempotent: true,

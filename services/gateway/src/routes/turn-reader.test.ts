@@ -143,6 +143,35 @@ test('a turn that ended out of hearing is told from what its owner says', async 
   assert.deepEqual(frames, [{ n: 9, type: 'done', result: RESULT }]);
 });
 
+test('a turn whose last frames nobody has is told with all that it said, and then its end', async () => {
+  await using s = await scene();
+  const reader = s.reader(30);
+  const all = hearAll(reader);
+  s.say(0, delta('a'));
+  await s.bus.flush();
+  s.status = { ...s.status, state: 'done', lastFrame: 3, result: RESULT, soFar: { text: 'all of it', frame: 3, fence: 1 } };
+  const { frames } = await all;
+  assert.deepEqual(
+    frames.map(({ n, type }) => [n, type]),
+    [
+      [0, 'delta'],
+      [2, 'resumed'],
+      [3, 'done'],
+    ],
+  );
+  assert.equal(frames[1]?.type === 'resumed' && frames[1].text, 'all of it');
+});
+
+test('a turn of which nothing is missing is told its end alone', async () => {
+  await using s = await scene();
+  const reader = s.reader(30);
+  const all = hearAll(reader);
+  s.say(0, delta('a'));
+  await s.bus.flush();
+  s.status = { ...s.status, state: 'done', lastFrame: 1, result: RESULT, soFar: { text: 'a', frame: 1, fence: 1 } };
+  assert.deepEqual(numbers(await all), [0, 1]);
+});
+
 test('a failed turn that left no frames ends with its failure', async () => {
   await using s = await scene();
   const error = { code: 'UNAVAILABLE', message: 'The process stopped.' } as const;

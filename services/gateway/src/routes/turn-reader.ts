@@ -112,7 +112,10 @@ export function openTurnReader({ bus, turnId, repeatable, silenceMs = SILENCE_MS
   function conclude(status: TurnStatus): void {
     if (over) return;
     close();
-    listener?.frames([endOf(status, status.lastFrame ?? order.next)]);
+    const n = status.lastFrame ?? order.next;
+    // Frames that nobody has any more: what they said comes whole.
+    const said = order.next < n ? status.soFar?.text : undefined;
+    listener?.frames([...(said === undefined ? [] : [{ n: n - 1, type: 'resumed', text: said } as const]), endOf(status, n)]);
   }
 
   function lose(error: unknown): void {

@@ -9,6 +9,9 @@ import { completeStateless, runStateless, type StatelessDeps } from '../turns/st
 import { hasEnded } from '../turns/turn-writes.ts';
 import { endOf } from '../turns/waiting.ts';
 
+/** Characters that an answer may have to be told twice, as the answer and as what was said. */
+const MOST_REPEATED = 1_048_576;
+
 /** Accepts a durable turn for a route that listens to its frames. */
 export function turnsStart(runner: Runner): Handler<'turns.start'> {
   return async (request, ctx) => {
@@ -42,9 +45,21 @@ export function turnsResume({ sessions, turns, bodies }: TurnsResumeDeps): Handl
     const turn = await turns.for(principal).get(turnId);
     if (!turn || !(await follows(sessions, principal, turn))) throw noSuchTurn();
     const { sessionKey, state, lastFrame } = turn;
-    const how = hasEnded(turn) ? await endOf(bodies.for(principal), turn) : await soFar(bodies.for(principal), turn);
+    const how = hasEnded(turn) ? await howEnded(bodies.for(principal), turn) : await soFar(bodies.for(principal), turn);
     return { turnId, sessionKey, state, ...(lastFrame === undefined ? {} : { lastFrame }), ...how };
   };
+}
+
+/** How a turn ended, and for a reader who missed some of it, what it said. */
+async function howEnded(bodies: Bodies, turn: TurnDocument) {
+  const { turnId, steps, lastFrame, fence } = turn;
+  const end = await endOf(bodies, turn);
+  if (end.failure || lastFrame === undefined) return end;
+  const { response } = end.result;
+  const before = standingOf(await readMarks(bodies, turnId, steps));
+  // The answer of a turn whose last step said nothing is that of a step before.
+  const text = before.text.endsWith(response) && before.response === response ? before.text : before.text + response;
+  return text.length > MOST_REPEATED ? end : { ...end, soFar: { text, frame: lastFrame, fence } };
 }
 
 /** What a running turn has said, as of its last checkpoint, and the frame that comes next. */

@@ -1,4 +1,5 @@
 import { ServiceError } from '@switchyard/contracts';
+import type { ModelRef } from '@switchyard/models';
 import type { TurnDocument } from '../data.ts';
 import { noSuchSession, sees } from '../sessions/ownership.ts';
 import { keep } from './bodies.ts';
@@ -87,11 +88,17 @@ export async function endFailed(
   return { turn: failed, end: { failure }, frame: { type: 'error', error: failure } };
 }
 
+/** Asked again while nobody answers: an accepted turn does not end because what names the models is away for a moment. */
+function stillModelOf({ models }: RunDeps, { agent, signal }: RunGiven): Promise<ModelRef> {
+  signal.throwIfAborted();
+  return modelOf(agent, models);
+}
+
 async function play(deps: RunDeps, given: RunGiven, record: Record): Promise<TurnOutcome> {
   const { hold, turn, agent, principal, frames, signal, from, traceparent } = given;
   // A turn whose client is held to its own sessions runs only in one that this client made.
   if (!sees(turn, hold.session)) throw noSuchSession();
-  const model = given.model ?? (await modelOf(agent, deps.models));
+  const model = given.model ?? (await hold.persist(() => stillModelOf(deps, given)));
   // Whoever accepted it may have died before it could say so.
   if (frames.next() === 0) frames.push(acceptedFrame(turn, model));
   const reading = { tools: deps.tools, turns: deps.turns.for(hold), bodies: deps.bodies.for(hold) };

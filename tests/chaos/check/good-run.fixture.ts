@@ -1,0 +1,101 @@
+import type { FinalSession, FinalTurn } from '../final-state.ts';
+import type { Asked, Door, Entry, Failure, Kind, StreamEvent, Told } from '../history.ts';
+import type { Note } from '../witness/notes.ts';
+import type { Evidence } from './known.ts';
+
+/** What a run leaves behind in which nothing went wrong, small enough to be read. Each call gives one of its own, to be spoiled. */
+export interface GoodRun extends Evidence {
+  history: Entry[];
+  notes: Note[];
+  final: { left: string[]; sessions: FinalSession[]; turns: FinalTurn[] };
+}
+
+interface Ending {
+  told?: Told[Kind];
+  failure?: Failure;
+  unknown?: true;
+  events?: readonly StreamEvent[];
+}
+
+/** Adds an operation of ten milliseconds that begins at a time. */
+export function add<K extends Kind>(run: GoodRun, at: number, [f, asked]: readonly [K, Asked[K]], ending: Ending): number {
+  const op = run.history.filter(({ type }) => type === 'invoke').length + 1;
+  run.history.push({ at, op, type: 'invoke', client: 'c', f, asked } as Entry);
+  for (const event of ending.events ?? []) run.history.push({ at: at + 5, op, type: 'heard', event });
+  const failure = ending.failure ?? { code: 'LOST' };
+  if (ending.told) run.history.push({ at: at + 10, op, type: 'ok', told: ending.told });
+  else run.history.push({ at: at + 10, op, type: ending.unknown ? 'unknown' : 'failed', failure });
+  return op;
+}
+
+export function turn(message: string, door: Door, session = 'one'): readonly ['turn', Asked['turn']] {
+  const says = { response: `${message}!`, whole: `${message}!` };
+  return ['turn', { session, agent: 'default', message, says, door, key: `key-${message}` }];
+}
+
+export function tokenEvent(n: number, delta: string, accumulated: string): StreamEvent {
+  return { id: `turn_b:${n}`, name: 'token', delta, accumulated };
+}
+
+const HELD: readonly Failure[] = [{ code: 'UNAUTHENTICATED' }, { code: 'INTERNAL', reason: 'FORBIDDEN' }];
+
+export function goodRun(): GoodRun {
+  const run: GoodRun = { history: [], notes: [], final: { left: [], sessions: [], turns: [] } };
+  add(run, 0, turn('a', 'rpc'), { unknown: true });
+  add(run, 20, turn('a', 'ws'), { told: { response: 'a!' } });
+  const events = [tokenEvent(2, 'b', 'b'), tokenEvent(4, '!', 'b!'), { id: 'turn_b:5', name: 'done', response: 'b!' }];
+  add(run, 40, turn('b', 'sse'), { told: { response: 'b!' }, events });
+  add(run, 60, ['read', { session: 'one' }], { told: { messages: ['a', 'a!', 'b', 'b!'] } });
+  add(run, 80, ['reuse', { key: 'key-a', message: 'x', door: 'rpc' }], {
+    failure: { code: 'INVALID_ARGUMENT', reason: 'IDEMPOTENCY_MISMATCH' },
+  });
+  add(run, 100, turn('c', 'rpc', 'two'), { told: { response: 'c!' } });
+  add(run, 120, ['reset', { session: 'two' }], { told: {} });
+  add(run, 140, turn('d', 'rpc', 'two'), { told: { response: 'd!' } });
+  add(run, 160, ['read', { session: 'two' }], { told: { messages: ['d', 'd!'] } });
+  addTokens(run);
+  run.notes.push(...['a', 'b', 'c', 'd'].flatMap((name, at) => notesOf(name, at)));
+  run.notes.push(
+    { ...note('call', 'session.history', 70), input: { channelId: 'a' } },
+    { ...note('call', 'session.history', 80), input: { channelId: 'a' } },
+  );
+  run.final.turns.push(...['a', 'b'].map((name, at) => finalTurn(name, 'one', at + 1)), finalTurn('c', 'two', 1), finalTurn('d', 'two', 2));
+  for (const each of run.final.turns) if (each.message === 'c') each.epoch = 'before';
+  run.final.sessions.push(finalSession('one', 4, 2), finalSession('two', 2, 2));
+  return run;
+}
+
+function addTokens(run: GoodRun): void {
+  const [unauthenticated, forbidden] = HELD;
+  add(run, 200, ['mint', { token: 't' }], { told: {} });
+  add(run, 220, ['use', { token: 't', rotations: 0, within: true }], { told: {} });
+  add(run, 240, ['use', { token: 't', rotations: 0, within: false }], { failure: forbidden! });
+  add(run, 260, ['rotate', { token: 't' }], { told: {} });
+  add(run, 10_000, ['use', { token: 't', rotations: 0, within: true }], { failure: unauthenticated! });
+  add(run, 10_020, ['use', { token: 't', rotations: 1, within: true }], { told: {} });
+  add(run, 10_040, ['revoke', { token: 't' }], { told: {} });
+  add(run, 20_000, ['use', { token: 't', rotations: 1, within: true }], { failure: unauthenticated! });
+}
+
+function note(what: string, id: string, from: number): Note {
+  return { replica: 'sessions-1', pid: 1, from, to: from + 2, what, id };
+}
+
+function notesOf(name: string, at: number): Note[] {
+  const [id, session, from] = [`turn_${name}`, at < 2 ? 'one' : 'two', at * 100];
+  return [
+    { ...note('accept', id, from), fence: 0, state: 'queued' },
+    { ...note('enter', session, from + 3), fence: 10 + at },
+    { ...note('take', id, from + 6), fence: 10 + at, state: 'running' },
+    { ...note('commit', id, from + 9), fence: 10 + at, state: 'done' },
+    { ...note('settle', session, from + 12), fence: 10 + at, counted: (at % 2) + 1 },
+  ];
+}
+
+export function finalTurn(name: string, session: string, seq: number): FinalTurn {
+  return { turnId: `turn_${name}`, session, message: name, response: `${name}!`, state: 'done', fence: 10, attempts: 1, seq, epoch: 'now' };
+}
+
+function finalSession(session: string, messageCount: number, lastSeq: number): FinalSession {
+  return { session, key: `default:env:${session}`, epoch: 'now', depth: 0, leaseUntil: 0, lastSeq, messageCount };
+}

@@ -1,0 +1,59 @@
+import { only, type Operation } from '../history.ts';
+import { mayBeEmptied, type Asked, type Known, type Violation } from './known.ts';
+import { short } from './turns.ts';
+
+/** I5: a session is what was said in it: in the order of acceptance, question and answer together, and only more with time. */
+export function conversation(known: Known): Violation[] {
+  const found: string[] = [];
+  for (const [session, transcript] of known.transcripts) {
+    const said = transcript.map(({ message }) => message);
+    found.push(...outOfOrder(known, session, said));
+    for (const { message, response } of transcript) found.push(...wrongAnswer(known, message, response));
+  }
+  for (const read of only(known.all, 'read')) if (read.told) found.push(...wrongRead(known, read, read.told.messages));
+  for (const { attempts, message } of known.asked.values())
+    for (const { told } of attempts) if (told) found.push(...wrongAnswer(known, message, told.response));
+  return [...new Set(found)].map((what) => ({ invariant: 'I5', what }));
+}
+
+/** One that was asked for when another one was known to be accepted comes after it. */
+function outOfOrder({ asked }: Known, session: string, said: readonly string[]): string[] {
+  const found: string[] = [];
+  let latest: Asked | undefined;
+  for (const message of said) {
+    const mine = asked.get(message);
+    if (!mine) continue;
+    if (latest && mine.acceptedBy < latest.from) found.push(`${short(message)} stands in ${session} after ${short(latest.message)}`);
+    if (!latest || mine.from > latest.from) latest = mine;
+  }
+  return found;
+}
+
+function wrongAnswer({ asked }: Known, message: string, response: string | undefined): string[] {
+  const says = asked.get(message)?.attempts[0]?.asked.says;
+  if (!says || says.response === response) return [];
+  return [`${short(message)} was answered ${short(response ?? 'with nothing')}, not ${short(says.response)}`];
+}
+
+function wrongRead(known: Known, { asked: { session }, from, op }: Operation<'read'>, messages: readonly string[]): string[] {
+  const found: string[] = [];
+  const questions = messages.filter((_, at) => at % 2 === 0);
+  if (messages.length % 2 !== 0) found.push(`read ${op} of ${session} ends with a question`);
+  for (const [at, message] of questions.entries()) {
+    if (!known.asked.has(message)) found.push(`read ${op} of ${session} has ${short(message)}, which nobody asked`);
+    found.push(...wrongAnswer(known, message, messages[at * 2 + 1]));
+  }
+  const resets = known.resets.filter(({ asked, outcome }) => asked.session === session && outcome !== 'failed');
+  const transcript = known.transcripts.get(session)?.map(({ message }) => message) ?? [];
+  if (resets.length === 0 && questions.some((message, at) => message !== transcript[at]))
+    found.push(`read ${op} of ${session} is no beginning of what is there in the end`);
+  for (const { message, attempts, session: theirs } of known.asked.values()) {
+    if (theirs !== session) continue;
+    const answered = Math.min(Infinity, ...attempts.flatMap(({ outcome, to }) => (outcome === 'ok' ? [to] : [])));
+    const emptied = resets.some((reset) => reset.outcome === 'ok' && reset.from > answered && reset.to < from);
+    if (emptied && questions.includes(message)) found.push(`read ${op} of ${session} has ${short(message)} from before it was emptied`);
+    if (answered < from && !mayBeEmptied(known, session, answered) && !questions.includes(message))
+      found.push(`read ${op} of ${session} lacks ${short(message)}, which was answered before`);
+  }
+  return found;
+}

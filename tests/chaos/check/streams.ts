@@ -1,0 +1,33 @@
+import { only, type Operation } from '../history.ts';
+import type { Known, Violation } from './known.ts';
+import { short } from './turns.ts';
+
+/** I9: a stream is of one turn, goes only forward, has no gap and nothing twice, however often its client came back. */
+export function streams({ all }: Known): Violation[] {
+  return only(all, 'turn')
+    .filter(({ asked }) => asked.door === 'sse')
+    .flatMap((stream) => wrongStream(stream).map((what) => ({ invariant: 'I9', what: `stream ${stream.op}: ${what}` })));
+}
+
+function wrongStream({ asked, heard, outcome }: Operation<'turn'>): string[] {
+  const found: string[] = [];
+  let text = '';
+  let last = -1;
+  const turns = new Set<string>();
+  for (const { event } of heard) {
+    const { id, name, delta = '', accumulated } = event;
+    const [turn = '', n = ''] = id.split(':');
+    turns.add(turn);
+    // That a turn cannot be followed any further is said where the stream stands.
+    if (name === 'error' ? Number(n) < last : Number(n) <= last) found.push(`${id} came after number ${last}`);
+    last = Number(n);
+    if (name === 'resumed') text = accumulated ?? '';
+    if (name !== 'token') continue;
+    text += delta;
+    if (accumulated !== text) found.push(`at ${id} the text is ${short(text)}, and the gateway says ${short(accumulated ?? 'nothing')}`);
+  }
+  if (turns.size > 1) found.push(`it has events of ${turns.size} turns`);
+  const replayed = heard.length === 1;
+  if (outcome === 'ok' && !replayed && text !== asked.says.whole) found.push(`it said ${short(text)}, not ${short(asked.says.whole)}`);
+  return found;
+}

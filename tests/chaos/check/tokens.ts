@@ -1,0 +1,38 @@
+import { only, type Operation } from '../history.ts';
+import type { Known, Violation } from './known.ts';
+
+/** A gateway that cannot hear of a revocation refuses everybody after so long. */
+const BOUND_MS = 5_000;
+
+/** I10: a secret that was given up is refused, one that holds is not, and nobody does more than a token may. */
+export function tokens({ all }: Known): Violation[] {
+  const found: string[] = [];
+  const changes = Map.groupBy([...only(all, 'rotate'), ...only(all, 'revoke')], ({ asked }) => asked.token);
+  for (const use of only(all, 'use')) found.push(...wrongUse(use, changes.get(use.asked.token) ?? []));
+  for (const { op, failure, f } of all)
+    if (f !== 'use' && failure?.code === 'UNAUTHENTICATED')
+      found.push(`operation ${op} was refused as UNAUTHENTICATED with a token that nobody revoked`);
+  return found.map((what) => ({ invariant: 'I10', what }));
+}
+
+type Change = Operation<'rotate'> | Operation<'revoke'>;
+
+function wrongUse({ op, asked, from, to, outcome, failure }: Operation<'use'>, changes: readonly Change[]): string[] {
+  const { token, rotations, within } = asked;
+  const endings = changes.filter(({ f }) => f === 'revoke' || rotations === 0);
+  const over = Math.min(Infinity, ...endings.flatMap((ending) => (ending.outcome === 'ok' ? [ending.to] : [])));
+  if (outcome === 'ok' && !within) return [`use ${op} of ${token} did what is not within its scopes`];
+  if (outcome === 'ok' && from > over + BOUND_MS) return [`use ${op} of ${token} was accepted ${Math.round(from - over)} ms after its end`];
+  const mayBeOver = endings.some((ending) => ending.outcome !== 'failed' && ending.from <= to);
+  if (failure?.code === 'UNAUTHENTICATED' && !mayBeOver) return [`use ${op} of ${token} was refused while it held`];
+  return [];
+}
+
+/** How long after its end a secret was still accepted, at most. */
+export function longestAfterEnd({ all }: Known): number {
+  const endings = new Map(only(all, 'revoke').flatMap(({ asked, outcome, to }) => (outcome === 'ok' ? [[asked.token, to] as const] : [])));
+  const late = only(all, 'use').flatMap(({ asked, from, outcome }) =>
+    outcome === 'ok' ? [from - (endings.get(asked.token) ?? Infinity)] : [],
+  );
+  return Math.max(0, ...late);
+}

@@ -1,0 +1,106 @@
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { readRunFile, type RunningProcess } from '@switchyard/launcher';
+import { awaitReady } from '../../tools/cluster/await-ready.ts';
+import { startCluster } from '../../tools/cluster/start-cluster.ts';
+import type { Path } from './plan.ts';
+import { openProxy, type Proxy } from './proxy.ts';
+
+const PRELOAD = fileURLToPath(new URL('./witness/preload.ts', import.meta.url));
+/** Whoever is killed again and again is started again as fast as the first time, nearly. */
+const LONGEST_WAIT_MS = 1_000;
+
+/** Clients that hurry are not what is tried here; queues that fill are. */
+const CONFIG = {
+  gateway: {
+    rateLimit: { maxRequests: 1_000_000 },
+    wsMessageRateLimit: { maxMessages: 1_000_000 },
+    authFailures: { maxFailures: 1_000_000 },
+    drainDelayMs: 0,
+  },
+  agents: {
+    default: {},
+    scripted: { provider: 'dev', model: 'scripted' },
+    narrow: { provider: 'dev', model: 'scripted', concurrency: { maxConcurrentRuns: 1 } },
+  },
+};
+
+/** A cluster that can be hurt. */
+export interface ChaosCluster {
+  /** Where clients reach it, through a proxy. */
+  readonly url: string;
+  readonly token: string;
+  /** The database itself, with nothing between. */
+  readonly store: string;
+  readonly proxies: Readonly<Record<Path, Proxy>>;
+  /** Where the processes of sessions write what they did, and read what they are to do. */
+  readonly witness: string;
+  processes(): readonly RunningProcess[];
+  /** Takes away what nats-server has stored. */
+  wipeStreams(): void;
+  /** Every gateway takes work and sees every replica. */
+  ready(signal: AbortSignal): Promise<void>;
+}
+
+/** Starts the cluster of `make cluster` from this process, with a proxy wherever an answer can be lost, and a witness in sessions. */
+export async function startChaosCluster(dir: string, stack: AsyncDisposableStack): Promise<ChaosCluster> {
+  const data = join(dir, 'data');
+  const witness = join(dir, 'witness');
+  for (const one of [data, witness]) mkdirSync(one, { recursive: true, mode: 0o700 });
+  const config = join(dir, 'config.yaml');
+  writeFileSync(config, JSON.stringify(CONFIG)); // which is YAML too
+  const proxies: Partial<Record<Path, Proxy>> = {};
+  const place = async (path: Path, url: URL): Promise<string> => {
+    const proxy = stack.use(await openProxy({ host: url.hostname, port: Number(url.port) }));
+    proxies[path] = proxy;
+    url.port = String(proxy.port);
+    return url.href;
+  };
+  let store = '';
+  const { token, run } = await startCluster(environment(data, config, witness), {
+    stack,
+    signal: new AbortController().signal,
+    say: () => undefined,
+    longestWaitMs: LONGEST_WAIT_MS,
+    async between(servers) {
+      store = servers.store;
+      const database = new URL(store);
+      // A replica set would tell its own address, and nobody would come by here any more.
+      if (database.searchParams.has('replicaSet')) database.searchParams.set('directConnection', 'true');
+      return { ...servers, store: await place('store', database), bus: await place('bus', new URL(servers.bus)) };
+    },
+  });
+  const url = (await place('edge', new URL(run.url))).replace(/\/$/, '');
+  const processes = (): readonly RunningProcess[] => readRunFile(data)?.processes ?? [];
+  const started = processes();
+  const gateways = started.flatMap(({ service, ports }) => (service === 'gateway' ? [`http://127.0.0.1:${ports['http']}`] : []));
+  const replicas = started.flatMap(({ replica, ports }) => (ports['health'] === undefined ? [] : [replica]));
+  return {
+    url,
+    token,
+    store,
+    proxies: proxies as Record<Path, Proxy>,
+    witness,
+    processes,
+    wipeStreams: () => rmSync(join(data, 'cluster/nats'), { recursive: true, force: true }),
+    ready: (signal) => awaitReady({ gateways, replicas, token, signal, say: () => undefined }),
+  };
+}
+
+function environment(data: string, config: string, witness: string): Record<string, string> {
+  return {
+    PATH: process.env['PATH'] ?? '',
+    HOME: process.env['HOME'] ?? data,
+    SWITCHYARD_DATA: data,
+    SWITCHYARD_PORT: '0',
+    SWITCHYARD_CONFIG: config,
+    NODE_OPTIONS: `--import=${PRELOAD} --disable-warning=ExperimentalWarning`,
+    CHAOS_WITNESS: witness,
+  };
+}
+
+/** The last words of the processes, for whoever looks for why. */
+export function logOf({ log }: RunningProcess): string {
+  return readFileSync(log, 'utf8');
+}

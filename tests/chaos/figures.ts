@@ -1,0 +1,75 @@
+import { longestAfterEnd } from './check/tokens.ts';
+import type { Known } from './check/known.ts';
+import { only } from './history.ts';
+
+/** What a run amounted to. */
+export interface Figures {
+  seconds: number;
+  /** Faults by kind, and of them those that found nobody to hurt. */
+  faults: Record<string, number>;
+  missed: number;
+  turns: number;
+  attempts: Record<string, number>;
+  /** Why attempts did not end well. */
+  failures: Record<string, number>;
+  done: number;
+  /** Turns that ended without an answer, by why. */
+  failed: Record<string, number>;
+  /** Turns that another runner went on with. */
+  takenOver: number;
+  reads: number;
+  events: number;
+  /** Streams whose client came back, by the events that say so. */
+  resumed: number;
+  tokens: number;
+  /** A revoked secret was accepted so long after its end, at most. */
+  longestAfterEndMs: number;
+  /** From an accepted turn's first attempt to its first answer: half of them, and all but one in a hundred. */
+  answerMs: { p50: number; p99: number; max: number };
+  writes: number;
+  recoveryMs?: number;
+}
+
+export function figuresOf(known: Known): Figures {
+  const { all, asked, final, notes } = known;
+  const turns = only(all, 'turn');
+  const faults = only(all, 'fault');
+  const heard = turns.flatMap(({ heard }) => heard);
+  const waits = [...asked.values()].flatMap(({ from, attempts }) => {
+    const told = attempts.filter(({ outcome }) => outcome === 'ok').map(({ to }) => to);
+    return told.length === 0 ? [] : [Math.min(...told) - from];
+  });
+  return {
+    seconds: Math.round((Math.max(...all.map(({ from }) => from)) - Math.min(...all.map(({ from }) => from))) / 1_000),
+    faults: countBy(faults, ({ asked: fault }) => ('who' in fault ? `${fault.kind} ${fault.who.replace(/-\d$/, '')}` : fault.kind)),
+    missed: faults.filter(({ told }) => told?.did.startsWith('nothing') === true).length,
+    turns: asked.size,
+    attempts: countBy(turns, ({ outcome }) => outcome),
+    failures: countBy(
+      turns.filter(({ outcome }) => outcome !== 'ok'),
+      ({ failure }) => (failure === undefined ? 'no end' : `${failure.code} ${failure.reason ?? ''}`.trim()),
+    ),
+    done: final.turns.filter(({ state }) => state === 'done').length,
+    failed: countBy(
+      final.turns.filter(({ state }) => state !== 'done'),
+      ({ failure = 'nothing' }) => failure,
+    ),
+    takenOver: final.turns.filter(({ attempts }) => attempts > 1).length,
+    reads: only(all, 'read').length,
+    events: heard.length,
+    resumed: heard.filter(({ event }) => event.name === 'resumed').length,
+    tokens: only(all, 'mint').length,
+    longestAfterEndMs: Math.round(longestAfterEnd(known)),
+    answerMs: { p50: quantile(waits, 0.5), p99: quantile(waits, 0.99), max: quantile(waits, 1) },
+    writes: notes.length,
+  };
+}
+
+function countBy<T>(items: readonly T[], name: (item: T) => string): Record<string, number> {
+  return Object.fromEntries([...Map.groupBy(items, name)].map(([one, all]) => [one, all.length]).sort());
+}
+
+function quantile(values: readonly number[], q: number): number {
+  const sorted = values.toSorted((a, b) => a - b);
+  return Math.round(sorted[Math.min(sorted.length - 1, Math.floor(q * sorted.length))] ?? 0);
+}

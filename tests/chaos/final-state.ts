@@ -1,0 +1,138 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { openStore, type Collection } from '@switchyard/store';
+import {
+  bodyCollection,
+  sessionCollection,
+  turnCollection,
+  type BodyDocument,
+  type SessionDocument,
+  type TurnDocument,
+} from '../../services/sessions/src/data.ts';
+import { channelOf } from '../../services/sessions/src/sessions/directory.ts';
+import { texts } from '../../services/sessions/src/turns/bodies.ts';
+
+const POLL_MS = 200;
+const ALL = { limit: 1_000_000 };
+const TENANT = { tenant: 'default' };
+const AT_ONCE = 500;
+
+export interface FinalTurn {
+  turnId: string;
+  session: string;
+  message: string;
+  response?: string;
+  state: string;
+  fence: number;
+  attempts: number;
+  seq?: number;
+  epoch?: string;
+  failure?: string;
+}
+
+export interface FinalSession {
+  /** Its channel, which is what clients call it. */
+  session: string;
+  key: string;
+  epoch: string;
+  depth: number;
+  leaseUntil: number;
+  waitsFor?: string;
+  lastSeq: number;
+  messageCount: number;
+}
+
+/** What is there when everything is healed. */
+export interface Final {
+  /** What was still to be done when nobody waited any longer; empty where everything came to its end. */
+  left: string[];
+  sessions: FinalSession[];
+  turns: FinalTurn[];
+}
+
+export interface ReadFinal {
+  /** Of the database. */
+  url: string;
+  /** How the sessions begin that are looked at. */
+  prefix: string;
+  patienceMs: number;
+}
+
+/** Waits until nothing is left to be done, at most so long, and reads everything from the database itself. */
+export async function readFinal({ url, prefix, patienceMs }: ReadFinal): Promise<Final> {
+  const store = await openStore(url, { service: 'sessions' });
+  const data = await store.open({ sessions: sessionCollection, turns: turnCollection, bodies: bodyCollection });
+  try {
+    const left = await awaitQuiet(data, prefix, patienceMs);
+    const sessions = (await data.sessions.for(TENANT).find({}, ALL)).items.filter(({ channelId }) => channelId.startsWith(prefix));
+    const turns = (await data.turns.for(TENANT).find({}, ALL)).items.filter(({ sessionKey }) => channelOf(sessionKey).startsWith(prefix));
+    return { left, sessions: sessions.map(toSession), turns: await withTexts(data.bodies, turns) };
+  } finally {
+    await store.close();
+  }
+}
+
+interface Data {
+  sessions: Collection<SessionDocument>;
+  turns: Collection<TurnDocument>;
+}
+
+async function awaitQuiet({ sessions, turns }: Data, prefix: string, patienceMs: number): Promise<string[]> {
+  const until = performance.now() + patienceMs;
+  for (;;) {
+    const mine = sessions.for(TENANT);
+    const [open, waiting, held] = await Promise.all([
+      turns.for(TENANT).find({ state: { in: ['queued', 'running'] } }, ALL),
+      mine.find({ depth: { gt: 0 } }, ALL),
+      mine.find({ leaseUntil: { gt: 0 } }, ALL),
+    ]);
+    const mineAlone = ({ sessionKey }: TurnDocument): boolean => channelOf(sessionKey).startsWith(prefix);
+    const here = ({ channelId }: SessionDocument): boolean => channelId.startsWith(prefix);
+    const left = [
+      ...open.items
+        .filter(mineAlone)
+        .map(({ turnId, state, fence, attempts }) => `${turnId} is ${state}, fence ${fence}, attempt ${attempts}`),
+      ...waiting.items.filter(here).map(({ key, depth }) => `${key} has ${depth} in its queue`),
+      ...held.items.filter(here).map(({ key, owner }) => `${key} is held by ${owner}`),
+    ];
+    if (left.length === 0 || performance.now() > until) return left;
+    await sleep(POLL_MS);
+  }
+}
+
+function toSession({ channelId: session, key, epoch, depth, leaseUntil, waitsFor, lastSeq, messageCount }: SessionDocument): FinalSession {
+  return { session, key, epoch, depth, leaseUntil, lastSeq, messageCount, ...(waitsFor === undefined ? {} : { waitsFor }) };
+}
+
+async function withTexts(bodies: Collection<BodyDocument>, turns: readonly TurnDocument[]): Promise<FinalTurn[]> {
+  const all: FinalTurn[] = [];
+  for (let at = 0; at < turns.length; at += AT_ONCE) {
+    const some = turns.slice(at, at + AT_ONCE);
+    const nothing = { chars: 0, text: '' };
+    const quoted = some.flatMap(({ turnId, message, answer = nothing }) => [
+      { turnId, said: message },
+      { turnId, said: answer },
+    ]);
+    const said = await texts(bodies.for(TENANT), quoted);
+    all.push(...some.map((turn, nth) => toTurn(turn, said[nth * 2] ?? '', said[nth * 2 + 1] ?? '')));
+  }
+  return all;
+}
+
+function toTurn(
+  { turnId, sessionKey, state, fence, attempts, seq, epoch, answer, failure }: TurnDocument,
+  message: string,
+  said: string,
+): FinalTurn {
+  return {
+    turnId,
+    session: channelOf(sessionKey),
+    message,
+    state,
+    fence,
+    attempts,
+    ...(answer === undefined ? {} : { response: said }),
+    ...(seq === undefined ? {} : { seq }),
+    ...(epoch === undefined ? {} : { epoch }),
+    ...(failure === undefined ? {} : { failure: `${failure.code} ${failure.details?.reason ?? ''}`.trim() }),
+  };
+}

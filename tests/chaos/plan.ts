@@ -1,0 +1,74 @@
+import { dice, type Dice } from '@switchyard/testkit';
+
+const REPLICAS = ['gateway', 'sessions', 'registry', 'secrets'].flatMap((service) => [`${service}-1`, `${service}-2`]);
+
+/** Something that goes wrong. */
+export type Fault =
+  /** SIGKILL: a replica, or a server by the name of its service. */
+  | { kind: 'kill'; who: string }
+  /** SIGSTOP, and SIGCONT after a while. */
+  | { kind: 'stop'; who: string; ms: number }
+  /** nats-server is killed, and everything it stored is gone. */
+  | { kind: 'wipe' }
+  /** What is said comes through and what is answered does not; after a while the connections break. */
+  | { kind: 'lose'; where: Path; ms: number }
+  /** A replica kills itself the next time that it comes to a place in its code. */
+  | { kind: 'point'; who: string; point: string };
+
+/** Between clients and the balancer, services and the database, services and the bus. */
+export const PATHS = ['edge', 'store', 'bus'] as const;
+export type Path = (typeof PATHS)[number];
+
+/** A fault, and how long after the one before. */
+export interface Planned {
+  afterMs: number;
+  fault: Fault;
+}
+
+export interface PlanOptions {
+  seed: number;
+  faults: number;
+  /** Between two faults, on average. */
+  everyMs: number;
+}
+
+/** The same seed gives the same faults, in the same order and as long after each other. */
+export function planFaults({ seed, faults, everyMs }: PlanOptions): Planned[] {
+  const random = dice(seed);
+  return Array.from({ length: faults }, () => {
+    const afterMs = Math.round(everyMs / 2 + random.below(everyMs));
+    return { afterMs, fault: anyFault(random) };
+  });
+}
+
+/** Of a hundred faults seventy are kills: of services, and now and then of nats-server and Redis. */
+function anyFault(random: Dice): Fault {
+  const n = random.below(100);
+  if (n < 64) return { kind: 'kill', who: random.of(REPLICAS) };
+  if (n < 68) return { kind: 'kill', who: 'nats' };
+  if (n < 70) return { kind: 'kill', who: 'redis' };
+  if (n < 72) return { kind: 'wipe' };
+  if (n < 82) return { kind: 'stop', who: random.of(REPLICAS), ms: 300 + random.below(random.of([1_000, 9_000])) };
+  if (n < 85) return { kind: 'stop', who: 'nats', ms: 200 + random.below(3_000) };
+  if (n < 89) return { kind: 'stop', who: 'mongodb', ms: 200 + random.below(3_000) };
+  if (n < 91) return { kind: 'stop', who: 'redis', ms: 200 + random.below(5_000) };
+  return { kind: 'lose', where: random.of(PATHS), ms: 100 + random.below(1_500) };
+}
+
+/** Places before and after which a replica of sessions can be made to die. */
+const PLACES = ['accept', 'enter', 'claim', 'take', 'intent', 'call', 'result', 'text', 'commit', 'settle', 'publish'] as const;
+export const POINTS: readonly string[] = PLACES.flatMap((place) => [`before ${place}`, `after ${place}`]);
+
+/** Each point so often, in an order that the seed decides, on either replica. */
+export function planPoints({ seed, times, everyMs }: { seed: number; times: number; everyMs: number }): Planned[] {
+  const random = dice(seed);
+  const points = Array.from({ length: times }, () => POINTS).flat();
+  for (let at = points.length - 1; at > 0; at -= 1) {
+    const other = random.below(at + 1);
+    [points[at], points[other]] = [points[other]!, points[at]!];
+  }
+  return points.map((point) => {
+    const fault: Fault = { kind: 'point', who: random.of(['sessions-1', 'sessions-2']), point };
+    return { afterMs: Math.round(everyMs / 2 + random.below(everyMs)), fault };
+  });
+}

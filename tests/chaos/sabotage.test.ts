@@ -1,0 +1,93 @@
+import assert from 'node:assert/strict';
+import { rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, before, describe, test } from 'node:test';
+import { tempDir, type TempDir } from '@switchyard/testkit';
+import { SKIP } from '../cluster/processes.ts';
+import { startChaosCluster, type ChaosCluster } from './cluster.ts';
+import type { Planned } from './plan.ts';
+import { freshDirectory, hurt, type Outcome } from './run-chaos.ts';
+import { SABOTAGES, type Sabotage } from './witness/sabotage.ts';
+
+const READY_MS = 60_000;
+/** What is lost stays lost: there is no need to wait for it for long. */
+const PATIENCE_MS = 12_000;
+const TALKERS = 8;
+
+const STOPPED_MS = 8_500;
+const BETWEEN_MS = 1_500;
+
+/** What goes wrong, so that it matters what is missing, and one of the invariants that break. */
+const STORIES: Readonly<Record<Sabotage, { plan: readonly Planned[]; breaks: string }>> = {
+  // A runner is stopped for longer than its lease, and wakes while somebody else goes on with its turns.
+  fencing: {
+    plan: [stop('sessions-1', BETWEEN_MS), stop('sessions-2', STOPPED_MS + BETWEEN_MS), stop('sessions-1', STOPPED_MS + BETWEEN_MS)],
+    breaks: 'I3',
+  },
+  // An answer is lost, and the client asks again under its key.
+  dedupe: { plan: [{ afterMs: BETWEEN_MS, fault: { kind: 'lose', where: 'edge', ms: 500 } }], breaks: 'I3' },
+  // A runner dies, and nobody looks for what it left.
+  sweeper: { plan: [kill('sessions-1'), kill('sessions-2')], breaks: 'I1' },
+  // A client is told before it is written.
+  order: { plan: [kill('sessions-1'), kill('sessions-2')], breaks: 'I1' },
+};
+
+function stop(who: string, afterMs: number): Planned {
+  return { afterMs, fault: { kind: 'stop', who, ms: STOPPED_MS } };
+}
+
+function kill(who: string): Planned {
+  return { afterMs: BETWEEN_MS, fault: { kind: 'kill', who } };
+}
+
+describe('the checker sees what is missing', { skip: SKIP, timeout: 500_000 }, () => {
+  const stack = new AsyncDisposableStack();
+  let dir: TempDir;
+  let cluster: ChaosCluster;
+  before(async () => {
+    dir = stack.use(await tempDir());
+    cluster = await startChaosCluster(dir.path, stack);
+  });
+  after(() => stack.disposeAsync());
+
+  for (const [at, sabotage] of SABOTAGES.entries()) {
+    test(`without ${sabotage}`, async (t) => {
+      const { plan, breaks } = STORIES[sabotage];
+      await restart(sabotage);
+      const { violations } = await play(101 + at, plan);
+      t.diagnostic(summary(violations));
+      assert.ok(
+        violations.some(({ invariant }) => invariant === breaks),
+        summary(violations),
+      );
+    });
+  }
+
+  test('and nothing where nothing is', async () => {
+    await restart(undefined);
+    const { violations } = await play(100, STORIES.fencing.plan);
+    assert.deepEqual(violations, []);
+  });
+
+  function play(seed: number, plan: readonly Planned[]): Promise<Outcome> {
+    const own = freshDirectory(join(dir.path, `${seed}`));
+    return hurt(cluster, own, { seed, plan, talkers: TALKERS, say: () => undefined, patienceMs: PATIENCE_MS });
+  }
+
+  /** Sessions begins anew, without something. */
+  async function restart(sabotage: Sabotage | undefined): Promise<void> {
+    const file = join(cluster.witness, 'sabotage');
+    rmSync(file, { force: true });
+    if (sabotage !== undefined) writeFileSync(file, sabotage);
+    const old = cluster.processes().filter(({ service }) => service === 'sessions');
+    for (const { pid } of old) process.kill(pid, 'SIGKILL');
+    while (cluster.processes().some(({ pid }) => old.some((one) => one.pid === pid)))
+      await new Promise((resolve) => void setTimeout(resolve, 50));
+    await cluster.ready(AbortSignal.timeout(READY_MS));
+  }
+});
+
+function summary(violations: Outcome['violations']): string {
+  const groups = Map.groupBy(violations, ({ invariant }) => invariant);
+  return [...groups].map(([invariant, all]) => `${all.length} of ${invariant}, such as: ${all[0]?.what}`).join('; ') || 'nothing was found';
+}

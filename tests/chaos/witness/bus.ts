@@ -1,0 +1,24 @@
+import { connectBus as connect, type Bus } from '@switchyard/bus';
+import { witnessed } from './notes.ts';
+
+export * from '@switchyard/bus';
+
+/** As the real one; what a service calls for somebody is written down. Sessions calls so for the tools of its turns alone. */
+export const connectBus: typeof connect = async (...given) => {
+  const bus = await connect(...given);
+  return withAs(bus, (...who) => witnessing(bus.as(...who)));
+};
+
+function withAs(bus: Bus, as: Bus['as']): Bus {
+  return new Proxy(bus, { get: (target, name) => (name === 'as' ? as : Reflect.get(target, name)) });
+}
+
+function witnessing(bus: Bus): Bus {
+  const call = ((name: string, input: unknown, ...rest: []) =>
+    witnessed(
+      'call',
+      () => bus.call(name as 'session.history', input as object, ...rest),
+      () => ({ what: 'call', id: name, input }),
+    )) as Bus['call'];
+  return new Proxy(bus, { get: (target, name) => (name === 'call' ? call : Reflect.get(target, name)) });
+}

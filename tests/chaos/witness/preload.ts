@@ -1,0 +1,35 @@
+import { registerHooks } from 'node:module';
+import { readSabotage, SABOTAGE } from './sabotage.ts';
+
+/*
+ * Loaded before a service (`node --import`). In the processes of sessions it puts a witness between the service and its store and bus,
+ * who writes down what happens there and can make the process die at a place. The code of the service is the one that is shipped, and
+ * knows nothing of it.
+ */
+
+const HOST = '/libs/service-kit/src/host.ts';
+const WITNESSED = new Map([
+  ['@switchyard/store', new URL('./store.ts', import.meta.url).href],
+  ['@switchyard/bus', new URL('./bus.ts', import.meta.url).href],
+]);
+
+if (process.argv[1]?.endsWith('/services/sessions/src/main.ts')) {
+  const patches = SABOTAGE[readSabotage() ?? 'none'].patches;
+  registerHooks({
+    resolve(specifier, context, next) {
+      const witness = context.parentURL?.endsWith(HOST) === true ? WITNESSED.get(specifier) : undefined;
+      return next(witness ?? specifier, context);
+    },
+    load(url, context, next) {
+      const loaded = next(url, context);
+      const found = patches.filter(({ file }) => url.endsWith(file));
+      if (found.length === 0) return loaded;
+      let source = String(loaded.source);
+      for (const { file, from, to } of found) {
+        if (!source.includes(from)) throw new Error(`${file} has no ${from} any more: sabotage.ts is to be brought up to date`);
+        source = source.replace(from, to);
+      }
+      return { ...loaded, source };
+    },
+  });
+}

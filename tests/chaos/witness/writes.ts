@@ -1,0 +1,58 @@
+import type { Change, Document, Filter } from '@switchyard/store';
+import type { Note } from './notes.ts';
+
+/** A write to the sessions or the turns. */
+export interface Write {
+  collection: 'sessions' | 'turns';
+  change: Change<Document> | 'insert';
+  filter?: Filter<Document>;
+}
+
+/** A write's name in the protocol; undefined for what is none of it. */
+export function placeOf({ collection, change }: Write): string | undefined {
+  if (change === 'insert') return collection === 'turns' ? 'accept' : 'enter';
+  return collection === 'turns' ? placeOfTurn(change) : placeOfSession(change);
+}
+
+function placeOfTurn({ set = {}, push = {}, inc = {} }: Change<Document>): string | undefined {
+  if ('finishedAt' in set) return 'commit';
+  if ('checkpoints' in inc) {
+    const step = (push as { steps?: { mark?: string } }).steps;
+    if (step === undefined) return 'text';
+    // What is long has a document of its own, and only its digest stands here.
+    return step.mark === 'said' ? 'intent' : 'result';
+  }
+  return 'attempts' in inc ? 'take' : undefined;
+}
+
+function placeOfSession({ set = {}, push, pull, inc = {}, unset = [] }: Change<Document>): string | undefined {
+  if (push) return 'enter';
+  if (pull) return 'settle';
+  if ('epoch' in set) return 'empty';
+  if (unset.includes('waitsFor') && 'fence' in inc && Number(set['leaseUntil']) > 0) return 'claim';
+  if (Number(set['leaseUntil']) > 0) return 'renew';
+  if (set['leaseUntil'] === 0) return 'fence' in inc ? 'release' : 'giveBack';
+  return undefined;
+}
+
+/** What is written down of it. */
+export function toldOf(write: Write, document: Document): (Pick<Note, 'what' | 'id'> & Partial<Note>) | undefined {
+  const what = placeOf(write);
+  if (what === undefined) return undefined;
+  const { fence, state, turnId, key } = document as { fence: number; state?: string; turnId?: string; key?: string };
+  const { set, inc } = write.change === 'insert' ? {} : write.change;
+  const counted = set?.['lastSeq'];
+  return {
+    what,
+    id: String(turnId ?? key),
+    fence: inc?.['fence'] === undefined ? (fenceOf(write.filter) ?? fence) : fence,
+    ...(state === undefined ? {} : { state }),
+    ...(inc?.['messageCount'] === undefined ? {} : { counted: Number(counted) }),
+  };
+}
+
+/** The lease that a write says it is made under, whatever stands in the document. */
+function fenceOf(filter: Filter<Document> = {}): number | undefined {
+  const asked = filter['fence'] as number | { lte?: number; lt?: number } | undefined;
+  return typeof asked === 'object' ? (asked.lte ?? asked.lt) : asked;
+}

@@ -1,0 +1,97 @@
+import { createClient, type Client } from '@switchyard/client';
+import { EventSource } from 'eventsource';
+import type { ChaosCluster } from '../cluster.ts';
+import type { Asked, StreamEvent, Told, Trying } from '../history.ts';
+import { asFailure, HttpFailure } from './outcome.ts';
+
+/** So long a client waits for an answer, or for the first event of a stream, before it asks again. */
+const ATTEMPT_MS = 10_000;
+/** And so long for the last one. */
+const STREAM_MS = 40_000;
+
+/** The ways in which a client asks for a turn. */
+export interface Doors extends Disposable {
+  turn(asked: Asked['turn'], trying: Trying<'turn'>): Promise<Told['turn']>;
+  call: Client['call'];
+}
+
+export function openDoors({ url, token }: Pick<ChaosCluster, 'url' | 'token'>): Doors {
+  const http = createClient({ url, token, timeoutMs: ATTEMPT_MS });
+  const socket = createClient({ url, token, transport: 'ws', timeoutMs: ATTEMPT_MS });
+
+  async function execute(client: Client, { message, session, agent, key }: Asked['turn']): Promise<Told['turn']> {
+    const params = { message, sessionKey: { channelId: session }, ...(agent === 'default' ? {} : { agentId: agent }) };
+    const { response } = await client.call('agent.execute', params, key === undefined ? {} : { idempotencyKey: key });
+    return { response };
+  }
+
+  return {
+    turn(asked, trying) {
+      switch (asked.door) {
+        case 'rpc':
+          return execute(http, asked);
+        case 'ws':
+          return execute(socket, asked);
+        case 'chat':
+          return chat(url, token, asked);
+        case 'sse':
+          return listen(streamUrl(url, token, asked), trying);
+      }
+    },
+    call: http.call,
+    [Symbol.dispose]() {
+      http.close();
+      socket.close();
+    },
+  };
+}
+
+async function chat(url: string, token: string, { message, session, agent, key }: Asked['turn']): Promise<Told['turn']> {
+  const answer = await fetch(`${url}/api/chat`, {
+    method: 'POST',
+    headers: {
+      authorization: `Bearer ${token}`,
+      'content-type': 'application/json',
+      ...(key === undefined ? {} : { 'idempotency-key': key }),
+    },
+    body: JSON.stringify({ message, sessionKey: session, ...(agent === 'default' ? {} : { agentId: agent }) }),
+    signal: AbortSignal.timeout(ATTEMPT_MS),
+  });
+  const body = (await answer.json()) as { response: string; data?: unknown };
+  if (!answer.ok) throw new HttpFailure(asFailure(body.data ?? body));
+  return { response: body.response };
+}
+
+function streamUrl(url: string, token: string, { message, session, agent, key }: Asked['turn']): string {
+  const query = new URLSearchParams({ message, sessionKey: session, token });
+  if (agent !== 'default') query.set('agentId', agent);
+  if (key !== undefined) query.set('idempotencyKey', key);
+  return `${url}/api/chat/stream?${query.toString()}`;
+}
+
+/** Listens to a stream as browsers do, which come back by themselves, and writes down every event. */
+function listen(url: string, trying: Trying<'turn'>): Promise<Told['turn']> {
+  const { promise, resolve, reject } = Promise.withResolvers<Told['turn']>();
+  const source = new EventSource(url);
+  const silent = setTimeout(() => reject(new Error('no event within the time')), ATTEMPT_MS);
+  const late = setTimeout(() => reject(new Error('no end within the time')), STREAM_MS);
+  const hear = (name: string, event: MessageEvent): void => {
+    clearTimeout(silent);
+    const { delta, accumulated, response, ...rest } = JSON.parse(String(event.data)) as Partial<StreamEvent> & { data?: unknown };
+    const said = { ...(delta === undefined ? {} : { delta }), ...(accumulated === undefined ? {} : { accumulated }) };
+    trying.heard({ id: event.lastEventId, name, ...said, ...(response === undefined ? {} : { response }) });
+    if (name === 'done') resolve({ response: String(response) });
+    if (name === 'error') reject(new HttpFailure(asFailure(rest.data ?? rest)));
+  };
+  for (const name of ['token', 'resumed', 'done'] as const) source.addEventListener(name, (event) => hear(name, event));
+  source.addEventListener('error', (event) => {
+    if (event instanceof MessageEvent) hear('error', event);
+    else if (source.readyState === EventSource.CLOSED)
+      reject(new Error(`it stopped coming back: ${event.code ?? ''} ${event.message ?? ''}`));
+  });
+  return promise.finally(() => {
+    clearTimeout(silent);
+    clearTimeout(late);
+    source.close();
+  });
+}

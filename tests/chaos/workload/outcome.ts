@@ -1,0 +1,63 @@
+import { RpcError } from '@switchyard/client';
+import type { Failure, Kind, Told, Trying } from '../history.ts';
+
+/** Reasons with which a turn has ended, or was refused for good. */
+const FINAL_REASONS = ['POISON', 'TURN_TIMEOUT', 'WAIT_TIMEOUT', 'QUEUE_FULL', 'TENANT_QUEUE_FULL', 'IDEMPOTENCY_MISMATCH', 'SESSION_BUSY'];
+/** Codes that say that nothing was done. */
+const FINAL_CODES = ['INVALID_ARGUMENT', 'NOT_FOUND', 'ALREADY_EXISTS', 'PERMISSION_DENIED', 'UNAUTHENTICATED', 'RESOURCE_EXHAUSTED'];
+
+/** Does what is tried and writes down what came of it; undefined where that is not known. */
+export async function attempt<K extends Kind>(trying: Trying<K>, work: () => Promise<Told[K]>): Promise<Outcome<K> | undefined> {
+  try {
+    const told = await work();
+    trying.ok(told);
+    return { told };
+  } catch (error) {
+    const failure = failureOf(error);
+    if (isFinal(failure)) {
+      trying.failed(failure);
+      return { failure };
+    }
+    trying.unknown(failure);
+    return undefined;
+  }
+}
+
+export type Outcome<K extends Kind> = { told: Told[K]; failure?: undefined } | { told?: undefined; failure: Failure };
+
+/** Reasons why an accepted turn could not be followed, which says nothing of its end. */
+const UNFOLLOWED = ['STREAM_GAP', 'STREAM_SILENT', 'SHUTTING_DOWN'];
+
+/** An answer over HTTP that is none. */
+export class HttpFailure extends Error {
+  readonly failure: Failure;
+
+  constructor(failure: Failure) {
+    super(failure.code);
+    this.failure = failure;
+  }
+}
+
+function isFinal({ code, reason, turnId, retryable }: Failure): boolean {
+  if (reason !== undefined && FINAL_REASONS.includes(reason)) return true;
+  // A turn that has a key tells of its failure with these: asking again would only be told of it again.
+  const ended = turnId !== undefined && retryable === false && !UNFOLLOWED.includes(reason ?? '');
+  return ended || FINAL_CODES.includes(code);
+}
+
+function failureOf(error: unknown): Failure {
+  if (error instanceof HttpFailure) return error.failure;
+  if (error instanceof RpcError) return asFailure(error.data);
+  return { code: 'LOST', reason: error instanceof Error ? error.message.slice(0, 200) : String(error) };
+}
+
+/** The data of an error, wherever it stands. */
+export function asFailure(data: unknown): Failure {
+  const { code, reason, turnId, retryable } = typeof data === 'object' && data !== null ? (data as Partial<Failure>) : {};
+  return {
+    code: typeof code === 'string' ? code : 'LOST',
+    ...(typeof reason === 'string' ? { reason } : {}),
+    ...(typeof turnId === 'string' ? { turnId } : {}),
+    ...(typeof retryable === 'boolean' ? { retryable } : {}),
+  };
+}

@@ -1,0 +1,98 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { dice, type Dice } from '@switchyard/testkit';
+import type { History } from '../history.ts';
+import type { Doors } from './doors.ts';
+import { attempt } from './outcome.ts';
+import { questionFor, type Question } from './question.ts';
+
+/** Turns in a session before another one is begun: its history is read again and again. */
+const TURNS_A_SESSION = 30;
+const AGAIN_MS = 150;
+/** Of questions whose answer is known, so many are asked with another message under their key. */
+const REUSED = 0.03;
+/** So often is a session emptied after a question. */
+const EMPTIED = 0.2;
+
+export interface Talking {
+  doors: Doors;
+  history: History;
+  /** Aborts when nothing new is to be asked; what is under way is asked again until it is known. */
+  signal: AbortSignal;
+  /** Aborts when nothing is to be asked any more. */
+  over: AbortSignal;
+}
+
+/** What is talked about with whom, in one session after the other. */
+export interface Topic {
+  name: string;
+  agent: string;
+  /** Its session is emptied now and then. */
+  emptied: boolean;
+}
+
+export interface Talker extends Talking {
+  seed: number;
+  name: string;
+  /** Which it may share with others. */
+  topics: readonly Topic[];
+}
+
+/** A client that asks, waits, and asks again where it does not know; from time to time it reads what was said, or empties a session. */
+export async function talk({ seed, name, topics, ...talking }: Talker): Promise<void> {
+  const random = dice(seed);
+  for (let n = 0; !talking.signal.aborted; n += 1) {
+    const topic = random.of(topics);
+    const { agent } = topic;
+    const session = `${topic.name}.${Math.floor(n / TURNS_A_SESSION)}`;
+    const question = questionFor({ random, name: `${name}-${n}`, session, agent });
+    const emptied = topic.emptied && random.chance(EMPTIED);
+    const known = await ask(talking, name, question, random);
+    if (known && random.chance(0.4)) await read(talking, name, session);
+    if (known && question.key !== undefined && random.chance(REUSED)) await reuse(talking, name, question);
+    if (emptied) await empty(talking, name, session, agent);
+    await sleep(20 + random.below(200));
+  }
+}
+
+/** Once where the question has no key, else until the answer is known. False when it never was. */
+export async function ask({ doors, history, over }: Talking, client: string, question: Question, random: Dice): Promise<boolean> {
+  const { doors: ways, ...asked } = question;
+  while (!over.aborted) {
+    const attempted = { ...asked, door: random.of(ways) };
+    const trying = history.begin(client, 'turn', attempted);
+    const outcome = await Promise.race([attempt(trying, () => doors.turn(attempted, trying)), whenAborted(over)]);
+    if (outcome && outcome.failure?.code !== 'RESOURCE_EXHAUSTED') return true;
+    if (question.key === undefined) return false;
+    await sleep(AGAIN_MS + random.below(AGAIN_MS));
+  }
+  return false;
+}
+
+/** Nobody waits for what is still under way then; it stays unknown. */
+function whenAborted(signal: AbortSignal): Promise<undefined> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve(undefined);
+    signal.addEventListener('abort', () => resolve(undefined), { once: true });
+  });
+}
+
+async function read({ doors, history }: Talking, client: string, session: string): Promise<void> {
+  await attempt(history.begin(client, 'read', { session }), async () => {
+    const { messages } = await doors.call('session.history', { channelId: session });
+    return { messages: messages.map(({ content }) => content) };
+  });
+}
+
+async function reuse({ doors, history }: Talking, client: string, question: Question): Promise<void> {
+  const { key = '', doors: ways, message, ...rest } = question;
+  const door = ways[0] ?? 'rpc';
+  const other = { ...rest, key, door, message: JSON.stringify([{ text: `${message} otherwise` }]) };
+  const trying = history.begin(client, 'reuse', { key, message: other.message, door });
+  const silent = { ok: () => undefined, failed: () => undefined, unknown: () => undefined, heard: () => undefined };
+  await attempt(trying, () => doors.turn({ ...other, door: door === 'chat' ? 'chat' : 'rpc' }, silent));
+}
+
+async function empty({ doors, history }: Talking, client: string, session: string, agent: string): Promise<void> {
+  const session_key = `${agent === 'default' ? '' : `agent:${agent}:`}default:env:${session}`;
+  await attempt(history.begin(client, 'reset', { session }), () => doors.call('session.reset', { session_key }));
+}

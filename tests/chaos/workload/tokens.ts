@@ -1,0 +1,82 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { createClient, RpcError } from '@switchyard/client';
+import { dice } from '@switchyard/testkit';
+import type { Asked } from '../history.ts';
+import { attempt, type Outcome } from './outcome.ts';
+import type { Talking } from './talker.ts';
+
+const ATTEMPT_MS = 5_000;
+const AGAIN_MS = 100;
+
+export interface Churning extends Talking {
+  seed: number;
+  name: string;
+  url: string;
+}
+
+/** A token's life, again and again: minted, used, given another secret, used with both, revoked, used. */
+export async function churn({ seed, name, url, doors, history, signal, over }: Churning): Promise<void> {
+  const random = dice(seed);
+
+  /** Until it is known, or the token is given up. */
+  async function surely<K extends 'mint' | 'rotate' | 'revoke'>(
+    f: K,
+    token: string,
+    work: () => Promise<object>,
+  ): Promise<Outcome<K> | undefined> {
+    const known = await attempt(history.begin(name, f, { token } as Asked[K]), work as never);
+    return known as Outcome<K> | undefined;
+  }
+
+  async function use(secret: string, asked: Asked['use']): Promise<void> {
+    const client = createClient({ url, token: secret, timeoutMs: ATTEMPT_MS });
+    await attempt(history.begin(name, 'use', asked), async () => {
+      if (asked.within) await client.call('session.status');
+      else await client.call('tokens.list');
+      return {};
+    });
+    client.close();
+  }
+
+  async function useOften(secret: string, asked: Omit<Asked['use'], 'within'>): Promise<void> {
+    for (let left = 1 + random.below(3); left > 0; left -= 1) {
+      await use(secret, { ...asked, within: random.chance(0.8) });
+      await sleep(random.below(AGAIN_MS));
+    }
+  }
+
+  async function live(token: string): Promise<void> {
+    const secrets: string[] = [];
+    const keep = async (given: Promise<{ secret: string }>): Promise<object> => {
+      secrets.push((await given).secret);
+      return {};
+    };
+    if (!(await surely('mint', token, () => keep(doors.call('tokens.create', { id: token, scopes: ['rpc'] }))))?.told) return;
+    await useOften(secrets[0] ?? '', { token, rotations: 0 });
+    if (random.chance(0.7) && (await surely('rotate', token, () => keep(doors.call('tokens.rotate', { id: token }))))?.told) {
+      await useOften(secrets[1] ?? '', { token, rotations: 1 });
+      await useOften(secrets[0] ?? '', { token, rotations: 0 });
+    }
+    while (!over.aborted) {
+      const revoked = await surely('revoke', token, () => revoke(token));
+      if (revoked) break;
+      await sleep(AGAIN_MS);
+    }
+    for (const [rotations, secret] of secrets.entries()) await useOften(secret, { token, rotations });
+  }
+
+  /** Asked again, it may be told that there is no such token: then it is revoked. */
+  async function revoke(token: string): Promise<object> {
+    try {
+      return await doors.call('tokens.revoke', { id: token });
+    } catch (error) {
+      if (error instanceof RpcError && error.data.code === 'NOT_FOUND') return {};
+      throw error;
+    }
+  }
+
+  for (let n = 0; !signal.aborted; n += 1) {
+    await live(`${name}-${n}`);
+    await sleep(AGAIN_MS + random.below(1_000));
+  }
+}

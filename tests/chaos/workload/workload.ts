@@ -1,0 +1,71 @@
+import { dice } from '@switchyard/testkit';
+import type { ChaosCluster } from '../cluster.ts';
+import { only, type History, type Operation } from '../history.ts';
+import { openDoors } from './doors.ts';
+import { ask, talk, type Talking, type Topic } from './talker.ts';
+import { churn } from './tokens.ts';
+
+const AT_ONCE = 8;
+
+export interface WorkloadOptions {
+  seed: number;
+  talkers: number;
+}
+
+/** Clients at work. */
+export interface Workload {
+  /** Nothing new is asked from here on. Resolves when everybody knows what became of theirs, or after so long. */
+  finish(patienceMs: number): Promise<void>;
+}
+
+/** Talkers in pairs that share sessions, some of which are emptied now and then, and one who makes and revokes tokens. */
+export function startWorkload(cluster: ChaosCluster, history: History, { seed, talkers }: WorkloadOptions): Workload {
+  const [stopping, over] = [new AbortController(), new AbortController()];
+  const doors = Array.from({ length: talkers + 1 }, () => openDoors(cluster));
+  const common = { history, signal: stopping.signal, over: over.signal };
+  const working = doors.map((one, at) => {
+    const given = { ...common, doors: one, seed: seed * 1_000 + at, name: `s${seed}c${at}` };
+    if (at === talkers) return churn({ ...given, url: cluster.url });
+    return talk({ ...given, topics: topicsOf(`${prefixOf(seed)}${Math.floor(at / 2)}`) });
+  });
+  return {
+    async finish(patienceMs) {
+      stopping.abort();
+      const late = setTimeout(() => over.abort(), patienceMs);
+      await Promise.all(working).finally(() => clearTimeout(late));
+      for (const one of doors) one[Symbol.dispose]();
+    },
+  };
+}
+
+/** With what the sessions of a run begin. */
+export function prefixOf(seed: number): string {
+  return `s${seed}-`;
+}
+
+/** The same for both of a pair. */
+function topicsOf(pair: string): Topic[] {
+  return [
+    { name: `${pair}-echo`, agent: 'default', emptied: false },
+    { name: `${pair}-scripted`, agent: 'scripted', emptied: false },
+    { name: `${pair}-narrow`, agent: 'narrow', emptied: false },
+    { name: `${pair}-emptied`, agent: 'scripted', emptied: true },
+  ];
+}
+
+/** Asks for every turn that has a key once more: all that were accepted have an answer now, and it is the same one. */
+export async function askAgain(cluster: ChaosCluster, history: History, done: readonly Operation[], patienceMs: number): Promise<void> {
+  const over = AbortSignal.timeout(patienceMs);
+  using doors = openDoors(cluster);
+  const talking: Talking = { doors, history, signal: over, over };
+  const questions = new Map(only(done, 'turn').flatMap(({ asked }) => (asked.key === undefined ? [] : [[asked.key, asked] as const])));
+  const left = [...questions.values()];
+  const random = dice(1);
+  const work = async (): Promise<void> => {
+    for (let asked = left.shift(); asked && !over.aborted; asked = left.shift()) {
+      const { door, ...question } = asked;
+      await ask(talking, 'again', { ...question, doors: door === 'rpc' || door === 'ws' ? ['rpc'] : ['chat', 'sse'] }, random);
+    }
+  };
+  await Promise.all(Array.from({ length: AT_ONCE }, work));
+}
