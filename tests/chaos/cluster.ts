@@ -1,4 +1,4 @@
-import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { readRunFile, type RunningProcess } from '@switchyard/launcher';
@@ -98,9 +98,4 @@ function environment(data: string, config: string, witness: string): Record<stri
     NODE_OPTIONS: `--import=${PRELOAD} --disable-warning=ExperimentalWarning`,
     CHAOS_WITNESS: witness,
   };
-}
-
-/** The last words of the processes, for whoever looks for why. */
-export function logOf({ log }: RunningProcess): string {
-  return readFileSync(log, 'utf8');
 }

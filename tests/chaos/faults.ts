@@ -1,7 +1,8 @@
-import { writeFileSync } from 'node:fs';
+import { existsSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { RunningProcess } from '@switchyard/launcher';
+import { isAlive } from '../cluster/processes.ts';
 import type { ChaosCluster } from './cluster.ts';
 import type { History } from './history.ts';
 import type { Fault, Planned } from './plan.ts';
@@ -40,23 +41,19 @@ export function createInjector(cluster: ChaosCluster, history: History): Injecto
     if (stopped.delete(pid)) signalTo(pid, 'SIGCONT');
   }
 
+  /** In words, what came of it. */
   async function inject(fault: Fault): Promise<string> {
-    switch (fault.kind) {
-      case 'kill':
-        return withProcess(cluster, fault.who, ({ pid }) => kill(pid));
-      case 'wipe':
-        return withProcess(cluster, 'nats', ({ pid }) => {
-          kill(pid);
-          cluster.wipeStreams();
-        });
-      case 'stop':
-        return withProcess(cluster, fault.who, ({ pid }) => last(stop(pid, fault.ms)));
-      case 'lose':
-        last(cluster.proxies[fault.where].loseReplies(fault.ms));
-        return 'done';
-      case 'point':
-        return dieAt(cluster, fault);
-    }
+    if (fault.kind === 'point') return dieAt(cluster, fault);
+    if (fault.kind === 'kill') return withProcess(cluster, fault.who, ({ pid }) => kill(pid));
+    if (fault.kind === 'stop') return withProcess(cluster, fault.who, ({ pid }) => last(stop(pid, fault.ms)));
+    if (fault.kind === 'wipe') return withProcess(cluster, 'nats', ({ pid }) => wipe(pid));
+    last(cluster.proxies[fault.where].loseReplies(fault.ms));
+    return 'done';
+  }
+
+  function wipe(pid: number): void {
+    kill(pid);
+    cluster.wipeStreams();
   }
 
   /** A process that is stopped dies all the same, but only one that goes on is started again. */
@@ -75,24 +72,20 @@ export function createInjector(cluster: ChaosCluster, history: History): Injecto
       }
     },
     async heal() {
-      for (const pid of [...stopped]) goOn(pid);
+      for (const pid of stopped) goOn(pid);
       await Promise.all(lasting);
     },
   };
 }
 
-/** False when there is no such process any more. */
-function signalTo(pid: number, name: NodeJS.Signals): boolean {
-  try {
-    return process.kill(pid, name);
-  } catch {
-    return false;
-  }
+/** It may be dead already. */
+function signalTo(pid: number, name: NodeJS.Signals): void {
+  if (isAlive(pid)) process.kill(pid, name);
 }
 
 function find(cluster: ChaosCluster, who: string): RunningProcess | undefined {
   const found = cluster.processes().find(({ replica, service }) => replica === who || service === who);
-  return found && signalTo(found.pid, 0 as unknown as NodeJS.Signals) ? found : undefined;
+  return found && isAlive(found.pid) ? found : undefined;
 }
 
 async function withProcess(cluster: ChaosCluster, who: string, hurt: (found: RunningProcess) => void): Promise<string> {
@@ -111,13 +104,15 @@ async function withProcess(cluster: ChaosCluster, who: string, hurt: (found: Run
 /** Tells the replica, and waits until it is dead. */
 async function dieAt(cluster: ChaosCluster, { who, point }: Extract<Fault, { kind: 'point' }>): Promise<string> {
   const until = performance.now() + POINT_MS;
-  let found = find(cluster, who);
-  for (; !found && performance.now() < until; found = find(cluster, who)) await sleep(POLL_MS);
-  if (!found) return 'nothing: it was not there';
-  writeFileSync(join(cluster.witness, `${who}.point`), point);
-  while (signalTo(found.pid, 0 as unknown as NodeJS.Signals)) {
-    if (performance.now() > until) return 'nothing: it did not come there';
+  const order = join(cluster.witness, `${who}.point`);
+  writeFileSync(order, point);
+  // Whoever comes there takes the order away and dies.
+  while (existsSync(order)) {
+    if (performance.now() > until) {
+      rmSync(order, { force: true });
+      return 'nothing: it did not come there';
+    }
     await sleep(POLL_MS);
   }
-  return `process ${found.pid}`;
+  return `${who} ${point}`;
 }

@@ -66,7 +66,8 @@ export function figuresOf(known: Known): Figures {
 }
 
 function countBy<T>(items: readonly T[], name: (item: T) => string): Record<string, number> {
-  return Object.fromEntries([...Map.groupBy(items, name)].map(([one, all]) => [one, all.length]).sort());
+  const groups = [...Map.groupBy(items, name)].toSorted(([a], [b]) => (a < b ? -1 : 1));
+  return Object.fromEntries(groups.map(([one, all]) => [one, all.length]));
 }
 
 function quantile(values: readonly number[], q: number): number {

@@ -133,6 +133,6 @@ function toTurn(
     ...(answer === undefined ? {} : { response: said }),
     ...(seq === undefined ? {} : { seq }),
     ...(epoch === undefined ? {} : { epoch }),
-    ...(failure === undefined ? {} : { failure: `${failure.code} ${failure.details?.reason ?? ''}`.trim() }),
+    ...(failure === undefined ? {} : { failure: [failure.code, failure.details?.reason].join(' ').trim() }),
   };
 }

@@ -24,7 +24,7 @@ if (process.argv[1]?.endsWith('/services/sessions/src/main.ts')) {
       const loaded = next(url, context);
       const found = patches.filter(({ file }) => url.endsWith(file));
       if (found.length === 0) return loaded;
-      let source = String(loaded.source);
+      let source = Buffer.from(loaded.source as Uint8Array).toString();
       for (const { file, from, to } of found) {
         if (!source.includes(from)) throw new Error(`${file} has no ${from} any more: sabotage.ts is to be brought up to date`);
         source = source.replace(from, to);

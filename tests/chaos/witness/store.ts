@@ -88,7 +88,7 @@ function watchedDocuments(collection: 'sessions' | 'turns', documents: Any): Any
 
 /** Says that it is written, and writes it later. */
 async function late(documents: Any, ...[filter, change]: Parameters<Any['update']>): Promise<Document | null> {
-  const there = (await documents.find(filter as Parameters<Any['find']>[0], { limit: 1 })).items[0];
+  const there = (await documents.find(filter, { limit: 1 })).items[0];
   void sleep(LATE_MS).then(() => documents.update(filter, change).catch(() => undefined));
   return there ? { ...there, ...change.set } : null;
 }

@@ -27,16 +27,9 @@ export function openDoors({ url, token }: Pick<ChaosCluster, 'url' | 'token'>): 
 
   return {
     turn(asked, trying) {
-      switch (asked.door) {
-        case 'rpc':
-          return execute(http, asked);
-        case 'ws':
-          return execute(socket, asked);
-        case 'chat':
-          return chat(url, token, asked);
-        case 'sse':
-          return listen(streamUrl(url, token, asked), trying);
-      }
+      if (asked.door === 'chat') return chat(url, token, asked);
+      if (asked.door === 'sse') return listen(streamUrl(url, token, asked), trying);
+      return execute(asked.door === 'ws' ? socket : http, asked);
     },
     call: http.call,
     [Symbol.dispose]() {

@@ -18,14 +18,8 @@ export interface Churning extends Talking {
 export async function churn({ seed, name, url, doors, history, signal, over }: Churning): Promise<void> {
   const random = dice(seed);
 
-  /** Until it is known, or the token is given up. */
-  async function surely<K extends 'mint' | 'rotate' | 'revoke'>(
-    f: K,
-    token: string,
-    work: () => Promise<object>,
-  ): Promise<Outcome<K> | undefined> {
-    const known = await attempt(history.begin(name, f, { token } as Asked[K]), work as never);
-    return known as Outcome<K> | undefined;
+  function change(f: 'mint' | 'rotate' | 'revoke', token: string, work: () => Promise<object>): Promise<Outcome<typeof f> | undefined> {
+    return attempt(history.begin(name, f, { token }), work);
   }
 
   async function use(secret: string, asked: Asked['use']): Promise<void> {
@@ -51,14 +45,14 @@ export async function churn({ seed, name, url, doors, history, signal, over }: C
       secrets.push((await given).secret);
       return {};
     };
-    if (!(await surely('mint', token, () => keep(doors.call('tokens.create', { id: token, scopes: ['rpc'] }))))?.told) return;
+    if (!(await change('mint', token, () => keep(doors.call('tokens.create', { id: token, scopes: ['rpc'] }))))?.told) return;
     await useOften(secrets[0] ?? '', { token, rotations: 0 });
-    if (random.chance(0.7) && (await surely('rotate', token, () => keep(doors.call('tokens.rotate', { id: token }))))?.told) {
+    if (random.chance(0.7) && (await change('rotate', token, () => keep(doors.call('tokens.rotate', { id: token }))))?.told) {
       await useOften(secrets[1] ?? '', { token, rotations: 1 });
       await useOften(secrets[0] ?? '', { token, rotations: 0 });
     }
     while (!over.aborted) {
-      const revoked = await surely('revoke', token, () => revoke(token));
+      const revoked = await change('revoke', token, () => revoke(token));
       if (revoked) break;
       await sleep(AGAIN_MS);
     }
