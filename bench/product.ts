@@ -24,6 +24,8 @@ export interface ProductOptions {
   profiles?: string;
   /** Where its models are. */
   upstream?: Subject | undefined;
+  /** Settings besides. */
+  env?: Readonly<Record<string, string>>;
 }
 
 /** A token as an operator would set it. */
@@ -53,7 +55,7 @@ export async function startEmbedded(stack: AsyncDisposableStack, options: Produc
   const token = mintBenchToken();
   const data = stack.use(await tempDir()).path;
   const edge = await startNode('services/embedded/src/main.ts', {
-    env: { ...productEnvironment(data, token), ...modelsAt(options) },
+    env: { ...productEnvironment(data, token), ...modelsAt(options), ...options.env },
     ready: /(http:\/\/[\d.:]+)[^]*^Try:/m,
     flags: flagsOf('embedded', options),
   });

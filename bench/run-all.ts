@@ -4,6 +4,7 @@ import { measureIdle } from './idle.ts';
 import { startLoad } from './load-process.ts';
 import { measureGroup, outcomesOf, type Outcome, type Rounds } from './measure.ts';
 import type { Options } from './options.ts';
+import { measureOverload } from './overload.ts';
 import { startBroker, startCluster, startEmbedded } from './product.ts';
 import { absolutesOf, type Absolute } from './report.ts';
 import { startPortkey } from './portkey.ts';
@@ -33,6 +34,7 @@ export async function runAll(options: Options, onProgress: (what: string) => voi
     add(results, await idle(options.connections));
   }
   if (options.rows.has(13)) add(results, await measureStart(options.starts * options.rounds, onProgress));
+  if (options.rows.has(19)) results.outcomes.push(...(await measureOverload(options, onProgress)));
   return results;
 }
 

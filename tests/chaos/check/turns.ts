@@ -83,6 +83,8 @@ function fencedOut(notes: Known['notes']): string[] {
 /** I4: under one key there is one answer, and no other message. */
 export function idempotent({ all, asked, turns }: Known): Violation[] {
   const found: string[] = [];
+  const named = (key: string, at: number): boolean =>
+    [...asked.values()].some(({ attempts, acceptedBy }) => attempts[0]?.asked.key === key && acceptedBy < at);
   for (const { message, attempts } of asked.values()) {
     if (attempts[0]?.asked.key === undefined) continue;
     const answers = new Set(attempts.flatMap(({ told }) => (told === undefined ? [] : [told.response])));
@@ -92,8 +94,13 @@ export function idempotent({ all, asked, turns }: Known): Violation[] {
     if (answer !== undefined && kept !== undefined && answer !== kept)
       found.push(`${short(message)} was answered ${short(answer)}, kept is ${short(kept)}`);
   }
-  for (const { asked, outcome, failure } of only(all, 'reuse')) {
-    const refused = outcome === 'failed' && failure?.reason === 'IDEMPOTENCY_MISMATCH';
+  for (const { asked, from, outcome, failure } of only(all, 'reuse')) {
+    // A key whose turn was refused is free.
+    if (!named(asked.key, from)) continue;
+    // REST gives the status alone.
+    const refused =
+      outcome === 'failed' &&
+      (failure?.reason === 'IDEMPOTENCY_MISMATCH' || (asked.door === 'chat' && failure?.code === 'INVALID_ARGUMENT'));
     if (outcome === 'ok' || (outcome === 'failed' && !refused))
       found.push(`the key ${asked.key} with another message: ${outcome} ${failure?.code ?? ''} ${failure?.reason ?? ''}`);
   }

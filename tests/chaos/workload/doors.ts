@@ -50,10 +50,20 @@ async function chat(url: string, token: string, { message, session, agent, key }
     body: JSON.stringify({ message, sessionKey: session, ...(agent === 'default' ? {} : { agentId: agent }) }),
     signal: AbortSignal.timeout(ATTEMPT_MS),
   });
-  const body = (await answer.json()) as { response: string; data?: unknown };
-  if (!answer.ok) throw new HttpFailure(asFailure(body.data ?? body));
+  const body = (await answer.json()) as { response: string };
+  if (!answer.ok) throw new HttpFailure({ code: REFUSED[answer.status] ?? 'LOST', reason: `${answer.status}` });
   return { response: body.response };
 }
+
+/** What REST says of a refusal; it has no word for the rest. */
+const REFUSED: Readonly<Record<number, string>> = {
+  400: 'INVALID_ARGUMENT',
+  401: 'UNAUTHENTICATED',
+  403: 'PERMISSION_DENIED',
+  404: 'NOT_FOUND',
+  422: 'INVALID_ARGUMENT',
+  429: 'RESOURCE_EXHAUSTED',
+};
 
 function streamUrl(url: string, token: string, { message, session, agent, key }: Asked['turn']): string {
   const query = new URLSearchParams({ message, sessionKey: session, token });

@@ -41,7 +41,7 @@ export class HttpFailure extends Error {
 function isFinal({ code, reason, turnId, retryable }: Failure): boolean {
   if (reason !== undefined && FINAL_REASONS.includes(reason)) return true;
   // A turn that has a key tells of its failure with these: asking again would only be told of it again.
-  const ended = turnId !== undefined && retryable === false && !UNFOLLOWED.includes(reason ?? '');
+  const ended = turnId !== undefined && retryable === false && code !== 'DEADLINE_EXCEEDED' && !UNFOLLOWED.includes(reason ?? '');
   return ended || FINAL_CODES.includes(code);
 }
 

@@ -46,22 +46,22 @@ export async function talk({ seed, name, topics, ...talking }: Talker): Promise<
     const session = `${topic.name}.${Math.floor(n / TURNS_A_SESSION)}`;
     const question = questionFor({ random, name: `${name}-${n}`, session, agent });
     const emptied = topic.emptied && random.chance(EMPTIED);
-    const known = await ask(talking, name, question, random);
-    if (known && random.chance(0.4)) await read(talking, name, session);
-    if (known && question.key !== undefined && random.chance(REUSED)) await reuse(talking, name, question);
+    const answered = await ask(talking, name, question, random);
+    if (answered && random.chance(0.4)) await read(talking, name, session);
+    if (answered && question.key !== undefined && random.chance(REUSED)) await reuse(talking, name, question);
     if (emptied) await empty(talking, name, session, agent);
     await sleep(20 + random.below(200));
   }
 }
 
-/** Once where the question has no key, else until the answer is known. False when it never was. */
+/** Once where the question has no key, else until it is known what came of it. Whether it was answered. */
 export async function ask({ doors, history, over }: Talking, client: string, question: Question, random: Dice): Promise<boolean> {
   const { doors: ways, ...asked } = question;
   while (!over.aborted) {
     const attempted = { ...asked, door: random.of(ways) };
     const trying = history.begin(client, 'turn', attempted);
     const outcome = await Promise.race([attempt(trying, () => doors.turn(attempted, trying)), whenAborted(over)]);
-    if (outcome && outcome.failure?.code !== 'RESOURCE_EXHAUSTED') return true;
+    if (outcome && outcome.failure?.code !== 'RESOURCE_EXHAUSTED') return outcome.told !== undefined;
     if (question.key === undefined) return false;
     await sleep(AGAIN_MS + random.below(AGAIN_MS));
   }

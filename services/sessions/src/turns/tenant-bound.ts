@@ -9,8 +9,10 @@ export interface TenantBound {
   admit(tenant: string): Promise<void>;
 }
 
-/** Who is at the bound is counted again no more often than this. */
+/** Who is at the bound is counted again no more often than this, and the more often the less there is to count. */
 const COUNT_MS = 1_000;
+/** A database counts more than this in a millisecond. */
+const COUNTED_PER_MS = 10;
 
 interface Known {
   waiting: number;
@@ -21,11 +23,12 @@ interface Known {
 export function createTenantBound(deps: { turns: Collection<TurnDocument>; clock: Clock; most: () => number }): TenantBound {
   const { turns, clock, most } = deps;
   const tenants = new Map<string, Known>();
+  const pauseMs = (): number => Math.min(COUNT_MS, most() / COUNTED_PER_MS);
   return {
     async admit(tenant) {
       const known = tenants.get(tenant) ?? { waiting: 0, countedAt: -COUNT_MS };
       tenants.set(tenant, known);
-      if (known.waiting >= most() && clock.now() - known.countedAt >= COUNT_MS) {
+      if (known.waiting >= most() && clock.now() - known.countedAt >= pauseMs()) {
         known.countedAt = clock.now();
         known.waiting = await turns.system().count({ tenant, state: 'queued' });
       }

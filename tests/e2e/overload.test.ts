@@ -1,0 +1,73 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { ask, call, type Answer } from './exchange.ts';
+import { onEachProfile } from './profiles.ts';
+
+const ROOM = 2;
+const MAY_WAIT = 10;
+/** Each replica counts for itself. */
+const REPLICAS = { embedded: 1, cluster: 2 };
+const TIMES = 3;
+
+const config = {
+  queue: { maxWaiting: MAY_WAIT },
+  agents: { default: {}, narrow: { provider: 'dev', model: 'scripted', concurrency: { maxConcurrentRuns: ROOM } } },
+};
+
+onEachProfile(
+  'three times what there is room for',
+  (product, profile) => {
+    test('as many as may wait are answered, the others are told at once and when to come again, and then all is as before', async () => {
+      const most = (ROOM + MAY_WAIT) * REPLICAS[profile];
+      const asked = Array.from({ length: most * TIMES }, (_, at) => at);
+      let answered = 0;
+      /** What ended while others still came made room for as many. */
+      let roomMade = 0;
+      const answers = await Promise.all(
+        asked.map(async (at) => {
+          const answer = await ask(product, 'agent.execute', turn(at));
+          if (answer.error) roomMade = answered;
+          else answered += 1;
+          return answer;
+        }),
+      );
+      const refused = answers.filter(({ error }) => error !== undefined);
+      for (const { error } of refused) assertShed(error);
+      assert.ok(answered >= MAY_WAIT && answered <= most + roomMade, `${answered} of ${asked.length} were answered`);
+      assert.ok(refused.length > 0);
+      const { response } = await call<{ response: string }>(product, 'agent.execute', turn(asked.length));
+      assert.equal(response, `turn ${asked.length}`);
+    });
+
+    test('what was refused is nobody’s history, and under its key it is asked for again', async () => {
+      const flood = Array.from({ length: (ROOM + MAY_WAIT) * REPLICAS[profile] * TIMES }, (_, at) => at + 1_000);
+      const first = await Promise.all(flood.map((at) => ask(product, 'agent.execute', keyed(at))));
+      const refused = flood.filter((_, at) => first[at]?.error !== undefined);
+      assert.ok(refused.length > 0);
+      const [one = 0] = refused;
+      const { sessions } = await call<{ sessions: { channelId: string }[] }>(product, 'session.list');
+      assert.ok(!sessions.some(({ channelId }) => channelId === `channel-${one}`));
+      for (const at of refused.slice(0, 3)) {
+        const { response } = await call<{ response: string }>(product, 'agent.execute', keyed(at));
+        assert.equal(response, `turn ${at}`);
+      }
+    });
+  },
+  { start: () => ({ config }) },
+);
+
+/** Each in a session of its own, so that it is the agent that lacks room. */
+function turn(at: number): Record<string, unknown> {
+  const message = JSON.stringify([{ wait: 300 }, { text: `turn ${at}` }]);
+  return { message, agentId: 'narrow', sessionKey: { channelId: `channel-${at}` } };
+}
+
+function keyed(at: number): Record<string, unknown> {
+  return { ...turn(at), idempotencyKey: `key-${at}` };
+}
+
+function assertShed(error: Answer['error']): void {
+  const { code, reason, retryable, retryAfterMs } = error?.data ?? {};
+  assert.deepEqual([code, reason, retryable], ['RESOURCE_EXHAUSTED', 'TENANT_QUEUE_FULL', true], JSON.stringify(error));
+  assert.ok(Number(retryAfterMs) > 0);
+}
