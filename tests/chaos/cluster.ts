@@ -76,7 +76,9 @@ export async function startChaosCluster(dir: string, stack: AsyncDisposableStack
   const processes = (): readonly RunningProcess[] => readRunFile(data)?.processes ?? [];
   const started = processes();
   const gateways = started.flatMap(({ service, ports }) => (service === 'gateway' ? [`http://127.0.0.1:${ports['http']}`] : []));
-  const replicas = started.flatMap(({ replica, ports }) => (ports['health'] === undefined ? [] : [replica]));
+  const replicas = started.flatMap(({ replica, ports: { health, metrics } }) =>
+    health === undefined ? [] : [{ name: replica, url: `http://127.0.0.1:${metrics}` }],
+  );
   return {
     url,
     token,

@@ -91,7 +91,7 @@ const SPOILED: readonly Spoiling[] = [
     'a read lacks what was answered before',
     'I5',
     /lacks b, which was answered before/,
-    (run) => void (endOf(run, 4).told = { messages: ['a', 'a!'] }),
+    (run) => void add(run, 30_000, ['read', { session: 'one' }], { told: { messages: ['a', 'a!'] } }),
   ],
   [
     'a read has another beginning',

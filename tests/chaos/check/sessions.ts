@@ -2,6 +2,12 @@ import { only, type Operation } from '../history.ts';
 import { mayBeEmptied, type Asked, type Known, type Violation } from './known.ts';
 import { short } from './turns.ts';
 
+/**
+ * An answer is told when it is written, and stands in the history once its session has counted it: where the runner died in between,
+ * when another one has taken over.
+ */
+const SETTLED_MS = 12_000;
+
 /** I5: a session is what was said in it: in the order of acceptance, question and answer together, and only more with time. */
 export function conversation(known: Known): Violation[] {
   const found: string[] = [];
@@ -47,12 +53,12 @@ function wrongRead(known: Known, { asked: { session }, from, op }: Operation<'re
   const transcript = known.transcripts.get(session)?.map(({ message }) => message) ?? [];
   if (resets.length === 0 && questions.some((message, at) => message !== transcript[at]))
     found.push(`read ${op} of ${session} is no beginning of what is there in the end`);
-  for (const { message, attempts, session: theirs } of known.asked.values()) {
+  for (const { message, attempts, session: theirs, from: asked } of known.asked.values()) {
     if (theirs !== session) continue;
     const answered = Math.min(Infinity, ...attempts.flatMap(({ outcome, to }) => (outcome === 'ok' ? [to] : [])));
     const emptied = resets.some((reset) => reset.outcome === 'ok' && reset.from > answered && reset.to < from);
     if (emptied && questions.includes(message)) found.push(`read ${op} of ${session} has ${short(message)} from before it was emptied`);
-    if (answered < from && !mayBeEmptied(known, session, answered) && !questions.includes(message))
+    if (answered + SETTLED_MS < from && !mayBeEmptied(known, session, asked) && !questions.includes(message))
       found.push(`read ${op} of ${session} lacks ${short(message)}, which was answered before`);
   }
   return found;

@@ -12,6 +12,8 @@ import type { Runner } from './runner.ts';
 import { commitFailure } from './turn-writes.ts';
 
 const BATCH = 100;
+/** So often every turn that waits is looked at, and not only those that became old enough. */
+const ALL_MS = 600_000;
 
 export interface SweeperDeps {
   sessions: Collection<SessionDocument>;
@@ -87,13 +89,15 @@ async function releaseLapsed(deps: SweeperDeps, attempt: Attempt): Promise<void>
 
 /**
  * Turns that were written and entered no queue. Each is looked at once, when it is old enough: what is in a queue stays there until
- * it has ended.
+ * it has ended. Now and then all are looked at: a write may come so late, or a machine sleep so long, that a turn is old when it is there.
  */
 function createOrphans(deps: SweeperDeps) {
-  const { turns, store, orphanMs } = deps;
+  const { turns, store, clock, orphanMs } = deps;
   let from = 0;
+  let allAt = clock.now();
   return {
     async enter(attempt: Attempt): Promise<void> {
+      if (clock.now() - allAt >= ALL_MS) [from, allAt] = [0, clock.now()];
       const before = store.now() - orphanMs;
       let cursor: string | undefined;
       let whole = true;
