@@ -10,6 +10,7 @@ import { startNatsServer, type NatsServer } from '@switchyard/testkit';
 import type { Bus } from './bus.ts';
 import { busContract } from './bus.contract.ts';
 import { connectBus } from './connect-bus.ts';
+import { result, turn } from './fixture.contract.ts';
 import { connectNats } from './nats/connect-nats.ts';
 import { encodePrincipal } from './principal.ts';
 import { transportContract, type Network } from './transport.contract.ts';
@@ -33,7 +34,7 @@ if (process.env['SWITCHYARD_TEST_NATS'] === 'off') {
 
 /** A server of its own for each test, and buses that are gone when it ends. */
 async function withServer(
-  run: (server: NatsServer, join: (service: 'secrets' | 'sessions', options?: { holdMs: number }) => Promise<Bus>) => Promise<void>,
+  run: (server: NatsServer, join: (service: 'gateway' | 'secrets' | 'sessions', options?: { holdMs: number }) => Promise<Bus>) => Promise<void>,
 ): Promise<void> {
   const server = await startNatsServer();
   const buses: Bus[] = [];
@@ -164,14 +165,14 @@ function natsAlone(): void {
 
   test('without a server so much is held, and no more', async () => {
     await withServer(async (server, join) => {
-      const caller = await join('sessions');
+      const caller = await join('gateway');
       await server.kill();
       await eventually(() => !caller.connected());
-      const large = { name: 'x'.repeat(7 * 1024 * 1024) };
-      const held = [1, 2].map(() => caller.call('secrets.resolve', large, { timeoutMs: 200 }));
-      const refused = caller.call('secrets.resolve', large, { timeoutMs: 60_000 });
+      const large = { ...turn, message: 'x'.repeat(7 * 1024 * 1024) };
+      const held = [1, 2].map(() => caller.call('turns.complete', large, { timeoutMs: 200 }));
+      const refused = caller.call('turns.complete', large, { timeoutMs: 60_000 });
       await assert.rejects(refused, { code: 'UNAVAILABLE', details: { reason: 'BUS_UNREACHABLE' } });
-      const bytes = Number(/^switchyard_bus_held_bytes\{service="sessions"\} (\d+)$/m.exec(exposition(collect()))?.[1]);
+      const bytes = Number(/^switchyard_bus_held_bytes\{service="gateway"\} (\d+)$/m.exec(exposition(collect()))?.[1]);
       assert.ok(bytes > 14 * 1024 * 1024 && bytes < 15 * 1024 * 1024, `${bytes} bytes are held`);
       for (const call of held) await assert.rejects(call, { code: 'DEADLINE_EXCEEDED' });
     });
@@ -305,13 +306,14 @@ function natsAlone(): void {
       level: 'warn',
       destination: { write: (line: string) => void lines.push(JSON.parse(line) as { msg: string }) },
     });
-    const bus = await connectBus(server.url, { log: noisy, service: 'sessions' });
+    const bus = await connectBus(server.url, { log: noisy, service: 'gateway' });
     assert.equal(bus.maxPayload, 1024 * 1024);
     assert.deepEqual(
       lines.map(({ msg, offered }) => [/max_payload to 8MB/.test(msg), offered]),
       [[true, 1024 * 1024]],
     );
-    await assert.rejects(bus.call('secrets.resolve', { name: 'x'.repeat(1024 * 1024) }), { details: { reason: 'PAYLOAD_TOO_LARGE' } });
+    const asked = bus.call('turns.complete', { ...turn, message: 'x'.repeat(1024 * 1024) });
+    await assert.rejects(asked, { details: { reason: 'PAYLOAD_TOO_LARGE' } });
     await bus.drain();
     await server.stop();
   });
@@ -321,19 +323,21 @@ function natsAlone(): void {
     const lost: string[] = [];
     const watching = createLogger({ level: 'warn', destination: { write: (line: string) => void lost.push(line) } });
     const [owner, caller] = await Promise.all(
-      (['secrets', 'sessions'] as const).map((service) => connectBus(server.url, { log: watching, service })),
+      (['sessions', 'gateway'] as const).map((service) => connectBus(server.url, { log: watching, service })),
     );
     assert.ok(owner && caller);
     const huge = 'x'.repeat(caller.maxPayload);
-    await owner.serve(contracts.secrets, { 'secrets.resolve': ({ name }) => ({ value: name === 'LARGE' ? huge : name }) }, { version });
+    const complete = ({ message }: typeof turn) => ({ ...result, response: message === 'LARGE' ? huge : message });
+    await owner.serve(contracts.sessions, { 'turns.complete': complete }, { version });
     await owner.flush();
-    const going = caller.call('secrets.resolve', { name: 'BESIDE' });
+    const ask = async (message: string) => (await caller.call('turns.complete', { ...turn, message })).response;
+    const going = ask('BESIDE');
     const tooLarge = { code: 'FAILED_PRECONDITION', details: { reason: 'PAYLOAD_TOO_LARGE' } };
-    await assert.rejects(caller.call('secrets.resolve', { name: huge }), tooLarge);
-    await assert.rejects(caller.call('secrets.resolve', { name: 'LARGE' }), tooLarge);
+    await assert.rejects(ask(huge), tooLarge);
+    await assert.rejects(ask('LARGE'), tooLarge);
     assert.throws(() => caller.publish(subjects.counted, Buffer.from(`${huge}x`)), tooLarge);
-    assert.deepEqual(await going, { value: 'BESIDE' });
-    assert.deepEqual(await caller.call('secrets.resolve', { name: 'AFTER' }), { value: 'AFTER' });
+    assert.equal(await going, 'BESIDE');
+    assert.equal(await ask('AFTER'), 'AFTER');
     assert.deepEqual(
       lost.filter((line) => /connection|reports an error/.test(line)),
       [],
