@@ -34,7 +34,10 @@ if (process.env['SWITCHYARD_TEST_NATS'] === 'off') {
 
 /** A server of its own for each test, and buses that are gone when it ends. */
 async function withServer(
-  run: (server: NatsServer, join: (service: 'gateway' | 'secrets' | 'sessions', options?: { holdMs: number }) => Promise<Bus>) => Promise<void>,
+  run: (
+    server: NatsServer,
+    join: (service: 'gateway' | 'secrets' | 'sessions', options?: { holdMs: number }) => Promise<Bus>,
+  ) => Promise<void>,
 ): Promise<void> {
   const server = await startNatsServer();
   const buses: Bus[] = [];
