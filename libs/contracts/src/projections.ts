@@ -17,6 +17,9 @@ export const TokenProjection = z.object({
 });
 export type TokenProjection = z.infer<typeof TokenProjection>;
 
+/** What stands under `TOKENS_TOLD`. */
+export const TokensTold = z.strictObject({ told: z.literal(true) });
+
 /** An agent as every service sees it, in the bucket `agents` under its tenant and id. */
 export const AgentProjection = z.object({
   agentId: AgentId,

@@ -137,6 +137,8 @@ export interface BucketDefinition {
 
 /** Each live token as the edge sees it, by tenant and id (`bucketKey`). */
 export const TOKENS_BUCKET: BucketDefinition & Access = { name: 'tokens', writers: ['secrets'], readers: ['gateway', 'registry'] };
+/** The key that is written after all others when the tokens were told anew: without it, one that is missing may be as good as ever. */
+export const TOKENS_TOLD = 'told';
 /** The effective configuration of each agent, by tenant and agent id (`bucketKey`). */
 export const AGENTS_BUCKET: BucketDefinition & Access = { name: 'agents', writers: ['registry'], readers: ['sessions'] };
 /** The stored layer of the configuration, under the key `head`. */

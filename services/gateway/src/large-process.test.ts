@@ -5,7 +5,7 @@ import { test, type TestContext } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { openBlobStore, serveBlobs } from '@switchyard/blob';
 import { connectBus, type Bus } from '@switchyard/bus';
-import { INLINE_BYTES, sessions, TOKENS_BUCKET } from '@switchyard/contracts';
+import { INLINE_BYTES, sessions, TOKENS_BUCKET, TOKENS_TOLD } from '@switchyard/contracts';
 import { hashToken } from '@switchyard/security';
 import { awaitRevision, largePayloads } from '@switchyard/service-kit';
 import { silentLogger } from '@switchyard/telemetry';
@@ -54,7 +54,9 @@ async function openHouse(t: TestContext): Promise<House> {
   const answer = ({ session_key }: { session_key: string }) => exported(Number(session_key));
   await bus.serve(sessions, { 'session.export': answer }, { version: '0.0.0' });
   const token = { id: 'all', hash: hashToken(SECRETS.all), scopes: ['*'], tenant: 'default', client: 'all', ver: 1 };
-  const revision = await (await bus.kv(TOKENS_BUCKET)).put('default.all', Buffer.from(JSON.stringify(token)));
+  const bucket = await bus.kv(TOKENS_BUCKET);
+  await bucket.put(TOKENS_TOLD, Buffer.from('{"told":true}'));
+  const revision = await bucket.put('default.all', Buffer.from(JSON.stringify(token)));
 
   const env = {
     SWITCHYARD_BUS: nats.url,

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { contracts, NEEDED_AT_THE_EDGE, TOKENS_BUCKET } from '@switchyard/contracts';
+import { contracts, NEEDED_AT_THE_EDGE, TOKENS_BUCKET, TOKENS_TOLD } from '@switchyard/contracts';
 import { hashToken } from '@switchyard/security';
 import { awaitRevision, openHost, startService, type Host } from '@switchyard/service-kit';
 import { createLogger, silentLogger, type Logger } from '@switchyard/telemetry';
@@ -39,6 +39,7 @@ test('listens where it says, confirms the tokens it knows, answers pings from bo
 
   const token = { id: 'alice', hash: hashToken(SECRETS.rpc), scopes: ['rpc'], tenant: 'default', client: 'alice', ver: 1 };
   const bucket = await host.bus.kv(TOKENS_BUCKET);
+  await bucket.put(TOKENS_TOLD, Buffer.from('{"told":true}'));
   const revision = await bucket.put('default.alice', Buffer.from(JSON.stringify(token)));
   assert.ok(await awaitRevision({ bus: host.bus, service: 'gateway', bucket: TOKENS_BUCKET.name, revision, timeoutMs: 10_000 }));
 

@@ -22,7 +22,7 @@ export function secondReplica({ host }: { host: Host }): Promise<AsyncDisposable
 /** What the gateways see, by key. */
 export async function projected({ host }: { host: Host }): Promise<Map<string, TokenProjection>> {
   await using watched = await watchBucket(host.bus, TOKENS_BUCKET, TokenProjection);
-  return new Map(watched.entries);
+  return new Map(watched.entries); // the word that it is all is none of them
 }
 
 /** The documents of the service, for what is read and written behind its back. */

@@ -9,6 +9,7 @@ const DEADLINE_MS = 5_000;
 
 const Name = z
   .string()
+  .max(64)
   .regex(/^[A-Za-z0-9._-]{1,64}$/)
   .describe('executions of one name are counted together');
 
@@ -36,6 +37,7 @@ export const devToolOperations = defineOperations({
     callers: CALLERS,
     params: Acting,
     result: Executed,
+    blobs: ['text'],
     deadlineMs: DEADLINE_MS,
   },
   'dev.look': {
@@ -43,6 +45,7 @@ export const devToolOperations = defineOperations({
     callers: CALLERS,
     params: Acting,
     result: Executed,
+    blobs: ['text'],
     deadlineMs: DEADLINE_MS,
     idempotent: true,
   },
@@ -58,6 +61,7 @@ export const devToolOperations = defineOperations({
         .max(MAX.all)
         .describe('a key counted twice is one call executed twice'),
     }),
+    blobs: ['keys'],
     idempotent: true,
   },
 });

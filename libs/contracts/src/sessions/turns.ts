@@ -162,6 +162,7 @@ export const turnOperations = {
     summary: 'Runs a stateless turn once for its key, and keeps its answer for a day; its frames go to turn.<turnId>.',
     callers: ['gateway'] as const,
     params: KeyedTurn,
+    blobs: ['message', 'history', 'since', 'system', 'tools', 'stop', 'format'],
     result: z.object({
       turnId: TurnId.describe('another one when the key named an earlier turn'),
       head: AnswerHead.describe('that of the earlier turn then'),

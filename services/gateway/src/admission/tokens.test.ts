@@ -1,13 +1,14 @@
 import assert from 'node:assert/strict';
 import { describe, test, type TestContext } from 'node:test';
 import { connectBus, type Bucket, type Bus } from '@switchyard/bus';
-import { TOKENS_BUCKET } from '@switchyard/contracts';
+import { TOKENS_BUCKET, TOKENS_TOLD } from '@switchyard/contracts';
 import { hashToken } from '@switchyard/security';
 import { silentLogger } from '@switchyard/telemetry';
 import { bearerSecret, openTokens, type Tokens } from './tokens.ts';
 
 const SECRET = 'a-secret-of-more-than-thirty-two-characters';
 const OTHER = 'another-secret-of-more-than-thirty-two-chars';
+const TOLD = Buffer.from('{"told":true}');
 const log = silentLogger();
 
 interface Opened {
@@ -23,6 +24,7 @@ interface Opened {
 async function open(t: TestContext): Promise<Opened> {
   const bus = await connectBus('memory:', { log, service: 'gateway' });
   const bucket = await bus.kv(TOKENS_BUCKET);
+  await bucket.put(TOKENS_TOLD, TOLD);
   let lost: number | undefined;
   const revisions = { inForce: 0, wake: (): void => undefined };
   const loseable: Bucket = {
@@ -78,7 +80,7 @@ describe('tokens', () => {
     await using late = await openTokens({ bus, log, onRevision: (revision) => revisions.push(revision) });
     assert.equal(late.authenticate(SECRET)?.tokenId, 'alice');
     assert.equal(late.authenticate(OTHER)?.tokenId, 'bob');
-    assert.deepEqual(revisions, [2], 'reported once, when all of it is in force');
+    assert.deepEqual(revisions, [3], 'reported once, when all of it is in force');
   });
 
   test('admin does not include rpc, the star includes both', async (t) => {
@@ -154,6 +156,25 @@ describe('tokens', () => {
     assert.equal(tokens.ended(caller), false, 'it may be as good as before');
     lose(undefined);
     assert.equal(tokens.authenticate(SECRET), caller);
+  });
+
+  test('a bus that lost what it kept ends no token: nobody is let in until all were told anew, and then those that were not told are gone', async (t) => {
+    const { bus, tokens, put, bucket, settled } = await open(t);
+    await put();
+    await put({ id: 'bob', hash: hashToken(OTHER) });
+    const [alice, bob] = [tokens.authenticate(SECRET), tokens.authenticate(OTHER)];
+    assert.ok(alice && bob);
+    await Promise.all(['default.alice', 'default.bob', TOKENS_TOLD].map((key) => bucket.remove(key)));
+    await put({ id: 'carol', hash: hashToken('c'.repeat(40)) });
+    assert.deepEqual([tokens.sound(), tokens.authenticate(SECRET), tokens.ended(alice)], [false, undefined, false]);
+    await using late = await openTokens({ bus, log });
+    assert.equal(late.sound(), false, 'nor by who comes while it is so');
+
+    await put();
+    await settled(await bucket.put(TOKENS_TOLD, TOLD));
+    assert.deepEqual([tokens.authenticate(SECRET), tokens.ended(alice)], [alice, false]);
+    assert.deepEqual([tokens.authenticate(OTHER), tokens.ended(bob)], [undefined, true]);
+    assert.ok(late.sound() && late.authenticate(SECRET));
   });
 });
 

@@ -1,11 +1,23 @@
 import { encodePrincipal, type Bus, type HeaderLines } from '@switchyard/bus';
-import { bucketKey, holds, TokenProjection, TOKENS_BUCKET, type MethodScope, type Principal, type TokenScope } from '@switchyard/contracts';
+import {
+  bucketKey,
+  holds,
+  TokenProjection,
+  TOKENS_BUCKET,
+  TOKENS_TOLD,
+  TokensTold,
+  type MethodScope,
+  type Principal,
+  type TokenScope,
+} from '@switchyard/contracts';
 import { hashToken } from '@switchyard/security';
 import { watchBucket } from '@switchyard/service-kit';
 import type { Logger } from '@switchyard/telemetry';
+import { z } from 'zod';
 
 /** Nothing vouches for the tokens any more once their watch has been lost this long. */
 const STALE_AFTER_MS = 5_000;
+const Entry = z.union([TokensTold, TokenProjection]);
 /** Secrets that were verified lately are not hashed again. */
 const VERIFIED_MAX = 10_000;
 
@@ -56,10 +68,13 @@ export interface TokensOptions {
 
 /** Keeps every live token in memory, current within milliseconds of a change. */
 export async function openTokens({ bus, log, onRevision = () => undefined }: TokensOptions): Promise<Tokens & AsyncDisposable> {
-  const watched = await watchBucket(bus, TOKENS_BUCKET, TokenProjection, log);
+  const watched = await watchBucket(bus, TOKENS_BUCKET, Entry, log);
   const byKey = new Map<string, Known>();
   const byHash = new Map<string, Caller>();
   const verified = new Map<string, Caller>();
+  /** Keys that the bucket has no more, of which it is not known that their tokens are no more. */
+  const missing = new Set<string>();
+  let told = false;
 
   function apply(key: string, projection: TokenProjection | undefined): void {
     const known = byKey.get(key);
@@ -79,14 +94,34 @@ export async function openTokens({ bus, log, onRevision = () => undefined }: Tok
     if (byHash.get(known.hash) === known.caller) byHash.delete(known.hash);
   }
 
-  for (const [key, projection] of watched.entries) apply(key, projection);
-  onRevision(watched.revision);
-  watched.onChange((key, projection) => {
-    apply(key, projection);
+  function take(key: string, entry: z.infer<typeof Entry> | undefined): void {
+    if (key === TOKENS_TOLD) told = entry !== undefined;
+    else if (entry === undefined || 'told' in entry) missing.add(key);
+    else {
+      missing.delete(key);
+      apply(key, entry);
+    }
+  }
+
+  /** A bus that lost what it kept loses the word that all was told, too. Then no token has ended because it is missing. */
+  function settle(): void {
+    if (told) {
+      for (const key of missing) apply(key, undefined);
+      missing.clear();
+    }
     onRevision(watched.revision);
+  }
+
+  for (const [key, entry] of watched.entries) take(key, entry);
+  settle();
+  watched.onChange((key, entry) => {
+    take(key, entry);
+    // All that is lost together is known by then.
+    queueMicrotask(settle);
   });
 
   function sound(): boolean {
+    if (!told) return false;
     const lost = watched.lostSince();
     return lost === undefined || Date.now() - lost < STALE_AFTER_MS;
   }
@@ -119,8 +154,9 @@ export async function openTokens({ bus, log, onRevision = () => undefined }: Tok
     admits: (caller) => !ended(caller) && (sound() || !bus.connected()),
     sound,
     outage() {
-      if (!sound()) return 'nothing vouches for the tokens';
-      return byHash.size === 0 ? 'no token is known: the secrets service has told none' : undefined;
+      if (byHash.size === 0) return 'no token is known: the secrets service has told none';
+      if (!told) return 'the secrets service has not told all tokens anew';
+      return sound() ? undefined : 'nothing vouches for the tokens';
     },
     [Symbol.asyncDispose]: () => watched[Symbol.asyncDispose](),
   };

@@ -1,7 +1,15 @@
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import type { Served } from '@switchyard/bus';
-import { contracts, NEEDED_AT_THE_EDGE, SERVICES, TOKENS_BUCKET, type ServiceName, type ServicePresence } from '@switchyard/contracts';
+import {
+  contracts,
+  NEEDED_AT_THE_EDGE,
+  SERVICES,
+  TOKENS_BUCKET,
+  TOKENS_TOLD,
+  type ServiceName,
+  type ServicePresence,
+} from '@switchyard/contracts';
 import { hashToken } from '@switchyard/security';
 import { openHost, startService, type Host } from '@switchyard/service-kit';
 import { silentLogger } from '@switchyard/telemetry';
@@ -97,7 +105,9 @@ async function startAlone(t: TestContext, neighbours = NEEDED_AT_THE_EDGE): Prom
   });
   const token = { id: 'alice', hash: hashToken(SECRETS.admin), scopes: ['admin'], tenant: 'default', client: 'alice', ver: 1 };
   const putToken = async (): Promise<void> => {
-    await (await host.bus.kv(TOKENS_BUCKET)).put('default.alice', Buffer.from(JSON.stringify(token)));
+    const bucket = await host.bus.kv(TOKENS_BUCKET);
+    await bucket.put('default.alice', Buffer.from(JSON.stringify(token)));
+    await bucket.put(TOKENS_TOLD, Buffer.from('{"told":true}'));
   };
   return { url, host, server, putToken, join };
 }
@@ -170,7 +180,7 @@ test('a bus that lost its tokens, and nobody to tell them anew: not ready', { sk
   await eventually(async () => (await readyz(url)).code === 200);
   await server.restart({ empty: true });
   await eventually(async () => host.bus.connected());
-  await eventually(async () => /no token is known/.test((await readyz(url)).body.dependencies['gateway.tokens']?.reason ?? ''));
+  await eventually(async () => /has not told all tokens anew/.test((await readyz(url)).body.dependencies['gateway.tokens']?.reason ?? ''));
   assert.equal((await readyz(url)).code, 503);
   await putToken();
   await eventually(async () => (await readyz(url)).code === 200);

@@ -1,8 +1,17 @@
 import { isDeepStrictEqual } from 'node:util';
-import { bucketKey, bucketKeyParts, TOKENS_BUCKET, TokenProjection, type BucketDefinition } from '@switchyard/contracts';
+import {
+  bucketKey,
+  bucketKeyParts,
+  TOKENS_BUCKET,
+  TOKENS_TOLD,
+  TokenProjection,
+  type BucketDefinition,
+  type TokensTold,
+} from '@switchyard/contracts';
 import type { BucketEntry, Bus } from '@switchyard/bus';
 import { awaitRevision } from '@switchyard/service-kit';
 import type { Collection } from '@switchyard/store';
+import type { z } from 'zod';
 import { isLive, type LiveToken, type TokenDocument } from '../data.ts';
 import { clientOf, grantOf } from './rules.ts';
 
@@ -11,6 +20,7 @@ const CONFIRM_MS = 1_000;
 const PAGE = 500;
 /** How many tokens are projected side by side: after a loss they must be back before the gateways forget them. */
 const AT_ONCE = 32;
+const TOLD: z.infer<typeof TokensTold> = { told: true };
 
 /** Keeps the bucket the gateways watch equal to the tokens that are stored. */
 export interface TokenProjector {
@@ -27,6 +37,8 @@ export async function openProjector(bus: Bus, tokens: Collection<TokenDocument>)
   const bucket = await bus.kv(definition);
   const confirmed = (revision: number): Promise<boolean> =>
     awaitRevision({ bus, service: 'gateway', bucket: definition.name, revision, timeoutMs: CONFIRM_MS });
+
+  let rebuilding = 0;
 
   /** The truth is read after the entry, written over that very entry, and looked at once more: the last truth stays. */
   async function settle(tenant: string, id: string): Promise<number> {
@@ -54,9 +66,11 @@ export async function openProjector(bus: Bus, tokens: Collection<TokenDocument>)
     },
 
     async rebuild() {
+      const mine = ++rebuilding;
       const owners = new Map<string, Owner>();
       for await (const { tenant, id } of allTokens(tokens)) owners.set(bucketKey(tenant, id), { tenant, id });
       for (const key of await bucket.keys()) {
+        if (key === TOKENS_TOLD) continue;
         const owner = bucketKeyParts(key);
         if (owner === undefined) await bucket.remove(key);
         else owners.set(key, owner);
@@ -65,6 +79,9 @@ export async function openProjector(bus: Bus, tokens: Collection<TokenDocument>)
       for (let at = 0; at < all.length; at += AT_ONCE) {
         await Promise.all(all.slice(at, at + AT_ONCE).map(({ tenant, id }) => settle(tenant, id)));
       }
+      // Begun anew meanwhile, it may have told some of them to a bus that has lost them.
+      const whole = mine === rebuilding && (await bucket.get(TOKENS_TOLD))?.value === undefined;
+      if (whole) await bucket.put(TOKENS_TOLD, Buffer.from(JSON.stringify(TOLD)));
     },
   };
 }
