@@ -2,6 +2,7 @@ export * from './define.ts';
 export * from './errors.ts';
 export * from './principal.ts';
 export * from './blob-ref.ts';
+export { mostKeys } from './most-keys.ts';
 export { MAX } from './sizes.ts';
 export * from './subjects.ts';
 export * from './validation.ts';

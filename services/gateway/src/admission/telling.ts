@@ -1,3 +1,4 @@
+import { MAX, mostKeys } from '@switchyard/contracts';
 import { z } from 'zod';
 import type { Limits } from './limits.ts';
 
@@ -22,8 +23,8 @@ export const TELL_EVERY_MS = 50;
 /** Of one window, at once; the rest comes with the next. */
 const MOST_KEYS = 500;
 
-const Amounts = z.record(z.string(), z.int().positive());
-const Written = z.object({ requests: Amounts, messages: Amounts, authFailures: Amounts });
+const Amounts = z.record(z.string().max(MAX.line), z.int().positive()).check(mostKeys(MOST_KEYS));
+export const Written = z.object({ requests: Amounts, messages: Amounts, authFailures: Amounts });
 
 /** What another gateway wrote; undefined where it is of a version that writes something else. */
 export function readCounts(text: string): Counts | undefined {

@@ -2,11 +2,13 @@ import assert from 'node:assert/strict';
 import { glob, readFile } from 'node:fs/promises';
 import { test } from 'node:test';
 import { unbounded } from '@switchyard/testkit';
+import { Written } from '../admission/telling.ts';
 import { ChatBody } from './chat-request.ts';
 import { CompletionBody } from './completion-body.ts';
 import { LenientBody } from './completion-lenient.ts';
 
 const bodies = {
+  'admission/telling.ts': Written,
   'routes/chat-request.ts': ChatBody,
   'routes/completion-body.ts': CompletionBody,
   'routes/completion-lenient.ts': LenientBody,
