@@ -4,7 +4,7 @@ import type { Bus } from '@switchyard/bus';
 import { ServiceError, sessions as contract, unserved, type MethodName, type Principal } from '@switchyard/contracts';
 import { mintId } from '@switchyard/security';
 import { principal, type TestService } from '@switchyard/testkit';
-import { listen, putAgent, testSessions, turnIdOf } from '../sessions.fixture.ts';
+import { ended, listen, putAgent, testSessions, turnIdOf } from '../sessions.fixture.ts';
 
 /** One conversation: whose it is, how it is named, and what nobody else may read there. */
 interface There {
@@ -74,10 +74,26 @@ const statelessAnswer: Call = async (bus, there) => {
   return asTold(response);
 };
 
+const keyedAnswer: Call = async (bus, there) => {
+  const asked = { turnId: mintId('turn'), model: 'tools', message: askTool(there), fingerprint: 'of it', head: { id: 'one', created: 1 } };
+  const { turnId } = await bus.call('turns.once', { ...asked, idempotencyKey: asked.turnId });
+  const { result } = await ended(bus, turnId);
+  return asTold(result?.response ?? '');
+};
+
 /** Every method and operation that the service answers. */
 const rows: Record<string, readonly Row[]> = {
   'agent.execute': [{ named: executes('agent.execute'), makes: true }, { named: [tool] }],
   'agent.stream': [{ named: executes('agent.stream'), makes: true }],
+  'agent.start': [
+    {
+      named: [
+        (bus, { key }) => bus.call('agent.start', { message: 'hello', sessionKey: key }),
+        (bus, there) => bus.call('agent.start', { message: 'hello', sessionKey: parts(there) }),
+      ],
+      makes: true,
+    },
+  ],
   'session.send': [{ named: [(bus, { key }) => bus.call('session.send', { key, message: 'hello' })], makes: true }],
   'session.history': [{ named: [(bus, { key }) => bus.call('session.history', { session_key: key })] }],
   'session.export': [{ named: [(bus, { key }) => bus.call('session.export', { session_key: key })] }],
@@ -94,8 +110,15 @@ const rows: Record<string, readonly Row[]> = {
   ],
   'turns.run': [{ named: [statelessTool] }],
   'turns.complete': [{ named: [statelessAnswer] }],
+  'turns.once': [{ named: [keyedAnswer] }],
   // A turn is its client's alone, whatever its token is held to.
   'turns.resume': [],
+  'agent.attach': [],
+  'agent.cancel': [],
+  // They know no session.
+  'dev.act': [],
+  'dev.look': [],
+  'dev.count': [],
   // They name none: see below.
   'session.list': [],
   'session.status': [],

@@ -59,7 +59,7 @@ export function createOnceRuns(deps: OnceRunsDeps): OnceRuns {
         { ...asked, turnId: lease.document.turnId },
         {
           ...caller,
-          deadline: deps.clock.now() + deps.turnDeadlineMs,
+          deadline: Date.now() + deps.turnDeadlineMs,
           signal: run.stop.signal,
         },
       );
