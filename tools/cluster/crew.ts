@@ -90,7 +90,8 @@ export function openCrew({ logs, graceMs, longestWaitMs, onChange, say }: CrewOp
 /** The sentence with which a run gave up that began there in its log, if it left one. */
 async function lastWords(log: string, from: number): Promise<string> {
   const lines = (await readTail(log, from)).trim().split('\n');
-  return lines.findLast((line) => !line.startsWith('{')) ?? '';
+  // Neither a line of the log, nor where in the code it was.
+  return lines.findLast((line) => /^[^{\s]/.test(line)) ?? '';
 }
 
 async function readTail(log: string, from: number): Promise<string> {

@@ -71,10 +71,11 @@ test('a token that the blob store does not know ends the start with a sentence, 
   const log = createLogger({ level: 'info', destination: { write: (line: string) => void (text += line) } });
   const server = await openHost({ env: { ...served, SWITCHYARD_BLOB_PORT: '0' }, log });
   const port = /"port":(\d+)/.exec(text)?.[1] ?? '';
-  const asking = { SWITCHYARD_CONFIG: ':', SWITCHYARD_DATA: join(data.path, 'other'), SWITCHYARD_BLOBS: `grpc://127.0.0.1:${port}` };
+  const two = `127.0.0.1:${port},127.0.0.1:${port}`;
+  const asking = { SWITCHYARD_CONFIG: ':', SWITCHYARD_DATA: join(data.path, 'other'), SWITCHYARD_BLOBS: `grpc://${two}` };
   await assert.rejects(openHost({ env: { ...asking, SWITCHYARD_BLOB_TOKEN: other }, log: silentLogger() }), {
     name: 'StartError',
-    message: `SWITCHYARD_BLOB_TOKEN is not the one that the blob store at 127.0.0.1:${port} asks for.`,
+    message: `SWITCHYARD_BLOB_TOKEN is not the one that the blob store at ${two} asks for.`,
   });
   await server[Symbol.asyncDispose]();
 
@@ -84,7 +85,7 @@ test('a token that the blob store does not know ends the start with a sentence, 
   const readyz = `http://127.0.0.1:${/"metrics":(\d+)/.exec(text)?.[1] ?? ''}/readyz`;
   const { status, dependencies } = (await (await fetch(readyz)).json()) as Readiness;
   assert.equal(status, 'unavailable');
-  assert.equal(dependencies['blobs']?.reason, `the blob store at 127.0.0.1:${port} does not answer`);
+  assert.equal(dependencies['blobs']?.reason, `the blob store at ${two} does not answer`);
   await using again = await openHost({ env: { ...served, SWITCHYARD_BLOB_PORT: port }, log: silentLogger() });
   assert.ok(await again.blobs());
   await using client = await opening;

@@ -63,7 +63,7 @@ async function openRemote(access: BlobAccess, log: Logger): Promise<BlobStore> {
     .catch((error: unknown) => error);
   if (failure instanceof ServiceError && failure.code === 'NOT_FOUND') return store;
   await store.close();
-  const { host } = new URL(access.url);
+  const host = access.url.replace(/^grpcs?:\/\//, '');
   if (failure instanceof ServiceError && failure.code === 'UNAUTHENTICATED')
     throw new StartError(`SWITCHYARD_BLOB_TOKEN is not the one that the blob store at ${host} asks for.`, { cause: failure });
   throw new ServiceError('UNAVAILABLE', `the blob store at ${host} does not answer`, { cause: failure });
