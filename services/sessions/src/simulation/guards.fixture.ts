@@ -44,9 +44,9 @@ export interface Guard {
 }
 
 export const guards: readonly Guard[] = [
-  { write: 'accept', without: ['unique'], says: 'an idempotency key is unique', seed: 277 },
-  { write: 'enter', without: ['queue'], says: 'the queue does not hold it', seed: 1598 },
-  { write: 'enter', without: ['depth'], says: 'the queue is not full, and empty where the turn is to be the first', seed: 65 },
+  { write: 'accept', without: ['unique'], says: 'an idempotency key is unique', seed: 290 },
+  { write: 'enter', without: ['queue'], says: 'the queue does not hold it', seed: 3717 },
+  { write: 'enter', without: ['depth'], says: 'the queue is not full, and empty where the turn is to be the first', seed: 136 },
   { write: 'enterWithLease', without: ['depth', 'leaseUntil'], says: 'the queue is empty and the lease free', seed: 13 },
   { write: 'claim', without: ['waitsFor', 'leaseUntil'], says: 'the lease is free', seed: 1 },
   {
@@ -61,7 +61,7 @@ export const guards: readonly Guard[] = [
     says: 'the lease is mine',
     covered: 'The queue no longer holds what somebody else settled, and what is counted has a number above the last.',
   },
-  { write: 'settle', without: ['lastSeq', 'epoch'], says: 'it was not counted before', seed: 95 },
+  { write: 'settle', without: ['lastSeq', 'epoch'], says: 'it was not counted before', seed: 380 },
   {
     write: 'settle',
     without: ['queue'],
@@ -82,7 +82,7 @@ export const guards: readonly Guard[] = [
     says: 'who is next in the queue is as it was read',
     covered: 'Whoever claims a session that waits for the wrong agent gives it to the right one.',
   },
-  { write: 'release', without: ['leaseUntil', 'fence'], says: 'the lease ran out and was not renewed', seed: 5677 },
+  { write: 'release', without: ['leaseUntil', 'fence'], says: 'the lease ran out and was not renewed', seed: 9282 },
   { write: 'empty', without: ['depth', 'leaseUntil'], says: 'the queue is empty and the lease free', seed: 1432 },
   { write: 'empty', without: ['epoch', 'lastSeq'], says: 'it is as it was read', seed: 2274 },
   { write: 'take', without: ['state'], says: 'it has not ended', seed: 33 },

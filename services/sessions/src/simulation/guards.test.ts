@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { guards, without, type Guard } from './guards.fixture.ts';
 import { playSeed } from './seeds.fixture.ts';
 
-const MOST = 10_000;
+const MOST = 20_000;
 
 /** The first seed, from where to begin on, whose story fails without the guard. */
 async function found(guard: Guard, from: number): Promise<number | undefined> {
