@@ -87,9 +87,14 @@ onEachProfile(
     });
 
     test('while they wait: the rest keeps its order, and the session is free when all have ended', async () => {
-      const asked = [LONG, SHORT, SHORT].map((message) => ask(product, 'agent.execute', turn('queued', message)));
-      let ended = 0;
-      while (ended < 3) ended += (await cancel(product, 'queued')).turns.length;
+      const started: string[] = [];
+      for (const message of [LONG, SHORT, SHORT]) {
+        const { turnId } = (await call(product, 'agent.start', turn('queued', message))) as { turnId: string };
+        started.push(turnId);
+      }
+      const asked = started.map((turnId) => ask(product, 'agent.attach', { turnId }));
+      const { turns } = await cancel(product, 'queued');
+      assert.deepEqual(turns.map(({ turnId }) => turnId).toSorted(), started.toSorted());
       for (const answer of await Promise.all(asked)) assert.equal(answer.error?.data?.['reason'], 'TURN_CANCELLED');
       await call(product, 'session.reset', { session_key: `agent:scripted:default:${product.client}:queued` });
     });

@@ -83,17 +83,17 @@ export const guards: readonly Guard[] = [
     covered: 'Whoever claims a session that waits for the wrong agent gives it to the right one.',
   },
   { write: 'release', without: ['leaseUntil', 'fence'], says: 'the lease ran out and was not renewed', seed: 9282 },
-  { write: 'empty', without: ['depth', 'leaseUntil'], says: 'the queue is empty and the lease free', seed: 1432 },
-  { write: 'empty', without: ['epoch', 'lastSeq'], says: 'it is as it was read', seed: 2274 },
-  { write: 'take', without: ['state'], says: 'it has not ended', seed: 33 },
+  { write: 'empty', without: ['depth', 'leaseUntil'], says: 'the queue is empty and the lease free', seed: 2531 },
+  { write: 'empty', without: ['epoch', 'lastSeq'], says: 'it is as it was read', seed: 2293 },
+  { write: 'take', without: ['state'], says: 'it has not ended', seed: 42 },
   {
     write: 'take',
     without: ['fence'],
     says: 'nobody with a later lease has it',
     covered: 'Who takes so late can neither settle nor renew, and its own clock stops it; the later holder only begins once more.',
   },
-  { write: 'checkpoint', without: ['state'], says: 'it has not ended', seed: 1477 },
-  { write: 'checkpoint', without: ['fence'], says: 'nobody with a later lease has it', seed: 248 },
+  { write: 'checkpoint', without: ['state'], says: 'it has not ended', seed: 1489 },
+  { write: 'checkpoint', without: ['fence'], says: 'nobody with a later lease has it', seed: 614 },
   {
     write: 'checkpoint',
     without: ['checkpoints'],
@@ -114,7 +114,7 @@ export const guards: readonly Guard[] = [
     says: 'nobody has begun on it, and what the session waits for is as it was read',
     covered: 'Seldom in a story: `cancel.test.ts` here has one that fails without it.',
   },
-  { write: 'commit', without: ['state'], says: 'it has not ended', seed: 34 },
+  { write: 'commit', without: ['state'], says: 'it has not ended', seed: 123 },
   { write: 'commit', without: ['fence'], says: 'nobody with a later lease has it', seed: 699 },
 ];
 

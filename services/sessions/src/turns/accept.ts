@@ -60,7 +60,7 @@ export interface AcceptDeps {
   reserve: (agent: Agent) => Slot | undefined;
   unreserve: (slot: Slot) => void;
   /** Throws when too many turns of the tenant wait for one more to do so. */
-  admitWaiting: () => Promise<void>;
+  admitWaiting: () => Promise<Disposable>;
   /** Whether turns are likely to wait in a session: then it is looked at before anything is written. */
   isBusy: (sessionKey: string) => boolean;
   /** Of acceptances in one session one begins when the one before is over, so that they are in the order in which they came. */
@@ -208,7 +208,7 @@ async function write(deps: AcceptDeps, asked: Asked, who: Who): Promise<Accepted
   const slot = deps.reserve(who.agent);
   let used = false;
   try {
-    if (!slot) await deps.admitWaiting();
+    using _admitted = slot ? undefined : await deps.admitWaiting();
     const turn = await toTurn(deps, asked);
     const there = await insert(deps, asked, turn);
     if (there) return await replay(deps, asked, there);

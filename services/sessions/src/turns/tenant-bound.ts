@@ -5,8 +5,8 @@ import { tooManyWait } from './endings.ts';
 
 /** How many turns of a tenant may wait, so that none of them fills the database for all. */
 export interface TenantBound {
-  /** Throws when one more is too many. */
-  admit(tenant: string): Promise<void>;
+  /** Throws when one more is too many. To be disposed of when the turn is written, or is not: until then no count sees it. */
+  admit(tenant: string): Promise<Disposable>;
 }
 
 /** Who is at the bound is counted again no more often than this, and the more often the less there is to count. */
@@ -17,6 +17,8 @@ const COUNTED_PER_MS = 10;
 interface Known {
   waiting: number;
   countedAt: number;
+  /** Admitted, and perhaps not in the database yet. */
+  writing: number;
 }
 
 /** Turns are counted when as many came as may wait: those that have begun since then make room. */
@@ -26,14 +28,16 @@ export function createTenantBound(deps: { turns: Collection<TurnDocument>; clock
   const pauseMs = (): number => Math.min(COUNT_MS, most() / COUNTED_PER_MS);
   return {
     async admit(tenant) {
-      const known = tenants.get(tenant) ?? { waiting: 0, countedAt: -COUNT_MS };
+      const known = tenants.get(tenant) ?? { waiting: 0, countedAt: -COUNT_MS, writing: 0 };
       tenants.set(tenant, known);
       if (known.waiting >= most() && clock.now() - known.countedAt >= pauseMs()) {
         known.countedAt = clock.now();
-        known.waiting = await turns.system().count({ tenant, state: 'queued' });
+        known.waiting = (await turns.system().count({ tenant, state: 'queued' })) + known.writing;
       }
       if (known.waiting >= most()) throw tooManyWait(most());
       known.waiting += 1;
+      known.writing += 1;
+      return { [Symbol.dispose]: () => void (known.writing -= 1) };
     },
   };
 }
