@@ -91,7 +91,9 @@ export interface History extends Disposable {
 export function openHistory(file: string): History {
   const fd = openSync(file, 'a', 0o600);
   let last = 0;
-  const write = (line: object): void => void writeSync(fd, `${JSON.stringify({ at: clockMs(), ...line })}\n`);
+  let closed = false;
+  // What is still being tried when the run is over stays unknown.
+  const write = (line: object): void => void (closed || writeSync(fd, `${JSON.stringify({ at: clockMs(), ...line })}\n`));
   return {
     begin(client, f, asked) {
       const op = (last += 1);
@@ -103,7 +105,10 @@ export function openHistory(file: string): History {
         heard: (event) => write({ op, type: 'heard', event }),
       };
     },
-    [Symbol.dispose]: () => closeSync(fd),
+    [Symbol.dispose]() {
+      closed = true;
+      closeSync(fd);
+    },
   };
 }
 
