@@ -1,11 +1,9 @@
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
-import { createServer, type AddressInfo } from 'node:net';
 import { test } from 'node:test';
 import { connectBus, type Bus } from '@switchyard/bus';
 import { contracts, EVENTS_LOG, ServiceError, subjects, TURNS_LOG, type ServiceName } from '@switchyard/contracts';
 import { silentLogger } from '@switchyard/telemetry';
-import type { NatsServer } from '@switchyard/testkit';
+import { freePort, type NatsServer } from '@switchyard/testkit';
 import { passwordOf, provision, startDeliveredServer } from './house.ts';
 
 const OFF = process.env['SWITCHYARD_TEST_NATS'] === 'off' && 'SWITCHYARD_TEST_NATS=off';
@@ -70,15 +68,6 @@ async function start(own: AsyncDisposableStack, file: string, env: Record<string
   own.defer(() => server.stop());
   assert.match(await provision(server), /^0 provisioned/);
   return server;
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, 'close');
-  return port;
 }
 
 function tick(): Promise<undefined> {

@@ -3,6 +3,7 @@ export { healthClient, type HealthClient } from './health-client.ts';
 export { makeReplicaSet } from './mongo-admin.ts';
 export { findMongo } from './mongo-server-binary.ts';
 export { startMongo, startOwnMongo, type MongoServer, type OwnMongoOptions, type OwnMongoServer } from './mongo-server.ts';
+export { freePort } from './server-process.ts';
 export { startNatsServer, type NatsServer, type NatsServerOptions } from './nats-server.ts';
 export { findNatsServer } from './nats-server-binary.ts';
 export { findRedisServer } from './redis-server-binary.ts';

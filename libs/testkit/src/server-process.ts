@@ -53,7 +53,8 @@ export async function startServer(program: ServerProgram, wanted?: number): Prom
   };
 }
 
-async function freePort(): Promise<number> {
+/** A port that nothing listened on a moment ago. */
+export async function freePort(): Promise<number> {
   const server = createServer().listen(0, '127.0.0.1');
   await once(server, 'listening');
   const { port } = server.address() as AddressInfo;
