@@ -8,7 +8,7 @@ import {
   type SessionDocument,
   type TurnDocument,
 } from '../../services/sessions/src/data.ts';
-import { channelOf } from '../../services/sessions/src/sessions/directory.ts';
+import { channelOf } from '../../services/sessions/src/sessions/session-key.ts';
 import { texts } from '../../services/sessions/src/turns/bodies.ts';
 
 const POLL_MS = 200;

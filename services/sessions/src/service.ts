@@ -76,7 +76,8 @@ export function defineSessions(timing: SessionsTiming = {}) {
       const { leaseMs, renewMs } = { ...LEASE_TIMING, ...timing };
       const { turnDeadlineMs = TURN_DEADLINE_MS, lookMs = LOOK_MS } = timing;
       const once = own.use(createOnce({ ...common, shares, leaseMs, renewMs, lookMs, turnDeadlineMs }));
-      const emptying = createEmptying({ ...data, store });
+      const reading = { ...data, clock: systemClock };
+      const emptying = createEmptying({ ...reading, store });
       return {
         'agent.execute': agentExecute(runner),
         'agent.stream': agentStream(runner),
@@ -84,10 +85,10 @@ export function defineSessions(timing: SessionsTiming = {}) {
         'agent.start': agentStart(runner),
         'agent.attach': agentAttach(runner),
         'session.send': sessionSend(runner),
-        'session.history': sessionHistory(data),
+        'session.history': sessionHistory(reading),
         'session.list': sessionList(data.sessions, store),
-        'session.export': sessionExport(data),
-        'session.delete': sessionDelete({ ...data, bus, emptying }),
+        'session.export': sessionExport(reading),
+        'session.delete': sessionDelete({ ...reading, bus, emptying }),
         'session.reset': sessionReset({ ...data, store, emptying }),
         'session.status': sessionStatus(data.sessions, agents, models),
         'turns.start': turnsStart(runner),

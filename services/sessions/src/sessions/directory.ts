@@ -3,7 +3,8 @@ import type { Collection, Documents } from '@switchyard/store';
 import type { BodyDocument, SessionDocument, TurnDocument } from '../data.ts';
 import { texts } from '../turns/bodies.ts';
 import { noSuchSession, sees } from './ownership.ts';
-import { formatSessionKey, parseSessionKey, resolveSession } from './session-key.ts';
+import { settled, type Settling } from './settled.ts';
+import { formatSessionKey, resolveSession } from './session-key.ts';
 
 const PAGE = 500;
 
@@ -37,9 +38,7 @@ export interface HistoryEntry {
   timestamp: number;
 }
 
-export interface Reading {
-  sessions: Collection<SessionDocument>;
-  turns: Collection<TurnDocument>;
+export interface Reading extends Settling {
   bodies: Collection<BodyDocument>;
 }
 
@@ -82,14 +81,14 @@ export async function lastTurns(turns: Documents<TurnDocument>, session: Session
   return (await turns.find({ sessionKey: key, epoch, seq: { lte: lastSeq } }, { sort: [['seq', 'desc']], limit })).items;
 }
 
-/** What was said in a session the principal may know of. Held to its own, it gets nothing of one that somebody else made again meanwhile. */
-export async function read(reading: Reading, principal: Principal, session: SessionDocument): Promise<HistoryEntry[]> {
+/**
+ * What was said in a session the principal may know of, with every turn whose end was told. Held to its own, it gets nothing of one
+ * that somebody else made again meanwhile.
+ */
+export async function read(reading: Reading, principal: Principal, seen: SessionDocument): Promise<HistoryEntry[]> {
+  const session = await settled(reading, principal.tenant, seen);
+  if (!session) throw noSuchSession();
   const said = await history(reading, principal, session);
   if (principal.sessions === 'own') await requireSession(reading.sessions, principal, session.key);
   return said;
-}
-
-/** The channel of a session's key. */
-export function channelOf(sessionKey: string): string {
-  return parseSessionKey(sessionKey)?.channelId ?? sessionKey;
 }

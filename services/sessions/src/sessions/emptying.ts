@@ -1,10 +1,12 @@
 import { ServiceError, type Principal } from '@switchyard/contracts';
 import { mintId } from '@switchyard/security';
+import type { Clock } from '@switchyard/service-kit';
 import type { Collection, OutboxEvent, Store } from '@switchyard/store';
 import { DAY_MS, type BodyDocument, type GoneDocument, type SessionDocument, type TurnDocument } from '../data.ts';
 import { forget, hasBodies } from '../turns/bodies.ts';
 import { requireSession } from './directory.ts';
-import { seenBy } from './ownership.ts';
+import { noSuchSession, seenBy, sees } from './ownership.ts';
+import { settled } from './settled.ts';
 
 const PAGE = 200;
 
@@ -14,6 +16,7 @@ export interface EmptyingDeps {
   bodies: Collection<BodyDocument>;
   gone: Collection<GoneDocument>;
   store: Pick<Store, 'now'>;
+  clock: Clock;
 }
 
 /** What becomes of the session itself; it tells whether the session was still idle and as it was looked at. */
@@ -25,13 +28,14 @@ export type Emptying = <T>(principal: Principal, key: string, work: Work<T>) => 
 /**
  * Ends the epoch of an idle session. The write that does so is guarded by the queue being empty, nobody at work, and nothing
  * counted since the session was looked at: no turn begins on what is half gone, and none ends into it. A session with turns is
- * refused. The turns of an epoch that is over are nobody's history from that write on; who asks for one of them by its id is
+ * refused; one whose turns have ended becomes idle first. The turns of an epoch that is over are nobody's history from that write on; who asks for one of them by its id is
  * answered for another day.
  */
 export function createEmptying(deps: EmptyingDeps): Emptying {
   const { sessions, gone, store } = deps;
   return async (principal, named, work) => {
-    const session = await requireSession(sessions, principal, named);
+    const session = await settled(deps, principal.tenant, await requireSession(sessions, principal, named));
+    if (!session || !sees(principal, session)) throw noSuchSession();
     if (session.depth > 0) throw busy();
     const note = { epoch: session.epoch, sessionKey: session.key, at: store.now() };
     // Whoever dies after the next write leaves turns that this note leads to.

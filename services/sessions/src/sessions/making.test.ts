@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import type { Principal } from '@switchyard/contracts';
-import { startService } from '@switchyard/service-kit';
+import { startService, systemClock } from '@switchyard/service-kit';
 import { openStore, type Documents } from '@switchyard/store';
 import { principal, tempDir } from '@switchyard/testkit';
 import { bodyCollection, goneCollection, sessionCollection, turnCollection, type SessionDocument } from '../data.ts';
@@ -25,7 +25,7 @@ const scripted = { agents: { scripted: { model: 'dev/scripted', concurrency: { m
 async function besides(data: string) {
   const store = await openStore(`sqlite:${join(data, 'store')}`, { service: 'sessions' });
   const opened = await store.open({ sessions: sessionCollection, turns: turnCollection, bodies: bodyCollection, gone: goneCollection });
-  return { ...opened, mine: opened.sessions.for(admin), store, [Symbol.asyncDispose]: () => store.close() };
+  return { ...opened, mine: opened.sessions.for(admin), store, clock: systemClock, [Symbol.asyncDispose]: () => store.close() };
 }
 
 /** A session as `client` would have made it; without one, as it was written before its maker was remembered. */

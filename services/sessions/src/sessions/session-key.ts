@@ -97,3 +97,8 @@ function fromParts({ tenantId, ...parts }: SessionPartsGiven): Named {
   const given = Object.entries({ ...parts, tenant: tenantId }).filter(([, value]) => value !== undefined);
   return Object.fromEntries(given);
 }
+
+/** The channel of a session's key. */
+export function channelOf(sessionKey: string): string {
+  return parseSessionKey(sessionKey)?.channelId ?? sessionKey;
+}

@@ -125,7 +125,7 @@ export function startReplica(world: World): Replica {
     models: modelsOf(process),
     tools: () => toolsOf(process, judge),
   });
-  const replica = { process, runner, own, emptying: createEmptying({ ...data, store }), sessions: data.sessions };
+  const replica = { process, runner, own, emptying: createEmptying({ ...data, store, clock: process.clock }), sessions: data.sessions };
   world.replicas.push(replica);
   return replica;
 }

@@ -1,7 +1,7 @@
 import { ServiceError, type TurnFailure, type TurnResult } from '@switchyard/contracts';
 import type { Documents } from '@switchyard/store';
 import { DAY_MS, type Said, type TurnDocument } from '../data.ts';
-import { channelOf } from '../sessions/directory.ts';
+import { channelOf } from '../sessions/session-key.ts';
 import { excerptOf } from './fitting.ts';
 
 /*

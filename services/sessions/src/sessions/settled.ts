@@ -1,0 +1,41 @@
+import { pause, type Clock } from '@switchyard/service-kit';
+import type { Collection } from '@switchyard/store';
+import type { SessionDocument, TurnDocument } from '../data.ts';
+import { hasEnded } from '../turns/turn-writes.ts';
+import { readEntry } from './entry.ts';
+
+/** Milliseconds, unless who ran the turn died just then; whoever takes over does it within ten seconds. */
+const PATIENCE_MS = 2_000;
+/** Nobody is told when a session has counted a turn: that would be a message for each, and hardly anybody waits for it. */
+const LOOK_MS = 10;
+
+export interface Settling {
+  sessions: Collection<SessionDocument>;
+  turns: Collection<TurnDocument>;
+  clock: Clock;
+}
+
+/**
+ * The session once it has counted those of its turns that have ended, so that who was told the end of a turn finds it in the history,
+ * and the session free. A turn ends with one write and is counted with another. Where the second does not come within two seconds,
+ * the session is given as it is. Null where it is gone meanwhile.
+ */
+export async function settled(
+  { sessions, turns, clock }: Settling,
+  tenant: string,
+  seen: SessionDocument,
+): Promise<SessionDocument | null> {
+  const until = clock.now() + PATIENCE_MS;
+  let session: SessionDocument | null = seen;
+  while (session !== null && (await isUnsettled(turns, tenant, session)) && clock.now() < until) {
+    await pause(clock, LOOK_MS);
+    session = await sessions.for({ tenant }).get(seen.key);
+  }
+  return session;
+}
+
+async function isUnsettled(turns: Collection<TurnDocument>, tenant: string, { queue: [first] }: SessionDocument): Promise<boolean> {
+  if (first === undefined) return false;
+  const turn = await turns.for({ tenant }).get(readEntry(first).turnId);
+  return turn !== null && hasEnded(turn);
+}
