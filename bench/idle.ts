@@ -28,7 +28,7 @@ export async function measureIdle(
     const label = `${held.connections} idle WS`;
     const line = { row: 12, ours: isEdge ? ('nats' as const) : ('embedded' as const) };
     outcomes.push(
-      { ...line, what: `${label}, RSS each`, values: [each(held)], unit: 'KiB', target: { most: 10 } },
+      { ...line, what: `${label}, RSS each`, values: [each(held)], unit: 'KiB', target: { most: 6 } },
       { ...line, what: `${label}, RSS each ÷ ${baseline.name}`, values: [each(held) / each(bare)], unit: 'x', target: {} },
       { ...line, what: `${label}, RSS of the edge`, values: [held.after / 1_024], unit: 'MiB', target: isEdge ? { most: 200 } : {} },
     );

@@ -34,12 +34,12 @@ export async function measureFanOut(onProgress: (what: string) => void): Promise
   const toOurs = await startChild('publisher.ts', [subjects.notifyAll(TENANT)], { NATS_URL: broker.url }, stack);
   const toLoop = await startChild('publisher.ts', ['bench.send-loop'], { NATS_URL: broker.url }, stack);
 
-  onProgress('1,000 messages a second to 1,000 clients: a send loop');
-  const theirs = await tell(loop, { publisher: toLoop, clients: 1_000 });
-  onProgress('the same: ours');
+  onProgress('1,000 messages a second to 1,000 clients');
   const one = await tell(ours, { publisher: toOurs, clients: 1_000 });
   onProgress('to 2,000 clients');
   const two = await tell(ours, { publisher: toOurs, clients: 2_000 });
+  onProgress('the same: a send loop');
+  const theirs = await tell(loop, { publisher: toLoop, clients: 2_000 });
   onProgress(`to 1,000 clients, ${STALLED} of which do not read`);
   const before = residentKib(ours.edge.pid);
   const beside = await tell(ours, { publisher: toOurs, clients: 1_000, stalled: STALLED });
@@ -57,7 +57,6 @@ export async function measureFanOut(onProgress: (what: string) => void): Promise
       target: { least: 100 },
     },
     { ...line, row: 10, what: 'the same, p99 from publishing', values: [one.p99Ms], unit: 'ms', target: { most: 150 } },
-    { ...line, row: 10, what: 'the same ÷ a send loop, delivered a second', values: [one.rate / theirs.rate], unit: 'x', target: {} },
     {
       ...line,
       row: 10,
@@ -67,6 +66,14 @@ export async function measureFanOut(onProgress: (what: string) => void): Promise
       target: { least: 100 },
     },
     { ...line, row: 10, what: 'the same, p99 from publishing', values: [two.p99Ms], unit: 'ms', target: { most: 500 } },
+    {
+      ...line,
+      row: 10,
+      what: 'the same ÷ a send loop, delivered a second',
+      values: [two.rate / theirs.rate],
+      unit: 'x',
+      target: { least: 10 },
+    },
     {
       ...line,
       row: 11,
