@@ -16,6 +16,8 @@ export interface LoadPlan {
   /** Requests come so often a second, whether the last ones are answered or not. Without, each follows an answer: a closed loop. */
   perSecond?: number | undefined;
   warmMs: number;
+  /** It goes on being warmed until so many were answered, for as long as may be waited for that. */
+  warmRequests?: number | undefined;
   ms: number;
   /** Whose processor time is read, at both ends of the measurement. */
   pids: number[];
@@ -23,6 +25,8 @@ export interface LoadPlan {
 
 export interface LoadResult {
   requests: number;
+  /** Answered before that. */
+  warmed: number;
   failures: number;
   seconds: number;
   p50Ms: number;

@@ -14,6 +14,8 @@ export interface Samples {
 
 /** Requests that go on being made. */
 export interface Loop {
+  /** How many were answered since the last `begin` or `take`. */
+  answered(): number;
   /** What came before no longer counts. */
   begin(): void;
   /** What counts since then. An open loop waits for what was due until now. */
@@ -58,6 +60,7 @@ async function closedLoop(plan: LoadPlan): Promise<Loop> {
   for (let slot = 0; slot < plan.connections; slot++) client.ask(slot);
 
   return {
+    answered: () => samples.latencies.length,
     begin: () => (samples = none()),
     async take() {
       const taken = samples;
@@ -137,6 +140,7 @@ async function openLoop(plan: LoadPlan, perSecond: number): Promise<Loop> {
   }
 
   return {
+    answered: () => samples.latencies.length,
     begin: () => (samples = none()),
     async take() {
       const taken = samples;

@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import { tempDir } from '@switchyard/testkit';
 import type { LoadResult } from './load-plan.ts';
 import { startLoad } from './load-process.ts';
+import { WARM_REQUESTS } from './measure.ts';
 import type { Options } from './options.ts';
 import { startBroker, startCluster, startEmbedded } from './product.ts';
 import { hotSpots, hotSpotText } from './profile.ts';
@@ -53,7 +54,13 @@ async function loadOurs(profiles: string, options: Options, onProgress: (what: s
   for (const of of asked) {
     for (const subject of subjects) {
       onProgress(`profiling ${cases[of].what}: ${subject.name}`);
-      const plan = { ...routeOf(subject, cases[of]), connections: CONNECTIONS, warmMs: WARM_MS, pids: subject.pids };
+      const plan = {
+        ...routeOf(subject, cases[of]),
+        connections: CONNECTIONS,
+        warmMs: WARM_MS,
+        warmRequests: WARM_REQUESTS,
+        pids: subject.pids,
+      };
       measured.push({ of, subject, result: await load.measure({ ...plan, ms: options.seconds * 1_000 }) });
     }
   }

@@ -15,12 +15,14 @@ import { createEdgeMethods } from './rpc/edge-methods.ts';
 import { openFanOut } from './sockets/fan-out.ts';
 import { createAdmission } from './admission/admission.ts';
 import { createFailureLog } from './server/failure-log.ts';
+import { registerFront } from './server/front.ts';
 import { registerHealth } from './server/health.ts';
 import { openSharedLimits } from './admission/shared-limits.ts';
 import { followPlainSockets } from './server/plain-sockets.ts';
 import { startHeartbeat } from './sockets/heartbeat.ts';
 import { refuse, UPGRADE_REQUIRED } from './server/refusal.ts';
-import { createRpcHandler, registerRpc } from './rpc/rpc-http.ts';
+import { createCompletions } from './routes/completions.ts';
+import { createRpc } from './rpc/rpc-http.ts';
 import { acceptWebSockets } from './sockets/rpc-ws.ts';
 import { watchNeighbours } from './server/neighbours.ts';
 import { addCommonHooks, createHttpServer, registerPreflight } from './server/server.ts';
@@ -102,14 +104,13 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
   const dispatcher = createDispatcher({ bus, settings, failures, local: createEdgeMethods(openRpcText) });
 
   const accessLog = createAccessLog(log);
-  const rpc = createRpcHandler({ settings, admission, failures, accessLog, dispatcher });
-  const app = opening.adopt(createHttpServer({ settings, admission, accessLog, failures, rpc, draining: draining.signal }), (server) =>
-    server.close(),
-  );
+  const ground = { admission, failures, accessLog };
+  const front = [createRpc({ ...ground, settings, dispatcher }), createCompletions(edge, ground)];
+  const app = opening.adopt(createHttpServer({ ...ground, settings, front, draining: draining.signal }), (server) => server.close());
   const routes: Route[] = [];
   app.addHook('onRoute', ({ method, url: path }) => void routes.push(...[method].flat().map((verb) => ({ verb, path }))));
   const sockets = opening.use(followPlainSockets({ server: app.server, settings, addressOf: (socket) => admission.peerOf(socket) }));
-  registerRpc(app, rpc);
+  registerFront(app, front);
   void app.register((within, _options, done) => {
     addCommonHooks(within, accessLog);
     registerHealth(within, edge, { health: options.health, admission });

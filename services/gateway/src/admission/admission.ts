@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { BlockList, Socket } from 'node:net';
 import type { Rate } from '@switchyard/cache';
+import type { TokenScope } from '@switchyard/contracts';
 import type { Settings } from '@switchyard/service-kit';
 import type { FastifyReply, FastifyRequest, onRequestHookHandler } from 'fastify';
 import { allowedHosts, clientAddress, hostName, originAllowed, peerAddress, trustedList } from './address.ts';
@@ -118,8 +119,7 @@ export function createAdmission({ settings, tokens, limits, host }: AdmissionOpt
     const caller = admit(request.raw, tokenInQuery);
     if (isRefusal(caller)) return caller;
     request.caller = caller;
-    const held = scopes === undefined || caller.scopes.includes('*') || scopes.some((scope) => caller.scopes.includes(scope));
-    return held ? undefined : INSUFFICIENT_SCOPE;
+    return scopes === undefined ? undefined : lacksScope(caller, scopes);
   }
 
   return {
@@ -136,6 +136,12 @@ export function createAdmission({ settings, tokens, limits, host }: AdmissionOpt
       else done();
     },
   };
+}
+
+/** Why a caller may not use what needs one of these scopes; undefined when it may. */
+export function lacksScope(caller: Caller, scopes: readonly TokenScope[]): Refusal | undefined {
+  const held = caller.scopes.includes('*') || scopes.some((scope) => caller.scopes.includes(scope));
+  return held ? undefined : INSUFFICIENT_SCOPE;
 }
 
 function overRate(wait: number, { max, windowMs }: Rate): Refusal {

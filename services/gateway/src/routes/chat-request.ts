@@ -1,3 +1,4 @@
+import type { IncomingMessage } from 'node:http';
 import { AgentId, IdempotencyKey, MAX, parseParams, type Params } from '@switchyard/contracts';
 import type { FastifyRequest } from 'fastify';
 import { z } from 'zod';
@@ -56,7 +57,7 @@ export function withIdempotencyKey(chat: ChatRequest, request: FastifyRequest): 
 }
 
 /** The key of a request, which may also stand in what it says. Throws the refusal of one that is none, or of two. */
-export function idempotencyKeyOf({ headers }: Pick<FastifyRequest, 'headers'>, twin?: string): string | undefined {
+export function idempotencyKeyOf({ headers }: Pick<IncomingMessage, 'headers'>, twin?: string): string | undefined {
   const header = headers['idempotency-key'];
   const key = typeof header === 'string' ? header : twin;
   if (key === undefined) return undefined;

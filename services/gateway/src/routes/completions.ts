@@ -1,135 +1,149 @@
-import type { Bus, CallOptions } from '@switchyard/bus';
-import { ServiceError, type StatelessResult, type StatelessTurn } from '@switchyard/contracts';
+import type { Reply } from '@switchyard/bus';
+import { callables, type Callable, type StatelessResult } from '@switchyard/contracts';
 import { mintId } from '@switchyard/security';
-import type { FastifyInstance } from 'fastify';
-import { jsonBody } from '../server/body.ts';
+import { tracing, type Span } from '@switchyard/telemetry';
+import { lacksScope } from '../admission/admission.ts';
+import type { Caller } from '../admission/tokens.ts';
 import type { Edge } from '../edge.ts';
-import { callOptions } from '../server/trace.ts';
+import { textAnswer, type Answer } from '../rpc/answers.ts';
+import { FORWARDED, gather } from '../rpc/gather.ts';
+import { createCollect, type Collect } from '../rpc/large-answers.ts';
+import { parseBody } from '../server/body.ts';
+import { Exchange, exchangeRoute, type ExchangeGround, type Wire } from '../server/exchange.ts';
+import type { FrontRoute } from '../server/front.ts';
+import { SECURITY_HEADERS } from '../server/headers.ts';
+import { startRouteSpan } from '../server/trace.ts';
 import { idempotencyKeyOf } from './chat-request.ts';
-import { completionBody } from './completion-body.ts';
-import { completionAnswer, completionChunks, completionHead, DONE, type CompletionHead } from './completion-chunks.ts';
-import { completionError, errorFrame, failureError, noteFailure } from './errors.ts';
-import { startKeyedRun, type Exchange, type KeyedRun, type Run, type Step } from './keyed-completion.ts';
-import { createJoinedText, openEventStream } from './sse.ts';
+import { completionBody, type CompletionRequest } from './completion-body.ts';
+import { completionAnswer, completionHead, type CompletionHead } from './completion-chunks.ts';
+import { firstWords, resultOf, sendChunks, startRun } from './completion-run.ts';
+import { completionError } from './errors.ts';
+import { startKeyedRun, type Asked } from './keyed-completion.ts';
+
+const PATH = '/v1/chat/completions';
+const ROUTE = exchangeRoute(PATH, 'v1', SECURITY_HEADERS);
+const SCOPES = ['rpc', 'api'] as const;
+const REPLAYED = ['idempotency-replayed', 'true'] as const;
+const COMPLETE = callables.get('turns.complete') as Callable;
 
 /**
  * `POST /v1/chat/completions`: one turn that keeps nothing, and that leaving cancels. With an `Idempotency-Key` it is one turn for all
  * requests with that key: leaving does not end it, and its answer is kept for a day.
  */
-export function registerCompletions(app: FastifyInstance, edge: Edge): void {
-  app.post('/v1/chat/completions', { onRequest: edge.guard({ scopes: ['rpc', 'api'] }) }, async (request, reply) => {
-    const completion = completionBody(jsonBody(request), request.caller.lenient);
-    const exchange = { request, reply, completion };
-    const keyed = await startKeyed(edge, exchange);
-    const head = keyed?.head ?? completionHead(completion.turn.model);
-    if (keyed?.replayed) reply.header('idempotency-replayed', 'true');
-    if (completion.stream) {
-      const run = keyed?.run ?? startRun(edge.bus, exchange);
-      const step = await firstWords(run);
-      void sendChunks(edge, { ...exchange, head, run, step });
-      return reply;
-    }
-    const result = keyed ? await resultOf(keyed.run) : await complete(edge.bus, exchange);
-    reply.header('cache-control', 'no-store');
-    return completionAnswer(head, result);
-  });
-}
-
-/** The turn of the request's key; undefined where it has none. */
-async function startKeyed(edge: Edge, exchange: Exchange): Promise<KeyedRun | undefined> {
-  const key = idempotencyKeyOf(exchange.request);
-  if (key === undefined) return undefined;
-  try {
-    return await startKeyedRun(edge, exchange, key);
-  } catch (error) {
-    throw completionError(error);
-  }
-}
-
-async function complete(bus: Bus, exchange: Exchange): Promise<StatelessResult> {
-  try {
-    return await bus.as(exchange.request.caller.principal).call('turns.complete', turnOf(exchange), optionsOf(exchange));
-  } catch (error) {
-    throw completionError(error);
-  }
-}
-
-function turnOf({ completion }: Exchange): StatelessTurn {
-  return { ...completion.turn, turnId: mintId('turn') };
-}
-
-/** A client that leaves ends its turn. */
-function optionsOf({ request, reply: { raw } }: Exchange): CallOptions {
-  const left = new AbortController();
-  raw.once('close', () => void (raw.writableFinished || left.abort()));
-  if (raw.destroyed) left.abort();
-  return { ...callOptions(request), signal: left.signal };
-}
-
-/** A turn that runs for one response and ends with it. */
-function startRun(bus: Bus, exchange: Exchange): Run {
-  const frames = bus.as(exchange.request.caller.principal).stream('turns.run', turnOf(exchange), optionsOf(exchange));
-  return async () => {
-    const step = await frames.next();
-    if (!step.done && step.value.type === 'error') throw failureError(step.value.error);
-    return step;
+export function createCompletions(edge: Edge, ground: ExchangeGround): FrontRoute {
+  const send = gather<CompletionExchange>(FORWARDED, (exchange) => exchange.writeOwn());
+  const serving: Serving = { ...ground, edge, send, collect: createCollect(edge.bus.maxPayload) };
+  return {
+    path: PATH,
+    handle(request, response) {
+      const exchange = new CompletionExchange(serving, { request, response });
+      try {
+        const caller = exchange.admit(mayComplete);
+        if (caller === undefined) return;
+        exchange.read(caller, edge.settings.current.gateway.httpBodyLimitBytes, (body) => exchange.run(caller, body));
+      } catch (error) {
+        exchange.fail(error);
+      }
+    },
   };
 }
 
-async function firstWords(run: Run): Promise<Step> {
-  return readUntil(run, saysMore);
+function mayComplete(caller: Caller) {
+  return lacksScope(caller, SCOPES);
 }
 
-async function resultOf(run: Run): Promise<StatelessResult> {
-  const end = await readUntil(run, ({ done }) => done === true);
-  return end.value as StatelessResult;
+interface Serving extends ExchangeGround {
+  edge: Edge;
+  /** Writes what came over the bus. */
+  send(exchange: CompletionExchange): void;
+  collect: Collect;
 }
 
-/** Until the first byte of a response is out, a failure can still be a status. */
-async function readUntil(run: Run, enough: (step: Step) => boolean): Promise<Step> {
-  try {
-    let step = await run();
-    while (!enough(step)) step = await run();
-    return step;
-  } catch (error) {
-    throw completionError(error);
+class CompletionExchange extends Exchange {
+  readonly #serving: Serving;
+  readonly #span: Span | undefined;
+  #answer: Answer | undefined;
+
+  constructor(serving: Serving, wire: Wire) {
+    super(serving, ROUTE, wire);
+    this.#serving = serving;
+    this.#span = tracing() ? startRouteSpan(wire.request, wire.response, { route: PATH, requestId: this.requestId }) : undefined;
   }
-}
 
-/** Whether it says more than that the turn has begun. */
-function saysMore(step: Step): boolean {
-  return step.done === true || (step.value.type !== 'accepted' && step.value.type !== 'step');
-}
-
-interface Chunked extends Exchange {
-  head: CompletionHead;
-  run: Run;
-  /** Where the turn is when the response begins. */
-  step: Step;
-}
-
-/** A failure ends the stream with an error frame and no finish chunk, so that no client takes a part for the whole. */
-async function sendChunks(edge: Edge, { request, reply, completion, head, run, step }: Chunked): Promise<void> {
-  const chunks = completionChunks(head);
-  const stream = openEventStream(reply, {
-    first: chunks.role,
-    admitted: () => edge.tokens.admits(request.caller),
-    onDrain: () => text.drained(),
-    onClose: () => undefined,
-  });
-  const text = createJoinedText(stream, { send: (piece) => stream.write(chunks.content(piece)) });
-  try {
-    let now = step;
-    for (; !now.done; now = await run()) if (now.value.type === 'delta') text.add(now.value.text);
-    text.flush();
-    for (const chunk of chunks.toolCalls(now.value)) stream.write(chunk);
-    stream.write(chunks.finish(now.value));
-    if (completion.includeUsage) stream.write(chunks.usage(now.value));
-  } catch (error) {
-    text.flush();
-    const known = error instanceof ServiceError ? error : new ServiceError('INTERNAL', 'Internal error', { cause: error });
-    noteFailure(edge, request, known);
-    stream.write(errorFrame(known));
+  override get traceparent(): string | undefined {
+    return this.#span?.traceparent ?? super.traceparent;
   }
-  stream.end(DONE);
+
+  run(caller: Caller, body: Buffer): void {
+    const completion = completionBody(parseBody(body), caller.lenient);
+    const key = idempotencyKeyOf(this.request);
+    if (key === undefined && !completion.stream) this.#complete(caller, completion);
+    else void this.#follow(caller, completion, key);
+  }
+
+  /** The answer there is. */
+  writeOwn(): void {
+    this.write(this.#answer);
+  }
+
+  /** One call with one answer: nothing is made that only a stream needs. */
+  #complete({ encodedPrincipal }: Caller, { turn }: CompletionRequest): void {
+    const head = completionHead(turn.model);
+    const params = Buffer.from(JSON.stringify({ ...turn, turnId: mintId('turn') }));
+    const ids = { principal: encodedPrincipal, timeoutMs: COMPLETE.deadlineMs, ...this.#ids() };
+    let fetching: AbortController | undefined;
+    const cancel = this.#serving.edge.bus.forward(COMPLETE, params, ids, ({ data, large, error }: Reply) => {
+      if (error) return this.#failed(error);
+      if (data) return this.#succeed(head, data);
+      const { signal } = (fetching = new AbortController());
+      this.#serving.collect('The answer of the turn', large, signal).then(
+        (bytes) => this.#succeed(head, bytes),
+        (thrown: unknown) => this.#failed(thrown),
+      );
+    });
+    this.onLeft(() => {
+      cancel();
+      fetching?.abort();
+    });
+  }
+
+  #succeed(head: CompletionHead, data: Uint8Array): void {
+    if (this.answered) return;
+    const result = JSON.parse(Buffer.from(data.buffer, data.byteOffset, data.length).toString()) as StatelessResult;
+    this.#answer = textAnswer(JSON.stringify(completionAnswer(head, result)));
+    this.answered = true;
+    this.#serving.send(this);
+  }
+
+  /** What nobody waits for any more is no failure that a client is shown. */
+  #failed(error: unknown): void {
+    if (!this.answered) this.fail(completionError(error));
+  }
+
+  /** A turn whose pieces are told as they come, or that goes on without this request. */
+  async #follow(caller: Caller, completion: CompletionRequest, key: string | undefined): Promise<void> {
+    const { edge } = this.#serving;
+    const asked: Asked = { completion, caller, ids: this.#ids(), response: this.response };
+    try {
+      const keyed = key === undefined ? undefined : await startKeyedRun(edge, asked, key);
+      const head = keyed?.head ?? completionHead(completion.turn.model);
+      const run = keyed?.run ?? startRun(edge.bus, asked);
+      const more = keyed?.replayed === true ? REPLAYED : [];
+      if (!completion.stream) {
+        const result = await resultOf(run);
+        this.answered = true;
+        return this.write(textAnswer(JSON.stringify(completionAnswer(head, result))), more);
+      }
+      const step = await firstWords(run);
+      this.answered = true;
+      await sendChunks(edge, this, { ...asked, head, run, step, headers: [...this.headers(), ...more] });
+    } catch (error) {
+      this.fail(completionError(error));
+    }
+  }
+
+  #ids(): { requestId: string; traceparent?: string } {
+    const { requestId, traceparent } = this;
+    return traceparent === undefined ? { requestId } : { requestId, traceparent };
+  }
 }

@@ -1,20 +1,23 @@
 import { createHash } from 'node:crypto';
+import type { ServerResponse } from 'node:http';
 import { ServiceError, TURNS_LOG, type StatelessResult, type TurnFrame } from '@switchyard/contracts';
 import { mintId } from '@switchyard/security';
-import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { CallOptions } from '@switchyard/bus';
+import type { Caller } from '../admission/tokens.ts';
 import type { Edge } from '../edge.ts';
-import { callOptions } from '../server/trace.ts';
 import type { CompletionRequest } from './completion-body.ts';
 import { completionHead, type CompletionHead } from './completion-chunks.ts';
 import { failureError, notAwaited, unfollowed } from './errors.ts';
 import { joinTurn } from './start-turn.ts';
 import { openTurnReader, type TurnListener, type TurnReader, type TurnStatus } from './turn-reader.ts';
 
-/** One HTTP request for a completion, and where its answer goes. */
-export interface Exchange {
-  request: FastifyRequest;
-  reply: FastifyReply;
+/** A completion that was asked for, by whom, and where its answer goes. */
+export interface Asked {
   completion: CompletionRequest;
+  caller: Caller;
+  /** The ids under which it is found again. */
+  ids: CallOptions;
+  response: ServerResponse;
 }
 
 export type Step = IteratorResult<TurnFrame, StatelessResult>;
@@ -31,23 +34,21 @@ export interface KeyedRun {
 }
 
 /** The turn of a key, whoever asked for it first: it goes on without its readers, and each of them gets it from its beginning. */
-export async function startKeyedRun(edge: Edge, exchange: Exchange, key: string): Promise<KeyedRun> {
-  const { request, reply, completion } = exchange;
+export async function startKeyedRun(edge: Edge, { completion, caller, ids, response }: Asked, key: string): Promise<KeyedRun> {
   const { model } = completion.turn;
   const { id, created } = completionHead(model);
-  const bus = edge.bus.as(request.caller.principal);
+  const bus = edge.bus.as(caller.principal);
   await bus.log(TURNS_LOG); // frames are kept from the first on only if there is a log to keep them
   const turnId = mintId('turn');
   const fresh = openTurnReader({ bus, turnId, repeatable: true });
   try {
     const fingerprint = createHash('sha256').update(JSON.stringify(completion)).digest('base64url');
     const turn = { ...completion.turn, turnId, idempotencyKey: key, fingerprint, head: { id, created } };
-    const options = callOptions(request);
-    const named = await bus.call('turns.once', { ...turn, ...(completion.stream ? {} : { whole: true }) }, options);
+    const named = await bus.call('turns.once', { ...turn, ...(completion.stream ? {} : { whole: true }) }, ids);
     const replayed = named.turnId !== turnId;
     if (replayed) fresh.close();
-    const { reader, earlier } = replayed ? await joinTurn(bus, named.turnId, options) : { reader: fresh, earlier: undefined };
-    return { head: { ...named.head, model }, replayed, run: readAlong(edge, { turnId: named.turnId, reader, earlier, reply }) };
+    const { reader, earlier } = replayed ? await joinTurn(bus, named.turnId, ids) : { reader: fresh, earlier: undefined };
+    return { head: { ...named.head, model }, replayed, run: readAlong(edge, { turnId: named.turnId, reader, earlier, response }) };
   } catch (error) {
     fresh.close();
     throw orEnded(error);
@@ -64,11 +65,11 @@ interface Reading {
   turnId: string;
   reader: TurnReader;
   earlier: TurnStatus | undefined;
-  reply: FastifyReply;
+  response: ServerResponse;
 }
 
 /** What a reader hears, for whoever asks for one frame after the other. Leaving ends the reading alone. */
-function readAlong(edge: Edge, { turnId, reader, earlier, reply: { raw } }: Reading): Run {
+function readAlong(edge: Edge, { turnId, reader, earlier, response }: Reading): Run {
   const queue: Step[] = [];
   let failure: unknown;
   let wake = Promise.withResolvers<void>();
@@ -91,8 +92,8 @@ function readAlong(edge: Edge, { turnId, reader, earlier, reply: { raw } }: Read
     fail(new ServiceError('CANCELLED', 'The client left.'));
   };
   edge.ending.addEventListener('abort', end);
-  raw.once('close', leave);
-  if (raw.destroyed) leave();
+  response.once('close', leave);
+  if (response.destroyed) leave();
   else reader.read(listener, earlier);
   return async () => {
     for (;;) {

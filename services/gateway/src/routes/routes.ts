@@ -1,6 +1,5 @@
 import { registerChatStream } from './chat-stream.ts';
 import { registerChat } from './chat.ts';
-import { registerCompletions } from './completions.ts';
 import { registerEvents } from './events.ts';
 import { registerHistory } from './history.ts';
 import { registerModels } from './models.ts';
@@ -13,12 +12,11 @@ function web(register: RegisterRoutes): RegisterRoutes {
   };
 }
 
-/** Every route besides `/rpc`, `/ws` and the probes, in the order in which they are added. */
+/** Every route besides those in front of Fastify, `/ws` and the probes, in the order in which they are added. */
 export const routes: readonly RegisterRoutes[] = [
   web(registerChat),
   web(registerHistory),
   web(registerChatStream),
   web(registerEvents),
-  registerCompletions,
   registerModels,
 ];

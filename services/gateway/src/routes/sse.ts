@@ -1,3 +1,4 @@
+import type { ServerResponse } from 'node:http';
 import type { FastifyReply } from 'fastify';
 
 const TICK_MS = 5_000;
@@ -40,8 +41,13 @@ export interface EventStreamOptions {
 
 /** Answers 200 and begins the stream. */
 export function openEventStream(reply: FastifyReply, options: EventStreamOptions): EventStream {
-  const { raw } = reply;
   reply.hijack();
+  const headers = Object.entries(reply.getHeaders()).flatMap(([name, value]) => (value === undefined ? [] : [name, String(value)]));
+  return beginEventStream(reply.raw, headers, options);
+}
+
+/** The same where there is no Fastify around the response; `headers` are those that any answer has, names and values in turn. */
+export function beginEventStream(raw: ServerResponse, headers: readonly string[], options: EventStreamOptions): EventStream {
   let stalled = 0;
   let ticks = 0;
 
@@ -65,9 +71,7 @@ export function openEventStream(reply: FastifyReply, options: EventStreamOptions
   if (raw.destroyed) onClose();
   else {
     raw.once('close', onClose);
-    for (const [name, value] of Object.entries({ ...reply.getHeaders(), ...HEADERS, ...options.headers })) {
-      if (value !== undefined) raw.setHeader(name, value);
-    }
+    raw.writeHead(200, headersOf(headers, { ...HEADERS, ...options.headers }));
     raw.write(options.first);
   }
   return {
@@ -78,6 +82,16 @@ export function openEventStream(reply: FastifyReply, options: EventStreamOptions
     end: (last) => void (raw.destroyed || raw.end(last)),
     cut,
   };
+}
+
+/** Those of the stream stand for others of the same name. */
+function headersOf(headers: readonly string[], own: Readonly<Record<string, string>>): string[] {
+  const all = Object.entries(own).flat();
+  for (let at = 0; at < headers.length; at += 2) {
+    const [name = '', value = ''] = headers.slice(at, at + 2);
+    if (!Object.hasOwn(own, name)) all.push(name, value);
+  }
+  return all;
 }
 
 /** Text on its way to one client; while the client is behind, what comes is joined instead of queued. */

@@ -59,6 +59,11 @@ function failure(error: { code: number; message: string; data: ErrorData }, id: 
   return `{"jsonrpc":"2.0","error":${bytesAsText(JSON.stringify(error))},"id":${id}}`;
 }
 
+/** JSON that was made here, as it is sent. */
+export function textAnswer(json: string): Answer {
+  return bytesAsText(json);
+}
+
 /** The answers of a batch, in order. */
 export function batchAnswer(answers: readonly Answer[]): Answer {
   const parts: Buffer[] = [];

@@ -93,9 +93,13 @@ export function isJson(contentType: string | undefined): boolean {
 /** The parsed body of a route that takes JSON; throws the refusal for anything else. */
 export function jsonBody(request: { headers: { 'content-type'?: string | undefined }; body: unknown }): unknown {
   if (!isJson(request.headers['content-type'])) throw new RefusalError(NOT_JSON);
-  const text = Buffer.isBuffer(request.body) ? request.body.toString('utf8') : '';
+  return parseBody(Buffer.isBuffer(request.body) ? request.body : EMPTY);
+}
+
+/** Throws the refusal of what is no JSON. */
+export function parseBody(body: Buffer): unknown {
   try {
-    return JSON.parse(text);
+    return JSON.parse(body.toString('utf8'));
   } catch (cause) {
     throw new RefusalError({ status: 400, message: 'Invalid JSON body', code: 'INVALID_ARGUMENT' }, cause);
   }

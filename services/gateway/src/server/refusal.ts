@@ -1,5 +1,5 @@
 import { STATUS_CODES, type ServerResponse } from 'node:http';
-import { errorData, httpStatus, isRetryable, jsonRpcCode, openAiErrorType, type ErrorCode, type ServiceError } from '@switchyard/contracts';
+import { errorData, httpStatus, isRetryable, jsonRpcCode, openAiErrorType, ServiceError, type ErrorCode } from '@switchyard/contracts';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Caller } from '../admission/tokens.ts';
 import { discardBody } from './discard-body.ts';
@@ -100,6 +100,12 @@ export function refusalOf(error: ServiceError): Refusal {
   };
 }
 
+/** What a client may know of an error in the words we chose for it; undefined for what is ours. */
+export function knownRefusal(error: unknown): Refusal | undefined {
+  if (error instanceof RefusalError) return error.refusal;
+  return error instanceof ServiceError ? refusalOf(error) : undefined;
+}
+
 /** A key that stands for another request: nothing is wrong with this one but that. */
 const UNPROCESSABLE = 422;
 
@@ -135,9 +141,13 @@ function comeBack(reply: FastifyReply, { retryAfterMs = 0 }: Refusal): FastifyRe
     .send(`retry: ${afterMs}\n\n`);
 }
 
-/** The same on `/rpc`, which has no Fastify around it. */
-export function refuseRpc(response: ServerResponse, refusal: Refusal, requestId: string): void {
-  const body = refusalBody('rpc', refusal, requestId);
+/** The same where there is no Fastify around it. */
+export function refuseRaw(
+  response: ServerResponse,
+  refusal: Refusal,
+  { surface, requestId }: { surface: Surface; requestId: string },
+): void {
+  const body = refusalBody(surface, refusal, requestId);
   response.writeHead(refusal.status, { ...refusalHeaders(refusal, requestId), 'content-length': Buffer.byteLength(body) }).end(body);
 }
 

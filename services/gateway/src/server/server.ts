@@ -1,6 +1,5 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import { ServiceError } from '@switchyard/contracts';
 import type { Settings } from '@switchyard/service-kit';
 import { fastify, type ConnectionError, type FastifyError, type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import type { AccessLog } from './access-log.ts';
@@ -11,29 +10,29 @@ import { SECURITY_HEADERS } from './headers.ts';
 import { hideQueryToken } from '../admission/query-token.ts';
 import { durationsOf, type NoteDuration } from './request-durations.ts';
 import { requestIdOf } from './request-id.ts';
-import { isRpc, type RpcHandler } from '../rpc/rpc-http.ts';
+import { frontOf, type FrontRoute } from './front.ts';
 import { cutIfStalled } from './stall.ts';
 import { traceparentOf, traceRequest } from './trace.ts';
-import { BAD_REQUEST, BODY_TOO_LARGE, INTERNAL, NOT_FOUND, RefusalError, refusalOf, refuse, type Refusal } from './refusal.ts';
+import { BAD_REQUEST, BODY_TOO_LARGE, INTERNAL, knownRefusal, NOT_FOUND, refuse, type Refusal } from './refusal.ts';
 
 export interface ServerOptions {
   settings: Settings<'gateway'>;
   admission: Admission;
   accessLog: AccessLog;
   failures: FailureLog;
-  rpc: RpcHandler;
+  /** What is answered before a request comes to Fastify. */
+  front: readonly FrontRoute[];
   /** Once it is aborted, each answer is the last one of its connection. */
   draining: AbortSignal;
 }
 
 /** The HTTP server with what all routes share: ids, limits of the protocol, raw bodies, headers, errors, the access log. */
-export function createHttpServer({ settings, admission, accessLog, failures, rpc, draining }: ServerOptions): FastifyInstance {
+export function createHttpServer({ settings, admission, accessLog, failures, front, draining }: ServerOptions): FastifyInstance {
   const app: FastifyInstance = fastify({
     serverFactory: (handler) =>
       nodeServer((request, response) => {
         if (draining.aborted) response.shouldKeepAlive = false;
-        if (isRpc(request)) rpc(request, response);
-        else handler(request, response);
+        (frontOf(front, request) ?? handler)(request, response);
       }),
     genReqId: requestIdOf,
     requestIdHeader: false,
@@ -72,7 +71,7 @@ function noSchemas(): never {
 export function addCommonHooks(app: FastifyInstance, accessLog: AccessLog): void {
   app.addHook('onRequest', (request, reply, done) => {
     reply.header('x-request-id', request.id).headers(SECURITY_HEADERS);
-    traceRequest(request, reply);
+    request.span = traceRequest(request, reply);
     done();
   });
   app.addHook('onSend', (_request, reply, payload, done) => {
@@ -179,8 +178,8 @@ function failureOf(request: FastifyRequest, admission: Admission, { refusal, err
 
 /** What a client may know of an error: the words we chose for it, or that it was ours. */
 function known(error: FastifyError): Refusal | undefined {
-  if (error instanceof RefusalError) return error.refusal;
-  if (error instanceof ServiceError) return refusalOf(error);
+  const refusal = knownRefusal(error);
+  if (refusal) return refusal;
   const { statusCode } = error;
   if (statusCode === undefined || statusCode < 400 || statusCode >= 500) return undefined;
   if (statusCode === 404) return NOT_FOUND;

@@ -1,6 +1,6 @@
-import type { IncomingHttpHeaders } from 'node:http';
+import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
 import type { CallOptions } from '@switchyard/bus';
-import { parseTraceparent, startSpan, tracing } from '@switchyard/telemetry';
+import { parseTraceparent, startSpan, tracing, type Span } from '@switchyard/telemetry';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 
 /** The caller's own trace, continued; nothing when it sent none that is valid. */
@@ -10,17 +10,25 @@ export function traceparentOf({ headers }: { headers: IncomingHttpHeaders }): st
 }
 
 /** While telemetry is on, what a route does is a span of the caller's trace; calls made for it continue that span. */
-export function traceRequest(request: FastifyRequest, reply: FastifyReply): void {
-  if (!tracing()) return;
-  const { url: route = 'none' } = request.routeOptions;
-  const attributes = { 'http.request.method': request.method, 'http.route': route, 'switchyard.request_id': request.id };
-  const span = startSpan(`${request.method} ${route}`, attributes, traceparentOf(request));
-  request.span = span;
-  reply.raw.once('close', () => {
-    const { statusCode } = reply.raw;
+export function traceRequest({ raw, id, routeOptions }: FastifyRequest, reply: FastifyReply): Span | undefined {
+  return tracing() ? startRouteSpan(raw, reply.raw, { route: routeOptions.url ?? 'none', requestId: id }) : undefined;
+}
+
+/** A span that ends with its response. */
+export function startRouteSpan(
+  request: IncomingMessage,
+  response: ServerResponse,
+  { route, requestId }: { route: string; requestId: string },
+): Span {
+  const { method = '' } = request;
+  const attributes = { 'http.request.method': method, 'http.route': route, 'switchyard.request_id': requestId };
+  const span = startSpan(`${method} ${route}`, attributes, traceparentOf(request));
+  response.once('close', () => {
+    const { statusCode } = response;
     span.set({ 'http.response.status_code': statusCode });
     span.end(statusCode >= 500 ? new Error(`answered ${statusCode}`) : undefined);
   });
+  return span;
 }
 
 /** The ids under which a call on behalf of this request is found again. */
