@@ -10,6 +10,9 @@ import { processesOf, processOf, replaced, SKIP, whoAnswers } from './processes.
 const POLL_MS = 50;
 const WORKERS = 4;
 const PAUSE_MS = 30_000;
+/** A process that says nothing for so long is gone. */
+const SILENT_MS = 10_000;
+const PATIENCE_MS = 5_000;
 /** What a call may end with while a server is away: said, and within its deadline. */
 const AWAY = ['UNAVAILABLE', 'DEADLINE_EXCEEDED'];
 
@@ -17,6 +20,20 @@ describe('a server of the cluster that dies', { skip: SKIP, timeout: 500_000 }, 
   let product: Running;
   before(async () => void (product = await startProduct('cluster')));
   after(() => product[Symbol.asyncDispose]());
+
+  test('a service that dies under a call: its caller is told within a third of the time that the call has', async () => {
+    const replicas = (await processesOf(product)).filter(({ service }) => service === 'registry');
+    for (const { pid } of replicas) process.kill(pid, 'SIGSTOP');
+    const from = performance.now();
+    const told = Promise.all([ask(product, 'agents.list'), ask(product, 'agents.create', { name: 'oslo' })]);
+    await sleep(POLL_MS); // they are in the hands of a process that is stopped
+    for (const { pid } of replicas) process.kill(pid, 'SIGKILL');
+    for (const { error } of await told) {
+      assert.deepEqual([error?.data?.['code'], error?.data?.['reason']], ['UNAVAILABLE', 'CALL_SILENT'], JSON.stringify(error));
+    }
+    assert.ok(performance.now() - from < SILENT_MS + PATIENCE_MS);
+    for (const replica of replicas) await replaced(product, replica);
+  });
 
   test('Redis: nobody notices', async () => {
     const { pid } = await serverOf('redis');

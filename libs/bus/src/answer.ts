@@ -22,7 +22,7 @@ const MAX_ERROR_BYTES = 64 * 1024;
 export interface Desk {
   readonly wire: Wire;
   readonly running: Map<string, Running>;
-  /** Sends signs of life. Runs while there are calls that may take longer than their callers wait for one. */
+  /** Sends signs of life, while there is anything to answer. */
   alive: NodeJS.Timeout | undefined;
   whenEmpty: (() => void) | undefined;
 }
@@ -100,19 +100,23 @@ function begin(desk: Desk, method: Method, message: Message): Running | undefine
 function goOn(desk: Desk, call: Running): void {
   desk.running.set(call.reply, call);
   call.goesOn = true;
-  if (isLong(desk, call.method)) desk.alive ??= setInterval(sayAlive, desk.wire.streams.aliveMs, desk);
+  desk.alive ??= setInterval(sayAlive, desk.wire.calls.aliveMs, desk).unref();
 }
 
-/** Whether signs of life are needed. A stream sends its own. */
-function isLong({ wire }: Desk, { callable }: Method): boolean {
-  return callable.deadlineMs > wire.streams.silenceMs && !callable.streams;
-}
-
+/** Of what is answered soon nothing is said, and a stream says it itself. Ends with the first look that finds nothing to answer. */
 function sayAlive(desk: Desk): void {
   const { wire, running } = desk;
-  for (const { reply, method, stopped } of running.values()) {
-    if (stopped === undefined && isLong(desk, method)) wire.transport.publish({ subject: reply, data: EMPTY, headers: ALIVE_HEADERS });
+  if (running.size === 0) return stopAlive(desk);
+  const before = performance.now() - wire.calls.aliveMs;
+  for (const { reply, method, stopped, startedAt } of running.values()) {
+    if (stopped !== undefined || method.callable.streams || startedAt > before) continue;
+    wire.transport.publish({ subject: reply, data: EMPTY, headers: ALIVE_HEADERS });
   }
+}
+
+function stopAlive(desk: Desk): void {
+  clearInterval(desk.alive);
+  desk.alive = undefined;
 }
 
 function answerStream(desk: Desk, call: Running, generator: unknown): void {
@@ -206,10 +210,7 @@ function end(desk: Desk, call: Running, error: ServiceError | undefined): void {
   }
   if (!call.goesOn) return;
   desk.running.delete(call.reply);
-  if (desk.running.size > 0) return;
-  clearInterval(desk.alive);
-  desk.alive = undefined;
-  desk.whenEmpty?.();
+  if (desk.running.size === 0) desk.whenEmpty?.();
 }
 
 function durationsOf({ callable, durations }: Method, code: string): Histogram {
@@ -229,13 +230,13 @@ export function cancel({ running }: Desk, reply: string): void {
 
 /** Resolves when nothing runs any more; what still runs after `graceMs` is stopped, and its callers are told. */
 export async function finish(desk: Desk, graceMs: number): Promise<void> {
-  if (desk.running.size === 0) return;
+  if (desk.running.size === 0) return stopAlive(desk);
   const done = Promise.withResolvers<void>();
   desk.whenEmpty = done.resolve;
   const grace = setTimeout(done.resolve, graceMs);
   await done.promise;
   clearTimeout(grace);
-  clearInterval(desk.alive);
+  stopAlive(desk);
   for (const call of desk.running.values()) {
     const { callable } = call.method;
     const reason = mayHaveRun(shuttingDown(callable), { callable, params: call.params });

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { INLINE_BYTES, ServiceError, contracts } from '@switchyard/contracts';
 import type { Bus, Handlers, Reply } from './bus.ts';
 import { EMPTY } from './bytes.ts';
@@ -47,6 +48,18 @@ export function largeContract({ withBuses }: BusFixture): void {
       await run({ caller: await join({ service: 'gateway', principal: alice, ...options }), shelf, largest: () => largest });
     });
   }
+
+  test('while params are on their way beside the bus nobody is taken for silent', async () => {
+    await withBuses(async (join) => {
+      const shelf = createShelf();
+      shelf.before = () => sleep(300);
+      const options = { large: shelf, inlineBytes: INLINE_BYTES, calls: { aliveMs: 20, silenceMs: 100 } };
+      const owner = await join({ service: 'sessions', ...options });
+      await owner.serve(contracts.sessions, { 'agent.execute': ({ message }) => answered(`${message.length}`) }, { version });
+      const caller = await join({ service: 'gateway', principal: alice, ...options });
+      assert.deepEqual(await caller.call('agent.execute', { message: LONG }), answered(`${LONG.length}`));
+    });
+  });
 
   test('params and answers above 64 KiB arrive whole, nothing of them rides, and nothing of them is left', async () => {
     await withSessions({ 'agent.execute': ({ message }) => answered(`${message}!`) }, async ({ caller, shelf, largest }) => {

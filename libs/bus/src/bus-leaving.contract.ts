@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { contracts, ServiceError } from '@switchyard/contracts';
 import type { Ctx } from './bus.ts';
+import { isAlive } from './failures.ts';
 import { alice, callable, REPEATABLE, untilAborted, version, type BusFixture } from './fixture.contract.ts';
 
 /** Deadlines, cancellation and drain, on both sides. */
@@ -72,23 +73,39 @@ export function leavingContract({ withBuses, withSecrets }: BusFixture): void {
   });
 
   test('a call that takes long is waited for as long as somebody works on it', async () => {
-    const streams = { aliveMs: 20, silenceMs: 100 };
+    const calls = { aliveMs: 20, silenceMs: 100 };
     await withBuses(async (join) => {
-      const owner = await join({ service: 'secrets', streams });
+      const owner = await join({ service: 'secrets', calls });
       const resolve = () => new Promise<{ value: string }>((done) => setTimeout(done, 400, { value: 'at last' }));
       await owner.serve(contracts.secrets, { 'secrets.resolve': resolve }, { version });
-      const caller = await join({ service: 'sessions', streams });
+      const caller = await join({ service: 'sessions', calls });
       assert.deepEqual(await caller.call('secrets.resolve', { name: 'A' }), { value: 'at last' });
     });
   });
 
+  test('nothing is said of a call that is answered soon, however many there are', async () => {
+    const calls = { aliveMs: 200, silenceMs: 1_000 };
+    await withBuses(async (join, raw) => {
+      const tap = await raw();
+      let signs = 0;
+      tap.subscribe('>', (message) => void (signs += Number(isAlive(message))));
+      await tap.flush();
+      const owner = await join({ service: 'secrets', calls });
+      const resolve = () => new Promise<{ value: string }>((done) => setTimeout(done, 20, { value: 'soon' }));
+      await owner.serve(contracts.secrets, { 'secrets.resolve': resolve }, { version });
+      const caller = await join({ service: 'sessions', calls });
+      for (let n = 0; n < 25; n++) await caller.call('secrets.resolve', { name: 'A' });
+      assert.equal(signs, 0);
+    });
+  });
+
   test('a call whose service died over it ends long before its deadline', async () => {
-    const streams = { aliveMs: 20, silenceMs: 100 };
+    const calls = { aliveMs: 20, silenceMs: 100 };
     await withBuses(async (join, raw) => {
       const dead = await raw();
       dead.subscribe(callable('secrets.resolve').subject, () => undefined);
       await dead.flush();
-      const caller = await join({ service: 'sessions', streams });
+      const caller = await join({ service: 'sessions', calls });
       await assert.rejects(caller.call('secrets.resolve', { name: 'A' }, { timeoutMs: 20_000 }), {
         code: 'UNAVAILABLE',
         details: { reason: 'CALL_SILENT', ...REPEATABLE },

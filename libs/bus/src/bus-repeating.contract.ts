@@ -22,7 +22,7 @@ export function repeatingContract({ withBuses }: BusFixture): void {
       const dead = await raw();
       for (const name of ['secrets.resolve', 'agent.execute', 'session.export']) dead.subscribe(callable(name).subject, () => undefined);
       await dead.flush();
-      const caller = await join({ service: 'gateway', streams: { silenceMs: 100 } });
+      const caller = await join({ service: 'gateway', calls: { silenceMs: 100 } });
       const cases: [method: string, params: string, retryable: boolean][] = [
         ['agent.execute', `{${MESSAGE}}`, false],
         ['agent.execute', `{${MESSAGE},"idempotencyKey":"k"}`, true],

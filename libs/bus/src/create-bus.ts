@@ -23,7 +23,7 @@ import { request } from './request.ts';
 import { whenRestored } from './when-restored.ts';
 import { serve } from './serve.ts';
 import type { Bucket, Log, Message, Subscription, Transport } from './transport.ts';
-import { STREAM_LIMITS, type StreamLimits, type Wire } from './wire.ts';
+import { CALL_LIMITS, STREAM_LIMITS, type CallLimits, type StreamLimits, type Wire } from './wire.ts';
 
 const DRAIN_GRACE_MS = 10_000;
 
@@ -37,6 +37,7 @@ export interface BusOptions {
   /** For tests and development: what handlers answer and emit must keep the contract, or the call fails loudly. */
   checkResults?: boolean;
   streams?: Partial<StreamLimits>;
+  calls?: Partial<CallLimits>;
   /** Carries what is too large for a message; without it nothing above `maxPayload` can be carried. */
   large?: LargePayloads;
   /** What is too large, where it shall be something else than the adapter says. */
@@ -53,6 +54,7 @@ export function createBus(transport: Transport, options: BusOptions): Bus {
     service,
     replica,
     streams: { ...STREAM_LIMITS, ...options.streams },
+    calls: { ...CALL_LIMITS, ...options.calls },
     checkResults: options.checkResults ?? false,
     large: options.large,
     inlineBytes: options.inlineBytes ?? transport.inlineBytes,

@@ -84,7 +84,8 @@ export function isLarge({ large, inlineBytes }: Wire, bytes: Uint8Array): boolea
 
 /**
  * One request, one reply. Returns a function that cancels it: the other side is told to stop, and `onReply` is not called any
- * more. A service that takes long sends signs of life; a call without one fails long before the deadline of a turn.
+ * more. A service that takes long sends signs of life; a call without one fails long before its deadline, because nobody tells that
+ * the process which had it is dead.
  */
 export function request(wire: Wire, made: Request, onReply: (reply: Reply) => void): () => void {
   const call = new Call(wire, made, onReply);
@@ -110,8 +111,8 @@ class Call implements Waiting {
   }
 
   send(): void {
-    const { mux, streams } = this.#wire;
-    this.#id = mux.open(this, Math.min(this.#made.head.timeoutMs, streams.silenceMs));
+    const { mux, calls } = this.#wire;
+    this.#id = mux.open(this, Math.min(this.#made.head.timeoutMs, calls.silenceMs));
     if (isLarge(this.#wire, this.#made.params)) return this.#sendLarge();
     const failure = submit(this.#wire, this.#id, this.#made);
     if (failure !== undefined) setImmediate(() => mux.close(this.#id) && this.#onReply({ error: failure }));
@@ -120,7 +121,9 @@ class Call implements Waiting {
   #sendLarge(): void {
     const { mux } = this.#wire;
     this.#leaving = new AbortController();
+    this.#heardAt = Infinity; // nobody has it yet who could be silent
     void submitLarge(this.#wire, this.#id, this.#made, this.#leaving.signal).then((failure) => {
+      this.#heardAt = performance.now();
       if (failure !== undefined && mux.close(this.#id)) this.#onReply({ error: failure });
     });
   }
@@ -144,8 +147,8 @@ class Call implements Waiting {
   }
 
   moreMs(): number {
-    const patience = this.#heardAt + this.#wire.streams.silenceMs - performance.now();
-    return Math.min(patience, this.#left());
+    const { silenceMs } = this.#wire.calls;
+    return Math.min(this.#heardAt + silenceMs - performance.now(), silenceMs, this.#left());
   }
 
   onDeadline(): void {

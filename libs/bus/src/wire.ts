@@ -15,6 +15,16 @@ export interface StreamLimits {
 
 export const STREAM_LIMITS: StreamLimits = { aliveMs: 10_000, silenceMs: 30_000, maxBehind: 1_024 };
 
+export interface CallLimits {
+  /** How often a service says of a call which takes longer than this that it works on it. */
+  aliveMs: number;
+  /** How long a caller waits for an answer or for a sign of life. */
+  silenceMs: number;
+}
+
+/** A process that says nothing for ten seconds is gone: as long as others wait before they go on with its turns. */
+export const CALL_LIMITS: CallLimits = { aliveMs: 3_000, silenceMs: 10_000 };
+
 /** What calls, streams, events and servers of one bus share. */
 export interface Wire {
   readonly transport: Transport;
@@ -24,6 +34,7 @@ export interface Wire {
   readonly service: ServiceName | undefined;
   readonly replica: string;
   readonly streams: StreamLimits;
+  readonly calls: CallLimits;
   /** Where payloads of more than `inlineBytes` go; without it a message carries whatever it can. */
   readonly large: LargePayloads | undefined;
   readonly inlineBytes: number;
