@@ -72,7 +72,10 @@ function cached(db: DatabaseSync): (sql: string) => StatementSync {
   const statements = new Map<string, StatementSync>();
   return (sql) => {
     if (!db.isOpen) throw closedError();
-    const statement = statements.get(sql) ?? db.prepare(sql);
+    const known = statements.get(sql);
+    // Which of them was used last is asked once there are too many.
+    if (known && statements.size < KEPT_STATEMENTS) return known;
+    const statement = known ?? db.prepare(sql);
     statements.delete(sql);
     statements.set(sql, statement);
     const [oldest] = statements.keys();

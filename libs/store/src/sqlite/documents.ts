@@ -9,6 +9,7 @@ import type { Owed } from '../publisher.ts';
 import type { Change, Documents, Filter, FindOptions, OutboxEvent, Page } from '../store.ts';
 import type { Database } from './database.ts';
 import type { SqliteLedger } from './ledger.ts';
+import { matcher } from './match.ts';
 import { after, orderOf, type Order, type Search } from './order.ts';
 import { joined, where, type Scope, type Sql } from './query.ts';
 import type { Queue } from './queue.ts';
@@ -37,23 +38,21 @@ export function createDocuments(session: Session, table: Table, scope: Scope): D
   return {
     async get(key) {
       if (scope === null) throw misuse(table.spec.name, 'a document is got from a tenant');
-      const select = database.prepare(`SELECT tenant, doc FROM ${table.name} WHERE tenant = ? AND key = ?`);
+      const select = database.prepare(table.statements.get);
       return queue.read(() => readDocument(table, scope, select.get(scope, key)), nameOf(table, key));
     },
 
     async insert(document, options = {}) {
       const put = prepareDocument(session, table, { scope, document, emit: options.emit });
-      return write(session, nameOf(table, document[table.spec.key]), () => put(insertSql(table)));
+      return write(session, nameOf(table, document[table.spec.key]), () => put(table.statements.insert));
     },
 
     async replace(document, options = {}) {
       const put = prepareDocument(session, table, { scope, document, emit: options.emit });
       const present = where(table, scope, [{ [table.spec.key]: document[table.spec.key] }, options.if ?? {}]);
       const guard = database.prepare(`SELECT 1 FROM ${table.name} WHERE ${present.text}`);
-      const sets = ['doc', ...table.columns.map((field) => columnSql(table, field))].map((column) => `${column} = excluded.${column}`);
-      const upsert = `${insertSql(table)} ON CONFLICT (tenant, key) DO UPDATE SET ${sets.join(', ')}`;
       const name = nameOf(table, document[table.spec.key]);
-      return write(session, name, () => (options.if && !guard.get(...present.values) ? NOTHING : put(upsert)));
+      return write(session, name, () => (options.if && !guard.get(...present.values) ? NOTHING : put(table.statements.replace)));
     },
 
     update: async (filter, change) => changeFirst(session, table, { scope, filter, change }),
@@ -93,11 +92,6 @@ async function write<D extends Document | null>({ queue, offer }: Session, name:
 /** Which document, where a filter leaves no other. */
 function nameOf({ name }: Table, key: unknown): string | undefined {
   return typeof key === 'string' ? `${name} ${key}` : undefined;
-}
-
-function insertSql(table: Table): string {
-  const columns = ['tenant', 'key', 'doc', ...table.columns.map((field) => columnSql(table, field))];
-  return `INSERT INTO ${table.name} (${columns.join(', ')}) VALUES (${columns.map(() => '?').join(', ')})`;
 }
 
 interface Put {
@@ -146,27 +140,54 @@ async function changeFirst(session: Session, table: Table, { scope, filter, chan
   const { database, record } = session;
   requireServed(session, table, { scope, filter: { ...change.if, ...filter }, sort: sort ?? [] });
   const { apply } = compileChange(table, change);
-  const { text, values } = where(table, scope, [filter, change.if ?? {}]);
-  const order = sort ? ` ORDER BY ${orderOf(table, scope, { filter, sort }).text}` : '';
-  const select = database.prepare(`SELECT id, tenant, doc FROM ${table.name} WHERE ${text}${order} LIMIT 1`);
+  const find = firstOf(session, table, { scope, filter, change, sort });
   return write(session, nameOf(table, filter[table.spec.key]), () => {
-    const row = select.get(...values);
-    if (!row) return NOTHING;
-    const [tenant, before] = [String(row.tenant), String(row.doc)];
-    const stored = JSON.parse(before) as Document;
-    const columns = table.columns.map((field) => [field, columnValue(stored, field)] as const);
+    const found = find();
+    if (!found) return NOTHING;
+    const { id, tenant, text: before, stored } = found;
+    const columns = table.columns.map((field) => columnValue(stored, field));
     apply(stored);
     const text = JSON.stringify(stored);
     requireSize(table, text, before);
     // A column that stays as it is need not be looked for in its indexes.
-    const changed = columns.filter(([field, value]) => columnValue(stored, field) !== value).map(([field]) => field);
+    const changed = table.columns.filter((field, at) => columnValue(stored, field) !== columns[at]);
     const sets = ['doc', ...changed.map((field) => columnSql(table, field))].map((column) => `${column} = ?`).join(', ');
     const update = database.prepare(`UPDATE ${table.name} SET ${sets} WHERE id = ?`);
-    explained(table, () => update.run(text, ...changed.map((field) => columnValue(stored, field)), Number(row.id)));
+    explained(table, () => update.run(text, ...changed.map((field) => columnValue(stored, field)), id));
     const owed = record({ collection: table.spec.name, tenant, key: String(stored[table.spec.key]) }, change.emit ?? []);
     const document = fromStored(table, stored);
     return { document: scope === null ? { ...document, tenant } : document, owed };
   });
+}
+
+interface Row {
+  id: number;
+  tenant: string;
+  text: string;
+  stored: Document;
+}
+
+/** Finds what is to be changed. A document that is named is read, and then asked: the same statement, whatever is asked of it. */
+function firstOf({ database }: Session, table: Table, { scope, filter, change, sort }: FirstChange): () => Row | undefined {
+  const filters = [filter, change.if ?? {}];
+  const key = filter[table.spec.key];
+  if (scope !== null && typeof key === 'string') {
+    const [select, matches] = [database.prepare(table.statements.get), matcher(table, filters)];
+    return () => {
+      const found = rowOf(select.get(scope, key));
+      return found && matches(found.stored) ? found : undefined;
+    };
+  }
+  const { text, values } = where(table, scope, filters);
+  const order = sort ? ` ORDER BY ${orderOf(table, scope, { filter, sort }).text}` : '';
+  const select = database.prepare(`SELECT id, tenant, doc FROM ${table.name} WHERE ${text}${order} LIMIT 1`);
+  return () => rowOf(select.get(...values));
+}
+
+function rowOf(row: Record<string, unknown> | undefined): Row | undefined {
+  if (!row) return undefined;
+  const text = String(row.doc);
+  return { id: Number(row.id), tenant: String(row.tenant), text, stored: JSON.parse(text) as Document };
 }
 
 interface PageSearch {

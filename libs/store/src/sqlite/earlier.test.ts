@@ -73,6 +73,40 @@ test('events that an earlier version left are published, in their order and unde
   assert.equal(heard.length, earlier.length + 1);
 });
 
+/** What the version before this one keeps of its events. */
+const OUTBOX = `
+  CREATE TABLE outbox (
+    seq INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL, tenant TEXT NOT NULL, name TEXT NOT NULL, payload TEXT NOT NULL,
+    refused INTEGER NOT NULL DEFAULT 0, document TEXT NOT NULL DEFAULT '') STRICT;
+  CREATE TABLE owing (
+    document TEXT PRIMARY KEY, owner TEXT NOT NULL, until INTEGER NOT NULL, failures INTEGER NOT NULL DEFAULT 0) STRICT, WITHOUT ROWID;`;
+
+test('events that one version or another left are published, however often they take turns', async () => {
+  const dir = join(root, 'turns');
+  const open = async () => {
+    const store = await openStore(`sqlite:${dir}`, { service: 'sessions' });
+    return { store, mine: (await store.open({ items })).items.for(a) };
+  };
+  const said: string[] = [];
+  for (const turn of ['first', 'second']) {
+    const { store, mine } = await open();
+    await mine.replace(newItem('1'), { emit: [{ name: `now ${turn}`, payload: {} }] });
+    await store.close();
+    const db = new DatabaseSync(join(dir, 'sessions.db'));
+    db.exec(OUTBOX);
+    const document = JSON.stringify(['items', 'a', '1']);
+    db.prepare(`INSERT INTO outbox (id, tenant, name, payload, document) VALUES (?, 'a', ?, '{}', ?)`).run(turn, `then ${turn}`, document);
+    db.prepare(`INSERT INTO owing (document, owner, until) VALUES (?, 'own_before', ?)`).run(document, Date.now());
+    db.close();
+    said.push(`now ${turn}`, `then ${turn}`);
+  }
+  const { store } = await open();
+  const heard: string[] = [];
+  await store.publishTo(async ({ name }) => void heard.push(name));
+  await store.close();
+  assert.deepEqual(heard, said);
+});
+
 test('a version that knows no columns may be at work in between', async () => {
   const url = earlierDatabase('between');
   const open = async () => {

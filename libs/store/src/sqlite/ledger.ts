@@ -1,4 +1,3 @@
-import type { DatabaseSync } from 'node:sqlite';
 import { mintId } from '@switchyard/security';
 import { CLAIM_MARGIN_MS, CLAIM_MS, pauseAfter, type Debt, type Ledger, type Owed, type OwedEvent } from '../publisher.ts';
 import type { OutboxEvent } from '../store.ts';
@@ -19,131 +18,125 @@ export interface SqliteLedger extends Ledger {
 }
 
 const EVENTS_AT_ONCE = 100;
+/** Numbers begin with the time, so that none comes twice although what was published is removed. */
+const NUMBERS_A_MS = 1_000;
 
-const TABLES = `
-  CREATE TABLE IF NOT EXISTS outbox (
-    seq INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL, tenant TEXT NOT NULL, name TEXT NOT NULL, payload TEXT NOT NULL,
-    refused INTEGER NOT NULL DEFAULT 0, document TEXT NOT NULL DEFAULT '') STRICT;
-  CREATE TABLE IF NOT EXISTS owing (
-    document TEXT PRIMARY KEY, owner TEXT NOT NULL, until INTEGER NOT NULL, failures INTEGER NOT NULL DEFAULT 0) STRICT, WITHOUT ROWID;
-  CREATE INDEX IF NOT EXISTS "owing.until" ON owing (until)`;
+const CLAIM = 'SELECT owner, until, failures FROM owed WHERE document = ? LIMIT 1';
+const KEEP = `INSERT INTO owed (seq, document, owner, until, failures, id, tenant, name, payload)
+  VALUES ((SELECT max(?, ifnull(max(seq), 0) + 1) FROM owed), ?, ?, ?, ?, ?, ?, ?, ?)`;
+const EVENTS = 'SELECT seq, id, tenant, name, payload FROM owed WHERE document = ? AND owner = ? ORDER BY seq LIMIT ?';
+const PAID = 'DELETE FROM owed WHERE document = ? AND owner = ? AND seq <= ?';
+const TAKE = 'UPDATE owed SET owner = ?, until = ? WHERE document = ?';
+const RENEW = 'UPDATE owed SET until = ? WHERE document = ? AND owner = ?';
+const PUT_OFF = 'UPDATE owed SET until = ?, failures = ? WHERE document = ? AND owner = ?';
+const RELEASE = 'UPDATE owed SET until = 0 WHERE owner = ?';
+const EXPIRED = 'SELECT DISTINCT document FROM owed WHERE until <= ? LIMIT ?';
+const OWN = 'SELECT DISTINCT document FROM owed WHERE owner = ? AND until > ? AND failures = 0 LIMIT ?';
+const REFUSE = `INSERT INTO refused (document, id, tenant, name, payload)
+  SELECT document, id, tenant, name, payload FROM owed WHERE seq = ?`;
 
-/** Events that an earlier version left name no document; they keep the order of one. */
-const LEFT = `
-  CREATE INDEX IF NOT EXISTS "outbox.document" ON outbox (document, seq) WHERE refused = 0;
-  INSERT INTO owing (document, owner, until) SELECT '', '', 0 WHERE EXISTS (SELECT 1 FROM outbox WHERE document = '' AND refused = 0)
-    ON CONFLICT DO NOTHING`;
-
-export function prepareLedger(db: DatabaseSync): void {
-  db.exec('BEGIN IMMEDIATE');
-  try {
-    db.exec(TABLES);
-    const columns = db.prepare(`SELECT name FROM pragma_table_info('outbox')`).all();
-    if (!columns.some(({ name }) => name === 'document')) db.exec(`ALTER TABLE outbox ADD COLUMN document TEXT NOT NULL DEFAULT ''`);
-    db.exec(LEFT);
-    db.exec('COMMIT');
-  } catch (error) {
-    if (db.isTransaction) db.exec('ROLLBACK');
-    throw error;
-  }
-}
-
+/** All events of a document stand under one claim, which each of them has beside it. */
 export function createLedger({ prepare }: Database, queue: Queue, now: () => number): SqliteLedger {
   const owner = mintId('own');
-  const owe = prepare('INSERT INTO owing (document, owner, until) VALUES (?, ?, ?) ON CONFLICT (document) DO NOTHING');
-  const oweAgain = prepare('UPDATE owing SET owner = ?, until = ? WHERE document = ? AND failures = 0 AND until <= ?');
-  const forget = prepare(
-    `DELETE FROM outbox WHERE document = ?1 AND seq <= ?2 AND refused = 0
-     AND EXISTS (SELECT 1 FROM owing WHERE document = ?1 AND owner = ?3)`,
-  );
-  const pay = prepare(
-    `DELETE FROM owing WHERE document = ?1 AND owner = ?2
-     AND NOT EXISTS (SELECT 1 FROM outbox WHERE document = ?1 AND refused = 0)`,
-  );
-  const keep = prepare('INSERT INTO outbox (id, tenant, name, payload, document) VALUES (?, ?, ?, ?, ?)');
+  const [claimOf, keep, paid, events] = [CLAIM, KEEP, PAID, EVENTS].map(prepare) as [Statement, Statement, Statement, Statement];
+  let last = 0;
 
   function eventsOf(document: string): OwedEvent[] {
-    const select = prepare('SELECT seq, id, tenant, name, payload FROM outbox WHERE document = ? AND refused = 0 ORDER BY seq LIMIT ?');
-    return select.all(document, EVENTS_AT_ONCE).map(owed);
+    return events.all(document, owner, EVENTS_AT_ONCE).map(owed);
   }
 
   /** What nobody holds any more. */
   function claim(wanted: number, except: ReadonlySet<string>): string[] {
-    const expired = prepare('SELECT document FROM owing WHERE until <= ? ORDER BY until LIMIT ?').all(now(), wanted + except.size);
+    const expired = prepare(EXPIRED).all(now(), wanted + except.size);
     const free = expired.map(({ document }) => String(document)).filter((document) => !except.has(document));
-    const take = prepare('UPDATE owing SET owner = ?, until = ? WHERE document = ?');
     const claimed = free.slice(0, wanted);
-    for (const document of claimed) take.run(owner, now() + CLAIM_MS, document);
+    for (const document of claimed) prepare(TAKE).run(owner, now() + CLAIM_MS, document);
     return claimed;
   }
 
-  function isExpired(): boolean {
-    return prepare('SELECT 1 FROM owing WHERE until <= ? LIMIT 1').get(now()) !== undefined;
-  }
-
-  function isMine(document: string): boolean {
-    return prepare('SELECT 1 FROM owing WHERE document = ? AND owner = ?').get(document, owner) !== undefined;
-  }
-
-  /** Only inside a write. */
+  /** Only inside a write. Null where nothing is owed, or the claim is lost. */
   function debtOf(document: string): Debt | null {
-    // In most cases nothing came meanwhile.
-    if (pay.run(document, owner).changes > 0 || !isMine(document)) return null;
-    return { document, events: eventsOf(document) };
+    const left = eventsOf(document);
+    return left.length === 0 ? null : { document, events: left };
+  }
+
+  /** The claim that one more event of a document comes under: one that ran out is taken, unless what it is on has failed. */
+  function claimFor(document: string): Claim & { isNew: boolean } {
+    const mine = { owner, until: now() + CLAIM_MS, failures: 0 };
+    const there = claimOf.get(document);
+    if (!there) return { ...mine, isNew: true };
+    const [until, failures] = [Number(there.until), Number(there.failures)];
+    if (failures > 0 || until > now()) return { owner: String(there.owner), until, failures, isNew: false };
+    prepare(TAKE).run(owner, mine.until, document);
+    return { ...mine, isNew: false };
+  }
+
+  function number(): number {
+    last = Math.max(last + 1, now() * NUMBERS_A_MS);
+    return last;
   }
 
   return {
     offers: true,
 
-    record({ collection, tenant, key }, events) {
-      if (events.length === 0) return undefined;
+    record({ collection, tenant, key }, given) {
+      if (given.length === 0) return undefined;
       const document = JSON.stringify([collection, tenant, key]);
-      const isNew = owe.run(document, owner, now() + CLAIM_MS).changes > 0;
-      if (!isNew) oweAgain.run(owner, now() + CLAIM_MS, document, now());
-      const owed = events.map(({ name, payload }) => {
+      const claimed = claimFor(document);
+      const recorded = given.map(({ name, payload }) => {
         const event = { id: mintId('evt'), tenant, name, payload: JSON.stringify(payload ?? null) };
-        return { ...event, seq: Number(keep.run(event.id, tenant, name, event.payload, document).lastInsertRowid) };
+        const { until, failures } = claimed;
+        const { lastInsertRowid } = keep.run(number(), document, claimed.owner, until, failures, event.id, tenant, name, event.payload);
+        return { ...event, seq: Number(lastInsertRowid) };
       });
-      return { document, events: owed, whole: isNew };
+      return { document, events: recorded, whole: claimed.isNew };
     },
 
     async take(limit, except) {
       const { own, left } = await queue.read(() => {
-        const select = prepare('SELECT document FROM owing WHERE until > ? AND owner = ? AND failures = 0 ORDER BY until LIMIT ?');
-        const rows = select.all(now() + CLAIM_MARGIN_MS, owner, limit + except.size).map(({ document }) => String(document));
-        const fresh = rows.filter((document) => !except.has(document)).slice(0, limit);
-        return { own: fresh.map((document) => ({ document, events: eventsOf(document) })), left: fresh.length < limit && isExpired() };
+        const rows = prepare(OWN).all(owner, now() + CLAIM_MARGIN_MS, limit + except.size);
+        const fresh = rows.map(({ document }) => String(document)).filter((document) => !except.has(document));
+        const some = fresh.slice(0, limit).map((document) => ({ document, events: eventsOf(document) }));
+        return { own: some, left: some.length < limit && prepare(EXPIRED).get(now(), 1) !== undefined };
       });
-      const paid = own.filter(({ events }) => events.length > 0);
-      if (!left) return paid;
+      if (!left) return own;
       const found = await queue.write(() => claim(limit - own.length, except).map(debtOf));
-      return [...paid, ...found.filter((debt) => debt !== null)];
+      return [...own, ...found.filter((debt) => debt !== null)];
     },
 
     renew: (documents) =>
-      queue.write(() => {
-        const renew = prepare('UPDATE owing SET until = ? WHERE document = ? AND owner = ?');
-        return documents.filter((document) => renew.run(now() + CLAIM_MS, document, owner).changes === 0);
-      }),
+      queue.write(() => documents.filter((document) => prepare(RENEW).run(now() + CLAIM_MS, document, owner).changes === 0)),
 
     settle: (document, seq) =>
       queue.writeLater(() => {
-        forget.run(document, seq, owner);
+        paid.run(document, owner, seq);
         return debtOf(document);
       }),
 
-    setAside: (_document, seq) => queue.write(() => void prepare('UPDATE outbox SET refused = 1 WHERE seq = ?').run(seq)),
+    setAside: (_document, seq) =>
+      queue.write(() => {
+        prepare(REFUSE).run(seq);
+        prepare('DELETE FROM owed WHERE seq = ?').run(seq);
+      }),
 
     putOff: (document) =>
       queue.write(() => {
-        const failed = prepare('SELECT failures FROM owing WHERE document = ? AND owner = ?').get(document, owner);
-        const failures = Number(failed?.failures ?? 0) + 1;
-        const later = prepare('UPDATE owing SET until = ?, failures = ? WHERE document = ? AND owner = ?');
-        later.run(now() + pauseAfter(failures), failures, document, owner);
+        const failures = Number(claimOf.get(document)?.failures ?? 0) + 1;
+        prepare(PUT_OFF).run(now() + pauseAfter(failures), failures, document, owner);
       }),
 
-    release: () => queue.write(() => void prepare('UPDATE owing SET until = 0 WHERE owner = ?').run(owner)),
+    release: () => queue.write(() => void prepare(RELEASE).run(owner)),
   };
+}
+
+type Statement = ReturnType<Database['prepare']>;
+
+interface Claim {
+  owner: string;
+  /** Until when. */
+  until: number;
+  /** How often publishing failed. */
+  failures: number;
 }
 
 function owed(row: Record<string, unknown>): OwedEvent {

@@ -69,7 +69,8 @@ function condition(table: Table, scope: Scope, { field, wanted }: { field: strin
   );
 }
 
-function asksPresence(wanted: unknown): boolean {
+/** Which may be asked of any field. */
+export function asksPresence(wanted: unknown): boolean {
   return wanted === null || (typeof wanted === 'object' && Object.keys(wanted).every((operator) => operator === 'exists'));
 }
 

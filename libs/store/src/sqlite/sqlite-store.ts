@@ -9,7 +9,8 @@ import { openDatabase } from './database.ts';
 import { openDisk } from './disk.ts';
 import { createDocuments, type Session } from './documents.ts';
 import { identify } from './identity.ts';
-import { createLedger, prepareLedger } from './ledger.ts';
+import { prepareLedger } from './ledger-tables.ts';
+import { createLedger } from './ledger.ts';
 import { createQueue } from './queue.ts';
 import { columnSql, prepareTable, type Table } from './table.ts';
 

@@ -13,6 +13,8 @@ export interface Table extends Shape {
   name: string;
   /** The fields of each unique index, by the index's name. */
   unique: ReadonlyMap<string, readonly string[]>;
+  /** The statements that are the same for every document. */
+  statements: { get: string; insert: string; replace: string };
 }
 
 /** Field names are letters, digits and _ only (`shapeOf`), so they need no more than the quotes. */
@@ -41,7 +43,8 @@ export function typeSql(field: string): string {
 export function prepareTable(db: DatabaseSync, shape: Shape): Table {
   const name = `"c_${shape.spec.name}"`;
   const uniqueSets = (shape.spec.unique ?? []).map((fields) => [`${shape.spec.name}.unique.${fields.join('.')}`, fields] as const);
-  const table = { ...shape, name, columns: columnsOf(shape), unique: new Map(uniqueSets) };
+  const columns = columnsOf(shape);
+  const table = { ...shape, name, columns, unique: new Map(uniqueSets), statements: statementsOf(shape, name, columns) };
   db.exec('BEGIN IMMEDIATE');
   try {
     // SQLite reads JSON nested 1,000 deep and no deeper; a row it cannot read would fail every search that meets it.
@@ -60,6 +63,18 @@ export function prepareTable(db: DatabaseSync, shape: Shape): Table {
 function columnsOf({ spec }: Shape): string[] {
   const indexed = [...(spec.indexes ?? []).map(({ fields }) => fields), ...(spec.unique ?? []), spec.expires ? [spec.expires.field] : []];
   return [...new Set(indexed.flat())].filter((field) => field !== spec.key);
+}
+
+function statementsOf({ spec }: Shape, name: string, columns: readonly string[]): Table['statements'] {
+  const changing = ['doc', ...columns.map((field) => columnSql({ spec, columns }, field))];
+  const all = ['tenant', 'key', ...changing];
+  const insert = `INSERT INTO ${name} (${all.join(', ')}) VALUES (${all.map(() => '?').join(', ')})`;
+  const sets = changing.map((column) => `${column} = excluded.${column}`);
+  return {
+    get: `SELECT id, tenant, doc FROM ${name} WHERE tenant = ? AND key = ?`,
+    insert,
+    replace: `${insert} ON CONFLICT (tenant, key) DO UPDATE SET ${sets.join(', ')}`,
+  };
 }
 
 function addColumns(db: DatabaseSync, { name, columns, spec }: Table): void {
