@@ -1,11 +1,9 @@
 import assert from 'node:assert/strict';
-import { execFileSync } from 'node:child_process';
-import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import { nkeys } from '@nats-io/nats-core';
 import { silentLogger } from '@switchyard/telemetry';
-import { startNatsServer, tempDir } from '@switchyard/testkit';
+import { createAuthority, startNatsServer, tempDir } from '@switchyard/testkit';
 import type { Bus } from './bus.ts';
 import { connectBus } from './connect-bus.ts';
 import type { BusCredentials } from './credentials.ts';
@@ -80,7 +78,7 @@ function credentials(): void {
 
   test('a client certificate; and a server with another certificate is not talked to', async () => {
     await using dir = await tempDir();
-    const tls = await certificates(dir.path);
+    const tls = certificates(dir.path);
     const configuration = `tls { cert_file: "${tls.path('server.crt')}", key_file: "${tls.path('server.key')}", ca_file: "${tls.path('ca.crt')}", verify: true, min_version: "1.2" }`;
     const [server, plain] = await Promise.all([startNatsServer({ configuration }), startNatsServer()]);
     try {
@@ -129,41 +127,16 @@ function jwt(issuer: nkeys.KeyPair, claims: { sub: string; name: string; nats: o
 }
 
 /** Two authorities; the first one signed the server and the client, the second one nobody. */
-async function certificates(directory: string) {
-  const openssl = (...args: string[]): void => void execFileSync('openssl', args, { cwd: directory, stdio: 'pipe' });
-  const key = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-days', '1'];
-  const authority = (name: string): void =>
-    openssl('req', '-x509', ...key, '-subj', `/CN=${name}`, '-keyout', `${name}.key`, '-out', `${name}.crt`);
-  const signed = (name: string, by: string): void =>
-    openssl(
-      'req',
-      '-x509',
-      ...key,
-      '-subj',
-      `/CN=${name}`,
-      '-addext',
-      'subjectAltName=DNS:localhost,IP:127.0.0.1',
-      '-addext',
-      'basicConstraints=critical,CA:FALSE',
-      '-CA',
-      `${by}.crt`,
-      '-CAkey',
-      `${by}.key`,
-      '-keyout',
-      `${name}.key`,
-      '-out',
-      `${name}.crt`,
-    );
-  authority('ca');
-  authority('other-ca');
-  signed('server', 'ca');
-  signed('client', 'ca');
-  signed('stranger', 'other-ca');
-  const [ca = '', otherCa = '', cert = '', clientKey = '', strangerCert = '', strangerKey = ''] = await Promise.all(
-    ['ca.crt', 'other-ca.crt', 'client.crt', 'client.key', 'stranger.crt', 'stranger.key'].map((name) =>
-      readFile(join(directory, name), 'utf8'),
-    ),
-  );
-  const stranger = { cert: strangerCert, key: strangerKey };
-  return { path: (name: string) => join(directory, name), ca, otherCa, cert, key: clientKey, stranger };
+function certificates(directory: string) {
+  const [authority, other] = [createAuthority(directory), createAuthority(directory, 'other-ca')];
+  authority.issue('server');
+  const { cert, key } = authority.issue('client');
+  return {
+    path: (name: string) => join(directory, name),
+    ca: authority.ca,
+    otherCa: other.ca,
+    cert,
+    key,
+    stranger: other.issue('stranger'),
+  };
 }

@@ -1,3 +1,4 @@
+export { createAuthority, type Authority, type Certificate } from './certificates.ts';
 export { startCollector, type Collector, type ReceivedMetric, type ReceivedSpan } from './collector.ts';
 export { healthClient, type HealthClient } from './health-client.ts';
 export { makeReplicaSet } from './mongo-admin.ts';

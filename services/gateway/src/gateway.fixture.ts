@@ -93,6 +93,7 @@ export async function startTestGateway(options: TestGatewayOptions = {}): Promis
     onRevision: (revision) => revisions.reached(revision),
     health: testHealth(() => edgeBus.connected()),
     needs: ['sessions'],
+    tls: settings.current.gateway.tls,
     ...(cache ? { cache } : {}),
   });
 

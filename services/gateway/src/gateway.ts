@@ -1,3 +1,4 @@
+import type { Server as TlsServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Bus } from '@switchyard/bus';
@@ -26,6 +27,7 @@ import { createRpc } from './rpc/rpc-http.ts';
 import { acceptWebSockets } from './sockets/rpc-ws.ts';
 import { watchNeighbours } from './server/neighbours.ts';
 import { addCommonHooks, createHttpServer, registerPreflight } from './server/server.ts';
+import { followTls, readTlsMaterial, tlsOptions, type TlsSettings } from './server/tls.ts';
 import { openTokens } from './admission/tokens.ts';
 
 /** Adds the routes of one file. */
@@ -43,6 +45,8 @@ export interface GatewayOptions {
   host: string;
   /** 0 picks a free one. */
   port: number;
+  /** Without them it speaks in clear text. */
+  tls?: TlsSettings | undefined;
   /** The services without which it is not ready; those that every gateway needs unless said. */
   needs?: readonly ServiceName[];
   /** Called after each change of the tokens is in force here. */
@@ -99,6 +103,7 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
     guard: (wanted) => admission.guard(wanted),
   };
 
+  const secure = options.tls && { tls: options.tls, first: await readTlsMaterial(options.tls) };
   let url = '';
   const openRpcText = openRpcOf(() => settings.current.gateway.publicUrl || url, version);
   const dispatcher = createDispatcher({ bus, settings, failures, local: createEdgeMethods(openRpcText) });
@@ -106,7 +111,17 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
   const accessLog = createAccessLog(log);
   const ground = { admission, failures, accessLog };
   const front = [createRpc({ ...ground, settings, dispatcher }), createCompletions(edge, ground)];
-  const app = opening.adopt(createHttpServer({ ...ground, settings, front, draining: draining.signal }), (server) => server.close());
+  const app = opening.adopt(
+    createHttpServer({
+      ...ground,
+      settings,
+      front,
+      draining: draining.signal,
+      tls: secure && tlsOptions(secure.first, secure.tls.requireClientCert),
+    }),
+    (server) => server.close(),
+  );
+  if (secure) opening.use(followTls({ ...secure, server: app.server as TlsServer, log }));
   const routes: Route[] = [];
   app.addHook('onRoute', ({ method, url: path }) => void routes.push(...[method].flat().map((verb) => ({ verb, path }))));
   const sockets = opening.use(followPlainSockets({ server: app.server, settings, addressOf: (socket) => admission.peerOf(socket) }));
@@ -132,7 +147,7 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
   opening.use(startHeartbeat({ settings, connections }));
   opening.use(await watchNeighbours({ bus, health: options.health, needs: options.needs }));
   await app.listen({ host, port: options.port });
-  url = urlOf(host, app.server.address());
+  url = urlOf(secure ? 'https' : 'http', host, app.server.address());
 
   const giveUp = (): void => {
     ending.abort();
@@ -170,7 +185,7 @@ function backlogOf({ all }: Connections): number {
   return bytes;
 }
 
-function urlOf(host: string, address: AddressInfo | string | null): string {
+function urlOf(scheme: 'http' | 'https', host: string, address: AddressInfo | string | null): string {
   if (address === null || typeof address === 'string') throw new TypeError('the listener has no port');
-  return `http://${host.includes(':') && !host.startsWith('[') ? `[${host}]` : host}:${address.port}`;
+  return `${scheme}://${host.includes(':') && !host.startsWith('[') ? `[${host}]` : host}:${address.port}`;
 }

@@ -8,7 +8,7 @@ import { contracts, NEEDED_AT_THE_EDGE, TOKENS_BUCKET, TOKENS_TOLD } from '@swit
 import { hashToken } from '@switchyard/security';
 import { awaitRevision, openHost, startService, type Host } from '@switchyard/service-kit';
 import { createLogger, silentLogger, type Logger } from '@switchyard/telemetry';
-import { startProcess, tempDir } from '@switchyard/testkit';
+import { createAuthority, startProcess, tempDir } from '@switchyard/testkit';
 import { defineGateway } from './service.ts';
 import { SECRETS, type Answer } from './gateway.fixture.ts';
 
@@ -65,13 +65,26 @@ test('a port that is taken fails the start and leaves nothing running', async (t
   assert.equal((await fetch(`${first.url}/health`)).status, 200);
 });
 
-test('does not pretend to speak TLS', async (t) => {
+test('does not start with certificates that cannot be used, and says which setting names them', async (t) => {
   const host = await openTestHost(t, {
     SWITCHYARD_GATEWAY__TLS__CERT_PATH: 'a.pem',
     SWITCHYARD_GATEWAY__TLS__KEY_PATH: 'b.pem',
     SWITCHYARD_GATEWAY__TLS__CA_PATH: 'c.pem',
   });
-  await assert.rejects(start(host), { name: 'StartError', message: /gateway\.tls/ });
+  await assert.rejects(start(host), { name: 'StartError', message: /^gateway\.tls\.certPath: a\.pem cannot be read \(ENOENT\)\.$/ });
+});
+
+test('speaks TLS where it has certificates, and says so in its address', async (t) => {
+  await using directory = await tempDir();
+  const { caPath, issue } = createAuthority(directory.path);
+  const { certPath, keyPath } = issue('server');
+  const host = await openTestHost(t, {
+    SWITCHYARD_GATEWAY__TLS__CERT_PATH: certPath,
+    SWITCHYARD_GATEWAY__TLS__KEY_PATH: keyPath,
+    SWITCHYARD_GATEWAY__TLS__CA_PATH: caPath,
+  });
+  await using service = await start(host);
+  assert.match(service.url, /^https:\/\/127\.0\.0\.1:\d+$/);
 });
 
 test('told to stop, it is seen to go for as long as it is set, but no longer than there is time for shutting down', async (t) => {

@@ -1,13 +1,12 @@
 import type { Handlers } from '@switchyard/bus';
 import { gateway as contract, TOKENS_BUCKET, type Sections } from '@switchyard/contracts';
-import { defineService, StartError, type ServiceDefinition } from '@switchyard/service-kit';
+import { defineService, type ServiceDefinition } from '@switchyard/service-kit';
 import { describeExposure } from './admission/exposure.ts';
 import { REQUESTS_FINISH_MS } from './server/drain.ts';
 import { routes } from './routes/routes.ts';
 import { openGateway, type DrainTimes } from './gateway.ts';
 
 const VERSION = '0.1.0';
-const NO_TLS = 'gateway.tls is set, but the gateway speaks plain HTTP: let a proxy in front of it end TLS, and remove the key.';
 
 /** Of the time for shutting down: to be seen to go, and then to finish requests; the rest is for closing. */
 const DRAIN_SHARE = 1 / 3;
@@ -33,10 +32,21 @@ export function defineGateway({ onListening }: GatewayHooks = {}): ServiceDefini
         log.warn('gateway.enabled is false, so nothing listens');
         return handlers;
       }
-      if (tls) throw new StartError(NO_TLS);
       const onRevision = (revision: number): void => revisions.applied(TOKENS_BUCKET.name, revision);
       const shared = await cache();
-      const gateway = await openGateway({ bus, cache: shared, settings, log, health, version: VERSION, routes, host, port, onRevision });
+      const gateway = await openGateway({
+        bus,
+        cache: shared,
+        settings,
+        log,
+        health,
+        version: VERSION,
+        routes,
+        host,
+        port,
+        tls,
+        onRevision,
+      });
       own.defer(() => gateway.close(drainTimes(settings.current)));
       log.info({ url: gateway.url }, 'listening');
       const exposure = describeExposure(settings.current.gateway);

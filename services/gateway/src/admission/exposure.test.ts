@@ -16,4 +16,6 @@ test('this machine alone is nothing to say, and whoever knows can silence it', (
   for (const host of ['127.0.0.1', '127.8.8.8', 'localhost', '::1'])
     assert.equal(describeExposure({ host, allowInsecureHttp: false }), undefined);
   assert.equal(describeExposure({ host: '0.0.0.0', allowInsecureHttp: true }), undefined);
+  const tls = { certPath: 'a', keyPath: 'b', caPath: 'c', requireClientCert: false };
+  assert.equal(describeExposure({ host: '0.0.0.0', allowInsecureHttp: false, tls }), undefined);
 });

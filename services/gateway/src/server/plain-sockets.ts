@@ -1,5 +1,6 @@
 import type { Server, ServerResponse } from 'node:http';
-import type { Socket } from 'node:net';
+import { Server as TlsServer } from 'node:https';
+import type { Server as Listener, Socket } from 'node:net';
 import type { Settings } from '@switchyard/service-kit';
 
 /** The listener accepts this many beyond all caps: a new socket must be accepted before an idle one can be closed for it. */
@@ -71,11 +72,12 @@ export function followPlainSockets({ server, settings, addressOf }: PlainSockets
     if (address !== undefined) join(addresses, address, socket);
     socket.once('close', () => forget(socket));
   });
+  const carrierOf = followCarriers(server);
   server.on('request', ({ socket }, response) => {
-    const plain = all.get(socket);
+    const plain = all.get(carrierOf(socket));
     if (plain) plain.response = response;
   });
-  server.on('upgrade', ({ socket }) => forget(socket));
+  server.on('upgrade', ({ socket }) => forget(carrierOf(socket)));
 
   const apply = (): void => {
     const { maxConnections, maxHttpConnections } = settings.current.gateway;
@@ -90,6 +92,28 @@ export function followPlainSockets({ server, settings, addressOf }: PlainSockets
     },
     [Symbol.dispose]: unwatch,
   };
+}
+
+/**
+ * The socket that was accepted, for one that speaks TLS over it and stands in the requests. Both have the same other end, which no two
+ * sockets of a listener share.
+ */
+function followCarriers(server: Server): (socket: Socket) => Socket {
+  const unspoken = new Map<string, Socket>();
+  const carriers = new WeakMap<Socket, Socket>();
+  const otherEnd = ({ remoteAddress, remotePort }: Socket): string => `${remoteAddress} ${remotePort}`;
+  if (!(server instanceof TlsServer)) return (socket) => socket;
+  const listener: Listener = server;
+  listener.on('connection', (socket) => {
+    const key = otherEnd(socket);
+    unspoken.set(key, socket);
+    socket.once('close', () => unspoken.get(key) === socket && unspoken.delete(key));
+  });
+  listener.on('secureConnection', (socket: Socket) => {
+    const carrier = unspoken.get(otherEnd(socket));
+    if (carrier) carriers.set(socket, carrier);
+  });
+  return (socket) => carriers.get(socket) ?? socket;
 }
 
 function join(addresses: Map<string, Set<Socket>>, address: string, socket: Socket): void {

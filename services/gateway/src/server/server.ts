@@ -1,4 +1,5 @@
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { createServer, type IncomingMessage, type Server, type ServerOptions as HttpOptions, type ServerResponse } from 'node:http';
+import { createServer as createTlsServer, type ServerOptions as TlsOptions } from 'node:https';
 import type { Socket } from 'node:net';
 import type { Settings } from '@switchyard/service-kit';
 import { fastify, type ConnectionError, type FastifyError, type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
@@ -24,13 +25,15 @@ export interface ServerOptions {
   front: readonly FrontRoute[];
   /** Once it is aborted, each answer is the last one of its connection. */
   draining: AbortSignal;
+  /** What a listener that speaks TLS is made with. */
+  tls?: TlsOptions | undefined;
 }
 
 /** The HTTP server with what all routes share: ids, limits of the protocol, raw bodies, headers, errors, the access log. */
-export function createHttpServer({ settings, admission, accessLog, failures, front, draining }: ServerOptions): FastifyInstance {
+export function createHttpServer({ settings, admission, accessLog, failures, front, draining, tls }: ServerOptions): FastifyInstance {
   const app: FastifyInstance = fastify({
     serverFactory: (handler) =>
-      nodeServer((request, response) => {
+      nodeServer(tls, (request, response) => {
         if (draining.aborted) response.shouldKeepAlive = false;
         (frontOf(front, request) ?? handler)(request, response);
       }),
@@ -103,23 +106,23 @@ function durationsFor(verb: string, route: string | undefined): NoteDuration {
   return known;
 }
 
-function nodeServer(handler: (request: IncomingMessage, response: ServerResponse) => void): Server {
-  const server = createServer(
-    {
-      requestTimeout: 30_000,
-      headersTimeout: 10_000,
-      keepAliveTimeout: 75_000,
-      connectionsCheckingInterval: 5_000,
-      maxHeaderSize: 16_384,
-      insecureHTTPParser: false,
-      // Some clients offer HTTP/2 with every request; they are answered as if they had not.
-      shouldUpgradeCallback: ({ headers }) => headers.upgrade?.toLowerCase() === 'websocket',
-    },
-    (request, response) => {
-      hideQueryToken(request);
-      handler(request, response);
-    },
-  );
+const PROTOCOL: HttpOptions = {
+  requestTimeout: 30_000,
+  headersTimeout: 10_000,
+  keepAliveTimeout: 75_000,
+  connectionsCheckingInterval: 5_000,
+  maxHeaderSize: 16_384,
+  insecureHTTPParser: false,
+  // Some clients offer HTTP/2 with every request; they are answered as if they had not.
+  shouldUpgradeCallback: ({ headers }) => headers.upgrade?.toLowerCase() === 'websocket',
+};
+
+function nodeServer(tls: TlsOptions | undefined, handler: (request: IncomingMessage, response: ServerResponse) => void): Server {
+  const listener = (request: IncomingMessage, response: ServerResponse): void => {
+    hideQueryToken(request);
+    handler(request, response);
+  };
+  const server = tls ? createTlsServer({ ...PROTOCOL, ...tls }, listener) : createServer(PROTOCOL, listener);
   server.maxHeadersCount = 100;
   server.maxRequestsPerSocket = 10_000;
   return server;

@@ -1,0 +1,181 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { rename, writeFile } from 'node:fs/promises';
+import { Agent, createServer, request, type RequestOptions } from 'node:https';
+import { connect, type AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { test } from 'node:test';
+import { connect as connectTls, type PeerCertificate } from 'node:tls';
+import { createLogger } from '@switchyard/telemetry';
+import { createAuthority, tempDir, type Certificate } from '@switchyard/testkit';
+import { WebSocket } from 'ws';
+import { SECRETS, startTestGateway, type TestGateway } from '../gateway.fixture.ts';
+import { followTls, readTlsMaterial, tlsOptions, type TlsSettings } from './tls.ts';
+
+const PING = '{"jsonrpc":"2.0","method":"system.ping","id":1}';
+const DAY_MS = 86_400_000;
+
+/** An authority with a server and a client, and the settings that name them. */
+function setUp(directory: string, requireClientCert: boolean) {
+  const { ca, caPath, issue } = createAuthority(directory);
+  const server = issue('server');
+  const tls: TlsSettings = { certPath: server.certPath, keyPath: server.keyPath, caPath, requireClientCert };
+  return { ca, issue, server, client: issue('client'), tls };
+}
+
+type Trust = Pick<RequestOptions, 'ca' | 'cert' | 'key' | 'agent'>;
+
+async function ping({ url }: TestGateway, trust: Trust): Promise<{ status: number | undefined; body: string }> {
+  const headers = { authorization: `Bearer ${SECRETS.rpc}`, 'content-type': 'application/json' };
+  const asked = request(`${url}/rpc`, { method: 'POST', headers, agent: false, ...trust }).end(PING);
+  const [response] = await once(asked, 'response');
+  return { status: response.statusCode, body: await text(response) };
+}
+
+const keyPair = ({ cert, key }: Certificate) => ({ cert, key });
+
+test('calls over HTTPS and WebSockets over TLS, for whoever trusts the authority', async () => {
+  await using directory = await tempDir();
+  const { ca, tls } = setUp(directory.path, false);
+  await using gateway = await startTestGateway({ settings: { tls } });
+  assert.match(gateway.url, /^https:/);
+  const { status, body } = await ping(gateway, { ca });
+  assert.deepEqual([status, (JSON.parse(body) as { result: { pong: boolean } }).result.pong], [200, true]);
+  await assert.rejects(ping(gateway, {}), { code: 'SELF_SIGNED_CERT_IN_CHAIN' });
+
+  const socket = new WebSocket(`${gateway.url.replace('http', 'ws')}/ws`, { ca, headers: { authorization: `Bearer ${SECRETS.rpc}` } });
+  await once(socket, 'open');
+  socket.send(PING);
+  const [answer] = (await once(socket, 'message')) as [Buffer];
+  assert.match(answer.toString(), /"pong":true/);
+  socket.close();
+});
+
+test('where certificates of clients are required, nobody without one of the authority gets an answer', async () => {
+  await using directory = await tempDir();
+  const { ca, client, tls } = setUp(directory.path, true);
+  const stranger = createAuthority(directory.path, 'other').issue('stranger');
+  await using gateway = await startTestGateway({ settings: { tls } });
+  assert.equal((await ping(gateway, { ca, ...keyPair(client) })).status, 200);
+  await assert.rejects(ping(gateway, { ca }));
+  await assert.rejects(ping(gateway, { ca, ...keyPair(stranger) }));
+});
+
+test('earlier versions than TLS 1.2, and clear text, get nothing', async () => {
+  await using directory = await tempDir();
+  const { ca, tls } = setUp(directory.path, false);
+  await using gateway = await startTestGateway({ settings: { tls } });
+  const port = Number(new URL(gateway.url).port);
+  const old = connectTls({ host: '127.0.0.1', port, ca, minVersion: 'TLSv1', maxVersion: 'TLSv1.1', ciphers: 'DEFAULT@SECLEVEL=0' });
+  const [refused] = await once(old, 'error');
+  assert.match(String(refused.code), /^E(RR_SSL|PROTO|CONNRESET)/);
+  const plain = connect({ host: '127.0.0.1', port });
+  plain.write('GET /health HTTP/1.1\r\nhost: localhost\r\n\r\n');
+  let said = '';
+  plain.on('data', (bytes: Buffer) => (said += bytes.toString('latin1'))).on('error', () => undefined);
+  await once(plain, 'close');
+  assert.doesNotMatch(said, /HTTP\/1\.1 200/);
+});
+
+test('a connection with a request under way is not ended for a newcomer; an idle one is', async () => {
+  await using directory = await tempDir();
+  const { ca, tls } = setUp(directory.path, false);
+  const asked = Promise.withResolvers<void>();
+  const answered = Promise.withResolvers<void>();
+  const handlers = {
+    'session.list': async () => {
+      asked.resolve();
+      await answered.promise;
+      return { sessions: [], total: 0 };
+    },
+  };
+  await using gateway = await startTestGateway({ settings: { tls, maxHttpConnectionsPerAddress: 2 }, handlers });
+  const headers = { authorization: `Bearer ${SECRETS.all}`, 'content-type': 'application/json' };
+  const body = '{"jsonrpc":"2.0","method":"session.list","id":2}';
+  const busy = request(`${gateway.url}/rpc`, { method: 'POST', headers, agent: new Agent({ keepAlive: true }), ca }).end(body);
+  const response = once(busy, 'response');
+  await asked.promise;
+  for (let newcomer = 0; newcomer < 4; newcomer += 1) {
+    assert.equal((await ping(gateway, { ca, agent: new Agent({ keepAlive: true }) })).status, 200);
+  }
+  answered.resolve();
+  const [whole] = await response;
+  assert.match(await text(whole), /"total":0/);
+});
+
+async function presentedAt(port: number, ca: string): Promise<string> {
+  const socket = connectTls({ host: '127.0.0.1', port, ca });
+  await once(socket, 'secureConnect');
+  const { fingerprint256 }: PeerCertificate = socket.getPeerCertificate();
+  socket.destroy();
+  return fingerprint256;
+}
+
+test('a gateway presents renewed files to the next connection, within seconds', { timeout: 60_000 }, async () => {
+  await using directory = await tempDir();
+  const { ca, issue, tls } = setUp(directory.path, false);
+  const renewed = Promise.withResolvers<void>();
+  const write = (line: string): void => void (line.includes('new TLS certificates are in force') && renewed.resolve());
+  await using gateway = await startTestGateway({ settings: { tls }, log: createLogger({ destination: { write } }) });
+  const port = Number(new URL(gateway.url).port);
+  const before = await presentedAt(port, ca);
+  issue('server');
+  await renewed.promise;
+  assert.notEqual(await presentedAt(port, ca), before);
+  assert.equal((await ping(gateway, { ca })).status, 200);
+});
+
+test('what cannot be used is said once, and the earlier files stay in force', async () => {
+  await using directory = await tempDir();
+  const { ca, tls } = setUp(directory.path, false);
+  const lines: string[] = [];
+  const log = createLogger({ destination: { write: (line: string) => void lines.push(line) } });
+  const first = await readTlsMaterial(tls);
+  const server = createServer(tlsOptions(first, false)).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  const before = await presentedAt(port, ca);
+  using following = followTls({ server, tls, first, log });
+  await following.look();
+  await rename(tls.certPath, join(directory.path, 'kept'));
+  await following.look();
+  await writeFile(tls.certPath, 'no certificate');
+  await following.look();
+  await following.look();
+  assert.equal(await presentedAt(port, ca), before);
+  assert.equal(lines.filter((line) => line.includes('cannot be used')).length, 2);
+  await rename(join(directory.path, 'kept'), tls.certPath);
+  await following.look();
+  assert.equal(await presentedAt(port, ca), before);
+  assert.ok(!lines.some((line) => line.includes('in force')));
+  server.close();
+});
+
+test('what is wrong with a file is said with the setting that names it', async () => {
+  await using directory = await tempDir();
+  const { tls, client } = setUp(directory.path, false);
+  const other = join(directory.path, 'text');
+  await writeFile(other, 'hello');
+  const wrong: [Partial<TlsSettings>, RegExp][] = [
+    [{ certPath: 'nowhere' }, /^gateway\.tls\.certPath: nowhere cannot be read \(ENOENT\)/],
+    [{ certPath: other }, /^gateway\.tls\.certPath: expected a certificate in PEM in .*text/],
+    [{ keyPath: other }, /^gateway\.tls\.keyPath: expected a private key in PEM/],
+    [{ caPath: other }, /^gateway\.tls\.caPath: expected certificates in PEM/],
+    [{ keyPath: client.keyPath }, /^gateway\.tls: the key in .* is not the one of the certificate/],
+  ];
+  for (const [change, message] of wrong) await assert.rejects(readTlsMaterial({ ...tls, ...change }), { name: 'StartError', message });
+  await assert.rejects(readTlsMaterial(tls, Date.now() + 2 * DAY_MS), { message: /expired at .*put a new one there/ });
+  await assert.rejects(readTlsMaterial(tls, Date.now() - 2 * DAY_MS), { message: /is not valid before / });
+});
+
+test('a certificate that expires within a week is warned of once a day', async () => {
+  await using directory = await tempDir();
+  const { tls } = setUp(directory.path, false);
+  const lines: string[] = [];
+  const log = createLogger({ destination: { write: (line: string) => void lines.push(line) } });
+  using following = followTls({ server: { setSecureContext: () => undefined }, tls, first: await readTlsMaterial(tls), log });
+  await following.look();
+  await following.look();
+  assert.equal(lines.filter((line) => line.includes('expires soon')).length, 1);
+});
