@@ -31,6 +31,11 @@ test('each service does all of its work as the user that is meant for it', { ski
   await client.call('agents.create', { name: 'Second' });
   const second = await client.call('agent.execute', { message: 'hi', agentId: 'second' });
   assert.match(second.response, /You said: hi/);
+  // Larger than any message: the registry writes it in parts, sessions watches them.
+  const large = { trustPromptOverrides: { known: 'w'.repeat(200_000) } };
+  await client.call('agents.update', { agentId: 'second', provider: 'dev', model: 'slow', elevatedReply: large });
+  const answer = async (): Promise<string> => (await client.call('agent.execute', { message: 'hi', agentId: 'second' })).response;
+  while (!(await answer()).startsWith('I am dev/slow')) await new Promise((resolve) => setTimeout(resolve, 50));
   const { secret } = await client.call('tokens.create', { id: 'other', scopes: ['rpc', 'admin'] });
   const other = createClient({ url, token: secret });
   assert.ok((await other.call('session.list', {})).sessions);

@@ -102,6 +102,11 @@ export function notProvisioned(what: string, cause: unknown): ServiceError {
   return new ServiceError('UNAVAILABLE', message, { details: { reason: 'NOT_PROVISIONED' }, cause });
 }
 
+/** Parts of it are gone, and nobody replaced it: somebody else than the bus has been there. */
+export function halfValue(bucket: string, key: string): ServiceError {
+  return failure('DATA_LOSS', `The value of ${key} in the bucket ${bucket} is not whole.`, 'VALUE_NOT_WHOLE');
+}
+
 export function abandoned(by = 'calling'): ServiceError {
   return failure('UNAVAILABLE', `The ${by} service is shutting down and could not wait for the answer.`, 'SHUTTING_DOWN');
 }

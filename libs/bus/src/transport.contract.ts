@@ -3,6 +3,7 @@ import { after, before, describe, test } from 'node:test';
 import { bytes, collector, fresh, text } from './collector.contract.ts';
 import { headerBytes, headerLines } from './headers.ts';
 import { keepingContract } from './transport-keeping.contract.ts';
+import { largeValuesContract } from './transport-large-values.contract.ts';
 import type { Transport } from './transport.ts';
 
 /** Something that any number of connections meet on. */
@@ -198,6 +199,7 @@ export function transportContract(name: string, open: () => Promise<Network>): v
     });
 
     keepingContract(connect);
+    largeValuesContract(connect);
 
     test('a drained connection says so, and takes nothing any more', async () => {
       const a = await network.connect();

@@ -113,7 +113,10 @@ export interface Watch {
   stop(): void;
 }
 
-/** Small control state with revisions, watched by every replica. Keys match `[A-Za-z0-9_.-]+`. */
+/**
+ * Control state with revisions, watched by every replica. Keys match `[A-Za-z0-9_.=-]+`. A value may be larger than a message: whoever
+ * reads or watches gets it whole, or the one before or after it.
+ */
 export interface Bucket {
   get(key: string): Promise<BucketEntry | undefined>;
   /** Returns the new revision; revisions of a bucket only grow. */

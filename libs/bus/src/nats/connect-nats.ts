@@ -1,4 +1,4 @@
-import { jetstream, jetstreamManager } from '@nats-io/jetstream';
+import { jetstreamManager, type JetStreamManager } from '@nats-io/jetstream';
 import { INLINE_BYTES } from '@switchyard/contracts';
 import { mintId, randomBase62 } from '@switchyard/security';
 import type { Logger } from '@switchyard/telemetry';
@@ -55,25 +55,19 @@ export async function connectNats(url: string, options: NatsOptions): Promise<Tr
     log,
     ...(holdMs === undefined ? {} : { holdMs }),
   });
-  const manager = await jetstreamManager(connection, { checkAPI: false });
-  return createTransport(link, { manager, client: jetstream(connection, { checkAPI: false }) });
+  return createTransport(link, await jetstreamManager(connection, { checkAPI: false }));
 }
 
-interface JetStream {
-  manager: Awaited<ReturnType<typeof jetstreamManager>>;
-  client: ReturnType<typeof jetstream>;
-}
-
-function createTransport(link: NatsLink, { manager, client }: JetStream): Transport {
-  const logs = { link, manager, acks: createMux(link, 'a') };
-  const buckets = { link, manager, client };
-  const kept = new Map<string, () => Promise<unknown>>();
+function createTransport(link: NatsLink, manager: JetStreamManager): Transport {
+  const acks = createMux(link, 'a');
+  const kept = { link, manager, acks };
+  const ensured = new Map<string, () => Promise<unknown>>();
   const listeners = new Set<ConnectionListener>();
   let reconnects = 0;
   link.follow({
     closed() {
       reconnects++;
-      logs.acks.end();
+      acks.end();
     },
     reconnected: () => void restore(++reconnects),
     unreachable: () => listeners.forEach((listener) => listener.unreachable?.()),
@@ -82,7 +76,7 @@ function createTransport(link: NatsLink, { manager, client }: JetStream): Transp
   /** The server may have come back without what it kept, and JetStream comes later than the server. */
   async function restore(reconnect: number, again = false): Promise<void> {
     try {
-      await Promise.all([...kept.values()].map((ensure) => ensure()));
+      await Promise.all([...ensured.values()].map((ensure) => ensure()));
     } catch (err) {
       if (reconnect !== reconnects) return;
       const reason = err instanceof Error ? err.message : String(err);
@@ -98,7 +92,7 @@ function createTransport(link: NatsLink, { manager, client }: JetStream): Transp
   /** Done again after a reconnect, because the server may have come back without it. */
   async function keep(name: string, ensure: () => Promise<unknown>): Promise<void> {
     await ensure();
-    kept.set(name, ensure);
+    ensured.set(name, ensure);
   }
 
   return {
@@ -113,14 +107,14 @@ function createTransport(link: NatsLink, { manager, client }: JetStream): Transp
     },
     async log(definition) {
       await keep(definition.name, () => ensureStreams(manager, definition));
-      return openLog(logs, definition);
+      return openLog(kept, definition);
     },
     async kv(definition) {
-      await keep(`KV_${definition.name}`, () => ensureBucket(client, definition));
-      return openBucket(buckets, definition);
+      await keep(`KV_${definition.name}`, () => ensureBucket(manager, definition));
+      return openBucket(kept, definition);
     },
     async drain() {
-      logs.acks.end();
+      acks.end();
       await link.drain();
     },
     follow(listener) {

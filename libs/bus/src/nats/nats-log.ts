@@ -3,19 +3,14 @@ import { streamsOf, type LogDefinition } from '@switchyard/contracts';
 import { decodeJson, encodeJson } from '../bytes.ts';
 import { busUnreachable } from '../failures.ts';
 import { headerLines, withLine, type HeaderLines } from '../headers.ts';
-import type { Mux } from '../mux.ts';
 import { refuseFrom, type Log, type LogEntry, type Message, type Outgoing } from '../transport.ts';
-import type { NatsLink } from './nats-link.ts';
+import { ask, type NatsAsker } from './nats-ask.ts';
 import { ensureStreams, MAX_BYTES } from './nats-streams.ts';
 
-const ACK_MS = 5_000;
 const READ_BATCH = 500;
 
-export interface NatsLogs {
-  link: NatsLink;
+export interface NatsLogs extends NatsAsker {
   manager: JetStreamManager;
-  /** Acknowledgements come to an inbox of their own, because the client's `js.publish` writes and times each message alone. */
-  acks: Mux;
 }
 
 export function openLog(logs: NatsLogs, definition: LogDefinition): Log {
@@ -77,7 +72,7 @@ function withId({ headers }: Outgoing, id: string): HeaderLines {
 type Ack = { seq: number; duplicate: boolean };
 
 async function requestAck(logs: NatsLogs, message: Outgoing): Promise<Ack | 'nobody'> {
-  const [answer] = await ask(logs, message, () => true);
+  const [answer] = await ask(logs, [message], () => true);
   if (answer === undefined || answer.status === 503) return 'nobody';
   const ack = decodeJson(answer.data) as { seq?: number; duplicate?: boolean; error?: { description: string } };
   if (ack.seq === undefined) throw busUnreachable(new Error(ack.error?.description ?? 'not an acknowledgement'));
@@ -87,7 +82,7 @@ async function requestAck(logs: NatsLogs, message: Outgoing): Promise<Ack | 'nob
 /** Part of what is there, and where the rest begins. Asked of the stream directly: a consumer would have to be made and removed. */
 async function readBatch(logs: NatsLogs, stream: string, from: From): Promise<{ entries: LogEntry[]; more: boolean } | undefined> {
   const query = { subject: `$JS.API.DIRECT.GET.${stream}`, data: encodeJson({ batch: READ_BATCH, ...from }) };
-  const answers = await ask(logs, query, ({ status }) => status !== undefined);
+  const answers = await ask(logs, [query], ({ status }) => status !== undefined);
   const end = answers.pop();
   if (end?.status === 503) return undefined;
   return { entries: answers.map(readEntry), more: Number(answers.at(-1)?.header('Nats-Num-Pending') ?? 0) > 0 };
@@ -100,30 +95,4 @@ function readEntry(answer: Message): LogEntry {
     data: new Uint8Array(answer.data),
     header: (name) => answer.header(name),
   };
-}
-
-/** Collects the answers to one question until the last of them. */
-function ask({ acks, link }: NatsLogs, question: Outgoing, isLast: (answer: Message) => boolean): Promise<Message[]> {
-  return new Promise((resolve, reject) => {
-    const answers: Message[] = [];
-    const id = acks.open(
-      {
-        onMessage(answer) {
-          answers.push(answer);
-          if (isLast(answer) && acks.close(id)) resolve(answers);
-        },
-        onDeadline: () => reject(busUnreachable()),
-        onLost: reject,
-      },
-      ACK_MS,
-    );
-    try {
-      if (link.publish({ ...question, reply: acks.address(id), expires: performance.now() + ACK_MS })) return;
-      acks.close(id);
-      reject(busUnreachable());
-    } catch (error) {
-      acks.close(id);
-      reject(error);
-    }
-  });
 }

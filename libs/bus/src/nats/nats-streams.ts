@@ -18,6 +18,8 @@ const MEBIBYTE = 1024 * 1024;
 /** How much one stream holds. */
 export const MAX_BYTES = { memory: 64 * MEBIBYTE, file: 512 * MEBIBYTE };
 
+type Wanted = Partial<StreamConfig> & { name: string };
+
 /** A stream, and what it keeps. */
 interface Share {
   name: string;
@@ -27,23 +29,27 @@ interface Share {
 /** Creates the streams of a log, or brings those there to its definition, where we may. */
 export async function ensureStreams(manager: JetStreamManager, definition: LogDefinition): Promise<void> {
   const { name, subjects, parts, streams } = definition;
-  if (parts === undefined) return ensureStream(manager, definition, { name, subjects });
+  if (parts === undefined) return ensureShare(manager, definition, { name, subjects });
   if (streams !== undefined) return share(manager, definition, streams);
   // How many there are is not ours to say: the first is always there, and keeps what it keeps.
   const [first = name] = streamsOf(definition);
   const present = await findStream(manager, first);
-  return ensureStream(manager, definition, { name: first, subjects: present?.subjects ?? parts });
+  return ensureShare(manager, definition, { name: first, subjects: present?.subjects ?? parts });
 }
 
-async function ensureStream(manager: JetStreamManager, definition: LogDefinition, { name, subjects }: Share): Promise<void> {
-  const wanted = configOf(definition, { name, subjects });
-  const present = await findStream(manager, name);
+function ensureShare(manager: JetStreamManager, definition: LogDefinition, share: Share): Promise<void> {
+  return ensureStream(manager, `stream ${share.name}`, configOf(definition, share));
+}
+
+/** Creates it, or brings the one that is there to what is wanted, where we may. `what` is what it is called where it is missing. */
+export async function ensureStream(manager: JetStreamManager, what: string, wanted: Wanted): Promise<void> {
+  const present = await findStream(manager, wanted.name);
   try {
     if (present === undefined) await manager.streams.add(wanted);
-    else if (!isDeepStrictEqual(present, { ...present, ...wanted })) await manager.streams.update(name, wanted);
+    else if (!isDeepStrictEqual(present, { ...present, ...wanted })) await manager.streams.update(wanted.name, wanted);
   } catch (error) {
     if (!isForbidden(error)) throw error;
-    if (present === undefined) throw notProvisioned(`stream ${name}`, error);
+    if (present === undefined) throw notProvisioned(what, error);
   }
 }
 
@@ -82,7 +88,7 @@ async function share(manager: JetStreamManager, definition: LogDefinition, count
   const put = (name: string, of: readonly string[]): Promise<void> => {
     keeps.set(name, of);
     // A stream keeps something always: one that has no part left keeps its own name, which nobody says anything on.
-    return ensureStream(manager, definition, { name, subjects: of.length === 0 ? [name] : of });
+    return ensureShare(manager, definition, { name, subjects: of.length === 0 ? [name] : of });
   };
   for (const name of streams) {
     const present = await findStream(manager, name);

@@ -5,6 +5,7 @@ import { EMPTY } from '../bytes.ts';
 import { busClosed } from '../failures.ts';
 import type { BucketEntry, Message, Subscription, Watch } from '../transport.ts';
 import type { NatsLink } from './nats-link.ts';
+import { isPart, keySubject, partOf, readHead } from './nats-value.ts';
 
 const HEARTBEAT_MS = 1_000;
 /** Two heartbeats missed, and a little. */
@@ -38,8 +39,11 @@ interface Consumer {
   readonly keys: Set<string>;
   /** Keys that were read from a stream that is lost, and not yet from its successor. */
   readonly carried: Set<string>;
-  /** How many messages stand between the beginning and `loaded`; undefined once that is over. */
-  toCome: number | undefined;
+  /** What came of a value in parts, whose head comes last. */
+  readonly held: { of: string | undefined; pieces: Uint8Array[] };
+  /** How many messages there were to deliver when this consumer was made, and how many there still were behind the last one. */
+  toCome: number;
+  pending: number;
   heardAt: number;
   sound: boolean;
   creating: boolean;
@@ -64,7 +68,9 @@ export async function openWatch(source: WatchSource, bucket: string, onEntry: (e
     stream: undefined,
     keys: new Set(),
     carried: new Set(),
+    held: { of: undefined, pieces: [] },
     toCome: Infinity,
+    pending: Infinity,
     heardAt: Date.now(),
     sound: false,
     creating: false,
@@ -126,8 +132,8 @@ async function create(consumer: Consumer): Promise<void> {
   consumer.subscription = source.link.subscribe(String(config.deliver_subject), (message) => onMessage(consumer, message));
   const info = await source.manager.consumers.add(stream, config);
   vouch(consumer);
-  if (consumer.toCome === undefined) return;
   consumer.toCome = info.num_pending + info.delivered.consumer_seq;
+  if (consumer.delivered === 0) consumer.pending = info.num_pending;
   checkLoaded(consumer);
 }
 
@@ -138,6 +144,7 @@ async function recognise(consumer: Consumer, stream: string): Promise<void> {
   consumer.stream = created;
   if (same && state.last_seq >= consumer.lastSeq) return;
   consumer.lastSeq = 0;
+  hold(consumer, undefined);
   for (const key of consumer.keys) consumer.carried.add(key);
   setTimeout(dropCarried, consumer.source.link.holdMs, consumer).unref();
 }
@@ -156,7 +163,7 @@ function configOf({ source, bucket, name, lastSeq }: Consumer): Partial<Consumer
   return {
     name,
     deliver_subject: `${source.link.inbox}.w.${name}`,
-    filter_subject: `$KV.${bucket}.>`,
+    filter_subject: keySubject(bucket, '>'),
     ack_policy: AckPolicy.None,
     replay_policy: ReplayPolicy.Instant,
     max_deliver: 1,
@@ -179,14 +186,39 @@ function onMessage(consumer: Consumer, message: Message): void {
   if (position.consumerSeq !== consumer.delivered + 1) return recreate(consumer);
   consumer.delivered = position.consumerSeq;
   consumer.lastSeq = position.streamSeq;
+  consumer.pending = position.pending;
   vouch(consumer);
-  const gone = message.header('KV-Operation') !== undefined || message.header('Nats-Marker-Reason') !== undefined;
-  const key = message.subject.slice(`$KV.${consumer.bucket}.`.length);
-  consumer.carried.delete(key);
-  if (gone) consumer.keys.delete(key);
-  else consumer.keys.add(key);
-  consumer.onEntry({ key, value: gone ? undefined : new Uint8Array(message.data), revision: position.streamSeq });
+  const key = message.subject.slice(keySubject(consumer.bucket, '').length);
+  if (isPart(key)) keepPart(consumer, message);
+  else onHead(consumer, key, { message, revision: position.streamSeq });
   checkLoaded(consumer);
+}
+
+/** The parts of a value stand in the stream one after the other, right before its head. */
+function keepPart(consumer: Consumer, message: Message): void {
+  const of = partOf((name) => message.header(name));
+  if (of === undefined) return;
+  if (consumer.held.of !== of) hold(consumer, of);
+  consumer.held.pieces.push(new Uint8Array(message.data));
+}
+
+function hold(consumer: Consumer, of: string | undefined): void {
+  Object.assign(consumer.held, { of, pieces: [] });
+}
+
+function onHead(consumer: Consumer, key: string, { message, revision }: { message: Message; revision: number }): void {
+  const head = readHead({ data: new Uint8Array(message.data), revision, header: (name) => message.header(name) });
+  const { of, pieces } = consumer.held;
+  hold(consumer, undefined);
+  if (head.parts !== undefined && (of !== head.parts.id || pieces.length !== head.parts.count)) {
+    consumer.source.link.log.error({ bucket: consumer.bucket, key, revision }, 'a value that is not whole was not taken over');
+    return;
+  }
+  const value = head.parts === undefined ? head.value : new Uint8Array(Buffer.concat(pieces));
+  consumer.carried.delete(key);
+  if (value === undefined) consumer.keys.delete(key);
+  else consumer.keys.add(key);
+  consumer.onEntry({ key, value, revision });
 }
 
 /** Heartbeats say how far the server is; flow control wants an answer before it goes on. */
@@ -196,8 +228,10 @@ function onControl(consumer: Consumer, message: Message): void {
   if (answerTo !== undefined) consumer.source.link.publish({ subject: answerTo, data: EMPTY });
   const sent = message.header('Nats-Last-Consumer');
   if (sent === undefined) return;
-  if (Number(sent) === consumer.delivered) vouch(consumer);
-  else recreate(consumer);
+  if (Number(sent) !== consumer.delivered) return recreate(consumer);
+  vouch(consumer);
+  // It beats while there is nothing to say, unless it waits for us.
+  if (answerTo === undefined) consumer.loaded.resolve();
 }
 
 function vouch(consumer: Consumer): void {
@@ -205,17 +239,25 @@ function vouch(consumer: Consumer): void {
   consumer.sound = true;
 }
 
-function checkLoaded(consumer: Consumer): void {
-  if (consumer.toCome === undefined || consumer.delivered < consumer.toCome) return;
-  consumer.toCome = undefined;
-  consumer.loaded.resolve();
+/** What is replaced meanwhile comes later than it would have, and for a moment counts as nothing; behind a part there is its head. */
+function checkLoaded({ loaded, delivered, toCome, pending, held }: Consumer): void {
+  if (pending === 0 && delivered >= toCome && held.of === undefined) loaded.resolve();
+}
+
+interface Position {
+  consumer: string;
+  streamSeq: number;
+  consumerSeq: number;
+  /** How many messages are behind this one. */
+  pending: number;
 }
 
 /** `$JS.ACK.[<domain>.<account>.]<stream>.<consumer>.<deliveries>.<stream seq>.<consumer seq>.<time>.<pending>[.<token>]` */
-function readPosition(reply: string | undefined): { consumer: string; streamSeq: number; consumerSeq: number } | undefined {
+function readPosition(reply: string | undefined): Position | undefined {
   const tokens = reply?.split('.') ?? [];
   const at = tokens.length > 9 ? 5 : 3;
   const consumer = tokens[at];
   if (consumer === undefined || tokens.length < 9) return undefined;
-  return { consumer, streamSeq: Number(tokens[at + 2]), consumerSeq: Number(tokens[at + 3]) };
+  const [streamSeq, consumerSeq, pending] = [tokens[at + 2], tokens[at + 3], tokens[at + 5]].map(Number);
+  return { consumer, streamSeq: streamSeq ?? 0, consumerSeq: consumerSeq ?? 0, pending: pending ?? 0 };
 }

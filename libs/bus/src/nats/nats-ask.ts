@@ -1,0 +1,43 @@
+import { busUnreachable } from '../failures.ts';
+import type { Mux } from '../mux.ts';
+import type { Message, Outgoing } from '../transport.ts';
+import type { NatsLink } from './nats-link.ts';
+
+const ANSWER_MS = 5_000;
+
+export interface NatsAsker {
+  link: NatsLink;
+  /** Answers come to an inbox of their own, because the client's `js.publish` writes and times each message alone. */
+  acks: Mux;
+}
+
+/** Says what belongs together in one write, and collects the answers to the last of it until one is the last of them. */
+export function ask({ acks, link }: NatsAsker, said: readonly Outgoing[], isLast: (answer: Message) => boolean): Promise<Message[]> {
+  return new Promise((resolve, reject) => {
+    const answers: Message[] = [];
+    const id = acks.open(
+      {
+        onMessage(answer) {
+          answers.push(answer);
+          if (isLast(answer) && acks.close(id)) resolve(answers);
+        },
+        onDeadline: () => reject(busUnreachable()),
+        onLost: reject,
+      },
+      ANSWER_MS,
+    );
+    const expires = performance.now() + ANSWER_MS;
+    const question = said.length - 1;
+    try {
+      const refused = said.some(
+        (message, at) => !link.publish({ ...message, ...(at === question ? { reply: acks.address(id) } : {}), expires }),
+      );
+      if (!refused) return;
+      acks.close(id);
+      reject(busUnreachable());
+    } catch (error) {
+      acks.close(id);
+      reject(error);
+    }
+  });
+}
