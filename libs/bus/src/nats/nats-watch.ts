@@ -11,8 +11,8 @@ const HEARTBEAT_MS = 1_000;
 /** Two heartbeats missed, and a little. */
 const SILENCE_MS = 2_500;
 const RETRY_MS = 250;
-/** The server forgets a consumer nobody listens to after this. */
-const INACTIVE_MS = 30_000;
+/** The server forgets a consumer nobody listens to after this. A watch that was cut off makes a new one anyway. */
+const INACTIVE_MS = 1_000;
 const CONTROL_STATUS = 100;
 
 export interface WatchSource {
@@ -85,7 +85,7 @@ export async function openWatch(source: WatchSource, bucket: string, onEntry: (e
     consumer.stopped = true;
     clearInterval(watchdog);
     unfollow();
-    if (link.connected()) consumer.subscription?.unsubscribe();
+    consumer.subscription?.unsubscribe();
     consumer.loaded.reject(busClosed());
   }
 
@@ -128,6 +128,7 @@ async function create(consumer: Consumer): Promise<void> {
   consumer.name = mintId('w');
   consumer.delivered = 0;
   await recognise(consumer, stream);
+  if (consumer.stopped) return;
   const config = configOf(consumer);
   consumer.subscription = source.link.subscribe(String(config.deliver_subject), (message) => onMessage(consumer, message));
   const info = await source.manager.consumers.add(stream, config);
