@@ -3,6 +3,7 @@ import { mkdtemp, readFile, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import { endWithParent } from './end-with-parent.ts';
 import { findNatsServer } from './nats-server-binary.ts';
 
 const START_MS = 10_000;
@@ -78,9 +79,7 @@ async function launch(binary: string, { directory, store, config, env, port }: L
   });
   let output = '';
   child.stderr.setEncoding('utf8').on('data', (text: string) => (output = (output + text).slice(-4_000)));
-  const orphaned = () => child.kill('SIGKILL');
-  process.once('exit', orphaned);
-  child.once('exit', () => process.off('exit', orphaned));
+  endWithParent(child);
   const deadline = Date.now() + START_MS;
   while (child.exitCode === null && child.signalCode === null && Date.now() < deadline) {
     const found = output.includes('Server is ready') ? await readPort(directory, child.pid) : undefined;

@@ -2,6 +2,7 @@ import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { createServer, type AddressInfo } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
+import { endWithParent } from './end-with-parent.ts';
 
 const POLL_MS = 10;
 /** Somebody else may take the free port before the server does. */
@@ -20,7 +21,7 @@ export interface ServerProgram {
   prepare?: (port: number, deadline: number) => Promise<void>;
 }
 
-/** A server that a test hurts. It is killed when this process exits. */
+/** A server that a test hurts. It ends with this process, however that ends. */
 export interface ServerProcess {
   readonly port: number;
   readonly pid: number;
@@ -84,9 +85,7 @@ async function launch({ name, command, ready, startMs, prepare }: ServerProgram,
   child.stdout.setEncoding('utf8').on('data', keep);
   child.stderr.setEncoding('utf8').on('data', keep);
   child.on('error', (error) => keep(error.message));
-  const orphaned = () => child.kill('SIGKILL');
-  process.once('exit', orphaned);
-  child.once('exit', () => process.off('exit', orphaned));
+  endWithParent(child);
   const deadline = Date.now() + startMs;
   while (isRunning(child) && Date.now() < deadline) {
     if (ready.test(output)) {
