@@ -32,10 +32,9 @@ function makeKeys(): void {
   keep('mongo', 'replica-set-key', password());
   keep('mongo', 'users.json', JSON.stringify(Object.fromEntries(mongo)));
   for (const [user, word] of nats) keep(user, 'bus-password', word);
-  for (const [service, word] of mongo) {
+  for (const [service, word] of mongo)
     keep(service, 'store-url', `mongodb://${service}:${word}@mongo:27017/?replicaSet=rs0&authSource=admin`);
-    keep(service, 'cache-url', `redis://:${redis}@redis:6379`);
-  }
+  keep('gateway', 'cache-url', `redis://:${redis}@redis:6379`);
   keep('secrets', 'token', password());
 }
 

@@ -83,7 +83,6 @@ function serviceMember(service: ServiceName, at: number, ground: Ground & Probed
       SWITCHYARD_METRICS_PORT: String(ground.probes.metrics),
       SWITCHYARD_HEALTH_PORT: String(ground.probes.health),
       SWITCHYARD_STORE: ground.store,
-      SWITCHYARD_CACHE: ground.cache,
       ...busEnvironment(service, ground.bus, ground.key),
       ...blobEnvironment(service, at, ground),
       ...(service === 'secrets' ? { SWITCHYARD_TOKEN: ground.token } : {}),
@@ -104,11 +103,13 @@ function blobEnvironment(service: ServiceName, at: number, { blobs, blobPorts, k
   return { ...token, SWITCHYARD_BLOBS: `grpc://${blobPorts.map((port) => `127.0.0.1:${port}`).join(',')}` };
 }
 
-function edgeEnvironment(port: number, { host, url, settings }: Ground): Record<string, string> {
+function edgeEnvironment(port: number, { host, url, cache, settings }: Ground): Record<string, string> {
   const unsaid = (path: string): boolean => settings.origin(path).layer === 'default';
   return {
     SWITCHYARD_HOST: host,
     SWITCHYARD_PORT: String(port),
+    // The gateways count the limits of clients together; nobody else keeps anything in a cache.
+    SWITCHYARD_CACHE: cache,
     ...(unsaid('gateway.drainDelayMs') ? { SWITCHYARD_GATEWAY__DRAIN_DELAY_MS: DRAIN_DELAY_MS } : {}),
     ...(unsaid('gateway.publicUrl') ? { SWITCHYARD_GATEWAY__PUBLIC_URL: url } : {}),
   };

@@ -1,0 +1,40 @@
+import assert from 'node:assert/strict';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { parse } from 'yaml';
+import { serviceMembers } from './services.ts';
+
+const COMPOSE = join(import.meta.dirname, '../../docker-compose.yml');
+
+test('the gateways alone are told of the cache: a service that has no use for it would say so at each start', async () => {
+  const members = await serviceMembers({
+    bus: 'nats://127.0.0.1:1',
+    store: 'mongodb://127.0.0.1:1',
+    cache: 'redis://127.0.0.1:1',
+    blobs: 'file:/blobs',
+    dir: '/data',
+    key: (name) => name,
+    token: 'token',
+    host: '127.0.0.1',
+    gatewayPorts: [1, 2],
+    url: 'http://127.0.0.1:1',
+    replicas: 2,
+    variables: { SWITCHYARD_CACHE: 'redis://elsewhere' },
+    settings: { origin: () => ({ layer: 'default' }) },
+  });
+  const told = members.flatMap(({ replica, env }) => (env['SWITCHYARD_CACHE'] === 'redis://127.0.0.1:1' ? [replica] : []));
+  assert.deepEqual(told, ['gateway-1', 'gateway-2']);
+  assert.equal(members.filter(({ env }) => 'SWITCHYARD_CACHE' in env).length, told.length);
+});
+
+test('so are those of docker compose', async () => {
+  const { services } = parse(await readFile(COMPOSE, 'utf8'), { merge: true }) as {
+    services: Record<string, { environment?: Record<string, string> }>;
+  };
+  const told = Object.entries(services).filter(([, { environment = {} }]) => Object.keys(environment).some((name) => /_CACHE/.test(name)));
+  assert.deepEqual(
+    told.map(([name]) => name),
+    ['gateway'],
+  );
+});
