@@ -11,11 +11,11 @@ export interface OpenBlobStoreOptions extends BlobStoreOptions {
 
 const MONGODB = /^mongodb(\+srv)?:\/\/./;
 const HOST = /^grpcs?:\/\/[^/?#@,]+$/;
-const ADDRESSES = /^grpcs?:\/\/\d+(\.\d+){3}:\d+(,\d+(\.\d+){3}:\d+)+$/;
+const HOSTS = /^grpcs?:\/\/[^/?#@,]+:\d+(,[^/?#@,]+:\d+)+$/;
 
 /**
  * Opens the blob store behind a URL: `file:DIR` on this machine, `mongodb://…` in GridFS, `grpc://host:port` or `grpcs://host:port` in another process
- * (or several, `grpc://address:port,address:port`, that have one store). What
+ * (or several, `grpc://host:port,host:port`, that have one store). What
  * one of them needs is loaded when it is opened.
  */
 export async function openBlobStore(url: string, options: OpenBlobStoreOptions): Promise<BlobStore> {
@@ -38,9 +38,12 @@ export function isBlobUrl(url: string): boolean {
   return (
     (url.startsWith('file:') && url.length > 'file:'.length) ||
     MONGODB.test(url) ||
-    (HOST.test(url) && URL.canParse(url)) ||
-    ADDRESSES.test(url)
+    ((HOST.test(url) || HOSTS.test(url)) && hostsOf(url).every((host) => URL.canParse(`grpc://${host}`)))
   );
+}
+
+function hostsOf(url: string): string[] {
+  return url.replace(/^grpcs?:\/\//, '').split(',');
 }
 
 function unusable(message: string): ServiceError {

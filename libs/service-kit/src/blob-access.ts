@@ -35,7 +35,7 @@ export const BLOB_VARIABLE_HELP: Readonly<Record<string, { preset: string; means
   [BLOBS]: {
     preset: 'file: in the data directory',
     means:
-      'where large payloads are kept for a while: `file:DIR`, `mongodb://…/name` in GridFS, `grpc://host:port` or `grpcs://…` in another process (`grpc://address:port,address:port` where several have one store)',
+      'where large payloads are kept for a while: `file:DIR`, `mongodb://…/name` in GridFS, `grpc://host:port` or `grpcs://…` in another process (`grpc://host:port,host:port` where several have one store)',
   },
   [TOKEN]: { preset: 'none', means: 'what services say to a blob store in another process, and what it asks for; at least 32 characters' },
   [PORT]: { preset: 'off', means: 'serves the blob store of this process over gRPC, to whoever says the token; 0 takes a free port' },

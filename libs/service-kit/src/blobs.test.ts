@@ -6,10 +6,11 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
 import { bytesOf, putBlob, type BlobStore } from '@switchyard/blob';
 import { createLogger, silentLogger } from '@switchyard/telemetry';
-import { startProcess, tempDir } from '@switchyard/testkit';
+import { freePort, startProcess, tempDir } from '@switchyard/testkit';
 import { readBlobAccess } from './blob-access.ts';
 import type { Readiness } from './health.ts';
 import { openHost } from './host.ts';
+import { largePayloads } from './large-payloads.ts';
 import { openBlobs } from './open-blobs.ts';
 
 const TOKEN = 'x'.repeat(32);
@@ -63,7 +64,7 @@ test('one process serves its blobs, another one reads them there, and the larges
   });
 });
 
-test('a token that the blob store does not know ends the start with a sentence, and a store that is away is waited for', async () => {
+test('a token that the blob store does not know ends the start with a sentence; a store that is away is shown, and found when it is there', async () => {
   await using data = await tempDir();
   const [token, other] = [`right-${TOKEN}`, `wrong-${TOKEN}`];
   const served = { SWITCHYARD_CONFIG: ':', SWITCHYARD_DATA: join(data.path, 'one'), SWITCHYARD_BLOB_TOKEN: token };
@@ -79,17 +80,41 @@ test('a token that the blob store does not know ends the start with a sentence, 
   });
   await server[Symbol.asyncDispose]();
 
-  text = '';
-  const opening = openHost({ env: { ...asking, SWITCHYARD_BLOB_TOKEN: token, SWITCHYARD_METRICS_PORT: '0' }, log });
+  const began = Date.now();
+  await using client = await openHost({ env: { ...asking, SWITCHYARD_BLOB_TOKEN: token, SWITCHYARD_METRICS_PORT: '0' }, log });
+  assert.ok(Date.now() - began < 3_000, 'nobody waited for it');
+  const { status, dependencies } = (await (await fetch(`http://127.0.0.1:${client.ports['metrics']}/readyz`)).json()) as Readiness;
+  assert.deepEqual([status, dependencies['blobs']?.ready], ['unavailable', false]);
   while (!text.includes('"dependency":"blobs"')) await delay(5);
-  const readyz = `http://127.0.0.1:${/"metrics":(\d+)/.exec(text)?.[1] ?? ''}/readyz`;
-  const { status, dependencies } = (await (await fetch(readyz)).json()) as Readiness;
-  assert.equal(status, 'unavailable');
-  assert.equal(dependencies['blobs']?.reason, `the blob store at ${two} does not answer`);
+  assert.equal(client.health.readiness().dependencies['blobs']?.reason, `the blob store at ${two} does not answer`);
+  const signal = new AbortController().signal;
+  const large = largePayloads(() => client.blobs(), log);
+  await assert.rejects(large.put('a', Buffer.alloc(9), { ttlMs: 1_000, signal }), {
+    code: 'UNAVAILABLE',
+    message: 'The store of large payloads cannot be reached.',
+    details: { reason: 'PAYLOAD_LOST' },
+  });
   await using again = await openHost({ env: { ...served, SWITCHYARD_BLOB_PORT: port }, log: silentLogger() });
   assert.ok(await again.blobs());
-  await using client = await opening;
-  assert.equal(client.health.readiness().dependencies['blobs']?.ready, true);
+  while (client.health.readiness().dependencies['blobs']?.ready !== true) await delay(5);
+  assert.ok(await large.put('a', Buffer.alloc(9), { ttlMs: 1_000, signal }));
+});
+
+test('a store that comes with another token is shown and said, and who waits for it ends without a word', async () => {
+  await using data = await tempDir();
+  let text = '';
+  const log = createLogger({ level: 'info', destination: { write: (line: string) => void (text += line) } });
+  const served = { SWITCHYARD_CONFIG: ':', SWITCHYARD_DATA: join(data.path, 'one'), SWITCHYARD_BLOB_TOKEN: `right-${TOKEN}` };
+  const port = String(await freePort());
+  const asking = { SWITCHYARD_CONFIG: ':', SWITCHYARD_DATA: join(data.path, 'other'), SWITCHYARD_BLOBS: `grpc://127.0.0.1:${port}` };
+  const env = { ...asking, SWITCHYARD_BLOB_TOKEN: `wrong-${TOKEN}` };
+  const left = await openHost({ env, log });
+  await left[Symbol.asyncDispose]();
+  await using client = await openHost({ env, log });
+  await using _server = await openHost({ env: { ...served, SWITCHYARD_BLOB_PORT: port }, log: silentLogger() });
+  const reason = `SWITCHYARD_BLOB_TOKEN is not the one that the blob store at 127.0.0.1:${port} asks for.`;
+  while (client.health.readiness().dependencies['blobs']?.reason !== reason) await delay(5);
+  assert.equal(text.split('calls with large payloads fail').length - 1, 1);
 });
 
 test('a certificate that is none stops the start with a sentence', async () => {

@@ -13,8 +13,8 @@ import { createHealthRegistry, type HealthRegistry } from './health.ts';
 import { openKept } from './kept.ts';
 import { openProbes } from './probes/open-probes.ts';
 import { largePayloads } from './large-payloads.ts';
-import { openBlobs } from './open-blobs.ts';
-import { reach } from './reach.ts';
+import { openBlobs, type OpenBlobsOptions } from './open-blobs.ts';
+import { reach, type ReachOptions } from './reach.ts';
 import type { Variables } from './read-secret.ts';
 import { StartError } from './start-error.ts';
 import { openSettings, type ConfigurationSource } from './settings/open-settings.ts';
@@ -86,7 +86,7 @@ export async function openHost(options: HostOptions): Promise<Host> {
   health.set(SETTINGS, false, NOT_YET);
   const probes = opening.use(await openProbes({ probes: environment.probes, metricsPort: options.metricsPort, health, log }));
   const waiting = { health, log, signal: options.signal };
-  const blobs = opening.use(await openBlobs(blobAccess, { log, reach: (open) => reach(open, { ...waiting, dependency: 'blobs' }) }));
+  const blobs = opening.use(await openBlobs(blobAccess, { log, reach: blobReacher(waiting) }));
   const suffix = randomBase62(REPLICA_DIGITS);
   const replica = (service: string): string => environment.replica ?? `${service}-${suffix}`;
   const { tenantId } = settings.current;
@@ -157,6 +157,20 @@ async function openServiceCache(url: string, service: ServiceName, log: Logger):
     if (!(cause instanceof ServiceError)) throw cause;
     throw new StartError(`SWITCHYARD_CACHE cannot be used: ${cause.message}.`, { cause });
   }
+}
+
+/** That a store is away, or does not take us, stands in the readiness until it is reached. */
+function blobReacher({ signal, ...waiting }: Omit<ReachOptions, 'dependency'>): OpenBlobsOptions['reach'] {
+  const dependency = 'blobs';
+  return async (open, ending) => {
+    const given = [signal, ending].filter((one) => one !== undefined);
+    try {
+      return await reach(open, { ...waiting, dependency, signal: AbortSignal.any(given) });
+    } catch (error) {
+      waiting.health.set(dependency, false, error instanceof Error ? error.message : String(error));
+      throw error;
+    }
+  };
 }
 
 type ConnectorOptions = Pick<HostOptions, 'checkResults'> & {

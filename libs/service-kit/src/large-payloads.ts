@@ -1,12 +1,13 @@
 import { bytesOf, putBlob, readBlob, type Blobs, type BlobStore } from '@switchyard/blob';
 import type { LargePayloads } from '@switchyard/bus';
+import { ServiceError } from '@switchyard/contracts';
 import type { Logger } from '@switchyard/telemetry';
 
 const JSON_TYPE = 'application/json';
 
 /** What is too large for the bus goes through the blob store of the process, which is opened when that first happens. */
 export function largePayloads(store: () => Promise<BlobStore>, log: Logger): LargePayloads {
-  const blobsOf = async (tenant: string): Promise<Blobs> => (await store()).for({ tenant });
+  const blobsOf = async (tenant: string): Promise<Blobs> => (await store().catch(away)).for({ tenant });
   return {
     async put(tenant, bytes, { ttlMs, signal }) {
       const said = { contentType: JSON_TYPE, size: bytes.length, expiresAt: Date.now() + ttlMs, signal };
@@ -21,4 +22,10 @@ export function largePayloads(store: () => Promise<BlobStore>, log: Logger): Lar
         .catch((err: unknown) => log.debug({ err, id }, 'a blob that nobody needs stays until it expires'));
     },
   };
+}
+
+/** Where it is, and why it is away, is nobody's business who calls. */
+function away(cause: unknown): never {
+  const message = 'The store of large payloads cannot be reached.';
+  throw new ServiceError('UNAVAILABLE', message, { details: { reason: 'PAYLOAD_LOST' }, cause });
 }

@@ -1,4 +1,5 @@
 import { existsSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { mintBlobId, openBlobStore, serveBlobs, type BlobStore } from '@switchyard/blob';
 import { ServiceError } from '@switchyard/contracts';
 import type { Logger } from '@switchyard/telemetry';
@@ -15,15 +16,20 @@ export interface ProcessBlobs extends AsyncDisposable {
 
 export interface OpenBlobsOptions {
   log: Logger;
-  /** Waits for what is down. */
-  reach: (open: () => Promise<BlobStore>) => Promise<BlobStore>;
+  /** Waits for what is down, until it is told that nobody waits any more. */
+  reach: (open: () => Promise<BlobStore>, signal?: AbortSignal) => Promise<BlobStore>;
   /** After so long it is looked whether there are files from before, which nobody may ask for again. */
   lookMs?: number;
 }
 
 const LOOK_MS = 60_000;
+/** A store in another process has so long to answer before the start goes on without it. */
+const FIRST_LOOK_MS = 1_000;
 
-/** Opens nothing until it is needed, unless the store is shared with other processes: then one that is down is waited for. */
+/**
+ * Opens nothing until it is needed, unless the store is shared with other processes. One that this process serves is waited for while
+ * it is down. One in another process is not: it is looked for until it is there, and whoever needs it before is told that it is away.
+ */
 export async function openBlobs(access: BlobAccess, { log, reach, lookMs = LOOK_MS }: OpenBlobsOptions): Promise<ProcessBlobs> {
   await using opening = new AsyncDisposableStack();
   let opened: Promise<BlobStore> | undefined;
@@ -39,11 +45,39 @@ export async function openBlobs(access: BlobAccess, { log, reach, lookMs = LOOK_
   // An open store sweeps.
   const look = setTimeout(() => void (hasFiles(access) && store().catch(() => undefined)), lookMs).unref();
   opening.defer(() => clearTimeout(look));
-  if (isRemote(access)) await reach(store);
+  if (isRemote(access)) {
+    const ending = new AbortController();
+    opening.defer(() => ending.abort());
+    await lookFor(store, { log, reach: (open) => reach(open, ending.signal), signal: ending.signal });
+  }
   const port =
     access.port === undefined ? undefined : opening.use(await serve({ ...access, port: access.port }, await reach(store), log)).port;
   const owned = opening.move();
   return { store, port, [Symbol.asyncDispose]: () => owned.disposeAsync() };
+}
+
+interface Looking {
+  log: Logger;
+  reach: (open: () => Promise<BlobStore>) => Promise<BlobStore>;
+  /** Aborts when the process needs no store any more. */
+  signal: AbortSignal;
+}
+
+/** Resolves as soon as the store is there or known to be away, and goes on looking. What no waiting mends ends the start, if it is known by then. */
+async function lookFor(store: () => Promise<BlobStore>, { log, reach, signal }: Looking): Promise<void> {
+  const away = Promise.withResolvers<void>();
+  const found = reach(async () => {
+    try {
+      return await store();
+    } catch (error) {
+      if (!(error instanceof StartError)) away.resolve();
+      throw error;
+    }
+  });
+  found.catch((err: unknown) => {
+    if (!signal.aborted) log.error({ err }, 'the blob store cannot be used, and calls with large payloads fail');
+  });
+  await Promise.race([found, away.promise, sleep(FIRST_LOOK_MS, undefined, { ref: false })]);
 }
 
 function hasFiles({ url }: BlobAccess): boolean {

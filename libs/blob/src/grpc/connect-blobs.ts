@@ -8,6 +8,7 @@ import { toError } from './errors.ts';
 import { LARGEST_MESSAGE, LOADING, PROTO, type Named, type StatusResponse } from './messages.ts';
 import { openRemoteReading } from './remote-reading.ts';
 import { openRemoteWriter } from './remote-writer.ts';
+import { severalHosts } from './several-hosts.ts';
 import type { Answer, Remote, StubConstructor } from './stub.ts';
 
 const ANSWER_MS = 10_000;
@@ -23,22 +24,26 @@ export interface ConnectBlobsOptions {
 
 /**
  * A blob store in another process: `grpc://host:port`, or `grpcs://` with TLS. Several processes that have one store are joined by
- * commas, each an address and no name: another one is taken when one is away. It is connected to when it is first needed.
+ * commas: another one is taken when one is away. It is connected to when it is first needed.
  */
 export async function connectBlobs(url: string, { token, tls = {}, idleMs = BLOB_LIMITS.idleMs }: ConnectBlobsOptions): Promise<BlobStore> {
   const [scheme = '', hosts = ''] = url.split('://');
   const { v1 } = (loadPackageDefinition(await load(PROTO, LOADING))['switchyard'] as GrpcObject)['blob'] as GrpcObject;
   const { BlobService } = v1 as unknown as { BlobService: StubConstructor };
-  const stub = new BlobService(targetOf(hosts), scheme === 'grpcs' ? secure(tls) : credentials.createInsecure(), {
-    'grpc.max_receive_message_length': LARGEST_MESSAGE,
-    'grpc.keepalive_time_ms': 10_000,
-    'grpc.keepalive_timeout_ms': 5_000,
-    'grpc.initial_reconnect_backoff_ms': 100,
-    'grpc.min_reconnect_backoff_ms': 100,
-    'grpc.max_reconnect_backoff_ms': 2_000,
-    // Transfers are continued, not repeated.
-    'grpc.enable_retries': 0,
-  });
+  const stub = new BlobService(
+    hosts.includes(',') ? severalHosts(hosts) : hosts,
+    scheme === 'grpcs' ? secure(tls) : credentials.createInsecure(),
+    {
+      'grpc.max_receive_message_length': LARGEST_MESSAGE,
+      'grpc.keepalive_time_ms': 10_000,
+      'grpc.keepalive_timeout_ms': 5_000,
+      'grpc.initial_reconnect_backoff_ms': 100,
+      'grpc.min_reconnect_backoff_ms': 100,
+      'grpc.max_reconnect_backoff_ms': 2_000,
+      // Transfers are continued, not repeated.
+      'grpc.enable_retries': 0,
+    },
+  );
   const metadata = withToken(token);
   return {
     for({ tenant }) {
@@ -50,11 +55,6 @@ export async function connectBlobs(url: string, { token, tls = {}, idleMs = BLOB
       return Promise.resolve();
     },
   };
-}
-
-/** As gRPC names it: one host, whatever addresses it has, or a list of addresses. */
-function targetOf(hosts: string): string {
-  return hosts.includes(',') ? `ipv4:${hosts}` : hosts;
 }
 
 function blobsOf(remote: Remote): Blobs {

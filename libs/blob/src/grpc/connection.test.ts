@@ -143,32 +143,57 @@ test('a server that goes away in the middle is found again, on the same place', 
   await running.store.close();
 });
 
-test('of several servers of one store another one is taken when one is away, and goes on where that was', async (t) => {
-  await using directory = await tempDir();
-  const log = silentLogger();
-  const servers: BlobServer[] = [];
-  const open = async (): Promise<BlobStore> => {
-    const store = await openBlobStore(`file:${directory.path}`, { log });
-    t.after(() => store.close());
-    const server = await serveBlobs({ store, host: '127.0.0.1', port: 0, token: TOKEN, log });
-    servers.push(server);
-    t.after(() => server[Symbol.asyncDispose]());
-    return store;
+for (const host of ['127.0.0.1', 'localhost'])
+  test(`of several servers of one store another one is taken when one is away, and goes on where that was: ${host}`, async (t) => {
+    await using directory = await tempDir();
+    const log = silentLogger();
+    const servers: BlobServer[] = [];
+    const open = async (): Promise<BlobStore> => {
+      const store = await openBlobStore(`file:${directory.path}`, { log });
+      t.after(() => store.close());
+      const server = await serveBlobs({ store, host: '127.0.0.1', port: 0, token: TOKEN, log });
+      servers.push(server);
+      t.after(() => server[Symbol.asyncDispose]());
+      return store;
+    };
+    const [one] = [await open(), await open()];
+    const url = `grpc://${servers.map(({ port }) => `${host}:${port}`).join(',')}`;
+    const client = await openBlobStore(url, { log, remote: { token: TOKEN } });
+    t.after(() => client.close());
+    const bytes = someBytes(4 * MIB);
+    const asked: number[] = [];
+    async function* source(offset: number): AsyncGenerator<Uint8Array> {
+      asked.push(offset);
+      for (const piece of bytesOf(bytes)(offset) as Iterable<Uint8Array>) yield piece;
+      if (asked.length > 1) return;
+      await one.close(); // whatever it holds it lets go of, as when its process ends
+      await servers[0]?.[Symbol.asyncDispose]();
+    }
+    const { id } = await putBlob(client.for(a), source, { contentType: TYPE });
+    assert.ok(asked.length > 1 && (asked.at(-1) ?? 0) > 0, `asked from ${asked.join(', ')}`);
+    assert.equal(sha256(await collect((await readBlob(client.for(a), id)).bytes)), sha256(bytes));
+  });
+
+test('of several names those that lead nowhere are passed over, and a server that is named twice is away as one', async (t) => {
+  const { server, store } = await served(t);
+  const { id } = await putBlob(store.for(a), bytesOf(someBytes(10)), { contentType: TYPE });
+  const open = async (...hosts: string[]): Promise<BlobStore> => {
+    const client = await openBlobStore(`grpc://${hosts.join(',')}`, { log: silentLogger(), remote: { token: TOKEN } });
+    t.after(() => client.close());
+    return client;
   };
-  const [one] = [await open(), await open()];
-  const url = `grpc://${servers.map(({ port }) => `127.0.0.1:${port}`).join(',')}`;
-  const client = await openBlobStore(url, { log, remote: { token: TOKEN } });
-  t.after(() => client.close());
-  const bytes = someBytes(4 * MIB);
-  const asked: number[] = [];
-  async function* source(offset: number): AsyncGenerator<Uint8Array> {
-    asked.push(offset);
-    for (const piece of bytesOf(bytes)(offset) as Iterable<Uint8Array>) yield piece;
-    if (asked.length > 1) return;
-    await one.close(); // whatever it holds it lets go of, as when its process ends
-    await servers[0]?.[Symbol.asyncDispose]();
-  }
-  const { id } = await putBlob(client.for(a), source, { contentType: TYPE });
-  assert.ok(asked.length > 1 && (asked.at(-1) ?? 0) > 0, `asked from ${asked.join(', ')}`);
-  assert.equal(sha256(await collect((await readBlob(client.for(a), id)).bytes)), sha256(bytes));
+  const here = `localhost:${server.port}`;
+  const client = await open('nobody.invalid:1', 'localhost:1', here, here);
+  assert.equal((await client.for(a).status(id)).offset, 10);
+  const nowhere = await open('nobody.invalid:1', 'neither.invalid:2');
+  await assert.rejects(nowhere.for(a).status(id), { code: 'UNAVAILABLE' });
+  await server[Symbol.asyncDispose]();
+  const began = Date.now();
+  await assert.rejects((await open(here, here, `127.0.0.1:${server.port}`)).for(a).status(id), { code: 'UNAVAILABLE' });
+  assert.ok(Date.now() - began < 3_000);
+});
+
+test('several servers are named with their ports', async () => {
+  for (const url of ['grpc://a,b', 'grpc://a:1,b', 'grpc://a:1,', 'grpc://a:1,b:x', 'grpc://a:1,b c:2', 'grpc://u@a:1,b:2'])
+    await assert.rejects(openBlobStore(url, { log: silentLogger(), remote: { token: TOKEN } }), { code: 'FAILED_PRECONDITION' }, url);
 });
