@@ -46,7 +46,7 @@ export function provisionStreams(server: NatsServer, streams: string): Promise<s
   return provision(server, { ...busEnv(server, 'provisioner'), SWITCHYARD_TURN_STREAMS: streams });
 }
 
-function busEnv(server: NatsServer, user: string): Record<string, string> {
+export function busEnv(server: NatsServer, user: string): Record<string, string> {
   return { SWITCHYARD_BUS: server.url, SWITCHYARD_BUS_USER: user, SWITCHYARD_BUS_PASSWORD: passwordOf(user) };
 }
 

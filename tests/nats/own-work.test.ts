@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { createClient } from '@switchyard/client';
 import { type ServicePresence } from '@switchyard/contracts';
 import { tempDir, type StartedProcess } from '@switchyard/testkit';
-import { BUILT, passwordOf, provision, startDeliveredServer, startOne, startProvisioner, TOKEN } from './house.ts';
+import { BUILT, busEnv, passwordOf, provision, startDeliveredServer, startOne, startProvisioner, TOKEN } from './house.ts';
 
 const NATS_OFF = process.env['SWITCHYARD_TEST_NATS'] === 'off' && 'SWITCHYARD_TEST_NATS=off';
 
@@ -61,6 +61,17 @@ test('a service with a wrong password says which variable, and ends', { skip: NA
   try {
     const env = { SWITCHYARD_BUS: server.url, SWITCHYARD_BUS_USER: 'provisioner', SWITCHYARD_BUS_PASSWORD: 'wrong' };
     assert.match(await provision(server, env), /^1 cannot provision: .* Look at SWITCHYARD_BUS_USER with SWITCHYARD_BUS_PASSWORD\.\n$/);
+  } finally {
+    await server.stop();
+  }
+});
+
+test('a job that is to keep more copies than there are servers says so in a sentence', { skip: NATS_OFF, timeout: 30_000 }, async () => {
+  const server = await startDeliveredServer();
+  try {
+    const said = await provision(server, { ...busEnv(server, 'provisioner'), SWITCHYARD_BUS_COPIES: '3' });
+    assert.match(said, /^1 cannot provision: The bus cannot keep 3 copies of the stream TURNS_0: .* Look at SWITCHYARD_BUS_COPIES\.\n$/);
+    assert.match(await provision(server), /^0 provisioned: TURNS_0 /);
   } finally {
     await server.stop();
   }

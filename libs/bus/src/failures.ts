@@ -107,6 +107,11 @@ export function halfValue(bucket: string, key: string): ServiceError {
   return failure('DATA_LOSS', `The value of ${key} in the bucket ${bucket} is not whole.`, 'VALUE_NOT_WHOLE');
 }
 
+export function tooFewServers(what: string, copies: number, cause: unknown): ServiceError {
+  const message = `The bus cannot keep ${copies} copies of the ${what}: it has too few servers that are up and have room.`;
+  return new ServiceError('FAILED_PRECONDITION', message, { details: { reason: 'TOO_FEW_SERVERS' }, cause });
+}
+
 export function abandoned(by = 'calling'): ServiceError {
   return failure('UNAVAILABLE', `The ${by} service is shutting down and could not wait for the answer.`, 'SHUTTING_DOWN');
 }

@@ -1,4 +1,4 @@
-import type { LogDefinition } from '@switchyard/contracts';
+import type { BucketDefinition, LogDefinition } from '@switchyard/contracts';
 import type { HeaderLines } from './headers.ts';
 
 /** No message is larger, headers included, whatever the other side would take. */
@@ -155,7 +155,7 @@ export interface Transport {
   serve(service: ServiceInfo, endpoints: readonly Endpoint[]): Promise<Subscription>;
   /** Creates the log if it is not there. Of a subject it keeps the newest `maxPerSubject` messages. */
   log(definition: LogDefinition): Promise<Log>;
-  kv(definition: { name: string; ttlMs?: number }): Promise<Bucket>;
+  kv(definition: BucketDefinition): Promise<Bucket>;
   /** Resolves when everything published so far has reached the other side. */
   flush(): Promise<void>;
   /** Finishes what runs, then closes. */

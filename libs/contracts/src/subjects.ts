@@ -92,6 +92,8 @@ export interface LogDefinition {
   parts?: readonly string[];
   /** In how many streams, at most as many as there are parts. Who does not say it, as all but the provisioning job, leaves them as they are. */
   streams?: number;
+  /** On how many servers a copy is kept. Who does not say it, as all but the provisioning job, leaves it as it is. */
+  copies?: number;
 }
 
 /** The streams that may hold something of a log. */
@@ -133,6 +135,8 @@ export const LOGS: readonly (LogDefinition & Access)[] = [TURNS_LOG, EVENTS_LOG]
 export interface BucketDefinition {
   name: string;
   ttlMs?: number;
+  /** As of a log. */
+  copies?: number;
 }
 
 /** Each live token as the edge sees it, by tenant and id (`bucketKey`). */

@@ -27,6 +27,7 @@ test('with nothing set, everything is in this process and under .switchyard', as
     replica: undefined,
     probes: { host: '127.0.0.1', metrics: undefined, health: undefined },
     turnStreams: 1,
+    busCopies: 1,
     config: undefined,
   });
   assert.deepEqual(variables, {});
@@ -40,9 +41,10 @@ test('what is set is taken, and an empty variable is as good as none', async () 
     SWITCHYARD_CONFIG: 'a.yaml:b.yaml',
     SWITCHYARD_REPLICA: 'sessions-0',
     SWITCHYARD_TURN_STREAMS: '16',
+    SWITCHYARD_BUS_COPIES: '3',
   });
   assert.deepEqual([table.store, table.bus, table.cache], ['sqlite:/data/store', 'nats://a:4222,nats://b:4222', 'memory:']);
-  assert.deepEqual([table.config, table.replica, table.turnStreams], [['a.yaml', 'b.yaml'], 'sessions-0', 16]);
+  assert.deepEqual([table.config, table.replica, table.turnStreams, table.busCopies], [['a.yaml', 'b.yaml'], 'sessions-0', 16, 3]);
 });
 
 test('a cache is a server with or without credentials, encryption and the number of a database', async () => {
@@ -74,6 +76,10 @@ test('a bad value is refused in a sentence that names the variable and never rep
     ...['0', '17', 'pass', '-1', '2.5', '016'].map((streams): [Record<string, string>, RegExp] => [
       { SWITCHYARD_TURN_STREAMS: streams },
       /^SWITCHYARD_TURN_STREAMS must be a number from 1 to 16\.$/,
+    ]),
+    ...['0', '6', 'pass', '3.', '03'].map((copies): [Record<string, string>, RegExp] => [
+      { SWITCHYARD_BUS_COPIES: copies },
+      /^SWITCHYARD_BUS_COPIES must be a number from 1 to 5\.$/,
     ]),
     [{ SWITCHYARD_STORE: 'pass', SWITCHYARD_CACHE: 'pass' }, /^SWITCHYARD_STORE .*\. SWITCHYARD_CACHE .*\.$/],
   ];

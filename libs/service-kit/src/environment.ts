@@ -24,6 +24,8 @@ export interface Environment {
   probes: { host: string; metrics: ProbePort | undefined; health: ProbePort | undefined };
   /** In how many streams the frames of turns are kept: for the job that provisions. */
   turnStreams: number;
+  /** On how many servers the bus keeps a copy of everything: for the same job. */
+  busCopies: number;
   /** Everything, for the few who must read it. Never log it. */
   variables: Variables;
 }
@@ -38,6 +40,8 @@ const NO_PORT = 'must be a port, 0 for a free one, or off';
 const HOST = /^[A-Za-z0-9.:_-]+$/;
 const REPLICA = /^[A-Za-z0-9_-]{1,64}$/;
 const MOST_STREAMS = streamsOf(TURNS_LOG).length;
+const MOST_COPIES = 5;
+const COPIES = `must be a number from 1 to ${MOST_COPIES}`;
 const STREAMS = `must be a number from 1 to ${MOST_STREAMS}`;
 
 /** Variables that say where the process works and with what, as a reader is told of them. All others named `SWITCHYARD_…` are configuration keys. */
@@ -71,6 +75,10 @@ export const PROCESS_VARIABLE_HELP: Readonly<Record<string, { preset: string; me
   SWITCHYARD_TURN_STREAMS: {
     preset: '1',
     means: `in how many streams of NATS the frames of turns are kept, at most ${MOST_STREAMS}; read by the job that makes them alone`,
+  },
+  SWITCHYARD_BUS_COPIES: {
+    preset: '1',
+    means: `on how many servers of a NATS cluster each stream and bucket is kept, at most ${MOST_COPIES}: with 3, one of three servers may die; read by the job that makes them alone`,
   },
 };
 
@@ -132,6 +140,11 @@ export const Table = z.object({
     .regex(/^[0-9]+$/, STREAMS)
     .transform(Number)
     .refine((count) => count >= 1 && count <= MOST_STREAMS, STREAMS),
+  bus_copies: z
+    .string()
+    .max(1, { error: COPIES, abort: true })
+    .regex(/^[1-5]$/, COPIES)
+    .transform(Number),
   dev_tools: z.enum(['on', 'off'], 'must be on or off').optional(),
 });
 
@@ -152,6 +165,7 @@ export async function readEnvironment(variables: Variables): Promise<Environment
     health_port: await read('HEALTH_PORT'),
     probe_host: (await read('PROBE_HOST')) ?? LOOPBACK,
     turn_streams: (await read('TURN_STREAMS')) ?? '1',
+    bus_copies: (await read('BUS_COPIES')) ?? '1',
     dev_tools: await read('DEV_TOOLS'),
   });
   if (!table.success) throw new StartError(table.error.issues.map(sentence).join(' '));
@@ -163,6 +177,7 @@ export async function readEnvironment(variables: Variables): Promise<Environment
     health_port: health,
     probe_host: host,
     turn_streams: turnStreams,
+    bus_copies: busCopies,
     dev_tools: _,
     ...rest
   } = table.data;
@@ -174,6 +189,7 @@ export async function readEnvironment(variables: Variables): Promise<Environment
     replica,
     probes,
     turnStreams,
+    busCopies,
     config: (await read('CONFIG'))?.split(':').filter((path) => path !== ''),
     variables,
   };

@@ -9,10 +9,16 @@ export async function openKept(bus: Bus, service: ServiceName | undefined): Prom
   for (const definition of BUCKETS.filter(isFor)) await bus.kv(definition);
 }
 
-/** Makes all that the bus keeps, and a log that can be in several streams in as many as are said. Resolves with the names. */
-export async function makeKept(bus: Bus, streams: number): Promise<string[]> {
-  const logs = LOGS.map((definition) => (definition.parts === undefined ? definition : { ...definition, streams }));
+/** In how many streams a log is kept that can be in several, and on how many servers everything. */
+export interface Spread {
+  streams: number;
+  copies: number;
+}
+
+/** Makes all that the bus keeps, as it is to be spread. Resolves with the names. */
+export async function makeKept(bus: Bus, { streams, copies }: Spread): Promise<string[]> {
+  const logs = LOGS.map((log) => (log.parts === undefined ? { ...log, copies } : { ...log, copies, streams }));
   for (const definition of logs) await bus.log(definition);
-  for (const definition of BUCKETS) await bus.kv(definition);
+  for (const definition of BUCKETS) await bus.kv({ ...definition, copies });
   return [...logs.flatMap((log) => streamsOf(log).slice(0, log.streams)), ...BUCKETS.map(({ name }) => name)];
 }

@@ -1,9 +1,10 @@
 import { once } from 'node:events';
 import { connectBus, type Bus } from '@switchyard/bus';
+import { ServiceError } from '@switchyard/contracts';
 import { createLogger } from '@switchyard/telemetry';
 import { explainRefusal, readBusAccess, type BusAccess } from './bus-access.ts';
 import { readEnvironment } from './environment.ts';
-import { makeKept } from './kept.ts';
+import { makeKept, type Spread } from './kept.ts';
 import type { Variables } from './read-secret.ts';
 import { StartError } from './start-error.ts';
 
@@ -30,13 +31,13 @@ export async function provision(env: Variables, { stay = false }: { stay?: boole
 
 interface Job {
   access: BusAccess;
-  turnStreams: number;
+  spread: Spread;
 }
 
 async function readJob(env: Variables): Promise<Job> {
-  const { bus: url, turnStreams } = await readEnvironment(env);
+  const { bus: url, turnStreams: streams, busCopies: copies } = await readEnvironment(env);
   if (url === 'memory:') throw new StartError('SWITCHYARD_BUS says memory:, where nothing outlives the process; name a NATS server.');
-  return { access: await readBusAccess(url, env), turnStreams };
+  return { access: await readBusAccess(url, env), spread: { streams, copies } };
 }
 
 function connect(access: BusAccess): Promise<Bus> {
@@ -46,8 +47,14 @@ function connect(access: BusAccess): Promise<Bus> {
   );
 }
 
-async function make(bus: Bus, { turnStreams }: Job): Promise<void> {
-  process.stdout.write(`provisioned: ${(await makeKept(bus, turnStreams)).join(' ')}\n`);
+async function make(bus: Bus, { spread }: Job): Promise<void> {
+  const names = await makeKept(bus, spread).catch(explainCopies);
+  process.stdout.write(`provisioned: ${names.join(' ')}\n`);
+}
+
+function explainCopies(cause: unknown): never {
+  if (!(cause instanceof ServiceError) || cause.details.reason !== 'TOO_FEW_SERVERS') throw cause;
+  throw new StartError(`${cause.message} Look at SWITCHYARD_BUS_COPIES.`, { cause });
 }
 
 /** A server that was started again has lost what it kept in memory: each time the bus is back, all is made anew, by a connection that has seen none of it. */

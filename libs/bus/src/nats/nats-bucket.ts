@@ -9,13 +9,13 @@ import {
   type StoredMsg,
 } from '@nats-io/jetstream';
 import { nanos } from '@nats-io/nats-core';
-import { ServiceError } from '@switchyard/contracts';
+import { ServiceError, type BucketDefinition } from '@switchyard/contracts';
 import { decodeJson } from '../bytes.ts';
 import { busUnreachable, halfValue } from '../failures.ts';
 import { checkKey } from '../keys.ts';
 import type { Bucket, BucketEntry } from '../transport.ts';
 import { ask, type NatsAsker } from './nats-ask.ts';
-import { ensureStream } from './nats-streams.ts';
+import { copiesOf, ensureStream } from './nats-streams.ts';
 import { changeOf, keySubject, partOf, readHead, type Change, type Head } from './nats-value.ts';
 import { openWatch } from './nats-watch.ts';
 
@@ -27,13 +27,8 @@ const DEDUPE_MS = 120_000;
 const RUNS_OUT_MS = 1_000;
 const AGAIN_MS = 20;
 
-interface Definition {
-  name: string;
-  ttlMs?: number;
-}
-
 /** Creates it, or brings the one that is there to its definition, where we may. Tools of NATS take it for a KV bucket, which it is. */
-export async function ensureBucket(manager: JetStreamManager, { name, ttlMs }: Definition): Promise<void> {
+export async function ensureBucket(manager: JetStreamManager, { name, ttlMs, copies }: BucketDefinition): Promise<void> {
   const runsOut =
     ttlMs === undefined
       ? {}
@@ -56,6 +51,7 @@ export async function ensureBucket(manager: JetStreamManager, { name, ttlMs }: D
     allow_direct: false,
     allow_atomic: true,
     ...runsOut,
+    ...copiesOf(copies),
   });
 }
 
@@ -63,7 +59,7 @@ export interface NatsBuckets extends NatsAsker {
   manager: JetStreamManager;
 }
 
-export function openBucket(buckets: NatsBuckets, { name }: Definition): Bucket {
+export function openBucket(buckets: NatsBuckets, { name }: BucketDefinition): Bucket {
   const of = { ...buckets, name };
   return {
     get: (key) => typed(() => read(of, checked(key))),

@@ -10,7 +10,7 @@ import {
 } from '@nats-io/jetstream';
 import { nanos } from '@nats-io/nats-core';
 import { streamsOf, type LogDefinition } from '@switchyard/contracts';
-import { notProvisioned } from '../failures.ts';
+import { notProvisioned, tooFewServers } from '../failures.ts';
 import { isForbidden } from './nats-errors.ts';
 
 const DEDUPE_MS = 120_000;
@@ -48,12 +48,18 @@ export async function ensureStream(manager: JetStreamManager, what: string, want
     if (present === undefined) await manager.streams.add(wanted);
     else if (!isDeepStrictEqual(present, { ...present, ...wanted })) await manager.streams.update(wanted.name, wanted);
   } catch (error) {
+    if (isTooFewServers(error)) throw tooFewServers(what, wanted.num_replicas ?? 1, error);
     if (!isForbidden(error)) throw error;
     if (present === undefined) throw notProvisioned(what, error);
   }
 }
 
-function configOf({ maxAgeMs, maxPerSubject, storage }: LogDefinition, { name, subjects }: Share) {
+/** Nothing where nobody says it: a new stream has one copy then, and one that is there keeps those it has. */
+export function copiesOf(copies: number | undefined): Partial<StreamConfig> {
+  return copies === undefined ? {} : { num_replicas: copies };
+}
+
+function configOf({ maxAgeMs, maxPerSubject, storage, copies }: LogDefinition, { name, subjects }: Share) {
   return {
     name,
     subjects: [...subjects],
@@ -65,7 +71,15 @@ function configOf({ maxAgeMs, maxPerSubject, storage }: LogDefinition, { name, s
     max_msgs_per_subject: maxPerSubject ?? -1,
     duplicate_window: nanos(Math.min(DEDUPE_MS, maxAgeMs)),
     allow_direct: true,
+    ...copiesOf(copies),
   };
+}
+
+/** A server by itself, and a cluster that has not so many. */
+const TOO_FEW_SERVERS: readonly number[] = [10_074, 10_005];
+
+function isTooFewServers(error: unknown): boolean {
+  return error instanceof JetStreamApiError && TOO_FEW_SERVERS.includes(error.code);
 }
 
 async function findStream(manager: JetStreamManager, name: string): Promise<StreamConfig | undefined> {

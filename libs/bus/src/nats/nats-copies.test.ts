@@ -1,0 +1,109 @@
+import assert from 'node:assert/strict';
+import { test, type TestContext } from 'node:test';
+import { jetstreamManager, type JetStreamManager } from '@nats-io/jetstream';
+import { connect } from '@nats-io/transport-node';
+import { silentLogger } from '@switchyard/telemetry';
+import { freePort, startNatsServer, type NatsServer } from '@switchyard/testkit';
+import type { Transport } from '../transport.ts';
+import { connectNats } from './connect-nats.ts';
+
+const OFF = process.env['SWITCHYARD_TEST_NATS'] === 'off' && 'SWITCHYARD_TEST_NATS=off';
+const NAMES = ['one', 'two', 'three'];
+const LOG = { name: 'KEPT', subjects: ['kept.*'], maxAgeMs: 600_000, storage: 'memory' as const };
+const BUCKET = { name: 'things' };
+const MiB = 1_048_576;
+
+/** An election or a server that is away passes: it is tried again until it works, within the test's time. */
+async function persist<T>(work: () => Promise<T>): Promise<T> {
+  for (;;) {
+    try {
+      return await work();
+    } catch {
+      await new Promise((resolve) => setTimeout(resolve, 50));
+    }
+  }
+}
+
+async function startCluster(t: TestContext): Promise<Map<string, NatsServer>> {
+  const ports = await Promise.all(NAMES.map(() => freePort()));
+  const routes = ports.map((port) => `nats://127.0.0.1:${port}`).join(', ');
+  const started = await Promise.all(
+    NAMES.map((name, at) =>
+      startNatsServer({
+        configuration: `server_name: ${name}\ncluster { name: c, listen: "127.0.0.1:${ports[at]}", routes: [${routes}] }`,
+      }),
+    ),
+  );
+  t.after(() => Promise.all(started.map((server) => server.stop())));
+  return new Map(NAMES.map((name, at) => [name, started[at] as NatsServer]));
+}
+
+async function join(t: TestContext, servers: Map<string, NatsServer>): Promise<{ transport: Transport; manager: JetStreamManager }> {
+  const urls = [...servers.values()].map(({ url }) => url);
+  const transport = await connectNats(urls.join(','), { log: silentLogger() });
+  t.after(() => transport.drain());
+  const connection = await connect({ servers: urls, maxReconnectAttempts: -1, reconnectTimeWait: 50 });
+  t.after(() => connection.close());
+  return { transport, manager: await jetstreamManager(connection, { checkAPI: false }) };
+}
+
+/** Who leads a stream, once all its copies have all of it. */
+async function leaderOf(manager: JetStreamManager, name: string, copies: number): Promise<string> {
+  return persist(async () => {
+    const { cluster } = await manager.streams.info(name);
+    const current = cluster?.replicas?.filter((one) => one.current) ?? [];
+    assert.equal(current.length, copies - 1);
+    return cluster?.leader ?? assert.fail('nobody leads');
+  });
+}
+
+test('with three copies the death of one of three servers loses no message and no value', { skip: OFF, timeout: 90_000 }, async (t) => {
+  const servers = await startCluster(t);
+  const { transport, manager } = await join(t, servers);
+  const [log, bucket] = [await persist(() => transport.log(LOG)), await persist(() => transport.kv(BUCKET))];
+  await persist(() => log.append({ subject: 'kept.a', data: Buffer.from('0') }, 'id-0'));
+  await persist(() => bucket.put('large', Buffer.alloc(MiB, 'x')));
+
+  // What is there already gets its copies, too.
+  await persist(() => transport.log({ ...LOG, copies: 3 }));
+  await persist(() => transport.kv({ ...BUCKET, copies: 3 }));
+  const leader = await leaderOf(manager, 'KV_things', 3);
+  await leaderOf(manager, 'KEPT', 3);
+  await transport.kv(BUCKET); // a service, which does not say how many
+  assert.equal((await manager.streams.info('KV_things')).config.num_replicas, 3);
+
+  const told = new Map<string, number | undefined>();
+  const watch = await bucket.watch(({ key, value }) => void told.set(key, value?.length));
+  for (let n = 1; n <= 20; n++) {
+    await log.append({ subject: 'kept.a', data: Buffer.from(String(n)) }, `id-${n}`);
+    await bucket.put(`k${n}`, Buffer.alloc(n * 5_000, 'y'));
+    if (n === 10) await servers.get(leader)?.kill();
+    if (n === 10) await persist(() => bucket.put('after', Buffer.from('!')));
+    if (n === 10) await persist(() => log.append({ subject: 'kept.a', data: Buffer.from('after') }, 'id-after'));
+  }
+  const kept = (await persist(() => log.read('kept.a'))).map(({ data }) => Buffer.from(data).toString());
+  assert.deepEqual(kept.toSorted(), [...Array.from({ length: 21 }, (_, n) => String(n)), 'after'].toSorted());
+  assert.deepEqual((await bucket.get('large'))?.value, new Uint8Array(Buffer.alloc(MiB, 'x')));
+  for (let n = 1; n <= 20; n++) {
+    assert.equal((await bucket.get(`k${n}`))?.value?.length, n * 5_000);
+    await persist(async () => assert.equal(told.get(`k${n}`), n * 5_000));
+  }
+  assert.equal((await bucket.keys()).length, 22);
+  watch.stop();
+});
+
+test('more copies than there are servers are refused in a sentence', { skip: OFF, timeout: 60_000 }, async (t) => {
+  const alone = await startNatsServer();
+  t.after(() => alone.stop());
+  const single = await join(t, new Map([['alone', alone]]));
+  const refused = { code: 'FAILED_PRECONDITION', details: { reason: 'TOO_FEW_SERVERS' } };
+  await assert.rejects(single.transport.log({ ...LOG, copies: 3 }), {
+    ...refused,
+    message: 'The bus cannot keep 3 copies of the stream KEPT: it has too few servers that are up and have room.',
+  });
+  await single.transport.kv(BUCKET);
+  await assert.rejects(single.transport.kv({ ...BUCKET, copies: 3 }), refused);
+  const { transport } = await join(t, await startCluster(t));
+  await persist(() => transport.log(LOG));
+  await assert.rejects(transport.log({ ...LOG, copies: 5 }), refused);
+});
