@@ -66,7 +66,7 @@ test('a service with a wrong password says which variable, and ends', { skip: NA
   }
 });
 
-test('a job that is to keep more copies than there are servers says so in a sentence', { skip: NATS_OFF, timeout: 30_000 }, async () => {
+test('a job that is to keep more copies than there are servers says so in a sentence', { skip: NATS_OFF, timeout: 60_000 }, async () => {
   const server = await startDeliveredServer();
   try {
     const said = await provision(server, { ...busEnv(server, 'provisioner'), SWITCHYARD_BUS_COPIES: '3' });
