@@ -3,8 +3,11 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { RunningProcess } from '@switchyard/contracts';
 import { readRunFile } from '@switchyard/launcher';
+import { openKeys } from '../../tools/cluster/keys.ts';
+import { natsKey } from '../../tools/cluster/services.ts';
 import { awaitReady } from '../../tools/cluster/await-ready.ts';
 import { startCluster } from '../../tools/cluster/start-cluster.ts';
+import type { BusAccess } from './event-log.ts';
 import type { Path } from './plan.ts';
 import { openProxy, type Proxy } from './proxy.ts';
 
@@ -34,6 +37,8 @@ export interface ChaosCluster {
   readonly token: string;
   /** The database itself, with nothing between. */
   readonly store: string;
+  /** The bus itself. */
+  readonly bus: BusAccess;
   readonly proxies: Readonly<Record<Path, Proxy>>;
   /** Where the processes of sessions write what they did, and read what they are to do. */
   readonly witness: string;
@@ -58,14 +63,14 @@ export async function startChaosCluster(dir: string, stack: AsyncDisposableStack
     url.port = String(proxy.port);
     return url.href;
   };
-  let store = '';
+  let [store, bus] = ['', ''];
   const { token, run } = await startCluster(environment(data, config, witness), {
     stack,
     signal: new AbortController().signal,
     say: () => undefined,
     longestWaitMs: LONGEST_WAIT_MS,
     async between(servers) {
-      store = servers.store;
+      [store, bus] = [servers.store, servers.bus];
       const database = new URL(store);
       // A replica set would tell its own address, and nobody would come by here any more.
       if (database.searchParams.has('replicaSet')) database.searchParams.set('directConnection', 'true');
@@ -83,6 +88,7 @@ export async function startChaosCluster(dir: string, stack: AsyncDisposableStack
     url,
     token,
     store,
+    bus: { url: bus, password: openKeys(join(data, 'cluster/keys'))(natsKey('gateway')) },
     proxies: proxies as Record<Path, Proxy>,
     witness,
     processes,
@@ -98,6 +104,7 @@ function environment(data: string, config: string, witness: string): Record<stri
     SWITCHYARD_DATA: data,
     SWITCHYARD_PORT: '0',
     SWITCHYARD_CONFIG: config,
+    SWITCHYARD_DEV_TOOLS: 'on',
     NODE_OPTIONS: `--import=${PRELOAD} --disable-warning=ExperimentalWarning`,
     CHAOS_WITNESS: witness,
   };

@@ -1,6 +1,7 @@
 import { longestAfterEnd } from './check/tokens.ts';
 import type { Known } from './check/known.ts';
 import { only } from './history.ts';
+import { RESET } from './workload/listener.ts';
 
 /** What a run amounted to. */
 export interface Figures {
@@ -21,6 +22,14 @@ export interface Figures {
   events: number;
   /** Streams whose client came back, by the events that say so. */
   resumed: number;
+  /** Times that a tool acted which may act once, that one was asked which may be again, and that it was again. */
+  acts: number;
+  looks: number;
+  looksAgain: number;
+  /** Events of the tenant that listeners heard, how often they were told that some are missing, and what the logs had. */
+  told: number;
+  resets: number;
+  logged: number;
   tokens: number;
   /** A revoked secret was accepted so long after its end, at most. */
   longestAfterEndMs: number;
@@ -31,10 +40,11 @@ export interface Figures {
 }
 
 export function figuresOf(known: Known): Figures {
-  const { all, asked, final, notes } = known;
+  const { all, asked, final, notes, events } = known;
   const turns = only(all, 'turn');
   const faults = only(all, 'fault');
   const heard = turns.flatMap(({ heard }) => heard);
+  const listened = only(all, 'listen').flatMap(({ heard }) => heard);
   const waits = [...asked.values()].flatMap(({ from, attempts }) => {
     const told = attempts.filter(({ outcome }) => outcome === 'ok').map(({ to }) => to);
     return told.length === 0 ? [] : [Math.min(...told) - from];
@@ -58,11 +68,23 @@ export function figuresOf(known: Known): Figures {
     reads: only(all, 'read').length,
     events: heard.length,
     resumed: heard.filter(({ event }) => event.name === 'resumed').length,
+    ...toolsOf(known),
+    told: listened.filter(({ event }) => event.name !== RESET).length,
+    resets: listened.filter(({ event }) => event.name === RESET).length,
+    logged: events.length,
     tokens: only(all, 'mint').length,
     longestAfterEndMs: Math.round(longestAfterEnd(known)),
     answerMs: { p50: quantile(waits, 0.5), p99: quantile(waits, 0.99), max: quantile(waits, 1) },
     writes: notes.length,
   };
+}
+
+function toolsOf({ asked, executions }: Known): Pick<Figures, 'acts' | 'looks' | 'looksAgain'> {
+  const uses = [...asked.values()].flatMap(({ attempts }) => attempts[0]?.asked.uses ?? []);
+  const keysOf = (wanted: string): string[] =>
+    uses.flatMap(({ tool, name }) => (tool === wanted ? (executions.get(name) ?? []).map(({ key }) => key) : []));
+  const [acts, looks] = [keysOf('dev_act'), keysOf('dev_look')];
+  return { acts: acts.length, looks: looks.length, looksAgain: looks.length - new Set(looks).size };
 }
 
 function countBy<T>(items: readonly T[], name: (item: T) => string): Record<string, number> {

@@ -8,6 +8,7 @@ import {
   type SessionDocument,
   type TurnDocument,
 } from '../../services/sessions/src/data.ts';
+import { executionCollection } from '../../services/sessions/src/handlers/dev-tools.ts';
 import { channelOf } from '../../services/sessions/src/sessions/session-key.ts';
 import { texts } from '../../services/sessions/src/turns/bodies.ts';
 
@@ -41,12 +42,20 @@ export interface FinalSession {
   messageCount: number;
 }
 
+/** That a tool which can be counted acted, and under the key of which call. */
+export interface Executed {
+  name: string;
+  key: string;
+}
+
 /** What is there when everything is healed. */
 export interface Final {
   /** What was still to be done when nobody waited any longer; empty where everything came to its end. */
   left: string[];
   sessions: FinalSession[];
   turns: FinalTurn[];
+  /** Of all runs on this database. */
+  executions: Executed[];
 }
 
 export interface ReadFinal {
@@ -60,12 +69,18 @@ export interface ReadFinal {
 /** Waits until nothing is left to be done, at most so long, and reads everything from the database itself. */
 export async function readFinal({ url, prefix, patienceMs }: ReadFinal): Promise<Final> {
   const store = await openStore(url, { service: 'sessions' });
-  const data = await store.open({ sessions: sessionCollection, turns: turnCollection, bodies: bodyCollection });
+  const data = await store.open({
+    sessions: sessionCollection,
+    turns: turnCollection,
+    bodies: bodyCollection,
+    executions: executionCollection,
+  });
   try {
     const left = await awaitQuiet(data, prefix, patienceMs);
     const sessions = (await data.sessions.for(TENANT).find({}, ALL)).items.filter(({ channelId }) => channelId.startsWith(prefix));
     const turns = (await data.turns.for(TENANT).find({}, ALL)).items.filter(({ sessionKey }) => channelOf(sessionKey).startsWith(prefix));
-    return { left, sessions: sessions.map(toSession), turns: await withTexts(data.bodies, turns) };
+    const executions = (await data.executions.for(TENANT).find({}, ALL)).items.map(({ name, key }) => ({ name, key }));
+    return { left, sessions: sessions.map(toSession), turns: await withTexts(data.bodies, turns), executions };
   } finally {
     await store.close();
   }

@@ -11,7 +11,7 @@ export type Door = 'rpc' | 'ws' | 'chat' | 'sse';
 /** What a client asked for. */
 export interface Asked {
   /** One attempt. A message is never used for another turn, so it names the turn; its retries bring the same key. */
-  turn: { session: string; agent: string; message: string; says: Saying; door: Door; key?: string };
+  turn: { session: string; agent: string; message: string; says: Saying; uses?: readonly Use[]; door: Door; key?: string };
   /** The key of a turn with another message: it must be refused. */
   reuse: { key: string; message: string; door: Door };
   read: { session: string };
@@ -21,6 +21,8 @@ export interface Asked {
   revoke: { token: string };
   /** A call with the secret that a token had after so many rotations; `within` its scopes or not. */
   use: { token: string; rotations: number; within: boolean };
+  /** To hear of the events of its tenant: from now on, or from where it was. */
+  listen: { after?: string };
   fault: Fault;
 }
 
@@ -30,6 +32,12 @@ export interface Saying {
   response: string;
   /** What all steps said, as a stream has it. */
   whole: string;
+}
+
+/** A tool that a model is told to use, and the name under which its executions are counted. */
+export interface Use {
+  tool: 'dev_act' | 'dev_look';
+  name: string;
 }
 
 /** What a client was told. */
@@ -42,6 +50,7 @@ export interface Told {
   rotate: object;
   revoke: object;
   use: object;
+  listen: object;
   fault: { did: string };
 }
 
@@ -62,6 +71,9 @@ export interface StreamEvent {
   delta?: string;
   accumulated?: string;
   response?: string;
+  /** Of a stream of events that begins anew: the place that the client was at, and the one from which on nothing is missing. */
+  from?: string;
+  to?: string;
 }
 
 /** A line of the history. It is only ever added to. */

@@ -59,7 +59,7 @@ function anyFault(random: Dice): Fault {
 const PLACES = ['accept', 'enter', 'claim', 'take', 'intent', 'call', 'result', 'text', 'commit', 'settle', 'publish'] as const;
 export const POINTS: readonly string[] = PLACES.flatMap((place) => [`before ${place}`, `after ${place}`]);
 
-/** Each point so often, in an order that the seed decides, on either replica. */
+/** Each point so often, in an order that the seed decides, on one replica after the other: one works while the other comes back. */
 export function planPoints({ seed, times, everyMs }: { seed: number; times: number; everyMs: number }): Planned[] {
   const random = dice(seed);
   const points = Array.from({ length: times }, () => POINTS).flat();
@@ -67,8 +67,8 @@ export function planPoints({ seed, times, everyMs }: { seed: number; times: numb
     const other = random.below(at + 1);
     [points[at], points[other]] = [points[other]!, points[at]!];
   }
-  return points.map((point) => {
-    const fault: Fault = { kind: 'point', who: random.of(['sessions-1', 'sessions-2']), point };
+  return points.map((point, at) => {
+    const fault: Fault = { kind: 'point', who: `sessions-${(at % 2) + 1}`, point };
     return { afterMs: Math.round(everyMs / 2 + random.below(everyMs)), fault };
   });
 }

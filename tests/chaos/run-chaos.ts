@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { check } from './check/check.ts';
 import { know, type Evidence, type Violation } from './check/known.ts';
 import { startChaosCluster, type ChaosCluster } from './cluster.ts';
+import { watchEvents, type LoggedEvent } from './event-log.ts';
 import { createInjector } from './faults.ts';
 import { readFinal } from './final-state.ts';
 import { openHistory, operations, readLines, type Entry } from './history.ts';
@@ -15,6 +16,8 @@ import { askAgain, prefixOf, startWorkload } from './workload/workload.ts';
 const PATIENCE_MS = 60_000;
 /** Asking for one that has an answer takes less than this. */
 const A_TURN_MS = 20;
+const EVENTS = 'events.jsonl';
+const TENANT = 'default';
 
 export interface Run {
   seed: number;
@@ -46,6 +49,7 @@ export async function hurt(
   { seed, plan, talkers, say, patienceMs = PATIENCE_MS }: Run,
 ): Promise<Outcome> {
   using history = openHistory(join(dir, 'history.jsonl'));
+  await using watch = await watchEvents(cluster.bus, join(dir, EVENTS));
   const injector = createInjector(cluster, history);
   const workload = startWorkload(cluster, history, { seed, talkers });
   say(`${plan.length} faults of seed ${seed}`);
@@ -64,6 +68,8 @@ export async function hurt(
     await askAgain(cluster, history, done, patienceMs + done.length * A_TURN_MS);
     final = await readFinal(reading);
   }
+  await watch.upToNow();
+  await workload.silence(lastEvent(dir), patienceMs);
   writeFileSync(join(dir, 'final.json'), `${JSON.stringify(final)}\n`);
   say('looks through it');
   return judge(dir, cluster.witness, recoveryMs);
@@ -78,6 +84,12 @@ export function judge(dir: string, witness = join(dir, 'witness'), recoveryMs?: 
   return { violations, figures };
 }
 
+/** The last one that the clients of this tenant may hear. */
+function lastEvent(dir: string): string | undefined {
+  const last = readLines<LoggedEvent>(join(dir, EVENTS)).findLast(({ tenant }) => tenant === TENANT);
+  return last && `${last.log}-${last.seq}`;
+}
+
 /** What was written down before the run began is of another one. */
 function readEvidence(dir: string, witness: string): Evidence {
   const history = readLines<Entry>(join(dir, 'history.jsonl'));
@@ -86,6 +98,7 @@ function readEvidence(dir: string, witness: string): Evidence {
   return {
     history,
     notes: files.flatMap((name) => readLines<Note>(join(witness, name))).filter(({ from }) => from >= began),
+    events: readLines<LoggedEvent>(join(dir, EVENTS)),
     final: readLines<Evidence['final']>(join(dir, 'final.json'))[0]!,
   };
 }

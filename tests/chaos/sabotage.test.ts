@@ -30,6 +30,10 @@ const STORIES: Readonly<Record<Sabotage, { plan: readonly Planned[]; breaks: str
   sweeper: { plan: [kill('sessions-1'), kill('sessions-2')], breaks: 'I1' },
   // A client is told before it is written.
   order: { plan: [kill('sessions-1'), kill('sessions-2')], breaks: 'I1' },
+  // A runner dies under a tool.
+  tools: { plan: ['sessions-1', 'sessions-2', 'sessions-1', 'sessions-2'].map((who) => kill(who)), breaks: 'I6' },
+  // Listeners lose their connections, and come back.
+  places: { plan: [kill('gateway-1'), kill('gateway-2')], breaks: 'I9' },
 };
 
 function stop(who: string, afterMs: number): Planned {
@@ -74,12 +78,12 @@ describe('the checker sees what is missing', { skip: SKIP, timeout: 500_000 }, (
     return hurt(cluster, own, { seed, plan, talkers: TALKERS, say: () => undefined, patienceMs: PATIENCE_MS });
   }
 
-  /** Sessions begins anew, without something. */
+  /** Sessions and the edge begin anew, without something. */
   async function restart(sabotage: Sabotage | undefined): Promise<void> {
     const file = join(cluster.witness, 'sabotage');
     rmSync(file, { force: true });
     if (sabotage !== undefined) writeFileSync(file, sabotage);
-    const old = cluster.processes().filter(({ service }) => service === 'sessions');
+    const old = cluster.processes().filter(({ service }) => service === 'sessions' || service === 'gateway');
     for (const { pid } of old) process.kill(pid, 'SIGKILL');
     while (cluster.processes().some(({ pid }) => old.some((one) => one.pid === pid)))
       await new Promise((resolve) => void setTimeout(resolve, 50));

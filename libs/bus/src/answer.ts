@@ -1,12 +1,12 @@
 import { INLINE_BYTES, ServiceError, describeIssues, parseParams } from '@switchyard/contracts';
-import { histogram, startSpan, tracing, type Histogram } from '@switchyard/telemetry';
+import { histogram, startSpan, tracing, type Flood, type Histogram } from '@switchyard/telemetry';
 import { attributed, checkBreach } from './attribution.ts';
 import { EMPTY, decodeJson, encodeJson } from './bytes.ts';
 import { CallContext } from './context.ts';
 import { ALIVE_HEADERS, cancelled, encodeError, errorHeaders, internal, shuttingDown, tooLarge } from './failures.ts';
 import { PRINCIPAL, TRACEPARENT } from './headers.ts';
 import { collectLarge, openLarge, putAnswer, refLines, refOf, type LargeAnswer, type LargePayloads } from './large.ts';
-import { logFailure } from './log-failure.ts';
+import { logFailure, type FailedCall } from './log-failure.ts';
 import { mayHaveRun } from './may-have-run.ts';
 import { decodePrincipal } from './principal.ts';
 import { isLarge } from './request.ts';
@@ -22,6 +22,8 @@ const MAX_ERROR_BYTES = 64 * 1024;
 export interface Desk {
   readonly wire: Wire;
   readonly running: Map<string, Running>;
+  /** What was refused, on its way to the log. */
+  readonly refusals: Flood<FailedCall>;
   /** Sends signs of life, while there is anything to answer. */
   alive: NodeJS.Timeout | undefined;
   whenEmpty: (() => void) | undefined;
@@ -121,7 +123,7 @@ function stopAlive(desk: Desk): void {
 
 function answerStream(desk: Desk, call: Running, generator: unknown): void {
   const outcome = {
-    onError: (thrown: unknown) => toServiceError(call, thrown),
+    onError: (thrown: unknown) => toServiceError(desk, call, thrown),
     check: (value: unknown, kind: 'chunk' | 'result') => check(desk.wire, call, { value, kind }),
   };
   writeStream(desk.wire, call, generator as AsyncGenerator<unknown, unknown, void>, outcome).then(
@@ -163,7 +165,7 @@ async function succeedLarge(desk: Desk, call: Running, data: Uint8Array): Promis
 }
 
 function fail(desk: Desk, call: Running, thrown: unknown): void {
-  const error = toServiceError(call, thrown);
+  const error = toServiceError(desk, call, thrown);
   if (call.stopped === undefined) sendError(desk.wire, call.reply, error);
   end(desk, call, error);
 }
@@ -175,11 +177,11 @@ function sendError({ transport }: Wire, reply: string, error: ServiceError): voi
 }
 
 /** Ours crosses as it is; anything else as nothing but INTERNAL. What stood behind it stays here, in the log. */
-function toServiceError(call: Running, thrown: unknown): ServiceError {
+function toServiceError({ refusals }: Desk, call: Running, thrown: unknown): ServiceError {
   // What a handler throws because it was told to stop is not news.
   if (call.stopped !== undefined) return thrown instanceof ServiceError ? thrown : call.stopped;
   const error = thrown instanceof ServiceError ? thrown : internal(thrown);
-  logFailure(call, error, thrown);
+  logFailure(refusals, { call, error, thrown });
   return error;
 }
 
@@ -230,6 +232,7 @@ export function cancel({ running }: Desk, reply: string): void {
 
 /** Resolves when nothing runs any more; what still runs after `graceMs` is stopped, and its callers are told. */
 export async function finish(desk: Desk, graceMs: number): Promise<void> {
+  desk.refusals[Symbol.dispose]();
   if (desk.running.size === 0) return stopAlive(desk);
   const done = Promise.withResolvers<void>();
   desk.whenEmpty = done.resolve;

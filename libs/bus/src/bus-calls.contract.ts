@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { ServiceError, contracts, type Params } from '@switchyard/contracts';
+import { ServiceError, contracts, refusal, type Params } from '@switchyard/contracts';
 import { createLogger } from '@switchyard/telemetry';
 import type { Ctx } from './bus.ts';
 import { headerLines } from './headers.ts';
@@ -8,6 +8,31 @@ import { alice, forward, result, version, type BusFixture } from './fixture.cont
 
 /** One request, one answer, or one typed error. */
 export function callContract({ withBuses, withSecrets }: BusFixture): void {
+  test('what is refused because there is too much of it shares lines of the log, and none of its ids is missing there', async () => {
+    const lines: { msg: string; requestId?: string; requestIds?: string[]; err?: unknown }[] = [];
+    const log = createLogger({ destination: { write: (text: string) => void lines.push(JSON.parse(text) as (typeof lines)[0]) } });
+    const resolve = ({ name }: Params<'secrets.resolve'>) => {
+      throw name === 'A' ? refusal('RESOURCE_EXHAUSTED', 'too much') : new ServiceError('NOT_FOUND', 'no such secret');
+    };
+    await withBuses(async (join) => {
+      const owner = await join({ service: 'secrets', log });
+      const served = await owner.serve(contracts.secrets, { 'secrets.resolve': resolve }, { version });
+      const caller = await join({ service: 'sessions' });
+      const ask = (name: string, requestId: string) => caller.call('secrets.resolve', { name }, { requestId }).catch(() => undefined);
+      for (let at = 0; at < 300; at++) await ask('A', `a${at}`);
+      for (let at = 0; at < 50; at++) await ask('B', `b${at}`);
+      await served.drain(1_000);
+    });
+    const failed = lines.filter(({ msg }) => msg === 'call failed');
+    const ids = failed.flatMap(({ requestId, requestIds = [String(requestId)] }) => requestIds);
+    for (const [letter, count] of [['a', 300] as const, ['b', 50] as const])
+      assert.deepEqual(
+        ids.filter((id) => id.startsWith(letter)),
+        Array.from({ length: count }, (_, at) => `${letter}${at}`),
+      );
+    assert.ok(failed.length < 150, `${failed.length} lines`);
+  });
+
   test('a call gets the answer of its handler, made for its principal', async () => {
     const seen: Pick<Ctx, 'principal' | 'requestId' | 'traceparent'>[] = [];
     const traceparent = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-00';

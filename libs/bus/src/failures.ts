@@ -3,6 +3,7 @@ import {
   INLINE_BYTES,
   ServiceError,
   invalidParams,
+  refusal,
   unserved,
   type Callable,
   type ErrorCode,
@@ -150,7 +151,8 @@ export function decodeError(data: Uint8Array): ServiceError {
   }
   const { code, message, details } = body;
   if (!isErrorCode(code) || typeof message !== 'string') return internal();
-  return new ServiceError(code, message, { details: isRecord(details) ? details : {} });
+  // Where it is read says nothing.
+  return refusal(code, message, { details: isRecord(details) ? details : {} });
 }
 
 /** Details that are no JSON (a handler may put anything there) are left out, so that the error itself always arrives. */

@@ -4,13 +4,14 @@ import { observe, type Logger } from '@switchyard/telemetry';
 import { answer, cancel, finish, type Desk } from './answer.ts';
 import type { Handlers, ServeOptions, Served } from './bus.ts';
 import { decodeText } from './bytes.ts';
+import { createRefusals } from './log-failure.ts';
 import type { Method } from './running.ts';
 import type { Endpoint } from './transport.ts';
 import type { Wire } from './wire.ts';
 
 /** Answers every call of a service, and announces it for discovery. */
 export async function serve<C extends Contract>(wire: Wire, contract: C, handlers: Handlers<C>, options: ServeOptions): Promise<Served> {
-  const desk: Desk = { wire, running: new Map(), alive: undefined, whenEmpty: undefined };
+  const desk: Desk = { wire, running: new Map(), refusals: createRefusals(), alive: undefined, whenEmpty: undefined };
   const { service } = contract;
   const methods = servedMethods(contract, handlers, options.log ?? wire.log);
   const cancels = wire.transport.subscribe(subjects.cancel(service), (message) => cancel(desk, decodeText(message.data)));

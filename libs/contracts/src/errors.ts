@@ -58,6 +58,20 @@ export class ServiceError extends Error {
   }
 }
 
+/**
+ * As the constructor, for what is said often and is no defect: it does not know where it was made, which is most of what an error
+ * costs.
+ */
+export function refusal(code: ErrorCode, message: string, options: { details?: ErrorDetails } = {}): ServiceError {
+  const { stackTraceLimit } = Error;
+  Error.stackTraceLimit = 0;
+  try {
+    return new ServiceError(code, message, options);
+  } finally {
+    Error.stackTraceLimit = stackTraceLimit;
+  }
+}
+
 /** What of the details clients may see. */
 export type PublicDetails = Pick<ErrorDetails, 'reason' | 'retryable' | 'retryAfterMs' | 'turnId' | 'issues'>;
 

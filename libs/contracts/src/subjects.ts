@@ -72,6 +72,7 @@ export function bucketKeyParts(key: string): { tenant: string; id: string } | un
 }
 
 function partText(part: string): string | undefined {
+  if (PLAIN.test(part)) return part;
   if (!PART.test(part)) return undefined;
   const bytes = Array.from(part.matchAll(/=(..)|./g), ([character, code]) =>
     code === undefined ? character.charCodeAt(0) : Number.parseInt(code, 16),

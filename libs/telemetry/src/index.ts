@@ -1,3 +1,4 @@
+export { createFlood, type Flood, type Together } from './flood.ts';
 export { bindTrace, createLogger, LOG_LEVELS, silentLogger, type Logger, type LogLevel, type LogOptions } from './logger.ts';
 export { METRICS, metricDefinitions, type MetricName } from './metrics/catalogue.ts';
 export { prometheusLabel, prometheusName, type MetricDefinition } from './metrics/definition.ts';

@@ -11,6 +11,7 @@ const drop = <T>(list: T[], like: (one: T) => boolean): void => void list.splice
 const turnOf = (run: GoodRun, message: string) => run.final.turns.find((one) => one.message === message)!;
 const endOf = (run: GoodRun, op: number) => run.history.find((entry) => entry.op === op && entry.type === 'ok') as Entry & { type: 'ok' };
 const events = (run: GoodRun) => run.history.filter((entry) => entry.type === 'heard');
+const eventOf = (run: GoodRun, id: string) => events(run).find(({ event }) => event.id === id && event.name !== 'token')!;
 
 const SPOILED: readonly Spoiling[] = [
   [
@@ -125,6 +126,97 @@ const SPOILED: readonly Spoiling[] = [
       const call = { pid: 1, from: 1, to: 2, what: 'call', id: 'session.reset', input: { session_key: 'a' } };
       run.notes.push({ replica: 'sessions-1', ...call }, { replica: 'sessions-2', ...call });
     },
+  ],
+  [
+    'a tool that acts is executed twice',
+    'I6',
+    /dev_act a\.0 was used 2 times by turn_a/,
+    (run) => void run.final.executions.push({ name: 'a.0', key: 'turn_a/1/0' }),
+  ],
+  [
+    'a tool is repeated under another key',
+    'I6',
+    /dev_look a\.1 was used by turn_a under turn_a\/1\/1 and turn_a\/2/,
+    (run) => void run.final.executions.push({ name: 'a.1', key: 'turn_a/2' }),
+  ],
+  [
+    'two turns of one key use a tool',
+    'I6',
+    /dev_act a\.0 was used by turn_a and turn_z/,
+    (run) => void run.final.executions.push({ name: 'a.0', key: 'turn_z/1/0' }),
+  ],
+  [
+    'a tool is called twice under one key',
+    'I6',
+    /dev\.act turn_b\/1 was called 2 times/,
+    (run) => {
+      const call = { pid: 1, from: 1, to: 2, what: 'call', id: 'dev.act', key: 'turn_b/1', replica: 'sessions-1' };
+      run.notes.push({ ...call, input: 1 }, { ...call, input: 2 });
+    },
+  ],
+  [
+    'an event of the log is not heard',
+    'I9',
+    /new-3 message:sent was not heard/,
+    (run) => drop(run.history, (entry) => entry === eventOf(run, 'new-3')),
+  ],
+  [
+    'the last events are not heard',
+    'I9',
+    /new-4 message:sent was not heard/,
+    (run) => drop(run.history, (entry) => entry === eventOf(run, 'new-4')),
+  ],
+  [
+    'an event of the log is heard twice',
+    'I9',
+    /new-3 came after number 3/,
+    (run) => void run.history.splice(run.history.indexOf(eventOf(run, 'new-3')), 0, { ...eventOf(run, 'new-3') }),
+  ],
+  [
+    'events go back',
+    'I9',
+    /new-3 came after number 4/,
+    (run) => {
+      const [three, four] = [eventOf(run, 'new-3'), eventOf(run, 'new-4')];
+      [three.event, four.event] = [four.event, three.event];
+    },
+  ],
+  [
+    'another log is heard and no reset',
+    'I9',
+    /new-2 came after old-3, and no reset between/,
+    (run) => drop(run.history, (entry) => entry === events(run).find(({ event }) => event.name === 'stream:reset')),
+  ],
+  [
+    'a reset hides what was lost before it',
+    'I9',
+    /old-3 message:sent was not heard/,
+    (run) => drop(run.history, (entry) => entry === eventOf(run, 'old-3')),
+  ],
+  [
+    'a reset is of a place that is long past',
+    'I9',
+    /a reset from old-1 came after old-3/,
+    (run) => void (events(run).find(({ event }) => event.name === 'stream:reset')!.event.from = 'old-1'),
+  ],
+  [
+    'nobody says that the log is another one',
+    'I9',
+    /it heard nothing of newer/,
+    (run) => void run.events.push({ log: 'newer', seq: 1, name: 'message:sent', tenant: 'default' }),
+  ],
+  [
+    'an event is another one',
+    'I9',
+    /which the log does not have there/,
+    (run) => void (eventOf(run, 'new-3').event.name = 'agent:hot_removed'),
+  ],
+  ['an event is of another tenant', 'I9', /which the log does not have there/, (run) => void (eventOf(run, 'old-3').event.id = 'old-2')],
+  [
+    'a listener is sent away',
+    'I9',
+    /told not to come back: 503/,
+    (run) => void add(run, 440, ['listen', { after: 'new-4' }], { failure: { code: 'STOPPED', reason: '503' } }),
   ],
   [
     'an event comes twice',

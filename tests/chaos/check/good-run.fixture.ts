@@ -1,5 +1,6 @@
-import type { FinalSession, FinalTurn } from '../final-state.ts';
-import type { Asked, Door, Entry, Failure, Kind, StreamEvent, Told } from '../history.ts';
+import type { LoggedEvent } from '../event-log.ts';
+import type { Executed, FinalSession, FinalTurn } from '../final-state.ts';
+import type { Asked, Door, Entry, Failure, Kind, StreamEvent, Told, Use } from '../history.ts';
 import type { Note } from '../witness/notes.ts';
 import type { Evidence } from './known.ts';
 
@@ -7,7 +8,8 @@ import type { Evidence } from './known.ts';
 export interface GoodRun extends Evidence {
   history: Entry[];
   notes: Note[];
-  final: { left: string[]; sessions: FinalSession[]; turns: FinalTurn[] };
+  events: LoggedEvent[];
+  final: { left: string[]; sessions: FinalSession[]; turns: FinalTurn[]; executions: Executed[] };
 }
 
 interface Ending {
@@ -30,17 +32,29 @@ export function add<K extends Kind>(run: GoodRun, at: number, [f, asked]: readon
 
 export function turn(message: string, door: Door, session = 'one'): readonly ['turn', Asked['turn']] {
   const says = { response: `${message}!`, whole: `${message}!` };
-  return ['turn', { session, agent: 'default', message, says, door, key: `key-${message}` }];
+  const uses = USES.get(message);
+  return ['turn', { session, agent: 'default', message, says, door, key: `key-${message}`, ...(uses ? { uses } : {}) }];
 }
 
 export function tokenEvent(n: number, delta: string, accumulated: string): StreamEvent {
   return { id: `turn_b:${n}`, name: 'token', delta, accumulated };
 }
 
+/** What acts was executed once, what may be again twice. */
+const USES: ReadonlyMap<string, readonly Use[]> = new Map([
+  [
+    'a',
+    [
+      { tool: 'dev_act', name: 'a.0' },
+      { tool: 'dev_look', name: 'a.1' },
+    ],
+  ],
+]);
+
 const HELD: readonly Failure[] = [{ code: 'UNAUTHENTICATED' }, { code: 'INTERNAL', reason: 'FORBIDDEN' }];
 
 export function goodRun(): GoodRun {
-  const run: GoodRun = { history: [], notes: [], final: { left: [], sessions: [], turns: [] } };
+  const run: GoodRun = { history: [], notes: [], events: [], final: { left: [], sessions: [], turns: [], executions: [] } };
   add(run, 0, turn('a', 'rpc'), { unknown: true });
   add(run, 20, turn('a', 'ws'), { told: { response: 'a!' } });
   const events = [tokenEvent(2, 'b', 'b'), tokenEvent(4, '!', 'b!'), { id: 'turn_b:5', name: 'done', response: 'b!' }];
@@ -54,11 +68,13 @@ export function goodRun(): GoodRun {
   add(run, 140, turn('d', 'rpc', 'two'), { told: { response: 'd!' } });
   add(run, 160, ['read', { session: 'two' }], { told: { messages: ['d', 'd!'] } });
   addTokens(run);
+  addEvents(run);
   run.notes.push(...['a', 'b', 'c', 'd'].flatMap((name, at) => notesOf(name, at)));
   run.notes.push(
     { ...note('call', 'session.history', 70), input: { channelId: 'a' } },
     { ...note('call', 'session.history', 80), input: { channelId: 'a' } },
   );
+  run.final.executions.push({ name: 'a.0', key: 'turn_a/1/0' }, ...['a.1', 'a.1'].map((name) => ({ name, key: 'turn_a/1/1' })));
   run.final.turns.push(...['a', 'b'].map((name, at) => finalTurn(name, 'one', at + 1)), finalTurn('c', 'two', 1), finalTurn('d', 'two', 2));
   for (const each of run.final.turns) if (each.message === 'c') each.epoch = 'before';
   run.final.sessions.push(finalSession('one', 4, 2), finalSession('two', 2, 2));
@@ -75,6 +91,17 @@ function addTokens(run: GoodRun): void {
   add(run, 10_020, ['use', { token: 't', rotations: 1, within: true }], { told: {} });
   add(run, 10_040, ['revoke', { token: 't' }], { told: {} });
   add(run, 20_000, ['use', { token: 't', rotations: 1, within: true }], { failure: unauthenticated! });
+}
+
+/** A log that was lost after its third event, and another one; a client that came back, and one that said itself where it was. */
+function addEvents(run: GoodRun): void {
+  const logged = (log: string, seq: number, tenant = 'default'): void => void run.events.push({ log, seq, name: 'message:sent', tenant });
+  for (const seq of [1, 2, 3]) logged('old', seq, seq === 2 ? 'elsewhere' : 'default');
+  for (const seq of [1, 2, 3, 4]) logged('new', seq);
+  const event = (id: string): StreamEvent => ({ id, name: 'message:sent' });
+  const reset = { id: 'new-1', name: 'stream:reset', from: 'old-3', to: 'new-1' };
+  add(run, 400, ['listen', {}], { unknown: true, events: [event('old-1'), event('old-3'), reset, event('new-2')] });
+  add(run, 420, ['listen', { after: 'new-2' }], { told: {}, events: [event('new-3'), event('new-4')] });
 }
 
 function note(what: string, id: string, from: number): Note {

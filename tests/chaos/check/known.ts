@@ -1,4 +1,5 @@
-import type { Final, FinalSession, FinalTurn } from '../final-state.ts';
+import type { LoggedEvent } from '../event-log.ts';
+import type { Executed, Final, FinalSession, FinalTurn } from '../final-state.ts';
 import { only, operations, type Entry, type Operation } from '../history.ts';
 import type { Note } from '../witness/notes.ts';
 
@@ -8,10 +9,12 @@ export interface Violation {
   what: string;
 }
 
-/** Everything that a run left: what clients saw, what the processes of sessions wrote, and what is there in the end. */
+/** Everything that a run left: what clients saw, what the processes of sessions wrote, what was said, and what is there in the end. */
 export interface Evidence {
   history: readonly Entry[];
   notes: readonly Note[];
+  /** What the log of events had, as somebody saw who read it on the server itself. */
+  events: readonly LoggedEvent[];
   final: Final;
 }
 
@@ -31,7 +34,10 @@ export interface Known {
   all: Operation[];
   asked: Map<string, Asked>;
   notes: readonly Note[];
+  events: readonly LoggedEvent[];
   final: Final;
+  /** What tools did, by the name they were given. */
+  executions: Map<string, Executed[]>;
   /** Turns in the end, by their message. */
   turns: Map<string, FinalTurn[]>;
   /** What was said in each session in the end, turn by turn. */
@@ -39,14 +45,16 @@ export interface Known {
   resets: Operation<'reset'>[];
 }
 
-export function know({ history, notes, final }: Evidence): Known {
+export function know({ history, notes, events, final }: Evidence): Known {
   const all = operations(history);
   const attempts = Map.groupBy(only(all, 'turn'), ({ asked }) => asked.message);
   return {
     all,
     asked: new Map([...attempts].map(([message, ops]) => [message, toAsked(message, ops)])),
     notes,
+    events,
     final,
+    executions: Map.groupBy(final.executions, ({ name }) => name),
     turns: Map.groupBy(final.turns, ({ message }) => message),
     transcripts: new Map(final.sessions.map((session) => [session.session, transcriptOf(session, final.turns)])),
     resets: only(all, 'reset'),

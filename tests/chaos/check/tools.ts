@@ -1,13 +1,40 @@
-import { publicMethods } from '@switchyard/contracts';
-import type { Known, Violation } from './known.ts';
+import { callables } from '@switchyard/contracts';
+import type { Use } from '../history.ts';
+import { mayBeEmptied, type Asked, type Known, type Violation } from './known.ts';
 
-/** I6: a tool that may not be used twice was used once, whoever ran its turn. The workload gives every call another input. */
-export function toolsOnce({ notes }: Known): Violation[] {
-  const calls = notes.filter(({ what, id }) => what === 'call' && publicMethods.get(id)?.spec.idempotent !== true);
-  return [...Map.groupBy(calls, ({ id, input }) => `${id} ${JSON.stringify(input)}`)]
+/**
+ * I6: a tool that may not be used twice is used once, whoever ran its turn, and one that may be is used again under the key that it had.
+ * The workload gives every call a name or an input that no other has.
+ */
+export function toolsOnce(known: Known): Violation[] {
+  const used = [...known.asked.values()].flatMap((asked) =>
+    (asked.attempts[0]?.asked.uses ?? []).flatMap((use) => wrongUse(known, asked, use)),
+  );
+  return [...calledTwice(known), ...used].map((what) => ({ invariant: 'I6', what }));
+}
+
+/** As the processes that lived to see the answers of their calls wrote it down. */
+function calledTwice({ notes }: Known): string[] {
+  const calls = notes.filter(({ what, id }) => what === 'call' && !mayBeRepeated(id));
+  return [...Map.groupBy(calls, ({ id, key, input }) => `${id} ${key ?? JSON.stringify(input)}`)]
     .filter(([, made]) => made.length > 1)
-    .map(([call, made]) => ({
-      invariant: 'I6',
-      what: `${call} was called ${made.length} times, by ${made.map(({ replica }) => replica).join(', ')}`,
-    }));
+    .map(([call, made]) => `${call} was called ${made.length} times, by ${made.map(({ replica }) => replica).join(', ')}`);
+}
+
+/** As the tool itself wrote it down. */
+function wrongUse(known: Known, { attempts, session, from }: Asked, { tool, name }: Use): string[] {
+  const found: string[] = [];
+  const turns = Map.groupBy(known.executions.get(name)?.map(({ key }) => key) ?? [], (key) => key.slice(0, key.indexOf('/')));
+  for (const [turnId, keys] of turns) {
+    if (new Set(keys).size > 1) found.push(`${tool} ${name} was used by ${turnId} under ${[...new Set(keys)].join(' and ')}`);
+    if (keys.length > 1 && !mayBeRepeated(tool.replace('_', '.'))) found.push(`${tool} ${name} was used ${keys.length} times by ${turnId}`);
+  }
+  const keyed = attempts[0]?.asked.key !== undefined;
+  if (keyed && turns.size > 1 && !mayBeEmptied(known, session, from))
+    found.push(`${tool} ${name} was used by ${[...turns.keys()].join(' and ')}`);
+  return found;
+}
+
+function mayBeRepeated(name: string): boolean {
+  return callables.get(name)?.idempotent === true;
 }

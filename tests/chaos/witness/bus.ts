@@ -1,4 +1,4 @@
-import { connectBus as connect, type Bus } from '@switchyard/bus';
+import { connectBus as connect, type Bus, type CallOptions } from '@switchyard/bus';
 import { witnessed } from './notes.ts';
 
 export * from '@switchyard/bus';
@@ -14,11 +14,11 @@ function withAs(bus: Bus, as: Bus['as']): Bus {
 }
 
 function witnessing(bus: Bus): Bus {
-  const call = ((name: string, input: unknown, ...rest: []) =>
+  const call = ((name: string, input: unknown, options: CallOptions = {}) =>
     witnessed(
       'call',
-      () => bus.call(name as 'session.history', input as object, ...rest),
-      () => ({ what: 'call', id: name, input }),
+      () => bus.call(name as 'session.history', input as object, options),
+      () => ({ what: 'call', id: name, input, ...(options.key === undefined ? {} : { key: options.key }) }),
     )) as Bus['call'];
   return new Proxy(bus, { get: (target, name) => (name === 'call' ? call : Reflect.get(target, name)) });
 }

@@ -19,6 +19,8 @@ export interface Note {
   counted?: number;
   /** Of a call: what it was called with. */
   input?: unknown;
+  /** And the key that it has whenever it is repeated. */
+  key?: string;
 }
 
 const replica = process.env['SWITCHYARD_REPLICA'] ?? '';

@@ -13,13 +13,20 @@ const WITNESSED = new Map([
   ['@switchyard/bus', new URL('./bus.ts', import.meta.url).href],
 ]);
 
-if (process.argv[1]?.endsWith('/services/sessions/src/main.ts')) {
-  const patches = SABOTAGE[readSabotage() ?? 'none'].patches;
+const [, service] = /\/services\/(\w+)\/src\/main\.ts$/.exec(process.argv[1] ?? '') ?? [];
+const patches = SABOTAGE[readSabotage() ?? 'none'].patches;
+
+if (service === 'sessions') {
   registerHooks({
     resolve(specifier, context, next) {
       const witness = context.parentURL?.endsWith(HOST) === true ? WITNESSED.get(specifier) : undefined;
       return next(witness ?? specifier, context);
     },
+  });
+}
+
+if (service !== undefined && patches.length > 0) {
+  registerHooks({
     load(url, context, next) {
       const loaded = next(url, context);
       const found = patches.filter(({ file }) => url.endsWith(file));

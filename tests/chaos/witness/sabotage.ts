@@ -1,12 +1,12 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** What a process of sessions is started without, to see whether the checker sees it. */
-export const SABOTAGES = ['fencing', 'dedupe', 'sweeper', 'order'] as const;
+/** What a process is started without, to see whether the checker sees it. */
+export const SABOTAGES = ['fencing', 'dedupe', 'sweeper', 'order', 'tools', 'places'] as const;
 export type Sabotage = (typeof SABOTAGES)[number];
 
 interface Way {
-  /** What is changed in the source of the service as it is loaded. */
+  /** What is changed in the source of a service as it is loaded. */
   patches: readonly { file: string; from: string; to: string }[];
 }
 
@@ -20,6 +20,10 @@ export const SABOTAGE: Readonly<Record<Sabotage | 'none', Way>> = {
   dedupe: { patches: [] },
   sweeper: { patches: [] },
   order: { patches: [] },
+  // Whatever was under way is made again.
+  tools: { patches: [{ file: 'sessions/src/turns/loop.ts', from: ' && !tools.repeatable(name)', to: ' && false' }] },
+  // Who comes back for events gets some of what was missed.
+  places: { patches: [{ file: 'gateway/src/events/event-reader.ts', from: 'next = after.seq + 1;', to: 'next = after.seq + 3;' }] },
 };
 
 export function witnessDirectory(): string {

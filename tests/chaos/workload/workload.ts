@@ -2,10 +2,12 @@ import { dice } from '@switchyard/testkit';
 import type { ChaosCluster } from '../cluster.ts';
 import { only, type History, type Operation } from '../history.ts';
 import { openDoors } from './doors.ts';
+import { startListener } from './listener.ts';
 import { ask, talk, type Talking, type Topic } from './talker.ts';
 import { churn } from './tokens.ts';
 
 const AT_ONCE = 8;
+const LISTENERS = 2;
 
 export interface WorkloadOptions {
   seed: number;
@@ -16,9 +18,11 @@ export interface WorkloadOptions {
 export interface Workload {
   /** Nothing new is asked from here on. Resolves when everybody knows what became of theirs, or after so long. */
   finish(patienceMs: number): Promise<void>;
+  /** Nobody listens any more, once all have heard the event with this id. */
+  silence(last: string | undefined, patienceMs: number): Promise<void>;
 }
 
-/** Talkers in pairs that share sessions, some of which are emptied now and then, and one who makes and revokes tokens. */
+/** Talkers in pairs that share sessions, some of which are emptied now and then, one who makes and revokes tokens, and listeners to events. */
 export function startWorkload(cluster: ChaosCluster, history: History, { seed, talkers }: WorkloadOptions): Workload {
   const [stopping, over] = [new AbortController(), new AbortController()];
   const doors = Array.from({ length: talkers + 1 }, () => openDoors(cluster));
@@ -28,7 +32,11 @@ export function startWorkload(cluster: ChaosCluster, history: History, { seed, t
     if (at === talkers) return churn({ ...given, url: cluster.url });
     return talk({ ...given, topics: topicsOf(`${prefixOf(seed)}${Math.floor(at / 2)}`) });
   });
+  const listeners = Array.from({ length: LISTENERS }, (_, at) => startListener({ cluster, history, name: `s${seed}l${at}` }));
   return {
+    async silence(last, patienceMs) {
+      await Promise.all(listeners.map((listener) => listener.finish(last, patienceMs)));
+    },
     async finish(patienceMs) {
       stopping.abort();
       const late = setTimeout(() => over.abort(), patienceMs);

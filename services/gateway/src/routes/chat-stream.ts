@@ -1,36 +1,40 @@
-import { ServiceError, type TurnFrame } from '@switchyard/contracts';
+import { ServiceError } from '@switchyard/contracts';
+import { mintId } from '@switchyard/security';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Edge } from '../edge.ts';
-import { RefusalError } from '../server/refusal.ts';
+import { acceptsEvents, RefusalError } from '../server/refusal.ts';
 import { callOptions } from '../server/trace.ts';
+import { createRenderer, type Renderer } from './chat-events.ts';
 import { chatQuery, queryText, withIdempotencyKey, type Query } from './chat-request.ts';
-import { badRequest, errorEventData, failureError, noteFailure } from './errors.ts';
-import { createJoinedText, openEventStream, type EventStream } from './sse.ts';
-import { joinTurn, startTurn, type StartedTurn } from './start-turn.ts';
-import { hasEnded, type TurnListener } from './turn-reader.ts';
+import { badRequest, errorEventData, noteFailure, restError } from './errors.ts';
+import { openEventStream } from './sse.ts';
+import { askAgain, joinTurn, startTurn, type StartedTurn } from './start-turn.ts';
+import { AWAY, hasEnded, type TurnReader } from './turn-reader.ts';
 
 const RETRY_MS = 3_000;
-/**
- * Every event repeats the whole text so far. So that a long answer costs a multiple of its length and not its square, no more than so
- * many characters of it go out in a millisecond: the longer the text, the larger the pieces it grows by. A quarter of a megabyte a second.
- */
-const ACCUMULATED_PER_MS = 256;
 /** A client that has no event yet. */
 const NOTHING = -1;
+/** What stands in place of the number of an event: the turn is asked for, and nobody knows yet whether it is accepted. */
+const ASKED = 'asked';
+/** It was not. */
+const REFUSED = 'refused';
 
 /**
  * `GET /api/chat/stream`: one durable turn as server-sent events. EventSource comes back by itself, after a broken connection
  * and after a normal end, so whoever comes with the id of an event gets the rest of that turn and never another one; 204,
- * which tells EventSource to stop, when there is no rest or no such turn (any more).
+ * which tells EventSource to stop, when there is no rest or no such turn (any more). EventSource has the id of its turn before that is
+ * asked for, so that it comes back to it from wherever its connection breaks.
  */
 export function registerChatStream(app: FastifyInstance, edge: Edge): void {
   app.get('/api/chat/stream', { onRequest: edge.guard({ scopes: ['rpc'], tokenInQuery: true }) }, async (request, reply) => {
     refusePrefetch(request);
-    const query = request.query as Query;
-    const seen = lastSeen(request, query);
-    const turn = seen ? await resume(edge, request, seen) : await begin(edge, request, query);
-    if (!turn) return reply.code(204).header('cache-control', 'no-store').send();
-    sendTurn(edge, { request, reply, turn, after: seen?.n ?? NOTHING });
+    const seen = lastSeen(request, request.query as Query);
+    if (seen === undefined || seen.at === ASKED) await ask(edge, { request, reply }, seen?.turnId);
+    else {
+      const turn = seen.at === REFUSED ? undefined : await resume(edge, request, seen.turnId, seen.at);
+      if (!turn) return reply.code(204).header('cache-control', 'no-store').send();
+      send(edge, { request, reply }, { turnId: seen.turnId, at: seen.at }).follow(turn);
+    }
     return reply;
   });
 }
@@ -42,30 +46,50 @@ function refusePrefetch({ headers }: FastifyRequest): void {
   throw new RefusalError({ status: 403, message: 'Forbidden: a turn is not prefetched', code: 'PERMISSION_DENIED' });
 }
 
+/** The last event that a client has: its number, or what there is before the first. */
 interface Seen {
   turnId: string;
-  n: number;
+  at: number | typeof ASKED | typeof REFUSED;
 }
 
-const EVENT_ID = /^(turn_[0-9A-Za-z]{22}):(\d{1,9})$/;
+const EVENT_ID = /^(turn_[0-9A-Za-z]{22}):(\d{1,9}|asked|refused)$/;
 
-/** The last event the client has, from its header or the twin in the query for clients that cannot set one. */
+/** From its header or the twin in the query for clients that cannot set one. */
 function lastSeen({ headers }: FastifyRequest, query: Query): Seen | undefined {
   const header = headers['last-event-id'];
   const text = typeof header === 'string' && header !== '' ? header : queryText(query, 'lastEventId');
   if (text === undefined) return undefined;
-  const [, turnId, n] = EVENT_ID.exec(text) ?? [];
+  const [, turnId, at] = EVENT_ID.exec(text) ?? [];
   if (turnId === undefined) throw badRequest('Invalid Last-Event-ID: expected <turnId>:<n>');
-  return { turnId, n: Number(n) };
+  return { turnId, at: at === ASKED || at === REFUSED ? at : Number(at) };
 }
 
-function begin(edge: Edge, request: FastifyRequest, query: Query): Promise<StartedTurn> {
-  const chat = withIdempotencyKey(chatQuery(query), request);
-  return startTurn(edge.bus.as(request.caller.principal), chat, callOptions(request));
+interface Exchange {
+  request: FastifyRequest;
+  reply: FastifyReply;
+}
+
+/** Asks for a turn, or once more for one whose id the client was told. Who reads no events is told of a refusal by the status. */
+async function ask(edge: Edge, exchange: Exchange, known: string | undefined): Promise<void> {
+  const { request, reply } = exchange;
+  const chat = withIdempotencyKey(chatQuery(request.query as Query), request);
+  const turnId = known ?? mintId('turn');
+  const begin = (): Promise<StartedTurn> =>
+    (known === undefined ? startTurn : askAgain)(edge.bus.as(request.caller.principal), { ...chat, turnId }, callOptions(request));
+  if (acceptsEvents(request.headers)) {
+    const sending = send(edge, exchange, { turnId, at: ASKED });
+    if (!reply.raw.destroyed) begin().then(sending.follow, sending.refuse);
+    return;
+  }
+  const turn = await begin().catch((error: unknown) => {
+    throw restError(error);
+  });
+  const headers: Record<string, string> = turn.earlier ? { 'idempotency-replayed': 'true' } : {};
+  send(edge, exchange, { turnId: turn.turnId, at: NOTHING, headers }).follow(turn);
 }
 
 /** The turn the client comes back for; undefined when there is nothing left of it to send. */
-async function resume(edge: Edge, request: FastifyRequest, { turnId, n }: Seen): Promise<StartedTurn | undefined> {
+async function resume(edge: Edge, request: FastifyRequest, turnId: string, n: number): Promise<StartedTurn | undefined> {
   try {
     const turn = await joinTurn(edge.bus.as(request.caller.principal), turnId, callOptions(request));
     const { earlier, reader } = turn;
@@ -78,24 +102,29 @@ async function resume(edge: Edge, request: FastifyRequest, { turnId, n }: Seen):
   }
 }
 
-interface SentTurn {
-  request: FastifyRequest;
-  reply: FastifyReply;
-  turn: StartedTurn;
-  /** The number of the last event the client has. */
-  after: number;
+interface Place extends Seen {
+  headers?: Record<string, string>;
 }
 
-function sendTurn(edge: Edge, { request, reply, turn, after }: SentTurn): void {
-  const { turnId, reader, earlier } = turn;
+interface Sending {
+  readonly follow: (turn: StartedTurn) => void;
+  /** The turn was not accepted, or nobody says whether it was: then the client is to come back. */
+  readonly refuse: (error: unknown) => void;
+}
+
+/** Begins the answer, at the place where the client is. */
+function send(edge: Edge, { request, reply }: Exchange, { turnId, at, headers = {} }: Place): Sending {
+  const after = typeof at === 'number' ? at : NOTHING;
+  let reader: TurnReader | undefined;
+  let renderer: Renderer | undefined;
   const leave = (): void => stream.end(); // a gateway that drains: the client comes back elsewhere for the rest
   const stream = openEventStream(reply, {
-    first: `retry: ${RETRY_MS}\nid: ${turnId}:${Math.max(after, 0)}\n\n`,
-    headers: earlier && after === NOTHING ? { 'idempotency-replayed': 'true' } : {},
+    first: `retry: ${RETRY_MS}\nid: ${turnId}:${typeof at === 'number' ? Math.max(at, 0) : at}\n\n`,
+    headers,
     admitted: () => edge.tokens.admits(request.caller),
-    onDrain: () => renderer.drained(),
+    onDrain: () => renderer?.drained(),
     onClose() {
-      reader.close();
+      reader?.close();
       edge.closing.removeEventListener('abort', leave);
     },
   });
@@ -103,76 +132,20 @@ function sendTurn(edge: Edge, { request, reply, turn, after }: SentTurn): void {
     noteFailure(edge, request, error);
     return errorEventData(error, request.id);
   };
-  const renderer = createRenderer(stream, { turnId, after, fail });
-  if (reply.raw.destroyed) return;
-  edge.closing.addEventListener('abort', leave);
-  if (edge.closing.aborted) leave();
-  else reader.read(renderer, earlier);
-}
-
-interface Renderer extends TurnListener {
-  drained(): void;
-}
-
-interface Rendering {
-  turnId: string;
-  /** The number of the last event the client has. */
-  after: number;
-  /** What is said of a failure. */
-  fail: (error: ServiceError) => Record<string, unknown>;
-}
-
-/** Renders a turn's frames as events. What the client has already counts towards `accumulated`, and is not sent again. */
-function createRenderer(stream: EventStream, { turnId, after, fail }: Rendering): Renderer {
-  let accumulated = '';
-  let last = Math.max(after, 0);
-  const event = (name: string, data: unknown): string => `id: ${turnId}:${last}\nevent: ${name}\ndata: ${JSON.stringify(data)}\n\n`;
-  const text = createJoinedText(stream, {
-    send: (delta) => stream.write(event('token', { delta, accumulated })),
-    pauseMs: () => accumulated.length / ACCUMULATED_PER_MS,
-  });
-
-  function finish(name: string, data: unknown, n: number): void {
-    text.flush();
-    last = n;
-    stream.end(event(name, data));
-  }
-
-  /** Another runner goes on, or frames were lost: from here on the text is this one, whatever was said beyond it. */
-  function resume({ n, text: said }: TurnFrame & { type: 'resumed' }): void {
-    if (n > after) text.flush();
-    accumulated = said;
-    if (n <= after) return;
-    last = n;
-    stream.write(event('resumed', { accumulated }));
-  }
-
-  function render(frames: readonly TurnFrame[]): void {
-    let fresh = '';
-    for (const frame of frames) {
-      if (frame.type === 'resumed') {
-        resume(frame);
-        fresh = '';
-      }
-      if (frame.type !== 'delta') continue;
-      accumulated += frame.text;
-      if (frame.n <= after) continue;
-      fresh += frame.text;
-      last = frame.n;
-    }
-    if (fresh !== '') text.add(fresh);
-  }
-
+  if (!reply.raw.destroyed) edge.closing.addEventListener('abort', leave);
   return {
-    frames(frames) {
-      render(frames);
-      const end = frames.at(-1);
-      if (end?.type === 'done') {
-        const { response, tokensUsed, finishReason } = end.result;
-        finish('done', { response, tokensUsed, finishReason }, end.n);
-      } else if (end?.type === 'error') finish('error', fail(failureError(end.error)), end.n);
+    follow(turn) {
+      if (reply.raw.destroyed) return turn.reader.close();
+      reader = turn.reader;
+      renderer = createRenderer(stream, { turnId: turn.turnId, after, fail });
+      if (edge.closing.aborted) leave();
+      else reader.read(renderer, turn.earlier);
     },
-    lost: (error) => finish('error', fail(error), last),
-    drained: () => text.drained(),
+    refuse(thrown) {
+      const error = thrown instanceof ServiceError ? thrown : new ServiceError('INTERNAL', 'Internal error', { cause: thrown });
+      const said = fail(error);
+      if (AWAY.has(error.code)) leave();
+      else stream.end(`id: ${turnId}:${REFUSED}\nevent: error\ndata: ${JSON.stringify(said)}\n\n`);
+    },
   };
 }

@@ -11,7 +11,9 @@ import { startTurn, type StartedTurn } from './start-turn.ts';
 export function registerChat(app: FastifyInstance, edge: Edge): void {
   app.post('/api/chat', { onRequest: edge.guard({ scopes: ['rpc'] }) }, async (request, reply) => {
     const chat = withIdempotencyKey(chatBody(jsonBody(request)), request);
-    const turn = await startTurn(edge.bus.as(request.caller.principal), chat, callOptions(request));
+    const turn = await startTurn(edge.bus.as(request.caller.principal), chat, callOptions(request)).catch((error: unknown) => {
+      throw restError(error);
+    });
     const { response, tokensUsed, finishReason } = await answerOf(turn, reply, edge.ending);
     reply.header('cache-control', 'no-store');
     if (turn.earlier) reply.header('idempotency-replayed', 'true');

@@ -1,8 +1,8 @@
 import type { Bus, CallOptions } from '@switchyard/bus';
-import { ServiceError, TURNS_LOG } from '@switchyard/contracts';
+import { ServiceError, TURNS_LOG, type Params } from '@switchyard/contracts';
 import { mintId } from '@switchyard/security';
 import type { ChatRequest } from './chat-request.ts';
-import { restError, unfollowed } from './errors.ts';
+import { unfollowed } from './errors.ts';
 import { openTurnReader, type TurnReader, type TurnStatus } from './turn-reader.ts';
 
 /** A durable turn that was accepted, and who listens to it. */
@@ -19,9 +19,9 @@ export interface StartedTurn {
  * Starts a durable turn and listens from before its first frame. `bus` speaks for the client. Whoever
  * leaves closes the reader; the turn goes on.
  */
-export async function startTurn(bus: Bus, chat: ChatRequest, options: CallOptions): Promise<StartedTurn> {
+export async function startTurn(bus: Bus, chat: ChatRequest & { turnId?: string }, options: CallOptions): Promise<StartedTurn> {
   await bus.log(TURNS_LOG); // frames are kept from the first on only if there is a log to keep them
-  const minted = mintId('turn');
+  const { turnId: minted = mintId('turn') } = chat;
   const repeatable = chat.idempotencyKey !== undefined;
   const reader = openTurnReader({ bus, turnId: minted, repeatable });
   try {
@@ -31,7 +31,7 @@ export async function startTurn(bus: Bus, chat: ChatRequest, options: CallOption
     return await joinTurn(bus, turnId, options);
   } catch (error) {
     reader.close();
-    throw restError(repeatable ? error : ofStart(error, minted));
+    throw repeatable ? error : ofStart(error, minted);
   }
 }
 
@@ -39,6 +39,23 @@ export async function startTurn(bus: Bus, chat: ChatRequest, options: CallOption
 function ofStart(error: unknown, turnId: string): unknown {
   const accepted = error instanceof ServiceError && error.details['mayHaveRun'] === true;
   return accepted ? unfollowed(error, { turnId, repeatable: false }) : error;
+}
+
+/** Asks once more for a turn, under the id that its client was told before anybody knew whether it is accepted: it is one turn. */
+export async function askAgain(bus: Bus, asked: Params<'turns.start'>, options: CallOptions): Promise<StartedTurn> {
+  await bus.log(TURNS_LOG);
+  let { turnId } = asked;
+  let refused: unknown;
+  try {
+    ({ turnId } = await bus.call('turns.start', asked, options));
+  } catch (error) {
+    refused = error;
+  }
+  try {
+    return await joinTurn(bus, turnId, options);
+  } catch (error) {
+    throw refused ?? error;
+  }
 }
 
 /** Follows a turn that began earlier; NOT_FOUND unless it is the client's own. */

@@ -12,7 +12,8 @@ const MAX_HELD = 4_096;
 const KEPT_TRIES = 4;
 /** How long the bus, or every service behind it, may be away before a turn is given up that goes on without them. */
 const PATIENCE_MS = 60_000;
-const AWAY: ReadonlySet<ErrorCode> = new Set(['UNAVAILABLE', 'DEADLINE_EXCEEDED']);
+/** Codes that say that somebody is away who will be back. */
+export const AWAY: ReadonlySet<ErrorCode> = new Set(['UNAVAILABLE', 'DEADLINE_EXCEEDED']);
 const KEPT_MS = 1_000;
 
 export type TurnStatus = Result<'turns.resume'>;

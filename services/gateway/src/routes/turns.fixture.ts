@@ -52,7 +52,9 @@ export async function startTestTurns(script: (turn: TestTurn) => void = () => un
   const keys = new Map<string, TestTurn>();
   const handlers: Handlers<typeof sessions> = {
     'turns.start': (asked, { principal }) => {
-      const earlier = asked.idempotencyKey === undefined ? undefined : keys.get(asked.idempotencyKey);
+      const same = started.find(({ id }) => id === asked.turnId);
+      if (same && same.principal.client !== principal.client) throw new ServiceError('ALREADY_EXISTS', 'There is one already.');
+      const earlier = same ?? (asked.idempotencyKey === undefined ? undefined : keys.get(asked.idempotencyKey));
       if (earlier) return earlier.status;
       const turn = createTurn(gateway.bus, asked, principal);
       started.push(turn);

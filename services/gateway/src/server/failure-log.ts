@@ -1,5 +1,5 @@
 import { ServiceError, type ErrorCode } from '@switchyard/contracts';
-import { parseTraceparent, type Logger } from '@switchyard/telemetry';
+import { createFlood, parseTraceparent, type Logger, type Together } from '@switchyard/telemetry';
 import type { Caller } from '../admission/tokens.ts';
 import { RefusalError } from './refusal.ts';
 
@@ -31,68 +31,18 @@ export interface FailureLog extends Disposable {
   note(failure: Failure): void;
 }
 
-/** So many lines a second are written as they come. Beyond, failures of one kind share a line, which is written within a second. */
-const AT_ONCE = 20;
-const PERIOD_MS = 1_000;
-/** Ids in one line: no more of a list are written. */
-const TOGETHER = 100;
-/** Kinds of failures that wait for company. */
-const KINDS = 100;
 const MAX_TEXT = 500;
 const MAX_NAME = 100;
-
-interface Group {
-  first: Failure;
-  ids: Set<string>;
-  count: number;
-}
 
 /**
  * Any id that was shown with an error is found at the default level. A flood of refusals costs what its ids cost: it is written
  * together, and its lines are few (docs/decisions/0019).
  */
 export function createFailureLog(log: Logger): FailureLog {
-  const groups = new Map<string, Group>();
-  let period = 0;
-  let written = 0;
-  let timer: NodeJS.Timeout | undefined;
-
-  function isBusy(): boolean {
-    const now = Math.floor(performance.now() / PERIOD_MS);
-    if (now !== period) {
-      period = now;
-      written = 0;
-    }
-    return ++written > AT_ONCE;
-  }
-
-  function gather(failure: Failure): void {
-    const key = kindOf(failure);
-    const group = groups.get(key) ?? { first: failure, ids: new Set(), count: 0 };
-    group.ids.add(failure.requestId);
-    group.count++;
-    groups.set(key, group);
-    if (group.ids.size >= TOGETHER) {
-      groups.delete(key);
-      write(log, group);
-    } else if (groups.size > KINDS) flush();
-    else timer ??= setTimeout(flush, PERIOD_MS).unref();
-  }
-
-  function flush(): void {
-    clearTimeout(timer);
-    timer = undefined;
-    const waiting = [...groups.values()];
-    groups.clear();
-    for (const group of waiting) write(log, group);
-  }
-
+  const flood = createFlood<Failure>({ kindOf, write: (together) => write(log, together) });
   return {
-    note(failure) {
-      if (isBusy()) gather(failure);
-      else write(log, { first: failure, ids: new Set([failure.requestId]), count: 1 });
-    },
-    [Symbol.dispose]: flush,
+    note: (failure) => flood.note(failure, failure.requestId),
+    [Symbol.dispose]: () => flood[Symbol.dispose](),
   };
 }
 
@@ -100,7 +50,7 @@ function kindOf({ route, path, method, status, code, reason, message, caller, ad
   return JSON.stringify([route, path, method, status, code, reason, message, caller?.key ?? address]);
 }
 
-function write(log: Logger, { first, ids, count }: Group): void {
+function write(log: Logger, { first, ids, count }: Together<Failure>): void {
   const { turnId, traceparent, route, path, method, status, code, reason, message, cause, caller, address } = first;
   const level = OURS.has(code) ? 'error' : 'info';
   if (!log.isLevelEnabled(level)) return;

@@ -1,4 +1,4 @@
-import { STATUS_CODES, type ServerResponse } from 'node:http';
+import { STATUS_CODES, type IncomingHttpHeaders, type ServerResponse } from 'node:http';
 import { errorData, httpStatus, isRetryable, jsonRpcCode, openAiErrorType, ServiceError, type ErrorCode } from '@switchyard/contracts';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Caller } from '../admission/tokens.ts';
@@ -120,9 +120,14 @@ export function refuse(request: FastifyRequest, reply: FastifyReply, refusal: Re
 
 /** Somebody who reads a stream by EventSource and comes back for the rest of it. */
 function isEventSource({ headers, query, method }: FastifyRequest): boolean {
-  const accepts = headers.accept?.includes(EVENT_STREAM) ?? false;
+  const accepts = acceptsEvents(headers);
   const twin = (query as Record<string, unknown> | undefined)?.['lastEventId'];
   return method === 'GET' && accepts && (headers['last-event-id'] !== undefined || typeof twin === 'string');
+}
+
+/** Whether somebody says that it reads events, as EventSource does. */
+export function acceptsEvents({ accept = '' }: IncomingHttpHeaders): boolean {
+  return accept.includes(EVENT_STREAM);
 }
 
 function comesLater({ status, code, ...refusal }: Refusal): boolean {

@@ -12,7 +12,7 @@ type ExecutionDocument = z.infer<typeof ExecutionDocument>;
 const KEPT_MS = 86_400_000;
 const PAGE = 500;
 
-const executionCollection = collection({
+export const executionCollection = collection({
   name: 'executions',
   schema: ExecutionDocument,
   key: 'id',

@@ -1,4 +1,4 @@
-import { ServiceError } from '@switchyard/contracts';
+import { refusal, ServiceError } from '@switchyard/contracts';
 import type { Collection, Documents } from '@switchyard/store';
 import type { SessionDocument } from '../data.ts';
 import { readEntry, waiting } from './entry.ts';
@@ -84,7 +84,7 @@ async function create(
 }
 
 export function queueFull(most: number): ServiceError {
-  return new ServiceError('RESOURCE_EXHAUSTED', `This session has ${most} turns waiting; try again when one has ended.`, {
+  return refusal('RESOURCE_EXHAUSTED', `This session has ${most} turns waiting; try again when one has ended.`, {
     details: { reason: 'QUEUE_FULL', retryAfterMs: 1_000 },
   });
 }

@@ -61,6 +61,8 @@ export interface AcceptDeps {
   unreserve: (slot: Slot) => void;
   /** Throws when too many turns of the tenant wait for one more to do so. */
   admitWaiting: () => Promise<Disposable>;
+  /** Throws when that is known already, and there is no room to run the turn at once. */
+  refuseWaiting: (agent: Agent) => void;
   /** Whether turns are likely to wait in a session: then it is looked at before anything is written. */
   isBusy: (sessionKey: string) => boolean;
   /** Of acceptances in one session one begins when the one before is over, so that they are in the order in which they came. */
@@ -73,6 +75,7 @@ export interface AcceptDeps {
  */
 export async function accept(deps: AcceptDeps, request: TurnRequest, principal: Principal): Promise<Accepted> {
   const asked = ask(deps.agents, request, principal);
+  shed(deps, asked);
   return deps.inTurn(asked.sessionKey, async () => {
     const earlier = await earlierTurn(deps, asked);
     if (earlier) {
@@ -85,6 +88,12 @@ export async function accept(deps: AcceptDeps, request: TurnRequest, principal: 
   });
 }
 
+/** Of what is too much nothing is read and nothing is written: refusing must cost less than doing. What has a key may be there already. */
+function shed({ agents, refuseWaiting }: AcceptDeps, { principal, agentId, idempotencyKey }: Asked): void {
+  const agent = idempotencyKey === undefined ? agents.find(principal.tenant, agentId) : undefined;
+  if (agent && !agent.suspended) refuseWaiting(agent);
+}
+
 /** A request, once it is known who asks and what is meant. */
 interface Asked {
   request: TurnRequest;
@@ -94,7 +103,8 @@ interface Asked {
   /** The agent that was asked for by name, and the one that is meant. */
   named: string | undefined;
   agentId: string;
-  fingerprint: string;
+  /** What a key stands for. */
+  fingerprint: () => string;
   idempotencyKey: string | undefined;
 }
 
@@ -122,7 +132,7 @@ function ask(agents: AgentDirectory, request: TurnRequest, principal: Principal)
     sessionKey,
     named,
     agentId: named ?? identity.agentId ?? standard,
-    fingerprint: digest([message, agentId ?? null, scopes ?? null, sessionKey]),
+    fingerprint: () => digest([message, agentId ?? null, scopes ?? null, sessionKey]),
     // None of the three has a space in it.
     idempotencyKey: key === undefined ? undefined : `${principal.client} ${method} ${key}`,
   };
@@ -166,7 +176,7 @@ export async function forgetKey(turns: Documents<TurnDocument>, { turnId, keyUnt
 
 /** Whoever accepted it may have died before it was in a queue; it is put there again, unless it is. */
 async function replay(deps: AcceptDeps, asked: Asked, turn: TurnDocument): Promise<Accepted> {
-  if (turn.fingerprint !== asked.fingerprint) {
+  if (turn.fingerprint !== asked.fingerprint()) {
     throw new ServiceError('INVALID_ARGUMENT', 'This idempotency key was used for another request.', {
       details: { reason: 'IDEMPOTENCY_MISMATCH', turnId: turn.turnId },
     });
@@ -273,7 +283,7 @@ async function toTurn({ bodies, store }: AcceptDeps, asked: Asked): Promise<Turn
     sessions: principal.sessions,
     scopes: narrowed(principal.scopes, request.scopes),
     ...(idempotencyKey === undefined ? {} : { idempotencyKey, keyUntil: now + DAY_MS }),
-    fingerprint,
+    fingerprint: fingerprint(),
     ...(request.origin === undefined ? {} : { requestId: request.origin.requestId }),
     ...(request.origin?.traceparent === undefined ? {} : { traceparent: request.origin.traceparent }),
     ...(request.method === 'turns.start' ? {} : { quiet: true as const }),

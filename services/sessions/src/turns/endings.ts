@@ -1,4 +1,4 @@
-import { ServiceError } from '@switchyard/contracts';
+import { refusal, ServiceError } from '@switchyard/contracts';
 
 /** The typed failures that end a turn from outside of its model and tools. */
 export function timedOut(afterMs: number): ServiceError {
@@ -26,7 +26,7 @@ export function waitedTooLong(afterMs: number): ServiceError {
 }
 
 export function tooManyWait(most: number): ServiceError {
-  return new ServiceError('RESOURCE_EXHAUSTED', `${most} turns of this tenant are waiting; try again in a moment.`, {
+  return refusal('RESOURCE_EXHAUSTED', `${most} turns of this tenant are waiting; try again in a moment.`, {
     details: { reason: 'TENANT_QUEUE_FULL', retryAfterMs: 1_000 },
   });
 }

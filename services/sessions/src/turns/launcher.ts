@@ -37,6 +37,8 @@ export interface LauncherDeps extends Omit<WorkDeps, 'wasAnnounced' | 'isFollowe
 export interface Launcher extends AsyncDisposable {
   /** The room for a turn of an agent that has just come, if there is any here and nobody waits for it. */
   reserve(tenant: string, agent: Agent): Slot | undefined;
+  /** Whether there is such room now. */
+  hasRoom(tenant: string, agent: Agent): boolean;
   /** Gives back what was reserved for nothing. */
   unreserve(slot: Slot): void;
   /** Tells the readers of a turn that it is written. */
@@ -81,6 +83,10 @@ export function createLauncher(deps: LauncherDeps): Launcher {
       const waitsFor = bucketKey(tenant, agent.agentId);
       if (state.draining || state.rota.has(waitsFor)) return undefined;
       return state.slots.take(waitsFor, limitsOf(state, agent));
+    },
+    hasRoom(tenant, agent) {
+      const waitsFor = bucketKey(tenant, agent.agentId);
+      return !state.draining && !state.rota.has(waitsFor) && state.slots.hasRoom(waitsFor, limitsOf(state, agent));
     },
     unreserve(slot) {
       slot.give();

@@ -52,6 +52,9 @@ export function createRunner(deps: LauncherDeps): Runner {
       reserve: (agent) => launcher.reserve(tenant, agent),
       unreserve: (slot) => launcher.unreserve(slot),
       admitWaiting: () => bound.admit(tenant),
+      refuseWaiting(agent) {
+        if (!launcher.hasRoom(tenant, agent)) bound.refuse(tenant);
+      },
       isBusy: (sessionKey) => crowded.has(`${tenant} ${sessionKey}`) || deps.holds.has(tenant, sessionKey),
       inTurn: (sessionKey, work) => oneByOne(`${tenant} ${sessionKey}`, work),
     };

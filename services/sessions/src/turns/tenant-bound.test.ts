@@ -1,7 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { systemClock } from '@switchyard/service-kit';
+import type { Collection } from '@switchyard/store';
 import { principal } from '@switchyard/testkit';
+import type { TurnDocument } from '../data.ts';
 import { testSessions, turnIdOf } from '../sessions.fixture.ts';
+import { createTenantBound } from './tenant-bound.ts';
 
 const ONE_SLOT = { agents: { default: { model: 'dev/scripted', concurrency: { maxConcurrentRuns: 1 } } } };
 const wait = JSON.stringify([{ wait: 60_000 }, { text: 'late' }]);
@@ -21,4 +25,46 @@ test('a turn that is being written counts, and makes room when it is not written
     app.bus.call('turns.start', { turnId: turnIdOf(`t${at}x`), message: wait, session: { userId: `u${at}`, channelId: 'c' } });
   const told = await Promise.allSettled(Array.from({ length: 12 }, (_, at) => start(at)));
   assert.equal(told.filter(({ status }) => status === 'fulfilled').length, 4, 'one runs and three wait');
+});
+
+test('who is known to be at the bound is refused without a look, until it is time to count again', async () => {
+  let [now, counts, waiting] = [0, 0, 0];
+  const count = async (): Promise<number> => {
+    counts += 1;
+    return waiting;
+  };
+  const turns = { system: () => ({ count }) } as unknown as Collection<TurnDocument>;
+  const bound = createTenantBound({ turns, clock: { ...systemClock, now: () => now }, most: () => 20 });
+  const refused = { code: 'RESOURCE_EXHAUSTED', details: { reason: 'TENANT_QUEUE_FULL', retryAfterMs: 1_000 } };
+  bound.refuse('a');
+  while ((waiting += 1) <= 20) (await bound.admit('a'))[Symbol.dispose]();
+  bound.refuse('a');
+  await assert.rejects(bound.admit('a'), refused);
+  assert.equal(counts, 1);
+  for (let n = 0; n < 1_000; n += 1) assert.throws(() => bound.refuse('a'), refused);
+  bound.refuse('b');
+  assert.equal(counts, 1);
+  now += 2;
+  bound.refuse('a');
+  waiting = 19;
+  (await bound.admit('a'))[Symbol.dispose]();
+  assert.equal(counts, 2);
+});
+
+test('what is too much for one agent is refused nobody whose agent has room, and nobody who asks again under a key', async () => {
+  const { agents } = ONE_SLOT;
+  const settings = { queue: { maxWaiting: 1_000 }, daemon: { shutdownTimeoutMs: 100 } };
+  await using app = await testSessions({ agents: { ...agents, free: { model: 'dev/scripted' } }, settings });
+  const message = (text: string): string => JSON.stringify([{ text }]);
+  const start = (at: number, more: object = {}) =>
+    app.bus.call('turns.start', { turnId: turnIdOf(`m${at}x`), message: wait, session: { userId: `u${at}`, channelId: 'c' }, ...more });
+  await start(0, { idempotencyKey: 'first' });
+  await Promise.all(Array.from({ length: 1_000 }, (_, at) => start(at + 1)));
+  const refused = { code: 'RESOURCE_EXHAUSTED', details: { reason: 'TENANT_QUEUE_FULL', retryAfterMs: 1_000 } };
+  for (const at of [2_000, 2_001]) await assert.rejects(start(at), refused);
+  const again = await start(3_000, { idempotencyKey: 'first', session: { userId: 'u0', channelId: 'c' } });
+  assert.equal(again.turnId, turnIdOf('m0x'));
+  const free = { agentId: 'free', message: message('at once'), sessionKey: { channelId: 'free' } };
+  assert.equal((await app.bus.call('agent.execute', free)).response, 'at once');
+  await assert.rejects(start(4_000), refused);
 });

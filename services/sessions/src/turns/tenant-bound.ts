@@ -7,6 +7,8 @@ import { tooManyWait } from './endings.ts';
 export interface TenantBound {
   /** Throws when one more is too many. To be disposed of when the turn is written, or is not: until then no count sees it. */
   admit(tenant: string): Promise<Disposable>;
+  /** Throws when it is known that one more is too many, and too early to count again. */
+  refuse(tenant: string): void;
 }
 
 /** Who is at the bound is counted again no more often than this, and the more often the less there is to count. */
@@ -25,16 +27,22 @@ interface Known {
 export function createTenantBound(deps: { turns: Collection<TurnDocument>; clock: Clock; most: () => number }): TenantBound {
   const { turns, clock, most } = deps;
   const tenants = new Map<string, Known>();
+  const isFull = ({ waiting }: Known): boolean => waiting >= most();
+  const mayCount = ({ countedAt }: Known): boolean => clock.now() - countedAt >= pauseMs();
   const pauseMs = (): number => Math.min(COUNT_MS, most() / COUNTED_PER_MS);
   return {
+    refuse(tenant) {
+      const known = tenants.get(tenant);
+      if (known && isFull(known) && !mayCount(known)) throw tooManyWait(most());
+    },
     async admit(tenant) {
       const known = tenants.get(tenant) ?? { waiting: 0, countedAt: -COUNT_MS, writing: 0 };
       tenants.set(tenant, known);
-      if (known.waiting >= most() && clock.now() - known.countedAt >= pauseMs()) {
+      if (isFull(known) && mayCount(known)) {
         known.countedAt = clock.now();
         known.waiting = (await turns.system().count({ tenant, state: 'queued' })) + known.writing;
       }
-      if (known.waiting >= most()) throw tooManyWait(most());
+      if (isFull(known)) throw tooManyWait(most());
       known.waiting += 1;
       known.writing += 1;
       return { [Symbol.dispose]: () => void (known.writing -= 1) };

@@ -1,0 +1,71 @@
+import { eventServices } from '@switchyard/contracts';
+import { EventSource } from 'eventsource';
+import type { ChaosCluster } from '../cluster.ts';
+import type { History, StreamEvent, Trying } from '../history.ts';
+
+const AGAIN_MS = 500;
+export const RESET = 'stream:reset';
+
+export interface ListenerOptions {
+  cluster: Pick<ChaosCluster, 'url' | 'token'>;
+  history: History;
+  name: string;
+}
+
+/** Somebody who listens to the events of its tenant, as browsers do. */
+export interface Listener {
+  /** Resolves when it has heard this event, or one after it, or after so long; it hears nothing more then. */
+  finish(last: string | undefined, patienceMs: number): Promise<void>;
+}
+
+/** Listens from now on. An EventSource that gives up is followed by another one, which says where the first was. */
+export function startListener({ cluster: { url, token }, history, name }: ListenerOptions): Listener {
+  let last: string | undefined;
+  let heard = Promise.withResolvers<void>();
+  let end = (): void => undefined;
+
+  function hear(trying: Trying<'listen'>, event: string, { lastEventId, data }: MessageEvent): void {
+    last = lastEventId;
+    const { from, to } = event === RESET ? (JSON.parse(String(data)) as Pick<StreamEvent, 'from' | 'to'>) : {};
+    trying.heard({ id: lastEventId, name: event, ...(from === undefined ? {} : { from }), ...(to === undefined ? {} : { to }) });
+    heard.resolve();
+    heard = Promise.withResolvers();
+  }
+
+  function open(): void {
+    const trying = history.begin(name, 'listen', last === undefined ? {} : { after: last });
+    const query = new URLSearchParams({ token, ...(last === undefined ? {} : { lastEventId: last }) });
+    const source = new EventSource(`${url}/api/events?${query.toString()}`);
+    for (const event of [...eventServices.keys(), RESET]) source.addEventListener(event, (message) => hear(trying, event, message));
+    source.addEventListener('error', ({ code, message }) => {
+      if (source.readyState !== EventSource.CLOSED) return;
+      trying.failed({ code: 'STOPPED', reason: `${code ?? ''} ${message ?? ''}`.trim() });
+      const again = setTimeout(open, AGAIN_MS);
+      end = () => clearTimeout(again);
+    });
+    end = () => {
+      source.close();
+      trying.ok({});
+    };
+  }
+
+  open();
+  return {
+    async finish(wanted, patienceMs) {
+      const late = new Promise<'late'>((resolve) => void setTimeout(resolve, patienceMs, 'late').unref());
+      while (wanted !== undefined && !isAtOrAfter(last, wanted)) if ((await Promise.race([heard.promise, late])) === 'late') break;
+      end();
+    },
+  };
+}
+
+/** A place in the log: which one, and the how manieth. */
+export function placeOf(id: string): { log: string; seq: number } {
+  const [log = '', seq = ''] = id.split('-');
+  return { log, seq: Number(seq) };
+}
+
+function isAtOrAfter(id: string | undefined, wanted: string): boolean {
+  const [here, there] = [placeOf(id ?? ''), placeOf(wanted)];
+  return here.log === there.log && here.seq >= there.seq;
+}

@@ -1,0 +1,58 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { assertOneTurn, chatUrl, contents, textOf } from './clients.ts';
+import { startCutting, type CutAt } from './cutting.ts';
+import { isNamed, listen } from './listening.ts';
+import { onEachProfile } from './profiles.ts';
+
+const QUESTION = 'one two three';
+const SAID = `I am dev/slow, the development model. You said: ${QUESTION}`;
+const config = { agents: { default: {}, slow: { provider: 'dev', model: 'slow' } } };
+
+/** So many bytes after the first of these words. */
+function after(word: string, bytes: number): CutAt {
+  return (answer) => {
+    const at = answer.indexOf(word);
+    const most = at + word.length + bytes;
+    return at >= 0 && answer.length >= most ? most : undefined;
+  };
+}
+
+const ASKED = ':asked\n\n';
+
+/** From where on a client knows its turn, without a key of its own. */
+const KNOWN: Readonly<Record<string, CutAt>> = {
+  'when it has the id of its turn, and nothing else': after(ASKED, 0),
+  'before its first event is whole': after('event: token', 5),
+  'in the middle of an event': after('development', 0),
+  'before the last event is whole': after('event: done', 3),
+};
+
+/** Nobody can tell such a client from one that asks twice. */
+const UNKNOWN: Readonly<Record<string, CutAt>> = {
+  'before anything is answered': () => 0,
+  'in the middle of the id': after('id: turn_', 4),
+};
+
+onEachProfile(
+  'a stream whose connection is cut',
+  (product) => {
+    for (const [where, cutAt] of Object.entries({ ...UNKNOWN, ...KNOWN })) {
+      for (const keyed of where in KNOWN ? [false, true] : [true]) {
+        test(`${where}, ${keyed ? 'with a key' : 'without a key'}: one turn, and all of it is told`, async () => {
+          await using proxy = await startCutting(product.url, cutAt);
+          const channel = `${keyed} ${where}`.replaceAll(/\W+/g, '-');
+          const asked = { message: QUESTION, agentId: 'slow', sessionKey: channel, ...(keyed ? { idempotencyKey: channel } : {}) };
+          using stream = listen(chatUrl({ ...product, url: proxy.url }, asked));
+          const done = await stream.until(isNamed('done', 'error'));
+          assert.ok(proxy.cut);
+          assert.equal(done.data['response'], SAID);
+          assert.equal(textOf(stream.heard), SAID);
+          assertOneTurn(stream.heard);
+          assert.deepEqual(await contents(product, channel), [QUESTION, SAID], 'the question was asked once');
+        });
+      }
+    }
+  },
+  { start: () => ({ config }), concurrency: true },
+);

@@ -1,0 +1,52 @@
+import { once } from 'node:events';
+import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
+
+/** A proxy between a client and the product that cuts the first connection, and leaves all others alone. */
+export interface Cutting extends AsyncDisposable {
+  url: string;
+  /** Whether it did. */
+  readonly cut: boolean;
+}
+
+/** How many bytes of an answer come through; undefined while all that has come so far may. */
+export type CutAt = (answer: string) => number | undefined;
+
+export async function startCutting(target: string, cutAt: CutAt): Promise<Cutting> {
+  const { hostname, port } = new URL(target);
+  const sockets = new Set<Socket>();
+  let connections = 0;
+  let cut = false;
+  const listener = createServer((client) => {
+    const server = connect({ host: hostname, port: Number(port) });
+    const first = (connections += 1) === 1;
+    let answer = '';
+    for (const socket of [client, server]) sockets.add(socket.on('error', () => socket.destroy()));
+    client.pipe(server);
+    client.on('close', () => server.destroy());
+    server.on('close', () => client.destroySoon());
+    server.on('data', (data: Buffer) => {
+      const before = answer.length;
+      answer += data.toString('latin1');
+      const most = first ? cutAt(answer) : undefined;
+      if (most === undefined) {
+        client.write(data);
+        return;
+      }
+      cut = true;
+      // What came through is there before the end of it.
+      client.write(data.subarray(0, Math.max(most - before, 0)), () => setImmediate(() => client.resetAndDestroy()));
+    });
+  });
+  await once(listener.listen(0, '127.0.0.1'), 'listening');
+  return {
+    url: `http://127.0.0.1:${(listener.address() as AddressInfo).port}`,
+    get cut() {
+      return cut;
+    },
+    async [Symbol.asyncDispose]() {
+      listener.close();
+      for (const socket of sockets) socket.destroy();
+      await once(listener, 'close');
+    },
+  };
+}
