@@ -37,8 +37,8 @@ interface Receiving extends Reception {
   heardAt: number;
   /** Looks now and then whether anything was heard. */
   silence: NodeJS.Timeout | undefined;
-  /** Ends what goes or comes beside the bus. */
-  over: AbortController;
+  /** Ends what goes or comes beside the bus. Made where something does: aborting one costs as much as several frames. */
+  over: AbortController | undefined;
   /** A look at how far the reader is behind is on its way. */
   looking: boolean;
   leave: () => void;
@@ -60,7 +60,7 @@ function receive(wire: Wire, reception: Reception): () => void {
     nextSeq: 0,
     heardAt: performance.now(),
     silence: undefined,
-    over: new AbortController(),
+    over: undefined,
     looking: false,
     leave,
   };
@@ -78,7 +78,7 @@ function receive(wire: Wire, reception: Reception): () => void {
   signal?.addEventListener('abort', leave, { once: true });
   listen(receiving);
   if (isLarge(wire, made.params)) {
-    void submitLarge(wire, receiving.id, made, receiving.over.signal).then((refused) => refused && finish(receiving, refused));
+    void submitLarge(wire, receiving.id, made, besideOf(receiving)).then((refused) => refused && finish(receiving, refused));
     return leave;
   }
   const refused = submit(wire, receiving.id, made);
@@ -101,14 +101,19 @@ function onMessage(receiving: Receiving, message: Message): void {
 }
 
 function receiveResult(receiving: Receiving, message: Message): void {
-  const { wire, made, over } = receiving;
+  const { wire, made } = receiving;
   const ref = refOf(message);
   if (ref === undefined) return void finish(receiving, message.data);
   const large = openLarge(asideOf(wire, made), ref);
-  collectLarge(`The answer of ${made.callable.name}`, large, wire.transport.maxPayload, over.signal).then(
+  collectLarge(`The answer of ${made.callable.name}`, large, wire.transport.maxPayload, besideOf(receiving)).then(
     (data) => finish(receiving, data),
     (error: unknown) => finish(receiving, error as ServiceError),
   );
+}
+
+function besideOf(receiving: Receiving): AbortSignal {
+  receiving.over ??= new AbortController();
+  return receiving.over.signal;
 }
 
 /** A burst arrives before the reader gets a turn; only who is still behind after one is slow. */
@@ -139,7 +144,7 @@ function stop(receiving: Receiving, error: ServiceError): void {
 
 /** Whether it was still going on. */
 function finish({ wire, id, inbox, signal, silence, over, leave }: Receiving, end: Uint8Array | ServiceError): boolean {
-  over.abort();
+  over?.abort();
   clearTimeout(silence);
   signal?.removeEventListener('abort', leave);
   inbox.end(end);

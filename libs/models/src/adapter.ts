@@ -44,8 +44,39 @@ export interface CountedUsage {
   costUsd?: number;
 }
 
-/**
- * Speaks to models over one wire: yields what comes as it comes, one piece for what came together, and returns the ending. Throws
- * what went wrong, an `UpstreamError` where the upstream or the way to it did. Leaving it leaves the upstream.
- */
-export type Adapter = (attempt: Attempt) => AsyncGenerator<Piece, Ending, void>;
+/** An answer that is there, all of it. */
+export interface Whole {
+  text: string;
+  reasoning: string;
+  ending: Ending;
+}
+
+/** Speaks to models over one wire. Both ways throw what went wrong, an `UpstreamError` where the upstream or the way to it did. */
+export interface Adapter {
+  /** Yields what comes as it comes, one piece for what came together, and returns the ending. Leaving it leaves the upstream. */
+  stream(attempt: Attempt): AsyncGenerator<Piece, Ending, void>;
+  /** The same where nobody reads along. */
+  whole(attempt: Attempt): Promise<Whole>;
+}
+
+/** An adapter that only knows how to stream. */
+export function streamingAdapter(stream: Adapter['stream']): Adapter {
+  return {
+    stream,
+    async whole(attempt) {
+      const said = { text: '', reasoning: '' };
+      const pieces = stream(attempt);
+      try {
+        for (;;) {
+          const next = await pieces.next();
+          attempt.onAlive();
+          attempt.signal.throwIfAborted();
+          if (next.done === true) return { ...said, ending: next.value };
+          said[next.value.type] += next.value.text;
+        }
+      } finally {
+        await pieces.return(undefined as never);
+      }
+    },
+  };
+}

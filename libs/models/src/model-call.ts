@@ -1,5 +1,5 @@
 import { ServiceError } from '@switchyard/contracts';
-import { counter, histogram, startSpan, tracing, type Histogram, type Span } from '@switchyard/telemetry';
+import { counter, histogram, startSpan, tracing, type Histogram } from '@switchyard/telemetry';
 import type { ModelAnswer, ModelRef } from './model.ts';
 
 /** Names that a client or an operator made up do not become series. */
@@ -33,16 +33,18 @@ export function beginModelCall({ provider, modelId }: ModelRef, traceparent: str
     { 'gen_ai.operation.name': OPERATION, 'gen_ai.provider.name': provider, 'gen_ai.request.model': modelId },
     traceparent,
   );
+  let series: ModelSeries | undefined;
   let labels: ModelLabels = { 'gen_ai.operation.name': OPERATION, 'gen_ai.provider.name': OTHER, 'gen_ai.request.model': OTHER };
   let heard = false;
   let ended = false;
 
   const seconds = (): number => (performance.now() - startedAt) / 1_000;
+  const counts = (): ModelSeries => (series ??= seriesOf(labels));
 
   function end(error?: unknown): void {
     if (ended) return;
     ended = true;
-    const duration = error === undefined ? seriesOf(labels).duration : durationOf(labels, typeOf(error));
+    const duration = error === undefined ? counts().duration : durationOf(labels, typeOf(error));
     duration.record(seconds());
     span.end(error);
   }
@@ -50,16 +52,23 @@ export function beginModelCall({ provider, modelId }: ModelRef, traceparent: str
   return {
     traceparent: tracing() ? span.traceparent : undefined,
     found(named, listed) {
+      series = undefined;
       labels = { ...labels, 'gen_ai.provider.name': named, 'gen_ai.request.model': listed ? modelId : OTHER };
     },
     retried(error) {
       counter('switchyard.model.retries', { 'gen_ai.provider.name': labels['gen_ai.provider.name'], 'error.type': typeOf(error) }).add();
     },
     saw() {
-      if (!heard) seriesOf(labels).first.record(seconds());
+      if (!heard) counts().first.record(seconds());
       heard = true;
     },
-    used: (use) => countUse(labels, use, span),
+    used({ usage, costUsd }) {
+      const { input, output } = counts();
+      input.record(usage.input);
+      output.record(usage.output);
+      if (costUsd > 0) counter('switchyard.model.cost', labels).add(costUsd);
+      if (tracing()) span.set({ 'gen_ai.usage.input_tokens': usage.input, 'gen_ai.usage.output_tokens': usage.output });
+    },
     end,
     leave: () => end(LEFT),
   };
@@ -95,14 +104,6 @@ function seriesOf(labels: ModelLabels): ModelSeries {
 
 function durationOf(labels: ModelLabels, error: string): Histogram {
   return histogram('gen_ai.client.operation.duration', { ...labels, 'error.type': error });
-}
-
-function countUse(labels: ModelLabels, { usage, costUsd }: Pick<ModelAnswer, 'usage' | 'costUsd'>, span: Span): void {
-  const { input, output } = seriesOf(labels);
-  input.record(usage.input);
-  output.record(usage.output);
-  if (costUsd > 0) counter('switchyard.model.cost', labels).add(costUsd);
-  span.set({ 'gen_ai.usage.input_tokens': usage.input, 'gen_ai.usage.output_tokens': usage.output });
 }
 
 /** Our own word for what went wrong: there are few of them. */

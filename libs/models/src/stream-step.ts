@@ -28,7 +28,7 @@ const REASONS = new Map<string, ModelAnswer['reason']>([
 export async function* streamStep(step: Step): AsyncGenerator<ModelPart, void, void> {
   const { signal, onAlive } = step.attempt;
   let written = 0;
-  const pieces = step.adapter(step.attempt);
+  const pieces = step.adapter.stream(step.attempt);
   try {
     for (;;) {
       const next = await pieces.next();
@@ -49,20 +49,11 @@ export async function* streamStep(step: Step): AsyncGenerator<ModelPart, void, v
 
 /** The same, told when it is complete. */
 export async function completeStep(step: Step): Promise<ModelAnswer> {
-  const { signal, onAlive } = step.attempt;
-  const said = { reasoning: '', text: '' };
-  const pieces = step.adapter(step.attempt);
-  try {
-    for (;;) {
-      const next = await pieces.next();
-      onAlive();
-      signal.throwIfAborted();
-      if (next.done === true) return { ...said, ...finish(step, said.reasoning.length + said.text.length, next.value) };
-      said[next.value.type] += next.value.text;
-    }
-  } finally {
-    await pieces.return(undefined as never);
-  }
+  const { signal } = step.attempt;
+  const { text, reasoning, ending } = await step.adapter.whole(step.attempt);
+  signal.throwIfAborted();
+  const { calls, reason, usage, costUsd } = finish(step, reasoning.length + text.length, ending);
+  return { text, reasoning, calls, reason, usage, costUsd };
 }
 
 /** What is known at the end, `written` characters of text later. */

@@ -49,9 +49,16 @@ async function read(adapter: Adapter, whole: boolean): Promise<{ parts: ModelPar
   const asked = request();
   const attempt = { request: asked, whole, signal: asked.signal, number: 1, onAlive: () => undefined };
   let ending: Ending | undefined;
-  const overheard: Adapter = async function* (given) {
-    ending = yield* adapter(given);
-    return ending;
+  const overheard: Adapter = {
+    async *stream(given) {
+      ending = yield* adapter.stream(given);
+      return ending;
+    },
+    async whole(given) {
+      const said = await adapter.whole(given);
+      ({ ending } = said);
+      return said;
+    },
   };
   const step = { provider: 'up', adapter: overheard, attempt, cost: undefined };
   const parts = whole ? partsOf(await completeStep(step)) : await Array.fromAsync(streamStep(step));

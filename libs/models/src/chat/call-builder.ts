@@ -7,7 +7,7 @@ import { NotTheProtocol } from './not-the-protocol.ts';
 /** Puts tool calls together that come in pieces, several at once. */
 export interface CallBuilder {
   /** Takes the `tool_calls` of one delta or message. */
-  add(calls: unknown): void;
+  add(calls: readonly unknown[]): void;
   /** Throws when one never said what it calls. */
   built(): WrittenCall[];
 }
@@ -48,9 +48,7 @@ export function createCallBuilder(): CallBuilder {
   }
 
   return {
-    add(calls) {
-      if (Array.isArray(calls)) calls.forEach(addPiece);
-    },
+    add: (calls) => calls.forEach(addPiece),
     built: () =>
       all.map(({ id, name, written }) => {
         if (name === undefined) throw new NotTheProtocol('called a tool without a name');

@@ -1,6 +1,6 @@
 import { createOpenAICompatible } from '@ai-sdk/openai-compatible';
 import { sections } from '@switchyard/contracts';
-import type { Adapter, Ending, Piece } from '../adapter.ts';
+import { streamingAdapter, type Adapter, type Ending, type Piece } from '../adapter.ts';
 import { providerSettings } from '../provider-settings.ts';
 import { adapterContract } from './adapter.contract.ts';
 import { createChatAdapter } from './chat-adapter.ts';
@@ -17,7 +17,7 @@ async function ours(baseUrl: string): Promise<Adapter> {
 /** A foreign client of the same wire: it judges whether the conversations are what others understand by them. */
 async function foreign(baseURL: string): Promise<Adapter> {
   const model = createOpenAICompatible({ name: 'up', baseURL, includeUsage: true }).chatModel('one');
-  return async function* (attempt): AsyncGenerator<Piece, Ending, void> {
+  return streamingAdapter(async function* (attempt): AsyncGenerator<Piece, Ending, void> {
     const { stream } = await model.doStream({
       prompt: [{ role: 'user', content: [{ type: 'text', text: 'hi' }] }],
       abortSignal: attempt.signal,
@@ -40,7 +40,7 @@ async function foreign(baseURL: string): Promise<Adapter> {
       }
     }
     return ending;
-  };
+  });
 }
 
 adapterContract('ours, asked to stream', { open: ours, whole: false, recordings });

@@ -20,31 +20,67 @@ interface Endpoint {
  */
 export function createChatAdapter(settings: ProviderSettings, key: string | undefined, origins: Origins): Adapter {
   const endpoint = endpointOf(settings, key);
-  return async function* (attempt) {
+
+  /** Asks as soon as the origin has room. */
+  async function ask(attempt: Attempt): Promise<Asked> {
     const { origin, path } = endpoint;
     const headers = attempt.traceparent === undefined ? endpoint.headers : [...endpoint.headers, 'traceparent', attempt.traceparent];
     const body = requestBody(attempt, endpoint.body);
     const gate = origins.gate(origin);
-    await gate.enter(attempt.signal);
+    const waiting = gate.enter(attempt.signal);
+    if (waiting !== undefined) await waiting;
     const exchange = new Exchange({
       provider: settings.id,
       whole: attempt.whole,
       onAlive: attempt.onAlive,
       onClosed: () => origins.left(origin, gate),
     });
-    using _ended = endEarly(attempt, exchange, settings.timeoutMs);
-    try {
-      origins.dispatch({ origin, path, headers, method: 'POST', body }, exchange);
-      for (;;) {
-        await exchange.more();
-        const pieces = exchange.take();
-        if (pieces.length === 0 && exchange.over) return exchange.ending();
-        yield* pieces;
+    const ended = endEarly(attempt, exchange, settings.timeoutMs);
+    origins.dispatch({ origin, path, headers, method: 'POST', body }, exchange);
+    return { exchange, ended };
+  }
+
+  return {
+    async *stream(attempt) {
+      const { exchange, ended } = await ask(attempt);
+      try {
+        for (;;) {
+          await exchange.more();
+          const pieces = exchange.take();
+          if (pieces.length === 0 && exchange.over) return exchange.ending();
+          yield* pieces;
+        }
+      } finally {
+        ended[Symbol.dispose]();
+        exchange.leave();
       }
-    } finally {
-      exchange.leave();
-    }
+    },
+
+    async whole(attempt) {
+      const { exchange, ended } = await ask(attempt);
+      let [text, reasoning] = ['', ''];
+      try {
+        for (;;) {
+          await exchange.more();
+          const { over } = exchange;
+          for (const piece of exchange.take()) {
+            if (piece.type === 'text') text += piece.text;
+            else reasoning += piece.text;
+          }
+          if (over) return { text, reasoning, ending: exchange.ending() };
+        }
+      } finally {
+        ended[Symbol.dispose]();
+        exchange.leave();
+      }
+    },
   };
+}
+
+/** An exchange under way, and what ends it early. */
+interface Asked {
+  exchange: Exchange;
+  ended: Disposable;
 }
 
 /** The caller's leaving ends an exchange, and so does an answer that does not begin in time. A whole one begins when it ends. */

@@ -3,7 +3,7 @@ import type { Ending, Piece } from '../adapter.ts';
 import { streamCut } from '../failure.ts';
 import { UpstreamError } from '../upstream-error.ts';
 import { createBody, type Body } from './bodies.ts';
-import { createCompletionReader } from './completion-reader.ts';
+import { CompletionReader } from './completion-reader.ts';
 import { NotTheProtocol } from './not-the-protocol.ts';
 
 const MAX_ANSWER_BYTES = 64 * 1024 * 1024;
@@ -27,7 +27,7 @@ export interface ExchangeOptions {
 /** One request and what comes back. A class, because one is made for every call. */
 export class Exchange implements Dispatcher.DispatchHandler {
   readonly #options: ExchangeOptions;
-  readonly #completion = createCompletionReader();
+  readonly #completion = new CompletionReader();
   #controller: Controller | undefined;
   /** How the response is read; there is none before its head. */
   #body: Body | undefined;

@@ -91,3 +91,12 @@ test('arguments that are not JSON are delivered as the text they are', async () 
 
   assert.deepEqual(parts[0], { type: 'tool-call', call: { callId: 'call_up_0', name: 'find', input: '{"q": oops', text: '{"q": oops' } });
 });
+
+test('what tools say in any script is what the upstream reads', async () => {
+  await using upstream = await startUpstream(TEXT);
+  const description = 'the caller’s “sea” 海 🌊 \u2028 \\u0041';
+  const parameters = { type: 'object', properties: { größe: { type: 'string', description } } };
+  assert.equal((await run(against(upstream), request({ tools: [{ name: 'find', description, parameters }] }))).error, undefined);
+  const { tools } = upstream.requests.at(-1)?.body ?? assert.fail();
+  assert.deepEqual(tools, [{ type: 'function', function: { name: 'find', description, parameters } }]);
+});

@@ -52,10 +52,17 @@ const rendered = new WeakMap<readonly ToolSpec[], string>();
 function toolsAsJson(tools: readonly ToolSpec[]): string {
   let json = rendered.get(tools);
   if (json === undefined) {
-    json = JSON.stringify(tools.map(toolOf));
+    // One letter beyond ASCII would make every request that has it twice as long in memory, and slow to encode.
+    json = JSON.stringify(tools.map(toolOf)).replaceAll(BEYOND_ASCII, escaped);
     rendered.set(tools, json);
   }
   return json;
+}
+
+const BEYOND_ASCII = /[\u0080-\uffff]/g;
+
+function escaped(unit: string): string {
+  return `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`;
 }
 
 function toolOf({ name, description, parameters, strict }: ToolSpec): object {

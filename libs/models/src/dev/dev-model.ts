@@ -1,6 +1,6 @@
 import { setImmediate as nextTick } from 'node:timers/promises';
 import { ServiceError } from '@switchyard/contracts';
-import type { Adapter, Attempt, Ending, Piece } from '../adapter.ts';
+import { streamingAdapter, type Adapter, type Attempt, type Ending, type Piece } from '../adapter.ts';
 import { connectionLost, streamCut } from '../failure.ts';
 import { readConversation, tokensOf, type Conversation } from './conversation.ts';
 import { createStopper } from './stop.ts';
@@ -16,10 +16,10 @@ const BURST = 256;
 
 /** A model like any other to the rest of the code, without a network behind it. */
 export function createDevModel(behave: Behaviour): Adapter {
-  return (attempt) => {
+  return streamingAdapter((attempt) => {
     if (attempt.request.format !== undefined) throw plainTextOnly();
     return play(attempt, behave);
-  };
+  });
 }
 
 export function* say(text: string): Generator<DevPart, void, void> {
