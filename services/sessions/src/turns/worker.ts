@@ -14,6 +14,7 @@ import { endFailed, runDurable } from './run-durable.ts';
 import type { Runs } from './runs.ts';
 import { endTurnSpan, noteEnd, noteWait, startTurnSpan } from './turn-metrics.ts';
 import { endedMeanwhile, hasEnded, take } from './turn-writes.ts';
+import { tellUsage } from './usage.ts';
 import { endOf, type Waiting } from './waiting.ts';
 
 /** As often is a turn begun before it is taken for what makes its processes stop. */
@@ -139,12 +140,13 @@ async function run(deps: WorkDeps, hold: Hold, { turn, first }: { turn: TurnDocu
   const stop = (): void => ending.abort(endedMeanwhile());
   const forgetRun = deps.runs.add(turnId, stop);
   const stopTimer = deps.clock.after(deps.turnDeadlineMs, () => ending.abort(timedOut(deps.turnDeadlineMs)));
+  const unfollow = [hold.signal, deps.stopping].map((signal) => follow(signal, ending));
   let ended: Ended | undefined;
   try {
     const from = standingOf(await readMarks(deps.bodies.for(hold), turnId, turn.steps));
     if (resumed) frames.push({ type: 'resumed', text: from.text });
     else noteWait(deps.store.now() - turn.createdAt);
-    const signal = AbortSignal.any([hold.signal, ending.signal, deps.stopping]);
+    const { signal } = ending;
     const principal = principalOf(turn, hold.tenant);
     const left = (): number => until - deps.clock.now();
     const given = { hold, turn, model: first?.model, principal, frames, from, signal, stop, left, traceparent: span.traceparent };
@@ -152,10 +154,19 @@ async function run(deps: WorkDeps, hold: Hold, { turn, first }: { turn: TurnDocu
   } finally {
     endTurnSpan(span, ended?.end);
     stopTimer();
+    for (const leave of unfollow) leave();
     forgetRun();
     frames.close();
   }
   return ended && toldOf(deps, hold, frames, ended);
+}
+
+/** Aborts with the signal, as `AbortSignal.any` does, and leaves nothing for the collector to find out. What it returns ends that. */
+function follow(signal: AbortSignal, controller: AbortController): () => void {
+  const abort = (): void => controller.abort(signal.reason);
+  if (signal.aborted) abort();
+  else signal.addEventListener('abort', abort, { once: true });
+  return () => signal.removeEventListener('abort', abort);
 }
 
 async function runOrRefuse(deps: WorkDeps, given: Omit<RunGiven, 'agent'>, first: First | undefined): Promise<Ended | undefined> {
@@ -180,9 +191,10 @@ function refusal(deps: WorkDeps, { turn, agent, first }: { turn: TurnDocument; a
   return agent ? undefined : agentGone(turn.agentId);
 }
 
-function tell({ waiting }: WorkDeps, { tenant }: Hold, frames: FrameWriter, { turn, end, frame }: Ended): void {
+function tell({ waiting, bus }: WorkDeps, { tenant }: Hold, frames: FrameWriter, { turn, end, frame, outcome }: Ended): void {
   frames.end(frame);
   waiting.tell(tenant, turn.turnId, end);
+  if (outcome) tellUsage(bus, tenant, turn, outcome);
 }
 
 /** Whoever ended it may not have lived to say so; a reader drops what it has heard. */
@@ -208,6 +220,14 @@ async function settleHead(deps: WorkDeps, hold: Hold, { entry, ended, waitsFor }
     if (!told) ended?.tell();
     told = true;
   };
+  // The end was written before, and may not be on the disk: what is read is.
+  const tellWhenKept = (): void => {
+    if (ended)
+      deps.turns
+        .for(hold)
+        .get(ended.turn.turnId)
+        .then(tellOnce, () => undefined);
+  };
   const goesOn = (next: string | undefined): boolean =>
     next !== undefined && bucketKey(hold.tenant, readEntry(next).agentId) === waitsFor && deps.mayGoOn();
   const sessions = deps.sessions.for(hold);
@@ -223,7 +243,7 @@ async function settleHead(deps: WorkDeps, hold: Hold, { entry, ended, waitsFor }
       keep,
       now: deps.store.now(),
     };
-    const settled = await hold.persist(() => settle(sessions, settling), tellOnce);
+    const settled = await hold.persist(() => settle(sessions, settling), tellWhenKept);
     if (settled) {
       if (ended && settling.counted) deps.recall.add({ tenant: hold.tenant, session }, ended.turn);
       hold.session = settled;
