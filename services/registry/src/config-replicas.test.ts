@@ -129,7 +129,9 @@ test('a version that a service does not take is rolled back by itself, and every
 });
 
 test('whoever refuses what has long been in force has a fault of its own: the version stays', { timeout: PATIENCE_MS }, async (t) => {
-  const [app] = await replicas(t, 1);
+  const lines: string[] = [];
+  const log = createLogger({ level: 'info', destination: { write: (line: string) => void lines.push(line) } });
+  const [app] = await replicas(t, 1, { log });
   await app.bus.call('config.patch', { logLevel: 'warn' });
   const told = await inForce(app);
   t.mock.timers.enable({ apis: ['Date'], now: Date.now() + 60_000 });
@@ -140,6 +142,7 @@ test('whoever refuses what has long been in force has a fault of its own: the ve
     return found.length > 0 && found;
   });
   assert.deepEqual(named?.refused, 'its own file is wrong');
+  await until(async () => lines.some((line) => line.includes('which stays') && line.includes('sessions.late')));
   assert.equal((await app.bus.call('config.history', {})).entries[0]?.message, 'config.patch logLevel');
 });
 

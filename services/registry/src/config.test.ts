@@ -130,6 +130,15 @@ test('what is not valid is refused with its path and without its value; what is 
   assert.equal((await history(app)).length, 1);
 });
 
+test('what is valid by itself and not as a whole is refused: nobody is told of it', async () => {
+  await using app = await start();
+  const incomplete = { providers: { entries: { local: { baseUrl: 'http://127.0.0.1:1' } } } };
+  const { code, message, details } = await refusalOf(app.bus.call('config.patch', incomplete));
+  assert.deepEqual([code, details.reason], ['INVALID_ARGUMENT', 'CONFIG_INVALID']);
+  assert.match(message, /^Config validation failed: providers\.entries\.local\.type: expected/);
+  assert.equal((await history(app)).length, 1);
+});
+
 test('a name that reaches a prototype is refused wherever it stands', async () => {
   await using app = await start();
   for (const text of ['{"agents":{"__proto__":{"maxSteps":3}}}', '{"agents":{"constructor":{"maxSteps":3}}}', '{"__proto__":{}}']) {
@@ -187,11 +196,13 @@ test('the mark of a secret is never stored in its place', async () => {
   await using app = await start({ settings: { webhooks: { token: HOOK_TOKEN } } });
   await app.bus.call('config.patch', { webhooks: { token: '[REDACTED]', maxBodyBytes: 9 } });
   assert.deepEqual((await told(app)).layer, { webhooks: { maxBodyBytes: 9 } }, 'it means: as it is');
-  const list = { providers: { entries: { local: { type: 'openai', headers: { 'x-key': '[REDACTED]' } } } } };
+  const local = { type: 'openai', headers: { 'x-key': '[REDACTED]' }, baseUrl: 'http://me:[REDACTED]@127.0.0.1:1' } as const;
+  const list = { providers: { entries: { local } } };
   for (const method of ['config.patch', 'config.apply'] as const) {
     const { code, message } = await refusalOf(app.bus.call(method, list));
     assert.equal(code, 'INVALID_ARGUMENT');
     assert.match(message, /providers\.entries\.local\.headers\.x-key: expected the secret/);
+    assert.match(message, /providers\.entries\.local\.baseUrl: expected the secret/);
   }
 });
 
@@ -339,6 +350,21 @@ test('what was written is there after a start, in force before anything is serve
   await using app = await start({ data: data.path });
   assert.equal(app.host.settings.current.gateway.maxBatchSize, 9);
   assert.equal((await history(app)).length, 2);
+});
+
+test('an installation that gets another tenant keeps what was stored for it', async () => {
+  await using data = await tempDir();
+  {
+    await using app = await start({ data: data.path });
+    await app.bus.call('config.patch', { gateway: { maxBatchSize: 9 } });
+  }
+  const as = principal({ tenant: 'acme', scopes: ['*'] });
+  await using app = await start({ data: data.path, as, settings: { tenantId: 'acme' } });
+  assert.equal(app.host.settings.current.gateway.maxBatchSize, 9);
+  assert.deepEqual(
+    (await history(app)).map(({ message }) => message),
+    ['what was stored while the tenant was default'],
+  );
 });
 
 test('a configuration beyond its size is refused, and one within it is not', async () => {

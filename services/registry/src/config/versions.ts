@@ -3,7 +3,7 @@ import type { Tree } from '@switchyard/service-kit';
 import type { Collection, OutboxEvent, Store } from '@switchyard/store';
 import { inserted } from '../agents/write-agent.ts';
 import type { ConfigHeadDocument, ConfigLayerDocument, ConfigVersionDocument } from '../data.ts';
-import { createKeptVersions, noVersion, type Version } from './kept-versions.ts';
+import { createKeptVersions, noVersion, type Draft, type Version } from './kept-versions.ts';
 import { canonicalJson } from './version-hash.ts';
 
 const HEAD = 'head';
@@ -96,9 +96,20 @@ export async function openVersions(given: Given): Promise<Versions> {
 
   async function begin(): Promise<void> {
     if (await heads.get(HEAD)) return;
-    const said = { author: 'switchyard', message: 'the beginning: nothing is stored' };
-    const { sha, number } = await kept.prepare({ ...said, number: 0, at: store.now(), layer: {} });
+    const { message, layer } = await firstWords();
+    const { sha, number } = await kept.prepare({ author: 'switchyard', message, number: 0, at: store.now(), layer });
     if (!(await inserted(() => heads.insert({ name: HEAD, sha, number })))) await kept.discard([sha]);
+  }
+
+  /** An installation that gets another tenant keeps what was stored for it. */
+  async function firstWords(): Promise<Pick<Draft, 'message' | 'layer'>> {
+    const { items } = await given.heads.system().find({});
+    for (const { tenant: earlier, sha } of items) {
+      const theirs = createKeptVersions({ ...given, tenant: earlier });
+      const version = await theirs.get(sha);
+      if (version) return { message: `what was stored while the tenant was ${earlier}`, layer: (await theirs.read(version)).layer };
+    }
+    return { message: 'the beginning: nothing is stored', layer: {} };
   }
 
   /** False when somebody else was first. What may have been done and was not heard of is looked for. */
