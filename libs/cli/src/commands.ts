@@ -28,6 +28,11 @@ export const commands = {
     summary: 'makes any call; rpc --help lists them',
     load: async () => (await import('./commands/rpc.ts')).rpc,
   },
+  config: {
+    usage: 'config <what> …',
+    summary: 'looks at the configuration, changes it while everything runs, and goes back',
+    load: async () => (await import('./commands/config.ts')).config,
+  },
   token: {
     usage: 'token',
     summary: 'prints the token, and nothing else',

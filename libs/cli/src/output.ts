@@ -36,6 +36,14 @@ export function rows(lines: readonly (readonly [label: string, text: string])[])
   return lines.map(([label, text]) => `${label.padEnd(width)}  ${text}\n`).join('');
 }
 
+/** Cells in columns; the last one is as long as it is. */
+export function columns(lines: readonly (readonly string[])[]): string {
+  const widths: number[] = [];
+  for (const line of lines) for (const [at, cell] of line.entries()) widths[at] = Math.max(widths[at] ?? 0, cell.length);
+  const padded = lines.map((line) => line.map((cell, at) => (at === line.length - 1 ? cell : cell.padEnd(widths[at] ?? 0))).join('  '));
+  return padded.map((line) => `${line.trimEnd()}\n`).join('');
+}
+
 /** What is wrong, what the machine says about it, and what to do. */
 export function printFailure(failure: Failure, output: Output): void {
   const { message, next, detail } = failure;

@@ -25,7 +25,7 @@ export * from './sessions/turns.ts';
 export type { CallerTool, CallerToolCall, CallerTools, JsonFormat, TurnMessage } from './sessions/conversation.ts';
 export * from './config/sections.ts';
 export { AgentConfig, AgentPatch } from './config/agents.ts';
-export { LogLevel, SecretRef } from './config/kinds.ts';
+export { LogLevel, REDACTED, SecretRef } from './config/kinds.ts';
 export { ProviderEntry } from './config/models.ts';
 export { UNREAD_SETTINGS } from './config/burn-down.ts';
 export { isUnread, notInForce } from './config/not-in-force.ts';

@@ -6,14 +6,24 @@ export { openHost, type Host, type HostOptions } from './host.ts';
 export { largePayloads } from './large-payloads.ts';
 export { provision } from './provision.ts';
 export { readSecret, type Variables } from './read-secret.ts';
-export { awaitRevision, countReplicas, reportRevisions, type AwaitRevision, type Revisions } from './replicas.ts';
+export {
+  awaitRevision,
+  countReplicas,
+  reportRevisions,
+  watchReplicas,
+  type AwaitRevision,
+  type ReplicaState,
+  type Revisions,
+  type WatchedReplicas,
+} from './replicas.ts';
 export { runProcess, runService, startSentence, type Starting } from './run-service.ts';
 export { variableOf, type Pin } from './settings/environment-layer.ts';
 export { type IneffectiveSetting } from './settings/not-in-force.ts';
-export { openSettings, type ConfigurationSource } from './settings/open-settings.ts';
+export { openSettings, type ConfigurationSource, type Refusal } from './settings/open-settings.ts';
 export { type Origin } from './settings/origin.ts';
+export { closest } from './settings/closest.ts';
 export { resolveReferences } from './settings/references.ts';
-export { isTree, merge, only, type Tree } from './settings/tree.ts';
+export { isTree, merge, only, refuseUnsafeKeys, treeOf, valueAt, type Tree } from './settings/tree.ts';
 export { StartError } from './start-error.ts';
 export { startService } from './start-service.ts';
 export { watchBucket, type WatchedBucket } from './watch-bucket.ts';

@@ -1,5 +1,5 @@
 import type { BucketEntry, Bus } from '@switchyard/bus';
-import { REPLICAS_BUCKET } from '@switchyard/contracts';
+import { REPLICAS_BUCKET, type BucketDefinition } from '@switchyard/contracts';
 import { silentLogger, type Logger } from '@switchyard/telemetry';
 import { z } from 'zod';
 
@@ -16,11 +16,20 @@ export const StoreClaim = z.object({
 });
 export type StoreClaim = z.infer<typeof StoreClaim>;
 
-const Report = z.object({ revisions: z.record(z.string(), z.int().nonnegative()), store: StoreClaim.optional() });
+const Refused = z.object({ revision: z.int().nonnegative(), reason: z.string() });
+
+const Report = z.object({
+  revisions: z.record(z.string(), z.int().nonnegative()),
+  /** By bucket, the revision that is not taken here, and why. */
+  refused: z.record(z.string(), Refused).optional(),
+  store: StoreClaim.optional(),
+});
 
 /** Tells the others which revisions of which buckets are in force in this replica. */
 export interface Revisions {
   applied(bucket: string, revision: number): void;
+  /** This revision is not taken, or not by all that is here; until another one is applied. */
+  refused(bucket: string, refusal: { revision: number; reason: string }): void;
 }
 
 /** What the others know of this replica. */
@@ -65,6 +74,11 @@ export async function reportRevisions(bus: Bus, service: string, replica: string
     applied(name, revision) {
       if (report.revisions[name] === revision) return;
       report.revisions[name] = revision;
+      if (report.refused?.[name]?.revision !== revision) delete report.refused?.[name];
+      writeOrWarn();
+    },
+    refused(name, refusal) {
+      report.refused = { ...report.refused, [name]: refusal };
       writeOrWarn();
     },
     claim(store) {
@@ -91,6 +105,47 @@ export async function countReplicas(bus: Bus, service: string): Promise<{ count:
     else live.add(key);
   });
   return { count: () => Math.max(1, live.size), [Symbol.dispose]: () => watch.stop() };
+}
+
+/** What a live replica says of one bucket. */
+export interface ReplicaState {
+  /** `<service>.<replica>`. */
+  replica: string;
+  /** That it runs; undefined before it runs any. */
+  revision: number | undefined;
+  refused: { revision: number; reason: string } | undefined;
+}
+
+/** What every live replica of every service says of one bucket, always current. */
+export interface WatchedReplicas extends Disposable {
+  all(): ReplicaState[];
+  /** Called with each report that comes, and with those that are there already. */
+  onReport(listener: (state: ReplicaState) => void): void;
+}
+
+export async function watchReplicas(bus: Bus, { name }: BucketDefinition): Promise<WatchedReplicas> {
+  const states = new Map<string, ReplicaState>();
+  const listeners: ((state: ReplicaState) => void)[] = [];
+  const watch = await (
+    await bus.kv(REPLICAS_BUCKET)
+  ).watch((entry) => {
+    const report = readReport(entry);
+    if (report === undefined) {
+      states.delete(entry.key);
+      return;
+    }
+    const state = { replica: entry.key, revision: report.revisions[name], refused: report.refused?.[name] };
+    states.set(entry.key, state);
+    for (const listener of listeners) listener(state);
+  });
+  return {
+    all: () => [...states.values()],
+    onReport(listener) {
+      listeners.push(listener);
+      for (const state of states.values()) listener(state);
+    },
+    [Symbol.dispose]: () => watch.stop(),
+  };
 }
 
 export interface AwaitRevision {

@@ -37,6 +37,8 @@ export async function startService<C extends Contract, K extends SectionName>(
   const cache = cacheOf(host, starting, service);
   starting.defer(host.settings.onRevision((revision) => report.applied(CONFIG_BUCKET.name, revision)));
   report.applied(CONFIG_BUCKET.name, host.settings.revision);
+  starting.defer(host.settings.onRefusal((refusal) => report.refused(CONFIG_BUCKET.name, refusal)));
+  if (host.settings.refusal) report.refused(CONFIG_BUCKET.name, host.settings.refusal);
   starting.defer(observe('switchyard.service.info', { service, replica, version }, () => 1));
   const settings = starting.use(host.settings.watch(definition.settings));
   await store.publishTo((event) => bus.record(event));

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { AgentConfig, AGENTS_BUCKET, AgentProjection, bucketKey, CONFIG_BUCKET, ServiceError, TOKENS_BUCKET } from '@switchyard/contracts';
+import { AgentConfig, AGENTS_BUCKET, AgentProjection, bucketKey, ServiceError, TOKENS_BUCKET } from '@switchyard/contracts';
 import { createLogger } from '@switchyard/telemetry';
 import { principal, startNatsServer, tempDir, testService, type TestService, type TestServiceOptions } from '@switchyard/testkit';
 import { registry } from './service.ts';
@@ -264,8 +264,7 @@ test('an agent that the configuration gains while the service runs is projected'
     if (key === 'default.late') seen.resolve();
   });
 
-  const layer = { agents: { late: { maxSteps: 4 } } };
-  await (await app.bus.kv(CONFIG_BUCKET)).put('head', Buffer.from(JSON.stringify({ layer })));
+  await app.bus.call('config.patch', { agents: { late: { maxSteps: 4 } } });
 
   await seen.promise;
   assert.equal((await projected(app, 'default.late'))?.config['maxSteps'], 4);

@@ -5,7 +5,8 @@ import { defineService } from '@switchyard/service-kit';
 import { createAgents } from './agents/agents.ts';
 import { openProjector } from './agents/projector.ts';
 import { watchTenants } from './agents/tenants.ts';
-import { agentCollection } from './data.ts';
+import { openConfig } from './config/open-config.ts';
+import { agentCollection, configHeadCollection, configLayerCollection, configVersionCollection } from './data.ts';
 import { agentsCreate } from './handlers/agents-create.ts';
 import { agentsDelete } from './handlers/agents-delete.ts';
 import { agentsGet } from './handlers/agents-get.ts';
@@ -14,6 +15,16 @@ import { agentsResume } from './handlers/agents-resume.ts';
 import { agentsSuspend } from './handlers/agents-suspend.ts';
 import { agentsUpdate } from './handlers/agents-update.ts';
 import { agentsVisible } from './handlers/agents-visible.ts';
+import { configApply } from './handlers/config-apply.ts';
+import { configDiff } from './handlers/config-diff.ts';
+import { configGc } from './handlers/config-gc.ts';
+import { configGet } from './handlers/config-get.ts';
+import { configHistory } from './handlers/config-history.ts';
+import { configPatch } from './handlers/config-patch.ts';
+import { configRead } from './handlers/config-read.ts';
+import { configRollback } from './handlers/config-rollback.ts';
+import { configSchema } from './handlers/config-schema.ts';
+import { configSet } from './handlers/config-set.ts';
 import { gatewayStatus } from './handlers/gateway-status.ts';
 import { modelsListProviders } from './handlers/models-list-providers.ts';
 import { modelsList } from './handlers/models-list.ts';
@@ -27,7 +38,12 @@ export const registry = defineService({
   settings: ['agents', 'routing', 'tenantId', 'models', 'providers'],
 
   async setup({ settings, store, bus, log, own, env, configuration }) {
-    const { agents: collection } = await store.open({ agents: agentCollection });
+    const { agents: collection, ...kept } = await store.open({
+      agents: agentCollection,
+      versions: configVersionCollection,
+      layers: configLayerCollection,
+      heads: configHeadCollection,
+    });
     const secret = secretOf(bus);
     const models = createModels({ settings: () => settings.current, secret, env, log });
     const tenants = own.use(await watchTenants(bus));
@@ -46,7 +62,18 @@ export const registry = defineService({
       }),
     );
     const given = { agents, collection, store, projector, models, secret, configuration, env };
+    const config = { ...(await openConfig({ ...kept, store, bus, configuration, own, log })), env };
     return {
+      'config.get': configGet(config),
+      'config.read': configRead(config),
+      'config.schema': configSchema(),
+      'config.apply': configApply(config),
+      'config.patch': configPatch(config),
+      'config.set': configSet(config),
+      'config.rollback': configRollback(config),
+      'config.gc': configGc(config),
+      'config.history': configHistory(config),
+      'config.diff': configDiff(config),
       'agents.list': agentsList(agents),
       'agents.create': agentsCreate(given),
       'agents.get': agentsGet(agents),
@@ -59,7 +86,7 @@ export const registry = defineService({
       'models.list': modelsList(models),
       'models.test': modelsTest(models),
       'models.visible': modelsVisible(agents, models),
-      'gateway.status': gatewayStatus(configuration),
+      'gateway.status': gatewayStatus(config),
     };
   },
 });

@@ -101,7 +101,6 @@ export const UNREAD_SETTINGS: readonly string[] = [
   'browser',
   'channels',
   'coalescer',
-  'config',
   'daemon.configWebhook',
   'daemon.eventLoopDelayThresholdMs',
   'daemon.logLevels',

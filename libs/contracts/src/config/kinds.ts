@@ -39,8 +39,13 @@ const secretHelp = 'the value, ${VAR}, or where it is kept: {source, provider, i
 export const SecretRef = z.union([z.string().min(1).max(MAX.value), SecretLocation]).describe(secretHelp);
 export type SecretRef = z.infer<typeof SecretRef>;
 
+/** What is shown in place of a secret. Whoever writes it back means that the secret stays; nothing is ever in force with it. */
+export const REDACTED = '[REDACTED]';
+
 /** A secret that guards a route: too short a value is refused. */
-export const LongSecretRef = z.union([z.string().min(32).max(MAX.value), SecretLocation]).describe(`at least 32 characters: ${secretHelp}`);
+export const LongSecretRef = z
+  .union([z.string().min(32).max(MAX.value), SecretLocation, z.literal(REDACTED)])
+  .describe(`at least 32 characters: ${secretHelp}`);
 
 export const timezone = () => text().describe('IANA name; empty is the local time zone of the system');
 

@@ -77,6 +77,8 @@ export const registryEvents = defineEvents({
       key: upTo(MAX.line).optional(),
       patchedBy: upTo(MAX.name),
       timestamp,
+      sha: upTo(MAX.name).optional().describe('the version that says so'),
+      reason: upTo(MAX.line).optional().describe('why the version before was rolled back by itself'),
     }),
     example: { section: 'gateway', key: 'rateLimit.maxRequests', patchedBy: 'operator', timestamp: 1763719200000 },
   },

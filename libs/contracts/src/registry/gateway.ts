@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { Count, NoParams } from '../common.ts';
 import { defineMethods } from '../define.ts';
 import { MAX, upTo } from '../sizes.ts';
+import { ConfigInForce } from './config-in-force.ts';
 
 /** The process that answers, and the configuration it runs. */
 export const GatewayStatus = z.object({
@@ -16,6 +17,7 @@ export const GatewayStatus = z.object({
     .max(MAX.many)
     .optional()
     .describe('settings that a file or a variable sets without effect, because nothing reads them yet, and where they are set'),
+  configuration: ConfigInForce.optional(),
 });
 
 export const RestartAccepted = z.object({
@@ -30,7 +32,7 @@ export const gatewayMethods = defineMethods({
     scope: 'admin',
     params: NoParams,
     result: GatewayStatus,
-    blobs: ['configPaths', 'sections', 'notInForce'],
+    blobs: ['configPaths', 'sections', 'notInForce', 'configuration'],
     idempotent: true,
     examples: [
       {

@@ -130,6 +130,15 @@ test('a wrong value fails the start: path, reason and where it was said, without
   assert.ok(!sentence.includes('secret-text'));
 });
 
+test('what is shown in place of a secret is never one', async (t) => {
+  const config = await files(t, { 'a.yaml': 'gateway: { tokens: [{ id: ci, secret: "[REDACTED]" }] }' });
+  assert.match(
+    await refused({ SWITCHYARD_CONFIG: config }),
+    /^Config validation failed: gateway\.tokens\.0\.secret: expected the secret, got the mark /,
+  );
+  assert.match(await refused({ SWITCHYARD_WEBHOOKS__TOKEN: '[REDACTED]' }), /webhooks\.token.*\(from SWITCHYARD_WEBHOOKS__TOKEN\)$/);
+});
+
 test('a key of a file that is none names the one that was meant', async (t) => {
   const config = await files(t, { 'a.yaml': 'gatewya: {}\ngateway: { rateLimit: { maxRequest: 1 } }' });
   const sentence = await refused({ SWITCHYARD_CONFIG: config });
@@ -196,10 +205,13 @@ test('the stored layer comes into force without a restart, above files and below
   await store(bus, { gateway: { maxBatchSize: 'many' }, logLevel: 'fatal' });
   await bus.flush();
   assert.equal(source.origin('logLevel').layer, 'default', 'a layer that is refused is not there at all');
+  assert.deepEqual([source.revision, source.refusal?.revision], [revision, revision + 1]);
+  assert.match(source.refusal?.reason ?? '', /^Config validation failed: gateway\.maxBatchSize: expected number, got string/);
   await store(bus, { gateway: { ['__proto__']: 1 } });
   const sound = await store(bus, { gateway: { maxBatchSize: 10 } });
   assert.equal(await applied.promise, sound, 'what is not valid was skipped');
   assert.equal(view.current.gateway.maxBatchSize, 10);
+  assert.equal(source.refusal, undefined);
 
   view[Symbol.dispose]();
   const removed = Promise.withResolvers<number>();
@@ -260,4 +272,33 @@ test('what is set and read by nothing is named, with the place that counts', asy
     { path: 'queue.enabled', from: 'the stored configuration' },
     { path: 'tts.voice', from: 'SWITCHYARD_TTS' },
   ]);
+});
+
+test('a change that one of those who are told does not take over is refused, with the reason and without a secret', async (t) => {
+  const bus = await connectBus('memory:', { log: silentLogger() });
+  t.after(() => bus.drain());
+  await using source = await open({});
+  await source.follow(bus, silentLogger());
+  source.watch(['gateway']).onChange(({ gateway }) => {
+    if (gateway.maxBatchSize === 9) throw new Error('no room; Bearer abcdefghijkl');
+  });
+  const heard = Promise.withResolvers<unknown>();
+  source.onRefusal(heard.resolve);
+  const revision = await store(bus, { gateway: { maxBatchSize: 9 } });
+  assert.deepEqual(await heard.promise, { revision, reason: 'no room; Bearer [REDACTED]' });
+  await store(bus, {});
+  await bus.flush();
+  assert.equal(source.refusal, undefined);
+});
+
+test('what would be in force can be looked at, as it would be read and as it is written', async () => {
+  await using source = await open({ SWITCHYARD_GATEWAY__MAX_BATCH_SIZE: '4', BEAT: '7' });
+  const layer = { gateway: { wsHeartbeatMs: '${BEAT}', maxBatchSize: 5 } };
+  assert.deepEqual([source.preview(layer).gateway.wsHeartbeatMs, source.preview(layer).gateway.maxBatchSize], [7, 4]);
+  const written = source.written(layer)['gateway'] as Record<string, unknown>;
+  assert.deepEqual([written['wsHeartbeatMs'], written['maxBatchSize'], written['port']], ['${BEAT}', 4, 4766]);
+  assert.equal(source.current.gateway.wsHeartbeatMs, 30_000);
+  assert.throws(() => source.preview({ gateway: { wsHeartbeatMs: -1 } }), /^StartError: Config validation failed: gateway\.wsHeartbeatMs/);
+  assert.ok(source.written({ gateway: { wsHeartbeatMs: -1 } }), 'what is not valid can be looked at');
+  assert.deepEqual(source.origin('gateway.wsHeartbeatMs', layer), { layer: 'stored' });
 });

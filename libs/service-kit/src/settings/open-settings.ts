@@ -14,6 +14,7 @@ import { placeOf, type Origin } from './origin.ts';
 import { keysBeside } from './schema-path.ts';
 import { resolveReferences } from './references.ts';
 import { followStored } from './stored-layer.ts';
+import { refuseShownSecrets } from './shown-secrets.ts';
 import { freeze, merge, valueAt, type Tree } from './tree.ts';
 import { createView, type ChangeListener } from './view.ts';
 
@@ -22,9 +23,16 @@ export interface ConfigurationSource extends AsyncDisposable {
   /** The sections asked for, always current. Disposing forgets its listeners. */
   watch<K extends SectionName>(sections: readonly K[]): Settings<K> & Disposable;
   readonly current: Readonly<Sections>;
+  /** What would be in force with this stored layer; throws a `StartError` that names what is not valid. */
+  preview(stored: Tree): Readonly<Sections>;
+  /** The same with the text `${NAME}` where somebody wrote that: what may be shown, kept and compared. */
+  written(stored: Tree): Tree;
+  /** The stored layer that is in force. */
+  readonly stored: Tree;
   /** What the environment sets, and nobody can write. */
   pinned(): readonly Pin[];
-  origin(path: string): Origin;
+  /** Of the stored layer that is in force, unless another is given. */
+  origin(path: string, stored?: Tree): Origin;
   /** What is set and has no effect, because nothing reads it yet. */
   notInForce(): readonly IneffectiveSetting[];
   /** The files that were read, weakest first. */
@@ -32,8 +40,17 @@ export interface ConfigurationSource extends AsyncDisposable {
   /** The revision of the stored layer that is in force; 0 before there is one. */
   readonly revision: number;
   onRevision(listener: (revision: number) => void): () => void;
+  /** The stored layer that this process does not take, while it is the newest. */
+  readonly refusal: Refusal | undefined;
+  onRefusal(listener: (refusal: Refusal) => void): () => void;
   /** Takes the stored layer from the bus, now and whenever it changes. */
   follow(bus: Bus, log: Logger): Promise<void>;
+}
+
+/** A revision of the stored layer that is not taken, and why. */
+export interface Refusal {
+  revision: number;
+  reason: string;
 }
 
 interface Layer {
@@ -69,6 +86,8 @@ function createSource(
   let ineffective: readonly IneffectiveSetting[] | undefined;
   const listeners = new Set<ChangeListener>();
   const revisionListeners = new Set<(revision: number) => void>();
+  const refusalListeners = new Set<(refusal: Refusal) => void>();
+  let refusal: Refusal | undefined;
   const owned = new AsyncDisposableStack();
 
   function originWith(layer: Tree, path: string): Origin {
@@ -83,7 +102,8 @@ function createSource(
     const stated = resolveReferences(layer, variables, Configuration);
     const merged = [...below.map((lower) => lower.tree), stated, tree].reduce(merge, {});
     const parsed = Configuration.safeParse(merged, { reportInput: true });
-    if (!parsed.success) throw new StartError(refusal(parsed.error, (path) => originWith(layer, path)));
+    if (!parsed.success) throw new StartError(refusalOf(parsed.error, (path) => originWith(layer, path)));
+    refuseShownSecrets(merged, (path) => describeOrigin(originWith(layer, path)));
     return freeze(parsed.data);
   }
 
@@ -94,10 +114,25 @@ function createSource(
     stored = layer;
     ineffective = undefined;
     revision = nextRevision;
+    refusal = undefined;
     return [
       ...[...listeners].map((listener) => () => listener(before)),
       ...[...revisionListeners].map((listener) => () => listener(nextRevision)),
     ];
+  }
+
+  /** A layer that is not valid here can still be looked at, and mended. */
+  function composedOr(layer: Tree, otherwise: Readonly<Sections>): Readonly<Sections> {
+    try {
+      return compose(layer);
+    } catch {
+      return otherwise;
+    }
+  }
+
+  function refuse(refused: Refusal): void {
+    refusal = refused;
+    for (const listener of refusalListeners) listener(refused);
   }
 
   return {
@@ -107,24 +142,36 @@ function createSource(
     get revision() {
       return revision;
     },
+    get stored() {
+      return stored;
+    },
+    get refusal() {
+      return refusal;
+    },
+    preview: compose,
+    written: (layer) => merge(merge(composedOr(layer, current), layer), tree),
     watch: (sections) => createView(sections, () => current, listeners),
     pinned: () => pins,
-    origin: (path) => originWith(stored, path),
+    origin: (path, layer = stored) => originWith(layer, path),
     notInForce: () => (ineffective ??= findIneffective([...below, { origin: { layer: 'stored' }, tree: stored }], { tree, pins })),
     files: () => files,
     onRevision(listener) {
       revisionListeners.add(listener);
       return () => void revisionListeners.delete(listener);
     },
+    onRefusal(listener) {
+      refusalListeners.add(listener);
+      return () => void refusalListeners.delete(listener);
+    },
     async follow(bus, log) {
-      owned.defer(await followStored(bus, log, apply));
+      owned.defer(await followStored(bus, log, { apply, refuse }));
     },
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   };
 }
 
 /** `Config validation failed: <path>: <reason> (<where it was said>); …`, without the values. */
-function refusal(error: z.ZodError, origin: (path: string) => Origin): string {
+function refusalOf(error: z.ZodError, origin: (path: string) => Origin): string {
   const reasons = describeIssues(error).map(({ path, expected, received }) => {
     const reason = received === 'an unknown name' ? noSuchKey(path) : `expected ${expected}, got ${received}`;
     return `${path}: ${reason}${describeOrigin(origin(path))}`;

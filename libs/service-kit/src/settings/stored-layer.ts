@@ -1,28 +1,42 @@
 import type { Bus } from '@switchyard/bus';
-import { CONFIG_BUCKET } from '@switchyard/contracts';
-import type { Logger } from '@switchyard/telemetry';
+import { CONFIG_BUCKET, MAX } from '@switchyard/contracts';
+import { scrub, type Logger } from '@switchyard/telemetry';
 import { z } from 'zod';
 import { refuseUnsafeKeys, type Tree } from './tree.ts';
 
 const STORED_KEY = 'head';
 const Stored = z.looseObject({ layer: z.record(z.string(), z.unknown()) });
 
-/** Puts a layer in force and returns whom to tell; throws when the whole would not be valid. */
-type Apply = (tree: Tree, revision: number) => Array<() => void>;
+interface Taking {
+  /** Puts a layer in force and returns whom to tell; throws when the whole would not be valid. */
+  apply: (tree: Tree, revision: number) => Array<() => void>;
+  /** Hears what was not taken, or not by all who were told. */
+  refuse: (refusal: { revision: number; reason: string }) => void;
+}
 
 /** A stored layer that is not valid leaves the one before in force: a running service never stops for it. */
-export async function followStored(bus: Bus, log: Logger, apply: Apply): Promise<() => void> {
+export async function followStored(bus: Bus, log: Logger, { apply, refuse }: Taking): Promise<() => void> {
   const bucket = await bus.kv(CONFIG_BUCKET);
   const watch = await bucket.watch(({ key, value, revision }) => {
     if (key !== STORED_KEY) return;
+    let failure: unknown;
+    const failed = (message: string) => (err: unknown) => {
+      failure ??= err;
+      log.error({ err, revision }, message);
+    };
     const notifications = attempt(
       () => apply(value === undefined ? {} : parseStored(value), revision),
-      (err) => log.error({ err, revision }, 'the stored configuration is not valid, so the one before stays in force'),
+      failed('the stored configuration is not valid, so the one before stays in force'),
     );
-    for (const notify of notifications ?? [])
-      attempt(notify, (err) => log.error({ err, revision }, 'a change of the configuration was not taken over'));
+    for (const notify of notifications ?? []) attempt(notify, failed('a change of the configuration was not taken over'));
+    if (failure !== undefined) refuse({ revision, reason: reasonOf(failure) });
   });
   return () => watch.stop();
+}
+
+/** Told to other services: what anything but a sentence of ours says may be anything. */
+function reasonOf(failure: unknown): string {
+  return scrub(failure instanceof Error ? failure.message : String(failure)).slice(0, MAX.line);
 }
 
 function parseStored(bytes: Uint8Array): Tree {

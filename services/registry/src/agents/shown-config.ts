@@ -1,17 +1,21 @@
+import { REDACTED } from '@switchyard/contracts';
 import { isTree, type Tree } from '@switchyard/service-kit';
 
-const REDACTED = '[REDACTED]';
 const SECRET_KEY = /(token|secret|password|api_?key|credential|private_?key)$/i;
 
-/** A configuration fit to be shown: text under the name of a secret is not in it, nor is any header. */
+/** The password of `scheme://user:password@host`. */
+const PASSWORD_IN_URL = /(:\/\/[^\s:/@]{0,256}:)[^\s/@]+(?=@)/g;
+/** What stands below may be a secret under whatever name its server chose. */
+const SECRET_MAPS: ReadonlySet<string> = new Set(['headers', 'env']);
+
+/** A configuration fit to be shown: text under the name of a secret is not in it, nor is any header, variable or password of a URL. */
 export function shownConfig(config: Tree): Tree {
   return Object.fromEntries(Object.entries(config).map(([key, value]) => [key, shown(value, key)]));
 }
 
 function shown(value: unknown, key: string): unknown {
-  if (typeof value === 'string') return SECRET_KEY.test(key) ? REDACTED : value;
+  if (typeof value === 'string') return SECRET_KEY.test(key) ? REDACTED : value.replace(PASSWORD_IN_URL, `$1${REDACTED}`);
   if (Array.isArray(value)) return value.map((item) => shown(item, key));
   if (!isTree(value)) return value;
-  // A header may be a key under whatever name its server chose.
-  return key === 'headers' ? Object.fromEntries(Object.keys(value).map((name) => [name, REDACTED])) : shownConfig(value);
+  return SECRET_MAPS.has(key) ? Object.fromEntries(Object.keys(value).map((name) => [name, REDACTED])) : shownConfig(value);
 }

@@ -1,11 +1,17 @@
 import type { Handler } from '@switchyard/bus';
 import { MAX, OBJECT_SECTIONS } from '@switchyard/contracts';
 import type { ConfigurationSource } from '@switchyard/service-kit';
+import type { InForce } from '../config/in-force.ts';
 
 /** Reading the memory use costs more than the rest of the answer, so it is read once in this time. */
 const MEMORY_FRESH_MS = 1_000;
 
-export function gatewayStatus(configuration: Pick<ConfigurationSource, 'files' | 'notInForce'>): Handler<'gateway.status'> {
+interface Given {
+  configuration: Pick<ConfigurationSource, 'files' | 'notInForce'>;
+  inForce: InForce;
+}
+
+export function gatewayStatus({ configuration, inForce }: Given): Handler<'gateway.status'> {
   let rss = 0;
   let readAt = -Infinity;
   const memoryUsage = (): number => {
@@ -16,13 +22,17 @@ export function gatewayStatus(configuration: Pick<ConfigurationSource, 'files' |
     }
     return rss;
   };
-  return () => ({
-    pid: process.pid,
-    uptime: process.uptime(),
-    memoryUsage: memoryUsage(),
-    nodeVersion: process.version,
-    configPaths: [...configuration.files()],
-    sections: [...OBJECT_SECTIONS],
-    notInForce: configuration.notInForce().slice(0, MAX.many),
-  });
+  return async () => {
+    const now = await inForce();
+    return {
+      pid: process.pid,
+      uptime: process.uptime(),
+      memoryUsage: memoryUsage(),
+      nodeVersion: process.version,
+      configPaths: [...configuration.files()],
+      sections: [...OBJECT_SECTIONS],
+      notInForce: configuration.notInForce().slice(0, MAX.many),
+      ...(now === undefined ? {} : { configuration: now }),
+    };
+  };
 }

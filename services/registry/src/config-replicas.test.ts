@@ -1,0 +1,172 @@
+import assert from 'node:assert/strict';
+import { test, type TestContext } from 'node:test';
+import { CONFIG_BUCKET, gateway as gatewayContract, type ConfigurationPatch } from '@switchyard/contracts';
+import { defineService, reportRevisions, startService } from '@switchyard/service-kit';
+import { createLogger } from '@switchyard/telemetry';
+import { principal, startNatsServer, tempDir, testService, type TestService, type TestServiceOptions } from '@switchyard/testkit';
+import { registry } from './service.ts';
+
+const ops = principal({ client: 'ops', scopes: ['*'] });
+const PATIENCE_MS = 30_000;
+
+/** A service that does not take more than ten calls in a batch, which nobody but itself knows. */
+const picky = defineService({
+  contract: gatewayContract,
+  version: '1.0.0',
+  settings: ['gateway'],
+  setup({ settings }) {
+    settings.onChange(({ gateway }) => {
+      if (gateway.maxBatchSize > 10) throw new Error('ten is the most');
+    });
+    return {};
+  },
+});
+
+async function replicas(t: TestContext, count: number, options: TestServiceOptions = {}): Promise<[TestService, ...TestService[]]> {
+  const stack = new AsyncDisposableStack();
+  t.after(() => stack.disposeAsync());
+  const server = await startNatsServer();
+  stack.defer(() => server.stop());
+  const { path } = stack.use(await tempDir());
+  const started: TestService[] = [];
+  for (let at = 0; at < count; at++)
+    started.push(
+      stack.use(await testService(registry, { as: ops, data: path, ...options, env: { SWITCHYARD_BUS: server.url, ...options.env } })),
+    );
+  const [first, ...others] = started;
+  assert.ok(first);
+  return [first, ...others];
+}
+
+async function until<T>(look: () => Promise<T | undefined | false>): Promise<T> {
+  for (;;) {
+    const found = await look();
+    if (found !== undefined && found !== false) return found;
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  }
+}
+
+async function inForce(app: TestService) {
+  return (await app.bus.call('gateway.status', {})).configuration ?? assert.fail('nothing is in force');
+}
+
+test(
+  'three writers at two replicas: one chain, every write a version, nothing lost, and everybody runs the newest',
+  { timeout: 60_000 },
+  async (t) => {
+    const [app, other] = await replicas(t, 2);
+    assert.ok(other);
+    const keys = ['maxBatchSize', 'wsHeartbeatMs', 'httpBodyLimitBytes'] as const;
+    const writers = keys.map(async (key, at) => {
+      const { bus } = [app, other][at % 2] ?? app;
+      for (let n = 1; n <= 100; n++) await bus.call('config.set', { section: 'gateway', key, value: n });
+    });
+    await Promise.all(writers);
+
+    const { entries } = await app.bus.call('config.history', { limit: 1_000 });
+    assert.equal(entries.length, 301);
+    assert.deepEqual(
+      entries.map(({ parent }) => parent),
+      [...entries.slice(1).map(({ sha }) => sha), undefined],
+    );
+    for (const { host } of [app, other]) {
+      await until(async () => host.settings.stored['gateway'] !== undefined && host.settings.current.gateway.maxBatchSize === 100);
+      const { gateway } = host.settings.current;
+      assert.deepEqual([gateway.maxBatchSize, gateway.wsHeartbeatMs, gateway.httpBodyLimitBytes], [100, 100, 100]);
+    }
+    const now = await until(async () => {
+      const state = await inForce(app);
+      return state.lagging.length === 0 && state;
+    });
+    assert.deepEqual([now.sha, now.replicas], [entries[0]?.sha, 2]);
+  },
+);
+
+test('a replica that does not run the newest version is named, in the status and in the history', { timeout: PATIENCE_MS }, async (t) => {
+  const [app] = await replicas(t, 1);
+  await app.bus.call('config.patch', { logLevel: 'warn' });
+  await using behind = await reportRevisions(app.host.bus, 'sessions', 'slow');
+  behind.applied(CONFIG_BUCKET.name, 1);
+  const [lagging] = await until(async () => {
+    const found = (await inForce(app)).lagging.filter(({ replica }) => replica === 'sessions.slow');
+    return found.length > 0 && found;
+  });
+  assert.deepEqual(lagging, { replica: 'sessions.slow', revision: 1 });
+  const { inForce: told } = await app.bus.call('config.history', {});
+  assert.ok(told?.lagging.some(({ replica }) => replica === 'sessions.slow'));
+});
+
+test('a version that a service does not take is rolled back by itself, and everybody hears why', { timeout: PATIENCE_MS }, async (t) => {
+  const lines: string[] = [];
+  const log = createLogger({ level: 'info', destination: { write: (line: string) => void lines.push(line) } });
+  const [app] = await replicas(t, 2, { log });
+  t.after(async () => (await service)[Symbol.asyncDispose]());
+  const service = startService(picky, app.host);
+  await service;
+  await app.bus.call('config.set', { section: 'gateway', key: 'maxBatchSize', value: 7 });
+  const good = (await app.bus.call('config.history', { limit: 1 })).entries[0];
+  await app.bus.call('config.set', { section: 'gateway', key: 'maxBatchSize', value: 11 });
+
+  const [back] = await until(async () => {
+    const { entries } = await app.bus.call('config.history', {});
+    return entries[0]?.reason !== undefined && entries;
+  });
+  assert.deepEqual([back?.author, back?.restores, back?.section], ['switchyard', good?.sha, 'gateway']);
+  assert.match(back?.reason ?? '', /refused [0-9a-f]{12}: ten is the most$/);
+  await until(async () => app.host.settings.current.gateway.maxBatchSize === 7);
+  const heard = [];
+  for (let n = 0; n < 3; n++) heard.push(await app.nextEvent('config:patched'));
+  assert.deepEqual(
+    heard.map(({ patchedBy, reason }) => [patchedBy, reason]),
+    [
+      ['ops', undefined],
+      ['ops', undefined],
+      ['switchyard', back?.reason],
+    ],
+  );
+  assert.ok(lines.some((line) => line.includes('was refused and is rolled back') && line.includes('ten is the most')));
+  assert.equal((await app.bus.call('config.history', {})).entries.length, 4, 'once, whoever of the replicas did it');
+});
+
+test('whoever refuses what has long been in force has a fault of its own: the version stays', { timeout: PATIENCE_MS }, async (t) => {
+  const lines: string[] = [];
+  const log = createLogger({ level: 'info', destination: { write: (line: string) => void lines.push(line) } });
+  const [app] = await replicas(t, 1, { log });
+  await app.bus.call('config.patch', { logLevel: 'warn' });
+  const told = await inForce(app);
+  t.mock.timers.enable({ apis: ['Date'], now: Date.now() + 60_000 });
+  await using late = await reportRevisions(app.host.bus, 'sessions', 'late');
+  late.refused(CONFIG_BUCKET.name, { revision: told.revision, reason: 'its own file is wrong' });
+  const [named] = await until(async () => {
+    const found = (await inForce(app)).lagging.filter(({ replica }) => replica === 'sessions.late');
+    return found.length > 0 && found;
+  });
+  assert.deepEqual(named?.refused, 'its own file is wrong');
+  await until(async () => lines.some((line) => line.includes('which stays') && line.includes('sessions.late')));
+  assert.equal((await app.bus.call('config.history', {})).entries[0]?.message, 'config.patch logLevel');
+});
+
+test(
+  'what was put into the bucket by nobody who may is put right, and a server that lost its store is told anew',
+  { timeout: PATIENCE_MS },
+  async (t) => {
+    const stack = new AsyncDisposableStack();
+    t.after(() => stack.disposeAsync());
+    const server = await startNatsServer();
+    stack.defer(() => server.stop());
+    const app = stack.use(await testService(registry, { as: ops, env: { SWITCHYARD_BUS: server.url } }));
+    await app.bus.call('config.patch', { gateway: { maxBatchSize: 3 } });
+    const bucket = await app.host.bus.kv(CONFIG_BUCKET);
+    const layerIn = async (): Promise<ConfigurationPatch | undefined> => {
+      const entry = await bucket.get('head').catch(() => undefined);
+      return entry?.value && (JSON.parse(Buffer.from(entry.value).toString()) as { layer: ConfigurationPatch }).layer;
+    };
+    await bucket.put('head', Buffer.from('{"layer":{"gateway":{"maxBatchSize":9}}}'));
+    await until(async () => (await layerIn())?.gateway?.maxBatchSize === 3);
+
+    const restored = new Promise<void>((resolve) => app.host.bus.onRestored(resolve));
+    await server.restart({ empty: true });
+    await restored;
+    await until(async () => (await layerIn())?.gateway?.maxBatchSize === 3);
+  },
+);

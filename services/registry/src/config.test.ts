@@ -1,0 +1,377 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { CONFIG_BUCKET, OBJECT_SECTIONS, SECTION_NAMES, type ConfigurationPatch, type ServiceError } from '@switchyard/contracts';
+import { createLogger } from '@switchyard/telemetry';
+import { principal, tempDir, testService, type TestService, type TestServiceOptions } from '@switchyard/testkit';
+import { registry } from './service.ts';
+
+const ops = principal({ client: 'ops', scopes: ['*'] });
+const HOOK_TOKEN = 'h'.repeat(40);
+
+function start(options: TestServiceOptions = {}): Promise<TestService> {
+  return testService(registry, { as: ops, ...options });
+}
+
+/** What the services are told. */
+async function told(app: TestService): Promise<{ sha: string; layer: ConfigurationPatch; revision: number }> {
+  const entry = await (await app.bus.kv(CONFIG_BUCKET)).get('head');
+  return {
+    ...(JSON.parse(Buffer.from(entry?.value ?? '').toString()) as { sha: string; layer: ConfigurationPatch }),
+    revision: entry?.revision ?? 0,
+  };
+}
+
+async function history(app: TestService, limit = 1_000) {
+  return (await app.bus.call('config.history', { limit })).entries;
+}
+
+async function refusalOf(call: Promise<unknown>): Promise<Pick<ServiceError, 'code' | 'message' | 'details'>> {
+  return call.then(
+    () => assert.fail('it was not refused'),
+    (error: unknown) => error as ServiceError,
+  );
+}
+
+test('there is a first version, which says nothing and is told', async () => {
+  await using app = await start();
+  const [first, ...others] = await history(app);
+  assert.deepEqual([first?.message, first?.parent, others], ['the beginning: nothing is stored', undefined, []]);
+  const now = await told(app);
+  assert.deepEqual([now.sha, now.layer], [first?.sha, {}]);
+});
+
+test('a patch is merged deeply, lists are replaced, and it is in force when it is answered', async () => {
+  await using app = await start({ settings: { gateway: { rateLimit: { windowMs: 5 }, corsOrigins: ['a'] } } });
+  await app.bus.call('config.patch', { gateway: { rateLimit: { maxRequests: 7 }, corsOrigins: ['b'] } });
+  const answer = await app.bus.call('config.patch', { gateway: { corsOrigins: ['c'] } });
+
+  const { gateway } = app.host.settings.current;
+  assert.deepEqual([gateway.rateLimit, gateway.corsOrigins], [{ windowMs: 5, maxRequests: 7 }, ['c']]);
+  assert.ok('patched' in answer);
+  assert.deepEqual([answer.section, answer.key, answer.value, answer.restarting], ['gateway', 'corsOrigins', ['c'], true]);
+  assert.equal(answer.commitSha, (await told(app)).sha);
+  assert.deepEqual((await told(app)).layer, { gateway: { rateLimit: { maxRequests: 7 }, corsOrigins: ['c'] } });
+});
+
+test('each write is one version with its author, its reason, its parent, and tells the world', async () => {
+  await using app = await start();
+  await app.bus.call('config.set', { section: 'gateway', key: 'maxBatchSize', value: 9 });
+  await app.bus.call('config.set', { section: 'gateway', key: 'maxBatchSize', value: 9, message: 'once more' });
+  await app.bus.call('config.patch', { gateway: { wsHeartbeatMs: 1 }, logLevel: 'debug' });
+
+  const entries = await history(app);
+  assert.deepEqual(
+    entries.map(({ message, author, section }) => [message, author, section]),
+    [
+      ['config.patch logLevel, gateway', 'ops', undefined],
+      ['once more', 'ops', 'gateway'],
+      ['config.set gateway.maxBatchSize', 'ops', 'gateway'],
+      ['the beginning: nothing is stored', 'switchyard', undefined],
+    ],
+  );
+  assert.deepEqual(
+    entries.map(({ parent }) => parent),
+    [...entries.slice(1).map(({ sha }) => sha), undefined],
+  );
+  assert.equal(new Set(entries.map(({ sha }) => sha)).size, 4);
+  const heard = [];
+  for (let n = 0; n < 4; n++) heard.push(await app.nextEvent('config:patched'));
+  assert.deepEqual(
+    heard.map(({ section, key, patchedBy, sha }) => [section, key, patchedBy, sha]),
+    [
+      ['gateway', 'maxBatchSize', 'ops', entries[2]?.sha],
+      ['gateway', 'maxBatchSize', 'ops', entries[1]?.sha],
+      ['logLevel', undefined, 'ops', entries[0]?.sha],
+      ['gateway', 'wsHeartbeatMs', 'ops', entries[0]?.sha],
+    ],
+  );
+  assert.equal((await history(app, 2)).length, 2);
+});
+
+test('a write that names the version it is based on is refused once there is another, with its name', async () => {
+  await using app = await start();
+  const [base] = await history(app);
+  const first = await app.bus.call('config.patch', { logLevel: 'warn', baseSha: base?.sha.slice(0, 12) });
+  const { commitSha = '' } = first as { commitSha?: string };
+  for (const call of [
+    app.bus.call('config.patch', { logLevel: 'error', baseSha: base?.sha }),
+    app.bus.call('config.apply', { logLevel: 'error', baseSha: base?.sha, dryRun: true }),
+    app.bus.call('config.set', { section: 'gateway', key: 'maxBatchSize', value: 1, baseSha: base?.sha }),
+    app.bus.call('config.rollback', { sha: commitSha, baseSha: base?.sha }),
+  ]) {
+    const { code, message, details } = await refusalOf(call);
+    assert.deepEqual([code, details.reason], ['ABORTED', 'HEAD_MOVED']);
+    assert.ok(message.includes(commitSha));
+  }
+  assert.equal((await history(app)).length, 2);
+});
+
+test('set reaches any depth, says what was there, and null takes back what was stored', async () => {
+  await using app = await start({ settings: { gateway: { rateLimit: { maxRequests: 5 } } } });
+  const key = 'rateLimit.maxRequests';
+  const set = await app.bus.call('config.set', { section: 'gateway', key, value: 6 });
+  assert.ok('ok' in set && set.previous === 5);
+  const back = await app.bus.call('config.set', { section: 'gateway', key, value: null });
+  assert.ok('ok' in back && back.previous === 6);
+  assert.equal(app.host.settings.current.gateway.rateLimit.maxRequests, 5);
+  assert.deepEqual((await told(app)).layer, {});
+});
+
+test('what is not valid is refused with its path and without its value; what is no section, with what was meant', async () => {
+  await using app = await start();
+  const wrong = await refusalOf(app.bus.call('config.set', { section: 'gateway', key: 'maxBatchSize', value: 'hush-hush' }));
+  assert.deepEqual([wrong.code, wrong.message.includes('hush')], ['INVALID_ARGUMENT', false]);
+  assert.match(wrong.message, /^Invalid params: gateway\.maxBatchSize: expected number/);
+  const unknown = await refusalOf(app.bus.call('config.set', { section: 'gatway', key: 'maxBatchSize', value: 1 }));
+  assert.deepEqual([unknown.code, /did you mean gateway\?/.test(unknown.message)], ['NOT_FOUND', true]);
+  assert.match((await refusalOf(app.bus.call('config.get', { section: 'logLevel' }))).message, /config\.patch/);
+  for (const key of ['rateLimit..x', 'rateLimit.constructor', '__proto__.x'])
+    assert.equal((await refusalOf(app.bus.call('config.set', { section: 'gateway', key, value: 1 }))).code, 'INVALID_ARGUMENT', key);
+  assert.equal((await history(app)).length, 1);
+});
+
+test('what is valid by itself and not as a whole is refused: nobody is told of it', async () => {
+  await using app = await start();
+  const incomplete = { providers: { entries: { local: { baseUrl: 'http://127.0.0.1:1' } } } };
+  const { code, message, details } = await refusalOf(app.bus.call('config.patch', incomplete));
+  assert.deepEqual([code, details.reason], ['INVALID_ARGUMENT', 'CONFIG_INVALID']);
+  assert.match(message, /^Config validation failed: providers\.entries\.local\.type: expected/);
+  assert.equal((await history(app)).length, 1);
+});
+
+test('a name that reaches a prototype is refused wherever it stands', async () => {
+  await using app = await start();
+  for (const text of ['{"agents":{"__proto__":{"maxSteps":3}}}', '{"agents":{"constructor":{"maxSteps":3}}}', '{"__proto__":{}}']) {
+    for (const method of ['config.patch', 'config.apply'] as const)
+      assert.equal((await refusalOf(app.bus.call(method, JSON.parse(text) as ConfigurationPatch))).code, 'INVALID_ARGUMENT', text);
+  }
+  const value = JSON.parse('{"__proto__":{"maxSteps":1}}') as unknown;
+  assert.equal((await refusalOf(app.bus.call('config.set', { section: 'agents', key: 'oslo', value }))).code, 'INVALID_ARGUMENT');
+  assert.equal(({} as { maxSteps?: number }).maxSteps, undefined);
+  assert.equal((await history(app)).length, 1);
+});
+
+test('what cannot change while everything runs is refused by name, unless the operator opened it; what the environment sets too', async () => {
+  await using app = await start({
+    env: { SWITCHYARD_GATEWAY__MAX_BATCH_SIZE: '4' },
+    settings: { config: { immutableOverrides: ['daemon.logging'] } },
+  });
+  const { code, message, details } = await refusalOf(app.bus.call('config.patch', { gateway: { port: 1, wsHeartbeatMs: 2 } }));
+  assert.deepEqual([code, details.reason], ['FAILED_PRECONDITION', 'IMMUTABLE']);
+  assert.match(message, /^gateway\.port cannot be changed/);
+  assert.match((await refusalOf(app.bus.call('config.patch', { agents: { oslo: { name: 'x' } } }))).message, /agents\.update/);
+  const pinned = await refusalOf(app.bus.call('config.set', { section: 'gateway', key: 'maxBatchSize', value: 5 }));
+  assert.deepEqual([pinned.code, pinned.details.reason], ['FAILED_PRECONDITION', 'PINNED']);
+  assert.match(pinned.message, /SWITCHYARD_GATEWAY__MAX_BATCH_SIZE/);
+  await app.bus.call('config.set', { section: 'daemon', key: 'logging.maxFiles', value: 3 });
+  assert.equal(app.host.settings.current.gateway.wsHeartbeatMs, 30_000);
+  assert.equal(
+    (await refusalOf(app.bus.call('config.set', { section: 'config', key: 'immutableOverrides', value: [] }))).details.reason,
+    'IMMUTABLE',
+  );
+});
+
+test('apply takes what was read, changed: what is so anyway is not stored, and secrets stay where they are', async () => {
+  await using app = await start({
+    settings: { webhooks: { token: HOOK_TOKEN }, gateway: { wsHeartbeatMs: 7 } },
+    env: { SWITCHYARD_GATEWAY__MAX_BATCH_SIZE: '4' },
+  });
+  await app.bus.call('config.patch', { queue: { maxConcurrentSessions: 3 }, logLevel: 'warn' });
+  const read = (await app.bus.call('config.read', {})) as { config: { gateway: object; webhooks: { token: string } } };
+  assert.equal(read.config.webhooks.token, '[REDACTED]');
+
+  const whole = { ...read.config, gateway: { ...read.config.gateway, wsHeartbeatMs: 8 } };
+  const applied = await app.bus.call('config.apply', whole);
+  assert.ok('applied' in applied && applied.sections.includes('webhooks'));
+  assert.deepEqual((await told(app)).layer, { gateway: { wsHeartbeatMs: 8 }, queue: { maxConcurrentSessions: 3 }, logLevel: 'warn' });
+  assert.equal(app.host.settings.current.webhooks.token, HOOK_TOKEN);
+
+  await app.bus.call('config.apply', { logLevel: 'warn' });
+  assert.deepEqual((await told(app)).layer, { logLevel: 'warn' }, 'what is left out is stored no more');
+  const moved = { ...read.config, gateway: { ...read.config.gateway, port: 1 } } as ConfigurationPatch;
+  assert.match((await refusalOf(app.bus.call('config.apply', moved))).message, /^gateway\.port cannot be changed/);
+});
+
+test('the mark of a secret is never stored in its place', async () => {
+  await using app = await start({ settings: { webhooks: { token: HOOK_TOKEN } } });
+  await app.bus.call('config.patch', { webhooks: { token: '[REDACTED]', maxBodyBytes: 9 } });
+  assert.deepEqual((await told(app)).layer, { webhooks: { maxBodyBytes: 9 } }, 'it means: as it is');
+  const local = { type: 'openai', headers: { 'x-key': '[REDACTED]' }, baseUrl: 'http://me:[REDACTED]@127.0.0.1:1' } as const;
+  const list = { providers: { entries: { local } } };
+  for (const method of ['config.patch', 'config.apply'] as const) {
+    const { code, message } = await refusalOf(app.bus.call(method, list));
+    assert.equal(code, 'INVALID_ARGUMENT');
+    assert.match(message, /providers\.entries\.local\.headers\.x-key: expected the secret/);
+    assert.match(message, /providers\.entries\.local\.baseUrl: expected the secret/);
+  }
+});
+
+test('get gives a section as it is kept, on record; read and the whole never give a secret', async () => {
+  const lines: string[] = [];
+  const log = createLogger({ level: 'info', destination: { write: (line: string) => void lines.push(line) } });
+  await using app = await start({ log, settings: { webhooks: { token: HOOK_TOKEN } }, env: { PREFIX: '>>' } });
+  await app.bus.call('config.patch', { responsePrefix: { template: '${PREFIX}' } });
+  assert.equal((await app.bus.call('config.get', { section: 'webhooks' }))['token'], HOOK_TOKEN);
+  assert.equal((await app.bus.call('config.get', { section: 'responsePrefix' }))['template'], '${PREFIX}');
+  assert.equal(app.host.settings.current.responsePrefix.template, '>>');
+  const whole = await app.bus.call('config.get', {});
+  const section = await app.bus.call('config.read', { section: 'webhooks' });
+  const all = await app.bus.call('config.read', {});
+  for (const shown of [whole, section, all]) assert.ok(!JSON.stringify(shown).includes(HOOK_TOKEN));
+  assert.deepEqual([(section as { token?: string }).token, all['sections']], ['[REDACTED]', [...OBJECT_SECTIONS]]);
+  assert.equal((all['config'] as { logLevel: string }).logLevel, 'info');
+  const raw = lines.filter((line) => line.includes('read with its secrets')).map((line) => JSON.parse(line) as Record<string, unknown>);
+  assert.deepEqual(
+    raw.map((line) => [line['client'], line['section']]),
+    [
+      ['ops', 'webhooks'],
+      ['ops', 'responsePrefix'],
+    ],
+  );
+  assert.ok(!lines.join('').includes(HOOK_TOKEN));
+});
+
+test('where each value comes from can be read', async () => {
+  await using app = await start({ env: { SWITCHYARD_GATEWAY__MAX_BATCH_SIZE: '4' }, settings: { gateway: { wsHeartbeatMs: 1 } } });
+  await app.bus.call('config.patch', { gateway: { rateLimit: { windowMs: 2 } } });
+  const { config, sections, origins } = (await app.bus.call('config.read', { section: 'gateway', origins: true })) as {
+    config: object;
+    sections: string[];
+    origins: Record<string, object>;
+  };
+  assert.deepEqual([Object.keys(config), sections], [['gateway'], ['gateway']]);
+  assert.deepEqual(origins['gateway.maxBatchSize'], { layer: 'environment', from: 'SWITCHYARD_GATEWAY__MAX_BATCH_SIZE' });
+  assert.deepEqual(origins['gateway.wsHeartbeatMs'], { layer: 'preset' });
+  assert.deepEqual(origins['gateway.rateLimit.windowMs'], { layer: 'stored' });
+  assert.deepEqual(origins['gateway.rateLimit.maxRequests'], { layer: 'default' });
+  const everything = (await app.bus.call('config.read', { origins: true })) as { origins: object };
+  assert.ok(Object.keys(everything.origins).length > 300);
+});
+
+test('the schema of a section is what its declaration says', async () => {
+  await using app = await start();
+  const one = await app.bus.call('config.schema', { section: 'gateway' });
+  assert.deepEqual([one.section, one.sections], ['gateway', ['gateway']]);
+  const { properties } = one.schema as { properties: Record<string, { default: unknown }> };
+  assert.equal(properties['maxBatchSize']?.default, 50);
+  const all = await app.bus.call('config.schema', {});
+  assert.deepEqual(Object.keys(all.schema), SECTION_NAMES);
+});
+
+test('a diff is unified, by section, and says of a secret only that it changed', async () => {
+  await using app = await start();
+  const [first] = await history(app);
+  assert.deepEqual(await app.bus.call('config.diff', {}), { diff: '' });
+  await app.bus.call('config.patch', { gateway: { maxBatchSize: 1, wsHeartbeatMs: 2 }, webhooks: { token: HOOK_TOKEN } });
+  await app.bus.call('config.patch', { gateway: { maxBatchSize: 3 }, webhooks: { token: 'g'.repeat(40) }, logLevel: 'warn' });
+  const gateway = '--- a/gateway\n+++ b/gateway\n@@ -1,2 +1,2 @@\n-maxBatchSize: 1\n+maxBatchSize: 3\n wsHeartbeatMs: 2\n';
+  const level = '--- a/logLevel\n+++ b/logLevel\n@@ -0,0 +1,1 @@\n+warn\n';
+  const { diff } = await app.bus.call('config.diff', {});
+  assert.ok(diff.startsWith(gateway + level), diff);
+  assert.match(
+    diff.slice((gateway + level).length),
+    /^--- a\/webhooks\n.*\n.*\n-token: "\[REDACTED\]"\n\+token: "\[REDACTED\] \(changed\)"\n$/,
+  );
+  const whole = await app.bus.call('config.diff', { sha: first?.sha.slice(0, 12) });
+  assert.match(whole.diff, /^--- a\/gateway\n\+\+\+ b\/gateway\n@@ -0,0 \+1,2 @@\n\+maxBatchSize: 3\n\+wsHeartbeatMs: 2\n/);
+  assert.ok(!`${diff}${whole.diff}`.includes('gggg'));
+  for (const sha of ['0'.repeat(64), first?.sha.slice(0, 3) ?? ''])
+    assert.equal((await refusalOf(app.bus.call('config.diff', { sha }))).code, 'NOT_FOUND', sha);
+});
+
+test('a rollback is a new version that says what the old one said', async () => {
+  await using app = await start();
+  await app.bus.call('config.patch', { logLevel: 'warn' });
+  const [wanted] = await history(app);
+  await app.bus.call('config.patch', { logLevel: 'error', gateway: { maxBatchSize: 1 } });
+  const back = await app.bus.call('config.rollback', { sha: wanted?.sha ?? '' });
+
+  assert.ok('rolledBack' in back && back.sha === wanted?.sha && back.newCommitSha !== wanted.sha);
+  assert.deepEqual((await told(app)).layer, { logLevel: 'warn' });
+  const [newest, ...others] = await history(app);
+  assert.deepEqual([newest?.sha, newest?.restores, others.length], [back.newCommitSha, wanted.sha, 3]);
+  assert.equal((await app.bus.call('config.diff', { sha: wanted.sha })).diff, '');
+  assert.equal((await refusalOf(app.bus.call('config.rollback', { sha: 'f'.repeat(64) }))).code, 'NOT_FOUND');
+});
+
+test('a dry run of every write says what would happen, and nothing happens', async () => {
+  await using app = await start();
+  await app.bus.call('config.patch', { logLevel: 'warn' });
+  const before = await told(app);
+  const { sha = '' } = (await history(app)).at(-1) ?? {};
+  const dry = { dryRun: true } as const;
+  for (const call of [
+    app.bus.call('config.patch', { memory: { walMode: false }, ...dry }),
+    app.bus.call('config.apply', { memory: { walMode: false }, ...dry }),
+    app.bus.call('config.set', { section: 'memory', key: 'walMode', value: false, ...dry }),
+  ]) {
+    const checked = await call;
+    assert.ok('dryRun' in checked && checked.valid);
+    assert.match(checked.diff ?? '', /\+walMode: false/);
+    assert.deepEqual(checked.notInForce, ['memory.walMode']);
+  }
+  const back = await app.bus.call('config.rollback', { sha, ...dry });
+  assert.ok('dryRun' in back && /^-warn$/m.test(back.diff ?? ''));
+  const bad = await app.bus.call('config.patch', { security: { auditLog: false }, ...dry });
+  assert.ok('dryRun' in bad && !bad.valid && bad.diff === undefined);
+  assert.match(bad.errors.join(), /^security\.auditLog cannot be changed/);
+  const gc = await app.bus.call('config.gc', dry);
+  assert.deepEqual([gc.dryRun, gc.squashed], [true, 0]);
+  assert.deepEqual(await told(app), before);
+  assert.equal((await history(app)).length, 2);
+});
+
+test('only those of the tenant of the installation look at the configuration, and change it', async () => {
+  await using app = await start();
+  const elsewhere = app.bus.as(principal({ tenant: 'b', scopes: ['*'] }));
+  const { sha = '' } = (await history(app))[0] ?? {};
+  const calls = {
+    'config.get': {},
+    'config.read': {},
+    'config.history': {},
+    'config.diff': {},
+    'config.gc': {},
+    'config.patch': { logLevel: 'warn' },
+    'config.apply': { logLevel: 'warn' },
+    'config.rollback': { sha },
+    'config.set': { section: 'gateway', key: 'maxBatchSize', value: 1 },
+  } as const;
+  for (const [method, params] of Object.entries(calls))
+    assert.equal((await refusalOf(elsewhere.call(method as 'config.get', params as object))).code, 'PERMISSION_DENIED', method);
+  assert.equal((await history(app)).length, 1);
+});
+
+test('what was written is there after a start, in force before anything is served', async () => {
+  await using data = await tempDir();
+  {
+    await using app = await start({ data: data.path });
+    await app.bus.call('config.patch', { gateway: { maxBatchSize: 9 } });
+  }
+  await using app = await start({ data: data.path });
+  assert.equal(app.host.settings.current.gateway.maxBatchSize, 9);
+  assert.equal((await history(app)).length, 2);
+});
+
+test('an installation that gets another tenant keeps what was stored for it', async () => {
+  await using data = await tempDir();
+  {
+    await using app = await start({ data: data.path });
+    await app.bus.call('config.patch', { gateway: { maxBatchSize: 9 } });
+  }
+  const as = principal({ tenant: 'acme', scopes: ['*'] });
+  await using app = await start({ data: data.path, as, settings: { tenantId: 'acme' } });
+  assert.equal(app.host.settings.current.gateway.maxBatchSize, 9);
+  assert.deepEqual(
+    (await history(app)).map(({ message }) => message),
+    ['what was stored while the tenant was default'],
+  );
+});
+
+test('a configuration beyond its size is refused, and one within it is not', async () => {
+  await using app = await start();
+  const names = (count: number) => Array.from({ length: count }, (_, at) => `${at}-${'x'.repeat(1_000)}`);
+  await app.bus.call('config.patch', { gateway: { corsOrigins: names(300) } });
+  const { code } = await refusalOf(app.bus.call('config.patch', { gateway: { trustedProxies: names(300) } }));
+  assert.equal(code, 'OUT_OF_RANGE');
+  assert.equal(app.host.settings.current.gateway.corsOrigins.length, 300);
+});

@@ -1,0 +1,28 @@
+import { isDeepStrictEqual } from 'node:util';
+import { isTree, type Tree } from '@switchyard/service-kit';
+
+/** Dotted paths at which two trees say something else. Lists and values are compared whole; what holds nothing says nothing. */
+export function changedPaths(before: unknown, after: unknown, prefix = ''): string[] {
+  const [from, to] = [isTree(before) ? before : undefined, isTree(after) ? after : undefined];
+  if (from === undefined && to === undefined) return isDeepStrictEqual(before, after) ? [] : [prefix];
+  const own = (before !== undefined && from === undefined) || (after !== undefined && to === undefined) ? [prefix] : [];
+  const keys = new Set([...Object.keys(from ?? {}), ...Object.keys(to ?? {})]);
+  return [...own, ...[...keys].flatMap((key) => changedPaths(from?.[key], to?.[key], prefix === '' ? key : `${prefix}.${key}`))];
+}
+
+/** Every value of a tree with the names that lead to it. Lists are values. */
+export function* leaves(tree: Tree, above: readonly string[] = []): Generator<{ path: readonly string[]; value: unknown }, void, void> {
+  for (const [key, value] of Object.entries(tree)) {
+    const path = [...above, key];
+    if (isTree(value)) yield* leaves(value, path);
+    else if (value !== undefined) yield { path, value };
+  }
+}
+
+/** The same tree without what stands at this path, and without what holds nothing then. */
+export function without(tree: Tree, [key, ...below]: readonly string[]): Tree {
+  if (key === undefined || !Object.hasOwn(tree, key)) return tree;
+  const { [key]: inner, ...rest } = tree;
+  const left = below.length > 0 && isTree(inner) ? without(inner, below) : undefined;
+  return left === undefined || Object.keys(left).length === 0 ? rest : { ...rest, [key]: left };
+}

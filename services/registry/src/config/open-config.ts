@@ -1,0 +1,33 @@
+import type { Bus } from '@switchyard/bus';
+import { CONFIG_BUCKET } from '@switchyard/contracts';
+import { watchReplicas, type ConfigurationSource } from '@switchyard/service-kit';
+import type { Collection, Store } from '@switchyard/store';
+import type { Logger } from '@switchyard/telemetry';
+import type { ConfigHeadDocument, ConfigLayerDocument, ConfigVersionDocument } from '../data.ts';
+import { createInForce, type InForce } from './in-force.ts';
+import { openPublisher } from './publisher.ts';
+import { rollBackRefused } from './roll-back-refused.ts';
+import { openVersions } from './versions.ts';
+import type { ConfigGiven } from './write-config.ts';
+
+interface Given {
+  versions: Collection<ConfigVersionDocument>;
+  layers: Collection<ConfigLayerDocument>;
+  heads: Collection<ConfigHeadDocument>;
+  store: Pick<Store, 'now'>;
+  bus: Bus;
+  configuration: ConfigurationSource;
+  own: AsyncDisposableStack;
+  log: Logger;
+}
+
+/** The versions of the configuration, told to everybody: also what a replica that died left untold. */
+export async function openConfig(given: Given): Promise<ConfigGiven & { inForce: InForce }> {
+  const { bus, configuration, own, log, store } = given;
+  const versions = await openVersions({ ...given, tenant: configuration.current.tenantId });
+  const publisher = own.use(await openPublisher(bus, versions, log));
+  await publisher.publish();
+  const replicas = own.use(await watchReplicas(bus, CONFIG_BUCKET));
+  rollBackRefused({ versions, publisher, store, replicas, log });
+  return { versions, publisher, configuration, store, inForce: createInForce(publisher, replicas) };
+}

@@ -1,0 +1,76 @@
+import { isDeepStrictEqual } from 'node:util';
+import { REDACTED } from '@switchyard/contracts';
+import { isTree, type Tree } from '@switchyard/service-kit';
+import { createTwoFilesPatch, FILE_HEADERS_ONLY } from 'diff';
+import { stringify } from 'yaml';
+import { shownConfig } from '../agents/shown-config.ts';
+
+/** A diff that takes longer says all that was and all that is. */
+const PATIENCE_MS = 500;
+const CHANGED = `${REDACTED} (changed)`;
+
+/** What changed, section by section, as a unified diff of YAML; without secrets, of which it says only that they changed. */
+export function renderDiff(before: Tree, after: Tree): string {
+  const sections = [...new Set([...Object.keys(before), ...Object.keys(after)])].sort();
+  return sections
+    .filter((name) => !isDeepStrictEqual(before[name], after[name]))
+    .map((name) => diffOf(name, only(before, name), only(after, name)))
+    .join('');
+}
+
+function only(tree: Tree, name: string): Tree {
+  return Object.hasOwn(tree, name) ? { [name]: tree[name] } : {};
+}
+
+function diffOf(name: string, before: Tree, after: Tree): string {
+  const shownBefore = shownConfig(before);
+  const shownAfter = marked({ before, after, shownBefore, shownAfter: shownConfig(after) }) as Tree;
+  const [from, to] = [text(shownBefore[name]), text(shownAfter[name])];
+  const options = { context: 3, headerOptions: FILE_HEADERS_ONLY };
+  const [a, b] = [`a/${name}`, `b/${name}`];
+  const patch = createTwoFilesPatch(a, b, from, to, undefined, undefined, { ...options, timeout: PATIENCE_MS });
+  return patch ?? replaced(`--- ${a}\n+++ ${b}\n`, from, to);
+}
+
+function text(value: unknown): string {
+  return value === undefined ? '' : stringify(value, { lineWidth: 0, aliasDuplicateObjects: false, sortMapEntries: true });
+}
+
+function replaced(header: string, from: string, to: string): string {
+  const [old, young] = [lines(from), lines(to)];
+  const range = (count: number): string => `${count === 0 ? 0 : 1},${count}`;
+  const hunk = `@@ -${range(old.length)} +${range(young.length)} @@\n`;
+  return header + hunk + [...old.map((line) => `-${line}\n`), ...young.map((line) => `+${line}\n`)].join('');
+}
+
+function lines(text: string): string[] {
+  return text === '' ? [] : text.replace(/\n$/, '').split('\n');
+}
+
+interface Pair {
+  before: unknown;
+  after: unknown;
+  shownBefore: unknown;
+  shownAfter: unknown;
+}
+
+/** What is shown alike and is not alike is a secret that changed. */
+function marked({ before, after, shownBefore, shownAfter }: Pair): unknown {
+  if (isTree(after) && isTree(shownAfter)) {
+    const entries = Object.entries(shownAfter).map(([key, inner]) => {
+      const pair = { before: at(before, key), after: after[key], shownBefore: at(shownBefore, key), shownAfter: inner };
+      return [key, marked(pair)] as const;
+    });
+    return Object.fromEntries(entries);
+  }
+  if (Array.isArray(after) && Array.isArray(shownAfter))
+    return shownAfter.map((inner: unknown, index) =>
+      marked({ before: at(before, index), after: after[index], shownBefore: at(shownBefore, index), shownAfter: inner }),
+    );
+  const hidden = typeof shownAfter === 'string' && shownAfter === shownBefore && before !== after;
+  return hidden ? shownAfter.replace(REDACTED, CHANGED) : shownAfter;
+}
+
+function at(value: unknown, key: string | number): unknown {
+  return typeof value === 'object' && value !== null ? (value as Record<string | number, unknown>)[key] : undefined;
+}
