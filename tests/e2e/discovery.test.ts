@@ -12,7 +12,7 @@ const TOKEN = 'operator-chosen-'.padEnd(40, 'x');
 const NATS_OFF = process.env['SWITCHYARD_TEST_NATS'] === 'off' && 'SWITCHYARD_TEST_NATS=off';
 
 /** One process for each service, as on a cluster. */
-const BUILT = ['secrets', 'registry', 'sessions', 'gateway'] as const;
+const BUILT = ['secrets', 'registry', 'sessions', 'memory', 'gateway'] as const;
 type Built = (typeof BUILT)[number];
 
 interface Cluster extends AsyncDisposable {

@@ -28,6 +28,11 @@ export const commands = {
     summary: 'makes any call; rpc --help lists them',
     load: async () => (await import('./commands/rpc.ts')).rpc,
   },
+  memory: {
+    usage: 'memory list|search|show|forget|export',
+    summary: 'shows what agents remember, and forgets it',
+    load: async () => (await import('./commands/memory.ts')).memory,
+  },
   token: {
     usage: 'token',
     summary: 'prints the token, and nothing else',
