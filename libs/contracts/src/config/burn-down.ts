@@ -71,7 +71,7 @@ export const UNREAD_SETTINGS: readonly string[] = [
   'agents.*.preserveRecent',
   'agents.*.promptTimeout.retryPromptTimeoutMs',
   'agents.*.promptTimeout.stallCeilingMultiplier',
-  'agents.*.rag',
+  'agents.*.rag.rerank',
   'agents.*.reactionLevel',
   'agents.*.scheduler',
   'agents.*.sdkRetry',

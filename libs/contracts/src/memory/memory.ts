@@ -81,7 +81,7 @@ export const memoryMethods = defineMethods({
       agent_id: AgentId.optional().describe('whose memory it is: the calling agent, or the default one, when left out'),
     }),
     result: MemoryStored,
-    blobs: ['content', 'metadata', 'tags'],
+    blobs: ['content', 'metadata'],
     errors: ['FAILED_PRECONDITION', 'PERMISSION_DENIED', 'OUT_OF_RANGE'],
     emits: ['security:injection_detected', 'security:memory_tainted'],
     examples: [{ params: { content: entry.content, metadata: { topic: 'style' } }, result: { id: entry.id, stored: true } }],

@@ -16,14 +16,14 @@ export function hashEmbedding(text: string): Int8Array {
 }
 
 /** Names how vectors are made: those of another name cannot be compared with these. */
-export const HASH_MODEL = 'local/hashed-ngrams-384-1';
-export const DIMENSIONS = 384;
+export const HASH_MODEL = 'local/hashed-ngrams-512-1';
+export const DIMENSIONS = 512;
 
 /** What a text is about is said in so many words of it. */
 const MOST_WORDS = 2_000;
 const PAIR_WEIGHT = 0.5;
-/** Of all pieces of a word together. */
-const PIECES_WEIGHT = 1;
+/** Of all pieces of a word together: forms and misspellings share pieces, where whole words are found by the other lane. */
+const PIECES_WEIGHT = 2;
 const PIECE_LETTERS = [3, 4];
 
 /** How often each feature is there, by its hash. */

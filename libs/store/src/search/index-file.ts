@@ -14,7 +14,7 @@ export interface IndexFile {
 /** Raised with every change of the tables: what an earlier version wrote is thrown away. */
 const LAYOUT = 1;
 
-/** The words themselves are not kept, only where they stand: no text can be read out of the file. */
+/** The texts are kept too: without them, what is taken out of the index would go on counting in its statistics, and so in every order. */
 const TABLES = `
   CREATE TABLE IF NOT EXISTS meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT;
   CREATE TABLE IF NOT EXISTS entries (
@@ -25,7 +25,8 @@ const TABLES = `
   CREATE INDEX IF NOT EXISTS "entries.created" ON entries (tenant, created, id);
   CREATE TABLE IF NOT EXISTS vectors (row INTEGER PRIMARY KEY, vector BLOB NOT NULL) STRICT;
   CREATE VIRTUAL TABLE IF NOT EXISTS words USING fts5(
-    part, text, content='', contentless_delete=1, tokenize='porter unicode61 remove_diacritics 2');
+    part, text, tokenize='porter unicode61 remove_diacritics 2');
+  INSERT INTO words (words, rank) VALUES ('secure-delete', 1);
 `;
 
 /** Nobody else opens the file while we have it. A crash may lose what was written last, and that is followed again. */
@@ -34,6 +35,7 @@ const SETTINGS = `
   PRAGMA journal_mode = WAL;
   PRAGMA synchronous = NORMAL;
   PRAGMA trusted_schema = OFF;
+  PRAGMA secure_delete = ON;
   PRAGMA temp_store = MEMORY;
   PRAGMA cache_size = -8192;
 `;

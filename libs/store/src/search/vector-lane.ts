@@ -36,7 +36,7 @@ interface Part {
 }
 
 /** Below it nothing but chance and common pieces of words make two texts alike. */
-const LEAST_COSINE = 0.2;
+const LEAST_COSINE = 0.12;
 /** Of a part with more, the newest. */
 const MOST_OF_A_PART = 100_000;
 /** Together; the part that was asked for longest ago goes first. */

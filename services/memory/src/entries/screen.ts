@@ -34,16 +34,16 @@ const SUSPICIOUS: Patterns = {
   act_as_role:
     /\b(?:act|behave|respond)\s+as\s+(?:an?\s+|if\s+you\s+(?:are|were|had)\s+)?(?:\w+\s+)?(?:admin|administrator|root|developer|system|unrestricted|jailbroken|no\s+restrictions?)\b/,
   jailbreak: /\b(?:jailbreak|jailbroken|dan\s+mode|developer\s+mode\s+enabled)\b/,
-  system_markers: /(?:^|\n)\s*(?:system|assistant|developer)\s*:|<\/?(?:system|assistant|instructions?)>/,
+  system_markers: /(?:^|\n)[ \t]{0,20}(?:system|assistant|developer)[ \t]{0,20}:|<\/?(?:system|assistant|instructions?)>/,
   special_tokens: /<\|[a-z_]{2,30}\|>|\[\/?inst\]|<<\/?sys>>/,
   reveal_prompt: /\b(?:reveal|print|repeat|show)\s+(?:\w+\s+){0,3}(?:system\s+prompt|hidden\s+instructions?)\b/,
 };
 
 const CRITICAL: Patterns = {
   destructive_shell:
-    /\brm\s+-[a-z]*[rf][a-z]*\s+(?:-\S+\s+)*(?:\/|~|\*|\$home)|\bmkfs(?:\.\w+)?\s|\bdd\s+if=\S+\s+of=\/dev\/|:\(\)\s*\{\s*:\|:&\s*\};:/,
+    /\brm\s+-[a-z]{0,20}[rf][a-z]{0,20}\s+(?:-\S{1,50}\s+){0,10}(?:\/|~|\*|\$home)|\bmkfs(?:\.\w+)?\s|\bdd\s+if=\S{1,300}\s+of=\/dev\/|:\(\)\s*\{\s*:\|:&\s*\};:/,
   destructive_sql: /\bdrop\s+(?:table|database|schema)\s+\w/,
-  piped_shell: /\b(?:curl|wget)\s[^\n|]{1,500}\|\s*(?:sudo\s+)?(?:ba|z|da)?sh\b/,
+  piped_shell: /\b(?:curl|wget)\s[^\n|]{1,300}\|\s*(?:sudo\s+)?(?:ba|z|da)?sh\b/,
   exec_command: /\b(?:eval|exec|system|popen|subprocess\.(?:run|call|popen)|child_process)\s*\(/,
   elevated_command: /\bsudo\s+[a-z/]|\bchmod\s+(?:-r\s+)?(?:0?777|[ugo]*\+s)\b/,
   elevated_flag:
