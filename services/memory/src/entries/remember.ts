@@ -21,11 +21,15 @@ const REFUSED = 'The text asks for commands or elevated rights, and is not remem
 const SUSPECT_TAGS = ['security-tainted', 'security:memory_tainted'];
 
 /**
- * Keeps an entry, if what it says may be kept, and lets this replica find it at once. One that looks like instructions is trusted as
- * what comes from outside; FAILED_PRECONDITION for one that asks for commands. Undefined when there is one of its id already.
+ * Keeps an entry, if what it says may be kept. One that looks like instructions is trusted as what comes from outside;
+ * FAILED_PRECONDITION for one that asks for commands. Undefined when there is one of its id already. Whoever answers for it tells the
+ * index first.
  */
-export async function remember(given: Entries, wanted: Wanted, ctx: Pick<Ctx, 'principal' | 'emit' | 'log'>): Promise<string | undefined> {
-  const { entries, store, index } = given;
+export async function remember(
+  { entries, store }: Pick<Entries, 'entries' | 'store'>,
+  wanted: Wanted,
+  ctx: Pick<Ctx, 'principal' | 'emit'>,
+): Promise<EntryDocument | undefined> {
   const found = screen(wanted.content);
   const told = eventsOf(found, wanted, store.now());
   if (found.verdict === 'critical') {
@@ -47,9 +51,7 @@ export async function remember(given: Entries, wanted: Wanted, ctx: Pick<Ctx, 'p
           { name: 'security:injection_detected', payload: told.detected },
           { name: 'security:memory_tainted', payload: told.tainted },
         ];
-  const kept = await inserted(entries, ctx.principal, { entry, emit });
-  if (kept) await index.note(ctx.principal.tenant, [entry]);
-  return kept ? entry.id : undefined;
+  return (await inserted(entries, ctx.principal, { entry, emit })) ? entry : undefined;
 }
 
 /** Nothing is kept longer than it can be found. */

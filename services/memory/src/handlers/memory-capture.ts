@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { ServiceError, type Input } from '@switchyard/contracts';
 import type { Ctx, Handler } from '@switchyard/bus';
+import type { EntryDocument } from '../data.ts';
 import { remember } from '../entries/remember.ts';
 import type { Given } from './given.ts';
 
@@ -9,12 +10,13 @@ type Captured = Input<'memory.capture'>['captured'][number];
 /** Keeps each once, however often it is told. What may not be remembered is left out, and said in an event. */
 export function memoryCapture(given: Given): Handler<'memory.capture'> {
   return async ({ captured }, ctx) => {
-    const ids = await Promise.all(captured.map((one) => keep(given, one, ctx)));
-    return { stored: ids.filter((id) => id !== undefined).length };
+    const kept = (await Promise.all(captured.map((one) => keep(given, one, ctx)))).filter((entry) => entry !== undefined);
+    if (kept.length > 0) await given.index.note(ctx.principal.tenant, kept);
+    return { stored: kept.length };
   };
 }
 
-async function keep(given: Given, captured: Captured, ctx: Ctx): Promise<string | undefined> {
+async function keep(given: Given, captured: Captured, ctx: Ctx): Promise<EntryDocument | undefined> {
   const { turnId, agentId, sessionKey, content, memoryType, outside } = captured;
   const { client } = ctx.principal;
   try {

@@ -11,7 +11,7 @@ export function memoryStore(given: Given): Handler<'memory.store'> {
     const by = agent === undefined ? ['operator-stored', 'web-console'] : ['agent-stored', 'agent-tool'];
     const [tag = '', channel = ''] = by;
     const id = randomUUID();
-    await remember(
+    const entry = await remember(
       given,
       {
         id,
@@ -32,6 +32,7 @@ export function memoryStore(given: Given): Handler<'memory.store'> {
       },
       ctx,
     );
+    if (entry) await given.index.note(ctx.principal.tenant, [entry]);
     return { id, stored: true };
   };
 }
