@@ -68,7 +68,7 @@ test('status knows each process, and that one was killed as soon as it was', { s
     const { state, replicas } = before.services.get(service) ?? assert.fail(service);
     assert.deepEqual([state, ...replicas.map(({ pid }) => pid)], ['up', cluster.processes.get(service)?.pid], service);
   }
-  assert.equal(before.services.get('memory')?.state, 'unbuilt');
+  assert.equal(before.services.get('scheduler')?.state, 'unbuilt');
 
   for (const service of ['sessions', 'registry', 'secrets'] as const) {
     await cluster.processes.get(service)?.end('SIGKILL');
