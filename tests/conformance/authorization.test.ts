@@ -28,6 +28,8 @@ const ROUTES: readonly Route[] = [
   { path: '/api/chat/history', scopes: ['rpc'], opened: 200 },
   { path: '/api/chat', body: '{}', scopes: ['rpc'], opened: 400 },
   { path: '/api/chat/stream', scopes: ['rpc'], opened: 400 },
+  { path: '/api/memory/search', scopes: ['rpc'], opened: 400 },
+  { path: '/api/memory/stats', scopes: ['rpc'], opened: 200 },
   { path: '/v1/models', scopes: ['rpc', 'api'], opened: 200 },
   { path: '/v1/models/dev%2Fecho', scopes: ['rpc', 'api'], opened: 200 },
   { path: '/v1/chat/completions', body: '{}', scopes: ['rpc', 'api'], opened: 400 },

@@ -6,7 +6,7 @@ import { startEmbedded, type Running } from '../e2e/embedded.ts';
 import { call } from '../e2e/exchange.ts';
 
 /** What ends something is told when nothing else is left to tell of it. */
-const ENDS = /\.(delete|remove|revoke|close|stop|disable)$/i;
+const ENDS = /\.(delete|remove|revoke|close|stop|disable|flush)$/i;
 const served = [...publicMethods.keys()].filter((name) => !unserved.has(name as MethodName));
 
 /** What the examples tell, in the order of their declaration: a method stands where its example can happen. */

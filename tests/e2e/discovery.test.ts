@@ -12,7 +12,7 @@ const TOKEN = 'operator-chosen-'.padEnd(40, 'x');
 const NATS_OFF = process.env['SWITCHYARD_TEST_NATS'] === 'off' && 'SWITCHYARD_TEST_NATS=off';
 
 /** One process for each service, as on a cluster. */
-const BUILT = ['secrets', 'registry', 'sessions', 'gateway'] as const;
+const BUILT = ['secrets', 'registry', 'sessions', 'memory', 'gateway'] as const;
 type Built = (typeof BUILT)[number];
 
 interface Cluster extends AsyncDisposable {
@@ -68,7 +68,7 @@ test('status knows each process, and that one was killed as soon as it was', { s
     const { state, replicas } = before.services.get(service) ?? assert.fail(service);
     assert.deepEqual([state, ...replicas.map(({ pid }) => pid)], ['up', cluster.processes.get(service)?.pid], service);
   }
-  assert.equal(before.services.get('memory')?.state, 'unbuilt');
+  assert.equal(before.services.get('scheduler')?.state, 'unbuilt');
 
   for (const service of ['sessions', 'registry', 'secrets'] as const) {
     await cluster.processes.get(service)?.end('SIGKILL');

@@ -13,7 +13,7 @@ import { onEachProfile } from './profiles.ts';
 /** Nearly as much as a request may be. */
 const LONG = 'ü☃x'.repeat(150_000);
 const said = (text: string): string => `I am dev/echo, the development model. You said: ${text}`;
-const SERVICES: readonly ServiceName[] = ['gateway', 'sessions', 'registry', 'secrets'];
+const SERVICES: readonly ServiceName[] = ['gateway', 'sessions', 'registry', 'secrets', 'memory'];
 /** What a service hears besides what it is asked and answered. */
 const HEARD: Partial<Record<ServiceName, readonly string[]>> = { gateway: ['turn.*', 'evt.>', 'notify.all.*', 'notify.client.*.*'] };
 

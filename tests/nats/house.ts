@@ -50,7 +50,7 @@ export function busEnv(server: NatsServer, user: string): Record<string, string>
   return { SWITCHYARD_BUS: server.url, SWITCHYARD_BUS_USER: user, SWITCHYARD_BUS_PASSWORD: passwordOf(user) };
 }
 
-export const BUILT = ['secrets', 'registry', 'sessions', 'gateway'] as const;
+export const BUILT = ['secrets', 'registry', 'sessions', 'memory', 'gateway'] as const;
 
 /** One service in a process of its own, as the user that is meant for it. */
 export function startOne(server: NatsServer, service: string, given: { data: string; ready: RegExp }): Promise<StartedProcess> {

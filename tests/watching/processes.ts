@@ -8,7 +8,7 @@ const root = fileURLToPath(new URL('../../', import.meta.url));
 
 export const TOKEN = 'operator-chosen-'.padEnd(40, 'x');
 /** In the order in which they start: the edge finds everybody there. */
-export const BUILT = ['secrets', 'registry', 'sessions', 'gateway'] as const;
+export const BUILT = ['secrets', 'registry', 'sessions', 'memory', 'gateway'] as const;
 type Built = (typeof BUILT)[number];
 
 /** One service in its own process, and where it can be watched. */

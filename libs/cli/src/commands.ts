@@ -33,6 +33,11 @@ export const commands = {
     summary: 'looks at the configuration, changes it while everything runs, and goes back',
     load: async () => (await import('./commands/config.ts')).config,
   },
+  memory: {
+    usage: 'memory list|search|show|forget|export',
+    summary: 'shows what agents remember, and forgets it',
+    load: async () => (await import('./commands/memory.ts')).memory,
+  },
   token: {
     usage: 'token',
     summary: 'prints the token, and nothing else',

@@ -69,7 +69,7 @@ export { memory } from './memory/contract.ts';
 export { scheduler } from './scheduler/contract.ts';
 export { tools } from './tools/contract.ts';
 export { workspace } from './workspace/contract.ts';
-export { MemoryEntry, MemoryType, TrustLevel } from './memory/memory.ts';
+export { MemoryEntry, MemoryType, TrustLevel } from './memory/entry.ts';
 export { CronRun, CronSchedule } from './scheduler/cron.ts';
 export { HeartbeatState } from './scheduler/heartbeat.ts';
 export { GraphDefinition, GraphNode } from './graph/definition.ts';

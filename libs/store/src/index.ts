@@ -4,6 +4,8 @@ export { openBucket } from './open-bucket.ts';
 export { json } from './json.ts';
 export { lockDirectory, type DirectoryLock } from './lock-directory.ts';
 export { openStore } from './open-store.ts';
+export { openSearchIndex } from './search/open-search-index.ts';
+export type { GoneEntry, ListQuery, Scope, SearchEntry, SearchHits, SearchIndex, SearchQuery } from './search/search-index.ts';
 export type {
   Change,
   Collection,

@@ -1,3 +1,4 @@
+import { memory } from '@switchyard/memory';
 import { registry } from '@switchyard/registry';
 import { secrets } from '@switchyard/secrets';
 import type { AnyService } from '@switchyard/service-kit';
@@ -8,4 +9,5 @@ export const services: readonly AnyService[] = [
   secrets, // first: the others ask it for keys
   registry,
   sessions,
+  memory,
 ];

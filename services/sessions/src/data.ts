@@ -96,6 +96,8 @@ export const TurnDocument = z.object({
   stepCount: count.optional(),
   failure: json(TurnFailure).optional(),
   costUsd: z.number().nonnegative().optional(),
+  /** What it had to go without. */
+  warnings: z.array(z.string()).optional(),
   /** The number of the last frame, once the turn has ended. */
   lastFrame: count.optional(),
   /** Once it is done: which of the session's turns it is, and in which epoch. */

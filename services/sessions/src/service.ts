@@ -23,6 +23,7 @@ import { createHolds, LEASE_TIMING, type LeaseTiming } from './turns/hold.ts';
 import type { LauncherDeps } from './turns/launcher.ts';
 import { createOnce } from './turns/once.ts';
 import type { ToolsOf } from './turns/plan.ts';
+import { createMemories } from './turns/memories.ts';
 import { createRunner, type Runner } from './turns/runner.ts';
 import { createRuns } from './turns/runs.ts';
 import { startSweeper, type SweeperDeps } from './turns/sweeper.ts';
@@ -70,7 +71,8 @@ export function defineSessions(timing: SessionsTiming = {}) {
       const counts = countsTools(env);
       const tools: ToolsOf = (principal, config, { counted = false, ...turn }) =>
         toolBox(bus, principal, config, { ...turn, counted: counts && counted });
-      const common = { ...data, store, bus, agents, models, tools, settings, log, clock: systemClock, owner: replica };
+      const memories = createMemories({ bus, clock: systemClock, log });
+      const common = { ...data, store, bus, agents, models, tools, settings, log, clock: systemClock, owner: replica, memories };
       const shares = createLogShares({ clock: systemClock, room: () => frames.maxBytes / replicas.count() });
       const runner = openRunner({ ...common, own, timing, shares });
       const { leaseMs, renewMs } = { ...LEASE_TIMING, ...timing };

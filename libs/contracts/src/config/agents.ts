@@ -30,6 +30,10 @@ const rag = z
       .max(MAX.few)
       .default(['system', 'learned']),
     rerank: z.strictObject({ enabled: flag(false), timeoutMs: positive(800) }).prefault({}),
+    capture: z
+      .enum(['off', 'asked', 'all'])
+      .default('asked')
+      .describe('what is kept of a turn: nothing, what its message asks to remember, or question and answer'),
   })
   .prefault({})
   .describe('memories put before the model');

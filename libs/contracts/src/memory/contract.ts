@@ -1,9 +1,10 @@
 import { defineContract } from '../define.ts';
 import { memoryMethods } from './memory.ts';
+import { memoryOperations } from './operations.ts';
 
 export const memory = defineContract({
   service: 'memory',
   methods: { ...memoryMethods },
-  operations: {},
+  operations: memoryOperations,
   events: {},
 });

@@ -1,32 +1,9 @@
 import { z } from 'zod';
-import { AgentId, Count, JsonObject, NoParams, pageSize, Rate, SessionKey, Timestamp } from '../common.ts';
+import { AgentId, Count, JsonObject, NoParams, pageSize, Rate, Timestamp } from '../common.ts';
 import { defineMethods } from '../define.ts';
 import { mostKeys } from '../most-keys.ts';
 import { MAX, upTo } from '../sizes.ts';
-
-export const MemoryType = z.enum(['working', 'episodic', 'semantic', 'procedural']);
-export const TrustLevel = z.enum(['system', 'learned', 'external']);
-
-/** One thing remembered. Its embedding never leaves the service. */
-export const MemoryEntry = z.object({
-  id: upTo(MAX.id),
-  tenantId: upTo(MAX.id),
-  agentId: AgentId,
-  userId: upTo(MAX.name),
-  content: upTo(MAX.text),
-  memoryType: MemoryType,
-  trustLevel: TrustLevel,
-  source: z.object({ who: upTo(MAX.line), channel: upTo(MAX.name).optional(), sessionKey: SessionKey.optional() }),
-  sourceType: z.enum(['system', 'conversation', 'tool', 'web', 'api', 'unknown']).optional(),
-  taintLevel: z.enum(['clean', 'wrapped', 'raw']).optional(),
-  tags: z.array(upTo(MAX.name)).max(MAX.many),
-  metadata: JsonObject.optional(),
-  createdAt: Timestamp,
-  updatedAt: Timestamp.optional(),
-  expiresAt: Timestamp.optional(),
-  score: Rate.optional().describe('only in search results; 1 is the best a hit can be'),
-});
-export type MemoryEntry = z.infer<typeof MemoryEntry>;
+import { MemoryEntry, MemoryType, TrustLevel } from './entry.ts';
 
 export const MemorySearchResult = z.object({ results: z.array(MemoryEntry).max(MAX.all).describe('best first') });
 
@@ -90,24 +67,50 @@ const entry = {
 };
 
 export const memoryMethods = defineMethods({
+  'memory.store': {
+    summary: 'Remembers a text.',
+    description:
+      'A text that looks like an injection is kept as external and tagged security-tainted; one that asks for commands or elevated rights is refused.',
+    scope: 'admin',
+    params: z.strictObject({
+      content: z.string().min(1).max(MAX.text),
+      metadata: JsonObject.optional(),
+      memory_type: MemoryType.default('semantic'),
+      tags: z.array(z.string().min(1).max(MAX.name)).max(20).default([]),
+      expires_at: Timestamp.optional().describe('from then on it is forgotten; epoch milliseconds'),
+      agent_id: AgentId.optional().describe('whose memory it is: the calling agent, or the default one, when left out'),
+    }),
+    result: MemoryStored,
+    blobs: ['content', 'metadata'],
+    errors: ['FAILED_PRECONDITION', 'PERMISSION_DENIED', 'OUT_OF_RANGE'],
+    emits: ['security:injection_detected', 'security:memory_tainted'],
+    examples: [{ params: { content: entry.content, metadata: { topic: 'style' } }, result: { id: entry.id, stored: true } }],
+  },
   'memory.search': {
     summary: 'Finds memories by words and by meaning, best first.',
     description:
       'Searches the memories of the calling agent and tenant; what has expired is left out. Without an embedder it is full-text only.',
     scope: 'rpc',
-    params: z.strictObject({ query: z.string().min(1).max(10_000), limit: pageSize(10, 100) }),
+    params: z.strictObject({
+      query: z.string().min(1).max(10_000),
+      limit: pageSize(10, 100),
+      agent_id: AgentId.optional().describe('the calling agent, or the default one, when left out'),
+    }),
     result: MemorySearchResult,
+    blobs: ['results'],
     idempotent: true,
+    errors: ['PERMISSION_DENIED', 'UNAVAILABLE'],
     examples: [{ params: { query: 'how long should answers be', limit: 5 }, result: { results: [{ ...entry, score: 0.82 }] } }],
   },
   'memory.inspect': {
     summary: 'Shows one memory, or counts all of them.',
-    description: 'With an id nobody knows the answer is empty. tenantId is accepted only when it is the caller’s own.',
+    description: 'With an id nobody knows the answer is empty. With a tenantId that is not the caller’s own too.',
     scope: 'rpc',
     params: z.strictObject({ id: EntryId.optional(), tenantId: z.string().min(1).max(64).optional() }),
     result: MemoryInspection,
+    blobs: ['entry', 'stats'],
     idempotent: true,
-    errors: ['PERMISSION_DENIED'],
+    errors: ['UNAVAILABLE'],
     examples: [
       { params: { id: entry.id }, result: { entry } },
       { params: {}, result: { stats: { totalEntries: 1, dbSizeBytes: 40_960 } } },
@@ -126,7 +129,9 @@ export const memoryMethods = defineMethods({
       agent_id: AgentId.optional(),
     }),
     result: MemoryPage,
+    blobs: ['entries'],
     idempotent: true,
+    errors: ['UNAVAILABLE'],
     examples: [
       {
         params: { offset: 0, limit: 20, memory_type: 'semantic' },
@@ -160,7 +165,7 @@ export const memoryMethods = defineMethods({
           misses: 160,
           hitRate: 0.8,
           evictions: 0,
-          provider: 'openai',
+          provider: 'local',
           vecAvailable: true,
         },
       },
@@ -176,30 +181,21 @@ export const memoryMethods = defineMethods({
     blobs: ['entries'],
     examples: [{ params: {}, result: { entries: [entry], exportedAt: 1763722800000, totalEntries: 1 } }],
   },
-  'memory.flush': {
-    summary: 'Forgets everything the tenant remembers, system entries too.',
-    description: 'Permanent: there is no way back.',
-    scope: 'admin',
-    params: NoParams,
-    result: MemoryFlushed,
-    deadlineMs: 120_000,
-    idempotent: true,
-    emits: ['audit:event'],
-    examples: [{ params: {}, result: { flushed: true, deletedCount: 812 } }],
-  },
   'memory.stats': {
     summary: 'Counts what is remembered and how much room it takes.',
     scope: 'admin',
     params: NoParams,
     result: MemoryStats,
+    blobs: ['byType', 'byTrustLevel', 'byAgent'],
     idempotent: true,
+    errors: ['UNAVAILABLE'],
     examples: [
       {
         params: {},
         result: {
           totalEntries: 1,
           dbSizeBytes: 40_960,
-          embeddingProvider: 'openai',
+          embeddingProvider: 'local',
           cacheHitRate: 0.8,
           byType: { semantic: 1 },
           byTrustLevel: { learned: 1 },
@@ -211,15 +207,16 @@ export const memoryMethods = defineMethods({
       },
     ],
   },
-  'memory.store': {
-    summary: 'Remembers a text.',
-    description:
-      'A text that looks like an injection is kept as external and tagged security-tainted; one that asks for commands or elevated rights is refused.',
+  'memory.flush': {
+    summary: 'Forgets everything the tenant remembers, system entries too.',
+    description: 'Permanent: there is no way back.',
     scope: 'admin',
-    params: z.strictObject({ content: z.string().min(1).max(MAX.text), metadata: JsonObject.optional() }),
-    result: MemoryStored,
-    errors: ['FAILED_PRECONDITION'],
-    emits: ['security:injection_detected', 'security:memory_tainted'],
-    examples: [{ params: { content: entry.content, metadata: { topic: 'style' } }, result: { id: entry.id, stored: true } }],
+    params: NoParams,
+    result: MemoryFlushed,
+    deadlineMs: 120_000,
+    idempotent: true,
+    errors: ['PERMISSION_DENIED'],
+    emits: ['audit:event'],
+    examples: [{ params: {}, result: { flushed: true, deletedCount: 812 } }],
   },
 });

@@ -2,6 +2,7 @@ import { registerChatStream } from './chat-stream.ts';
 import { registerChat } from './chat.ts';
 import { registerEvents } from './events.ts';
 import { registerHistory } from './history.ts';
+import { registerMemory } from './memory.ts';
 import { registerModels } from './models.ts';
 import type { RegisterRoutes } from '../gateway.ts';
 
@@ -18,5 +19,6 @@ export const routes: readonly RegisterRoutes[] = [
   web(registerHistory),
   web(registerChatStream),
   web(registerEvents),
+  web(registerMemory),
   registerModels,
 ];

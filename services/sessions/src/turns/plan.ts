@@ -39,6 +39,8 @@ export interface PlanDeps {
   turns: Documents<TurnDocument>;
   bodies: Bodies;
   recall: Recall;
+  /** What stands before the question, asked with its text. */
+  remind?: (question: string) => Promise<ModelMessage | undefined>;
 }
 
 export interface PlanGiven {
@@ -58,9 +60,10 @@ export async function planTurn(deps: PlanDeps, given: PlanGiven): Promise<Omit<T
   const { turn, hold, agent, model, principal, traceparent, left } = given;
   const toolTurn = { turnId: turn.turnId, requestId: turn.requestId, traceparent, left, counted: model.provider === 'dev' };
   const text = await textOf(deps.bodies, turn.turnId, turn.message);
+  const [before, reminder] = await Promise.all([recent(deps, given), deps.remind?.(text)]);
   return {
     model,
-    messages: [...(await recent(deps, given)), { role: 'user', text }],
+    messages: [...before, ...(reminder ? [reminder] : []), { role: 'user', text }],
     tools: whileHeld(deps.tools(agentPrincipal(principal, turn), agent.config, toolTurn), hold),
     traceparent,
     ...limitsOf(agent),

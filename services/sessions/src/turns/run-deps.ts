@@ -11,6 +11,7 @@ import type { Hold } from './hold.ts';
 import type { Standing } from './journal.ts';
 import type { LogShares } from './log-shares.ts';
 import type { FrameBody, TurnOutcome } from './loop.ts';
+import type { Memories } from './memories.ts';
 import type { ToolsOf } from './plan.ts';
 import type { Recall } from './recall.ts';
 
@@ -25,6 +26,8 @@ export interface RunDeps {
   models: Models;
   tools: ToolsOf;
   recall: Recall;
+  /** Without it agents remember nothing. */
+  memories?: Memories;
   log: Logger;
 }
 

@@ -9,6 +9,7 @@ import { logFailedTurn } from './log-failed-turn.ts';
 import { runTurn, type TurnOutcome } from './loop.ts';
 import { modelOf, planTurn } from './plan.ts';
 import { openRecord, type Record } from './record.ts';
+import { createReminding, type Reminding } from './reminding.ts';
 import type { Ended, RunDeps, RunGiven } from './run-deps.ts';
 import { commitAnswer, commitFailure, endedMeanwhile, fenced, hasEnded, isFenced, wasEnded } from './turn-writes.ts';
 
@@ -19,16 +20,19 @@ import { commitAnswer, commitFailure, endedMeanwhile, fenced, hasEnded, isFenced
 export async function runDurable(deps: RunDeps, given: RunGiven): Promise<Ended | undefined> {
   const record = openRecord(deps, given);
   try {
-    const outcome = await play(deps, given, record).finally(record.close);
-    return await commit(deps, given, outcome);
+    const reminding = createReminding(deps.memories, given);
+    const outcome = await play(deps, given, { record, reminding }).finally(record.close);
+    const ended = await commit(deps, given, { ...outcome, warnings: reminding.warnings });
+    reminding.tell(outcome);
+    return ended;
   } catch (error) {
     return await fail(deps, given, error);
   }
 }
 
-async function commit(deps: RunDeps, given: RunGiven, outcome: TurnOutcome): Promise<Ended> {
+async function commit(deps: RunDeps, given: RunGiven, outcome: TurnOutcome & Pick<Reminding, 'warnings'>): Promise<Ended> {
   const { hold, turn, frames } = given;
-  const { result, costUsd, steps } = outcome;
+  const { result, costUsd, steps, warnings } = outcome;
   const lastFrame = frames.last();
   const { lastSeq, epoch } = hold.session;
   // An answer is not thrown away for a database that is away for a moment.
@@ -36,7 +40,7 @@ async function commit(deps: RunDeps, given: RunGiven, outcome: TurnOutcome): Pro
     const answer = await keep(deps.bodies.for(hold), turn.turnId, result.response);
     const ending = { turn, fence: hold.fence, lastFrame, now: deps.store.now() };
     return (
-      (await commitAnswer(deps.turns.for(hold), ending, { result, answer, costUsd, steps, lastSeq, epoch })) ??
+      (await commitAnswer(deps.turns.for(hold), ending, { result, answer, costUsd, steps, lastSeq, epoch, warnings })) ??
       endedHere(deps, given, 'done')
     );
   });
@@ -91,14 +95,20 @@ function stillModelOf({ models }: RunDeps, { agent, signal }: RunGiven): Promise
   return modelOf(agent, models);
 }
 
-async function play(deps: RunDeps, given: RunGiven, record: Record): Promise<TurnOutcome> {
+async function play(deps: RunDeps, given: RunGiven, { record, reminding }: { record: Record; reminding: Reminding }): Promise<TurnOutcome> {
   const { hold, turn, agent, principal, frames, signal, from, traceparent, left } = given;
   // A turn whose client is held to its own sessions runs only in one that this client made.
   if (!sees(turn, hold.session)) throw noSuchSession();
   const model = given.model ?? (await hold.persist(() => stillModelOf(deps, given)));
   // Whoever accepted it may have died before it could say so.
   if (frames.next() === 0) frames.push(acceptedFrame(turn, model));
-  const reading = { tools: deps.tools, turns: deps.turns.for(hold), bodies: deps.bodies.for(hold), recall: deps.recall };
+  const reading = {
+    tools: deps.tools,
+    turns: deps.turns.for(hold),
+    bodies: deps.bodies.for(hold),
+    recall: deps.recall,
+    remind: reminding.remind,
+  };
   const plan = await planTurn(reading, { turn, hold, agent, model, principal, traceparent, left });
   signal.throwIfAborted();
   const running = runTurn(deps.models, { ...plan, signal, from, note: record.note });

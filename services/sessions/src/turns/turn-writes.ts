@@ -86,6 +86,7 @@ export interface Answer {
   /** What its session last counted, as the lease read it, and the session's epoch. */
   lastSeq: number;
   epoch: string;
+  warnings: readonly string[];
 }
 
 /**
@@ -96,7 +97,7 @@ export interface Answer {
 export function commitAnswer(
   turns: Documents<TurnDocument>,
   ending: Ending,
-  { result, answer, costUsd, steps, lastSeq, epoch }: Answer,
+  { result, answer, costUsd, steps, lastSeq, epoch, warnings }: Answer,
 ): Promise<TurnDocument | null> {
   const { turn, fence, lastFrame, now } = ending;
   const { turnId, sessionKey } = turn;
@@ -118,6 +119,7 @@ export function commitAnswer(
         tail: [],
         lastFrame,
         finishedAt: now,
+        ...(warnings.length === 0 ? {} : { warnings: [...warnings] }),
       },
       emit: [sent],
       followed: true,

@@ -1,0 +1,27 @@
+import { z } from 'zod';
+import { AgentId, JsonObject, Rate, SessionKey, Timestamp } from '../common.ts';
+import { MAX, upTo } from '../sizes.ts';
+
+export const MemoryType = z.enum(['working', 'episodic', 'semantic', 'procedural']);
+export const TrustLevel = z.enum(['system', 'learned', 'external']);
+
+/** One thing remembered. Its embedding never leaves the service. */
+export const MemoryEntry = z.object({
+  id: upTo(MAX.id),
+  tenantId: upTo(MAX.id),
+  agentId: AgentId,
+  userId: upTo(MAX.name),
+  content: upTo(MAX.text),
+  memoryType: MemoryType,
+  trustLevel: TrustLevel,
+  source: z.object({ who: upTo(MAX.line), channel: upTo(MAX.name).optional(), sessionKey: SessionKey.optional() }),
+  sourceType: z.enum(['system', 'conversation', 'tool', 'web', 'api', 'unknown']).optional(),
+  taintLevel: z.enum(['clean', 'wrapped', 'raw']).optional(),
+  tags: z.array(upTo(MAX.name)).max(MAX.many),
+  metadata: JsonObject.optional(),
+  createdAt: Timestamp,
+  updatedAt: Timestamp.optional(),
+  expiresAt: Timestamp.optional(),
+  score: Rate.optional().describe('only in search results; 1 is the best a hit can be'),
+});
+export type MemoryEntry = z.infer<typeof MemoryEntry>;

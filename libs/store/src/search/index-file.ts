@@ -1,0 +1,128 @@
+import { createHash } from 'node:crypto';
+import { closeSync, mkdirSync, openSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { DIMENSIONS, HASH_MODEL } from './hash-embedding.ts';
+
+/** The database of an index, and its statements. */
+export interface IndexFile {
+  db: DatabaseSync;
+  /** Compiled once each. */
+  prepare: DatabaseSync['prepare'];
+}
+
+/** Raised with every change of the tables: what an earlier version wrote is thrown away. */
+const LAYOUT = 1;
+
+/** The texts are kept too: without them, what is taken out of the index would go on counting in its statistics, and so in every order. */
+const TABLES = `
+  CREATE TABLE IF NOT EXISTS meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT;
+  CREATE TABLE IF NOT EXISTS entries (
+    row INTEGER PRIMARY KEY, tenant TEXT NOT NULL, id TEXT NOT NULL, part TEXT NOT NULL, grp TEXT NOT NULL, owner TEXT NOT NULL,
+    kind TEXT NOT NULL, trust TEXT NOT NULL, tags TEXT NOT NULL, session TEXT NOT NULL, bytes INTEGER NOT NULL,
+    created INTEGER NOT NULL, expires INTEGER, version INTEGER NOT NULL, gone INTEGER NOT NULL, UNIQUE (tenant, id)) STRICT;
+  CREATE INDEX IF NOT EXISTS "entries.part" ON entries (part, row);
+  CREATE INDEX IF NOT EXISTS "entries.created" ON entries (tenant, created, id);
+  CREATE TABLE IF NOT EXISTS vectors (row INTEGER PRIMARY KEY, vector BLOB NOT NULL) STRICT;
+  CREATE VIRTUAL TABLE IF NOT EXISTS words USING fts5(
+    part, text, tokenize='porter unicode61 remove_diacritics 2');
+  INSERT INTO words (words, rank) VALUES ('secure-delete', 1);
+`;
+
+/** Nobody else opens the file while we have it. A crash may lose what was written last, and that is followed again. */
+const SETTINGS = `
+  PRAGMA locking_mode = EXCLUSIVE;
+  PRAGMA journal_mode = WAL;
+  PRAGMA synchronous = NORMAL;
+  PRAGMA trusted_schema = OFF;
+  PRAGMA secure_delete = ON;
+  PRAGMA temp_store = MEMORY;
+  PRAGMA cache_size = -8192;
+`;
+
+/** Processes on one machine may share a directory: each has an index of its own there, and finds it again after a restart. */
+const MOST_BESIDE_EACH_OTHER = 64;
+const SQLITE_BUSY = 5;
+
+/**
+ * Opens the first index below a directory that nobody else has open. One that is damaged, of another layout, model or source, is begun
+ * anew: nothing in it is the truth.
+ */
+export function openIndexFile(dir: string, identity: string): IndexFile {
+  for (let n = 1; n <= MOST_BESIDE_EACH_OTHER; n++) {
+    const place = join(dir, String(n));
+    const db = openOurs(place, identity) ?? openAnew(place, identity);
+    if (db !== 'busy') return { db, prepare: cached(db) };
+  }
+  throw new Error(`${MOST_BESIDE_EACH_OTHER} processes have an index in ${dir} already`);
+}
+
+/** Undefined for one that is of no use. */
+function openOurs(place: string, identity: string): DatabaseSync | 'busy' | undefined {
+  let db: DatabaseSync | undefined;
+  try {
+    db = open(place);
+    if (isOurs(db, identity)) return db;
+  } catch (error) {
+    if (isBusy(error)) return 'busy';
+  }
+  db?.close();
+  return undefined;
+}
+
+function openAnew(place: string, identity: string): DatabaseSync {
+  rmSync(place, { recursive: true, force: true });
+  const db = open(place);
+  const keep = db.prepare('INSERT INTO meta (name, value) VALUES (?, ?)');
+  for (const [name, value] of Object.entries(describe(identity))) keep.run(name, value);
+  return db;
+}
+
+function isBusy(error: unknown): boolean {
+  return error instanceof Error && 'errcode' in error && (Number(error.errcode) & 0xff) === SQLITE_BUSY;
+}
+
+/** Where a group of a tenant stands: digits, which no stemmer changes, and from which nobody reads either name. */
+export function partOf(tenant: string, group: string): string {
+  const digest = createHash('sha256')
+    .update(JSON.stringify([tenant, group]))
+    .digest();
+  return digest.readBigUInt64BE(0).toString() + digest.readBigUInt64BE(8).toString();
+}
+
+function open(place: string): DatabaseSync {
+  mkdirSync(place, { recursive: true, mode: 0o700 });
+  const file = join(place, 'index.db');
+  closeSync(openSync(file, 'a', 0o600));
+  const db = new DatabaseSync(file, { timeout: 0, defensive: true });
+  try {
+    db.exec(SETTINGS + TABLES);
+    return db;
+  } catch (error) {
+    db.close();
+    throw error;
+  }
+}
+
+function describe(identity: string): Record<string, string> {
+  return { identity, model: HASH_MODEL, dimensions: String(DIMENSIONS), layout: String(LAYOUT) };
+}
+
+function isOurs(db: DatabaseSync, identity: string): boolean {
+  const meta = new Map(
+    db
+      .prepare('SELECT name, value FROM meta')
+      .all()
+      .map(({ name, value }) => [String(name), String(value)]),
+  );
+  return Object.entries(describe(identity)).every(([name, value]) => meta.get(name) === value);
+}
+
+function cached(db: DatabaseSync): DatabaseSync['prepare'] {
+  const statements = new Map<string, ReturnType<DatabaseSync['prepare']>>();
+  return (sql) => {
+    let statement = statements.get(sql);
+    if (!statement) statements.set(sql, (statement = db.prepare(sql)));
+    return statement;
+  };
+}

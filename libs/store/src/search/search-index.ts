@@ -1,0 +1,119 @@
+/** A text to be found, and what it may be asked by. */
+export interface SearchEntry {
+  tenant: string;
+  id: string;
+  /** A search is within one group of one tenant. */
+  group: string;
+  /** Whose it is; the empty text is everybody's. */
+  owner: string;
+  kind: string;
+  trust: string;
+  tags: readonly string[];
+  session: string;
+  text: string;
+  /** What it takes where it is kept. */
+  bytes: number;
+  createdAt: number;
+  /** From then on nobody finds it. */
+  expiresAt: number | undefined;
+  /** Grows with each change: what is older than what is known is passed over. */
+  version: number;
+}
+
+/** An entry that is there no more. */
+export type GoneEntry = Pick<SearchEntry, 'tenant' | 'id' | 'version'> & { gone: true };
+
+/** Whose entries are meant, as of which moment. */
+export interface Scope {
+  tenant: string;
+  group?: string | undefined;
+  /** Only those of these owners. */
+  owners?: readonly string[] | undefined;
+  /** Only those that are trusted so. */
+  trust?: readonly string[] | undefined;
+  now: number;
+}
+
+export interface SearchQuery extends Scope {
+  group: string;
+  text: string;
+  limit: number;
+  /** Also what is near without sharing a word. */
+  vectors: boolean;
+}
+
+export interface SearchHits {
+  /** Best first; 1 is what every lane puts first. */
+  hits: readonly { id: string; score: number }[];
+  textCandidates: number;
+  vectorCandidates: number;
+}
+
+export interface ListQuery extends Scope {
+  kind?: string | undefined;
+  /** Entries that have all of them. */
+  tags?: readonly string[] | undefined;
+  oldestFirst: boolean;
+  offset: number;
+  limit: number;
+}
+
+export interface ListPage {
+  ids: readonly string[];
+  total: number;
+}
+
+export interface IndexStats {
+  entries: number;
+  bytes: number;
+  byKind: Readonly<Record<string, number>>;
+  byTrust: Readonly<Record<string, number>>;
+  byGroup: Readonly<Record<string, number>>;
+  sessions: number;
+  vectors: number;
+  oldestCreatedAt: number | null;
+}
+
+/** How well vectors of questions are remembered. */
+export interface VectorCacheStats {
+  size: number;
+  hits: number;
+  misses: number;
+  evictions: number;
+}
+
+/** What an index does; the same in the thread that does it and in the one that asks for it. */
+export interface IndexWork {
+  /** How far it has followed its source, as `apply` said it last; null when it begins anew. */
+  followedTo(): number | null;
+  /** All of it or nothing, with how far that is. */
+  apply(changes: readonly (SearchEntry | GoneEntry)[], followedTo: number | null): void;
+  /** Begins anew. */
+  clear(): void;
+  search(query: SearchQuery): SearchHits;
+  list(query: ListQuery): ListPage;
+  /** Whether there is anything at all in a scope. */
+  has(scope: Scope): boolean;
+  stats(scope: Scope): IndexStats;
+  cacheStats(): VectorCacheStats;
+}
+
+/**
+ * A local index of texts by their words and by what they look like. It is derived: it may be lost at any time, and whoever has the
+ * documents writes it anew. The work is done in a thread of its own, so that no search holds up anybody else.
+ */
+export type SearchIndex = {
+  [N in keyof IndexWork]: (...given: Parameters<IndexWork[N]>) => Promise<ReturnType<IndexWork[N]>>;
+} & AsyncDisposable & {
+    /** Names how its vectors are made. */
+    readonly model: string;
+    /** Whether it can still be asked; one that cannot is opened anew. */
+    readonly alive: boolean;
+  };
+
+export interface SearchIndexOptions {
+  /** Names the database that it is derived from: of another one nothing in it is right. */
+  identity: string;
+  /** How many vectors of questions are remembered. */
+  cachedVectors: number;
+}

@@ -1,0 +1,91 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { memory, type MemoryEntry } from '@switchyard/contracts';
+import { SECRETS, startTestGateway, type TestGateway } from '../gateway.fixture.ts';
+
+const entry: MemoryEntry = {
+  id: '0193a6f2-7c1e-7d44-9a55-1f0c2b7d3e90',
+  tenantId: 'default',
+  agentId: 'default',
+  userId: 'alice',
+  content: 'Alice prefers short answers.',
+  memoryType: 'semantic',
+  trustLevel: 'learned',
+  source: { who: 'alice' },
+  tags: [],
+  createdAt: 1763719200000,
+  score: 0.9,
+};
+
+/** A gateway before a memory that remembers one thing, and what that was asked. */
+async function start(): Promise<{ gateway: TestGateway; asked: unknown[] }> {
+  const gateway = await startTestGateway();
+  const asked: unknown[] = [];
+  const handlers = {
+    'memory.search': (params: unknown) => (asked.push(params), { results: [entry] }),
+    'memory.inspect': (params: unknown) => (asked.push(params), { stats: { totalEntries: 1, dbSizeBytes: 10 } }),
+  };
+  await gateway.bus.serve(memory, handlers, { version: '0.0.0' });
+  return { gateway, asked };
+}
+
+const read = (gateway: TestGateway, path: string, token: string = SECRETS.rpc) =>
+  fetch(`${gateway.url}/api/memory/${path}`, { headers: { authorization: `Bearer ${token}` } });
+
+test('a search shows of each memory what a reader needs', async () => {
+  const { gateway, asked } = await start();
+  await using _ = gateway;
+  const response = await read(gateway, 'search?q=short%20answers&limit=5');
+  const { id, content, memoryType, trustLevel, score, createdAt } = entry;
+  assert.deepEqual(await response.json(), { results: [{ id, content, memoryType, trustLevel, score, createdAt }] });
+  assert.deepEqual([response.status, response.headers.get('cache-control')], [200, 'no-store']);
+  assert.deepEqual(asked, [{ query: 'short answers', limit: 5 }]);
+});
+
+test('a limit is 10 unless said, and brought back to 1 to 100', async () => {
+  const { gateway, asked } = await start();
+  await using _ = gateway;
+  for (const limit of ['', '&limit=0', '&limit=-3', '&limit=1000']) assert.equal((await read(gateway, `search?q=a${limit}`)).status, 200);
+  assert.deepEqual(
+    asked.map((params) => (params as { limit: number }).limit),
+    [10, 1, 1, 100],
+  );
+});
+
+test('a search for nothing, and a limit that is no number, are refused in a sentence', async () => {
+  const { gateway, asked } = await start();
+  await using _ = gateway;
+  for (const [path, error] of [
+    ['search', 'Missing required query parameter: q'],
+    ['search?q=', 'Missing required query parameter: q'],
+    ['search?q=a&q=b', 'Query parameter given more than once: q'],
+    ['search?q=a&limit=ten', 'limit: expected a whole number from 1 to 100'],
+  ] as const) {
+    const response = await read(gateway, path);
+    assert.deepEqual([response.status, await response.json()], [400, { error }], path);
+  }
+  const long = await read(gateway, `search?q=${'a'.repeat(10_001)}`);
+  assert.equal(long.status, 400);
+  assert.deepEqual(asked, []);
+});
+
+test('stats count what is remembered', async () => {
+  const { gateway } = await start();
+  await using _ = gateway;
+  assert.deepEqual(await (await read(gateway, 'stats')).json(), { stats: { totalEntries: 1, dbSizeBytes: 10 } });
+});
+
+test('both need the scope rpc', async () => {
+  const { gateway, asked } = await start();
+  await using _ = gateway;
+  for (const path of ['search?q=a', 'stats']) {
+    assert.equal((await read(gateway, path, SECRETS.admin)).status, 403);
+    assert.equal((await read(gateway, path, 'unknown')).status, 401);
+  }
+  assert.deepEqual(asked, []);
+});
+
+test('without a memory service the answer is 503', async () => {
+  await using gateway = await startTestGateway();
+  assert.equal((await read(gateway, 'search?q=a')).status, 503);
+});

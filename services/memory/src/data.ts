@@ -1,0 +1,47 @@
+import { AgentId, MemoryType, TrustLevel } from '@switchyard/contracts';
+import { collection, json } from '@switchyard/store';
+import { z } from 'zod';
+
+const instant = z.int().nonnegative();
+
+/** One thing remembered; of one that was forgotten, only that it was, so that every index hears of it. */
+export const EntryDocument = z.object({
+  id: z.string(),
+  agentId: AgentId,
+  userId: z.string(),
+  /** The client that alone may find it; empty where everybody of the tenant may. */
+  owner: z.string(),
+  content: z.string(),
+  memoryType: MemoryType,
+  trustLevel: TrustLevel,
+  who: z.string(),
+  channel: z.string().optional(),
+  sessionKey: z.string().optional(),
+  sourceType: z.enum(['system', 'conversation', 'tool', 'web', 'api', 'unknown']),
+  taintLevel: z.enum(['clean', 'wrapped', 'raw']),
+  tags: z.array(z.string()),
+  metadata: json(z.record(z.string(), z.unknown())).optional(),
+  createdAt: instant,
+  /** From then on nobody finds it. */
+  expiresAt: instant.optional(),
+  /** When it was last written, by the database's clock: the indexes follow it. */
+  changedAt: instant,
+  goneAt: instant.optional(),
+  /** When the document itself goes. */
+  forgetAt: instant.optional(),
+});
+export type EntryDocument = z.infer<typeof EntryDocument>;
+
+/** An index that has not followed for half of this time begins anew. */
+export const GONE_MS = 86_400_000;
+/** As large as a request may be, whatever its letters are. */
+const ENTRY_BYTES = 8_388_608;
+
+export const entryCollection = collection({
+  name: 'entries',
+  schema: EntryDocument,
+  key: 'id',
+  maxBytes: ENTRY_BYTES,
+  indexes: [{ fields: ['changedAt'], across: true }],
+  expires: { field: 'forgetAt', afterMs: 0 },
+});

@@ -1,0 +1,26 @@
+import { MAX, ServiceError, type MemoryEntry } from '@switchyard/contracts';
+import type { Handler } from '@switchyard/bus';
+import { toEntry } from '../entries/entry.ts';
+import { everyEntry } from '../entries/read.ts';
+import { isVisible } from '../entries/scope.ts';
+import type { Given } from './given.ts';
+
+/** Read from the documents, page by page, oldest first; what is written meanwhile may be in it or not. */
+export function memoryExport({ entries, store }: Given): Handler<'memory.export'> {
+  return async (_params, { principal, signal }) => {
+    const now = store.now();
+    const found: MemoryEntry[] = [];
+    for await (const page of everyEntry(entries.for(principal))) {
+      signal.throwIfAborted();
+      for (const entry of page) if (isVisible(entry, principal, now)) found.push(toEntry(principal.tenant, entry));
+      if (found.length > MAX.all) {
+        throw new ServiceError(
+          'FAILED_PRECONDITION',
+          `There are more than ${MAX.all} memories, which is more than one answer holds; page through them with memory.browse.`,
+        );
+      }
+    }
+    found.sort((a, b) => a.createdAt - b.createdAt || (a.id < b.id ? -1 : 1));
+    return { entries: found, exportedAt: now, totalEntries: found.length };
+  };
+}

@@ -1,0 +1,29 @@
+import { ServiceError } from '@switchyard/contracts';
+import type { Handler } from '@switchyard/bus';
+import { forget } from '../entries/forget.ts';
+import { everyEntry } from '../entries/read.ts';
+import type { Given } from './given.ts';
+
+/** Forgets page after page; whoever asks again after a failure ends what is left. */
+export function memoryFlush({ entries, store, index }: Given): Handler<'memory.flush'> {
+  return async (_params, ctx) => {
+    const { principal, signal, log } = ctx;
+    const { client, tenant, sessions, agent } = principal;
+    if (sessions === 'own' || agent !== undefined) {
+      throw new ServiceError('PERMISSION_DENIED', 'memory.flush forgets what the whole tenant remembers, which is not yours alone to do.');
+    }
+    const mine = entries.for(principal);
+    const now = store.now();
+    let deletedCount = 0;
+    for await (const page of everyEntry(mine)) {
+      signal.throwIfAborted();
+      const gone = (await Promise.all(page.map(({ id }) => forget(mine, { id, now })))).filter((entry) => entry !== null);
+      await index.note(tenant, gone);
+      deletedCount += gone.length;
+    }
+    const what = { actionType: 'memory.flush', classification: 'destructive', outcome: 'success', metadata: { deletedCount } } as const;
+    ctx.emit('audit:event', { timestamp: now, agentId: client, tenantId: tenant, ...what });
+    log.audit({ client, tenant, deletedCount }, 'all memories of a tenant were deleted');
+    return { flushed: true, deletedCount };
+  };
+}

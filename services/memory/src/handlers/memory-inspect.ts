@@ -1,0 +1,17 @@
+import type { Handler } from '@switchyard/bus';
+import { toEntry } from '../entries/entry.ts';
+import { isVisible } from '../entries/scope.ts';
+import { readStats } from '../entries/stats.ts';
+import type { Given } from './given.ts';
+
+/** What is another tenant's, or another client's, is as unknown as what never was. */
+export function memoryInspect(given: Given): Handler<'memory.inspect'> {
+  const { entries, store } = given;
+  return async ({ id, tenantId }, ctx) => {
+    const { principal } = ctx;
+    if (tenantId !== undefined && tenantId !== principal.tenant) return {};
+    if (id === undefined) return { stats: await readStats(given, ctx) };
+    const entry = await entries.for(principal).get(id);
+    return entry && isVisible(entry, principal, store.now()) ? { entry: toEntry(principal.tenant, entry) } : {};
+  };
+}

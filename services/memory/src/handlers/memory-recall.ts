@@ -1,0 +1,50 @@
+import type { Handler } from '@switchyard/bus';
+import type { EntryDocument } from '../data.ts';
+import { readFound } from '../entries/read.ts';
+import { SHARED } from '../entries/scope.ts';
+import type { Given } from './given.ts';
+
+/** Texts that begin alike say the same. */
+const ALIKE_CHARS = 200;
+const OVER_FETCH = 2;
+const MOST = 100;
+
+/** What everybody may know and what this client said itself: whatever a token may read, a conversation is not told to somebody else. */
+export function memoryRecall({ entries, store, index, settings }: Given): Handler<'memory.recall'> {
+  return async ({ agentId, query, maxResults, maxChars, minScore, trustLevels }, ctx) => {
+    const { principal } = ctx;
+    const there = await index.get(ctx.signal);
+    if (!there) return { entries: [], empty: true, textCandidates: 0, vectorCandidates: 0 };
+    const now = store.now();
+    const scope = { tenant: principal.tenant, group: agentId, owners: [SHARED, principal.client], trust: trustLevels, now };
+    const limit = Math.min(maxResults * OVER_FETCH, MOST);
+    const { hits, ...candidates } = await there.search({ ...scope, text: query, limit, vectors: settings.current.embedding.enabled });
+    const scores = new Map(hits.filter(({ score }) => score >= minScore).map(({ id, score }) => [id, score]));
+    const asAgent = { ...principal, agent: agentId };
+    const found = await readFound(entries, asAgent, { ids: [...scores.keys()], now });
+    const kept = fitting(found, { maxResults, maxChars });
+    return {
+      entries: kept.map(({ id, content, memoryType, trustLevel, createdAt }) => {
+        return { id, content, memoryType, trustLevel, createdAt, score: scores.get(id) ?? 0 };
+      }),
+      empty: hits.length === 0 && !(await there.has(scope)),
+      ...candidates,
+    };
+  };
+}
+
+/** The best that fit together. A text that is too long is left out: half of it may say something else. */
+function fitting(found: readonly EntryDocument[], { maxResults, maxChars }: { maxResults: number; maxChars: number }): EntryDocument[] {
+  const beginnings = new Set<string>();
+  const kept: EntryDocument[] = [];
+  let room = maxChars;
+  for (const entry of found) {
+    const beginning = entry.content.slice(0, ALIKE_CHARS);
+    if (kept.length === maxResults) break;
+    if (entry.content.length > room || beginnings.has(beginning)) continue;
+    beginnings.add(beginning);
+    kept.push(entry);
+    room -= entry.content.length;
+  }
+  return kept;
+}

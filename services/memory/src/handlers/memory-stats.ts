@@ -1,0 +1,7 @@
+import type { Handler } from '@switchyard/bus';
+import { readStats } from '../entries/stats.ts';
+import type { Given } from './given.ts';
+
+export function memoryStats(given: Given): Handler<'memory.stats'> {
+  return async (_params, ctx) => readStats(given, ctx);
+}

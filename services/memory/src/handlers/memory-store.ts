@@ -1,0 +1,38 @@
+import { randomUUID } from 'node:crypto';
+import type { Handler } from '@switchyard/bus';
+import { agentOf, SHARED } from '../entries/scope.ts';
+import { remember } from '../entries/remember.ts';
+import type { Given } from './given.ts';
+
+/** Answers once it is kept, and can be found at the replica that answers. */
+export function memoryStore(given: Given): Handler<'memory.store'> {
+  return async ({ content, metadata, memory_type, tags, expires_at, agent_id }, ctx) => {
+    const { client, agent, session, sessions } = ctx.principal;
+    const by = agent === undefined ? ['operator-stored', 'web-console'] : ['agent-stored', 'agent-tool'];
+    const [tag = '', channel = ''] = by;
+    const id = randomUUID();
+    const entry = await remember(
+      given,
+      {
+        id,
+        agentId: agentOf(ctx.principal, agent_id, given.settings.current.routing),
+        userId: client,
+        owner: sessions === 'own' ? client : SHARED,
+        content,
+        memoryType: memory_type,
+        trustLevel: 'learned',
+        who: client,
+        channel,
+        ...(session === undefined ? {} : { sessionKey: session }),
+        sourceType: agent === undefined ? 'api' : 'tool',
+        taintLevel: 'clean',
+        tags: [...new Set([...tags, tag])],
+        ...(metadata === undefined ? {} : { metadata }),
+        ...(expires_at === undefined ? {} : { expiresAt: expires_at }),
+      },
+      ctx,
+    );
+    if (entry) await given.index.note(ctx.principal.tenant, [entry]);
+    return { id, stored: true };
+  };
+}

@@ -1,0 +1,116 @@
+import assert from 'node:assert/strict';
+import { rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { setTimeout as wait } from 'node:timers/promises';
+import type { Bus } from '@switchyard/bus';
+import { principal, tempDir, testService } from '@switchyard/testkit';
+import { memory } from '../service.ts';
+
+const admin = principal({ scopes: ['*'] });
+/** What another replica wrote is found by then. */
+const WITHIN_MS = 1_000;
+const QUESTIONS = ['tide', 'harbour master', 'crane rope', 'lighthouses', 'wind in the sails', 'number 17', 'nothing of it'];
+const WORDS = ['tide', 'harbour', 'crane', 'rope', 'lighthouse', 'wind', 'sail', 'master', 'ship', 'keel'];
+
+function textOf(n: number): string {
+  return `Note number ${n}: ${[1, 2, 3, 5].map((k) => WORDS[(n * k + k) % WORDS.length]).join(' ')}.`;
+}
+
+/** All that a client can see of an index. */
+async function answersOf(bus: Bus): Promise<unknown> {
+  const searches = await Promise.all(QUESTIONS.map((query) => bus.call('memory.search', { query, limit: 20 })));
+  const { cacheHitRate: _, ...stats } = await bus.call('memory.stats', {});
+  return { searches, stats, pages: await bus.call('memory.browse', { limit: 50, sort: 'oldest' }) };
+}
+
+/** How long it takes until it is so. */
+async function until(isSo: () => Promise<boolean>): Promise<number> {
+  const began = performance.now();
+  while (!(await isSo())) {
+    assert.ok(performance.now() - began < 10 * WITHIN_MS, 'it is not so after ten times as long');
+    await wait(10);
+  }
+  return performance.now() - began;
+}
+
+test('an index that was thrown away is written anew from the documents, equal', async () => {
+  await using data = await tempDir();
+  let before: unknown;
+  {
+    await using app = await testService(memory, { data: data.path, as: admin });
+    const ids: string[] = [];
+    for (let n = 0; n < 60; n++) {
+      const { id } = await app.bus.call('memory.store', {
+        content: textOf(n),
+        tags: [`t${n % 3}`],
+        memory_type: n % 2 ? 'semantic' : 'working',
+      });
+      ids.push(id);
+    }
+    for (const id of ids.filter((_, n) => n % 5 === 0)) await app.bus.call('memory.delete', { id });
+    before = await answersOf(app.bus);
+  }
+  await rm(join(data.path, 'index'), { recursive: true });
+  await using again = await testService(memory, { data: data.path, as: admin });
+  assert.deepEqual(await answersOf(again.bus), before);
+});
+
+test('what one replica wrote or forgot another one knows within a second', async () => {
+  await using data = await tempDir();
+  await using one = await testService(memory, { data: data.path, as: admin });
+  await using other = await testService(memory, { data: data.path, as: admin });
+  await one.bus.call('memory.store', { content: 'The first of all.' });
+  const finds = async (query: string): Promise<boolean> => (await other.bus.call('memory.search', { query })).results.length === 1;
+  await until(() => finds('first'));
+  const { id } = await one.bus.call('memory.store', { content: 'Something about lighthouses.' });
+  const took = await until(() => finds('lighthouse'));
+  assert.ok(took <= WITHIN_MS, `${took} ms`);
+  await one.bus.call('memory.delete', { id });
+  assert.equal(await finds('lighthouse'), false, 'at once: the documents say what is there');
+  await until(async () => (await other.bus.call('memory.stats', {})).totalEntries === 1);
+  assert.deepEqual(await answersOf(other.bus), await answersOf(one.bus));
+});
+
+test('who was away follows what happened meanwhile', async () => {
+  await using data = await tempDir();
+  await using one = await testService(memory, { data: data.path, as: admin });
+  const { id } = await one.bus.call('memory.store', { content: 'Soon to be forgotten.' });
+  {
+    await using other = await testService(memory, { data: data.path, as: admin });
+    assert.equal((await other.bus.call('memory.search', { query: 'forgotten' })).results.length, 1);
+  }
+  await one.bus.call('memory.delete', { id });
+  await one.bus.call('memory.store', { content: 'Written meanwhile.' });
+  await using back = await testService(memory, { data: data.path, as: admin });
+  assert.deepEqual(await answersOf(back.bus), await answersOf(one.bus));
+  assert.equal((await back.bus.call('memory.stats', {})).totalEntries, 1);
+});
+
+test('while nothing is remembered there is no index, and everything is answered', async () => {
+  await using data = await tempDir();
+  await using app = await testService(memory, { data: data.path, as: admin });
+  assert.deepEqual(await app.bus.call('memory.search', { query: 'anything' }), { results: [] });
+  assert.equal((await app.bus.call('memory.stats', {})).totalEntries, 0);
+  assert.equal((await app.bus.call('memory.browse', {})).total, 0);
+  assert.equal((await app.bus.call('memory.embeddingCache', {})).vecAvailable, true);
+  await assert.rejects(rm(join(data.path, 'index')), { code: 'ENOENT' });
+});
+
+test('many at once are all kept and all found', async () => {
+  await using app = await testService(memory, { as: admin });
+  const stored = await Promise.all(Array.from({ length: 200 }, (_, n) => app.bus.call('memory.store', { content: textOf(n) })));
+  assert.equal(new Set(stored.map(({ id }) => id)).size, 200);
+  const { totalEntries, embeddedEntries } = await app.bus.call('memory.stats', {});
+  assert.deepEqual([totalEntries, embeddedEntries], [200, 200]);
+});
+
+test('with embedding off there are words alone, and it is said', async () => {
+  await using app = await testService(memory, { as: admin, settings: { embedding: { enabled: false } } });
+  await app.bus.call('memory.store', { content: 'The physiotherapist called.' });
+  assert.deepEqual(await app.bus.call('memory.search', { query: 'fysiotherapist' }), { results: [] });
+  assert.equal((await app.bus.call('memory.search', { query: 'physiotherapist' })).results[0]?.score, 1);
+  const { enabled, provider, vecAvailable } = await app.bus.call('memory.embeddingCache', {});
+  assert.deepEqual({ enabled, provider, vecAvailable }, { enabled: false, provider: null, vecAvailable: false });
+  assert.equal((await app.bus.call('memory.stats', {})).embeddingProvider, undefined);
+});

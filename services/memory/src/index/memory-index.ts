@@ -1,0 +1,151 @@
+import { ServiceError } from '@switchyard/contracts';
+import type { Clock } from '@switchyard/service-kit';
+import { openSearchIndex, type Collection, type SearchIndex, type Store } from '@switchyard/store';
+import type { Logger } from '@switchyard/telemetry';
+import { GONE_MS, type EntryDocument } from '../data.ts';
+import { toIndexed } from '../entries/entry.ts';
+
+/** This replica's index of what is remembered. It follows the documents, and is opened when there is something to find. */
+export interface MemoryIndex extends AsyncDisposable {
+  /** The index, once it knows all that was there when it was opened; undefined while nothing was ever remembered. */
+  get(signal?: AbortSignal): Promise<SearchIndex | undefined>;
+  /** What was written here can be found here at once. Never fails: what is missed here is followed later. */
+  note(tenant: string, written: readonly EntryDocument[]): Promise<void>;
+}
+
+export interface MemoryIndexDeps {
+  entries: Collection<EntryDocument>;
+  store: Pick<Store, 'now' | 'identity'>;
+  /** Where the indexes of this machine are. */
+  dir: string;
+  /** How many vectors of questions are remembered. */
+  cachedVectors: () => number;
+  log: Logger;
+  clock: Clock;
+  /** How often is looked for what other replicas wrote. */
+  lookMs: number;
+}
+
+/** A write is seen some time after the moment that is written in it: so much is read again, each time and now and then. */
+const OVERLAP_MS = 2_000;
+const LONG_OVERLAP_MS = 30_000;
+const LONG_EVERY = 20;
+const PAGE = 200;
+
+interface Followed {
+  index: SearchIndex;
+  /** All that was written before is in it. */
+  to: number;
+}
+
+export function createMemoryIndex(deps: MemoryIndexDeps): MemoryIndex {
+  const { entries, store, log, clock, lookMs } = deps;
+  const all = entries.system();
+  let followed: Followed | undefined;
+  let opening: Promise<Followed | undefined> | undefined;
+  let looking: Promise<void> = Promise.resolve();
+  let [looks, busy, closed] = [0, false, false];
+
+  /** Reads what was written since, page by page, into the index. */
+  async function follow({ index, to }: Followed, overlapMs: number): Promise<Followed> {
+    const began = store.now();
+    const since = Math.max(0, to - overlapMs);
+    for (let cursor: string | undefined, more = true; more && !closed;) {
+      const page = await all.find(
+        { changedAt: { gte: since } },
+        { sort: [['changedAt', 'asc']], limit: PAGE, ...(cursor === undefined ? {} : { cursor }) },
+      );
+      cursor = page.cursor;
+      more = cursor !== undefined;
+      const changes = page.items.map(({ tenant, ...entry }) => toIndexed(tenant, entry));
+      if (changes.length > 0 || !more) await index.apply(changes, more ? null : began);
+    }
+    return { index, to: began };
+  }
+
+  async function open(): Promise<Followed | undefined> {
+    if (followed?.index.alive) return followed;
+    if (!(await isAnything())) return undefined;
+    const index = openSearchIndex(deps.dir, { identity: store.identity, cachedVectors: deps.cachedVectors() });
+    try {
+      let to = await index.followedTo();
+      // What was forgotten meanwhile may have left no trace.
+      if (to !== null && to < store.now() - GONE_MS / 2) {
+        await index.clear();
+        to = null;
+      }
+      followed = await follow({ index, to: to ?? 0 }, LONG_OVERLAP_MS);
+      return followed;
+    } catch (error) {
+      await index[Symbol.asyncDispose]();
+      throw error;
+    }
+  }
+
+  async function isAnything(): Promise<boolean> {
+    return (await all.find({ changedAt: { gte: 0 } }, { sort: [['changedAt', 'asc']], limit: 1 })).items.length > 0;
+  }
+
+  /** Whoever comes while it is opened waits for the same one. */
+  function opened(): Promise<Followed | undefined> {
+    return (opening ??= open().finally(() => (opening = undefined)));
+  }
+
+  async function look(): Promise<void> {
+    const there = await opened();
+    if (!there || closed) return;
+    looks += 1;
+    const { index, to } = await follow(there, looks % LONG_EVERY === 0 ? LONG_OVERLAP_MS : OVERLAP_MS);
+    if (followed?.index === index) followed = { index, to };
+  }
+
+  const stop = clock.every(lookMs, () => {
+    if (busy || closed) return;
+    busy = true;
+    looking = look()
+      .catch((err: unknown) => {
+        if (!closed) log.warn({ err, errorKind: 'dependency', hint: 'it is tried again in a moment' }, 'the memory index does not follow');
+      })
+      .finally(() => (busy = false));
+  });
+
+  return {
+    async get(signal) {
+      if (followed?.index.alive) return followed.index;
+      return (await until(opened(), signal))?.index;
+    },
+    async note(tenant, written) {
+      try {
+        const index = followed?.index.alive ? followed.index : (await opened())?.index;
+        // What opening it has read already is passed over.
+        await index?.apply(
+          written.map((entry) => toIndexed(tenant, entry)),
+          null,
+        );
+      } catch (err) {
+        log.warn({ err, errorKind: 'dependency', hint: 'it is followed in a moment' }, 'a memory is not in the index yet');
+      }
+    },
+    async [Symbol.asyncDispose]() {
+      closed = true;
+      stop();
+      await looking;
+      await opening?.catch(() => undefined);
+      await followed?.index[Symbol.asyncDispose]();
+    },
+  };
+}
+
+/** Waits no longer than whoever asks. */
+async function until<T>(work: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
+  if (!signal) return work;
+  signal.throwIfAborted();
+  const { promise, reject } = Promise.withResolvers<never>();
+  const leave = (): void => reject(new ServiceError('CANCELLED', 'nobody waits for it any more', { cause: signal.reason }));
+  signal.addEventListener('abort', leave, { once: true });
+  try {
+    return await Promise.race([work, promise]);
+  } finally {
+    signal.removeEventListener('abort', leave);
+  }
+}

@@ -1,0 +1,49 @@
+import { join } from 'node:path';
+import { memory as contract } from '@switchyard/contracts';
+import { defineService, readEnvironment, systemClock } from '@switchyard/service-kit';
+import { entryCollection } from './data.ts';
+import type { Given } from './handlers/given.ts';
+import { memoryBrowse } from './handlers/memory-browse.ts';
+import { memoryCapture } from './handlers/memory-capture.ts';
+import { memoryDelete } from './handlers/memory-delete.ts';
+import { memoryEmbeddingCache } from './handlers/memory-embedding-cache.ts';
+import { memoryExport } from './handlers/memory-export.ts';
+import { memoryFlush } from './handlers/memory-flush.ts';
+import { memoryInspect } from './handlers/memory-inspect.ts';
+import { memoryRecall } from './handlers/memory-recall.ts';
+import { memorySearch } from './handlers/memory-search.ts';
+import { memoryStats } from './handlers/memory-stats.ts';
+import { memoryStore } from './handlers/memory-store.ts';
+import { createMemoryIndex } from './index/memory-index.ts';
+
+/** What another replica wrote is found here this long after it at most, and what it takes to read it. */
+const LOOK_MS = 500;
+
+/** Owns what agents remember. */
+export const memory = defineService({
+  contract,
+  version: '0.1.0',
+  settings: ['routing', 'embedding'],
+
+  async setup({ settings, store, log, own, env }) {
+    const { entries } = await store.open({ entries: entryCollection });
+    const { data } = await readEnvironment(env);
+    const dir = join(data, 'index', contract.service);
+    const cachedVectors = (): number => settings.current.embedding.cache.maxEntries;
+    const index = own.use(createMemoryIndex({ entries, store, dir, cachedVectors, log, clock: systemClock, lookMs: LOOK_MS }));
+    const given: Given = { entries, store, index, settings };
+    return {
+      'memory.store': memoryStore(given),
+      'memory.search': memorySearch(given),
+      'memory.inspect': memoryInspect(given),
+      'memory.browse': memoryBrowse(given),
+      'memory.delete': memoryDelete(given),
+      'memory.embeddingCache': memoryEmbeddingCache(given),
+      'memory.export': memoryExport(given),
+      'memory.stats': memoryStats(given),
+      'memory.flush': memoryFlush(given),
+      'memory.recall': memoryRecall(given),
+      'memory.capture': memoryCapture(given),
+    };
+  },
+});

@@ -1,0 +1,32 @@
+import type { ModelMessage } from '@switchyard/models';
+import type { TurnOutcome } from './loop.ts';
+import type { Memories } from './memories.ts';
+import type { RunGiven } from './run-deps.ts';
+
+/** What one turn is reminded of, and what is remembered of it. */
+export interface Reminding {
+  remind: (question: string) => Promise<ModelMessage | undefined>;
+  /** What it had to go without. */
+  readonly warnings: readonly string[];
+  /** The turn is over, and has an answer. */
+  tell: (outcome: TurnOutcome) => void;
+}
+
+export function createReminding(memories: Memories | undefined, { turn, agent, principal, signal, traceparent }: RunGiven): Reminding {
+  const warnings: string[] = [];
+  const about = { principal, agent, turnId: turn.turnId };
+  let asked = '';
+  return {
+    warnings,
+    async remind(question) {
+      asked = question;
+      const { message, warning } = (await memories?.recall({ ...about, question, signal, traceparent })) ?? {};
+      if (warning !== undefined) warnings.push(warning);
+      return message;
+    },
+    tell({ result, steps }) {
+      // Only a turn that used tools has more than one step.
+      memories?.capture({ ...about, sessionKey: turn.sessionKey, question: asked, answer: result.response, acted: steps > 1 });
+    },
+  };
+}
