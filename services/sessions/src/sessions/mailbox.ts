@@ -149,6 +149,7 @@ export async function renew(
 export interface Counted {
   seq: number;
   epoch: string;
+  messages: number;
   steps: number;
   input: number;
   output: number;
@@ -177,7 +178,7 @@ export function settle(sessions: Documents<SessionDocument>, settling: Settling)
   const next = session.queue[1];
   const { set, unset } = onward(settling, next);
   const totals = counted && {
-    messageCount: 2,
+    messageCount: counted.messages,
     inputTokens: counted.input,
     outputTokens: counted.output,
     costUsd: counted.costUsd,

@@ -8,6 +8,7 @@ import { leaseLost, type Hold } from './hold.ts';
 import type { TurnPlan } from './loop.ts';
 import type { ToolBox, ToolTurn } from './tools.ts';
 import type { Recall } from './recall.ts';
+import { charsOf, spoken } from './spoken.ts';
 
 /** The model an agent speaks with: its own, else the one of the house. */
 export async function modelOf(agent: Agent, models: Models): Promise<ModelRef> {
@@ -88,13 +89,8 @@ async function recent({ turns, bodies, recall }: PlanDeps, { turn, hold, agent }
   const { contextEngine, maxContextChars } = agent.config;
   const last = await recall.last(turns, hold, contextEngine.historyTurns);
   let room = maxContextChars - turn.message.chars;
-  const cut = last.findIndex(({ message, answer = NOTHING }) => (room -= message.chars + answer.chars) < 0);
-  const kept = (cut === -1 ? last : last.slice(0, cut)).toReversed();
-  const said = await texts(
-    bodies,
-    kept.flatMap(({ turnId, message, answer = NOTHING }) => [message, answer].map((one) => ({ turnId, said: one }))),
-  );
-  return said.map((text, at) => ({ role: at % 2 === 0 ? 'user' : 'assistant', text }));
+  const cut = last.findIndex((exchange) => (room -= charsOf(exchange)) < 0);
+  const kept = (cut === -1 ? last : last.slice(0, cut)).toReversed().flatMap(spoken);
+  const said = await texts(bodies, kept);
+  return kept.map(({ role }, at) => ({ role, text: said[at] ?? '' }));
 }
-
-const NOTHING = { chars: 0, text: '' };

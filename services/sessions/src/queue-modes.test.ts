@@ -1,0 +1,159 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { CONFIG_BUCKET, type ConfigurationPatch } from '@switchyard/contracts';
+import { principal, type TestService } from '@switchyard/testkit';
+import { ended, listen, testSessions, turnIdOf } from './sessions.fixture.ts';
+
+const script = (...steps: object[]): string => JSON.stringify(steps);
+const answer = (text: string, wait = 0): string => script({ wait }, { text });
+const agents = { scripted: { model: 'dev/scripted' }, echo: { model: 'dev/echo' } };
+const KEY = 'agent:scripted:default:test:gateway';
+/** Long enough for what comes behind it to be accepted. */
+const BUSY = answer('first', 300);
+
+function withQueue(queue: ConfigurationPatch['queue'], given: object = {}) {
+  return testSessions({ agents, settings: { queue }, ...given });
+}
+
+/** Begins a turn; the next one is behind it. */
+function start({ bus }: Pick<TestService, 'bus'>, name: string, message: string, more: object = {}) {
+  return bus.call('turns.start', { turnId: turnIdOf(name), agentId: 'scripted', message, ...more });
+}
+
+async function said({ bus }: Pick<TestService, 'bus'>, session_key = KEY): Promise<string[]> {
+  const { messages } = await bus.call('session.history', { session_key });
+  return messages.map(({ role, content }) => (role === 'user' ? `? ${content}` : content));
+}
+
+test('collect: what came while a turn ran is one later turn, and each who asked gets its answer', async () => {
+  await using app = await withQueue({ defaultMode: 'collect' });
+  const names = ['b', 'c', 'd'];
+  const heard = names.map((name) => listen(app.bus, turnIdOf(name)));
+  await start(app, 'a', BUSY);
+  for (const name of names) await start(app, name, answer(`answer to ${name}`));
+  const ends = await Promise.all(names.map((name) => ended(app.bus, turnIdOf(name))));
+  assert.deepEqual(
+    ends.map(({ state, result }) => [state, result?.response, result?.finishReason]),
+    names.map(() => ['done', 'answer to d', 'stop']),
+  );
+  // What it cost is counted once.
+  assert.deepEqual(
+    ends.map(({ result }) => (result?.tokensUsed.total ?? 0) > 0),
+    [true, false, false],
+  );
+  for (const { frames, until } of heard) {
+    await until('done');
+    assert.deepEqual(
+      frames.map(({ n }) => n),
+      frames.map((_, at) => at),
+    );
+    assert.equal(frames.flatMap((frame) => (frame.type === 'delta' ? [frame.text] : [])).join(''), 'answer to d');
+  }
+  assert.deepEqual(await said(app), [`? ${BUSY}`, 'first', ...names.map((name) => `? ${answer(`answer to ${name}`)}`), 'answer to d']);
+  assert.equal((await app.bus.call('session.list', {})).sessions[0]?.messageCount, 6);
+});
+
+test('collect: the next turn reads all that was said, and whoever asks again under a key is told the same', async () => {
+  await using app = await withQueue({ defaultMode: 'collect' });
+  const ask = (message: string, idempotencyKey?: string) =>
+    app.bus.call('agent.execute', { agentId: 'echo', message, ...(idempotencyKey === undefined ? {} : { idempotencyKey }) });
+  const slow = app.bus.call('agent.execute', { agentId: 'scripted', message: BUSY, sessionKey: { agentId: 'echo' } });
+  await listenForStep(app);
+  const [one, two] = await Promise.all([ask('one one', 'k1'), ask('two', 'k2')]);
+  await slow;
+  assert.deepEqual([one.response, two.response], [two.response, one.response]);
+  assert.deepEqual([await ask('one one', 'k1'), await ask('two', 'k2')], [one, two]);
+  await assert.rejects(ask('three', 'k2'), { code: 'INVALID_ARGUMENT' });
+  const inputOf = ({ tokensUsed }: typeof one): number => tokensUsed.input;
+  const words = (text: string): number => text.split(' ').length;
+  const before = inputOf(one) + inputOf(two);
+  assert.equal(inputOf(await ask('next')), before + words(one.response) + 1);
+});
+
+/** Resolves when a turn has begun. */
+async function listenForStep({ host }: TestService): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const subscription = host.bus.subscribe('turn.>', ({ data }) => {
+    if (Buffer.from(data).includes('"type":"step"')) resolve();
+  });
+  await promise;
+  subscription.unsubscribe();
+}
+
+test('collect: a failure is that of all who asked together', async () => {
+  await using app = await withQueue({ defaultMode: 'collect' });
+  await start(app, 'a', BUSY);
+  await start(app, 'b', answer('never said'));
+  await start(app, 'c', script({ error: { status: 400, message: 'no' } }));
+  const [b, c] = [await ended(app.bus, turnIdOf('b')), await ended(app.bus, turnIdOf('c'))];
+  assert.deepEqual([b.state, c.state], ['failed', 'failed']);
+  assert.equal(b.failure?.message, c.failure?.message);
+  assert.deepEqual([b.failure?.details?.['turnId'], c.failure?.details?.['turnId']], [turnIdOf('b'), turnIdOf('c')]);
+  assert.deepEqual(await said(app), [`? ${BUSY}`, 'first']);
+});
+
+test('collect: where the one that was asked is cancelled, the others are asked without it', async () => {
+  await using app = await withQueue({ defaultMode: 'collect' });
+  await start(app, 'a', BUSY);
+  await start(app, 'b', answer('of b'));
+  await start(app, 'c', answer('of c', 2_000));
+  const heard = listen(app.bus, turnIdOf('b'));
+  await heard.until('step');
+  await start(app, 'd', answer('of d'));
+  await app.bus.call('agent.cancel', { turnId: turnIdOf('b') });
+  const [c, d] = [await ended(app.bus, turnIdOf('c')), await ended(app.bus, turnIdOf('d'))];
+  assert.deepEqual([c.result?.response, d.result?.response], ['of d', 'of d']);
+  assert.deepEqual(await said(app), [`? ${BUSY}`, 'first', `? ${answer('of c', 2_000)}`, `? ${answer('of d')}`, 'of d']);
+});
+
+test('collect: one that was heard and is cancelled is told so, and the answer is that of the rest', async () => {
+  await using app = await withQueue({ defaultMode: 'collect' });
+  await start(app, 'a', BUSY);
+  await start(app, 'b', answer('of b'));
+  await start(app, 'c', answer('of c', 500));
+  await listen(app.bus, turnIdOf('b')).until('step');
+  const { turns } = await app.bus.call('agent.cancel', { turnId: turnIdOf('c') });
+  assert.deepEqual(turns, [{ turnId: turnIdOf('c'), state: 'cancelled' }]);
+  const [b, c] = [await ended(app.bus, turnIdOf('b')), await ended(app.bus, turnIdOf('c'))];
+  assert.deepEqual([b.result?.response, c.failure?.code], ['of c', 'CANCELLED']);
+});
+
+test('collect: what another client, another agent or other rights are for is a turn of its own, and nobody overtakes it', async () => {
+  await using app = await withQueue({ defaultMode: 'collect' });
+  const bob = { bus: app.bus.as(principal({ client: 'bob', scopes: ['*'] })) };
+  const session = { userId: 'all' };
+  await start(app, 'a', BUSY, { session });
+  await start(app, 'b', answer('of b'), { session });
+  await start(bob, 'c', answer('of c'), { session });
+  await start(app, 'd', answer('of d'), { session });
+  await start(app, 'e', answer('of e'), { session, scopes: ['rpc'] });
+  await start(app, 'f', answer('of f'), { session, scopes: ['rpc'] });
+  const of = async (name: string, { bus } = app as Pick<TestService, 'bus'>) => (await ended(bus, turnIdOf(name))).result?.response;
+  assert.deepEqual(await Promise.all([of('b'), of('c', bob), of('d'), of('e'), of('f')]), ['of b', 'of c', 'of d', 'of f', 'of f']);
+  assert.deepEqual(
+    (await said(app, 'agent:scripted:default:all:gateway')).filter((text) => !text.startsWith('?')),
+    ['first', 'of b', 'of c', 'of d', 'of f'],
+  );
+});
+
+test('how turns wait is what the channel says, else its kind, else what holds for all; and may be changed at any time', async () => {
+  await using app = await withQueue({
+    defaultMode: 'followup',
+    perChannel: { constructor: { mode: 'followup' as const }, telegram: { mode: 'collect' } },
+  });
+  const second = async (round: string, channelId: string): Promise<string | undefined> => {
+    const session = { userId: `u${round}`, channelId };
+    await start(app, `a${round}`, BUSY, { session });
+    await start(app, `b${round}`, answer('of b'), { session });
+    await start(app, `c${round}`, answer('of c'), { session });
+    return (await ended(app.bus, turnIdOf(`b${round}`))).result?.response;
+  };
+  const channels = ['telegram', 'telegram:42', 'web', 'valueOf', 'constructor'];
+  const answers = await Promise.all(channels.map((channelId, at) => second(`1${at}`, channelId)));
+  assert.deepEqual(answers, ['of c', 'of c', 'of b', 'of b', 'of b']);
+  const layer = { queue: { defaultMode: 'collect', perChannel: { 'telegram:42': { mode: 'followup' } } } };
+  await (await app.host.bus.kv(CONFIG_BUCKET)).put('head', Buffer.from(JSON.stringify({ layer })));
+  await app.host.bus.flush();
+  const later = await Promise.all(['web', 'telegram', 'telegram:42'].map((channelId, at) => second(`2${at}`, channelId)));
+  assert.deepEqual(later, ['of c', 'of c', 'of b']);
+});

@@ -1,0 +1,93 @@
+import { ServiceError } from '@switchyard/contracts';
+import type { Heard, TurnDocument } from '../data.ts';
+import { readEntry } from '../sessions/entry.ts';
+import { keep, textOf, texts, type Bodies } from './bodies.ts';
+import type { Record } from './record.ts';
+import type { RunDeps, RunGiven } from './run-deps.ts';
+import { hasEnded } from './turn-writes.ts';
+
+/*
+ * One answer to several turns. A turn that runs may hear those that wait right behind it; from then on its document says so, and they
+ * end when it ends, as it ends (`shared-end.ts`). Until then they keep their place in the queue: whoever takes the turn over goes on
+ * with all of them, and where it is cancelled each of them is a turn of its own again.
+ */
+
+/** More are never heard by one turn: what it has heard stands in its document. */
+const MOST_HEARD = 50;
+/** Characters of a message that stand there; of a longer one the digest does. */
+const INLINE_CHARS = 256;
+
+type Given = Pick<RunGiven, 'hold' | 'turn' | 'agent'>;
+
+/**
+ * What the model of a turn is to be told besides its message. `collect`: all that waits when it begins. `followup`: nothing.
+ */
+export function hearing(deps: RunDeps, given: Given, record: Pick<Record, 'join'>): (step: number) => Promise<readonly string[]> {
+  const { hold, turn } = given;
+  const heard = [...(turn.joined ?? [])];
+  return async (step) => {
+    if (deps.modeOf(hold.key) !== 'collect' || step > 0) return [];
+    const came = await lookBehind(deps, given, heard);
+    if (came.length === 0) return [];
+    await record.join(came.map((one) => one.heard));
+    heard.push(...came.map((one) => one.heard));
+    return came.map(({ text }) => text);
+  };
+}
+
+interface Came {
+  heard: Heard;
+  text: string;
+}
+
+/** Who cannot be read now is not heard now: a turn does not end because others could not join it. */
+async function lookBehind(deps: RunDeps, given: Given, heard: readonly Heard[]): Promise<Came[]> {
+  try {
+    return await whoWaits(deps, given, heard);
+  } catch (error) {
+    if (error instanceof ServiceError) return [];
+    throw error;
+  }
+}
+
+/** In the order of the queue, and nobody is passed over: behind one that may not join the rest waits too. */
+async function whoWaits(deps: RunDeps, { hold, turn, agent }: Given, heard: readonly Heard[]): Promise<Came[]> {
+  const [turns, bodies] = [deps.turns.for(hold), deps.bodies.for(hold)];
+  const known = new Set(heard.map(({ turnId }) => turnId));
+  const came: Came[] = [];
+  let room = agent.config.maxContextChars - turn.message.chars - heard.reduce((sum, { said }) => sum + said.chars, 0);
+  for (const entry of hold.session.queue.slice(1)) {
+    const { turnId } = readEntry(entry);
+    if (known.has(turnId)) continue;
+    if (heard.length + came.length >= MOST_HEARD) break;
+    const other = await turns.get(turnId);
+    // It was cancelled, and leaves.
+    if (!other || hasEnded(other)) continue;
+    room -= other.message.chars;
+    if (!mayJoin(turn, other) || room < 0) break;
+    const text = await textOf(bodies, turnId, other.message);
+    came.push({ text, heard: { turnId, at: other.createdAt, said: await keep(bodies, turn.turnId, text, INLINE_CHARS) } });
+  }
+  return came;
+}
+
+/** What the messages say that a turn has heard before. */
+export function heardBy(bodies: Bodies, { turnId, joined = [] }: TurnDocument): Promise<string[]> {
+  return texts(
+    bodies,
+    joined.map(({ said }) => ({ turnId, said })),
+  );
+}
+
+/** Only what may do and see the same is answered together: nobody's message is acted on with the rights of somebody else. */
+function mayJoin(turn: TurnDocument, other: TurnDocument): boolean {
+  const fresh = other.fence === 0 && other.attempts === 0;
+  const rights = ({ scopes }: TurnDocument): string => scopes.toSorted().join(' ');
+  return (
+    fresh &&
+    other.agentId === turn.agentId &&
+    other.client === turn.client &&
+    other.sessions === turn.sessions &&
+    rights(other) === rights(turn)
+  );
+}
