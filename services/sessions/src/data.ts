@@ -92,6 +92,8 @@ export const TurnDocument = z.object({
   checkpoints: count,
   /** What the model has said since the last mark, in pieces. */
   tail: z.array(Said),
+  /** Turns that were left out for it, and how their messages begin (`turns/left-out.ts`). */
+  leftOut: z.array(z.object({ lines: z.array(z.object({ turnId: z.string(), text: z.string() })) })).optional(),
   /** Turns that waited behind it and whose messages it has heard: they end as it does, unless it is cancelled. */
   joined: z.array(Heard).optional(),
   /** The turn that heard its message, and whose answer is its own. */

@@ -8,8 +8,8 @@ const script = (...steps: object[]): string => JSON.stringify(steps);
 const answer = (text: string, wait = 0): string => script({ wait }, { text });
 const agents = { scripted: { model: 'dev/scripted' }, echo: { model: 'dev/echo' } };
 const KEY = 'agent:scripted:default:test:gateway';
-/** Long enough for what comes behind it to be accepted. */
-const BUSY = answer('first', 300);
+/** Until it is cancelled, when what comes behind it is accepted. */
+const ENDLESS = answer('never', 60_000);
 
 function withQueue(queue: ConfigurationPatch['queue'], given: object = {}) {
   return testSessions({ agents, settings: { queue }, ...given });
@@ -18,6 +18,10 @@ function withQueue(queue: ConfigurationPatch['queue'], given: object = {}) {
 /** Begins a turn; the next one is behind it. */
 function start({ bus }: Pick<TestService, 'bus'>, name: string, message: string, more: object = {}) {
   return bus.call('turns.start', { turnId: turnIdOf(name), agentId: 'scripted', message, ...more });
+}
+
+async function goOn({ bus }: TestService, name = 'a'): Promise<void> {
+  await bus.call('agent.cancel', { turnId: turnIdOf(name) });
 }
 
 async function said({ bus }: Pick<TestService, 'bus'>, session_key = KEY): Promise<string[]> {
@@ -29,8 +33,9 @@ test('collect: what came while a turn ran is one later turn, and each who asked 
   await using app = await withQueue({ defaultMode: 'collect' });
   const names = ['b', 'c', 'd'];
   const heard = names.map((name) => listen(app.bus, turnIdOf(name)));
-  await start(app, 'a', BUSY);
+  await start(app, 'a', ENDLESS);
   for (const name of names) await start(app, name, answer(`answer to ${name}`));
+  await goOn(app);
   const ends = await Promise.all(names.map((name) => ended(app.bus, turnIdOf(name))));
   assert.deepEqual(
     ends.map(({ state, result }) => [state, result?.response, result?.finishReason]),
@@ -49,18 +54,21 @@ test('collect: what came while a turn ran is one later turn, and each who asked 
     );
     assert.equal(frames.flatMap((frame) => (frame.type === 'delta' ? [frame.text] : [])).join(''), 'answer to d');
   }
-  assert.deepEqual(await said(app), [`? ${BUSY}`, 'first', ...names.map((name) => `? ${answer(`answer to ${name}`)}`), 'answer to d']);
-  assert.equal((await app.bus.call('session.list', {})).sessions[0]?.messageCount, 6);
+  assert.deepEqual(await said(app), [...names.map((name) => `? ${answer(`answer to ${name}`)}`), 'answer to d']);
+  assert.equal((await app.bus.call('session.list', {})).sessions[0]?.messageCount, 4);
 });
 
 test('collect: the next turn reads all that was said, and whoever asks again under a key is told the same', async () => {
   await using app = await withQueue({ defaultMode: 'collect' });
   const ask = (message: string, idempotencyKey?: string) =>
     app.bus.call('agent.execute', { agentId: 'echo', message, ...(idempotencyKey === undefined ? {} : { idempotencyKey }) });
-  const slow = app.bus.call('agent.execute', { agentId: 'scripted', message: BUSY, sessionKey: { agentId: 'echo' } });
-  await listenForStep(app);
-  const [one, two] = await Promise.all([ask('one one', 'k1'), ask('two', 'k2')]);
-  await slow;
+  await start(app, 'a', ENDLESS, { session: { agentId: 'echo' } });
+  const waiting = ['one one', 'two'].map((message, at) => ask(message, `k${at + 1}`));
+  for (const at of ['1', '2'])
+    await app.bus.call('agent.start', { agentId: 'echo', message: at === '1' ? 'one one' : 'two', idempotencyKey: `k${at}` });
+  await goOn(app);
+  const [one, two] = await Promise.all(waiting);
+  assert.ok(one && two);
   assert.deepEqual([one.response, two.response], [two.response, one.response]);
   assert.deepEqual([await ask('one one', 'k1'), await ask('two', 'k2')], [one, two]);
   await assert.rejects(ask('three', 'k2'), { code: 'INVALID_ARGUMENT' });
@@ -70,48 +78,42 @@ test('collect: the next turn reads all that was said, and whoever asks again und
   assert.equal(inputOf(await ask('next')), before + words(one.response) + 1);
 });
 
-/** Resolves when a turn has begun. */
-async function listenForStep({ host }: TestService): Promise<void> {
-  const { promise, resolve } = Promise.withResolvers<void>();
-  const subscription = host.bus.subscribe('turn.>', ({ data }) => {
-    if (Buffer.from(data).includes('"type":"step"')) resolve();
-  });
-  await promise;
-  subscription.unsubscribe();
-}
-
 test('collect: a failure is that of all who asked together', async () => {
   await using app = await withQueue({ defaultMode: 'collect' });
-  await start(app, 'a', BUSY);
+  await start(app, 'a', ENDLESS);
   await start(app, 'b', answer('never said'));
   await start(app, 'c', script({ error: { status: 400, message: 'no' } }));
+  await goOn(app);
   const [b, c] = [await ended(app.bus, turnIdOf('b')), await ended(app.bus, turnIdOf('c'))];
   assert.deepEqual([b.state, c.state], ['failed', 'failed']);
   assert.equal(b.failure?.message, c.failure?.message);
   assert.deepEqual([b.failure?.details?.['turnId'], c.failure?.details?.['turnId']], [turnIdOf('b'), turnIdOf('c')]);
-  assert.deepEqual(await said(app), [`? ${BUSY}`, 'first']);
+  assert.deepEqual(await said(app), []);
 });
 
 test('collect: where the one that was asked is cancelled, the others are asked without it', async () => {
   await using app = await withQueue({ defaultMode: 'collect' });
-  await start(app, 'a', BUSY);
-  await start(app, 'b', answer('of b'));
-  await start(app, 'c', answer('of c', 2_000));
+  await start(app, 'a', ENDLESS);
   const heard = listen(app.bus, turnIdOf('b'));
+  await start(app, 'b', answer('of b'));
+  await start(app, 'c', ENDLESS);
+  await goOn(app);
   await heard.until('step');
   await start(app, 'd', answer('of d'));
   await app.bus.call('agent.cancel', { turnId: turnIdOf('b') });
   const [c, d] = [await ended(app.bus, turnIdOf('c')), await ended(app.bus, turnIdOf('d'))];
   assert.deepEqual([c.result?.response, d.result?.response], ['of d', 'of d']);
-  assert.deepEqual(await said(app), [`? ${BUSY}`, 'first', `? ${answer('of c', 2_000)}`, `? ${answer('of d')}`, 'of d']);
+  assert.deepEqual(await said(app), [`? ${ENDLESS}`, `? ${answer('of d')}`, 'of d']);
 });
 
 test('collect: one that was heard and is cancelled is told so, and the answer is that of the rest', async () => {
   await using app = await withQueue({ defaultMode: 'collect' });
-  await start(app, 'a', BUSY);
+  await start(app, 'a', ENDLESS);
+  const heard = listen(app.bus, turnIdOf('b'));
   await start(app, 'b', answer('of b'));
   await start(app, 'c', answer('of c', 500));
-  await listen(app.bus, turnIdOf('b')).until('step');
+  await goOn(app);
+  await heard.until('step');
   const { turns } = await app.bus.call('agent.cancel', { turnId: turnIdOf('c') });
   assert.deepEqual(turns, [{ turnId: turnIdOf('c'), state: 'cancelled' }]);
   const [b, c] = [await ended(app.bus, turnIdOf('b')), await ended(app.bus, turnIdOf('c'))];
@@ -122,17 +124,18 @@ test('collect: what another client, another agent or other rights are for is a t
   await using app = await withQueue({ defaultMode: 'collect' });
   const bob = { bus: app.bus.as(principal({ client: 'bob', scopes: ['*'] })) };
   const session = { userId: 'all' };
-  await start(app, 'a', BUSY, { session });
+  await start(app, 'a', ENDLESS, { session });
   await start(app, 'b', answer('of b'), { session });
   await start(bob, 'c', answer('of c'), { session });
   await start(app, 'd', answer('of d'), { session });
   await start(app, 'e', answer('of e'), { session, scopes: ['rpc'] });
   await start(app, 'f', answer('of f'), { session, scopes: ['rpc'] });
+  await goOn(app);
   const of = async (name: string, { bus } = app as Pick<TestService, 'bus'>) => (await ended(bus, turnIdOf(name))).result?.response;
   assert.deepEqual(await Promise.all([of('b'), of('c', bob), of('d'), of('e'), of('f')]), ['of b', 'of c', 'of d', 'of f', 'of f']);
   assert.deepEqual(
     (await said(app, 'agent:scripted:default:all:gateway')).filter((text) => !text.startsWith('?')),
-    ['first', 'of b', 'of c', 'of d', 'of f'],
+    ['of b', 'of c', 'of d', 'of f'],
   );
 });
 
@@ -143,9 +146,10 @@ test('how turns wait is what the channel says, else its kind, else what holds fo
   });
   const second = async (round: string, channelId: string): Promise<string | undefined> => {
     const session = { userId: `u${round}`, channelId };
-    await start(app, `a${round}`, BUSY, { session });
+    await start(app, `a${round}`, ENDLESS, { session });
     await start(app, `b${round}`, answer('of b'), { session });
     await start(app, `c${round}`, answer('of c'), { session });
+    await goOn(app, `a${round}`);
     return (await ended(app.bus, turnIdOf(`b${round}`))).result?.response;
   };
   const channels = ['telegram', 'telegram:42', 'web', 'valueOf', 'constructor'];

@@ -89,6 +89,10 @@ export function queueFull(most: number): ServiceError {
   });
 }
 
+export function isQueueFull(error: unknown): boolean {
+  return error instanceof ServiceError && error.details.reason === 'QUEUE_FULL';
+}
+
 function leased({ owner, now, leaseMs }: Taker) {
   return { owner, leaseUntil: now + leaseMs };
 }

@@ -28,7 +28,10 @@ const writes = {
     collection === 'turns' &&
     change.set?.['finishedAt'] !== undefined &&
     change.set['answeredBy'] === undefined &&
-    filter['fence'] !== undefined,
+    filter['fence'] !== undefined &&
+    filter['fence'] !== 0,
+  leaveOut: ({ collection, filter, change }: Write) =>
+    collection === 'turns' && change.set?.['finishedAt'] !== undefined && filter['fence'] === 0,
   share: ({ collection, change }: Write) => collection === 'turns' && change.set?.['answeredBy'] !== undefined,
   cancel: ({ collection, filter, change }: Write) =>
     collection === 'turns' && change.set?.['finishedAt'] !== undefined && filter['fence'] === undefined,
@@ -51,6 +54,7 @@ export interface Guard {
   covered?: string;
 }
 
+const DROP_OLD: Waits = { mode: 'followup', policy: 'drop-old' };
 const COLLECT: Waits = { mode: 'collect', policy: 'drop-new' };
 
 export const guards: readonly Guard[] = [
@@ -142,6 +146,7 @@ export const guards: readonly Guard[] = [
     waits: COLLECT,
     covered: 'What has ended may leave whoever takes it out; that it is taken out once is for “the queue holds it”.',
   },
+  { write: 'leaveOut', without: ['state', 'fence', 'attempts'], says: 'nobody has begun it', waits: DROP_OLD, seed: 115 },
 ];
 
 /** The same protocol without this guard. */

@@ -49,6 +49,13 @@ export function createJoins(claim: Claim) {
     /** How often what such a turn does may be done besides once. */
     freed: (turn: string): number => freed.filter((id) => id.startsWith(`${turn}x`) || id.startsWith(`${turn}again`)).length,
     checkEnd(turns: readonly TurnDocument[]): void {
+      for (const { turnId, failure, startedAt } of turns) {
+        const reason = failure?.details?.['reason'];
+        if (reason !== 'TURN_DROPPED' && reason !== 'TURN_SUMMARIZED') continue;
+        assert.equal(startedAt, undefined, `${turnId} had begun, and was left out`);
+        const toldOf = turns.some(({ leftOut = [] }) => leftOut.some(({ lines }) => lines.some((line) => line.turnId === turnId)));
+        assert.equal(toldOf, reason === 'TURN_SUMMARIZED', `who is told of ${turnId}`);
+      }
       for (const { turnId, state, joined = [] } of turns) {
         if (state === 'cancelled') continue;
         for (const other of turns.filter((one) => joined.some((named) => named.turnId === one.turnId))) {

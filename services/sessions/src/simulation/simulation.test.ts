@@ -15,6 +15,8 @@ const USUAL_MS = 60_000;
 const WAYS: readonly (Waits & { share: number })[] = [
   { ...USUAL, share: 1 },
   { mode: 'collect', policy: 'drop-new', share: 0.25 },
+  { mode: 'followup', policy: 'drop-old', share: 0.25 },
+  { mode: 'collect', policy: 'summarize', share: 0.25 },
 ];
 
 for (const { share, ...waits } of WAYS) {

@@ -2,6 +2,7 @@ import { ServiceError } from '@switchyard/contracts';
 import type { Heard, TurnDocument } from '../data.ts';
 import { readEntry } from '../sessions/entry.ts';
 import { keep, textOf, texts, type Bodies } from './bodies.ts';
+import { leftOutText } from './left-out.ts';
 import type { Record } from './record.ts';
 import type { RunDeps, RunGiven } from './run-deps.ts';
 import { hasEnded } from './turn-writes.ts';
@@ -65,7 +66,8 @@ async function whoWaits(deps: RunDeps, { hold, turn, agent }: Given, heard: read
     if (!other || hasEnded(other)) continue;
     room -= other.message.chars;
     if (!mayJoin(turn, other) || room < 0) break;
-    const text = await textOf(bodies, turnId, other.message);
+    const said = [await leftOutText(turns, other), await textOf(bodies, turnId, other.message)];
+    const text = said.filter((part) => part !== undefined).join('\n\n');
     came.push({ text, heard: { turnId, at: other.createdAt, said: await keep(bodies, turn.turnId, text, INLINE_CHARS) } });
   }
   return came;

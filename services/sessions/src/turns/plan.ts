@@ -5,6 +5,7 @@ import type { Agent } from '../agents.ts';
 import type { TurnDocument } from '../data.ts';
 import { textOf, texts, type Bodies } from './bodies.ts';
 import { leaseLost, type Hold } from './hold.ts';
+import { leftOutText } from './left-out.ts';
 import type { TurnPlan } from './loop.ts';
 import type { ToolBox, ToolTurn } from './tools.ts';
 import type { Recall } from './recall.ts';
@@ -59,13 +60,18 @@ export async function planTurn(deps: PlanDeps, given: PlanGiven): Promise<Omit<T
   const { turn, hold, agent, model, principal, traceparent, left } = given;
   const toolTurn = { turnId: turn.turnId, requestId: turn.requestId, traceparent, left, counted: model.provider === 'dev' };
   const text = await textOf(deps.bodies, turn.turnId, turn.message);
+  const before = await leftOutText(deps.turns, turn);
   return {
     model,
-    messages: [...(await recent(deps, given)), { role: 'user', text }],
+    messages: [...(await recent(deps, given)), ...[before, text].flatMap(asked)],
     tools: whileHeld(deps.tools(agentPrincipal(principal, turn), agent.config, toolTurn), hold),
     traceparent,
     ...limitsOf(agent),
   };
+}
+
+function asked(text: string | undefined): ModelMessage[] {
+  return text === undefined ? [] : [{ role: 'user', text }];
 }
 
 /** A runner that was paused learns here that its lease is over, before a tool does anything for it. */

@@ -193,6 +193,20 @@ export function commitCancel(
   );
 }
 
+/**
+ * The commit point of a turn that is left out because too many wait. Only of one that nobody has begun, as far as its document says.
+ * Null when that is no longer so.
+ */
+export function commitLeftOut(
+  turns: Documents<TurnDocument>,
+  { turnId, failure, lastFrame, now }: Pick<Ending, 'lastFrame' | 'now'> & { turnId: string; failure: TurnFailure },
+): Promise<TurnDocument | null> {
+  return turns.update(
+    { turnId, state: 'queued', fence: 0, attempts: 0 },
+    { set: { state: 'cancelled', failure, lastFrame, finishedAt: now, forgetAt: now + DAY_MS } },
+  );
+}
+
 /** Somebody else has the turn now, or has ended it. */
 export function fenced(): ServiceError {
   return new ServiceError('ABORTED', 'somebody else took this turn over', { details: { reason: 'FENCED', retryable: false } });
