@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { setTimeout } from 'node:timers/promises';
 import { CONFIG_BUCKET, type ConfigurationPatch } from '@switchyard/contracts';
 import { principal, type TestService } from '@switchyard/testkit';
 import { ended, listen, testSessions, turnIdOf } from './sessions.fixture.ts';
@@ -160,4 +161,75 @@ test('how turns wait is what the channel says, else its kind, else what holds fo
   await app.host.bus.flush();
   const later = await Promise.all(['web', 'telegram', 'telegram:42'].map((channelId, at) => second(`2${at}`, channelId)));
   assert.deepEqual(later, ['of c', 'of c', 'of b']);
+});
+
+/** A turn that works for a while, then calls a tool; what comes meanwhile waits behind it. */
+const WORKS = script({ text: 'working ' }, { wait: 1_500 }, { tool: { name: 'session_status' } }, { text: 'as asked at first' });
+
+for (const mode of ['steer', 'steer+followup'] as const) {
+  test(`${mode}: what comes while a turn runs is heard before its next step, and both who asked get the answer`, async () => {
+    await using app = await withQueue({ defaultMode: mode });
+    const [first, second] = [listen(app.bus, turnIdOf('a')), listen(app.bus, turnIdOf('b'))];
+    await start(app, 'a', WORKS);
+    await first.until('step');
+    await start(app, 'b', answer('as asked then'));
+    const [a, b] = [await ended(app.bus, turnIdOf('a')), await ended(app.bus, turnIdOf('b'))];
+    assert.deepEqual([a.result?.response, b.result?.response], ['as asked then', 'as asked then']);
+    assert.deepEqual([(a.result?.tokensUsed.total ?? 0) > 0, b.result?.tokensUsed.total], [true, 0]);
+    assert.ok((await second.until('done')).every(({ n }, at) => n === at));
+    assert.deepEqual(await said(app), [`? ${WORKS}`, `? ${answer('as asked then')}`, 'as asked then']);
+  });
+
+  test(`${mode}: where a turn has no further step, what came while it ran is a turn of its own`, async () => {
+    await using app = await withQueue({ defaultMode: mode });
+    const { until } = listen(app.bus, turnIdOf('a'));
+    await start(app, 'a', answer('of a', 1_000));
+    await until('step');
+    await start(app, 'b', answer('of b'));
+    assert.equal((await ended(app.bus, turnIdOf('b'))).result?.response, 'of b');
+    assert.deepEqual(await said(app), [`? ${answer('of a', 1_000)}`, 'of a', `? ${answer('of b')}`, 'of b']);
+  });
+}
+
+test('steer: a turn hears at its beginning what waits already; steer+followup: that is a turn of its own', async () => {
+  for (const [defaultMode, expected] of [
+    ['steer', ['of c', 'of c']],
+    ['steer+followup', ['as asked at first', 'of c']],
+  ] as const) {
+    await using app = await withQueue({ defaultMode });
+    await start(app, 'a', ENDLESS);
+    await start(app, 'b', WORKS);
+    await start(app, 'c', answer('of c'));
+    await goOn(app);
+    const ends = await Promise.all(['b', 'c'].map((name) => ended(app.bus, turnIdOf(name))));
+    assert.deepEqual(
+      ends.map(({ result }) => result?.response),
+      expected,
+    );
+  }
+});
+
+test('steer: a turn that was heard by one that is cancelled is a turn of its own', async () => {
+  await using app = await withQueue({ defaultMode: 'steer' });
+  const { frames, until } = listen(app.bus, turnIdOf('a'));
+  await start(app, 'a', WORKS);
+  await until('step');
+  await start(app, 'b', answer('of b', 1_500));
+  while (!frames.some((frame) => frame.type === 'step' && frame.step === 2)) await setTimeout(5);
+  await goOn(app);
+  assert.equal((await ended(app.bus, turnIdOf('b'))).result?.response, 'of b');
+  assert.deepEqual(await said(app), [`? ${answer('of b', 1_500)}`, 'of b']);
+});
+
+test('unless something else is said turns are steered, and wait where they cannot be', async () => {
+  await using app = await testSessions({ agents });
+  const { until } = listen(app.bus, turnIdOf('a'));
+  await start(app, 'a', WORKS);
+  await until('step');
+  await start(app, 'b', answer('of b'));
+  const ends = await Promise.all(['a', 'b'].map((name) => ended(app.bus, turnIdOf(name))));
+  assert.deepEqual(
+    ends.map(({ result }) => result?.response),
+    ['of b', 'of b'],
+  );
 });

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Write } from '@switchyard/testkit';
 import { ask, isRunning, settled, told, turnOf, twoReplicas, until } from './telling.fixture.ts';
-import type { Waits } from './story.fixture.ts';
+import type { Waits, World } from './story.fixture.ts';
 
 /*
  * One answer to several turns, whose runner dies after each of the writes in turn.
@@ -16,8 +16,8 @@ const writes: Record<string, (write: Write) => boolean> = {
   'all is counted': ({ change }) => change.set?.['lastSeq'] !== undefined,
 };
 
-/** Turns b, c and d come while a runs; the process that runs them dies right after the last write of its kind. */
-async function dyingAfter(isIt: (write: Write) => boolean, waits: Waits): Promise<ReturnType<typeof turnOf>[]> {
+/** Turns b, c and d come while a runs; the process that runs them dies right after the first such write behind which they wait. */
+async function dyingAfter(isIt: (write: Write) => boolean, waits: Waits): Promise<World> {
   let armed = false;
   let dead = false;
   const { world, first, second } = await twoReplicas(
@@ -32,22 +32,42 @@ async function dyingAfter(isIt: (write: Write) => boolean, waits: Waits): Promis
     waits,
   );
   second.process.pause(20_000);
-  await told(world, ask(first, 'a', { pieces: 3, pace: 1_000 }));
+  await told(world, ask(first, 'a', { pieces: 3, pace: 1_000, tools: ['look'] }));
   await until(world, isRunning(world, 'a'));
   for (const name of ['b', 'c', 'd']) await told(world, ask(first, name, { pieces: 2, pace: 500 }));
-  await until(world, () => turnOf(world, 'a').state === 'done');
+  if (waits.mode === 'collect') await until(world, () => turnOf(world, 'a').state === 'done');
   armed = true;
   await settled(world);
   assert.ok(dead);
-  const [session] = world.sessions.documents.values();
-  assert.deepEqual([session?.messageCount, session?.lastSeq], [6, 2]);
-  return ['b', 'c', 'd'].map((name) => turnOf(world, name));
+  return world;
+}
+
+/** How many messages its session counts, and in how many turns. */
+function countedIn({ sessions }: World): unknown {
+  const [session] = sessions.documents.values();
+  return [session?.messageCount, session?.lastSeq];
+}
+
+function assertAnsweredBy(world: World, lead: string, names: readonly string[]): void {
+  const { turnId, state, answer: given } = turnOf(world, lead);
+  assert.equal(state, 'done');
+  for (const name of names) {
+    const { state: one, answeredBy, answer } = turnOf(world, name);
+    assert.deepEqual([one, answeredBy, answer], ['done', turnId, given]);
+  }
 }
 
 for (const [when, isIt] of Object.entries(writes)) {
   test(`collect: the process dies when ${when}; each turn ends once, with the one answer`, async () => {
-    const [b, ...rest] = await dyingAfter(isIt, { mode: 'collect', policy: 'drop-new' });
-    assert.deepEqual([b?.state, b?.seq], ['done', 2]);
-    for (const { state, answeredBy, answer } of rest) assert.deepEqual([state, answeredBy, answer], ['done', b?.turnId, b?.answer]);
+    const world = await dyingAfter(isIt, { mode: 'collect', policy: 'drop-new' });
+    assertAnsweredBy(world, 'b', ['c', 'd']);
+    assert.deepEqual(countedIn(world), [6, 2]);
+  });
+
+  test(`steer: the process dies when ${when}; each turn ends once, with the one answer`, async () => {
+    const world = await dyingAfter(isIt, { mode: 'steer', policy: 'drop-new' });
+    assertAnsweredBy(world, 'a', ['b', 'c', 'd']);
+    assert.deepEqual(countedIn(world), [5, 1]);
+    assert.deepEqual(world.judge.acted, ['turn_a 0'], 'what was done before is not done again');
   });
 }

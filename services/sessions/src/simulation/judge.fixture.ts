@@ -130,9 +130,10 @@ export function createJudge(): Judge {
       judge.acted.push(`${turn} ${call}`);
       // Asked again under its key, a turn may have another id.
       const isIt = (id: string): boolean => id.startsWith(`${turn}x`) || id.startsWith(`${turn}again`);
-      const speaker = [...speakers].find(([id]) => isIt(id) || joins.heardBy(id).some(isIt))?.[1];
+      // What a turn has heard it does itself; one that was heard by several has each of them speak for it in turn.
+      const may = [...speakers].filter(([id]) => isIt(id) || joins.heardBy(id).some(isIt)).map(([, speaker]) => speaker.process);
       if (!judge.slept)
-        claim(speaker?.process === process, `${process.name} acts in ${turn}, call ${call}, which ${speaker?.process.name} runs`);
+        claim(may.includes(process), `${process.name} acts in ${turn}, call ${call}, which ${may.map(({ name }) => name).join()} runs`);
     },
     told(turns) {
       for (const { turnId, state } of turns) claim(hasEnded({ state }), `${turnId} was told to have ended, and is ${state}`);

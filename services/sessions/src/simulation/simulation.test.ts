@@ -17,6 +17,8 @@ const WAYS: readonly (Waits & { share: number })[] = [
   { mode: 'collect', policy: 'drop-new', share: 0.25 },
   { mode: 'followup', policy: 'drop-old', share: 0.25 },
   { mode: 'collect', policy: 'summarize', share: 0.25 },
+  { mode: 'steer', policy: 'drop-old', share: 0.25 },
+  { mode: 'steer+followup', policy: 'drop-new', share: 0.25 },
 ];
 
 for (const { share, ...waits } of WAYS) {

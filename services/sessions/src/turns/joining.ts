@@ -1,6 +1,7 @@
 import { ServiceError } from '@switchyard/contracts';
 import type { Heard, TurnDocument } from '../data.ts';
 import { readEntry } from '../sessions/entry.ts';
+import type { QueueMode } from '../sessions/queue-policy.ts';
 import { keep, textOf, texts, type Bodies } from './bodies.ts';
 import { leftOutText } from './left-out.ts';
 import type { Record } from './record.ts';
@@ -21,14 +22,16 @@ const INLINE_CHARS = 256;
 type Given = Pick<RunGiven, 'hold' | 'turn' | 'agent'>;
 
 /**
- * What the model of a turn is to be told besides its message. `collect`: all that waits when it begins. `followup`: nothing.
+ * What the model of a turn is to be told besides its message, asked before each of its steps. `followup`: nothing. `collect`: what waits
+ * when it begins. `steer`: what waits before each step. `steer+followup`: of that, only what came while it ran; who came before is a
+ * turn of its own.
  */
 export function hearing(deps: RunDeps, given: Given, record: Pick<Record, 'join'>): (step: number) => Promise<readonly string[]> {
   const { hold, turn } = given;
   const heard = [...(turn.joined ?? [])];
+  const before = hold.session.queue;
   return async (step) => {
-    if (deps.modeOf(hold.key) !== 'collect' || step > 0) return [];
-    const came = await lookBehind(deps, given, heard);
+    const came = await lookBehind(deps, given, { mode: deps.modeOf(hold.key), step, heard, before });
     if (came.length === 0) return [];
     await record.join(came.map((one) => one.heard));
     heard.push(...came.map((one) => one.heard));
@@ -41,25 +44,50 @@ interface Came {
   text: string;
 }
 
+interface Looking {
+  mode: QueueMode;
+  /** How many steps there were. */
+  step: number;
+  heard: readonly Heard[];
+  /** The queue when the turn began here. */
+  before: readonly string[];
+}
+
 /** Who cannot be read now is not heard now: a turn does not end because others could not join it. */
-async function lookBehind(deps: RunDeps, given: Given, heard: readonly Heard[]): Promise<Came[]> {
+async function lookBehind(deps: RunDeps, given: Given, looking: Looking): Promise<Came[]> {
   try {
-    return await whoWaits(deps, given, heard);
+    const entries = await waitingNow(deps, given, looking);
+    return entries.length === 0 ? [] : await whoMayJoin(deps, given, { entries, heard: looking.heard });
   } catch (error) {
     if (error instanceof ServiceError) return [];
     throw error;
   }
 }
 
-/** In the order of the queue, and nobody is passed over: behind one that may not join the rest waits too. */
-async function whoWaits(deps: RunDeps, { hold, turn, agent }: Given, heard: readonly Heard[]): Promise<Came[]> {
-  const [turns, bodies] = [deps.turns.for(hold), deps.bodies.for(hold)];
+/** The entries behind the turn that its mode lets it hear, and that it has not heard yet. */
+async function waitingNow({ sessions }: RunDeps, { hold }: Given, { mode, step, heard, before }: Looking): Promise<string[]> {
+  if (mode === 'followup' || (step === 0 ? mode === 'steer+followup' : mode === 'collect')) return [];
+  // What waited when it began is known.
+  const session = step === 0 ? hold.session : await sessions.for(hold).get(hold.key);
+  if (session?.fence !== hold.fence) return [];
   const known = new Set(heard.map(({ turnId }) => turnId));
+  const entries = session.queue.slice(1).filter((entry) => !known.has(readEntry(entry).turnId));
+  const waited = mode === 'steer+followup' ? entries.findIndex((entry) => before.includes(entry)) : -1;
+  return waited === -1 ? entries : entries.slice(0, waited);
+}
+
+interface Entries {
+  entries: readonly string[];
+  heard: readonly Heard[];
+}
+
+/** In the order of the queue, and nobody is passed over: behind one that may not join the rest waits too. */
+async function whoMayJoin(deps: RunDeps, { hold, turn, agent }: Given, { entries, heard }: Entries): Promise<Came[]> {
+  const [turns, bodies] = [deps.turns.for(hold), deps.bodies.for(hold)];
   const came: Came[] = [];
   let room = agent.config.maxContextChars - turn.message.chars - heard.reduce((sum, { said }) => sum + said.chars, 0);
-  for (const entry of hold.session.queue.slice(1)) {
+  for (const entry of entries) {
     const { turnId } = readEntry(entry);
-    if (known.has(turnId)) continue;
     if (heard.length + came.length >= MOST_HEARD) break;
     const other = await turns.get(turnId);
     // It was cancelled, and leaves.

@@ -30,9 +30,9 @@ export async function makeRoom(deps: OverflowDeps, tenant: string, newcomer: Tur
   if (!session || session.depth <= maxDepth) return newcomer;
   for (const turnId of await mayBeLeftOut(deps, tenant, session)) {
     const other = await deps.turns.for({ tenant }).get(turnId);
-    if (!other) continue;
-    // Who died here left one that has ended, and is still there.
-    if (hasEnded(other)) return leaves(deps, tenant, { turn: newcomer, other });
+    // Who died here left one that has ended so, and is still there. One that is done is for whoever counts it.
+    if (other?.state === 'cancelled') return leaves(deps, tenant, { turn: newcomer, other });
+    if (!other || hasEnded(other)) continue;
     const turn = policy === 'summarize' ? await told(deps, tenant, { turn: newcomer, other }) : newcomer;
     // Somebody else has put it there meanwhile.
     if (!turn) return undefined;
@@ -44,11 +44,10 @@ export async function makeRoom(deps: OverflowDeps, tenant: string, newcomer: Tur
 
 /** Who waits, oldest first: not who runs, nor those whom that one has heard. */
 async function mayBeLeftOut({ turns }: OverflowDeps, tenant: string, { queue, leaseUntil }: SessionDocument): Promise<string[]> {
-  const [first, ...rest] = queue.map((entry) => readEntry(entry).turnId);
-  if (first === undefined || leaseUntil === 0) return first === undefined ? [] : [first, ...rest];
-  const { joined = [] } = (await turns.for({ tenant }).get(first)) ?? {};
+  const ids = queue.map((entry) => readEntry(entry).turnId);
+  const { joined = [] } = (await turns.for({ tenant }).get(ids[0] ?? '')) ?? {};
   const heard = new Set(joined.map(({ turnId }) => turnId));
-  return rest.filter((turnId) => !heard.has(turnId));
+  return ids.filter((turnId, at) => (at > 0 || leaseUntil === 0) && !heard.has(turnId));
 }
 
 interface LeavingOut {

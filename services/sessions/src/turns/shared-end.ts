@@ -29,7 +29,8 @@ export interface Lead {
 export async function endJoined(deps: RunDeps & { waiting: Waiting }, hold: Hold, lead: Lead): Promise<() => void> {
   const { joined = [], state } = lead.turn;
   if (state === 'cancelled') return () => undefined;
-  const ended = await Promise.all(joined.map(({ turnId }) => hold.persist(() => endOne(deps, hold, lead, turnId))));
+  const now = deps.store.now();
+  const ended = await Promise.all(joined.map(({ turnId }) => hold.persist(() => endOne(deps, hold, { ...lead, now }, turnId))));
   const others = ended.filter((other) => other !== undefined);
   for (const other of others) {
     const left = await hold.persist(() => leave(deps.sessions.for(hold), hold, toEntry(other)));
@@ -42,25 +43,30 @@ export async function endJoined(deps: RunDeps & { waiting: Waiting }, hold: Hold
 }
 
 /** The turn as it has ended, by this or before; undefined when it has not, or is not there. */
-async function endOne(deps: RunDeps, hold: Hold, lead: Lead, turnId: string): Promise<TurnDocument | undefined> {
+async function endOne(deps: RunDeps, hold: Hold, lead: Lead & { now: number }, turnId: string): Promise<TurnDocument | undefined> {
   const turns = deps.turns.for(hold);
   const there = await turns.get(turnId);
   if (!there || hasEnded(there)) return there ?? undefined;
   const written = await write(deps, hold, lead, there);
   if (!written) {
-    const now = await turns.get(turnId);
-    return now && hasEnded(now) ? now : undefined;
+    const found = await turns.get(turnId);
+    return found && hasEnded(found) ? found : undefined;
   }
   const { failure, forgetAt } = written;
-  noteEnd('durable', failure ?? lead.end.result ?? { code: 'UNKNOWN' }, deps.store.now() - there.createdAt);
+  noteEnd('durable', failure ?? lead.end.result ?? { code: 'UNKNOWN' }, lead.now - there.createdAt);
   if (failure) logFailedTurn(deps.log, hold.tenant, { turn: written, error: toError(failure) });
   if (forgetAt !== undefined && hasBodies(there)) await forget(deps.bodies, hold.tenant, turnId, forgetAt);
   return written;
 }
 
-async function write(deps: RunDeps, hold: Hold, { turn: lead, end }: Lead, turn: TurnDocument): Promise<TurnDocument | null> {
+async function write(
+  deps: RunDeps,
+  hold: Hold,
+  { turn: lead, end, now }: Lead & { now: number },
+  turn: TurnDocument,
+): Promise<TurnDocument | null> {
   const turns = deps.turns.for(hold);
-  const ending = { turn, fence: hold.fence, lastFrame: end.result ? LAST_OF_ANSWERED : LAST_OF_FAILED, now: deps.store.now() };
+  const ending = { turn, fence: hold.fence, lastFrame: end.result ? LAST_OF_ANSWERED : LAST_OF_FAILED, now };
   if (end.failure) return commitFailure(turns, ending, failureOf(turn, end.failure));
   const answer = await keep(deps.bodies.for(hold), turn.turnId, end.result.response);
   return commitShared(turns, ending, { lead, answer });
