@@ -4,7 +4,7 @@ import { textOf, type Bodies } from './bodies.ts';
 import { hasEnded } from './turn-writes.ts';
 
 /** Of those that were left out one after the other, so many are told of, the latest. */
-const MOST_LINES = 50;
+const MOST_LINES = 20;
 const LINE_CHARS = 200;
 
 /** Turns that were left out for another one, and how their messages begin. */
