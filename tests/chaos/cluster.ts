@@ -17,6 +17,8 @@ const LONGEST_WAIT_MS = 1_000;
 
 /** Clients that hurry are not what is tried here; queues that fill are. */
 const CONFIG = {
+  // Each question has an answer of its own to be compared with.
+  queue: { defaultMode: 'followup' },
   gateway: {
     rateLimit: { maxRequests: 1_000_000 },
     wsMessageRateLimit: { maxMessages: 1_000_000 },

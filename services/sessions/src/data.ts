@@ -59,6 +59,10 @@ export type SessionDocument = z.infer<typeof SessionDocument>;
 export const Said = z.object({ chars: count, text: z.string().optional(), body: z.string().optional() });
 export type Said = z.infer<typeof Said>;
 
+/** A message that a turn has heard besides its own: the turn that it came with, when, and what it says. */
+export const Heard = z.object({ turnId: z.string(), at: instant, said: Said });
+export type Heard = z.infer<typeof Heard>;
+
 /** One document per turn: what was asked, how far it is, what came of it. It stays as long as its session. */
 export const TurnDocument = z.object({
   turnId: z.string(),
@@ -88,6 +92,12 @@ export const TurnDocument = z.object({
   checkpoints: count,
   /** What the model has said since the last mark, in pieces. */
   tail: z.array(Said),
+  /** Turns that were left out for it, and how their messages begin (`turns/left-out.ts`). */
+  leftOut: z.array(z.object({ lines: z.array(z.object({ turnId: z.string(), text: z.string() })) })).optional(),
+  /** Turns that waited behind it and whose messages it has heard: they end as it does, unless it is cancelled. */
+  joined: z.array(Heard).optional(),
+  /** The turn that heard its message, and whose answer is its own. */
+  answeredBy: z.string().optional(),
   /** The number of the next frame, as of the last checkpoint. */
   frame: count.optional(),
   answer: Said.optional(),

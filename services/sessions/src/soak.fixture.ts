@@ -9,6 +9,7 @@ import { openStore } from '@switchyard/store';
 import { principal, type TestService } from '@switchyard/testkit';
 import { bodyCollection, sessionCollection, turnCollection } from './data.ts';
 import { texts } from './turns/bodies.ts';
+import { messagesOf } from './turns/spoken.ts';
 import { defineSessions, type SessionsTiming } from './service.ts';
 import { testSessions } from './sessions.fixture.ts';
 
@@ -144,8 +145,9 @@ export function checkData({ sessions, turns }: Data, ledger: Ledger): void {
   for (const session of sessions) {
     const { key, queue, depth, leaseUntil, waitsFor, messageCount, epoch, lastSeq } = session;
     assert.deepEqual({ queue, depth, leaseUntil, waitsFor }, { queue: [], depth: 0, leaseUntil: 0, waitsFor: undefined }, key);
-    const counts = turns.filter((turn) => turn.sessionKey === key && turn.state === 'done' && turn.epoch === epoch);
-    assert.equal(messageCount, counts.length * 2, `the messages of ${key}`);
+    const counts = turns.filter((turn) => turn.sessionKey === key && turn.seq !== undefined && turn.epoch === epoch);
+    const messages = counts.reduce((sum, turn) => sum + messagesOf(turn), 0);
+    assert.equal(messageCount, messages, `the messages of ${key}`);
     assert.ok(
       counts.every(({ seq = Infinity }) => seq <= lastSeq),
       `a turn of ${key} is not counted`,

@@ -3,12 +3,19 @@ import { count, flag, positive, text } from './kinds.ts';
 import { mostKeys } from '../most-keys.ts';
 import { MAX, upTo } from '../sizes.ts';
 
-const QueueMode = z.enum(['followup', 'collect', 'steer', 'steer+followup']);
+const QueueMode = z
+  .enum(['followup', 'collect', 'steer', 'steer+followup'])
+  .describe(
+    'what a turn hears besides its own message: nothing, what waits when it begins, what waits before each step, of that only what came while it ran',
+  );
 
 const overflow = z
   .strictObject({
     maxDepth: positive(20).describe('waiting turns of one session'),
-    policy: z.enum(['drop-old', 'drop-new', 'summarize']).default('drop-new'),
+    policy: z
+      .enum(['drop-old', 'drop-new', 'summarize'])
+      .default('drop-new')
+      .describe('of one more: it takes the place of the oldest, it is refused, it takes the place and is told how the oldest began'),
   })
   .prefault({});
 

@@ -2,6 +2,7 @@ import type { Principal } from '@switchyard/contracts';
 import type { Collection, Documents } from '@switchyard/store';
 import type { BodyDocument, SessionDocument, TurnDocument } from '../data.ts';
 import { texts } from '../turns/bodies.ts';
+import { spoken } from '../turns/spoken.ts';
 import { noSuchSession, sees } from './ownership.ts';
 import { settled, type Settling } from './settled.ts';
 import { formatSessionKey, resolveSession } from './session-key.ts';
@@ -57,21 +58,17 @@ export async function history(
         { sessionKey: key, epoch, seq: { lte: lastSeq } },
         { sort: [['seq', 'asc']], limit: PAGE, ...(cursor === undefined ? {} : { cursor }) },
       );
-    const said = await texts(bodies.for(principal), page.items.flatMap(bothSides));
-    for (const [at, { createdAt, finishedAt }] of page.items.entries()) {
-      entries.push({ role: 'user', content: said[at * 2] ?? '', timestamp: createdAt });
-      entries.push({ role: 'assistant', content: said[at * 2 + 1] ?? '', timestamp: finishedAt ?? createdAt });
-    }
+    const all = page.items.flatMap((turn) => spoken(turn).map((one, at) => ({ ...one, timestamp: timesOf(turn)[at] ?? turn.createdAt })));
+    const said = await texts(bodies.for(principal), all);
+    for (const [at, { role, timestamp }] of all.entries()) entries.push({ role, content: said[at] ?? '', timestamp });
     cursor = page.cursor;
   } while (cursor !== undefined);
   return entries;
 }
 
-function bothSides({ turnId, message, answer }: TurnDocument) {
-  return [
-    { turnId, said: message },
-    { turnId, said: answer ?? { chars: 0, text: '' } },
-  ];
+/** When each thing was said in a turn. */
+function timesOf({ createdAt, joined = [], finishedAt = createdAt }: TurnDocument): number[] {
+  return [createdAt, ...joined.map(({ at }) => at), finishedAt];
 }
 
 /** The last turns of a session that are done, newest first. */

@@ -89,6 +89,10 @@ export function queueFull(most: number): ServiceError {
   });
 }
 
+export function isQueueFull(error: unknown): boolean {
+  return error instanceof ServiceError && error.details.reason === 'QUEUE_FULL';
+}
+
 function leased({ owner, now, leaseMs }: Taker) {
   return { owner, leaseUntil: now + leaseMs };
 }
@@ -149,6 +153,7 @@ export async function renew(
 export interface Counted {
   seq: number;
   epoch: string;
+  messages: number;
   steps: number;
   input: number;
   output: number;
@@ -177,7 +182,7 @@ export function settle(sessions: Documents<SessionDocument>, settling: Settling)
   const next = session.queue[1];
   const { set, unset } = onward(settling, next);
   const totals = counted && {
-    messageCount: 2,
+    messageCount: counted.messages,
     inputTokens: counted.input,
     outputTokens: counted.output,
     costUsd: counted.costUsd,

@@ -1,7 +1,7 @@
 import type { Documents } from '@switchyard/store';
 import type { SessionDocument } from '../data.ts';
 import { readEntry, waiting } from './entry.ts';
-import { sameOrder } from './mailbox.ts';
+import { sameOrder, type Holder } from './mailbox.ts';
 
 /**
  * Takes a turn that has ended out of its session's queue before it comes to be worked on, so that it keeps nobody waiting and counts
@@ -20,6 +20,14 @@ export async function withdraw(
     const written = at === 0 ? await pullFirst(sessions, tenant, session) : await pull(sessions, session, entry);
     if (written) return at === 0 && written.depth > 0 ? written : null;
   }
+}
+
+/**
+ * Takes a turn that has ended out of the queue behind the one that it ended with, by whoever works there. Without this write it would
+ * leave when its time comes, and keep others waiting until then. Null when the queue does not hold it, or somebody else has the lease.
+ */
+export function leave(sessions: Documents<SessionDocument>, { key, fence }: Holder, entry: string): Promise<SessionDocument | null> {
+  return sessions.update({ key, fence, queue: { has: entry } }, { pull: { queue: entry }, inc: { depth: -1, withdrawn: 1 } });
 }
 
 /** From behind others. Should these have ended meanwhile, whoever works there finds that it is gone. */

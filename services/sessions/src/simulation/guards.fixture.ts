@@ -1,4 +1,5 @@
 import type { Watching, Write } from '@switchyard/testkit';
+import type { Waits } from './story.fixture.ts';
 
 /** A write of the protocol, by what it changes. */
 const writes = {
@@ -14,7 +15,8 @@ const writes = {
   renew: ({ collection, change }: Write) =>
     collection === 'sessions' && Object.keys(change).join() === 'set' && Number(change.set?.['leaseUntil']) > 0,
   settle: (write: Write) => write.collection === 'sessions' && write.change.pull !== undefined && !has(write, 'inc', 'withdrawn'),
-  withdraw: (write: Write) => write.collection === 'sessions' && has(write, 'inc', 'withdrawn'),
+  withdraw: (write: Write) => write.collection === 'sessions' && has(write, 'inc', 'withdrawn') && write.filter['leaseUntil'] !== undefined,
+  leave: (write: Write) => write.collection === 'sessions' && has(write, 'inc', 'withdrawn') && write.filter['leaseUntil'] === undefined,
   giveBack: ({ collection, change }: Write) => collection === 'sessions' && change.set?.['leaseUntil'] === 0 && !change.inc && !change.pull,
   release: (write: Write) => write.collection === 'sessions' && write.change.set?.['leaseUntil'] === 0 && has(write, 'inc', 'fence'),
   empty: ({ collection, filter, change }: Write) =>
@@ -23,7 +25,14 @@ const writes = {
   take: (write: Write) => write.collection === 'turns' && has(write, 'inc', 'attempts') && !has(write, 'inc', 'checkpoints'),
   checkpoint: (write: Write) => write.collection === 'turns' && has(write, 'inc', 'checkpoints'),
   commit: ({ collection, filter, change }: Write) =>
-    collection === 'turns' && change.set?.['finishedAt'] !== undefined && filter['fence'] !== undefined,
+    collection === 'turns' &&
+    change.set?.['finishedAt'] !== undefined &&
+    change.set['answeredBy'] === undefined &&
+    filter['fence'] !== undefined &&
+    filter['fence'] !== 0,
+  leaveOut: ({ collection, filter, change }: Write) =>
+    collection === 'turns' && change.set?.['finishedAt'] !== undefined && filter['fence'] === 0,
+  share: ({ collection, change }: Write) => collection === 'turns' && change.set?.['answeredBy'] !== undefined,
   cancel: ({ collection, filter, change }: Write) =>
     collection === 'turns' && change.set?.['finishedAt'] !== undefined && filter['fence'] === undefined,
 };
@@ -37,11 +46,16 @@ export interface Guard {
   write: keyof typeof writes;
   without: readonly string[];
   says: string;
+  /** How turns wait in the stories that need it. */
+  waits?: Waits;
   /** Where to begin to look for a story that shows what happens without it. */
   seed?: number;
   /** Where none was found: which other guard covers it. */
   covered?: string;
 }
+
+const DROP_OLD: Waits = { mode: 'followup', policy: 'drop-old' };
+const COLLECT: Waits = { mode: 'collect', policy: 'drop-new' };
 
 export const guards: readonly Guard[] = [
   { write: 'accept', without: ['unique'], says: 'an idempotency key is unique', seed: 290 },
@@ -116,6 +130,23 @@ export const guards: readonly Guard[] = [
   },
   { write: 'commit', without: ['state'], says: 'it has not ended', seed: 123 },
   { write: 'commit', without: ['fence'], says: 'nobody with a later lease has it', seed: 699 },
+  { write: 'share', without: ['state'], says: 'it has not ended', waits: COLLECT, seed: 199 },
+  {
+    write: 'share',
+    without: ['fence'],
+    says: 'nobody with a later lease has it',
+    waits: COLLECT,
+    covered: 'Whoever has a later lease finds the same end of the same turn, which does not change any more.',
+  },
+  { write: 'leave', without: ['queue'], says: 'the queue holds it', waits: COLLECT, seed: 24 },
+  {
+    write: 'leave',
+    without: ['fence'],
+    says: 'the lease is mine',
+    waits: COLLECT,
+    covered: 'What has ended may leave whoever takes it out; that it is taken out once is for “the queue holds it”.',
+  },
+  { write: 'leaveOut', without: ['state', 'fence', 'attempts'], says: 'nobody has begun it', waits: DROP_OLD, seed: 115 },
 ];
 
 /** The same protocol without this guard. */

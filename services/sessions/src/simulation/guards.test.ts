@@ -9,7 +9,7 @@ const MOST = 20_000;
 async function found(guard: Guard, from: number): Promise<number | undefined> {
   for (let at = 0; at < MOST; at += 1) {
     const seed = ((from - 1 + at) % MOST) + 1;
-    const failed = await playSeed(seed, without(guard)).then(
+    const failed = await playSeed(seed, { sabotage: without(guard), waits: guard.waits }).then(
       () => false,
       () => true,
     );
@@ -25,7 +25,7 @@ for (const guard of guards) {
     const shown = await found(guard, seed);
     assert.ok(shown !== undefined, `no story within ${MOST} seeds`);
     if (shown !== seed) t.diagnostic(`begin at ${shown}`);
-    await playSeed(shown);
+    await playSeed(shown, { waits: guard.waits });
   });
 }
 

@@ -3,7 +3,9 @@ import type { TurnFrame } from '@switchyard/contracts';
 import type { Process, SimulatedBus, Watching } from '@switchyard/testkit';
 import type { SessionDocument, TurnDocument } from '../data.ts';
 import { readEntry } from '../sessions/entry.ts';
+import { messagesOf } from '../turns/spoken.ts';
 import { hasEnded } from '../turns/turn-writes.ts';
+import { createJoins } from './joins.fixture.ts';
 
 /** Sees everything that happens in a story, and says at once what must not. */
 export interface Judge {
@@ -37,7 +39,9 @@ export function createJudge(): Judge {
   const done = new Set<string>();
   /** What was in an epoch when it ended. */
   const over = new Map<string, number>();
+  /** Turns that may leave a queue before it is their turn: they have ended otherwise. */
   const cancelled = new Set<string>();
+  const joins = createJoins(claim);
   const ends = new Map<string, string>();
   /** Who speaks for a turn, under which lease. */
   const speakers = new Map<string, { fence: number; process: Process }>();
@@ -54,11 +58,13 @@ export function createJudge(): Judge {
     for (const entry of came) note(entered, key, readEntry(entry).turnId);
     for (const entry of went) {
       note(left, key, readEntry(entry).turnId);
-      claim(entry === was[0] || cancelled.has(readEntry(entry).turnId), `${entry} left ${key} before ${was[0]}`);
+      const early = cancelled.has(readEntry(entry).turnId) || joins.ended(readEntry(entry).turnId);
+      claim(entry === was[0] || early, `${entry} left ${key} before ${was[0]}`);
     }
     claim(after.queue.length === after.depth, `${key} has ${after.queue.length} and says ${after.depth}`);
     claim(new Set(after.queue).size === after.queue.length, `${key} holds a turn twice`);
     claim(after.depth <= 5, `${key} holds ${after.depth}`);
+    joins.seen(after);
     if (before && after.epoch === before.epoch) countedOnce(before, after, went);
     if (before && before.epoch !== after.epoch) {
       claim(before.queue.length === 0, `${key} was emptied with turns in it`);
@@ -71,10 +77,13 @@ export function createJudge(): Judge {
     const more = after.messageCount - before.messageCount;
     if (more === 0) return;
     const turnId = went[0] === undefined ? '' : readEntry(went[0]).turnId;
-    claim(more === 2 && went.length === 1, `${after.key} counted ${more} messages for ${went.length} turns`);
-    claim(!counted.has(turnId), `${turnId} was counted twice`);
+    const heard = joins.heardBy(turnId);
+    claim(more === 2 + heard.length && went.length === 1, `${after.key} counted ${more} messages for ${went.length} turns`);
     claim(after.lastSeq === before.lastSeq + 1, `${after.key} counted ${after.lastSeq} after ${before.lastSeq}`);
-    counted.add(turnId);
+    for (const one of [turnId, ...heard.filter((other) => joins.ended(other))]) {
+      claim(!counted.has(one), `${one} was counted twice`);
+      counted.add(one);
+    }
   }
 
   function turnChanged(before: TurnDocument | undefined, after: TurnDocument): void {
@@ -86,6 +95,7 @@ export function createJudge(): Judge {
     if (before) claim(after.fence >= before.fence, `${turnId} was written by an earlier lease`);
     if (after.state === 'done') done.add(turnId);
     if (after.state === 'cancelled') cancelled.add(turnId);
+    joins.turnChanged(before, after);
   }
 
   const judge: Judge = {
@@ -119,9 +129,11 @@ export function createJudge(): Judge {
     acts(turn, call, process) {
       judge.acted.push(`${turn} ${call}`);
       // Asked again under its key, a turn may have another id.
-      const speaker = [...speakers].find(([id]) => id.startsWith(`${turn}x`) || id.startsWith(`${turn}again`))?.[1];
+      const isIt = (id: string): boolean => id.startsWith(`${turn}x`) || id.startsWith(`${turn}again`);
+      // What a turn has heard it does itself; one that was heard by several has each of them speak for it in turn.
+      const may = [...speakers].filter(([id]) => isIt(id) || joins.heardBy(id).some(isIt)).map(([, speaker]) => speaker.process);
       if (!judge.slept)
-        claim(speaker?.process === process, `${process.name} acts in ${turn}, call ${call}, which ${speaker?.process.name} runs`);
+        claim(may.includes(process), `${process.name} acts in ${turn}, call ${call}, which ${may.map(({ name }) => name).join()} runs`);
     },
     told(turns) {
       for (const { turnId, state } of turns) claim(hasEnded({ state }), `${turnId} was told to have ended, and is ${state}`);
@@ -129,7 +141,7 @@ export function createJudge(): Judge {
     },
     emptied: ({ key, epoch, lastSeq }) => claim(over.get(epoch) === lastSeq, `${key} was emptied of more than was told`),
     did(turn, call) {
-      const name = `${turn} ${call}`;
+      const name = `${turn} ${call} ${joins.freed(turn)}`;
       claim(!counted.has(name), `${name} was done twice`);
       counted.add(name);
     },
@@ -138,7 +150,7 @@ export function createJudge(): Judge {
     },
     checkEnd(sessions, turns) {
       const all = [...turns];
-      const uncancelled = (ids: readonly string[] = []): string[] => ids.filter((turnId) => !cancelled.has(turnId));
+      const uncancelled = (ids: readonly string[] = []): string[] => ids.filter((turnId) => !cancelled.has(turnId) && !joins.ended(turnId));
       for (const [key, order] of entered) assert.deepEqual(uncancelled(left.get(key)), uncancelled(order), `the order of ${key}`);
       for (const { turnId, state } of all) assert.equal(ends.get(turnId) ?? state, state, `what was told of ${turnId}`);
       for (const { turnId, state } of all) assert.ok(hasEnded({ state }), `${turnId} is ${state}`);
@@ -151,6 +163,7 @@ export function createJudge(): Judge {
       const keys = all.flatMap(({ idempotencyKey }) => idempotencyKey ?? []);
       assert.equal(new Set(keys).size, keys.length, 'a key names two turns');
       for (const session of sessions) checkSession(session, all);
+      joins.checkEnd(all);
     },
   };
   return judge;
@@ -168,8 +181,9 @@ function checkSession(
   turns: readonly TurnDocument[],
 ): void {
   assert.deepEqual({ queue, leaseUntil, waitsFor }, { queue: [], leaseUntil: 0, waitsFor: undefined }, key);
-  const history = turns.filter((turn) => turn.sessionKey === key && turn.state === 'done' && turn.epoch === epoch);
-  assert.equal(messageCount, history.length * 2, `what ${key} counts is its history`);
+  const history = turns.filter((turn) => turn.sessionKey === key && turn.seq !== undefined && turn.epoch === epoch);
+  const messages = history.reduce((sum, turn) => sum + messagesOf(turn), 0);
+  assert.equal(messageCount, messages, `what ${key} counts is its history`);
   assert.ok(history.every(({ seq = Infinity }) => seq <= lastSeq));
   assert.equal(new Set(history.map(({ seq }) => seq)).size, history.length, `numbers of ${key}`);
 }

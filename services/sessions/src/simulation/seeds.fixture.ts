@@ -1,15 +1,38 @@
 import { pause } from '@switchyard/service-kit';
 import { NO_FAULTS, type Watching } from '@switchyard/testkit';
-import { createWorld, isQuiet, principal, remove, reset, startReplica, type Replica, type Script, type World } from './story.fixture.ts';
+import {
+  createWorld,
+  isQuiet,
+  principal,
+  remove,
+  reset,
+  startReplica,
+  USUAL,
+  type Replica,
+  type Script,
+  type Waits,
+  type World,
+} from './story.fixture.ts';
 
 const CHANNELS = ['one', 'two', 'three'];
+const AGENTS = ['wide', 'wide', 'narrow'];
+const CROWD = [...AGENTS, ...Array.from({ length: 6 }, () => 'wide')];
 /** Virtual time in which clients ask and things go wrong; then everything is healed. */
 const STORY_MS = 20_000;
+/** Where turns have to do with each other they come so fast, all to one session, and so many more of them. */
+const CROWD_MS = 4_000;
+const MORE = 4;
 const STEPS = 60_000;
 
+export interface Playing {
+  sabotage?: Watching['sabotage'];
+  /** How turns wait in it: one after the other, unless said. */
+  waits?: Waits | undefined;
+}
+
 /** Plays the story of a seed to its end; throws what must not have happened in it. */
-export async function playSeed(seed: number, sabotage?: Watching['sabotage']): Promise<void> {
-  const world = createWorld({ seed, ...(sabotage ? { sabotage } : {}) });
+export async function playSeed(seed: number, { sabotage, waits }: Playing = {}): Promise<void> {
+  const world = createWorld({ seed, waits, ...(sabotage ? { sabotage } : {}) });
   const { simulation, judge } = world;
   const { dice } = simulation;
   const rough = dice.chance(0.7);
@@ -19,7 +42,7 @@ export async function playSeed(seed: number, sabotage?: Watching['sabotage']): P
   startReplica(world);
   startReplica(world);
   const outside = simulation.start('outside');
-  const asking = Array.from({ length: 3 + dice.below(5) }, (_, at) => ask(world, at, outside.clock));
+  const asking = Array.from({ length: 3 + dice.below(5) + (isCrowd(world) ? MORE : 0) }, (_, at) => ask(world, at, outside.clock));
   const chaos = Array.from({ length: dice.below(4) }, () => disturb(world, outside.clock));
   let over = false;
   void Promise.all([...asking, ...chaos]).then(() => (over = true));
@@ -45,6 +68,10 @@ function left({ sessions, turns }: World): string {
   return JSON.stringify({ busy, open: open.map(({ turnId, state, fence, attempts }) => ({ turnId, state, fence, attempts })) });
 }
 
+function isCrowd({ waits }: World): boolean {
+  return waits.mode !== USUAL.mode || waits.policy !== USUAL.policy;
+}
+
 type Clock = Parameters<typeof pause>[0];
 
 function scriptFor({ simulation: { dice } }: World, turn: string): Script {
@@ -55,8 +82,9 @@ function scriptFor({ simulation: { dice } }: World, turn: string): Script {
 /** One client: asks for a turn, asks again when it was told nothing, or empties a session. */
 async function ask(world: World, at: number, clock: Clock): Promise<void> {
   const { dice } = world.simulation;
-  const [kind, channelId] = [dice.below(10), dice.of(CHANNELS)];
-  const [agentId, wait] = [dice.of(['wide', 'wide', 'narrow']), dice.below(STORY_MS)];
+  const crowd = isCrowd(world);
+  const [kind, channelId] = [dice.below(crowd ? 30 : 10), crowd ? 'one' : dice.of(CHANNELS)];
+  const [agentId, wait] = [dice.of(crowd ? CROWD : AGENTS), dice.below(crowd ? CROWD_MS : STORY_MS)];
   const keyed = dice.chance(0.7);
   const turnId = `turn_${String(at).padEnd(22, 'x')}`;
   const script = scriptFor(world, `turn_${at}`);

@@ -1,28 +1,41 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { playSeed } from './seeds.fixture.ts';
+import { USUAL, type Waits } from './story.fixture.ts';
 
 /** `SEED=n` plays one story again, `SEEDS=n` as many as it says. */
 const ONE = process.env['SEED'];
 const MANY = process.env['SEEDS'];
 /** Otherwise so many, or as many as a busy machine plays in this time. */
-const USUAL = 2_000;
+const USUAL_SEEDS = 2_000;
 const LEAST = 100;
 const USUAL_MS = 60_000;
 
-test('whatever a seed makes happen, each accepted turn ends once and is counted once, in order', async (t) => {
-  const last = Number(ONE ?? MANY ?? USUAL);
-  const started = performance.now();
-  let played = 0;
-  for (let seed = ONE === undefined ? 1 : last; seed <= last; seed += 1) {
-    if (MANY === undefined && performance.now() - started > USUAL_MS && played >= LEAST) break;
-    try {
-      await playSeed(seed);
-    } catch (error) {
-      throw new Error(`with SEED=${seed}`, { cause: error });
+/** How turns wait in a session, and for how much of the time stories of it are played. */
+const WAYS: readonly (Waits & { share: number })[] = [
+  { ...USUAL, share: 1 },
+  { mode: 'collect', policy: 'drop-new', share: 0.25 },
+  { mode: 'followup', policy: 'drop-old', share: 0.25 },
+  { mode: 'collect', policy: 'summarize', share: 0.25 },
+  { mode: 'steer', policy: 'drop-old', share: 0.25 },
+  { mode: 'steer+followup', policy: 'drop-new', share: 0.25 },
+];
+
+for (const { share, ...waits } of WAYS) {
+  test(`${waits.mode}, ${waits.policy}: whatever a seed makes happen, each accepted turn ends once and is counted once, in order`, async (t) => {
+    const last = Number(ONE ?? MANY ?? USUAL_SEEDS * share);
+    const started = performance.now();
+    let played = 0;
+    for (let seed = ONE === undefined ? 1 : last; seed <= last; seed += 1) {
+      if (MANY === undefined && performance.now() - started > USUAL_MS * share && played >= LEAST) break;
+      try {
+        await playSeed(seed, { waits });
+      } catch (error) {
+        throw new Error(`with SEED=${seed}, ${waits.mode}, ${waits.policy}`, { cause: error });
+      }
+      played += 1;
     }
-    played += 1;
-  }
-  t.diagnostic(`${played} seeds in ${Math.round(performance.now() - started)} ms`);
-  assert.ok(played > 0);
-});
+    t.diagnostic(`${played} seeds in ${Math.round(performance.now() - started)} ms`);
+    assert.ok(played > 0);
+  });
+}

@@ -17,6 +17,7 @@ import {
 import type { Agent, AgentDirectory } from '../agents.ts';
 import type { BodyDocument, GoneDocument, SessionDocument, TurnDocument } from '../data.ts';
 import { openRunner } from '../service.ts';
+import type { QueueMode } from '../sessions/queue-policy.ts';
 import { createLogShares } from '../turns/log-shares.ts';
 import { createEmptying, emptied, type Emptying } from '../sessions/emptying.ts';
 import type { Runner } from '../turns/runner.ts';
@@ -45,6 +46,7 @@ export interface World {
   gone: SimulatedData<GoneDocument>;
   replicas: Replica[];
   started: number;
+  waits: Waits;
 }
 
 export interface Replica {
@@ -58,10 +60,11 @@ export interface Replica {
 export interface WorldOptions {
   seed: number;
   faults?: Faults;
+  waits?: Waits | undefined;
   sabotage?: Watching['sabotage'];
 }
 
-export function createWorld({ seed, faults = NO_FAULTS, sabotage }: WorldOptions): World {
+export function createWorld({ seed, faults = NO_FAULTS, waits = USUAL, sabotage }: WorldOptions): World {
   const judge = createJudge();
   const watching = { ...judge.watching, ...(sabotage ? { sabotage } : {}) };
   const bus = createSimulatedBus();
@@ -76,11 +79,21 @@ export function createWorld({ seed, faults = NO_FAULTS, sabotage }: WorldOptions
     gone: simulatedData('gone', { key: 'epoch' }, watching),
     replicas: [],
     started: 0,
+    waits,
   };
 }
 
-const queue = { maxConcurrentSessions: 3, defaultOverflow: { maxDepth: 4 }, maxWaiting: 1_000, waitTimeoutMs: 600_000 };
-const SETTINGS = { current: { queue, daemon: { shutdownTimeoutMs: 8_000 } } } as unknown as Settings<'queue' | 'daemon'>;
+export interface Waits {
+  mode: QueueMode;
+  policy: 'drop-new' | 'drop-old' | 'summarize';
+}
+export const USUAL: Waits = { mode: 'followup', policy: 'drop-new' };
+
+function settingsOf({ mode: defaultMode, policy }: Waits): Settings<'queue' | 'daemon'> {
+  const defaultOverflow = { maxDepth: 4, policy };
+  const queue = { maxConcurrentSessions: 3, defaultMode, defaultOverflow, perChannel: {}, maxWaiting: 1_000, waitTimeoutMs: 600_000 };
+  return { current: { queue, daemon: { shutdownTimeoutMs: 8_000 } } } as unknown as Settings<'queue' | 'daemon'>;
+}
 
 function agentOf(agentId: string, maxConcurrentRuns: number): Agent {
   const config = AgentConfig.parse({ model: 'dev/echo', concurrency: { maxConcurrentRuns } });
@@ -111,7 +124,7 @@ export function startReplica(world: World): Replica {
     ...data,
     store,
     agents,
-    settings: SETTINGS,
+    settings: settingsOf(world.waits),
     log: silentLogger(),
     own,
     owner: process.name,

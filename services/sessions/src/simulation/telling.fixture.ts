@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import type { Write } from '@switchyard/testkit';
 import type { TurnDocument } from '../data.ts';
-import { createWorld, isQuiet, principal, startReplica, type Replica, type Script, type World } from './story.fixture.ts';
+import { createWorld, isQuiet, principal, startReplica, type Replica, type Script, type Waits, type World } from './story.fixture.ts';
 
 /* What a story is told with that is not left to a seed. */
 
@@ -41,8 +41,9 @@ export async function settled(world: World): Promise<void> {
 export async function twoReplicas(
   sabotage?: (write: Write) => Record<string, unknown>,
   seed = 1,
+  waits?: Waits,
 ): Promise<{ world: World; first: Replica; second: Replica }> {
-  const world = createWorld({ seed, ...(sabotage ? { sabotage } : {}) });
+  const world = createWorld({ seed, waits, ...(sabotage ? { sabotage } : {}) });
   return { world, first: startReplica(world), second: startReplica(world) };
 }
 

@@ -7,9 +7,10 @@ import type { z } from 'zod';
 import type { Agent, AgentDirectory } from '../agents.ts';
 import { DAY_MS, type BodyDocument, type SessionDocument, type TurnDocument } from '../data.ts';
 import { toEntry } from '../sessions/entry.ts';
-import { enter, queueFull, type Entered, type Taker } from '../sessions/mailbox.ts';
+import { enter, isQueueFull, queueFull, type Entered, type Taker } from '../sessions/mailbox.ts';
 import { sessionKeyObject, type Arrival } from '../sessions/new-session.ts';
 import { follows, noSuchSession, sees } from '../sessions/ownership.ts';
+import type { Overflow } from '../sessions/queue-policy.ts';
 import { formatSessionKey, resolveSession, type SessionAddress, type SessionIdentity } from '../sessions/session-key.ts';
 import { keep } from './bodies.ts';
 import { agentGone, agentSuspended } from './endings.ts';
@@ -54,8 +55,10 @@ export interface AcceptDeps {
   store: Pick<Store, 'now'>;
   clock: Clock;
   taker: () => Taker;
-  /** Turns that may wait in one session before the next is refused. */
-  maxDepth: () => number;
+  /** Turns that may wait in one session, and what becomes of one more. */
+  overflowOf: (sessionKey: string) => Overflow;
+  /** Makes room for a turn in a queue that is full; undefined where it is refused instead. */
+  makeRoom: (turn: TurnDocument) => Promise<TurnDocument | undefined>;
   /** The room to run the turn at once, if this replica has it and nobody waits for it. */
   reserve: (agent: Agent) => Slot | undefined;
   unreserve: (slot: Slot) => void;
@@ -182,13 +185,13 @@ async function replay(deps: AcceptDeps, asked: Asked, turn: TurnDocument): Promi
     });
   }
   if (turn.state !== 'queued') return { turn, replayed: true, waits: false };
-  const { place } = await enterLater(deps, asked.principal.tenant, turn);
+  const { place } = await makingRoom(deps, turn, (there) => enterLater(deps, asked.principal.tenant, there));
   return { turn, replayed: true, waits: place === 'waits' };
 }
 
 /** Puts a turn that is written into its session's queue, unless it is there. */
 export async function enterLater(
-  deps: Pick<AcceptDeps, 'sessions' | 'store' | 'maxDepth'>,
+  deps: Pick<AcceptDeps, 'sessions' | 'store' | 'overflowOf'>,
   tenant: string,
   turn: TurnDocument,
 ): Promise<Entered> {
@@ -202,7 +205,7 @@ export async function enterLater(
     client,
     sessions,
     entry: toEntry(turn),
-    maxDepth: deps.maxDepth(),
+    maxDepth: deps.overflowOf(key).maxDepth,
     now: deps.store.now(),
   };
   return enter(deps.sessions.for({ tenant }), arrival);
@@ -219,11 +222,11 @@ async function write(deps: AcceptDeps, asked: Asked, who: Who): Promise<Accepted
   let used = false;
   try {
     using _admitted = slot ? undefined : await deps.admitWaiting();
-    const turn = await toTurn(deps, asked);
-    const there = await insert(deps, asked, turn);
+    const written = await toTurn(deps, asked);
+    const there = await insert(deps, asked, written);
     if (there) return await replay(deps, asked, there);
     const since = deps.clock.now();
-    const { place, session } = await enterNew(deps, asked, { turn, taker: slot && deps.taker() });
+    const { place, session, turn } = await enterNew(deps, asked, { turn: written, taker: slot && deps.taker() });
     used = slot !== undefined && place === 'taken';
     const begun = slot && used && session ? { begun: { session, slot, since } } : {};
     return { turn, replayed: false, ...who, waits: place === 'waits', ...begun };
@@ -236,12 +239,13 @@ async function write(deps: AcceptDeps, asked: Asked, who: Who): Promise<Accepted
  * What would be refused is refused before anything is written, where that is likely: so that what is shed costs a read. What
  * counts is the guard of entering.
  */
-async function refuseBefore({ sessions, isBusy, maxDepth }: AcceptDeps, { principal, sessionKey }: Asked): Promise<void> {
+async function refuseBefore({ sessions, isBusy, overflowOf }: AcceptDeps, { principal, sessionKey }: Asked): Promise<void> {
   if (principal.sessions !== 'own' && !isBusy(sessionKey)) return;
   const session = await sessions.for(principal).get(sessionKey);
   if (!session) return;
   if (!sees(principal, session)) throw noSuchSession();
-  if (session.depth > maxDepth()) throw queueFull(maxDepth());
+  const { maxDepth, policy } = overflowOf(sessionKey);
+  if (policy === 'drop-new' && session.depth > maxDepth) throw queueFull(maxDepth);
 }
 
 /** A turn that may not enter is as if it had never come. */
@@ -249,7 +253,7 @@ async function enterNew(
   deps: AcceptDeps,
   { principal, identity, sessionKey: key, agentId }: Asked,
   { turn, taker }: { turn: TurnDocument; taker: Taker | undefined },
-): Promise<Entered> {
+): Promise<Entered & { turn: TurnDocument }> {
   const { tenant, client, sessions } = principal;
   const arrival: Arrival = {
     tenant,
@@ -259,15 +263,32 @@ async function enterNew(
     client,
     sessions,
     entry: toEntry(turn),
-    maxDepth: deps.maxDepth(),
+    maxDepth: deps.overflowOf(key).maxDepth,
     now: turn.createdAt,
   };
   try {
-    return await enter(deps.sessions.for(principal), arrival, taker);
+    return await makingRoom(deps, turn, () => enter(deps.sessions.for(principal), arrival, taker));
   } catch (error) {
     const refused = error instanceof ServiceError && error.code !== 'UNAVAILABLE';
     if (refused) await deps.turns.for(principal).remove({ turnId: turn.turnId, state: 'queued', fence: 0 });
     throw error;
+  }
+}
+
+/** Tries again for as long as there is room to be made. */
+async function makingRoom(
+  { makeRoom }: Pick<AcceptDeps, 'makeRoom'>,
+  turn: TurnDocument,
+  tryIt: (turn: TurnDocument) => Promise<Entered>,
+): Promise<Entered & { turn: TurnDocument }> {
+  for (let newcomer = turn; ;) {
+    try {
+      return { ...(await tryIt(newcomer)), turn: newcomer };
+    } catch (error) {
+      const next = isQueueFull(error) ? await makeRoom(newcomer) : undefined;
+      if (!next) throw error;
+      newcomer = next;
+    }
   }
 }
 

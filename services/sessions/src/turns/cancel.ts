@@ -1,24 +1,18 @@
-import { ServiceError, subjects, type Input, type Principal, type Result } from '@switchyard/contracts';
-import type { Bus } from '@switchyard/bus';
-import type { Clock } from '@switchyard/service-kit';
+import { ServiceError, type Input, type Principal, type Result } from '@switchyard/contracts';
 import type { Collection, Store } from '@switchyard/store';
 import type { Logger } from '@switchyard/telemetry';
 import type { AgentDirectory } from '../agents.ts';
-import type { BodyDocument, SessionDocument, TurnDocument } from '../data.ts';
-import { readEntry, toEntry } from '../sessions/entry.ts';
+import type { TurnDocument } from '../data.ts';
+import { readEntry } from '../sessions/entry.ts';
 import { follows, noSuchTurn, sees } from '../sessions/ownership.ts';
-import { withdraw } from '../sessions/withdraw.ts';
 import { meantSession } from './accept.ts';
-import { forget, hasBodies } from './bodies.ts';
 import { turnCancelled } from './endings.ts';
 import { toFailure } from './failure.ts';
-import { createFrameWriter, FRAME_AFTER_ALL } from './frames.ts';
-import type { LogShares } from './log-shares.ts';
+import { FRAME_AFTER_ALL } from './frames.ts';
 import { logFailedTurn } from './log-failed-turn.ts';
-import type { Runs } from './runs.ts';
+import { makeKnown, type MakingKnown } from './make-known.ts';
 import { noteEnd } from './turn-metrics.ts';
 import { commitCancel, hasEnded } from './turn-writes.ts';
-import type { Waiting } from './waiting.ts';
 
 /*
  * A cancellation is a guarded write like any other end of a turn, by whoever is asked for it; it needs neither the lease nor the
@@ -38,20 +32,11 @@ import type { Waiting } from './waiting.ts';
  * | and whoever cancels dies    | an end that nobody was told of, or an entry    | the runner, or the next claim, tells and settles it       |
  */
 
-export interface CancelDeps {
-  sessions: Collection<SessionDocument>;
+export interface CancelDeps extends MakingKnown {
   turns: Collection<TurnDocument>;
-  bodies: Collection<BodyDocument>;
   agents: AgentDirectory;
   store: Pick<Store, 'now'>;
-  clock: Clock;
-  bus: Bus;
-  waiting: Waiting;
-  shares: LogShares;
-  runs: Runs;
   log: Logger;
-  /** A turn waits for an agent, with nobody at work in its session. */
-  waits: (tenant: string, agentId: string) => void;
 }
 
 /** Ends what a caller means of its own turns. Fails NOT_FOUND for a turn that is not its to follow, as for one that never was. */
@@ -109,20 +94,4 @@ async function end(deps: CancelDeps, tenant: string, turn: TurnDocument): Promis
   if (!hasEnded(there)) throw new ServiceError('UNAVAILABLE', 'The turn could not be cancelled just now; try again.');
   if (there.state === 'cancelled') await makeKnown(deps, tenant, there);
   return there;
-}
-
-/** Who dies before this leaves it to the runner of the turn, or to who claims its session next. */
-async function makeKnown(deps: CancelDeps, tenant: string, turn: TurnDocument): Promise<void> {
-  const { turnId, sessionKey: key, failure, lastFrame = FRAME_AFTER_ALL, forgetAt } = turn;
-  deps.runs.stop(turnId);
-  deps.bus.publish(subjects.turnEnded, Buffer.from(JSON.stringify(turnId)));
-  if (failure) {
-    const frames = createFrameWriter(deps, { tenant, turnId, from: lastFrame });
-    frames.end({ type: 'error', error: failure });
-    frames.close();
-    deps.waiting.tell(tenant, turnId, { failure });
-  }
-  const next = (await withdraw(deps.sessions.for({ tenant }), tenant, { key, entry: toEntry(turn) }))?.queue[0];
-  if (next !== undefined) deps.waits(tenant, readEntry(next).agentId);
-  if (forgetAt !== undefined && hasBodies(turn)) await forget(deps.bodies, tenant, turnId, forgetAt);
 }

@@ -19,6 +19,15 @@ export function turnCancelled(): ServiceError {
   return new ServiceError('CANCELLED', 'The turn was cancelled.', { details: { reason: 'TURN_CANCELLED', retryable: false } });
 }
 
+/** Newer ones took its place in a queue that was full. */
+export function leftOut(policy: 'drop-old' | 'summarize'): ServiceError {
+  const [reason, then] =
+    policy === 'drop-old' ? ['TURN_DROPPED', 'it was left out'] : ['TURN_SUMMARIZED', 'a later turn is told how its message begins'];
+  return new ServiceError('RESOURCE_EXHAUSTED', `Too many turns waited in this session, and this one for the longest: ${then}.`, {
+    details: { reason, retryable: false },
+  });
+}
+
 export function waitedTooLong(afterMs: number): ServiceError {
   return new ServiceError('DEADLINE_EXCEEDED', `The turn waited longer than ${afterMs / 1_000} seconds for its agent.`, {
     details: { reason: 'WAIT_TIMEOUT' },

@@ -7,9 +7,13 @@ import type { TurnDocument } from '../data.ts';
  */
 export function toFailure(error: unknown, { turnId, idempotencyKey, steps }: TurnDocument): TurnFailure {
   if (!(error instanceof ServiceError)) return { code: 'INTERNAL', message: 'Internal error', details: { turnId } };
-  // A step is noted before the tools that it calls are.
-  const final = steps.length > 0 || idempotencyKey !== undefined || !error.retryable;
+  // A step is noted before the tools that it calls are; to have heard somebody else is to have done nothing.
+  const final = steps.some(isStep) || idempotencyKey !== undefined || !error.retryable;
   return { code: error.code, message: error.message, details: { ...error.details, turnId, ...(final ? { retryable: false } : {}) } };
+}
+
+function isStep(mark: unknown): boolean {
+  return (mark as { mark?: unknown }).mark !== 'heard';
 }
 
 /** A stored failure as the error it was. */

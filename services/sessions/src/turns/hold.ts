@@ -159,6 +159,17 @@ export async function persist<T>(clock: Clock, write: () => Promise<T>, onTroubl
   }
 }
 
+/** Reads the session as it is now. False when somebody else has the lease. */
+export async function lookAgain(sessions: Collection<SessionDocument>, hold: Hold): Promise<boolean> {
+  const session = await hold.persist(() => sessions.for(hold).get(hold.key));
+  if (session?.fence !== hold.fence) {
+    hold.lose();
+    return false;
+  }
+  hold.session = session;
+  return true;
+}
+
 /** Not an end of the turn: somebody else goes on with it. */
 export function leaseLost(): ServiceError {
   return new ServiceError('ABORTED', 'the lease on this session is over', { details: { reason: 'FENCED', retryable: false } });

@@ -6,7 +6,9 @@ export type Mark =
   /** A step of the model that calls tools, and which of them is begun. */
   | { mark: 'said'; text: string; calls: readonly ToolCall[]; input: number; output: number; costUsd: number; begins: string }
   /** What a tool said, and which call is begun next. */
-  | { mark: 'result'; callId: string; result: unknown; failed: boolean; begins?: string };
+  | { mark: 'result'; callId: string; result: unknown; failed: boolean; begins?: string }
+  /** So many more of the messages that the turn has heard besides its own (`TurnDocument.joined`). */
+  | { mark: 'heard'; count: number };
 
 /** Characters of a mark that stand in the turn's document; what is longer has a document of its own. */
 const INLINE_CHARS = 512;
@@ -44,7 +46,9 @@ export interface Standing {
   begun: string | undefined;
 }
 
-export function standingOf(marks: readonly Mark[]): Standing {
+/** Of a turn that heard others, `heard` has what their messages say. */
+export function standingOf(marks: readonly Mark[], heard: readonly string[] = []): Standing {
+  let next = 0;
   const standing: Standing = {
     steps: 0,
     messages: [],
@@ -56,6 +60,10 @@ export function standingOf(marks: readonly Mark[]): Standing {
     begun: undefined,
   };
   for (const mark of marks) {
+    if (mark.mark === 'heard') {
+      for (const text of heard.slice(next, (next += mark.count))) standing.messages.push({ role: 'user', text });
+      continue;
+    }
     standing.begun = mark.begins;
     if (mark.mark === 'said') addStep(standing, mark);
     else addResult(standing, mark);

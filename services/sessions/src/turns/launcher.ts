@@ -4,6 +4,7 @@ import type { Settings } from '@switchyard/service-kit';
 import type { Agent } from '../agents.ts';
 import type { SessionDocument, TurnDocument } from '../data.ts';
 import { claim } from '../sessions/mailbox.ts';
+import { queueMode } from '../sessions/queue-policy.ts';
 import { createClaims, type Claims } from './claims.ts';
 import { acceptedFrame, createFrameWriter } from './frames.ts';
 import { leaseLost, type Hold } from './hold.ts';
@@ -29,7 +30,10 @@ const MOST_CLAIMS = 32;
 /** Turns of one agent that are ended at one look because they waited for too long. */
 const MOST_OVERDUE = 1_000;
 
-export interface LauncherDeps extends Omit<WorkDeps, 'wasAnnounced' | 'isFollowed' | 'recall' | 'stopping' | 'mayGoOn' | 'waitTimeoutMs'> {
+export interface LauncherDeps extends Omit<
+  WorkDeps,
+  'wasAnnounced' | 'isFollowed' | 'recall' | 'modeOf' | 'stopping' | 'mayGoOn' | 'waitTimeoutMs'
+> {
   settings: Settings<'queue' | 'daemon'>;
 }
 
@@ -137,6 +141,7 @@ function createState(deps: LauncherDeps): State {
       waitTimeoutMs: () => deps.settings.current.queue.waitTimeoutMs,
       wasAnnounced: (turnId) => announced.delete(turnId),
       recall: createRecall(RECALLED_CHARS),
+      modeOf: (sessionKey) => queueMode(deps.settings.current.queue, sessionKey),
       isFollowed: (turnId) => followed.has(turnId),
       stopping: stopping.signal,
       mayGoOn: () => rota.size === 0 && !state.draining,

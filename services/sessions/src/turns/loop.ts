@@ -29,6 +29,8 @@ export interface TurnPlan {
   traceparent?: string | undefined;
   /** Told of every step that calls tools and of every result, before anything follows from it. */
   note?: (mark: Mark) => Promise<void>;
+  /** What others have said meanwhile: asked before each call of the model, with the number of those that were made. */
+  hear?: (step: number) => Promise<readonly string[]>;
   /** Where an earlier run of the turn came to. */
   from?: Standing;
 }
@@ -66,6 +68,7 @@ export async function* runTurn(models: Models, plan: TurnPlan): AsyncGenerator<F
   for (;;) {
     if (steps >= plan.maxSteps) return end({ finishReason: 'max_steps' });
     if (spent.input + spent.output >= plan.maxTokens) return end({ finishReason: 'budget_exceeded' });
+    for (const text of (await plan.hear?.(steps)) ?? []) messages.push({ role: 'user', text });
     steps += 1;
     yield { type: 'step', step: steps };
 

@@ -5,9 +5,11 @@ import type { Agent } from '../agents.ts';
 import type { TurnDocument } from '../data.ts';
 import { textOf, texts, type Bodies } from './bodies.ts';
 import { leaseLost, type Hold } from './hold.ts';
+import { leftOutText } from './left-out.ts';
 import type { TurnPlan } from './loop.ts';
 import type { ToolBox, ToolTurn } from './tools.ts';
 import type { Recall } from './recall.ts';
+import { charsOf, spoken } from './spoken.ts';
 
 /** The model an agent speaks with: its own, else the one of the house. */
 export async function modelOf(agent: Agent, models: Models): Promise<ModelRef> {
@@ -60,14 +62,18 @@ export async function planTurn(deps: PlanDeps, given: PlanGiven): Promise<Omit<T
   const { turn, hold, agent, model, principal, traceparent, left } = given;
   const toolTurn = { turnId: turn.turnId, requestId: turn.requestId, traceparent, left, counted: model.provider === 'dev' };
   const text = await textOf(deps.bodies, turn.turnId, turn.message);
-  const [before, reminder] = await Promise.all([recent(deps, given), deps.remind?.(text)]);
+  const [before, leftOut, reminder] = await Promise.all([recent(deps, given), leftOutText(deps.turns, turn), deps.remind?.(text)]);
   return {
     model,
-    messages: [...before, ...(reminder ? [reminder] : []), { role: 'user', text }],
+    messages: [...before, ...asked(leftOut), ...(reminder ? [reminder] : []), { role: 'user', text }],
     tools: whileHeld(deps.tools(agentPrincipal(principal, turn), agent.config, toolTurn), hold),
     traceparent,
     ...limitsOf(agent),
   };
+}
+
+function asked(text: string | undefined): ModelMessage[] {
+  return text === undefined ? [] : [{ role: 'user', text }];
 }
 
 /** A runner that was paused learns here that its lease is over, before a tool does anything for it. */
@@ -91,13 +97,8 @@ async function recent({ turns, bodies, recall }: PlanDeps, { turn, hold, agent }
   const { contextEngine, maxContextChars } = agent.config;
   const last = await recall.last(turns, hold, contextEngine.historyTurns);
   let room = maxContextChars - turn.message.chars;
-  const cut = last.findIndex(({ message, answer = NOTHING }) => (room -= message.chars + answer.chars) < 0);
-  const kept = (cut === -1 ? last : last.slice(0, cut)).toReversed();
-  const said = await texts(
-    bodies,
-    kept.flatMap(({ turnId, message, answer = NOTHING }) => [message, answer].map((one) => ({ turnId, said: one }))),
-  );
-  return said.map((text, at) => ({ role: at % 2 === 0 ? 'user' : 'assistant', text }));
+  const cut = last.findIndex((exchange) => (room -= charsOf(exchange)) < 0);
+  const kept = (cut === -1 ? last : last.slice(0, cut)).toReversed().flatMap(spoken);
+  const said = await texts(bodies, kept);
+  return kept.map(({ role }, at) => ({ role, text: said[at] ?? '' }));
 }
-
-const NOTHING = { chars: 0, text: '' };

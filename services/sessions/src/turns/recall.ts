@@ -1,9 +1,10 @@
 import type { Documents } from '@switchyard/store';
 import type { SessionDocument, TurnDocument } from '../data.ts';
 import { lastTurns } from '../sessions/directory.ts';
+import { spoken } from './spoken.ts';
 
 /** What was asked and answered in a turn. */
-export type Exchange = Pick<TurnDocument, 'turnId' | 'message' | 'answer'>;
+export type Exchange = Pick<TurnDocument, 'turnId' | 'message' | 'joined' | 'answer'>;
 
 /**
  * The last exchanges of sessions that are worked on here, so that a conversation that goes on here need not be read again each time.
@@ -61,22 +62,27 @@ export function createRecall(mostChars: number): Recall {
       const known = sessions.get(name);
       if (known?.epoch === epoch && known.lastSeq === lastSeq && known.limit >= limit) return known.exchanges.slice(0, limit);
       const found = await lastTurns(turns, session, limit);
-      const exchanges = found.map(({ turnId, message, answer }) => ({ turnId, message, ...(answer ? { answer } : {}) }));
+      const exchanges = found.map(exchangeOf);
       remember(name, { epoch, lastSeq, limit, exchanges });
       return exchanges;
     },
 
-    add({ tenant, session }, { turnId, message, answer, seq, epoch }) {
+    add({ tenant, session }, turn) {
+      const { seq, epoch } = turn;
       const name = `${tenant} ${session.key}`;
       const known = sessions.get(name);
       if (!known || seq === undefined) return;
       if (known.epoch !== epoch || known.lastSeq !== session.lastSeq) return forget(name);
-      const exchanges = [{ turnId, message, ...(answer ? { answer } : {}) }, ...known.exchanges].slice(0, known.limit);
+      const exchanges = [exchangeOf(turn), ...known.exchanges].slice(0, known.limit);
       remember(name, { ...known, lastSeq: seq, exchanges });
     },
   };
 }
 
-function charsOf({ message, answer }: Exchange): number {
-  return NAMES_CHARS + (message.text?.length ?? 0) + (answer?.text?.length ?? 0);
+function exchangeOf({ turnId, message, joined, answer }: Exchange): Exchange {
+  return { turnId, message, ...(joined ? { joined } : {}), ...(answer ? { answer } : {}) };
+}
+
+function charsOf(exchange: Exchange): number {
+  return spoken(exchange).reduce((sum, { said }) => sum + NAMES_CHARS / 2 + (said.text?.length ?? 0), 0);
 }

@@ -1,5 +1,5 @@
 import type { Documents } from '@switchyard/store';
-import type { TurnDocument } from '../data.ts';
+import type { Heard, TurnDocument } from '../data.ts';
 import { keep } from './bodies.ts';
 import { keepMark, type Mark } from './journal.ts';
 import type { RunDeps, RunGiven } from './run-deps.ts';
@@ -12,6 +12,8 @@ const TEXT_MS = 1_000;
 export interface Record {
   /** Keeps a mark before anything follows from it. */
   note: (mark: Mark) => Promise<void>;
+  /** Keeps that the turn has heard others, before its model is told what they say. */
+  join: (others: readonly Heard[]) => Promise<void>;
   /** The model said something. */
   heard: (text: string) => void;
   /** Keeps nothing more, and waits for what is being kept. */
@@ -45,7 +47,7 @@ export function openRecord(deps: RunDeps, given: Pick<RunGiven, 'hold' | 'turn' 
     return next;
   }
 
-  async function write(frame: number, what: Pick<Checkpoint, 'mark' | 'piece'>): Promise<void> {
+  async function write(frame: number, what: Pick<Checkpoint, 'mark' | 'piece' | 'joined'>): Promise<void> {
     const begun = there.attempts === 0 ? { begun: { at: store.now() } } : {};
     const written = { turnId, fence: hold.fence, after: there.checkpoints, frame, ...what, ...begun };
     there = await hold.persist(() => checkpoint(turns, written));
@@ -84,6 +86,13 @@ export function openRecord(deps: RunDeps, given: Pick<RunGiven, 'hold' | 'turn' 
         await write(frame, { mark: await hold.persist(() => keepMark(bodies, turnId, mark)) });
         [text, kept] = ['', 0];
       }),
+    join: (others) =>
+      inOrder(() =>
+        write(frames.next(), {
+          mark: { mark: 'heard', count: others.length } satisfies Mark,
+          joined: [...(there.joined ?? []), ...others],
+        }),
+      ),
     heard: (piece) => void (text += piece),
     async close() {
       closed = true;

@@ -5,6 +5,7 @@ import type { Clock } from '@switchyard/service-kit';
 import type { Collection, Store } from '@switchyard/store';
 import type { Logger } from '@switchyard/telemetry';
 import type { Agent } from '../agents.ts';
+import type { QueueMode } from '../sessions/queue-policy.ts';
 import type { BodyDocument, SessionDocument, TurnDocument } from '../data.ts';
 import type { FrameWriter } from './frames.ts';
 import type { Hold } from './hold.ts';
@@ -28,6 +29,8 @@ export interface RunDeps {
   recall: Recall;
   /** Without it agents remember nothing. */
   memories?: Memories;
+  /** What becomes of turns that wait in a session, as the configuration says now. */
+  modeOf: (sessionKey: string) => QueueMode;
   log: Logger;
 }
 

@@ -5,6 +5,7 @@ import { noSuchSession, sees } from '../sessions/ownership.ts';
 import { keep } from './bodies.ts';
 import { toFailure } from './failure.ts';
 import { acceptedFrame } from './frames.ts';
+import { hearing } from './joining.ts';
 import { logFailedTurn } from './log-failed-turn.ts';
 import { runTurn, type TurnOutcome } from './loop.ts';
 import { modelOf, planTurn } from './plan.ts';
@@ -111,7 +112,7 @@ async function play(deps: RunDeps, given: RunGiven, { record, reminding }: { rec
   };
   const plan = await planTurn(reading, { turn, hold, agent, model, principal, traceparent, left });
   signal.throwIfAborted();
-  const running = runTurn(deps.models, { ...plan, signal, from, note: record.note });
+  const running = runTurn(deps.models, { ...plan, signal, from, note: record.note, hear: hearing(deps, given, record) });
   for (;;) {
     const frame = await running.next();
     if (frame.done) return frame.value;

@@ -1,12 +1,14 @@
 import type { Input, Principal, Result, TurnResult } from '@switchyard/contracts';
 import type { TurnDocument } from '../data.ts';
 import { follows, noSuchTurn } from '../sessions/ownership.ts';
+import { overflowOf, type Overflow } from '../sessions/queue-policy.ts';
 import { accept, enterLater, type AcceptDeps, type TurnRequest } from './accept.ts';
 import { cancel } from './cancel.ts';
 import { toError } from './failure.ts';
 import { createFrameWriter } from './frames.ts';
 import { createLauncher, type Launcher, type LauncherDeps } from './launcher.ts';
 import { oneAfterAnother } from './one-after-another.ts';
+import { makeRoom } from './overflow.ts';
 import { createTenantBound } from './tenant-bound.ts';
 import { hasEnded } from './turn-writes.ts';
 import { endOf } from './waiting.ts';
@@ -44,12 +46,14 @@ export function createRunner(deps: LauncherDeps): Runner {
   const oneByOne = oneAfterAnother();
   const crowded = createCrowded();
   const bound = createTenantBound({ turns, clock: deps.clock, most: () => settings.current.queue.maxWaiting });
-  const maxDepth = (): number => settings.current.queue.defaultOverflow.maxDepth;
+  const ofSession = (sessionKey: string): Overflow => overflowOf(settings.current.queue, sessionKey);
+  const waits = (tenant: string, agentId: string): void => launcher.waits(tenant, agentId);
 
   function acceptingFor({ tenant }: Principal): AcceptDeps {
     return {
       ...deps,
-      maxDepth,
+      overflowOf: ofSession,
+      makeRoom: (turn) => makeRoom({ ...deps, overflowOf: ofSession, waits }, tenant, turn),
       taker: () => deps.holds.taker(),
       reserve: (agent) => launcher.reserve(tenant, agent),
       unreserve: (slot) => launcher.unreserve(slot),
@@ -105,10 +109,10 @@ export function createRunner(deps: LauncherDeps): Runner {
       return { turn, result: await resultOf(turn, { principal, replayed: true, here: false, signal }) };
     },
 
-    cancel: (meant, principal) => cancel({ ...deps, waits: (tenant, agentId) => launcher.waits(tenant, agentId) }, meant, principal),
+    cancel: (meant, principal) => cancel({ ...deps, waits }, meant, principal),
 
     async enter(tenant, turn) {
-      const { place } = await enterLater({ ...deps, maxDepth }, tenant, turn);
+      const { place } = await enterLater({ ...deps, overflowOf: ofSession }, tenant, turn);
       if (place === 'waits') launcher.waits(tenant, turn.agentId);
     },
 

@@ -1,6 +1,6 @@
 import { ServiceError, type TurnFailure, type TurnResult } from '@switchyard/contracts';
 import type { Documents } from '@switchyard/store';
-import { DAY_MS, type Said, type TurnDocument } from '../data.ts';
+import { DAY_MS, type Heard, type Said, type TurnDocument } from '../data.ts';
 import { channelOf } from '../sessions/session-key.ts';
 import { excerptOf } from './fitting.ts';
 
@@ -47,17 +47,27 @@ export interface Checkpoint {
   mark?: unknown;
   /** What the model said since the checkpoint before. */
   piece?: Said;
+  /** All that it has heard besides its own message. */
+  joined?: readonly Heard[];
   /** The turn was begun with its session's lease, which nothing in its document says yet. */
   begun?: { at: number };
 }
 
 /** Keeps how far a turn is. Without it, whoever takes over would begin again, and repeat what its tools did. */
 export async function checkpoint(turns: Documents<TurnDocument>, given: Checkpoint): Promise<TurnDocument> {
-  const { turnId, fence, after, frame, mark, piece, begun } = given;
+  const { turnId, fence, after, frame, mark, piece, joined, begun } = given;
+  const heard = joined === undefined ? {} : { joined: [...joined] };
   const written = await turns.update(
     { turnId, state: UNENDED, fence: { lte: fence }, checkpoints: after },
     {
-      set: { state: 'running', fence, frame, ...(mark === undefined ? {} : { tail: [] }), ...(begun ? { startedAt: begun.at } : {}) },
+      set: {
+        state: 'running',
+        fence,
+        frame,
+        ...heard,
+        ...(mark === undefined ? {} : { tail: [] }),
+        ...(begun ? { startedAt: begun.at } : {}),
+      },
       push: { ...(mark === undefined ? {} : { steps: mark }), ...(piece === undefined ? {} : { tail: piece }) },
       inc: { checkpoints: 1, ...(begun ? { attempts: 1 } : {}) },
     },
@@ -127,6 +137,31 @@ export function commitAnswer(
   );
 }
 
+/** The answer that a turn has in common with the one that heard its message. */
+export interface SharedAnswer {
+  /** The turn that was asked the model, and is done. */
+  lead: TurnDocument;
+  /** Its answer, kept for this turn too. */
+  answer: Said;
+}
+
+/**
+ * The commit point of a turn whose message another one heard: it has the same answer, and no number, because that other one is counted
+ * for both, with all that the answer cost. Without this write it would be asked once more. Null as for `commitAnswer`.
+ */
+export function commitShared(
+  turns: Documents<TurnDocument>,
+  { turn, fence, lastFrame, now }: Ending,
+  { lead, answer }: SharedAnswer,
+): Promise<TurnDocument | null> {
+  const { turnId: answeredBy, finishReason, epoch } = lead;
+  const free = { tokensUsed: { input: 0, output: 0, total: 0 }, costUsd: 0, stepCount: 0 };
+  return turns.update(
+    { turnId: turn.turnId, state: UNENDED, fence: { lte: fence } },
+    { set: { state: 'done', fence, answer, answeredBy, finishReason, epoch, ...free, lastFrame, finishedAt: now } },
+  );
+}
+
 /** The commit point of a turn that has none. Nobody's history, it is kept for a day, for whoever asks what became of it. */
 export function commitFailure(
   turns: Documents<TurnDocument>,
@@ -159,6 +194,20 @@ export function commitCancel(
   return turns.update(
     { turnId, state: UNENDED },
     { set: { state: 'cancelled', failure, tail: [], lastFrame, finishedAt: now, forgetAt: now + DAY_MS } },
+  );
+}
+
+/**
+ * The commit point of a turn that is left out because too many wait. Only of one that nobody has begun, as far as its document says.
+ * Null when that is no longer so.
+ */
+export function commitLeftOut(
+  turns: Documents<TurnDocument>,
+  { turnId, failure, lastFrame, now }: Pick<Ending, 'lastFrame' | 'now'> & { turnId: string; failure: TurnFailure },
+): Promise<TurnDocument | null> {
+  return turns.update(
+    { turnId, state: 'queued', fence: 0, attempts: 0 },
+    { set: { state: 'cancelled', failure, lastFrame, finishedAt: now, forgetAt: now + DAY_MS } },
   );
 }
 

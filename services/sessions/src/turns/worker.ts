@@ -7,11 +7,14 @@ import { giveBack, settle, type Counted } from '../sessions/mailbox.ts';
 import { forget, hasBodies } from './bodies.ts';
 import { agentGone, poisoned, timedOut, waitedTooLong } from './endings.ts';
 import { createFrameWriter, FRAMES_A_RUN, type FrameWriter } from './frames.ts';
-import type { Hold, Holds } from './hold.ts';
+import { lookAgain, type Hold, type Holds } from './hold.ts';
+import { heardBy } from './joining.ts';
 import { readMarks, standingOf } from './journal.ts';
 import type { Ended, RunDeps, RunGiven } from './run-deps.ts';
 import { endFailed, runDurable } from './run-durable.ts';
 import type { Runs } from './runs.ts';
+import { endJoined } from './shared-end.ts';
+import { messagesOf } from './spoken.ts';
 import { endTurnSpan, noteEnd, noteWait, startTurnSpan } from './turn-metrics.ts';
 import { endedMeanwhile, hasEnded, take } from './turn-writes.ts';
 import { tellUsage } from './usage.ts';
@@ -81,7 +84,7 @@ interface Head {
 }
 
 /** How the first of the queue ended; undefined when there is no such turn. */
-type HeadEnd = (Told & { turn: TurnDocument }) | undefined;
+type HeadEnd = (Told & Pick<Ended, 'turn' | 'end'>) | undefined;
 
 /** What is still to be told of an end, once its session has counted it. */
 interface Told {
@@ -102,7 +105,7 @@ async function endHead(deps: WorkDeps, hold: Hold, { entry, first }: Head): Prom
   if (!there) return undefined;
   if (!hasEnded(there)) return hold.held() && there.fence <= hold.fence ? 'handed over' : 'elsewhere';
   const end = await hold.persist(() => endOf(deps.bodies.for(hold), there));
-  return { turn: there, tell: () => tellAgain(deps, hold, there, end) };
+  return { turn: there, end, tell: () => tellAgain(deps, hold, there, end) };
 }
 
 /** Nobody has written to it that he works on it. */
@@ -143,7 +146,8 @@ async function run(deps: WorkDeps, hold: Hold, { turn, first }: { turn: TurnDocu
   const unfollow = [hold.signal, deps.stopping].map((signal) => follow(signal, ending));
   let ended: Ended | undefined;
   try {
-    const from = standingOf(await readMarks(deps.bodies.for(hold), turnId, turn.steps));
+    const bodies = deps.bodies.for(hold);
+    const from = standingOf(await readMarks(bodies, turnId, turn.steps), await heardBy(bodies, turn));
     if (resumed) frames.push({ type: 'resumed', text: from.text });
     else noteWait(deps.store.now() - turn.createdAt);
     const { signal } = ending;
@@ -180,7 +184,7 @@ async function runOrRefuse(deps: WorkDeps, given: Omit<RunGiven, 'agent'>, first
 function toldOf(deps: WorkDeps, hold: Hold, frames: FrameWriter, ended: Ended): HeadEnd {
   const { turn, end } = ended;
   noteEnd('durable', end.failure ?? end.result, deps.store.now() - turn.createdAt);
-  return { turn, tell: () => tell(deps, hold, frames, ended) };
+  return { turn, end, tell: () => tell(deps, hold, frames, ended) };
 }
 
 /** Why a turn that was taken is not going to run. */
@@ -216,8 +220,10 @@ interface Settling {
 /** Takes what has ended out of the queue, and tells its readers. False when the lease is given back, or somebody else's. */
 async function settleHead(deps: WorkDeps, hold: Hold, { entry, ended, waitsFor }: Settling): Promise<boolean> {
   let told = false;
+  const tellJoined = ended?.turn.joined && (await endJoined(deps, hold, ended));
   const tellOnce = (): void => {
     if (!told) ended?.tell();
+    if (!told) tellJoined?.();
     told = true;
   };
   // The end was written before, and may not be on the disk: what is read is.
@@ -250,7 +256,7 @@ async function settleHead(deps: WorkDeps, hold: Hold, { entry, ended, waitsFor }
       tellOnce();
       return keep;
     }
-    if (!(await lookAgain(deps, hold)) || hold.session.queue[0] !== entry) {
+    if (!(await lookAgain(deps.sessions, hold)) || hold.session.queue[0] !== entry) {
       tellOnce();
       return hold.held() && hold.session.fence === hold.fence && hold.session.leaseUntil > 0;
     }
@@ -273,18 +279,15 @@ function counted(turn: TurnDocument | undefined, found: Hold | undefined): Count
   if (turn?.state !== 'done' || turn.seq === undefined || turn.epoch === undefined) return undefined;
   const { seq, epoch, stepCount = 0, tokensUsed, costUsd = 0 } = turn;
   if (found && (epoch !== found.session.epoch || seq <= found.session.lastSeq)) return undefined;
-  return { seq, epoch, steps: stepCount, input: tokensUsed?.input ?? 0, output: tokensUsed?.output ?? 0, costUsd };
-}
-
-/** Reads the session as it is now. False when somebody else has the lease. */
-async function lookAgain(deps: WorkDeps, hold: Hold): Promise<boolean> {
-  const session = await hold.persist(() => deps.sessions.for(hold).get(hold.key));
-  if (session?.fence !== hold.fence) {
-    hold.lose();
-    return false;
-  }
-  hold.session = session;
-  return true;
+  return {
+    seq,
+    epoch,
+    messages: messagesOf(turn),
+    steps: stepCount,
+    input: tokensUsed?.input ?? 0,
+    output: tokensUsed?.output ?? 0,
+    costUsd,
+  };
 }
 
 /** Gives the lease back, so that nobody waits for it to run out. */
@@ -293,7 +296,7 @@ async function leave(deps: WorkDeps, hold: Hold, begun: boolean): Promise<void> 
   while (hold.session.leaseUntil > 0) {
     const given = await hold.persist(() => giveBack(sessions, { tenant: hold.tenant, session: hold.session, begun }));
     if (given) hold.session = given;
-    else if (!(await lookAgain(deps, hold))) return;
+    else if (!(await lookAgain(deps.sessions, hold))) return;
   }
 }
 

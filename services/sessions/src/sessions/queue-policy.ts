@@ -1,0 +1,28 @@
+import type { Settings } from '@switchyard/service-kit';
+import { channelOf } from './session-key.ts';
+
+type Queue = Settings<'queue'>['current']['queue'];
+
+/** What becomes of a turn that comes while another one of its session runs. */
+export type QueueMode = Queue['defaultMode'];
+
+/** How many turns may wait behind the one that runs, and what becomes of one more. */
+export type Overflow = Queue['defaultOverflow'];
+
+export function queueMode(queue: Queue, sessionKey: string): QueueMode {
+  return ofChannel(queue, sessionKey)?.mode ?? queue.defaultMode;
+}
+
+export function overflowOf(queue: Queue, sessionKey: string): Overflow {
+  const { maxDepth, policy } = ofChannel(queue, sessionKey)?.overflow ?? queue.defaultOverflow;
+  return { maxDepth, policy };
+}
+
+/** What is said of the session's channel (`telegram:42`), else of its kind (`telegram`). */
+function ofChannel({ perChannel }: Queue, sessionKey: string): Queue['perChannel'][string] | undefined {
+  const channel = channelOf(sessionKey);
+  const [kind = channel] = channel.split(':');
+  // A channel may have any name, also one that every object has.
+  const named = [channel, kind].find((name) => Object.hasOwn(perChannel, name));
+  return named === undefined ? undefined : perChannel[named];
+}
