@@ -1,17 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import {
-  CONFIG_BUCKET,
-  Configuration,
-  patchOf,
-  SECTION_NAMES,
-  sections,
-  ServiceError,
-  type ConfigurationPatch,
-} from '@switchyard/contracts';
+import { CONFIG_BUCKET, Configuration, patchOf, SECTION_NAMES, sections, ServiceError } from '@switchyard/contracts';
 import { principal, testService } from '@switchyard/testkit';
 import fc from 'fast-check';
-import { z } from 'zod';
+import type { z } from 'zod';
 import { registry } from './service.ts';
 
 const DOCUMENTS = 1_000;
@@ -96,7 +88,7 @@ test('whatever is written, the service answers, and what it takes is sound', { t
     const [key = '', inner] = Object.entries(Object(value) as object)[0] ?? [];
     const params = method === 'config.set' ? { section, key, value: inner as unknown, dryRun } : { ...document, dryRun };
     try {
-      const answer = await app.bus.call(method, params as ConfigurationPatch);
+      const answer = await app.bus.call(method, params);
       const outcome = 'dryRun' in answer ? 'checked' : 'written';
       taken[outcome] = (taken[outcome] ?? 0) + 1;
     } catch (error) {

@@ -1,6 +1,6 @@
 import { closest } from '../closest.ts';
 import { commandHelp } from '../command-help.ts';
-import { EXIT, type Command, type Invocation } from '../command.ts';
+import { EXIT, type Command } from '../command.ts';
 import { connect } from '../context.ts';
 import { wrongUsage } from '../failure.ts';
 import { self } from '../self.ts';
