@@ -69,6 +69,34 @@ export function outboxContract(open: OpenStore): void {
     assert.deepEqual(await leftovers(open, name), []);
   });
 
+  test('a write that is followed is there with what follows, each with its event, in order', async (t) => {
+    const name = randomUUID();
+    const { store, all } = await replica(t, name);
+    const heard = createListener();
+    await store.publishTo(heard.publish);
+    const mine = all.for(a);
+    const ids = Array.from({ length: 20 }, (_, n) => `${n}`);
+    await Promise.all(
+      ids.map(async (id, n) => {
+        assert.deepEqual(await mine.insert(newItem(id), { ...made(2 * n), followed: true }), newItem(id));
+        assert.equal((await mine.update({ id }, { set: { n: 1 }, followed: true }))?.n, 1);
+        assert.equal((await mine.update({ id, n: 1 }, { inc: { n: 1 }, ...made(2 * n + 1) }))?.n, 2);
+      }),
+    );
+    await assert.rejects(mine.insert(newItem('0'), { ...made(99), followed: true }), { code: 'ALREADY_EXISTS' });
+    assert.equal(await mine.update({ id: 'none' }, { set: { n: 1 }, followed: true }), null);
+    await heard.until(40);
+    await store.close();
+    for (const n of ids.keys()) {
+      const said = numbers(heard.events).filter((number) => Math.floor(number / 2) === n);
+      assert.deepEqual(said, [2 * n, 2 * n + 1]);
+    }
+    const again = await replica(t, name);
+    for (const id of ids) assert.equal((await again.all.for(a).get(id))?.n, 2);
+    await again.store.close();
+    assert.deepEqual(await leftovers(open, name), []);
+  });
+
   test('a write that changed nothing says nothing', async (t) => {
     const name = randomUUID();
     const { store, all } = await replica(t, name);

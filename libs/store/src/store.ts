@@ -32,7 +32,17 @@ export interface OutboxEvent {
   payload: unknown;
 }
 
-export interface Change<D> {
+/** What a write may say of itself. */
+interface WriteOptions {
+  emit?: readonly OutboxEvent[];
+  /**
+   * Another write of this store follows at once, and nobody is told of this one before that one has settled. So this one may settle
+   * when it is written, and not on the disk yet: what follows settles once both are, and fails where either may not be.
+   */
+  followed?: true;
+}
+
+export interface Change<D> extends WriteOptions {
   set?: Partial<D>;
   unset?: readonly (keyof D & string)[];
   inc?: { [F in keyof D & string]?: number };
@@ -42,7 +52,6 @@ export interface Change<D> {
   pull?: { [F in keyof D & string]?: EntryOf<NonNullable<D[F]>> };
   /** Besides the filter: a guard that misses changes nothing and gives null. */
   if?: Filter<D>;
-  emit?: readonly OutboxEvent[];
 }
 
 export interface FindOptions<D> {
@@ -66,7 +75,7 @@ export interface Page<D> {
 export interface Documents<D extends Document> {
   get(key: string): Promise<D | null>;
   /** ALREADY_EXISTS when the key or a unique set is taken (`details.unique` names the fields). */
-  insert(document: D, options?: { emit?: readonly OutboxEvent[] }): Promise<D>;
+  insert(document: D, options?: WriteOptions): Promise<D>;
   /** Puts the whole document in place of the one with its key, or inserts it. Null when the guard misses. */
   replace(document: D, options?: { if?: Filter<D>; emit?: readonly OutboxEvent[] }): Promise<D | null>;
   /** Changes the first document that matches and returns it as it is now; null when none does. */

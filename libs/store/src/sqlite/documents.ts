@@ -44,7 +44,8 @@ export function createDocuments(session: Session, table: Table, scope: Scope): D
 
     async insert(document, options = {}) {
       const put = prepareDocument(session, table, { scope, document, emit: options.emit });
-      return write(session, nameOf(table, document[table.spec.key]), () => put(table.statements.insert));
+      const about = { name: nameOf(table, document[table.spec.key]), followed: options.followed };
+      return write(session, about, () => put(table.statements.insert));
     },
 
     async replace(document, options = {}) {
@@ -52,7 +53,7 @@ export function createDocuments(session: Session, table: Table, scope: Scope): D
       const present = where(table, scope, [{ [table.spec.key]: document[table.spec.key] }, options.if ?? {}]);
       const guard = database.prepare(`SELECT 1 FROM ${table.name} WHERE ${present.text}`);
       const name = nameOf(table, document[table.spec.key]);
-      return write(session, name, () => (options.if && !guard.get(...present.values) ? NOTHING : put(table.statements.replace)));
+      return write(session, { name }, () => (options.if && !guard.get(...present.values) ? NOTHING : put(table.statements.replace)));
     },
 
     update: async (filter, change) => changeFirst(session, table, { scope, filter, change }),
@@ -70,7 +71,7 @@ export function createDocuments(session: Session, table: Table, scope: Scope): D
       requireServed(session, table, { scope, filter });
       const { text, values } = where(table, scope, [filter]);
       const remove = database.prepare(`DELETE FROM ${table.name} WHERE ${text}`);
-      return queue.write(() => Number(remove.run(...values).changes), nameOf(table, filter[table.spec.key]));
+      return queue.write(() => Number(remove.run(...values).changes), { name: nameOf(table, filter[table.spec.key]) });
     },
   };
 }
@@ -83,10 +84,16 @@ interface Written<D extends Document | null> {
 
 const NOTHING = { document: null, owed: undefined };
 
-async function write<D extends Document | null>({ queue, offer }: Session, name: string | undefined, work: () => Written<D>): Promise<D> {
-  const { document, owed } = await queue.write(work, name);
-  if (owed) offer(owed);
-  return document;
+interface Writing {
+  name: string | undefined;
+  followed?: boolean | undefined;
+}
+
+async function write<D extends Document | null>({ queue, offer }: Session, about: Writing, work: () => Written<D>): Promise<D> {
+  const onDisk = ({ owed }: Written<D>): void => {
+    if (owed) offer(owed);
+  };
+  return (await queue.write(work, { ...about, onDisk })).document;
 }
 
 /** Which document, where a filter leaves no other. */
@@ -141,7 +148,7 @@ async function changeFirst(session: Session, table: Table, { scope, filter, chan
   requireServed(session, table, { scope, filter: { ...change.if, ...filter }, sort: sort ?? [] });
   const { apply } = compileChange(table, change);
   const find = firstOf(session, table, { scope, filter, change, sort });
-  return write(session, nameOf(table, filter[table.spec.key]), () => {
+  return write(session, { name: nameOf(table, filter[table.spec.key]), followed: change.followed }, () => {
     const found = find();
     if (!found) return NOTHING;
     const { id, tenant, text: before, stored } = found;

@@ -30,7 +30,7 @@ function setUp(disk: Disk = ALWAYS_WORKS) {
 test('the writes of one turn of the event loop are one transaction, and a failing one undoes all of itself and nothing else', async () => {
   const { queue, insert, rows, commits } = setUp();
   const results = await Promise.allSettled([
-    queue.write(() => insert(1), 't 1'),
+    queue.write(() => insert(1), { name: 't 1' }),
     queue.write(() => {
       insert(2);
       insert(1);
@@ -100,7 +100,7 @@ async function states(...promises: Promise<unknown>[]): Promise<string[]> {
 test('nobody is told of a write, or of what a read saw of it, before it is on the disk; what comes meanwhile is the next transaction', async () => {
   const { disk, next, asked } = slowDisk();
   const { queue, insert, rows } = setUp(disk);
-  const written = queue.write(() => insert(1), 't 1');
+  const written = queue.write(() => insert(1), { name: 't 1' });
   while (asked() === 0) await new Promise(setImmediate);
   const read = queue.read(rows, 't 1');
   const later = [2, 3].map((n) => queue.write(() => insert(n)));
@@ -141,6 +141,69 @@ test('a disk that fails refuses what it may not have, and nothing is written bef
   assert.deepEqual(rows(), [1, 3, 4]);
 });
 
+test('a write that is followed is told when it is committed, and the disk waits for what follows; who follows is told of both', async () => {
+  const { disk, next, asked } = slowDisk();
+  const { queue, insert, rows } = setUp(disk);
+  const kept: number[] = [];
+  const onDisk = (n: number) => () => void kept.push(n);
+  const chain = async (n: number): Promise<void> => {
+    await queue.write(() => insert(n), { followed: true, onDisk: onDisk(n) });
+    await queue.write(() => insert(n + 1), { followed: true, onDisk: onDisk(n + 1) });
+    await queue.write(() => insert(n + 2), { onDisk: onDisk(n + 2) });
+  };
+  const chains = [chain(1), chain(11)];
+  const alone = queue.write(() => insert(20));
+  while (asked() === 0) await new Promise(setImmediate);
+  assert.deepEqual(rows(), [1, 2, 3, 11, 12, 13, 20]);
+  assert.deepEqual(await states(...chains, alone), ['waits', 'waits', 'waits']);
+  assert.deepEqual([kept, asked()], [[], 1]);
+  await next();
+  assert.deepEqual(await states(...chains, alone), ['told', 'told', 'told']);
+  assert.deepEqual(kept, [1, 11, 2, 12, 3, 13]);
+});
+
+test('a write that is followed by none goes to the disk all the same, and one that follows for ever holds up nobody', async () => {
+  const { queue, insert, rows, commits } = setUp();
+  const kept = Promise.withResolvers<unknown>();
+  await queue.write(() => insert(1), { followed: true, onDisk: kept.resolve });
+  await kept.promise;
+  assert.equal(commits(), 1);
+  const alone = queue.write(() => insert(2));
+  let over = false;
+  const chain = (async () => {
+    for (let n = 10; !over; n += 1) await queue.write(() => insert(n), { followed: true });
+  })();
+  await alone;
+  over = true;
+  await chain;
+  assert.ok(rows().length > 3);
+});
+
+test('a write whose log the disk may have lost is known to be kept once what follows is', async () => {
+  const { disk, next } = slowDisk();
+  const { db, queue, insert, rows } = setUp(disk);
+  const healed: string[] = [];
+  const prepare = db.prepare.bind(db);
+  db.prepare = (sql: string, ...rest) => {
+    if (!sql.includes('wal_checkpoint')) return prepare(sql, ...rest);
+    healed.push(sql);
+    return { get: () => ({ busy: healed.length === 1 ? 1 : 0 }) } as unknown as ReturnType<typeof prepare>;
+  };
+  await queue.write(() => insert(1), { followed: true });
+  await next(new Error('EIO'));
+  await assert.rejects(
+    queue.write(() => insert(2)),
+    { code: 'UNAVAILABLE' },
+    'the log is not in the database yet',
+  );
+  const read = queue.read(rows);
+  await next();
+  assert.deepEqual([await read, healed.length], [[1], 2], 'nobody reads what may be lost');
+  const follows = queue.write(() => insert(3));
+  await next();
+  await follows;
+});
+
 test('what nobody waits for goes with the next write, or by itself a moment later', async () => {
   const { queue, insert, rows, commits } = setUp();
   const later = queue.writeLater(() => insert(1));
@@ -155,7 +218,7 @@ test('what nobody waits for goes with the next write, or by itself a moment late
 test('a read of one document does not wait for writes of others', async () => {
   const { disk, next } = slowDisk();
   const { queue, insert, rows } = setUp(disk);
-  const written = queue.write(() => insert(1), 't 1');
+  const written = queue.write(() => insert(1), { name: 't 1' });
   assert.deepEqual(await queue.read(rows, 't 2'), []);
   assert.deepEqual(await queue.read(rows), []);
   const same = queue.read(rows, 't 1');

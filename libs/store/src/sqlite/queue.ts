@@ -7,9 +7,9 @@ import { outcomeOf, type Disk } from './disk.ts';
 export interface Queue {
   /**
    * Runs together with all writes that come until the disk is free in one transaction, and settles once that is on the disk. A write
-   * that throws is undone alone. It may run twice, of which once counts. `name` says which document it is about, if only one can be.
+   * that throws is undone alone. It may run twice, of which once counts.
    */
-  write<T>(work: () => T, name?: string): Promise<T>;
+  write<T>(work: () => T, about?: About<T>): Promise<T>;
   /** The same, with the next write that comes, or a moment later: for what nobody waits for. */
   writeLater<T>(work: () => T): Promise<T>;
   /**
@@ -23,17 +23,36 @@ export interface Queue {
   readonly size: number;
 }
 
+export interface About<T> {
+  /** Which document, if only one can be meant. */
+  name?: string | undefined;
+  /** Another write follows, and is told of both: this one settles when it is committed, and the disk waits a moment for what follows. */
+  followed?: boolean | undefined;
+  /** Told, before whoever asked is, that it is on the disk. */
+  onDisk?: ((value: T) => void) | undefined;
+}
+
 interface Entry {
-  /** Throws when the whole transaction must end. Returns what to do once it is on the disk. */
-  run(careful: boolean): () => void;
+  /** Throws when the whole transaction must end. */
+  run(careful: boolean): Outcome;
   reject: (error: unknown) => void;
   name: string | undefined;
+}
+
+/** What is left to do of a write that is part of a transaction. */
+interface Outcome {
+  /** It is committed. True when whoever asked was told, and is about to write more. */
+  committed: () => boolean;
+  /** It is on the disk. */
+  settle: () => void;
 }
 
 /** So that a flood of writes does not hold the event loop for long. */
 const MAX_BATCH = 500;
 /** How long a write that nobody waits for may wait for another. */
 const LATER_MS = 20;
+/** So many times in a row the disk waits for what follows, of which more may be followed. */
+const MAX_FOLLOWING = 4;
 
 interface State {
   db: DatabaseSync;
@@ -70,21 +89,22 @@ export function createQueue(db: DatabaseSync, disk: Disk): Queue {
   };
   let closed = false;
 
-  function enqueue<T>(to: Entry[], work: () => T, name?: string): Promise<T> {
+  function enqueue<T>(to: Entry[], work: () => T, { name, followed, onDisk }: About<T> = {}): Promise<T> {
     if (closed) return Promise.reject(closedError());
     if (name !== undefined) state.named.set(name, (state.named.get(name) ?? 0) + 1);
     return new Promise((resolve, reject) => {
-      to.push({ run: (careful) => attempt(db, { work, careful, resolve, reject }), reject, name });
+      to.push({ run: (careful) => attempt(db, { work, careful, followed, onDisk, resolve, reject }), reject, name });
       if (to === state.entries) schedule(state);
       else state.timer ??= setTimeout(() => schedule(state), LATER_MS);
     });
   }
 
   return {
-    write: (work, name) => enqueue(state.entries, work, name),
+    write: (work, about) => enqueue(state.entries, work, about),
     writeLater: (work) => enqueue(state.later, work),
     read: async (work, name) => {
-      if (name !== undefined && state.named.has(name)) return enqueue(state.entries, work);
+      // What a disk that failed has of the log is known once that is in the database, which is seen to before the next write.
+      if (state.doubtful || (name !== undefined && state.named.has(name))) return enqueue(state.entries, work);
       if (closed) throw closedError();
       const value = work();
       if (state.unsynced.length === 0) return value;
@@ -111,28 +131,40 @@ function schedule(state: State): void {
   setImmediate(flush, state);
 }
 
-function flush(state: State): void {
+function flush(state: State, following = 0): void {
   state.scheduled = false;
-  if (state.entries.length + state.later.length > 0) commit(state);
-  if (state.unsynced.length > 0) sync(state);
+  const isFollowed = state.entries.length + state.later.length > 0 && commit(state);
+  if (isFollowed && following < MAX_FOLLOWING) {
+    state.scheduled = true;
+    afterPromises(() => flush(state, following + 1));
+  } else if (state.unsynced.length > 0) sync(state);
   else if (state.entries.length + state.later.length > 0) schedule(state);
 }
 
-/** As one transaction. */
-function commit(state: State): void {
+/** When whoever was told has done what follows from it at once. */
+function afterPromises(work: () => void): void {
+  queueMicrotask(() => process.nextTick(work));
+}
+
+/** As one transaction. Whether more is about to be written, of which those are told that wait for it. */
+function commit(state: State): boolean {
   const { db, entries, later, unsynced } = state;
   clearTimeout(state.timer);
   state.timer = undefined;
   const batch = entries.splice(0, MAX_BATCH);
   for (const { name } of batch) if (name !== undefined) leave(state.named, name);
   batch.push(...later.splice(0, MAX_BATCH - batch.length));
+  let isFollowed = false;
   try {
     if (state.doubtful) heal(state);
-    const settle = transact(db, batch);
-    unsynced.push(...batch.map(({ reject }, at) => ({ settle: settle[at] as () => void, reject })));
+    for (const [at, { committed, settle }] of transact(db, batch).entries()) {
+      isFollowed = committed() || isFollowed;
+      unsynced.push({ settle, reject: (batch[at] as Entry).reject });
+    }
   } catch (cause) {
     for (const entry of batch) entry.reject(unwritten(cause));
   }
+  return isFollowed;
 }
 
 function leave(named: Map<string, number>, name: string): void {
@@ -174,7 +206,7 @@ function heal(state: State): void {
 }
 
 /** Without savepoints, which cost more than most writes. Only where one fails, all are run again, each in one of its own. */
-function transact(db: DatabaseSync, batch: readonly Entry[]): (() => void)[] {
+function transact(db: DatabaseSync, batch: readonly Entry[]): Outcome[] {
   try {
     return run(db, batch, false);
   } catch (error) {
@@ -183,19 +215,19 @@ function transact(db: DatabaseSync, batch: readonly Entry[]): (() => void)[] {
   }
 }
 
-function run(db: DatabaseSync, batch: readonly Entry[], careful: boolean): (() => void)[] {
+function run(db: DatabaseSync, batch: readonly Entry[], careful: boolean): Outcome[] {
   try {
     db.exec('BEGIN IMMEDIATE');
-    const settle = batch.map((entry) => entry.run(careful));
+    const outcomes = batch.map((entry) => entry.run(careful));
     db.exec('COMMIT');
-    return settle;
+    return outcomes;
   } catch (error) {
     if (db.isTransaction) db.exec('ROLLBACK');
     throw error;
   }
 }
 
-interface Attempt<T> {
+interface Attempt<T> extends Pick<About<T>, 'followed' | 'onDisk'> {
   work: () => T;
   careful: boolean;
   resolve: (value: T) => void;
@@ -204,18 +236,27 @@ interface Attempt<T> {
 
 const AGAIN = new Error('a write failed, and must be undone alone');
 
-function attempt<T>(db: DatabaseSync, { work, careful, resolve, reject }: Attempt<T>): () => void {
+function attempt<T>(db: DatabaseSync, { work, careful, followed = false, onDisk, resolve, reject }: Attempt<T>): Outcome {
   if (careful) db.exec('SAVEPOINT one');
   try {
     const value = work();
     if (careful) db.exec('RELEASE one');
-    return () => resolve(value);
+    return {
+      committed() {
+        if (followed) resolve(value);
+        return followed;
+      },
+      settle() {
+        onDisk?.(value);
+        resolve(value);
+      },
+    };
   } catch (error) {
     // A full disk or a failing one has already undone the whole transaction.
     if (!db.isTransaction) throw error;
     if (!careful) throw AGAIN;
     db.exec('ROLLBACK TO one; RELEASE one');
-    return () => reject(error);
+    return { committed: () => false, settle: () => reject(error) };
   }
 }
 

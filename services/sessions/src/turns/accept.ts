@@ -288,15 +288,15 @@ async function toTurn({ bodies, store }: AcceptDeps, asked: Asked): Promise<Turn
 }
 
 /**
- * Writes the turn: without it nothing would be left of what was asked if this process died. If another replica was first with the
- * same idempotency key or turn id, that turn is given instead.
+ * Writes the turn: without it nothing would be left of what was asked if this process died. It enters its queue next, and nobody is
+ * told before. If another replica was first with the same idempotency key or turn id, that turn is given instead.
  */
 async function insert(deps: AcceptDeps, asked: Asked, turn: TurnDocument): Promise<TurnDocument | undefined> {
   const { principal, identity, request } = asked;
   const turns = deps.turns.for(principal);
   for (let attempt = 1; ; attempt += 1) {
     try {
-      await turns.insert(turn, { emit: [received(turn, request.message, identity)] });
+      await turns.insert(turn, { emit: [received(turn, request.message, identity)], followed: true });
       return undefined;
     } catch (error) {
       if (!(error instanceof ServiceError && error.code === 'ALREADY_EXISTS')) throw error;

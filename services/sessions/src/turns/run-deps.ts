@@ -10,7 +10,7 @@ import type { FrameWriter } from './frames.ts';
 import type { Hold } from './hold.ts';
 import type { Standing } from './journal.ts';
 import type { LogShares } from './log-shares.ts';
-import type { FrameBody } from './loop.ts';
+import type { FrameBody, TurnOutcome } from './loop.ts';
 import type { ToolsOf } from './plan.ts';
 import type { Recall } from './recall.ts';
 
@@ -55,4 +55,6 @@ export interface Ended {
   turn: TurnDocument;
   end: TurnEnd;
   frame: FrameBody;
+  /** What it took, where it was run here to its end. */
+  outcome?: TurnOutcome;
 }

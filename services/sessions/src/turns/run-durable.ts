@@ -11,7 +11,6 @@ import { modelOf, planTurn } from './plan.ts';
 import { openRecord, type Record } from './record.ts';
 import type { Ended, RunDeps, RunGiven } from './run-deps.ts';
 import { commitAnswer, commitFailure, endedMeanwhile, fenced, hasEnded, isFenced, wasEnded } from './turn-writes.ts';
-import { tellUsage } from './usage.ts';
 
 /**
  * Runs a turn to its end. Frames tell readers, but the guarded writes are the truth. Undefined when somebody else goes on with the
@@ -41,8 +40,7 @@ async function commit(deps: RunDeps, given: RunGiven, outcome: TurnOutcome): Pro
       endedHere(deps, given, 'done')
     );
   });
-  tellUsage(deps.bus, hold.tenant, done, outcome);
-  return { turn: done, end: { result }, frame: { type: 'done', result } };
+  return { turn: done, end: { result }, frame: { type: 'done', result }, outcome };
 }
 
 /** A write that missed because it was written before, and only its answer was lost. */

@@ -90,7 +90,8 @@ export interface Answer {
 
 /**
  * The commit point of a turn that has an answer: after it the turn is done, whatever happens next. Its number says whether it was
- * counted. Without this write there is no answer. Null when it has ended, or somebody with a later lease has it.
+ * counted. Without this write there is no answer. It is settled next, and nobody is told before. Null when it has ended, or somebody
+ * with a later lease has it.
  */
 export function commitAnswer(
   turns: Documents<TurnDocument>,
@@ -119,6 +120,7 @@ export function commitAnswer(
         finishedAt: now,
       },
       emit: [sent],
+      followed: true,
     },
   );
 }

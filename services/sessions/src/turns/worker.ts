@@ -14,6 +14,7 @@ import { endFailed, runDurable } from './run-durable.ts';
 import type { Runs } from './runs.ts';
 import { endTurnSpan, noteEnd, noteWait, startTurnSpan } from './turn-metrics.ts';
 import { endedMeanwhile, hasEnded, take } from './turn-writes.ts';
+import { tellUsage } from './usage.ts';
 import { endOf, type Waiting } from './waiting.ts';
 
 /** As often is a turn begun before it is taken for what makes its processes stop. */
@@ -180,9 +181,10 @@ function refusal(deps: WorkDeps, { turn, agent, first }: { turn: TurnDocument; a
   return agent ? undefined : agentGone(turn.agentId);
 }
 
-function tell({ waiting }: WorkDeps, { tenant }: Hold, frames: FrameWriter, { turn, end, frame }: Ended): void {
+function tell({ waiting, bus }: WorkDeps, { tenant }: Hold, frames: FrameWriter, { turn, end, frame, outcome }: Ended): void {
   frames.end(frame);
   waiting.tell(tenant, turn.turnId, end);
+  if (outcome) tellUsage(bus, tenant, turn, outcome);
 }
 
 /** Whoever ended it may not have lived to say so; a reader drops what it has heard. */
@@ -208,6 +210,14 @@ async function settleHead(deps: WorkDeps, hold: Hold, { entry, ended, waitsFor }
     if (!told) ended?.tell();
     told = true;
   };
+  // The end was written before, and may not be on the disk: what is read is.
+  const tellWhenKept = (): void => {
+    if (ended)
+      deps.turns
+        .for(hold)
+        .get(ended.turn.turnId)
+        .then(tellOnce, () => undefined);
+  };
   const goesOn = (next: string | undefined): boolean =>
     next !== undefined && bucketKey(hold.tenant, readEntry(next).agentId) === waitsFor && deps.mayGoOn();
   const sessions = deps.sessions.for(hold);
@@ -223,7 +233,7 @@ async function settleHead(deps: WorkDeps, hold: Hold, { entry, ended, waitsFor }
       keep,
       now: deps.store.now(),
     };
-    const settled = await hold.persist(() => settle(sessions, settling), tellOnce);
+    const settled = await hold.persist(() => settle(sessions, settling), tellWhenKept);
     if (settled) {
       if (ended && settling.counted) deps.recall.add({ tenant: hold.tenant, session }, ended.turn);
       hold.session = settled;
