@@ -28,7 +28,7 @@ export function compileChange(shape: Shape, change: Change<Document>): CompiledC
   const unset = change.unset ?? [];
   requireChangeable(shape, [...given, ...increments, ...pushes, ...pulls].map(([field]) => field).concat(unset));
   for (const [field, value] of pulls) if (!isScalar(value) || shape.json.has(field)) throw misuse(name, `cannot pull that from ${field}`);
-  for (const [field, value] of given) requireValue(shape, field, toPlain(value));
+  for (const [field, value] of given) requireValue(shape, field, value);
   const sets = given.map(([field, value]) => [field, toStored(shape, field, value)] as const);
   const entries = pushes.map(([field, value]) => [field, entryOf(shape, field, value)] as const);
 
@@ -59,11 +59,6 @@ function listAt(shape: Shape, document: Document, field: string): unknown[] {
   const list = document[field] ?? [];
   if (!Array.isArray(list)) throw misuse(shape.spec.name, `${field} is not a list`);
   return list;
-}
-
-/** Checked as JSON keeps it. */
-function toPlain(value: unknown): unknown {
-  return typeof value === 'object' && value !== null ? JSON.parse(JSON.stringify(value)) : value;
 }
 
 function requireNumber(shape: Shape, field: string, value: unknown): number {

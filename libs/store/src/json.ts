@@ -16,6 +16,10 @@ export function json(schema: z.ZodType = z.unknown()): z.ZodType {
   return own;
 }
 
+export function isJson(type: z.ZodType): boolean {
+  return jsonTypes.has(type);
+}
+
 /** What of a field is kept as text: all of it, or each entry. */
 export type JsonPart = 'field' | 'entries';
 

@@ -1,6 +1,7 @@
 import { describeIssues, ServiceError } from '@switchyard/contracts';
 import { z } from 'zod';
 import type { AnyCollectionSpec, Document } from './collection.ts';
+import { acceptsOf, type Accepts } from './accepts.ts';
 import { decodeJson, encodeJson, jsonPartOf, unwrapped, type JsonPart } from './json.ts';
 import { misuse } from './misuse.ts';
 
@@ -15,6 +16,10 @@ export interface Shape {
   booleans: ReadonlySet<string>;
   /** The fields that have a default. */
   defaulted: readonly string[];
+  /** What of each field is surely valid, without asking its schemas. */
+  accepts: ReadonlyMap<string, Accepts>;
+  /** A document is valid where all its fields are. */
+  plain: boolean;
 }
 
 const COLLECTION_NAME = /^[a-z][A-Za-z0-9_-]{0,63}$/;
@@ -40,10 +45,17 @@ export function shapeOf(spec: AnyCollectionSpec): Shape {
   }
   const defaulted = [...fields].filter(([, types]) => types.some((type) => type.safeParse(undefined).data !== undefined));
   const booleans = new Set([...fields].filter(([, types]) => types.some(mayBeBoolean)).map(([name]) => name));
-  const shape = { spec, fields, json: jsonFields, booleans, defaulted: defaulted.map(([name]) => name) };
+  const accepts = new Map([...fields].map(([name, types]) => [name, anyOf(types.map(acceptsOf))]));
+  const { schema } = spec;
+  const plain = schema instanceof z.ZodObject && schema.def.catchall === undefined && (schema.def.checks ?? []).length === 0;
+  const shape = { spec, fields, json: jsonFields, booleans, defaulted: defaulted.map(([name]) => name), accepts, plain };
   const named = [[spec.key], ...(spec.unique ?? []), ...(spec.indexes ?? []).map((index) => index.fields)].flat();
   for (const name of spec.expires ? [...named, spec.expires.field] : named) requireComparable(shape, name);
   return shape;
+}
+
+function anyOf(tests: readonly Accepts[]): Accepts {
+  return (value) => tests.some((accepts) => accepts(value));
 }
 
 function gather(schema: z.ZodType, fields: Map<string, z.ZodType[]>, name: string): void {
@@ -78,16 +90,23 @@ function mayBeBoolean(type: z.ZodType): boolean {
 /** The document as it is stored: valid, fields as they were given, missing ones with their defaults, unknown ones left out. */
 export function completeDocument(shape: Shape, document: Document): Document {
   const { spec, fields } = shape;
-  const parsed = spec.schema.safeParse(document);
-  if (!parsed.success) throw invalidAt(spec.name, parsed.error);
+  const valid = validDocument(shape, document);
   const stored: Document = {};
   for (const field of fields.keys()) {
-    const value = document[field] === undefined ? parsed.data[field] : document[field];
+    const value = document[field] === undefined ? valid[field] : document[field];
     if (value !== undefined) stored[field] = toStored(shape, field, value);
   }
   const key = stored[spec.key];
   if (typeof key !== 'string' || key === '') throw misuse(spec.name, `the key ${spec.key} must be text`);
   return stored;
+}
+
+/** The document with its defaults. */
+function validDocument({ spec, accepts, plain }: Shape, document: Document): Document {
+  if (plain && accepts.entries().every(([field, accept]) => accept(document[field]))) return document;
+  const parsed = spec.schema.safeParse(document);
+  if (!parsed.success) throw invalidAt(spec.name, parsed.error);
+  return parsed.data;
 }
 
 /** The document as it was given, from what is stored; one that was written before a field was there has its default. */
@@ -108,11 +127,18 @@ function addDefaults({ spec, fields, defaulted }: Shape, document: Document): vo
 }
 
 /** Whether one field may become this value. */
-export function requireValue({ spec, fields }: Shape, field: string, value: unknown): void {
-  const results = (fields.get(field) ?? []).map((type) => type.safeParse(value));
+export function requireValue({ spec, fields, accepts }: Shape, field: string, value: unknown): void {
+  if (accepts.get(field)?.(value) === true) return;
+  const plain = toPlain(value);
+  const results = (fields.get(field) ?? []).map((type) => type.safeParse(plain));
   const first = results[0];
   if (results.some((result) => result.success) || first === undefined || first.success) return;
   throw invalidAt(spec.name, first.error, field);
+}
+
+/** As JSON keeps it. */
+function toPlain(value: unknown): unknown {
+  return typeof value === 'object' && value !== null ? JSON.parse(JSON.stringify(value)) : value;
 }
 
 function invalidAt(collection: string, error: z.ZodError, field?: string): ServiceError {
