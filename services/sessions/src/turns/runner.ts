@@ -30,6 +30,8 @@ interface Awaiting {
   principal: Principal;
   /** It was there before, and may have ended before. */
   replayed: boolean;
+  /** It was begun here, just now. */
+  here: boolean;
   signal: AbortSignal;
 }
 
@@ -57,7 +59,7 @@ export function createRunner(deps: LauncherDeps): Runner {
     };
   }
 
-  async function start(request: TurnRequest, principal: Principal): Promise<{ turn: TurnDocument; replayed: boolean }> {
+  async function start(request: TurnRequest, principal: Principal): Promise<{ turn: TurnDocument; replayed: boolean; here: boolean }> {
     const { tenant } = principal;
     const accepted = await accept(acceptingFor(principal), request, principal);
     const { turn } = accepted;
@@ -68,7 +70,7 @@ export function createRunner(deps: LauncherDeps): Runner {
       if (begun) launcher.begin({ ...begun, tenant, turn, agent, model });
     }
     if (accepted.waits) launcher.waits(tenant, turn.agentId);
-    return { turn, replayed: accepted.replayed };
+    return { turn, replayed: accepted.replayed, here: !accepted.replayed && accepted.begun !== undefined };
   }
 
   /** A turn that was there before may have ended before. */
@@ -77,8 +79,8 @@ export function createRunner(deps: LauncherDeps): Runner {
     if (turn && hasEnded(turn)) waiting.tell(principal.tenant, turnId, await endOf(bodies.for(principal), turn));
   }
 
-  async function resultOf({ turnId }: TurnDocument, { principal, replayed, signal }: Awaiting): Promise<TurnResult> {
-    const ending = waiting.end(principal.tenant, turnId, signal);
+  async function resultOf({ turnId }: TurnDocument, { principal, replayed, here, signal }: Awaiting): Promise<TurnResult> {
+    const ending = waiting.end(principal.tenant, turnId, { signal, here });
     // What fails is looked at again: whoever waits does so until it leaves.
     if (replayed) void endOfEarlier(principal, turnId).catch(() => undefined);
     const end = await ending;
@@ -90,14 +92,14 @@ export function createRunner(deps: LauncherDeps): Runner {
     start: async (request, principal) => (await start(request, principal)).turn,
 
     async execute(request, principal, signal) {
-      const { turn, replayed } = await start(request, principal);
-      return { turn, result: await resultOf(turn, { principal, replayed, signal }) };
+      const { turn, ...known } = await start(request, principal);
+      return { turn, result: await resultOf(turn, { principal, ...known, signal }) };
     },
 
     async attach(turnId, principal, signal) {
       const turn = await turns.for(principal).get(turnId);
       if (!turn || !(await follows(deps.sessions, principal, turn))) throw noSuchTurn();
-      return { turn, result: await resultOf(turn, { principal, replayed: true, signal }) };
+      return { turn, result: await resultOf(turn, { principal, replayed: true, here: false, signal }) };
     },
 
     cancel: (meant, principal) => cancel({ ...deps, waits: (tenant, agentId) => launcher.waits(tenant, agentId) }, meant, principal),

@@ -1,5 +1,5 @@
 import { ServiceError, subjects, type TurnFrame } from '@switchyard/contracts';
-import type { Bus } from '@switchyard/bus';
+import type { Bus, Subscription } from '@switchyard/bus';
 import type { Clock } from '@switchyard/service-kit';
 import type { Collection } from '@switchyard/store';
 import type { BodyDocument, TurnDocument } from '../data.ts';
@@ -14,9 +14,15 @@ const LOOKED_AT = 100;
 /** Callers that wait for the end of turns, wherever these run. */
 export interface Waiting extends Disposable {
   /** Resolves with the end of a turn. Rejects CANCELLED when the signal says to stop waiting, and for nothing else. */
-  end(tenant: string, turnId: string, signal: AbortSignal): Promise<TurnEnd>;
+  end(tenant: string, turnId: string, waits: Waits): Promise<TurnEnd>;
   /** A turn has ended here. */
   tell(tenant: string, turnId: string, end: TurnEnd): void;
+}
+
+export interface Waits {
+  signal: AbortSignal;
+  /** It runs here, and who runs it tells of its end: it is listened for only once that has not come for long. */
+  here?: boolean;
 }
 
 export interface WaitingDeps {
@@ -30,7 +36,7 @@ interface Waiter {
   tenant: string;
   turnId: string;
   settle: Set<(end: TurnEnd) => void>;
-  unsubscribe: () => void;
+  listening: Subscription | undefined;
 }
 
 /**
@@ -50,17 +56,16 @@ export function createWaiting(deps: WaitingDeps): Waiting {
   function look(): void {
     if (looking) return;
     looking = true;
+    for (const waiter of waiters.values()) listen(waiter);
     // What fails is looked at again.
     void lookAt(deps, waiters, tell)
       .catch(() => undefined)
       .finally(() => (looking = false));
   }
 
-  function join(tenant: string, turnId: string): Waiter {
-    const name = `${tenant} ${turnId}`;
-    const there = waiters.get(name);
-    if (there) return there;
-    const subscription = deps.bus.subscribe(subjects.turn(turnId), ({ data }) => {
+  function listen(waiter: Waiter): void {
+    const { tenant, turnId } = waiter;
+    waiter.listening ??= deps.bus.subscribe(subjects.turn(turnId), ({ data }) => {
       const text = Buffer.from(data.buffer, data.byteOffset, data.byteLength);
       // Most frames end nothing, and are not worth being read. Within what is said, the quotes would be escaped.
       if (!text.includes('"type":"done"') && !text.includes('"type":"error"')) return;
@@ -68,8 +73,13 @@ export function createWaiting(deps: WaitingDeps): Waiting {
       if (frame.type === 'done') tell(tenant, turnId, { result: frame.result });
       if (frame.type === 'error') tell(tenant, turnId, { failure: frame.error });
     });
-    const waiter = { tenant, turnId, settle: new Set<(end: TurnEnd) => void>(), unsubscribe: () => subscription.unsubscribe() };
+  }
+
+  function join(tenant: string, turnId: string, here: boolean): Waiter {
+    const name = `${tenant} ${turnId}`;
+    const waiter = waiters.get(name) ?? { tenant, turnId, settle: new Set<(end: TurnEnd) => void>(), listening: undefined };
     waiters.set(name, waiter);
+    if (!here) listen(waiter);
     stop ??= deps.clock.every(LOOK_MS, look);
     return waiter;
   }
@@ -78,16 +88,16 @@ export function createWaiting(deps: WaitingDeps): Waiting {
     waiter.settle.delete(settle);
     if (waiter.settle.size > 0) return;
     waiters.delete(`${waiter.tenant} ${waiter.turnId}`);
-    waiter.unsubscribe();
+    waiter.listening?.unsubscribe();
     if (waiters.size > 0) return;
     stop?.();
     stop = undefined;
   }
 
   return {
-    async end(tenant, turnId, signal) {
+    async end(tenant, turnId, { signal, here = false }) {
       const { promise, resolve, reject } = Promise.withResolvers<TurnEnd>();
-      const waiter = join(tenant, turnId);
+      const waiter = join(tenant, turnId, here);
       waiter.settle.add(resolve);
       const gone = (): void => reject(new ServiceError('CANCELLED', 'The caller left; the turn goes on.'));
       if (signal.aborted) gone();

@@ -140,12 +140,13 @@ async function run(deps: WorkDeps, hold: Hold, { turn, first }: { turn: TurnDocu
   const stop = (): void => ending.abort(endedMeanwhile());
   const forgetRun = deps.runs.add(turnId, stop);
   const stopTimer = deps.clock.after(deps.turnDeadlineMs, () => ending.abort(timedOut(deps.turnDeadlineMs)));
+  const unfollow = [hold.signal, deps.stopping].map((signal) => follow(signal, ending));
   let ended: Ended | undefined;
   try {
     const from = standingOf(await readMarks(deps.bodies.for(hold), turnId, turn.steps));
     if (resumed) frames.push({ type: 'resumed', text: from.text });
     else noteWait(deps.store.now() - turn.createdAt);
-    const signal = AbortSignal.any([hold.signal, ending.signal, deps.stopping]);
+    const { signal } = ending;
     const principal = principalOf(turn, hold.tenant);
     const left = (): number => until - deps.clock.now();
     const given = { hold, turn, model: first?.model, principal, frames, from, signal, stop, left, traceparent: span.traceparent };
@@ -153,10 +154,19 @@ async function run(deps: WorkDeps, hold: Hold, { turn, first }: { turn: TurnDocu
   } finally {
     endTurnSpan(span, ended?.end);
     stopTimer();
+    for (const leave of unfollow) leave();
     forgetRun();
     frames.close();
   }
   return ended && toldOf(deps, hold, frames, ended);
+}
+
+/** Aborts with the signal, as `AbortSignal.any` does, and leaves nothing for the collector to find out. What it returns ends that. */
+function follow(signal: AbortSignal, controller: AbortController): () => void {
+  const abort = (): void => controller.abort(signal.reason);
+  if (signal.aborted) abort();
+  else signal.addEventListener('abort', abort, { once: true });
+  return () => signal.removeEventListener('abort', abort);
 }
 
 async function runOrRefuse(deps: WorkDeps, given: Omit<RunGiven, 'agent'>, first: First | undefined): Promise<Ended | undefined> {
