@@ -72,7 +72,7 @@ const values = fc.letrec<{ value: unknown }>((tie) => ({
     { maxDepth: 3 },
     scalar,
     fc.constant(new Date(0)),
-    fc.constant([, 'a']),
+    fc.constant(Array(2)),
     fc.array(tie('value'), { maxLength: 2 }),
     fc.record({ x: tie('value'), y: tie('value'), z: scalar }, { requiredKeys: [] }),
   ),
@@ -91,7 +91,7 @@ test('what is accepted is valid, and kept by the schema as it is', () => {
 
 test('every leaf with every value', () => {
   for (const schema of leaves.flatMap((one) => [one, one.optional(), one.nullable(), z.array(one)]))
-    for (const value of fc.sample(values, 200)) {
+    for (const value of [undefined, null, ...fc.sample(values, 200)]) {
       if (!acceptsOf(schema)(value)) continue;
       const parsed = schema.safeParse(value);
       assert.deepEqual(parsed.data, value, `${schema.type} ${JSON.stringify(schema.def)}`);

@@ -9,7 +9,11 @@ const NEVER: Accepts = () => false;
 /** A test that is many times quicker than its schema, of the plain values that most documents are made of. */
 export function acceptsOf(type: z.ZodType): Accepts {
   if (isJson(type)) return NEVER;
-  if (type instanceof z.ZodOptional) return either(undefined, acceptsOf(type.unwrap() as z.ZodType));
+  if (type instanceof z.ZodOptional) {
+    const accepts = acceptsOf(type.unwrap() as z.ZodType);
+    // What has a default within is not left out.
+    return type.safeParse(undefined).data === undefined ? either(undefined, accepts) : accepts;
+  }
   if (type instanceof z.ZodNullable) return either(null, acceptsOf(type.unwrap() as z.ZodType));
   if (type instanceof z.ZodNumber) return numberAccepts(type);
   if ((type.def.checks ?? []).length > 0) return NEVER;
