@@ -128,7 +128,7 @@ export const guards: readonly Guard[] = [
     says: 'nobody has begun on it, and what the session waits for is as it was read',
     covered: 'Seldom in a story: `cancel.test.ts` here has one that fails without it.',
   },
-  { write: 'commit', without: ['state'], says: 'it has not ended', seed: 123 },
+  { write: 'commit', without: ['state'], says: 'it has not ended', seed: 135 },
   { write: 'commit', without: ['fence'], says: 'nobody with a later lease has it', seed: 699 },
   { write: 'share', without: ['state'], says: 'it has not ended', waits: COLLECT, seed: 199 },
   {

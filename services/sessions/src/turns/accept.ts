@@ -14,6 +14,7 @@ import type { Overflow } from '../sessions/queue-policy.ts';
 import { formatSessionKey, resolveSession, type SessionAddress, type SessionIdentity } from '../sessions/session-key.ts';
 import { keep } from './bodies.ts';
 import { agentGone, agentSuspended } from './endings.ts';
+import { toFailure } from './failure.ts';
 import { excerptOf } from './fitting.ts';
 import { modelOf } from './plan.ts';
 import type { Slot } from './slots.ts';
@@ -33,6 +34,9 @@ export interface TurnRequest {
 
 /** How often a turn is written whose key somebody had who had it no more when it was looked for. */
 const MOST_INSERTS = 5;
+
+/** How long it is known that a turn was refused which somebody may ask for: as long as its frames would be. */
+const REFUSED_MS = 600_000;
 
 /** A turn that is written now, or one that was there already under the request's idempotency key. */
 export type Accepted =
@@ -270,9 +274,22 @@ async function enterNew(
     return await makingRoom(deps, turn, () => enter(deps.sessions.for(principal), arrival, taker));
   } catch (error) {
     const refused = error instanceof ServiceError && error.code !== 'UNAVAILABLE';
-    if (refused) await deps.turns.for(principal).remove({ turnId: turn.turnId, state: 'queued', fence: 0 });
+    if (refused) await forgetRefused(deps.turns.for(principal), turn, { error, now: deps.store.now() });
     throw error;
   }
+}
+
+/** One with a key may have been found by it elsewhere, and told to be accepted: then it has ended, and its key is free again. */
+async function forgetRefused(
+  turns: Documents<TurnDocument>,
+  { turnId, idempotencyKey, ...turn }: TurnDocument,
+  { error, now }: { error: unknown; now: number },
+): Promise<void> {
+  const waits = { turnId, state: 'queued', fence: 0 } as const;
+  if (idempotencyKey === undefined) return void (await turns.remove(waits));
+  const failure = toFailure(error, { ...turn, turnId });
+  const ended = { state: 'failed', failure, lastFrame: 1, finishedAt: now, forgetAt: now + REFUSED_MS } as const;
+  await turns.update(waits, { set: ended, unset: ['idempotencyKey', 'keyUntil'] });
 }
 
 /** Tries again for as long as there is room to be made. */
