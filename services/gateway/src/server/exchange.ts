@@ -94,11 +94,14 @@ export class Exchange {
 
   /** Calls back when the client leaves before it has its answer; nothing is answered then. */
   onLeft(leave: () => void): void {
-    this.response.on('close', () => {
-      if (this.answered && this.response.writableFinished) return;
+    const { response } = this;
+    const left = (): void => {
+      if (this.answered && response.writableFinished) return;
       this.answered = true;
       leave();
-    });
+    };
+    if (response.destroyed) left();
+    else response.on('close', left);
   }
 
   /** An answer, or nothing to say, at once. */

@@ -1,0 +1,26 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { IncomingMessage, ServerResponse } from 'node:http';
+import { Socket } from 'node:net';
+import { test } from 'node:test';
+import { Exchange, exchangeRoute, type ExchangeGround } from './exchange.ts';
+
+/** Who leaves is not admitted, logged or refused by anybody. */
+const NOBODY = {} as ExchangeGround;
+
+function open(): Exchange {
+  const request = new IncomingMessage(new Socket());
+  return new Exchange(NOBODY, exchangeRoute('/x', 'rest', {}), { request, response: new ServerResponse(request) });
+}
+
+test('a client that leaves is noticed once, also one that left before anybody looked', async () => {
+  for (const before of [true, false]) {
+    const exchange = open();
+    let left = 0;
+    const leave = () => once(exchange.response.destroy(), 'close');
+    if (before) await leave();
+    exchange.onLeft(() => left++);
+    if (!before) await leave();
+    assert.deepEqual([left, exchange.answered], [1, true], `left ${before ? 'before' : 'after'}`);
+  }
+});
