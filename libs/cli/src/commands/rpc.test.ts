@@ -130,11 +130,11 @@ test('a call of what nobody answers yet says so, whatever the server calls it; o
         throw error;
       },
     });
-    const missing = await rpc(server.url, ['memory.flush']);
+    const missing = await rpc(server.url, ['scheduler.wake']);
     assert.equal(missing.code, 1);
     assert.match(
       missing.stderr,
-      /^error: memory\.flush is declared, but not served: the memory service, whose it is, is not built yet\.\n/,
+      /^error: scheduler\.wake is declared, but not served: the scheduler service, whose it is, is not built yet\.\n/,
     );
     assert.match(missing.stderr, /next: .*switchyard rpc --help\n$/);
     assert.equal((await rpc(server.url, ['graph.list'])).code, 0);

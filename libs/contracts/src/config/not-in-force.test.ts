@@ -4,10 +4,9 @@ import { UNREAD_SETTINGS } from './burn-down.ts';
 import { isUnread, notInForce } from './not-in-force.ts';
 
 test('what stands below an unread key is unread too, what stands beside it is not', () => {
-  assert.ok(UNREAD_SETTINGS.includes('memory') && UNREAD_SETTINGS.includes('agents.*.rag'));
-  for (const path of ['memory', 'memory.walMode', 'agents.oslo.rag', 'agents.oslo.rag.maxResults'])
-    assert.equal(isUnread(path), true, path);
-  for (const path of ['gateway.port', 'agents', 'agents.oslo', 'agents.oslo.ragged', 'memoryless'])
+  assert.ok(UNREAD_SETTINGS.includes('memory') && UNREAD_SETTINGS.includes('agents.*.sep'));
+  for (const path of ['memory', 'memory.walMode', 'agents.oslo.sep', 'agents.oslo.sep.maxSteps']) assert.equal(isUnread(path), true, path);
+  for (const path of ['gateway.port', 'agents', 'agents.oslo', 'agents.oslo.separate', 'memoryless'])
     assert.equal(isUnread(path), false, path);
 });
 
