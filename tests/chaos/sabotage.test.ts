@@ -69,7 +69,8 @@ describe('the checker sees what is missing', { skip: SKIP, timeout: 500_000 }, (
 
   test('and nothing where nothing is', async () => {
     await restart(undefined);
-    const { violations } = await play(100, STORIES.fencing.plan);
+    // Pauses are in the short run, which finds nothing either.
+    const { violations } = await play(100, STORIES.tools.plan);
     assert.deepEqual(violations, []);
   });
 

@@ -18,11 +18,12 @@ function after(word: string, bytes: number): CutAt {
   };
 }
 
-const ASKED = ':asked\n\n';
+/** And the nonce, and the end of the event. */
+const ASKED = [':asked-', 24] as const;
 
 /** From where on a client knows its turn, without a key of its own. */
 const KNOWN: Readonly<Record<string, CutAt>> = {
-  'when it has the id of its turn, and nothing else': after(ASKED, 0),
+  'when it has the id of its turn, and nothing else': after(...ASKED),
   'before its first event is whole': after('event: token', 5),
   'in the middle of an event': after('development', 0),
   'before the last event is whole': after('event: done', 3),

@@ -1,12 +1,19 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { acceptRequestId, mintId, randomBase62 } from './ids.ts';
+import { acceptRequestId, deriveId, mintId, randomBase62 } from './ids.ts';
 
 test('ids have one form and none repeats, over many fills of the pool', () => {
   const ids = Array.from({ length: 2_000 }, () => mintId('turn'));
   for (const id of ids) assert.match(id, /^turn_[0-9A-Za-z]{22}$/);
   assert.equal(new Set(ids).size, ids.length);
+});
+
+test('an id that is derived is the same for the same texts, and another one for all others', () => {
+  assert.match(deriveId('turn', 'a', 'b'), /^turn_[0-9A-Za-z]{22}$/);
+  assert.equal(deriveId('turn', 'a', 'b'), deriveId('turn', 'a', 'b'));
+  const others = [['a', 'c'], ['ab', ''], ['', 'ab'], ['a', 'b', ''], ['a","b'], []];
+  assert.equal(new Set([['a', 'b'], ...others].map((texts) => deriveId('turn', ...texts))).size, 7);
 });
 
 test('every digit is as likely as any other', () => {

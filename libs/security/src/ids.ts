@@ -1,6 +1,8 @@
-import { randomFillSync } from 'node:crypto';
+import { createHash, randomFillSync } from 'node:crypto';
+import { encodeBase62 } from './base62.ts';
 
 const ID_DIGITS = 22;
+const ID_BYTES = 16;
 const REQUEST_ID = /^[A-Za-z0-9._-]{1,128}$/;
 
 const DIGITS = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
@@ -30,6 +32,12 @@ function refill(): void {
 /** `<prefix>_<22 base62>`, as hard to guess as 16 random bytes, such as `turn_0s8…`. */
 export function mintId(prefix: string): string {
   return `${prefix}_${randomBase62(ID_DIGITS)}`;
+}
+
+/** An id of the same form that belongs to these texts: the same give the same, and nobody finds others that give it. */
+export function deriveId(prefix: string, ...texts: readonly string[]): string {
+  const digest = createHash('sha256').update(JSON.stringify(texts)).digest();
+  return `${prefix}_${encodeBase62(digest.subarray(0, ID_BYTES), ID_DIGITS)}`;
 }
 
 /** Random digits, at most 22. For names; secrets are minted by `mintToken`. */

@@ -1,2 +1,2 @@
-export { acceptRequestId, mintId, randomBase62 } from './ids.ts';
+export { acceptRequestId, deriveId, mintId, randomBase62 } from './ids.ts';
 export { checkToken, hashToken, MIN_OPERATOR_TOKEN, mintToken, TOKEN_PATTERN, type TokenKind } from './tokens.ts';

@@ -1,12 +1,17 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ServiceError } from '@switchyard/contracts';
-import { mintId } from '@switchyard/security';
+import { deriveId, mintId, randomBase62 } from '@switchyard/security';
 import { SECRETS } from '../gateway.fixture.ts';
 import { allEvents, readEvents, RESULT, startTestTurns, type TestTurn } from './turns.fixture.ts';
 
 /** As an EventSource asks, and as it comes back. */
 const LISTENS = { accept: 'text/event-stream' };
+/** What an EventSource of the token `rpc` was told first. */
+function firstId(): string {
+  const nonce = randomBase62(22);
+  return `${deriveId('turn', 'default', 'rpc', nonce)}:asked-${nonce}`;
+}
 const seen = (id: string): Record<string, string> => ({ ...LISTENS, 'last-event-id': id });
 
 function answer(turn: TestTurn): void {
@@ -29,20 +34,22 @@ test('who reads events has the id of its turn before anybody accepts it, and com
   const events = readEvents(await t.stream('message=hi', LISTENS));
   const first = (await events.next()).value;
   const [id] = asked;
-  assert.deepEqual(first, { retry: '3000', id: `${id}:asked` });
+  const told = first?.id ?? '';
+  assert.match(told, new RegExp(`^${id}:asked-[0-9A-Za-z]{22}$`));
+  assert.equal(first?.retry, '3000');
   accepting.resolve();
   assert.equal((await events.next()).done, true, 'nobody knows whether it is accepted: the client is to come back');
-  await allEvents(await t.stream('message=hi', seen(`${id}:asked`)));
+  await allEvents(await t.stream('message=hi', seen(told)));
   assert.deepEqual(asked, [id, id]);
 });
 
 test('who comes back with that id has one turn, whether it was accepted before, runs, or has ended', async () => {
   await using t = await startTestTurns();
-  const id = `${mintId('turn')}:asked`;
+  const id = firstId();
   const started = t.next();
   const first = readEvents(await t.stream('message=hi', seen(id)));
   const turn = await started;
-  assert.equal(`${turn.id}:asked`, id);
+  assert.ok(id.startsWith(`${turn.id}:asked-`));
   await first.return();
   turn.say('one ');
   const second = readEvents(await t.stream('message=hi', seen(id)));
@@ -62,7 +69,7 @@ test('a turn that is refused is an event for who reads no status, and is not ask
   const refusal = new ServiceError('RESOURCE_EXHAUSTED', 'Too many wait.', { details });
   await using t = await startTestTurns(undefined, { handlers: { 'turns.start': () => Promise.reject(refusal) } });
   const [first, last] = await allEvents(await t.stream('message=hi', { ...LISTENS, 'x-request-id': 'r-1' }));
-  const id = first?.id?.replace('asked', 'refused');
+  const id = first?.id?.replace(/asked-.*/, 'refused');
   const data = { error: refusal.message, code: refusal.code, requestId: 'r-1', retryable: true, ...details };
   assert.deepEqual(last, { id, event: 'error', data });
   assert.equal((await t.stream('message=hi', seen(id ?? ''))).status, 204);
@@ -76,19 +83,21 @@ test('what the edge itself finds wrong is said by the status, whoever asks', asy
   assert.equal((await t.stream('message=hi', { ...LISTENS, authorization: `Bearer ${SECRETS.mcp}` })).status, 403);
 });
 
-test('the id of somebody else’s turn gives nothing of it', async () => {
+test('nobody asks for a turn under an id that it was not told: not that of somebody else’s turn, nor one of its own choice', async () => {
   await using t = await startTestTurns(answer);
-  await allEvents(await t.stream('message=hi'));
-  const id = `${t.started[0]?.id}:asked`;
-  const [, last, ...more] = await allEvents(await t.stream('message=hi', { ...seen(id), authorization: `Bearer ${SECRETS.all}` }));
-  assert.deepEqual([last?.event, (last?.data as { code?: string } | undefined)?.code, more], ['error', 'ALREADY_EXISTS', []]);
+  const told = (await allEvents(await t.stream('message=hi', LISTENS)))[0]?.id ?? '';
+  const theirs = { ...seen(told), authorization: `Bearer ${SECRETS.all}` };
+  const chosen = [`${t.started[0]?.id}:asked-${randomBase62(22)}`, `${mintId('turn')}:asked-${told.split('-')[1]}`];
+  const asked = [theirs, ...chosen.map(seen)];
+  for (const headers of asked) assert.equal((await t.stream('message=hi', headers)).status, 204);
+  assert.equal(t.started.length, 1);
 });
 
 test('with a key it is the turn that the key names', async () => {
   await using t = await startTestTurns(answer);
   await allEvents(await t.stream('message=hi&idempotencyKey=k', LISTENS));
   const again = await allEvents(await t.stream('message=hi&idempotencyKey=k', LISTENS));
-  assert.notEqual(again[0]?.id, `${t.started[0]?.id}:asked`);
+  assert.ok(!again[0]?.id?.startsWith(t.started[0]?.id ?? ''));
   const back = await allEvents(await t.stream('message=hi&idempotencyKey=k', seen(again[0]?.id ?? '')));
   for (const events of [again, back]) assert.deepEqual(events.at(-1), { id: `${t.started[0]?.id}:4`, event: 'done', data: RESULT });
   assert.equal(t.started.length, 1);

@@ -1,6 +1,7 @@
 import { ServiceError } from '@switchyard/contracts';
-import { mintId } from '@switchyard/security';
+import { deriveId, randomBase62 } from '@switchyard/security';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { Caller } from '../admission/tokens.ts';
 import type { Edge } from '../edge.ts';
 import { acceptsEvents, RefusalError } from '../server/refusal.ts';
 import { callOptions } from '../server/trace.ts';
@@ -14,8 +15,9 @@ import { AWAY, hasEnded, type TurnReader } from './turn-reader.ts';
 const RETRY_MS = 3_000;
 /** A client that has no event yet. */
 const NOTHING = -1;
-/** What stands in place of the number of an event: the turn is asked for, and nobody knows yet whether it is accepted. */
-const ASKED = 'asked';
+/** What stands in place of the number of an event: the turn is asked for, and nobody knows yet whether it is accepted. A nonce follows. */
+const ASKED = 'asked-';
+const NONCE_DIGITS = 22;
 /** It was not. */
 const REFUSED = 'refused';
 
@@ -29,14 +31,23 @@ export function registerChatStream(app: FastifyInstance, edge: Edge): void {
   app.get('/api/chat/stream', { onRequest: edge.guard({ scopes: ['rpc'], tokenInQuery: true }) }, async (request, reply) => {
     refusePrefetch(request);
     const seen = lastSeen(request, request.query as Query);
-    if (seen === undefined || seen.at === ASKED) await ask(edge, { request, reply }, seen?.turnId);
+    if (seen === undefined || isOwn(request, seen)) await ask(edge, { request, reply }, seen);
     else {
-      const turn = seen.at === REFUSED ? undefined : await resume(edge, request, seen.turnId, seen.at);
+      const turn = typeof seen.at === 'number' ? await resume(edge, request, seen.turnId, seen.at) : undefined;
       if (!turn) return reply.code(204).header('cache-control', 'no-store').send();
-      send(edge, { request, reply }, { turnId: seen.turnId, at: seen.at }).follow(turn);
+      send(edge, { request, reply }, seen).follow(turn);
     }
     return reply;
   });
+}
+
+/** Only who was told it has the nonce that makes the id of a turn its own: nobody asks for a turn under the id of another one. */
+function isOwn({ caller }: FastifyRequest, { turnId, at }: Seen): boolean {
+  return typeof at === 'string' && at.startsWith(ASKED) && turnId === askedId(caller, at.slice(ASKED.length));
+}
+
+function askedId({ principal: { tenant, client } }: Caller, nonce: string): string {
+  return deriveId('turn', tenant, client, nonce);
 }
 
 /** A page that is only guessed to be wanted must not run a turn. */
@@ -49,10 +60,10 @@ function refusePrefetch({ headers }: FastifyRequest): void {
 /** The last event that a client has: its number, or what there is before the first. */
 interface Seen {
   turnId: string;
-  at: number | typeof ASKED | typeof REFUSED;
+  at: number | string;
 }
 
-const EVENT_ID = /^(turn_[0-9A-Za-z]{22}):(\d{1,9}|asked|refused)$/;
+const EVENT_ID = /^(turn_[0-9A-Za-z]{22}):(\d{1,9}|refused|asked-[0-9A-Za-z]{22})$/;
 
 /** From its header or the twin in the query for clients that cannot set one. */
 function lastSeen({ headers }: FastifyRequest, query: Query): Seen | undefined {
@@ -60,8 +71,8 @@ function lastSeen({ headers }: FastifyRequest, query: Query): Seen | undefined {
   const text = typeof header === 'string' && header !== '' ? header : queryText(query, 'lastEventId');
   if (text === undefined) return undefined;
   const [, turnId, at] = EVENT_ID.exec(text) ?? [];
-  if (turnId === undefined) throw badRequest('Invalid Last-Event-ID: expected <turnId>:<n>');
-  return { turnId, at: at === ASKED || at === REFUSED ? at : Number(at) };
+  if (turnId === undefined || at === undefined) throw badRequest('Invalid Last-Event-ID: expected <turnId>:<n>');
+  return { turnId, at: /^\d/.test(at) ? Number(at) : at };
 }
 
 interface Exchange {
@@ -70,14 +81,15 @@ interface Exchange {
 }
 
 /** Asks for a turn, or once more for one whose id the client was told. Who reads no events is told of a refusal by the status. */
-async function ask(edge: Edge, exchange: Exchange, known: string | undefined): Promise<void> {
+async function ask(edge: Edge, exchange: Exchange, seen: Seen | undefined): Promise<void> {
   const { request, reply } = exchange;
   const chat = withIdempotencyKey(chatQuery(request.query as Query), request);
-  const turnId = known ?? mintId('turn');
+  const asked = seen ?? newTurn(request.caller);
+  const { turnId } = asked;
   const begin = (): Promise<StartedTurn> =>
-    (known === undefined ? startTurn : askAgain)(edge.bus.as(request.caller.principal), { ...chat, turnId }, callOptions(request));
+    (seen === undefined ? startTurn : askAgain)(edge.bus.as(request.caller.principal), { ...chat, turnId }, callOptions(request));
   if (acceptsEvents(request.headers)) {
-    const sending = send(edge, exchange, { turnId, at: ASKED });
+    const sending = send(edge, exchange, asked);
     if (!reply.raw.destroyed) begin().then(sending.follow, sending.refuse);
     return;
   }
@@ -86,6 +98,11 @@ async function ask(edge: Edge, exchange: Exchange, known: string | undefined): P
   });
   const headers: Record<string, string> = turn.earlier ? { 'idempotency-replayed': 'true' } : {};
   send(edge, exchange, { turnId: turn.turnId, at: NOTHING, headers }).follow(turn);
+}
+
+function newTurn(caller: Caller): Seen {
+  const nonce = randomBase62(NONCE_DIGITS);
+  return { turnId: askedId(caller, nonce), at: ASKED + nonce };
 }
 
 /** The turn the client comes back for; undefined when there is nothing left of it to send. */
