@@ -54,11 +54,24 @@ test('a new agent has the slug of its name, is projected, and everybody hears of
   assert.deepEqual((await app.bus.call('agents.list', {})).agents, ['cafe-oslo', 'default']);
 });
 
+test('a name that reaches a prototype is refused, wherever it stands', async () => {
+  await using app = await start();
+  for (const key of ['__proto__', 'constructor', 'prototype']) {
+    const skills = JSON.parse(`{"toolPolicy":{"${key}":{"allow":["a"]}}}`) as object;
+    const queue = JSON.parse(`{"${key}":1}`) as Record<string, number>;
+    for (const given of [{ skills }, { cacheRetentionOverrides: queue }] as object[]) {
+      assert.equal((await refusalOf(app.bus.call('agents.create', { name: 'oslo', ...given }))).code, 'INVALID_ARGUMENT', key);
+      assert.equal((await refusalOf(app.bus.call('agents.update', { agentId: 'default', ...given }))).code, 'INVALID_ARGUMENT', key);
+    }
+  }
+  assert.deepEqual((await app.bus.call('agents.list', {})).agents, ['default']);
+});
+
 test('a write names the settings it takes that nothing reads yet, and is silent when there are none', async () => {
   await using app = await start();
 
-  const created = await app.bus.call('agents.create', { name: 'oslo', maxSteps: 7, rag: { maxResults: 3 }, workspacePath: '/etc' });
-  assert.deepEqual(created.notInForce, ['agents.oslo.rag.maxResults', 'agents.oslo.workspacePath']);
+  const created = await app.bus.call('agents.create', { name: 'oslo', maxSteps: 7, contextEngine: { thinkingKeepTurns: 3 }, workspacePath: '/etc' });
+  assert.deepEqual(created.notInForce, ['agents.oslo.contextEngine.thinkingKeepTurns', 'agents.oslo.workspacePath']);
 
   const change = { skills: { toolPolicy: { deny: ['exec'] }, watchEnabled: false } };
   for (const dryRun of [true, false]) {

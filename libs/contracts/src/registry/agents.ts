@@ -3,6 +3,7 @@ import { AgentId, JsonObject, NoParams } from '../common.ts';
 import { AgentConfig } from '../config/agents.ts';
 import { patchOf, type DeepPartial } from '../config/patch.ts';
 import { defineMethods } from '../define.ts';
+import { safeKeys } from '../safe-keys.ts';
 import { MAX, upTo } from '../sizes.ts';
 
 const Name = z.string().min(1).max(200);
@@ -69,7 +70,7 @@ export const agentsMethods = defineMethods({
     summary: 'Creates an agent, which takes messages at once.',
     description: 'The id is the slug of the name. Every other key is a key of the section agents.<id> of the configuration.',
     scope: 'admin',
-    params: z.strictObject({ ...settings, name: Name, provider: ProviderName.optional(), model: ModelName.optional() }),
+    params: z.strictObject({ ...settings, name: Name, provider: ProviderName.optional(), model: ModelName.optional() }).check(safeKeys()),
     result: AgentCreated,
     blobs: ['*'],
     errors: ['ALREADY_EXISTS', 'FAILED_PRECONDITION'],
@@ -96,14 +97,16 @@ export const agentsMethods = defineMethods({
     description:
       'skills, scheduler and modelFailover are merged deeply, every other key is replaced. With dryRun everything is checked and nothing is written.',
     scope: 'admin',
-    params: z.strictObject({
-      ...settings,
-      agentId: AgentId,
-      name: Name.optional(),
-      provider: ProviderName.optional(),
-      model: ModelName.optional(),
-      dryRun: z.boolean().default(false),
-    }),
+    params: z
+      .strictObject({
+        ...settings,
+        agentId: AgentId,
+        name: Name.optional(),
+        provider: ProviderName.optional(),
+        model: ModelName.optional(),
+        dryRun: z.boolean().default(false),
+      })
+      .check(safeKeys()),
     result: z.union([AgentUpdated, AgentUpdateChecked]),
     blobs: ['*'],
     idempotent: true,

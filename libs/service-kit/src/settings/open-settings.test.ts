@@ -253,7 +253,7 @@ test('what is set and read by nothing is named, with the place that counts', asy
   const config = await files(t, {
     'a.yaml': 'memory: { walMode: false, dbPath: a.db }\ngateway: { port: 1, tokens: [{ id: ci, mcpClient: { allowlist: [x] } }] }\n',
     'b.yaml':
-      'memory: { dbPath: b.db }\nagents: { oslo: { name: Oslo, rag: { maxResults: 3 } } }\nplugins: { plugins: { a.b: { priority: 1 } } }\n',
+      'memory: { dbPath: b.db }\nagents: { oslo: { name: Oslo, contextEngine: { thinkingKeepTurns: 3 } } }\nplugins: { plugins: { a.b: { priority: 1 } } }\n',
   });
   const [a, b] = config.split(':');
   const bus = await connectBus('memory:', { log: silentLogger() });
@@ -264,7 +264,7 @@ test('what is set and read by nothing is named, with the place that counts', asy
   await source.follow(bus, silentLogger());
   assert.equal(source.notInForce(), source.notInForce(), 'worked out once, not for each that asks');
   assert.deepEqual(source.notInForce(), [
-    { path: 'agents.oslo.rag.maxResults', from: b },
+    { path: 'agents.oslo.contextEngine.thinkingKeepTurns', from: b },
     { path: 'gateway.tokens.0.mcpClient.allowlist', from: a },
     { path: 'memory.dbPath', from: b },
     { path: 'memory.walMode', from: 'SWITCHYARD_MEMORY__WAL_MODE' },
