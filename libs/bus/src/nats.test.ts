@@ -293,6 +293,24 @@ function natsAlone(): void {
     });
   });
 
+  test('a log that cannot be asked while the server is away says so, and no defect', async () => {
+    await withServer(async (server, join) => {
+      const bus = await join('sessions');
+      const definition = { name: 'FRAMES', subjects: ['frames.*'], maxAgeMs: 60_000, storage: 'memory' as const };
+      const kept = await bus.log(definition);
+      await server.kill();
+      await eventually(() => !bus.connected());
+      const away = { code: 'UNAVAILABLE', details: { reason: 'BUS_UNREACHABLE' } };
+      await Promise.all([
+        assert.rejects(kept.position(), away),
+        assert.rejects(kept.page('frames.*', 1, 1), away),
+        assert.rejects(bus.log({ ...definition, name: 'OTHERS', subjects: ['others.*'] }), away),
+        assert.rejects(bus.kv({ name: 'others' }), away),
+      ]);
+      await server.restart();
+    });
+  });
+
   test('a bus waits for a server that is not there yet', async () => {
     await withServer(async (server, join) => {
       await server.kill();

@@ -9,6 +9,7 @@ import { drainTogether } from '../subscriptions.ts';
 import type { ConnectionListener, Transport } from '../transport.ts';
 import { ensureBucket, openBucket } from './nats-bucket.ts';
 import { dial, dialOptions } from './nats-dial.ts';
+import { typed } from './nats-errors.ts';
 import { natsInbox } from './nats-inbox.ts';
 import { createLink, type NatsLink } from './nats-link.ts';
 import { openLog } from './nats-log.ts';
@@ -106,11 +107,11 @@ function createTransport(link: NatsLink, manager: JetStreamManager): Transport {
       return subscription;
     },
     async log(definition) {
-      await keep(definition.name, () => ensureStreams(manager, definition));
+      await typed(() => keep(definition.name, () => ensureStreams(manager, definition)));
       return openLog(kept, definition);
     },
     async kv(definition) {
-      await keep(`KV_${definition.name}`, () => ensureBucket(manager, definition));
+      await typed(() => keep(`KV_${definition.name}`, () => ensureBucket(manager, definition)));
       return openBucket(kept, definition);
     },
     async drain() {

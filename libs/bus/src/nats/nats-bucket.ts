@@ -9,12 +9,13 @@ import {
   type StoredMsg,
 } from '@nats-io/jetstream';
 import { nanos } from '@nats-io/nats-core';
-import { ServiceError, type BucketDefinition } from '@switchyard/contracts';
+import type { BucketDefinition } from '@switchyard/contracts';
 import { decodeJson } from '../bytes.ts';
 import { busUnreachable, halfValue } from '../failures.ts';
 import { checkKey } from '../keys.ts';
 import type { Bucket, BucketEntry } from '../transport.ts';
 import { ask, type NatsAsker } from './nats-ask.ts';
+import { typed } from './nats-errors.ts';
 import { copiesOf, ensureStream } from './nats-streams.ts';
 import { changeOf, keySubject, partOf, readHead, type Change, type Head } from './nats-value.ts';
 import { openWatch } from './nats-watch.ts';
@@ -165,14 +166,4 @@ async function listKeys(bucket: Opened): Promise<string[]> {
   const watch = await openWatch(bucket, bucket.name, tell);
   watch.stop();
   return [...keys];
-}
-
-/** Whatever the client throws for a server that is not there, callers get one error. */
-async function typed<T>(work: () => Promise<T>): Promise<T> {
-  try {
-    return await work();
-  } catch (error) {
-    if (error instanceof TypeError || error instanceof ServiceError) throw error;
-    throw busUnreachable(error);
-  }
 }

@@ -1,6 +1,18 @@
 import { errors } from '@nats-io/nats-core';
+import { ServiceError } from '@switchyard/contracts';
+import { busUnreachable } from '../failures.ts';
 
 /** The server says that our user may not do this. The client wraps it in an error of the request. */
 export function isForbidden(error: unknown): boolean {
   return error instanceof errors.PermissionViolationError || (error instanceof Error && isForbidden(error.cause));
+}
+
+/** Whatever the client throws for a server that is not there, callers get one error. */
+export async function typed<T>(work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    if (error instanceof TypeError || error instanceof ServiceError) throw error;
+    throw busUnreachable(error);
+  }
 }

@@ -5,6 +5,7 @@ import { busUnreachable } from '../failures.ts';
 import { headerLines, withLine, type HeaderLines } from '../headers.ts';
 import { refuseFrom, type Log, type LogEntry, type Message, type Outgoing } from '../transport.ts';
 import { ask, type NatsAsker } from './nats-ask.ts';
+import { typed } from './nats-errors.ts';
 import { ensureStreams, MAX_BYTES } from './nats-streams.ts';
 
 const READ_BATCH = 500;
@@ -34,7 +35,7 @@ export function openLog(logs: NatsLogs, definition: LogDefinition): Log {
     },
     async position() {
       refuseFrom(definition, 1);
-      const { created, state } = await logs.manager.streams.info(definition.name);
+      const { created, state } = await typed(() => logs.manager.streams.info(definition.name));
       return { name: created.replaceAll(/\W/g, '').toLowerCase(), seq: state.last_seq };
     },
     async read(subject, fromSeq) {
