@@ -1,3 +1,4 @@
+import { JetStreamApiError } from '@nats-io/jetstream';
 import { errors } from '@nats-io/nats-core';
 import { ServiceError } from '@switchyard/contracts';
 import { busUnreachable } from '../failures.ts';
@@ -12,7 +13,12 @@ export async function typed<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (error) {
-    if (error instanceof TypeError || error instanceof ServiceError) throw error;
+    if (error instanceof TypeError || error instanceof ServiceError || isRefused(error)) throw error;
     throw busUnreachable(error);
   }
+}
+
+/** The server was there, and said what it does not like. It has one code for what it cannot do just now. */
+function isRefused(error: unknown): boolean {
+  return error instanceof JetStreamApiError && error.status !== 503;
 }

@@ -39,6 +39,7 @@ export function createJudge(): Judge {
   const done = new Set<string>();
   /** What was in an epoch when it ended. */
   const over = new Map<string, number>();
+  const ended = new Set<string>();
   /** Turns that may leave a queue before it is their turn: they have ended otherwise. */
   const cancelled = new Set<string>();
   const joins = createJoins(claim);
@@ -50,15 +51,22 @@ export function createJudge(): Judge {
     if (!holds) wrong ??= new Error(what);
   }
 
+  /** A write that came late put a turn into a queue that it had left when it ended: whoever finds it there takes it out. */
+  function isBack(key: string, entry: string): boolean {
+    const { turnId } = readEntry(entry);
+    return ended.has(turnId) && left.get(key)?.includes(turnId) === true;
+  }
+
   function sessionChanged(before: SessionDocument | undefined, after: SessionDocument): void {
     const { key } = after;
     const was = before?.queue ?? [];
     const came = after.queue.filter((entry, at) => !was.includes(entry) || after.queue.indexOf(entry) !== at);
     const went = was.filter((entry) => !after.queue.includes(entry));
-    for (const entry of came) note(entered, key, readEntry(entry).turnId);
+    for (const entry of came) if (!isBack(key, entry)) note(entered, key, readEntry(entry).turnId);
     for (const entry of went) {
-      note(left, key, readEntry(entry).turnId);
-      const early = cancelled.has(readEntry(entry).turnId) || joins.ended(readEntry(entry).turnId);
+      const { turnId } = readEntry(entry);
+      const early = cancelled.has(turnId) || joins.ended(turnId) || isBack(key, entry);
+      if (!isBack(key, entry)) note(left, key, turnId);
       claim(entry === was[0] || early, `${entry} left ${key} before ${was[0]}`);
     }
     claim(after.queue.length === after.depth, `${key} has ${after.queue.length} and says ${after.depth}`);
@@ -95,6 +103,7 @@ export function createJudge(): Judge {
     if (before) claim(after.fence >= before.fence, `${turnId} was written by an earlier lease`);
     if (after.state === 'done') done.add(turnId);
     if (after.state === 'cancelled') cancelled.add(turnId);
+    if (hasEnded(after)) ended.add(turnId);
     joins.turnChanged(before, after);
   }
 
