@@ -14,11 +14,11 @@ const USUAL_MS = 60_000;
 /** How turns wait in a session, and for how much of the time stories of it are played. */
 const WAYS: readonly (Waits & { share: number })[] = [
   { ...USUAL, share: 1 },
-  { mode: 'collect', policy: 'drop-new', share: 0.25 },
-  { mode: 'followup', policy: 'drop-old', share: 0.25 },
-  { mode: 'collect', policy: 'summarize', share: 0.25 },
-  { mode: 'steer', policy: 'drop-old', share: 0.25 },
-  { mode: 'steer+followup', policy: 'drop-new', share: 0.25 },
+  { mode: 'collect', policy: 'drop-new', share: 0.1 },
+  { mode: 'followup', policy: 'drop-old', share: 0.1 },
+  { mode: 'collect', policy: 'summarize', share: 0.1 },
+  { mode: 'steer', policy: 'drop-old', share: 0.1 },
+  { mode: 'steer+followup', policy: 'drop-new', share: 0.1 },
 ];
 
 for (const { share, ...waits } of WAYS) {
