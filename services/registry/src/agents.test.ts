@@ -70,7 +70,12 @@ test('a name that reaches a prototype is refused, wherever it stands', async () 
 test('a write names the settings it takes that nothing reads yet, and is silent when there are none', async () => {
   await using app = await start();
 
-  const created = await app.bus.call('agents.create', { name: 'oslo', maxSteps: 7, contextEngine: { thinkingKeepTurns: 3 }, workspacePath: '/etc' });
+  const created = await app.bus.call('agents.create', {
+    name: 'oslo',
+    maxSteps: 7,
+    contextEngine: { thinkingKeepTurns: 3 },
+    workspacePath: '/etc',
+  });
   assert.deepEqual(created.notInForce, ['agents.oslo.contextEngine.thinkingKeepTurns', 'agents.oslo.workspacePath']);
 
   const change = { skills: { toolPolicy: { deny: ['exec'] }, watchEnabled: false } };
