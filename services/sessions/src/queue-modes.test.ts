@@ -54,6 +54,7 @@ test('collect: what came while a turn ran is one later turn, and each who asked 
       frames.map((_, at) => at),
     );
     assert.equal(frames.flatMap((frame) => (frame.type === 'delta' ? [frame.text] : [])).join(''), 'answer to d');
+    assert.equal(frames.at(-1)?.type, 'done', 'nothing is said after the end');
   }
   assert.deepEqual(await said(app), [...names.map((name) => `? ${answer(`answer to ${name}`)}`), 'answer to d']);
   assert.equal((await app.bus.call('session.list', {})).sessions[0]?.messageCount, 4);

@@ -104,7 +104,10 @@ export function createFrameWriter({ bus, clock, shares }: FrameWriterDeps, voice
       stopAlive();
       return n;
     },
-    end: (body) => write(body, true),
+    end(body) {
+      flush();
+      write(body, true);
+    },
     close() {
       flush();
       stopAlive();
