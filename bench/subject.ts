@@ -8,6 +8,7 @@ export type SubjectName =
   | 'nats'
   | 'embedded'
   | 'bare'
+  | 'node'
   | 'naive'
   | 'floor'
   | 'bare-ws'

@@ -1,6 +1,7 @@
-import { SECTION_NAMES } from '@switchyard/contracts';
+import { OBJECT_SECTIONS } from '@switchyard/contracts';
 
-const SECTIONS = [...SECTION_NAMES];
+const SECTIONS = [...OBJECT_SECTIONS];
+const IN_FORCE = { sha: '0'.repeat(64), revision: 1, replicas: 4, lagging: [] };
 const FRESH_MS = 1_000;
 
 let resident = 0;
@@ -14,5 +15,14 @@ export function statusJson(): string {
     resident = process.memoryUsage.rss();
   }
   const { pid, version } = process;
-  return JSON.stringify({ pid, uptime: now / 1_000, memoryUsage: resident, nodeVersion: version, configPaths: [], sections: SECTIONS });
+  return JSON.stringify({
+    pid,
+    uptime: now / 1_000,
+    memoryUsage: resident,
+    nodeVersion: version,
+    configPaths: [],
+    sections: SECTIONS,
+    notInForce: [],
+    configuration: IN_FORCE,
+  });
 }

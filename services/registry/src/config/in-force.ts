@@ -3,7 +3,7 @@ import type { ReplicaState, WatchedReplicas } from '@switchyard/service-kit';
 import type { Publisher } from './publisher.ts';
 
 /** Which version everybody is told to run, and who does not; undefined before anybody is told of any. */
-export type InForce = () => Promise<{ sha: string; revision: number; replicas: number; lagging: Lagging[] } | undefined>;
+export type InForce = () => { sha: string; revision: number; replicas: number; lagging: Lagging[] } | undefined;
 
 interface Lagging {
   replica: string;
@@ -11,9 +11,9 @@ interface Lagging {
   refused?: string;
 }
 
-export function createInForce(publisher: Pick<Publisher, 'told'>, replicas: Pick<WatchedReplicas, 'all'>): InForce {
-  return async () => {
-    const told = await publisher.told();
+export function createInForce(publisher: Pick<Publisher, 'heard'>, replicas: Pick<WatchedReplicas, 'all'>): InForce {
+  return () => {
+    const told = publisher.heard();
     if (told === undefined) return undefined;
     const all = replicas.all();
     const lagging = all.flatMap((state) => laggingOf(state, told.revision)).sort((a, b) => (a.replica < b.replica ? -1 : 1));

@@ -129,6 +129,15 @@ test('the head that a dead replica moved is told within seconds, without anybody
   assert.deepEqual((await world.told())?.layer, { gateway: { during: 1 } });
 });
 
+test('what everybody is told is known at once to whoever told it, and soon to the others, without asking the bus', async (t) => {
+  const world = await openWorld(t);
+  const [one, other] = [await world.replica(), await world.replica()];
+  const sha = await one.set('a', 1);
+  assert.deepEqual([one.publisher.heard()?.sha, (await one.publisher.told())?.sha], [sha, sha]);
+  while (other.publisher.heard()?.sha !== sha) await new Promise(setImmediate);
+  assert.deepEqual(other.publisher.heard(), one.publisher.heard());
+});
+
 test('folding leaves the newest, of which the oldest is whole, and a chain that goes on', async (t) => {
   const world = await openWorld(t);
   const replica = await world.replica();

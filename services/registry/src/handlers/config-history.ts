@@ -16,7 +16,7 @@ export function configHistory({ versions, configuration, inForce }: Given): Hand
     requireOperator(ctx, configuration);
     const entries: ReturnType<typeof entryOf>[] = [];
     for await (const version of versions.chain()) if (entries.push(entryOf(version)) >= limit) break;
-    const now = await inForce();
+    const now = inForce();
     return { entries, ...(now === undefined ? {} : { inForce: now }) };
   };
 }

@@ -22,8 +22,8 @@ export function gatewayStatus({ configuration, inForce }: Given): Handler<'gatew
     }
     return rss;
   };
-  return async () => {
-    const now = await inForce();
+  return () => {
+    const now = inForce();
     return {
       pid: process.pid,
       uptime: process.uptime(),
