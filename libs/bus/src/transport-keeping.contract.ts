@@ -57,6 +57,7 @@ export function keepingContract(connect: () => Promise<Transport>): void {
     const subject = fresh('pages');
     const log = await a.log({ name: subject, subjects: [`${subject}.*`], maxAgeMs: 60_000, storage: 'memory' });
     const before = await log.position();
+    const since = Date.now();
     assert.match(before.name, /^[0-9a-z]+$/);
     assert.equal(before.seq, 0);
     for (let n = 1; n <= 7; n++) await log.append({ subject: `${subject}.${n % 2 ? 'odd' : 'even'}`, data: bytes(String(n)) });
@@ -69,6 +70,7 @@ export function keepingContract(connect: () => Promise<Transport>): void {
     assert.deepEqual(await page('*', 7), ['7 7']);
     assert.deepEqual(await page('*', 8), []);
     assert.deepEqual(await page('odd', 2), ['3 3', '5 5', '7 7']);
+    for (const { at } of await log.page(`${subject}.*`, 0, 7)) assert.ok(at >= since && at <= Date.now(), String(at));
   });
 
   test('a log keeps the newest of a subject that has too many, and all of the others', async () => {

@@ -66,6 +66,8 @@ export interface EndpointStats {
 /** A message kept in a log. */
 export interface LogEntry {
   seq: number;
+  /** When the log took it, epoch milliseconds. */
+  readonly at: number;
   subject: string;
   data: Uint8Array;
   header(name: string): string | undefined;

@@ -87,7 +87,7 @@ export function createMemoryLog({ subjects, maxAgeMs, maxPerSubject = Infinity }
       if (known !== undefined) return { seq: known.seq, duplicate: true };
       const seq = ++lastSeq;
       bytes += data.length;
-      add({ subject, at: now, entry: { seq, subject, data, header: (name) => findHeader(headers, name) } });
+      add({ subject, at: now, entry: { seq, subject, data, at: now, header: (name) => findHeader(headers, name) } });
       if (id !== undefined) ids.set(id, { seq, at: now });
       return { seq, duplicate: false };
     },

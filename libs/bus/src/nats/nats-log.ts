@@ -95,5 +95,8 @@ function readEntry(answer: Message): LogEntry {
     subject: answer.header('Nats-Subject') ?? '',
     data: new Uint8Array(answer.data),
     header: (name) => answer.header(name),
+    get at() {
+      return Date.parse(answer.header('Nats-Time-Stamp') ?? '');
+    },
   };
 }

@@ -50,6 +50,13 @@ export function queryText(query: Query, name: string): string | undefined {
   return value === '' ? undefined : value;
 }
 
+/** How many of something; what is no number, or beyond 1 to `most`, is brought back into it. */
+export function queryLimit(query: Query, { most, unless }: { most: number; unless: number }): number {
+  const text = queryText(query, 'limit');
+  const asked = text === undefined ? Number.NaN : Number(text);
+  return Number.isNaN(asked) ? unless : Math.min(Math.max(Math.trunc(asked), 1), most);
+}
+
 /** The key that makes a retry the same turn: that of the header, or its twin in the body or the query. */
 export function withIdempotencyKey(chat: ChatRequest, request: FastifyRequest): ChatRequest {
   const key = idempotencyKeyOf(request, chat.idempotencyKey);

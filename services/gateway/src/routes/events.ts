@@ -23,7 +23,7 @@ export function registerEvents(app: FastifyInstance, edge: Edge): void {
 }
 
 /** Events tell of all sessions of the tenant. */
-function refuseOwn({ caller }: FastifyRequest): void {
+export function refuseOwn({ caller }: FastifyRequest): void {
   if (caller.principal.sessions !== 'own') return;
   const message = 'Forbidden: this token is for its own sessions, and events tell of all';
   throw new RefusalError({ status: 403, message, code: 'PERMISSION_DENIED' });

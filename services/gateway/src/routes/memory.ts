@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 import type { Edge } from '../edge.ts';
 import { callOptions } from '../server/trace.ts';
-import { queryText, type Query } from './chat-request.ts';
+import { queryLimit, queryText, type Query } from './chat-request.ts';
 import { badRequest } from './errors.ts';
 
 /** `GET /api/memory/search` and `/api/memory/stats`: what the default agent remembers, and how much is remembered. */
@@ -12,9 +12,8 @@ export function registerMemory(app: FastifyInstance, edge: Edge): void {
     const asked = request.query as Query;
     const query = queryText(asked, 'q');
     if (query === undefined) throw badRequest('Missing required query parameter: q');
-    const limit = limitOf(queryText(asked, 'limit'));
-    const params = { query, ...(limit === undefined ? {} : { limit }) };
-    const { results } = await edge.bus.as(request.caller.principal).call('memory.search', params, callOptions(request));
+    const limit = queryLimit(asked, { most: 100, unless: 10 });
+    const { results } = await edge.bus.as(request.caller.principal).call('memory.search', { query, limit }, callOptions(request));
     reply.header('cache-control', 'no-store');
     return {
       results: results.map(({ id, content, memoryType, trustLevel, score, createdAt }) => {
@@ -28,11 +27,4 @@ export function registerMemory(app: FastifyInstance, edge: Edge): void {
     reply.header('cache-control', 'no-store');
     return { stats };
   });
-}
-
-/** Out of range it is brought back into it, as everywhere. */
-function limitOf(text: string | undefined): number | undefined {
-  if (text === undefined) return undefined;
-  if (!/^-?[0-9]{1,9}$/.test(text)) throw badRequest('limit: expected a whole number from 1 to 100');
-  return Number(text);
 }

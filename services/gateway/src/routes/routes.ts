@@ -1,3 +1,6 @@
+import { registerActivity } from './activity.ts';
+import { registerAgents } from './agents.ts';
+import { registerChannels } from './channels.ts';
 import { registerChatStream } from './chat-stream.ts';
 import { registerChat } from './chat.ts';
 import { registerEvents } from './events.ts';
@@ -20,5 +23,8 @@ export const routes: readonly RegisterRoutes[] = [
   web(registerChatStream),
   web(registerEvents),
   web(registerMemory),
+  web(registerAgents),
+  web(registerChannels),
+  web(registerActivity),
   registerModels,
 ];

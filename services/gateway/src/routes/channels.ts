@@ -1,0 +1,18 @@
+import type { FastifyInstance } from 'fastify';
+import type { Edge } from '../edge.ts';
+import { callOptions } from '../server/trace.ts';
+
+/** `GET /api/channels`: the channels that are enabled and run. */
+export function registerChannels(app: FastifyInstance, edge: Edge): void {
+  app.get('/api/channels', { onRequest: edge.guard({ scopes: ['rpc'] }) }, async (request, reply) => {
+    const { channels } = await edge.bus.as(request.caller.principal).call('channels.list', {}, callOptions(request));
+    reply.header('cache-control', 'no-store');
+    return {
+      channels: channels
+        .filter(({ status }) => status === 'running')
+        .map(({ channelType, channelId = channelType }) => {
+          return { type: channelType, name: channelId, enabled: true, status: 'connected' };
+        }),
+    };
+  });
+}
