@@ -23,6 +23,8 @@ const CONTESTS: readonly Contest[] = [
   { ...call, theirs: 'moleculer-caller', inFlight: 1, target: { least: 1.15 } },
   { ...call, theirs: 'moleculer-caller', inFlight: 32, target: { least: 1.15 } },
   { ...call, theirs: 'moleculer-caller', inFlight: 128, target: { least: 1.45 } },
+  { ...call, theirs: 'raw-caller', inFlight: 1, target: {} },
+  { ...call, theirs: 'raw-caller', inFlight: 128, target: {} },
   { ...call, theirs: 'nest-caller', inFlight: 32, target: { least: 2.3 } },
   { ...call, theirs: 'nest-caller', inFlight: 128, target: { least: 2.3 } },
   { row: 16, what: 'durable append', ours: 'ours-append', theirs: 'client-append', inFlight: 32, target: { least: 2.5 } },

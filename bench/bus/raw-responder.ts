@@ -1,0 +1,11 @@
+import { connectHop, createPublish, replyOf } from '../baselines/hop.ts';
+
+const connection = await connectHop();
+const publish = createPublish(connection);
+connection.subscribe('bench.raw', {
+  callback(_error, message) {
+    publish(replyOf(message), '', '{"value":"NAME"}');
+  },
+});
+await connection.flush();
+console.log('answering');
