@@ -37,6 +37,8 @@ const ROUTES: readonly Route[] = [
   { path: '/v1/models/dev%2Fecho', scopes: ['rpc', 'api'], opened: 200 },
   { path: '/v1/chat/completions', body: '{}', scopes: ['rpc', 'api'], opened: 400 },
   { path: '/openrpc.json', scopes: 'any token', opened: 200 },
+  { path: '/openapi.json', scopes: 'any token', opened: 200 },
+  { path: '/llms.txt', scopes: 'any token', opened: 200 },
   { path: '/health', scopes: 'anybody', opened: 200 },
   { path: '/api/health', scopes: 'anybody', opened: 200 },
 ];

@@ -1,7 +1,10 @@
 import { z } from 'zod';
 import { mostKeysOf } from './most-keys.ts';
 
-/** What `z.toJSONSchema` makes of our schemas: draft 7, which OpenRPC builds on. */
+/** OpenRPC builds on draft 7, OpenAPI 3.1 on draft 2020-12. */
+type Target = 'draft-7' | 'draft-2020-12';
+
+/** What `z.toJSONSchema` makes of our schemas. */
 export interface JsonSchema {
   [keyword: string]: unknown;
   type?: string | string[];
@@ -22,19 +25,19 @@ const FORMATS: ReadonlySet<string> = new Set(
 );
 
 /** What a caller may write. */
-export function inputSchema(schema: z.ZodType): JsonSchema {
-  return project(schema, 'input');
+export function inputSchema(schema: z.ZodType, target: Target = 'draft-7'): JsonSchema {
+  return project(schema, 'input', target);
 }
 
 /** What a reader gets. Objects stay open: results and payloads grow, and readers pass over what they do not know. */
-export function outputSchema(schema: z.ZodType): JsonSchema {
-  return project(schema, 'output');
+export function outputSchema(schema: z.ZodType, target: Target = 'draft-7'): JsonSchema {
+  return project(schema, 'output', target);
 }
 
-function project(schema: z.ZodType, io: 'input' | 'output'): JsonSchema {
+function project(schema: z.ZodType, io: 'input' | 'output', target: Target): JsonSchema {
   const { $schema: _, ...projected } = z.toJSONSchema(schema, {
     io,
-    target: 'draft-7',
+    target,
     unrepresentable: 'any',
     override: ({ zodSchema, jsonSchema }) => {
       if (io === 'output' && zodSchema._zod.def.type === 'object') openUp(zodSchema as z.core.$ZodObject, jsonSchema);

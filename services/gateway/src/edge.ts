@@ -3,6 +3,7 @@ import type { TokenScope } from '@switchyard/contracts';
 import type { Settings } from '@switchyard/service-kit';
 import type { Logger, Span } from '@switchyard/telemetry';
 import type { onRequestHookHandler } from 'fastify';
+import type { RouteDoc } from './docs/route-doc.ts';
 import type { Caller, Tokens } from './admission/tokens.ts';
 import type { Limits } from './admission/limits.ts';
 import type { FailureLog } from './server/failure-log.ts';
@@ -35,6 +36,8 @@ export interface Edge {
   readonly ending: AbortSignal;
   /** An `onRequest` hook: authenticates, limits the rate, checks the scope, sets `request.caller`, or answers the refusal. */
   guard(options: GuardOptions): onRequestHookHandler;
+  /** The options of a route: its guard, and what documents say of it. */
+  route(doc: RouteDoc): { onRequest: onRequestHookHandler; config: { doc: RouteDoc } };
 }
 
 declare module 'fastify' {

@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Bus } from '@switchyard/bus';
 import type { Cache } from '@switchyard/cache';
-import { openRpcDocument, type ServiceName } from '@switchyard/contracts';
+import type { ServiceName } from '@switchyard/contracts';
 import type { HealthReporter, Settings } from '@switchyard/service-kit';
 import { observe, type Logger } from '@switchyard/telemetry';
 import type { FastifyInstance } from 'fastify';
@@ -22,6 +22,8 @@ import { openSharedLimits } from './admission/shared-limits.ts';
 import { followPlainSockets } from './server/plain-sockets.ts';
 import { startHeartbeat } from './sockets/heartbeat.ts';
 import { refuse, UPGRADE_REQUIRED } from './server/refusal.ts';
+import { createDocuments, registerDocuments } from './routes/documents.ts';
+import type { RouteDoc } from './docs/route-doc.ts';
 import { createCompletions } from './routes/completions.ts';
 import { createRpc } from './rpc/rpc-http.ts';
 import { acceptWebSockets } from './sockets/rpc-ws.ts';
@@ -63,6 +65,8 @@ export interface DrainTimes {
 export interface Route {
   verb: string;
   path: string;
+  /** Undefined for what no client asks for by itself. */
+  doc: RouteDoc | undefined;
 }
 
 export interface Gateway {
@@ -101,12 +105,14 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
     closing: closing.signal,
     ending: ending.signal,
     guard: (wanted) => admission.guard(wanted),
+    route: (doc) => ({ onRequest: admission.guard(doc), config: { doc } }),
   };
 
   const secure = options.tls && { tls: options.tls, first: await readTlsMaterial(options.tls) };
   let url = '';
-  const openRpcText = openRpcOf(() => settings.current.gateway.publicUrl || url, version);
-  const dispatcher = createDispatcher({ bus, settings, failures, local: createEdgeMethods(openRpcText) });
+  const routes: Route[] = [];
+  const documents = createDocuments({ address: () => settings.current.gateway.publicUrl || url, version, routes });
+  const dispatcher = createDispatcher({ bus, settings, failures, local: createEdgeMethods(documents.openRpc) });
 
   const accessLog = createAccessLog(log);
   const ground = { admission, failures, accessLog };
@@ -122,17 +128,16 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
     (server) => server.close(),
   );
   if (secure) opening.use(followTls({ ...secure, server: app.server as TlsServer, log }));
-  const routes: Route[] = [];
-  app.addHook('onRoute', ({ method, url: path }) => void routes.push(...[method].flat().map((verb) => ({ verb, path }))));
+  app.addHook('onRoute', ({ method, url: path, config }) => {
+    routes.push(...[method].flat().map((verb) => ({ verb, path, doc: config?.doc })));
+  });
   const sockets = opening.use(followPlainSockets({ server: app.server, settings, addressOf: (socket) => admission.peerOf(socket) }));
   registerFront(app, front);
   void app.register((within, _options, done) => {
     addCommonHooks(within, accessLog);
     registerHealth(within, edge, { health: options.health, admission });
     registerPreflight(within, admission);
-    within.get('/openrpc.json', { onRequest: edge.guard({}) }, (_request, reply) => {
-      reply.header('content-type', 'application/json; charset=utf-8').send(openRpcText());
-    });
+    registerDocuments(within, edge, documents);
     within.get('/ws', (request, reply) => refuse(request, reply, UPGRADE_REQUIRED));
     for (const register of options.routes) register(within, edge);
     done();
@@ -166,16 +171,6 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
       await Promise.all([drainRequests({ server: app.server, sockets, finishMs, giveUp }), closeSockets(connections)]);
       await opened.disposeAsync();
     },
-  };
-}
-
-/** The document as text, written anew when the address changes. */
-function openRpcOf(address: () => string, version: string): () => string {
-  let written: { url: string; text: string } | undefined;
-  return () => {
-    const url = `${address().replace(/\/+$/, '')}/rpc`;
-    if (written?.url !== url) written = { url, text: JSON.stringify(openRpcDocument({ url, version })) };
-    return written.text;
   };
 }
 

@@ -1,10 +1,22 @@
 import type { FastifyInstance } from 'fastify';
+import { z } from 'zod';
+import type { RouteDoc } from '../docs/route-doc.ts';
 import type { Edge } from '../edge.ts';
 import { callOptions } from '../server/trace.ts';
 
+const Channels = z.object({
+  channels: z.array(z.object({ type: z.string(), name: z.string(), enabled: z.literal(true), status: z.literal('connected') })),
+});
+
+const DOC: RouteDoc = {
+  scopes: ['rpc'],
+  summary: 'The channels that are enabled and run.',
+  answers: { 200: { description: 'The channels.', schema: Channels } },
+};
+
 /** `GET /api/channels`: the channels that are enabled and run. */
 export function registerChannels(app: FastifyInstance, edge: Edge): void {
-  app.get('/api/channels', { onRequest: edge.guard({ scopes: ['rpc'] }) }, async (request, reply) => {
+  app.get('/api/channels', edge.route(DOC), async (request, reply) => {
     const { channels } = await edge.bus.as(request.caller.principal).call('channels.list', {}, callOptions(request));
     reply.header('cache-control', 'no-store');
     return {

@@ -1,12 +1,14 @@
 import { ServiceError } from '@switchyard/contracts';
 import { deriveId, randomBase62 } from '@switchyard/security';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { z } from 'zod';
 import type { Caller } from '../admission/tokens.ts';
+import type { RouteDoc } from '../docs/route-doc.ts';
 import type { Edge } from '../edge.ts';
 import { acceptsEvents, RefusalError } from '../server/refusal.ts';
 import { callOptions } from '../server/trace.ts';
 import { createRenderer, type Renderer } from './chat-events.ts';
-import { chatQuery, queryText, withIdempotencyKey, type Query } from './chat-request.ts';
+import { ChatBody, chatQuery, KeyHeader, queryText, withIdempotencyKey, type Query } from './chat-request.ts';
 import { badRequest, errorEventData, noteFailure, restError } from './errors.ts';
 import { openEventStream } from './sse.ts';
 import { askAgain, joinTurn, startTurn, type StartedTurn } from './start-turn.ts';
@@ -21,6 +23,22 @@ const NONCE_DIGITS = 22;
 /** It was not. */
 const REFUSED = 'refused';
 
+const DOC: RouteDoc = {
+  scopes: ['rpc'],
+  tokenInQuery: true,
+  summary: 'Runs a turn of an agent, as server-sent events while it runs.',
+  description: 'Events are `token`, `resumed`, `done` and `error`. Whoever comes back with the id of an event gets the rest of that turn.',
+  query: ChatBody.extend({
+    lastEventId: z.string().max(64).optional().describe('the twin of Last-Event-ID for clients that cannot set it'),
+  }),
+  headers: KeyHeader.extend({ 'last-event-id': z.string().max(64).optional() }),
+  answers: {
+    200: { description: 'The turn.', type: 'text/event-stream' },
+    204: { description: 'Of the turn that the client comes back for there is no rest: EventSource stops.' },
+  },
+  refusals: [409, 422],
+};
+
 /**
  * `GET /api/chat/stream`: one durable turn as server-sent events. EventSource comes back by itself, after a broken connection
  * and after a normal end, so whoever comes with the id of an event gets the rest of that turn and never another one; 204,
@@ -28,7 +46,7 @@ const REFUSED = 'refused';
  * asked for, so that it comes back to it from wherever its connection breaks.
  */
 export function registerChatStream(app: FastifyInstance, edge: Edge): void {
-  app.get('/api/chat/stream', { onRequest: edge.guard({ scopes: ['rpc'], tokenInQuery: true }) }, async (request, reply) => {
+  app.get('/api/chat/stream', edge.route(DOC), async (request, reply) => {
     refusePrefetch(request);
     const seen = lastSeen(request, request.query as Query);
     if (seen === undefined || isOwn(request, seen)) await ask(edge, { request, reply }, seen);

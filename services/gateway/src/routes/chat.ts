@@ -1,15 +1,26 @@
-import type { TurnResult } from '@switchyard/contracts';
+import { TurnResult } from '@switchyard/contracts';
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import { jsonBody } from '../server/body.ts';
+import type { RouteDoc } from '../docs/route-doc.ts';
 import type { Edge } from '../edge.ts';
 import { callOptions } from '../server/trace.ts';
-import { chatBody, withIdempotencyKey } from './chat-request.ts';
+import { ChatBody, chatBody, KeyHeader, withIdempotencyKey } from './chat-request.ts';
 import { failureError, notAwaited, restError, unfollowed } from './errors.ts';
 import { startTurn, type StartedTurn } from './start-turn.ts';
 
+const DOC: RouteDoc = {
+  scopes: ['rpc'],
+  summary: 'Runs a turn of an agent, and answers when it is done.',
+  description: 'The turn is kept: it goes on when the client leaves. With an Idempotency-Key it runs once, however often it is asked for.',
+  headers: KeyHeader,
+  body: ChatBody,
+  answers: { 200: { description: 'What the agent said.', schema: TurnResult } },
+  refusals: [409, 422],
+};
+
 /** `POST /api/chat`: one durable turn, answered when it is done. Leaving does not end it. */
 export function registerChat(app: FastifyInstance, edge: Edge): void {
-  app.post('/api/chat', { onRequest: edge.guard({ scopes: ['rpc'] }) }, async (request, reply) => {
+  app.post('/api/chat', edge.route(DOC), async (request, reply) => {
     const chat = withIdempotencyKey(chatBody(jsonBody(request)), request);
     const turn = await startTurn(edge.bus.as(request.caller.principal), chat, callOptions(request)).catch((error: unknown) => {
       throw restError(error);

@@ -4,6 +4,7 @@ import { mintId } from '@switchyard/security';
 import { tracing, type Span } from '@switchyard/telemetry';
 import { lacksScope } from '../admission/admission.ts';
 import type { Caller } from '../admission/tokens.ts';
+import type { RouteDoc } from '../docs/route-doc.ts';
 import type { Edge } from '../edge.ts';
 import { textAnswer, type Answer } from '../rpc/answers.ts';
 import { FORWARDED, gather } from '../rpc/gather.ts';
@@ -13,9 +14,9 @@ import { Exchange, exchangeRoute, type ExchangeGround, type Wire } from '../serv
 import type { FrontRoute } from '../server/front.ts';
 import { SECURITY_HEADERS } from '../server/headers.ts';
 import { startRouteSpan } from '../server/trace.ts';
-import { idempotencyKeyOf } from './chat-request.ts';
-import { completionBody, type CompletionRequest } from './completion-body.ts';
-import { completionAnswer, completionHead, type CompletionHead } from './completion-chunks.ts';
+import { idempotencyKeyOf, KeyHeader } from './chat-request.ts';
+import { CompletionBody, completionBody, type CompletionRequest } from './completion-body.ts';
+import { Completion, completionAnswer, completionHead, type CompletionHead } from './completion-chunks.ts';
 import { firstWords, resultOf, sendChunks, startRun } from './completion-run.ts';
 import { completionError } from './errors.ts';
 import { startKeyedRun, type Asked } from './keyed-completion.ts';
@@ -23,6 +24,16 @@ import { startKeyedRun, type Asked } from './keyed-completion.ts';
 const PATH = '/v1/chat/completions';
 const ROUTE = exchangeRoute(PATH, 'v1', SECURITY_HEADERS);
 const SCOPES = ['rpc', 'api'] as const;
+const DOC: RouteDoc = {
+  scopes: SCOPES,
+  summary: 'A completion of a chat, by a model or an agent; with `stream` as chunks.',
+  description:
+    'One turn that keeps nothing. With an Idempotency-Key it runs once, and its answer is kept for a day. Tokens that are lenient take more fields.',
+  headers: KeyHeader,
+  body: CompletionBody,
+  answers: { 200: { description: 'The completion; server-sent chunks up to `[DONE]` where `stream` is true.', schema: Completion } },
+  refusals: [404, 409, 422],
+};
 const REPLAYED = ['idempotency-replayed', 'true'] as const;
 const COMPLETE = callables.get('turns.complete') as Callable;
 
@@ -35,6 +46,7 @@ export function createCompletions(edge: Edge, ground: ExchangeGround): FrontRout
   const serving: Serving = { ...ground, edge, send, collect: createCollect(edge.bus.maxPayload) };
   return {
     path: PATH,
+    doc: DOC,
     handle(request, response) {
       const exchange = new CompletionExchange(serving, { request, response });
       try {

@@ -1,4 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { z } from 'zod';
+import type { RouteDoc } from '../docs/route-doc.ts';
 import type { Edge } from '../edge.ts';
 import { createEventFeed, type EventFeed } from '../events/event-feed.ts';
 import { createEventReader, type EventPlace } from '../events/event-reader.ts';
@@ -9,13 +11,23 @@ import { openEventStream } from './sse.ts';
 
 const RETRY_MS = 3_000;
 
+const DOC: RouteDoc = {
+  scopes: ['rpc'],
+  tokenInQuery: true,
+  summary: 'The system events of the tenant as they happen, as server-sent events.',
+  description: 'Whoever comes back with the id of an event gets what was missed, or an event `stream:reset` where some of it is gone.',
+  query: z.object({ lastEventId: z.string().max(64).optional().describe('the twin of Last-Event-ID for clients that cannot set it') }),
+  headers: z.object({ 'last-event-id': z.string().max(64).optional() }),
+  answers: { 200: { description: 'The events.', type: 'text/event-stream' } },
+};
+
 /**
  * `GET /api/events`: the system events of the caller's tenant as they happen. Each has the id of its place in the log, which keeps a
  * day: who comes back with one, at whichever gateway, gets what was missed, and `stream:reset` where some of it is gone.
  */
 export function registerEvents(app: FastifyInstance, edge: Edge): void {
   const feed = createEventFeed(edge);
-  app.get('/api/events', { onRequest: edge.guard({ scopes: ['rpc'], tokenInQuery: true }) }, async (request, reply) => {
+  app.get('/api/events', edge.route(DOC), async (request, reply) => {
     refuseOwn(request);
     await sendEvents(edge, { request, reply, feed, after: lastSeen(request) });
     return reply;

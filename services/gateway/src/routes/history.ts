@@ -1,11 +1,21 @@
+import { sessions } from '@switchyard/contracts';
 import type { FastifyInstance } from 'fastify';
+import { z } from 'zod';
+import type { RouteDoc } from '../docs/route-doc.ts';
 import type { Edge } from '../edge.ts';
 import { callOptions } from '../server/trace.ts';
 import { queryText, type Query } from './chat-request.ts';
 
+const DOC: RouteDoc = {
+  scopes: ['rpc'],
+  summary: 'What was said in the newest session of a channel that this client made.',
+  query: z.object({ channelId: z.string().min(1).max(256).default('gateway') }),
+  answers: { 200: { description: 'The messages, oldest first.', schema: sessions.methods['session.history'].result } },
+};
+
 /** `GET /api/chat/history`: what was said in the caller's newest session of a channel. */
 export function registerHistory(app: FastifyInstance, edge: Edge): void {
-  app.get('/api/chat/history', { onRequest: edge.guard({ scopes: ['rpc'] }) }, async (request, reply) => {
+  app.get('/api/chat/history', edge.route(DOC), async (request, reply) => {
     const channelId = queryText(request.query as Query, 'channelId') ?? 'gateway';
     const { messages } = await edge.bus.as(request.caller.principal).call('session.history', { channelId }, callOptions(request));
     reply.header('cache-control', 'no-store');

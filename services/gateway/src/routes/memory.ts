@@ -1,18 +1,36 @@
+import { MAX, memory, MemoryEntry } from '@switchyard/contracts';
 import type { FastifyInstance } from 'fastify';
+import { z } from 'zod';
+import type { RouteDoc } from '../docs/route-doc.ts';
 import type { Edge } from '../edge.ts';
 import { callOptions } from '../server/trace.ts';
-import { queryLimit, queryText, type Query } from './chat-request.ts';
+import { queryLimit, queryLimitDoc, queryText, type Query } from './chat-request.ts';
 import { badRequest } from './errors.ts';
+
+const LIMIT = { most: 100, unless: 10 };
+
+const Found = MemoryEntry.pick({ id: true, content: true, memoryType: true, trustLevel: true, score: true, createdAt: true });
+
+const SEARCH: RouteDoc = {
+  scopes: ['rpc'],
+  summary: 'What the default agent remembers of something, best first.',
+  query: z.object({ q: z.string().min(1).max(MAX.text), limit: queryLimitDoc(LIMIT) }),
+  answers: { 200: { description: 'The memories.', schema: z.object({ results: z.array(Found) }) } },
+};
+
+const STATS: RouteDoc = {
+  scopes: ['rpc'],
+  summary: 'How much is remembered.',
+  answers: { 200: { description: 'The numbers.', schema: memory.methods['memory.inspect'].result } },
+};
 
 /** `GET /api/memory/search` and `/api/memory/stats`: what the default agent remembers, and how much is remembered. */
 export function registerMemory(app: FastifyInstance, edge: Edge): void {
-  const options = { onRequest: edge.guard({ scopes: ['rpc'] }) };
-
-  app.get('/api/memory/search', options, async (request, reply) => {
+  app.get('/api/memory/search', edge.route(SEARCH), async (request, reply) => {
     const asked = request.query as Query;
     const query = queryText(asked, 'q');
     if (query === undefined) throw badRequest('Missing required query parameter: q');
-    const limit = queryLimit(asked, { most: 100, unless: 10 });
+    const limit = queryLimit(asked, LIMIT);
     const { results } = await edge.bus.as(request.caller.principal).call('memory.search', { query, limit }, callOptions(request));
     reply.header('cache-control', 'no-store');
     return {
@@ -22,7 +40,7 @@ export function registerMemory(app: FastifyInstance, edge: Edge): void {
     };
   });
 
-  app.get('/api/memory/stats', options, async (request, reply) => {
+  app.get('/api/memory/stats', edge.route(STATS), async (request, reply) => {
     const { stats } = await edge.bus.as(request.caller.principal).call('memory.inspect', {}, callOptions(request));
     reply.header('cache-control', 'no-store');
     return { stats };

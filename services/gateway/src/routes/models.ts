@@ -1,20 +1,37 @@
 import type { Result } from '@switchyard/contracts';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { z } from 'zod';
+import type { RouteDoc } from '../docs/route-doc.ts';
 import type { Edge } from '../edge.ts';
 import { RefusalError } from '../server/refusal.ts';
 import { callOptions } from '../server/trace.ts';
 
 type VisibleModel = Result<'models.visible'>['models'][number];
 
+const Model = z.object({ id: z.string(), object: z.literal('model'), created: z.int(), owned_by: z.string() });
+
+const LIST: RouteDoc = {
+  scopes: ['rpc', 'api'],
+  summary: 'The models and agents that can be asked.',
+  answers: { 200: { description: 'The models.', schema: z.object({ object: z.literal('list'), data: z.array(Model) }) } },
+};
+
+const ONE: RouteDoc = {
+  scopes: ['rpc', 'api'],
+  summary: 'One model by its id, whose slash may come raw or encoded.',
+  wildcard: 'model',
+  answers: { 200: { description: 'The model.', schema: Model } },
+  refusals: [404],
+};
+
 /** `GET /v1/models` and one of them by its id, whose slash may come raw or encoded. */
 export function registerModels(app: FastifyInstance, edge: Edge): void {
-  const options = { onRequest: edge.guard({ scopes: ['rpc', 'api'] }) };
   const visible = async (request: FastifyRequest): Promise<readonly VisibleModel[]> =>
     (await edge.bus.as(request.caller.principal).call('models.visible', {}, callOptions(request))).models;
 
-  app.get('/v1/models', options, async (request) => ({ object: 'list', data: (await visible(request)).map(modelObject) }));
+  app.get('/v1/models', edge.route(LIST), async (request) => ({ object: 'list', data: (await visible(request)).map(modelObject) }));
 
-  app.get('/v1/models/*', options, async (request) => {
+  app.get('/v1/models/*', edge.route(ONE), async (request) => {
     const { '*': wanted } = request.params as { '*': string };
     const model = (await visible(request)).find(({ id }) => id === wanted);
     if (!model) throw new RefusalError({ status: 404, message: 'Model not found', code: 'NOT_FOUND' });

@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { RouteDoc } from '../docs/route-doc.ts';
 import type { FastifyInstance, onRequestHookHandler } from 'fastify';
 
 /** The verb of every route here. */
@@ -13,6 +14,7 @@ export type FrontHandler = (request: IncomingMessage, response: ServerResponse) 
  */
 export interface FrontRoute {
   path: string;
+  doc: RouteDoc;
   handle: FrontHandler;
 }
 
@@ -27,11 +29,11 @@ export function frontOf(routes: readonly FrontRoute[], { method, url = '' }: Inc
 
 /** The same as routes, for what `frontOf` does not see. */
 export function registerFront(app: FastifyInstance, routes: readonly FrontRoute[]): void {
-  for (const { path, handle } of routes) {
+  for (const { path, doc, handle } of routes) {
     const handOver: onRequestHookHandler = (request, reply) => {
       reply.hijack();
       handle(request.raw, reply.raw);
     };
-    app.post(path, { onRequest: handOver }, () => undefined);
+    app.post(path, { onRequest: handOver, config: { doc } }, () => undefined);
   }
 }

@@ -1,10 +1,20 @@
 import { servicePresence, ServiceError, type Replica, type ServicePresence } from '@switchyard/contracts';
 import type { HealthReporter, Readiness } from '@switchyard/service-kit';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { z } from 'zod';
+import type { RouteDoc } from '../docs/route-doc.ts';
 import { isRefusal, type Admission } from '../admission/admission.ts';
 import type { Edge } from '../edge.ts';
 
-interface Health {
+const Health = z.object({ status: z.literal('ok'), timestamp: z.iso.datetime() });
+const Ok = z.object({ status: z.literal('ok') });
+const Ready = z.looseObject({ ready: z.boolean(), status: z.string() });
+
+function documented(summary: string, schema: z.ZodType, answers: RouteDoc['answers'] = {}): { config: { doc: RouteDoc } } {
+  return { config: { doc: { open: true, summary, answers: { 200: { description: 'Yes.', schema }, ...answers } } } };
+}
+
+interface HealthGiven {
   /** The whole process's. */
   health: HealthReporter;
   /** Who may see the services. */
@@ -15,13 +25,16 @@ interface Health {
  * Probes and health: nobody needs a token for them, and no limit applies. `/readyz` adds for a token with scope admin which
  * services there are and how each replica is, found on the bus, so that an operator learns it whatever else is down.
  */
-export function registerHealth(app: FastifyInstance, edge: Edge, { health, admission }: Health): void {
+export function registerHealth(app: FastifyInstance, edge: Edge, { health, admission }: HealthGiven): void {
   const body = () => ({ status: 'ok', timestamp: new Date().toISOString() });
-  app.get('/health', (_request, reply) => answer(reply, 200, body()));
-  app.get('/api/health', (_request, reply) => answer(reply, 200, body()));
-  app.get('/livez', (_request, reply) => answer(reply, 200, { status: 'ok' }));
-  app.get('/startupz', (_request, reply) => answer(reply, 200, { status: 'ok' })); // the listener opens once everything is set up
-  app.get('/readyz', async (request, reply) => {
+  app.get('/health', documented('Whether this gateway lives.', Health), (_request, reply) => answer(reply, 200, body()));
+  app.get('/api/health', documented('The same, for dashboards.', Health), (_request, reply) => answer(reply, 200, body()));
+  app.get('/livez', documented('Whether this process lives.', Ok), (_request, reply) => answer(reply, 200, { status: 'ok' }));
+  app.get('/startupz', documented('Whether it has started.', Ok), (_request, reply) => answer(reply, 200, { status: 'ok' })); // the listener opens once everything is set up
+  const ready = documented('Whether requests are to be sent here; a token with scope admin is shown every service besides.', Ready, {
+    503: { description: 'No, and by dependency why not.', schema: Ready },
+  });
+  app.get('/readyz', ready, async (request, reply) => {
     const services = mayLook(admission, request) ? await lookAround(edge, wantsEndpoints(request)) : undefined;
     const readiness = readinessOf(edge, health);
     return answer(reply, readiness.ready ? 200 : 503, services === undefined ? readiness : { ...readiness, services });
@@ -35,7 +48,7 @@ function readinessOf(edge: Edge, health: HealthReporter): Omit<Readiness, 'statu
 }
 
 /** A probe is never refused: whoever may not look, or asks too often, gets the answer that everybody gets. */
-function mayLook(admission: Health['admission'], { raw }: FastifyRequest): boolean {
+function mayLook(admission: HealthGiven['admission'], { raw }: FastifyRequest): boolean {
   if (raw.headers.authorization === undefined) return false;
   const caller = admission.admit(raw);
   return !isRefusal(caller) && caller.may.admin;

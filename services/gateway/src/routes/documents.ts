@@ -1,0 +1,55 @@
+import { openRpcDocument } from '@switchyard/contracts';
+import type { FastifyInstance, FastifyReply } from 'fastify';
+import { llmsText } from '../docs/llms.ts';
+import { openApiDocument } from '../docs/openapi.ts';
+import type { Edge } from '../edge.ts';
+import type { Route } from '../gateway.ts';
+
+export interface Documents {
+  /** JSON, as `rpc.discover` has it. */
+  openRpc: () => string;
+  openApi: () => string;
+  llms: () => string;
+}
+
+interface DocumentsGiven {
+  /** Where clients reach this gateway. */
+  address: () => string;
+  version: string;
+  /** Every route; complete once the first request comes. */
+  routes: readonly Route[];
+}
+
+/** What the gateway says of itself, each text written anew when its address changes. */
+export function createDocuments({ address, version, routes }: DocumentsGiven): Documents {
+  const written = (write: (url: string) => string): (() => string) => {
+    let last: { url: string; text: string } | undefined;
+    return () => {
+      const url = address().replace(/\/+$/, '');
+      if (last?.url !== url) last = { url, text: write(url) };
+      return last.text;
+    };
+  };
+  return {
+    openRpc: written((url) => JSON.stringify(openRpcDocument({ url: `${url}/rpc`, version }))),
+    openApi: written((url) => JSON.stringify(openApiDocument(routes, { url, version }))),
+    llms: written((url) => llmsText(routes, { url })),
+  };
+}
+
+/** `/openrpc.json`, `/openapi.json` and `/llms.txt`. */
+export function registerDocuments(app: FastifyInstance, edge: Edge, { openRpc, openApi, llms }: Documents): void {
+  const json = (text: () => string) => (_: unknown, reply: FastifyReply) => {
+    reply.header('content-type', 'application/json; charset=utf-8').send(text());
+  };
+  const answers = { 200: { description: 'The document.', type: 'application/json' } } as const;
+  app.get('/openrpc.json', edge.route({ summary: 'The JSON-RPC methods, as OpenRPC 1.3.2.', answers }), json(openRpc));
+  app.get('/openapi.json', edge.route({ summary: 'The HTTP routes, as OpenAPI 3.1.', answers }), json(openApi));
+  const plain = {
+    summary: 'Routes and methods in a few words, for models.',
+    answers: { 200: { description: 'Markdown.', type: 'text/plain' } },
+  } as const;
+  app.get('/llms.txt', edge.route(plain), (_, reply) => {
+    reply.header('content-type', 'text/plain; charset=utf-8').send(llms());
+  });
+}
