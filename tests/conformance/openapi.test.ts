@@ -39,10 +39,9 @@ const operations = (): { verb: string; path: string; operation: Operation }[] =>
 
 test('what the running product says of its routes is OpenAPI 3.1', async () => {
   const validator = new Validator();
-  assert.deepEqual(await validator.validate(structuredClone(document)), { valid: true });
+  assert.deepEqual(await validator.validate({ ...structuredClone(document) }), { valid: true });
   assert.equal(validator.version, '3.1');
-  const wrong = structuredClone(document) as { paths: object };
-  wrong.paths = { '/a': { get: { responses: 'none' } } };
+  const wrong = { ...structuredClone(document), paths: { '/a': { get: { responses: 'none' } } } };
   assert.equal((await new Validator().validate(wrong)).valid, false, 'a validator that accepts anything');
 });
 
