@@ -1,21 +1,12 @@
 import type { Bus } from '@switchyard/bus';
-import type { TokenScope } from '@switchyard/contracts';
 import type { Settings } from '@switchyard/service-kit';
 import type { Logger, Span } from '@switchyard/telemetry';
 import type { onRequestHookHandler } from 'fastify';
-import type { RouteDoc } from './docs/route-doc.ts';
+import type { GuardOptions, RouteDoc } from './docs/route-doc.ts';
 import type { Caller, Tokens } from './admission/tokens.ts';
 import type { Limits } from './admission/limits.ts';
 import type { FailureLog } from './server/failure-log.ts';
 import type { Refusal } from './server/refusal.ts';
-
-/** Who may use a route. */
-export interface GuardOptions {
-  /** One of these scopes is enough, `*` always is; without a list any valid token passes. */
-  scopes?: readonly TokenScope[];
-  /** Whether `?token=` counts: only where a browser cannot set a header. */
-  tokenInQuery?: boolean;
-}
 
 /** What a route gets. Each file of `routes/` exports a function `registerX(app, edge)` that adds its own. */
 export interface Edge {

@@ -23,7 +23,7 @@ import { followPlainSockets } from './server/plain-sockets.ts';
 import { startHeartbeat } from './sockets/heartbeat.ts';
 import { refuse, UPGRADE_REQUIRED } from './server/refusal.ts';
 import { createDocuments, registerDocuments } from './routes/documents.ts';
-import type { RouteDoc } from './docs/route-doc.ts';
+import type { Route } from './docs/route-doc.ts';
 import { createCompletions } from './routes/completions.ts';
 import { createRpc } from './rpc/rpc-http.ts';
 import { acceptWebSockets } from './sockets/rpc-ws.ts';
@@ -60,13 +60,6 @@ export interface DrainTimes {
   delayMs: number;
   /** How long running requests may take after that; ten seconds unless said. */
   finishMs: number;
-}
-
-export interface Route {
-  verb: string;
-  path: string;
-  /** Undefined for what no client asks for by itself. */
-  doc: RouteDoc | undefined;
 }
 
 export interface Gateway {

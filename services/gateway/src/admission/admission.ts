@@ -5,7 +5,7 @@ import type { TokenScope } from '@switchyard/contracts';
 import type { Settings } from '@switchyard/service-kit';
 import type { FastifyReply, FastifyRequest, onRequestHookHandler } from 'fastify';
 import { allowedHosts, clientAddress, hostName, originAllowed, peerAddress, trustedList } from './address.ts';
-import type { GuardOptions } from '../edge.ts';
+import type { GuardOptions } from '../docs/route-doc.ts';
 import { rates, type Limits } from './limits.ts';
 import { queryToken } from './query-token.ts';
 import {

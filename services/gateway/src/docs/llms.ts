@@ -1,5 +1,5 @@
 import { publicMethods, unserved, type MethodName, type MethodSpec } from '@switchyard/contracts';
-import type { Route } from '../gateway.ts';
+import type { Route } from './route-doc.ts';
 
 /** What a model has to know to use this gateway, in Markdown: how it is called, every route, every method that is served. */
 export function llmsText(routes: readonly Route[], { url }: { url: string }): string {

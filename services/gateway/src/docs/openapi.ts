@@ -1,9 +1,8 @@
 import { STATUS_CODES } from 'node:http';
 import { inputSchema, outputSchema, type JsonSchema } from '@switchyard/contracts';
 import type { z } from 'zod';
-import type { Route } from '../gateway.ts';
 import { surfaceOf } from '../server/refusal.ts';
-import type { AnswerDoc, RouteDoc } from './route-doc.ts';
+import type { AnswerDoc, Route, RouteDoc } from './route-doc.ts';
 
 const DIALECT = 'draft-2020-12';
 /** What any route may refuse, what one that asks for a token may, and what one with a body may. */

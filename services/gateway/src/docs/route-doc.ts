@@ -1,5 +1,13 @@
+import type { TokenScope } from '@switchyard/contracts';
 import type { z } from 'zod';
-import type { GuardOptions } from '../edge.ts';
+
+/** Who may use a route. */
+export interface GuardOptions {
+  /** One of these scopes is enough, `*` always is; without a list any valid token passes. */
+  scopes?: readonly TokenScope[];
+  /** Whether `?token=` counts: only where a browser cannot set a header. */
+  tokenInQuery?: boolean;
+}
 
 /** What a route says of itself. One declaration: the guard, the OpenAPI document and the tests read it. */
 export interface RouteDoc extends GuardOptions {
@@ -24,6 +32,14 @@ export interface AnswerDoc {
   schema?: z.ZodType;
   /** Of anything else. */
   type?: 'text/event-stream' | 'text/plain' | 'application/json';
+}
+
+/** A route as the server has it. */
+export interface Route {
+  verb: string;
+  path: string;
+  /** Undefined for what no client asks for by itself. */
+  doc: RouteDoc | undefined;
 }
 
 declare module 'fastify' {

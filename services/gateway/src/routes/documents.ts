@@ -1,9 +1,9 @@
 import { openRpcDocument } from '@switchyard/contracts';
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import { llmsText } from '../docs/llms.ts';
+import type { Route } from '../docs/route-doc.ts';
 import { openApiDocument } from '../docs/openapi.ts';
 import type { Edge } from '../edge.ts';
-import type { Route } from '../gateway.ts';
 
 export interface Documents {
   /** JSON, as `rpc.discover` has it. */
