@@ -171,7 +171,10 @@ onEachProfile('bad input', (product) => {
   test('a message of 2 MB is 413 over HTTP, on each surface in its own words', async () => {
     const big = history(1, 'x'.repeat(2 * 1024 * 1024));
     assert.deepEqual(await post(product, big), { status: 413, text: '{"error":"Request body too large"}' });
-    assert.deepEqual(await rest(product, '/api/chat', { message: big }), { status: 413, body: { error: 'Request body too large' } });
+    assert.partialDeepStrictEqual(await rest(product, '/api/chat', { message: big }), {
+      status: 413,
+      body: { error: 'Request body too large', status: 413 },
+    });
     const { status, body } = await rest(product, '/v1/chat/completions', { model: 'dev/echo', messages: [{ role: 'user', content: big }] });
     assert.deepEqual([status, (body['error'] as { type: string }).type], [413, 'server_error']);
     await isAlive(product);
@@ -267,10 +270,11 @@ async function isRefused(product: Running, authorization: string): Promise<void>
   const { error, id } = JSON.parse(text) as Answer;
   assert.deepEqual([status, error?.code, error?.message, id], [401, -32603, 'Unauthorized', null]);
   for (const [path, body] of [
-    ['/api/chat/history', { error: 'Unauthorized' }],
+    ['/api/chat/history', { error: 'Unauthorized', status: 401, code: 'UNAUTHENTICATED' }],
     ['/v1/models', { error: { message: 'Unauthorized', type: 'authentication_error', param: null, code: null } }],
   ] as const) {
     const response = await fetch(product.url + path, { headers: { authorization } });
-    assert.deepEqual([response.status, await response.json()], [401, body], path);
+    assert.equal(response.status, 401, path);
+    assert.partialDeepStrictEqual(await response.json(), body, path);
   }
 }

@@ -4,6 +4,7 @@ import { get, type IncomingMessage } from 'node:http';
 import { connect } from 'node:net';
 import { describe, test } from 'node:test';
 import { SECRETS, startTestGateway } from './gateway.fixture.ts';
+import { errorOf } from './problem.fixture.ts';
 
 const HISTORY = '{"jsonrpc":"2.0","method":"session.history","id":1}';
 
@@ -126,7 +127,7 @@ describe('closing', () => {
     const { error } = (await (await rpc).json()) as { error: { data: { code: string; reason: string } } };
     assert.deepEqual([(await rpc).status, error.data.code, error.data.reason], [200, 'UNAVAILABLE', 'SHUTTING_DOWN']);
     assert.deepEqual(
-      [(await chat).status, await (await chat).json()],
+      [(await chat).status, await errorOf(await chat)],
       [503, { error: 'The gateway is shutting down and could not wait for the turn, which goes on.' }],
     );
     assert.match(await (await chunks).text(), /begun[^]*"error":[^]*shutting down[^]*data: \[DONE\]\n\n$/);

@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { request as httpRequest, type IncomingMessage } from 'node:http';
 import { describe, test } from 'node:test';
 import { SECRETS, startTestGateway, type Answer, type TestGateway } from '../gateway.fixture.ts';
+import { errorOf } from '../problem.fixture.ts';
 
 const PING = '{"jsonrpc":"2.0","method":"system.ping","id":1}';
 
@@ -127,9 +128,9 @@ describe('the HTTP rate', () => {
   test('is told in the form of the route', async () => {
     await using gateway = await startTestGateway({ settings: { rateLimit: { maxRequests: 1, windowMs: 60_000 } } });
     const get = (path: string): Promise<Response> => fetch(gateway.url + path);
-    assert.deepEqual(await (await get('/nothing/here')).json(), { error: 'Not Found' });
+    assert.deepEqual(await errorOf(await get('/nothing/here')), { error: 'Not Found' });
     const rest = await get('/nothing/here');
-    assert.deepEqual([rest.status, await rest.json()], [429, { error: 'Rate limit exceeded' }]);
+    assert.deepEqual([rest.status, await errorOf(rest)], [429, { error: 'Rate limit exceeded' }]);
     const v1 = await get('/v1/nothing');
     assert.equal(v1.status, 429);
     assert.deepEqual(await v1.json(), { error: { message: 'Rate limit exceeded', type: 'rate_limit_error', param: null, code: null } });

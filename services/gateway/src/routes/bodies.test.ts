@@ -14,6 +14,9 @@ const bodies = {
   'routes/completion-lenient.ts': LenientBody,
 };
 
+/** For documents: nothing that comes in is read by it. */
+const WRITTEN_DOWN = 'docs/shapes.ts';
+
 test('every text and list of a body has a maximum', () => {
   for (const [file, schema] of Object.entries(bodies)) assert.deepEqual(unbounded(schema), [], file);
 });
@@ -22,7 +25,7 @@ test('no schema of a body is left out', async () => {
   const root = new URL('../', import.meta.url);
   const declaring: string[] = [];
   for await (const file of glob('**/*.ts', { cwd: root })) {
-    const code = file.endsWith('.test.ts') ? '' : await readFile(new URL(file, root), 'utf8');
+    const code = file.endsWith('.test.ts') || file === WRITTEN_DOWN ? '' : await readFile(new URL(file, root), 'utf8');
     // An object without fields takes nothing, so nothing in it can be large.
     if (/\bz\s*\.(object|strictObject|looseObject|array|record|string)\((?!\{\}\))/.test(code)) declaring.push(file);
   }

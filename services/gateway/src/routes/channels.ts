@@ -1,12 +1,8 @@
 import type { FastifyInstance } from 'fastify';
-import { z } from 'zod';
 import type { RouteDoc } from '../docs/route-doc.ts';
+import { Channels } from '../docs/shapes.ts';
 import type { Edge } from '../edge.ts';
 import { callOptions } from '../server/trace.ts';
-
-const Channels = z.object({
-  channels: z.array(z.object({ type: z.string(), name: z.string(), enabled: z.literal(true), status: z.literal('connected') })),
-});
 
 const DOC: RouteDoc = {
   scopes: ['rpc'],

@@ -2,6 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import { AgentId, IdempotencyKey, MAX, parseParams, type Params } from '@switchyard/contracts';
 import type { FastifyRequest } from 'fastify';
 import { z } from 'zod';
+import type { Limit } from '../docs/shapes.ts';
 import { badRequest } from './errors.ts';
 
 /** What a chat route asks of an agent; the route adds the id of the turn. */
@@ -13,9 +14,6 @@ export const ChatBody = z.strictObject({
   sessionKey: z.string().max(MAX.line).optional(),
   idempotencyKey: IdempotencyKey.optional(),
 });
-/** How the header is documented that makes a retry the same request. */
-export const KeyHeader = z.object({ 'idempotency-key': IdempotencyKey.optional() });
-
 const MAX_NAMED = 64;
 
 /** The body of `POST /api/chat`; throws the refusal of one that is wrong. */
@@ -53,18 +51,8 @@ export function queryText(query: Query, name: string): string | undefined {
   return value === '' ? undefined : value;
 }
 
-interface LimitBounds {
-  most: number;
-  unless: number;
-}
-
-/** How `queryLimit` is documented. */
-export function queryLimitDoc({ most, unless }: LimitBounds): z.ZodType {
-  return z.int().min(1).max(most).default(unless).describe('what is beyond is brought back into it');
-}
-
 /** How many of something; what is no number, or beyond 1 to `most`, is brought back into it. */
-export function queryLimit(query: Query, { most, unless }: LimitBounds): number {
+export function queryLimit(query: Query, { most, unless }: Limit): number {
   const text = queryText(query, 'limit');
   const asked = text === undefined ? Number.NaN : Number(text);
   return Number.isNaN(asked) ? unless : Math.min(Math.max(Math.trunc(asked), 1), most);

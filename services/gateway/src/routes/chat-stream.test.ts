@@ -5,6 +5,7 @@ import { ServiceError } from '@switchyard/contracts';
 import { mintId } from '@switchyard/security';
 import { SECRETS } from '../gateway.fixture.ts';
 import { allEvents, readEvents, RESULT, startTestTurns, type ServerSentEvent, type TestTurn } from './turns.fixture.ts';
+import { errorOf } from '../problem.fixture.ts';
 
 const WORDS = ['one ', 'two ', 'three'];
 
@@ -86,7 +87,7 @@ test('what is wrong is said before the stream begins', async () => {
   ];
   for (const [query, headers, status, error] of refusals) {
     const response = await t.stream(query, headers);
-    assert.deepEqual([response.status, await response.json()], [status, { error }], query);
+    assert.deepEqual([response.status, await errorOf(response)], [status, { error }], query);
   }
   assert.equal(t.started.length, 0);
 });
@@ -95,7 +96,7 @@ test('a refused turn has its status', async () => {
   const error = new ServiceError('FAILED_PRECONDITION', 'The agent oslo is suspended.', { details: { reason: 'AGENT_SUSPENDED' } });
   await using t = await startTestTurns(undefined, { handlers: { 'turns.start': () => Promise.reject(error) } });
   const response = await t.stream('message=hi');
-  assert.deepEqual([response.status, await response.json()], [409, { error: error.message }]);
+  assert.deepEqual([response.status, await errorOf(response)], [409, { error: error.message }]);
 });
 
 test('the token may come in the query', async () => {

@@ -1,14 +1,14 @@
 import { ServiceError } from '@switchyard/contracts';
 import { deriveId, randomBase62 } from '@switchyard/security';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { z } from 'zod';
 import type { Caller } from '../admission/tokens.ts';
 import type { RouteDoc } from '../docs/route-doc.ts';
+import { KeyHeader, LastEventHeader, LastEventQuery } from '../docs/shapes.ts';
 import type { Edge } from '../edge.ts';
 import { acceptsEvents, RefusalError } from '../server/refusal.ts';
 import { callOptions } from '../server/trace.ts';
 import { createRenderer, type Renderer } from './chat-events.ts';
-import { ChatBody, chatQuery, KeyHeader, queryText, withIdempotencyKey, type Query } from './chat-request.ts';
+import { ChatBody, chatQuery, queryText, withIdempotencyKey, type Query } from './chat-request.ts';
 import { badRequest, errorEventData, noteFailure, restError } from './errors.ts';
 import { openEventStream } from './sse.ts';
 import { askAgain, joinTurn, startTurn, type StartedTurn } from './start-turn.ts';
@@ -28,10 +28,8 @@ const DOC: RouteDoc = {
   tokenInQuery: true,
   summary: 'Runs a turn of an agent, as server-sent events while it runs.',
   description: 'Events are `token`, `resumed`, `done` and `error`. Whoever comes back with the id of an event gets the rest of that turn.',
-  query: ChatBody.extend({
-    lastEventId: z.string().max(64).optional().describe('the twin of Last-Event-ID for clients that cannot set it'),
-  }),
-  headers: KeyHeader.extend({ 'last-event-id': z.string().max(64).optional() }),
+  query: ChatBody.extend(LastEventQuery.shape),
+  headers: KeyHeader.extend(LastEventHeader.shape),
   answers: {
     200: { description: 'The turn.', type: 'text/event-stream' },
     204: { description: 'Of the turn that the client comes back for there is no rest: EventSource stops.' },

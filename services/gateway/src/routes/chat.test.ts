@@ -3,11 +3,12 @@ import { test } from 'node:test';
 import { ServiceError } from '@switchyard/contracts';
 import { SECRETS } from '../gateway.fixture.ts';
 import { RESULT, startTestTurns } from './turns.fixture.ts';
+import { errorOf } from '../problem.fixture.ts';
 
 const token = SECRETS.rpc;
 
 async function said(response: Response): Promise<[number, unknown]> {
-  return [response.status, await response.json()];
+  return [response.status, response.status >= 400 ? await errorOf(response) : await response.json()];
 }
 
 test('a turn is answered when it is done', async () => {
@@ -54,8 +55,18 @@ test('another request under the same key is 422, a problem that programs can rea
     reason: 'IDEMPOTENCY_MISMATCH',
     requestId: 'r-1',
   };
-  assert.deepEqual(await said(await t.gateway.post('/api/chat', '{"message":"hi"}', { token, headers })), [422, expected]);
-  assert.deepEqual(await said(await t.stream('message=hi&idempotencyKey=k1', { 'x-request-id': 'r-1' })), [422, expected]);
+  assert.deepEqual(await (await t.gateway.post('/api/chat', '{"message":"hi"}', { token, headers })).json(), expected);
+  assert.deepEqual(await (await t.stream('message=hi&idempotencyKey=k1', { 'x-request-id': 'r-1' })).json(), expected);
+});
+
+test('what is wrong with which field stands beside the sentence', async () => {
+  await using t = await startTestTurns();
+  const response = await t.gateway.post('/api/chat', '{"message":"hi","agentId":5}', { token });
+  const { issues } = (await response.json()) as { issues: object[] };
+  assert.deepEqual(
+    [response.status, issues],
+    [400, [{ path: 'agentId', expected: 'string', received: 'number', message: 'agentId: expected string, got number' }]],
+  );
 });
 
 test('the key may stand in the body; one that is none, and two that differ, are refused by name', async () => {

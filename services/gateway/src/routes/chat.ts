@@ -2,9 +2,10 @@ import { TurnResult } from '@switchyard/contracts';
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import { jsonBody } from '../server/body.ts';
 import type { RouteDoc } from '../docs/route-doc.ts';
+import { KeyHeader } from '../docs/shapes.ts';
 import type { Edge } from '../edge.ts';
 import { callOptions } from '../server/trace.ts';
-import { ChatBody, chatBody, KeyHeader, withIdempotencyKey } from './chat-request.ts';
+import { ChatBody, chatBody, withIdempotencyKey } from './chat-request.ts';
 import { failureError, notAwaited, restError, unfollowed } from './errors.ts';
 import { startTurn, type StartedTurn } from './start-turn.ts';
 

@@ -1,24 +1,5 @@
 import { randomUUID } from 'node:crypto';
 import type { CallerToolCall, StatelessResult } from '@switchyard/contracts';
-import { z } from 'zod';
-
-const ToolCall = z.object({ id: z.string(), type: z.literal('function'), function: z.object({ name: z.string(), arguments: z.string() }) });
-
-/** What `completionAnswer` makes, for documents. */
-export const Completion = z.object({
-  id: z.string(),
-  object: z.literal('chat.completion'),
-  created: z.int().describe('seconds'),
-  model: z.string(),
-  choices: z.array(
-    z.object({
-      index: z.literal(0),
-      message: z.object({ role: z.literal('assistant'), content: z.string().nullable(), tool_calls: z.array(ToolCall).optional() }),
-      finish_reason: z.enum(['stop', 'length', 'tool_calls']),
-    }),
-  ),
-  usage: z.object({ prompt_tokens: z.int(), completion_tokens: z.int(), total_tokens: z.int() }),
-});
 
 /** What all parts of one completion carry. */
 export interface CompletionHead {

@@ -4,6 +4,7 @@ import { EventSource } from 'eventsource';
 import { EVENTS_LOG, type Principal } from '@switchyard/contracts';
 import { SECRETS, startTestGateway, type TestGateway, type TestGatewayOptions } from '../gateway.fixture.ts';
 import { readEvents, type ServerSentEvent } from './turns.fixture.ts';
+import { errorOf } from '../problem.fixture.ts';
 
 const HERE: Principal = { tenant: 'default', client: 'test', scopes: ['*'] };
 
@@ -149,7 +150,7 @@ test('who may not hear, and what is wrong, is refused', async () => {
   ];
   for (const [headers, status, error] of cases) {
     const response = await t.open(headers);
-    assert.deepEqual([response.status, await response.json()], [status, { error }]);
+    assert.deepEqual([response.status, await errorOf(response)], [status, { error }]);
   }
 });
 

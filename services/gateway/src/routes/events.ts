@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { z } from 'zod';
 import type { RouteDoc } from '../docs/route-doc.ts';
+import { LastEventHeader, LastEventQuery } from '../docs/shapes.ts';
 import type { Edge } from '../edge.ts';
 import { createEventFeed, type EventFeed } from '../events/event-feed.ts';
 import { createEventReader, type EventPlace } from '../events/event-reader.ts';
@@ -16,8 +16,8 @@ const DOC: RouteDoc = {
   tokenInQuery: true,
   summary: 'The system events of the tenant as they happen, as server-sent events.',
   description: 'Whoever comes back with the id of an event gets what was missed, or an event `stream:reset` where some of it is gone.',
-  query: z.object({ lastEventId: z.string().max(64).optional().describe('the twin of Last-Event-ID for clients that cannot set it') }),
-  headers: z.object({ 'last-event-id': z.string().max(64).optional() }),
+  query: LastEventQuery,
+  headers: LastEventHeader,
   answers: { 200: { description: 'The events.', type: 'text/event-stream' } },
 };
 

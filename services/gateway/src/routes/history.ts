@@ -1,7 +1,7 @@
 import { sessions } from '@switchyard/contracts';
 import type { FastifyInstance } from 'fastify';
-import { z } from 'zod';
 import type { RouteDoc } from '../docs/route-doc.ts';
+import { HistoryQuery } from '../docs/shapes.ts';
 import type { Edge } from '../edge.ts';
 import { callOptions } from '../server/trace.ts';
 import { queryText, type Query } from './chat-request.ts';
@@ -9,7 +9,7 @@ import { queryText, type Query } from './chat-request.ts';
 const DOC: RouteDoc = {
   scopes: ['rpc'],
   summary: 'What was said in the newest session of a channel that this client made.',
-  query: z.object({ channelId: z.string().min(1).max(256).default('gateway') }),
+  query: HistoryQuery,
   answers: { 200: { description: 'The messages, oldest first.', schema: sessions.methods['session.history'].result } },
 };
 

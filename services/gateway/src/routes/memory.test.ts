@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { memory, type MemoryEntry } from '@switchyard/contracts';
 import { SECRETS, startTestGateway, type TestGateway } from '../gateway.fixture.ts';
+import { errorOf } from '../problem.fixture.ts';
 
 const entry: MemoryEntry = {
   id: '0193a6f2-7c1e-7d44-9a55-1f0c2b7d3e90',
@@ -63,7 +64,7 @@ test('a search for nothing is refused in a sentence', async () => {
     ['search?q=a&limit=1&limit=2', 'Query parameter given more than once: limit'],
   ] as const) {
     const response = await read(gateway, path);
-    assert.deepEqual([response.status, await response.json()], [400, { error }], path);
+    assert.deepEqual([response.status, await errorOf(response)], [400, { error }], path);
   }
   const long = await read(gateway, `search?q=${'a'.repeat(10_001)}`);
   assert.equal(long.status, 400);

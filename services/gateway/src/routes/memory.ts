@@ -1,21 +1,17 @@
-import { MAX, memory, MemoryEntry } from '@switchyard/contracts';
+import { memory } from '@switchyard/contracts';
 import type { FastifyInstance } from 'fastify';
-import { z } from 'zod';
 import type { RouteDoc } from '../docs/route-doc.ts';
+import { MEMORY_LIMIT, MemoriesFound, MemoryQuery } from '../docs/shapes.ts';
 import type { Edge } from '../edge.ts';
 import { callOptions } from '../server/trace.ts';
-import { queryLimit, queryLimitDoc, queryText, type Query } from './chat-request.ts';
+import { queryLimit, queryText, type Query } from './chat-request.ts';
 import { badRequest } from './errors.ts';
-
-const LIMIT = { most: 100, unless: 10 };
-
-const Found = MemoryEntry.pick({ id: true, content: true, memoryType: true, trustLevel: true, score: true, createdAt: true });
 
 const SEARCH: RouteDoc = {
   scopes: ['rpc'],
   summary: 'What the default agent remembers of something, best first.',
-  query: z.object({ q: z.string().min(1).max(MAX.text), limit: queryLimitDoc(LIMIT) }),
-  answers: { 200: { description: 'The memories.', schema: z.object({ results: z.array(Found) }) } },
+  query: MemoryQuery,
+  answers: { 200: { description: 'The memories.', schema: MemoriesFound } },
 };
 
 const STATS: RouteDoc = {
@@ -30,7 +26,7 @@ export function registerMemory(app: FastifyInstance, edge: Edge): void {
     const asked = request.query as Query;
     const query = queryText(asked, 'q');
     if (query === undefined) throw badRequest('Missing required query parameter: q');
-    const limit = queryLimit(asked, LIMIT);
+    const limit = queryLimit(asked, MEMORY_LIMIT);
     const { results } = await edge.bus.as(request.caller.principal).call('memory.search', { query, limit }, callOptions(request));
     reply.header('cache-control', 'no-store');
     return {

@@ -1,19 +1,17 @@
 import type { Result } from '@switchyard/contracts';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { z } from 'zod';
 import type { RouteDoc } from '../docs/route-doc.ts';
+import { Model, ModelList } from '../docs/shapes.ts';
 import type { Edge } from '../edge.ts';
 import { RefusalError } from '../server/refusal.ts';
 import { callOptions } from '../server/trace.ts';
 
 type VisibleModel = Result<'models.visible'>['models'][number];
 
-const Model = z.object({ id: z.string(), object: z.literal('model'), created: z.int(), owned_by: z.string() });
-
 const LIST: RouteDoc = {
   scopes: ['rpc', 'api'],
   summary: 'The models and agents that can be asked.',
-  answers: { 200: { description: 'The models.', schema: z.object({ object: z.literal('list'), data: z.array(Model) }) } },
+  answers: { 200: { description: 'The models.', schema: ModelList } },
 };
 
 const ONE: RouteDoc = {

@@ -1,9 +1,9 @@
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import { IdempotencyKey, ServiceError } from '@switchyard/contracts';
+import { ServiceError } from '@switchyard/contracts';
 import type { Settings } from '@switchyard/service-kit';
-import { z } from 'zod';
 import type { RouteDoc } from '../docs/route-doc.ts';
+import { KeyHeader, RpcAnswer, RpcBody } from '../docs/shapes.ts';
 import { messageLimit } from '../admission/admission.ts';
 import type { Caller } from '../admission/tokens.ts';
 import { Exchange, exchangeRoute, type ExchangeGround, type Wire } from '../server/exchange.ts';
@@ -24,26 +24,13 @@ const PATH = '/rpc';
 const NOSNIFF = 'x-content-type-options';
 const ROUTE = exchangeRoute(PATH, 'rpc', { [NOSNIFF]: SECURITY_HEADERS[NOSNIFF] });
 
-const Call = z.object({
-  jsonrpc: z.literal('2.0'),
-  method: z.string(),
-  params: z.record(z.string(), z.unknown()).optional(),
-  id: z.union([z.string(), z.number()]).optional().describe('without one it is a notification'),
-});
-const Answered = z.object({
-  jsonrpc: z.literal('2.0'),
-  id: z.union([z.string(), z.number(), z.null()]),
-  result: z.unknown().optional(),
-  error: z.object({ code: z.int(), message: z.string(), data: z.record(z.string(), z.unknown()).optional() }).optional(),
-});
-
 const DOC: RouteDoc = {
   summary: 'Calls a method, or several, by JSON-RPC 2.0.',
   description: 'Methods, their scopes and params stand in /openrpc.json. Errors of a method are answers too, with status 200.',
-  headers: z.object({ 'idempotency-key': IdempotencyKey.optional() }),
-  body: z.union([Call, z.array(Call).min(1)]),
+  headers: KeyHeader,
+  body: RpcBody,
   answers: {
-    200: { description: 'The answer, or those of a batch.', schema: z.union([Answered, z.array(Answered)]) },
+    200: { description: 'The answer, or those of a batch.', schema: RpcAnswer },
     204: { description: 'There was nothing to answer.' },
   },
 };

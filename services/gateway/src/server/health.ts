@@ -1,14 +1,11 @@
 import { servicePresence, ServiceError, type Replica, type ServicePresence } from '@switchyard/contracts';
 import type { HealthReporter, Readiness } from '@switchyard/service-kit';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { z } from 'zod';
+import type { z } from 'zod';
 import type { RouteDoc } from '../docs/route-doc.ts';
+import { Health, Ok, Ready } from '../docs/shapes.ts';
 import { isRefusal, type Admission } from '../admission/admission.ts';
 import type { Edge } from '../edge.ts';
-
-const Health = z.object({ status: z.literal('ok'), timestamp: z.iso.datetime() });
-const Ok = z.object({ status: z.literal('ok') });
-const Ready = z.looseObject({ ready: z.boolean(), status: z.string() });
 
 function documented(summary: string, schema: z.ZodType, answers: RouteDoc['answers'] = {}): { config: { doc: RouteDoc } } {
   return { config: { doc: { open: true, summary, answers: { 200: { description: 'Yes.', schema }, ...answers } } } };

@@ -1,5 +1,14 @@
 import { STATUS_CODES, type IncomingHttpHeaders, type ServerResponse } from 'node:http';
-import { errorData, httpStatus, isRetryable, jsonRpcCode, openAiErrorType, ServiceError, type ErrorCode } from '@switchyard/contracts';
+import {
+  errorData,
+  httpStatus,
+  isRetryable,
+  jsonRpcCode,
+  openAiErrorType,
+  ServiceError,
+  type ErrorCode,
+  type Issue,
+} from '@switchyard/contracts';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Caller } from '../admission/tokens.ts';
 import { discardBody } from './discard-body.ts';
@@ -27,8 +36,10 @@ export interface Refusal {
   /** The field that is wrong; shown on `/v1`. */
   param?: string;
   headers?: Record<string, string>;
-  /** The finer word; with it the body of REST and `/v1` is also a problem as RFC 9457 has them. */
+  /** The finer word; with it the body of `/v1` is also a problem as RFC 9457 has them, as that of REST always is. */
   problem?: string;
+  /** What is wrong with which field. */
+  issues?: readonly Issue[];
   /** Whom it was said to, where that is known; for the log. */
   caller?: Caller;
 }
@@ -88,7 +99,7 @@ export function rateLimited(retryAfterMs: number | undefined, headers: Record<st
 
 /** A service's error as its status and text, where the route does not fix its own. */
 export function refusalOf(error: ServiceError): Refusal {
-  const { retryAfterMs, reason } = error.details;
+  const { retryAfterMs, reason, issues } = error.details;
   const mismatch = reason === 'IDEMPOTENCY_MISMATCH';
   return {
     status: mismatch ? UNPROCESSABLE : httpStatus(error.code),
@@ -97,6 +108,7 @@ export function refusalOf(error: ServiceError): Refusal {
     retryable: error.retryable,
     ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
     ...(mismatch ? { problem: reason } : {}),
+    ...(issues === undefined ? {} : { issues }),
   };
 }
 
@@ -179,21 +191,21 @@ export function retryAfterSeconds(ms: number): string {
 }
 
 function refusalBody(surface: Surface, refusal: Refusal, requestId: string): string {
+  const { status, message, param = null, problem } = refusal;
   if (surface === 'v1') {
-    const { message, param = null } = refusal;
-    return JSON.stringify({
-      error: { message, type: openAiErrorType(refusal.status), param, code: null },
-      ...problemOf(refusal, requestId),
-    });
+    const error = { message, type: openAiErrorType(status), param, code: null };
+    return JSON.stringify({ error, ...(problem === undefined ? {} : problemOf(refusal, requestId)) });
   }
-  if (surface === 'rpc' && ENVELOPED.has(refusal.status)) return envelope(refusal, requestId);
-  return JSON.stringify({ error: refusal.message, ...problemOf(refusal, requestId) });
+  if (surface === 'rpc') return ENVELOPED.has(status) ? envelope(refusal, requestId) : JSON.stringify({ error: message });
+  return JSON.stringify({ error: message, ...problemOf(refusal, requestId) });
 }
 
+/** 499, the one status we use that has no name in the registry. */
+const LEFT = 'Client Closed Request';
+
 /** What a program reads of a problem, beside the error that every reader knows. */
-function problemOf({ problem, status, message, code }: Refusal, requestId: string): Record<string, unknown> {
-  if (problem === undefined) return {};
-  return { type: 'about:blank', title: STATUS_CODES[status], status, detail: message, code, reason: problem, requestId };
+function problemOf({ problem: reason, status, message, code, issues }: Refusal, requestId: string): Record<string, unknown> {
+  return { type: 'about:blank', title: STATUS_CODES[status] ?? LEFT, status, detail: message, code, reason, requestId, issues };
 }
 
 /** Statuses that `/rpc` answers as JSON-RPC, because they are about the client or the server. Others are about the HTTP request. */

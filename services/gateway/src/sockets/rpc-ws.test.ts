@@ -5,6 +5,7 @@ import { subjects } from '@switchyard/contracts';
 import { WebSocket } from 'ws';
 import { startHeartbeat } from './heartbeat.ts';
 import { SECRETS, startTestGateway, type Answer, type TestGateway } from '../gateway.fixture.ts';
+import { errorOf } from '../problem.fixture.ts';
 
 const ping = (id: unknown): string => JSON.stringify({ jsonrpc: '2.0', method: 'system.ping', id });
 /** Far less than the deadline of any call: what only ends with that fails. */
@@ -114,7 +115,7 @@ test('a request that asks for no upgrade is told to', async () => {
   await using gateway = await startTestGateway();
   const response = await fetch(`${gateway.url}/ws`, { headers: { authorization: `Bearer ${SECRETS.all}` } });
   assert.deepEqual(
-    [response.status, response.headers.get('upgrade'), await response.json()],
+    [response.status, response.headers.get('upgrade'), await errorOf(response)],
     [426, 'websocket', { error: 'Upgrade Required' }],
   );
 });

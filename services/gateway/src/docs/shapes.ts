@@ -1,0 +1,82 @@
+import { IdempotencyKey, MAX, MemoryEntry } from '@switchyard/contracts';
+import { z } from 'zod';
+
+// What routes take and answer where no contract says it. Written down for readers: nothing is parsed by it.
+
+export const Health = z.object({ status: z.literal('ok'), timestamp: z.iso.datetime() });
+export const Ok = z.object({ status: z.literal('ok') });
+export const Ready = z.looseObject({ ready: z.boolean(), status: z.string() });
+
+const Id = z.union([z.string(), z.number()]);
+const Call = z.object({
+  jsonrpc: z.literal('2.0'),
+  method: z.string(),
+  params: z.record(z.string(), z.unknown()).optional(),
+  id: Id.optional().describe('without one it is a notification'),
+});
+const Answered = z.object({
+  jsonrpc: z.literal('2.0'),
+  id: Id.nullable(),
+  result: z.unknown().optional(),
+  error: z.object({ code: z.int(), message: z.string(), data: z.record(z.string(), z.unknown()).optional() }).optional(),
+});
+export const RpcBody = z.union([Call, z.array(Call).min(1)]);
+export const RpcAnswer = z.union([Answered, z.array(Answered)]);
+
+/** Makes a retry the same request. */
+export const KeyHeader = z.object({ 'idempotency-key': IdempotencyKey.optional() });
+export const LastEventHeader = z.object({ 'last-event-id': z.string().max(64).optional() });
+export const LastEventQuery = z.object({
+  lastEventId: z.string().max(64).optional().describe('the twin of Last-Event-ID for clients that cannot set it'),
+});
+
+export interface Limit {
+  most: number;
+  unless: number;
+}
+
+export const ACTIVITY_LIMIT: Limit = { most: 100, unless: 50 };
+export const MEMORY_LIMIT: Limit = { most: 100, unless: 10 };
+
+function limit({ most, unless }: Limit) {
+  return z.int().min(1).max(most).default(unless).describe('what is beyond is brought back into it');
+}
+
+export const HistoryQuery = z.object({ channelId: z.string().min(1).max(256).default('gateway') });
+export const ActivityQuery = z.object({ limit: limit(ACTIVITY_LIMIT) });
+const ActivityEntry = z.object({
+  id: z.string().describe('the place of the event, as /api/events names it'),
+  event: z.string(),
+  payload: z.record(z.string(), z.unknown()),
+  timestamp: z.int().describe('epoch milliseconds'),
+});
+export const Activity = z.object({ entries: z.array(ActivityEntry), count: z.int().nonnegative() });
+
+export const MemoryQuery = z.object({ q: z.string().min(1).max(MAX.text), limit: limit(MEMORY_LIMIT) });
+const Found = MemoryEntry.pick({ id: true, content: true, memoryType: true, trustLevel: true, score: true, createdAt: true });
+export const MemoriesFound = z.object({ results: z.array(Found) });
+
+export const Channels = z.object({
+  channels: z.array(z.object({ type: z.string(), name: z.string(), enabled: z.literal(true), status: z.literal('connected') })),
+});
+
+export const Model = z.object({ id: z.string(), object: z.literal('model'), created: z.int(), owned_by: z.string() });
+export const ModelList = z.object({ object: z.literal('list'), data: z.array(Model) });
+
+const ToolCall = z.object({ id: z.string(), type: z.literal('function'), function: z.object({ name: z.string(), arguments: z.string() }) });
+
+/** What `completionAnswer` makes, for documents. */
+export const Completion = z.object({
+  id: z.string(),
+  object: z.literal('chat.completion'),
+  created: z.int().describe('seconds'),
+  model: z.string(),
+  choices: z.array(
+    z.object({
+      index: z.literal(0),
+      message: z.object({ role: z.literal('assistant'), content: z.string().nullable(), tool_calls: z.array(ToolCall).optional() }),
+      finish_reason: z.enum(['stop', 'length', 'tool_calls']),
+    }),
+  ),
+  usage: z.object({ prompt_tokens: z.int(), completion_tokens: z.int(), total_tokens: z.int() }),
+});

@@ -1,0 +1,11 @@
+import assert from 'node:assert/strict';
+
+/** The error of a refused REST request, once the problem beside it is seen to say the same. */
+export async function errorOf(response: Response): Promise<{ error: unknown }> {
+  const { error, ...problem } = (await response.json()) as Record<string, unknown>;
+  const { type, status, detail, requestId } = problem;
+  assert.deepEqual([type, status, detail], ['about:blank', response.status, error]);
+  assert.equal(requestId, response.headers.get('x-request-id'));
+  assert.ok(typeof problem['title'] === 'string' && typeof problem['code'] === 'string', JSON.stringify(problem));
+  return { error };
+}
