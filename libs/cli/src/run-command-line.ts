@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { outputOf, parse, splitCommand } from './arguments.ts';
+import { presentCertificate } from './client-certificate.ts';
 import { closest } from './closest.ts';
 import { EXIT, type Invocation } from './command.ts';
 import { commands, isCommand } from './commands.ts';
@@ -49,6 +50,7 @@ async function runNamed(name: string, rest: readonly string[]): Promise<number> 
     print(await command.help(invocation));
     return EXIT.done;
   }
+  await presentCertificate();
   try {
     return await command.run(invocation);
   } catch (error) {
