@@ -5,13 +5,16 @@ import type { RunningProcess } from '@switchyard/contracts';
 import { isAlive } from '../cluster/processes.ts';
 import type { ChaosCluster } from './cluster.ts';
 import type { History } from './history.ts';
-import type { Fault, Planned } from './plan.ts';
+import { placeIn, type Fault, type Planned } from './plan.ts';
+import type { Seekers } from './workload/seekers.ts';
 
 const POLL_MS = 20;
 /** So long is waited for a process that is not there: it was killed before, and is being started. */
 const PATIENCE_MS = 5_000;
-/** And so long for one that has come to none of the places where it was told to die. */
-const POINT_MS = 8_000;
+/** And so long for one that has not come to where it was told to die. */
+const POINT_MS = 60_000;
+/** What somebody died under is taken over before this. */
+const TAKEOVER_MS = 10_000;
 
 /** Hurts a cluster. */
 export interface Injector {
@@ -21,7 +24,14 @@ export interface Injector {
   heal(): Promise<void>;
 }
 
-export function createInjector(cluster: ChaosCluster, history: History): Injector {
+export interface InjectorDeps {
+  cluster: ChaosCluster;
+  history: History;
+  /** Makes clients ask for what leads to a place. */
+  seek: Seekers['seek'];
+}
+
+export function createInjector({ cluster, history, seek }: InjectorDeps): Injector {
   const stopped = new Set<number>();
   const lasting = new Set<Promise<unknown>>();
 
@@ -43,7 +53,7 @@ export function createInjector(cluster: ChaosCluster, history: History): Injecto
 
   /** In words, what came of it. */
   async function inject(fault: Fault): Promise<string> {
-    if (fault.kind === 'point') return dieAt(cluster, fault);
+    if (fault.kind === 'point') return dieAt(fault);
     if (fault.kind === 'kill') return withProcess(cluster, fault.who, ({ pid }) => kill(pid));
     if (fault.kind === 'stop') return withProcess(cluster, fault.who, ({ pid }) => last(stop(pid, fault.ms)));
     if (fault.kind === 'wipe') return withProcess(cluster, 'nats', ({ pid }) => wipe(pid));
@@ -62,13 +72,41 @@ export function createInjector(cluster: ChaosCluster, history: History): Injecto
     stopped.delete(pid);
   }
 
+  async function hurt(fault: Fault): Promise<void> {
+    const trying = history.begin('chaos', 'fault', fault);
+    trying.ok({ did: await inject(fault) });
+  }
+
+  /** Tells the replica, and waits until it is dead. Everybody is at work then: who died before is there again. */
+  async function dieAt({ who, point }: Extract<Fault, { kind: 'point' }>): Promise<string> {
+    const order = join(cluster.witness, `${who}.point`);
+    using _seeking = seek(placeIn(point));
+    await cluster.ready(AbortSignal.timeout(POINT_MS)).catch(() => undefined);
+    writeFileSync(order, point);
+    const from = performance.now();
+    // Whoever comes there takes the order away and dies.
+    for (let helped = 0; existsSync(order);) {
+      const waited = performance.now() - from;
+      if (waited > POINT_MS) {
+        rmSync(order, { force: true });
+        return 'nothing: it did not come there';
+      }
+      if (placeIn(point) === 'take' && waited > (helped + 1) * TAKEOVER_MS) {
+        helped += 1;
+        // A turn is taken only from who died under it.
+        await hurt({ kind: 'kill', who: neighbourOf(who) });
+      }
+      await sleep(POLL_MS);
+    }
+    return `${who} ${point}`;
+  }
+
   return {
     async play(plan, signal) {
       for (const { afterMs, fault } of plan) {
         await sleep(afterMs, undefined, { signal }).catch(() => undefined);
         if (signal.aborted) return;
-        const trying = history.begin('chaos', 'fault', fault);
-        trying.ok({ did: await inject(fault) });
+        await hurt(fault);
       }
     },
     async heal() {
@@ -101,18 +139,7 @@ async function withProcess(cluster: ChaosCluster, who: string, hurt: (found: Run
   }
 }
 
-/** Tells the replica, and waits until it is dead. */
-async function dieAt(cluster: ChaosCluster, { who, point }: Extract<Fault, { kind: 'point' }>): Promise<string> {
-  const until = performance.now() + POINT_MS;
-  const order = join(cluster.witness, `${who}.point`);
-  writeFileSync(order, point);
-  // Whoever comes there takes the order away and dies.
-  while (existsSync(order)) {
-    if (performance.now() > until) {
-      rmSync(order, { force: true });
-      return 'nothing: it did not come there';
-    }
-    await sleep(POLL_MS);
-  }
-  return `${who} ${point}`;
+/** The other of the two replicas of a service. */
+function neighbourOf(replica: string): string {
+  return replica.endsWith('-1') ? replica.replace(/1$/, '2') : replica.replace(/2$/, '1');
 }

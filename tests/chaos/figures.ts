@@ -1,6 +1,8 @@
 import { longestAfterEnd } from './check/tokens.ts';
 import type { Known } from './check/known.ts';
 import { only } from './history.ts';
+import { pointsOf } from './points.ts';
+import { DIES } from './witness/notes.ts';
 import { RESET } from './workload/listener.ts';
 
 /** What a run amounted to. */
@@ -9,6 +11,8 @@ export interface Figures {
   /** Faults by kind, and of them those that found nobody to hurt. */
   faults: Record<string, number>;
   missed: number;
+  /** Where processes were told to die, and did. */
+  points: ReturnType<typeof pointsOf>;
   turns: number;
   attempts: Record<string, number>;
   /** Why attempts did not end well. */
@@ -53,6 +57,7 @@ export function figuresOf(known: Known): Figures {
     seconds: Math.round((Math.max(...all.map(({ from }) => from)) - Math.min(...all.map(({ from }) => from))) / 1_000),
     faults: countBy(faults, ({ asked: fault }) => ('who' in fault ? `${fault.kind} ${fault.who.replace(/-\d$/, '')}` : fault.kind)),
     missed: faults.filter(({ told }) => told?.did.startsWith('nothing') === true).length,
+    points: pointsOf(known),
     turns: asked.size,
     attempts: countBy(turns, ({ outcome }) => outcome),
     failures: countBy(
@@ -75,7 +80,7 @@ export function figuresOf(known: Known): Figures {
     tokens: only(all, 'mint').length,
     longestAfterEndMs: Math.round(longestAfterEnd(known)),
     answerMs: { p50: quantile(waits, 0.5), p99: quantile(waits, 0.99), max: quantile(waits, 1) },
-    writes: notes.length,
+    writes: notes.filter(({ what }) => what !== DIES).length,
   };
 }
 

@@ -1,13 +1,14 @@
 import { resolve } from 'node:path';
-import { planFaults, planPoints } from './plan.ts';
+import { planFaults, planPoints, POINTS as ALL_POINTS, type Point } from './plan.ts';
 import { freshDirectory, judge, runChaos } from './run-chaos.ts';
 
 /*
- * `make chaos SEED=… FAULTS=…`. POINTS=n makes sessions die n times at each of the instrumented points instead, EVERY=ms says how often
- * something goes wrong, DIR where everything stays that was seen, CHECK=1 looks at what is there again.
+ * `make chaos SEED=… FAULTS=…`. POINTS=n makes sessions die n times at each of the instrumented points instead, or at those that
+ * ONLY='before take,after text' names. EVERY=ms says how often something goes wrong, DIR where everything stays that was seen, CHECK=1
+ * looks at what is there again.
  */
 
-const { SEED, FAULTS, POINTS, EVERY, TALKERS, DIR, CHECK } = process.env;
+const { SEED, FAULTS, POINTS, ONLY, EVERY, TALKERS, DIR, CHECK } = process.env;
 
 function numberOf(name: string, text: string | undefined, otherwise: number): number {
   const number = text === undefined || text === '' ? otherwise : Number(text);
@@ -15,21 +16,30 @@ function numberOf(name: string, text: string | undefined, otherwise: number): nu
   return number;
 }
 
+function pointsOf(text: string | undefined): readonly Point[] {
+  if (text === undefined || text === '') return ALL_POINTS;
+  const names = text.split(',').map((name) => name.trim());
+  const unknown = names.find((name) => !ALL_POINTS.some((point) => point === name));
+  if (unknown !== undefined) throw new Error(`ONLY=${text}: there is no ${unknown}, but ${ALL_POINTS.join(', ')}`);
+  return ALL_POINTS.filter((point) => names.includes(point));
+}
+
 const seed = numberOf('SEED', SEED, Math.floor(Math.random() * 1_000_000));
 const dir = resolve(DIR === undefined || DIR === '' ? `.switchyard/chaos-${seed}` : DIR);
 const everyMs = numberOf('EVERY', EVERY, 1_500);
 const points = numberOf('POINTS', POINTS, 0);
 const plan =
-  points > 0 ? planPoints({ seed, times: points, everyMs }) : planFaults({ seed, faults: numberOf('FAULTS', FAULTS, 100), everyMs });
+  points > 0
+    ? planPoints({ seed, times: points, everyMs, of: pointsOf(ONLY) })
+    : planFaults({ seed, faults: numberOf('FAULTS', FAULTS, 100), everyMs });
 const say = (line: string): boolean => process.stderr.write(`${line}\n`);
 
-const { violations, figures } =
+const { violations, unreached, figures } =
   CHECK === '1' ? judge(dir) : await runChaos(freshDirectory(dir), { seed, plan, talkers: numberOf('TALKERS', TALKERS, 8), say });
 process.stdout.write(`${JSON.stringify(figures, undefined, 2)}\n`);
 for (const { invariant, what } of violations) process.stdout.write(`${invariant}: ${what}\n`);
-say(
-  violations.length === 0
-    ? `nothing is wrong; everything stands in ${dir}`
-    : `${violations.length} violations; everything stands in ${dir}`,
-);
-process.exit(violations.length === 0 ? 0 : 1);
+for (const what of unreached) process.stdout.write(`not reached: ${what}\n`);
+const wrong = violations.length === 0 ? 'nothing is wrong' : `${violations.length} violations`;
+const missing = unreached.length === 0 ? '' : `, and ${unreached.length} points were not reached`;
+say(`${wrong}${missing}; everything stands in ${dir}`);
+process.exit(violations.length + unreached.length === 0 ? 0 : 1);

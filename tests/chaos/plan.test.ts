@@ -25,3 +25,9 @@ test('a plan of points has each of them as often as it is told', () => {
   assert.deepEqual([...counts.keys()].sort(), POINTS.toSorted());
   for (const [point, planned] of counts) assert.equal(planned.length, 3, point);
 });
+
+test('or only of those that are named', () => {
+  const plan = planPoints({ seed: 1, times: 2, everyMs: 10, of: ['before take', 'after text'] });
+  const points = plan.map(({ fault }) => ('point' in fault ? fault.point : ''));
+  assert.deepEqual(points.toSorted(), ['after text', 'after text', 'before take', 'before take']);
+});

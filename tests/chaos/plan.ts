@@ -13,7 +13,7 @@ export type Fault =
   /** What is said comes through and what is answered does not; after a while the connections break. */
   | { kind: 'lose'; where: Path; ms: number }
   /** A replica kills itself the next time that it comes to a place in its code. */
-  | { kind: 'point'; who: string; point: string };
+  | { kind: 'point'; who: string; point: Point };
 
 /** Between clients and the balancer, services and the database, services and the bus. */
 export const PATHS = ['edge', 'store', 'bus'] as const;
@@ -57,12 +57,27 @@ function anyFault(random: Dice): Fault {
 
 /** Places before and after which a replica of sessions can be made to die. */
 const PLACES = ['accept', 'enter', 'claim', 'take', 'intent', 'call', 'result', 'text', 'commit', 'settle', 'publish'] as const;
-export const POINTS: readonly string[] = PLACES.flatMap((place) => [`before ${place}`, `after ${place}`]);
+export type Place = (typeof PLACES)[number];
+export type Point = `${'before' | 'after'} ${Place}`;
+export const POINTS: readonly Point[] = PLACES.flatMap((place): Point[] => [`before ${place}`, `after ${place}`]);
+
+export function placeIn(point: Point): Place {
+  return PLACES.find((place) => point.endsWith(` ${place}`)) ?? 'accept';
+}
+
+export interface PointOptions {
+  seed: number;
+  /** How often each of them. */
+  times: number;
+  everyMs: number;
+  /** All, unless some are named. */
+  of?: readonly Point[];
+}
 
 /** Each point so often, in an order that the seed decides, on one replica after the other: one works while the other comes back. */
-export function planPoints({ seed, times, everyMs }: { seed: number; times: number; everyMs: number }): Planned[] {
+export function planPoints({ seed, times, everyMs, of = POINTS }: PointOptions): Planned[] {
   const random = dice(seed);
-  const points = Array.from({ length: times }, () => POINTS).flat();
+  const points = Array.from({ length: times }, () => of).flat();
   for (let at = points.length - 1; at > 0; at -= 1) {
     const other = random.below(at + 1);
     [points[at], points[other]] = [points[other]!, points[at]!];

@@ -9,6 +9,7 @@ import { readFinal } from './final-state.ts';
 import { openHistory, operations, readLines, type Entry } from './history.ts';
 import type { Planned } from './plan.ts';
 import { figuresOf, type Figures } from './figures.ts';
+import { unreached } from './points.ts';
 import type { Note } from './witness/notes.ts';
 import { askAgain, prefixOf, startWorkload } from './workload/workload.ts';
 
@@ -31,6 +32,8 @@ export interface Run {
 
 export interface Outcome {
   violations: Violation[];
+  /** Points at which nobody died who was told to: of them the run says nothing. */
+  unreached: string[];
   figures: Figures;
 }
 
@@ -50,8 +53,8 @@ export async function hurt(
 ): Promise<Outcome> {
   using history = openHistory(join(dir, 'history.jsonl'));
   await using watch = await watchEvents(cluster.bus, join(dir, EVENTS));
-  const injector = createInjector(cluster, history);
   const workload = startWorkload(cluster, history, { seed, talkers });
+  const injector = createInjector({ cluster, history, seek: workload.seek });
   say(`${plan.length} faults of seed ${seed}`);
   await injector.play(plan, new AbortController().signal);
   say('heals');
@@ -78,10 +81,11 @@ export async function hurt(
 /** The verdict on what a run left in its directory. */
 export function judge(dir: string, witness = join(dir, 'witness'), recoveryMs?: number): Outcome {
   const evidence = readEvidence(dir, witness);
-  const violations = check(evidence);
-  const figures = { ...figuresOf(know(evidence)), ...(recoveryMs === undefined ? {} : { recoveryMs: Math.round(recoveryMs) }) };
-  writeFileSync(join(dir, 'verdict.json'), `${JSON.stringify({ violations, figures }, undefined, 2)}\n`);
-  return { violations, figures };
+  const known = know(evidence);
+  const figures = { ...figuresOf(known), ...(recoveryMs === undefined ? {} : { recoveryMs: Math.round(recoveryMs) }) };
+  const outcome = { violations: check(evidence), unreached: unreached(known), figures };
+  writeFileSync(join(dir, 'verdict.json'), `${JSON.stringify(outcome, undefined, 2)}\n`);
+  return outcome;
 }
 
 /** The last one that the clients of this tenant may hear. */

@@ -3,7 +3,10 @@ import { join } from 'node:path';
 import { clockMs } from '../history.ts';
 import { witnessDirectory } from './sabotage.ts';
 
-/** Something that a process of sessions did and whose end it lived to see. */
+/** What is noted, under the name of the point, by a process that is dead the next moment. */
+export const DIES = 'dies';
+
+/** Something that a process of sessions did and whose end it lived to see; and its own. */
 export interface Note {
   replica: string;
   pid: number;
@@ -38,6 +41,8 @@ const order = join(witnessDirectory(), `${replica}.point`);
 /** Dies here, if somebody wants that. */
 function reach(point: string): void {
   if (!existsSync(order) || readFileSync(order, 'utf8') !== point) return;
+  const now = clockMs();
+  note({ what: DIES, id: point, from: now, to: now });
   unlinkSync(order);
   process.kill(pid, 'SIGKILL');
 }

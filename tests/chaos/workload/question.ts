@@ -1,5 +1,6 @@
 import type { Dice } from '@switchyard/testkit';
 import type { Asked, Door, Use } from '../history.ts';
+import type { Place } from '../plan.ts';
 
 /** A turn as its clients ask for it, again and again until they know. */
 export type Question = Omit<Asked['turn'], 'door'> & { doors: readonly Door[] };
@@ -31,17 +32,48 @@ function echo(name: string): Pick<Question, 'message' | 'says'> {
   return { message, says: { response: said, whole: said } };
 }
 
-function script(random: Dice, name: string): Pick<Question, 'message' | 'says' | 'uses'> {
+/** What is said, done and waited for between the first words and the last. */
+interface Middle {
+  waits: readonly [before: number, after: number];
+  tools: readonly object[];
+}
+
+function saying(name: string, { waits: [before, after], tools }: Middle): Pick<Question, 'message' | 'says'> {
   const [begins, ends] = [`${name} begins `, `${name} ends`];
-  const wait = (): { wait: number } => ({ wait: random.of([5, 20, 100, 400, 2_000]) });
+  const message = JSON.stringify([{ text: begins }, { wait: before }, ...tools, { wait: after }, { text: ends }]);
+  const whole = begins + ends;
+  return { message, says: { response: tools.length === 0 ? whole : ends, whole } };
+}
+
+function calling({ tool, name }: Use, waitMs: number): object {
+  return { tool: { name: tool, input: { name, waitMs } } };
+}
+
+function script(random: Dice, name: string): Pick<Question, 'message' | 'says' | 'uses'> {
+  const wait = (): number => random.of([5, 20, 100, 400, 2_000]);
   const uses = Array.from({ length: random.below(3) }, (_, at): Use => ({
     tool: random.of(['dev_act', 'dev_look']),
     name: `${name}.${at}`,
   }));
-  const counted = uses.map((use) => ({ tool: { name: use.tool, input: { name: use.name, waitMs: random.of([0, 20, 300, 1_500]) } } }));
+  const counted = uses.map((use) => calling(use, random.of([0, 20, 300, 1_500])));
   const read = random.chance(0.3) ? [{ tool: { name: 'session_history', input: { channelId: name } } }] : [];
-  const tools = [...counted, ...read];
-  const message = JSON.stringify([{ text: begins }, wait(), ...tools, wait(), { text: ends }]);
-  const whole = begins + ends;
-  return { message, says: { response: tools.length === 0 ? whole : ends, whole }, ...(uses.length === 0 ? {} : { uses }) };
+  const said = saying(name, { waits: [wait(), wait()], tools: [...counted, ...read] });
+  return { ...said, ...(uses.length === 0 ? {} : { uses }) };
+}
+
+/** How long a turn has to last to come to a place; it comes to all others however short it is. */
+const LASTS_MS: Readonly<Partial<Record<Place, number>>> = {
+  // Where two have room and more are asked for than they can do, one waits and is claimed.
+  claim: 600,
+  // Once a second.
+  text: 1_300,
+  // Its runner has to die meanwhile.
+  take: 1_300,
+};
+
+/** A question whose turn comes to a place, with a tool under way in it. */
+export function questionToward(place: Place, { random, name, session }: Omit<Asking, 'agent'>): Question {
+  const use: Use = { tool: random.of(['dev_act', 'dev_look']), name: `${name}.0` };
+  const said = saying(name, { waits: [LASTS_MS[place] ?? 5, 5], tools: [calling(use, 20)] });
+  return { session, agent: place === 'claim' ? 'narrow' : 'scripted', ...said, uses: [use], doors: random.of(DOORS), key: `key-${name}` };
 }

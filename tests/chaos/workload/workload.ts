@@ -3,6 +3,7 @@ import type { ChaosCluster } from '../cluster.ts';
 import { only, type History, type Operation } from '../history.ts';
 import { openDoors } from './doors.ts';
 import { startListener } from './listener.ts';
+import { startSeekers, type Seekers } from './seekers.ts';
 import { ask, talk, type Talking, type Topic } from './talker.ts';
 import { churn } from './tokens.ts';
 
@@ -15,7 +16,7 @@ export interface WorkloadOptions {
 }
 
 /** Clients at work. */
-export interface Workload {
+export interface Workload extends Pick<Seekers, 'seek'> {
   /** Nothing new is asked from here on. Resolves when everybody knows what became of theirs, or after so long. */
   finish(patienceMs: number): Promise<void>;
   /** Nobody listens any more, once all have heard the event with this id. */
@@ -26,22 +27,25 @@ export interface Workload {
 export function startWorkload(cluster: ChaosCluster, history: History, { seed, talkers }: WorkloadOptions): Workload {
   const [stopping, over] = [new AbortController(), new AbortController()];
   const doors = Array.from({ length: talkers + 1 }, () => openDoors(cluster));
+  const others = openDoors(cluster);
   const common = { history, signal: stopping.signal, over: over.signal };
   const working = doors.map((one, at) => {
     const given = { ...common, doors: one, seed: seed * 1_000 + at, name: `s${seed}c${at}` };
     if (at === talkers) return churn({ ...given, url: cluster.url });
     return talk({ ...given, topics: topicsOf(`${prefixOf(seed)}${Math.floor(at / 2)}`) });
   });
+  const seekers = startSeekers({ ...common, doors: others, seed, prefix: `${prefixOf(seed)}p` });
   const listeners = Array.from({ length: LISTENERS }, (_, at) => startListener({ cluster, history, name: `s${seed}l${at}` }));
   return {
+    seek: (place) => seekers.seek(place),
     async silence(last, patienceMs) {
       await Promise.all(listeners.map((listener) => listener.finish(last, patienceMs)));
     },
     async finish(patienceMs) {
       stopping.abort();
       const late = setTimeout(() => over.abort(), patienceMs);
-      await Promise.all(working).finally(() => clearTimeout(late));
-      for (const one of doors) one[Symbol.dispose]();
+      await Promise.all([...working, seekers.finish()]).finally(() => clearTimeout(late));
+      for (const one of [...doors, others]) one[Symbol.dispose]();
     },
   };
 }

@@ -1,0 +1,30 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { operations, type Entry } from './history.ts';
+import type { Point } from './plan.ts';
+import { pointsOf, unreached } from './points.ts';
+import { DIES, type Note } from './witness/notes.ts';
+
+/** Told to die at these points, one after the other, and died at those. */
+function run(told: readonly Point[], died: readonly Point[]) {
+  const history = told.flatMap((point, op): Entry[] => [
+    { at: op, op, type: 'invoke', client: 'chaos', f: 'fault', asked: { kind: 'point', who: 'sessions-1', point } },
+    { at: op, op, type: 'ok', told: { did: `sessions-1 ${point}` } },
+  ]);
+  const notes = died.map((id): Note => ({ replica: 'sessions-1', pid: 1, from: 0, to: 0, what: DIES, id }));
+  return { all: operations(history), notes };
+}
+
+test('a point at which nobody died is told by name, whatever the rig thinks that it did', () => {
+  const told: Point[] = ['before take', 'after text', 'before take'];
+  assert.deepEqual(unreached(run(told, told)), []);
+  assert.deepEqual(unreached(run(told, ['before take', 'after text'])), ['before take: 1 of 2 died there']);
+  assert.deepEqual(unreached(run(told, ['after text', 'after take'])), ['before take: 0 of 2 died there']);
+  assert.deepEqual(pointsOf(run(told, told)), { 'after text': { told: 1, died: 1 }, 'before take': { told: 2, died: 2 } });
+});
+
+test('what is written at a place is no death there', () => {
+  const { all, notes } = run(['before commit'], []);
+  const wrote: Note = { replica: 'sessions-1', pid: 1, from: 0, to: 0, what: 'commit', id: 'before commit' };
+  assert.deepEqual(unreached({ all, notes: [...notes, wrote] }), ['before commit: 0 of 1 died there']);
+});

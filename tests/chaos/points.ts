@@ -1,0 +1,20 @@
+import type { Known } from './check/known.ts';
+import { only } from './history.ts';
+import { DIES } from './witness/notes.ts';
+
+/** How often a process was told to die at each point, and how often one did, as it said there itself. */
+export function pointsOf({ all, notes }: Pick<Known, 'all' | 'notes'>): Record<string, { told: number; died: number }> {
+  const told = only(all, 'fault').flatMap(({ asked }) => (asked.kind === 'point' ? [asked.point] : []));
+  const deaths = notes.filter(({ what }) => what === DIES);
+  const points = [...Map.groupBy(told, (point) => point)].toSorted(([a], [b]) => (a < b ? -1 : 1));
+  return Object.fromEntries(
+    points.map(([point, times]) => [point, { told: times.length, died: deaths.filter(({ id }) => id === point).length }]),
+  );
+}
+
+/** In words, each point at which fewer died than were told to. */
+export function unreached(known: Pick<Known, 'all' | 'notes'>): string[] {
+  return Object.entries(pointsOf(known)).flatMap(([point, { told, died }]) =>
+    died < told ? [`${point}: ${died} of ${told} died there`] : [],
+  );
+}
