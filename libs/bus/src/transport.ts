@@ -75,8 +75,10 @@ export interface LogEntry {
 
 /** An ordered, replayable record. Every message published on its subjects is kept, in order. */
 export interface Log {
-  /** How many bytes it holds at the least before the oldest go. */
+  /** How many bytes it holds at the least before the oldest go: of each message its subject, its headers, its data and `messageBytes`. */
   readonly maxBytes: number;
+  /** What a message takes of them besides what it says. */
+  readonly messageBytes: number;
   /** Publishes, and resolves once the log holds it. Two appends with the same id are one. */
   append(message: Outgoing, id?: string): Promise<{ seq: number; duplicate: boolean }>;
   /**

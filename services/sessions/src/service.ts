@@ -73,7 +73,11 @@ export function defineSessions(timing: SessionsTiming = {}) {
         toolBox(bus, principal, config, { ...turn, counted: counts && counted });
       const memories = createMemories({ bus, clock: systemClock, log });
       const common = { ...data, store, bus, agents, models, tools, settings, log, clock: systemClock, owner: replica, memories };
-      const shares = createLogShares({ clock: systemClock, room: () => frames.maxBytes / replicas.count() });
+      const shares = createLogShares({
+        clock: systemClock,
+        room: () => frames.maxBytes / replicas.count(),
+        messageBytes: frames.messageBytes,
+      });
       const runner = openRunner({ ...common, own, timing, shares });
       const { leaseMs, renewMs } = { ...LEASE_TIMING, ...timing };
       const { turnDeadlineMs = TURN_DEADLINE_MS, lookMs = LOOK_MS } = timing;

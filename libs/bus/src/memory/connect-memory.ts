@@ -4,7 +4,7 @@ import { busClosed } from '../failures.ts';
 import { drainTogether } from '../subscriptions.ts';
 import { MAX_PAYLOAD, refuseFrom, type Bucket, type Log, type Outgoing, type Subscription, type Transport } from '../transport.ts';
 import type { Listener, MemoryHub } from './memory-hub.ts';
-import { MAX_BYTES } from './memory-log.ts';
+import { MAX_BYTES, MESSAGE_BYTES } from './memory-log.ts';
 
 /** One connection's part in a hub. */
 interface Connection {
@@ -85,6 +85,7 @@ function openLog({ hub, open }: Connection, definition: Parameters<Transport['lo
   const log = hub.log(definition);
   return {
     maxBytes: MAX_BYTES,
+    messageBytes: MESSAGE_BYTES,
     async append(message: Outgoing, id) {
       checkMessage(message, MAX_PAYLOAD);
       if (!log.holds(message.subject)) throw new TypeError(`${definition.name} does not keep ${message.subject}`);

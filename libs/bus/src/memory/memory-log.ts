@@ -1,24 +1,32 @@
 import { randomUUID } from 'node:crypto';
-import { findHeader } from '../headers.ts';
+import { findHeader, type HeaderLines } from '../headers.ts';
 import type { LogEntry, LogPosition, Outgoing } from '../transport.ts';
 import { isWildcard, subjectMatcher } from './subject-index.ts';
 
 /** How much a log holds. */
 export const MAX_BYTES = 32 * 1024 * 1024;
-/** For how long an id is known; JetStream's default. */
-const DEDUPE_MS = 120_000;
+/** What a message takes besides its subject, its headers and its data: where it stands, and the id that it is known by. */
+export const MESSAGE_BYTES = 384;
 
-/** A message in the ring; without one where its subject had too many. */
+/** A message that is held. It stands between its neighbours in the ring, and before the next one of its subject. */
 interface Place {
+  readonly seq: number;
   readonly subject: string;
   readonly at: number;
-  entry: LogEntry | undefined;
+  readonly id: string | undefined;
+  readonly headers: HeaderLines | undefined;
+  /** A character for each byte: alone, bytes take several times their number, and a part of a pool keeps all of the pool. */
+  readonly data: string;
+  older: Place | undefined;
+  newer: Place | undefined;
+  next: Place | undefined;
 }
 
-/** The messages of one subject: those from `first` on. */
+/** The messages of one subject. */
 interface Lane {
-  places: Place[];
-  first: number;
+  oldest: Place;
+  newest: Place;
+  length: number;
 }
 
 /** A ring of messages, bounded by age, by size, and for each subject by number. */
@@ -38,40 +46,43 @@ interface Definition {
 
 export function createMemoryLog({ subjects, maxAgeMs, maxPerSubject = Infinity }: Definition): MemoryLog {
   const matchers = subjects.map(subjectMatcher);
-  const ids = new Map<string, { seq: number; at: number }>();
+  /** Known for as long as their messages are held, which is longer than JetStream knows them. */
+  const ids = new Map<string, Place>();
   const lanes = new Map<string, Lane>();
-  const ring: Lane = { places: [], first: 0 };
+  const ring: { oldest: Place | undefined; newest: Place | undefined } = { oldest: undefined, newest: undefined };
   let bytes = 0;
   let lastSeq = 0;
 
-  /** The oldest of a subject is what goes first, whether the whole log is full or the subject has too many. */
-  function forget(place: Place, lane: Lane): void {
-    bytes -= place.entry?.data.length ?? 0;
-    place.entry = undefined;
-    advance(lane);
-    if (lane.first === lane.places.length) lanes.delete(place.subject);
+  /** The oldest of its subject is what goes first, whether the whole log is full or the subject has too many. */
+  function forgetOldest(lane: Lane): void {
+    const { oldest } = lane;
+    if (oldest.next === undefined) lanes.delete(oldest.subject);
+    else Object.assign(lane, { oldest: oldest.next, length: lane.length - 1 });
+    if (oldest.older === undefined) ring.oldest = oldest.newer;
+    else oldest.older.newer = oldest.newer;
+    if (oldest.newer === undefined) ring.newest = oldest.older;
+    else oldest.newer.older = oldest.older;
+    if (oldest.id !== undefined) ids.delete(oldest.id);
+    bytes -= sizeOf(oldest);
   }
 
   function prune(now: number): void {
-    let oldest = ring.places[ring.first];
-    while (oldest !== undefined && (oldest.entry === undefined || oldest.at <= now - maxAgeMs || bytes > MAX_BYTES)) {
-      const lane = lanes.get(oldest.subject);
-      if (oldest.entry !== undefined && lane !== undefined) forget(oldest, lane);
-      advance(ring);
-      oldest = ring.places[ring.first];
-    }
-    for (const [id, { at }] of ids) {
-      if (at > now - DEDUPE_MS) break;
-      ids.delete(id);
-    }
+    while (ring.oldest !== undefined && (ring.oldest.at <= now - maxAgeMs || bytes > MAX_BYTES))
+      forgetOldest(lanes.get(ring.oldest.subject) as Lane);
   }
 
   function add(place: Place): void {
-    ring.places.push(place);
-    const lane = lanes.get(place.subject) ?? { places: [], first: 0 };
-    lanes.set(place.subject, lane);
-    lane.places.push(place);
-    if (lane.places.length - lane.first > maxPerSubject) forget(lane.places[lane.first] as Place, lane);
+    if (ring.newest === undefined) ring.oldest = place;
+    else ring.newest.newer = place;
+    ring.newest = place;
+    if (place.id !== undefined) ids.set(place.id, place);
+    bytes += sizeOf(place);
+    const lane = lanes.get(place.subject);
+    if (lane === undefined) return void lanes.set(place.subject, { oldest: place, newest: place, length: 1 });
+    lane.newest.next = place;
+    lane.newest = place;
+    lane.length += 1;
+    if (lane.length > maxPerSubject) forgetOldest(lane);
   }
 
   // It is as old as its process: who comes back after a restart comes to another log.
@@ -86,28 +97,32 @@ export function createMemoryLog({ subjects, maxAgeMs, maxPerSubject = Infinity }
       const known = id === undefined ? undefined : ids.get(id);
       if (known !== undefined) return { seq: known.seq, duplicate: true };
       const seq = ++lastSeq;
-      bytes += data.length;
-      add({ subject, at: now, entry: { seq, subject, data, at: now, header: (name) => findHeader(headers, name) } });
-      if (id !== undefined) ids.set(id, { seq, at: now });
+      const { newest: older } = ring;
+      add({ seq, subject, at: now, id, headers, data: toText(data), older, newer: undefined, next: undefined });
       return { seq, duplicate: false };
     },
     read(subject, fromSeq = 0) {
       prune(Date.now());
-      if (!isWildcard(subject)) return entriesOf(lanes.get(subject)).filter(({ seq }) => seq >= fromSeq);
-      const matches = subjectMatcher(subject);
-      return entriesOf(ring).filter((entry) => entry.seq >= fromSeq && matches(entry.subject));
+      const entries: LogEntry[] = [];
+      if (isWildcard(subject)) {
+        const matches = subjectMatcher(subject);
+        for (let at = ring.oldest; at; at = at.newer) if (at.seq >= fromSeq && matches(at.subject)) entries.push(entryOf(at));
+      } else {
+        for (let at = lanes.get(subject)?.oldest; at; at = at.next) if (at.seq >= fromSeq) entries.push(entryOf(at));
+      }
+      return entries;
     },
   };
 }
 
-function entriesOf({ places, first }: Lane = { places: [], first: 0 }): LogEntry[] {
-  return places.slice(first).flatMap(({ entry }) => entry ?? []);
+function sizeOf({ subject, headers, data }: Place): number {
+  return subject.length + (headers?.length ?? 0) + data.length + MESSAGE_BYTES;
 }
 
-/** Cut in large pieces: shifting an array message by message is quadratic. */
-function advance(lane: Lane): void {
-  lane.first++;
-  if (lane.first <= 1_024 || lane.first * 2 <= lane.places.length) return;
-  lane.places = lane.places.slice(lane.first);
-  lane.first = 0;
+function toText(data: Uint8Array): string {
+  return Buffer.from(data.buffer, data.byteOffset, data.byteLength).toString('latin1');
+}
+
+function entryOf({ seq, at, subject, headers, data }: Place): LogEntry {
+  return { seq, at, subject, data: Buffer.from(data, 'latin1'), header: (name) => findHeader(headers, name) };
 }

@@ -9,6 +9,8 @@ import { typed } from './nats-errors.ts';
 import { ensureStreams, MAX_BYTES } from './nats-streams.ts';
 
 const READ_BATCH = 500;
+/** What JetStream counts of a message besides its subject, its headers and its data. */
+const MESSAGE_BYTES = 16;
 
 export interface NatsLogs extends NatsAsker {
   manager: JetStreamManager;
@@ -18,6 +20,7 @@ export function openLog(logs: NatsLogs, definition: LogDefinition): Log {
   const streams = streamsOf(definition);
   return {
     maxBytes: MAX_BYTES[definition.storage],
+    messageBytes: MESSAGE_BYTES,
     async append(message, id) {
       const sent = id === undefined ? message : { ...message, headers: withId(message, id) };
       const ack = await requestAck(logs, sent);

@@ -129,7 +129,7 @@ export function startReplica(world: World): Replica {
     own,
     owner: process.name,
     timing: {},
-    shares: createLogShares({ clock: process.clock, room: () => Infinity }),
+    shares: createLogShares({ clock: process.clock, room: () => Infinity, messageBytes: 0 }),
   };
   const runner = openRunner({
     ...given,

@@ -31,9 +31,6 @@ export interface FrameWriter {
   close(): void;
 }
 
-/** What JetStream counts of a message besides its subject and its data. */
-const MESSAGE_BYTES = 16;
-
 export interface FrameWriterDeps {
   bus: Pick<Bus, 'publish'>;
   clock: Clock;
@@ -69,7 +66,7 @@ export function createFrameWriter({ bus, clock, shares }: FrameWriterDeps, voice
       if (!anyway && voice.held?.() === false) continue;
       const data = Buffer.from(JSON.stringify(frame));
       // Whoever listens hears all of it; whoever comes back gets from the turn's document what the log has no room for.
-      bus.publish(subject, data, { passing: !shares.keeps(voice.tenant, subject.length + data.length + MESSAGE_BYTES) });
+      bus.publish(subject, data, { passing: !shares.keeps(voice.tenant, subject.length + data.length) });
     }
   };
   const flush = (): void => {

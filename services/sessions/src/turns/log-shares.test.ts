@@ -5,18 +5,21 @@ import { systemClock } from '@switchyard/service-kit';
 import { createLogShares } from './log-shares.ts';
 
 const ROOM = 1_000_000;
-const FRAME = 1_000;
+const OVERHEAD = 200;
+const SAID = 800;
+/** What one takes of the room. */
+const FRAME = SAID + OVERHEAD;
 
 function shares(room = (): number => ROOM) {
   let now = 12_345_678;
-  const { keeps } = createLogShares({ clock: { ...systemClock, now: () => now }, room });
+  const { keeps } = createLogShares({ clock: { ...systemClock, now: () => now }, room, messageBytes: OVERHEAD });
   return {
     keeps,
     later: (ms: number): void => void (now += ms),
     /** How much is kept of somebody who says more than there is room for. */
     flood(tenant: string): number {
       let kept = 0;
-      for (let said = 0; said < ROOM; said += FRAME) if (keeps(tenant, FRAME)) kept += FRAME;
+      for (let said = 0; said < ROOM; said += FRAME) if (keeps(tenant, SAID)) kept += FRAME;
       return kept;
     },
   };
@@ -35,10 +38,10 @@ test('one tenant fills half of the room, and never more, however long it goes on
 
 test('whoever says little is kept whole beside a flood, whoever came first', () => {
   const it = shares();
-  for (let n = 0; n < 50; n++) assert.ok(it.keeps('early', FRAME));
+  for (let n = 0; n < 50; n++) assert.ok(it.keeps('early', SAID));
   it.flood('loud');
   it.later(1_000);
-  for (let n = 0; n < 50; n++) assert.ok(it.keeps('early', FRAME) && it.keeps('late', FRAME));
+  for (let n = 0; n < 50; n++) assert.ok(it.keeps('early', SAID) && it.keeps('late', SAID));
   assert.equal(it.flood('loud'), 0);
 });
 
@@ -51,7 +54,7 @@ test('many who flood are cut at one height, which sinks as they become more', ()
   for (const [n, part] of [1 / 2, 1 / 4, 1 / 6].entries())
     assert.ok(Math.abs((kept[n] ?? 0) - part * ROOM) <= ROOM / 64, `${n}: ${kept[n]}`);
   assert.ok(kept.every((one, n) => n === 0 || one <= (kept[n - 1] ?? 0)));
-  assert.ok(it.keeps('quiet', FRAME), 'and whoever says little is kept beside all of them');
+  assert.ok(it.keeps('quiet', SAID), 'and whoever says little is kept beside all of them');
 });
 
 test('what the log has let go of makes room again, not before', () => {

@@ -10,8 +10,16 @@ const LEVEL_STEP = 1 / 64;
 
 /** How much of the log of frames each tenant may fill, so that none pushes out what others said. */
 export interface LogShares {
-  /** Whether the log is to keep so many bytes more of a tenant. Those it is to keep are counted. */
+  /** Whether the log is to keep one more message of a tenant, with so many bytes. What it is to keep is counted. */
   keeps(tenant: string, bytes: number): boolean;
+}
+
+export interface LogSharesDeps {
+  clock: Clock;
+  /** Bytes of the log that are this replica's to fill. */
+  room: () => number;
+  /** What a message takes of them besides what it says. */
+  messageBytes: number;
 }
 
 interface Kept {
@@ -24,7 +32,7 @@ interface Kept {
  * One tenant alone fills half of this replica's room, and never more. Where many fill it together, those that said most are cut
  * first, all at the same height, so that whoever says little is kept whole beside any flood.
  */
-export function createLogShares({ clock, room }: { clock: Clock; room: () => number }): LogShares {
+export function createLogShares({ clock, room, messageBytes }: LogSharesDeps): LogShares {
   const tenants = new Map<string, Kept>();
   let slot = 0;
   let total = 0;
@@ -63,8 +71,8 @@ export function createLogShares({ clock, room }: { clock: Clock; room: () => num
   }
 
   return {
-    keeps(tenant, bytes) {
-      const now = clock.now();
+    keeps(tenant, said) {
+      const [now, bytes] = [clock.now(), said + messageBytes];
       if (now - levelAt >= LEVEL_MS || total >= nextTotal) findLevel(now);
       const kept = keptOf(tenant);
       if (kept.total + bytes > level) return false;
