@@ -108,6 +108,34 @@ test('collect: where the one that was asked is cancelled, the others are asked w
   assert.deepEqual(await said(app), [`? ${ENDLESS}`, `? ${answer('of d')}`, 'of d']);
 });
 
+test('a turn that another one has heard runs, whoever asks, and one that nobody has heard yet waits', async () => {
+  await using app = await withQueue({ defaultMode: 'collect' });
+  const stateOf = async (name: string) => {
+    const { state, heardBy } = await app.bus.call('turns.resume', { turnId: turnIdOf(name) });
+    return heardBy === undefined ? state : [state, heardBy];
+  };
+  await start(app, 'a', ENDLESS);
+  const heard = listen(app.bus, turnIdOf('b'));
+  await start(app, 'b', answer('of b'));
+  const asked = { agentId: 'scripted', message: ENDLESS, idempotencyKey: 'c' };
+  const { turnId } = await app.bus.call('agent.start', asked);
+  const stateOfC = async () => (await app.bus.call('agent.start', asked)).state;
+  assert.deepEqual([await stateOf('b'), await stateOfC()], ['queued', 'queued']);
+  await goOn(app);
+  await heard.until('step');
+  await start(app, 'd', answer('of d'));
+  assert.equal(await stateOf('b'), 'running', 'it asks the model');
+  assert.equal(await stateOfC(), 'running', 'its message is in what the model is asked');
+  const { state, heardBy } = await app.bus.call('turns.resume', { turnId });
+  assert.deepEqual([state, heardBy], ['running', turnIdOf('b')]);
+  assert.equal(await stateOf('d'), 'queued', 'it came later');
+  // Of one that is cancelled nothing is shared.
+  await app.bus.call('agent.cancel', { turnId: turnIdOf('b') });
+  await app.bus.call('agent.cancel', { turnId });
+  assert.equal((await ended(app.bus, turnIdOf('d'))).result?.response, 'of d');
+  assert.equal(await stateOfC(), 'cancelled');
+});
+
 test('collect: one that was heard and is cancelled is told so, and the answer is that of the rest', async () => {
   await using app = await withQueue({ defaultMode: 'collect' });
   await start(app, 'a', ENDLESS);

@@ -179,6 +179,8 @@ export const turnOperations = {
       turnId: TurnId,
       sessionKey: SessionKey,
       state: TurnState,
+      /** The turn that has heard this one and works on the answer of both; until its end nothing is said of this one. */
+      heardBy: TurnId.optional(),
       /** The number of the last frame, once the turn has ended. */
       lastFrame: z.int().nonnegative().optional(),
       result: StatelessResult.optional(),

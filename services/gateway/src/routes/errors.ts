@@ -1,4 +1,4 @@
-import { errorData, httpStatus, openAiErrorType, ServiceError, type TurnFailure } from '@switchyard/contracts';
+import { errorData, httpStatus, openAiErrorType, ServiceError, type ErrorCode, type TurnFailure } from '@switchyard/contracts';
 import type { FastifyRequest } from 'fastify';
 import type { Edge } from '../edge.ts';
 import { describeError } from '../server/failure-log.ts';
@@ -22,10 +22,14 @@ export function notAwaited(turnId: string): ServiceError {
   return new ServiceError('UNAVAILABLE', message, { details: { reason: 'SHUTTING_DOWN', turnId } });
 }
 
+/** Codes that say that something did not come, and nothing of the turn. */
+const UNHEARD: ReadonlySet<ErrorCode> = new Set(['DEADLINE_EXCEEDED', 'DATA_LOSS']);
+
 /** Why an accepted turn cannot be followed. It may go on, so asking again would ask twice, unless that names the same turn. */
 export function unfollowed(error: ServiceError, { turnId, repeatable }: { turnId: string; repeatable: boolean }): ServiceError {
   const { code, message, details, cause } = error;
-  return new ServiceError(code, message, { details: { ...details, turnId, retryable: repeatable && error.retryable }, cause });
+  const retryable = repeatable && (error.retryable || UNHEARD.has(code));
+  return new ServiceError(code, message, { details: { ...details, turnId, retryable }, cause });
 }
 
 export function badRequest(message: string): RefusalError {

@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { connectBus, createMemoryHub, type Bus } from '@switchyard/bus';
-import { ServiceError, sessions, subjects, TURNS_LOG, type TurnFrame } from '@switchyard/contracts';
+import { ServiceError, sessions, subjects, TURNS_LOG, type ErrorCode, type TurnFrame } from '@switchyard/contracts';
 import { mintId } from '@switchyard/security';
 import { silentLogger } from '@switchyard/telemetry';
 import { RESULT, type FrameBody } from './turns.fixture.ts';
+import { unfollowed } from './errors.ts';
 import { openTurnReader, type TurnReader, type TurnStatus } from './turn-reader.ts';
 
 type Heard = { frames: TurnFrame[]; lost?: ServiceError };
@@ -197,6 +198,18 @@ test('silence: a turn that waits is waited for, a running one is given up', asyn
   assert.equal(lost.retryable, false, 'asking again would ask twice');
 });
 
+test('silence: a turn that another one has heard says nothing until its end, and is waited for', async () => {
+  await using s = await scene();
+  s.status = { ...s.status, state: 'running', heardBy: mintId('turn') };
+  const heard = hearAll(s.reader(5));
+  let over = false;
+  void heard.then(() => (over = true));
+  s.say(0, delta('a'));
+  while (s.asked < 3 && !over) await s.bus.flush();
+  s.say(1, done);
+  assert.deepEqual(numbers(await heard), [0, 1]);
+});
+
 test('silence: an end whose frame was lost is found', async () => {
   await using s = await scene();
   const heard = hearAll(s.reader(5));
@@ -226,6 +239,25 @@ test('what was not heard of a turn that has ended is told before its end', async
     { n: 9, type: 'done', result: RESULT },
   ]);
 });
+
+/** What became of a reader that nobody told anything. */
+const UNHEARD: readonly [code: ErrorCode, underItsKey: boolean][] = [
+  ['UNAVAILABLE', true],
+  ['DEADLINE_EXCEEDED', true],
+  ['DATA_LOSS', true],
+  ['NOT_FOUND', false],
+  ['PERMISSION_DENIED', false],
+  ['INTERNAL', false],
+];
+
+for (const [code, underItsKey] of UNHEARD)
+  test(`a turn that cannot be followed, ${code}: ${underItsKey ? 'under its key it may be asked for again' : 'asking again is of no use'}`, () => {
+    const turnId = mintId('turn');
+    for (const repeatable of [true, false]) {
+      const { details, ...error } = unfollowed(new ServiceError(code, 'why'), { turnId, repeatable });
+      assert.deepEqual([error.code, details.turnId, details.retryable], [code, turnId, repeatable && underItsKey]);
+    }
+  });
 
 test('a closed reader hears nothing more', async () => {
   await using s = await scene();

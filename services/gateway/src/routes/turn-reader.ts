@@ -168,13 +168,14 @@ export function openTurnReader({
     else silence = setTimeout(watch, left).unref();
   }
 
-  /** Frames may be lost with whoever carried them, and a turn that waits for its session has none: its owner knows. */
+  /** Frames may be lost with whoever carried them, and a turn that waits, or that another one has heard, has none: its owner knows. */
   async function askAfter(): Promise<void> {
     try {
       const status = await patiently(() => bus.call('turns.resume', { turnId }));
       if (over) return;
       if (hasEnded(status)) return await catchUp(status);
-      if (status.state === 'running' && performance.now() - heardAt >= silenceMs) return lose(turnSilent(turnId));
+      const speaks = status.state === 'running' && status.heardBy === undefined;
+      if (speaks && performance.now() - heardAt >= silenceMs) return lose(turnSilent(turnId));
     } catch (error) {
       return lose(error);
     }

@@ -6,6 +6,7 @@ import { texts, type Bodies } from '../turns/bodies.ts';
 import { readMarks, standingOf } from '../turns/journal.ts';
 import type { Once } from '../turns/once.ts';
 import type { Runner } from '../turns/runner.ts';
+import { stateOf } from '../turns/state-of.ts';
 import { completeStateless, runStateless, type StatelessDeps } from '../turns/stateless.ts';
 import { hasEnded } from '../turns/turn-writes.ts';
 import { endOf } from '../turns/waiting.ts';
@@ -51,10 +52,11 @@ export function turnsResume({ sessions, turns, bodies, runner, once }: TurnsResu
     const keyed = turn ? undefined : await once.status(principal, turnId);
     if (keyed) return keyed;
     if (!turn || !(await follows(sessions, principal, turn))) throw noSuchTurn();
-    const { sessionKey, state, lastFrame } = turn;
+    const { sessionKey, lastFrame } = turn;
     if (!hasEnded(turn)) runner.follow(turnId);
+    const stands = await stateOf({ sessions, turns }, principal, turn);
     const how = hasEnded(turn) ? await allOf(bodies.for(principal), turn) : await soFar(bodies.for(principal), turn);
-    return { turnId, sessionKey, state, ...(lastFrame === undefined ? {} : { lastFrame }), ...how };
+    return { turnId, sessionKey, ...stands, ...(lastFrame === undefined ? {} : { lastFrame }), ...how };
   };
 }
 

@@ -9,12 +9,14 @@ import { createFrameWriter } from './frames.ts';
 import { createLauncher, type Launcher, type LauncherDeps } from './launcher.ts';
 import { oneAfterAnother } from './one-after-another.ts';
 import { makeRoom } from './overflow.ts';
+import { stateOf } from './state-of.ts';
 import { createTenantBound } from './tenant-bound.ts';
 import { hasEnded } from './turn-writes.ts';
 import { endOf } from './waiting.ts';
 
 /** Accepts durable turns and sees them run. */
 export interface Runner extends AsyncDisposable, Pick<Launcher, 'look' | 'follow'> {
+  /** One that was there before is told as it stands now. */
   start(request: TurnRequest, principal: Principal): Promise<TurnDocument>;
   /** As start, then waits for the end. Leaving (the signal) stops the waiting, never the turn. */
   execute(request: TurnRequest, principal: Principal, signal: AbortSignal): Promise<{ turn: TurnDocument; result: TurnResult }>;
@@ -96,7 +98,10 @@ export function createRunner(deps: LauncherDeps): Runner {
   }
 
   return {
-    start: async (request, principal) => (await start(request, principal)).turn,
+    async start(request, principal) {
+      const { turn, replayed } = await start(request, principal);
+      return replayed ? { ...turn, state: (await stateOf(deps, principal, turn)).state } : turn;
+    },
 
     async execute(request, principal, signal) {
       const { turn, ...known } = await start(request, principal);
