@@ -20,12 +20,17 @@ export async function measureKept(count: number, onProgress: (what: string) => v
   const before = await ask(load, subject, { warmMs: WARM_MS, ms: MEASURED_MS });
   const residentBefore = residentKib(subject.edge.pid);
   let added = 0;
+  let residentHalfway = residentBefore;
   while (added < count) {
+    if (added < count / 2) residentHalfway = residentKib(subject.edge.pid);
     added += (await ask(load, subject, { warmMs: 0, ms: PORTION_MS })).requests;
     onProgress(`turns kept: ${added} of ${count}`);
   }
   const after = await ask(load, subject, { warmMs: WARM_MS, ms: MEASURED_MS });
-  const grown = (residentKib(subject.edge.pid) - residentBefore) / 1_024;
+  const residentAfter = residentKib(subject.edge.pid);
+  const grown = (residentAfter - residentBefore) / 1_024;
+  // By then the logs of an embedded bus hold what they may.
+  const grownSinceHalf = (residentAfter - residentHalfway) / 1_024;
   const line = { row: 18, ours: 'embedded' as const };
   return {
     outcomes: [
@@ -38,6 +43,7 @@ export async function measureKept(count: number, onProgress: (what: string) => v
         target: {},
       },
       { ...line, what: `${added} turns kept: RSS grows`, values: [grown], unit: 'MiB', target: { most: 50 } },
+      { ...line, what: 'of it with the second half of them', values: [grownSinceHalf], unit: 'MiB', target: { most: 20 } },
     ],
     notes: [],
   };

@@ -1,4 +1,6 @@
+import { spawn } from 'node:child_process';
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import type { Socket } from 'node:net';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { RunningProcess } from '@switchyard/contracts';
@@ -11,6 +13,7 @@ import type { BusAccess } from './event-log.ts';
 import type { Path } from './plan.ts';
 import { openProxy, type Proxy } from './proxy.ts';
 
+const GUARD = fileURLToPath(new URL('./guard.ts', import.meta.url));
 const PRELOAD = fileURLToPath(new URL('./witness/preload.ts', import.meta.url));
 /** Whoever is killed again and again is started again as fast as the first time, nearly. */
 const LONGEST_WAIT_MS = 1_000;
@@ -56,6 +59,7 @@ export async function startChaosCluster(dir: string, stack: AsyncDisposableStack
   const data = join(dir, 'data');
   const witness = join(dir, 'witness');
   for (const one of [data, witness]) mkdirSync(one, { recursive: true, mode: 0o700 });
+  endWithRig(data, stack);
   const config = join(dir, 'config.yaml');
   writeFileSync(config, JSON.stringify(CONFIG)); // which is YAML too
   const proxies: Partial<Record<Path, Proxy>> = {};
@@ -97,6 +101,14 @@ export async function startChaosCluster(dir: string, stack: AsyncDisposableStack
     wipeStreams: () => rmSync(join(data, 'cluster/nats'), { recursive: true, force: true }),
     ready: (signal) => awaitReady({ gateways, replicas, token, signal, say: () => undefined }),
   };
+}
+
+/** What runs in a directory ends with this process, however that ends; it is told by the end of its input. */
+function endWithRig(data: string, stack: AsyncDisposableStack): void {
+  const guard = spawn(process.execPath, [GUARD, data], { stdio: ['pipe', 'ignore', 'ignore'], detached: true });
+  guard.unref();
+  (guard.stdin as Socket).unref();
+  stack.defer(() => void guard.kill('SIGKILL'));
 }
 
 function environment(data: string, config: string, witness: string): Record<string, string> {

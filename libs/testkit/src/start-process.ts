@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { endWithParent } from './end-with-parent.ts';
 
 const START_MS = 30_000;
 
@@ -8,7 +9,7 @@ export interface Exit {
   signal: NodeJS.Signals | null;
 }
 
-/** A child process whose output is kept. Disposing kills it, if it still runs, and waits for its end. */
+/** A child process whose output is kept. Disposing kills it, if it still runs, and waits for its end; it is told to end with this process. */
 export interface StartedProcess extends AsyncDisposable {
   readonly pid: number;
   /** What matched `ready`; empty when nothing was waited for. */
@@ -39,6 +40,7 @@ export async function startProcess([command = '', ...args]: readonly string[], o
     stdio: ['ignore', 'pipe', 'pipe'],
     ...(cwd === undefined ? {} : { cwd }),
   });
+  endWithParent(child, { how: 'told' });
   let text = '';
   const grown = new Set<() => void>();
   const add = (part: string): void => {
