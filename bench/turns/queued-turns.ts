@@ -29,32 +29,47 @@ const SETTINGS = {
 export async function measureQueue(count: number, onProgress: (what: string) => void): Promise<{ outcomes: Outcome[]; notes: string[] }> {
   await using data = await tempDir();
   onProgress(`a queue of ${count} turns: filling it`);
-  await fill(data.path, count);
+  const filledMib = await fill(data.path, count);
   await using stack = new AsyncDisposableStack();
   const subject = await startEmbedded(stack, { data: data.path, env: { ...SETTINGS, ...slots(32) } });
-  const before = residentKib(subject.edge.pid);
-  let most = before;
-  const sampling = setInterval(() => (most = Math.max(most, residentKib(subject.edge.pid))), SAMPLE_MS);
+  const growth = watchGrowth(subject);
   onProgress(`a queue of ${count} turns: draining it`);
   const from = performance.now();
   await accepted(subject, { session: 'last', script: [{ text: 'done' }], until: 'event: done' });
   const seconds = (performance.now() - from) / 1_000;
-  clearInterval(sampling);
+  const drainedMib = growth.stop();
   const line = { row: 17, ours: 'embedded' as const, what: `a queue of ${count} turns drains` };
   return {
     outcomes: [
       { ...line, what: `${line.what}, turns a second`, values: [count / seconds], unit: '/s', target: {} },
-      { ...line, what: `${line.what}, RSS grows`, values: [(most - before) / 1_024], unit: 'MiB', target: { most: 200 } },
+      { ...line, what: `${line.what}, RSS grows`, values: [drainedMib], unit: 'MiB', target: { most: 200 } },
+      { ...line, what: `${count} turns are accepted and wait, RSS grows`, values: [filledMib], unit: 'MiB', target: { most: 200 } },
     ],
     notes: [],
   };
 }
 
-/** Everything waits behind turns that have all the slots. */
-async function fill(data: string, count: number): Promise<void> {
+/** By how many mebibytes the memory of a process grows at most, from now on until it is stopped. */
+function watchGrowth({ edge: { pid } }: Subject): { stop(): number } {
+  const before = residentKib(pid);
+  let most = before;
+  const look = (): void => void (most = Math.max(most, residentKib(pid)));
+  const sampling = setInterval(look, SAMPLE_MS);
+  return {
+    stop() {
+      clearInterval(sampling);
+      look();
+      return (most - before) / 1_024;
+    },
+  };
+}
+
+/** Everything waits behind turns that have all the slots. By how much the process grew. */
+async function fill(data: string, count: number): Promise<number> {
   await using stack = new AsyncDisposableStack();
   const subject = await startEmbedded(stack, { data, env: { ...SETTINGS, ...slots(1) } });
   await accepted(subject, { session: 'blocker', script: [{ wait: BLOCKED_MS }, { text: 'late' }] });
+  const growth = watchGrowth(subject);
   let asked = 0;
   const callers = Array.from({ length: CALLERS }, async () => {
     for (let at = asked++; at < count; at = asked++) {
@@ -62,7 +77,9 @@ async function fill(data: string, count: number): Promise<void> {
     }
   });
   await Promise.all(callers);
+  const grown = growth.stop();
   await subject.edge.end('SIGKILL');
+  return grown;
 }
 
 interface Wanted {
