@@ -38,6 +38,11 @@ export const commands = {
     summary: 'shows what agents remember, and forgets it',
     load: async () => (await import('./commands/memory.ts')).memory,
   },
+  sessions: {
+    usage: 'sessions search|reset',
+    summary: 'finds conversations by what was said in them, and clears them',
+    load: async () => (await import('./commands/sessions.ts')).sessions,
+  },
   token: {
     usage: 'token',
     summary: 'prints the token, and nothing else',

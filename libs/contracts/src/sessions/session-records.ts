@@ -50,7 +50,7 @@ export const SessionMatch = z.object({
   sessionKey: SessionKey,
   agentId: AgentId,
   channelType: upTo(MAX.name),
-  snippet: upTo(MAX.text),
+  snippet: upTo(MAX.line),
   score: z.number(),
   timestamp: Timestamp,
 });

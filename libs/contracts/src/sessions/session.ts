@@ -116,10 +116,14 @@ const sessionReads = defineMethods({
   },
   'session.search': {
     summary: 'Finds sessions by what was said in them.',
+    description:
+      'The best of each session, by the words of the query in any of their forms. To a token for its own sessions: only those that it made.',
     scope: 'rpc',
     params: z.strictObject({ query: z.string().min(1).max(1000), limit: pageSize(10, 50) }),
-    result: z.array(SessionMatch).max(MAX.all),
+    result: z.array(SessionMatch).max(50),
+    blobs: ['*'],
     idempotent: true,
+    errors: ['UNAVAILABLE', 'RESOURCE_EXHAUSTED'],
     examples: [
       {
         params: { query: 'offer' },
@@ -137,10 +141,12 @@ const sessionReads = defineMethods({
     ],
   },
   'session.run_status': {
-    summary: 'How far a sub-agent run is, and what came of it.',
+    summary: 'How far a run is, and what came of it.',
+    description: 'A run is a turn that goes on by itself, such as one that agent.start began: run_id is its id.',
     scope: 'rpc',
     params: z.strictObject({ run_id: z.string().min(1).max(128) }),
     result: SubAgentRun,
+    blobs: ['task', 'response'],
     idempotent: true,
     errors: ['NOT_FOUND'],
     examples: [

@@ -20,7 +20,7 @@ export interface EmptyingDeps {
 }
 
 /** What becomes of the session itself; it tells whether the session was still idle and as it was looked at. */
-type Work<T> = (session: SessionDocument, idle: IdleGuard) => Promise<{ done: boolean; result: T }>;
+export type Work<T> = (session: SessionDocument, idle: IdleGuard) => Promise<{ done: boolean; result: T }>;
 type IdleGuard = ReturnType<typeof idleAs>;
 
 export type Emptying = <T>(principal: Principal, key: string, work: Work<T>) => Promise<T>;
@@ -49,6 +49,11 @@ export function createEmptying(deps: EmptyingDeps): Emptying {
 
 function idleAs({ key, epoch, lastSeq }: SessionDocument, principal: Principal, now: number) {
   return { key, epoch, lastSeq, depth: 0, leaseUntil: { lte: now }, ...seenBy(principal) };
+}
+
+/** The session has turns that run or wait; or one began meanwhile. */
+export function isBusy(error: unknown): boolean {
+  return error instanceof ServiceError && (error.details.reason === 'SESSION_BUSY' || error.code === 'ABORTED');
 }
 
 function busy(): ServiceError {
