@@ -9,6 +9,20 @@ const count = z.int().nonnegative();
 /** sub-agent when another session spawned it, group when it has a guild, else dm. */
 export const SessionKind = z.enum(['sub-agent', 'group', 'dm']);
 
+/** What was said to be so in a session from then on. */
+export const Preferences = z.object({
+  at: instant,
+  /** The model that answers there, `provider/model`. */
+  model: z.string().optional(),
+  /** Tokens that the next turn may use. */
+  budget: count.optional(),
+});
+export type Preferences = z.infer<typeof Preferences>;
+
+/** What a turn that was a command does to its session when it leaves the queue. It is no part of what was said there. */
+export const Effect = z.object({ resets: z.literal(true).optional(), prefers: Preferences.optional() });
+export type Effect = z.infer<typeof Effect>;
+
 /**
  * One document per session, and the only one that says whose turn it is: a mailbox with a lease. What was said is in the turns
  * themselves: those that are done, of this epoch, with a number up to `lastSeq`, in that order.
@@ -50,6 +64,7 @@ export const SessionDocument = z.object({
   /** The client whose turn made it. Absent in a document of before this was remembered, which is nobody's own. */
   createdBy: z.string().optional(),
   metadata: json(z.record(z.string(), z.unknown())),
+  prefers: Preferences.optional(),
   createdAt: instant,
   updatedAt: instant,
 });
@@ -106,6 +121,8 @@ export const TurnDocument = z.object({
   stepCount: count.optional(),
   failure: json(TurnFailure).optional(),
   costUsd: z.number().nonnegative().optional(),
+  /** It was a command, and was answered without a model. */
+  effect: Effect.optional(),
   /** What it had to go without. */
   warnings: z.array(z.string()).optional(),
   /** The number of the last frame, once the turn has ended. */

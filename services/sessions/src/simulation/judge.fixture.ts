@@ -42,6 +42,9 @@ export function createJudge(): Judge {
   const ended = new Set<string>();
   /** Turns that may leave a queue before it is their turn: they have ended otherwise. */
   const cancelled = new Set<string>();
+  /** Turns that empty their session when they leave its queue, and those that have. */
+  const resets = new Set<string>();
+  const hasReset = new Set<string>();
   const joins = createJoins(claim);
   const ends = new Map<string, string>();
   /** Who speaks for a turn, under which lease. */
@@ -75,7 +78,10 @@ export function createJudge(): Judge {
     joins.seen(after);
     if (before && after.epoch === before.epoch) countedOnce(before, after, went);
     if (before && before.epoch !== after.epoch) {
-      claim(before.queue.length === 0, `${key} was emptied with turns in it`);
+      const by = went[0] === undefined ? undefined : readEntry(went[0]).turnId;
+      claim(before.queue.length === 0 || (by !== undefined && resets.has(by)), `${key} was emptied with turns in it`);
+      claim(by === undefined || !hasReset.has(by), `${key} was emptied twice by ${by}`);
+      if (by !== undefined) hasReset.add(by);
       over.set(before.epoch, before.lastSeq);
     }
     if (before && after.owner !== before.owner) claim(after.fence > before.fence, `${key} changed hands under one lease`);
@@ -101,7 +107,8 @@ export function createJudge(): Judge {
       claim(same, `${turnId} changed after its end`);
     }
     if (before) claim(after.fence >= before.fence, `${turnId} was written by an earlier lease`);
-    if (after.state === 'done') done.add(turnId);
+    if (after.state === 'done' && !after.effect) done.add(turnId);
+    if (after.effect?.resets) resets.add(turnId);
     if (after.state === 'cancelled') cancelled.add(turnId);
     if (hasEnded(after)) ended.add(turnId);
     joins.turnChanged(before, after);
@@ -168,6 +175,7 @@ export function createJudge(): Judge {
           all.some((turn) => turn.turnId === turnId),
           `${turnId} was accepted and is gone`,
         );
+      for (const turnId of resets) assert.ok(hasReset.has(turnId), `${turnId} emptied nothing`);
       for (const turnId of done) assert.ok(counted.has(turnId), `${turnId} is done and was never counted`);
       const keys = all.flatMap(({ idempotencyKey }) => idempotencyKey ?? []);
       assert.equal(new Set(keys).size, keys.length, 'a key names two turns');

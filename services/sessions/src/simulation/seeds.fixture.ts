@@ -92,6 +92,7 @@ async function ask(world: World, at: number, clock: Clock): Promise<void> {
   if (kind < 2) return empty(world, channelId, clock);
   if (kind === 2) return cancel(world, { sessionKey: `default:alice:${channelId}` }, clock);
   const regrets = dice.chance(0.2);
+  const message = world.waits.resets && dice.chance(0.25) ? '/reset' : JSON.stringify(script);
   for (let tries = 0; tries < (keyed ? 4 : 1); tries += 1) {
     const replica = pick(world);
     if (!replica) {
@@ -101,7 +102,7 @@ async function ask(world: World, at: number, clock: Clock): Promise<void> {
     const asked = {
       method: 'agent.execute' as const,
       turnId: tries === 0 ? turnId : `turn_${`${at}again${tries}`.padEnd(22, 'x')}`,
-      message: JSON.stringify(script),
+      message,
       agentId,
       session: `default:alice:${channelId}`,
       ...(keyed ? { idempotencyKey: `key${at}` } : {}),

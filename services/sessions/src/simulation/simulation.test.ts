@@ -14,6 +14,8 @@ const USUAL_MS = 60_000;
 /** How turns wait in a session, and for how much of the time stories of it are played. */
 const WAYS: readonly (Waits & { share: number })[] = [
   { ...USUAL, share: 1 },
+  { ...USUAL, resets: true, share: 0.1 },
+  { mode: 'collect', policy: 'drop-new', resets: true, share: 0.1 },
   { mode: 'collect', policy: 'drop-new', share: 0.1 },
   { mode: 'followup', policy: 'drop-old', share: 0.1 },
   { mode: 'collect', policy: 'summarize', share: 0.1 },
@@ -22,7 +24,7 @@ const WAYS: readonly (Waits & { share: number })[] = [
 ];
 
 for (const { share, ...waits } of WAYS) {
-  test(`${waits.mode}, ${waits.policy}: whatever a seed makes happen, each accepted turn ends once and is counted once, in order`, async (t) => {
+  test(`${waits.mode}, ${waits.policy}${waits.resets ? ', resets' : ''}: whatever a seed makes happen, each accepted turn ends once and is counted once, in order`, async (t) => {
     const last = Number(ONE ?? MANY ?? USUAL_SEEDS * share);
     const started = performance.now();
     let played = 0;

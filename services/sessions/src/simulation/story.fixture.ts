@@ -86,6 +86,8 @@ export function createWorld({ seed, faults = NO_FAULTS, waits = USUAL, sabotage 
 export interface Waits {
   mode: QueueMode;
   policy: 'drop-new' | 'drop-old' | 'summarize';
+  /** Some of the messages empty their session. */
+  resets?: true;
 }
 export const USUAL: Waits = { mode: 'followup', policy: 'drop-new' };
 

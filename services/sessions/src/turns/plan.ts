@@ -3,7 +3,7 @@ import { resolveAgentModel, type ModelMessage, type ModelRef, type Models } from
 import type { Documents } from '@switchyard/store';
 import type { Agent } from '../agents.ts';
 import type { TurnDocument } from '../data.ts';
-import { textOf, texts, type Bodies } from './bodies.ts';
+import { texts, type Bodies } from './bodies.ts';
 import { leaseLost, type Hold } from './hold.ts';
 import { leftOutText } from './left-out.ts';
 import type { TurnPlan } from './loop.ts';
@@ -55,13 +55,14 @@ export interface PlanGiven {
   traceparent: string | undefined;
   /** Milliseconds that are left of the turn. */
   left: () => number;
+  /** What is asked. */
+  text: string;
 }
 
 /** What a durable turn sends to its model: the recent conversation and the question. */
 export async function planTurn(deps: PlanDeps, given: PlanGiven): Promise<Omit<TurnPlan, 'signal'>> {
-  const { turn, hold, agent, model, principal, traceparent, left } = given;
+  const { turn, hold, agent, model, principal, traceparent, left, text } = given;
   const toolTurn = { turnId: turn.turnId, requestId: turn.requestId, traceparent, left, counted: model.provider === 'dev' };
-  const text = await textOf(deps.bodies, turn.turnId, turn.message);
   const [before, leftOut, reminder] = await Promise.all([recent(deps, given), leftOutText(deps.turns, turn), deps.remind?.(text)]);
   return {
     model,
