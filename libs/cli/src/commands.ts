@@ -39,8 +39,8 @@ export const commands = {
     load: async () => (await import('./commands/memory.ts')).memory,
   },
   sessions: {
-    usage: 'sessions search|reset',
-    summary: 'finds conversations by what was said in them, and clears them',
+    usage: 'sessions search|reset|compact',
+    summary: 'finds conversations by what was said in them, clears them, makes them shorter',
     load: async () => (await import('./commands/sessions.ts')).sessions,
   },
   token: {

@@ -5,10 +5,13 @@ import type { Bus } from '@switchyard/bus';
 import { countReplicas, defineService, readEnvironment, systemClock } from '@switchyard/service-kit';
 import type { Store } from '@switchyard/store';
 import { openAgentDirectory } from './agents.ts';
-import { bodyCollection, goneCollection, keptCollection, sessionCollection, turnCollection } from './data.ts';
+import { bodyCollection, goneCollection, keptCollection, sessionCollection, summaryCollection, turnCollection } from './data.ts';
 import { agentCancel } from './handlers/agent-cancel.ts';
 import { agentAttach, agentExecute, agentStart, agentStream } from './handlers/agent-execute.ts';
+import { contextConversations } from './handlers/context-conversations.ts';
+import { contextTree } from './handlers/context-tree.ts';
 import { countsTools, devTools } from './handlers/dev-tools.ts';
+import { sessionCompact } from './handlers/session-compact.ts';
 import { sessionDelete } from './handlers/session-delete.ts';
 import { sessionExport } from './handlers/session-export.ts';
 import { sessionHistory } from './handlers/session-history.ts';
@@ -21,6 +24,7 @@ import { sessionSend } from './handlers/session-send.ts';
 import { sessionStatus } from './handlers/session-status.ts';
 import { turnsComplete, turnsOnce, turnsResume, turnsRun, turnsStart } from './handlers/turns.ts';
 import { migrate } from './earlier/migrate.ts';
+import { createCompaction } from './context/compaction.ts';
 import { createSaidIndexes } from './search/said-indexes.ts';
 import { createEmptying } from './sessions/emptying.ts';
 import { createLogShares } from './turns/log-shares.ts';
@@ -78,8 +82,9 @@ export function defineSessions(timing: SessionsTiming = {}) {
         toolBox(bus, principal, config, { ...turn, counted: counts && counted });
       const memories = createMemories({ bus, clock: systemClock, log });
       const common = { ...data, store, bus, agents, models, tools, settings, log, clock: systemClock, owner: replica, memories };
+      const compaction = own.use(createCompaction(common));
       const shares = createLogShares({ clock: systemClock, room: () => frames.maxBytes / replicas.count() });
-      const runner = openRunner({ ...common, own, timing, shares });
+      const runner = openRunner({ ...common, own, timing, shares, compaction });
       const { leaseMs, renewMs } = { ...LEASE_TIMING, ...timing };
       const { turnDeadlineMs = TURN_DEADLINE_MS, lookMs = LOOK_MS } = timing;
       const once = own.use(createOnce({ ...common, shares, leaseMs, renewMs, lookMs, turnDeadlineMs }));
@@ -100,9 +105,12 @@ export function defineSessions(timing: SessionsTiming = {}) {
         'session.delete': sessionDelete({ ...reading, bus, emptying }),
         'session.reset': sessionReset({ ...data, store, emptying }),
         'session.reset_conversation': sessionResetConversation({ ...reading, store, emptying }),
+        'session.compact': sessionCompact({ ...reading, store, compaction }),
         'session.status': sessionStatus(reading, agents, models),
         'session.run_status': sessionRunStatus({ ...data, store }),
         'session.search': sessionSearch({ ...reading, indexes }),
+        'context.conversations': contextConversations({ ...reading, agents }),
+        'context.tree': contextTree({ ...reading, agents }),
         'turns.start': turnsStart(runner),
         'turns.run': turnsRun({ tools, models, agents }),
         'turns.complete': turnsComplete({ tools, models, agents }),
@@ -119,6 +127,7 @@ async function openData(store: Store) {
     sessions: sessionCollection,
     turns: turnCollection,
     bodies: bodyCollection,
+    summaries: summaryCollection,
     gone: goneCollection,
     kept: keptCollection,
   });

@@ -46,6 +46,17 @@ test('reset clears a conversation, with its memories where that is asked', async
   );
 });
 
+test('compact says how much shorter a conversation is told, or that there is nothing to do', async () => {
+  let triggered = true;
+  const answer = { sessionKey: KEY, messageCount: 120, estimatedTokens: 48_200, instructions: null, messagesAfter: 24, tokensAfter: 9_100 };
+  const calls: Call[] = [];
+  await using server = await startServer({ call: (call) => (calls.push(call), { ...answer, compactionTriggered: triggered }) });
+  assert.equal((await sessions(server.url, 'compact', KEY)).stdout, `${KEY}: about 48200 tokens are 9100 now\n`);
+  assert.deepEqual([calls[0]?.method, calls[0]?.params], ['session.compact', { key: KEY }]);
+  triggered = false;
+  assert.match((await sessions(server.url, 'compact', KEY)).stderr, /^There is nothing to make shorter/);
+});
+
 test('what it cannot do is wrong usage', async () => {
   await using server = await startServer();
   for (const words of [
@@ -54,6 +65,7 @@ test('what it cannot do is wrong usage', async () => {
     ['search'],
     ['reset'],
     ['reset', KEY, KEY],
+    ['compact'],
     ['search', 'x', '--limit', 'ten'],
     ['reset', KEY, '--memory', 'maybe'],
   ]) {

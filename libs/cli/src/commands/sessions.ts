@@ -21,14 +21,14 @@ const FLAGS: readonly [string, string][] = [
   ['--memory yes', 'reset: also what is remembered of it'],
 ];
 
-const ACTS: Readonly<Record<string, Act>> = { search, reset };
+const ACTS: Readonly<Record<string, Act>> = { search, reset, compact };
 
 export const sessions: Command = {
   flags: ['limit', 'memory'],
   help: () =>
     commandHelp(
-      'sessions search "<words>"|reset <key> [--limit <n>] [--memory yes]',
-      'Finds conversations by what was said in them, and clears them.',
+      'sessions search "<words>"|reset <key>|compact <key> [--limit <n>] [--memory yes]',
+      'Finds conversations by what was said in them, clears them, and has what is old in them told in summaries.',
       { flags: FLAGS, examples: ['sessions search "second offer"', 'sessions reset default:alice:gateway'] },
     ),
   async run({ flags, words, output, where }) {
@@ -60,6 +60,14 @@ async function reset(server: Server, { flags, output, rest }: Given): Promise<nu
   const { sessionKey, sessionMessagesCleared, memoriesDeleted } = answer;
   const memories = memoriesDeleted === undefined ? '' : `, ${memoriesDeleted} memories forgotten`;
   return done(() => print(`${sessionKey}: ${sessionMessagesCleared} messages cleared${memories}\n`));
+}
+
+async function compact(server: Server, { output, rest }: Given): Promise<number> {
+  const answer = await server.call('session.compact', { key: keyOf(rest, 'compact') });
+  if (output === 'json') return done(() => printJson(answer));
+  const { sessionKey, compactionTriggered, estimatedTokens, tokensAfter = estimatedTokens } = answer;
+  if (!compactionTriggered) return done(() => remark('There is nothing to make shorter: only the last turns are told word by word.'));
+  return done(() => print(`${sessionKey}: about ${estimatedTokens} tokens are ${tokensAfter} now\n`));
 }
 
 function done(tell: () => void): number {

@@ -34,7 +34,8 @@ export const contextMethods = defineMethods({
     description: 'Agent and tenant come from the caller, never from the params.',
     scope: 'rpc',
     params: z.strictObject({ limit: pageSize(100, 1000), offset: z.int().nonnegative().default(0) }),
-    result: z.object({ conversations: z.array(ContextConversation).max(MAX.all), total: Count }),
+    result: z.object({ conversations: z.array(ContextConversation).max(MAX.many), total: Count }),
+    blobs: ['conversations'],
     idempotent: true,
     examples: [
       {
@@ -66,6 +67,7 @@ export const contextMethods = defineMethods({
       nodes: z.array(ContextNode).max(MAX.all),
       messageCount: Count.describe('raw messages that no summary holds yet'),
     }),
+    blobs: ['nodes'],
     idempotent: true,
     errors: ['NOT_FOUND'],
     examples: [

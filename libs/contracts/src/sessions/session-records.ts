@@ -63,7 +63,7 @@ export const CompactionResult = z.object({
   messageCount: Count,
   estimatedTokens: Count,
   compactionTriggered: z.boolean(),
-  instructions: upTo(MAX.text).nullable(),
+  instructions: upTo(MAX.line).nullable(),
   messagesAfter: Count.optional(),
   tokensAfter: Count.optional(),
 });

@@ -231,7 +231,8 @@ const sessionWrites = defineMethods({
     examples: [{ params: { session_key: KEY }, result: { sessionKey: KEY, reset: true, previousMessageCount: 2 } }],
   },
   'session.compact': {
-    summary: 'Replaces the older messages of a session by a summary.',
+    summary: 'Has the older messages of a session told in summaries.',
+    description: 'Everything said stays. Counts are of what a turn is told: messages, and summaries in their place.',
     scope: 'admin',
     params: z.strictObject({ key: SessionKey }),
     result: CompactionResult,

@@ -1,3 +1,6 @@
+import { lengthOf } from '../context/length-of.ts';
+import { summariesOf } from '../context/make-summary.ts';
+import { coveredTo } from '../context/tree.ts';
 import { history } from '../sessions/directory.ts';
 import { charsOf } from '../turns/spoken.ts';
 import { preferring, type Answer, type Asked } from './asked.ts';
@@ -25,7 +28,7 @@ export const answers: Readonly<Record<CommandName, Answering>> = {
   think: ({ args }) => directive('think', 'off, minimal, low, medium, high or xhigh', args),
   verbose: ({ args }) => directive('verbose', 'on or off', args),
   reasoning: ({ args }) => directive('reasoning', 'on or off', args),
-  compact: () => missing('compact'),
+  compact,
   fork: () => missing('fork'),
   branch: () => missing('branch'),
   skill: () => missing('skill'),
@@ -63,12 +66,32 @@ function usage({ given: { hold } }: Asked): Answer {
   return { text: `Tokens: ${total} (${inputTokens} in, ${outputTokens} out)\nCost: ${costUsd.toFixed(4)} USD` };
 }
 
+/** What the summaries are to keep above all may be said with it. */
+async function compact({ deps, given: { hold, signal }, args }: Asked): Promise<Answer> {
+  const verbose = /^verbose(\s|$)/.exec(args)?.[0] ?? '';
+  const instructions = args.slice(verbose.length).trim();
+  const before = lengthOf(hold.session);
+  const asked = { signal, ...(instructions === '' ? {} : { instructions }) };
+  const { session, made } = await deps.compaction.compact(hold.tenant, hold.session, asked);
+  if (made === 0) return { text: 'There is nothing to make shorter: only the last turns are told word by word.' };
+  const after = lengthOf(session);
+  const shorter = `Made shorter: about ${before.tokens} tokens are ${after.tokens} now. Everything said stays.`;
+  if (verbose === '') return { text: shorter };
+  const summaries = await summariesOf(deps, hold.tenant, session.roots ?? []);
+  return { text: [shorter, ...summaries.map(({ text }) => text)].join('\n\n') };
+}
+
 async function context({ deps, given: { hold, agent } }: Asked): Promise<Answer> {
   const { contextEngine, maxContextChars } = agent.config;
-  const last = await deps.recall.last(deps.turns.for(hold), hold, contextEngine.historyTurns);
+  const { roots = [], lastSeq } = hold.session;
+  const known = await deps.recall.last(deps.turns.for(hold), hold, contextEngine.historyTurns);
+  const last = roots.length === 0 ? known : known.slice(0, lastSeq - coveredTo(roots));
   const chars = last.reduce((sum, exchange) => sum + charsOf(exchange), 0);
   const share = Math.round((100 * Math.min(chars, maxContextChars)) / maxContextChars);
-  return { text: `The next turn is told of the last ${last.length} exchanges: ${chars} characters, ${share} % of the room for them.` };
+  const folded = roots.reduce((sum, { messages }) => sum + messages, 0);
+  const earlier = folded === 0 ? '' : ` ${folded} messages before them are told in ${roots.length} summaries.`;
+  const told = `The next turn is told of the last ${last.length} exchanges: ${chars} characters, ${share} % of the room for them.`;
+  return { text: `${told}${earlier}` };
 }
 
 function budget(asked: Asked): Answer {

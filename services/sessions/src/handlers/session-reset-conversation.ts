@@ -1,6 +1,8 @@
 import type { Ctx, Handler } from '@switchyard/bus';
 import { ServiceError, type Principal } from '@switchyard/contracts';
 import { pause } from '@switchyard/service-kit';
+import type { Collection } from '@switchyard/store';
+import type { SummaryDocument } from '../data.ts';
 import { requireSession, type Reading } from '../sessions/directory.ts';
 import { isBusy, type Emptying } from '../sessions/emptying.ts';
 import { meantKey } from '../sessions/session-key.ts';
@@ -8,6 +10,7 @@ import { resetting, type ResettingDeps } from './session-reset.ts';
 
 export interface ResetConversationDeps extends ResettingDeps, Pick<Reading, 'turns' | 'clock'> {
   emptying: Emptying;
+  summaries: Collection<SummaryDocument>;
 }
 
 /** It comes after the turns that were there: so long it waits for them, looking so often. */
@@ -36,12 +39,12 @@ export function sessionResetConversation(deps: ResetConversationDeps): Handler<'
 
 /** Undefined when there is no such session. */
 async function clear(deps: ResetConversationDeps, principal: Principal, sessionKey: string) {
-  const { emptying, clock, turns } = deps;
+  const { emptying, clock, turns, summaries } = deps;
   const until = clock.now() + PATIENCE_MS;
   for (;;) {
     try {
       const { key, epoch } = await requireSession(deps.sessions, principal, sessionKey);
-      const rows = await turns.for(principal).count({ sessionKey: key, epoch, seq: { gt: 0 } });
+      const rows = (await turns.for(principal).count({ epoch, seq: { gt: 0 } })) + (await summaries.for(principal).count({ epoch }));
       const { previousMessageCount } = await emptying(principal, key, resetting(deps, principal));
       return { lcdRowsDeleted: rows, sessionMessagesCleared: previousMessageCount };
     } catch (error) {

@@ -155,6 +155,7 @@ export interface Counted {
   seq: number;
   epoch: string;
   messages: number;
+  chars: number;
   steps: number;
   input: number;
   output: number;
@@ -186,6 +187,7 @@ export function settle(sessions: Documents<SessionDocument>, settling: Settling)
   const { set, unset } = onward(settling, next);
   const totals = counted && {
     messageCount: counted.messages,
+    chars: counted.chars,
     inputTokens: counted.input,
     outputTokens: counted.output,
     costUsd: counted.costUsd,
@@ -204,7 +206,7 @@ export function settle(sessions: Documents<SessionDocument>, settling: Settling)
       pull: { queue: entry },
       inc: { depth: -1, ...totals },
       set: { ...set, updatedAt: now, ...(counted ? { lastSeq: counted.seq, lastSteps: counted.steps } : {}), ...effect?.set },
-      unset,
+      unset: [...unset, ...(effect?.unset ?? [])],
       ...(effect ? { emit: effect.emit } : {}),
     },
   );

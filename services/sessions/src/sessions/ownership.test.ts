@@ -103,6 +103,7 @@ const rows: Record<string, readonly Row[]> = {
   'session.export': [{ named: [(bus, { key }) => bus.call('session.export', { session_key: key })] }],
   'session.reset': [{ named: [(bus, { key }) => bus.call('session.reset', { session_key: key })] }],
   'session.delete': [{ named: [(bus, { key }) => bus.call('session.delete', { session_key: key })] }],
+  'session.compact': [{ named: [(bus, { key }) => bus.call('session.compact', { key })] }],
   'session.reset_conversation': [{ named: [(bus, { key }) => bus.call('session.reset_conversation', { session_key: key })], silent: true }],
   'turns.start': [
     {
@@ -125,6 +126,9 @@ const rows: Record<string, readonly Row[]> = {
   'dev.act': [],
   'dev.look': [],
   'dev.count': [],
+  // A conversation is named by an id of its own: `context.test.ts`.
+  'context.conversations': [],
+  'context.tree': [],
   // They name none: see below.
   'session.list': [],
   'session.search': [],

@@ -126,6 +126,8 @@ async function play(deps: RunDeps, given: RunGiven, { record, reminding }: Playi
     tools: deps.tools,
     turns: deps.turns.for(hold),
     bodies,
+    summaries: deps.summaries,
+    models: deps.models,
     recall: deps.recall,
     remind: reminding.remind,
   };

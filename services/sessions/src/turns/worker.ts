@@ -17,7 +17,7 @@ import type { Ended, RunDeps, RunGiven } from './run-deps.ts';
 import { endFailed, runDurable } from './run-durable.ts';
 import type { Runs } from './runs.ts';
 import { endJoined } from './shared-end.ts';
-import { messagesOf } from './spoken.ts';
+import { charsOf, messagesOf } from './spoken.ts';
 import { endTurnSpan, noteEnd, noteWait, startTurnSpan } from './turn-metrics.ts';
 import { endedMeanwhile, hasEnded, take } from './turn-writes.ts';
 import { tellUsage } from './usage.ts';
@@ -265,6 +265,7 @@ async function settleHead(deps: WorkDeps, hold: Hold, { entry, ended, waitsFor }
       hold.session = settled;
       tellOnce();
       if (gone) clear(deps, hold, gone);
+      else if (settling.counted) deps.compaction.consider(hold.tenant, settled);
       return keep;
     }
     if (!(await lookAgain(deps.sessions, hold)) || hold.session.queue[0] !== entry) {
@@ -299,6 +300,7 @@ function counted(turn: TurnDocument | undefined, found: Hold | undefined): Count
     seq,
     epoch,
     messages: messagesOf(turn),
+    chars: charsOf(turn),
     steps: stepCount,
     input: tokensUsed?.input ?? 0,
     output: tokensUsed?.output ?? 0,
