@@ -43,7 +43,7 @@ export const contextMethods = defineMethods({
         result: {
           conversations: [
             {
-              conversation_id: 'conv_4fT0mUq2Zs8KxY1bNcVdGh',
+              conversation_id: 'epoch_4fT0mUq2Zs8KxY1bNcVdGh',
               tenant_id: 'default',
               agent_id: 'default',
               session_key: 'default:alice:gateway',
@@ -60,6 +60,7 @@ export const contextMethods = defineMethods({
   },
   'context.tree': {
     summary: 'The tree of summaries of one conversation.',
+    description: 'The key of a session names the conversation that it is in now.',
     scope: 'rpc',
     params: z.strictObject({ conversation_id: z.string().min(1).max(256) }),
     result: z.object({
@@ -72,9 +73,9 @@ export const contextMethods = defineMethods({
     errors: ['NOT_FOUND'],
     examples: [
       {
-        params: { conversation_id: 'conv_4fT0mUq2Zs8KxY1bNcVdGh' },
+        params: { conversation_id: 'default:alice:gateway' },
         result: {
-          conversationId: 'conv_4fT0mUq2Zs8KxY1bNcVdGh',
+          conversationId: 'epoch_4fT0mUq2Zs8KxY1bNcVdGh',
           nodes: [
             {
               summaryId: 'sum_1',

@@ -19,6 +19,8 @@ import { MODEL_EVENTS, TURN_EVENTS } from './turn-events.ts';
 
 const KEY = 'default:alice:gateway';
 const RUN = 'run_4fT0mUq2Zs8KxY1bNcVdGh';
+/** One that `agent.start` begins. */
+const TURN = 'turn_5Qm8Zr1nY0cVh3Kd7LsXwB';
 const RUN_KEY = `default:sub-agent-${RUN}:sub-agent:${RUN}`;
 const messages = [
   { role: 'user', content: 'hello', timestamp: 1763719200000 },
@@ -151,13 +153,13 @@ const sessionReads = defineMethods({
     errors: ['NOT_FOUND'],
     examples: [
       {
-        params: { run_id: RUN },
+        params: { run_id: TURN },
         result: {
-          runId: RUN,
+          runId: TURN,
           status: 'completed',
-          agentId: 'researcher',
+          agentId: 'default',
           task: 'Compare the three offers.',
-          sessionKey: RUN_KEY,
+          sessionKey: KEY,
           startedAt: 1763719200000,
           completedAt: 1763719208200,
           runtimeMs: 8200,

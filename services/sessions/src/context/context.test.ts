@@ -212,8 +212,11 @@ test('conversations are the agent’s, newest first, a page at a time, and nobod
   const stranger = app.bus.as(principal({ client: 'stranger', scopes: ['*'], sessions: 'own' }));
   assert.equal((await stranger.call('context.conversations', {})).total, 0);
   const conversation_id = one?.conversation_id ?? '';
-  await app.bus.call('context.tree', { conversation_id });
+  const byId = await app.bus.call('context.tree', { conversation_id });
+  assert.deepEqual(await app.bus.call('context.tree', { conversation_id: 'default:bob:gateway' }), byId, 'by the key of its session');
   for (const bus of [app.bus.as(zoe), bound, stranger]) {
-    await assert.rejects(bus.call('context.tree', { conversation_id }), { code: 'NOT_FOUND', message: 'There is no such conversation.' });
+    for (const named of [conversation_id, 'default:bob:gateway']) {
+      await assert.rejects(bus.call('context.tree', { conversation_id: named }), { code: 'NOT_FOUND' });
+    }
   }
 });

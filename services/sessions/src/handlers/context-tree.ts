@@ -7,10 +7,12 @@ import { summariesOf } from '../context/make-summary.ts';
 import { tokensOf } from '../context/room.ts';
 import type { SessionDocument, SummaryDocument } from '../data.ts';
 import { sees } from '../sessions/ownership.ts';
+import { meantKey } from '../sessions/session-key.ts';
 import { settled, type Settling } from '../sessions/settled.ts';
 
 type Node = Result<'context.tree'>['nodes'][number];
 
+const EPOCH = 'epoch_';
 const PREVIEW_CHARS = 500;
 
 export interface ContextTreeDeps extends Settling {
@@ -24,18 +26,25 @@ export function contextTree(deps: ContextTreeDeps): Handler<'context.tree'> {
     const session = await conversation(deps, principal, conversation_id);
     const { roots = [], messageCount } = session;
     const folded = roots.reduce((sum, { messages }) => sum + messages, 0);
-    return { conversationId: conversation_id, nodes: await nodesOf(deps, principal.tenant, session), messageCount: messageCount - folded };
+    return { conversationId: session.epoch, nodes: await nodesOf(deps, principal.tenant, session), messageCount: messageCount - folded };
   };
 }
 
-/** A turn that is done says of which session an epoch is. */
-async function conversation(deps: ContextTreeDeps, principal: Principal, epoch: string): Promise<SessionDocument> {
-  const [turn] = (await deps.turns.for(principal).find({ epoch, seq: { gt: 0 } }, { sort: [['seq', 'asc']], limit: 1 })).items;
-  const seen = turn && (await deps.sessions.for(principal).get(turn.sessionKey));
+/** Named by its epoch, or by the key of the session that it is in now. */
+async function conversation(deps: ContextTreeDeps, principal: Principal, named: string): Promise<SessionDocument> {
+  const key = named.startsWith(EPOCH) ? await keyOf(deps, principal, named) : meantKey(named, principal);
+  const seen = key === undefined ? null : await deps.sessions.for(principal).get(key);
   const session = seen && (await settled(deps, principal.tenant, seen));
-  const theirs = session?.epoch === epoch && sees(principal, session) && session.agentId === agentOf(deps.agents, principal);
-  if (!session || !theirs) throw new ServiceError('NOT_FOUND', 'There is no such conversation.');
+  const isIt = !named.startsWith(EPOCH) || session?.epoch === named;
+  const theirs = session && isIt && sees(principal, session) && session.agentId === agentOf(deps.agents, principal);
+  if (!theirs) throw new ServiceError('NOT_FOUND', 'There is no such conversation.');
   return session;
+}
+
+/** A turn that is done says of which session an epoch is. */
+async function keyOf({ turns }: ContextTreeDeps, principal: Principal, epoch: string): Promise<string | undefined> {
+  const { items } = await turns.for(principal).find({ epoch, seq: { gt: 0 } }, { sort: [['seq', 'asc']], limit: 1 });
+  return items[0]?.sessionKey;
 }
 
 /** Depth by depth, and each once. */
