@@ -38,6 +38,11 @@ export const commands = {
     summary: 'shows what agents remember, and forgets it',
     load: async () => (await import('./commands/memory.ts')).memory,
   },
+  sessions: {
+    usage: 'sessions search|reset|compact',
+    summary: 'finds conversations by what was said in them, clears them, makes them shorter',
+    load: async () => (await import('./commands/sessions.ts')).sessions,
+  },
   token: {
     usage: 'token',
     summary: 'prints the token, and nothing else',

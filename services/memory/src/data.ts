@@ -42,6 +42,9 @@ export const entryCollection = collection({
   schema: EntryDocument,
   key: 'id',
   maxBytes: ENTRY_BYTES,
-  indexes: [{ fields: ['changedAt'], across: true }],
+  indexes: [
+    { fields: ['changedAt'], across: true },
+    { fields: ['sessionKey'], sparse: true },
+  ],
   expires: { field: 'forgetAt', afterMs: 0 },
 });

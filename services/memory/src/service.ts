@@ -8,6 +8,7 @@ import { memoryCapture } from './handlers/memory-capture.ts';
 import { memoryDelete } from './handlers/memory-delete.ts';
 import { memoryEmbeddingCache } from './handlers/memory-embedding-cache.ts';
 import { memoryExport } from './handlers/memory-export.ts';
+import { memoryForgetSession } from './handlers/memory-forget-session.ts';
 import { memoryFlush } from './handlers/memory-flush.ts';
 import { memoryInspect } from './handlers/memory-inspect.ts';
 import { memoryRecall } from './handlers/memory-recall.ts';
@@ -44,6 +45,7 @@ export const memory = defineService({
       'memory.flush': memoryFlush(given),
       'memory.recall': memoryRecall(given),
       'memory.capture': memoryCapture(given),
+      'memory.forgetSession': memoryForgetSession(given),
     };
   },
 });

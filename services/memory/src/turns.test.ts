@@ -115,3 +115,15 @@ test('what may not be remembered is left out and said, and the rest is kept', as
   assert.deepEqual({ patterns, riskLevel, source }, { patterns: ['piped_shell'], riskLevel: 'high', source: 'memory_write' });
   assert.equal((await app.nextEvent('security:memory_tainted')).blocked, true);
 });
+
+test('what was kept of a session is forgotten, all of it and nothing else', async () => {
+  await using app = await open();
+  for (let n = 0; n < 3; n += 1) await capture(app, ann, `My tide table number ${n}.`);
+  await capture(app, ann, 'My tide table of elsewhere.', { sessionKey: 'default:y:gateway' });
+  const forget = (tenant = 'default') =>
+    app.bus.as(principal({ tenant, client: 'ann' })).call('memory.forgetSession', { sessionKey: 'default:x:gateway' });
+  assert.deepEqual(await forget('other'), { forgotten: 0 });
+  assert.deepEqual(await forget(), { forgotten: 3 });
+  assert.deepEqual(await forget(), { forgotten: 0 });
+  assert.deepEqual(contents(await recall(app, ann)), ['My tide table of elsewhere.']);
+});

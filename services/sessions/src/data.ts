@@ -9,6 +9,34 @@ const count = z.int().nonnegative();
 /** sub-agent when another session spawned it, group when it has a guild, else dm. */
 export const SessionKind = z.enum(['sub-agent', 'group', 'dm']);
 
+/** What was said to be so in a session from then on. */
+export const Preferences = z.object({
+  at: instant,
+  /** The model that answers there, `provider/model`. */
+  model: z.string().optional(),
+  /** Tokens that the next turn may use. */
+  budget: count.optional(),
+});
+export type Preferences = z.infer<typeof Preferences>;
+
+/** What a turn that was a command does to its session when it leaves the queue. It is no part of what was said there. */
+export const Effect = z.object({ resets: z.literal(true).optional(), prefers: Preferences.optional() });
+export type Effect = z.infer<typeof Effect>;
+
+/** The top of a tree of summaries, as its session's document knows it. What it stands for, turns with numbers in a row, all stays. */
+export const Root = z.object({
+  id: z.string(),
+  /** 0 stands for turns, others for summaries of the depth below. */
+  depth: count,
+  from: count,
+  to: count,
+  messages: count,
+  /** What it stands for, and what it takes itself. */
+  chars: count,
+  size: count,
+});
+export type Root = z.infer<typeof Root>;
+
 /**
  * One document per session, and the only one that says whose turn it is: a mailbox with a lease. What was said is in the turns
  * themselves: those that are done, of this epoch, with a number up to `lastSeq`, in that order.
@@ -50,6 +78,16 @@ export const SessionDocument = z.object({
   /** The client whose turn made it. Absent in a document of before this was remembered, which is nobody's own. */
   createdBy: z.string().optional(),
   metadata: json(z.record(z.string(), z.unknown())),
+  prefers: Preferences.optional(),
+  /** How long all is that was said in this epoch. */
+  chars: count.optional(),
+  /** The summaries of what was said first, oldest first; what comes after the last of them stands for itself. */
+  roots: z.array(Root).optional(),
+  /** Somebody makes a summary, until then at most; the number of the last one who did. */
+  compactUntil: instant.optional(),
+  compactFence: count.optional(),
+  /** When this epoch began, where that is not when the session did. */
+  since: instant.optional(),
   createdAt: instant,
   updatedAt: instant,
 });
@@ -106,6 +144,8 @@ export const TurnDocument = z.object({
   stepCount: count.optional(),
   failure: json(TurnFailure).optional(),
   costUsd: z.number().nonnegative().optional(),
+  /** It was a command, and was answered without a model. */
+  effect: Effect.optional(),
   /** What it had to go without. */
   warnings: z.array(z.string()).optional(),
   /** The number of the last frame, once the turn has ended. */
@@ -124,6 +164,20 @@ export type TurnDocument = z.infer<typeof TurnDocument>;
 /** A long text of a turn: a question, an answer, what a tool said. Written before the document that names it, and never changed. */
 export const BodyDocument = z.object({ id: z.string(), turnId: z.string(), text: z.string(), forgetAt: instant.optional() });
 export type BodyDocument = z.infer<typeof BodyDocument>;
+
+/** A summary of part of a conversation, never changed. Nobody sees one that no root leads to. */
+export const SummaryDocument = Root.extend({
+  epoch: z.string(),
+  sessionKey: z.string(),
+  /** The summaries that it stands for; none where it stands for turns. */
+  children: z.array(z.string()),
+  text: z.string(),
+  /** Some of it may come from outside of the conversation. */
+  taint: z.boolean(),
+  createdAt: instant,
+  forgetAt: instant.optional(),
+});
+export type SummaryDocument = z.infer<typeof SummaryDocument>;
 
 /** An epoch that is, or was about to be, over: its turns are nobody's history any more. */
 export const GoneDocument = z.object({ epoch: z.string(), sessionKey: z.string(), at: instant });
@@ -198,6 +252,14 @@ export const keptCollection = collection({
   schema: KeptDocument,
   key: 'key',
   indexes: [{ fields: ['turnId'] }, { fields: ['state', 'leaseUntil'], across: true }],
+  expires: { field: 'forgetAt', afterMs: 0 },
+});
+
+export const summaryCollection = collection({
+  name: 'summaries',
+  schema: SummaryDocument,
+  key: 'id',
+  indexes: [{ fields: ['epoch'] }],
   expires: { field: 'forgetAt', afterMs: 0 },
 });
 

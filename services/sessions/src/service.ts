@@ -1,22 +1,31 @@
+import { join } from 'node:path';
 import { sessions as contract, TURN_DEADLINE_MS, TURNS_LOG } from '@switchyard/contracts';
 import { createModels } from '@switchyard/models';
 import type { Bus } from '@switchyard/bus';
-import { countReplicas, defineService, systemClock } from '@switchyard/service-kit';
+import { countReplicas, defineService, readEnvironment, systemClock } from '@switchyard/service-kit';
 import type { Store } from '@switchyard/store';
 import { openAgentDirectory } from './agents.ts';
-import { bodyCollection, goneCollection, keptCollection, sessionCollection, turnCollection } from './data.ts';
+import { bodyCollection, goneCollection, keptCollection, sessionCollection, summaryCollection, turnCollection } from './data.ts';
 import { agentCancel } from './handlers/agent-cancel.ts';
 import { agentAttach, agentExecute, agentStart, agentStream } from './handlers/agent-execute.ts';
+import { contextConversations } from './handlers/context-conversations.ts';
+import { contextTree } from './handlers/context-tree.ts';
 import { countsTools, devTools } from './handlers/dev-tools.ts';
+import { sessionCompact } from './handlers/session-compact.ts';
 import { sessionDelete } from './handlers/session-delete.ts';
 import { sessionExport } from './handlers/session-export.ts';
 import { sessionHistory } from './handlers/session-history.ts';
 import { sessionList } from './handlers/session-list.ts';
 import { sessionReset } from './handlers/session-reset.ts';
+import { sessionResetConversation } from './handlers/session-reset-conversation.ts';
+import { sessionRunStatus } from './handlers/session-run-status.ts';
+import { sessionSearch } from './handlers/session-search.ts';
 import { sessionSend } from './handlers/session-send.ts';
 import { sessionStatus } from './handlers/session-status.ts';
 import { turnsComplete, turnsOnce, turnsResume, turnsRun, turnsStart } from './handlers/turns.ts';
 import { migrate } from './earlier/migrate.ts';
+import { createCompaction } from './context/compaction.ts';
+import { createSaidIndexes } from './search/said-indexes.ts';
 import { createEmptying } from './sessions/emptying.ts';
 import { createLogShares } from './turns/log-shares.ts';
 import { createHolds, LEASE_TIMING, type LeaseTiming } from './turns/hold.ts';
@@ -73,17 +82,20 @@ export function defineSessions(timing: SessionsTiming = {}) {
         toolBox(bus, principal, config, { ...turn, counted: counts && counted });
       const memories = createMemories({ bus, clock: systemClock, log });
       const common = { ...data, store, bus, agents, models, tools, settings, log, clock: systemClock, owner: replica, memories };
+      const compaction = own.use(createCompaction(common));
       const shares = createLogShares({
         clock: systemClock,
         room: () => frames.maxBytes / replicas.count(),
         messageBytes: frames.messageBytes,
       });
-      const runner = openRunner({ ...common, own, timing, shares });
+      const runner = openRunner({ ...common, own, timing, shares, compaction });
       const { leaseMs, renewMs } = { ...LEASE_TIMING, ...timing };
       const { turnDeadlineMs = TURN_DEADLINE_MS, lookMs = LOOK_MS } = timing;
       const once = own.use(createOnce({ ...common, shares, leaseMs, renewMs, lookMs, turnDeadlineMs }));
       const reading = { ...data, clock: systemClock };
       const emptying = createEmptying({ ...reading, store });
+      const dir = join((await readEnvironment(env)).data, 'index', contract.service);
+      const indexes = own.use(createSaidIndexes({ ...reading, store, dir, log }));
       return {
         'agent.execute': agentExecute(runner),
         'agent.stream': agentStream(runner),
@@ -92,11 +104,17 @@ export function defineSessions(timing: SessionsTiming = {}) {
         'agent.attach': agentAttach(runner),
         'session.send': sessionSend(runner),
         'session.history': sessionHistory(reading),
-        'session.list': sessionList(data.sessions, store),
+        'session.list': sessionList({ ...reading, store }),
         'session.export': sessionExport(reading),
         'session.delete': sessionDelete({ ...reading, bus, emptying }),
         'session.reset': sessionReset({ ...data, store, emptying }),
-        'session.status': sessionStatus(data.sessions, agents, models),
+        'session.reset_conversation': sessionResetConversation({ ...reading, store, emptying }),
+        'session.compact': sessionCompact({ ...reading, store, compaction }),
+        'session.status': sessionStatus(reading, agents, models),
+        'session.run_status': sessionRunStatus({ ...data, store }),
+        'session.search': sessionSearch({ ...reading, indexes }),
+        'context.conversations': contextConversations({ ...reading, agents }),
+        'context.tree': contextTree({ ...reading, agents }),
         'turns.start': turnsStart(runner),
         'turns.run': turnsRun({ tools, models, agents }),
         'turns.complete': turnsComplete({ tools, models, agents }),
@@ -113,6 +131,7 @@ async function openData(store: Store) {
     sessions: sessionCollection,
     turns: turnCollection,
     bodies: bodyCollection,
+    summaries: summaryCollection,
     gone: goneCollection,
     kept: keptCollection,
   });

@@ -60,4 +60,11 @@ export const memoryOperations = defineOperations({
     emits: ['security:injection_detected', 'security:memory_tainted'],
     idempotent: true,
   },
+  'memory.forgetSession': {
+    summary: 'Forgets what was kept of one session.',
+    callers: CALLERS,
+    params: z.strictObject({ sessionKey: SessionKey }),
+    result: z.object({ forgotten: Count }),
+    idempotent: true,
+  },
 });

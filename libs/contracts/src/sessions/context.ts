@@ -34,7 +34,8 @@ export const contextMethods = defineMethods({
     description: 'Agent and tenant come from the caller, never from the params.',
     scope: 'rpc',
     params: z.strictObject({ limit: pageSize(100, 1000), offset: z.int().nonnegative().default(0) }),
-    result: z.object({ conversations: z.array(ContextConversation).max(MAX.all), total: Count }),
+    result: z.object({ conversations: z.array(ContextConversation).max(MAX.many), total: Count }),
+    blobs: ['conversations'],
     idempotent: true,
     examples: [
       {
@@ -42,7 +43,7 @@ export const contextMethods = defineMethods({
         result: {
           conversations: [
             {
-              conversation_id: 'conv_4fT0mUq2Zs8KxY1bNcVdGh',
+              conversation_id: 'epoch_4fT0mUq2Zs8KxY1bNcVdGh',
               tenant_id: 'default',
               agent_id: 'default',
               session_key: 'default:alice:gateway',
@@ -59,6 +60,7 @@ export const contextMethods = defineMethods({
   },
   'context.tree': {
     summary: 'The tree of summaries of one conversation.',
+    description: 'The key of a session names the conversation that it is in now.',
     scope: 'rpc',
     params: z.strictObject({ conversation_id: z.string().min(1).max(256) }),
     result: z.object({
@@ -66,13 +68,14 @@ export const contextMethods = defineMethods({
       nodes: z.array(ContextNode).max(MAX.all),
       messageCount: Count.describe('raw messages that no summary holds yet'),
     }),
+    blobs: ['nodes'],
     idempotent: true,
     errors: ['NOT_FOUND'],
     examples: [
       {
-        params: { conversation_id: 'conv_4fT0mUq2Zs8KxY1bNcVdGh' },
+        params: { conversation_id: 'default:alice:gateway' },
         result: {
-          conversationId: 'conv_4fT0mUq2Zs8KxY1bNcVdGh',
+          conversationId: 'epoch_4fT0mUq2Zs8KxY1bNcVdGh',
           nodes: [
             {
               summaryId: 'sum_1',

@@ -50,7 +50,7 @@ export const SessionMatch = z.object({
   sessionKey: SessionKey,
   agentId: AgentId,
   channelType: upTo(MAX.name),
-  snippet: upTo(MAX.text),
+  snippet: upTo(MAX.line),
   score: z.number(),
   timestamp: Timestamp,
 });
@@ -63,7 +63,7 @@ export const CompactionResult = z.object({
   messageCount: Count,
   estimatedTokens: Count,
   compactionTriggered: z.boolean(),
-  instructions: upTo(MAX.text).nullable(),
+  instructions: upTo(MAX.line).nullable(),
   messagesAfter: Count.optional(),
   tokensAfter: Count.optional(),
 });

@@ -19,6 +19,8 @@ import { MODEL_EVENTS, TURN_EVENTS } from './turn-events.ts';
 
 const KEY = 'default:alice:gateway';
 const RUN = 'run_4fT0mUq2Zs8KxY1bNcVdGh';
+/** One that `agent.start` begins. */
+const TURN = 'turn_5Qm8Zr1nY0cVh3Kd7LsXwB';
 const RUN_KEY = `default:sub-agent-${RUN}:sub-agent:${RUN}`;
 const messages = [
   { role: 'user', content: 'hello', timestamp: 1763719200000 },
@@ -116,10 +118,14 @@ const sessionReads = defineMethods({
   },
   'session.search': {
     summary: 'Finds sessions by what was said in them.',
+    description:
+      'The best of each session, by the words of the query in any of their forms. To a token for its own sessions: only those that it made.',
     scope: 'rpc',
     params: z.strictObject({ query: z.string().min(1).max(1000), limit: pageSize(10, 50) }),
-    result: z.array(SessionMatch).max(MAX.all),
+    result: z.array(SessionMatch).max(50),
+    blobs: ['*'],
     idempotent: true,
+    errors: ['UNAVAILABLE', 'RESOURCE_EXHAUSTED'],
     examples: [
       {
         params: { query: 'offer' },
@@ -137,21 +143,23 @@ const sessionReads = defineMethods({
     ],
   },
   'session.run_status': {
-    summary: 'How far a sub-agent run is, and what came of it.',
+    summary: 'How far a run is, and what came of it.',
+    description: 'A run is a turn that goes on by itself, such as one that agent.start began: run_id is its id.',
     scope: 'rpc',
     params: z.strictObject({ run_id: z.string().min(1).max(128) }),
     result: SubAgentRun,
+    blobs: ['task', 'response'],
     idempotent: true,
     errors: ['NOT_FOUND'],
     examples: [
       {
-        params: { run_id: RUN },
+        params: { run_id: TURN },
         result: {
-          runId: RUN,
+          runId: TURN,
           status: 'completed',
-          agentId: 'researcher',
+          agentId: 'default',
           task: 'Compare the three offers.',
-          sessionKey: RUN_KEY,
+          sessionKey: KEY,
           startedAt: 1763719200000,
           completedAt: 1763719208200,
           runtimeMs: 8200,
@@ -225,7 +233,8 @@ const sessionWrites = defineMethods({
     examples: [{ params: { session_key: KEY }, result: { sessionKey: KEY, reset: true, previousMessageCount: 2 } }],
   },
   'session.compact': {
-    summary: 'Replaces the older messages of a session by a summary.',
+    summary: 'Has the older messages of a session told in summaries.',
+    description: 'Everything said stays. Counts are of what a turn is told: messages, and summaries in their place.',
     scope: 'admin',
     params: z.strictObject({ key: SessionKey }),
     result: CompactionResult,

@@ -35,11 +35,11 @@ const GONE_MS = 2 * 86_400_000;
 const PURGE_MS = 3_600_000;
 
 /** Opens the index of a directory and does its work here, in this thread. */
-export function openIndexWork(dir: string, { identity, cachedVectors }: SearchIndexOptions): IndexWork & Disposable {
+export function openIndexWork(dir: string, { identity, cachedVectors, wordsAlone = false }: SearchIndexOptions): IndexWork & Disposable {
   const file = openIndexFile(dir, identity);
   const lane = createVectorLane(file);
   const cache = createVectorCache(cachedVectors);
-  const writer = createWriter(file, lane);
+  const writer = createWriter(file, lane, wordsAlone);
   return {
     followedTo: () => followedTo(file),
     apply: (changes, position) => writer(changes, position),
@@ -61,7 +61,7 @@ function followedTo({ prepare }: IndexFile): number | null {
   return known === undefined ? null : Number(known.value);
 }
 
-function createWriter(file: IndexFile, lane: VectorLane): IndexWork['apply'] {
+function createWriter(file: IndexFile, lane: VectorLane, wordsAlone: boolean): IndexWork['apply'] {
   const { db, prepare } = file;
   let purged = 0;
 
@@ -91,6 +91,7 @@ function createWriter(file: IndexFile, lane: VectorLane): IndexWork['apply'] {
     const row = keepEntry(file, { row: before.row, part, entry });
     const text = entry.text.slice(0, MOST_TEXT_CHARS);
     prepare('INSERT INTO words (rowid, part, text) VALUES (?, ?, ?)').run(row, part, text);
+    if (wordsAlone) return;
     const vector = hashEmbedding(text);
     prepare('INSERT INTO vectors (row, vector) VALUES (?, ?)').run(row, new Uint8Array(vector.buffer));
     lane.put(part, entry, vector);

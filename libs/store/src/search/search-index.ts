@@ -116,4 +116,6 @@ export interface SearchIndexOptions {
   identity: string;
   /** How many vectors of questions are remembered. */
   cachedVectors: number;
+  /** No vectors are made of what it is told: it is found by its words. */
+  wordsAlone?: boolean;
 }

@@ -1,21 +1,24 @@
 import type { Handler } from '@switchyard/bus';
-import type { Collection, Store } from '@switchyard/store';
+import type { Store } from '@switchyard/store';
 import type { SessionDocument } from '../data.ts';
 import { seenBy } from '../sessions/ownership.ts';
+import { allSettled, type Settling } from '../sessions/settled.ts';
 
 const MOST = 1_000;
 const MINUTE_MS = 60_000;
 
 /** The sessions that the caller may know of, newest first; at most a thousand, `total` says how many there are. */
-export function sessionList(sessions: Collection<SessionDocument>, store: Store): Handler<'session.list'> {
+export function sessionList({ store, ...settling }: Settling & { store: Pick<Store, 'now'> }): Handler<'session.list'> {
   return async ({ kind, since_minutes }, ctx) => {
-    const mine = sessions.for(ctx.principal);
+    const { tenant } = ctx.principal;
+    const mine = settling.sessions.for(ctx.principal);
     const filter = {
       ...seenBy(ctx.principal),
       ...(kind === 'all' ? {} : { kind }),
       ...(since_minutes === undefined ? {} : { updatedAt: { gte: store.now() - since_minutes * MINUTE_MS } }),
     };
-    const [{ items }, total] = await Promise.all([mine.find(filter, { sort: [['updatedAt', 'desc']], limit: MOST }), mine.count(filter)]);
+    const newest = () => mine.find(filter, { sort: [['updatedAt', 'desc']], limit: MOST });
+    const [{ items }, total] = await Promise.all([allSettled(settling, tenant, newest), mine.count(filter)]);
     return { sessions: items.map(summary), total };
   };
 }

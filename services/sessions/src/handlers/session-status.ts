@@ -1,15 +1,15 @@
 import type { Handler } from '@switchyard/bus';
 import type { Models } from '@switchyard/models';
-import type { Collection } from '@switchyard/store';
 import type { AgentDirectory } from '../agents.ts';
-import type { SessionDocument } from '../data.ts';
 import { callersSession } from '../sessions/directory.ts';
+import { settled, type Settling } from '../sessions/settled.ts';
 import { modelOf } from '../turns/plan.ts';
 
 /** What the calling agent runs on and its session has used; for a client its own newest session, and who has none is shown the default agent. */
-export function sessionStatus(sessions: Collection<SessionDocument>, agents: AgentDirectory, models: Models): Handler<'session.status'> {
+export function sessionStatus(settling: Settling, agents: AgentDirectory, models: Models): Handler<'session.status'> {
   return async (_, { principal }) => {
-    const session = await callersSession(sessions, principal);
+    const seen = await callersSession(settling.sessions, principal);
+    const session = seen && (await settled(settling, principal.tenant, seen));
     const inTurn = principal.session !== undefined;
     const agentId = (inTurn ? principal.agent : undefined) ?? session?.agentId ?? principal.agent;
     const agent = (agentId === undefined ? undefined : agents.find(principal.tenant, agentId)) ?? agents.default(principal.tenant);

@@ -5,13 +5,13 @@ import { texts } from '../turns/bodies.ts';
 import { spoken } from '../turns/spoken.ts';
 import { noSuchSession, sees } from './ownership.ts';
 import { settled, type Settling } from './settled.ts';
-import { formatSessionKey, resolveSession } from './session-key.ts';
+import { meantKey } from './session-key.ts';
 
 const PAGE = 500;
 
 /** The session of a key; NOT_FOUND when it is not there, or not for this principal. */
 export async function requireSession(sessions: Collection<SessionDocument>, principal: Principal, key: string): Promise<SessionDocument> {
-  const session = await sessions.for(principal).get(formatSessionKey(resolveSession(key, principal, undefined)));
+  const session = await sessions.for(principal).get(meantKey(key, principal));
   if (!session || !sees(principal, session)) throw noSuchSession();
   return session;
 }
@@ -67,7 +67,7 @@ export async function history(
 }
 
 /** When each thing was said in a turn. */
-function timesOf({ createdAt, joined = [], finishedAt = createdAt }: TurnDocument): number[] {
+export function timesOf({ createdAt, joined = [], finishedAt = createdAt }: TurnDocument): number[] {
   return [createdAt, ...joined.map(({ at }) => at), finishedAt];
 }
 

@@ -2,7 +2,7 @@ import { ServiceError, type Principal } from '@switchyard/contracts';
 import { mintId } from '@switchyard/security';
 import type { Clock } from '@switchyard/service-kit';
 import type { Collection, OutboxEvent, Store } from '@switchyard/store';
-import { DAY_MS, type BodyDocument, type GoneDocument, type SessionDocument, type TurnDocument } from '../data.ts';
+import { DAY_MS, type BodyDocument, type GoneDocument, type SessionDocument, type SummaryDocument, type TurnDocument } from '../data.ts';
 import { forget, hasBodies } from '../turns/bodies.ts';
 import { requireSession } from './directory.ts';
 import { noSuchSession, seenBy, sees } from './ownership.ts';
@@ -14,13 +14,14 @@ export interface EmptyingDeps {
   sessions: Collection<SessionDocument>;
   turns: Collection<TurnDocument>;
   bodies: Collection<BodyDocument>;
+  summaries: Collection<SummaryDocument>;
   gone: Collection<GoneDocument>;
   store: Pick<Store, 'now'>;
   clock: Clock;
 }
 
 /** What becomes of the session itself; it tells whether the session was still idle and as it was looked at. */
-type Work<T> = (session: SessionDocument, idle: IdleGuard) => Promise<{ done: boolean; result: T }>;
+export type Work<T> = (session: SessionDocument, idle: IdleGuard) => Promise<{ done: boolean; result: T }>;
 type IdleGuard = ReturnType<typeof idleAs>;
 
 export type Emptying = <T>(principal: Principal, key: string, work: Work<T>) => Promise<T>;
@@ -51,6 +52,11 @@ function idleAs({ key, epoch, lastSeq }: SessionDocument, principal: Principal, 
   return { key, epoch, lastSeq, depth: 0, leaseUntil: { lte: now }, ...seenBy(principal) };
 }
 
+/** The session has turns that run or wait; or one began meanwhile. */
+export function isBusy(error: unknown): boolean {
+  return error instanceof ServiceError && (error.details.reason === 'SESSION_BUSY' || error.code === 'ABORTED');
+}
+
 function busy(): ServiceError {
   return new ServiceError('FAILED_PRECONDITION', 'A turn of this session is running or waits; try again when it has ended.', {
     details: { reason: 'SESSION_BUSY', retryable: true },
@@ -59,7 +65,8 @@ function busy(): ServiceError {
 
 /** What ends an epoch, and nothing else of the session. */
 export function emptied(now: number, emit: readonly OutboxEvent[]) {
-  return { set: { epoch: mintId('epoch'), messageCount: 0, updatedAt: now }, emit };
+  const set = { epoch: mintId('epoch'), messageCount: 0, chars: 0, since: now, updatedAt: now };
+  return { set, unset: ['roots', 'compactUntil'] as ('roots' | 'compactUntil')[], emit };
 }
 
 /** The turns of an epoch that is over, unless it is not: then only the note goes. */
@@ -75,10 +82,11 @@ export async function clearGone(
 }
 
 async function forgetTurns(
-  { turns, bodies, forgetAt }: EmptyingDeps & { forgetAt: number },
+  { turns, bodies, summaries, forgetAt }: EmptyingDeps & { forgetAt: number },
   tenant: string,
   over: Pick<GoneDocument, 'sessionKey' | 'epoch'>,
 ): Promise<void> {
+  while (await summaries.for({ tenant }).update({ epoch: over.epoch, forgetAt: null }, { set: { forgetAt } }));
   const mine = turns.for({ tenant });
   let cursor: string | undefined;
   do {

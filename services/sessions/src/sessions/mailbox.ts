@@ -1,6 +1,7 @@
 import { refusal, ServiceError } from '@switchyard/contracts';
 import type { Collection, Documents } from '@switchyard/store';
 import type { SessionDocument } from '../data.ts';
+import type { Effected } from '../turns/effects.ts';
 import { readEntry, waiting } from './entry.ts';
 import { mayEnter, newSession, type Arrival } from './new-session.ts';
 import { noSuchSession, sees, sessionTaken, takenBefore } from './ownership.ts';
@@ -154,6 +155,7 @@ export interface Counted {
   seq: number;
   epoch: string;
   messages: number;
+  chars: number;
   steps: number;
   input: number;
   output: number;
@@ -170,6 +172,8 @@ export interface Settling {
   /** Whether the holder goes on with what comes next. */
   keep: boolean;
   now: number;
+  /** What the turn does to its session besides. */
+  effect?: Effected | undefined;
 }
 
 /**
@@ -177,12 +181,13 @@ export interface Settling {
  * gives it back. Without this write the session would stand still, and nothing would say what its history is. Null: look again.
  */
 export function settle(sessions: Documents<SessionDocument>, settling: Settling): Promise<SessionDocument | null> {
-  const { session, entry, counted, now } = settling;
+  const { session, entry, counted, now, effect } = settling;
   const { key, fence, depth } = session;
   const next = session.queue[1];
   const { set, unset } = onward(settling, next);
   const totals = counted && {
     messageCount: counted.messages,
+    chars: counted.chars,
     inputTokens: counted.input,
     outputTokens: counted.output,
     costUsd: counted.costUsd,
@@ -195,12 +200,14 @@ export function settle(sessions: Documents<SessionDocument>, settling: Settling)
       // Whether something came meanwhile decides whether the lease is given back to somebody.
       ...(next === undefined ? { depth: 1 } : { depth: { gte: depth }, ...sameOrder(session) }),
       ...(counted ? { epoch: counted.epoch, lastSeq: { lt: counted.seq } } : {}),
+      ...(effect?.gone ? { epoch: effect.gone.epoch } : {}),
     },
     {
       pull: { queue: entry },
       inc: { depth: -1, ...totals },
-      set: { ...set, updatedAt: now, ...(counted ? { lastSeq: counted.seq, lastSteps: counted.steps } : {}) },
-      unset,
+      set: { ...set, updatedAt: now, ...(counted ? { lastSeq: counted.seq, lastSteps: counted.steps } : {}), ...effect?.set },
+      unset: [...unset, ...(effect?.unset ?? [])],
+      ...(effect ? { emit: effect.emit } : {}),
     },
   );
 }

@@ -5,7 +5,7 @@ import type { Principal } from '@switchyard/contracts';
 import { startService, systemClock } from '@switchyard/service-kit';
 import { openStore, type Documents } from '@switchyard/store';
 import { principal, tempDir } from '@switchyard/testkit';
-import { bodyCollection, goneCollection, sessionCollection, turnCollection, type SessionDocument } from '../data.ts';
+import { bodyCollection, goneCollection, sessionCollection, summaryCollection, turnCollection, type SessionDocument } from '../data.ts';
 import { sessions as service } from '../service.ts';
 import { listen, testSessions, turnIdOf } from '../sessions.fixture.ts';
 import { readMarks } from '../turns/journal.ts';
@@ -24,7 +24,13 @@ const scripted = { agents: { scripted: { model: 'dev/scripted', concurrency: { m
 /** The documents, beside the service. */
 async function besides(data: string) {
   const store = await openStore(`sqlite:${join(data, 'store')}`, { service: 'sessions' });
-  const opened = await store.open({ sessions: sessionCollection, turns: turnCollection, bodies: bodyCollection, gone: goneCollection });
+  const opened = await store.open({
+    sessions: sessionCollection,
+    turns: turnCollection,
+    bodies: bodyCollection,
+    summaries: summaryCollection,
+    gone: goneCollection,
+  });
   return { ...opened, mine: opened.sessions.for(admin), store, clock: systemClock, [Symbol.asyncDispose]: () => store.close() };
 }
 

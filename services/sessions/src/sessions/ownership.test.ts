@@ -35,11 +35,15 @@ function held(kind: Kind, to: Principal = OWN.owner): Principal {
 /** A call that names a session or a turn. */
 type Call = (bus: Bus, there: There) => Promise<unknown>;
 
+type Ways = { makes: true | undefined; silent: true | undefined };
+
 interface Row {
   /** Each way to name one. */
   named: readonly Call[];
   /** What is not there is made, so that only what is somebody else's can be refused. */
   makes?: true;
+  /** What is not there is no error, and neither is what the caller may not know of: nothing is done. */
+  silent?: true;
 }
 
 const parts = ({ owner }: There) => ({ tenantId: owner.tenant, userId: owner.client, channelId: 'gateway' });
@@ -99,6 +103,8 @@ const rows: Record<string, readonly Row[]> = {
   'session.export': [{ named: [(bus, { key }) => bus.call('session.export', { session_key: key })] }],
   'session.reset': [{ named: [(bus, { key }) => bus.call('session.reset', { session_key: key })] }],
   'session.delete': [{ named: [(bus, { key }) => bus.call('session.delete', { session_key: key })] }],
+  'session.compact': [{ named: [(bus, { key }) => bus.call('session.compact', { key })] }],
+  'session.reset_conversation': [{ named: [(bus, { key }) => bus.call('session.reset_conversation', { session_key: key })], silent: true }],
   'turns.start': [
     {
       named: [
@@ -115,12 +121,17 @@ const rows: Record<string, readonly Row[]> = {
   'turns.resume': [],
   'agent.attach': [],
   'agent.cancel': [],
+  'session.run_status': [],
   // They know no session.
   'dev.act': [],
   'dev.look': [],
   'dev.count': [],
+  // A conversation is named by an id of its own: `context.test.ts`.
+  'context.conversations': [],
+  'context.tree': [],
   // They name none: see below.
   'session.list': [],
+  'session.search': [],
   'session.status': [],
 };
 
@@ -147,9 +158,9 @@ test('every method and operation that is served has its row', () => {
 for (const kind of KINDS) {
   describe(`a token for ${kind === 'own' ? 'its own sessions' : 'the sessions of its tenant'}`, () => {
     for (const [name, ways] of Object.entries(rows)) {
-      for (const { named, makes } of ways) {
+      for (const { named, makes, silent } of ways) {
         for (const [way, call] of named.entries()) {
-          test(`${name}${named.length > 1 ? ` (${way + 1})` : ''}`, () => meetsAll(kind, call, makes));
+          test(`${name}${named.length > 1 ? ` (${way + 1})` : ''}`, () => meetsAll(kind, call, { makes, silent }));
         }
       }
     }
@@ -157,7 +168,7 @@ for (const kind of KINDS) {
 }
 
 /** One call against a session of the caller's, of another client of its tenant, of another tenant, and one that is not there. */
-async function meetsAll(kind: Kind, call: Call, makes: true | undefined): Promise<void> {
+async function meetsAll(kind: Kind, call: Call, { makes, silent }: Ways): Promise<void> {
   await using app = await testWorld();
   const bus = app.bus.as(held(kind));
   const unknown = { code: 'NOT_FOUND', message: 'There is no such session.' };
@@ -165,12 +176,15 @@ async function meetsAll(kind: Kind, call: Call, makes: true | undefined): Promis
   await assert.rejects(call(bus, ELSEWHERE), unknown);
   assert.deepEqual(await exported(app, ELSEWHERE), elsewhere);
 
+  const nothing = { sessionKey: NOBODY.key, lcdRowsDeleted: 0, sessionMessagesCleared: 0 };
   if (makes) await call(bus, NOBODY);
+  else if (silent) assert.deepEqual(await call(bus, NOBODY), nothing);
   else await assert.rejects(call(bus, NOBODY), unknown);
 
   const other = await exported(app, OTHER);
   if (kind === 'own') {
-    await assert.rejects(call(bus, OTHER), unknown);
+    if (silent) assert.deepEqual(await call(bus, OTHER), { ...nothing, sessionKey: OTHER.key }, 'as if it were not there');
+    else await assert.rejects(call(bus, OTHER), unknown);
     assert.deepEqual(await exported(app, OTHER), other, 'untouched');
   } else await call(bus, OTHER);
 
@@ -184,6 +198,7 @@ for (const kind of KINDS) {
     assert.equal((await bus.call('turns.resume', { turnId: OWN.turnId })).state, 'done');
     for (const { turnId } of [OTHER, ELSEWHERE, NOBODY]) {
       await assert.rejects(bus.call('turns.resume', { turnId }), { code: 'NOT_FOUND', message: 'There is no such turn.' });
+      await assert.rejects(bus.call('session.run_status', { run_id: turnId }), { code: 'NOT_FOUND', message: 'There is no such run.' });
     }
   });
 
@@ -224,5 +239,15 @@ for (const kind of KINDS) {
     const dm = await app.bus.as(held(kind)).call('session.list', { kind: 'dm', since_minutes: 5 });
     assert.equal(dm.total, wanted.length);
     assert.equal((await app.bus.as(held(kind, NOBODY.owner)).call('session.list', {})).total, kind === 'own' ? 0 : 2);
+  });
+}
+
+for (const kind of KINDS) {
+  test(`a search finds ${kind === 'own' ? 'what the client made' : 'the tenant’s sessions'}, and no others`, async () => {
+    await using app = await testWorld();
+    const found = await app.bus.as(held(kind)).call('session.search', { query: 'secret' });
+    const keys = found.map(({ sessionKey }) => sessionKey).toSorted();
+    assert.deepEqual(keys, kind === 'own' ? [OWN.key] : [OTHER.key, OWN.key]);
+    assert.doesNotMatch(JSON.stringify(found), kind === 'own' ? /zoe|carl/ : /zoe/);
   });
 }

@@ -91,6 +91,11 @@ export function resolveSession(address: SessionAddress, principal: Principal, ag
   };
 }
 
+/** The key of the session that a caller means. */
+export function meantKey(address: string, principal: Principal): string {
+  return formatSessionKey(resolveSession(address, principal, undefined));
+}
+
 type Named = Partial<SessionIdentity>;
 
 function fromParts({ tenantId, ...parts }: SessionPartsGiven): Named {

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import type { Clock } from '@switchyard/service-kit';
 import type { Collection } from '@switchyard/store';
 import type { SessionDocument, TurnDocument } from '../data.ts';
-import { settled } from './settled.ts';
+import { allSettled, settled } from './settled.ts';
 
 const busy = { key: 's', queue: ['turn_1 1 default'], depth: 1 } as SessionDocument;
 const idle = { key: 's', queue: [] as string[], depth: 0 } as SessionDocument;
@@ -12,7 +12,9 @@ const idle = { key: 's', queue: [] as string[], depth: 0 } as SessionDocument;
 function world(state: TurnDocument['state'], later: () => SessionDocument | null) {
   let now = 0;
   let waits = 0;
-  const only = (get: () => unknown): unknown => ({ for: () => ({ get: () => Promise.resolve(get()) }) });
+  const only = (get: () => unknown): unknown => ({
+    for: () => ({ get: () => Promise.resolve(get()), find: () => Promise.resolve({ items: [get()] }) }),
+  });
   const after = (ms: number, work: () => void) => {
     now += ms;
     waits += 1;
@@ -50,4 +52,14 @@ test('nobody waits for long for a runner that died between its two writes', asyn
 
 test('a session that is removed meanwhile is gone', async () => {
   assert.equal(await settled(world('done', () => null).deps, 'default', busy), null);
+});
+
+test('a list is waited for until all of its sessions have counted what has ended', async () => {
+  const { deps, waits } = world('done', () => idle);
+  const query = async () => ({ items: waits() < 3 ? [idle, busy] : [idle, idle] });
+  assert.deepEqual(await allSettled(deps, 'default', query), { items: [idle, idle] });
+  assert.equal(waits(), 3);
+  const running = world('running', () => idle);
+  assert.deepEqual(await allSettled(running.deps, 'default', async () => ({ items: [busy] })), { items: [busy] });
+  assert.equal(running.waits(), 0, 'nobody waits for a turn that runs');
 });

@@ -27,15 +27,34 @@ export async function settled(
 ): Promise<SessionDocument | null> {
   const until = clock.now() + PATIENCE_MS;
   let session: SessionDocument | null = seen;
-  while (session !== null && (await isUnsettled(turns, tenant, session)) && clock.now() < until) {
+  while (session !== null && (await isUnsettled(turns, tenant, [session])) && clock.now() < until) {
     await pause(clock, LOOK_MS);
     session = await sessions.for({ tenant }).get(seen.key);
   }
   return session;
 }
 
-async function isUnsettled(turns: Collection<TurnDocument>, tenant: string, { queue: [first] }: SessionDocument): Promise<boolean> {
-  if (first === undefined) return false;
-  const turn = await turns.for({ tenant }).get(readEntry(first).turnId);
-  return turn !== null && hasEnded(turn);
+/**
+ * What a query gives once none of the sessions in it has a turn that has ended and is not counted; after two seconds as it is. All of
+ * them are looked at together, and nothing is read for those where nothing waits.
+ */
+export async function allSettled<T extends { items: readonly SessionDocument[] }>(
+  { turns, clock }: Omit<Settling, 'sessions'>,
+  tenant: string,
+  query: () => Promise<T>,
+): Promise<T> {
+  const until = clock.now() + PATIENCE_MS;
+  let found = await query();
+  while ((await isUnsettled(turns, tenant, found.items)) && clock.now() < until) {
+    await pause(clock, LOOK_MS);
+    found = await query();
+  }
+  return found;
+}
+
+async function isUnsettled(turns: Collection<TurnDocument>, tenant: string, sessions: readonly SessionDocument[]): Promise<boolean> {
+  const firsts = sessions.flatMap(({ queue: [first] }) => (first === undefined ? [] : readEntry(first).turnId));
+  if (firsts.length === 0) return false;
+  const { items } = await turns.for({ tenant }).find({ turnId: { in: firsts } }, { limit: firsts.length });
+  return items.some(hasEnded);
 }

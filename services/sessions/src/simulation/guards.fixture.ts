@@ -33,6 +33,9 @@ const writes = {
   leaveOut: ({ collection, filter, change }: Write) =>
     collection === 'turns' && change.set?.['finishedAt'] !== undefined && filter['fence'] === 0,
   share: ({ collection, change }: Write) => collection === 'turns' && change.set?.['answeredBy'] !== undefined,
+  claimCompaction: (write: Write) => write.collection === 'sessions' && has(write, 'inc', 'compactFence'),
+  publish: ({ collection, change }: Write) =>
+    collection === 'sessions' && change.set?.['roots'] !== undefined && change.set['epoch'] === undefined,
   cancel: ({ collection, filter, change }: Write) =>
     collection === 'turns' && change.set?.['finishedAt'] !== undefined && filter['fence'] === undefined,
 };
@@ -55,6 +58,7 @@ export interface Guard {
 }
 
 const DROP_OLD: Waits = { mode: 'followup', policy: 'drop-old' };
+const COMPACTS: Waits = { mode: 'followup', policy: 'drop-new', resets: true, compacts: true };
 const COLLECT: Waits = { mode: 'collect', policy: 'drop-new' };
 
 export const guards: readonly Guard[] = [
@@ -146,6 +150,22 @@ export const guards: readonly Guard[] = [
     waits: COLLECT,
     covered: 'What has ended may leave whoever takes it out; that it is taken out once is for “the queue holds it”.',
   },
+  {
+    write: 'claimCompaction',
+    without: ['compactUntil'],
+    says: 'nobody makes a summary of it',
+    waits: COMPACTS,
+    covered: 'Of two who do, the one who came first hangs nothing into the tree; only a model was asked for nothing.',
+  },
+  {
+    write: 'claimCompaction',
+    without: ['epoch'],
+    says: 'it is still the same conversation',
+    waits: COMPACTS,
+    covered: 'What is claimed is read from what the claim gives, and the epoch of that is asked for when it is hung.',
+  },
+  { write: 'publish', without: ['compactFence'], says: 'nobody with a later claim makes one', waits: COMPACTS, seed: 1582 },
+  { write: 'publish', without: ['epoch'], says: 'it is still the same conversation', waits: COMPACTS, seed: 9 },
   { write: 'leaveOut', without: ['state', 'fence', 'attempts'], says: 'nobody has begun it', waits: DROP_OLD, seed: 115 },
 ];
 

@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict';
 import type { TurnFrame } from '@switchyard/contracts';
 import type { Process, SimulatedBus, Watching } from '@switchyard/testkit';
-import type { SessionDocument, TurnDocument } from '../data.ts';
+import type { SessionDocument, SummaryDocument, TurnDocument } from '../data.ts';
 import { readEntry } from '../sessions/entry.ts';
 import { messagesOf } from '../turns/spoken.ts';
 import { hasEnded } from '../turns/turn-writes.ts';
 import { createJoins } from './joins.fixture.ts';
+import { createTrees } from './trees.fixture.ts';
 
 /** Sees everything that happens in a story, and says at once what must not. */
 export interface Judge {
@@ -29,9 +30,12 @@ export interface Judge {
   checkEnd(sessions: Iterable<SessionDocument>, turns: Iterable<TurnDocument>): void;
   /** A machine slept: its own clock did not tell a runner that its lease is over, and only the guards of its writes did. */
   slept: boolean;
+  /** How many summaries were hung into trees. */
+  grown(): number;
 }
 
-export function createJudge(): Judge {
+/** `now` is the database's: a lease may be over with nothing left to do under it. */
+export function createJudge(now: () => number): Judge {
   let wrong: Error | undefined;
   const entered = new Map<string, string[]>();
   const left = new Map<string, string[]>();
@@ -42,7 +46,11 @@ export function createJudge(): Judge {
   const ended = new Set<string>();
   /** Turns that may leave a queue before it is their turn: they have ended otherwise. */
   const cancelled = new Set<string>();
+  /** Turns that empty their session when they leave its queue, and those that have. */
+  const resets = new Set<string>();
+  const hasReset = new Set<string>();
   const joins = createJoins(claim);
+  const trees = createTrees(claim);
   const ends = new Map<string, string>();
   /** Who speaks for a turn, under which lease. */
   const speakers = new Map<string, { fence: number; process: Process }>();
@@ -75,7 +83,10 @@ export function createJudge(): Judge {
     joins.seen(after);
     if (before && after.epoch === before.epoch) countedOnce(before, after, went);
     if (before && before.epoch !== after.epoch) {
-      claim(before.queue.length === 0, `${key} was emptied with turns in it`);
+      const by = went[0] === undefined ? undefined : readEntry(went[0]).turnId;
+      claim(before.queue.length === 0 || (by !== undefined && resets.has(by)), `${key} was emptied with turns in it`);
+      claim(by === undefined || !hasReset.has(by), `${key} was emptied twice by ${by}`);
+      if (by !== undefined) hasReset.add(by);
       over.set(before.epoch, before.lastSeq);
     }
     if (before && after.owner !== before.owner) claim(after.fence > before.fence, `${key} changed hands under one lease`);
@@ -101,7 +112,8 @@ export function createJudge(): Judge {
       claim(same, `${turnId} changed after its end`);
     }
     if (before) claim(after.fence >= before.fence, `${turnId} was written by an earlier lease`);
-    if (after.state === 'done') done.add(turnId);
+    if (after.state === 'done' && !after.effect) done.add(turnId);
+    if (after.effect?.resets) resets.add(turnId);
     if (after.state === 'cancelled') cancelled.add(turnId);
     if (hasEnded(after)) ended.add(turnId);
     joins.turnChanged(before, after);
@@ -111,13 +123,18 @@ export function createJudge(): Judge {
     accepted: new Set(),
     acted: [],
     slept: false,
+    grown: () => trees.grown,
     watching: {
       changed(collection, before, after) {
         if (collection === 'sessions') {
           const [was, is] = [before, after] as unknown as [SessionDocument | undefined, SessionDocument | undefined];
           if (is) sessionChanged(was, is);
+          if (is) trees.sessionChanged(was, is);
           if (was && !is) over.set(was.epoch, was.lastSeq);
-          if (!is) claim(was?.queue.length === 0 && was.leaseUntil <= 0, `${was?.key} was deleted with turns in it`);
+          if (!is) claim(was?.queue.length === 0 && was.leaseUntil <= now(), `${was?.key} was deleted with turns in it`);
+        }
+        if (collection === 'summaries') {
+          trees.summaryChanged(before as unknown as SummaryDocument | undefined, after as unknown as SummaryDocument | undefined);
         }
         if (collection === 'turns' && after) {
           turnChanged(before as TurnDocument | undefined, after as unknown as TurnDocument);
@@ -168,10 +185,14 @@ export function createJudge(): Judge {
           all.some((turn) => turn.turnId === turnId),
           `${turnId} was accepted and is gone`,
         );
+      for (const turnId of resets) assert.ok(hasReset.has(turnId), `${turnId} emptied nothing`);
       for (const turnId of done) assert.ok(counted.has(turnId), `${turnId} is done and was never counted`);
       const keys = all.flatMap(({ idempotencyKey }) => idempotencyKey ?? []);
       assert.equal(new Set(keys).size, keys.length, 'a key names two turns');
-      for (const session of sessions) checkSession(session, all);
+      for (const session of sessions) {
+        checkSession(session, all);
+        trees.checkEnd(session, all);
+      }
       joins.checkEnd(all);
     },
   };

@@ -31,7 +31,7 @@ export interface Playing {
 }
 
 /** Plays the story of a seed to its end; throws what must not have happened in it. */
-export async function playSeed(seed: number, { sabotage, waits }: Playing = {}): Promise<void> {
+export async function playSeed(seed: number, { sabotage, waits }: Playing = {}): Promise<World> {
   const world = createWorld({ seed, waits, ...(sabotage ? { sabotage } : {}) });
   const { simulation, judge } = world;
   const { dice } = simulation;
@@ -42,13 +42,15 @@ export async function playSeed(seed: number, { sabotage, waits }: Playing = {}):
   startReplica(world);
   startReplica(world);
   const outside = simulation.start('outside');
-  const asking = Array.from({ length: 3 + dice.below(5) + (isCrowd(world) ? MORE : 0) }, (_, at) => ask(world, at, outside.clock));
+  const more = (isCrowd(world) ? MORE : 0) + (waits?.compacts ? 2 * MORE : 0);
+  const asking = Array.from({ length: 3 + dice.below(5) + more }, (_, at) => ask(world, at, outside.clock));
   const chaos = Array.from({ length: dice.below(4) }, () => disturb(world, outside.clock));
   let over = false;
   void Promise.all([...asking, ...chaos]).then(() => (over = true));
   const told = await simulation.run(() => (judge.check(), over), STEPS);
   if (!told) throw new Error('the clients were never told');
   await heal(world);
+  return world;
 }
 
 /** Nothing goes wrong any more: what was accepted ends, and everything agrees. */
@@ -83,7 +85,7 @@ function scriptFor({ simulation: { dice } }: World, turn: string): Script {
 async function ask(world: World, at: number, clock: Clock): Promise<void> {
   const { dice } = world.simulation;
   const crowd = isCrowd(world);
-  const [kind, channelId] = [dice.below(crowd ? 30 : 10), crowd ? 'one' : dice.of(CHANNELS)];
+  const [kind, channelId] = [dice.below(crowd ? 30 : 10), crowd || world.waits.compacts ? 'one' : dice.of(CHANNELS)];
   const [agentId, wait] = [dice.of(crowd ? CROWD : AGENTS), dice.below(crowd ? CROWD_MS : STORY_MS)];
   const keyed = dice.chance(0.7);
   const turnId = `turn_${String(at).padEnd(22, 'x')}`;
@@ -91,7 +93,9 @@ async function ask(world: World, at: number, clock: Clock): Promise<void> {
   await pause(clock, wait);
   if (kind < 2) return empty(world, channelId, clock);
   if (kind === 2) return cancel(world, { sessionKey: `default:alice:${channelId}` }, clock);
+  if (kind === 3 && world.waits.compacts) return compact(world, channelId, clock);
   const regrets = dice.chance(0.2);
+  const message = world.waits.resets && dice.chance(world.waits.compacts ? 0.1 : 0.25) ? '/reset' : JSON.stringify(script);
   for (let tries = 0; tries < (keyed ? 4 : 1); tries += 1) {
     const replica = pick(world);
     if (!replica) {
@@ -101,7 +105,7 @@ async function ask(world: World, at: number, clock: Clock): Promise<void> {
     const asked = {
       method: 'agent.execute' as const,
       turnId: tries === 0 ? turnId : `turn_${`${at}again${tries}`.padEnd(22, 'x')}`,
-      message: JSON.stringify(script),
+      message,
       agentId,
       session: `default:alice:${channelId}`,
       ...(keyed ? { idempotencyKey: `key${at}` } : {}),
@@ -131,6 +135,18 @@ async function empty(world: World, channelId: string, clock: Clock): Promise<voi
   const [replica, key] = [pick(world), `default:alice:${channelId}`];
   if (!replica) return;
   await withinReason(dice.chance(0.5) ? reset(replica, world, key) : remove(replica, world, key), clock);
+}
+
+/** What `session.compact` does. */
+async function compact(world: World, channelId: string, clock: Clock): Promise<void> {
+  const replica = pick(world);
+  if (!replica) return;
+  const { signal } = new AbortController();
+  const work = async ({ sessions, compaction }: Replica): Promise<unknown> => {
+    const session = await sessions.for(principal).get(`default:alice:${channelId}`);
+    return session && compaction.compact('default', session, { signal });
+  };
+  await withinReason(work(replica), clock);
 }
 
 function pick({ replicas, simulation }: World): Replica | undefined {

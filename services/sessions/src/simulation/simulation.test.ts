@@ -14,6 +14,10 @@ const USUAL_MS = 60_000;
 /** How turns wait in a session, and for how much of the time stories of it are played. */
 const WAYS: readonly (Waits & { share: number })[] = [
   { ...USUAL, share: 1 },
+  { ...USUAL, resets: true, share: 0.1 },
+  { ...USUAL, resets: true, compacts: true, share: 0.2 },
+  { mode: 'collect', policy: 'drop-new', compacts: true, share: 0.1 },
+  { mode: 'collect', policy: 'drop-new', resets: true, share: 0.1 },
   { mode: 'collect', policy: 'drop-new', share: 0.1 },
   { mode: 'followup', policy: 'drop-old', share: 0.1 },
   { mode: 'collect', policy: 'summarize', share: 0.1 },
@@ -22,14 +26,14 @@ const WAYS: readonly (Waits & { share: number })[] = [
 ];
 
 for (const { share, ...waits } of WAYS) {
-  test(`${waits.mode}, ${waits.policy}: whatever a seed makes happen, each accepted turn ends once and is counted once, in order`, async (t) => {
+  test(`${waits.mode}, ${waits.policy}${waits.resets ? ', resets' : ''}${waits.compacts ? ', compacts' : ''}: whatever a seed makes happen, each accepted turn ends once and is counted once, in order`, async (t) => {
     const last = Number(ONE ?? MANY ?? USUAL_SEEDS * share);
     const started = performance.now();
-    let played = 0;
+    let [played, grown] = [0, 0];
     for (let seed = ONE === undefined ? 1 : last; seed <= last; seed += 1) {
       if (MANY === undefined && performance.now() - started > USUAL_MS * share && played >= LEAST) break;
       try {
-        await playSeed(seed, { waits });
+        grown += (await playSeed(seed, { waits })).judge.grown();
       } catch (error) {
         throw new Error(`with SEED=${seed}, ${waits.mode}, ${waits.policy}`, { cause: error });
       }
@@ -37,5 +41,6 @@ for (const { share, ...waits } of WAYS) {
     }
     t.diagnostic(`${played} seeds in ${Math.round(performance.now() - started)} ms`);
     assert.ok(played > 0);
+    if (waits.compacts) assert.ok(grown > played / 2, `${grown} summaries in ${played} stories`);
   });
 }

@@ -1,5 +1,5 @@
 import { AgentConfig, ServiceError, type Principal } from '@switchyard/contracts';
-import type { ModelMessage, ModelPart, ModelRequest, Models } from '@switchyard/models';
+import type { ModelAnswer, ModelMessage, ModelPart, ModelRequest, Models } from '@switchyard/models';
 import { pause, type Settings } from '@switchyard/service-kit';
 import { silentLogger } from '@switchyard/telemetry';
 import {
@@ -15,7 +15,8 @@ import {
   type Watching,
 } from '@switchyard/testkit';
 import type { Agent, AgentDirectory } from '../agents.ts';
-import type { BodyDocument, GoneDocument, SessionDocument, TurnDocument } from '../data.ts';
+import { createCompaction, type Compaction } from '../context/compaction.ts';
+import type { BodyDocument, GoneDocument, SessionDocument, SummaryDocument, TurnDocument } from '../data.ts';
 import { openRunner } from '../service.ts';
 import type { QueueMode } from '../sessions/queue-policy.ts';
 import { createLogShares } from '../turns/log-shares.ts';
@@ -43,6 +44,7 @@ export interface World {
   sessions: SimulatedData<SessionDocument>;
   turns: SimulatedData<TurnDocument>;
   bodies: SimulatedData<BodyDocument>;
+  summaries: SimulatedData<SummaryDocument>;
   gone: SimulatedData<GoneDocument>;
   replicas: Replica[];
   started: number;
@@ -54,6 +56,7 @@ export interface Replica {
   runner: Runner;
   own: AsyncDisposableStack;
   emptying: Emptying;
+  compaction: Compaction;
   sessions: ReturnType<SimulatedData<SessionDocument>['from']>;
 }
 
@@ -65,17 +68,19 @@ export interface WorldOptions {
 }
 
 export function createWorld({ seed, faults = NO_FAULTS, waits = USUAL, sabotage }: WorldOptions): World {
-  const judge = createJudge();
+  const simulation = createSimulation(seed, faults);
+  const judge = createJudge(() => simulation.now());
   const watching = { ...judge.watching, ...(sabotage ? { sabotage } : {}) };
   const bus = createSimulatedBus();
   judge.hear(bus);
   return {
-    simulation: createSimulation(seed, faults),
+    simulation,
     judge,
     bus,
     sessions: simulatedData('sessions', { key: 'key' }, watching),
     turns: simulatedData('turns', { key: 'turnId', unique: ['idempotencyKey'] }, watching),
     bodies: simulatedData('bodies', { key: 'id' }, watching),
+    summaries: simulatedData('summaries', { key: 'id' }, watching),
     gone: simulatedData('gone', { key: 'epoch' }, watching),
     replicas: [],
     started: 0,
@@ -86,6 +91,10 @@ export function createWorld({ seed, faults = NO_FAULTS, waits = USUAL, sabotage 
 export interface Waits {
   mode: QueueMode;
   policy: 'drop-new' | 'drop-old' | 'summarize';
+  /** Some of the messages empty their session. */
+  resets?: true;
+  /** Conversations are so soon too long that summaries are made of them. */
+  compacts?: true;
 }
 export const USUAL: Waits = { mode: 'followup', policy: 'drop-new' };
 
@@ -95,18 +104,28 @@ function settingsOf({ mode: defaultMode, policy }: Waits): Settings<'queue' | 'd
   return { current: { queue, daemon: { shutdownTimeoutMs: 8_000 } } } as unknown as Settings<'queue' | 'daemon'>;
 }
 
-function agentOf(agentId: string, maxConcurrentRuns: number): Agent {
-  const config = AgentConfig.parse({ model: 'dev/echo', concurrency: { maxConcurrentRuns } });
+/** After two exchanges at the latest there is something to fold. */
+const SHORT = {
+  maxContextChars: 600,
+  contextEngine: { contextThreshold: 0.1, freshTailTurns: 1, leafMinFanout: 2, condensedMinFanout: 2 },
+};
+
+function agentOf(agentId: string, maxConcurrentRuns: number, more: object = {}): Agent {
+  const config = AgentConfig.parse({ model: 'dev/echo', concurrency: { maxConcurrentRuns }, ...more });
   return { agentId, tenant: 'default', suspended: false, isDefault: agentId === 'wide', config };
 }
 
-const AGENTS = [agentOf('wide', 2), agentOf('narrow', 1)];
-const agents: AgentDirectory = {
-  find: (tenant, agentId) => (tenant === 'default' ? AGENTS.find((agent) => agent.agentId === agentId) : undefined),
-  default: () => AGENTS[0]!,
-  all: (tenant) => (tenant === 'default' ? AGENTS : []),
-  [Symbol.asyncDispose]: async () => undefined,
-};
+const AGENTS = directoryOf([agentOf('wide', 2), agentOf('narrow', 1)]);
+const SHORT_AGENTS = directoryOf([agentOf('wide', 2, SHORT), agentOf('narrow', 1, SHORT)]);
+
+function directoryOf(all: readonly Agent[]): AgentDirectory {
+  return {
+    find: (tenant, agentId) => (tenant === 'default' ? all.find((agent) => agent.agentId === agentId) : undefined),
+    default: () => all[0]!,
+    all: (tenant) => (tenant === 'default' ? all : []),
+    [Symbol.asyncDispose]: async () => undefined,
+  };
+}
 
 /** One more replica of the service: all of its code, on the clock, the store and the bus of the world. */
 export function startReplica(world: World): Replica {
@@ -116,6 +135,7 @@ export function startReplica(world: World): Replica {
     sessions: world.sessions.from(process),
     turns: world.turns.from(process),
     bodies: world.bodies.from(process),
+    summaries: world.summaries.from(process),
     gone: world.gone.from(process),
   };
   const store = { now: () => simulation.now() };
@@ -123,7 +143,9 @@ export function startReplica(world: World): Replica {
   const given = {
     ...data,
     store,
-    agents,
+    agents: world.waits.compacts ? SHORT_AGENTS : AGENTS,
+    models: modelsOf(process),
+    clock: process.clock,
     settings: settingsOf(world.waits),
     log: silentLogger(),
     own,
@@ -131,14 +153,21 @@ export function startReplica(world: World): Replica {
     timing: {},
     shares: createLogShares({ clock: process.clock, room: () => Infinity, messageBytes: 0 }),
   };
+  const compaction = own.use(createCompaction(given));
   const runner = openRunner({
     ...given,
-    clock: process.clock,
+    compaction,
     bus: bus.from(process),
-    models: modelsOf(process),
     tools: () => toolsOf(process, judge),
   });
-  const replica = { process, runner, own, emptying: createEmptying({ ...data, store, clock: process.clock }), sessions: data.sessions };
+  const replica = {
+    process,
+    runner,
+    own,
+    compaction,
+    emptying: createEmptying({ ...data, store, clock: process.clock }),
+    sessions: data.sessions,
+  };
   world.replicas.push(replica);
   return replica;
 }
@@ -149,6 +178,9 @@ function scriptOf(messages: readonly ModelMessage[]): { script: Script; results:
   const script = JSON.parse(asked?.role === 'user' ? asked.text : '') as Script;
   return { script, results: messages.slice(at + 1).filter(({ role }) => role === 'tool').length };
 }
+
+/** As long as a few turns take. */
+const SUMMARY_PACE_MS = 400;
 
 function modelsOf({ clock }: Process): Models {
   async function* stream({ messages, signal }: ModelRequest): AsyncGenerator<ModelPart, void, void> {
@@ -164,8 +196,13 @@ function modelsOf({ clock }: Process): Models {
     }
     yield { type: 'finish', reason: name === undefined ? 'stop' : 'tool-calls', usage: { input: 1, output: script.pieces }, costUsd: 0 };
   }
+  async function complete({ signal }: ModelRequest): Promise<ModelAnswer> {
+    await Promise.race([pause(clock, SUMMARY_PACE_MS), left(signal)]);
+    return { text: 'so', reasoning: '', calls: [], reason: 'stop', usage: { input: 1, output: 1 }, costUsd: 0 };
+  }
   const found = { provider: 'dev', modelId: 'echo' };
-  return { stream, find: async () => found, fallback: async () => found } as unknown as Models;
+  const known = { find: async () => found, fallback: async () => found, revision: async () => found, catalogue: async () => [] };
+  return { stream, complete, ...known } as unknown as Models;
 }
 
 /** Rejects when nobody wants to hear any more. */

@@ -1,5 +1,6 @@
 import { ServiceError } from '@switchyard/contracts';
 import type { Heard, TurnDocument } from '../data.ts';
+import { parseMessage } from '../commands/parse.ts';
 import { readEntry } from '../sessions/entry.ts';
 import type { QueueMode } from '../sessions/queue-policy.ts';
 import { keep, textOf, texts, type Bodies } from './bodies.ts';
@@ -94,7 +95,10 @@ async function whoMayJoin(deps: RunDeps, { hold, turn, agent }: Given, { entries
     if (!other || hasEnded(other)) continue;
     room -= other.message.chars;
     if (!mayJoin(turn, other) || room < 0) break;
-    const said = [await leftOutText(turns, other), await textOf(bodies, turnId, other.message)];
+    const own = await textOf(bodies, turnId, other.message);
+    // A command is carried out, and not read by a model.
+    if (parseMessage(own)) break;
+    const said = [await leftOutText(turns, other), own];
     const text = said.filter((part) => part !== undefined).join('\n\n');
     came.push({ text, heard: { turnId, at: other.createdAt, said: await keep(bodies, turn.turnId, text, INLINE_CHARS) } });
   }

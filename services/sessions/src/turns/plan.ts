@@ -1,9 +1,13 @@
 import { ServiceError, type Principal, type TokenScope } from '@switchyard/contracts';
 import { resolveAgentModel, type ModelMessage, type ModelRef, type Models } from '@switchyard/models';
-import type { Documents } from '@switchyard/store';
+import type { Collection, Documents } from '@switchyard/store';
 import type { Agent } from '../agents.ts';
-import type { TurnDocument } from '../data.ts';
-import { textOf, texts, type Bodies } from './bodies.ts';
+import { summariesOf } from '../context/make-summary.ts';
+import { roomOf } from '../context/room.ts';
+import { HEAD_CHARS, toldAs } from '../context/told.ts';
+import { coveredTo, fit } from '../context/tree.ts';
+import type { SummaryDocument, TurnDocument } from '../data.ts';
+import { texts, type Bodies } from './bodies.ts';
 import { leaseLost, type Hold } from './hold.ts';
 import { leftOutText } from './left-out.ts';
 import type { TurnPlan } from './loop.ts';
@@ -40,6 +44,8 @@ export interface PlanDeps {
   tools: ToolsOf;
   turns: Documents<TurnDocument>;
   bodies: Bodies;
+  summaries: Collection<SummaryDocument>;
+  models: Models;
   recall: Recall;
   /** What stands before the question, asked with its text. */
   remind?: (question: string) => Promise<ModelMessage | undefined>;
@@ -55,13 +61,14 @@ export interface PlanGiven {
   traceparent: string | undefined;
   /** Milliseconds that are left of the turn. */
   left: () => number;
+  /** What is asked. */
+  text: string;
 }
 
 /** What a durable turn sends to its model: the recent conversation and the question. */
 export async function planTurn(deps: PlanDeps, given: PlanGiven): Promise<Omit<TurnPlan, 'signal'>> {
-  const { turn, hold, agent, model, principal, traceparent, left } = given;
+  const { turn, hold, agent, model, principal, traceparent, left, text } = given;
   const toolTurn = { turnId: turn.turnId, requestId: turn.requestId, traceparent, left, counted: model.provider === 'dev' };
-  const text = await textOf(deps.bodies, turn.turnId, turn.message);
   const [before, leftOut, reminder] = await Promise.all([recent(deps, given), leftOutText(deps.turns, turn), deps.remind?.(text)]);
   return {
     model,
@@ -92,13 +99,23 @@ function agentPrincipal(principal: Principal, turn: TurnDocument): Principal {
   return { ...principal, scopes: turn.scopes as TokenScope[], agent: turn.agentId, session: turn.sessionKey };
 }
 
-/** The last exchanges of a session, oldest first, as many as the agent's context takes: a question and an answer each. */
-async function recent({ turns, bodies, recall }: PlanDeps, { turn, hold, agent }: PlanGiven): Promise<ModelMessage[]> {
-  const { contextEngine, maxContextChars } = agent.config;
-  const last = await recall.last(turns, hold, contextEngine.historyTurns);
-  let room = maxContextChars - turn.message.chars;
-  const cut = last.findIndex((exchange) => (room -= charsOf(exchange)) < 0);
-  const kept = (cut === -1 ? last : last.slice(0, cut)).toReversed().flatMap(spoken);
+/** Of what no summary stands for, so many exchanges are told at most. */
+const MOST_EXCHANGES = 1_000;
+
+/** What was said before, oldest first, as much as there is room for: the last exchanges, and summaries of what came before them. */
+async function recent(deps: PlanDeps, { turn, hold, agent, model, text }: PlanGiven): Promise<ModelMessage[]> {
+  const { turns, bodies, recall } = deps;
+  const { roots = [], lastSeq } = hold.session;
+  const { version, historyTurns, freshTailTurns } = agent.config.contextEngine;
+  const most = version === 'dag' ? MOST_EXCHANGES : historyTurns;
+  const [last, room] = await Promise.all([recall.last(turns, hold, most), roomOf(deps.models, agent, model)]);
+  const exchanges = roots.length === 0 ? last : last.slice(0, lastSeq - coveredTo(roots));
+  const head = roots.length === 0 ? 0 : HEAD_CHARS;
+  const left = room - Math.max(text.length, turn.message.chars) - head;
+  const fitting = fit({ summaries: roots, exchanges, charsOf, freshTurns: freshTailTurns, room: left });
+  const kept = exchanges.slice(0, fitting.exchanges).toReversed().flatMap(spoken);
+  const summaries = await summariesOf(deps, hold.tenant, roots.slice(roots.length - fitting.summaries));
   const said = await texts(bodies, kept);
-  return kept.map(({ role }, at) => ({ role, text: said[at] ?? '' }));
+  const earlier: ModelMessage[] = summaries.length === 0 ? [] : [{ role: 'user', text: toldAs(summaries) }];
+  return [...earlier, ...kept.map(({ role }, at) => ({ role, text: said[at] ?? '' }))];
 }

@@ -8,6 +8,7 @@ export interface Reminding {
   remind: (question: string) => Promise<ModelMessage | undefined>;
   /** What it had to go without. */
   readonly warnings: readonly string[];
+  warn: (warning: string) => void;
   /** The turn is over, and has an answer. */
   tell: (outcome: TurnOutcome) => void;
 }
@@ -18,6 +19,7 @@ export function createReminding(memories: Memories | undefined, { turn, agent, p
   let asked = '';
   return {
     warnings,
+    warn: (warning) => void warnings.push(warning),
     async remind(question) {
       asked = question;
       const { message, warning } = (await memories?.recall({ ...about, question, signal, traceparent })) ?? {};

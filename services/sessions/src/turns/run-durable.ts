@@ -1,8 +1,11 @@
 import { ServiceError } from '@switchyard/contracts';
 import type { ModelRef } from '@switchyard/models';
-import type { TurnDocument } from '../data.ts';
+import { notInForce } from '../commands/not-in-force.ts';
+import { carryOut } from '../commands/carry-out.ts';
+import { parseMessage } from '../commands/parse.ts';
+import type { Effect, SessionDocument, TurnDocument } from '../data.ts';
 import { noSuchSession, sees } from '../sessions/ownership.ts';
-import { keep } from './bodies.ts';
+import { keep, textOf } from './bodies.ts';
 import { toFailure } from './failure.ts';
 import { acceptedFrame } from './frames.ts';
 import { hearing } from './joining.ts';
@@ -24,16 +27,16 @@ export async function runDurable(deps: RunDeps, given: RunGiven): Promise<Ended 
     const reminding = createReminding(deps.memories, given);
     const outcome = await play(deps, given, { record, reminding }).finally(record.close);
     const ended = await commit(deps, given, { ...outcome, warnings: reminding.warnings });
-    reminding.tell(outcome);
+    if (!outcome.effect) reminding.tell(outcome);
     return ended;
   } catch (error) {
     return await fail(deps, given, error);
   }
 }
 
-async function commit(deps: RunDeps, given: RunGiven, outcome: TurnOutcome & Pick<Reminding, 'warnings'>): Promise<Ended> {
+async function commit(deps: RunDeps, given: RunGiven, outcome: Played & Pick<Reminding, 'warnings'>): Promise<Ended> {
   const { hold, turn, frames } = given;
-  const { result, costUsd, steps, warnings } = outcome;
+  const { result, costUsd, steps, warnings, effect } = outcome;
   const lastFrame = frames.last();
   const { lastSeq, epoch } = hold.session;
   // An answer is not thrown away for a database that is away for a moment.
@@ -41,11 +44,12 @@ async function commit(deps: RunDeps, given: RunGiven, outcome: TurnOutcome & Pic
     const answer = await keep(deps.bodies.for(hold), turn.turnId, result.response);
     const ending = { turn, fence: hold.fence, lastFrame, now: deps.store.now() };
     return (
-      (await commitAnswer(deps.turns.for(hold), ending, { result, answer, costUsd, steps, lastSeq, epoch, warnings })) ??
+      (await commitAnswer(deps.turns.for(hold), ending, { result, answer, costUsd, steps, lastSeq, epoch, warnings, effect })) ??
       endedHere(deps, given, 'done')
     );
   });
-  return { turn: done, end: { result }, frame: { type: 'done', result }, outcome };
+  const frame = { type: 'done', result } as const;
+  return { turn: done, end: { result }, frame, ...(effect ? {} : { outcome }) };
 }
 
 /** A write that missed because it was written before, and only its answer was lost. */
@@ -96,27 +100,57 @@ function stillModelOf({ models }: RunDeps, { agent, signal }: RunGiven): Promise
   return modelOf(agent, models);
 }
 
-async function play(deps: RunDeps, given: RunGiven, { record, reminding }: { record: Record; reminding: Reminding }): Promise<TurnOutcome> {
+/** How a turn went, and what it does to its session where it was a command. */
+type Played = TurnOutcome & { effect?: Effect };
+
+interface Playing {
+  record: Record;
+  reminding: Reminding;
+}
+
+async function play(deps: RunDeps, given: RunGiven, { record, reminding }: Playing): Promise<Played> {
   const { hold, turn, agent, principal, frames, signal, from, traceparent, left } = given;
   // A turn whose client is held to its own sessions runs only in one that this client made.
   if (!sees(turn, hold.session)) throw noSuchSession();
-  const model = given.model ?? (await hold.persist(() => stillModelOf(deps, given)));
+  const usual = given.model ?? (await hold.persist(() => stillModelOf(deps, given)));
+  const model = await preferred(deps, hold.session, usual);
   // Whoever accepted it may have died before it could say so.
   if (frames.next() === 0) frames.push(acceptedFrame(turn, model));
+  const bodies = deps.bodies.for(hold);
+  const said = await textOf(bodies, turn.turnId, turn.message);
+  const parsed = parseMessage(said);
+  if (parsed?.command) return carryOut(deps, given, { model, command: parsed.command });
+  const directed = parsed?.directed;
+  for (const name of directed?.without ?? []) reminding.warn(notInForce(name));
   const reading = {
     tools: deps.tools,
     turns: deps.turns.for(hold),
-    bodies: deps.bodies.for(hold),
+    bodies,
+    summaries: deps.summaries,
+    models: deps.models,
     recall: deps.recall,
     remind: reminding.remind,
   };
-  const plan = await planTurn(reading, { turn, hold, agent, model, principal, traceparent, left });
+  const plan = await planTurn(reading, { turn, hold, agent, model, principal, traceparent, left, text: directed?.text ?? said });
   signal.throwIfAborted();
-  const running = runTurn(deps.models, { ...plan, signal, from, note: record.note, hear: hearing(deps, given, record) });
+  const cap = directed?.budget ?? hold.session.prefers?.budget ?? Infinity;
+  const maxTokens = Math.min(plan.maxTokens, cap);
+  const running = runTurn(deps.models, { ...plan, maxTokens, signal, from, note: record.note, hear: hearing(deps, given, record) });
   for (;;) {
     const frame = await running.next();
-    if (frame.done) return frame.value;
+    if (frame.done) return maxTokens === cap ? usedUp(frame.value) : frame.value;
     if (frame.value.type === 'delta') record.heard(frame.value.text);
     frames.push(frame.value);
   }
+}
+
+/** The model that was chosen for the session, while there is one of that name. */
+async function preferred({ models }: RunDeps, { prefers }: SessionDocument, usual: ModelRef): Promise<ModelRef> {
+  return (prefers?.model === undefined ? undefined : await models.find(prefers.model)) ?? usual;
+}
+
+/** A budget that somebody named for this turn is another one than its agent has. */
+function usedUp(outcome: TurnOutcome): TurnOutcome {
+  const { result } = outcome;
+  return result.finishReason === 'budget_exceeded' ? { ...outcome, result: { ...result, finishReason: 'budget_exhausted' } } : outcome;
 }

@@ -1,8 +1,11 @@
-import type { Input, Principal, Result, TurnResult } from '@switchyard/contracts';
+import { ServiceError, type Input, type Principal, type Result, type TurnResult } from '@switchyard/contracts';
 import type { TurnDocument } from '../data.ts';
+import { parseMessage } from '../commands/parse.ts';
+import { readEntry } from '../sessions/entry.ts';
+import { isQueueFull } from '../sessions/mailbox.ts';
 import { follows, noSuchTurn } from '../sessions/ownership.ts';
 import { overflowOf, type Overflow } from '../sessions/queue-policy.ts';
-import { accept, enterLater, type AcceptDeps, type TurnRequest } from './accept.ts';
+import { accept, enterLater, meantSession, type Accepted, type AcceptDeps, type TurnRequest } from './accept.ts';
 import { cancel } from './cancel.ts';
 import { toError } from './failure.ts';
 import { createFrameWriter } from './frames.ts';
@@ -70,8 +73,10 @@ export function createRunner(deps: LauncherDeps): Runner {
 
   async function start(request: TurnRequest, principal: Principal): Promise<{ turn: TurnDocument; replayed: boolean; here: boolean }> {
     const { tenant } = principal;
-    const accepted = await accept(acceptingFor(principal), request, principal);
+    const stops = parseMessage(request.message)?.command?.name === 'stop';
+    const accepted = await (stops ? acceptStop(request, principal) : accept(acceptingFor(principal), request, principal));
     const { turn } = accepted;
+    if (stops && !accepted.replayed) await cancelBefore(turn, principal);
     if (!accepted.replayed) {
       const { agent, model, begun } = accepted;
       launcher.announce(tenant, turn, model);
@@ -80,6 +85,29 @@ export function createRunner(deps: LauncherDeps): Runner {
     }
     if (accepted.waits) launcher.waits(tenant, turn.agentId);
     return { turn, replayed: accepted.replayed, here: !accepted.replayed && accepted.begun !== undefined };
+  }
+
+  /** There is room for it in any case: what fills the queue is what it ends. */
+  async function acceptStop(request: TurnRequest, principal: Principal): Promise<Accepted> {
+    try {
+      return await accept(acceptingFor(principal), request, principal);
+    } catch (error) {
+      if (!isQueueFull(error)) throw error;
+      const { key } = meantSession(deps.agents, request, principal);
+      await cancel({ ...deps, waits }, { sessionKey: key }, principal);
+      return accept(acceptingFor(principal), request, principal);
+    }
+  }
+
+  /** Ends the caller's turns that came before this one, the last one first, so that none of them begins because another has ended. */
+  async function cancelBefore({ turnId, sessionKey }: TurnDocument, principal: Principal): Promise<void> {
+    const session = await deps.sessions.for(principal).get(sessionKey);
+    const queue = (session?.queue ?? []).map((entry) => readEntry(entry).turnId);
+    for (const earlier of queue.slice(0, Math.max(0, queue.indexOf(turnId))).toReversed()) {
+      await cancel({ ...deps, waits }, { turnId: earlier }, principal).catch((error: unknown) => {
+        if (!(error instanceof ServiceError && error.code === 'NOT_FOUND')) throw error;
+      });
+    }
   }
 
   /** A turn that was there before may have ended before. */

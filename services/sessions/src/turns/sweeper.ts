@@ -2,7 +2,7 @@ import { ServiceError } from '@switchyard/contracts';
 import type { Clock } from '@switchyard/service-kit';
 import type { Collection, Store } from '@switchyard/store';
 import type { Logger } from '@switchyard/telemetry';
-import { DAY_MS, type BodyDocument, type GoneDocument, type SessionDocument, type TurnDocument } from '../data.ts';
+import { DAY_MS, type BodyDocument, type GoneDocument, type SessionDocument, type SummaryDocument, type TurnDocument } from '../data.ts';
 import { clearGone } from '../sessions/emptying.ts';
 import { release } from '../sessions/mailbox.ts';
 import { forgetKey } from './accept.ts';
@@ -19,6 +19,7 @@ export interface SweeperDeps {
   sessions: Collection<SessionDocument>;
   turns: Collection<TurnDocument>;
   bodies: Collection<BodyDocument>;
+  summaries: Collection<SummaryDocument>;
   gone: Collection<GoneDocument>;
   store: Pick<Store, 'now'>;
   clock: Clock;

@@ -1,6 +1,6 @@
 import { ServiceError, type TurnFailure, type TurnResult } from '@switchyard/contracts';
 import type { Documents } from '@switchyard/store';
-import { DAY_MS, type Heard, type Said, type TurnDocument } from '../data.ts';
+import { DAY_MS, type Effect, type Heard, type Said, type TurnDocument } from '../data.ts';
 import { channelOf } from '../sessions/session-key.ts';
 import { excerptOf } from './fitting.ts';
 
@@ -97,6 +97,8 @@ export interface Answer {
   lastSeq: number;
   epoch: string;
   warnings: readonly string[];
+  /** It was a command: it is nobody's history, and has no number. */
+  effect?: Effect | undefined;
 }
 
 /**
@@ -107,7 +109,7 @@ export interface Answer {
 export function commitAnswer(
   turns: Documents<TurnDocument>,
   ending: Ending,
-  { result, answer, costUsd, steps, lastSeq, epoch, warnings }: Answer,
+  { result, answer, costUsd, steps, lastSeq, epoch, warnings, effect }: Answer,
 ): Promise<TurnDocument | null> {
   const { turn, fence, lastFrame, now } = ending;
   const { turnId, sessionKey } = turn;
@@ -124,7 +126,7 @@ export function commitAnswer(
         finishReason: result.finishReason,
         costUsd,
         stepCount: steps,
-        seq: lastSeq + 1,
+        ...(effect ? { effect } : { seq: lastSeq + 1 }),
         epoch,
         tail: [],
         lastFrame,

@@ -1,10 +1,13 @@
 import { bucketKey, type Principal } from '@switchyard/contracts';
 import type { ModelRef } from '@switchyard/models';
+import type { Collection } from '@switchyard/store';
 import type { Agent, AgentDirectory } from '../agents.ts';
-import type { TurnDocument } from '../data.ts';
+import { DAY_MS, type GoneDocument, type TurnDocument } from '../data.ts';
+import { clearGone } from '../sessions/emptying.ts';
 import { readEntry } from '../sessions/entry.ts';
 import { giveBack, settle, type Counted } from '../sessions/mailbox.ts';
 import { forget, hasBodies } from './bodies.ts';
+import { effectOf } from './effects.ts';
 import { agentGone, poisoned, timedOut, waitedTooLong } from './endings.ts';
 import { createFrameWriter, FRAMES_A_RUN, type FrameWriter } from './frames.ts';
 import { lookAgain, type Hold, type Holds } from './hold.ts';
@@ -14,7 +17,7 @@ import type { Ended, RunDeps, RunGiven } from './run-deps.ts';
 import { endFailed, runDurable } from './run-durable.ts';
 import type { Runs } from './runs.ts';
 import { endJoined } from './shared-end.ts';
-import { messagesOf } from './spoken.ts';
+import { charsOf, messagesOf } from './spoken.ts';
 import { endTurnSpan, noteEnd, noteWait, startTurnSpan } from './turn-metrics.ts';
 import { endedMeanwhile, hasEnded, take } from './turn-writes.ts';
 import { tellUsage } from './usage.ts';
@@ -24,6 +27,7 @@ import { endOf, type Waiting } from './waiting.ts';
 const MOST_ATTEMPTS = 5;
 
 export interface WorkDeps extends RunDeps {
+  gone: Collection<GoneDocument>;
   agents: AgentDirectory;
   holds: Holds;
   waiting: Waiting;
@@ -241,19 +245,27 @@ async function settleHead(deps: WorkDeps, hold: Hold, { entry, ended, waitsFor }
   for (let looked = false; ; looked = true) {
     const { session } = hold;
     const keep = goesOn(session.queue[1]);
+    const now = deps.store.now();
+    const effect = effectOf(hold.tenant, { turn: ended?.turn, session, now });
+    const gone = effect?.gone;
+    // Whoever dies after the next write leaves turns of an epoch that is over, which this note leads to.
+    if (gone) await hold.persist(() => deps.gone.for(hold).replace(gone));
     const settling = {
       tenant: hold.tenant,
       session,
       entry,
       counted: counted(ended?.turn, looked ? hold : undefined),
       keep,
-      now: deps.store.now(),
+      now,
+      effect,
     };
     const settled = await hold.persist(() => settle(sessions, settling), tellWhenKept);
     if (settled) {
       if (ended && settling.counted) deps.recall.add({ tenant: hold.tenant, session }, ended.turn);
       hold.session = settled;
       tellOnce();
+      if (gone) clear(deps, hold, gone);
+      else if (settling.counted) deps.compaction.consider(hold.tenant, settled);
       return keep;
     }
     if (!(await lookAgain(deps.sessions, hold)) || hold.session.queue[0] !== entry) {
@@ -261,6 +273,11 @@ async function settleHead(deps: WorkDeps, hold: Hold, { entry, ended, waitsFor }
       return hold.held() && hold.session.fence === hold.fence && hold.session.leaseUntil > 0;
     }
   }
+}
+
+/** Nobody waits for it; where it fails a sweep does it. */
+function clear(deps: WorkDeps, { tenant }: Hold, gone: GoneDocument): void {
+  clearGone({ ...deps, forgetAt: deps.store.now() + DAY_MS }, tenant, gone).catch(() => undefined);
 }
 
 /** The long texts of a turn without an answer go with it. */
@@ -283,6 +300,7 @@ function counted(turn: TurnDocument | undefined, found: Hold | undefined): Count
     seq,
     epoch,
     messages: messagesOf(turn),
+    chars: charsOf(turn),
     steps: stepCount,
     input: tokensUsed?.input ?? 0,
     output: tokensUsed?.output ?? 0,

@@ -1,0 +1,139 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { principal, type TestService } from '@switchyard/testkit';
+import { ended, listen, testSessions, turnIdOf } from '../sessions.fixture.ts';
+
+const admin = principal({ scopes: ['*'] });
+const KEY = 'default:test:gateway';
+
+async function asks(app: TestService, message: string) {
+  const { response, finishReason, tokensUsed } = await app.bus.call('agent.execute', { message });
+  return { response, finishReason, total: tokensUsed.total };
+}
+
+const history = async (app: TestService) =>
+  (await app.bus.call('session.history', { session_key: KEY })).messages.map(({ content }) => content);
+
+test('a command is answered without a model, and is no part of what was said', async () => {
+  await using app = await testSessions({ as: admin });
+  await asks(app, 'hello');
+  const before = await history(app);
+  for (const [command, answer] of [
+    ['/status', /^Agent: Switchyard \(default\)\nModel: dev\/echo\nSession: default:test:gateway\nMessages: 2\n/],
+    ['/usage', /^Tokens: \d+ \(1 in, \d+ out\)\nCost: 0\.0000 USD$/],
+    ['/context', /^The next turn is told of the last 1 exchanges: \d+ characters, 0 % of the room/],
+    ['/config set gateway.port 1', /^A conversation neither shows nor changes settings/],
+    ['/think', /takes off, minimal.*not in force/],
+    ['/budget lots', /^\/budget takes/],
+    ['/fork', /^\/fork is not there yet\.$/],
+    ['/skill:weather Oslo', /^\/skill is not there yet\.$/],
+  ] as const) {
+    const { response, finishReason, total } = await asks(app, command);
+    assert.match(response, answer);
+    assert.deepEqual([finishReason, total], ['command', 0], command);
+  }
+  assert.deepEqual(await history(app), before);
+  assert.match((await asks(app, '/etc/hosts is a file')).response, /You said: \/etc\/hosts/, 'a path is no command');
+});
+
+test('the doors of sessions and the one of routes take commands alike', async () => {
+  await using app = await testSessions({ as: admin });
+  assert.equal((await app.bus.call('session.send', { key: KEY, message: '/usage' })).finishReason, 'command');
+  assert.equal((await app.bus.call('agent.stream', { message: '/usage' })).finishReason, 'command');
+  const turnId = turnIdOf('streamed');
+  const heard = listen(app.bus, turnId);
+  await app.bus.call('turns.start', { turnId, message: '/usage' });
+  const frames = await heard.until('done');
+  assert.deepEqual(
+    frames.map(({ type }) => type),
+    ['accepted', 'delta', 'done'],
+  );
+});
+
+for (const command of ['/new', '/reset']) {
+  test(`${command} begins anew, once, and says so to everybody`, async () => {
+    await using app = await testSessions({ as: admin });
+    await asks(app, 'one');
+    const expired = app.nextEvent('session:expired');
+    const asked = { message: command, idempotencyKey: 'k' };
+    const first = await app.bus.call('agent.execute', asked);
+    assert.equal(first.finishReason, 'session_reset');
+    assert.equal((await expired).reason, 'gateway-reset');
+    assert.deepEqual(await history(app), []);
+    await asks(app, 'two');
+    assert.deepEqual(await app.bus.call('agent.execute', asked), first, 'asked again under its key');
+    assert.deepEqual((await history(app))[0], 'two');
+    assert.equal((await app.bus.call('session.list', {})).sessions[0]?.messageCount, 2);
+  });
+}
+
+test('a reset takes its turn: what was asked before it is answered before it', async () => {
+  await using app = await testSessions({ as: admin, agents: { default: { model: 'dev/scripted' } } });
+  const first = await app.bus.call('agent.start', { message: '[{"wait":100},{"text":"one"}]' });
+  const reset = await app.bus.call('agent.start', { message: '/reset' });
+  const last = await app.bus.call('agent.start', { message: '[{"text":"two"}]' });
+  for (const { turnId } of [first, reset, last]) assert.equal((await ended(app.bus, turnId)).state, 'done');
+  assert.deepEqual(await history(app), ['[{"text":"two"}]', 'two']);
+});
+
+test('/stop ends what runs and waits, also in a queue that is full', async () => {
+  const settings = { queue: { defaultOverflow: { maxDepth: 2 } } };
+  await using app = await testSessions({ as: admin, settings, agents: { default: { model: 'dev/scripted' } } });
+  const begun: string[] = [];
+  for (let n = 0; n < 3; n += 1) begun.push((await app.bus.call('agent.start', { message: '[{"wait":60000}]' })).turnId);
+  assert.match((await asks(app, '/stop')).response, /^Stopped/);
+  for (const turnId of begun) assert.equal((await ended(app.bus, turnId)).state, 'cancelled');
+});
+
+test('/stop ends nobody else’s turns', async () => {
+  await using app = await testSessions({ as: admin, agents: { default: { model: 'dev/scripted' } } });
+  const other = app.bus.as(principal({ client: 'other', scopes: ['*'] }));
+  const { turnId } = await other.call('agent.start', { message: '[{"wait":200},{"text":"x"}]', sessionKey: { userId: 'lobby' } });
+  await app.bus.call('agent.execute', { message: '/stop', sessionKey: { userId: 'lobby' } });
+  assert.equal((await ended(other, turnId)).state, 'done');
+});
+
+test('/model changes the model of a session, and not of its agent', async () => {
+  await using app = await testSessions({ as: admin });
+  const { response } = await asks(app, '/model list');
+  assert.match(response, /^\* dev\/echo$/m);
+  assert.match(response, /^ {2}dev\/slow$/m);
+  assert.match((await asks(app, '/model switch nobody nothing')).response, /^There is no model nobody\/nothing here/);
+  assert.match((await asks(app, '/model switch dev slow')).response, /^dev\/slow answers here from now on/);
+  assert.match((await asks(app, 'x')).response, /^I am dev\/slow/);
+  assert.match((await app.bus.call('agent.execute', { message: 'x', sessionKey: { userId: 'else' } })).response, /^I am dev\/echo/);
+  const cycled = (await asks(app, '/model cycle')).response;
+  assert.match(cycled, /^dev\/\w+ answers here from now on/);
+  assert.match((await asks(app, '/status')).response, new RegExp(`Model: ${cycled.split(' ')[0]}`));
+});
+
+test('a budget is for one turn: the one that it stands before, or the next', async () => {
+  await using app = await testSessions({ as: admin });
+  const long = 'w '.repeat(50_000);
+  assert.equal((await asks(app, `/budget 10k ${long}`)).finishReason, 'budget_exhausted');
+  assert.equal((await asks(app, 'short')).finishReason, 'stop');
+  assert.match((await asks(app, '/budget 10k')).response, /^The next turn may use 10000 tokens/);
+  assert.equal((await asks(app, '/status')).finishReason, 'command', 'a command uses none of it');
+  assert.equal((await asks(app, long)).finishReason, 'budget_exhausted');
+  assert.equal((await asks(app, 'short')).finishReason, 'stop');
+});
+
+test('directives that change nothing yet are taken off what the model reads', async () => {
+  await using app = await testSessions({ as: admin });
+  assert.match((await asks(app, '/think high tell me')).response, /You said: tell me$/);
+});
+
+test('/export tells what was said', async () => {
+  await using app = await testSessions({ as: admin });
+  assert.equal((await asks(app, '/export')).response, 'Nothing was said yet.');
+  await asks(app, 'hello');
+  assert.match((await asks(app, '/export talk.md')).response, /no workspace yet.*\*\*user\*\* \(.*\)\n\nhello\n\n\*\*assistant\*\*/s);
+});
+
+test('a command is not heard by a turn that runs, but carried out after it', async () => {
+  const settings = { queue: { defaultMode: 'collect' as const } };
+  await using app = await testSessions({ as: admin, settings, agents: { default: { model: 'dev/scripted' } } });
+  await app.bus.call('agent.start', { message: '[{"wait":100},{"text":"one"}]' });
+  await app.bus.call('agent.start', { message: '[{"text":"two"}]' });
+  assert.equal((await asks(app, '/usage')).finishReason, 'command');
+});

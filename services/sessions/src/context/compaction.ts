@@ -1,0 +1,111 @@
+import { ServiceError } from '@switchyard/contracts';
+import type { ModelRef, Models } from '@switchyard/models';
+import type { Logger } from '@switchyard/telemetry';
+import type { Agent, AgentDirectory } from '../agents.ts';
+import type { SessionDocument } from '../data.ts';
+import { modelOf } from '../turns/plan.ts';
+import { makeOne, type MakingDeps } from './make-summary.ts';
+import { roomOf } from './room.ts';
+import { createSpending } from './spending.ts';
+import { sizeOf } from './tree.ts';
+
+export interface CompactionDeps extends Omit<MakingDeps, 'spending'> {
+  agents: AgentDirectory;
+  log: Logger;
+}
+
+/** Keeps conversations within what their models can be told, by summaries of what was said first. Everything said stays. */
+export interface Compaction extends AsyncDisposable {
+  /** A turn was counted: where its conversation is too long by now, it is made shorter. Returns at once, and never fails. */
+  consider(tenant: string, session: SessionDocument): void;
+  /** The same now, whether it is too long or not. Gives the session as it is then. Fails as a model does; what was made until then stays. */
+  compact(tenant: string, session: SessionDocument, asked: Compacting): Promise<{ session: SessionDocument; made: number }>;
+}
+
+export interface Compacting {
+  signal: AbortSignal;
+  /** What the summaries are to keep above all. */
+  instructions?: string | undefined;
+}
+
+/** So many conversations are made shorter at once in this process; of the others the next turn reminds it. */
+const MOST_AT_ONCE = 2;
+/** Of one conversation so many summaries in a row. */
+const MOST_IN_A_ROW = 20;
+/** A conversation whose summary failed is left alone for so long. */
+const REST_MS = 60_000;
+const MOST_RESTING = 10_000;
+/** Nothing shorter is ever too long. */
+const SHORT_CHARS = 64;
+
+export function createCompaction(deps: CompactionDeps): Compaction {
+  const { agents, models, clock, log } = deps;
+  const making: MakingDeps = { ...deps, spending: createSpending(clock) };
+  const running = new Map<string, Promise<void>>();
+  const resting = new Map<string, number>();
+  const stopping = new AbortController();
+
+  async function shorten(tenant: string, seen: SessionDocument): Promise<void> {
+    const agent = agents.find(tenant, seen.agentId);
+    if (!agent?.config.contextEngine.enabled) return;
+    const model = await modelFor(models, agent);
+    const room = await roomOf(models, agent, model);
+    const most = room * agent.config.contextEngine.contextThreshold;
+    const given = { tenant, agent, model, room, signal: stopping.signal, forced: false, instructions: undefined };
+    let session: SessionDocument | null = seen;
+    for (let n = 0; session && sizeOf(session) > most && n < MOST_IN_A_ROW; n += 1) session = await makeOne(making, session, given);
+  }
+
+  function rest(name: string): void {
+    resting.delete(name);
+    resting.set(name, clock.now() + REST_MS);
+    const [oldest] = resting.keys();
+    if (resting.size > MOST_RESTING && oldest !== undefined) resting.delete(oldest);
+  }
+
+  return {
+    consider(tenant, session) {
+      const name = `${tenant} ${session.key}`;
+      if (stopping.signal.aborted || sizeOf(session) <= SHORT_CHARS) return;
+      if (running.has(name) || running.size >= MOST_AT_ONCE || (resting.get(name) ?? 0) > clock.now()) return;
+      const done = shorten(tenant, session)
+        .catch((err: unknown) => {
+          rest(name);
+          if (stopping.signal.aborted) return;
+          log.warn(
+            { session: session.key, err, errorKind: 'dependency', hint: 'it is tried again after a later turn' },
+            'conversation not shortened',
+          );
+        })
+        .finally(() => running.delete(name));
+      running.set(name, done);
+    },
+
+    async compact(tenant, seen, { signal, instructions }) {
+      const agent = agents.find(tenant, seen.agentId) ?? agents.default(tenant);
+      const model = await modelFor(models, agent);
+      const room = await roomOf(models, agent, model);
+      const given = { tenant, agent, model, room, signal, forced: true, instructions };
+      let session = seen;
+      let made = 0;
+      for (; made < MOST_IN_A_ROW; made += 1) {
+        const next = await makeOne(making, session, given);
+        if (!next) break;
+        session = next;
+      }
+      return { session, made };
+    },
+
+    async [Symbol.asyncDispose]() {
+      stopping.abort(new ServiceError('CANCELLED', 'This process ends.'));
+      await Promise.all(running.values());
+    },
+  };
+}
+
+/** The model that makes summaries for an agent: one of its own for that, else the one it speaks with. */
+async function modelFor(models: Models, agent: Agent): Promise<ModelRef> {
+  const { compactionModel, summaryModel, summaryProvider } = agent.config.contextEngine;
+  const named = compactionModel || (summaryProvider && summaryModel ? `${summaryProvider}/${summaryModel}` : summaryModel);
+  return (named ? await models.find(named) : undefined) ?? modelOf(agent, models);
+}

@@ -1,0 +1,173 @@
+import { ServiceError } from '@switchyard/contracts';
+import type { ModelRef, Models } from '@switchyard/models';
+import { mintId } from '@switchyard/security';
+import type { Clock } from '@switchyard/service-kit';
+import type { Collection, Store } from '@switchyard/store';
+import type { Agent } from '../agents.ts';
+import type { BodyDocument, Root, SessionDocument, SummaryDocument, TurnDocument } from '../data.ts';
+import { texts } from '../turns/bodies.ts';
+import { charsOf, messagesOf, spoken } from '../turns/spoken.ts';
+import { claimCompaction, publishRoots, releaseCompaction, type Claim, type Cost } from './compact-writes.ts';
+import { CHARS_A_TOKEN } from './room.ts';
+import type { Spending } from './spending.ts';
+import { excerpt, summarise, SUMMARY_MS, type Source, type Summary } from './summarise.ts';
+import { sizeOfLine } from './told.ts';
+import { coveredTo, folded, nextFold, type Fold } from './tree.ts';
+
+export interface MakingDeps {
+  sessions: Collection<SessionDocument>;
+  turns: Collection<TurnDocument>;
+  bodies: Collection<BodyDocument>;
+  summaries: Collection<SummaryDocument>;
+  models: Models;
+  store: Pick<Store, 'now'>;
+  clock: Clock;
+  spending: Spending;
+}
+
+export interface Making {
+  tenant: string;
+  agent: Agent;
+  /** What makes the summary, and how much it can be told. */
+  model: ModelRef;
+  room: number;
+  signal: AbortSignal;
+  /** Somebody asked for it: also few messages are folded. */
+  forced: boolean;
+  instructions: string | undefined;
+}
+
+/** A claim outlives what the model may take, twice, and a little. */
+const CLAIM_MS = 2 * SUMMARY_MS + 15_000;
+const PAGE = 200;
+
+/**
+ * Makes the next summary of a conversation and hangs it into the tree. It is written before it is hung, so whoever dies in between leaves
+ * the tree as it was. Gives the session as it is then; null where there is nothing to fold, somebody else is at it, or the conversation
+ * is over.
+ */
+export async function makeOne(deps: MakingDeps, seen: SessionDocument, making: Making): Promise<SessionDocument | null> {
+  const { store } = deps;
+  const [sessions, summaries] = [deps.sessions.for(making), deps.summaries.for(making)];
+  if (!(await foldOf(deps, seen, making))) return null;
+  const now = store.now();
+  const claim = await claimCompaction(sessions, seen, { now, until: now + CLAIM_MS });
+  if (!claim) return null;
+  try {
+    const found = await foldOf(deps, claim.session, making);
+    if (!found) return await given(deps, making, claim);
+    const { source, taint } = await sourceOf(deps, found, making);
+    const { text, ...cost } = await write(deps, source, making);
+    const summary = { text, taint, cost };
+    const { document, roots } = hung(claim, found.fold, { ...summary, now: store.now() });
+    await summaries.insert(document);
+    const published = await publishRoots(sessions, claim, { roots, cost });
+    if (!published) await summaries.remove({ id: document.id });
+    return published;
+  } catch (error) {
+    await releaseCompaction(sessions, claim).catch(() => undefined);
+    throw error;
+  }
+}
+
+async function given(deps: MakingDeps, making: Making, claim: Claim): Promise<null> {
+  await releaseCompaction(deps.sessions.for(making), claim);
+  return null;
+}
+
+interface Found {
+  fold: Fold;
+  /** The turns that it is made of, where it is made of turns. */
+  turns: readonly TurnDocument[];
+}
+
+/** Of turns only the oldest are read: the last ones, by their numbers, are never folded. */
+async function foldOf(
+  { turns }: MakingDeps,
+  session: SessionDocument,
+  { tenant, agent, room, forced }: Making,
+): Promise<Found | undefined> {
+  const { freshTailTurns, leafMinFanout, leafChunkTokens, condensedMinFanout } = agent.config.contextEngine;
+  const { epoch, lastSeq, roots = [] } = session;
+  const limits = {
+    freshTurns: 0,
+    leastMessages: forced ? 1 : leafMinFanout,
+    chunkChars: Math.min(leafChunkTokens * CHARS_A_TOKEN, Math.floor(room / 2)),
+    fanout: condensedMinFanout,
+  };
+  const summaries = nextFold(roots, [], limits);
+  if (summaries) return { fold: summaries, turns: [] };
+  const seq = { gt: coveredTo(roots), lte: lastSeq - freshTailTurns };
+  const { items } = await turns.for({ tenant }).find({ epoch, seq }, { sort: [['seq', 'asc']], limit: PAGE });
+  const loose = items.map((turn) => ({ seq: turn.seq ?? 0, messages: messagesOf(turn), chars: charsOf(turn) }));
+  const fold = nextFold(roots, loose, limits);
+  return fold && { fold, turns: items.slice(0, fold.turns?.length ?? 0) };
+}
+
+async function sourceOf(deps: MakingDeps, { fold, turns }: Found, making: Making): Promise<{ source: Source; taint: boolean }> {
+  const { agent, instructions, room } = making;
+  const { leafTargetTokens, condensedTargetTokens } = agent.config.contextEngine;
+  if (fold.roots) {
+    const parts = await summariesOf(deps, making.tenant, fold.roots);
+    const lines = parts.map(({ text }) => ({ role: 'summary', text }));
+    const targetTokens = targetOf(condensedTargetTokens, lines);
+    return { source: { lines, targetTokens, instructions, room }, taint: parts.some(({ taint }) => taint) };
+  }
+  const all = turns.flatMap(spoken);
+  const said = await texts(deps.bodies.for(making), all);
+  const lines = all.map(({ role }, at) => ({ role, text: said[at] ?? '' }));
+  // What a tool said may come from anywhere.
+  const targetTokens = targetOf(leafTargetTokens, lines);
+  return { source: { lines, targetTokens, instructions, room }, taint: turns.some(({ steps }) => steps.length > 0) };
+}
+
+/** A summary is never as long as what it stands for, however little that is. */
+function targetOf(most: number, lines: Source['lines']): number {
+  const chars = lines.reduce((sum, { text }) => sum + text.length, 0);
+  return Math.max(1, Math.min(most, Math.floor(chars / CHARS_A_TOKEN / 2)));
+}
+
+/** The summaries themselves, in the order of the roots. */
+export async function summariesOf(
+  { summaries }: Pick<MakingDeps, 'summaries'>,
+  tenant: string,
+  roots: readonly Pick<Root, 'id'>[],
+): Promise<SummaryDocument[]> {
+  if (roots.length === 0) return [];
+  const { items } = await summaries.for({ tenant }).find({ id: { in: roots.map(({ id }) => id) } }, { limit: roots.length });
+  const byId = new Map(items.map((one) => [one.id, one]));
+  return roots.flatMap(({ id }) => byId.get(id) ?? []);
+}
+
+/** Beyond what a tenant may spend on it there is no model to ask. */
+async function write({ models, spending, clock }: MakingDeps, source: Source, { tenant, agent, model, signal }: Making): Promise<Summary> {
+  const { maxTokensPerTenantPerHour: perHour, maxTokensPerTenantPerDay: perDay } = agent.config.contextEngine.summarizerSpend;
+  if (!spending.may(tenant, { perHour, perDay })) return { text: excerpt(source), input: 0, output: 0, costUsd: 0 };
+  const late = new AbortController();
+  const stop = clock.after(2 * SUMMARY_MS, () => late.abort(tookTooLong()));
+  try {
+    const summary = await summarise({ models, model, signal: AbortSignal.any([signal, late.signal]) }, source);
+    spending.add(tenant, summary.input + summary.output);
+    return summary;
+  } finally {
+    stop();
+  }
+}
+
+function tookTooLong(): ServiceError {
+  return new ServiceError('DEADLINE_EXCEEDED', 'The model took too long for a summary.', { details: { reason: 'SUMMARY_TIMEOUT' } });
+}
+
+interface Hanging {
+  text: string;
+  taint: boolean;
+  cost: Cost;
+  now: number;
+}
+
+function hung({ session }: Claim, fold: Fold, { text, taint, now }: Hanging): { document: SummaryDocument; roots: Root[] } {
+  const { key: sessionKey, epoch, roots: before = [] } = session;
+  const { root, roots } = folded(before, fold, { id: mintId('sum'), size: sizeOfLine({ text, taint }) });
+  const children = (fold.roots ?? []).map(({ id }) => id);
+  return { document: { ...root, epoch, sessionKey, children, text, taint, createdAt: now }, roots };
+}

@@ -1,0 +1,38 @@
+import type { ModelRef, Models } from '@switchyard/models';
+import type { Agent } from '../agents.ts';
+
+/** As many characters make a token, as a rule. */
+export const CHARS_A_TOKEN = 4;
+/** Of a window so much is left for what the rule does not see, and because models read a full one badly. */
+const SPARE_SHARE = 0.3;
+/** An answer is given so much of a window at most. */
+const ANSWER_SHARE = 0.25;
+const USUAL_ANSWER_TOKENS = 4_096;
+
+/** Windows by the name of the model, for as long as models stay as they are. */
+const windows = new WeakMap<object, Promise<ReadonlyMap<string, number>>>();
+
+/** How many characters of a conversation a turn of an agent may tell its model: what the agent says, and no more than the window takes. */
+export async function roomOf(models: Models, { config }: Agent, model: ModelRef): Promise<number> {
+  const window = await windowOf(models, model);
+  if (window === undefined) return config.maxContextChars;
+  const answer = Math.min(config.maxTokens ?? USUAL_ANSWER_TOKENS, window * ANSWER_SHARE);
+  return Math.min(config.maxContextChars, Math.floor((window * (1 - SPARE_SHARE) - answer) * CHARS_A_TOKEN));
+}
+
+/** Undefined for a model that nobody has described. */
+async function windowOf(models: Models, { provider, modelId }: ModelRef): Promise<number | undefined> {
+  const revision = await models.revision();
+  const known = windows.get(revision) ?? readWindows(models);
+  windows.set(revision, known);
+  return (await known).get(`${provider}/${modelId}`);
+}
+
+async function readWindows(models: Models): Promise<ReadonlyMap<string, number>> {
+  const catalogue = await models.catalogue();
+  return new Map(catalogue.map((entry) => [`${entry.provider}/${entry.modelId}`, entry.contextWindow]));
+}
+
+export function tokensOf(chars: number): number {
+  return Math.ceil(chars / CHARS_A_TOKEN);
+}

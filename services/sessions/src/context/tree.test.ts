@@ -1,0 +1,111 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import type { Root } from '../data.ts';
+import { coveredTo, fit, folded, nextFold, sizeOf, type Fold, type Loose, type TreeLimits } from './tree.ts';
+
+/** A conversation as it grows, with every summary that was ever made of it. */
+interface Grown {
+  roots: readonly Root[];
+  turns: readonly Loose[];
+  /** What each summary was made of. */
+  made: ReadonlyMap<string, Fold>;
+}
+
+const turn = fc.record({ messages: fc.integer({ min: 2, max: 6 }), chars: fc.integer({ min: 0, max: 5_000 }) });
+const limits: fc.Arbitrary<TreeLimits> = fc.record({
+  freshTurns: fc.integer({ min: 1, max: 10 }),
+  leastMessages: fc.integer({ min: 1, max: 12 }),
+  chunkChars: fc.integer({ min: 1, max: 20_000 }),
+  fanout: fc.integer({ min: 2, max: 6 }),
+});
+
+/** Folds what there is to fold after each turn, while it is more than `most`. A summary is as long as it happens to be. */
+function grow(said: readonly Omit<Loose, 'seq'>[], given: TreeLimits, most: number): Grown {
+  const made = new Map<string, Fold>();
+  let roots: Root[] = [];
+  const turns: Loose[] = [];
+  for (const one of said) {
+    turns.push({ ...one, seq: turns.length + 1 });
+    const chars = turns.reduce((sum, each) => sum + each.chars, 0);
+    for (;;) {
+      const fold = sizeOf({ roots, chars }) > most ? nextFold(roots, looseOf(roots, turns), given) : undefined;
+      if (!fold) break;
+      const id = `s${made.size}`;
+      made.set(id, fold);
+      roots = folded(roots, fold, { id, size: (made.size * 37) % 700 }).roots;
+    }
+  }
+  return { roots, turns, made };
+}
+
+function looseOf(roots: readonly Root[], turns: readonly Loose[]): Loose[] {
+  return turns.filter(({ seq }) => seq > coveredTo(roots));
+}
+
+/** Down to the turns themselves. */
+function expand(id: string, made: Grown['made']): number[] {
+  const fold = made.get(id);
+  return fold?.roots ? fold.roots.flatMap((root) => expand(root.id, made)) : (fold?.turns ?? []).map(({ seq }) => seq);
+}
+
+test('expanding every summary gives back every turn, once and in order, whatever the history and the limits', () => {
+  fc.assert(
+    fc.property(fc.array(turn, { maxLength: 120 }), limits, fc.integer({ min: 0, max: 50_000 }), (said, given, most) => {
+      const { roots, turns, made } = grow(said, given, most);
+      const all = [...roots.flatMap(({ id }) => expand(id, made)), ...looseOf(roots, turns).map(({ seq }) => seq)];
+      assert.deepEqual(
+        all,
+        turns.map(({ seq }) => seq),
+      );
+      const messages =
+        roots.reduce((sum, root) => sum + root.messages, 0) + looseOf(roots, turns).reduce((sum, one) => sum + one.messages, 0);
+      assert.equal(
+        messages,
+        turns.reduce((sum, one) => sum + one.messages, 0),
+      );
+    }),
+    { numRuns: 500 },
+  );
+});
+
+test('what is told fits any window, has the last exchanges whole as far as they fit, and leaves out the oldest alone', () => {
+  fc.assert(
+    fc.property(fc.array(turn, { maxLength: 80 }), limits, fc.integer({ min: 0, max: 60_000 }), (said, given, room) => {
+      const { roots, turns } = grow(said, given, 20_000);
+      const exchanges = looseOf(roots, turns).toReversed();
+      const kept = fit({ summaries: roots, exchanges, charsOf: ({ chars }) => chars, freshTurns: given.freshTurns, room });
+      const [told, summaries] = [exchanges.slice(0, kept.exchanges), roots.slice(roots.length - kept.summaries)];
+      const size = told.reduce((sum, { chars }) => sum + chars, 0) + summaries.reduce((sum, root) => sum + root.size, 0);
+      assert.ok(size <= room, `${size} of ${room}`);
+      const fresh = exchanges.slice(0, given.freshTurns);
+      let left = room;
+      const fits = fresh.findIndex(({ chars }) => (left -= chars) < 0);
+      assert.ok(told.length >= (fits === -1 ? fresh.length : fits), 'the last exchanges come first');
+      if (fits !== -1) assert.equal(summaries.length, 0, 'a summary takes the place of no fresh exchange');
+    }),
+    { numRuns: 500 },
+  );
+});
+
+test('the last turns are never folded, and there are never many summaries', () => {
+  fc.assert(
+    fc.property(fc.array(turn, { maxLength: 150 }), limits, (said, given) => {
+      const { roots, turns } = grow(said, given, 0);
+      assert.ok(coveredTo(roots) <= Math.max(0, turns.length - given.freshTurns));
+      const depths = roots.map(({ depth }) => depth);
+      for (const depth of depths) assert.ok(depths.filter((one) => one === depth).length < given.fanout);
+    }),
+    { numRuns: 200 },
+  );
+});
+
+test('of a conversation that is asked of it again nothing is folded twice', () => {
+  const given = { freshTurns: 2, leastMessages: 2, chunkChars: 100, fanout: 4 };
+  const { roots, turns } = grow(
+    Array.from({ length: 20 }, () => ({ messages: 2, chars: 50 })),
+    given,
+    0,
+  );
+  assert.equal(nextFold(roots, looseOf(roots, turns), given), undefined);
+});

@@ -1,0 +1,106 @@
+import type { Root } from '../data.ts';
+
+/** A turn that no summary stands for yet. */
+export interface Loose {
+  seq: number;
+  messages: number;
+  chars: number;
+}
+
+export interface TreeLimits {
+  /** The last turns are never folded. */
+  freshTurns: number;
+  /** Fewer messages are not worth a summary. */
+  leastMessages: number;
+  /** What one summary of turns stands for at most, unless one turn has more. */
+  chunkChars: number;
+  /** So many summaries of one depth are folded into one. */
+  fanout: number;
+}
+
+/** What becomes one summary next: turns, or summaries of one depth. */
+export type Fold = { turns: readonly Loose[]; roots?: undefined } | { roots: readonly Root[]; turns?: undefined };
+
+/** Whatever is oldest, and summaries before turns, so that there are never many. Undefined where there is nothing to fold. */
+export function nextFold(roots: readonly Root[], loose: readonly Loose[], limits: TreeLimits): Fold | undefined {
+  const [first] = foldable(roots, limits.fanout);
+  if (first) return { roots: first };
+  const old = loose.slice(0, Math.max(0, loose.length - limits.freshTurns));
+  let [count, chars, messages] = [0, 0, 0];
+  for (const turn of old) {
+    if (count > 0 && chars + turn.chars > limits.chunkChars) break;
+    count += 1;
+    chars += turn.chars;
+    messages += turn.messages;
+  }
+  return messages > 0 && messages >= limits.leastMessages ? { turns: old.slice(0, count) } : undefined;
+}
+
+/** Neighbours of one depth, as many as make one. */
+function foldable(roots: readonly Root[], fanout: number): (readonly Root[])[] {
+  return roots.flatMap((root, at) => {
+    const group = roots.slice(at, at + fanout);
+    return group.length === fanout && group.every(({ depth }) => depth === root.depth) ? [group] : [];
+  });
+}
+
+/** The tree once the fold has its summary. What it stood for is all there, in order. */
+export function folded(roots: readonly Root[], fold: Fold, { id, size }: Pick<Root, 'id' | 'size'>): { root: Root; roots: Root[] } {
+  const parts = fold.roots ?? fold.turns.map(({ seq, ...turn }) => ({ ...turn, from: seq, to: seq }));
+  const sum = (of: 'messages' | 'chars'): number => parts.reduce((total, part) => total + part[of], 0);
+  const root = {
+    id,
+    depth: fold.roots ? (fold.roots[0]?.depth ?? 0) + 1 : 0,
+    from: parts[0]?.from ?? 0,
+    to: parts.at(-1)?.to ?? 0,
+    messages: sum('messages'),
+    chars: sum('chars'),
+    size,
+  };
+  if (!fold.roots) return { root, roots: [...roots, root] };
+  const at = roots.indexOf(fold.roots[0] as Root);
+  return { root, roots: roots.toSpliced(at, fold.roots.length, root) };
+}
+
+/** The number of the last turn that a summary stands for. */
+export function coveredTo(roots: readonly Root[]): number {
+  return roots.at(-1)?.to ?? 0;
+}
+
+/** How much the whole of it is: the summaries, and what no summary stands for. */
+export function sizeOf({ roots = [], chars = 0 }: { roots?: readonly Root[] | undefined; chars?: number | undefined }): number {
+  const loose = roots.reduce((left, root) => left - root.chars, chars);
+  return roots.reduce((sum, { size }) => sum + size, Math.max(0, loose));
+}
+
+export interface Fitting<E> {
+  /** Oldest first. */
+  summaries: readonly { size: number }[];
+  /** What was said since, newest first. */
+  exchanges: readonly E[];
+  charsOf: (exchange: E) => number;
+  /** How many of the last exchanges come before any summary. */
+  freshTurns: number;
+  room: number;
+}
+
+/**
+ * What a model is told of a conversation, so that it fits: the last exchanges whole, then the summaries, then as many more exchanges as
+ * there is room for. Whatever is left out is the oldest of its kind.
+ */
+export function fit<E>({ summaries, exchanges, charsOf, freshTurns, room }: Fitting<E>): { summaries: number; exchanges: number } {
+  let left = room;
+  const take = (sizes: readonly number[]): number => {
+    const cut = sizes.findIndex((size) => {
+      if (size > left) return true;
+      left -= size;
+      return false;
+    });
+    return cut === -1 ? sizes.length : cut;
+  };
+  const sizes = exchanges.map(charsOf);
+  const fresh = take(sizes.slice(0, freshTurns));
+  const whole = fresh === Math.min(freshTurns, sizes.length);
+  const kept = whole ? take(summaries.toReversed().map(({ size }) => size)) : 0;
+  return { summaries: kept, exchanges: whole ? fresh + take(sizes.slice(freshTurns)) : fresh };
+}

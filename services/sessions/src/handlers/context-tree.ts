@@ -1,0 +1,75 @@
+import type { Handler } from '@switchyard/bus';
+import { ServiceError, type Principal, type Result } from '@switchyard/contracts';
+import type { Collection } from '@switchyard/store';
+import type { AgentDirectory } from '../agents.ts';
+import { agentOf } from '../context/agent-of.ts';
+import { summariesOf } from '../context/make-summary.ts';
+import { tokensOf } from '../context/room.ts';
+import type { SessionDocument, SummaryDocument } from '../data.ts';
+import { sees } from '../sessions/ownership.ts';
+import { meantKey } from '../sessions/session-key.ts';
+import { settled, type Settling } from '../sessions/settled.ts';
+
+type Node = Result<'context.tree'>['nodes'][number];
+
+const EPOCH = 'epoch_';
+const PREVIEW_CHARS = 500;
+
+export interface ContextTreeDeps extends Settling {
+  agents: AgentDirectory;
+  summaries: Collection<SummaryDocument>;
+}
+
+/** The summaries of a conversation, from the top down. One of another agent, tenant or client is as unknown as one that never was. */
+export function contextTree(deps: ContextTreeDeps): Handler<'context.tree'> {
+  return async ({ conversation_id }, { principal }) => {
+    const session = await conversation(deps, principal, conversation_id);
+    const { roots = [], messageCount } = session;
+    const folded = roots.reduce((sum, { messages }) => sum + messages, 0);
+    return { conversationId: session.epoch, nodes: await nodesOf(deps, principal.tenant, session), messageCount: messageCount - folded };
+  };
+}
+
+/** Named by its epoch, or by the key of the session that it is in now. */
+async function conversation(deps: ContextTreeDeps, principal: Principal, named: string): Promise<SessionDocument> {
+  const key = named.startsWith(EPOCH) ? await keyOf(deps, principal, named) : meantKey(named, principal);
+  const seen = key === undefined ? null : await deps.sessions.for(principal).get(key);
+  const session = seen && (await settled(deps, principal.tenant, seen));
+  const isIt = !named.startsWith(EPOCH) || session?.epoch === named;
+  const theirs = session && isIt && sees(principal, session) && session.agentId === agentOf(deps.agents, principal);
+  if (!theirs) throw new ServiceError('NOT_FOUND', 'There is no such conversation.');
+  return session;
+}
+
+/** A turn that is done says of which session an epoch is. */
+async function keyOf({ turns }: ContextTreeDeps, principal: Principal, epoch: string): Promise<string | undefined> {
+  const { items } = await turns.for(principal).find({ epoch, seq: { gt: 0 } }, { sort: [['seq', 'asc']], limit: 1 });
+  return items[0]?.sessionKey;
+}
+
+/** Depth by depth, and each once. */
+async function nodesOf(deps: ContextTreeDeps, tenant: string, { roots = [] }: SessionDocument): Promise<Node[]> {
+  const nodes: Node[] = [];
+  const parents = new Map<string, string>();
+  for (let level: readonly { id: string }[] = roots; level.length > 0;) {
+    const summaries = await summariesOf(deps, tenant, level);
+    nodes.push(...summaries.map((one) => toNode(one, parents.get(one.id))));
+    for (const { id, children } of summaries) for (const child of children) parents.set(child, id);
+    level = summaries.flatMap(({ children }) => children.map((id) => ({ id })));
+  }
+  return nodes;
+}
+
+function toNode({ id, depth, text, children, taint, createdAt }: SummaryDocument, parent: string | undefined): Node {
+  return {
+    summaryId: id,
+    kind: depth === 0 ? 'leaf' : 'condensed',
+    depth,
+    tokenCount: tokensOf(text.length),
+    contentPreview: text.slice(0, PREVIEW_CHARS).toWellFormed(),
+    childIds: children,
+    parentIds: parent === undefined ? [] : [parent],
+    taint,
+    createdAt,
+  };
+}

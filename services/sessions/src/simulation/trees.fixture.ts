@@ -1,0 +1,56 @@
+import assert from 'node:assert/strict';
+import type { Root, SessionDocument, SummaryDocument, TurnDocument } from '../data.ts';
+import { messagesOf } from '../turns/spoken.ts';
+
+/** Watches what becomes of the summaries of conversations. */
+export interface Trees {
+  summaryChanged(before: SummaryDocument | undefined, after: SummaryDocument | undefined): void;
+  sessionChanged(before: SessionDocument | undefined, after: SessionDocument): void;
+  /** What every summary stands for, down to the turns, and what comes after them, is the whole history. */
+  checkEnd(session: SessionDocument, turns: readonly TurnDocument[]): void;
+  /** How many trees have changed. */
+  grown: number;
+}
+
+export function createTrees(claim: (holds: boolean, what: string) => void): Trees {
+  const summaries = new Map<string, SummaryDocument>();
+
+  function expand({ id, from, to }: Pick<Root, 'id' | 'from' | 'to'>): [number, number][] {
+    const summary = summaries.get(id);
+    if (!summary || summary.children.length === 0) return [[from, to]];
+    return summary.children.flatMap((child) => expand(summaries.get(child) ?? { id: child, from: -1, to: -1 }));
+  }
+
+  const trees: Trees = {
+    grown: 0,
+    summaryChanged(before, after) {
+      if (before && after) claim(before.text === after.text && before.to === after.to, `${after.id} changed`);
+      if (after) summaries.set(after.id, after);
+    },
+    sessionChanged(before, after) {
+      const [was = [], is = []] = [before?.roots, after.roots];
+      if (before?.epoch !== after.epoch) return claim(is.length === 0, `${after.key} begins with summaries`);
+      if (JSON.stringify(was) === JSON.stringify(is)) return;
+      trees.grown += 1;
+      for (const { id } of is) claim(summaries.get(id)?.epoch === after.epoch, `${after.key} has a summary ${id} of another conversation`);
+      claim((was.at(-1)?.to ?? 0) <= (is.at(-1)?.to ?? 0), `the summaries of ${after.key} stand for less than before`);
+      claim(was.length === 0 || was[0]?.from === is[0]?.from, `the summaries of ${after.key} begin later than before`);
+      claim((is.at(-1)?.to ?? 0) < after.lastSeq, `the last turn of ${after.key} was folded`);
+    },
+    checkEnd({ key, epoch, lastSeq, roots = [] }, turns) {
+      const history = turns.filter(
+        (turn) => turn.sessionKey === key && turn.epoch === epoch && turn.seq !== undefined && turn.seq <= lastSeq,
+      );
+      const seqs = history.map(({ seq = 0 }) => seq).toSorted((a, b) => a - b);
+      const covered = roots.flatMap(expand).flatMap(([from, to]) => seqs.filter((seq) => seq >= from && seq <= to));
+      const loose = seqs.filter((seq) => seq > (roots.at(-1)?.to ?? 0));
+      assert.deepEqual([...covered, ...loose], seqs, `what ${key} says in summaries and turns`);
+      for (const root of roots) {
+        const under = history.filter(({ seq = 0 }) => seq >= root.from && seq <= root.to);
+        const messages = under.reduce((sum, turn) => sum + messagesOf(turn), 0);
+        assert.equal(root.messages, messages, `what ${root.id} of ${key} stands for`);
+      }
+    },
+  };
+  return trees;
+}
