@@ -33,6 +33,11 @@ export const commands = {
     summary: 'looks at the configuration, changes it while everything runs, and goes back',
     load: async () => (await import('./commands/config.ts')).config,
   },
+  logs: {
+    usage: 'logs level <level> [module]',
+    summary: 'sets how much a running server logs, until the next start',
+    load: async () => (await import('./commands/logs.ts')).logs,
+  },
   memory: {
     usage: 'memory list|search|show|forget|export',
     summary: 'shows what agents remember, and forgets it',

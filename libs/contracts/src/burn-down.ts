@@ -41,7 +41,6 @@ const names: readonly MethodName[] = [
   'cron.runs',
   'cron.status',
   'cron.update',
-  'daemon.setLogLevel',
   'delivery.queue.status',
   'discord.action',
   'env.list',

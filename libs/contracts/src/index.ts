@@ -6,6 +6,7 @@ export { mostKeys } from './most-keys.ts';
 export { MAX } from './sizes.ts';
 export * from './subjects.ts';
 export * from './validation.ts';
+export { LogModule } from './log-module.ts';
 export * from './projections.ts';
 export * from './registry.ts';
 export {

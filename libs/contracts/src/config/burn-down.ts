@@ -103,7 +103,6 @@ export const UNREAD_SETTINGS: readonly string[] = [
   'coalescer',
   'daemon.configWebhook',
   'daemon.eventLoopDelayThresholdMs',
-  'daemon.logLevels',
   'daemon.logging',
   'daemon.metricsIntervalMs',
   'daemon.watchdogIntervalMs',
