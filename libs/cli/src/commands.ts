@@ -33,6 +33,11 @@ export const commands = {
     summary: 'looks at the configuration, changes it while everything runs, and goes back',
     load: async () => (await import('./commands/config.ts')).config,
   },
+  env: {
+    usage: 'env list|set …',
+    summary: 'shows which secrets are set, and sets one',
+    load: async () => (await import('./commands/env.ts')).env,
+  },
   logs: {
     usage: 'logs level <level> [module]',
     summary: 'sets how much a running server logs, until the next start',

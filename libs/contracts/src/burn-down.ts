@@ -43,8 +43,6 @@ const names: readonly MethodName[] = [
   'cron.update',
   'delivery.queue.status',
   'discord.action',
-  'env.list',
-  'env.set',
   'gateway.restart',
   'graph.cancel',
   'graph.define',

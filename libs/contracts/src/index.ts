@@ -61,6 +61,8 @@ export { gateway } from './gateway/contract.ts';
 export { observability } from './observability/contract.ts';
 export { registry } from './registry/contract.ts';
 export { secrets } from './secrets/contract.ts';
+export { SecretListItem } from './secrets/env.ts';
+export { SecretName } from './secrets/operations.ts';
 export { sessions } from './sessions/contract.ts';
 export { browser } from './browser/contract.ts';
 export { channels } from './channels/contract.ts';

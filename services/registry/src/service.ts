@@ -1,7 +1,7 @@
 import type { Bus } from '@switchyard/bus';
 import { registry as contract, ServiceError } from '@switchyard/contracts';
 import { createModels } from '@switchyard/models';
-import { defineService, type Settings } from '@switchyard/service-kit';
+import { defineService, followSecrets, type Settings } from '@switchyard/service-kit';
 import type { Logger } from '@switchyard/telemetry';
 import { createAgents } from './agents/agents.ts';
 import { openProjector } from './agents/projector.ts';
@@ -49,6 +49,7 @@ export const registry = defineService({
     });
     const secret = secretOf(bus);
     const models = createModels({ settings: () => settings.current, secret, env, log });
+    own.use(await followSecrets(bus, () => models.forgetKeys()));
     const tenants = own.use(await watchTenants(bus));
     const agents = createAgents({ collection, configuration, tenants: tenants.all, log, env });
     const projector = await openProjector(bus, agents);

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { Scope, SessionsOf, TokenId } from '@switchyard/contracts';
+import { Scope, SecretName, SessionsOf, TokenId } from '@switchyard/contracts';
 import { collection, type Collection } from '@switchyard/store';
 
 /** A bearer token: never its secret, only the hash. Without a hash it is a tombstone, which keeps the id from being taken for new. */
@@ -58,3 +58,27 @@ export interface TokenData {
   tokens: Collection<TokenDocument>;
   spent: Collection<z.infer<typeof SpentDocument>>;
 }
+
+/** A value that `env.set` was told, sealed for its name and version. */
+export const SecretDocument = z.object({
+  name: SecretName,
+  sealed: z.string(),
+  version: z.int().positive(),
+  createdAt: z.int(),
+  updatedAt: z.int(),
+});
+export type SecretDocument = z.infer<typeof SecretDocument>;
+
+export const secretCollection = collection({ name: 'secrets', schema: SecretDocument, key: 'name' });
+
+/** The key that values are sealed with, itself sealed with the master key of that name. */
+export const DataKeyDocument = z.object({ id: z.string(), kekId: z.string(), wrapped: z.string(), createdAt: z.int() });
+export type DataKeyDocument = z.infer<typeof DataKeyDocument>;
+
+export const dataKeyCollection = collection({ name: 'dataKeys', schema: DataKeyDocument, key: 'id' });
+
+/** When a client made the calls that are counted against a rate. */
+export const RateDocument = z.object({ id: z.string(), at: z.array(z.int()), ver: z.int().nonnegative() });
+export type RateDocument = z.infer<typeof RateDocument>;
+
+export const rateCollection = collection({ name: 'rates', schema: RateDocument, key: 'id' });

@@ -1,7 +1,7 @@
 import { sessions as contract, TURN_DEADLINE_MS, TURNS_LOG } from '@switchyard/contracts';
 import { createModels } from '@switchyard/models';
 import type { Bus } from '@switchyard/bus';
-import { countReplicas, defineService, systemClock } from '@switchyard/service-kit';
+import { countReplicas, defineService, followSecrets, systemClock } from '@switchyard/service-kit';
 import type { Store } from '@switchyard/store';
 import { openAgentDirectory } from './agents.ts';
 import { bodyCollection, goneCollection, keptCollection, sessionCollection, turnCollection } from './data.ts';
@@ -68,6 +68,7 @@ export function defineSessions(timing: SessionsTiming = {}) {
         env,
         log,
       });
+      own.use(await followSecrets(bus, () => models.forgetKeys()));
       const counts = countsTools(env);
       const tools: ToolsOf = (principal, config, { counted = false, ...turn }) =>
         toolBox(bus, principal, config, { ...turn, counted: counts && counted });

@@ -75,7 +75,6 @@ export const UNREAD_SETTINGS: readonly string[] = [
   'agents.*.reactionLevel',
   'agents.*.scheduler',
   'agents.*.sdkRetry',
-  'agents.*.secrets',
   'agents.*.sep',
   'agents.*.session',
   'agents.*.skills.builtinTools',
