@@ -76,6 +76,14 @@ onEachProfile(
       while ((await created(product)) < 6) await pause(10);
       assert.equal(await created(product), 6, 'only those of the second half');
     });
+
+    test('what was done is on record, whole, and one that is asked for over any replica comes out in one order', async () => {
+      const { id } = await mint(product, 'rpc');
+      await run(product, 'rpc', 'tokens.revoke', `id=${id}`);
+      const acts = await run(product, 'audit', 'list', '--limit', '2');
+      assert.match(acts, new RegExp(`tokens\\.create +success +id=${id}\\n.*tokens\\.revoke +success +id=${id}\\n$`));
+      assert.match(await run(product, 'audit', 'verify'), /^\d+ records, whole\n$/);
+    });
   },
   { start },
 );

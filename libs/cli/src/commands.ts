@@ -28,6 +28,11 @@ export const commands = {
     summary: 'makes any call; rpc --help lists them',
     load: async () => (await import('./commands/rpc.ts')).rpc,
   },
+  audit: {
+    usage: 'audit list|verify',
+    summary: 'shows what was done, and checks that the record of it is whole',
+    load: async () => (await import('./commands/audit.ts')).audit,
+  },
   config: {
     usage: 'config <what> …',
     summary: 'looks at the configuration, changes it while everything runs, and goes back',

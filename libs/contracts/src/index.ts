@@ -61,6 +61,7 @@ export { gateway } from './gateway/contract.ts';
 export { observability } from './observability/contract.ts';
 export { registry } from './registry/contract.ts';
 export { secrets } from './secrets/contract.ts';
+export { AuditHead, AuditRecord, type AuditAct, type AuditOutcome } from './secrets/audit.ts';
 export { SecretListItem } from './secrets/env.ts';
 export { SecretName } from './secrets/operations.ts';
 export { sessions } from './sessions/contract.ts';

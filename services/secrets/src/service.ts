@@ -1,6 +1,17 @@
 import { secrets as contract } from '@switchyard/contracts';
 import { defineService, type ServiceDefinition } from '@switchyard/service-kit';
-import { dataKeyCollection, rateCollection, secretCollection, spentCollection, tokenCollection } from './data.ts';
+import {
+  auditBegunCollection,
+  auditCollection,
+  auditHeadCollection,
+  dataKeyCollection,
+  rateCollection,
+  secretCollection,
+  spentCollection,
+  tokenCollection,
+} from './data.ts';
+import { openAudit } from './audit/open-audit.ts';
+import { auditBegin, auditFinish, auditRead } from './handlers/audit.ts';
 import { envList } from './handlers/env-list.ts';
 import { envSet } from './handlers/env-set.ts';
 import { secretsResolve } from './handlers/secrets-resolve.ts';
@@ -32,12 +43,15 @@ export function defineSecrets({ firstToken, envFile }: SecretsOptions = {}): Ser
     settings: ['gateway', 'tenantId'],
 
     async setup({ settings, store, bus, own, env, log, configuration }) {
-      const { secrets, dataKeys, rates, ...data } = await store.open({
+      const { secrets, dataKeys, rates, records, heads, begun, ...data } = await store.open({
         tokens: tokenCollection,
         spent: spentCollection,
         secrets: secretCollection,
         dataKeys: dataKeyCollection,
         rates: rateCollection,
+        records: auditCollection,
+        heads: auditHeadCollection,
+        begun: auditBegunCollection,
       });
       const { gateway, tenantId: tenant } = settings.current;
       const origin = configuration.origin('gateway.tokens');
@@ -51,6 +65,7 @@ export function defineSecrets({ firstToken, envFile }: SecretsOptions = {}): Ser
       await projector.rebuild();
       own.defer(bus.onRestored(() => projector.rebuild()));
       const given = { ...data, store, projector };
+      const audit = own.use(openAudit({ data: { records, heads, begun }, store, log }));
       const values = await openValues({ secrets, dataKeys, store, tenant, env, envFile, log });
       const allowed = own.use(await watchAllowed(bus, log)).of;
       const kept = { values, rate: createRate(rates, store), tenantId: tenant, store, bus };
@@ -61,6 +76,9 @@ export function defineSecrets({ firstToken, envFile }: SecretsOptions = {}): Ser
         'tokens.rotate': tokensRotate(given),
         'env.set': envSet(kept),
         'env.list': envList(kept),
+        'audit.begin': auditBegin(audit),
+        'audit.finish': auditFinish(audit),
+        'audit.read': auditRead(audit),
         'secrets.resolve': secretsResolve({ values, env, allowed, store }),
       };
     },

@@ -10,6 +10,7 @@ export const daemonMethods = defineMethods({
       'At once, in every process. What is set for a service holds for its parts too, unless they have a level of their own. What is set ' +
       'everywhere takes back what was set for modules, and is taken back by a change of logLevel.',
     scope: 'admin',
+    audited: 'mutate',
     params: z.strictObject({
       level: LogLevel,
       module: LogModule.optional().describe('a service, or a part that several have; all of them when left out'),

@@ -31,6 +31,7 @@ export const envMethods = defineMethods({
       'At most 5 writes a minute of a client. The value is never logged and never answered. Nothing restarts: whoever uses the secret ' +
       'asks for it anew.',
     scope: 'admin',
+    audited: 'destructive',
     params: z.strictObject({ key: SecretName, value: SecretValue }),
     result: z.object({ set: z.literal(true), key: SecretName, storage: SecretStorage, restarting: z.literal(true) }),
     idempotent: true,
