@@ -48,6 +48,8 @@ ${Object.entries(PROCESS_VARIABLE_HELP)
   .join('\n')}
 | \`SWITCHYARD_HOST\` \`SWITCHYARD_PORT\` | | short for \`gateway.host\` and \`gateway.port\` |
 | \`OPENAI_API_KEY\` and the keys of other providers | | what opens a provider; \`providers.entries.*.apiKeyName\` names others |
+| \`SECRETS_MASTER_KEY\` | none; \`make cluster\` makes one | seals what \`env.set\` is told: 32 random bytes, \`openssl rand -hex 32\`, for the secrets service alone. Without it a file in the data directory keeps that, where everything is one process |
+| \`SECRETS_MASTER_KEY_PREVIOUS\` | none | the one before, until all replicas have started with the new one |
 | \`OPENAI_BASE_URL\` | | where the provider \`openai\` is |
 | \`OTEL_EXPORTER_OTLP_ENDPOINT\` and what OpenTelemetry names besides | | traces and metrics; off and free without it ([watching](../guide/watching.md)) |
 

@@ -33,6 +33,7 @@ const ROUTES: readonly Route[] = [
   { path: '/api/agents', scopes: ['rpc'], opened: 200 },
   { path: '/api/channels', scopes: ['rpc'], opened: 503 },
   { path: '/api/activity', scopes: ['rpc'], opened: 200 },
+  { path: '/api/audit', scopes: ['admin'], opened: 200 },
   { path: '/v1/models', scopes: ['rpc', 'api'], opened: 200 },
   { path: '/v1/models/dev%2Fecho', scopes: ['rpc', 'api'], opened: 200 },
   { path: '/v1/chat/completions', body: '{}', scopes: ['rpc', 'api'], opened: 400 },

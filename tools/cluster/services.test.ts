@@ -7,22 +7,24 @@ import { serviceMembers } from './services.ts';
 
 const COMPOSE = join(import.meta.dirname, '../../docker-compose.yml');
 
+const GROUND: Parameters<typeof serviceMembers>[0] = {
+  bus: 'nats://127.0.0.1:1',
+  store: 'mongodb://127.0.0.1:1',
+  cache: 'redis://127.0.0.1:1',
+  blobs: 'file:/blobs',
+  dir: '/data',
+  key: (name) => name,
+  token: 'token',
+  host: '127.0.0.1',
+  gatewayPorts: [1, 2],
+  url: 'http://127.0.0.1:1',
+  replicas: 2,
+  variables: {},
+  settings: { origin: () => ({ layer: 'default' }) },
+};
+
 test('the gateways alone are told of the cache: a service that has no use for it would say so at each start', async () => {
-  const members = await serviceMembers({
-    bus: 'nats://127.0.0.1:1',
-    store: 'mongodb://127.0.0.1:1',
-    cache: 'redis://127.0.0.1:1',
-    blobs: 'file:/blobs',
-    dir: '/data',
-    key: (name) => name,
-    token: 'token',
-    host: '127.0.0.1',
-    gatewayPorts: [1, 2],
-    url: 'http://127.0.0.1:1',
-    replicas: 2,
-    variables: { SWITCHYARD_CACHE: 'redis://elsewhere' },
-    settings: { origin: () => ({ layer: 'default' }) },
-  });
+  const members = await serviceMembers({ ...GROUND, variables: { SWITCHYARD_CACHE: 'redis://elsewhere' } });
   const told = members.flatMap(({ replica, env }) => (env['SWITCHYARD_CACHE'] === 'redis://127.0.0.1:1' ? [replica] : []));
   assert.deepEqual(told, ['gateway-1', 'gateway-2']);
   assert.equal(members.filter(({ env }) => 'SWITCHYARD_CACHE' in env).length, told.length);
@@ -37,4 +39,15 @@ test('so are those of docker compose', async () => {
     told.map(([name]) => name),
     ['gateway'],
   );
+});
+
+test('what seals secrets is for the secrets service alone, whoever made it', async () => {
+  for (const variables of [{}, { SECRETS_MASTER_KEY: 'mine', SECRETS_MASTER_KEY_PREVIOUS: 'before' }]) {
+    const told = (await serviceMembers({ ...GROUND, variables })).filter(({ env }) => Object.keys(env).some((name) => /MASTER/.test(name)));
+    assert.deepEqual(
+      told.map(({ replica }) => replica),
+      ['secrets-1', 'secrets-2'],
+    );
+    assert.equal(told[0]?.env['SECRETS_MASTER_KEY'], variables.SECRETS_MASTER_KEY ?? 'ecrets-master');
+  }
 });

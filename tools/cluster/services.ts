@@ -11,6 +11,8 @@ const root = fileURLToPath(new URL('../../', import.meta.url));
 const OURS =
   /^SWITCHYARD_(DATA|TOKEN|URL|REPLICA|BUS(_\w+)?|STORE|CACHE|HOST|PORT|(METRICS|HEALTH)_PORT|PROBE_HOST|BLOBS|BLOB_(TOKEN|PORT|HOST)|GATEWAY__(HOST|PORT))(_FILE)?$/;
 
+const MASTER = /^SECRETS_MASTER_KEY/;
+
 /** Unless somebody set it: by then the balancer has looked, and sends nobody to a gateway that is told to stop. */
 const DRAIN_DELAY_MS = '1000';
 
@@ -85,7 +87,7 @@ function serviceMember(service: ServiceName, at: number, ground: Ground & Probed
       SWITCHYARD_STORE: ground.store,
       ...busEnvironment(service, ground.bus, ground.key),
       ...blobEnvironment(service, at, ground),
-      ...(service === 'secrets' ? { SWITCHYARD_TOKEN: ground.token } : {}),
+      ...(service === 'secrets' ? secretsEnvironment(ground) : {}),
       ...(port === undefined ? {} : edgeEnvironment(port, ground)),
     },
     ports: {
@@ -94,6 +96,14 @@ function serviceMember(service: ServiceName, at: number, ground: Ground & Probed
       ...(service === BLOB_KEEPER ? { blobs: ground.blobPorts[at] ?? 0 } : {}),
     },
   };
+}
+
+/** What seals secrets is for nobody else: that of whoever starts the cluster, else one that is made once. */
+function secretsEnvironment({ variables, token, key }: Ground): Record<string, string> {
+  const given = Object.entries(variables).filter(([name, value]) => MASTER.test(name) && value !== undefined && value !== '');
+  const master =
+    given.length > 0 ? (Object.fromEntries(given) as Record<string, string>) : { SECRETS_MASTER_KEY: key('secrets-master').slice(1) };
+  return { SWITCHYARD_TOKEN: token, ...master };
 }
 
 /** The gateways have no way into a database, and no other service into that of the blobs: they ask the keeper, with its token. */
@@ -131,6 +141,6 @@ export function programOf(service: string): string {
 }
 
 function inherited(variables: Variables): Record<string, string> {
-  const entries = Object.entries(variables).filter(([name, value]) => value !== undefined && !OURS.test(name));
+  const entries = Object.entries(variables).filter(([name, value]) => value !== undefined && !OURS.test(name) && !MASTER.test(name));
   return Object.fromEntries(entries) as Record<string, string>;
 }

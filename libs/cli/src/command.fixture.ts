@@ -45,6 +45,8 @@ export interface Behaviour {
   call?: (call: Call) => unknown;
   chat?: (query: URLSearchParams, response: ServerResponse) => void;
   readiness?: { code: number; body: object };
+  /** What other addresses answer, by path. */
+  api?: Readonly<Record<string, (query: URLSearchParams) => unknown>>;
   /** What `/readyz` adds for `TOKEN`. */
   services?: unknown;
   /** Told the `Authorization` of each request that has one. */
@@ -78,6 +80,8 @@ async function answer(request: IncomingMessage, response: ServerResponse, behavi
   if (!known) return sendJson(response, 401, { error: 'Unauthorized' });
   if (pathname === '/rpc') return sendJson(response, 200, answerCalls(JSON.parse(await text(request)) as Call | Call[], behaviour));
   if (pathname === '/api/chat/stream' && behaviour.chat) return behaviour.chat(searchParams, response);
+  const asked = behaviour.api?.[pathname];
+  if (asked) return sendJson(response, 200, asked(searchParams));
   sendJson(response, 404, { error: 'Not found' });
 }
 

@@ -28,10 +28,25 @@ export const commands = {
     summary: 'makes any call; rpc --help lists them',
     load: async () => (await import('./commands/rpc.ts')).rpc,
   },
+  audit: {
+    usage: 'audit list|verify',
+    summary: 'shows what was done, and checks that the record of it is whole',
+    load: async () => (await import('./commands/audit.ts')).audit,
+  },
   config: {
     usage: 'config <what> …',
     summary: 'looks at the configuration, changes it while everything runs, and goes back',
     load: async () => (await import('./commands/config.ts')).config,
+  },
+  env: {
+    usage: 'env list|set …',
+    summary: 'shows which secrets are set, and sets one',
+    load: async () => (await import('./commands/env.ts')).env,
+  },
+  logs: {
+    usage: 'logs level <level> [module]',
+    summary: 'sets how much a running server logs, until the next start',
+    load: async () => (await import('./commands/logs.ts')).logs,
   },
   memory: {
     usage: 'memory list|search|show|forget|export',

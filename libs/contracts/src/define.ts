@@ -25,6 +25,10 @@ export type EventWord = `${string}:${string}`;
 /** The scope a method asks for. `*` on a token satisfies both; there is no hierarchy between them. */
 export type MethodScope = 'rpc' | 'admin';
 
+/** As what a call stands on record: it shows what is secret, changes something, or takes something away. */
+export const AUDIT_KINDS = ['read', 'mutate', 'destructive'] as const;
+export type AuditKind = (typeof AUDIT_KINDS)[number];
+
 /** A call and the answer it may get; both must parse with the schemas beside them. */
 export interface Example {
   params: unknown;
@@ -44,6 +48,8 @@ export interface MethodSpec {
   deadlineMs?: number;
   /** Whether calling twice is the same as calling once. */
   idempotent?: boolean;
+  /** As what it stands on record, before it is answered. `mutate` for what admins do and may not be done twice, unless said. */
+  audited?: AuditKind;
   /** Whether an agent may use it as a tool. Defaults to true for scope `rpc`, is never true for `admin`. */
   tool?: boolean;
   /**

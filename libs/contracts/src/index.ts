@@ -6,6 +6,7 @@ export { mostKeys } from './most-keys.ts';
 export { MAX } from './sizes.ts';
 export * from './subjects.ts';
 export * from './validation.ts';
+export { LogModule } from './log-module.ts';
 export * from './projections.ts';
 export * from './registry.ts';
 export {
@@ -60,6 +61,9 @@ export { gateway } from './gateway/contract.ts';
 export { observability } from './observability/contract.ts';
 export { registry } from './registry/contract.ts';
 export { secrets } from './secrets/contract.ts';
+export { AuditHead, AuditRecord, type AuditAct, type AuditOutcome } from './secrets/audit.ts';
+export { SecretListItem } from './secrets/env.ts';
+export { SecretName } from './secrets/operations.ts';
 export { sessions } from './sessions/contract.ts';
 export { browser } from './browser/contract.ts';
 export { channels } from './channels/contract.ts';

@@ -1,5 +1,7 @@
 import { z } from 'zod';
 import { AgentId, Scopes, SessionsOf, Timestamp, TokenId } from './common.ts';
+import { LogLevel } from './config/kinds.ts';
+import { LogModule } from './log-module.ts';
 import { mostKeys } from './most-keys.ts';
 import { MAX, upTo } from './sizes.ts';
 
@@ -38,3 +40,7 @@ export const ReplicaReport = z.object({
   revisions: z.record(upTo(MAX.name), z.int().nonnegative()).check(mostKeys(MAX.many)).describe('by bucket name'),
 });
 export type ReplicaReport = z.infer<typeof ReplicaReport>;
+
+/** How much is logged, everywhere and by module, until the next start: in the bucket `levels`. */
+export const LogLevelWish = z.object({ all: LogLevel.optional(), modules: z.partialRecord(LogModule, LogLevel) });
+export type LogLevelWish = z.infer<typeof LogLevelWish>;

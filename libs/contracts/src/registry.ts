@@ -13,7 +13,15 @@ import { workspace } from './workspace/contract.ts';
 import { tools } from './tools/contract.ts';
 import { observability } from './observability/contract.ts';
 import { IDEMPOTENCY_KEY } from './common.ts';
-import { DEFAULT_DEADLINE_MS, type Contract, type MethodScope, type MethodSpec, type OperationSpec, type ServiceName } from './define.ts';
+import {
+  type AuditKind,
+  DEFAULT_DEADLINE_MS,
+  type Contract,
+  type MethodScope,
+  type MethodSpec,
+  type OperationSpec,
+  type ServiceName,
+} from './define.ts';
 import { subjects } from './subjects.ts';
 
 export const contracts = {
@@ -78,6 +86,8 @@ export interface Callable {
   large: { params: boolean; result: boolean };
   /** The events it may cause. */
   emits: readonly EventName[];
+  /** As what each call stands on record; undefined for what does not. */
+  audited: AuditKind | undefined;
   spec: MethodSpec | OperationSpec;
 }
 
@@ -115,6 +125,7 @@ function describeMethod(service: ServiceName, name: string, spec: MethodSpec): C
     tool: spec.scope === 'rpc' && (spec.tool ?? toolByDefault(name)),
     large: largePartsOf(spec),
     emits: eventsOf(spec),
+    audited: spec.audited ?? (spec.scope === 'admin' && spec.idempotent !== true ? 'mutate' : undefined),
     spec,
   };
 }
@@ -134,6 +145,7 @@ function describeOperation(service: ServiceName, name: string, spec: OperationSp
     tool: false,
     large: largePartsOf(spec),
     emits: eventsOf(spec),
+    audited: undefined,
     spec,
   };
 }

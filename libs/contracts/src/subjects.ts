@@ -145,10 +145,27 @@ export const TOKENS_BUCKET: BucketDefinition & Access = { name: 'tokens', writer
 /** The key that is written after all others when the tokens were told anew: without it, one that is missing may be as good as ever. */
 export const TOKENS_TOLD = 'told';
 /** The effective configuration of each agent, by tenant and agent id (`bucketKey`). */
-export const AGENTS_BUCKET: BucketDefinition & Access = { name: 'agents', writers: ['registry'], readers: ['sessions'] };
+export const AGENTS_BUCKET: BucketDefinition & Access = { name: 'agents', writers: ['registry'], readers: ['secrets', 'sessions'] };
 /** The stored layer of the configuration, under the key `head`. */
 export const CONFIG_BUCKET: BucketDefinition & Access = { name: 'config', writers: ['registry'], readers: SERVICES };
+/**
+ * How much is logged, as `daemon.setLogLevel` said. The registry writes it again while it lives, so that it ends
+ * with the installation.
+ */
+export const LEVELS_BUCKET: BucketDefinition & Access = { name: 'levels', ttlMs: 60_000, writers: ['registry'], readers: SERVICES };
+/** Where that bucket keeps it. */
+export const LEVELS_KEY = 'wish';
+/** That a secret was set, for those who keep values for a while. Neither its value nor its name. */
+export const SECRETS_BUCKET: BucketDefinition & Access = { name: 'secrets', writers: ['secrets'], readers: ['registry', 'sessions'] };
+export const SECRETS_CHANGED = 'changed';
 /** Which revisions each live replica runs, by `<service>.<replica>`: each service writes its own. */
 export const REPLICAS_BUCKET: BucketDefinition & Access = { name: 'replicas', ttlMs: 15_000, writers: SERVICES, readers: SERVICES };
 
-export const BUCKETS: readonly (BucketDefinition & Access)[] = [TOKENS_BUCKET, AGENTS_BUCKET, CONFIG_BUCKET, REPLICAS_BUCKET];
+export const BUCKETS: readonly (BucketDefinition & Access)[] = [
+  TOKENS_BUCKET,
+  AGENTS_BUCKET,
+  CONFIG_BUCKET,
+  LEVELS_BUCKET,
+  SECRETS_BUCKET,
+  REPLICAS_BUCKET,
+];

@@ -36,6 +36,7 @@ export function createModels(options: ModelsOptions): Models {
   return {
     stream: (request) => calls.stream(request),
     complete: (request) => calls.complete(request),
+    forgetKeys: () => keys.forgetAll(),
     revision: () => directory.offer(),
     providers: async () => [...(await directory.offer()).providers],
     find: async (name) => findModel(await directory.offer(), name),

@@ -5,6 +5,8 @@ export interface Keys {
   until(names: readonly (string | undefined)[]): number;
   /** A provider refused it: the next call asks again. */
   forget(name: string | undefined): void;
+  /** Somebody set a secret: the next call asks again for each. */
+  forgetAll(): void;
 }
 
 export interface KeysOptions {
@@ -47,5 +49,6 @@ export function createKeys({ secret, env, ttlMs }: KeysOptions): Keys {
     forget(name) {
       if (name !== undefined) known.delete(name);
     },
+    forgetAll: () => known.clear(),
   };
 }

@@ -113,6 +113,8 @@ export interface Models {
    * of it, so it is retried until then. Fails as `stream` does.
    */
   complete(request: ModelRequest): Promise<ModelAnswer>;
+  /** A secret was set: no key is used again that was not asked for since. */
+  forgetKeys(): void;
   /** The same object for as long as `providers`, `catalogue`, `find` and `fallback` say the same. */
   revision(): Promise<object>;
   /** Providers that can answer now: those with a key or that need none. `dev` while no other has a key, or `models.dev` is true. */

@@ -4,11 +4,12 @@ import { openCache, type Cache } from '@switchyard/cache';
 import { ServiceError, servicePrincipal, type ConfigurationPatch, type ServiceName } from '@switchyard/contracts';
 import { randomBase62 } from '@switchyard/security';
 import { openStore, type Store, type StoreOptions } from '@switchyard/store';
-import { createLogger, observe, startTelemetry, type LogOptions, type Logger } from '@switchyard/telemetry';
+import { createLogger, logLevels, observe, startTelemetry, type LogOptions, type Logger } from '@switchyard/telemetry';
 import { readBlobAccess } from './blob-access.ts';
 import { explainRefusal, readBusAccess, type BusAccess } from './bus-access.ts';
 import { checkedStore } from './checked-store.ts';
 import { readEnvironment, type Environment } from './environment.ts';
+import { followLevels } from './follow-levels.ts';
 import { createHealthRegistry, type HealthRegistry } from './health.ts';
 import { openKept } from './kept.ts';
 import { openProbes } from './probes/open-probes.ts';
@@ -99,6 +100,7 @@ export async function openHost(options: HostOptions): Promise<Host> {
   await reach(() => openKept(bus, options.service), { ...waiting, dependency: 'bus' });
   health.probe('bus', () => (bus.connected() ? undefined : AWAY));
   await settings.follow(bus, log);
+  opening.use(await followLevels(bus, log));
   if (options.service !== undefined) health.set(options.service, false, 'starting');
   health.set(SETTINGS, true);
   opening.defer(observe('switchyard.config.revision', {}, () => settings.revision));
@@ -207,10 +209,12 @@ function warnOfIneffective(settings: ConfigurationSource, log: Logger): void {
     log.warn({ settings: found.map(({ path, from }) => `${path} (${from})`) }, 'settings are set that nothing reads yet');
 }
 
-/** Follows `logLevel`, so that asking for more detail needs no restart. */
+/** Follows `logLevel` and `daemon.logLevels`, so that asking for more detail needs no restart. */
 function openLog(settings: ConfigurationSource, destination: LogOptions['destination'], owned: AsyncDisposableStack): Logger {
-  const view = owned.use(settings.watch(['logLevel']));
-  const log = createLogger({ level: view.current.logLevel, ...(destination === undefined ? {} : { destination }) });
-  view.onChange(({ logLevel }) => (log.level = logLevel));
+  const view = owned.use(settings.watch(['logLevel', 'daemon']));
+  const log = createLogger(destination === undefined ? {} : { destination });
+  const take = ({ logLevel, daemon }: typeof view.current): void => logLevels(log).configure({ all: logLevel, modules: daemon.logLevels });
+  view.onChange(take);
+  take(view.current);
   return log;
 }

@@ -1,6 +1,7 @@
 export { pause, systemClock, type Clock } from './clock.ts';
 export { defineService, type AnyService, type ServiceDefinition, type Setup } from './define-service.ts';
 export { PROCESS_VARIABLE_HELP, readEnvironment, type Environment } from './environment.ts';
+export { followSecrets } from './follow-secrets.ts';
 export { type Dependency, type HealthRegistry, type HealthReporter, type Readiness } from './health.ts';
 export { openHost, type Host, type HostOptions } from './host.ts';
 export { largePayloads } from './large-payloads.ts';

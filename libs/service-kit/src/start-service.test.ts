@@ -114,6 +114,27 @@ test('each replica has a name, and reports the revision of the configuration it 
   assert.equal((await host(t, { SWITCHYARD_REPLICA: 'mine' })).replica('registry'), 'mine');
 });
 
+test('the host’s own log follows logLevel and, in one module, daemon.logLevels', { timeout: PATIENCE_MS }, async (t) => {
+  const data = await mkdtemp(join(tmpdir(), 'switchyard-'));
+  const written: string[] = [];
+  const on = await openHost({
+    env: { SWITCHYARD_DATA: data, SWITCHYARD_CONFIG: ':', SWITCHYARD_LOG_LEVEL: 'warn' },
+    preset: { daemon: { logLevels: { store: 'debug' } } },
+    logDestination: { write: (line) => void written.push(line) },
+  });
+  t.after(async () => {
+    await on[Symbol.asyncDispose]();
+    await rm(data, { recursive: true });
+  });
+  const service = on.log.child({ service: 'registry' });
+  service.info('not this');
+  service.child({ module: 'store' }).debug('but this');
+  assert.deepEqual(
+    written.map((line) => (JSON.parse(line) as { msg: string }).msg),
+    ['but this'],
+  );
+});
+
 test('disposing finishes the calls that run, then what the service owns, then its documents', { timeout: PATIENCE_MS }, async (t) => {
   const on = await host(t);
   const order: string[] = [];

@@ -2,6 +2,7 @@ import type { Cache } from '@switchyard/cache';
 import { CONFIG_BUCKET, type Contract, type ServiceName } from '@switchyard/contracts';
 import type { Store } from '@switchyard/store';
 import { observe } from '@switchyard/telemetry';
+import { audited } from './audited.ts';
 import { claimStore, type ClaimStore } from './claim-store.ts';
 import type { ServiceDefinition } from './define-service.ts';
 import type { Host } from './host.ts';
@@ -59,7 +60,12 @@ export async function startService<C extends Contract, K extends SectionName>(
     revisions: report,
     configuration: host.settings,
   });
-  const served = await bus.serve(contract, handlers, { version, replica, log, readiness: () => host.health.readiness() });
+  const served = await bus.serve(contract, audited(handlers, { bus, service, replica }), {
+    version,
+    replica,
+    log,
+    readiness: () => host.health.readiness(),
+  });
   starting.defer(() => served.drain(host.settings.current.daemon.shutdownTimeoutMs * FINISHING_SHARE));
   starting.defer(() => host.health.set(service, false, 'draining'));
 

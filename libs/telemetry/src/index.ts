@@ -1,5 +1,6 @@
 export { createFlood, type Flood, type Together } from './flood.ts';
-export { bindTrace, createLogger, LOG_LEVELS, silentLogger, type Logger, type LogLevel, type LogOptions } from './logger.ts';
+export { LOG_LEVELS, type Levels, type LogLevel } from './levels.ts';
+export { bindTrace, createLogger, logLevels, silentLogger, type Logger, type LogOptions } from './logger.ts';
 export { METRICS, metricDefinitions, type MetricName } from './metrics/catalogue.ts';
 export { prometheusLabel, prometheusName, type MetricDefinition } from './metrics/definition.ts';
 export { exposition, EXPOSITION_TYPE } from './metrics/exposition.ts';

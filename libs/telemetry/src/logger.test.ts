@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { bindTrace, createLogger, silentLogger, type LogLevel } from './logger.ts';
+import type { LogLevel } from './levels.ts';
+import { bindTrace, createLogger, silentLogger } from './logger.ts';
 
 const CANARY = 'canary-value-that-must-not-be-seen';
 

@@ -1,6 +1,7 @@
 import { mkdirSync, openSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { pino, type ChildLoggerOptions, type DestinationStream, type Logger as PinoLogger, type LoggerOptions as PinoOptions } from 'pino';
+import { createLevels, type LevelRegistry, type Levels, type LogLevel, type Names } from './levels.ts';
 import { redact } from './redact.ts';
 import { scrub } from './scrub.ts';
 import { parseTraceparent } from './trace-context.ts';
@@ -8,12 +9,10 @@ import { parseTraceparent } from './trace-context.ts';
 /** One JSON line per record; `child` binds fields such as `service` and `requestId`. Secrets never reach the line. */
 export type Logger = PinoLogger<'audit'>;
 
-/** From loud to quiet. `audit` says who did what, and stands above `info`. */
-export const LOG_LEVELS = ['trace', 'debug', 'info', 'audit', 'warn', 'error', 'fatal', 'silent'] as const;
-export type LogLevel = (typeof LOG_LEVELS)[number];
-
 const AUDIT = 35;
 const STDERR = 2;
+/** The module of what no module says. */
+const PROCESS = 'process';
 
 export interface LogOptions {
   level?: LogLevel;
@@ -23,17 +22,27 @@ export interface LogOptions {
   base?: Record<string, unknown>;
 }
 
-/** Nothing of a record is looked at unless its level is written. Changing `level` changes it for every child. */
-export function createLogger({ level = 'info', destination = STDERR, base = {} }: LogOptions = {}): Logger {
+/**
+ * Nothing of a record is looked at unless its level is written. Every line names its module: what `child` bound as `module`, else as
+ * `service`. How much a module writes is said to `logLevels`; changing `level` changes it for every child that has none of its own.
+ */
+export function createLogger({ level = 'info', destination = STDERR, base: { module, ...base } = {} }: LogOptions = {}): Logger {
   const options: PinoOptions<'audit'> = {
     level,
     customLevels: { audit: AUDIT },
     base: redact(base),
-    formatters: { log: redact },
+    mixin: (_fields, _level, logger) => ({ module: (logger as unknown as Plain)[NAMES].module }),
+    mixinMergeStrategy: (fields, names) => ({ ...names, ...redact(fields) }),
     // Errors are taken apart by `redact`; pino's own serializer would do it again.
     serializers: { msg: (msg: unknown) => (typeof msg === 'string' ? scrub(msg) : msg), err: (err: unknown) => err },
   };
-  return withoutSecrets(pino<'audit'>(options, typeof destination === 'object' ? destination : openDestination(destination)));
+  const logger = pino<'audit'>(options, typeof destination === 'object' ? destination : openDestination(destination));
+  return withoutSecrets(logger, { module: typeof module === 'string' ? module : PROCESS, service: undefined });
+}
+
+/** Decides how much this logger, those it came from and all their children write. */
+export function logLevels(log: Logger): Levels {
+  return (log as unknown as Plain)[LEVELS];
 }
 
 /** Writes nothing; for tests and for what has not been given a log. */
@@ -50,17 +59,34 @@ export function bindTrace(log: Logger, ids: { requestId?: string; traceparent?: 
   });
 }
 
-/** pino formats the fields of a line, but not those bound by `child`. */
-function withoutSecrets(logger: Logger): Logger {
+const NAMES = Symbol('names');
+const LEVELS = Symbol('levels');
+
+/** pino formats the fields of a line, but not those bound by `child`. Those that say whose lines it writes name the child. */
+function withoutSecrets(logger: Logger, names: Names): Logger {
   const inherited = Object.getPrototypeOf(logger) as Pick<Plain, 'child'>;
   return Object.assign(logger, {
-    child(this: Plain, bindings: Record<string, unknown>, options?: ChildLoggerOptions): Plain {
-      return inherited.child.call(this, redact(bindings), options);
+    [NAMES]: names,
+    [LEVELS]: createLevels(logger),
+    child(this: Plain, { module, ...bindings }: Record<string, unknown>, options?: ChildLoggerOptions): Plain {
+      const child = inherited.child.call(this, redact(bindings), options);
+      const service = typeof bindings['service'] === 'string' ? bindings['service'] : undefined;
+      return typeof module === 'string' ? named(child, module, service) : service === undefined ? child : named(child, service, service);
     },
   });
 }
 
+/** A module within a service is a part of it, also where a logger of the service made it. */
+function named(logger: Plain, module: string, service = logger[NAMES].service): Plain {
+  logger[NAMES] = { module, service };
+  logger[LEVELS].add(logger, logger[NAMES]);
+  return logger;
+}
+
 interface Plain {
+  level: string;
+  [NAMES]: Names;
+  [LEVELS]: LevelRegistry;
   child(this: Plain, bindings: Record<string, unknown>, options?: ChildLoggerOptions): Plain;
 }
 

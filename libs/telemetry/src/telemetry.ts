@@ -7,6 +7,7 @@ import { setSampling } from './trace-context.ts';
 /** A collector that does not answer delays the end of the process no longer than this. */
 const FLUSH_MS = 2_000;
 const SCOPE = 'switchyard';
+const MODULE = 'telemetry';
 
 export interface Telemetry {
   readonly traces: boolean;
@@ -88,8 +89,9 @@ function sampling(env: Environment): (traceId: string) => boolean {
 }
 
 /** Export failures belong in the log, once each, and not on the console. */
-function reportTo(log: Logger): void {
-  const report = (message: string, ...rest: unknown[]): void => log.warn({ module: 'telemetry', rest }, message);
+function reportTo(parent: Logger): void {
+  const log = parent.child({ module: MODULE });
+  const report = (message: string, ...rest: unknown[]): void => log.warn({ rest }, message);
   diag.setLogger(
     { error: report, warn: report, info: drop, debug: drop, verbose: drop },
     { logLevel: DiagLogLevel.WARN, suppressOverrideMessage: true },
@@ -103,7 +105,7 @@ function drop(): void {
 async function atMost(ms: number, work: Promise<void>, log: Logger | undefined): Promise<void> {
   const late = Promise.withResolvers<void>();
   const timer = setTimeout(late.resolve, ms);
-  const flushed = work.catch((err: unknown) => log?.warn({ module: 'telemetry', err }, 'the last spans and metrics were not sent'));
+  const flushed = work.catch((err: unknown) => log?.child({ module: MODULE }).warn({ err }, 'the last spans and metrics were not sent'));
   await Promise.race([flushed, late.promise]);
   clearTimeout(timer);
 }

@@ -1,6 +1,9 @@
 import type { Bus } from '@switchyard/bus';
 import {
   eventServices,
+  secrets,
+  type AuditAct,
+  type AuditOutcome,
   type ConfigurationPatch,
   type Contract,
   type EventName,
@@ -29,9 +32,16 @@ export interface TestServiceOptions {
   prepare?: (host: Host) => Promise<void>;
 }
 
+/** A call that was put on record. Without an outcome it was begun, and not finished. */
+export interface Audited extends AuditAct {
+  outcome?: AuditOutcome;
+}
+
 export interface TestService extends AsyncDisposable {
   readonly bus: Bus;
   readonly host: Host;
+  /** What was put on record, in order. Of the secrets service nothing: it keeps the record itself. */
+  readonly audited: readonly Audited[];
   /** The payload of the next event of this name that was not given out yet, of those since the start. */
   nextEvent<N extends EventName>(name: N): Promise<EventPayload<N>>;
 }
@@ -54,6 +64,8 @@ export async function testService<C extends Contract, K extends SectionName>(
   const inbox = starting.use(createInbox(() => (logged.length === 0 ? '' : `; logged:\n${logged.join('')}`)));
   for (const name of eventServices.keys()) bus.on(name as EventName, (event) => inbox.add(event.name, event.payload));
   await bus.flush();
+  const audited: Audited[] = [];
+  if (definition.contract.service !== 'secrets') await keepRecord(host, audited);
   await options.prepare?.(host);
   starting.use(await startService(definition, host));
 
@@ -61,7 +73,26 @@ export async function testService<C extends Contract, K extends SectionName>(
   return {
     bus: bus.as(as),
     host,
+    audited,
     nextEvent: (name) => inbox.next(name),
     [Symbol.asyncDispose]: () => started.disposeAsync(),
   };
+}
+
+/** Stands in for the secrets service, without which nothing that is to be on record is done. */
+async function keepRecord(host: Host, audited: Audited[]): Promise<void> {
+  const keeper = await host.connect('secrets');
+  const handlers = {
+    'audit.begin': (begun: AuditAct & { deadline: number }) => {
+      const { deadline: _, ...act } = begun;
+      audited.push(act);
+      return { begun: true as const };
+    },
+    'audit.finish': ({ id, outcome }: { id: string; outcome: AuditOutcome }) => {
+      const act = audited.find((one) => one.id === id);
+      if (act) act.outcome = outcome;
+      return { recorded: true as const };
+    },
+  };
+  await keeper.serve(secrets, handlers, { version: '0.0.0', replica: 'keeps-the-record' });
 }

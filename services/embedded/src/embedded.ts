@@ -47,13 +47,14 @@ async function startEmbedded(env: Variables, { stack, signal }: Starting): Promi
 
   let url = '';
   let token: string | undefined;
-  const withFirstToken = defineSecrets({
+  const ours = defineSecrets({
+    ...(bus === 'memory:' ? { envFile: resolve(data, '.env') } : {}),
     async firstToken(tokens) {
       token = await firstToken({ dir: data, tenant: host.settings.current.tenantId, given }, tokens);
     },
   });
   const edge = defineGateway({ onListening: (address) => (url = address) });
-  for (const service of services) stack.use(await startService(service === secrets ? withFirstToken : service, host));
+  for (const service of services) stack.use(await startService(service === secrets ? ours : service, host));
   stack.use(await startService(edge, host).catch((error: unknown) => Promise.reject(explainListening(error, host))));
 
   const { port } = new URL(url);

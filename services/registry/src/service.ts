@@ -1,7 +1,8 @@
 import type { Bus } from '@switchyard/bus';
 import { registry as contract, ServiceError } from '@switchyard/contracts';
 import { createModels } from '@switchyard/models';
-import { defineService } from '@switchyard/service-kit';
+import { defineService, followSecrets, type Settings } from '@switchyard/service-kit';
+import type { Logger } from '@switchyard/telemetry';
 import { createAgents } from './agents/agents.ts';
 import { openProjector } from './agents/projector.ts';
 import { watchTenants } from './agents/tenants.ts';
@@ -25,17 +26,19 @@ import { configRead } from './handlers/config-read.ts';
 import { configRollback } from './handlers/config-rollback.ts';
 import { configSchema } from './handlers/config-schema.ts';
 import { configSet } from './handlers/config-set.ts';
+import { daemonSetLogLevel } from './handlers/daemon-set-log-level.ts';
 import { gatewayStatus } from './handlers/gateway-status.ts';
 import { modelsListProviders } from './handlers/models-list-providers.ts';
 import { modelsList } from './handlers/models-list.ts';
 import { modelsTest } from './handlers/models-test.ts';
 import { modelsVisible } from './handlers/models-visible.ts';
+import { openLevels } from './levels/open-levels.ts';
 
 /** Owns the control plane: agents, models, and the configuration. */
 export const registry = defineService({
   contract,
   version: '0.1.0',
-  settings: ['agents', 'routing', 'tenantId', 'models', 'providers'],
+  settings: ['agents', 'routing', 'tenantId', 'models', 'providers', 'logLevel'],
 
   async setup({ settings, store, bus, log, own, env, configuration }) {
     const { agents: collection, ...kept } = await store.open({
@@ -46,6 +49,7 @@ export const registry = defineService({
     });
     const secret = secretOf(bus);
     const models = createModels({ settings: () => settings.current, secret, env, log });
+    own.use(await followSecrets(bus, () => models.forgetKeys()));
     const tenants = own.use(await watchTenants(bus));
     const agents = createAgents({ collection, configuration, tenants: tenants.all, log, env });
     const projector = await openProjector(bus, agents);
@@ -61,6 +65,8 @@ export const registry = defineService({
         projector.rebuild().catch((err: unknown) => log.error({ err }, 'the agents were not projected after a change'));
       }),
     );
+    const levels = own.use(await openLevels(bus, log));
+    own.defer(onOtherLevel(settings, () => levels.followConfiguration(), log));
     const given = { agents, collection, store, projector, models, secret, configuration, env };
     const config = { ...(await openConfig({ ...kept, store, bus, configuration, own, log })), env };
     return {
@@ -87,6 +93,7 @@ export const registry = defineService({
       'models.test': modelsTest(models),
       'models.visible': modelsVisible(agents, models),
       'gateway.status': gatewayStatus(config),
+      'daemon.setLogLevel': daemonSetLogLevel(levels, configuration),
     };
   },
 });
@@ -101,4 +108,14 @@ function secretOf(bus: Bus): (name: string) => Promise<string | null> {
       throw error;
     }
   };
+}
+
+/** Runs when the configuration says another level than before. */
+function onOtherLevel(settings: Settings<'logLevel'>, take: () => Promise<void>, log: Logger): () => void {
+  let { logLevel } = settings.current;
+  return settings.onChange((current) => {
+    if (current.logLevel === logLevel) return;
+    logLevel = current.logLevel;
+    take().catch((err: unknown) => log.error({ err, logLevel }, 'what was set while everything ran still stands above logLevel'));
+  });
 }

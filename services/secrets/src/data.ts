@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { Scope, SessionsOf, TokenId } from '@switchyard/contracts';
-import { collection, type Collection } from '@switchyard/store';
+import { AuditHead, AuditRecord, Scope, SecretName, SessionsOf, TokenId } from '@switchyard/contracts';
+import { collection, json, type Collection } from '@switchyard/store';
 
 /** A bearer token: never its secret, only the hash. Without a hash it is a tombstone, which keeps the id from being taken for new. */
 export const TokenDocument = z.object({
@@ -57,4 +57,73 @@ export const spentCollection = collection({
 export interface TokenData {
   tokens: Collection<TokenDocument>;
   spent: Collection<z.infer<typeof SpentDocument>>;
+}
+
+/** A value that `env.set` was told, sealed for its name and version. */
+export const SecretDocument = z.object({
+  name: SecretName,
+  sealed: z.string(),
+  version: z.int().positive(),
+  createdAt: z.int(),
+  updatedAt: z.int(),
+});
+export type SecretDocument = z.infer<typeof SecretDocument>;
+
+export const secretCollection = collection({ name: 'secrets', schema: SecretDocument, key: 'name' });
+
+/** The key that values are sealed with, itself sealed with the master key of that name. */
+export const DataKeyDocument = z.object({ id: z.string(), kekId: z.string(), wrapped: z.string(), createdAt: z.int() });
+export type DataKeyDocument = z.infer<typeof DataKeyDocument>;
+
+export const dataKeyCollection = collection({ name: 'dataKeys', schema: DataKeyDocument, key: 'id' });
+
+/** When a client made the calls that are counted against a rate. */
+export const RateDocument = z.object({ id: z.string(), at: z.array(z.int()), ver: z.int().nonnegative() });
+export type RateDocument = z.infer<typeof RateDocument>;
+
+export const rateCollection = collection({ name: 'rates', schema: RateDocument, key: 'id' });
+
+/** A record of the audit. Its key is its number, so that of two that are put at one place one is refused. */
+export const AuditDocument = AuditRecord.extend({ key: z.string(), target: json(AuditRecord.shape.target) });
+export type AuditDocument = z.infer<typeof AuditDocument>;
+
+export const auditCollection = collection({
+  name: 'audit',
+  schema: AuditDocument,
+  key: 'key',
+  unique: [['id']],
+  indexes: [{ fields: ['seq'] }],
+});
+
+/** Where the chain ended when it was last looked at: never beyond its end. */
+export const AuditHeadDocument = AuditHead.extend({ name: z.string() });
+
+export const auditHeadCollection = collection({ name: 'auditHeads', schema: AuditHeadDocument, key: 'name' });
+
+/** A call that was begun, and of which nothing more is heard yet. */
+export const AuditBegunDocument = AuditRecord.pick({
+  id: true,
+  method: true,
+  kind: true,
+  target: true,
+  requestId: true,
+  service: true,
+  replica: true,
+  since: true,
+  client: true,
+  agent: true,
+}).extend({ until: z.int(), target: json(AuditRecord.shape.target) });
+export type AuditBegunDocument = z.infer<typeof AuditBegunDocument>;
+
+export const auditBegunCollection = collection({
+  name: 'auditBegun',
+  schema: AuditBegunDocument,
+  key: 'id',
+  indexes: [{ fields: ['until'], across: true }],
+});
+
+export interface AuditData {
+  records: Collection<AuditDocument>;
+  heads: Collection<z.infer<typeof AuditHeadDocument>>;
+  begun: Collection<AuditBegunDocument>;
 }

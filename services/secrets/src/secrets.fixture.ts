@@ -10,8 +10,9 @@ export const root = principal({ client: 'root', scopes: ['*'] });
 
 /** The service with `SWITCHYARD_TOKEN` set, unless said otherwise, and a caller who may do everything. */
 export function start(options: TestServiceOptions & SecretsOptions = {}): Promise<TestService> {
-  const { firstToken, ...rest } = options;
-  return testService(firstToken ? defineSecrets({ firstToken }) : secrets, { as: root, env: { SWITCHYARD_TOKEN: ENV }, ...rest });
+  const { firstToken, envFile, ...rest } = options;
+  const definition = defineSecrets({ ...(firstToken && { firstToken }), ...(envFile === undefined ? {} : { envFile }) });
+  return testService(definition, { as: root, env: { SWITCHYARD_TOKEN: ENV }, ...rest });
 }
 
 /** A second replica on the same bus and documents. */

@@ -1,6 +1,19 @@
 import { secrets as contract } from '@switchyard/contracts';
 import { defineService, type ServiceDefinition } from '@switchyard/service-kit';
-import { spentCollection, tokenCollection } from './data.ts';
+import {
+  auditBegunCollection,
+  auditCollection,
+  auditHeadCollection,
+  dataKeyCollection,
+  rateCollection,
+  secretCollection,
+  spentCollection,
+  tokenCollection,
+} from './data.ts';
+import { openAudit } from './audit/open-audit.ts';
+import { auditBegin, auditFinish, auditRead } from './handlers/audit.ts';
+import { envList } from './handlers/env-list.ts';
+import { envSet } from './handlers/env-set.ts';
 import { secretsResolve } from './handlers/secrets-resolve.ts';
 import { tokensCreate } from './handlers/tokens-create.ts';
 import { tokensList } from './handlers/tokens-list.ts';
@@ -11,21 +24,35 @@ import { declareTokens } from './tokens/declare.ts';
 import { createFirstToken, type FirstToken } from './tokens/first-token.ts';
 import { anyGrantsEverything } from './tokens/live-tokens.ts';
 import { openProjector } from './tokens/projection.ts';
+import { watchAllowed } from './values/allowed.ts';
+import { openValues } from './values/open-values.ts';
+import { createRate } from './values/rate.ts';
 
 export interface SecretsOptions {
   /** Called once at the start, when the declared tokens are there and before anybody is let in. */
   firstToken?: (tokens: FirstToken) => Promise<void>;
+  /** Where secrets are kept without a master key: of a process that keeps all it has on this machine. Without it there has to be one. */
+  envFile?: string;
 }
 
 /** Owns bearer tokens and the values of secrets. */
-export function defineSecrets({ firstToken }: SecretsOptions = {}): ServiceDefinition<typeof contract, 'gateway' | 'tenantId'> {
+export function defineSecrets({ firstToken, envFile }: SecretsOptions = {}): ServiceDefinition<typeof contract, 'gateway' | 'tenantId'> {
   return defineService({
     contract,
     version: '0.1.0',
     settings: ['gateway', 'tenantId'],
 
     async setup({ settings, store, bus, own, env, log, configuration }) {
-      const data = await store.open({ tokens: tokenCollection, spent: spentCollection });
+      const { secrets, dataKeys, rates, records, heads, begun, ...data } = await store.open({
+        tokens: tokenCollection,
+        spent: spentCollection,
+        secrets: secretCollection,
+        dataKeys: dataKeyCollection,
+        rates: rateCollection,
+        records: auditCollection,
+        heads: auditHeadCollection,
+        begun: auditBegunCollection,
+      });
       const { gateway, tenantId: tenant } = settings.current;
       const origin = configuration.origin('gateway.tokens');
       await declareTokens({ ...data, store, tenant, log }, await readDeclarations({ env, entries: gateway.tokens, origin }));
@@ -38,12 +65,21 @@ export function defineSecrets({ firstToken }: SecretsOptions = {}): ServiceDefin
       await projector.rebuild();
       own.defer(bus.onRestored(() => projector.rebuild()));
       const given = { ...data, store, projector };
+      const audit = own.use(openAudit({ data: { records, heads, begun }, store, log }));
+      const values = await openValues({ secrets, dataKeys, store, tenant, env, envFile, log });
+      const allowed = own.use(await watchAllowed(bus, log)).of;
+      const kept = { values, rate: createRate(rates, store), tenantId: tenant, store, bus };
       return {
         'tokens.list': tokensList(data),
         'tokens.create': tokensCreate(given),
         'tokens.revoke': tokensRevoke(given),
         'tokens.rotate': tokensRotate(given),
-        'secrets.resolve': secretsResolve(env),
+        'env.set': envSet(kept),
+        'env.list': envList(kept),
+        'audit.begin': auditBegin(audit),
+        'audit.finish': auditFinish(audit),
+        'audit.read': auditRead(audit),
+        'secrets.resolve': secretsResolve({ values, env, allowed, store }),
       };
     },
   });

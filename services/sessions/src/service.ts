@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { sessions as contract, TURN_DEADLINE_MS, TURNS_LOG } from '@switchyard/contracts';
 import { createModels } from '@switchyard/models';
 import type { Bus } from '@switchyard/bus';
-import { countReplicas, defineService, readEnvironment, systemClock } from '@switchyard/service-kit';
+import { countReplicas, defineService, followSecrets, readEnvironment, systemClock } from '@switchyard/service-kit';
 import type { Store } from '@switchyard/store';
 import { openAgentDirectory } from './agents.ts';
 import { bodyCollection, goneCollection, keptCollection, sessionCollection, summaryCollection, turnCollection } from './data.ts';
@@ -77,6 +77,7 @@ export function defineSessions(timing: SessionsTiming = {}) {
         env,
         log,
       });
+      own.use(await followSecrets(bus, () => models.forgetKeys()));
       const counts = countsTools(env);
       const tools: ToolsOf = (principal, config, { counted = false, ...turn }) =>
         toolBox(bus, principal, config, { ...turn, counted: counts && counted });

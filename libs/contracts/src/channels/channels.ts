@@ -144,6 +144,7 @@ export const channelsMethods = defineMethods({
     summary: 'Connects a configured channel.',
     description: 'No configuration file is written; that the channel is on survives a restart.',
     scope: 'admin',
+    audited: 'destructive',
     params: OneChannel,
     result: ChannelStarted,
     deadlineMs: CONNECT_DEADLINE_MS,
@@ -155,6 +156,7 @@ export const channelsMethods = defineMethods({
   'channels.disable': {
     summary: 'Disconnects a channel and keeps it off.',
     scope: 'admin',
+    audited: 'destructive',
     params: OneChannel,
     result: ChannelStopped,
     deadlineMs: CONNECT_DEADLINE_MS,
@@ -166,6 +168,7 @@ export const channelsMethods = defineMethods({
   'channels.restart': {
     summary: 'Disconnects a channel and connects it again; a stopped one is started.',
     scope: 'admin',
+    audited: 'destructive',
     params: OneChannel,
     result: ChannelStarted,
     deadlineMs: CONNECT_DEADLINE_MS,

@@ -111,6 +111,7 @@ export const messageMethods = defineMethods({
   'message.edit': {
     summary: 'Changes the text of a message that was sent.',
     scope: 'admin',
+    audited: 'mutate',
     params: z.strictObject({ ...message, text: Text }),
     result: MessageEdited,
     deadlineMs: SEND_DEADLINE_MS,
@@ -121,6 +122,7 @@ export const messageMethods = defineMethods({
   'message.delete': {
     summary: 'Deletes a message.',
     scope: 'admin',
+    audited: 'destructive',
     params: z.strictObject(message),
     result: MessageDeleted,
     deadlineMs: SEND_DEADLINE_MS,
@@ -149,6 +151,7 @@ export const messageMethods = defineMethods({
   'message.react': {
     summary: 'Puts an emoji on a message.',
     scope: 'admin',
+    audited: 'mutate',
     params: z.strictObject({ ...message, emoji: z.string().min(1).max(64) }),
     result: MessageReacted,
     deadlineMs: SEND_DEADLINE_MS,

@@ -149,6 +149,7 @@ export const graphMethods = defineMethods({
   'graph.cancel': {
     summary: 'Cancels a graph’s latest run: nodes at work finish, no other begins.',
     scope: 'rpc',
+    audited: 'destructive',
     params: OneGraph,
     result: GraphCancelled,
     idempotent: true,
@@ -184,6 +185,7 @@ export const graphMethods = defineMethods({
   'graph.delete': {
     summary: 'Removes a saved definition; its runs stay.',
     scope: 'rpc',
+    audited: 'destructive',
     params: OneSaved,
     result: GraphDeleted,
     errors: ['NOT_FOUND'],
@@ -192,6 +194,7 @@ export const graphMethods = defineMethods({
   'graph.deleteRun': {
     summary: 'Removes a run that has ended, with its files.',
     scope: 'rpc',
+    audited: 'destructive',
     params: OneRun,
     result: GraphRunDeleted,
     errors: ['NOT_FOUND', 'FAILED_PRECONDITION'],

@@ -142,6 +142,7 @@ export const memoryMethods = defineMethods({
   'memory.delete': {
     summary: 'Forgets one memory for good.',
     scope: 'admin',
+    audited: 'destructive',
     params: z.strictObject({ id: EntryId }),
     result: MemoryDeleted,
     errors: ['NOT_FOUND'],
@@ -211,6 +212,7 @@ export const memoryMethods = defineMethods({
     summary: 'Forgets everything the tenant remembers, system entries too.',
     description: 'Permanent: there is no way back.',
     scope: 'admin',
+    audited: 'destructive',
     params: NoParams,
     result: MemoryFlushed,
     deadlineMs: 120_000,

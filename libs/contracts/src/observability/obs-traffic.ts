@@ -117,6 +117,7 @@ const obsResetMethods = defineMethods({
   'obs.reset': {
     summary: 'Throws away all observations, kept and in memory.',
     scope: 'admin',
+    audited: 'destructive',
     params: NoParams,
     result: z.object({ reset: z.literal(true), rowsDeleted: RowsDeleted }),
     emits: ['observability:reset', 'audit:event'],
@@ -125,6 +126,7 @@ const obsResetMethods = defineMethods({
   'obs.reset.table': {
     summary: 'Throws away one table of observations.',
     scope: 'admin',
+    audited: 'destructive',
     params: z.strictObject({ table: z.enum(OBSERVATION_TABLES) }),
     result: z.object({ reset: z.literal(true), table: upTo(MAX.name), rowsDeleted: Count }),
     emits: ['observability:reset', 'audit:event'],

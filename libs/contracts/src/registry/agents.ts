@@ -70,6 +70,7 @@ export const agentsMethods = defineMethods({
     summary: 'Creates an agent, which takes messages at once.',
     description: 'The id is the slug of the name. Every other key is a key of the section agents.<id> of the configuration.',
     scope: 'admin',
+    audited: 'destructive',
     params: z.strictObject({ ...settings, name: Name, provider: ProviderName.optional(), model: ModelName.optional() }).check(safeKeys()),
     result: AgentCreated,
     blobs: ['*'],
@@ -97,6 +98,7 @@ export const agentsMethods = defineMethods({
     description:
       'skills, scheduler and modelFailover are merged deeply, every other key is replaced. With dryRun everything is checked and nothing is written.',
     scope: 'admin',
+    audited: 'mutate',
     params: z
       .strictObject({
         ...settings,
@@ -127,6 +129,7 @@ export const agentsMethods = defineMethods({
     summary: 'Deletes an agent; its sessions stay, and new turns in them fail.',
     description: 'The default agent cannot be deleted.',
     scope: 'admin',
+    audited: 'destructive',
     params: byId,
     result: z.object({ agentId: AgentId, deleted: z.literal(true) }),
     errors: ['NOT_FOUND', 'FAILED_PRECONDITION'],
@@ -136,6 +139,7 @@ export const agentsMethods = defineMethods({
   'agents.suspend': {
     summary: 'Stops an agent from taking messages; what runs, finishes.',
     scope: 'admin',
+    audited: 'destructive',
     params: byId,
     result: z.object({ agentId: AgentId, suspended: z.literal(true) }),
     errors: ['NOT_FOUND', 'FAILED_PRECONDITION'],

@@ -118,6 +118,7 @@ const configReads = defineMethods({
     summary: 'One section as it is, secrets included; without a section, the whole configuration with secrets redacted.',
     description: 'Meant for internal wiring. Each raw read is put on record.',
     scope: 'admin',
+    audited: 'read',
     params: z.strictObject({ section: Section.optional() }),
     result: JsonObject,
     blobs: ['*'],
@@ -163,6 +164,7 @@ const configWrites = defineMethods({
     summary: 'Replaces the stored configuration as a whole.',
     description: 'What cannot change at run time must be as it is. A key set by the environment is refused with the variable’s name.',
     scope: 'admin',
+    audited: 'destructive',
     params: WholeConfiguration,
     result: z.union([ConfigApplied, ConfigChecked]),
     blobs: ['*'],
@@ -177,6 +179,7 @@ const configWrites = defineMethods({
     description:
       'The params are the patch: sections by name, merged deeply, arrays replaced, beside them baseSha, message and dryRun. Model providers can be added here; their keys are only ever named.',
     scope: 'admin',
+    audited: 'destructive',
     params: Written,
     result: z.union([ConfigPatched, ConfigChecked]),
     blobs: ['*'],
@@ -189,6 +192,7 @@ const configWrites = defineMethods({
   'config.set': {
     summary: 'Sets one key of one section.',
     scope: 'admin',
+    audited: 'mutate',
     params: z
       .strictObject({
         section: Section,
@@ -206,6 +210,7 @@ const configWrites = defineMethods({
   'config.rollback': {
     summary: 'Makes an earlier version the configuration again, as a new version.',
     scope: 'admin',
+    audited: 'destructive',
     params: z.strictObject({ sha: Sha, ...CONFIG_WRITE_OPTIONS }),
     result: z.union([ConfigRolledBack, ConfigChecked]),
     blobs: ['*'],
@@ -217,6 +222,7 @@ const configWrites = defineMethods({
     summary: 'Folds old versions of the configuration into one.',
     description: 'The newest 50 stay. The oldest of them is whole, as every version is; what went before it is gone.',
     scope: 'admin',
+    audited: 'destructive',
     params: z.strictObject({ dryRun: CONFIG_WRITE_OPTIONS.dryRun }),
     result: ConfigCollected,
     errors: ['PERMISSION_DENIED'],

@@ -1,14 +1,19 @@
 import { z } from 'zod';
 import { LogLevel } from '../config/kinds.ts';
 import { defineMethods } from '../define.ts';
+import { LogModule } from '../log-module.ts';
 
 export const daemonMethods = defineMethods({
   'daemon.setLogLevel': {
     summary: 'Sets how much is logged, everywhere or in one module, until the next start.',
+    description:
+      'At once, in every process. What is set for a service holds for its parts too, unless they have a level of their own. What is set ' +
+      'everywhere takes back what was set for modules, and is taken back by a change of logLevel.',
     scope: 'admin',
+    audited: 'mutate',
     params: z.strictObject({
       level: LogLevel,
-      module: z.string().min(1).max(128).optional().describe('one logging module; all of them when left out'),
+      module: LogModule.optional().describe('a service, or a part that several have; all of them when left out'),
     }),
     result: z.object({
       updated: z.literal(true),

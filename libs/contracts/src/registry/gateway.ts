@@ -51,6 +51,7 @@ export const gatewayMethods = defineMethods({
   'gateway.restart': {
     summary: 'Drains all services and starts them again.',
     scope: 'admin',
+    audited: 'destructive',
     params: NoParams,
     result: RestartAccepted,
     errors: ['FAILED_PRECONDITION'],

@@ -235,6 +235,7 @@ export const cronMethods = defineMethods({
   'cron.remove': {
     summary: 'Removes a job; a run that has begun finishes.',
     scope: 'rpc',
+    audited: 'destructive',
     params: OneJob,
     result: CronJobRemoved,
     errors: ['NOT_FOUND', 'INVALID_ARGUMENT'],

@@ -71,6 +71,7 @@ export const heartbeatMethods = defineMethods({
     summary: 'Changes an agent’s heartbeat settings; what is not given stays.',
     description: 'In force at once and kept. An interval of 0 means that it beats only when triggered.',
     scope: 'admin',
+    audited: 'mutate',
     params: z.strictObject({
       agentId: AgentId,
       ...heartbeatSettings,

@@ -1,4 +1,5 @@
 import { defineContract } from '../define.ts';
+import { auditOperations } from './audit.ts';
 import { envMethods } from './env.ts';
 import { secretsEvents } from './events.ts';
 import { secretsOperations } from './operations.ts';
@@ -7,6 +8,6 @@ import { tokensMethods } from './tokens.ts';
 export const secrets = defineContract({
   service: 'secrets',
   methods: { ...tokensMethods, ...envMethods },
-  operations: secretsOperations,
+  operations: { ...secretsOperations, ...auditOperations },
   events: secretsEvents,
 });

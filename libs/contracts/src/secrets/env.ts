@@ -22,15 +22,20 @@ const SecretValue = z
   .max(8192)
   .refine((value) => !value.startsWith('[REDACTED'), 'the secret itself, not its redacted form');
 
+export type SecretListItem = z.infer<typeof SecretListItem>;
+
 export const envMethods = defineMethods({
   'env.set': {
     summary: 'Stores a secret, sealed where there is a master key, and tells the services that use it.',
-    description: 'At most 5 writes a minute. The value is never logged and never answered.',
+    description:
+      'At most 5 writes a minute of a client. The value is never logged and never answered. Nothing restarts: whoever uses the secret ' +
+      'asks for it anew.',
     scope: 'admin',
+    audited: 'destructive',
     params: z.strictObject({ key: SecretName, value: SecretValue }),
     result: z.object({ set: z.literal(true), key: SecretName, storage: SecretStorage, restarting: z.literal(true) }),
     idempotent: true,
-    errors: ['RESOURCE_EXHAUSTED'],
+    errors: ['FAILED_PRECONDITION', 'PERMISSION_DENIED', 'RESOURCE_EXHAUSTED'],
     emits: ['secret:modified', 'audit:event'],
     examples: [
       {
@@ -41,15 +46,16 @@ export const envMethods = defineMethods({
   },
   'env.list': {
     summary: 'Lists the names of the secrets that are set, never their values.',
-    description: 'At most 30 calls a minute.',
+    description: 'At most 30 calls a minute of a client.',
     scope: 'admin',
     params: z.strictObject({
       filter: z.string().max(256).optional().describe('a name, case-insensitive; * stands for any run of characters'),
       limit: pageSize(100, 500),
     }),
     result: z.object({ secrets: z.array(SecretListItem).max(MAX.all), total: Count, truncated: z.boolean() }),
+    blobs: ['secrets'],
     idempotent: true,
-    errors: ['RESOURCE_EXHAUSTED'],
+    errors: ['PERMISSION_DENIED', 'RESOURCE_EXHAUSTED'],
     examples: [
       {
         params: { filter: '*_API_KEY' },

@@ -50,6 +50,7 @@ export const tokensMethods = defineMethods({
       'Nobody grants more than they hold: neither a scope, nor the sessions of the tenant. The scope mcp-client stands alone. ' +
       'A token made under the id of one that was revoked is another client.',
     scope: 'admin',
+    audited: 'destructive',
     params: z.strictObject({
       id: TokenId,
       scopes: Scopes,
@@ -78,6 +79,7 @@ export const tokensMethods = defineMethods({
       'The caller must hold what the token holds. A token that manages tokens ends only while another lives that could make it ' +
       'again. One that the environment or a file declares is taken out there.',
     scope: 'admin',
+    audited: 'destructive',
     params: byId,
     result: z.object({ id: TokenId, revoked: z.literal(true) }),
     errors: ['NOT_FOUND', 'FAILED_PRECONDITION', 'PERMISSION_DENIED'],
@@ -90,6 +92,7 @@ export const tokensMethods = defineMethods({
       'Everything else about it stays. The caller must hold what the token holds. One that the environment or a file declares gets ' +
       'its secret there.',
     scope: 'admin',
+    audited: 'destructive',
     params: byId,
     result: z.object({ id: TokenId, secret: Secret, scopes: Scopes, rotated: z.literal(true) }),
     errors: ['NOT_FOUND', 'FAILED_PRECONDITION', 'PERMISSION_DENIED'],

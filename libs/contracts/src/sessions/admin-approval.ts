@@ -54,6 +54,7 @@ export const adminApprovalMethods = defineMethods({
   'admin.approval.clearDenialCache': {
     summary: 'Forgets remembered denials, so that the same action asks again.',
     scope: 'admin',
+    audited: 'mutate',
     params: NoParams,
     result: z.object({ cleared: z.literal(true) }),
     idempotent: true,

@@ -212,6 +212,7 @@ const sessionWrites = defineMethods({
   'session.delete': {
     summary: 'Removes a session and answers with its transcript.',
     scope: 'admin',
+    audited: 'destructive',
     params: bySessionKey,
     result: z.object({ sessionKey: SessionKey, deleted: z.literal(true), transcript: SessionTranscript }),
     blobs: ['transcript'],
@@ -226,6 +227,7 @@ const sessionWrites = defineMethods({
   'session.reset': {
     summary: 'Empties a session, keeps its metadata, and forgets its approval decisions.',
     scope: 'admin',
+    audited: 'destructive',
     params: bySessionKey,
     result: z.object({ sessionKey: SessionKey, reset: z.literal(true), previousMessageCount: Count }),
     errors: ['NOT_FOUND', 'FAILED_PRECONDITION'],
@@ -261,6 +263,7 @@ const sessionWrites = defineMethods({
     description:
       'Counts only. A session that is not there is not an error. purge_derived counts only together with memory and also deletes what other sessions supported.',
     scope: 'admin',
+    audited: 'destructive',
     params: z.strictObject({ session_key: SessionKey, memory: z.boolean().default(false), purge_derived: z.boolean().default(false) }),
     result: ConversationReset,
     idempotent: true,

@@ -117,6 +117,7 @@ export const skillsMethods = defineMethods({
     summary: 'Replaces the text of a skill.',
     description,
     scope: 'admin',
+    audited: 'mutate',
     beyond: true,
     params: z.strictObject({ name: SkillName, content: Content, ...place }),
     result: SkillUpdated,
@@ -129,6 +130,7 @@ export const skillsMethods = defineMethods({
   'skills.delete': {
     summary: 'Removes a skill with its files.',
     scope: 'admin',
+    audited: 'mutate',
     beyond: true,
     params: z.strictObject({ name: SkillName, ...place }),
     result: SkillDeleted,

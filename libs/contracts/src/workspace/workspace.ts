@@ -162,6 +162,7 @@ export const workspaceMethods = defineMethods({
     summary: 'Writes a file of the workspace, with the directories it needs.',
     description: 'Up to 512 KiB of UTF-8. What was there is replaced.',
     scope: 'admin',
+    audited: 'mutate',
     params: z.strictObject({ ...agent, filePath: FilePath, content: Content }),
     result: FileWritten,
     idempotent: true,
@@ -173,6 +174,7 @@ export const workspaceMethods = defineMethods({
   'workspace.deleteFile': {
     summary: 'Deletes a file of the workspace.',
     scope: 'admin',
+    audited: 'destructive',
     params: OneFile,
     result: FileDeleted,
     errors: ['NOT_FOUND', 'INVALID_ARGUMENT'],
@@ -181,6 +183,7 @@ export const workspaceMethods = defineMethods({
   'workspace.resetFile': {
     summary: 'Puts a template file back to what it was at first.',
     scope: 'admin',
+    audited: 'mutate',
     params: z.strictObject({ ...agent, fileName: z.string().min(1).max(255).describe('SOUL.md, IDENTITY.md, USER.md, …') }),
     result: FileReset,
     idempotent: true,
@@ -190,6 +193,7 @@ export const workspaceMethods = defineMethods({
   'workspace.init': {
     summary: 'Makes the workspace, its directories and template files; what is there stays.',
     scope: 'admin',
+    audited: 'mutate',
     params: OneAgent,
     result: WorkspaceInitialized,
     idempotent: true,
@@ -212,6 +216,7 @@ export const workspaceMethods = defineMethods({
   'workspace.git.restore': {
     summary: 'Puts a file back to what was committed last.',
     scope: 'admin',
+    audited: 'destructive',
     params: OneFile,
     result: GitRestored,
     deadlineMs: GIT_DEADLINE_MS,

@@ -6,7 +6,7 @@ import { isTree, type Tree } from './tree.ts';
 const REFERENCE = /^\$\{([A-Za-z_][A-Za-z0-9_]*)\}$/;
 
 /** Whoever can only write a setting must not read what opens everything: these are never filled in. */
-const WITHHELD = /^(SECRETS_MASTER_KEY|SWITCHYARD_TOKEN)(_FILE)?$/;
+const WITHHELD = /^(SECRETS_MASTER_KEY(_PREVIOUS)?|SWITCHYARD_TOKEN)(_FILE)?$/;
 
 /**
  * The same tree with the variable in place of each text that is exactly `${NAME}`, as the number or list that the schema wants

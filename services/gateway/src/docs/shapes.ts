@@ -37,6 +37,7 @@ export interface Limit {
 
 export const ACTIVITY_LIMIT: Limit = { most: 100, unless: 50 };
 export const MEMORY_LIMIT: Limit = { most: 100, unless: 10 };
+export const AUDIT_LIMIT: Limit = { most: 1_000, unless: 500 };
 
 function limit({ most, unless }: Limit) {
   return z.int().min(1).max(most).default(unless).describe('what is beyond is brought back into it');
@@ -52,6 +53,7 @@ const ActivityEntry = z.object({
 });
 export const Activity = z.object({ entries: z.array(ActivityEntry), count: z.int().nonnegative() });
 
+export const AuditQuery = z.object({ after: z.int().nonnegative().default(0), limit: limit(AUDIT_LIMIT) });
 export const MemoryQuery = z.object({ q: z.string().min(1).max(MAX.text), limit: limit(MEMORY_LIMIT) });
 const Found = MemoryEntry.pick({ id: true, content: true, memoryType: true, trustLevel: true, score: true, createdAt: true });
 export const MemoriesFound = z.object({ results: z.array(Found) });

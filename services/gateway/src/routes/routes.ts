@@ -1,6 +1,7 @@
 import { registerActivity } from './activity.ts';
 import { registerAgents } from './agents.ts';
 import { registerChannels } from './channels.ts';
+import { registerAudit } from './audit.ts';
 import { registerChatStream } from './chat-stream.ts';
 import { registerChat } from './chat.ts';
 import { registerEvents } from './events.ts';
@@ -26,5 +27,6 @@ export const routes: readonly RegisterRoutes[] = [
   web(registerAgents),
   web(registerChannels),
   web(registerActivity),
+  registerAudit,
   registerModels,
 ];

@@ -1,17 +1,13 @@
-import type { Documents, OutboxEvent } from '@switchyard/store';
+import type { Documents } from '@switchyard/store';
 import { GONE_MS, type EntryDocument } from '../data.ts';
 
 /** Takes everything out of an entry but that it was there. Null when it is gone already. */
-export function forget(
-  mine: Documents<EntryDocument>,
-  { id, now, emit = [] }: { id: string; now: number; emit?: readonly OutboxEvent[] },
-): Promise<EntryDocument | null> {
+export function forget(mine: Documents<EntryDocument>, { id, now }: { id: string; now: number }): Promise<EntryDocument | null> {
   return mine.update(
     { id, goneAt: null },
     {
       set: { content: '', who: '', userId: '', tags: [], goneAt: now, changedAt: now, forgetAt: now + GONE_MS },
       unset: ['metadata', 'channel', 'sessionKey', 'expiresAt'],
-      emit,
     },
   );
 }

@@ -12,15 +12,10 @@ export function memoryDelete({ entries, store, index }: Given): Handler<'memory.
     const now = store.now();
     // A client that is held to its own finds what is everybody's, and does not end it.
     const may = there && isVisible(there, principal, now) && (principal.sessions !== 'own' || there.owner === principal.client);
-    const gone = may ? await forget(mine, { id, now, emit: [auditOf(principal, now, id)] }) : null;
+    const gone = may ? await forget(mine, { id, now }) : null;
     if (!gone) throw new ServiceError('NOT_FOUND', 'There is no such memory.');
     log.audit({ client: principal.client, tenant: principal.tenant, memoryId: id }, 'a memory was deleted');
     await index.note(principal.tenant, [gone]);
     return { id, deleted: true };
   };
-}
-
-function auditOf({ client, tenant, agent }: { client: string; tenant: string; agent?: string }, timestamp: number, id: string) {
-  const what = { actionType: 'memory.delete', classification: 'destructive', outcome: 'success', metadata: { id } };
-  return { name: 'audit:event', payload: { timestamp, agentId: agent ?? client, tenantId: tenant, ...what } };
 }

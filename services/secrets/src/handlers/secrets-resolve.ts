@@ -1,17 +1,43 @@
 import type { Handler } from '@switchyard/bus';
 import { ServiceError } from '@switchyard/contracts';
-import { readSecret, StartError } from '@switchyard/service-kit';
+import { readSecret, StartError, type Variables } from '@switchyard/service-kit';
+import type { Store } from '@switchyard/store';
+import type { OpenedValues } from '../values/open-values.ts';
+import { checkReader, createTeller, isHouseSecret, type Allowed } from '../values/reading.ts';
 
-type Environment = Readonly<Record<string, string | undefined>>;
+interface Given {
+  values: OpenedValues;
+  env: Variables;
+  allowed: Allowed;
+  store: Pick<Store, 'now'>;
+}
 
-/** The environment, or the file that `<NAME>_FILE` points to. What cannot be read is said by name; where it lies is not for every caller. */
-export function secretsResolve(env: Environment): Handler<'secrets.resolve'> {
-  return async ({ name }, { log }) => {
+/**
+ * What was set while everything ran, else the environment, else the file that `<NAME>_FILE` points to. What cannot be read is said
+ * by name; where it lies is not for every caller.
+ */
+export function secretsResolve({ values, env, allowed, store }: Given): Handler<'secrets.resolve'> {
+  const tell = createTeller(store);
+
+  async function read(name: string): Promise<string | undefined> {
+    for (const place of values.places) {
+      const value = await place.get(name);
+      if (value !== undefined) return value;
+    }
+    return readSecret(env, name);
+  }
+
+  return async ({ name }, ctx) => {
     try {
-      return { value: (await readSecret(env, name)) ?? null };
+      if (isHouseSecret(name)) throw new ServiceError('PERMISSION_DENIED', `${name} is read by no service`);
+      checkReader(ctx.principal, name, allowed);
+      const value = await read(name);
+      tell(ctx, name, value === undefined ? 'not_found' : 'success');
+      return { value: value ?? null };
     } catch (err) {
+      if (err instanceof ServiceError && err.code === 'PERMISSION_DENIED') tell(ctx, name, 'denied');
       if (!(err instanceof StartError)) throw err;
-      log.error({ err, name }, 'a secret cannot be read');
+      ctx.log.error({ err, name }, 'a secret cannot be read');
       throw new ServiceError('FAILED_PRECONDITION', `the secret ${name} cannot be read: see to ${name} and ${name}_FILE`, { cause: err });
     }
   };

@@ -1,0 +1,15 @@
+/** Whether `*` for any run of characters makes the pattern the text. As long as both together at the most, whatever stands in them. */
+export function matchesGlob(pattern: string, text: string): boolean {
+  const [first = '', ...rest] = pattern.split('*');
+  if (rest.length === 0) return text === pattern;
+  const last = rest.pop() ?? '';
+  if (text.length < first.length + last.length || !text.startsWith(first) || !text.endsWith(last)) return false;
+  let from = first.length;
+  const end = text.length - last.length;
+  for (const part of rest) {
+    const at = text.indexOf(part, from);
+    if (at === -1 || at + part.length > end) return false;
+    from = at + part.length;
+  }
+  return from <= end;
+}

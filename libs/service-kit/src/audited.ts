@@ -1,0 +1,85 @@
+import type { Bus, Ctx, Handlers } from '@switchyard/bus';
+import { callables, ServiceError, type AuditKind, type AuditOutcome, type Contract, type ServiceName } from '@switchyard/contracts';
+import { mintId } from '@switchyard/security';
+
+/** Writing the record of what was done takes no longer than this, whatever is left of the call's own time. */
+const FINISH_MS = 5_000;
+const ATTEMPTS = 3;
+const MOST_CHARS = 128;
+
+/** Of what a caller says, that which names a thing. Nothing else of it is put on record. */
+const NAMES = ['id', 'agentId', 'agent_id', 'section', 'key', 'name', 'module', 'level', 'sha', 'session_key', 'graphId', 'filePath'];
+
+type AnyHandler = (params: object, ctx: Ctx) => unknown;
+
+interface Given {
+  bus: Pick<Bus, 'as'>;
+  service: ServiceName;
+  replica: string;
+}
+
+/**
+ * Puts every call that the contract wants on record there: that it is about to be made, then how it ended, before it is answered.
+ * One that cannot be put on record is refused, and nothing is done.
+ */
+export function audited<C extends Contract>(handlers: Handlers<C>, given: Given): Handlers<C> {
+  const entries = Object.entries(handlers as Record<string, AnyHandler>).map(([name, handler]) => {
+    const kind = callables.get(name)?.audited;
+    return [name, kind === undefined ? handler : recorded(handler, { ...given, method: name, kind })] as const;
+  });
+  return Object.fromEntries(entries) as Handlers<C>;
+}
+
+function recorded(handler: AnyHandler, { bus, method, kind, service, replica }: Given & { method: string; kind: AuditKind }): AnyHandler {
+  return async (params, ctx) => {
+    const { principal, deadline, log, requestId } = ctx;
+    const id = mintId('audit');
+    await ctx
+      .call('audit.begin', { id, method, kind, target: namesIn(params), requestId, service, replica, deadline: Math.ceil(deadline) })
+      .catch((cause: unknown) => Promise.reject(notBegun(method, cause)));
+    const finish = async (outcome: AuditOutcome, code?: string): Promise<void> => {
+      const said = { id, outcome, ...(code === undefined ? {} : { code }) };
+      for (let attempt = 1; ; attempt++) {
+        try {
+          await bus.as(principal).call('audit.finish', said, { timeoutMs: FINISH_MS, requestId });
+          return;
+        } catch (err) {
+          if (attempt < ATTEMPTS) continue;
+          log.error({ err, auditId: id, outcome }, 'how a call ended is not on record yet; it will be as one whose outcome nobody knows');
+          throw notFinished(method, err);
+        }
+      }
+    };
+    let result: unknown;
+    try {
+      result = await handler(params, ctx);
+    } catch (error) {
+      const code = error instanceof ServiceError ? error.code : 'INTERNAL';
+      // What went wrong is for the caller to hear, also where the record has to wait.
+      await finish(code === 'PERMISSION_DENIED' ? 'denied' : 'failure', code).catch(() => undefined);
+      throw error;
+    }
+    await finish('success');
+    return result;
+  };
+}
+
+function namesIn(params: object): Record<string, string> {
+  const said = params as Record<string, unknown>;
+  const names = NAMES.filter((name) => typeof said[name] === 'string' && Object.hasOwn(said, name));
+  return Object.fromEntries(names.slice(0, 10).map((name) => [name, String(said[name]).slice(0, MOST_CHARS).toWellFormed()]));
+}
+
+function notBegun(method: string, cause: unknown): ServiceError {
+  return new ServiceError('UNAVAILABLE', `${method} cannot be put on record now, so nothing was done: try again`, {
+    details: { reason: 'AUDIT_AWAY', retryable: true },
+    cause,
+  });
+}
+
+function notFinished(method: string, cause: unknown): ServiceError {
+  return new ServiceError('UNAVAILABLE', `${method} was done, and is not on record yet: look before you try again`, {
+    details: { reason: 'AUDIT_LATE', retryable: false },
+    cause,
+  });
+}

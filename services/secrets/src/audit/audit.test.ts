@@ -1,0 +1,253 @@
+import assert from 'node:assert/strict';
+import { test, type TestContext } from 'node:test';
+import { checkChain } from '@switchyard/security';
+import { openStore, type Collection, type Document, type Store } from '@switchyard/store';
+import { silentLogger } from '@switchyard/telemetry';
+import { principal, tempDir } from '@switchyard/testkit';
+import { auditBegunCollection, auditCollection, auditHeadCollection, type AuditBegunDocument, type AuditData } from '../data.ts';
+import { ENV, root, secondReplica, start } from '../secrets.fixture.ts';
+import { createChain } from './chain.ts';
+import { openAudit, type Audit } from './open-audit.ts';
+
+const TIMEOUT = { timeout: 30_000 };
+const TENANT = { tenant: 'default' };
+const DEADLINE_MS = 30_000;
+/** When everybody has given up on what was begun at the beginning. */
+const LONG_AFTER_MS = 3_600_000;
+
+interface World {
+  data: AuditData;
+  store: Store;
+  told: string[];
+  /** A replica that dies at a write: it fails, before it was done or after, and so does everything that follows. */
+  replica(death?: Death): Audit;
+}
+
+interface Death {
+  write: 'record' | 'head' | 'removal';
+  when: 'before' | 'after';
+}
+
+async function openWorld(t: TestContext): Promise<World> {
+  const dir = await tempDir();
+  t.after(() => dir[Symbol.asyncDispose]());
+  const store = await openStore(`sqlite:${dir.path}`, { service: 'secrets', log: silentLogger(), strict: true });
+  t.after(() => store.close());
+  const told: string[] = [];
+  await store.publishTo(async ({ payload }) => void told.push((payload as { outcome: string }).outcome));
+  const data = await store.open({ records: auditCollection, heads: auditHeadCollection, begun: auditBegunCollection });
+  return {
+    data,
+    store,
+    told,
+    replica: (death) => opened(t, openAudit({ data: death ? dying(data, death) : data, store, log: silentLogger() })),
+  };
+}
+
+function opened(t: TestContext, audit: Audit): Audit {
+  t.after(() => audit[Symbol.asyncDispose]());
+  return audit;
+}
+
+function dying(data: AuditData, { write, when }: Death): AuditData {
+  let dead = false;
+  const fatal =
+    (name: Death['write'] | undefined, act: (...given: never[]) => unknown) =>
+    async (...given: never[]): Promise<unknown> => {
+      if (dead) throw new Error('it is dead');
+      dead = name === write;
+      if (dead && when === 'before') throw new Error('it dies');
+      const done = await act(...given);
+      if (dead) throw new Error('it dies');
+      return done;
+    };
+  const wrap = <D extends Document>(
+    all: Collection<D>,
+    names: Partial<Record<'insert' | 'update' | 'remove', Death['write']>>,
+  ): Collection<D> => ({
+    ...all,
+    for: (whose) => {
+      const documents = all.for(whose) as unknown as Record<string, (...given: never[]) => unknown>;
+      const names_ = names as Record<string, Death['write'] | undefined>;
+      const calls = ['get', 'insert', 'update', 'find', 'count', 'remove'].map((name) => [
+        name,
+        fatal(names_[name], (...given) => documents[name]?.(...given)),
+      ]);
+      return Object.fromEntries(calls) as ReturnType<typeof all.for>;
+    },
+  });
+  return {
+    records: wrap(data.records, { insert: 'record' }),
+    heads: wrap(data.heads, { insert: 'head', update: 'head' }),
+    begun: wrap(data.begun, { remove: 'removal' }),
+  };
+}
+
+const act = (id: string) => ({
+  id,
+  method: 'tokens.revoke',
+  kind: 'destructive' as const,
+  target: { id: 'laptop' },
+  requestId: 'req_1',
+  service: 'secrets' as const,
+  replica: 'secrets-1',
+});
+
+async function begin(audit: Audit, { store }: World, id: string): Promise<void> {
+  await audit.begin(root, { ...act(id), deadline: store.now() + DEADLINE_MS });
+}
+
+/** What is on record, each with its outcome, once it is found to be whole. */
+async function onRecord({ data, store }: World): Promise<[string, string][]> {
+  const { records, head } = await createChain(data, 'default', store).read(0, 1_000);
+  const check = checkChain();
+  for (const record of records) assert.equal(check.next(record), undefined);
+  assert.ok(head.seq <= records.length);
+  return records.map(({ id, outcome }) => [id, outcome]);
+}
+
+test(
+  'what is done by a method stands on record before it is answered, with who, what and how it ended, and without any value',
+  TIMEOUT,
+  async () => {
+    await using app = await start();
+    await app.bus.call('tokens.create', { id: 'ci', scopes: ['rpc'] });
+    await assert.rejects(app.bus.call('tokens.revoke', { id: 'nobody' }), { code: 'NOT_FOUND' });
+    const limited = app.bus.as(principal({ client: 'deputy', scopes: ['admin'] }));
+    await assert.rejects(limited.call('tokens.create', { id: 'up', scopes: ['*'] }), { code: 'PERMISSION_DENIED' });
+    await assert.rejects(app.bus.call('env.set', { key: 'A', value: 'canary-value' }), { code: 'FAILED_PRECONDITION' });
+    await app.bus.call('tokens.list', {});
+    const { records } = await app.bus.call('audit.read', { after: 0, limit: 10 });
+    assert.deepEqual(
+      records.map(({ seq, client, method, kind, target, outcome, code }) => [seq, client, method, kind, target, outcome, code]),
+      [
+        [1, 'root', 'tokens.create', 'destructive', { id: 'ci' }, 'success', undefined],
+        [2, 'root', 'tokens.revoke', 'destructive', { id: 'nobody' }, 'failure', 'NOT_FOUND'],
+        [3, 'deputy', 'tokens.create', 'destructive', { id: 'up' }, 'denied', 'PERMISSION_DENIED'],
+        [4, 'root', 'env.set', 'destructive', { key: 'A' }, 'failure', 'FAILED_PRECONDITION'],
+      ],
+    );
+    assert.ok(!JSON.stringify(records).includes('canary-value') && !JSON.stringify(records).includes(ENV));
+    const { timestamp: _, ...event } = await app.nextEvent('audit:event');
+    const { metadata, ...rest } = event;
+    assert.deepEqual(rest, {
+      agentId: 'root',
+      tenantId: 'default',
+      actionType: 'tokens.create',
+      classification: 'destructive',
+      outcome: 'success',
+    });
+    assert.deepEqual([metadata?.['seq'], metadata?.['hash'], metadata?.['id']], [1, records[0]?.hash, records[0]?.id]);
+  },
+);
+
+test('two replicas write one chain for each tenant, without a gap, whoever is first', TIMEOUT, async () => {
+  await using app = await start();
+  await using _other = await secondReplica(app);
+  const elsewhere = app.bus.as(principal({ tenant: 'other', client: 'them', scopes: ['*'] }));
+  const make = (n: number) => (n % 5 === 0 ? elsewhere : app.bus).call('tokens.create', { id: `t${n}`, scopes: ['rpc'] });
+  await Promise.all(Array.from({ length: 50 }, (_, n) => make(n)));
+  for (const [bus, most] of [
+    [app.bus, 40],
+    [elsewhere, 10],
+  ] as const) {
+    const { records, head } = await bus.call('audit.read', { after: 0, limit: 100 });
+    const check = checkChain();
+    for (const record of records) assert.equal(check.next(record), undefined);
+    assert.deepEqual([check.at, records.length], [head, most]);
+  }
+});
+
+const changes: Readonly<Record<string, { change: (world: World) => Promise<unknown>; found: RegExp }>> = {
+  'a change of what a record says': {
+    change: ({ data }) => data.records.for(TENANT).update({ seq: 2 }, { set: { client: 'somebody else' } }),
+    found: /record 2 was changed/,
+  },
+  'a change that makes the hash right again': {
+    async change({ data }) {
+      const { linkHash } = await import('@switchyard/security');
+      const { key: _, ...record } = (await data.records.for(TENANT).find({ seq: 2 })).items[0] ?? assert.fail();
+      const changed = { ...record, client: 'somebody else' };
+      await data.records.for(TENANT).update({ seq: 2 }, { set: { client: changed.client, hash: linkHash(changed) } });
+    },
+    found: /record 3 does not follow record 2/,
+  },
+  'a record that is gone': { change: ({ data }) => data.records.for(TENANT).remove({ seq: 2 }), found: /record 2 is missing/ },
+  'two that changed places': {
+    async change({ data }) {
+      const mine = data.records.for(TENANT);
+      const [two, three] = (await mine.find({ seq: { gte: 2, lte: 3 } }, { sort: [['seq', 'asc']] })).items;
+      assert.ok(two && three);
+      await mine.remove({ seq: { gte: 2, lte: 3 } });
+      await mine.insert({ ...three, seq: 2, key: two.key });
+      await mine.insert({ ...two, seq: 3, key: three.key });
+    },
+    found: /record 2 was changed/,
+  },
+  'the end that is gone': { change: ({ data }) => data.records.for(TENANT).remove({ seq: { gte: 4 } }), found: /ends at 3.*5/ },
+};
+
+for (const [what, { change, found }] of Object.entries(changes))
+  test(`it is found: ${what}`, TIMEOUT, async (t) => {
+    const world = await openWorld(t);
+    const audit = world.replica();
+    for (const id of ['a', 'b', 'c', 'd', 'e']) {
+      await begin(audit, world, id);
+      await audit.finish(root, id, { outcome: 'success' });
+    }
+    await change(world);
+    const { records, head } = await audit.chain('default').read(0, 100);
+    const check = checkChain();
+    const wrong = records.map((record) => check.next(record)).find((fault) => fault !== undefined);
+    assert.match(wrong ?? `it ends at ${check.at.seq}, and was at ${head.seq}`, found);
+  });
+
+const deaths: readonly [Death | 'before it finishes', 'success' | 'unknown'][] = [
+  ['before it finishes', 'unknown'],
+  [{ write: 'record', when: 'before' }, 'unknown'],
+  [{ write: 'record', when: 'after' }, 'success'],
+  [{ write: 'head', when: 'before' }, 'success'],
+  [{ write: 'head', when: 'after' }, 'success'],
+  [{ write: 'removal', when: 'before' }, 'success'],
+  [{ write: 'removal', when: 'after' }, 'success'],
+];
+
+for (const [death, outcome] of deaths)
+  test(
+    `whoever dies ${typeof death === 'string' ? death : `${death.when} the write of the ${death.write}`} leaves one record, in the end`,
+    TIMEOUT,
+    async (t) => {
+      const world = await openWorld(t);
+      const first = typeof death === 'string' ? world.replica() : world.replica(death);
+      await begin(first, world, 'a');
+      if (typeof death !== 'string') await assert.rejects(first.finish(root, 'a', { outcome: 'success' }));
+      const now = world.store.now() + LONG_AFTER_MS;
+      const later = { ...world, store: { ...world.store, now: () => now } };
+      t.mock.timers.enable({ apis: ['setInterval'] });
+      const second = openAudit({ data: world.data, store: later.store, log: silentLogger() });
+      t.mock.timers.tick(5_000);
+      await second[Symbol.asyncDispose]();
+      assert.deepEqual(await onRecord(world), [['a', outcome]]);
+      assert.equal(await world.data.begun.for(TENANT).count({}), 0);
+      const next = opened(t, openAudit({ data: world.data, store: world.store, log: silentLogger() }));
+      await begin(next, world, 'b');
+      await next.finish(root, 'b', { outcome: 'success' });
+      await next.finish(root, 'b', { outcome: 'failure' });
+      assert.deepEqual(await onRecord(world), [
+        ['a', outcome],
+        ['b', 'success'],
+      ]);
+    },
+  );
+
+test('what is only being done is not given up', TIMEOUT, async (t) => {
+  const world = await openWorld(t);
+  t.mock.timers.enable({ apis: ['setInterval'] });
+  const audit = openAudit({ data: world.data, store: world.store, log: silentLogger() });
+  await begin(audit, world, 'a');
+  t.mock.timers.tick(5_000);
+  await audit[Symbol.asyncDispose]();
+  assert.deepEqual(await onRecord(world), []);
+  const waiting: AuditBegunDocument[] = (await world.data.begun.for(TENANT).find({})).items;
+  assert.equal(waiting.length, 1);
+});

@@ -1,0 +1,96 @@
+import { ServiceError, type AuditHead, type AuditOutcome, type AuditRecord, type EventPayload } from '@switchyard/contracts';
+import { linkHash } from '@switchyard/security';
+import type { Store } from '@switchyard/store';
+import type { AuditBegunDocument, AuditData, AuditDocument } from '../data.ts';
+import { inserted } from '../inserted.ts';
+
+const HEAD = 'head';
+const BEGINNING: AuditHead = { seq: 0, hash: '' };
+/** As many digits as a number has that is exact: in the order of their keys the records are in their own. */
+const DIGITS = 16;
+
+export interface Ending {
+  outcome: AuditOutcome;
+  code?: string | undefined;
+}
+
+/** The chain of one tenant. What was written is never changed. */
+export interface Chain {
+  /** Puts a call at the end, once for each, whoever says it and however often. */
+  append(begun: AuditBegunDocument, ending: Ending): Promise<void>;
+  read(after: number, limit: number): Promise<{ records: AuditRecord[]; head: AuditHead }>;
+}
+
+/** The key of a record is its number, so that replicas that append at once do so one after the other: who comes second tries the next. */
+export function createChain({ records: all, heads: allHeads }: AuditData, tenant: string, store: Pick<Store, 'now'>): Chain {
+  const records = all.for({ tenant });
+  const heads = allHeads.for({ tenant });
+
+  /** The head may be behind the chain: whoever wrote the last record died before it told. */
+  async function end(): Promise<AuditHead> {
+    let at: AuditHead = (await heads.get(HEAD)) ?? BEGINNING;
+    for (let next = await records.get(keyOf(at.seq + 1)); next !== null; next = await records.get(keyOf(at.seq + 1))) at = next;
+    return at;
+  }
+
+  async function tell({ seq, hash }: AuditHead): Promise<void> {
+    if ((await heads.update({ name: HEAD, seq: { lt: seq } }, { set: { seq, hash } })) !== null || seq > 1) return;
+    await inserted(() => heads.insert({ name: HEAD, seq, hash }));
+  }
+
+  async function isThere(id: string): Promise<boolean> {
+    return (await records.count({ id })) > 0;
+  }
+
+  return {
+    async append(call, { outcome, code }) {
+      const { until: _, ...begun } = call;
+      for (;;) {
+        const before = await end();
+        const at = store.now();
+        const said = { ...begun, seq: before.seq + 1, at, outcome, ...(code === undefined ? {} : { code }), prev: before.hash };
+        const record: AuditRecord = { ...said, hash: linkHash(said) };
+        const event = { name: 'audit:event', payload: eventOf(record, tenant) };
+        if (await inserted(() => records.insert({ key: keyOf(record.seq), ...record }, { emit: [event] }))) return tell(record);
+        if (await isThere(begun.id)) return;
+      }
+    },
+    async read(after, limit) {
+      const head = (await heads.get(HEAD)) ?? BEGINNING;
+      const { items } = await records.find({ seq: { gt: after } }, { sort: [['seq', 'asc']], limit });
+      const { seq, hash } = head;
+      return { records: items.map(withoutKey), head: { seq, hash } };
+    },
+  };
+}
+
+function keyOf(seq: number): string {
+  return String(seq).padStart(DIGITS, '0');
+}
+
+function withoutKey({ key, ...record }: AuditDocument): AuditRecord {
+  if (key === keyOf(record.seq)) return record;
+  throw new ServiceError('DATA_LOSS', `the record under ${key} says that it is number ${record.seq}`);
+}
+
+/** What others hear has the words of the interface: an outcome that nobody knows is a failure there. */
+function eventOf({ outcome, ...record }: AuditRecord, tenant: string): EventPayload<'audit:event'> {
+  const { id, seq, hash, requestId, code, target } = record;
+  return {
+    timestamp: record.at,
+    agentId: record.agent ?? record.client,
+    tenantId: tenant,
+    actionType: record.method,
+    classification: record.kind,
+    outcome: outcome === 'unknown' ? 'failure' : outcome,
+    metadata: {
+      ...target,
+      id,
+      seq,
+      hash,
+      requestId,
+      ...(code === undefined ? {} : { code }),
+      ...(outcome === 'unknown' ? { unknown: true } : {}),
+    },
+  };
+}

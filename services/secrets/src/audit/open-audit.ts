@@ -1,0 +1,67 @@
+import type { AuditAct } from '@switchyard/contracts';
+import type { Store } from '@switchyard/store';
+import type { Logger } from '@switchyard/telemetry';
+import type { Principal } from '@switchyard/contracts';
+import type { AuditData } from '../data.ts';
+import { inserted } from '../inserted.ts';
+import { createChain, type Chain, type Ending } from './chain.ts';
+
+/** After its deadline a call may still be writing its end. */
+const GRACE_MS = 30_000;
+const SWEEP_EVERY_MS = 5_000;
+const SWEPT_AT_ONCE = 100;
+
+/** What was done, on record. */
+export interface Audit extends AsyncDisposable {
+  begin(principal: Principal, act: AuditAct & { deadline: number }): Promise<void>;
+  finish(principal: Principal, id: string, ending: Ending): Promise<void>;
+  chain(tenant: string): Chain;
+}
+
+interface Given {
+  data: AuditData;
+  store: Pick<Store, 'now'>;
+  log: Logger;
+}
+
+/** Whatever was begun is on record in the end: of what nobody finished, every replica looks after it. */
+export function openAudit({ data, store, log }: Given): Audit {
+  const chains = (tenant: string): Chain => createChain(data, tenant, store);
+  let sweeping: Promise<void> | undefined;
+
+  /** In this order: who dies in between leaves something that is on record already, and it is put there once. */
+  async function finish(tenant: string, id: string, ending: Ending): Promise<void> {
+    const mine = data.begun.for({ tenant });
+    const begun = await mine.get(id);
+    if (begun === null) return;
+    await chains(tenant).append(begun, ending);
+    await mine.remove({ id });
+  }
+
+  async function sweep(): Promise<void> {
+    const { items } = await data.begun.system().find({ until: { lt: store.now() } }, { limit: SWEPT_AT_ONCE });
+    for (const { tenant, id, method, replica } of items) {
+      log.warn({ tenant, auditId: id, method, by: replica }, 'nobody said how a call ended; it is put on record as unknown');
+      await finish(tenant, id, { outcome: 'unknown' });
+    }
+  }
+
+  const timer = setInterval(() => {
+    sweeping ??= sweep()
+      .catch((err: unknown) => log.error({ err }, 'calls that nobody finished are not on record yet; it is tried again in a moment'))
+      .finally(() => (sweeping = undefined));
+  }, SWEEP_EVERY_MS).unref();
+
+  return {
+    async begin({ tenant, client, agent }, { deadline, ...act }) {
+      const document = { ...act, since: store.now(), client, ...(agent === undefined ? {} : { agent }), until: deadline + GRACE_MS };
+      await inserted(() => data.begun.for({ tenant }).insert(document));
+    },
+    finish: ({ tenant }, id, ending) => finish(tenant, id, ending),
+    chain: chains,
+    async [Symbol.asyncDispose]() {
+      clearInterval(timer);
+      await sweeping;
+    },
+  };
+}

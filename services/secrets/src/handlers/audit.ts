@@ -1,0 +1,20 @@
+import type { Handler } from '@switchyard/bus';
+import type { Audit } from '../audit/open-audit.ts';
+
+export function auditBegin(audit: Audit): Handler<'audit.begin'> {
+  return async (act, { principal }) => {
+    await audit.begin(principal, act);
+    return { begun: true };
+  };
+}
+
+export function auditFinish(audit: Audit): Handler<'audit.finish'> {
+  return async ({ id, ...ending }, { principal }) => {
+    await audit.finish(principal, id, ending);
+    return { recorded: true };
+  };
+}
+
+export function auditRead(audit: Audit): Handler<'audit.read'> {
+  return ({ after, limit }, { principal }) => audit.chain(principal.tenant).read(after, limit);
+}

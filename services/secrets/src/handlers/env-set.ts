@@ -1,0 +1,44 @@
+import type { Bus, Handler } from '@switchyard/bus';
+import { SECRETS_BUCKET, SECRETS_CHANGED, ServiceError } from '@switchyard/contracts';
+import type { Store } from '@switchyard/store';
+import type { OpenedValues } from '../values/open-values.ts';
+import type { Rate } from '../values/rate.ts';
+import { isHouseSecret } from '../values/reading.ts';
+import { requireOperator } from '../values/require-operator.ts';
+
+const A_MINUTE = 5;
+
+interface Given {
+  values: OpenedValues;
+  rate: Rate;
+  tenantId: string;
+  store: Pick<Store, 'now'>;
+  bus: Pick<Bus, 'kv'>;
+}
+
+/** Nothing restarts: whoever keeps values for a while is told to ask anew. */
+export function envSet({ values, rate, tenantId, store, bus }: Given): Handler<'env.set'> {
+  return async ({ key, value }, ctx) => {
+    const { principal, log } = ctx;
+    requireOperator(principal, tenantId);
+    if (isHouseSecret(key)) throw reserved(key);
+    const place = values.writable();
+    await rate(principal, 'env.set', A_MINUTE);
+    const action = await place.set(key, value);
+    const { client, tenant } = principal;
+    log.audit({ client, tenant, name: key, action, storage: place.storage }, 'a secret was set');
+    if (place.storage === 'envfile') ctx.emit('secret:modified', { secretName: key, action, timestamp: store.now() });
+    await (
+      await bus.kv(SECRETS_BUCKET)
+    )
+      .put(SECRETS_CHANGED, Buffer.from(JSON.stringify({ at: store.now() })))
+      .catch((err: unknown) => log.warn({ err }, 'a secret was set; who uses the old one goes on for half a minute at most'));
+    return { set: true, key, storage: place.storage, restarting: true };
+  };
+}
+
+function reserved(key: string): ServiceError {
+  return new ServiceError('FAILED_PRECONDITION', `${key} opens the house itself: set it in the environment, and start again.`, {
+    details: { reason: 'RESERVED' },
+  });
+}

@@ -1,0 +1,67 @@
+import { ServiceError } from '@switchyard/contracts';
+import { readMasterKey, type SealingKey } from '@switchyard/security';
+import { readSecret, StartError, type Variables } from '@switchyard/service-kit';
+import type { Collection, Store } from '@switchyard/store';
+import type { Logger } from '@switchyard/telemetry';
+import type { DataKeyDocument, SecretDocument } from '../data.ts';
+import { openDataKey, type MasterKeys } from './data-key.ts';
+import { openEnvFile } from './env-file.ts';
+import { createSealedValues } from './sealed-values.ts';
+import type { Values } from './values.ts';
+
+interface Given {
+  secrets: Collection<SecretDocument>;
+  dataKeys: Collection<DataKeyDocument>;
+  store: Pick<Store, 'now'>;
+  tenant: string;
+  env: Variables;
+  /** Of a process that keeps all it has on this machine alone. */
+  envFile: string | undefined;
+  log: Logger;
+}
+
+/** Every place where a value may be, strongest first, and the one that is written to. */
+export interface OpenedValues {
+  places: readonly Values[];
+  /** Throws where there is none. */
+  writable(): Values;
+}
+
+/** Sealed where there is a master key, else in a file where there may be one. Refuses to start without the key of what is sealed. */
+export async function openValues({ secrets, dataKeys, store, tenant, env, envFile, log }: Given): Promise<OpenedValues> {
+  const masters = await readMasterKeys(env);
+  const documents = secrets.for({ tenant });
+  if (masters === undefined && (await documents.count({})) > 0) throw new StartError(SEALED);
+  const key = masters && (await openDataKey(dataKeys.for({ tenant }), masters, { tenant, store }));
+  const sealed = key && createSealedValues({ documents, key, tenant, store });
+  const file = envFile === undefined ? undefined : openEnvFile(envFile);
+  if (sealed === undefined && file !== undefined)
+    log.warn({ envFile }, 'SECRETS_MASTER_KEY is not set: what env.set is told is kept in a file, in clear text');
+  const places = [sealed, file].filter((place) => place !== undefined);
+  return {
+    places,
+    writable() {
+      const [place] = places;
+      if (place === undefined) throw new ServiceError('FAILED_PRECONDITION', NONE, { details: { reason: 'NO_MASTER_KEY' } });
+      return place;
+    },
+  };
+}
+
+const SEALED = 'There are sealed secrets, and SECRETS_MASTER_KEY is not set: set the one they are sealed with.';
+const NONE =
+  'There is no master key, and a file is for one process alone: give the secrets service SECRETS_MASTER_KEY (openssl rand -hex 32) and start it again.';
+
+async function readMasterKeys(env: Variables): Promise<MasterKeys | undefined> {
+  const current = await readKey(env, 'SECRETS_MASTER_KEY');
+  const previous = await readKey(env, 'SECRETS_MASTER_KEY_PREVIOUS');
+  return current && { current, previous };
+}
+
+async function readKey(env: Variables, name: string): Promise<SealingKey | undefined> {
+  const text = await readSecret(env, name);
+  if (text === undefined) return undefined;
+  const key = readMasterKey(text);
+  if (key !== undefined) return key;
+  throw new StartError(`${name} must be 32 random bytes, as 64 hexadecimal digits or 44 of base64: openssl rand -hex 32.`);
+}

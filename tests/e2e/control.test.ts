@@ -1,0 +1,89 @@
+import assert from 'node:assert/strict';
+import { readFile } from 'node:fs/promises';
+import { test } from 'node:test';
+import { setTimeout as pause } from 'node:timers/promises';
+import { startUpstream, type Upstream } from '@switchyard/testkit';
+import { command, linesWritten, type Running, type StartOptions } from './embedded.ts';
+import { ask, call, mint } from './exchange.ts';
+import { onEachProfile } from './profiles.ts';
+
+/** Everything that is set while it runs is in force everywhere by then. */
+const SECOND_MS = 1_000;
+
+async function run(product: Running, ...words: string[]): Promise<string> {
+  const { code, stdout, stderr } = await command(product, ...words);
+  assert.equal(code, 0, stderr);
+  return stdout;
+}
+
+async function runFile({ data }: Running): Promise<{ processes: { pid: number }[] }> {
+  return JSON.parse(await readFile(`${data}/run.json`, 'utf8')) as { processes: { pid: number }[] };
+}
+
+async function created(product: Running): Promise<number> {
+  return (await linesWritten(product)).filter((line) => line.includes('"msg":"a token was created"')).length;
+}
+
+async function mintSome(product: Running): Promise<void> {
+  for (let n = 0; n < 6; n++) await mint(product, 'rpc');
+}
+
+let upstream: Upstream;
+
+async function start(stack: AsyncDisposableStack): Promise<StartOptions> {
+  upstream = stack.use(await startUpstream({ kind: 'text', text: 'Hello.' }));
+  const lab = { type: 'openai-compatible', baseUrl: upstream.url, apiKeyName: 'LAB_API_KEY', models: [{ id: 'one' }] };
+  return { config: { providers: { entries: { lab } }, agents: { default: { provider: 'lab', model: 'one' } } } };
+}
+
+/** What the provider was shown with the last call. */
+function shown(): string | undefined {
+  return upstream.requests.at(-1)?.headers.authorization;
+}
+
+onEachProfile(
+  'control',
+  (product, profile) => {
+    test('the key of a provider is set and changed while it runs, without a restart, and stands in no log', async () => {
+      const { processes } = await runFile(product);
+      const missing = await ask(product, 'agent.execute', { message: 'hello' });
+      assert.match(missing.error?.message ?? '', /lab\/one/);
+      for (const value of ['canary-first-4d1b8e2a', 'canary-second-90c3f7d5']) {
+        const set = await call(product, 'env.set', { key: 'LAB_API_KEY', value });
+        const storage = profile === 'cluster' ? 'encrypted' : 'envfile';
+        assert.deepEqual(set, { set: true, key: 'LAB_API_KEY', storage, restarting: true });
+        await pause(SECOND_MS);
+        for (let n = 0; n < 4; n++) {
+          await call(product, 'agent.execute', { message: 'hello' });
+          assert.equal(shown(), `Bearer ${value}`, 'whichever replica it was');
+        }
+      }
+      assert.match(await run(product, 'env', 'list', '*_api_key'), /^LAB_API_KEY +(encrypted|envfile)/);
+      assert.ok(!(await linesWritten(product)).some((line) => line.includes('canary-')));
+      assert.deepEqual(
+        (await runFile(product)).processes.map(({ pid }) => pid),
+        processes.map(({ pid }) => pid),
+      );
+    });
+
+    test('how much a service logs is set while it runs, in all of its replicas, and set back', async () => {
+      assert.equal(await run(product, 'logs', 'level', 'error', 'secrets'), 'secrets logs error and above, until the next start\n');
+      await pause(SECOND_MS);
+      await mintSome(product);
+      await run(product, 'logs', 'level', 'info');
+      await pause(SECOND_MS);
+      await mintSome(product);
+      while ((await created(product)) < 6) await pause(10);
+      assert.equal(await created(product), 6, 'only those of the second half');
+    });
+
+    test('what was done is on record, whole, and one that is asked for over any replica comes out in one order', async () => {
+      const { id } = await mint(product, 'rpc');
+      await run(product, 'rpc', 'tokens.revoke', `id=${id}`);
+      const acts = await run(product, 'audit', 'list', '--limit', '2');
+      assert.match(acts, new RegExp(`tokens\\.create +success +id=${id}\\n.*tokens\\.revoke +success +id=${id}\\n$`));
+      assert.match(await run(product, 'audit', 'verify'), /^\d+ records, whole\n$/);
+    });
+  },
+  { start },
+);
