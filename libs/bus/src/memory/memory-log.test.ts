@@ -10,7 +10,7 @@ test('a log is a ring: when it is full the oldest go', () => {
   const mebibyte = Buffer.alloc(1024 * 1024);
   for (let n = 0; n < 100; n++) log.keep({ subject: 'turn.a', data: mebibyte });
   const kept = log.read('turn.a');
-  assert.ok(kept.length >= 31 && kept.length <= 32, String(kept.length));
+  assert.ok(kept.length >= 15 && kept.length <= 16, String(kept.length));
   assert.equal(kept.at(-1)?.seq, 100);
   assert.equal(kept[0]?.seq, 101 - kept.length);
 });
@@ -34,7 +34,7 @@ test('many small messages take no more memory than a log may hold, each alone on
   for (let n = 0; n < 300_000; n++) log.keep({ subject: `turn.${n % 16}.turn_${n}`, data: Buffer.from(`{"n":${n}}`) }, `evt_${n}`);
   const taken = (await usedBytes()) - before;
   assert.ok(taken > MAX_BYTES / 2 && taken < MAX_BYTES * 1.25, `${Math.round(taken / 1024)} KiB`);
-  assert.ok(log.read('turn.>').length > 50_000);
+  assert.ok(log.read('turn.>').length > 30_000);
 });
 
 test('a message keeps nothing of what it was sent in', async () => {

@@ -3,8 +3,8 @@ import { findHeader, type HeaderLines } from '../headers.ts';
 import type { LogEntry, LogPosition, Outgoing } from '../transport.ts';
 import { isWildcard, subjectMatcher } from './subject-index.ts';
 
-/** How much a log holds. */
-export const MAX_BYTES = 32 * 1024 * 1024;
+/** How much a log holds. What is in use V8 lets grow to several times its size before it collects: this is most of it. */
+export const MAX_BYTES = 16 * 1024 * 1024;
 /** What a message takes besides its subject, its headers and its data: where it stands, and the id that it is known by. */
 export const MESSAGE_BYTES = 384;
 
