@@ -233,6 +233,7 @@ for (const [death, outcome] of deaths)
       await begin(next, world, 'b');
       await next.finish(root, 'b', { outcome: 'success' });
       await next.finish(root, 'b', { outcome: 'failure' });
+      assert.equal((await next.chain('default').read(0, 1)).head.seq, 2);
       assert.deepEqual(await onRecord(world), [
         ['a', outcome],
         ['b', 'success'],

@@ -25,36 +25,48 @@ export interface Chain {
 export function createChain({ records: all, heads: allHeads }: AuditData, tenant: string, store: Pick<Store, 'now'>): Chain {
   const records = all.for({ tenant });
   const heads = allHeads.for({ tenant });
+  /** An end that was seen, or put there: the chain only grows. */
+  let known: AuditHead | undefined;
+  let last: Promise<unknown> = Promise.resolve();
 
-  /** The head may be behind the chain: whoever wrote the last record died before it told. */
+  /** One after the other, in the order in which they came: only replicas race. */
+  function inTurn(work: () => Promise<void>): Promise<void> {
+    const turn = last.then(work);
+    last = turn.catch(() => undefined);
+    return turn;
+  }
+
+  /** The head may be behind the chain: another replica goes on, or died before it told. */
   async function end(): Promise<AuditHead> {
-    let at: AuditHead = (await heads.get(HEAD)) ?? BEGINNING;
+    let at: AuditHead = known ?? (await heads.get(HEAD)) ?? BEGINNING;
     for (let next = await records.get(keyOf(at.seq + 1)); next !== null; next = await records.get(keyOf(at.seq + 1))) at = next;
-    return at;
+    return (known = at);
   }
 
   async function tell({ seq, hash }: AuditHead): Promise<void> {
-    if ((await heads.update({ name: HEAD, seq: { lt: seq } }, { set: { seq, hash } })) !== null || seq > 1) return;
-    await inserted(() => heads.insert({ name: HEAD, seq, hash }));
+    if ((await heads.update({ name: HEAD, seq: { lt: seq } }, { set: { seq, hash } })) !== null) return;
+    await inserted(() => heads.insert({ name: HEAD, seq, hash })); // unless another replica has told a later one
   }
 
   async function isThere(id: string): Promise<boolean> {
     return (await records.count({ id })) > 0;
   }
 
+  async function append(call: AuditBegunDocument, { outcome, code }: Ending): Promise<void> {
+    const { until: _, ...begun } = call;
+    for (;;) {
+      const before = await end();
+      const at = store.now();
+      const said = { ...begun, seq: before.seq + 1, at, outcome, ...(code === undefined ? {} : { code }), prev: before.hash };
+      const record: AuditRecord = { ...said, hash: linkHash(said) };
+      const event = { name: 'audit:event', payload: eventOf(record, tenant) };
+      if (await inserted(() => records.insert({ key: keyOf(record.seq), ...record }, { emit: [event] }))) return tell(record);
+      if (await isThere(begun.id)) return;
+    }
+  }
+
   return {
-    async append(call, { outcome, code }) {
-      const { until: _, ...begun } = call;
-      for (;;) {
-        const before = await end();
-        const at = store.now();
-        const said = { ...begun, seq: before.seq + 1, at, outcome, ...(code === undefined ? {} : { code }), prev: before.hash };
-        const record: AuditRecord = { ...said, hash: linkHash(said) };
-        const event = { name: 'audit:event', payload: eventOf(record, tenant) };
-        if (await inserted(() => records.insert({ key: keyOf(record.seq), ...record }, { emit: [event] }))) return tell(record);
-        if (await isThere(begun.id)) return;
-      }
-    },
+    append: (call, ending) => inTurn(() => append(call, ending)),
     async read(after, limit) {
       const head = (await heads.get(HEAD)) ?? BEGINNING;
       const { items } = await records.find({ seq: { gt: after } }, { sort: [['seq', 'asc']], limit });

@@ -26,8 +26,14 @@ interface Given {
 
 /** Whatever was begun is on record in the end: of what nobody finished, every replica looks after it. */
 export function openAudit({ data, store, log }: Given): Audit {
-  const chains = (tenant: string): Chain => createChain(data, tenant, store);
+  const opened = new Map<string, Chain>();
   let sweeping: Promise<void> | undefined;
+
+  function chains(tenant: string): Chain {
+    const chain = opened.get(tenant) ?? createChain(data, tenant, store);
+    opened.set(tenant, chain);
+    return chain;
+  }
 
   /** In this order: who dies in between leaves something that is on record already, and it is put there once. */
   async function finish(tenant: string, id: string, ending: Ending): Promise<void> {
