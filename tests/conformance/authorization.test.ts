@@ -36,6 +36,7 @@ const ROUTES: readonly Route[] = [
   { path: '/v1/models', scopes: ['rpc', 'api'], opened: 200 },
   { path: '/v1/models/dev%2Fecho', scopes: ['rpc', 'api'], opened: 200 },
   { path: '/v1/chat/completions', body: '{}', scopes: ['rpc', 'api'], opened: 400 },
+  { path: '/v1/embeddings', body: '{}', scopes: ['rpc', 'api'], opened: 400 },
   { path: '/openrpc.json', scopes: 'any token', opened: 200 },
   { path: '/openapi.json', scopes: 'any token', opened: 200 },
   { path: '/llms.txt', scopes: 'any token', opened: 200 },

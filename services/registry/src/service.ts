@@ -26,6 +26,7 @@ import { configRollback } from './handlers/config-rollback.ts';
 import { configSchema } from './handlers/config-schema.ts';
 import { configSet } from './handlers/config-set.ts';
 import { gatewayStatus } from './handlers/gateway-status.ts';
+import { modelsEmbed } from './handlers/models-embed.ts';
 import { modelsListProviders } from './handlers/models-list-providers.ts';
 import { modelsList } from './handlers/models-list.ts';
 import { modelsTest } from './handlers/models-test.ts';
@@ -35,7 +36,7 @@ import { modelsVisible } from './handlers/models-visible.ts';
 export const registry = defineService({
   contract,
   version: '0.1.0',
-  settings: ['agents', 'routing', 'tenantId', 'models', 'providers'],
+  settings: ['agents', 'routing', 'tenantId', 'models', 'providers', 'embedding'],
 
   async setup({ settings, store, bus, log, own, env, configuration }) {
     const { agents: collection, ...kept } = await store.open({
@@ -86,6 +87,7 @@ export const registry = defineService({
       'models.list': modelsList(models),
       'models.test': modelsTest(models),
       'models.visible': modelsVisible(agents, models),
+      'models.embed': modelsEmbed({ agents, models, settings }),
       'gateway.status': gatewayStatus(config),
     };
   },

@@ -58,6 +58,8 @@ const FIELDS: Readonly<Record<string, string>> = {
   since: 'messages',
   system: 'messages',
   tools: 'tools',
+  input: 'input',
+  dimensions: 'dimensions',
   stop: 'stop',
   format: 'response_format',
   temperature: 'temperature',
@@ -70,8 +72,8 @@ function paramOf({ code, details }: ServiceError): string | undefined {
 }
 
 /** On `/v1` whatever is not found is the model, here or at its provider, and the interface fixes the words. */
-function messageOf({ code, message }: ServiceError): string {
-  return code === 'NOT_FOUND' ? 'Model not found' : message;
+function messageOf({ code, message, details }: ServiceError): string {
+  return code === 'NOT_FOUND' && details.reason !== 'NO_EMBEDDER' ? 'Model not found' : message;
 }
 
 /** A turn that failed before its `/v1` answer began. */

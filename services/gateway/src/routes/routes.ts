@@ -3,6 +3,7 @@ import { registerAgents } from './agents.ts';
 import { registerChannels } from './channels.ts';
 import { registerChatStream } from './chat-stream.ts';
 import { registerChat } from './chat.ts';
+import { registerEmbeddings } from './embeddings.ts';
 import { registerEvents } from './events.ts';
 import { registerHistory } from './history.ts';
 import { registerMemory } from './memory.ts';
@@ -27,4 +28,5 @@ export const routes: readonly RegisterRoutes[] = [
   web(registerChannels),
   web(registerActivity),
   registerModels,
+  registerEmbeddings,
 ];
