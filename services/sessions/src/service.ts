@@ -8,6 +8,7 @@ import { bodyCollection, goneCollection, keptCollection, sessionCollection, turn
 import { agentCancel } from './handlers/agent-cancel.ts';
 import { agentAttach, agentExecute, agentStart, agentStream } from './handlers/agent-execute.ts';
 import { countsTools, devTools } from './handlers/dev-tools.ts';
+import { responsesCancel, responsesDelete, responsesGet } from './handlers/responses.ts';
 import { sessionDelete } from './handlers/session-delete.ts';
 import { sessionExport } from './handlers/session-export.ts';
 import { sessionHistory } from './handlers/session-history.ts';
@@ -77,9 +78,11 @@ export function defineSessions(timing: SessionsTiming = {}) {
       const runner = openRunner({ ...common, own, timing, shares });
       const { leaseMs, renewMs } = { ...LEASE_TIMING, ...timing };
       const { turnDeadlineMs = TURN_DEADLINE_MS, lookMs = LOOK_MS } = timing;
-      const once = own.use(createOnce({ ...common, shares, leaseMs, renewMs, lookMs, turnDeadlineMs }));
+      const runs = own.use(createRuns({ bus })); // of those that no session has
+      const once = own.use(createOnce({ ...common, shares, runs, leaseMs, renewMs, lookMs, turnDeadlineMs }));
       const reading = { ...data, clock: systemClock };
       const emptying = createEmptying({ ...reading, store });
+      const responses = { ...common, shares, runs };
       return {
         'agent.execute': agentExecute(runner),
         'agent.stream': agentStream(runner),
@@ -98,6 +101,9 @@ export function defineSessions(timing: SessionsTiming = {}) {
         'turns.complete': turnsComplete({ tools, models, agents }),
         'turns.once': turnsOnce(once),
         'turns.resume': turnsResume({ ...data, runner, once }),
+        'responses.get': responsesGet(responses),
+        'responses.cancel': responsesCancel(responses),
+        'responses.delete': responsesDelete(responses),
         ...(await devTools(env, store)),
       };
     },

@@ -2,7 +2,8 @@ import { MAX, validate, type CallerTools, type JsonFormat, type StatelessTurn } 
 import { z } from 'zod';
 import { RefusalError } from '../server/refusal.ts';
 import { fewFields, invalidBody, LENIENT_HOW_TO } from './v1-body.ts';
-import { LenientBody, withoutNulls } from './completion-lenient.ts';
+import { withoutNulls } from './v1-fields.ts';
+import { LenientBody } from './completion-lenient.ts';
 import { conversation, type Said } from './completion-messages.ts';
 
 /** What every token takes: the fields of the interface, and no other. */

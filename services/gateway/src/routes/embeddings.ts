@@ -6,9 +6,9 @@ import type { Edge } from '../edge.ts';
 import { jsonBody } from '../server/body.ts';
 import { RefusalError } from '../server/refusal.ts';
 import { callOptions } from '../server/trace.ts';
-import { withoutNulls } from './completion-lenient.ts';
 import { completionError } from './errors.ts';
 import { fewFields, invalidBody, LENIENT_HOW_TO } from './v1-body.ts';
+import { withoutNulls } from './v1-fields.ts';
 
 const MOST_TEXTS = 2_048;
 const CHARS_PER_TOKEN = 4;

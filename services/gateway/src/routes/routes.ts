@@ -8,6 +8,7 @@ import { registerEvents } from './events.ts';
 import { registerHistory } from './history.ts';
 import { registerMemory } from './memory.ts';
 import { registerModels } from './models.ts';
+import { registerResponses } from './responses.ts';
 import type { RegisterRoutes } from '../gateway.ts';
 
 /** What stands under `/api` is there only while `gateway.web.enabled` says so at the start. */
@@ -28,5 +29,6 @@ export const routes: readonly RegisterRoutes[] = [
   web(registerChannels),
   web(registerActivity),
   registerModels,
+  registerResponses,
   registerEmbeddings,
 ];

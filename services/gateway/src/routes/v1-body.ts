@@ -23,3 +23,8 @@ export function invalidBody(error: z.ZodError): Refusal {
 function badBody(message: string, param?: string): Refusal {
   return { status: 400, message, code: 'INVALID_ARGUMENT', ...(param === undefined ? {} : { param }) };
 }
+
+/** The refusal of one field, said in the words of all others. */
+export function refusedField(field: string, what: string): RefusalError {
+  return new RefusalError(badBody(`Invalid request: ${field}: ${what}`, field));
+}
