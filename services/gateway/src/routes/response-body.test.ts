@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import fc from 'fast-check';
 import { RefusalError } from '../server/refusal.ts';
 import { responseBody, toResponseRequest } from './response-body.ts';
 
@@ -58,6 +59,49 @@ test('what is wrong is named by its field', () => {
     assert.equal(named, param, `${JSON.stringify(body)}: ${message}`);
     assert.match(message, /^(Invalid request: |No user message found in input)/);
   }
+});
+
+test('whatever is sent is taken, or refused by its field', () => {
+  const text = fc.constantFrom('', 'hi', 'm', 'user', 'find', 'c1', '__proto__');
+  const item = fc.record(
+    {
+      type: fc.constantFrom('message', 'function_call', 'function_call_output', 'reasoning', 'item_reference', undefined),
+      role: fc.constantFrom('user', 'assistant', 'system', 'developer', 'tool'),
+      content: fc.oneof(
+        text,
+        fc.array(fc.record({ type: fc.constantFrom('input_text', 'output_text', 'input_image'), text })),
+        fc.jsonValue(),
+      ),
+      call_id: text,
+      name: text,
+      arguments: text,
+      output: fc.oneof(text, fc.jsonValue()),
+    },
+    { requiredKeys: [] },
+  );
+  const choice = fc.constantFrom('auto', 'none', 'required', { type: 'function', name: 'find' }, { type: 'allowed_tools', tools: [] });
+  const body = fc.record(
+    {
+      model: text,
+      input: fc.oneof(text, fc.array(item, { maxLength: 6 }), fc.jsonValue()),
+      tools: fc.oneof(fc.array(fc.constantFrom(tool, { type: 'web_search' }), { maxLength: 3 }), fc.jsonValue()),
+      tool_choice: fc.oneof(choice, fc.jsonValue()),
+      text: fc.jsonValue(),
+      metadata: fc.jsonValue(),
+      store: fc.oneof(fc.boolean(), fc.jsonValue()),
+      background: fc.boolean(),
+    },
+    { requiredKeys: [] },
+  );
+  const property = fc.property(fc.oneof(body, fc.jsonValue()), fc.boolean(), (given, lenient) => {
+    try {
+      const { turn } = read(given, lenient);
+      assert.ok(turn.model.length > 0 && turn.message.length > 0);
+    } catch (error) {
+      assert.ok(error instanceof RefusalError && error.refusal.status === 400, String(error));
+    }
+  });
+  fc.assert(property, { numRuns: 5_000 });
 });
 
 test('a lenient token may send what has no meaning here, but not what would change whose words are gone on from', () => {
