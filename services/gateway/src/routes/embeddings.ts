@@ -2,6 +2,8 @@ import { Readable } from 'node:stream';
 import { MAX, validate, type Params, type Result } from '@switchyard/contracts';
 import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
+import type { RouteDoc } from '../docs/route-doc.ts';
+import { Embeddings } from '../docs/shapes.ts';
 import type { Edge } from '../edge.ts';
 import { jsonBody } from '../server/body.ts';
 import { RefusalError } from '../server/refusal.ts';
@@ -24,9 +26,18 @@ const Body = z.strictObject(fields);
 /** A lenient token may send more: what has no meaning here is passed over. */
 const LenientBody = z.object(fields);
 
+const DOC: RouteDoc = {
+  scopes: ['rpc', 'api'],
+  summary: 'The vectors of one text or of several.',
+  description: 'Tokens that are lenient may send more fields, which are passed over.',
+  body: Body,
+  answers: { 200: { description: 'A vector for each text, in their order.', schema: Embeddings } },
+  refusals: [404],
+};
+
 /** `POST /v1/embeddings`: the vectors of one text or of several, as numbers or as base64 of little-endian float32. */
 export function registerEmbeddings(app: FastifyInstance, edge: Edge): void {
-  app.post('/v1/embeddings', { onRequest: edge.guard({ scopes: ['rpc', 'api'] }) }, async (request, reply) => {
+  app.post('/v1/embeddings', edge.route(DOC), async (request, reply) => {
     const { encoding_format: format, ...asked } = embeddingsBody(jsonBody(request), request.caller.lenient);
     const left = new AbortController();
     reply.raw.once('close', () => void (reply.raw.writableFinished || left.abort()));

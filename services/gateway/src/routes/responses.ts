@@ -1,6 +1,8 @@
 import { ServiceError, type Params, type Result } from '@switchyard/contracts';
 import { mintId } from '@switchyard/security';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { RouteDoc } from '../docs/route-doc.ts';
+import { KeyHeader, ResponseDeleted, ResponseQuery, ResponseResource } from '../docs/shapes.ts';
 import type { Edge } from '../edge.ts';
 import { jsonBody } from '../server/body.ts';
 import { RefusalError } from '../server/refusal.ts';
@@ -11,12 +13,44 @@ import { firstWords, startRun } from './completion-run.ts';
 import { completionError, RESPONSE_FIELDS } from './errors.ts';
 import { digestOf, readAlong, startOnce, type Reader } from './keyed-completion.ts';
 import { responseBody, toResponseRequest, type ResponseRequest } from './response-body.ts';
+import { StrictBody } from './response-schema.ts';
 import { saidBefore } from './response-items.ts';
 import { outcomeOf, responseId, responseResource, turnOf, type ResponseHead } from './response-resource.ts';
 import { sendEvents, tellAgain, tellRun, type Telling } from './response-telling.ts';
 import { joinTurn } from './start-turn.ts';
 import { hasEnded } from './turn-reader.ts';
 import { refusedField } from './v1-body.ts';
+
+const SCOPES = ['rpc', 'api'] as const;
+const CREATE: RouteDoc = {
+  scopes: SCOPES,
+  summary: 'A response of a model or an agent; with `stream` as events.',
+  description:
+    'As the Open Responses specification has it. It is kept for thirty days unless `store` is false, and goes on without its client then. With an Idempotency-Key it runs once.',
+  headers: KeyHeader,
+  body: StrictBody,
+  answers: { 200: { description: 'The response; events up to `[DONE]` where `stream` is true.', schema: ResponseResource } },
+  refusals: [404, 409, 422],
+};
+const GET: RouteDoc = {
+  scopes: SCOPES,
+  summary: 'A response that is kept; with `stream` told again as events.',
+  query: ResponseQuery,
+  answers: { 200: { description: 'How it is.', schema: ResponseResource } },
+  refusals: [404],
+};
+const CANCEL: RouteDoc = {
+  scopes: SCOPES,
+  summary: 'Ends a response that runs.',
+  answers: { 200: { description: 'How it is now.', schema: ResponseResource } },
+  refusals: [404],
+};
+const DELETE: RouteDoc = {
+  scopes: SCOPES,
+  summary: 'Forgets a response.',
+  answers: { 200: { description: 'It is gone.', schema: ResponseDeleted } },
+  refusals: [404],
+};
 
 type Kept = Result<'responses.get'>;
 
@@ -31,9 +65,7 @@ interface Exchange {
  * deleted under its id. One that is not is a turn that leaves nothing, and that leaving cancels.
  */
 export function registerResponses(app: FastifyInstance, edge: Edge): void {
-  const options = { onRequest: edge.guard({ scopes: ['rpc', 'api'] }) };
-
-  app.post('/v1/responses', options, async (request, reply) => {
+  app.post('/v1/responses', edge.route(CREATE), async (request, reply) => {
     const body = responseBody(jsonBody(request), request.caller.lenient);
     const before = await conversationBefore(edge, request, body.previous_response_id);
     const asked = toResponseRequest(body, before);
@@ -47,7 +79,7 @@ export function registerResponses(app: FastifyInstance, edge: Edge): void {
     }
   });
 
-  app.get<{ Params: { id: string } }>('/v1/responses/:id', options, async (request, reply) => {
+  app.get<{ Params: { id: string } }>('/v1/responses/:id', edge.route(GET), async (request, reply) => {
     const kept = await keptOf(edge, request, request.params.id);
     const query = request.query as Query;
     if (queryText(query, 'stream') !== 'true') return uncached(reply, responseResource(headOf(kept), outcomeOf(kept)));
@@ -57,14 +89,14 @@ export function registerResponses(app: FastifyInstance, edge: Edge): void {
     return reply;
   });
 
-  app.post<{ Params: { id: string } }>('/v1/responses/:id/cancel', options, async (request, reply) => {
+  app.post<{ Params: { id: string } }>('/v1/responses/:id/cancel', edge.route(CANCEL), async (request, reply) => {
     const state = await ofResponse(request.params.id, (turnId) =>
       speaker(edge, request).call('responses.cancel', { turnId }, callOptions(request)),
     );
     return uncached(reply, responseResource(headOf(state), outcomeOf(state)));
   });
 
-  app.delete<{ Params: { id: string } }>('/v1/responses/:id', options, async (request, reply) => {
+  app.delete<{ Params: { id: string } }>('/v1/responses/:id', edge.route(DELETE), async (request, reply) => {
     const { id } = request.params;
     const { deleted } = await ofResponse(id, (turnId) => speaker(edge, request).call('responses.delete', { turnId }, callOptions(request)));
     return uncached(reply, { id, object: 'response', deleted });
