@@ -37,6 +37,11 @@ const ROUTES: readonly Route[] = [
   { path: '/v1/models', scopes: ['rpc', 'api'], opened: 200 },
   { path: '/v1/models/dev%2Fecho', scopes: ['rpc', 'api'], opened: 200 },
   { path: '/v1/chat/completions', body: '{}', scopes: ['rpc', 'api'], opened: 400 },
+  { path: '/v1/embeddings', body: '{}', scopes: ['rpc', 'api'], opened: 400 },
+  { path: '/v1/responses', body: '{}', scopes: ['rpc', 'api'], opened: 400 },
+  { path: '/v1/responses/resp_0', scopes: ['rpc', 'api'], opened: 404 },
+  { path: '/v1/responses/resp_0', verb: 'DELETE', scopes: ['rpc', 'api'], opened: 404 },
+  { path: '/v1/responses/resp_0/cancel', verb: 'POST', scopes: ['rpc', 'api'], opened: 404 },
   { path: '/openrpc.json', scopes: 'any token', opened: 200 },
   { path: '/openapi.json', scopes: 'any token', opened: 200 },
   { path: '/llms.txt', scopes: 'any token', opened: 200 },
@@ -46,6 +51,8 @@ const ROUTES: readonly Route[] = [
 
 interface Route {
   path: string;
+  /** GET, or POST with a body, unless said. */
+  verb?: 'DELETE' | 'POST';
   body?: string;
   scopes: readonly TokenScope[] | 'any token' | 'anybody';
   opened: number;
@@ -93,7 +100,7 @@ onEachProfile('who may do what', (product) => {
   }
 
   for (const route of ROUTES) {
-    test(`${route.path} for every kind of token`, async () => {
+    test(`${route.verb ?? ''} ${route.path} for every kind of token`.trimStart(), async () => {
       for (const held of HOLDERS) {
         const { status, body } = await visit(product, route, await secretOf(held));
         if (opens(route, held)) assert.equal(status, route.opened, `${held}: ${body}`);
@@ -149,8 +156,8 @@ function refusal({ path }: Route, message: string, type: string): string {
   return JSON.stringify({ error: path.startsWith('/v1/') ? { message, type, param: null, code: null } : message });
 }
 
-async function visit({ url }: Running, { path, body }: Route, secret: string): Promise<{ status: number; body: string }> {
-  const post = body === undefined ? {} : { method: 'POST', body };
+async function visit({ url }: Running, { path, verb, body }: Route, secret: string): Promise<{ status: number; body: string }> {
+  const post = body === undefined ? { method: verb ?? 'GET' } : { method: 'POST', body };
   const response = await fetch(url + path, {
     headers: { ...bearer(secret), ...(body === undefined ? {} : { 'content-type': 'application/json' }) },
     ...post,

@@ -60,6 +60,27 @@ async function throughChunks(product: Running, { message, agent }: Question): Pr
   }
 }
 
+async function throughResponses(product: Running, { message, agent }: Question): Promise<Outcome> {
+  try {
+    return { response: (await openai(product).responses.create({ model: agent, input: message })).output_text };
+  } catch (failure) {
+    return { failure };
+  }
+}
+
+async function throughResponseEvents(product: Running, { message, agent }: Question): Promise<Outcome> {
+  let written = '';
+  try {
+    for await (const event of await openai(product).responses.create({ model: agent, input: message, stream: true })) {
+      if (event.type === 'response.output_text.delta') written += event.delta;
+      if (event.type === 'response.failed') return { failure: event.response.error, written };
+    }
+    return { response: written };
+  } catch (failure) {
+    return { failure, written };
+  }
+}
+
 export const surfaces = {
   rpc: throughRpc('http'),
   ws: throughRpc('ws'),
@@ -67,6 +88,8 @@ export const surfaces = {
   sse: throughStream,
   v1: throughCompletions,
   'v1 streamed': throughChunks,
+  responses: throughResponses,
+  'responses streamed': throughResponseEvents,
 } satisfies Record<string, Surface>;
 
 export type SurfaceName = keyof typeof surfaces;

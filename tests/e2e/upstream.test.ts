@@ -109,7 +109,7 @@ onEachProfile(
           surfaceNames.map(async (name) => {
             const outcome = await ask(product, name);
             assertUnavailable(name, outcome);
-            if (name === 'sse' || name === 'v1 streamed') assert.equal(outcome.written, 'Hello from the ');
+            if (name === 'sse' || name.endsWith('streamed')) assert.equal(outcome.written, 'Hello from the ');
           }),
         );
       });
@@ -216,6 +216,8 @@ function assertFailure(surface: SurfaceName, { response, failure, written = '' }
       return assert.equal((failure as { status: number }).status, status);
     case 'sse':
       return assert.equal((failure as { code: string }).code, code);
+    case 'responses streamed':
+      return assert.equal((failure as { code: string }).code, 'server_error');
     default:
       assert.ok(failure instanceof APIError, surface);
       assert.equal((failure.error as { type: string }).type, 'server_error', surface);

@@ -23,6 +23,7 @@ export {
   TokensUsed,
 } from './common.ts';
 export * from './sessions/turns.ts';
+export type { ResponseState } from './sessions/responses.ts';
 export type { CallerTool, CallerToolCall, CallerTools, JsonFormat, TurnMessage } from './sessions/conversation.ts';
 export * from './config/sections.ts';
 export { AgentConfig, AgentPatch } from './config/agents.ts';

@@ -1,4 +1,4 @@
-import type { ModelRequest } from './model.ts';
+import type { EmbedRequest, ModelRequest } from './model.ts';
 
 /** One attempt at one step of a turn. */
 export interface Attempt {
@@ -51,10 +51,18 @@ export interface Whole {
   ending: Ending;
 }
 
+/** One attempt at turning texts into vectors. */
+export type EmbedAttempt = Pick<Attempt, 'signal' | 'traceparent' | 'onAlive'> & { request: EmbedRequest };
+
+/** Vectors in the order of the texts, each as base64 of little-endian float32. What the upstream did not say is undefined. */
+export type Embed = (attempt: EmbedAttempt) => Promise<{ vectors: string[]; model: string | undefined; tokens: number | undefined }>;
+
 /** Speaks to models over one wire. Both ways throw what went wrong, an `UpstreamError` where the upstream or the way to it did. */
 export interface Adapter {
   /** Yields what comes as it comes, one piece for what came together, and returns the ending. Leaving it leaves the upstream. */
   stream(attempt: Attempt): AsyncGenerator<Piece, Ending, void>;
+  /** Absent where its models make no vectors. */
+  embed?: Embed;
   /** The same where nobody reads along. */
   whole(attempt: Attempt): Promise<Whole>;
 }

@@ -1,9 +1,10 @@
-import type { Adapter } from './adapter.ts';
+import type { Adapter, Attempt } from './adapter.ts';
 import { DEV_PROVIDER } from './dev/dev-provider.ts';
+import { embedStep } from './embeddings/embed-step.ts';
 import { classify, type Callee, type Failure } from './failure.ts';
 import type { Keys } from './keys.ts';
-import type { CatalogueEntry, ModelAnswer, ModelPart, ModelRef, ModelRequest } from './model.ts';
-import { beginModelCall, type ModelCall } from './model-call.ts';
+import type { CatalogueEntry, EmbedAnswer, EmbedRequest, ModelAnswer, ModelPart, ModelRef, ModelRequest } from './model.ts';
+import { beginModelCall, type ModelCall, type Operation } from './model-call.ts';
 import { createPace } from './pace.ts';
 import { RETRY, retry, type RetryPolicy } from './retry.ts';
 import { completeStep, streamStep, type Step } from './stream-step.ts';
@@ -27,9 +28,7 @@ export interface CallsOptions {
 
 /** One model call, from its beginning to its end. */
 interface UnderWay {
-  request: ModelRequest;
-  /** Whether the upstream is asked for the answer in one piece. */
-  whole: boolean;
+  request: Asking;
   watch: Watch;
   call: ModelCall;
   /** Who is asked, once that is known. */
@@ -39,6 +38,17 @@ interface UnderWay {
 export interface Calls {
   stream(request: ModelRequest, attempts?: number): AsyncGenerator<ModelPart, void, void>;
   complete(request: ModelRequest): Promise<ModelAnswer>;
+  embed(request: EmbedRequest): Promise<EmbedAnswer>;
+}
+
+/** What every request of a model says. */
+type Asking = Pick<ModelRequest, 'model' | 'signal' | 'promptTimeoutMs' | 'traceparent'>;
+
+/** One attempt, whatever is asked for. */
+interface Try extends Pick<Attempt, 'signal' | 'onAlive' | 'number' | 'traceparent'> {
+  provider: string;
+  adapter: Adapter;
+  cost: Target['cost'];
 }
 
 /** Calls models: finds who answers, tries again, watches over silence, counts. */
@@ -51,9 +61,9 @@ export function createCalls({ find, keys, log, retry: pauses = RETRY }: CallsOpt
     return failure;
   }
 
-  function begin(request: ModelRequest, whole: boolean): UnderWay {
+  function begin(request: Asking, operation?: Operation): UnderWay {
     const watch = createWatch(request.signal, request.promptTimeoutMs);
-    return { request, whole, watch, call: beginModelCall(request.model, request.traceparent), callee: undefined };
+    return { request, watch, call: beginModelCall(request.model, request.traceparent, operation), callee: undefined };
   }
 
   /** What the call is told to have failed with: the silence or the leaving that ended it comes before what that led to. */
@@ -69,17 +79,17 @@ export function createCalls({ find, keys, log, retry: pauses = RETRY }: CallsOpt
   }
 
   /** Finds out who answers, and tries until one attempt begins as it should. */
-  async function begun<T>(underWay: UnderWay, attempt: (step: Step) => Promise<T>, attempts?: number): Promise<T> {
-    const { request, whole, watch, call } = underWay;
+  async function begun<T>(underWay: UnderWay, attempt: (one: Try) => Promise<T>, attempts?: number): Promise<T> {
+    const { request, watch, call } = underWay;
     const { signal, alive: onAlive } = watch;
     signal.throwIfAborted();
     const { adapter, callee, cost, attempts: allowed } = await find(request.model);
     const { provider } = callee;
     underWay.callee = callee;
     call.found(provider, cost !== undefined || provider === DEV_PROVIDER);
-    const given = { request, whole, signal, onAlive, traceparent: call.traceparent };
+    const given = { provider, adapter, cost, signal, onAlive, traceparent: call.traceparent };
     return retry({
-      attempt: (number) => attempt({ provider, adapter, attempt: { ...given, number }, cost }),
+      attempt: (number) => attempt({ ...given, number }),
       classify: (error) => noticed(error, callee),
       policy: { ...pauses, attempts: attempts ?? allowed },
       signal,
@@ -93,10 +103,10 @@ export function createCalls({ find, keys, log, retry: pauses = RETRY }: CallsOpt
 
   return {
     async *stream(request, attempts) {
-      const underWay = begin(request, false);
+      const underWay = begin(request);
       const { call } = underWay;
       try {
-        const { first, rest } = await begun(underWay, firstOf, attempts);
+        const { first, rest } = await begun(underWay, (one) => firstOf(stepOf(one, request, false)), attempts);
         try {
           for (let step = first; step.done !== true; step = await rest.next()) {
             call.saw();
@@ -116,10 +126,11 @@ export function createCalls({ find, keys, log, retry: pauses = RETRY }: CallsOpt
 
     async complete(request) {
       const startedAt = performance.now();
-      const underWay = begin(request, pace.whole(request));
-      const { call, whole } = underWay;
+      const underWay = begin(request);
+      const { call } = underWay;
+      const whole = pace.whole(request);
       try {
-        const answer = await begun(underWay, completeStep);
+        const answer = await begun(underWay, (one) => completeStep(stepOf(one, request, whole)));
         call.saw();
         call.used(answer);
         call.end();
@@ -131,7 +142,28 @@ export function createCalls({ find, keys, log, retry: pauses = RETRY }: CallsOpt
         if (whole) pace.took(request, performance.now() - startedAt);
       }
     },
+
+    async embed(request) {
+      const underWay = begin(request, 'embeddings');
+      const { call } = underWay;
+      try {
+        const answer = await begun(underWay, ({ provider, adapter, cost, ...attempt }) =>
+          embedStep({ provider, adapter, cost, attempt: { ...attempt, request } }),
+        );
+        call.used({ usage: { input: answer.tokens, output: 0 }, costUsd: answer.costUsd });
+        call.end();
+        return answer;
+      } catch (error) {
+        throw failed(underWay, error);
+      } finally {
+        leave(underWay);
+      }
+    },
   };
+}
+
+function stepOf({ provider, adapter, cost, ...attempt }: Try, request: ModelRequest, whole: boolean): Step {
+  return { provider, adapter, cost, attempt: { ...attempt, request, whole } };
 }
 
 /** The first part of an attempt, and what stands behind it. */

@@ -3,6 +3,7 @@ import { createCalls, type FindTarget, type Target } from './calls.ts';
 import { createDevProvider, DEV_PROVIDER } from './dev/dev-provider.ts';
 import { createDirectory, type Directory } from './directory.ts';
 import { modelNotFound, notConfigured } from './failure.ts';
+import { findEmbedder } from './find-embedder.ts';
 import { fallbackModel, findModel } from './find-model.ts';
 import { createKeys, type Keys } from './keys.ts';
 import type { CatalogueEntry, ModelPart, ModelRef, ModelRequest, Models } from './model.ts';
@@ -37,6 +38,8 @@ export function createModels(options: ModelsOptions): Models {
     stream: (request) => calls.stream(request),
     complete: (request) => calls.complete(request),
     forgetKeys: () => keys.forgetAll(),
+    embed: (request) => calls.embed(request),
+    embedder: async (name, standard) => findEmbedder(await directory.offer(), name, standard),
     revision: () => directory.offer(),
     providers: async () => [...(await directory.offer()).providers],
     find: async (name) => findModel(await directory.offer(), name),

@@ -4,7 +4,8 @@ import type { ModelAnswer, ModelRef } from './model.ts';
 
 /** Names that a client or an operator made up do not become series. */
 const OTHER = 'other';
-const OPERATION = 'chat';
+/** The names that OpenTelemetry has for what is asked of a model. */
+export type Operation = 'chat' | 'embeddings';
 
 /** One model call as it is counted and traced, under the names that OpenTelemetry has for generative models. */
 export interface ModelCall {
@@ -26,15 +27,15 @@ export interface ModelCall {
 
 const LEFT = new ServiceError('CANCELLED', 'Nobody listens any more.');
 
-export function beginModelCall({ provider, modelId }: ModelRef, traceparent: string | undefined): ModelCall {
+export function beginModelCall({ provider, modelId }: ModelRef, traceparent: string | undefined, operation: Operation = 'chat'): ModelCall {
   const startedAt = performance.now();
   const span = startSpan(
-    `${OPERATION} ${modelId}`,
-    { 'gen_ai.operation.name': OPERATION, 'gen_ai.provider.name': provider, 'gen_ai.request.model': modelId },
+    `${operation} ${modelId}`,
+    { 'gen_ai.operation.name': operation, 'gen_ai.provider.name': provider, 'gen_ai.request.model': modelId },
     traceparent,
   );
   let series: ModelSeries | undefined;
-  let labels: ModelLabels = { 'gen_ai.operation.name': OPERATION, 'gen_ai.provider.name': OTHER, 'gen_ai.request.model': OTHER };
+  let labels: ModelLabels = { 'gen_ai.operation.name': operation, 'gen_ai.provider.name': OTHER, 'gen_ai.request.model': OTHER };
   let heard = false;
   let ended = false;
 
@@ -65,7 +66,7 @@ export function beginModelCall({ provider, modelId }: ModelRef, traceparent: str
     used({ usage, costUsd }) {
       const { input, output } = counts();
       input.record(usage.input);
-      output.record(usage.output);
+      if (operation !== 'embeddings') output.record(usage.output);
       if (costUsd > 0) counter('switchyard.model.cost', labels).add(costUsd);
       if (tracing()) span.set({ 'gen_ai.usage.input_tokens': usage.input, 'gen_ai.usage.output_tokens': usage.output });
     },
@@ -75,7 +76,7 @@ export function beginModelCall({ provider, modelId }: ModelRef, traceparent: str
 }
 
 interface ModelLabels {
-  'gen_ai.operation.name': string;
+  'gen_ai.operation.name': Operation;
   'gen_ai.provider.name': string;
   'gen_ai.request.model': string;
 }
@@ -92,7 +93,7 @@ const known = new Map<string, ModelSeries>();
 
 /** Looked up once: there are as many as catalogues list models. */
 function seriesOf(labels: ModelLabels): ModelSeries {
-  const key = `${labels['gen_ai.provider.name']}/${labels['gen_ai.request.model']}`;
+  const key = `${labels['gen_ai.operation.name']} ${labels['gen_ai.provider.name']}/${labels['gen_ai.request.model']}`;
   let series = known.get(key);
   if (series === undefined) {
     const tokens = (type: 'input' | 'output') => histogram('gen_ai.client.token.usage', { ...labels, 'gen_ai.token.type': type });

@@ -84,6 +84,26 @@ export interface ModelAnswer {
   costUsd: number;
 }
 
+/** Texts that a model turns into vectors. */
+export interface EmbedRequest extends Pick<ModelRequest, 'model' | 'signal' | 'promptTimeoutMs' | 'traceparent'> {
+  input: readonly string[];
+  /** How many numbers a vector is to have, where the model lets one choose. */
+  dimensions?: number;
+}
+
+export interface EmbedAnswer {
+  /** In the order of the texts; each is base64 of little-endian float32. */
+  vectors: string[];
+  /** As the provider calls it. */
+  model: string;
+  /** As the provider counted them, else four characters each. */
+  tokens: number;
+  costUsd: number;
+}
+
+/** Who is meant where a name says no provider: any, or one, or nobody. */
+export type DefaultEmbedder = 'any' | { provider: string } | 'none';
+
 /** One entry of the catalogue, as `models.list` answers it. */
 export interface CatalogueEntry {
   provider: string;
@@ -115,6 +135,13 @@ export interface Models {
   complete(request: ModelRequest): Promise<ModelAnswer>;
   /** A secret was set: no key is used again that was not asked for since. */
   forgetKeys(): void;
+  /** Turns texts into vectors. Retries and fails as `stream` does. */
+  embed(request: EmbedRequest): Promise<EmbedAnswer>;
+  /**
+   * Whom a name means that is to make vectors: an alias, `provider/model`, a bare id of the catalogue, else whatever the default
+   * provider calls so. Undefined where no provider can make any.
+   */
+  embedder(name: string, standard: DefaultEmbedder): Promise<ModelRef | undefined>;
   /** The same object for as long as `providers`, `catalogue`, `find` and `fallback` say the same. */
   revision(): Promise<object>;
   /** Providers that can answer now: those with a key or that need none. `dev` while no other has a key, or `models.dev` is true. */

@@ -15,7 +15,9 @@ export type UpstreamBehaviour =
   | { kind: 'garbage' }
   /** A whole completion as JSON, whether streaming was asked for or not. */
   | { kind: 'json'; text: string }
-  | { kind: 'redirect'; to: string };
+  | { kind: 'redirect'; to: string }
+  /** This as JSON, whatever was asked. */
+  | { kind: 'answer'; body: unknown };
 
 export interface UpstreamUsage {
   prompt: number;

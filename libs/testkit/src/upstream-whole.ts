@@ -2,7 +2,7 @@ import type { ServerResponse } from 'node:http';
 import type { UpstreamBehaviour, UpstreamCall, UpstreamUsage } from './upstream-behaviour.ts';
 
 /** What the upstream does when it is not asked to stream, for the behaviours that would. */
-export type Streaming = Exclude<UpstreamBehaviour, { kind: 'status' | 'json' | 'redirect' }>;
+export type Streaming = Exclude<UpstreamBehaviour, { kind: 'status' | 'json' | 'redirect' | 'answer' }>;
 
 export interface Completion {
   id: string;

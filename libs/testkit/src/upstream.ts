@@ -75,8 +75,7 @@ async function receive(request: IncomingMessage): Promise<UpstreamRequest['body'
 
 async function answer(response: ServerResponse, behaviour: UpstreamBehaviour, body: UpstreamRequest['body']): Promise<void> {
   const { model = 'unknown', stream = false } = body;
-  if (behaviour.kind === 'status' || behaviour.kind === 'json' || behaviour.kind === 'redirect')
-    return plainAnswer(response, behaviour, model);
+  if (isPlain(behaviour)) return plainAnswer(response, behaviour, model);
   if (!stream) return answerWhole(response, behaviour, { id: ID, model });
   const events = createEvents(response, model);
   switch (behaviour.kind) {
@@ -112,12 +111,21 @@ async function answer(response: ServerResponse, behaviour: UpstreamBehaviour, bo
   }
 }
 
-type Plain = Extract<UpstreamBehaviour, { kind: 'status' | 'json' | 'redirect' }>;
+const PLAIN = ['status', 'json', 'redirect', 'answer'] as const;
+type Plain = Extract<UpstreamBehaviour, { kind: (typeof PLAIN)[number] }>;
+
+function isPlain(behaviour: UpstreamBehaviour): behaviour is Plain {
+  return (PLAIN as readonly string[]).includes(behaviour.kind);
+}
 
 function plainAnswer(response: ServerResponse, behaviour: Plain, model: string): void {
   if (behaviour.kind === 'status') return refuse(response, behaviour);
   if (behaviour.kind === 'redirect') {
     response.writeHead(307, { location: behaviour.to }).end();
+    return;
+  }
+  if (behaviour.kind === 'answer') {
+    response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(behaviour.body));
     return;
   }
   const choice = { index: 0, message: { role: 'assistant', content: behaviour.text }, finish_reason: 'stop' };

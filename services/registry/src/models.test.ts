@@ -63,6 +63,28 @@ test('the catalogue can be listed whole and by provider', async () => {
   assert.ok(providers.includes('openai') && providers.includes('anthropic') && !providers.includes('dev'));
 });
 
+test('vectors are made by the provider that the name or the configuration says, and what they cost is told', async () => {
+  const body = { data: [{ index: 0, embedding: [1, 2] }], usage: { prompt_tokens: 7 } };
+  await using upstream = await startUpstream({ kind: 'answer', body });
+  const cost = { input: 2, output: 0, cacheRead: 0, cacheWrite: 0 };
+  const local = { ...entry(upstream.url), models: [{ id: 'small', cost }] };
+  const settings = (embedding: object) => ({ settings: { providers: { entries: { local } }, embedding } });
+  await using app = await start({ LOCAL_KEY: 'k' }, settings({}));
+
+  const told = app.nextEvent('observability:token_usage');
+  const { vectors, model } = await app.bus.call('models.embed', { model: 'small', input: ['hello'] });
+  assert.deepEqual([vectors, model], [[Buffer.from(Float32Array.of(1, 2).buffer).toString('base64')], 'small']);
+  const { provider, tokens, cost: paid, agentId } = await told;
+  assert.deepEqual([provider, tokens, agentId], ['local', { prompt: 7, completion: 0, total: 7 }, 'default']);
+  assert.ok(Math.abs(paid.total - 14e-6) < 1e-12);
+
+  const refused = { code: 'NOT_FOUND', message: 'No embedding provider configured' };
+  for (const embedding of [{ enabled: false }, { provider: 'openai' }, { provider: 'local' }]) {
+    await using other = await start({ LOCAL_KEY: 'k' }, settings(embedding));
+    await assert.rejects(other.bus.call('models.embed', { model: 'whatever', input: ['x'] }), refused);
+  }
+});
+
 test('a model that does not answer is a result with the reason', async () => {
   await using upstream = await startUpstream(
     { kind: 'text', text: 'pong' },

@@ -28,6 +28,7 @@ import { configSchema } from './handlers/config-schema.ts';
 import { configSet } from './handlers/config-set.ts';
 import { daemonSetLogLevel } from './handlers/daemon-set-log-level.ts';
 import { gatewayStatus } from './handlers/gateway-status.ts';
+import { modelsEmbed } from './handlers/models-embed.ts';
 import { modelsListProviders } from './handlers/models-list-providers.ts';
 import { modelsList } from './handlers/models-list.ts';
 import { modelsTest } from './handlers/models-test.ts';
@@ -38,7 +39,7 @@ import { openLevels } from './levels/open-levels.ts';
 export const registry = defineService({
   contract,
   version: '0.1.0',
-  settings: ['agents', 'routing', 'tenantId', 'models', 'providers', 'logLevel'],
+  settings: ['agents', 'routing', 'tenantId', 'models', 'providers', 'embedding', 'logLevel'],
 
   async setup({ settings, store, bus, log, own, env, configuration }) {
     const { agents: collection, ...kept } = await store.open({
@@ -92,6 +93,7 @@ export const registry = defineService({
       'models.list': modelsList(models),
       'models.test': modelsTest(models),
       'models.visible': modelsVisible(agents, models),
+      'models.embed': modelsEmbed({ agents, models, settings }),
       'gateway.status': gatewayStatus(config),
       'daemon.setLogLevel': daemonSetLogLevel(levels, configuration),
     };

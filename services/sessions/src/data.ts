@@ -201,11 +201,20 @@ export const KeptDocument = z.object({
   failure: json(TurnFailure).optional(),
   /** The number of the last frame, once it has ended. */
   lastFrame: count.optional(),
+  endedAt: instant.optional(),
+  /** Of a response: what was asked (`turns/kept-request.ts`). Whoever claims it can run it. */
+  asked: Said.optional(),
+  /** The same, so that it can be looked for. */
+  rerun: z.literal(true).optional(),
+  /** How many characters each piece had in which a response was told. */
+  pieces: Said.optional(),
   forgetAt: instant,
 });
 export type KeptDocument = z.infer<typeof KeptDocument>;
 
 export const DAY_MS = 86_400_000;
+/** How long a response is kept. */
+export const RESPONSE_MS = 30 * DAY_MS;
 const BODY_BYTES = 8_388_608;
 const TURN_BYTES = 262_144;
 
@@ -251,7 +260,11 @@ export const keptCollection = collection({
   name: 'kept',
   schema: KeptDocument,
   key: 'key',
-  indexes: [{ fields: ['turnId'] }, { fields: ['state', 'leaseUntil'], across: true }],
+  indexes: [
+    { fields: ['turnId'] },
+    { fields: ['state', 'leaseUntil'], across: true },
+    { fields: ['rerun', 'state', 'leaseUntil'], across: true, sparse: true },
+  ],
   expires: { field: 'forgetAt', afterMs: 0 },
 });
 

@@ -12,6 +12,7 @@ import { contextConversations } from './handlers/context-conversations.ts';
 import { contextTree } from './handlers/context-tree.ts';
 import { countsTools, devTools } from './handlers/dev-tools.ts';
 import { sessionCompact } from './handlers/session-compact.ts';
+import { responsesCancel, responsesDelete, responsesGet } from './handlers/responses.ts';
 import { sessionDelete } from './handlers/session-delete.ts';
 import { sessionExport } from './handlers/session-export.ts';
 import { sessionHistory } from './handlers/session-history.ts';
@@ -92,11 +93,13 @@ export function defineSessions(timing: SessionsTiming = {}) {
       const runner = openRunner({ ...common, own, timing, shares, compaction });
       const { leaseMs, renewMs } = { ...LEASE_TIMING, ...timing };
       const { turnDeadlineMs = TURN_DEADLINE_MS, lookMs = LOOK_MS } = timing;
-      const once = own.use(createOnce({ ...common, shares, leaseMs, renewMs, lookMs, turnDeadlineMs }));
+      const runs = own.use(createRuns({ bus })); // of those that no session has
+      const once = own.use(createOnce({ ...common, shares, runs, leaseMs, renewMs, lookMs, turnDeadlineMs }));
       const reading = { ...data, clock: systemClock };
       const emptying = createEmptying({ ...reading, store });
       const dir = join((await readEnvironment(env)).data, 'index', contract.service);
       const indexes = own.use(createSaidIndexes({ ...reading, store, dir, log }));
+      const responses = { ...common, shares, runs };
       return {
         'agent.execute': agentExecute(runner),
         'agent.stream': agentStream(runner),
@@ -121,6 +124,9 @@ export function defineSessions(timing: SessionsTiming = {}) {
         'turns.complete': turnsComplete({ tools, models, agents }),
         'turns.once': turnsOnce(once),
         'turns.resume': turnsResume({ ...data, runner, once }),
+        'responses.get': responsesGet(responses),
+        'responses.cancel': responsesCancel(responses),
+        'responses.delete': responsesDelete(responses),
         ...(await devTools(env, store)),
       };
     },

@@ -106,7 +106,6 @@ export const UNREAD_SETTINGS: readonly string[] = [
   'embedding.cache.ttlMs',
   'embedding.local',
   'embedding.openai',
-  'embedding.provider',
   'envelope',
   'gateway.tokens.*.mcpClient',
   'gateway.web.path',

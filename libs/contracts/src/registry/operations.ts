@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { AgentId } from '../common.ts';
+import { MODEL_EVENTS } from '../sessions/turn-events.ts';
 import { MAX, upTo } from '../sizes.ts';
 
 /** One entry of `/v1/models`: something a client may name as its model. */
@@ -16,6 +17,10 @@ export const VisibleAgent = z.object({
   status: z.enum(['active', 'suspended']),
 });
 
+/** As many texts as clients send at once. */
+const MAX_TEXTS = 2_048;
+const MAX_DIMENSIONS = 65_536;
+
 /** What the edge needs of the control plane beyond the public methods. */
 export const registryOperations = {
   'models.visible': {
@@ -24,6 +29,28 @@ export const registryOperations = {
     params: z.strictObject({}),
     result: z.object({ models: z.array(VisibleModel).max(MAX.all) }),
     blobs: ['models'],
+    idempotent: true,
+  },
+  'models.embed': {
+    summary: 'Turns texts into vectors. NOT_FOUND, reason NO_EMBEDDER, where no provider can.',
+    callers: ['gateway'] as const,
+    params: z.strictObject({
+      model: z.string().min(1).max(MAX.name).describe('provider/model, an alias, or what the embedding provider calls it'),
+      input: z.array(z.string().min(1).max(MAX.text)).min(1).max(MAX_TEXTS),
+      dimensions: z
+        .int()
+        .positive()
+        .max(MAX_DIMENSIONS)
+        .optional()
+        .describe('how many numbers a vector has, where the model lets one choose'),
+    }),
+    result: z.object({
+      model: upTo(MAX.name).describe('as the provider calls it'),
+      vectors: z.array(upTo(MAX.text)).max(MAX_TEXTS).describe('in the order of the texts; each is base64 of little-endian float32'),
+    }),
+    blobs: ['input', 'vectors'],
+    emits: MODEL_EVENTS,
+    deadlineMs: 120_000,
     idempotent: true,
   },
   'agents.visible': {

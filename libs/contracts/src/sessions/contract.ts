@@ -4,6 +4,7 @@ import { agentMethods } from './agent.ts';
 import { contextMethods } from './context.ts';
 import { devToolOperations } from './dev-tools.ts';
 import { sessionsEvents } from './events.ts';
+import { responseOperations } from './responses.ts';
 import { sessionMethods } from './session.ts';
 import { subagentMethods } from './subagent.ts';
 import { turnOperations } from './turns.ts';
@@ -11,6 +12,6 @@ import { turnOperations } from './turns.ts';
 export const sessions = defineContract({
   service: 'sessions',
   methods: { ...agentMethods, ...sessionMethods, ...subagentMethods, ...contextMethods, ...adminApprovalMethods },
-  operations: { ...turnOperations, ...devToolOperations },
+  operations: { ...turnOperations, ...responseOperations, ...devToolOperations },
   events: sessionsEvents,
 });

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { FinishReason, AgentId, IdempotencyKey, SessionKey, SessionParts, TokensUsed, Scopes } from '../common.ts';
+import { FinishReason, AgentId, IdempotencyKey, JsonObject, SessionKey, SessionParts, TokensUsed, Scopes } from '../common.ts';
 import { ERROR_CODES } from '../errors.ts';
 import { TURN_DEADLINE_MS } from '../define.ts';
 import { MAX, upTo } from '../sizes.ts';
@@ -119,12 +119,20 @@ export type StatelessTurn = z.infer<typeof StatelessTurn>;
 export const AnswerHead = z.object({ id: upTo(MAX.id), created: z.int().nonnegative().describe('seconds') });
 export type AnswerHead = z.infer<typeof AnswerHead>;
 
+/** Says of a turn that it is a response: it can be asked for by its id, cancelled, deleted and gone on from for thirty days. */
+export const KeptResponse = z.strictObject({
+  echo: JsonObject.describe('what its resource repeats of its request'),
+  system: upTo(MAX.text).optional().describe('of the instructions those that are part of the conversation'),
+});
+export type KeptResponse = z.infer<typeof KeptResponse>;
+
 /** A turn that is made once for its key, however often it is asked for. */
 export const KeyedTurn = StatelessTurn.extend({
   idempotencyKey: IdempotencyKey,
   whole: z.boolean().optional().describe('nobody reads along: of the frames only those of tools are sent, and the result'),
   fingerprint: upTo(MAX.id).describe('tells what is asked from anything else'),
   head: AnswerHead,
+  response: KeptResponse.optional(),
 });
 export type KeyedTurn = z.infer<typeof KeyedTurn>;
 
@@ -162,7 +170,7 @@ export const turnOperations = {
     summary: 'Runs a stateless turn once for its key, and keeps its answer for a day; its frames go to turn.<turnId>.',
     callers: ['gateway'] as const,
     params: KeyedTurn,
-    blobs: ['message', 'history', 'since', 'system', 'tools', 'stop', 'format'],
+    blobs: ['message', 'history', 'since', 'system', 'tools', 'stop', 'format', 'response'],
     result: z.object({
       turnId: TurnId.describe('another one when the key named an earlier turn'),
       head: AnswerHead.describe('that of the earlier turn then'),

@@ -64,7 +64,8 @@ function wholeBody(completion: CompletionReader): Body {
   };
 }
 
-function refusalBody({ status, statusText, headers }: Head): Body {
+/** Reads why there is no answer, and throws it at the end. */
+export function refusalBody({ status, statusText, headers }: Pick<Head, 'status' | 'statusText' | 'headers'>): Body {
   const parts: Buffer[] = [];
   let left = MAX_REFUSAL_BYTES;
   return {

@@ -1,31 +1,28 @@
 import type { Adapter, Attempt } from '../adapter.ts';
-import { notConfigured } from '../failure.ts';
+import { createEmbed } from '../embeddings/create-embed.ts';
+import { addressOf } from '../endpoint.ts';
 import type { ProviderSettings } from '../provider-settings.ts';
 import { UpstreamError } from '../upstream-error.ts';
 import { Exchange } from './exchange.ts';
 import type { Origins } from './origins.ts';
 import { requestBody, type BodyOptions } from './request-body.ts';
 
-/** Where completions are asked for, and with what. The same for every call of a provider while it is configured the same. */
-interface Endpoint {
-  origin: string;
-  path: string;
-  headers: string[];
-  body: BodyOptions;
-}
-
 /**
  * Speaks chat completions. The address is that of the settings and nobody else's; a redirect is a refusal, so the key and the
  * headers never leave that origin.
  */
 export function createChatAdapter(settings: ProviderSettings, key: string | undefined, origins: Origins): Adapter {
-  const endpoint = endpointOf(settings, key);
+  const endpoint = addressOf(settings, key, '/chat/completions');
+  const options: BodyOptions = {
+    // The current models of OpenAI itself refuse `max_tokens`; everybody else's servers know nothing but that.
+    limitName: endpoint.host === 'api.openai.com' ? 'max_completion_tokens' : 'max_tokens',
+  };
 
   /** Asks as soon as the origin has room. */
   async function ask(attempt: Attempt): Promise<Asked> {
     const { origin, path } = endpoint;
     const headers = attempt.traceparent === undefined ? endpoint.headers : [...endpoint.headers, 'traceparent', attempt.traceparent];
-    const body = requestBody(attempt, endpoint.body);
+    const body = requestBody(attempt, options);
     const gate = origins.gate(origin);
     const waiting = gate.enter(attempt.signal);
     if (waiting !== undefined) await waiting;
@@ -41,6 +38,8 @@ export function createChatAdapter(settings: ProviderSettings, key: string | unde
   }
 
   return {
+    embed: createEmbed(settings, key, origins),
+
     async *stream(attempt) {
       const { exchange, ended } = await ask(attempt);
       try {
@@ -99,45 +98,4 @@ function endEarly({ signal, whole }: Attempt, exchange: Exchange, timeoutMs: num
       signal.removeEventListener('abort', leave);
     },
   };
-}
-
-function endpointOf({ id, baseUrl, headers, keyName }: ProviderSettings, key: string | undefined): Endpoint {
-  if (!URL.canParse(baseUrl)) {
-    throw notConfigured('PROVIDER_NOT_CONFIGURED', `provider ${id} has no usable address: set providers.entries.${id}.baseUrl`);
-  }
-  if (key !== undefined && !/^[\x21-\x7e]+$/.test(key)) {
-    throw notConfigured('PROVIDER_AUTH', `the secret ${keyName ?? ''} has characters that are in no key: set it again`);
-  }
-  const { origin, host, pathname, search } = new URL(baseUrl);
-  return {
-    origin,
-    path: `${pathname.replace(/\/+$/, '')}/chat/completions${search}`,
-    headers: headersOf(id, headers, key),
-    // The current models of OpenAI itself refuse `max_tokens`; everybody else's servers know nothing but that.
-    body: { limitName: host === 'api.openai.com' ? 'max_completion_tokens' : 'max_tokens' },
-  };
-}
-
-/** Of the message itself, not of the provider: whoever sends it says these. */
-const OURS = new Set(['connection', 'content-length', 'expect', 'host', 'keep-alive', 'te', 'transfer-encoding', 'upgrade']);
-
-/** Names and values in turn. Those of the settings come before ours. */
-function headersOf(id: string, configured: Readonly<Record<string, string>>, key: string | undefined): string[] {
-  const all = new Map([
-    ['content-type', 'application/json'],
-    ['accept', 'text/event-stream, application/json'],
-    ['user-agent', 'switchyard'],
-    ...(key === undefined ? [] : [['authorization', `Bearer ${key}`] as const]),
-  ]);
-  for (const [written, value] of Object.entries(configured)) {
-    const name = written.toLowerCase();
-    if (!/^[a-z0-9!#$%&'*+.^_`|~-]+$/.test(name) || OURS.has(name) || !/^[\t\x20-\x7e\x80-\xff]*$/.test(value)) {
-      throw notConfigured(
-        'PROVIDER_NOT_CONFIGURED',
-        `providers.entries.${id}.headers: ${written} cannot be sent; leave it out or write it anew`,
-      );
-    }
-    all.set(name, value);
-  }
-  return [...all].flat();
 }

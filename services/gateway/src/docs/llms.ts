@@ -3,7 +3,9 @@ import type { Route } from './route-doc.ts';
 
 /** What a model has to know to use this gateway, in Markdown: how it is called, every route, every method that is served. */
 export function llmsText(routes: readonly Route[], { url }: { url: string }): string {
-  const documented = routes.flatMap(({ verb, path, doc }) => (doc === undefined ? [] : [`- \`${verb} ${path}\`: ${doc.summary}`]));
+  const documented = routes.flatMap(({ verb, path, doc }) =>
+    doc === undefined ? [] : [`- \`${verb} ${path.replaceAll(/:(\w+)/g, '{$1}')}\`: ${doc.summary}`],
+  );
   const served = [...publicMethods.values()]
     .filter(({ name }) => !unserved.has(name as MethodName))
     .map(({ name, scope, spec }) => `- \`${name}\` (scope ${scope}): ${(spec as MethodSpec).summary}`);

@@ -65,6 +65,36 @@ export const Channels = z.object({
 export const Model = z.object({ id: z.string(), object: z.literal('model'), created: z.int(), owned_by: z.string() });
 export const ModelList = z.object({ object: z.literal('list'), data: z.array(Model) });
 
+const Vector = z.union([z.array(z.number()), z.string().describe('base64 of little-endian float32')]);
+export const Embeddings = z.object({
+  object: z.literal('list'),
+  data: z.array(z.object({ object: z.literal('embedding'), index: z.int(), embedding: Vector })),
+  model: z.string().describe('as its provider calls it'),
+  usage: z.object({ prompt_tokens: z.int(), total_tokens: z.int() }),
+});
+
+const Items = z.array(z.looseObject({ type: z.enum(['message', 'function_call']), id: z.string() }));
+
+/** What `responseResource` makes; fields that only repeat the request are left to the specification. */
+export const ResponseResource = z.looseObject({
+  id: z.string(),
+  object: z.literal('response'),
+  created_at: z.int().describe('seconds'),
+  completed_at: z.int().nullable(),
+  status: z.enum(['in_progress', 'completed', 'incomplete', 'failed', 'cancelled']),
+  incomplete_details: z.object({ reason: z.string() }).nullable(),
+  error: z.object({ code: z.string(), message: z.string() }).nullable(),
+  output: Items,
+  usage: z.looseObject({ input_tokens: z.int(), output_tokens: z.int(), total_tokens: z.int() }).nullable(),
+  model: z.string(),
+  previous_response_id: z.string().nullable(),
+});
+export const ResponseQuery = z.object({
+  stream: z.enum(['true', 'false']).optional().describe('true: told as events, from the beginning'),
+  starting_after: z.int().nonnegative().optional().describe('the number of the last event that the client has'),
+});
+export const ResponseDeleted = z.object({ id: z.string(), object: z.literal('response'), deleted: z.boolean() });
+
 const ToolCall = z.object({ id: z.string(), type: z.literal('function'), function: z.object({ name: z.string(), arguments: z.string() }) });
 
 /** What `completionAnswer` makes, for documents. */

@@ -1,7 +1,9 @@
-import { describeIssues, MAX, validate, type CallerTools, type JsonFormat, type StatelessTurn } from '@switchyard/contracts';
+import { MAX, validate, type CallerTools, type JsonFormat, type StatelessTurn } from '@switchyard/contracts';
 import { z } from 'zod';
 import { RefusalError } from '../server/refusal.ts';
-import { LenientBody, withoutNulls } from './completion-lenient.ts';
+import { fewFields, invalidBody, LENIENT_HOW_TO } from './v1-body.ts';
+import { withoutNulls } from './v1-fields.ts';
+import { LenientBody } from './completion-lenient.ts';
 import { conversation, type Said } from './completion-messages.ts';
 
 /** What every token takes: the fields of the interface, and no other. */
@@ -37,27 +39,25 @@ export interface CompletionRequest {
   includeUsage: boolean;
 }
 
-const HOW_TO = `A lenient token takes this request: bin/switchyard rpc tokens.create id=NAME scopes='["rpc"]' lenient=true`;
-
 /**
  * Reads the body; throws the refusal of one that is wrong, naming what is. All system messages together are the instructions, the
  * last user message is what is asked, and the model reads what was said before it and since. A lenient token passes over fields
  * that mean nothing here; who has none is told when one would have helped.
  */
 export function completionBody(body: unknown, lenient: boolean): CompletionRequest {
-  if (typeof body === 'object' && body !== null && Object.keys(body).length > MAX.few) {
-    throw new RefusalError(badBody(`Invalid request: body: expected at most ${MAX.few} fields`));
-  }
+  fewFields(body);
   if (lenient) return readLenient(body);
   const parsed = validate(CompletionBody, body);
   if (parsed.success) return toRequest(parsed.data);
-  const refusal = invalid(parsed.error);
-  throw takenLeniently(body) ? new RefusalError({ ...refusal, message: `${refusal.message}. ${HOW_TO}` }) : new RefusalError(refusal);
+  const refusal = invalidBody(parsed.error);
+  throw takenLeniently(body)
+    ? new RefusalError({ ...refusal, message: `${refusal.message}. ${LENIENT_HOW_TO}` })
+    : new RefusalError(refusal);
 }
 
 function readLenient(body: unknown): CompletionRequest {
   const parsed = validate(LenientBody, withoutNulls(body));
-  if (!parsed.success) throw new RefusalError(invalid(parsed.error));
+  if (!parsed.success) throw new RefusalError(invalidBody(parsed.error));
   return toRequest(parsed.data);
 }
 
@@ -89,16 +89,4 @@ function toRequest(body: Body): CompletionRequest {
     stream,
     includeUsage: streamOptions?.include_usage ?? false,
   };
-}
-
-function invalid(error: z.ZodError) {
-  const [first] = error.issues;
-  const wholeBody = first?.path.length === 0 && first.code !== 'unrecognized_keys';
-  if (wholeBody) return badBody('Invalid request: body: expected object');
-  const issues = describeIssues(error);
-  return badBody(`Invalid request: ${issues.map(({ message }) => message).join('; ')}`, issues[0]?.path.split('.')[0]);
-}
-
-function badBody(message: string, param?: string) {
-  return { status: 400, message, code: 'INVALID_ARGUMENT' as const, ...(param === undefined ? {} : { param }) };
 }

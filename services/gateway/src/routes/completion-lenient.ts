@@ -1,18 +1,7 @@
 import { MAX, type CallerTools } from '@switchyard/contracts';
 import { z } from 'zod';
+import { callId, name, schema, text } from './v1-fields.ts';
 
-/** What would overflow the stack of whoever writes it out again is no schema. */
-const MAX_DEPTH = 64;
-
-const text = z.string().max(MAX.text);
-const name = z.string().min(1).max(MAX.name);
-const callId = z.string().min(1).max(MAX.url);
-const schema = z.unknown().transform((value, ctx) => {
-  if (isObject(value) && isWithin(value, MAX_DEPTH)) return value;
-  const received = isObject(value) ? 'more' : 'another value';
-  ctx.addIssue({ code: 'custom', message: `object of at most ${MAX_DEPTH} levels`, params: { received } });
-  return z.NEVER;
-});
 const absent = z.never().optional();
 
 const PARTS = new Set(['image_url', 'input_audio', 'file', 'refusal', 'text']);
@@ -128,19 +117,4 @@ function isAmong(choice: CallerTools['choice'], tools: CallerTools['offered'] = 
 
 function callersTools(offered: CallerTools['offered'], choice: CallerTools['choice'], parallel: CallerTools['parallel']): CallerTools {
   return { offered, ...(choice === undefined ? {} : { choice }), ...(parallel === undefined ? {} : { parallel }) };
-}
-
-/** Clients write null for what they leave to the server. */
-export function withoutNulls(body: unknown): unknown {
-  if (!isObject(body)) return body;
-  return Object.fromEntries(Object.entries(body).filter(([, value]) => value !== null));
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
-function isWithin(value: unknown, depth: number): boolean {
-  if (typeof value !== 'object' || value === null) return true;
-  return depth > 0 && Object.values(value).every((inner) => isWithin(inner, depth - 1));
 }

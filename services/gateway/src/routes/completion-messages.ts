@@ -19,12 +19,12 @@ export interface Conversation {
  * The last user message is what is asked. What stands before it is history, what stands after it is where the answer goes on:
  * results of the caller's tools, or the beginning of an answer. Throws the refusal of messages that ask nothing.
  */
-export function conversation(messages: readonly Said[]): Conversation {
+export function conversation(messages: readonly Said[], field: 'messages' | 'input' = 'messages'): Conversation {
   const asked = messages.findLastIndex(({ role }) => role === 'user');
   const message = messages[asked]?.content;
-  if (message === undefined) throw refused('No user message found in messages array');
-  if (message === '') throw refused('Invalid request: messages: expected a user message that is not empty');
-  const said = inOrder(messages);
+  if (message === undefined) throw refused(field, `No user message found in ${field === 'messages' ? 'messages array' : field}`);
+  if (message === '') throw refused(field, `Invalid request: ${field}: expected a user message that is not empty`);
+  const said = inOrder(messages, field);
   const around = (of: readonly (TurnMessage | undefined)[]): TurnMessage[] => of.filter((one) => one !== undefined);
   const [history, since] = [around(said.slice(0, asked)), around(said.slice(asked + 1))];
   const system = messages.filter(({ role }) => role === 'system').map(({ content }) => content);
@@ -40,7 +40,7 @@ export function conversation(messages: readonly Said[]): Conversation {
 }
 
 /** Each message where it stood; instructions stand nowhere. A result learns the name of its tool from the call before it. */
-function inOrder(messages: readonly Said[]): (TurnMessage | undefined)[] {
+function inOrder(messages: readonly Said[], field: 'messages' | 'input'): (TurnMessage | undefined)[] {
   const names = new Map<string, string>();
   return messages.map((one, at) => {
     if (one.role === 'system') return undefined;
@@ -52,14 +52,13 @@ function inOrder(messages: readonly Said[]): (TurnMessage | undefined)[] {
     }
     const name = names.get(one.callId);
     if (name === undefined) {
-      throw refused(
-        `Invalid request: messages.${at}.tool_call_id: expected the id of a tool call that was made before, got another string`,
-      );
+      const [path, what] = field === 'messages' ? [`messages.${at}.tool_call_id`, 'tool call'] : ['input', 'function call'];
+      throw refused(field, `Invalid request: ${path}: expected the id of a ${what} that was made before, got another string`);
     }
     return { role: 'tool', callId: one.callId, name, text };
   });
 }
 
-function refused(message: string): RefusalError {
-  return new RefusalError({ status: 400, message, code: 'INVALID_ARGUMENT', param: 'messages' });
+function refused(param: string, message: string): RefusalError {
+  return new RefusalError({ status: 400, message, code: 'INVALID_ARGUMENT', param });
 }

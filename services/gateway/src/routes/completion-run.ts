@@ -5,12 +5,16 @@ import type { Edge } from '../edge.ts';
 import type { Exchange } from '../server/exchange.ts';
 import { completionChunks, DONE, type CompletionHead } from './completion-chunks.ts';
 import { errorFrame, failureError } from './errors.ts';
-import type { Asked, Run, Step } from './keyed-completion.ts';
+import type { CompletionRequest } from './completion-body.ts';
+import type { Asked, Reader, Run, Step } from './keyed-completion.ts';
 import { beginEventStream, createJoinedText } from './sse.ts';
 
+/** What is asked of a turn that runs for one response. */
+export type RunAsked = Reader & { completion: Pick<CompletionRequest, 'turn'> };
+
 /** A turn that runs for one response and ends with it. */
-export function startRun(bus: Bus, { completion, caller, ids, response }: Asked): Run {
-  const turn = { ...completion.turn, turnId: mintId('turn') };
+export function startRun(bus: Bus, { completion, caller, ids, response }: RunAsked, turnId = mintId('turn')): Run {
+  const turn = { ...completion.turn, turnId };
   const left = new AbortController();
   response.once('close', () => void (response.writableFinished || left.abort()));
   if (response.destroyed) left.abort();

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { ServerResponse } from 'node:http';
-import { ServiceError, TURNS_LOG, type StatelessResult, type TurnFrame } from '@switchyard/contracts';
+import { ServiceError, TURNS_LOG, type AnswerHead, type Params, type StatelessResult, type TurnFrame } from '@switchyard/contracts';
 import { mintId } from '@switchyard/security';
 import type { CallOptions } from '@switchyard/bus';
 import type { Caller } from '../admission/tokens.ts';
@@ -12,8 +12,12 @@ import { joinTurn } from './start-turn.ts';
 import { openTurnReader, type TurnListener, type TurnReader, type TurnStatus } from './turn-reader.ts';
 
 /** A completion that was asked for, by whom, and where its answer goes. */
-export interface Asked {
+export interface Asked extends Reader {
   completion: CompletionRequest;
+}
+
+/** Who asks, and where the answer goes. */
+export interface Reader {
   caller: Caller;
   /** The ids under which it is found again. */
   ids: CallOptions;
@@ -34,21 +38,46 @@ export interface KeyedRun {
 }
 
 /** The turn of a key, whoever asked for it first: it goes on without its readers, and each of them gets it from its beginning. */
-export async function startKeyedRun(edge: Edge, { completion, caller, ids, response }: Asked, key: string): Promise<KeyedRun> {
+export async function startKeyedRun(edge: Edge, asked: Asked, key: string): Promise<KeyedRun> {
+  const { completion } = asked;
   const { model } = completion.turn;
   const { id, created } = completionHead(model);
+  const turn = {
+    ...completion.turn,
+    turnId: mintId('turn'),
+    idempotencyKey: key,
+    fingerprint: digestOf(completion),
+    head: { id, created },
+  };
+  const { head, replayed, run } = await startOnce(edge, asked, { ...turn, ...(completion.stream ? {} : { whole: true }) });
+  return { head: { ...head, model }, replayed, run };
+}
+
+/** Tells one request from another. */
+export function digestOf(asked: object): string {
+  return createHash('sha256').update(JSON.stringify(asked)).digest('base64url');
+}
+
+/** A turn that is made once for its key, and read from its beginning. */
+export interface OnceRun {
+  /** Another one than was asked for when its key named it. */
+  turnId: string;
+  head: AnswerHead;
+  replayed: boolean;
+  run: Run;
+}
+
+export async function startOnce(edge: Edge, { caller, ids, response }: Reader, turn: Params<'turns.once'>): Promise<OnceRun> {
+  const { turnId } = turn;
   const bus = edge.bus.as(caller.principal);
   await bus.log(TURNS_LOG); // frames are kept from the first on only if there is a log to keep them
-  const turnId = mintId('turn');
   const fresh = openTurnReader({ bus, turnId, repeatable: true });
   try {
-    const fingerprint = createHash('sha256').update(JSON.stringify(completion)).digest('base64url');
-    const turn = { ...completion.turn, turnId, idempotencyKey: key, fingerprint, head: { id, created } };
-    const named = await bus.call('turns.once', { ...turn, ...(completion.stream ? {} : { whole: true }) }, ids);
+    const named = await bus.call('turns.once', turn, ids);
     const replayed = named.turnId !== turnId;
     if (replayed) fresh.close();
     const { reader, earlier } = replayed ? await joinTurn(bus, named.turnId, ids) : { reader: fresh, earlier: undefined };
-    return { head: { ...named.head, model }, replayed, run: readAlong(edge, { turnId: named.turnId, reader, earlier, response }) };
+    return { ...named, replayed, run: readAlong(edge, { turnId: named.turnId, reader, earlier, response }) };
   } catch (error) {
     fresh.close();
     throw orEnded(error);
@@ -61,7 +90,7 @@ function orEnded(error: unknown): unknown {
   return ended ? new ServiceError('UNAVAILABLE', 'The turn of this key ended without an answer; ask again.', { cause: error }) : error;
 }
 
-interface Reading {
+export interface Reading {
   turnId: string;
   reader: TurnReader;
   earlier: TurnStatus | undefined;
@@ -69,7 +98,7 @@ interface Reading {
 }
 
 /** What a reader hears, for whoever asks for one frame after the other. Leaving ends the reading alone. */
-function readAlong(edge: Edge, { turnId, reader, earlier, response }: Reading): Run {
+export function readAlong(edge: Pick<Edge, 'ending'>, { turnId, reader, earlier, response }: Reading): Run {
   const queue: Step[] = [];
   let failure: unknown;
   let wake = Promise.withResolvers<void>();

@@ -4,10 +4,12 @@ import { registerChannels } from './channels.ts';
 import { registerAudit } from './audit.ts';
 import { registerChatStream } from './chat-stream.ts';
 import { registerChat } from './chat.ts';
+import { registerEmbeddings } from './embeddings.ts';
 import { registerEvents } from './events.ts';
 import { registerHistory } from './history.ts';
 import { registerMemory } from './memory.ts';
 import { registerModels } from './models.ts';
+import { registerResponses } from './responses.ts';
 import type { RegisterRoutes } from '../gateway.ts';
 
 /** What stands under `/api` is there only while `gateway.web.enabled` says so at the start. */
@@ -29,4 +31,6 @@ export const routes: readonly RegisterRoutes[] = [
   web(registerActivity),
   registerAudit,
   registerModels,
+  registerResponses,
+  registerEmbeddings,
 ];

@@ -214,7 +214,7 @@ function isCut(frame: TurnFrame): boolean {
 }
 
 /** Whether nothing more will come of a turn. */
-export function hasEnded({ state }: TurnStatus): boolean {
+export function hasEnded({ state }: Pick<TurnStatus, 'state'>): boolean {
   return state !== 'queued' && state !== 'running';
 }
 

@@ -47,6 +47,8 @@ export interface Voice {
   fence?: number;
   /** Whether that lease still holds; asked before each. */
   held?: () => boolean;
+  /** Told of each piece of text that is said. */
+  onPiece?: (text: string) => void;
   /** Whether nobody follows now; asked at each delta. */
   quiet?: () => boolean;
 }
@@ -63,6 +65,7 @@ export function createFrameWriter({ bus, clock, shares }: FrameWriterDeps, voice
     lastAt = clock.now();
     for (const part of fitting(body)) {
       const frame = { n: n++, ...said, ...part } satisfies TurnFrame;
+      if (part.type === 'delta') voice.onPiece?.(part.text);
       if (!anyway && voice.held?.() === false) continue;
       const data = Buffer.from(JSON.stringify(frame));
       // Whoever listens hears all of it; whoever comes back gets from the turn's document what the log has no room for.

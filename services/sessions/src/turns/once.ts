@@ -1,14 +1,15 @@
 import { ServiceError, type KeyedTurn, type Principal, type Result } from '@switchyard/contracts';
 import { createLeases, newWork, type Lease } from '@switchyard/service-kit';
 import type { Collection, Documents } from '@switchyard/store';
-import { DAY_MS, type BodyDocument, type KeptDocument } from '../data.ts';
+import { DAY_MS, RESPONSE_MS, type BodyDocument, type KeptDocument } from '../data.ts';
 import { formatSessionKey } from '../sessions/session-key.ts';
 import { textOf } from './bodies.ts';
 import { poisoned } from './endings.ts';
 import { createOnceRuns, interrupted, isFree, type OnceCaller, type OnceRunsDeps } from './once-run.ts';
+import { callerOf, keepRequest, requestOf } from './kept-request.ts';
 import { hasEnded } from './turn-writes.ts';
 
-/** Stateless turns that are made once for their key. What is kept of one is its answer, for a day. */
+/** Stateless turns that are made once for their key. What is kept of one is its answer, for a day; of a response also what was asked. */
 export interface Once extends AsyncDisposable {
   /** Begins the turn, unless its key has one. Fails as the turn would before it began, and the key is free again then. */
   start(asked: KeyedTurn, caller: OnceCaller): Promise<Result<'turns.once'>>;
@@ -45,13 +46,24 @@ export function createOnce(deps: OnceDeps): Once {
     else await runs.begin(lease, asked, caller);
   }
 
-  /** Turns that nobody runs any more end, so that whoever waits is told, and may ask again. */
+  /** Responses that nobody runs any more are run again. Other turns end, so that whoever waits is told, and may ask again. */
   async function sweep(): Promise<void> {
     for (let swept = 0; swept < SWEPT_AT_ONCE; swept += 1) {
-      const lease = await leases.claim(null, { state: 'running' });
+      const lease = (await leases.claim(null, { state: 'running' })) ?? (await leases.claim(null, { rerun: true, state: 'queued' }));
       if (!lease) return;
-      await runs.fail(lease, endOfInterrupted(lease) ?? interrupted(lease.document));
+      await pickUp(lease);
     }
+  }
+
+  async function pickUp(lease: Lease<KeptDocument>): Promise<void> {
+    const { document, tenant } = lease;
+    const request = await requestOf(deps.bodies.for(lease), document);
+    const over = endOfInterrupted(lease);
+    if (over || !request) return runs.fail(lease, over ?? interrupted(document));
+    const caller = { principal: callerOf(tenant, document, request), requestId: request.requestId, traceparent: undefined };
+    await runs.begin(lease, request.turn, caller).catch((err: unknown) => {
+      log.info({ err, turnId: document.turnId, errorKind: 'internal', hint: 'the response failed, and says so' }, 'response not run again');
+    });
   }
 
   const stop = deps.clock.every(deps.lookMs, () => {
@@ -63,7 +75,7 @@ export function createOnce(deps: OnceDeps): Once {
       const mine = kept.for(caller.principal);
       const key = `${caller.principal.client} ${asked.idempotencyKey}`;
       for (let look = 0; look < MOST_LOOKS; look += 1) {
-        const there = (await mine.get(key)) ?? (await insert(mine, newTurn(asked, { key, caller, now: store.now() })));
+        const there = (await mine.get(key)) ?? (await insert(mine, await newTurn(deps.bodies, asked, { key, caller, now: store.now() })));
         if (!there) continue;
         if (isFree(there, store.now())) {
           await mine.remove({ key, turnId: there.turnId, fence: there.fence });
@@ -101,8 +113,13 @@ interface Asking {
   now: number;
 }
 
-function newTurn({ turnId, fingerprint, head }: KeyedTurn, { key, caller, now }: Asking): KeptDocument {
-  return { ...newWork(), key, turnId, client: caller.principal.client, fingerprint, head, acted: false, forgetAt: now + DAY_MS };
+async function newTurn(bodies: Collection<BodyDocument>, given: KeyedTurn, { key, caller, now }: Asking): Promise<KeptDocument> {
+  const { turnId, fingerprint, head, response } = given;
+  const { principal, requestId } = caller;
+  const forgetAt = now + (response === undefined ? DAY_MS : RESPONSE_MS);
+  const asked = await keepRequest(bodies.for(principal), given, { principal, requestId, forgetAt });
+  const kept = { ...newWork(), key, turnId, client: principal.client, fingerprint, head, acted: false, forgetAt };
+  return asked === undefined ? kept : { ...kept, asked, rerun: true };
 }
 
 /** Undefined when somebody else was first. */

@@ -1,0 +1,32 @@
+import { MAX } from '@switchyard/contracts';
+import { z } from 'zod';
+
+/** What would overflow the stack of whoever writes it out again is no schema. */
+const MAX_DEPTH = 64;
+
+/** What somebody says. */
+export const text = z.string().max(MAX.text);
+export const name = z.string().min(1).max(MAX.name);
+export const callId = z.string().min(1).max(MAX.url);
+/** A JSON Schema of a client's. */
+export const schema = z.unknown().transform((value, ctx) => {
+  if (isObject(value) && isWithin(value, MAX_DEPTH)) return value;
+  const received = isObject(value) ? 'more' : 'another value';
+  ctx.addIssue({ code: 'custom', message: `object of at most ${MAX_DEPTH} levels`, params: { received } });
+  return z.NEVER;
+});
+
+/** Clients write null for what they leave to the server. */
+export function withoutNulls(body: unknown): unknown {
+  if (!isObject(body)) return body;
+  return Object.fromEntries(Object.entries(body).filter(([, value]) => value !== null));
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function isWithin(value: unknown, depth: number): boolean {
+  if (typeof value !== 'object' || value === null) return true;
+  return depth > 0 && Object.values(value).every((inner) => isWithin(inner, depth - 1));
+}

@@ -1,0 +1,118 @@
+import { ServiceError, subjects, type Principal, type Result, type ResponseState, type StatelessResult } from '@switchyard/contracts';
+import type { Bus } from '@switchyard/bus';
+import type { Clock } from '@switchyard/service-kit';
+import type { Collection, Store } from '@switchyard/store';
+import type { BodyDocument, KeptDocument, Said } from '../data.ts';
+import { textOf } from '../turns/bodies.ts';
+import { turnCancelled } from '../turns/endings.ts';
+import { createFrameWriter, FRAME_AFTER_ALL } from '../turns/frames.ts';
+import { requestOf, type KeptRequest } from '../turns/kept-request.ts';
+import type { LogShares } from '../turns/log-shares.ts';
+import type { Runs } from '../turns/runs.ts';
+import { hasEnded } from '../turns/turn-writes.ts';
+
+export interface ResponsesDeps {
+  kept: Collection<KeptDocument>;
+  bodies: Collection<BodyDocument>;
+  store: Pick<Store, 'now'>;
+  bus: Bus;
+  clock: Clock;
+  shares: LogShares;
+  runs: Runs;
+}
+
+const LOOKS = 3;
+
+/** How a response is; NOT_FOUND for one of another client, as for one that never was. */
+export async function getResponse(deps: ResponsesDeps, principal: Principal, turnId: string): Promise<Result<'responses.get'>> {
+  const { state, request } = await stateOf(deps, principal, await find(deps, principal, turnId));
+  const { message, history, since } = request.turn;
+  const { system } = request.response;
+  const around = { ...(history === undefined ? {} : { history }), ...(since === undefined ? {} : { since }) };
+  return { ...state, talk: { message, ...around, ...(system === undefined ? {} : { system }) } };
+}
+
+/**
+ * Ends a response by one guarded write, whoever runs it and wherever; its runner finds out at once if the bus reaches it, else when it
+ * renews its lease. One that has ended stays as it is.
+ */
+export async function cancelResponse(deps: ResponsesDeps, principal: Principal, turnId: string): Promise<ResponseState> {
+  const there = await end(deps, principal, await find(deps, principal, turnId));
+  return (await stateOf(deps, principal, there)).state;
+}
+
+/** What it said goes with it. A response that goes on from it has its own copy of the conversation. */
+export async function deleteResponse(deps: ResponsesDeps, principal: Principal, turnId: string): Promise<Result<'responses.delete'>> {
+  const { key } = await end(deps, principal, await find(deps, principal, turnId));
+  const gone = await deps.kept.for(principal).remove({ key, turnId });
+  await deps.bodies.for(principal).remove({ turnId });
+  return { deleted: gone > 0 };
+}
+
+async function find({ kept, store }: ResponsesDeps, principal: Principal, turnId: string): Promise<KeptDocument> {
+  const [there] = (await kept.for(principal).find({ turnId }, { limit: 1 })).items;
+  if (there?.client !== principal.client || there.asked === undefined || there.forgetAt <= store.now()) throw noSuchResponse();
+  return there;
+}
+
+/** The response as it has ended, by this or before. */
+async function end(deps: ResponsesDeps, principal: Principal, found: KeptDocument): Promise<KeptDocument> {
+  const { kept, store } = deps;
+  let there = found;
+  for (let look = 0; look < LOOKS && !hasEnded(there); look += 1) {
+    const { key, turnId, fence } = there;
+    const { code, message, details } = turnCancelled();
+    const failure = { code, message, details: { ...details, turnId } };
+    const ended = await kept
+      .for(principal)
+      .update(
+        { key, turnId, fence, state: { in: ['queued', 'running'] } },
+        { set: { state: 'cancelled', leaseUntil: 0, failure, lastFrame: FRAME_AFTER_ALL, endedAt: store.now() }, inc: { fence: 1 } },
+      );
+    if (ended) return tell(deps, principal, ended);
+    there = await find(deps, principal, turnId);
+  }
+  if (!hasEnded(there)) throw new ServiceError('UNAVAILABLE', 'The response could not be ended just now; try again.');
+  return there;
+}
+
+function tell(deps: ResponsesDeps, { tenant }: Principal, ended: KeptDocument): KeptDocument {
+  const { turnId, fence, failure } = ended;
+  deps.runs.stop(turnId);
+  deps.bus.publish(subjects.turnEnded, Buffer.from(JSON.stringify(turnId)));
+  const frames = createFrameWriter(deps, { tenant, turnId, from: FRAME_AFTER_ALL, fence });
+  if (failure) frames.end({ type: 'error', error: failure });
+  frames.close();
+  return ended;
+}
+
+async function stateOf(
+  deps: ResponsesDeps,
+  principal: Principal,
+  turn: KeptDocument,
+): Promise<{ state: ResponseState; request: KeptRequest }> {
+  const bodies = deps.bodies.for(principal);
+  const request = await requestOf(bodies, turn);
+  if (request === undefined) throw noSuchResponse();
+  const read = async (said: Said | undefined): Promise<string | undefined> => said && textOf(bodies, turn.turnId, said);
+  const [answer, text, pieces] = await Promise.all([turn.answer, turn.text, turn.pieces].map(read));
+  const result = answer === undefined ? undefined : (JSON.parse(answer) as StatelessResult);
+  const said = text ?? result?.response;
+  const { turnId, head, endedAt, failure } = turn;
+  const state: ResponseState = {
+    turnId,
+    state: turn.state,
+    createdAt: head.created,
+    echo: request.response.echo,
+    ...(endedAt === undefined ? {} : { endedAt: Math.floor(endedAt / 1_000) }),
+    ...(result === undefined ? {} : { result }),
+    ...(said === undefined ? {} : { said }),
+    ...(pieces === undefined ? {} : { pieces: JSON.parse(pieces) as number[] }),
+    ...(failure === undefined ? {} : { failure }),
+  };
+  return { state, request };
+}
+
+function noSuchResponse(): ServiceError {
+  return new ServiceError('NOT_FOUND', 'There is no such response.', { details: { reason: 'NO_RESPONSE' } });
+}
