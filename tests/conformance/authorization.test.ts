@@ -162,7 +162,13 @@ async function visit({ url }: Running, { path, verb, body }: Route, secret: stri
     headers: { ...bearer(secret), ...(body === undefined ? {} : { 'content-type': 'application/json' }) },
     ...post,
   });
-  return { status: response.status, body: await response.text() };
+  const text = await response.text();
+  return { status: response.status, body: response.ok ? text : errorAlone(text) };
+}
+
+/** What is refused, without the problem that REST tells beside it. */
+function errorAlone(text: string): string {
+  return JSON.stringify({ error: (JSON.parse(text) as { error: unknown }).error });
 }
 
 function bearer(secret: string): Record<string, string> {
