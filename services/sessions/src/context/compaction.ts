@@ -37,6 +37,8 @@ const REST_MS = 60_000;
 const MOST_RESTING = 10_000;
 /** Nothing shorter is ever too long. */
 const SHORT_CHARS = 64;
+/** How long a conversation of an agent may be is looked up no more often: models may change, and nearly no turn needs to know. */
+const KNOWN_MS = 60_000;
 
 export function createCompaction(deps: CompactionDeps): Compaction {
   const { agents, models, clock, log } = deps;
@@ -44,6 +46,7 @@ export function createCompaction(deps: CompactionDeps): Compaction {
   const running = new Map<string, Promise<void>>();
   const resting = new Map<string, number>();
   const stopping = new AbortController();
+  const known = new WeakMap<Agent, { most: number; at: number }>();
 
   async function shorten(tenant: string, seen: SessionDocument): Promise<void> {
     const agent = agents.find(tenant, seen.agentId);
@@ -51,9 +54,18 @@ export function createCompaction(deps: CompactionDeps): Compaction {
     const model = await modelFor(models, agent);
     const room = await roomOf(models, agent, model);
     const most = room * agent.config.contextEngine.contextThreshold;
+    known.set(agent, { most, at: clock.now() });
     const given = { tenant, agent, model, room, signal: stopping.signal, forced: false, instructions: undefined };
     let session: SessionDocument | null = seen;
     for (let n = 0; session && sizeOf(session) > most && n < MOST_IN_A_ROW; n += 1) session = await makeOne(making, session, given);
+  }
+
+  /** As far as is known, so that most turns cost nothing here. */
+  function isShort(tenant: string, session: SessionDocument): boolean {
+    const size = sizeOf(session);
+    const agent = agents.find(tenant, session.agentId);
+    const limit = agent && known.get(agent);
+    return size <= SHORT_CHARS || (limit !== undefined && clock.now() - limit.at < KNOWN_MS && size <= limit.most);
   }
 
   function rest(name: string): void {
@@ -66,7 +78,7 @@ export function createCompaction(deps: CompactionDeps): Compaction {
   return {
     consider(tenant, session) {
       const name = `${tenant} ${session.key}`;
-      if (stopping.signal.aborted || sizeOf(session) <= SHORT_CHARS) return;
+      if (stopping.signal.aborted || isShort(tenant, session)) return;
       if (running.has(name) || running.size >= MOST_AT_ONCE || (resting.get(name) ?? 0) > clock.now()) return;
       const done = shorten(tenant, session)
         .catch((err: unknown) => {
