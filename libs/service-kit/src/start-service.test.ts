@@ -9,6 +9,7 @@ import {
   gateway as gatewayContract,
   registry as registryContract,
   REPLICAS_BUCKET,
+  secrets as secretsContract,
   servicePrincipal,
 } from '@switchyard/contracts';
 import { collection } from '@switchyard/store';
@@ -73,6 +74,8 @@ function ping(answer: () => Promise<void>, setup: (given: Setup<'gateway'>) => v
 
 test('a service serves its methods, publishes the events of its writes, and says that it is ready', { timeout: PATIENCE_MS }, async (t) => {
   const on = await host(t, { SWITCHYARD_MODELS__DEFAULT_MODEL: 'dev/echo' });
+  const record = { 'audit.begin': () => ({ begun: true as const }), 'audit.finish': () => ({ recorded: true as const }) };
+  await (await on.connect('secrets')).serve(secretsContract, record, { version: '1.0.0' });
   await using _service = await startService(small, on);
   const caller = await on.connect('gateway');
   const event = new Promise<unknown>((resolve) => caller.on('agent:hot_removed', ({ payload, tenant }) => resolve({ payload, tenant })));
