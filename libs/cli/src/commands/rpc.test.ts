@@ -106,14 +106,14 @@ test('help marks what nobody answers yet, and says whose it is', async () => {
   const [all, unbuilt, partly, served] = await Promise.all([
     rpc(nowhere, ['--help']),
     rpc(nowhere, ['graph.save', '--help']),
-    rpc(nowhere, ['session.compact', '--help']),
+    rpc(nowhere, ['session.spawn', '--help']),
     rpc(nowhere, ['session.list', '--help']),
   ]);
   const [answered = '', others = ''] = all.stdout.split('\nDeclared, but not served yet\n');
   assert.match(answered, /^ {2}session\. +.*\blist\b/m);
-  assert.doesNotMatch(answered, /^ {2}graph\. |\bcompact\b/m);
+  assert.doesNotMatch(answered, /^ {2}graph\. |\bspawn\b/m);
   assert.match(others, /^ {2}graph\. +.*\bsave\b/m);
-  assert.match(others, /^ {2}session\. +.*\bcompact\b/m);
+  assert.match(others, /^ {2}session\. +.*\bspawn\b/m);
   assert.match(unbuilt.stdout, /^Not served: the graph service, whose it is, is not built yet\.$/m);
   assert.match(partly.stdout, /^Not served: the sessions service does not answer it yet\.$/m);
   assert.doesNotMatch(served.stdout, /Not served/);
