@@ -6,12 +6,23 @@ import { Written } from '../admission/telling.ts';
 import { ChatBody } from './chat-request.ts';
 import { CompletionBody } from './completion-body.ts';
 import { LenientBody } from './completion-lenient.ts';
+import { EmbeddingsBody } from './embeddings.ts';
+import { ResponseInput } from './response-items.ts';
+import { StrictBody } from './response-schema.ts';
+import { ResponseTool, ResponseToolChoice } from './response-tools.ts';
+import { callId, name, text } from './v1-fields.ts';
+import { z } from 'zod';
 
 const bodies = {
   'admission/telling.ts': Written,
   'routes/chat-request.ts': ChatBody,
   'routes/completion-body.ts': CompletionBody,
   'routes/completion-lenient.ts': LenientBody,
+  'routes/embeddings.ts': EmbeddingsBody,
+  'routes/response-items.ts': ResponseInput,
+  'routes/response-schema.ts': StrictBody,
+  'routes/response-tools.ts': z.tuple([ResponseTool, ResponseToolChoice]),
+  'routes/v1-fields.ts': z.tuple([text, name, callId]),
 };
 
 /** For documents: nothing that comes in is read by it. */

@@ -22,7 +22,7 @@ const fields = {
   encoding_format: z.enum(['float', 'base64']).default('float'),
   dimensions: z.int().positive().optional(),
 };
-const Body = z.strictObject(fields);
+export const EmbeddingsBody = z.strictObject(fields);
 /** A lenient token may send more: what has no meaning here is passed over. */
 const LenientBody = z.object(fields);
 
@@ -30,7 +30,7 @@ const DOC: RouteDoc = {
   scopes: ['rpc', 'api'],
   summary: 'The vectors of one text or of several.',
   description: 'Tokens that are lenient may send more fields, which are passed over.',
-  body: Body,
+  body: EmbeddingsBody,
   answers: { 200: { description: 'A vector for each text, in their order.', schema: Embeddings } },
   refusals: [404],
 };
@@ -53,9 +53,12 @@ export function registerEmbeddings(app: FastifyInstance, edge: Edge): void {
   });
 }
 
-function embeddingsBody(body: unknown, lenient: boolean): Params<'models.embed'> & Pick<z.output<typeof Body>, 'encoding_format'> {
+function embeddingsBody(
+  body: unknown,
+  lenient: boolean,
+): Params<'models.embed'> & Pick<z.output<typeof EmbeddingsBody>, 'encoding_format'> {
   fewFields(body);
-  const parsed = validate(lenient ? LenientBody : Body, lenient ? withoutNulls(body) : body);
+  const parsed = validate(lenient ? LenientBody : EmbeddingsBody, lenient ? withoutNulls(body) : body);
   if (!parsed.success) {
     const refusal = invalidBody(parsed.error);
     const helped = !lenient && validate(LenientBody, withoutNulls(body)).success;

@@ -1,4 +1,4 @@
-import { MAX } from '@switchyard/contracts';
+import { MAX, mostKeys } from '@switchyard/contracts';
 import { z } from 'zod';
 import { ResponseInput } from './response-items.ts';
 import { ResponseTool, ResponseToolChoice } from './response-tools.ts';
@@ -32,10 +32,7 @@ const fields = {
         .nullish(),
     })
     .optional(),
-  metadata: z
-    .record(key, z.string().max(512))
-    .refine((pairs) => Object.keys(pairs).length <= MAX_PAIRS, `at most ${MAX_PAIRS} pairs`)
-    .default({}),
+  metadata: z.record(key, z.string().max(512)).check(mostKeys(MAX_PAIRS)).default({}),
   truncation: z.enum(['auto', 'disabled']).default('disabled'),
   service_tier: z.enum(['auto', 'default', 'flex', 'priority']).optional(),
   safety_identifier: key.optional(),

@@ -122,6 +122,10 @@ const rows: Record<string, readonly Row[]> = {
   'agent.attach': [],
   'agent.cancel': [],
   'session.run_status': [],
+  // So is a response: `responses.test.ts`.
+  'responses.get': [],
+  'responses.cancel': [],
+  'responses.delete': [],
   // They know no session.
   'dev.act': [],
   'dev.look': [],
