@@ -2,7 +2,8 @@ import type { LoadResult } from './load-plan.ts';
 import type { Load } from './load-process.ts';
 import { cases, type Group, type Metric, type Row } from './rows.ts';
 import { pairedDifferences, pairedRatios, type Target } from './statistics.ts';
-import { routeOf, type Subject, type SubjectName } from './subject.ts';
+import { routeOf, type Subject } from './subject.ts';
+import type { SubjectName } from './subject-name.ts';
 
 const WARM_MS = 400;
 /**

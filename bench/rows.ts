@@ -1,6 +1,6 @@
 import type { LoadPlan } from './load-plan.ts';
 import type { Target } from './statistics.ts';
-import type { SubjectName } from './subject.ts';
+import type { SubjectName } from './subject-name.ts';
 
 export type Metric = 'rate' | 'p50' | 'p99' | 'cpu' | 'edge-cpu' | 'added-first';
 

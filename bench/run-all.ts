@@ -15,7 +15,8 @@ import { measureStorm } from './storm/measure-storm.ts';
 import { measureKept } from './turns/kept-turns.ts';
 import { measureQueue } from './turns/queued-turns.ts';
 import { measureTurns } from './turns/measure-turns.ts';
-import { startBaseline, startUpstream, type Ground, type Subject, type SubjectName } from './subject.ts';
+import { startBaseline, startUpstream, type Ground, type Subject } from './subject.ts';
+import type { SubjectName } from './subject-name.ts';
 
 export interface Results {
   outcomes: Outcome[];

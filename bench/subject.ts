@@ -2,24 +2,7 @@ import { join } from 'node:path';
 import { startProcess, type StartedProcess } from '@switchyard/testkit';
 import type { LoadPlan } from './load-plan.ts';
 import type { Case } from './rows.ts';
-
-/** What can be measured: ours over both transports, and the baselines. */
-export type SubjectName =
-  | 'nats'
-  | 'embedded'
-  | 'bare'
-  | 'node'
-  | 'naive'
-  | 'floor'
-  | 'bare-ws'
-  | 'floor-ws'
-  | 'send-loop'
-  | 'proxy'
-  | 'floor-v1'
-  | 'portkey'
-  | 'upstream'
-  | 'restate'
-  | 'bare-store';
+import type { SubjectName } from './subject-name.ts';
 
 /** Something that answers, and the processes it takes to do so. */
 export interface Subject {

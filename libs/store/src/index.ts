@@ -1,6 +1,7 @@
 export { collection, type AnyCollectionSpec, type CollectionSpec, type Document, type DocumentOf, type IndexSpec } from './collection.ts';
 export type { Bucket, BucketFile, BucketKey, BucketUpload } from './gridfs/bucket.ts';
 export { openBucket } from './open-bucket.ts';
+export { inserted } from './inserted.ts';
 export { json } from './json.ts';
 export { lockDirectory, type DirectoryLock } from './lock-directory.ts';
 export { openStore } from './open-store.ts';

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
-import { ServiceError, type EventPayload, type Principal } from '@switchyard/contracts';
+import { ServiceError, type EventPayload } from '@switchyard/contracts';
 import type { Ctx } from '@switchyard/bus';
-import type { Collection, OutboxEvent, Store } from '@switchyard/store';
+import { inserted, type Collection, type OutboxEvent, type Store } from '@switchyard/store';
 import type { EntryDocument } from '../data.ts';
 import type { MemoryIndex } from '../index/memory-index.ts';
 import { screen, type Screening } from './screen.ts';
@@ -51,7 +51,7 @@ export async function remember(
           { name: 'security:injection_detected', payload: told.detected },
           { name: 'security:memory_tainted', payload: told.tainted },
         ];
-  return (await inserted(entries, ctx.principal, { entry, emit })) ? entry : undefined;
+  return (await inserted(() => entries.for(ctx.principal).insert(entry, { emit }))) ? entry : undefined;
 }
 
 /** Nothing is kept longer than it can be found. */
@@ -61,20 +61,6 @@ function lastingUntil(entry: EntryDocument): EntryDocument {
 
 function suspect(wanted: Wanted): Wanted {
   return { ...wanted, trustLevel: 'external', taintLevel: 'raw', tags: [...new Set([...wanted.tags, ...SUSPECT_TAGS])] };
-}
-
-async function inserted(
-  entries: Collection<EntryDocument>,
-  principal: Principal,
-  { entry, emit }: { entry: EntryDocument; emit: OutboxEvent[] },
-): Promise<boolean> {
-  try {
-    await entries.for(principal).insert(entry, { emit });
-    return true;
-  } catch (error) {
-    if (error instanceof ServiceError && error.code === 'ALREADY_EXISTS') return false;
-    throw error;
-  }
 }
 
 function eventsOf(

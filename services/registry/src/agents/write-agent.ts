@@ -1,5 +1,5 @@
 import { ServiceError } from '@switchyard/contracts';
-import type { Collection, OutboxEvent, Store } from '@switchyard/store';
+import { inserted, type Collection, type OutboxEvent, type Store } from '@switchyard/store';
 import type { AgentDocument } from '../data.ts';
 import type { Agent, Agents } from './agents.ts';
 import { noAgent } from './not-found.ts';
@@ -52,15 +52,4 @@ async function write({ collection, store }: WriteGiven, { tenant, agentId, store
   }
   const blank = { agentId, patch: {}, suspended: false, deletedAt: null, createdAt: updatedAt, updatedAt, version: 1 };
   return inserted(() => documents.insert({ ...blank, ...set }, { emit }));
-}
-
-/** Whether nobody else took the key first. */
-export async function inserted(insert: () => Promise<unknown>): Promise<boolean> {
-  try {
-    await insert();
-    return true;
-  } catch (error) {
-    if (error instanceof ServiceError && error.code === 'ALREADY_EXISTS') return false;
-    throw error;
-  }
 }

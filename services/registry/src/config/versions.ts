@@ -1,7 +1,6 @@
 import { ServiceError } from '@switchyard/contracts';
 import type { Tree } from '@switchyard/service-kit';
-import type { Collection, OutboxEvent, Store } from '@switchyard/store';
-import { inserted } from '../agents/write-agent.ts';
+import { inserted, type Collection, type OutboxEvent, type Store } from '@switchyard/store';
 import type { ConfigHeadDocument, ConfigLayerDocument, ConfigVersionDocument } from '../data.ts';
 import { createKeptVersions, noVersion, type Draft, type Version } from './kept-versions.ts';
 import { canonicalJson } from './version-hash.ts';

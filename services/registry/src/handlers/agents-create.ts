@@ -1,5 +1,6 @@
 import type { Handler } from '@switchyard/bus';
 import { ServiceError } from '@switchyard/contracts';
+import { inserted } from '@switchyard/store';
 import { checkPatch, type PatchGiven } from '../agents/check-patch.ts';
 import { logChange } from '../agents/log-change.ts';
 import { noAgent } from '../agents/not-found.ts';
@@ -7,7 +8,7 @@ import { shownConfig } from '../agents/shown-config.ts';
 import { slugOf } from '../agents/slug.ts';
 import { toPatch } from '../agents/to-patch.ts';
 import { withoutEffect } from '../agents/without-effect.ts';
-import { inserted, type WriteGiven } from '../agents/write-agent.ts';
+import type { WriteGiven } from '../agents/write-agent.ts';
 
 /** The id is the slug of the name. An agent that was deleted may be created anew. */
 export function agentsCreate(given: WriteGiven & PatchGiven): Handler<'agents.create'> {

@@ -1,8 +1,7 @@
 import { ServiceError, type AuditHead, type AuditOutcome, type AuditRecord, type EventPayload } from '@switchyard/contracts';
 import { linkHash } from '@switchyard/security';
-import type { Store } from '@switchyard/store';
+import { inserted, type Store } from '@switchyard/store';
 import type { AuditBegunDocument, AuditData, AuditDocument } from '../data.ts';
-import { inserted } from '../inserted.ts';
 
 const HEAD = 'head';
 const BEGINNING: AuditHead = { seq: 0, hash: '' };

@@ -1,9 +1,8 @@
 import type { AuditAct } from '@switchyard/contracts';
-import type { Store } from '@switchyard/store';
+import { inserted, type Store } from '@switchyard/store';
 import type { Logger } from '@switchyard/telemetry';
 import type { Principal } from '@switchyard/contracts';
 import type { AuditData } from '../data.ts';
-import { inserted } from '../inserted.ts';
 import { createChain, type Chain, type Ending } from './chain.ts';
 
 /** After its deadline a call may still be writing its end. */

@@ -1,8 +1,7 @@
 import { mintSealingKey, seal, unseal, type SealingKey } from '@switchyard/security';
 import { StartError } from '@switchyard/service-kit';
-import type { Documents, Store } from '@switchyard/store';
+import { inserted, type Documents, type Store } from '@switchyard/store';
 import type { DataKeyDocument } from '../data.ts';
-import { inserted } from '../inserted.ts';
 
 const ONLY = 'dek-1';
 

@@ -1,7 +1,6 @@
 import { ServiceError, type Principal } from '@switchyard/contracts';
-import type { Collection, Store } from '@switchyard/store';
+import { inserted, type Collection, type Store } from '@switchyard/store';
 import type { RateDocument } from '../data.ts';
-import { inserted } from '../inserted.ts';
 
 const WINDOW_MS = 60_000;
 

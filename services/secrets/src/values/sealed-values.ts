@@ -1,8 +1,7 @@
 import { ServiceError, type EventPayload } from '@switchyard/contracts';
 import { seal, unseal, type SealingKey } from '@switchyard/security';
-import type { Documents, Store } from '@switchyard/store';
+import { inserted, type Documents, type Store } from '@switchyard/store';
 import type { SecretDocument } from '../data.ts';
-import { inserted } from '../inserted.ts';
 import { providerOf } from './provider-of.ts';
 import type { Listed, Values } from './values.ts';
 

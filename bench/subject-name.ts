@@ -1,0 +1,17 @@
+/** What can be measured: ours over both transports, and the baselines. */
+export type SubjectName =
+  | 'nats'
+  | 'embedded'
+  | 'bare'
+  | 'node'
+  | 'naive'
+  | 'floor'
+  | 'bare-ws'
+  | 'floor-ws'
+  | 'send-loop'
+  | 'proxy'
+  | 'floor-v1'
+  | 'portkey'
+  | 'upstream'
+  | 'restate'
+  | 'bare-store';
