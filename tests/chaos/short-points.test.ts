@@ -7,14 +7,16 @@ import { runChaos } from './run-chaos.ts';
 
 const SEED = 2;
 const EVERY_MS = 200;
+/** Every other one, before and after in turn, for the sake of the minutes: all of them, many times each, are `make chaos POINTS=20`. */
+const SOME = POINTS.filter((_, at) => at % 4 === 0 || at % 4 === 3);
 
-test('sessions dies once before and after each write, call and event, and nothing is lost', { skip: SKIP, timeout: 400_000 }, async (t) => {
+test('sessions dies before or after each write, call and event, and nothing is lost', { skip: SKIP, timeout: 400_000 }, async (t) => {
   await using dir = await tempDir();
-  const plan = planPoints({ seed: SEED, times: 1, everyMs: EVERY_MS });
+  const plan = planPoints({ seed: SEED, times: 1, everyMs: EVERY_MS, of: SOME });
   const { violations, unreached, figures } = await runChaos(dir.path, { seed: SEED, plan, talkers: 4, say: (line) => t.diagnostic(line) });
   t.diagnostic(JSON.stringify(figures));
   assert.deepEqual(violations, []);
   assert.deepEqual(unreached, []);
-  assert.equal(Object.keys(figures.points).length, POINTS.length);
+  assert.equal(Object.keys(figures.points).length, SOME.length);
   assert.ok(figures.takenOver > 0, 'a turn went on with another runner');
 });
