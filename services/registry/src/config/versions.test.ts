@@ -130,6 +130,7 @@ test('the head that a dead replica moved is told within seconds, without anybody
 });
 
 test('what everybody is told is known at once to whoever told it, and soon to the others, without asking the bus', async (t) => {
+  t.mock.timers.enable({ apis: ['setInterval'] }); // nobody looks again by the clock
   const world = await openWorld(t);
   const [one, other] = [await world.replica(), await world.replica()];
   const sha = await one.set('a', 1);
