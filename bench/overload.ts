@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Agent, fetch } from 'undici';
+import { Agent, request } from 'undici';
 import type { Outcome } from './measure.ts';
+import { keepApart } from './pin.ts';
 import { residentKib } from './proc.ts';
 import { startEmbedded } from './product.ts';
 import type { Subject } from './subject.ts';
@@ -33,6 +34,7 @@ export async function measureOverload(
   for (let start = 1; start <= starts; start++) {
     await using stack = new AsyncDisposableStack();
     const subject = await startEmbedded(stack, { env: { SWITCHYARD_QUEUE__MAX_WAITING: String(MAY_WAIT) } });
+    using _apart = keepApart(subject.edge.pid);
     await using load = openLoad(subject);
     await load.peak(WARM_S);
     for (let round = 1; round <= rounds; round++) {
@@ -70,13 +72,13 @@ function openLoad({ url, headers }: Subject): Load {
   async function ask(): Promise<boolean> {
     const params = { message: 'hello', sessionKey: { channelId: `c${asked++ % SESSIONS}` } };
     const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'agent.execute', params });
-    const answer = await fetch(`${url}/rpc`, {
+    const answer = await request(`${url}/rpc`, {
       method: 'POST',
       headers: { ...headers, 'content-type': 'application/json' },
       body,
       dispatcher,
     });
-    return (await answer.text()).includes('"result"');
+    return (await answer.body.text()).includes('"result"');
   }
 
   return {

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import { SERVER_FLAGS } from '@switchyard/contracts';
 import { findNatsServer, startProcess, tempDir, type StartedProcess } from '@switchyard/testkit';
 import { callOf } from './rows.ts';
 import { startNode, type Subject } from './subject.ts';
@@ -41,9 +42,6 @@ export interface ProductOptions {
 export function mintBenchToken(): string {
   return `bench-${randomBytes(24).toString('hex')}`;
 }
-
-/** As `switchyard start` runs its processes. */
-export const SERVER_FLAGS = ['--max-semi-space-size=16'];
 
 function flagsOf(service: string, { profiles }: ProductOptions): string[] {
   if (profiles === undefined) return [...SERVER_FLAGS];

@@ -1,7 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { SERVER_FLAGS } from '@switchyard/contracts';
 import { tempDir } from '@switchyard/testkit';
 import { freePort } from './free-port.ts';
-import { mintBenchToken, productEnvironment, SERVER_FLAGS } from './product.ts';
+import { mintBenchToken, productEnvironment } from './product.ts';
 import { residentKib } from './proc.ts';
 import type { Outcome } from './measure.ts';
 import { pairedRatios } from './statistics.ts';

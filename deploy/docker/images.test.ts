@@ -3,7 +3,7 @@ import { chmodSync, copyFileSync, existsSync, mkdirSync, readFileSync, readdirSy
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { isBuilt, SERVICES } from '@switchyard/contracts';
+import { isBuilt, SERVER_FLAGS, SERVICES } from '@switchyard/contracts';
 import { openSettings, readEnvironment } from '@switchyard/service-kit';
 import { startNatsServer, startProcess, tempDir, type StartedProcess } from '@switchyard/testkit';
 import { parse } from 'yaml';
@@ -50,6 +50,11 @@ function seal(directory: string): void {
   }
   chmodSync(directory, 0o555);
 }
+
+test('Node is run as everywhere else', () => {
+  const [, entrypoint = ''] = /^ENTRYPOINT (.*)$/m.exec(readFileSync(`${root}deploy/docker/Dockerfile`, 'utf8')) ?? [];
+  assert.deepEqual(JSON.parse(entrypoint), ['tini', '--', 'node', ...SERVER_FLAGS]);
+});
 
 test('every service that some code answers for has an image, and stands in the compose file with it, twice', () => {
   assert.deepEqual([...images.keys()].sort(), [...built, 'jobs'].sort());

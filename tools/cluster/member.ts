@@ -1,3 +1,5 @@
+import { SERVER_FLAGS } from '@switchyard/contracts';
+
 /** One process there should be. */
 export interface Member {
   service: string;
@@ -14,10 +16,7 @@ export interface Member {
   ports: Readonly<Record<string, number>>;
 }
 
-/** Half of Node's young generation, as `make start` has it. */
-const NODE_FLAGS = ['--max-semi-space-size=16', '--disable-warning=ExperimentalWarning'];
-
 /** How a program of this repository is run. */
 export function nodeCommand(program: string): string[] {
-  return [process.execPath, ...NODE_FLAGS, program];
+  return [process.execPath, ...SERVER_FLAGS, program];
 }

@@ -1,11 +1,9 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { constants } from 'node:os';
+import { SERVER_FLAGS } from '@switchyard/contracts';
 
 const FORWARDED = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
-
-/** Half of Node's young generation: what keeps ten thousand idle connections within 200 MiB, at no cost that could be measured. */
-const SERVER_FLAGS = ['--max-semi-space-size=16', '--disable-warning=ExperimentalWarning'];
 
 /** Shells and `timeout` signal a process and then its whole group: what comes twice at once is one wish. */
 const ONE_WISH_MS = 250;

@@ -5,7 +5,7 @@ import { test, type TestContext } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { openBlobStore, serveBlobs } from '@switchyard/blob';
 import { connectBus, type Bus } from '@switchyard/bus';
-import { INLINE_BYTES, sessions, TOKENS_BUCKET, TOKENS_TOLD } from '@switchyard/contracts';
+import { INLINE_BYTES, SERVER_FLAGS, sessions, TOKENS_BUCKET, TOKENS_TOLD } from '@switchyard/contracts';
 import { hashToken } from '@switchyard/security';
 import { awaitRevision, largePayloads } from '@switchyard/service-kit';
 import { silentLogger } from '@switchyard/telemetry';
@@ -17,8 +17,6 @@ const MB = 1_000_000;
 const MOST_MB = 64;
 const BLOB_TOKEN = 'a token of all services, long enough';
 const MAIN = fileURLToPath(new URL('main.ts', import.meta.url));
-/** Half of Node's young generation, as the launchers have it. */
-const NODE_FLAGS = ['--max-semi-space-size=16', '--disable-warning=ExperimentalWarning'];
 
 const log = silentLogger();
 const exported = (megabytes: number) => ({
@@ -66,7 +64,7 @@ async function openHouse(t: TestContext): Promise<House> {
     SWITCHYARD_DATA: directory,
     SWITCHYARD_PORT: '0',
   };
-  const gateway = stack.use(await startProcess([process.execPath, ...NODE_FLAGS, MAIN], { env, ready: /"url":"(http:[^"]+)"/ }));
+  const gateway = stack.use(await startProcess([process.execPath, ...SERVER_FLAGS, MAIN], { env, ready: /"url":"(http:[^"]+)"/ }));
   await known(bus, revision);
   return { pid: gateway.pid, ask: (...given) => ask(gateway.ready[1] ?? '', ...given), largest: () => largest };
 }
