@@ -111,6 +111,21 @@ test('of a channel with its own policy and depth the rest knows nothing', async 
   assert.deepEqual(await Promise.all(['g', 'h', 'b'].map((name) => endOf(app, name))), [DROPPED, 'of h', 'of b']);
 });
 
+test('of an agent no more waits in a session than it says, however much the queue would hold', async () => {
+  await using app = await oneRuns('drop-old', { agents: { scripted: { ...agents.scripted, concurrency: { maxQueuedPerSession: 1 } } } });
+  for (const name of ['b', 'c']) await start(app, name);
+  await goOn(app);
+  assert.deepEqual(await Promise.all(['b', 'c'].map((name) => endOf(app, name))), [DROPPED, 'of c']);
+});
+
+test('where nothing queues, who comes to a turn that runs is refused, and what waits for its agent waits', async () => {
+  await using app = await oneRuns('drop-old', { queue: { enabled: false, maxConcurrentSessions: 1 } });
+  await assert.rejects(start(app, 'b'), { details: { reason: 'QUEUE_FULL', retryAfterMs: 1_000 } });
+  await start(app, 'c', answer('of c'), { session: { channelId: 'other' } });
+  await goOn(app);
+  assert.equal(await endOf(app, 'c'), 'of c');
+});
+
 test('summarize: who takes the place of others reads how their messages began, and each is told', async () => {
   await using upstream = await startUpstream();
   const settings = {

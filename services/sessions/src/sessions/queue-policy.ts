@@ -1,4 +1,5 @@
 import type { Settings } from '@switchyard/service-kit';
+import type { TurnDocument } from '../data.ts';
 import { channelOf } from './session-key.ts';
 
 type Queue = Settings<'queue'>['current']['queue'];
@@ -13,9 +14,14 @@ export function queueMode(queue: Queue, sessionKey: string): QueueMode {
   return ofChannel(queue, sessionKey)?.mode ?? queue.defaultMode;
 }
 
-export function overflowOf(queue: Queue, sessionKey: string): Overflow {
+/** Names a queue and the agent that works on it. */
+export type Queued = Pick<TurnDocument, 'sessionKey' | 'agentId'>;
+
+/** `mostOfAgent` is what may wait of the agent in one session. Where nothing queues, who comes to a turn that runs is refused. */
+export function overflowOf(queue: Queue, sessionKey: string, mostOfAgent = Infinity): Overflow {
+  if (!queue.enabled) return { maxDepth: 0, policy: 'drop-new' };
   const { maxDepth, policy } = ofChannel(queue, sessionKey)?.overflow ?? queue.defaultOverflow;
-  return { maxDepth, policy };
+  return { maxDepth: Math.min(maxDepth, mostOfAgent), policy };
 }
 
 /** What is said of the session's channel (`telegram:42`), else of its kind (`telegram`). */

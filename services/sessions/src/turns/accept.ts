@@ -10,7 +10,7 @@ import { toEntry } from '../sessions/entry.ts';
 import { enter, isQueueFull, queueFull, type Entered, type Taker } from '../sessions/mailbox.ts';
 import { sessionKeyObject, type Arrival } from '../sessions/new-session.ts';
 import { follows, noSuchSession, sees } from '../sessions/ownership.ts';
-import type { Overflow } from '../sessions/queue-policy.ts';
+import type { Overflow, Queued } from '../sessions/queue-policy.ts';
 import { formatSessionKey, resolveSession, type SessionAddress, type SessionIdentity } from '../sessions/session-key.ts';
 import { keep } from './bodies.ts';
 import { agentGone, agentSuspended } from './endings.ts';
@@ -60,7 +60,7 @@ export interface AcceptDeps {
   clock: Clock;
   taker: () => Taker;
   /** Turns that may wait in one session, and what becomes of one more. */
-  overflowOf: (sessionKey: string) => Overflow;
+  overflowOf: (turn: Queued) => Overflow;
   /** Makes room for a turn in a queue that is full; undefined where it is refused instead. */
   makeRoom: (turn: TurnDocument) => Promise<TurnDocument | undefined>;
   /** The room to run the turn at once, if this replica has it and nobody waits for it. */
@@ -209,7 +209,7 @@ export async function enterLater(
     client,
     sessions,
     entry: toEntry(turn),
-    maxDepth: deps.overflowOf(key).maxDepth,
+    maxDepth: deps.overflowOf(turn).maxDepth,
     now: deps.store.now(),
   };
   return enter(deps.sessions.for({ tenant }), arrival);
@@ -243,12 +243,12 @@ async function write(deps: AcceptDeps, asked: Asked, who: Who): Promise<Accepted
  * What would be refused is refused before anything is written, where that is likely: so that what is shed costs a read. What
  * counts is the guard of entering.
  */
-async function refuseBefore({ sessions, isBusy, overflowOf }: AcceptDeps, { principal, sessionKey }: Asked): Promise<void> {
+async function refuseBefore({ sessions, isBusy, overflowOf }: AcceptDeps, { principal, sessionKey, agentId }: Asked): Promise<void> {
   if (principal.sessions !== 'own' && !isBusy(sessionKey)) return;
   const session = await sessions.for(principal).get(sessionKey);
   if (!session) return;
   if (!sees(principal, session)) throw noSuchSession();
-  const { maxDepth, policy } = overflowOf(sessionKey);
+  const { maxDepth, policy } = overflowOf({ sessionKey, agentId });
   if (policy === 'drop-new' && session.depth > maxDepth) throw queueFull(maxDepth);
 }
 
@@ -267,7 +267,7 @@ async function enterNew(
     client,
     sessions,
     entry: toEntry(turn),
-    maxDepth: deps.overflowOf(key).maxDepth,
+    maxDepth: deps.overflowOf(turn).maxDepth,
     now: turn.createdAt,
   };
   try {

@@ -140,7 +140,7 @@ function createState(deps: LauncherDeps): State {
       ...deps,
       waitTimeoutMs: () => deps.settings.current.queue.waitTimeoutMs,
       wasAnnounced: (turnId) => announced.delete(turnId),
-      recall: createRecall(RECALLED_CHARS),
+      recall: createRecall({ mostChars: RECALLED_CHARS, idleMs: () => deps.settings.current.queue.cleanupIdleMs, clock: deps.clock }),
       modeOf: (sessionKey) => queueMode(deps.settings.current.queue, sessionKey),
       isFollowed: (turnId) => followed.has(turnId),
       stopping: stopping.signal,

@@ -2,7 +2,7 @@ import type { Collection, Store } from '@switchyard/store';
 import type { Logger } from '@switchyard/telemetry';
 import type { SessionDocument, TurnDocument } from '../data.ts';
 import { readEntry } from '../sessions/entry.ts';
-import type { Overflow } from '../sessions/queue-policy.ts';
+import type { Overflow, Queued } from '../sessions/queue-policy.ts';
 import { leftOut } from './endings.ts';
 import { toFailure } from './failure.ts';
 import { FRAME_AFTER_ALL } from './frames.ts';
@@ -16,7 +16,7 @@ export interface OverflowDeps extends MakingKnown {
   turns: Collection<TurnDocument>;
   store: Pick<Store, 'now'>;
   log: Logger;
-  overflowOf: (sessionKey: string) => Overflow;
+  overflowOf: (turn: Queued) => Overflow;
 }
 
 /**
@@ -24,7 +24,7 @@ export interface OverflowDeps extends MakingKnown {
  * Resolves with the turn that comes, which may have learned what was left out for it; undefined when it is refused instead.
  */
 export async function makeRoom(deps: OverflowDeps, tenant: string, newcomer: TurnDocument): Promise<TurnDocument | undefined> {
-  const { policy, maxDepth } = deps.overflowOf(newcomer.sessionKey);
+  const { policy, maxDepth } = deps.overflowOf(newcomer);
   if (policy === 'drop-new') return undefined;
   const session = await deps.sessions.for({ tenant }).get(newcomer.sessionKey);
   if (!session || session.depth <= maxDepth) return newcomer;

@@ -19,10 +19,15 @@ function kept(items: TurnDocument[]) {
   return { turns: { find } as unknown as Documents<TurnDocument>, finds: () => finds };
 }
 
+/** Half a minute is long here, by a clock that stands. */
+function recallOf(mostChars: number, clock: { now(): number } = { now: () => 0 }) {
+  return createRecall({ mostChars, idleMs: () => 30_000, clock });
+}
+
 const ids = (exchanges: readonly Exchange[]) => exchanges.map(({ turnId }) => turnId);
 
 test('a conversation that goes on here is read once', async () => {
-  const recall = createRecall(100_000);
+  const recall = recallOf(100_000);
   const { turns, finds } = kept([turn(2), turn(1)]);
   assert.deepEqual(ids(await recall.last(turns, { tenant: 'a', session: session(2) }, 3)), ['t2', 't1']);
   recall.add({ tenant: 'a', session: session(2) }, turn(3));
@@ -40,7 +45,7 @@ test('it is read again where it went on elsewhere, was emptied, is another tenan
     [{ tenant: 'a', session: session(2) }, 3],
   ];
   for (const [where, limit] of cases) {
-    const recall = createRecall(100_000);
+    const recall = recallOf(100_000);
     await recall.last(kept([turn(2), turn(1)]).turns, { tenant: 'a', session: session(2) }, 2);
     const { turns, finds } = kept([turn(9)]);
     assert.deepEqual(ids(await recall.last(turns, where, limit)), ['t9']);
@@ -53,7 +58,7 @@ test('a turn that follows on something else than what is remembered is not put b
     [session(3), turn(4)],
     [session(2, 'f'), turn(3, 'x', 'f')],
   ] as const) {
-    const recall = createRecall(100_000);
+    const recall = recallOf(100_000);
     await recall.last(kept([turn(2), turn(1)]).turns, { tenant: 'a', session: session(2) }, 3);
     recall.add({ tenant: 'a', session: before }, counted);
     const { turns, finds } = kept([]);
@@ -63,7 +68,7 @@ test('a turn that follows on something else than what is remembered is not put b
 });
 
 test('what is remembered has a bound, and the conversation that was longest ago goes first', async () => {
-  const recall = createRecall(3_000);
+  const recall = recallOf(3_000);
   const { turns, finds } = kept([turn(1, 'x'.repeat(1_000))]);
   const of = (tenant: string) => recall.last(turns, { tenant, session: session(1) }, 3);
   await of('a');
@@ -73,4 +78,22 @@ test('what is remembered has a bound, and the conversation that was longest ago 
   assert.equal(finds(), 3);
   await of('a');
   assert.equal(finds(), 4);
+});
+
+test('what nothing was said in for long is forgotten, with the next that is remembered', async () => {
+  let now = 0;
+  const recall = recallOf(100_000, { now: () => now });
+  const [idle, busy, late] = [kept([turn(1)]), kept([turn(1)]), kept([turn(1)])];
+  const where = (key: string, lastSeq = 1) => ({ tenant: 'a', session: { ...session(lastSeq), key } });
+  await recall.last(idle.turns, where('idle'), 1);
+  await recall.last(busy.turns, where('busy'), 1);
+  now = 20_000;
+  recall.add(where('busy'), turn(2));
+  now = 31_000;
+  await recall.last(idle.turns, where('idle'), 1);
+  assert.equal(idle.finds(), 1);
+  await recall.last(late.turns, where('late'), 1);
+  await recall.last(idle.turns, where('idle'), 1);
+  await recall.last(busy.turns, where('busy', 2), 1);
+  assert.deepEqual([idle.finds(), busy.finds()], [2, 1]);
 });

@@ -1,3 +1,4 @@
+import type { Clock } from '@switchyard/service-kit';
 import type { Documents } from '@switchyard/store';
 import type { SessionDocument, TurnDocument } from '../data.ts';
 import { lastTurns } from '../sessions/directory.ts';
@@ -30,12 +31,20 @@ interface Remembered {
   limit: number;
   exchanges: readonly Exchange[];
   chars: number;
+  at: number;
 }
 
 /** What an exchange takes besides its text. */
 const NAMES_CHARS = 200;
 
-export function createRecall(mostChars: number): Recall {
+export interface RecallOptions {
+  mostChars: number;
+  /** A conversation in which nothing was said for so long is forgotten with the next one that is remembered. */
+  idleMs: () => number;
+  clock: Pick<Clock, 'now'>;
+}
+
+export function createRecall({ mostChars, idleMs, clock }: RecallOptions): Recall {
   const sessions = new Map<string, Remembered>();
   let chars = 0;
 
@@ -44,13 +53,14 @@ export function createRecall(mostChars: number): Recall {
     sessions.delete(name);
   }
 
-  function remember(name: string, known: Omit<Remembered, 'chars'>): void {
+  function remember(name: string, known: Omit<Remembered, 'chars' | 'at'>): void {
     forget(name);
-    const held = { ...known, chars: known.exchanges.reduce((sum, one) => sum + charsOf(one), 0) };
+    const at = clock.now();
+    const held = { ...known, chars: known.exchanges.reduce((sum, one) => sum + charsOf(one), 0), at };
     sessions.set(name, held);
     chars += held.chars;
-    for (const oldest of sessions.keys()) {
-      if (chars <= mostChars) return;
+    for (const [oldest, { at: since }] of sessions) {
+      if (chars <= mostChars && at - since <= idleMs()) return;
       forget(oldest);
     }
   }

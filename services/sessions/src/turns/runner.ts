@@ -4,7 +4,7 @@ import { parseMessage } from '../commands/parse.ts';
 import { readEntry } from '../sessions/entry.ts';
 import { isQueueFull } from '../sessions/mailbox.ts';
 import { follows, noSuchTurn } from '../sessions/ownership.ts';
-import { overflowOf, type Overflow } from '../sessions/queue-policy.ts';
+import { overflowOf, type Overflow, type Queued } from '../sessions/queue-policy.ts';
 import { accept, enterLater, meantSession, type Accepted, type AcceptDeps, type TurnRequest } from './accept.ts';
 import { cancel } from './cancel.ts';
 import { toError } from './failure.ts';
@@ -51,14 +51,18 @@ export function createRunner(deps: LauncherDeps): Runner {
   const oneByOne = oneAfterAnother();
   const crowded = createCrowded();
   const bound = createTenantBound({ turns, clock: deps.clock, most: () => settings.current.queue.maxWaiting });
-  const ofSession = (sessionKey: string): Overflow => overflowOf(settings.current.queue, sessionKey);
+  const overflowFor =
+    (tenant: string) =>
+    ({ sessionKey, agentId }: Queued): Overflow =>
+      overflowOf(settings.current.queue, sessionKey, deps.agents.find(tenant, agentId)?.config.concurrency.maxQueuedPerSession);
   const waits = (tenant: string, agentId: string): void => launcher.waits(tenant, agentId);
 
   function acceptingFor({ tenant }: Principal): AcceptDeps {
+    const ofQueue = overflowFor(tenant);
     return {
       ...deps,
-      overflowOf: ofSession,
-      makeRoom: (turn) => makeRoom({ ...deps, overflowOf: ofSession, waits }, tenant, turn),
+      overflowOf: ofQueue,
+      makeRoom: (turn) => makeRoom({ ...deps, overflowOf: ofQueue, waits }, tenant, turn),
       taker: () => deps.holds.taker(),
       reserve: (agent) => launcher.reserve(tenant, agent),
       unreserve: (slot) => launcher.unreserve(slot),
@@ -145,7 +149,7 @@ export function createRunner(deps: LauncherDeps): Runner {
     cancel: (meant, principal) => cancel({ ...deps, waits }, meant, principal),
 
     async enter(tenant, turn) {
-      const { place } = await enterLater({ ...deps, overflowOf: ofSession }, tenant, turn);
+      const { place } = await enterLater({ ...deps, overflowOf: overflowFor(tenant) }, tenant, turn);
       if (place === 'waits') launcher.waits(tenant, turn.agentId);
     },
 
