@@ -1,7 +1,8 @@
+import { ASKED } from './asked.ts';
 import { drive } from './drive.ts';
 import { createBroker } from './moleculer.ts';
 
 const broker = createBroker('caller');
 await broker.start();
 await broker.waitForServices('secrets');
-drive(() => broker.call('secrets.resolve', { name: 'NAME' }));
+drive(() => broker.call('secrets.resolve', ASKED));

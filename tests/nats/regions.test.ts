@@ -56,10 +56,13 @@ test(
     await there.serve(contracts.sessions, { 'session.list': () => ({ sessions: [], total: 0 }) }, { version: '0.0.0' });
     await (
       await join(hub, 'secrets')
-    ).serve(contracts.secrets, { 'secrets.resolve': () => ({ value: 'of the middle' }) }, { version: '0.0.0' });
+    ).serve(contracts.secrets, { 'secrets.resolve': () => ({ value: 'of-the-middle' }) }, { version: '0.0.0' });
     await Promise.all([edge.flush(), there.flush()]);
     await assert.rejects(edge.call('session.list', {}), nobody);
-    await assert.rejects(there.call('secrets.resolve', { name: 'ANY' }), nobody);
+    await assert.rejects(
+      there.call('secrets.resolve', { name: 'ANY', to: { service: 'sessions', key: 'A'.repeat(43), nonce: 'n'.repeat(22) } }),
+      nobody,
+    );
   },
 );
 

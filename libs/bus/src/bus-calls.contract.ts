@@ -4,7 +4,7 @@ import { ServiceError, contracts, refusal, type Params } from '@switchyard/contr
 import { createLogger } from '@switchyard/telemetry';
 import type { Ctx } from './bus.ts';
 import { headerLines } from './headers.ts';
-import { alice, forward, result, version, type BusFixture } from './fixture.contract.ts';
+import { alice, forward, result, to, version, type BusFixture } from './fixture.contract.ts';
 
 /** One request, one answer, or one typed error. */
 export function callContract({ withBuses, withSecrets }: BusFixture): void {
@@ -18,7 +18,7 @@ export function callContract({ withBuses, withSecrets }: BusFixture): void {
       const owner = await join({ service: 'secrets', log });
       const served = await owner.serve(contracts.secrets, { 'secrets.resolve': resolve }, { version });
       const caller = await join({ service: 'sessions' });
-      const ask = (name: string, requestId: string) => caller.call('secrets.resolve', { name }, { requestId }).catch(() => undefined);
+      const ask = (name: string, requestId: string) => caller.call('secrets.resolve', { name, to }, { requestId }).catch(() => undefined);
       await Promise.all(Array.from({ length: 300 }, (_, at) => ask('A', `a${at}`)));
       await Promise.all(Array.from({ length: 50 }, (_, at) => ask('B', `b${at}`)));
       await served.drain(1_000);
@@ -36,13 +36,13 @@ export function callContract({ withBuses, withSecrets }: BusFixture): void {
     await withSecrets(
       ({ name: asked }, { principal, requestId, traceparent: trace }) => {
         seen.push({ principal, requestId, traceparent: trace });
-        return { value: `<${asked}>` };
+        return { value: `of-${asked}` };
       },
       async (caller) => {
-        assert.deepEqual(await caller.as(alice).call('secrets.resolve', { name: 'API_KEY' }, { requestId: 'req_1', traceparent }), {
-          value: '<API_KEY>',
+        assert.deepEqual(await caller.as(alice).call('secrets.resolve', { name: 'API_KEY', to }, { requestId: 'req_1', traceparent }), {
+          value: 'of-API_KEY',
         });
-        await caller.call('secrets.resolve', { name: 'B' });
+        await caller.call('secrets.resolve', { name: 'B', to });
       },
     );
     assert.deepEqual(seen[0], { principal: alice, requestId: 'req_1', traceparent });
@@ -55,14 +55,16 @@ export function callContract({ withBuses, withSecrets }: BusFixture): void {
     await withSecrets(
       async ({ name: asked }, { requestId }) => {
         if (asked.length % 2 === 0) await new Promise((resolve) => setImmediate(resolve));
-        return { value: `${asked} ${requestId}` };
+        return { value: `${asked}-${requestId}` };
       },
       async (caller) => {
         const asked = Array.from({ length: 1_000 }, (_, n) => `K${n}`);
-        const answers = await Promise.all(asked.map((one) => caller.call('secrets.resolve', { name: one }, { requestId: `req_${one}` })));
+        const answers = await Promise.all(
+          asked.map((one) => caller.call('secrets.resolve', { name: one, to }, { requestId: `req_${one}` })),
+        );
         assert.deepEqual(
           answers.map(({ value }) => value),
-          asked.map((one) => `${one} req_${one}`),
+          asked.map((one) => `${one}-req_${one}`),
         );
       },
     );
@@ -72,7 +74,7 @@ export function callContract({ withBuses, withSecrets }: BusFixture): void {
     await withSecrets(
       () => Promise.reject(new ServiceError('NOT_FOUND', 'no such — thing', { details: { reason: 'GONE', retryAfterMs: 5, extra: [1] } })),
       async (caller) => {
-        await assert.rejects(caller.call('secrets.resolve', { name: 'A' }), {
+        await assert.rejects(caller.call('secrets.resolve', { name: 'A', to }), {
           name: 'ServiceError',
           code: 'NOT_FOUND',
           message: 'no such — thing',
@@ -91,7 +93,7 @@ export function callContract({ withBuses, withSecrets }: BusFixture): void {
     await withSecrets(
       failing,
       async (caller) => {
-        const error = await caller.call('secrets.resolve', { name: 'A' }, { requestId: 'req_9' }).catch((thrown: unknown) => thrown);
+        const error = await caller.call('secrets.resolve', { name: 'A', to }, { requestId: 'req_9' }).catch((thrown: unknown) => thrown);
         assert.deepEqual({ ...(error as object) }, { name: 'ServiceError', code: 'INTERNAL', details: {} });
         assert.equal((error as Error).message, 'Internal error');
       },
@@ -107,8 +109,8 @@ export function callContract({ withBuses, withSecrets }: BusFixture): void {
       () => assert.fail('params were not checked'),
       async (caller) => {
         const call = (params: object) => caller.call('secrets.resolve', params as Params<'secrets.resolve'>);
-        await assert.rejects(call({}), { code: 'INVALID_ARGUMENT', message: 'Invalid params: name: expected string, got nothing' });
-        await assert.rejects(call({ name: 'A', more: 1 }), { code: 'INVALID_ARGUMENT', message: /more: expected no such parameter/ });
+        await assert.rejects(call({ to }), { code: 'INVALID_ARGUMENT', message: 'Invalid params: name: expected string, got nothing' });
+        await assert.rejects(call({ name: 'A', to, more: 1 }), { code: 'INVALID_ARGUMENT', message: /more: expected no such parameter/ });
         const { error } = await forward(caller, 'secrets.resolve', '{"name":');
         assert.deepEqual([error?.code, error?.message], ['INVALID_ARGUMENT', 'Invalid params: expected JSON']);
         const missing = await forward(caller, 'secrets.resolve', '');
@@ -122,10 +124,10 @@ export function callContract({ withBuses, withSecrets }: BusFixture): void {
     await withSecrets(
       async (_, { key }) => ({ value: (heard.push(key), null) }),
       async (caller) => {
-        await caller.call('secrets.resolve', { name: 'A' }, { key: 'turn_a/1/0' });
-        await caller.call('secrets.resolve', { name: 'A' });
+        await caller.call('secrets.resolve', { name: 'A', to }, { key: 'turn_a/1/0' });
+        await caller.call('secrets.resolve', { name: 'A', to });
         assert.deepEqual(heard, ['turn_a/1/0', undefined]);
-        await assert.rejects(caller.call('secrets.resolve', { name: 'A' }, { key: 'a\r\nSy-Principal: somebody' }));
+        await assert.rejects(caller.call('secrets.resolve', { name: 'A', to }, { key: 'a\r\nSy-Principal: somebody' }));
         assert.equal(heard.length, 2);
       },
     );
@@ -145,7 +147,7 @@ export function callContract({ withBuses, withSecrets }: BusFixture): void {
   test('an operation is refused to a service it does not list', async () => {
     await withBuses(async (join) => {
       const browser = await join({ service: 'browser' });
-      await assert.rejects(browser.call('secrets.resolve', { name: 'A' }), { code: 'PERMISSION_DENIED' });
+      await assert.rejects(browser.call('secrets.resolve', { name: 'A', to }), { code: 'PERMISSION_DENIED' });
     });
   });
 
@@ -153,7 +155,9 @@ export function callContract({ withBuses, withSecrets }: BusFixture): void {
     await withSecrets(
       () => assert.fail('ran for nobody'),
       async (caller) => {
-        const { error } = await forward(caller, 'secrets.resolve', '{"name":"A"}', { principal: headerLines(['Sy-Principal', 'not one']) });
+        const { error } = await forward(caller, 'secrets.resolve', JSON.stringify({ name: 'A', to }), {
+          principal: headerLines(['Sy-Principal', 'not one']),
+        });
         assert.equal(error?.code, 'UNAUTHENTICATED');
       },
     );
@@ -162,12 +166,12 @@ export function callContract({ withBuses, withSecrets }: BusFixture): void {
   test('an answer that breaks its contract fails loudly where results are checked', async () => {
     const wrong = () => JSON.parse('{"value":7}') as { value: string };
     await withSecrets(wrong, async (caller) => {
-      await assert.rejects(caller.call('secrets.resolve', { name: 'A' }), {
+      await assert.rejects(caller.call('secrets.resolve', { name: 'A', to }), {
         code: 'INTERNAL',
         message: /result of secrets\.resolve breaks its contract: value: expected string, got number/,
       });
     });
-    await withSecrets(wrong, async (caller) => assert.deepEqual(await caller.call('secrets.resolve', { name: 'A' }), { value: 7 }), {
+    await withSecrets(wrong, async (caller) => assert.deepEqual(await caller.call('secrets.resolve', { name: 'A', to }), { value: 7 }), {
       checkResults: false,
     });
   });
@@ -181,7 +185,7 @@ export function callContract({ withBuses, withSecrets }: BusFixture): void {
       return { value: '' };
     };
     await withSecrets(busy, async (caller) => {
-      await caller.call('secrets.resolve', { name: 'A' }, { timeoutMs: 4_000 });
+      await caller.call('secrets.resolve', { name: 'A', to }, { timeoutMs: 4_000 });
       assert.ok(toldAfter > 3_000 && toldAfter <= 4_050, String(toldAfter));
     });
   });
@@ -190,7 +194,7 @@ export function callContract({ withBuses, withSecrets }: BusFixture): void {
     await withSecrets(
       ({ name: asked }) => ({ value: asked }),
       async (caller) => {
-        const reply = await forward(caller, 'secrets.resolve', '{ "name" : "ABC" }');
+        const reply = await forward(caller, 'secrets.resolve', `{ "name" : "ABC", "to": ${JSON.stringify(to)} }`);
         assert.equal(Buffer.from(reply.data ?? []).toString(), '{"value":"ABC"}');
       },
     );
@@ -223,7 +227,7 @@ export function callContract({ withBuses, withSecrets }: BusFixture): void {
         await owner.serve(contracts.secrets, { 'secrets.resolve': resolve }, { version });
       }
       const caller = await join({ service: 'sessions' });
-      await Promise.all(Array.from({ length: 100 }, () => caller.call('secrets.resolve', { name: 'A' })));
+      await Promise.all(Array.from({ length: 100 }, () => caller.call('secrets.resolve', { name: 'A', to })));
       assert.equal(answered[0]! + answered[1]!, 100);
       assert.ok(
         answered.every((count) => count > 10),

@@ -3,7 +3,7 @@ import { hostname } from 'node:os';
 import { test } from 'node:test';
 import { contracts } from '@switchyard/contracts';
 import { bytes } from './collector.contract.ts';
-import { version, type BusFixture } from './fixture.contract.ts';
+import { to, version, type BusFixture } from './fixture.contract.ts';
 
 const PING = '$SRV.PING';
 
@@ -39,8 +39,8 @@ export function discoveryContract({ withBuses }: BusFixture): void {
       const readiness = { ready: false, status: 'unavailable', dependencies: { store: { ready: false, reason: 'away', since: 1 } } };
       await owner.serve(contracts.secrets, { 'secrets.resolve': resolve }, { version, replica: 'r', readiness: () => readiness });
       const caller = await join({ service: 'sessions' });
-      await caller.call('secrets.resolve', { name: 'GOOD' });
-      await assert.rejects(caller.call('secrets.resolve', { name: 'BAD' }), { code: 'INTERNAL' });
+      await caller.call('secrets.resolve', { name: 'GOOD', to });
+      await assert.rejects(caller.call('secrets.resolve', { name: 'BAD', to }), { code: 'INTERNAL' });
       const asker = await join({ service: 'gateway' });
       const [found] = await asker.discover({ closely: true });
       assert.deepEqual(found?.readiness, readiness);

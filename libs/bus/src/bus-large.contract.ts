@@ -4,7 +4,20 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { INLINE_BYTES, ServiceError, contracts } from '@switchyard/contracts';
 import type { Bus, Handlers, Reply } from './bus.ts';
 import { EMPTY } from './bytes.ts';
-import { aborted, alice, callable, delta, FINAL, forward, REPEATABLE, result, turn, version, type BusFixture } from './fixture.contract.ts';
+import {
+  aborted,
+  alice,
+  callable,
+  delta,
+  FINAL,
+  forward,
+  REPEATABLE,
+  result,
+  turn,
+  to,
+  version,
+  type BusFixture,
+} from './fixture.contract.ts';
 import { joinLines } from './headers.ts';
 import { collectLarge, refLines, type LargeAnswer } from './large.ts';
 import { createShelf, type Shelf } from './large.fixture.ts';
@@ -258,12 +271,12 @@ export function largeContract({ withBuses }: BusFixture): void {
       const resolve = () => ({ value: LONG.slice(asked++) });
       await owner.serve(contracts.secrets, { 'secrets.resolve': resolve }, { version });
       const caller = await join({ service: 'sessions', ...options });
-      await assert.rejects(caller.call('secrets.resolve', { name: LONG }), {
+      await assert.rejects(caller.call('secrets.resolve', { name: LONG, to }), {
         code: 'INVALID_ARGUMENT',
-        message: 'Invalid params: params: expected at most 65536 bytes, got 200011 bytes',
+        message: 'Invalid params: params: expected at most 65536 bytes, got 200124 bytes',
       });
       assert.equal(asked, 0);
-      await assert.rejects(caller.call('secrets.resolve', { name: 'A' }), {
+      await assert.rejects(caller.call('secrets.resolve', { name: 'A', to }), {
         code: 'FAILED_PRECONDITION',
         message: 'The answer of secrets.resolve is too large: 200012 bytes, at most 65536 can be carried.',
         details: { reason: 'PAYLOAD_TOO_LARGE' },

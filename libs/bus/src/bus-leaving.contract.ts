@@ -3,14 +3,14 @@ import { test } from 'node:test';
 import { contracts, ServiceError } from '@switchyard/contracts';
 import type { Ctx } from './bus.ts';
 import { isAlive } from './failures.ts';
-import { alice, callable, REPEATABLE, untilAborted, version, type BusFixture } from './fixture.contract.ts';
+import { alice, callable, REPEATABLE, untilAborted, to, version, type BusFixture } from './fixture.contract.ts';
 
 /** Deadlines, cancellation and drain, on both sides. */
 export function leavingContract({ withBuses, withSecrets }: BusFixture): void {
   test('a call ends at its deadline, and its handler is told', async () => {
     const stopped = Promise.withResolvers<unknown>();
     await withSecrets(untilAborted(stopped.resolve), async (caller) => {
-      await assert.rejects(caller.call('secrets.resolve', { name: 'A' }, { timeoutMs: 50 }), {
+      await assert.rejects(caller.call('secrets.resolve', { name: 'A', to }, { timeoutMs: 50 }), {
         code: 'DEADLINE_EXCEEDED',
         message: 'The secrets service did not answer secrets.resolve in time.',
       });
@@ -29,12 +29,12 @@ export function leavingContract({ withBuses, withSecrets }: BusFixture): void {
       }
       const caller = await join({ service: 'sessions' });
       const leaving = new AbortController();
-      const call = caller.call('secrets.resolve', { name: 'A' }, { signal: leaving.signal });
+      const call = caller.call('secrets.resolve', { name: 'A', to }, { signal: leaving.signal });
       await started.promise;
       leaving.abort();
       await assert.rejects(call, { code: 'CANCELLED' });
       assert.equal(((await stopped.promise) as { code: string }).code, 'CANCELLED');
-      await assert.rejects(caller.call('secrets.resolve', { name: 'A' }, { signal: leaving.signal }), { code: 'CANCELLED' });
+      await assert.rejects(caller.call('secrets.resolve', { name: 'A', to }, { signal: leaving.signal }), { code: 'CANCELLED' });
     });
   });
 
@@ -52,7 +52,7 @@ export function leavingContract({ withBuses, withSecrets }: BusFixture): void {
         {
           async 'models.visible'(_params, { call, deadline }) {
             outerDeadline.resolve(deadline);
-            await call('secrets.resolve', { name: 'A' });
+            await call('secrets.resolve', { name: 'A', to });
             return { models: [] };
           },
         },
@@ -76,10 +76,10 @@ export function leavingContract({ withBuses, withSecrets }: BusFixture): void {
     const calls = { aliveMs: 20, silenceMs: 100 };
     await withBuses(async (join) => {
       const owner = await join({ service: 'secrets', calls });
-      const resolve = () => new Promise<{ value: string }>((done) => setTimeout(done, 400, { value: 'at last' }));
+      const resolve = () => new Promise<{ value: string }>((done) => setTimeout(done, 400, { value: 'at-last' }));
       await owner.serve(contracts.secrets, { 'secrets.resolve': resolve }, { version });
       const caller = await join({ service: 'sessions', calls });
-      assert.deepEqual(await caller.call('secrets.resolve', { name: 'A' }), { value: 'at last' });
+      assert.deepEqual(await caller.call('secrets.resolve', { name: 'A', to }), { value: 'at-last' });
     });
   });
 
@@ -94,7 +94,7 @@ export function leavingContract({ withBuses, withSecrets }: BusFixture): void {
       const resolve = () => new Promise<{ value: string }>((done) => setTimeout(done, 20, { value: 'soon' }));
       await owner.serve(contracts.secrets, { 'secrets.resolve': resolve }, { version });
       const caller = await join({ service: 'sessions', calls });
-      for (let n = 0; n < 25; n++) await caller.call('secrets.resolve', { name: 'A' });
+      for (let n = 0; n < 25; n++) await caller.call('secrets.resolve', { name: 'A', to });
       assert.equal(signs, 0);
     });
   });
@@ -106,11 +106,11 @@ export function leavingContract({ withBuses, withSecrets }: BusFixture): void {
       dead.subscribe(callable('secrets.resolve').subject, () => undefined);
       await dead.flush();
       const caller = await join({ service: 'sessions', calls });
-      await assert.rejects(caller.call('secrets.resolve', { name: 'A' }, { timeoutMs: 20_000 }), {
+      await assert.rejects(caller.call('secrets.resolve', { name: 'A', to }, { timeoutMs: 20_000 }), {
         code: 'UNAVAILABLE',
         details: { reason: 'CALL_SILENT', ...REPEATABLE },
       });
-      await assert.rejects(caller.call('secrets.resolve', { name: 'A' }, { timeoutMs: 50 }), { code: 'DEADLINE_EXCEEDED' });
+      await assert.rejects(caller.call('secrets.resolve', { name: 'A', to }, { timeoutMs: 50 }), { code: 'DEADLINE_EXCEEDED' });
     });
   });
 
@@ -119,7 +119,7 @@ export function leavingContract({ withBuses, withSecrets }: BusFixture): void {
     details['self'] = details;
     const resolve = () => Promise.reject(new ServiceError('ABORTED', 'round and round', { details }));
     await withSecrets(resolve, async (caller) => {
-      await assert.rejects(caller.call('secrets.resolve', { name: 'A' }), { code: 'ABORTED', message: 'round and round' });
+      await assert.rejects(caller.call('secrets.resolve', { name: 'A', to }), { code: 'ABORTED', message: 'round and round' });
     });
   });
 
@@ -137,11 +137,11 @@ export function leavingContract({ withBuses, withSecrets }: BusFixture): void {
       const served = await owner.serve(contracts.secrets, { 'secrets.resolve': resolve }, { version });
       assert.deepEqual(served.names, ['secrets.resolve']);
 
-      const running = caller.call('secrets.resolve', { name: 'A' });
+      const running = caller.call('secrets.resolve', { name: 'A', to });
       await started.promise;
       const drained = served.drain(10_000);
       await owner.flush();
-      await assert.rejects(caller.call('secrets.resolve', { name: 'A' }), {
+      await assert.rejects(caller.call('secrets.resolve', { name: 'A', to }), {
         code: 'UNAVAILABLE',
         details: { reason: 'NO_RESPONDERS' },
       });
@@ -159,7 +159,7 @@ export function leavingContract({ withBuses, withSecrets }: BusFixture): void {
       const stopped = Promise.withResolvers<unknown>();
       const resolve = untilAborted(stopped.resolve, started.resolve);
       const served = await owner.serve(contracts.secrets, { 'secrets.resolve': resolve }, { version });
-      const running = assert.rejects(caller.call('secrets.resolve', { name: 'A' }), {
+      const running = assert.rejects(caller.call('secrets.resolve', { name: 'A', to }), {
         code: 'UNAVAILABLE',
         details: { reason: 'SHUTTING_DOWN', ...REPEATABLE },
       });
@@ -174,7 +174,7 @@ export function leavingContract({ withBuses, withSecrets }: BusFixture): void {
     const started = Promise.withResolvers<unknown>();
     const stopped = Promise.withResolvers<unknown>();
     await withSecrets(untilAborted(stopped.resolve, started.resolve), async (caller) => {
-      const waiting = assert.rejects(caller.call('secrets.resolve', { name: 'A' }), {
+      const waiting = assert.rejects(caller.call('secrets.resolve', { name: 'A', to }), {
         code: 'UNAVAILABLE',
         details: { reason: 'BUS_CLOSED', ...REPEATABLE },
       });
@@ -183,7 +183,7 @@ export function leavingContract({ withBuses, withSecrets }: BusFixture): void {
       await waiting;
       await caller.closed;
       assert.equal(caller.connected(), false);
-      await assert.rejects(caller.call('secrets.resolve', { name: 'A' }), { code: 'UNAVAILABLE', details: { reason: 'BUS_CLOSED' } });
+      await assert.rejects(caller.call('secrets.resolve', { name: 'A', to }), { code: 'UNAVAILABLE', details: { reason: 'BUS_CLOSED' } });
       await stopped.promise;
     });
   });

@@ -11,6 +11,8 @@ export type ResolveHandler = NonNullable<Handlers<typeof contracts.secrets>['sec
 export type RunHandler = NonNullable<Handlers<typeof contracts.sessions>['turns.run']>;
 
 export const version = '1.0.0';
+/** Who asks for secrets here, where nobody seals any. */
+export const to: Params<'secrets.resolve'>['to'] = { service: 'sessions', key: 'A'.repeat(43), nonce: 'n'.repeat(22) };
 export const alice: Principal = { tenant: 'acme', client: 'tok_alice', scopes: ['rpc'], agent: 'oslo', session: 'acme:zoë\n:gateway' };
 export const turn: Params<'turns.run'> = { turnId: `turn_${'a'.repeat(22)}`, model: 'dev/echo', message: 'hi' };
 export const result: Result<'turns.run'> = { response: 'bye', tokensUsed: { input: 1, output: 1, total: 2 }, finishReason: 'stop' };

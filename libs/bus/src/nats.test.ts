@@ -10,7 +10,7 @@ import { startNatsServer, type NatsServer } from '@switchyard/testkit';
 import type { Bus } from './bus.ts';
 import { busContract } from './bus.contract.ts';
 import { connectBus } from './connect-bus.ts';
-import { result, turn } from './fixture.contract.ts';
+import { result, to, turn } from './fixture.contract.ts';
 import { connectNats } from './nats/connect-nats.ts';
 import { encodePrincipal } from './principal.ts';
 import { transportContract, type Network } from './transport.contract.ts';
@@ -66,8 +66,8 @@ function natsAlone(): void {
       await owner.serve(contracts.secrets, { 'secrets.resolve': resolve }, { version: '1.2.3', replica: 'r1' });
       await owner.flush();
       const caller = await join('sessions');
-      await caller.call('secrets.resolve', { name: 'GOOD' });
-      await assert.rejects(caller.call('secrets.resolve', { name: 'BAD' }), { code: 'INTERNAL' });
+      await caller.call('secrets.resolve', { name: 'GOOD', to });
+      await assert.rejects(caller.call('secrets.resolve', { name: 'BAD', to }), { code: 'INTERNAL' });
 
       const connection = await connect({ servers: server.url });
       const client = new Svcm(connection).client();
@@ -102,7 +102,7 @@ function natsAlone(): void {
       const forged = headers();
       forged.append('Sy-Principal', encodePrincipal(servicePrincipal('sessions', 'default')).replace(/^.*: /s, ''));
       const targets = [
-        { says: { name: 'FORGED' }, deliver_subject: 'svc.secrets.secrets.resolve', deliver_group: 'secrets' },
+        { says: { name: 'FORGED', to }, deliver_subject: 'svc.secrets.secrets.resolve', deliver_group: 'secrets' },
         { says: { agentId: 'forged', timestamp: 1 }, deliver_subject: 'evt.registry.agent.hot_removed' },
       ];
       for (const [index, { says, ...deliver }] of targets.entries()) {
@@ -113,7 +113,7 @@ function natsAlone(): void {
         while ((await manager.consumers.info('LOOT', `c${index}`)).delivered.stream_seq !== seq) await connection.flush();
       }
 
-      await caller.call('secrets.resolve', { name: 'ASKED' });
+      await caller.call('secrets.resolve', { name: 'ASKED', to });
       caller.emit('agent:hot_removed', { agentId: 'said', timestamp: 1 });
       await eventually(() => heard.includes('said'));
       assert.deepEqual(heard, ['ASKED', 'said']);
@@ -149,11 +149,11 @@ function natsAlone(): void {
       await owner.serve(contracts.secrets, { 'secrets.resolve': resolve }, { version });
       await owner.flush();
 
-      const inFlight = caller.call('secrets.resolve', { name: 'SLOW' }, { timeoutMs: 20_000 });
+      const inFlight = caller.call('secrets.resolve', { name: 'SLOW', to }, { timeoutMs: 20_000 });
       await started.promise;
       await server.kill();
       await eventually(() => !caller.connected() && !owner.connected());
-      const held = caller.call('secrets.resolve', { name: 'HELD' }, { timeoutMs: 20_000 }).catch((error: unknown) => error);
+      const held = caller.call('secrets.resolve', { name: 'HELD', to }, { timeoutMs: 20_000 }).catch((error: unknown) => error);
       await server.restart();
       await eventually(() => caller.connected() && owner.connected());
 
@@ -162,7 +162,7 @@ function natsAlone(): void {
       assert.ok(answer.value === 'HELD' || answer.code === 'UNAVAILABLE', JSON.stringify(answer));
       release.resolve();
       assert.deepEqual(await inFlight, { value: 'SLOW' });
-      assert.deepEqual(await caller.call('secrets.resolve', { name: 'AGAIN' }), { value: 'AGAIN' });
+      assert.deepEqual(await caller.call('secrets.resolve', { name: 'AGAIN', to }), { value: 'AGAIN' });
     });
   });
 
@@ -198,17 +198,17 @@ function natsAlone(): void {
       await owner.flush();
       const unreachable = { code: 'UNAVAILABLE', details: { reason: 'BUS_UNREACHABLE' } };
       const unanswered = { code: 'UNAVAILABLE', details: { reason: 'BUS_UNREACHABLE', mayHaveRun: true, retryable: true } };
-      const sent = assert.rejects(caller.call('secrets.resolve', { name: 'NEVER' }, { timeoutMs: 60_000 }), unanswered);
+      const sent = assert.rejects(caller.call('secrets.resolve', { name: 'NEVER', to }, { timeoutMs: 60_000 }), unanswered);
       await started.promise;
       await server.kill();
       await eventually(() => !caller.connected());
-      await assert.rejects(caller.call('secrets.resolve', { name: 'HELD' }, { timeoutMs: 60_000 }), unanswered);
+      await assert.rejects(caller.call('secrets.resolve', { name: 'HELD', to }, { timeoutMs: 60_000 }), unanswered);
       await sent;
-      await assert.rejects(caller.call('secrets.resolve', { name: 'LATE' }, { timeoutMs: 60_000 }), unreachable);
+      await assert.rejects(caller.call('secrets.resolve', { name: 'LATE', to }, { timeoutMs: 60_000 }), unreachable);
       await server.restart();
       await eventually(() => caller.connected() && owner.connected());
       await owner.flush();
-      assert.deepEqual(await caller.call('secrets.resolve', { name: 'AGAIN' }), { value: 'AGAIN' });
+      assert.deepEqual(await caller.call('secrets.resolve', { name: 'AGAIN', to }), { value: 'AGAIN' });
       assert.deepEqual(asked, ['NEVER', 'AGAIN']);
       released.resolve({ value: 'too late' });
     });

@@ -65,7 +65,7 @@ export { registry } from './registry/contract.ts';
 export { secrets } from './secrets/contract.ts';
 export { AuditHead, AuditRecord, type AuditAct, type AuditOutcome } from './secrets/audit.ts';
 export { SecretListItem } from './secrets/env.ts';
-export { SecretName } from './secrets/operations.ts';
+export { SecretName, type SecretAsker } from './secrets/operations.ts';
 export { sessions } from './sessions/contract.ts';
 export { browser } from './browser/contract.ts';
 export { channels } from './channels/contract.ts';

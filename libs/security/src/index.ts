@@ -1,3 +1,4 @@
+export { openBox, type Box } from './box.ts';
 export { checkChain, linkHash, type ChainCheck, type Link } from './chain.ts';
 export { mintSealingKey, readMasterKey, seal, unseal, type SealingKey } from './envelope.ts';
 export { matchesGlob } from './glob.ts';

@@ -9,6 +9,14 @@ const worst = '\u0000';
 const cases: [name: string, schema: z.ZodType, value: unknown][] = [
   ['a text of control characters', z.string().max(9), worst.repeat(9)],
   ['of several maxima the least', z.string().max(9).max(5), worst.repeat(5)],
+  [
+    'a text that is written as it is',
+    z
+      .string()
+      .max(9)
+      .regex(/^[A-Za-z0-9_.-]*$/),
+    'Az0_.-Az0',
+  ],
   ['a number', z.number(), -Number.MIN_VALUE - 1.2345678901234567e-100],
   ['false', z.boolean(), false],
   ['words', z.enum(['a', 'longest']), 'longest'],

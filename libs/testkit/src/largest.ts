@@ -5,6 +5,8 @@ type Def = z.core.$ZodTypes['_zod']['def'];
 
 /** A character as JSON: `\u0000` at worst. */
 const CHARACTER_BYTES = 6;
+/** What is made of these alone is written as it is. */
+const PLAIN = '^[A-Za-z0-9_.-]*$';
 const NUMBER_BYTES = 24;
 const WORD_BYTES = 5;
 
@@ -28,7 +30,7 @@ function measure(schema: Schema, above: ReadonlySet<Schema>): number {
   switch (def.type) {
     case 'string':
     case 'template_literal':
-      return 2 + CHARACTER_BYTES * maximumOf(schema);
+      return 2 + (isPlain(schema) ? 1 : CHARACTER_BYTES) * maximumOf(schema);
     case 'number':
       return NUMBER_BYTES;
     case 'boolean':
@@ -74,6 +76,10 @@ function recordBytes(schema: Schema, { keyType, valueType }: z.core.$ZodRecordDe
 /** With quotes, a colon and a comma. */
 function nameBytes(name: string): number {
   return Buffer.byteLength(JSON.stringify(name)) + 2;
+}
+
+function isPlain({ _zod: { def } }: Schema): boolean {
+  return (def.checks ?? []).some((check) => (check._zod.def as { pattern?: RegExp }).pattern?.source === PLAIN);
 }
 
 /** Where several checks say it, all of them hold. */

@@ -2,11 +2,12 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Ctx } from '@switchyard/bus';
 import { contracts, registry as contract, secrets as secretsContract } from '@switchyard/contracts';
-import { defineService } from '@switchyard/service-kit';
+import { createSecretReader, defineService } from '@switchyard/service-kit';
 import { collection, type Collection } from '@switchyard/store';
 import { createLogger } from '@switchyard/telemetry';
 import { z } from 'zod';
 import { principal } from './principal.ts';
+import { resolveSecrets } from './sealed-secrets.ts';
 import { tempDir } from './temp-dir.ts';
 import { testService } from './test-service.ts';
 
@@ -29,7 +30,7 @@ const registry = defineService({
         return { agentId, deleted: true };
       },
       'models.visible': async () => {
-        const { value } = await bus.call('secrets.resolve', { name: 'OPENAI_API_KEY' });
+        const value = await createSecretReader(bus, 'registry')('OPENAI_API_KEY');
         return { models: [settings.current.models.defaultModel, env['MODEL'] ?? '', value ?? ''].map((id) => ({ id, ownedBy: 'test' })) };
       },
     };
@@ -61,7 +62,7 @@ test('settings, environment and the services it calls are the test’s to say', 
     env: { MODEL: 'dev/slow' },
     async prepare(host) {
       const bus = await host.connect('secrets');
-      await bus.serve(secretsContract, { 'secrets.resolve': () => ({ value: 'dev/tools' }) }, { version: '0.0.0' });
+      await bus.serve(secretsContract, { 'secrets.resolve': resolveSecrets({ OPENAI_API_KEY: 'dev/tools' }) }, { version: '0.0.0' });
     },
   });
   const { models } = await app.bus.call('models.visible', {});

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { OBJECT_SECTIONS, secrets } from '@switchyard/contracts';
-import { principal, startUpstream, testService, type TestService, type TestServiceOptions } from '@switchyard/testkit';
+import { principal, resolveSecrets, startUpstream, testService, type TestService, type TestServiceOptions } from '@switchyard/testkit';
 import { registry } from './service.ts';
 
 type Keys = Record<string, string>;
@@ -12,7 +12,7 @@ function start(keys: Keys, options: TestServiceOptions = {}): Promise<TestServic
     as: principal({ scopes: ['*'] }),
     prepare: async (host) => {
       const bus = await host.connect('secrets');
-      await bus.serve(secrets, { 'secrets.resolve': ({ name }) => ({ value: keys[name] ?? null }) }, { version: '0.0.0' });
+      await bus.serve(secrets, { 'secrets.resolve': resolveSecrets(keys) }, { version: '0.0.0' });
     },
     ...options,
   });

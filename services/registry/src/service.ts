@@ -1,7 +1,6 @@
-import type { Bus } from '@switchyard/bus';
 import { registry as contract, ServiceError } from '@switchyard/contracts';
 import { createModels } from '@switchyard/models';
-import { defineService, followSecrets, type Settings } from '@switchyard/service-kit';
+import { createSecretReader, defineService, followSecrets, type SecretReader, type Settings } from '@switchyard/service-kit';
 import type { Logger } from '@switchyard/telemetry';
 import { createAgents } from './agents/agents.ts';
 import { openProjector } from './agents/projector.ts';
@@ -48,7 +47,7 @@ export const registry = defineService({
       layers: configLayerCollection,
       heads: configHeadCollection,
     });
-    const secret = secretOf(bus);
+    const secret = whereAny(createSecretReader(bus, contract.service));
     const models = createModels({ settings: () => settings.current, secret, env, log });
     own.use(await followSecrets(bus, () => models.forgetKeys()));
     const tenants = own.use(await watchTenants(bus));
@@ -101,10 +100,10 @@ export const registry = defineService({
 });
 
 /** Without a secrets service there are no stored keys, and those of the environment still count. */
-function secretOf(bus: Bus): (name: string) => Promise<string | null> {
+function whereAny(read: SecretReader): SecretReader {
   return async (name) => {
     try {
-      return (await bus.call('secrets.resolve', { name })).value;
+      return await read(name);
     } catch (error) {
       if (error instanceof ServiceError && error.code === 'UNAVAILABLE') return null;
       throw error;

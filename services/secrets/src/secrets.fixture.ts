@@ -1,5 +1,5 @@
 import { TOKENS_BUCKET, TokenProjection } from '@switchyard/contracts';
-import { startService, watchBucket, type Host } from '@switchyard/service-kit';
+import { createSecretReader, startService, watchBucket, type Host } from '@switchyard/service-kit';
 import { createLogger, type Logger } from '@switchyard/telemetry';
 import { principal, testService, type TestService, type TestServiceOptions } from '@switchyard/testkit';
 import { spentCollection, tokenCollection, TokenDocument, type TokenData } from './data.ts';
@@ -18,6 +18,11 @@ export function start(options: TestServiceOptions & SecretsOptions = {}): Promis
 /** A second replica on the same bus and documents. */
 export function secondReplica({ host }: { host: Host }): Promise<AsyncDisposable> {
   return startService(secrets, host);
+}
+
+/** The value of a secret, as the sessions service reads it. */
+export async function resolve({ host }: { host: Host }, name: string): Promise<string | null> {
+  return createSecretReader(await host.connect('sessions'), 'sessions')(name);
 }
 
 /** What the gateways see, by key. */

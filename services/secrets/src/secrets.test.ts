@@ -3,7 +3,7 @@ import { writeFile } from 'node:fs/promises';
 import { test } from 'node:test';
 import { hashToken } from '@switchyard/security';
 import { principal, tempDir } from '@switchyard/testkit';
-import { ENV, keptLog, projected, start } from './secrets.fixture.ts';
+import { ENV, keptLog, projected, resolve, start } from './secrets.fixture.ts';
 
 test('the environment’s token is there from the start, and its secret is nowhere', async () => {
   await using app = await start();
@@ -162,20 +162,14 @@ test('a secret is read from the environment or the file it names, and is null wh
   await using dir = await tempDir();
   await writeFile(`${dir.path}/key`, 'from-a-file\n');
   await using app = await start({ env: { SWITCHYARD_TOKEN: ENV, OPENAI_API_KEY: 'sk-env', GROQ_API_KEY_FILE: `${dir.path}/key` } });
-  const sessions = await app.host.connect('sessions');
-  const resolve = (name: string) => sessions.call('secrets.resolve', { name });
-  assert.deepEqual(await Promise.all(['OPENAI_API_KEY', 'GROQ_API_KEY', 'NOBODY_SET_IT'].map(resolve)), [
-    { value: 'sk-env' },
-    { value: 'from-a-file' },
-    { value: null },
-  ]);
+  const names = ['OPENAI_API_KEY', 'GROQ_API_KEY', 'NOBODY_SET_IT'];
+  assert.deepEqual(await Promise.all(names.map((name) => resolve(app, name))), ['sk-env', 'from-a-file', null]);
 });
 
 test('a secret whose file cannot be read is said by its name, without the path', async () => {
   await using app = await start({ env: { SWITCHYARD_TOKEN: ENV, OPENAI_API_KEY_FILE: '/nowhere/key' } });
-  const sessions = await app.host.connect('sessions');
   await assert.rejects(
-    sessions.call('secrets.resolve', { name: 'OPENAI_API_KEY' }),
+    resolve(app, 'OPENAI_API_KEY'),
     (error: Error) => /OPENAI_API_KEY cannot be read/.test(error.message) && !error.message.includes('/nowhere'),
   );
 });

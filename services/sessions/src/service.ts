@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { sessions as contract, TURN_DEADLINE_MS, TURNS_LOG } from '@switchyard/contracts';
 import { createModels } from '@switchyard/models';
 import type { Bus } from '@switchyard/bus';
-import { countReplicas, defineService, followSecrets, readEnvironment, systemClock } from '@switchyard/service-kit';
+import { countReplicas, createSecretReader, defineService, followSecrets, readEnvironment, systemClock } from '@switchyard/service-kit';
 import type { Store } from '@switchyard/store';
 import { openAgentDirectory } from './agents.ts';
 import { bodyCollection, goneCollection, keptCollection, sessionCollection, summaryCollection, turnCollection } from './data.ts';
@@ -74,7 +74,7 @@ export function defineSessions(timing: SessionsTiming = {}) {
       const agents = own.use(await openAgentDirectory(bus, env, log));
       const models = createModels({
         settings: () => settings.current,
-        secret: async (name) => (await bus.call('secrets.resolve', { name })).value,
+        secret: createSecretReader(bus, contract.service),
         env,
         log,
       });

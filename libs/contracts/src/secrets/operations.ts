@@ -1,16 +1,31 @@
 import { z } from 'zod';
 import { MAX, upTo } from '../sizes.ts';
-import { defineOperations } from '../define.ts';
+import { defineOperations, SERVICES } from '../define.ts';
 
 export const SecretName = upTo(MAX.name).regex(/^[A-Z][A-Z0-9_]{0,255}$/);
+
+/** What a value of the longest kind is when it is sealed: three bytes a character, in base64, and what stands before it. */
+const MAX_SEALED = 34_000;
+
+const Sealed = upTo(MAX_SEALED).regex(/^[A-Za-z0-9_.-]*$/);
+
+/** Who asks for a secret: the answer is sealed to its key, and opens for this call alone. */
+const SecretAsker = z.strictObject({
+  service: z.enum(SERVICES),
+  key: upTo(43)
+    .regex(/^[A-Za-z0-9_-]{43}$/)
+    .describe('the X25519 public key of the asking process, in base64url'),
+  nonce: upTo(MAX.id).min(22).describe('drawn anew for each call'),
+});
+export type SecretAsker = z.infer<typeof SecretAsker>;
 
 /** How services come by secret values; no client ever does. */
 export const secretsOperations = defineOperations({
   'secrets.resolve': {
-    summary: 'The value of one secret, for the service that needs it.',
+    summary: 'The value of one secret, sealed to the process that needs it.',
     callers: ['sessions', 'registry', 'memory', 'media', 'channels', 'tools'] as const,
-    params: z.strictObject({ name: SecretName }),
-    result: z.object({ value: upTo(MAX.value).nullable().describe('null when no such secret is set') }),
+    params: z.strictObject({ name: SecretName, to: SecretAsker }),
+    result: z.object({ value: Sealed.nullable().describe('sealed to the asker; null when no such secret is set') }),
     emits: ['secret:accessed'],
     idempotent: true,
   },

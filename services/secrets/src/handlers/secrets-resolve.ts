@@ -1,6 +1,6 @@
 import type { Handler } from '@switchyard/bus';
 import { ServiceError } from '@switchyard/contracts';
-import { readSecret, StartError, type Variables } from '@switchyard/service-kit';
+import { createSecretSealer, readSecret, StartError, type Variables } from '@switchyard/service-kit';
 import type { Store } from '@switchyard/store';
 import type { OpenedValues } from '../values/open-values.ts';
 import { checkReader, createTeller, isHouseSecret, type Allowed } from '../values/reading.ts';
@@ -14,10 +14,11 @@ interface Given {
 
 /**
  * What was set while everything ran, else the environment, else the file that `<NAME>_FILE` points to. What cannot be read is said
- * by name; where it lies is not for every caller.
+ * by name; where it lies is not for every caller. A value leaves this process sealed to who asked.
  */
 export function secretsResolve({ values, env, allowed, store }: Given): Handler<'secrets.resolve'> {
   const tell = createTeller(store);
+  const sealFor = createSecretSealer();
 
   async function read(name: string): Promise<string | undefined> {
     for (const place of values.places) {
@@ -27,13 +28,13 @@ export function secretsResolve({ values, env, allowed, store }: Given): Handler<
     return readSecret(env, name);
   }
 
-  return async ({ name }, ctx) => {
+  return async ({ name, to }, ctx) => {
     try {
       if (isHouseSecret(name)) throw new ServiceError('PERMISSION_DENIED', `${name} is read by no service`);
       checkReader(ctx.principal, name, allowed);
       const value = await read(name);
       tell(ctx, name, value === undefined ? 'not_found' : 'success');
-      return { value: value ?? null };
+      return { value: value === undefined ? null : sealFor(name, value, to) };
     } catch (err) {
       if (err instanceof ServiceError && err.code === 'PERMISSION_DENIED') tell(ctx, name, 'denied');
       if (!(err instanceof StartError)) throw err;

@@ -3,18 +3,15 @@ import { randomBytes } from 'node:crypto';
 import { readFile, stat, writeFile } from 'node:fs/promises';
 import { test } from 'node:test';
 import { AGENTS_BUCKET, bucketKey, SECRETS_BUCKET } from '@switchyard/contracts';
+import { createSecretReader } from '@switchyard/service-kit';
 import { principal, tempDir, type TestService } from '@switchyard/testkit';
 import { secretCollection } from '../data.ts';
-import { ENV, keptLog, root, secondReplica, start } from '../secrets.fixture.ts';
+import { ENV, keptLog, resolve, root, secondReplica, start } from '../secrets.fixture.ts';
 
 const TIMEOUT = { timeout: 30_000 };
 const MASTER = randomBytes(32).toString('hex');
 const CANARY = 'canary-0d1f7c5a-that-nobody-may-see';
 const sealed = { SWITCHYARD_TOKEN: ENV, SECRETS_MASTER_KEY: MASTER };
-
-async function resolve({ host }: TestService, name: string): Promise<string | null> {
-  return (await (await host.connect('sessions')).call('secrets.resolve', { name })).value;
-}
 
 async function documents({ host }: TestService) {
   const store = await host.store('secrets');
@@ -161,8 +158,8 @@ test('an agent reads what its list names and nothing else, services for themselv
   await project('oslo', ['WEATHER_*']);
   await project('none', []);
   const sessions = await app.host.connect('sessions');
-  const ask = (agent: string, name: string) => sessions.as(principal({ scopes: ['*'], agent })).call('secrets.resolve', { name });
-  assert.equal((await ask('oslo', 'WEATHER_KEY')).value, 'sunny');
+  const ask = (agent: string, name: string) => createSecretReader(sessions.as(principal({ scopes: ['*'], agent })), 'sessions')(name);
+  assert.equal(await ask('oslo', 'WEATHER_KEY'), 'sunny');
   const { timestamp: _, ...read } = await app.nextEvent('secret:accessed');
   assert.deepEqual(read, { secretName: 'WEATHER_KEY', agentId: 'oslo', outcome: 'success' });
   for (const [agent, name] of [
@@ -174,7 +171,7 @@ test('an agent reads what its list names and nothing else, services for themselv
     assert.equal((await app.nextEvent('secret:accessed')).outcome, 'denied');
   }
   for (const name of ['SECRETS_MASTER_KEY', 'SWITCHYARD_TOKEN'])
-    await assert.rejects(sessions.call('secrets.resolve', { name }), (error: Error) => !error.message.includes(MASTER));
+    await assert.rejects(createSecretReader(sessions, 'sessions')(name), (error: Error) => !error.message.includes(MASTER));
 });
 
 test('five writes and thirty lists a minute of a client, at whichever replica and after any death', TIMEOUT, async () => {

@@ -1,0 +1,45 @@
+import type { Bus } from '@switchyard/bus';
+import { ServiceError, type SecretAsker, type ServiceName } from '@switchyard/contracts';
+import { mintId, openBox } from '@switchyard/security';
+
+/** The value of a secret, or null where none of that name is set. */
+export type SecretReader = (name: string) => Promise<string | null>;
+
+/**
+ * Reads secrets for a service. What it asks for crosses the bus sealed to this process: whoever else sees the answer cannot open
+ * it, and nobody can give it another one, or an old one, in its place.
+ */
+export function createSecretReader(bus: Pick<Bus, 'call'>, service: ServiceName): SecretReader {
+  const box = openBox();
+  return async (name) => {
+    const to = { service, key: box.key, nonce: mintId('ask') };
+    const { value } = await bus.call('secrets.resolve', { name, to });
+    if (value === null) return null;
+    const plain = box.unseal(value, placeOf(name, to));
+    if (plain === undefined) throw notMine(name);
+    return Buffer.from(plain).toString();
+  };
+}
+
+/** Seals a value for whoever asked for it. */
+export type SecretSealer = (name: string, value: string, to: SecretAsker) => string;
+
+export function createSecretSealer(): SecretSealer {
+  const box = openBox();
+  return (name, value, to) => {
+    const sealed = box.seal(to.key, Buffer.from(value), placeOf(name, to));
+    if (sealed !== undefined) return sealed;
+    throw new ServiceError('INVALID_ARGUMENT', 'Invalid params: to.key: expected a public key of X25519, got another text');
+  };
+}
+
+/** What a seal is bound to: who asked, for what, and in which call. */
+function placeOf(name: string, { service, key, nonce }: SecretAsker): string[] {
+  return ['secrets.resolve', service, key, nonce, name];
+}
+
+function notMine(name: string): ServiceError {
+  return new ServiceError('DATA_LOSS', `the answer for the secret ${name} was not sealed for this call: it is not used`, {
+    details: { reason: 'NOT_SEALED' },
+  });
+}
