@@ -5,7 +5,7 @@ import { createDirectory, type Directory } from './directory.ts';
 import { modelNotFound, notConfigured } from './failure.ts';
 import { findEmbedder } from './find-embedder.ts';
 import { fallbackModel, findModel } from './find-model.ts';
-import { createKeys, type Keys } from './keys.ts';
+import { createKeys, isBoundElsewhere, type Keys } from './keys.ts';
 import type { CatalogueEntry, ModelPart, ModelRef, ModelRequest, Models } from './model.ts';
 import { createProviderClients } from './provider-clients.ts';
 import { RETRY, type RetryPolicy } from './retry.ts';
@@ -13,8 +13,8 @@ import { RETRY, type RetryPolicy } from './retry.ts';
 export interface ModelsOptions {
   /** Read at each call, so that a change is in force at once. One object per revision. */
   settings: () => Readonly<Pick<Sections, 'models' | 'providers'>>;
-  /** The value of a secret, null when there is none. Asked by name, at most once in `keyTtlMs`. */
-  secret: (name: string) => Promise<string | null>;
+  /** The value of a secret, null when there is none. Asked by name, and by the origin that a key is bound to, once in `keyTtlMs`. */
+  secret: (name: string, origin?: string) => Promise<string | null>;
   env: Readonly<Record<string, string | undefined>>;
   log?: { warn: (fields: object, message: string) => void };
   keyTtlMs?: number;
@@ -83,7 +83,9 @@ function createFindTarget(directory: Directory, keys: Keys): FindTarget {
     const settings = directory.configured().get(provider);
     if (settings === undefined) throw modelNotFound(`no provider ${provider}`);
     if (settings.keyRefusal !== undefined) throw notConfigured('PROVIDER_AUTH', `provider ${provider}: ${settings.keyRefusal}`);
-    const key = await keys.get(settings.keyName);
+    const key = await keys.get(settings).catch((error: unknown) => {
+      throw isBoundElsewhere(error) ? notConfigured('PROVIDER_AUTH', `provider ${provider}: ${error.message}`) : error;
+    });
     if (key === undefined && !settings.keyOptional) {
       throw notConfigured('PROVIDER_AUTH', `provider ${provider} has no key: set the secret ${settings.keyName ?? ''}`);
     }

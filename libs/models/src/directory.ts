@@ -1,6 +1,6 @@
 import type { Sections } from '@switchyard/contracts';
 import { DEV_PROVIDER, devCatalogue } from './dev/dev-provider.ts';
-import type { Keys } from './keys.ts';
+import { isBoundElsewhere, type Keys, type WantedKey } from './keys.ts';
 import type { CatalogueEntry } from './model.ts';
 import { providerSettings, type ProviderSettings } from './provider-settings.ts';
 
@@ -34,7 +34,7 @@ export interface DirectoryOptions {
 interface Made {
   offer: Offer;
   configured: ReadonlyMap<string, ProviderSettings>;
-  keyNames: readonly (string | undefined)[];
+  keys: readonly WantedKey[];
 }
 
 export function createDirectory({ settings, env, keys }: DirectoryOptions): Directory {
@@ -47,17 +47,27 @@ export function createDirectory({ settings, env, keys }: DirectoryOptions): Dire
     return revision.all;
   }
 
+  /** A key that is kept for another address is none here, and no reason why others should not answer. */
+  async function has(one: ProviderSettings): Promise<boolean> {
+    try {
+      return (await keys.get(one)) !== undefined;
+    } catch (error) {
+      if (isBoundElsewhere(error)) return false;
+      throw error;
+    }
+  }
+
   async function offer(): Promise<Offer> {
     const { models } = settings();
     const all = configured();
     const current = made?.configured === all && made.offer.models === models ? made : undefined;
-    if (current !== undefined && keys.until(current.keyNames) > Date.now()) return current.offer;
+    if (current !== undefined && keys.until(current.keys) > Date.now()) return current.offer;
     const placed = [...all.values()].filter(({ baseUrl, keyRefusal }) => baseUrl !== '' && keyRefusal === undefined);
     const guarded = placed.filter(({ keyOptional }) => !keyOptional);
-    const able = await Promise.all(placed.map(async (one) => one.keyOptional || (await keys.get(one.keyName)) !== undefined));
+    const able = await Promise.all(placed.map(async (one) => one.keyOptional || (await has(one))));
     const answering = placed.filter((_, index) => able[index]);
     const same = current !== undefined && sameItems(current.offer.answering, answering);
-    made = { offer: same ? current.offer : offerOf(models, all, answering), configured: all, keyNames: guarded.map((one) => one.keyName) };
+    made = { offer: same ? current.offer : offerOf(models, all, answering), configured: all, keys: guarded };
     return made.offer;
   }
 

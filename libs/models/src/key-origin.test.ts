@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { ServiceError } from '@switchyard/contracts';
 import { startUpstream } from '@switchyard/testkit';
 import { whyNotSent } from './key-origin.ts';
 import { KEY, LOCAL, open, request, run, TEXT } from './models.fixture.ts';
@@ -72,4 +73,46 @@ test('an entry with an address of its own does not borrow the key of the provide
     'provider openai wants a key, and OPENAI_API_KEY is sent to api.openai.com only: keep the key under a name of its own, ' +
       'and name that in providers.entries.openai.apiKeyName',
   );
+});
+
+test('a key that is kept for another address is not sent, and those that have theirs answer all the same', async () => {
+  await using upstream = await startUpstream(TEXT);
+  const asked: unknown[] = [];
+  const entry = { type: 'openai-compatible', baseUrl: upstream.url, models: [{ id: LOCAL.modelId }] };
+  const { origin } = new URL(upstream.url);
+  const models = open({
+    entries: { local: { ...entry, apiKeyName: 'MOVED_API_KEY' }, other: { ...entry, apiKeyName: 'OWN_API_KEY' } },
+    secret: async (...one) => {
+      asked.push(one);
+      if (one[0] === 'OWN_API_KEY') return KEY;
+      throw new ServiceError('PERMISSION_DENIED', 'MOVED_API_KEY belongs elsewhere', { details: { reason: 'KEY_ORIGIN' } });
+    },
+    env: { MOVED_API_KEY: KEY },
+  });
+  const { error } = await run(models, request());
+  assert.deepEqual(
+    [(error as ServiceError).code, (error as Error).message],
+    ['FAILED_PRECONDITION', 'provider local: MOVED_API_KEY belongs elsewhere'],
+  );
+  assert.equal(upstream.requests.length, 0);
+  assert.deepEqual(await models.providers(), ['other']);
+  assert.equal((await run(models, request({ model: { ...LOCAL, provider: 'other' } }))).error, undefined);
+  assert.deepEqual(asked[0], ['MOVED_API_KEY', origin], 'whoever keeps it is told where it would go');
+});
+
+test('a key whose owner everybody knows is asked for by its name alone', async () => {
+  const asked: (string | undefined)[] = [];
+  const models = open({ secret: async (_, origin) => (asked.push(origin), KEY) });
+  await models.providers();
+  assert.ok(asked.length > 0 && asked.every((origin) => origin === undefined));
+});
+
+test('a redirect of whoever makes vectors is refused too: the key goes nowhere else', async () => {
+  await using elsewhere = await startUpstream(TEXT);
+  await using upstream = await startUpstream({ kind: 'redirect', to: `${elsewhere.url}/embeddings` });
+  const local = { type: 'openai-compatible', baseUrl: upstream.url, apiKeyName: 'LOCAL_KEY', models: [{ id: 'small' }] };
+  const models = open({ entries: { local }, secret: async () => KEY });
+  const asked = { model: LOCAL, input: ['x'], signal: new AbortController().signal, promptTimeoutMs: 5_000 };
+  await assert.rejects(models.embed(asked), { code: 'FAILED_PRECONDITION' });
+  assert.deepEqual([upstream.requests.length, elsewhere.requests.length], [1, 0]);
 });

@@ -1,4 +1,4 @@
-import { BUILT_IN } from './catalogue/built-in.ts';
+import { BUILT_IN, type BuiltIn } from './catalogue/built-in.ts';
 
 type Env = Readonly<Record<string, string | undefined>>;
 
@@ -16,11 +16,20 @@ export function whyNotSent(keyName: string, baseUrl: string, env: Env): string |
   if (!KEY_NAME.test(keyName) || OTHER_KEYS.test(keyName)) {
     return `${keyName} is not the name of a provider's key: keep the key under a name that ends in _API_KEY, and name that`;
   }
-  const owners = Object.values(BUILT_IN).filter((one) => one.keyName === keyName);
+  const owners = ownersOf(keyName);
   if (owners.length === 0) return undefined;
   const homes = [...owners.map((owner) => owner.baseUrl), keyName === 'OPENAI_API_KEY' ? (env['OPENAI_BASE_URL'] ?? '') : ''];
   if (homes.some((home) => isAt(baseUrl, home))) return undefined;
   return `${keyName} is sent to ${hostOf(owners[0]?.baseUrl ?? '')} only: keep the key under a name of its own, and name that`;
+}
+
+/** Whether everybody knows whose key is called so. */
+export function hasOwner(keyName: string): boolean {
+  return ownersOf(keyName).length > 0;
+}
+
+function ownersOf(keyName: string): BuiltIn[] {
+  return Object.values(BUILT_IN).filter((one) => one.keyName === keyName);
 }
 
 /** Whether an address is that of a home, or of a part of it: `eu.api.openai.com` belongs to `api.openai.com`. */

@@ -2,7 +2,7 @@ import type { ProviderEntry, Sections } from '@switchyard/contracts';
 import { PUBLISHED, type Published } from './catalogue/2026-11.ts';
 import { BUILT_IN } from './catalogue/built-in.ts';
 import { DEV_PROVIDER } from './dev/dev-provider.ts';
-import { whyNotSent } from './key-origin.ts';
+import { hasOwner, whyNotSent } from './key-origin.ts';
 import type { CatalogueEntry } from './model.ts';
 import { RETRY } from './retry.ts';
 
@@ -13,6 +13,8 @@ export interface ProviderSettings {
   baseUrl: string;
   /** The name of the secret with its key. Undefined: it is called without one. */
   keyName: string | undefined;
+  /** The only origin that the key is sent to. Undefined for one that everybody knows the owner of: its name says where it goes. */
+  keyOrigin: string | undefined;
   /** Why the key of the provider that it is named after is not sent to its own address; it is called without one. */
   keyWithheld: string | undefined;
   /** Why the key that its entry names is not sent there; such a provider cannot answer. */
@@ -60,6 +62,7 @@ function fromEntry(id: string, entry: ProviderEntry | undefined, env: Env): Prov
     id,
     baseUrl,
     keyName,
+    keyOrigin: keyName === undefined || hasOwner(keyName) || !URL.canParse(baseUrl) ? undefined : new URL(baseUrl).origin,
     keyWithheld,
     keyRefusal,
     keyOptional: Boolean(ownUrl) && !entry?.apiKeyName,

@@ -2,8 +2,8 @@ import type { Bus } from '@switchyard/bus';
 import { ServiceError, type SecretAsker, type ServiceName } from '@switchyard/contracts';
 import { mintId, openBox } from '@switchyard/security';
 
-/** The value of a secret, or null where none of that name is set. */
-export type SecretReader = (name: string) => Promise<string | null>;
+/** The value of a secret, or null where none of that name is set; with the origin that it is sent to, of a provider's key. */
+export type SecretReader = (name: string, origin?: string) => Promise<string | null>;
 
 /**
  * Reads secrets for a service. What it asks for crosses the bus sealed to this process: whoever else sees the answer cannot open
@@ -11,9 +11,9 @@ export type SecretReader = (name: string) => Promise<string | null>;
  */
 export function createSecretReader(bus: Pick<Bus, 'call'>, service: ServiceName): SecretReader {
   const box = openBox();
-  return async (name) => {
+  return async (name, origin) => {
     const to = { service, key: box.key, nonce: mintId('ask') };
-    const { value } = await bus.call('secrets.resolve', { name, to });
+    const { value } = await bus.call('secrets.resolve', { name, ...(origin === undefined ? {} : { origin }), to });
     if (value === null) return null;
     const plain = box.unseal(value, placeOf(name, to));
     if (plain === undefined) throw notMine(name);

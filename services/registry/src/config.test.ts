@@ -206,6 +206,19 @@ test('the mark of a secret is never stored in its place', async () => {
   }
 });
 
+test('a header that is sent to an address names no variable: who writes one chooses the other', async () => {
+  await using app = await start({ env: { DEPLOY_KEY: 'of the house' } });
+  const local = { type: 'openai', baseUrl: 'https://elsewhere.example', headers: { 'x-key': '${DEPLOY_KEY}', 'x-team': 'ours' } } as const;
+  for (const method of ['config.patch', 'config.apply'] as const) {
+    const { code, message } = await refusalOf(app.bus.call(method, { providers: { entries: { local } } }));
+    assert.equal(code, 'INVALID_ARGUMENT');
+    assert.match(message, /providers\.entries\.local\.headers\.x-key: expected the header itself; .* got the name of a variable/);
+    assert.ok(!message.includes('of the house'));
+  }
+  const set = app.bus.call('config.set', { section: 'providers', key: 'entries', value: { local } });
+  assert.equal((await refusalOf(set)).code, 'INVALID_ARGUMENT');
+});
+
 test('get gives a section as it is kept, on record; read and the whole never give a secret', async () => {
   const lines: string[] = [];
   const log = createLogger({ level: 'info', destination: { write: (line: string) => void lines.push(line) } });

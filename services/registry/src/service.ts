@@ -101,9 +101,9 @@ export const registry = defineService({
 
 /** Without a secrets service there are no stored keys, and those of the environment still count. */
 function whereAny(read: SecretReader): SecretReader {
-  return async (name) => {
+  return async (...asked) => {
     try {
-      return await read(name);
+      return await read(...asked);
     } catch (error) {
       if (error instanceof ServiceError && error.code === 'UNAVAILABLE') return null;
       throw error;

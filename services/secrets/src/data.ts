@@ -77,6 +77,12 @@ export type DataKeyDocument = z.infer<typeof DataKeyDocument>;
 
 export const dataKeyCollection = collection({ name: 'dataKeys', schema: DataKeyDocument, key: 'id' });
 
+/** Where a provider's key is sent, since it was first asked for. */
+export const KeyOriginDocument = z.object({ name: SecretName, origin: z.string(), boundAt: z.int() });
+export type KeyOriginDocument = z.infer<typeof KeyOriginDocument>;
+
+export const keyOriginCollection = collection({ name: 'keyOrigins', schema: KeyOriginDocument, key: 'name' });
+
 /** When a client made the calls that are counted against a rate. */
 export const RateDocument = z.object({ id: z.string(), at: z.array(z.int()), ver: z.int().nonnegative() });
 export type RateDocument = z.infer<typeof RateDocument>;

@@ -5,6 +5,7 @@ import {
   auditCollection,
   auditHeadCollection,
   dataKeyCollection,
+  keyOriginCollection,
   rateCollection,
   secretCollection,
   spentCollection,
@@ -25,6 +26,7 @@ import { createFirstToken, type FirstToken } from './tokens/first-token.ts';
 import { anyGrantsEverything } from './tokens/live-tokens.ts';
 import { openProjector } from './tokens/projection.ts';
 import { watchAllowed } from './values/allowed.ts';
+import { createKeyOrigins } from './values/key-origins.ts';
 import { openValues } from './values/open-values.ts';
 import { createRate } from './values/rate.ts';
 
@@ -36,18 +38,22 @@ export interface SecretsOptions {
 }
 
 /** Owns bearer tokens and the values of secrets. */
-export function defineSecrets({ firstToken, envFile }: SecretsOptions = {}): ServiceDefinition<typeof contract, 'gateway' | 'tenantId'> {
+export function defineSecrets({ firstToken, envFile }: SecretsOptions = {}): ServiceDefinition<
+  typeof contract,
+  'gateway' | 'tenantId' | 'providers'
+> {
   return defineService({
     contract,
     version: '0.1.0',
-    settings: ['gateway', 'tenantId'],
+    settings: ['gateway', 'tenantId', 'providers'],
 
     async setup({ settings, store, bus, own, env, log, configuration }) {
-      const { secrets, dataKeys, rates, records, heads, begun, ...data } = await store.open({
+      const { secrets, dataKeys, keyOrigins, rates, records, heads, begun, ...data } = await store.open({
         tokens: tokenCollection,
         spent: spentCollection,
         secrets: secretCollection,
         dataKeys: dataKeyCollection,
+        keyOrigins: keyOriginCollection,
         rates: rateCollection,
         records: auditCollection,
         heads: auditHeadCollection,
@@ -68,7 +74,9 @@ export function defineSecrets({ firstToken, envFile }: SecretsOptions = {}): Ser
       const audit = own.use(openAudit({ data: { records, heads, begun }, store, log }));
       const values = await openValues({ secrets, dataKeys, store, tenant, env, envFile, log });
       const allowed = own.use(await watchAllowed(bus, log)).of;
-      const kept = { values, rate: createRate(rates, store), tenantId: tenant, store, bus };
+      const documents = keyOrigins.for({ tenant });
+      const origins = createKeyOrigins({ documents, store, providers: () => settings.current.providers, configuration });
+      const kept = { values, origins, rate: createRate(rates, store), tenantId: tenant, store, bus };
       return {
         'tokens.list': tokensList(data),
         'tokens.create': tokensCreate(given),
@@ -79,7 +87,7 @@ export function defineSecrets({ firstToken, envFile }: SecretsOptions = {}): Ser
         'audit.begin': auditBegin(audit),
         'audit.finish': auditFinish(audit),
         'audit.read': auditRead(audit),
-        'secrets.resolve': secretsResolve({ values, env, allowed, store }),
+        'secrets.resolve': secretsResolve({ values, env, allowed, origins, store }),
       };
     },
   });

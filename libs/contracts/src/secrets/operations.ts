@@ -7,6 +7,10 @@ export const SecretName = upTo(MAX.name).regex(/^[A-Z][A-Z0-9_]{0,255}$/);
 /** What a value of the longest kind is when it is sealed: three bytes a character, in base64, and what stands before it. */
 const MAX_SEALED = 34_000;
 
+const Origin = upTo(MAX.url)
+  .regex(/^https?:\/\/[^/?#@]+$/)
+  .describe('where the key of a provider is sent: it is bound to the first one, until it is set again');
+
 const Sealed = upTo(MAX_SEALED).regex(/^[A-Za-z0-9_.-]*$/);
 
 /** Who asks for a secret: the answer is sealed to its key, and opens for this call alone. */
@@ -24,7 +28,7 @@ export const secretsOperations = defineOperations({
   'secrets.resolve': {
     summary: 'The value of one secret, sealed to the process that needs it.',
     callers: ['sessions', 'registry', 'memory', 'media', 'channels', 'tools'] as const,
-    params: z.strictObject({ name: SecretName, to: SecretAsker }),
+    params: z.strictObject({ name: SecretName, origin: Origin.optional(), to: SecretAsker }),
     result: z.object({ value: Sealed.nullable().describe('sealed to the asker; null when no such secret is set') }),
     emits: ['secret:accessed'],
     idempotent: true,

@@ -244,8 +244,12 @@ test('a stored value that is exactly ${NAME} is the variable when it is used; th
   const { gateway, responsePrefix } = source.current;
   assert.deepEqual([gateway.maxBatchSize, gateway.corsOrigins, responsePrefix.template], [7, ['>>', 'x${PREFIX}', '${UNSET}'], '>>']);
 
-  const keys = { SECRETS_MASTER_KEY: 'k', SWITCHYARD_TOKEN: 't' };
-  const names = { a: '${SECRETS_MASTER_KEY}', b: ['${SWITCHYARD_TOKEN}'] };
+  const keys = { SECRETS_MASTER_KEY: 'k', SWITCHYARD_TOKEN: 't', SWITCHYARD_STORE: 's', NATS_GATEWAY_PASSWORD: 'p', PREFIX: '>>' };
+  const names = {
+    a: '${SECRETS_MASTER_KEY}',
+    b: ['${SWITCHYARD_TOKEN}', '${SWITCHYARD_STORE}', '${NATS_GATEWAY_PASSWORD}'],
+    local: { headers: { 'x-key': '${PREFIX}', more: { deep: '${PREFIX}' } } },
+  };
   assert.deepEqual(resolveReferences(names, keys), names);
 });
 

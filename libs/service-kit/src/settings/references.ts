@@ -5,15 +5,30 @@ import { isTree, type Tree } from './tree.ts';
 
 const REFERENCE = /^\$\{([A-Za-z_][A-Za-z0-9_]*)\}$/;
 
-/** Whoever can only write a setting must not read what opens everything: these are never filled in. */
-const WITHHELD = /^(SECRETS_MASTER_KEY(_PREVIOUS)?|SWITCHYARD_TOKEN)(_FILE)?$/;
+/** Whoever can only write a setting must not read what opens everything: the house's own variables are never filled in. */
+const WITHHELD = /^(SECRETS_MASTER_KEY|SWITCHYARD_|NATS_)/;
+
+/** What is under this key is sent to an address that whoever writes it chooses: no variable goes there. */
+const SENT = 'headers';
 
 /**
  * The same tree with the variable in place of each text that is exactly `${NAME}`, as the number or list that the schema wants
- * there. A name that is not set stays as it is written. What is stored keeps the reference; this is for whoever uses the value.
+ * there. A name that is not set stays as it is written, and so does every one in headers. What is stored keeps the reference; this
+ * is for whoever uses the value.
  */
 export function resolveReferences(tree: Tree, variables: Variables, schema?: z.core.$ZodType): Tree {
-  return Object.fromEntries(Object.entries(tree).map(([key, value]) => [key, resolved(value, variables, schema && stepInto(schema, key))]));
+  return Object.fromEntries(
+    Object.entries(tree).map(([key, value]) => [key, key === SENT ? value : resolved(value, variables, schema && stepInto(schema, key))]),
+  );
+}
+
+/** Where a text in headers is `${NAME}`, as dotted paths with the text. */
+export function sentReferences(tree: Tree, above = '', sent = false): [path: string, reference: string][] {
+  return Object.entries(tree).flatMap(([key, value]) => {
+    const path = above === '' ? key : `${above}.${key}`;
+    if (isTree(value)) return sentReferences(value, path, sent || key === SENT);
+    return sent && typeof value === 'string' && REFERENCE.test(value) ? [[path, value] as [string, string]] : [];
+  });
 }
 
 function resolved(value: unknown, variables: Variables, schema: z.core.$ZodType | undefined): unknown {

@@ -1,5 +1,5 @@
 import { invalidParams, isImmutable, mutableAlternatives, ServiceError, type Issue } from '@switchyard/contracts';
-import { refuseUnsafeKeys, StartError, type ConfigurationSource, type Tree } from '@switchyard/service-kit';
+import { refuseUnsafeKeys, sentReferences, StartError, type ConfigurationSource, type Tree } from '@switchyard/service-kit';
 import { changedPaths } from './changes.ts';
 import { redactedPaths } from './whole.ts';
 
@@ -27,6 +27,9 @@ export function checkWrite(configuration: Configuration, { before, after, named 
   if (refused.length > 0) return refused;
   const hidden = redactedPaths(after);
   if (hidden.length > 0) return [invalidParams(hidden.map(redactedIssue))];
+  const sentBefore = new Map(sentReferences(before));
+  const sent = sentReferences(after).filter(([path, reference]) => sentBefore.get(path) !== reference);
+  if (sent.length > 0) return [invalidParams(sent.map(([path]) => sentIssue(path)))];
   const invalid = thrownBy(() => configuration.preview(after));
   return invalid ? [invalid] : [];
 }
@@ -51,6 +54,13 @@ function within(path: string, above: string): boolean {
 function redactedIssue(path: string): Issue {
   const expected = 'the secret, or ${NAME} for a variable that has it';
   const received = 'the mark that stands for a secret that is not shown';
+  return { path, expected, received, message: `${path}: expected ${expected}, got ${received}` };
+}
+
+/** Whoever writes here chooses the address too, and would be sent any variable there is. */
+function sentIssue(path: string): Issue {
+  const expected = 'the header itself; a key goes into apiKeyName, or the header into a file';
+  const received = 'the name of a variable';
   return { path, expected, received, message: `${path}: expected ${expected}, got ${received}` };
 }
 

@@ -1,6 +1,7 @@
 import type { Bus, Handler } from '@switchyard/bus';
 import { SECRETS_BUCKET, SECRETS_CHANGED, ServiceError } from '@switchyard/contracts';
 import type { Store } from '@switchyard/store';
+import type { KeyOrigins } from '../values/key-origins.ts';
 import type { OpenedValues } from '../values/open-values.ts';
 import type { Rate } from '../values/rate.ts';
 import { isHouseSecret } from '../values/reading.ts';
@@ -10,6 +11,7 @@ const A_MINUTE = 5;
 
 interface Given {
   values: OpenedValues;
+  origins: Pick<KeyOrigins, 'release'>;
   rate: Rate;
   tenantId: string;
   store: Pick<Store, 'now'>;
@@ -17,7 +19,7 @@ interface Given {
 }
 
 /** Nothing restarts: whoever keeps values for a while is told to ask anew. */
-export function envSet({ values, rate, tenantId, store, bus }: Given): Handler<'env.set'> {
+export function envSet({ values, origins, rate, tenantId, store, bus }: Given): Handler<'env.set'> {
   return async ({ key, value }, ctx) => {
     const { principal, log } = ctx;
     requireOperator(principal, tenantId);
@@ -25,6 +27,7 @@ export function envSet({ values, rate, tenantId, store, bus }: Given): Handler<'
     const place = values.writable();
     await rate(principal, 'env.set', A_MINUTE);
     const action = await place.set(key, value);
+    await origins.release(key); // after: whoever dies in between leaves the new value bound, and not the old one free
     const { client, tenant } = principal;
     log.audit({ client, tenant, name: key, action, storage: place.storage }, 'a secret was set');
     if (place.storage === 'envfile') ctx.emit('secret:modified', { secretName: key, action, timestamp: store.now() });

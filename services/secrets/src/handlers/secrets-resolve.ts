@@ -2,6 +2,7 @@ import type { Handler } from '@switchyard/bus';
 import { ServiceError } from '@switchyard/contracts';
 import { createSecretSealer, readSecret, StartError, type Variables } from '@switchyard/service-kit';
 import type { Store } from '@switchyard/store';
+import type { KeyOrigins } from '../values/key-origins.ts';
 import type { OpenedValues } from '../values/open-values.ts';
 import { checkReader, createTeller, isHouseSecret, type Allowed } from '../values/reading.ts';
 
@@ -9,6 +10,7 @@ interface Given {
   values: OpenedValues;
   env: Variables;
   allowed: Allowed;
+  origins: Pick<KeyOrigins, 'check'>;
   store: Pick<Store, 'now'>;
 }
 
@@ -16,7 +18,7 @@ interface Given {
  * What was set while everything ran, else the environment, else the file that `<NAME>_FILE` points to. What cannot be read is said
  * by name; where it lies is not for every caller. A value leaves this process sealed to who asked.
  */
-export function secretsResolve({ values, env, allowed, store }: Given): Handler<'secrets.resolve'> {
+export function secretsResolve({ values, env, allowed, origins, store }: Given): Handler<'secrets.resolve'> {
   const tell = createTeller(store);
   const sealFor = createSecretSealer();
 
@@ -28,10 +30,11 @@ export function secretsResolve({ values, env, allowed, store }: Given): Handler<
     return readSecret(env, name);
   }
 
-  return async ({ name, to }, ctx) => {
+  return async ({ name, origin, to }, ctx) => {
     try {
       if (isHouseSecret(name)) throw new ServiceError('PERMISSION_DENIED', `${name} is read by no service`);
       checkReader(ctx.principal, name, allowed);
+      if (origin !== undefined) await origins.check(name, origin);
       const value = await read(name);
       tell(ctx, name, value === undefined ? 'not_found' : 'success');
       return { value: value === undefined ? null : sealFor(name, value, to) };
