@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ServiceError, contracts, refusal, type Params } from '@switchyard/contracts';
-import { createLogger } from '@switchyard/telemetry';
+import { createLogger, hideValue } from '@switchyard/telemetry';
 import type { Ctx } from './bus.ts';
 import { headerLines } from './headers.ts';
 import { alice, forward, result, to, version, type BusFixture } from './fixture.contract.ts';
@@ -102,6 +102,18 @@ export function callContract({ withBuses, withSecrets }: BusFixture): void {
     const [{ err, requestId, method }] = logged as [{ err: Error; requestId: string; method: string }];
     assert.deepEqual([requestId, method], ['req_9', 'secrets.resolve']);
     assert.match(err.stack ?? '', /no luck[^]*bus-calls/);
+  });
+
+  test('an error says no secret that its process has read, neither in its words nor in its details', async () => {
+    const value = 'wren and quince, 40 of "them"';
+    hideValue(value);
+    const resolve = () => {
+      throw new ServiceError('UNAVAILABLE', `they said ${value}`, { details: { said: [{ deep: value }] } });
+    };
+    await withSecrets(resolve, async (caller) => {
+      const refused = { code: 'UNAVAILABLE', message: 'they said [REDACTED]', details: { said: [{ deep: '[REDACTED]' }] } };
+      await assert.rejects(caller.call('secrets.resolve', { name: 'A', to }), refused);
+    });
   });
 
   test('params are checked by the owner, in the one wording, before any handler runs', async () => {

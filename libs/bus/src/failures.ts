@@ -9,6 +9,7 @@ import {
   type ErrorCode,
   type ErrorDetails,
 } from '@switchyard/contracts';
+import { withoutHidden } from '@switchyard/telemetry';
 import { decodeText } from './bytes.ts';
 import { FRAME, headerLines, type FrameKind, type HeaderLines } from './headers.ts';
 import type { Message } from './transport.ts';
@@ -158,9 +159,9 @@ export function decodeError(data: Uint8Array): ServiceError {
 /** Details that are no JSON (a handler may put anything there) are left out, so that the error itself always arrives. */
 export function encodeError({ code, message, details }: ServiceError): Uint8Array {
   try {
-    return Buffer.from(JSON.stringify({ code, message, details }, bigIntAsText));
+    return Buffer.from(JSON.stringify({ code, message, details }, asShown));
   } catch {
-    return Buffer.from(JSON.stringify({ code, message }));
+    return Buffer.from(JSON.stringify({ code, message }, asShown));
   }
 }
 
@@ -169,7 +170,7 @@ const ALIVE: FrameKind = 'alive';
 
 /** The two last are those of the NATS services protocol: its tools show them. */
 export function errorHeaders({ code, message }: ServiceError): HeaderLines {
-  return headerLines([FRAME, ERROR], ['Nats-Service-Error-Code', code], ['Nats-Service-Error', oneLine(message)]);
+  return headerLines([FRAME, ERROR], ['Nats-Service-Error-Code', code], ['Nats-Service-Error', oneLine(shown(message))]);
 }
 
 export function isErrorFrame(message: Message): boolean {
@@ -195,8 +196,14 @@ function isRecord(value: unknown): value is ErrorDetails {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-function bigIntAsText(_key: string, value: unknown): unknown {
-  return typeof value === 'bigint' ? value.toString() : value;
+function asShown(_key: string, value: unknown): unknown {
+  if (typeof value === 'bigint') return value.toString();
+  return typeof value === 'string' ? shown(value) : value;
+}
+
+/** Whoever asks hears what went wrong, and no secret that this process has read. */
+function shown(text: string): string {
+  return withoutHidden(text, '[REDACTED]');
 }
 
 function oneLine(text: string): string {

@@ -1,13 +1,14 @@
 import type { Bus } from '@switchyard/bus';
 import { ServiceError, type SecretAsker, type ServiceName } from '@switchyard/contracts';
 import { mintId, openBox } from '@switchyard/security';
+import { hideValue } from '@switchyard/telemetry';
 
 /** The value of a secret, or null where none of that name is set; with the origin that it is sent to, of a provider's key. */
 export type SecretReader = (name: string, origin?: string) => Promise<string | null>;
 
 /**
  * Reads secrets for a service. What it asks for crosses the bus sealed to this process: whoever else sees the answer cannot open
- * it, and nobody can give it another one, or an old one, in its place.
+ * it, and nobody can give it another one, or an old one, in its place. What was read is hidden from the logs of this process.
  */
 export function createSecretReader(bus: Pick<Bus, 'call'>, service: ServiceName): SecretReader {
   const box = openBox();
@@ -17,7 +18,9 @@ export function createSecretReader(bus: Pick<Bus, 'call'>, service: ServiceName)
     if (value === null) return null;
     const plain = box.unseal(value, placeOf(name, to));
     if (plain === undefined) throw notMine(name);
-    return Buffer.from(plain).toString();
+    const text = Buffer.from(plain).toString();
+    hideValue(text);
+    return text;
   };
 }
 

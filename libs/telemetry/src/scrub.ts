@@ -1,3 +1,5 @@
+import { longestHidden, withoutHidden } from './hidden.ts';
+
 const MAX_TEXT = 8_192;
 const MIN_TEXT = 8;
 
@@ -27,11 +29,18 @@ const SECRETS = new RegExp(
 
 export const REDACTED = '[REDACTED]';
 
-/** Text without what is obviously a secret; longer than 8 Ki characters is cut. */
+/** Text without the values that are hidden and what is obviously a secret; longer than 8 Ki characters is cut. */
 export function scrub(text: string): string {
   if (text.length < MIN_TEXT) return text;
-  const kept = text.length > MAX_TEXT ? `${text.slice(0, MAX_TEXT)}… ${text.length - MAX_TEXT} more` : text;
+  const kept = text.length > MAX_TEXT ? `${beginningOf(text)}… ${text.length - MAX_TEXT} more` : withoutHidden(text, REDACTED);
   return kept.replace(SECRETS, keepGroups);
+}
+
+/** Read beyond the cut by the length of the longest hidden value, so that none is cut in two and half of it stays. */
+function beginningOf(text: string): string {
+  const beyond = longestHidden();
+  const shown = withoutHidden(text.slice(0, MAX_TEXT + beyond), REDACTED);
+  return shown.slice(0, Math.min(MAX_TEXT, shown.length - beyond));
 }
 
 function keepGroups(...match: unknown[]): string {

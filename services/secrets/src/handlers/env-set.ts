@@ -1,6 +1,7 @@
 import type { Bus, Handler } from '@switchyard/bus';
 import { SECRETS_BUCKET, SECRETS_CHANGED, ServiceError } from '@switchyard/contracts';
 import type { Store } from '@switchyard/store';
+import { hideValue } from '@switchyard/telemetry';
 import type { KeyOrigins } from '../values/key-origins.ts';
 import type { OpenedValues } from '../values/open-values.ts';
 import type { Rate } from '../values/rate.ts';
@@ -23,6 +24,7 @@ export function envSet({ values, origins, rate, tenantId, store, bus }: Given): 
   return async ({ key, value }, ctx) => {
     const { principal, log } = ctx;
     requireOperator(principal, tenantId);
+    hideValue(value);
     if (isHouseSecret(key)) throw reserved(key);
     const place = values.writable();
     await rate(principal, 'env.set', A_MINUTE);

@@ -3,6 +3,7 @@ import { ServiceError } from '@switchyard/contracts';
 import { createSecretSealer, readSecret, StartError, type Variables } from '@switchyard/service-kit';
 import type { Store } from '@switchyard/store';
 import type { KeyOrigins } from '../values/key-origins.ts';
+import { hideValue } from '@switchyard/telemetry';
 import type { OpenedValues } from '../values/open-values.ts';
 import { checkReader, createTeller, isHouseSecret, type Allowed } from '../values/reading.ts';
 
@@ -36,6 +37,7 @@ export function secretsResolve({ values, env, allowed, origins, store }: Given):
       checkReader(ctx.principal, name, allowed);
       if (origin !== undefined) await origins.check(name, origin);
       const value = await read(name);
+      if (value !== undefined) hideValue(value);
       tell(ctx, name, value === undefined ? 'not_found' : 'success');
       return { value: value === undefined ? null : sealFor(name, value, to) };
     } catch (err) {
