@@ -1,9 +1,11 @@
-import { createHash } from 'node:crypto';
+import { createHash, createHmac } from 'node:crypto';
 
 /** A record that names the one before it by its hash. */
 export interface Link {
   seq: number;
   prev: string;
+  /** Where there is a key: who has it not can make every hash right again, and no MAC. */
+  mac?: string | undefined;
   hash: string;
 }
 
@@ -11,6 +13,18 @@ export interface Link {
 export function linkHash(link: Omit<Link, 'hash'> & { hash?: string }): string {
   const { hash: _, ...said } = link;
   return createHash('sha256').update(canonical(said)).digest('hex');
+}
+
+/** The MAC of what a record of this chain says, which is a part of what its hash is of. */
+export function linkMac(
+  key: Uint8Array,
+  chain: string,
+  link: Omit<Link, 'hash' | 'mac'> & { hash?: string; mac?: string | undefined },
+): string {
+  const { mac: _, ...said } = link;
+  return createHmac('sha256', key)
+    .update(`${chain}\n${linkHash(said)}`)
+    .digest('hex');
 }
 
 /** Checks a chain link by link, as it is read. */
@@ -24,6 +38,7 @@ export interface ChainCheck {
 /** From the beginning, or from a link that is known to be good. */
 export function checkChain(from: Pick<Link, 'seq' | 'hash'> = { seq: 0, hash: '' }): ChainCheck {
   let at = from;
+  let sealedAt: number | undefined;
   return {
     get at() {
       return at;
@@ -33,6 +48,8 @@ export function checkChain(from: Pick<Link, 'seq' | 'hash'> = { seq: 0, hash: ''
       if (seq !== at.seq + 1) return `record ${at.seq + 1} is missing: after ${at.seq} comes ${seq}`;
       if (linkHash(link) !== hash) return `record ${seq} was changed: it does not say what its hash says`;
       if (prev !== at.hash) return `record ${seq} does not follow record ${at.seq}: one of them was replaced`;
+      if (link.mac === undefined && sealedAt !== undefined) return `record ${seq} has no MAC, and record ${sealedAt} before it has one`;
+      if (link.mac !== undefined) sealedAt = seq;
       at = { seq, hash };
       return undefined;
     },

@@ -33,6 +33,11 @@ export function readMasterKey(text: string): SealingKey | undefined {
   return { id: createHash('sha256').update('id').update(bytes).digest('hex').slice(0, ID_DIGITS), bytes };
 }
 
+/** Another key out of this one, for another use: from neither can the other be known. */
+export function deriveKey({ bytes }: SealingKey, use: string): Uint8Array {
+  return new Uint8Array(hkdfSync('sha256', bytes, '', use, KEY_BYTES));
+}
+
 function decode(text: string): Buffer | undefined {
   if (/^[0-9a-f]*$/i.test(text)) return Buffer.from(text.slice(0, KEY_BYTES * 2), 'hex'); // also one that lost a digit
   return /^[A-Za-z0-9+/_-]{43,}={0,2}$/.test(text) ? Buffer.from(text, 'base64') : undefined;

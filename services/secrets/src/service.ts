@@ -71,8 +71,8 @@ export function defineSecrets({ firstToken, envFile }: SecretsOptions = {}): Ser
       await projector.rebuild();
       own.defer(bus.onRestored(() => projector.rebuild()));
       const given = { ...data, store, projector };
-      const audit = own.use(openAudit({ data: { records, heads, begun }, store, log }));
       const values = await openValues({ secrets, dataKeys, store, tenant, env, envFile, log });
+      const audit = own.use(openAudit({ data: { records, heads, begun }, store, log, macKey: values.auditKey }));
       const allowed = own.use(await watchAllowed(bus, log)).of;
       const documents = keyOrigins.for({ tenant });
       const origins = createKeyOrigins({ documents, store, providers: () => settings.current.providers, configuration });

@@ -86,6 +86,15 @@ function rewritten(): (one: Kept) => Kept {
   };
 }
 
+test('verify says which record was written without the key of the installation, where the server can tell', async () => {
+  const records = chainOf(3);
+  await using server = await startServer({
+    api: { '/api/audit': () => ({ records, head: { seq: 3, hash: records[2]?.hash ?? '' }, forged: 2 }) },
+  });
+  const { code, stderr } = await audit(server.url, 'verify');
+  assert.deepEqual([code, /record 2 was written by somebody who has not the key/.test(stderr)], [1, true]);
+});
+
 test('list shows the newest, and what each was about', async () => {
   await using server = await serve(chainOf(5));
   const { stdout } = await audit(server.url, 'list', '--limit', '2');

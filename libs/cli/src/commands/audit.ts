@@ -41,6 +41,7 @@ export const audit: Command = {
 interface Page {
   records: AuditRecord[];
   head: AuditHead;
+  forged?: number | undefined;
 }
 
 async function list({ flags, output, where }: Invocation): Promise<number> {
@@ -73,6 +74,7 @@ async function verify({ flags, output, where }: Invocation): Promise<number> {
       const wrong = check.next(record);
       if (wrong !== undefined) throw broken(wrong);
     }
+    if (page.forged !== undefined) throw broken(`record ${page.forged} was written by somebody who has not the key of this installation`);
     more = page.records.length === PAGE;
     ({ head } = page);
   }
@@ -113,7 +115,9 @@ async function readPage(where: Where, after: number, limit: number): Promise<Pag
     throw new Failure('The record is for tokens with scope admin, which this one has not.', `${self()} rpc tokens.list`);
   const found = isObject(body) ? body : {};
   const [records, head] = [AuditRecord.array().safeParse(found['records']), AuditHead.safeParse(found['head'])];
-  if (status === 200 && records.success && head.success) return { records: records.data, head: head.data };
+  if (status === 200 && records.success && head.success) {
+    return { records: records.data, head: head.data, forged: typeof found['forged'] === 'number' ? found['forged'] : undefined };
+  }
   const why = typeof found['error'] === 'string' ? found['error'] : `HTTP ${status}`;
   throw new Failure(`The record cannot be read: ${why}.`, `${self()} doctor`);
 }

@@ -31,6 +31,7 @@ export const AuditRecord = Act.extend({
   outcome: AuditOutcome,
   code: upTo(MAX.name).optional().describe('of what failed'),
   prev: upTo(MAX.id).describe('the hash of the record before; empty in the first one'),
+  mac: upTo(MAX.id).optional().describe('a MAC of all above under a key of the installation, where it has a master key'),
   hash: upTo(MAX.id).describe('SHA-256 of all else that stands here'),
 });
 export type AuditRecord = z.infer<typeof AuditRecord>;
@@ -60,7 +61,11 @@ export const auditOperations = defineOperations({
     summary: 'The chain of the caller’s tenant, from a record on, and where it ends.',
     callers: ['gateway'] as const,
     params: z.strictObject({ after: Count, limit: z.int().min(1).max(MAX.many) }),
-    result: z.object({ records: z.array(AuditRecord).max(MAX.many), head: AuditHead }),
+    result: z.object({
+      records: z.array(AuditRecord).max(MAX.many),
+      head: AuditHead,
+      forged: z.int().positive().optional().describe('the first of them whose MAC is not one of this installation'),
+    }),
     blobs: ['records'],
     idempotent: true,
   },

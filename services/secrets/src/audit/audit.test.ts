@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
 import { test, type TestContext } from 'node:test';
-import { checkChain } from '@switchyard/security';
+import type { AuditRecord } from '@switchyard/contracts';
+import { checkChain, linkHash, linkMac } from '@switchyard/security';
 import { openStore, type Collection, type Document, type Store } from '@switchyard/store';
 import { silentLogger } from '@switchyard/telemetry';
 import { principal, tempDir } from '@switchyard/testkit';
@@ -99,7 +101,7 @@ async function begin(audit: Audit, { store }: World, id: string): Promise<void> 
 
 /** What is on record, each with its outcome, once it is found to be whole. */
 async function onRecord({ data, store }: World): Promise<[string, string][]> {
-  const { records, head } = await createChain(data, 'default', store).read(0, 1_000);
+  const { records, head } = await createChain(data, 'default', { store }).read(0, 1_000);
   const check = checkChain();
   for (const record of records) assert.equal(check.next(record), undefined);
   assert.ok(head.seq <= records.length);
@@ -165,7 +167,6 @@ const changes: Readonly<Record<string, { change: (world: World) => Promise<unkno
   },
   'a change that makes the hash right again': {
     async change({ data }) {
-      const { linkHash } = await import('@switchyard/security');
       const { key: _, ...record } = (await data.records.for(TENANT).find({ seq: 2 })).items[0] ?? assert.fail();
       const changed = { ...record, client: 'somebody else' };
       await data.records.for(TENANT).update({ seq: 2 }, { set: { client: changed.client, hash: linkHash(changed) } });
@@ -201,6 +202,43 @@ for (const [what, { change, found }] of Object.entries(changes))
     const wrong = records.map((record) => check.next(record)).find((fault) => fault !== undefined);
     assert.match(wrong ?? `it ends at ${check.at.seq}, and was at ${head.seq}`, found);
   });
+
+test('with a master key nobody rewrites the record who has the database alone', TIMEOUT, async (t) => {
+  const world = await openWorld(t);
+  const macKey = randomBytes(32);
+  const audit = opened(t, openAudit({ data: world.data, store: world.store, log: silentLogger(), macKey }));
+  for (const id of ['a', 'b', 'c', 'd']) {
+    await begin(audit, world, id);
+    await audit.finish(root, id, { outcome: 'success' });
+  }
+  const kept = await audit.chain('default').read(0, 100);
+  assert.ok(kept.records.every(({ mac }) => /^[0-9a-f]{64}$/.test(mac ?? '')) && kept.forged === undefined);
+  const mine = world.data.records.for(TENANT);
+  /** By somebody who makes every hash right again, from a record on. */
+  async function rewrite(change: (record: AuditRecord) => AuditRecord): Promise<void> {
+    let prev = '';
+    for (const record of kept.records) {
+      const { hash: _, ...said } = { ...change(record), prev };
+      prev = linkHash(said);
+      await mine.remove({ seq: record.seq });
+      await mine.insert({ ...said, hash: prev, key: String(record.seq).padStart(16, '0') });
+    }
+  }
+  const verified = async () => {
+    const { records, forged } = await audit.chain('default').read(0, 100);
+    const check = checkChain();
+    return { forged, fault: records.map((record) => check.next(record)).find((fault) => fault !== undefined) };
+  };
+  await rewrite((record) => (record.seq === 2 ? { ...record, client: 'somebody else' } : record));
+  assert.deepEqual(await verified(), { forged: 2, fault: undefined });
+  await rewrite((record) => (record.seq > 2 ? { ...record, mac: undefined } : record));
+  assert.equal((await verified()).fault, 'record 3 has no MAC, and record 2 before it has one');
+  const other = linkMac(macKey, 'another', kept.records[1] ?? assert.fail());
+  await rewrite((record) => (record.seq === 2 ? { ...record, mac: other } : record));
+  assert.equal((await verified()).forged, 2, 'a record of another tenant is none of this one');
+  await rewrite((record) => record);
+  assert.deepEqual(await verified(), { forged: undefined, fault: undefined });
+});
 
 const deaths: readonly [Death | 'before it finishes', 'success' | 'unknown'][] = [
   ['before it finishes', 'unknown'],

@@ -1,5 +1,5 @@
 import { ServiceError, type AuditHead, type AuditOutcome, type AuditRecord, type EventPayload } from '@switchyard/contracts';
-import { linkHash } from '@switchyard/security';
+import { linkHash, linkMac } from '@switchyard/security';
 import { inserted, type Store } from '@switchyard/store';
 import type { AuditBegunDocument, AuditData, AuditDocument } from '../data.ts';
 
@@ -17,11 +17,17 @@ export interface Ending {
 export interface Chain {
   /** Puts a call at the end, once for each, whoever says it and however often. */
   append(begun: AuditBegunDocument, ending: Ending): Promise<void>;
-  read(after: number, limit: number): Promise<{ records: AuditRecord[]; head: AuditHead }>;
+  /** With the first of them whose MAC is wrong, where there is a key to tell. */
+  read(after: number, limit: number): Promise<{ records: AuditRecord[]; head: AuditHead; forged?: number }>;
+}
+
+interface Given {
+  store: Pick<Store, 'now'>;
+  macKey?: Uint8Array | undefined;
 }
 
 /** The key of a record is its number, so that replicas that append at once do so one after the other: who comes second tries the next. */
-export function createChain({ records: all, heads: allHeads }: AuditData, tenant: string, store: Pick<Store, 'now'>): Chain {
+export function createChain({ records: all, heads: allHeads }: AuditData, tenant: string, { store, macKey }: Given): Chain {
   const records = all.for({ tenant });
   const heads = allHeads.for({ tenant });
   /** An end that was seen, or put there: the chain only grows. */
@@ -57,7 +63,8 @@ export function createChain({ records: all, heads: allHeads }: AuditData, tenant
       const before = await end();
       const at = store.now();
       const said = { ...begun, seq: before.seq + 1, at, outcome, ...(code === undefined ? {} : { code }), prev: before.hash };
-      const record: AuditRecord = { ...said, hash: linkHash(said) };
+      const sealed = macKey === undefined ? said : { ...said, mac: linkMac(macKey, tenant, said) };
+      const record: AuditRecord = { ...sealed, hash: linkHash(sealed) };
       const event = { name: 'audit:event', payload: eventOf(record, tenant) };
       if (await inserted(() => records.insert({ key: keyOf(record.seq), ...record }, { emit: [event] }))) return tell(record);
       if (await isThere(begun.id)) return;
@@ -70,7 +77,11 @@ export function createChain({ records: all, heads: allHeads }: AuditData, tenant
       const head = (await heads.get(HEAD)) ?? BEGINNING;
       const { items } = await records.find({ seq: { gt: after } }, { sort: [['seq', 'asc']], limit });
       const { seq, hash } = head;
-      return { records: items.map(withoutKey), head: { seq, hash } };
+      const found = items.map(withoutKey);
+      const forged = found.find(
+        (record) => macKey !== undefined && record.mac !== undefined && record.mac !== linkMac(macKey, tenant, record),
+      );
+      return { records: found, head: { seq, hash }, ...(forged === undefined ? {} : { forged: forged.seq }) };
     },
   };
 }

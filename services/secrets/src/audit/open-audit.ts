@@ -21,15 +21,17 @@ interface Given {
   data: AuditData;
   store: Pick<Store, 'now'>;
   log: Logger;
+  /** What records are sealed with, so that nobody else writes any. */
+  macKey?: Uint8Array | undefined;
 }
 
 /** Whatever was begun is on record in the end: of what nobody finished, every replica looks after it. */
-export function openAudit({ data, store, log }: Given): Audit {
+export function openAudit({ data, store, log, macKey }: Given): Audit {
   const opened = new Map<string, Chain>();
   let sweeping: Promise<void> | undefined;
 
   function chains(tenant: string): Chain {
-    const chain = opened.get(tenant) ?? createChain(data, tenant, store);
+    const chain = opened.get(tenant) ?? createChain(data, tenant, { store, macKey });
     opened.set(tenant, chain);
     return chain;
   }

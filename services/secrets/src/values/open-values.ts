@@ -1,5 +1,5 @@
 import { ServiceError } from '@switchyard/contracts';
-import { readMasterKey, type SealingKey } from '@switchyard/security';
+import { deriveKey, readMasterKey, type SealingKey } from '@switchyard/security';
 import { readSecret, StartError, type Variables } from '@switchyard/service-kit';
 import type { Collection, Store } from '@switchyard/store';
 import type { Logger } from '@switchyard/telemetry';
@@ -8,6 +8,8 @@ import { openDataKey, type MasterKeys } from './data-key.ts';
 import { openEnvFile } from './env-file.ts';
 import { createSealedValues } from './sealed-values.ts';
 import type { Values } from './values.ts';
+
+const AUDIT = 'switchyard/audit/v1';
 
 interface Given {
   secrets: Collection<SecretDocument>;
@@ -23,6 +25,8 @@ interface Given {
 /** Every place where a value may be, strongest first, and the one that is written to. */
 export interface OpenedValues {
   places: readonly Values[];
+  /** What the record of what was done is sealed with; the same after a change of the master key. Undefined without one. */
+  auditKey: Uint8Array | undefined;
   /** Throws where there is none. */
   writable(): Values;
 }
@@ -40,6 +44,7 @@ export async function openValues({ secrets, dataKeys, store, tenant, env, envFil
   const places = [sealed, file].filter((place) => place !== undefined);
   return {
     places,
+    auditKey: key && deriveKey(key, AUDIT),
     writable() {
       const [place] = places;
       if (place === undefined) throw new ServiceError('FAILED_PRECONDITION', NONE, { details: { reason: 'NO_MASTER_KEY' } });
