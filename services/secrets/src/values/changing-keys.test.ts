@@ -1,0 +1,54 @@
+import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
+import { test } from 'node:test';
+import { createSecretReader, startService, type Host } from '@switchyard/service-kit';
+import type { TestService } from '@switchyard/testkit';
+import { ENV, start } from '../secrets.fixture.ts';
+import { secrets } from '../service.ts';
+
+const [OLD, NEW] = [randomBytes(32).toString('hex'), randomBytes(32).toString('hex')];
+const AT_ONCE = 8;
+
+/** A replica beside the others, on the same documents, that was started with other keys. */
+function replica({ host }: TestService, keys: Record<string, string>): Promise<AsyncDisposable> {
+  const variables = { SWITCHYARD_TOKEN: ENV, ...keys };
+  const environment = { ...host.environment, variables };
+  return startService(secrets, Object.create(host, { environment: { value: environment } }) as Host);
+}
+
+test('the master key changes while two replicas serve under load, and no call fails', { timeout: 60_000 }, async () => {
+  await using app = await start({ env: { SWITCHYARD_TOKEN: ENV, SECRETS_MASTER_KEY: OLD } });
+  await app.bus.call('env.set', { key: 'READ_KEY', value: 'set before' });
+  const read = createSecretReader(await app.host.connect('sessions'), 'sessions');
+  let ended = false;
+  let reads = 0;
+  const asking = Array.from({ length: AT_ONCE }, async () => {
+    while (!ended) {
+      assert.equal(await read('READ_KEY'), 'set before');
+      reads++;
+    }
+  });
+  const load = Promise.all(asking);
+  const served = async (more: number): Promise<void> => {
+    for (const until = reads + more; reads < until;) await Promise.race([load, new Promise((tick) => setImmediate(tick))]);
+  };
+  try {
+    await served(50);
+    const both = await replica(app, { SECRETS_MASTER_KEY: NEW, SECRETS_MASTER_KEY_PREVIOUS: OLD });
+    await served(100);
+    await app.bus.call('env.set', { key: 'SET_IN_BETWEEN', value: 'by whichever replica' });
+    const last = await replica(app, { SECRETS_MASTER_KEY: NEW });
+    await served(100);
+    await both[Symbol.asyncDispose]();
+    await served(50);
+    assert.equal(await read('SET_IN_BETWEEN'), 'by whichever replica');
+    await assert.rejects(replica(app, { SECRETS_MASTER_KEY: OLD }), /not the one that the stored secrets are sealed with/);
+    const { records, forged } = await app.bus.call('audit.read', { after: 0, limit: 10 });
+    assert.deepEqual([records.length, records.every(({ mac }) => mac !== undefined), forged], [2, true, undefined]);
+    await last[Symbol.asyncDispose]();
+  } finally {
+    ended = true;
+    await load;
+  }
+  assert.ok(reads >= 300, `${reads} reads`);
+});
