@@ -22,6 +22,7 @@ import {
   type Variables,
 } from '@switchyard/service-kit';
 import { firstToken } from './first-token.ts';
+import { takeOwnPlace } from './take-own-place.ts';
 import { services } from './services.ts';
 
 const VERSION = '0.1.0';
@@ -33,10 +34,17 @@ const NO_EDGE = 'gateway.enabled is false, so nobody could reach what runs here.
 
 /** All services in one process, until a signal ends it. What cannot start says why in one sentence and exits 1. */
 export async function runEmbedded(env: Variables): Promise<void> {
-  await runProcess('switchyard', (given) => startEmbedded(env, given));
+  let port = 0;
+  const onListening = (url: string): void => void (port = Number(new URL(url).port));
+  const start = (given: Starting): Promise<Host> => startEmbedded(env, { ...given, onListening });
+  await runProcess('switchyard', start, { again: () => takeOwnPlace(env, port) });
 }
 
-async function startEmbedded(env: Variables, { stack, signal }: Starting): Promise<Host> {
+interface StartingEmbedded extends Starting {
+  onListening: (url: string) => void;
+}
+
+async function startEmbedded(env: Variables, { stack, signal, onListening }: StartingEmbedded): Promise<Host> {
   const started = performance.now();
   const { data, token: given, bus } = await readEnvironment(env);
   stack.use(claimDataDirectory(data));
@@ -53,7 +61,7 @@ async function startEmbedded(env: Variables, { stack, signal }: Starting): Promi
       token = await firstToken({ dir: data, tenant: host.settings.current.tenantId, given }, tokens);
     },
   });
-  const edge = defineGateway({ onListening: (address) => (url = address) });
+  const edge = defineGateway({ onListening: (address) => onListening((url = address)) });
   for (const service of services) stack.use(await startService(service === secrets ? ours : service, host));
   stack.use(await startService(edge, host).catch((error: unknown) => Promise.reject(explainListening(error, host))));
 
