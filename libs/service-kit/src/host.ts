@@ -51,14 +51,16 @@ export interface Host extends AsyncDisposable {
   replica(service: ServiceName): string;
 }
 
+type Destination = NonNullable<LogOptions['destination']>;
+
 export interface HostOptions {
   env: Variables;
   /** The one service of this process; without, the host is for several. */
   service?: ServiceName;
   /** A log of the caller's own; its level is the caller's too. */
   log?: Logger;
-  /** Where the host's log is written otherwise; it follows `logLevel`. */
-  logDestination?: NonNullable<LogOptions['destination']>;
+  /** Where the host's log is written otherwise, as the settings may say; it follows `logLevel`. */
+  logDestination?: Destination | ((settings: ConfigurationSource['current']) => Destination);
   /** Configuration between the defaults and the files. */
   preset?: ConfigurationPatch;
   /** Checks results and events against their contracts: for tests and development. */
@@ -219,7 +221,8 @@ function warnOfIneffective(settings: ConfigurationSource, log: Logger): void {
 }
 
 /** Follows `logLevel` and `daemon.logLevels`, so that asking for more detail needs no restart. */
-function openLog(settings: ConfigurationSource, destination: LogOptions['destination'], owned: AsyncDisposableStack): Logger {
+function openLog(settings: ConfigurationSource, given: HostOptions['logDestination'], owned: AsyncDisposableStack): Logger {
+  const destination = typeof given === 'function' ? given(settings.current) : given;
   const view = owned.use(settings.watch(['logLevel', 'daemon']));
   const log = createLogger(destination === undefined ? {} : { destination });
   const take = ({ logLevel, daemon }: typeof view.current): void => logLevels(log).configure({ all: logLevel, modules: daemon.logLevels });

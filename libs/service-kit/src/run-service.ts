@@ -60,7 +60,9 @@ export async function runProcess(name: string, start: (given: Starting) => Promi
     await starting.catch(() => undefined);
     await stack.disposeAsync();
     if (failed) throw new StartError(`${name} lost the bus`);
-    if (restarting) again?.();
+    if (!restarting || again === undefined) return;
+    await new Promise((resolve) => host?.log.flush(resolve));
+    again();
   });
 
   try {

@@ -23,6 +23,7 @@ import {
 } from '@switchyard/service-kit';
 import { firstToken } from './first-token.ts';
 import { takeOwnPlace } from './take-own-place.ts';
+import { logFileOf, openLogFile } from './log-file.ts';
 import { services } from './services.ts';
 
 const VERSION = '0.1.0';
@@ -48,8 +49,9 @@ async function startEmbedded(env: Variables, { stack, signal, onListening }: Sta
   const started = performance.now();
   const { data, token: given, bus } = await readEnvironment(env);
   stack.use(claimDataDirectory(data));
-  const logFile = resolve(data, 'logs', 'switchyard.log');
-  const host = stack.use(await sayIfSlow(bus, openHost({ env, logDestination: logFile, metricsPort: METRICS_PORT, signal })));
+  const host = stack.use(
+    await sayIfSlow(bus, openHost({ env, logDestination: (settings) => openLogFile(settings, data), metricsPort: METRICS_PORT, signal })),
+  );
 
   if (!host.settings.current.gateway.enabled) throw new StartError(NO_EDGE);
 
@@ -74,7 +76,7 @@ async function startEmbedded(env: Variables, { stack, signal, onListening }: Sta
         replica: host.replica('gateway'),
         pid: process.pid,
         ports: { http: Number(port), ...host.ports },
-        log: logFile,
+        log: logFileOf(host.settings.current, data),
       },
     ],
   });
