@@ -73,7 +73,6 @@ export async function openRig(): Promise<Rig> {
           if (ended.signal !== 'SIGKILL' || existsSync(order)) throw new Error(`${service} was not killed there: ${now.output()}`);
           running.delete(now);
           now = await launch(service, order);
-          await outcome;
         },
       };
     },
