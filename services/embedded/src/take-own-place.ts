@@ -9,5 +9,5 @@ export function takeOwnPlace(env: Variables, port: number): never {
   const given = Object.entries({ ...rest, SWITCHYARD_PORT: String(port) }).filter(([, value]) => value !== undefined);
   const argv = [process.execPath, ...process.execArgv, ...process.argv.slice(1)];
   if (process.execve === undefined) throw new StartError('This system cannot start a process in its own place. Start it again: make start');
-  return process.execve(process.execPath, argv, Object.fromEntries(given) as Record<string, string>);
+  return process.execve(process.execPath, argv, Object.fromEntries(given));
 }
