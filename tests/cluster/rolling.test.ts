@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createClient, RpcError, type Client } from '@switchyard/client';
-import { SERVICES, type ServiceName } from '@switchyard/contracts';
+import { SERVICES, type Result, type ServiceName } from '@switchyard/contracts';
 import { chatUrl, contents } from '../e2e/clients.ts';
 import { startProduct, type Running } from '../e2e/embedded.ts';
 import { openSocket } from '../e2e/exchange.ts';
@@ -24,12 +24,15 @@ describe('processes that are told to end', { skip: SKIP, timeout: 300_000 }, () 
     await using load = startLoad(product);
     const old = (await processesOf(product)).filter(({ service }) => SERVICES.includes(service as ServiceName));
     assert.ok(old.length >= 8, 'there is something to restart');
-    for (const one of old) {
+    const asked = await Promise.all([load.client, load.client].map((client) => client.call('gateway.restart', {})));
+    assert.deepEqual(asked, [{ restarting: true }, { restarting: true }]);
+    for (let restart = await load.restart(); restart?.state !== 'done'; restart = await load.restart()) {
+      assert.equal(restart?.state, 'running', JSON.stringify(restart));
       await load.another(WORKERS);
-      process.kill(one.pid, 'SIGTERM');
-      await replaced(product, one);
     }
-    await load.another(WORKERS);
+    const names = old.map(({ service, replica }) => `${service}.${replica}`);
+    assert.deepEqual((await load.restart())?.restarted.toSorted(), names.toSorted(), 'each once, though it was asked for twice');
+    for (const one of old) await replaced(product, one);
     const said = await load.end();
     for (const [channel, messages] of said) {
       const asked = (await contents(product, channel)).filter((_, at) => at % 2 === 0);
@@ -63,6 +66,9 @@ describe('processes that are told to end', { skip: SKIP, timeout: 300_000 }, () 
 });
 
 interface Load extends AsyncDisposable {
+  readonly client: Client;
+  /** How far the restart is, asked as the others ask. */
+  restart(): Promise<Result<'gateway.status'>['restart']>;
   /** Resolves after so many more answers. */
   another(answers: number): Promise<void>;
   /** What was answered in each channel, in order. Fails with the first call that failed for good. */
@@ -97,6 +103,8 @@ function startLoad({ url, token }: Running): Load {
     return said;
   };
   return {
+    client,
+    restart: async () => (await patiently(() => client.call('gateway.status', {}))).restart,
     async another(more) {
       const enough = answers + more;
       while (answers < enough) await Promise.race([sleep(PAUSE_MS), talking]);
@@ -109,11 +117,15 @@ function startLoad({ url, token }: Running): Load {
   };
 }
 
+function execute(client: Client, { message, channel, key }: { message: string; channel: string; key: string }) {
+  return patiently(() => client.call('agent.execute', { message, sessionKey: { channelId: channel } }, { idempotencyKey: key }));
+}
+
 /** One call, again as long as the answer is that nobody is there. */
-async function execute(client: Client, { message, channel, key }: { message: string; channel: string; key: string }) {
+async function patiently<T>(call: () => Promise<T>): Promise<T> {
   for (;;) {
     try {
-      return await client.call('agent.execute', { message, sessionKey: { channelId: channel } }, { idempotencyKey: key });
+      return await call();
     } catch (error) {
       if (!(error instanceof RpcError) || error.data.code !== 'UNAVAILABLE' || !error.retryable) throw error;
       await sleep(PAUSE_MS);

@@ -35,7 +35,7 @@ test('where everybody can reach it the banner says so and the log warns; who kno
   for (const known of [false, true]) {
     const env = { SWITCHYARD_HOST: '0.0.0.0', SWITCHYARD_GATEWAY__ALLOW_INSECURE_HTTP: String(known) };
     await using product = await startEmbedded({ env });
-    const log = readFileSync(`${product.data}/logs/switchyard.log`, 'utf8');
+    const log = readFileSync(`${product.data}/logs/daemon.log`, 'utf8');
     assert.equal(/^ {2}warning .*clear text.*SWITCHYARD_HOST=127\.0\.0\.1/m.test(product.process.output()), !known);
     assert.equal(/"level":40,.*answers travel in clear text/.test(log), !known);
   }
@@ -43,7 +43,7 @@ test('where everybody can reach it the banner says so and the log warns; who kno
 
 test('a setting that nothing reads is accepted and named: on the terminal, in the log, by the server', async () => {
   await using product = await startEmbedded({ env: { SWITCHYARD_MEMORY__WAL_MODE: 'false' } });
-  const log = readFileSync(`${product.data}/logs/switchyard.log`, 'utf8');
+  const log = readFileSync(`${product.data}/logs/daemon.log`, 'utf8');
   const status = await post(product, JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'gateway.status', params: {} }));
   assert.match(product.process.output(), /^ {2}no effect +memory\.walMode \(SWITCHYARD_MEMORY__WAL_MODE\): nothing reads this yet$/m);
   assert.equal(log.split('\n').filter((line) => /"level":40,.*memory\.walMode \(SWITCHYARD_MEMORY__WAL_MODE\)/.test(line)).length, 1);
@@ -209,5 +209,5 @@ test('SWITCHYARD_TOKEN is the first token, and the CLI finds it', async () => {
   await using product = await startEmbedded({ env: { SWITCHYARD_TOKEN: token } });
   assert.equal(product.token, token);
   assert.equal((await post(product, execute('hello'))).status, 200);
-  assert.ok(!readFileSync(`${product.data}/logs/switchyard.log`, 'utf8').includes(token), 'a token is in the log');
+  assert.ok(!readFileSync(`${product.data}/logs/daemon.log`, 'utf8').includes(token), 'a token is in the log');
 });

@@ -41,7 +41,6 @@ const names: readonly MethodName[] = [
   'cron.update',
   'delivery.queue.status',
   'discord.action',
-  'gateway.restart',
   'graph.cancel',
   'graph.define',
   'graph.delete',

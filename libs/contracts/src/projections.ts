@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { AgentId, Scopes, SessionsOf, Timestamp, TokenId } from './common.ts';
+import { AgentId, Count, Scopes, SessionsOf, Timestamp, TokenId } from './common.ts';
 import { LogLevel } from './config/kinds.ts';
 import { LogModule } from './log-module.ts';
 import { mostKeys } from './most-keys.ts';
@@ -44,3 +44,28 @@ export type ReplicaReport = z.infer<typeof ReplicaReport>;
 /** How much is logged, everywhere and by module, until the next start: in the bucket `levels`. */
 export const LogLevelWish = z.object({ all: LogLevel.optional(), modules: z.partialRecord(LogModule, LogLevel) });
 export type LogLevelWish = z.infer<typeof LogLevelWish>;
+
+/** One process, with everything that runs in it. */
+const RestartedProcess = z.object({
+  process: upTo(MAX.id).describe('of this run: whoever is started again has another one'),
+  replicas: z.array(upTo(MAX.name)).max(MAX.few).describe('`<service>.<replica>` of each service in it'),
+});
+
+const ByService = z.record(upTo(MAX.id), Count).check(mostKeys(MAX.few));
+
+/** A restart of every process, one after the other: in the bucket `restart`. The registry writes it, every process reads whether it is its turn. */
+export const RollingRestart = z.object({
+  id: upTo(MAX.id),
+  state: z.enum(['running', 'done', 'stopped']),
+  by: upTo(MAX.name).describe('the client that asked for it'),
+  since: Timestamp,
+  movedAt: Timestamp.describe('of the last step'),
+  /** How many replicas of each service could work when it began: as many are to be there whenever somebody leaves. */
+  ready: ByService,
+  restarted: z.array(upTo(MAX.name)).max(MAX.many),
+  waiting: z.array(RestartedProcess).max(MAX.many),
+  /** Who leaves, how many replicas there must be of its services before the next one may, and since when there are. */
+  turn: RestartedProcess.extend({ needs: ByService, backAt: Timestamp.optional() }).optional(),
+  reason: upTo(MAX.line).optional().describe('why it was stopped'),
+});
+export type RollingRestart = z.infer<typeof RollingRestart>;

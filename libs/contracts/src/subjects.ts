@@ -155,6 +155,9 @@ export const CONFIG_BUCKET: BucketDefinition & Access = { name: 'config', writer
 export const LEVELS_BUCKET: BucketDefinition & Access = { name: 'levels', ttlMs: 60_000, writers: ['registry'], readers: SERVICES };
 /** Where that bucket keeps it. */
 export const LEVELS_KEY = 'wish';
+/** The restart that goes on, or the last one: who leaves now, and who still waits. */
+export const RESTART_BUCKET: BucketDefinition & Access = { name: 'restart', writers: ['registry'], readers: SERVICES };
+export const RESTART_KEY = 'rolling';
 /** That a secret was set, for those who keep values for a while. Neither its value nor its name. */
 export const SECRETS_BUCKET: BucketDefinition & Access = { name: 'secrets', writers: ['secrets'], readers: ['registry', 'sessions'] };
 export const SECRETS_CHANGED = 'changed';
@@ -166,6 +169,7 @@ export const BUCKETS: readonly (BucketDefinition & Access)[] = [
   AGENTS_BUCKET,
   CONFIG_BUCKET,
   LEVELS_BUCKET,
+  RESTART_BUCKET,
   SECRETS_BUCKET,
   REPLICAS_BUCKET,
 ];

@@ -2,7 +2,7 @@ import { connectBus, createMemoryHub, type Bus, type LargePayloads } from '@swit
 import type { BlobStore } from '@switchyard/blob';
 import { openCache, type Cache } from '@switchyard/cache';
 import { ServiceError, servicePrincipal, type ConfigurationPatch, type ServiceName } from '@switchyard/contracts';
-import { randomBase62 } from '@switchyard/security';
+import { mintId, randomBase62 } from '@switchyard/security';
 import { openStore, type Store, type StoreOptions } from '@switchyard/store';
 import { createLogger, logLevels, observe, startTelemetry, type LogOptions, type Logger } from '@switchyard/telemetry';
 import { readBlobAccess } from './blob-access.ts';
@@ -10,6 +10,7 @@ import { explainRefusal, readBusAccess, type BusAccess } from './bus-access.ts';
 import { checkedStore } from './checked-store.ts';
 import { readEnvironment, type Environment } from './environment.ts';
 import { followLevels } from './follow-levels.ts';
+import { followRestart } from './follow-restart.ts';
 import { createHealthRegistry, type HealthRegistry } from './health.ts';
 import { openKept } from './kept.ts';
 import { openProbes } from './probes/open-probes.ts';
@@ -42,9 +43,15 @@ export interface Host extends AsyncDisposable {
   blobs(): Promise<BlobStore>;
   /** A sentence for each variable that is set and that nothing in this process has used. */
   unused(): string[];
+  /** Names this run of the process: another one, started in its place, is called otherwise. */
+  readonly process: string;
+  /** Resolves when it is this process's turn to be restarted. */
+  readonly restartWished: Promise<void>;
   /** `<service>-<8 digits>`, minted when the process starts, or `SWITCHYARD_REPLICA`. */
   replica(service: ServiceName): string;
 }
+
+type Destination = NonNullable<LogOptions['destination']>;
 
 export interface HostOptions {
   env: Variables;
@@ -52,8 +59,8 @@ export interface HostOptions {
   service?: ServiceName;
   /** A log of the caller's own; its level is the caller's too. */
   log?: Logger;
-  /** Where the host's log is written otherwise; it follows `logLevel`. */
-  logDestination?: NonNullable<LogOptions['destination']>;
+  /** Where the host's log is written otherwise, as the settings may say; it follows `logLevel`. */
+  logDestination?: Destination | ((settings: ConfigurationSource['current']) => Destination);
   /** Configuration between the defaults and the files. */
   preset?: ConfigurationPatch;
   /** Checks results and events against their contracts: for tests and development. */
@@ -101,6 +108,8 @@ export async function openHost(options: HostOptions): Promise<Host> {
   health.probe('bus', () => (bus.connected() ? undefined : AWAY));
   await settings.follow(bus, log);
   opening.use(await followLevels(bus, log));
+  const process = mintId('process');
+  const restart = opening.use(await followRestart(bus, process, log));
   if (options.service !== undefined) health.set(options.service, false, 'starting');
   health.set(SETTINGS, true);
   opening.defer(observe('switchyard.config.revision', {}, () => settings.revision));
@@ -117,6 +126,8 @@ export async function openHost(options: HostOptions): Promise<Host> {
     ports: probes.ports,
     bus,
     signal: options.signal,
+    process,
+    restartWished: restart.wished,
     replica,
     async connect(service) {
       if (service === options.service) return bus;
@@ -210,7 +221,8 @@ function warnOfIneffective(settings: ConfigurationSource, log: Logger): void {
 }
 
 /** Follows `logLevel` and `daemon.logLevels`, so that asking for more detail needs no restart. */
-function openLog(settings: ConfigurationSource, destination: LogOptions['destination'], owned: AsyncDisposableStack): Logger {
+function openLog(settings: ConfigurationSource, given: HostOptions['logDestination'], owned: AsyncDisposableStack): Logger {
+  const destination = typeof given === 'function' ? given(settings.current) : given;
   const view = owned.use(settings.watch(['logLevel', 'daemon']));
   const log = createLogger(destination === undefined ? {} : { destination });
   const take = ({ logLevel, daemon }: typeof view.current): void => logLevels(log).configure({ all: logLevel, modules: daemon.logLevels });

@@ -23,6 +23,9 @@ const Report = z.object({
   /** By bucket, the revision that is not taken here, and why. */
   refused: z.record(z.string(), Refused).optional(),
   store: StoreClaim.optional(),
+  /** Of this run, and whether all that runs in it can work. */
+  process: z.string().optional(),
+  ready: z.boolean().optional(),
 });
 
 /** Tells the others which revisions of which buckets are in force in this replica. */
@@ -32,10 +35,18 @@ export interface Revisions {
   refused(bucket: string, refusal: { revision: number; reason: string }): void;
 }
 
+/** A process, for as long as it runs. */
+export interface RunningIn {
+  id: string;
+  ready: () => boolean;
+}
+
 /** What the others know of this replica. */
 export interface ReplicaReport extends Revisions, AsyncDisposable {
   /** `<service>.<replica>`. */
   readonly key: string;
+  /** Tells in which process this replica runs, and whether that can work: now, and each time it is said again. */
+  runsIn(process: RunningIn): void;
   /** Resolves with the revision of the report that tells it. */
   claim(store: StoreClaim): Promise<number>;
 }
@@ -47,6 +58,7 @@ export async function reportRevisions(bus: Bus, service: string, replica: string
   const report: z.infer<typeof Report> = { revisions: {} };
   let writing: Promise<number> | undefined;
   let changed = false;
+  let within: RunningIn | undefined;
 
   /** Resolves with the revision under which everything told so far stands. */
   function write(): Promise<number> {
@@ -58,7 +70,8 @@ export async function reportRevisions(bus: Bus, service: string, replica: string
     let revision = 0;
     while (changed) {
       changed = false;
-      revision = await bucket.put(key, Buffer.from(JSON.stringify(report)));
+      const now = within === undefined ? report : { ...report, process: within.id, ready: within.ready() };
+      revision = await bucket.put(key, Buffer.from(JSON.stringify(now)));
     }
     return revision;
   }
@@ -79,6 +92,10 @@ export async function reportRevisions(bus: Bus, service: string, replica: string
     },
     refused(name, refusal) {
       report.refused = { ...report.refused, [name]: refusal };
+      writeOrWarn();
+    },
+    runsIn(process) {
+      within = process;
       writeOrWarn();
     },
     claim(store) {
@@ -114,6 +131,9 @@ export interface ReplicaState {
   /** That it runs; undefined before it runs any. */
   revision: number | undefined;
   refused: { revision: number; reason: string } | undefined;
+  /** In which process it runs, if it says so, and whether that can work. */
+  process: string | undefined;
+  ready: boolean;
 }
 
 /** What every live replica of every service says of one bucket, always current. */
@@ -134,7 +154,8 @@ export async function watchReplicas(bus: Bus, { name }: BucketDefinition): Promi
       states.delete(entry.key);
       return;
     }
-    const state = { replica: entry.key, revision: report.revisions[name], refused: report.refused?.[name] };
+    const { process, ready = false } = report;
+    const state = { replica: entry.key, revision: report.revisions[name], refused: report.refused?.[name], process, ready };
     states.set(entry.key, state);
     for (const listener of listeners) listener(state);
   });

@@ -28,22 +28,31 @@ export interface Starting {
   signal: AbortSignal;
 }
 
+export interface RunOptions {
+  /**
+   * Called at the end of a drain when the process is to be restarted, for one that nobody keeps alive: it takes its own place.
+   * Otherwise the process exits 0, and whoever keeps it alive starts it again.
+   */
+  again?: () => void;
+}
+
 /**
  * Starts, and stays until a signal, an uncaught error or the loss of the bus ends it. SIGTERM and SIGINT drain within
  * `daemon.shutdownTimeoutMs` and exit 0; an uncaught error is logged, drains for at most five seconds and exits 1. What cannot
  * start says why in one sentence and exits 1.
  */
-export async function runProcess(name: string, start: (given: Starting) => Promise<Host>): Promise<void> {
+export async function runProcess(name: string, start: (given: Starting) => Promise<Host>, { again }: RunOptions = {}): Promise<void> {
   const stack = new AsyncDisposableStack();
   const ending = new AbortController();
   let host: Host | undefined;
   let failed = false;
+  let restarting = false;
 
   const starting = start({ stack, signal: ending.signal });
   const grace = closeWithGrace({ delay: false, logger: false }, async ({ err, signal }) => {
     ending.abort();
     if (err) host?.log.fatal({ err }, 'an error nobody caught; shutting down');
-    else host?.log.info({ signal }, 'shutting down');
+    else host?.log.info({ signal }, restarting ? 'shutting down, to be started again' : 'shutting down');
     const ms = err ? AFTER_ERROR_MS : (host?.settings.current.daemon.shutdownTimeoutMs ?? AFTER_ERROR_MS);
     limit(ms, host?.log);
     if (process.stderr.isTTY) sayIfSlow(name, ms);
@@ -51,6 +60,9 @@ export async function runProcess(name: string, start: (given: Starting) => Promi
     await starting.catch(() => undefined);
     await stack.disposeAsync();
     if (failed) throw new StartError(`${name} lost the bus`);
+    if (!restarting || again === undefined) return;
+    await new Promise((resolve) => host?.log.flush(resolve));
+    again();
   });
 
   try {
@@ -63,6 +75,11 @@ export async function runProcess(name: string, start: (given: Starting) => Promi
     await stack.disposeAsync();
     process.exit(1);
   }
+  void host.restartWished.then(() => {
+    if (ending.signal.aborted) return;
+    restarting = true;
+    grace.close();
+  });
   void host.bus.closed.then(() => {
     if (ending.signal.aborted) return;
     host?.log.fatal('the connection to the bus is gone for good; shutting down');

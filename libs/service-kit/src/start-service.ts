@@ -33,6 +33,9 @@ export async function startService<C extends Contract, K extends SectionName>(
   const bus = await host.connect(service);
   if (bus !== host.bus) starting.defer(() => bus.drain());
   const report = starting.use(await reportRevisions(bus, service, replica, log));
+  const tellProcess = (): void => report.runsIn({ id: host.process, ready: () => host.health.readiness().ready });
+  starting.defer(host.health.follow(tellProcess));
+  tellProcess();
   const health = host.health.reporter(service);
   const store = documentsOf(host, starting, { bus, service, report, health, log, signal: host.signal });
   const cache = cacheOf(host, starting, service);

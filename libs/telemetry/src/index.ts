@@ -1,5 +1,6 @@
 export { createFlood, type Flood, type Together } from './flood.ts';
 export { hideValue, withoutHidden } from './hidden.ts';
+export { openRollingFile, type RollingFile, type RollingFileOptions } from './files/rolling-file.ts';
 export { LOG_LEVELS, type Levels, type LogLevel } from './levels.ts';
 export { bindTrace, createLogger, logLevels, silentLogger, type Logger, type LogOptions } from './logger.ts';
 export { METRICS, metricDefinitions, type MetricName } from './metrics/catalogue.ts';

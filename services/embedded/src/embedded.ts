@@ -22,6 +22,8 @@ import {
   type Variables,
 } from '@switchyard/service-kit';
 import { firstToken } from './first-token.ts';
+import { takeOwnPlace } from './take-own-place.ts';
+import { logFileOf, openLogFile } from './log-file.ts';
 import { services } from './services.ts';
 
 const VERSION = '0.1.0';
@@ -33,15 +35,23 @@ const NO_EDGE = 'gateway.enabled is false, so nobody could reach what runs here.
 
 /** All services in one process, until a signal ends it. What cannot start says why in one sentence and exits 1. */
 export async function runEmbedded(env: Variables): Promise<void> {
-  await runProcess('switchyard', (given) => startEmbedded(env, given));
+  let port = 0;
+  const onListening = (url: string): void => void (port = Number(new URL(url).port));
+  const start = (given: Starting): Promise<Host> => startEmbedded(env, { ...given, onListening });
+  await runProcess('switchyard', start, { again: () => takeOwnPlace(env, port) });
 }
 
-async function startEmbedded(env: Variables, { stack, signal }: Starting): Promise<Host> {
+interface StartingEmbedded extends Starting {
+  onListening: (url: string) => void;
+}
+
+async function startEmbedded(env: Variables, { stack, signal, onListening }: StartingEmbedded): Promise<Host> {
   const started = performance.now();
   const { data, token: given, bus } = await readEnvironment(env);
   stack.use(claimDataDirectory(data));
-  const logFile = resolve(data, 'logs', 'switchyard.log');
-  const host = stack.use(await sayIfSlow(bus, openHost({ env, logDestination: logFile, metricsPort: METRICS_PORT, signal })));
+  const host = stack.use(
+    await sayIfSlow(bus, openHost({ env, logDestination: (settings) => openLogFile(settings, data), metricsPort: METRICS_PORT, signal })),
+  );
 
   if (!host.settings.current.gateway.enabled) throw new StartError(NO_EDGE);
 
@@ -53,7 +63,7 @@ async function startEmbedded(env: Variables, { stack, signal }: Starting): Promi
       token = await firstToken({ dir: data, tenant: host.settings.current.tenantId, given }, tokens);
     },
   });
-  const edge = defineGateway({ onListening: (address) => (url = address) });
+  const edge = defineGateway({ onListening: (address) => onListening((url = address)) });
   for (const service of services) stack.use(await startService(service === secrets ? ours : service, host));
   stack.use(await startService(edge, host).catch((error: unknown) => Promise.reject(explainListening(error, host))));
 
@@ -66,7 +76,7 @@ async function startEmbedded(env: Variables, { stack, signal }: Starting): Promi
         replica: host.replica('gateway'),
         pid: process.pid,
         ports: { http: Number(port), ...host.ports },
-        log: logFile,
+        log: logFileOf(host.settings.current, data),
       },
     ],
   });

@@ -26,12 +26,14 @@ import { configRollback } from './handlers/config-rollback.ts';
 import { configSchema } from './handlers/config-schema.ts';
 import { configSet } from './handlers/config-set.ts';
 import { daemonSetLogLevel } from './handlers/daemon-set-log-level.ts';
+import { gatewayRestart } from './handlers/gateway-restart.ts';
 import { gatewayStatus } from './handlers/gateway-status.ts';
 import { modelsEmbed } from './handlers/models-embed.ts';
 import { modelsListProviders } from './handlers/models-list-providers.ts';
 import { modelsList } from './handlers/models-list.ts';
 import { modelsTest } from './handlers/models-test.ts';
 import { modelsVisible } from './handlers/models-visible.ts';
+import { openRestarts } from './restart/open-restart.ts';
 import { openLevels } from './levels/open-levels.ts';
 
 /** Owns the control plane: agents, models, and the configuration. */
@@ -69,6 +71,7 @@ export const registry = defineService({
     own.defer(onOtherLevel(settings, () => levels.followConfiguration(), log));
     const given = { agents, collection, store, projector, models, secret, configuration, env };
     const config = { ...(await openConfig({ ...kept, store, bus, configuration, own, log })), env };
+    const restarts = own.use(await openRestarts({ bus, replicas: config.replicas, configuration, store, log }));
     return {
       'config.get': configGet(config),
       'config.read': configRead(config),
@@ -93,7 +96,8 @@ export const registry = defineService({
       'models.test': modelsTest(models),
       'models.visible': modelsVisible(agents, models),
       'models.embed': modelsEmbed({ agents, models, settings }),
-      'gateway.status': gatewayStatus(config),
+      'gateway.status': gatewayStatus(config, restarts),
+      'gateway.restart': gatewayRestart(restarts, configuration),
       'daemon.setLogLevel': daemonSetLogLevel(levels, configuration),
     };
   },

@@ -30,7 +30,8 @@ export const daemon = z
           .strictObject({ outputDir: text('{dataDir}/traces'), maxSize: FileSize('5m'), maxFiles: between(0, 100, 3) })
           .prefault({}),
       })
-      .prefault({}),
+      .prefault({})
+      .describe('the file of the log where everything runs in one process; a process by itself writes to standard error'),
     configWebhook: z
       .strictObject({ url: upTo(MAX.url).optional(), timeoutMs: positive(5_000), secret: SecretRef.optional() })
       .prefault({})
@@ -125,7 +126,8 @@ export const observability = z
         maxAgeDays: positive(30),
         compressAged: flag(true),
       })
-      .prefault({}),
+      .prefault({})
+      .describe('what is kept of files that were full, as well as what each says of itself: the smaller of both counts'),
     alertBudget: z
       .strictObject({
         windowMs: positive(3_600_000),

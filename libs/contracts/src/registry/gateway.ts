@@ -1,8 +1,19 @@
 import { z } from 'zod';
-import { Count, NoParams } from '../common.ts';
+import { Count, NoParams, Timestamp } from '../common.ts';
 import { defineMethods } from '../define.ts';
 import { MAX, upTo } from '../sizes.ts';
 import { ConfigInForce } from './config-in-force.ts';
+
+/** The restart that `gateway.restart` began last, by the names of replicas. */
+export const RestartProgress = z.object({
+  state: z.enum(['running', 'done', 'stopped']),
+  since: Timestamp,
+  by: upTo(MAX.name).describe('the client that asked for it'),
+  restarted: z.array(upTo(MAX.name)).max(MAX.many),
+  leaving: z.array(upTo(MAX.name)).max(MAX.few).describe('who is being restarted; of a restart that was stopped, who did not come back'),
+  waiting: z.array(upTo(MAX.name)).max(MAX.all).describe('whose turn has not come; of a restart that was stopped, who was left as it is'),
+  reason: upTo(MAX.line).optional().describe('why it was stopped'),
+});
 
 /** The process that answers, and the configuration it runs. */
 export const GatewayStatus = z.object({
@@ -18,6 +29,7 @@ export const GatewayStatus = z.object({
     .optional()
     .describe('settings that a file or a variable sets without effect, because nothing reads them yet, and where they are set'),
   configuration: ConfigInForce.optional(),
+  restart: RestartProgress.optional(),
 });
 
 export const RestartAccepted = z.object({
@@ -32,7 +44,7 @@ export const gatewayMethods = defineMethods({
     scope: 'admin',
     params: NoParams,
     result: GatewayStatus,
-    blobs: ['configPaths', 'sections', 'notInForce', 'configuration'],
+    blobs: ['configPaths', 'sections', 'notInForce', 'configuration', 'restart'],
     idempotent: true,
     examples: [
       {
@@ -49,7 +61,9 @@ export const gatewayMethods = defineMethods({
     ],
   },
   'gateway.restart': {
-    summary: 'Drains all services and starts them again.',
+    summary: 'Drains every process and starts it again, one after the other.',
+    description:
+      'Answers at once. A process leaves when the one before is ready again; `gateway.status` says how far it is. While one goes on, asking again begins no other. When somebody does not come back, it stops, and whoever was still to come stays as it is.',
     scope: 'admin',
     audited: 'destructive',
     params: NoParams,

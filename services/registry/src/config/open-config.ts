@@ -1,6 +1,6 @@
 import type { Bus } from '@switchyard/bus';
 import { CONFIG_BUCKET } from '@switchyard/contracts';
-import { watchReplicas, type ConfigurationSource } from '@switchyard/service-kit';
+import { watchReplicas, type ConfigurationSource, type WatchedReplicas } from '@switchyard/service-kit';
 import type { Collection, Store } from '@switchyard/store';
 import type { Logger } from '@switchyard/telemetry';
 import type { ConfigHeadDocument, ConfigLayerDocument, ConfigVersionDocument } from '../data.ts';
@@ -22,12 +22,12 @@ interface Given {
 }
 
 /** The versions of the configuration, told to everybody: also what a replica that died left untold. */
-export async function openConfig(given: Given): Promise<ConfigGiven & { inForce: InForce }> {
+export async function openConfig(given: Given): Promise<ConfigGiven & { inForce: InForce; replicas: WatchedReplicas }> {
   const { bus, configuration, own, log, store } = given;
   const versions = await openVersions({ ...given, tenant: configuration.current.tenantId });
   const publisher = own.use(await openPublisher(bus, versions, log));
   await publisher.publish();
   const replicas = own.use(await watchReplicas(bus, CONFIG_BUCKET));
   rollBackRefused({ versions, publisher, store, replicas, log });
-  return { versions, publisher, configuration, store, inForce: createInForce(publisher, replicas) };
+  return { versions, publisher, configuration, store, inForce: createInForce(publisher, replicas), replicas };
 }

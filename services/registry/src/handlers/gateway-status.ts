@@ -1,7 +1,8 @@
 import type { Handler } from '@switchyard/bus';
-import { MAX, OBJECT_SECTIONS } from '@switchyard/contracts';
+import { MAX, OBJECT_SECTIONS, type RollingRestart } from '@switchyard/contracts';
 import type { ConfigurationSource } from '@switchyard/service-kit';
 import type { InForce } from '../config/in-force.ts';
+import type { Restarts } from '../restart/open-restart.ts';
 
 /** Reading the memory use costs more than the rest of the answer, so it is read once in this time. */
 const MEMORY_FRESH_MS = 1_000;
@@ -11,7 +12,7 @@ interface Given {
   inForce: InForce;
 }
 
-export function gatewayStatus({ configuration, inForce }: Given): Handler<'gateway.status'> {
+export function gatewayStatus({ configuration, inForce }: Given, restarts: Pick<Restarts, 'last'>): Handler<'gateway.status'> {
   let rss = 0;
   let readAt = -Infinity;
   const memoryUsage = (): number => {
@@ -24,6 +25,7 @@ export function gatewayStatus({ configuration, inForce }: Given): Handler<'gatew
   };
   return () => {
     const now = inForce();
+    const restart = restarts.last();
     return {
       pid: process.pid,
       uptime: process.uptime(),
@@ -33,6 +35,12 @@ export function gatewayStatus({ configuration, inForce }: Given): Handler<'gatew
       sections: [...OBJECT_SECTIONS],
       notInForce: configuration.notInForce().slice(0, MAX.many),
       ...(now === undefined ? {} : { configuration: now }),
+      ...(restart === undefined ? {} : { restart: progressOf(restart) }),
     };
   };
+}
+
+function progressOf({ state, since, by, restarted, turn, waiting, reason }: RollingRestart) {
+  const names = waiting.flatMap(({ replicas }) => replicas);
+  return { state, since, by, restarted, leaving: turn?.replicas ?? [], waiting: names, ...(reason === undefined ? {} : { reason }) };
 }

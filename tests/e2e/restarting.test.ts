@@ -1,0 +1,50 @@
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { createClient, RpcError, type Client } from '@switchyard/client';
+import { isAlive } from '../cluster/processes.ts';
+import { chatUrl, contents } from './clients.ts';
+import { startEmbedded } from './embedded.ts';
+import { isNamed, listen } from './listening.ts';
+
+const PAUSE_MS = 20;
+const config = { agents: { default: {}, slow: { provider: 'dev', model: 'slow' } } };
+
+test('one process takes its own place: same id, same port, no call fails that is tried again, and what runs goes on', async () => {
+  await using product = await startEmbedded({ config });
+  const client = createClient(product);
+  const { pid } = await client.call('gateway.status', {});
+  const question = Array.from({ length: 40 }, (_, n) => `word${n}`).join(' ');
+  using stream = listen(chatUrl(product, { message: question, agentId: 'slow', sessionKey: 'going-on' }));
+  await stream.until(isNamed('token'));
+
+  const asked = await client.call('gateway.restart', {});
+  assert.deepEqual(Object.keys(asked), ['restarting', 'warning']);
+  const began = performance.now();
+  while ((await again(client, 'gateway.status')).uptime * 1_000 > performance.now() - began) await sleep(PAUSE_MS);
+  const status = await again(client, 'gateway.status');
+  assert.equal(status.pid, pid);
+  assert.ok(isAlive(pid));
+  const run = JSON.parse(readFileSync(`${product.data}/run.json`, 'utf8')) as { url: string };
+  assert.equal(run.url, product.url);
+
+  const { name, data } = await stream.until(isNamed('done', 'error'));
+  assert.equal(name, 'done', JSON.stringify(data));
+  assert.match(String(data['response']), /word0 .*word39$/);
+  assert.equal((await contents(product, 'going-on')).length, 2, 'the question was asked once');
+  client.close();
+  assert.deepEqual(await product.process.end('SIGTERM'), { code: 0, signal: null });
+});
+
+/** As a client does that tries again: while nobody listens, or whoever does says that nobody is there. */
+async function again(client: Client, method: 'gateway.status') {
+  for (;;) {
+    try {
+      return await client.call(method, {});
+    } catch (error) {
+      if (error instanceof RpcError && error.data.code !== 'UNAVAILABLE') throw error;
+      await sleep(PAUSE_MS);
+    }
+  }
+}
