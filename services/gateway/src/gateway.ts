@@ -11,9 +11,11 @@ import { createAccessLog } from './server/access-log.ts';
 import type { Connections } from './sockets/connections.ts';
 import { createDispatcher } from './rpc/dispatch.ts';
 import { closeSockets, drainRequests, REQUESTS_FINISH_MS } from './server/drain.ts';
-import type { Edge } from './edge.ts';
+import type { Edge, EdgeSections } from './edge.ts';
 import { createEdgeMethods } from './rpc/edge-methods.ts';
 import { openFanOut } from './sockets/fan-out.ts';
+import { openHookKeys } from './hooks/keys.ts';
+import { createHookPaths } from './hooks/paths.ts';
 import { createAdmission } from './admission/admission.ts';
 import { createFailureLog } from './server/failure-log.ts';
 import { registerFront } from './server/front.ts';
@@ -39,7 +41,7 @@ export interface GatewayOptions {
   bus: Bus;
   /** What the gateways count together goes through it, where others share it. */
   cache?: Cache;
-  settings: Settings<'gateway'>;
+  settings: Settings<EdgeSections>;
   log: Logger;
   health: HealthReporter;
   version: string;
@@ -93,11 +95,13 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
     log,
     failures,
     tokens,
+    hookKeys: opening.use(await openHookKeys({ bus, settings, log })),
     limits,
     draining: draining.signal,
     closing: closing.signal,
     ending: ending.signal,
     guard: (wanted) => admission.guard(wanted),
+    addressOf: (request) => admission.addressOf(request),
     route: (doc) => ({ onRequest: admission.guard(doc), config: { doc } }),
   };
 
@@ -115,6 +119,7 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
       ...ground,
       settings,
       front,
+      hookPaths: createHookPaths(settings),
       draining: draining.signal,
       tls: secure && tlsOptions(secure.first, secure.tls.requireClientCert),
     }),

@@ -15,6 +15,7 @@ import { auditBegin, auditFinish, auditRead } from './handlers/audit.ts';
 import { envList } from './handlers/env-list.ts';
 import { envSet } from './handlers/env-set.ts';
 import { secretsResolve } from './handlers/secrets-resolve.ts';
+import { secretsWebhookKeys } from './handlers/secrets-webhook-keys.ts';
 import { tokensCreate } from './handlers/tokens-create.ts';
 import { tokensList } from './handlers/tokens-list.ts';
 import { tokensRevoke } from './handlers/tokens-revoke.ts';
@@ -36,11 +37,14 @@ export interface SecretsOptions {
 }
 
 /** Owns bearer tokens and the values of secrets. */
-export function defineSecrets({ firstToken, envFile }: SecretsOptions = {}): ServiceDefinition<typeof contract, 'gateway' | 'tenantId'> {
+export function defineSecrets({ firstToken, envFile }: SecretsOptions = {}): ServiceDefinition<
+  typeof contract,
+  'gateway' | 'tenantId' | 'webhooks'
+> {
   return defineService({
     contract,
     version: '0.1.0',
-    settings: ['gateway', 'tenantId'],
+    settings: ['gateway', 'tenantId', 'webhooks'],
 
     async setup({ settings, store, bus, own, env, log, configuration }) {
       const { secrets, dataKeys, rates, records, heads, begun, ...data } = await store.open({
@@ -80,6 +84,7 @@ export function defineSecrets({ firstToken, envFile }: SecretsOptions = {}): Ser
         'audit.finish': auditFinish(audit),
         'audit.read': auditRead(audit),
         'secrets.resolve': secretsResolve({ values, env, allowed, store }),
+        'secrets.webhookKeys': secretsWebhookKeys({ values, env, settings, store }),
       };
     },
   });

@@ -14,4 +14,16 @@ export const secretsOperations = defineOperations({
     emits: ['secret:accessed'],
     idempotent: true,
   },
+  'secrets.webhookKeys': {
+    summary: 'The secrets that the configuration of webhooks names, for the edge that checks signatures with them; no other one.',
+    callers: ['gateway'] as const,
+    params: z.strictObject({}),
+    result: z.object({
+      keys: z
+        .array(z.object({ name: upTo(MAX.name), value: upTo(MAX.value).nullable().describe('null when no such secret is set') }))
+        .max(MAX.many),
+    }),
+    emits: ['secret:accessed'],
+    idempotent: true,
+  },
 });

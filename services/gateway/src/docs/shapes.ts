@@ -62,6 +62,9 @@ export const Channels = z.object({
   channels: z.array(z.object({ type: z.string(), name: z.string(), enabled: z.literal(true), status: z.literal('connected') })),
 });
 
+export const StrictReceived = z.object({ received: z.literal(true) });
+export const HookReceived = StrictReceived.extend({ mapping: z.string().nullable().describe('the id of the mapping, where it has one') });
+
 export const Model = z.object({ id: z.string(), object: z.literal('model'), created: z.int(), owned_by: z.string() });
 export const ModelList = z.object({ object: z.literal('list'), data: z.array(Model) });
 

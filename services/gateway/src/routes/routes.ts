@@ -10,6 +10,7 @@ import { registerHistory } from './history.ts';
 import { registerMemory } from './memory.ts';
 import { registerModels } from './models.ts';
 import { registerResponses } from './responses.ts';
+import { registerWebhooks } from './webhooks.ts';
 import type { RegisterRoutes } from '../gateway.ts';
 
 /** What stands under `/api` is there only while `gateway.web.enabled` says so at the start. */
@@ -33,4 +34,5 @@ export const routes: readonly RegisterRoutes[] = [
   registerModels,
   registerResponses,
   registerEmbeddings,
+  registerWebhooks,
 ];

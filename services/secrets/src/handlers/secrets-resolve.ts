@@ -1,8 +1,9 @@
 import type { Handler } from '@switchyard/bus';
 import { ServiceError } from '@switchyard/contracts';
-import { readSecret, StartError, type Variables } from '@switchyard/service-kit';
+import { StartError, type Variables } from '@switchyard/service-kit';
 import type { Store } from '@switchyard/store';
 import type { OpenedValues } from '../values/open-values.ts';
+import { readValue } from '../values/read-value.ts';
 import { checkReader, createTeller, isHouseSecret, type Allowed } from '../values/reading.ts';
 
 interface Given {
@@ -19,19 +20,11 @@ interface Given {
 export function secretsResolve({ values, env, allowed, store }: Given): Handler<'secrets.resolve'> {
   const tell = createTeller(store);
 
-  async function read(name: string): Promise<string | undefined> {
-    for (const place of values.places) {
-      const value = await place.get(name);
-      if (value !== undefined) return value;
-    }
-    return readSecret(env, name);
-  }
-
   return async ({ name }, ctx) => {
     try {
       if (isHouseSecret(name)) throw new ServiceError('PERMISSION_DENIED', `${name} is read by no service`);
       checkReader(ctx.principal, name, allowed);
-      const value = await read(name);
+      const value = await readValue({ values, env }, name);
       tell(ctx, name, value === undefined ? 'not_found' : 'success');
       return { value: value ?? null };
     } catch (err) {

@@ -1,0 +1,44 @@
+import type { Handler } from '@switchyard/bus';
+import type { Sections } from '@switchyard/contracts';
+import { StartError, type Settings, type Variables } from '@switchyard/service-kit';
+import type { Store } from '@switchyard/store';
+import type { OpenedValues } from '../values/open-values.ts';
+import { readValue } from '../values/read-value.ts';
+import { createTeller, isHouseSecret } from '../values/reading.ts';
+
+interface Given {
+  values: OpenedValues;
+  env: Variables;
+  settings: Settings<'webhooks'>;
+  store: Pick<Store, 'now'>;
+}
+
+/** The secrets that `webhooks` names now, and no other: the edge, which anybody can reach, is told as little as it can work with. */
+export function secretsWebhookKeys({ values, env, settings, store }: Given): Handler<'secrets.webhookKeys'> {
+  const tell = createTeller(store);
+  return async (_params, ctx) => {
+    const keys = [];
+    for (const name of namesIn(settings.current.webhooks)) {
+      const value = isHouseSecret(name) ? undefined : await read(name, ctx.log);
+      tell(ctx, name, isHouseSecret(name) ? 'denied' : value === undefined ? 'not_found' : 'success');
+      keys.push({ name, value: value ?? null });
+    }
+    return { keys };
+  };
+
+  /** One that cannot be read keeps none of the others back. */
+  async function read(name: string, log: { error(fields: object, text: string): void }): Promise<string | undefined> {
+    try {
+      return await readValue({ values, env }, name);
+    } catch (err) {
+      if (!(err instanceof StartError)) throw err;
+      log.error({ err, name }, 'a secret cannot be read');
+      return undefined;
+    }
+  }
+}
+
+function namesIn({ token, hmac, mappings }: Sections['webhooks']): Set<string> {
+  const refs = [token, hmac.secret, ...mappings.map(({ secret }) => secret)];
+  return new Set(refs.flatMap((ref) => (typeof ref === 'object' && ref.source === 'env' ? [ref.id] : [])));
+}
