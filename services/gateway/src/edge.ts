@@ -1,4 +1,5 @@
 import type { IncomingMessage } from 'node:http';
+import type { BlobStore } from '@switchyard/blob';
 import type { Bus } from '@switchyard/bus';
 import type { Settings } from '@switchyard/service-kit';
 import type { Logger, Span } from '@switchyard/telemetry';
@@ -24,6 +25,8 @@ export interface Edge {
   readonly failures: FailureLog;
   readonly tokens: Tokens;
   readonly hookKeys: HookKeys;
+  /** Opened when it is first asked for. */
+  readonly blobs: () => Promise<BlobStore>;
   readonly limits: Limits;
   /** Aborts when the gateway is told to stop: it still serves, and says that nobody should be sent here any more. */
   readonly draining: AbortSignal;

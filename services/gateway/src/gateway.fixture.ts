@@ -1,3 +1,4 @@
+import type { BlobStore } from '@switchyard/blob';
 import { connectBus, createMemoryHub, type Bus, type Handlers, type LargePayloads } from '@switchyard/bus';
 import type { Cache } from '@switchyard/cache';
 import { INLINE_BYTES, sections, sessions, TOKENS_BUCKET, TOKENS_TOLD, type Sections, type TokenProjection } from '@switchyard/contracts';
@@ -75,13 +76,14 @@ export interface TestGatewayOptions {
   handlers?: Handlers<typeof sessions>;
   log?: Logger;
   cache?: Cache;
+  blobs?: () => Promise<BlobStore>;
   /** Where goes what is too large for a message; then the bus is as strict as one between processes. */
   large?: LargePayloads;
 }
 
 /** A gateway on a free port, and behind it, on the in-process bus, a service that answers for sessions. */
 export async function startTestGateway(options: TestGatewayOptions = {}): Promise<TestGateway> {
-  const { settings: changes, webhooks, handlers = {}, log = silentLogger(), cache, large } = options;
+  const { settings: changes, webhooks, handlers = {}, log = silentLogger(), cache, blobs, large } = options;
   const strict = large === undefined ? {} : { large, inlineBytes: INLINE_BYTES };
   const hub = createMemoryHub();
   const bus = await connectBus('memory:', { hub, log, service: 'sessions', ...strict });
@@ -107,6 +109,7 @@ export async function startTestGateway(options: TestGatewayOptions = {}): Promis
     needs: ['sessions'],
     tls: settings.current.gateway.tls,
     ...(cache ? { cache } : {}),
+    ...(blobs ? { blobs } : {}),
   });
 
   return {

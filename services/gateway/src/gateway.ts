@@ -1,9 +1,10 @@
 import type { Server as TlsServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
+import type { BlobStore } from '@switchyard/blob';
 import type { Bus } from '@switchyard/bus';
 import type { Cache } from '@switchyard/cache';
-import type { ServiceName } from '@switchyard/contracts';
+import { ServiceError, type ServiceName } from '@switchyard/contracts';
 import type { HealthReporter, Settings } from '@switchyard/service-kit';
 import { observe, type Logger } from '@switchyard/telemetry';
 import type { FastifyInstance } from 'fastify';
@@ -41,6 +42,8 @@ export interface GatewayOptions {
   bus: Bus;
   /** What the gateways count together goes through it, where others share it. */
   cache?: Cache;
+  /** Where media are; without it there are none. */
+  blobs?: () => Promise<BlobStore>;
   settings: Settings<EdgeSections>;
   log: Logger;
   health: HealthReporter;
@@ -95,6 +98,7 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
     log,
     failures,
     tokens,
+    blobs: options.blobs ?? noBlobs,
     hookKeys: opening.use(await openHookKeys({ bus, settings, log })),
     limits,
     draining: draining.signal,
@@ -170,6 +174,10 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
       await opened.disposeAsync();
     },
   };
+}
+
+function noBlobs(): Promise<never> {
+  return Promise.reject(new ServiceError('UNAVAILABLE', 'This gateway has no blob store.'));
 }
 
 function backlogOf({ all }: Connections): number {

@@ -27,7 +27,7 @@ export function defineGateway({ onListening }: GatewayHooks = {}): ServiceDefini
     version: VERSION,
     settings: ['gateway', 'webhooks', 'tenantId', 'daemon'],
 
-    async setup({ settings, bus, cache, log, own, health, revisions }) {
+    async setup({ settings, bus, cache, blobs, log, own, health, revisions }) {
       const { enabled, host, port, tls } = settings.current.gateway;
       if (!enabled) {
         log.warn('gateway.enabled is false, so nothing listens');
@@ -38,6 +38,7 @@ export function defineGateway({ onListening }: GatewayHooks = {}): ServiceDefini
       const gateway = await openGateway({
         bus,
         cache: shared,
+        blobs,
         settings,
         log,
         health,

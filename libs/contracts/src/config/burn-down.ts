@@ -144,7 +144,6 @@ export const UNREAD_SETTINGS: readonly string[] = [
   'webhooks.mappings.*.channel',
   'webhooks.mappings.*.deliver',
   'webhooks.mappings.*.model',
-  'webhooks.mappings.*.name',
   'webhooks.mappings.*.textTemplate',
   'webhooks.mappings.*.timeoutSeconds',
   'webhooks.mappings.*.to',

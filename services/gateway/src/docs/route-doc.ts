@@ -33,7 +33,7 @@ export interface AnswerDoc {
   /** Of JSON. */
   schema?: z.ZodType;
   /** Of anything else. */
-  type?: 'text/event-stream' | 'text/plain' | 'application/json';
+  type?: 'text/event-stream' | 'text/plain' | 'application/json' | 'application/octet-stream';
 }
 
 /** A route as the server has it. */

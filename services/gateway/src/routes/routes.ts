@@ -7,6 +7,7 @@ import { registerChat } from './chat.ts';
 import { registerEmbeddings } from './embeddings.ts';
 import { registerEvents } from './events.ts';
 import { registerHistory } from './history.ts';
+import { registerMedia } from './media.ts';
 import { registerMemory } from './memory.ts';
 import { registerModels } from './models.ts';
 import { registerResponses } from './responses.ts';
@@ -34,5 +35,6 @@ export const routes: readonly RegisterRoutes[] = [
   registerModels,
   registerResponses,
   registerEmbeddings,
+  registerMedia,
   registerWebhooks,
 ];
