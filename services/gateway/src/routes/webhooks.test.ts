@@ -289,9 +289,14 @@ test('a mapping may ask for Standard Webhooks, with a key of its own', async () 
   assert.equal((await post(new Date(), 'msg_2'))[0], 200);
   assert.equal(t.started.length, 2);
   assert.equal((await send(t, '/hooks/std', opened))[0], 401, 'the key of others is not its key');
+});
+
+test('a mapping with a key of its own is not set off by the key of the strict endpoint', async () => {
+  const own = { id: 'own', secret: 'the key of this one mapping alone, and no other' };
+  await using t = await start({ mappings: [own, { id: 'any' }] });
   const event = JSON.stringify({ event: 'e', source: 's', data: {} });
-  await send(t, '/hooks/webhook', event);
-  assert.equal(t.started[2]?.principal.client, 'webhook/any', 'nor is it reached by the strict endpoint');
+  assert.equal((await send(t, '/hooks/webhook', event))[0], 200);
+  assert.equal(t.started[0]?.principal.client, 'webhook/any');
 });
 
 test('a key that is named comes from the owner of secrets, and a new one is in force once it says so', async () => {
