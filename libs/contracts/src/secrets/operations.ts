@@ -20,8 +20,10 @@ export const secretsOperations = defineOperations({
     params: z.strictObject({}),
     result: z.object({
       keys: z
-        .array(z.object({ name: upTo(MAX.name), value: upTo(MAX.value).nullable().describe('null when no such secret is set') }))
-        .max(MAX.many),
+        .array(
+          z.object({ name: upTo(MAX.name), value: upTo(MAX.name).nullable().describe('null when no such secret is set, or it is longer') }),
+        )
+        .max(MAX.words),
     }),
     emits: ['secret:accessed'],
     idempotent: true,
