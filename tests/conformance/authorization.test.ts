@@ -45,6 +45,10 @@ const ROUTES: readonly Route[] = [
   { path: '/openrpc.json', scopes: 'any token', opened: 200 },
   { path: '/openapi.json', scopes: 'any token', opened: 200 },
   { path: '/llms.txt', scopes: 'any token', opened: 200 },
+  { path: '/media/nothing', scopes: ['rpc'], opened: 404 },
+  { path: '/media/nothing/meta', scopes: ['rpc'], opened: 404 },
+  { path: '/hooks/webhook', body: '{}', scopes: 'anybody', opened: 404 },
+  { path: '/hooks/any', body: '{}', scopes: 'anybody', opened: 404 },
   { path: '/health', scopes: 'anybody', opened: 200 },
   { path: '/api/health', scopes: 'anybody', opened: 200 },
 ];

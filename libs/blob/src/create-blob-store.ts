@@ -2,7 +2,7 @@ import type { Logger } from '@switchyard/telemetry';
 import type { Backend, BlobKey } from './backend.ts';
 import type { Blobs, BlobStore } from './blob-store.ts';
 import { checkHead, checkId, checkRange, checkTenant } from './check.ts';
-import { takenOver, unknownBlob } from './failures.ts';
+import { expiredBlob, takenOver, unknownBlob } from './failures.ts';
 import { BLOB_LIMITS, type BlobLimits } from './limits.ts';
 import { openReading } from './open-reading.ts';
 import { openWriter, type Writing } from './open-writer.ts';
@@ -43,7 +43,8 @@ export function createBlobStore(backend: Backend, { log, limits: given = {}, now
   async function status(key: BlobKey): ReturnType<Blobs['status']> {
     checkId(key.id);
     const found = await backend.find(key);
-    if (found === undefined || (found.ref !== undefined && found.ref.expiresAt <= now())) throw unknownBlob(key.id);
+    if (found === undefined) throw unknownBlob(key.id);
+    if (found.ref !== undefined && found.ref.expiresAt <= now()) throw expiredBlob(key.id);
     return found;
   }
 

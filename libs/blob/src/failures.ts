@@ -1,8 +1,13 @@
 import { ServiceError } from '@switchyard/contracts';
 
-/** Whether there is none, it is another tenant's, or it has expired: nobody is told which. */
+/** Whether there is none or it is another tenant's: nobody is told which. */
 export function unknownBlob(id: string): ServiceError {
   return new ServiceError('NOT_FOUND', `There is no blob ${id}.`, { details: { reason: 'BLOB_UNKNOWN' } });
+}
+
+/** It was there, and is until it is swept. */
+export function expiredBlob(id: string): ServiceError {
+  return new ServiceError('NOT_FOUND', `The blob ${id} has expired.`, { details: { reason: 'BLOB_EXPIRED' } });
 }
 
 export function alreadyWhole(id: string): ServiceError {

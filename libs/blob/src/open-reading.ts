@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { BlobRef, ServiceError } from '@switchyard/contracts';
 import type { Backend, BlobKey } from './backend.ts';
 import type { BlobReading, ReadOptions } from './blob-store.ts';
-import { beyondEnd, notWhatWasWritten, unknownBlob } from './failures.ts';
+import { beyondEnd, expiredBlob, notWhatWasWritten, unknownBlob } from './failures.ts';
 import type { Transfers } from './transfers.ts';
 
 export interface ReadingDeps {
@@ -28,7 +28,8 @@ export async function openReading({ backend, transfers, now }: ReadingDeps, key:
   });
   try {
     const ref = (await transfer.during(() => backend.find(key)))?.ref;
-    if (ref === undefined || ref.expiresAt <= now()) throw unknownBlob(key.id);
+    if (ref === undefined) throw unknownBlob(key.id);
+    if (ref.expiresAt <= now()) throw expiredBlob(key.id);
     if (offset > ref.size) throw beyondEnd(offset, ref.size);
     const to = limit === 0 ? ref.size : Math.min(ref.size, offset + limit);
     const opened = (source = backend.read(key, offset, to));

@@ -14,10 +14,11 @@ export function writingContract(open: OpenBlobs): void {
     const bytes = someBytes(300_000);
     const before = Date.now();
     const ref = await putBlob(blobs, bytesOf(bytes), { contentType: 'text/plain; charset=utf-8' });
-    const { id, expiresAt, ...known } = ref;
+    const { id, expiresAt, savedAt = 0, ...known } = ref;
     assert.match(id, /^blob_[0-9A-Za-z]{22}$/);
     assert.deepEqual(known, { size: bytes.length, sha256: sha256(bytes), contentType: 'text/plain; charset=utf-8' });
     assert.ok(expiresAt > before);
+    assert.ok(savedAt >= before && savedAt <= Date.now());
     const reading = await blobs.read(id);
     assert.deepEqual(reading.ref, ref);
     for await (const piece of reading.bytes) assert.ok(piece.length <= 65_536);

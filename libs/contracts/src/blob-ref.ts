@@ -4,6 +4,9 @@ import { MAX, upTo } from './sizes.ts';
 /** What is longer than this, of the fields that a contract names in `blobs`, does not ride the bus. */
 export const INLINE_BYTES = 65_536;
 
+/** The type of a field that does not ride the bus: whatever has it is between services, and no client may ask for it by its id. */
+export const PAYLOAD_TYPE = 'application/vnd.switchyard.payload+json';
+
 /** Names bytes that are kept in the blob store until they expire. Of use to services of the same tenant alone. */
 export const BlobRef = z.strictObject({
   id: z.string().regex(/^blob_[0-9A-Za-z]{22}$/),
@@ -11,5 +14,6 @@ export const BlobRef = z.strictObject({
   sha256: z.string().regex(/^[0-9a-f]{64}$/),
   contentType: upTo(MAX.name),
   expiresAt: z.int().nonnegative().describe('epoch milliseconds'),
+  savedAt: z.int().nonnegative().optional().describe('epoch milliseconds; 0 where whoever keeps it does not know'),
 });
 export type BlobRef = z.infer<typeof BlobRef>;

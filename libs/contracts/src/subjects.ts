@@ -159,7 +159,11 @@ export const LEVELS_KEY = 'wish';
 export const RESTART_BUCKET: BucketDefinition & Access = { name: 'restart', writers: ['registry'], readers: SERVICES };
 export const RESTART_KEY = 'rolling';
 /** That a secret was set, for those who keep values for a while. Neither its value nor its name. */
-export const SECRETS_BUCKET: BucketDefinition & Access = { name: 'secrets', writers: ['secrets'], readers: ['registry', 'sessions'] };
+export const SECRETS_BUCKET: BucketDefinition & Access = {
+  name: 'secrets',
+  writers: ['secrets'],
+  readers: ['gateway', 'registry', 'sessions'],
+};
 export const SECRETS_CHANGED = 'changed';
 /** Which revisions each live replica runs, by `<service>.<replica>`: each service writes its own. */
 export const REPLICAS_BUCKET: BucketDefinition & Access = { name: 'replicas', ttlMs: 15_000, writers: SERVICES, readers: SERVICES };

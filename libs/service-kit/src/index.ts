@@ -23,7 +23,7 @@ export { type IneffectiveSetting } from './settings/not-in-force.ts';
 export { openSettings, type ConfigurationSource, type Refusal } from './settings/open-settings.ts';
 export { type Origin } from './settings/origin.ts';
 export { closest } from './settings/closest.ts';
-export { createSecretReader, createSecretSealer, type SecretReader, type SecretSealer } from './sealed-secrets.ts';
+export { createSecretReader, createSecretSealer, openSecretAsking, type SecretReader, type SecretSealer } from './sealed-secrets.ts';
 export { resolveReferences, sentReferences } from './settings/references.ts';
 export { isTree, merge, only, refuseUnsafeKeys, treeOf, valueAt, type Tree } from './settings/tree.ts';
 export { StartError } from './start-error.ts';

@@ -1,16 +1,14 @@
 import { bytesOf, putBlob, readBlob, type Blobs, type BlobStore } from '@switchyard/blob';
 import type { LargePayloads } from '@switchyard/bus';
-import { ServiceError } from '@switchyard/contracts';
+import { PAYLOAD_TYPE, ServiceError } from '@switchyard/contracts';
 import type { Logger } from '@switchyard/telemetry';
-
-const JSON_TYPE = 'application/json';
 
 /** What is too large for the bus goes through the blob store of the process, which is opened when that first happens. */
 export function largePayloads(store: () => Promise<BlobStore>, log: Logger): LargePayloads {
   const blobsOf = async (tenant: string): Promise<Blobs> => (await store().catch(away)).for({ tenant });
   return {
     async put(tenant, bytes, { ttlMs, signal }) {
-      const said = { contentType: JSON_TYPE, size: bytes.length, expiresAt: Date.now() + ttlMs, signal };
+      const said = { contentType: PAYLOAD_TYPE, size: bytes.length, expiresAt: Date.now() + ttlMs, signal };
       return (await putBlob(await blobsOf(tenant), bytesOf(bytes), said)).id;
     },
     async *read(tenant, id, signal) {

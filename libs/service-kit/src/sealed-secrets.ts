@@ -11,16 +11,33 @@ export type SecretReader = (name: string, origin?: string) => Promise<string | n
  * it, and nobody can give it another one, or an old one, in its place. What was read is hidden from the logs of this process.
  */
 export function createSecretReader(bus: Pick<Bus, 'call'>, service: ServiceName): SecretReader {
-  const box = openBox();
+  const asking = openSecretAsking(service);
   return async (name, origin) => {
-    const to = { service, key: box.key, nonce: mintId('ask') };
+    const to = asking.asker();
     const { value } = await bus.call('secrets.resolve', { name, ...(origin === undefined ? {} : { origin }), to });
-    if (value === null) return null;
-    const plain = box.unseal(value, placeOf(name, to));
-    if (plain === undefined) throw notMine(name);
-    const text = Buffer.from(plain).toString();
-    hideValue(text);
-    return text;
+    return value === null ? null : asking.open(name, value, to);
+  };
+}
+
+/** What a process needs to ask for sealed values, and to open them. */
+export interface SecretAsking {
+  /** Drawn anew for each call. */
+  asker(): SecretAsker;
+  /** The value that came for that call; it is hidden from the logs of this process. DATA_LOSS for one that was not sealed for it. */
+  open(name: string, sealed: string, to: SecretAsker): string;
+}
+
+export function openSecretAsking(service: ServiceName): SecretAsking {
+  const box = openBox();
+  return {
+    asker: () => ({ service, key: box.key, nonce: mintId('ask') }),
+    open(name, sealed, to) {
+      const plain = box.unseal(sealed, placeOf(name, to));
+      if (plain === undefined) throw notMine(name);
+      const text = Buffer.from(plain).toString();
+      hideValue(text);
+      return text;
+    },
   };
 }
 

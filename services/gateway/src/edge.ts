@@ -1,3 +1,5 @@
+import type { IncomingMessage } from 'node:http';
+import type { BlobStore } from '@switchyard/blob';
 import type { Bus } from '@switchyard/bus';
 import type { Settings } from '@switchyard/service-kit';
 import type { Logger, Span } from '@switchyard/telemetry';
@@ -5,19 +7,26 @@ import type { onRequestHookHandler } from 'fastify';
 import type { GuardOptions, RouteDoc } from './docs/route-doc.ts';
 import type { Caller, Tokens } from './admission/tokens.ts';
 import type { Limits } from './admission/limits.ts';
+import type { HookKeys } from './hooks/keys.ts';
 import type { FailureLog } from './server/failure-log.ts';
 import type { Refusal } from './server/refusal.ts';
+
+/** The sections of the configuration that the edge reads. */
+export type EdgeSections = 'gateway' | 'webhooks' | 'tenantId';
 
 /** What a route gets. Each file of `routes/` exports a function `registerX(app, edge)` that adds its own. */
 export interface Edge {
   /** Speaks for the gateway itself: use `bus.as(request.caller.principal)` for a caller. */
   readonly bus: Bus;
   /** Always current; read `settings.current.gateway` at each use. */
-  readonly settings: Settings<'gateway'>;
+  readonly settings: Settings<EdgeSections>;
   readonly log: Logger;
   /** For errors that a client is shown otherwise than by what a route throws. */
   readonly failures: FailureLog;
   readonly tokens: Tokens;
+  readonly hookKeys: HookKeys;
+  /** Opened when it is first asked for. */
+  readonly blobs: () => Promise<BlobStore>;
   readonly limits: Limits;
   /** Aborts when the gateway is told to stop: it still serves, and says that nobody should be sent here any more. */
   readonly draining: AbortSignal;
@@ -27,6 +36,8 @@ export interface Edge {
   readonly ending: AbortSignal;
   /** An `onRequest` hook: authenticates, limits the rate, checks the scope, sets `request.caller`, or answers the refusal. */
   guard(options: GuardOptions): onRequestHookHandler;
+  /** Where a request comes from. */
+  addressOf(request: IncomingMessage): string;
   /** The options of a route: its guard, and what documents say of it. */
   route(doc: RouteDoc): { onRequest: onRequestHookHandler; config: { doc: RouteDoc } };
 }

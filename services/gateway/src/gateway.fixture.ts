@@ -1,3 +1,4 @@
+import type { BlobStore } from '@switchyard/blob';
 import { connectBus, createMemoryHub, type Bus, type Handlers, type LargePayloads } from '@switchyard/bus';
 import type { Cache } from '@switchyard/cache';
 import { INLINE_BYTES, sections, sessions, TOKENS_BUCKET, TOKENS_TOLD, type Sections, type TokenProjection } from '@switchyard/contracts';
@@ -5,19 +6,32 @@ import { hashToken } from '@switchyard/security';
 import type { HealthReporter, Readiness, Settings } from '@switchyard/service-kit';
 import { silentLogger, type Logger } from '@switchyard/telemetry';
 import { WebSocket, type RawData } from 'ws';
+import type { z } from 'zod';
+import type { EdgeSections } from './edge.ts';
 import { routes } from './routes/routes.ts';
 import { openGateway, type Gateway } from './gateway.ts';
 
 export type GatewaySection = Sections['gateway'];
 
 /** Settings that a test changes while the gateway runs. */
-export interface TestSettings extends Settings<'gateway'> {
+export interface TestSettings extends Settings<EdgeSections> {
   set(changes: Partial<GatewaySection>): void;
+  setWebhooks(webhooks: WebhooksGiven): void;
 }
 
-export function testSettings(changes: Partial<GatewaySection> = {}): TestSettings {
-  let current = { gateway: { ...sections.gateway.parse(undefined), ...changes } };
-  const listeners = new Set<(current: { gateway: GatewaySection }) => void>();
+export type WebhooksGiven = z.input<typeof sections.webhooks>;
+
+export function testSettings(changes: Partial<GatewaySection> = {}, webhooks?: WebhooksGiven): TestSettings {
+  let current: Pick<Sections, EdgeSections> = {
+    gateway: { ...sections.gateway.parse(undefined), ...changes },
+    webhooks: sections.webhooks.parse(webhooks),
+    tenantId: 'default',
+  };
+  const listeners = new Set<(current: Pick<Sections, EdgeSections>) => void>();
+  const put = (next: Partial<typeof current>): void => {
+    current = { ...current, ...next };
+    for (const listener of listeners) listener(current);
+  };
   return {
     get current() {
       return current;
@@ -26,10 +40,8 @@ export function testSettings(changes: Partial<GatewaySection> = {}): TestSetting
       listeners.add(listener);
       return () => void listeners.delete(listener);
     },
-    set(next) {
-      current = { gateway: { ...current.gateway, ...next } };
-      for (const listener of listeners) listener(current);
-    },
+    set: (next) => put({ gateway: { ...current.gateway, ...next } }),
+    setWebhooks: (next) => put({ webhooks: sections.webhooks.parse(next) }),
   };
 }
 
@@ -60,16 +72,18 @@ export interface TestGateway extends AsyncDisposable {
 
 export interface TestGatewayOptions {
   settings?: Partial<GatewaySection>;
+  webhooks?: WebhooksGiven;
   handlers?: Handlers<typeof sessions>;
   log?: Logger;
   cache?: Cache;
+  blobs?: () => Promise<BlobStore>;
   /** Where goes what is too large for a message; then the bus is as strict as one between processes. */
   large?: LargePayloads;
 }
 
 /** A gateway on a free port, and behind it, on the in-process bus, a service that answers for sessions. */
 export async function startTestGateway(options: TestGatewayOptions = {}): Promise<TestGateway> {
-  const { settings: changes, handlers = {}, log = silentLogger(), cache, large } = options;
+  const { settings: changes, webhooks, handlers = {}, log = silentLogger(), cache, blobs, large } = options;
   const strict = large === undefined ? {} : { large, inlineBytes: INLINE_BYTES };
   const hub = createMemoryHub();
   const bus = await connectBus('memory:', { hub, log, service: 'sessions', ...strict });
@@ -80,7 +94,7 @@ export async function startTestGateway(options: TestGatewayOptions = {}): Promis
     await bucket.put(id, project({ id, scopes, secret: SECRETS[id as keyof typeof SECRETS] }));
   }
   await bucket.put(TOKENS_TOLD, Buffer.from('{"told":true}'));
-  const settings = testSettings({ rateLimit: { windowMs: 60_000, maxRequests: 100_000 }, wsHeartbeatMs: 0, ...changes });
+  const settings = testSettings({ rateLimit: { windowMs: 60_000, maxRequests: 100_000 }, wsHeartbeatMs: 0, ...changes }, webhooks);
   const revisions = createRevisions();
   const gateway = await openGateway({
     bus: edgeBus,
@@ -95,6 +109,7 @@ export async function startTestGateway(options: TestGatewayOptions = {}): Promis
     needs: ['sessions'],
     tls: settings.current.gateway.tls,
     ...(cache ? { cache } : {}),
+    ...(blobs ? { blobs } : {}),
   });
 
   return {

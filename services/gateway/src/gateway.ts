@@ -1,9 +1,10 @@
 import type { Server as TlsServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
+import type { BlobStore } from '@switchyard/blob';
 import type { Bus } from '@switchyard/bus';
 import type { Cache } from '@switchyard/cache';
-import type { ServiceName } from '@switchyard/contracts';
+import { ServiceError, type ServiceName } from '@switchyard/contracts';
 import type { HealthReporter, Settings } from '@switchyard/service-kit';
 import { observe, type Logger } from '@switchyard/telemetry';
 import type { FastifyInstance } from 'fastify';
@@ -11,9 +12,11 @@ import { createAccessLog } from './server/access-log.ts';
 import type { Connections } from './sockets/connections.ts';
 import { createDispatcher } from './rpc/dispatch.ts';
 import { closeSockets, drainRequests, REQUESTS_FINISH_MS } from './server/drain.ts';
-import type { Edge } from './edge.ts';
+import type { Edge, EdgeSections } from './edge.ts';
 import { createEdgeMethods } from './rpc/edge-methods.ts';
 import { openFanOut } from './sockets/fan-out.ts';
+import { openHookKeys } from './hooks/keys.ts';
+import { createHookPaths } from './hooks/paths.ts';
 import { createAdmission } from './admission/admission.ts';
 import { createFailureLog } from './server/failure-log.ts';
 import { registerFront } from './server/front.ts';
@@ -39,7 +42,9 @@ export interface GatewayOptions {
   bus: Bus;
   /** What the gateways count together goes through it, where others share it. */
   cache?: Cache;
-  settings: Settings<'gateway'>;
+  /** Where media are; without it there are none. */
+  blobs?: () => Promise<BlobStore>;
+  settings: Settings<EdgeSections>;
   log: Logger;
   health: HealthReporter;
   version: string;
@@ -93,11 +98,14 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
     log,
     failures,
     tokens,
+    blobs: options.blobs ?? noBlobs,
+    hookKeys: opening.use(await openHookKeys({ bus, settings, log })),
     limits,
     draining: draining.signal,
     closing: closing.signal,
     ending: ending.signal,
     guard: (wanted) => admission.guard(wanted),
+    addressOf: (request) => admission.addressOf(request),
     route: (doc) => ({ onRequest: admission.guard(doc), config: { doc } }),
   };
 
@@ -115,6 +123,7 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
       ...ground,
       settings,
       front,
+      hookPaths: createHookPaths(settings),
       draining: draining.signal,
       tls: secure && tlsOptions(secure.first, secure.tls.requireClientCert),
     }),
@@ -165,6 +174,10 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
       await opened.disposeAsync();
     },
   };
+}
+
+function noBlobs(): Promise<never> {
+  return Promise.reject(new ServiceError('UNAVAILABLE', 'This gateway has no blob store.'));
 }
 
 function backlogOf({ all }: Connections): number {

@@ -4,6 +4,7 @@ import { defineService, type ServiceDefinition } from '@switchyard/service-kit';
 import { describeExposure } from './admission/exposure.ts';
 import { REQUESTS_FINISH_MS } from './server/drain.ts';
 import { routes } from './routes/routes.ts';
+import type { EdgeSections } from './edge.ts';
 import { openGateway, type DrainTimes } from './gateway.ts';
 
 const VERSION = '0.1.0';
@@ -20,13 +21,13 @@ export interface GatewayHooks {
 }
 
 /** The edge as a service. Whoever starts it in its own process learns from `onListening` where it listens. */
-export function defineGateway({ onListening }: GatewayHooks = {}): ServiceDefinition<typeof contract, 'gateway' | 'daemon'> {
+export function defineGateway({ onListening }: GatewayHooks = {}): ServiceDefinition<typeof contract, EdgeSections | 'daemon'> {
   return defineService({
     contract,
     version: VERSION,
-    settings: ['gateway', 'daemon'],
+    settings: ['gateway', 'webhooks', 'tenantId', 'daemon'],
 
-    async setup({ settings, bus, cache, log, own, health, revisions }) {
+    async setup({ settings, bus, cache, blobs, log, own, health, revisions }) {
       const { enabled, host, port, tls } = settings.current.gateway;
       if (!enabled) {
         log.warn('gateway.enabled is false, so nothing listens');
@@ -37,6 +38,7 @@ export function defineGateway({ onListening }: GatewayHooks = {}): ServiceDefini
       const gateway = await openGateway({
         bus,
         cache: shared,
+        blobs,
         settings,
         log,
         health,

@@ -16,6 +16,7 @@ import { auditBegin, auditFinish, auditRead } from './handlers/audit.ts';
 import { envList } from './handlers/env-list.ts';
 import { envSet } from './handlers/env-set.ts';
 import { secretsResolve } from './handlers/secrets-resolve.ts';
+import { secretsWebhookKeys } from './handlers/secrets-webhook-keys.ts';
 import { tokensCreate } from './handlers/tokens-create.ts';
 import { tokensList } from './handlers/tokens-list.ts';
 import { tokensRevoke } from './handlers/tokens-revoke.ts';
@@ -40,12 +41,12 @@ export interface SecretsOptions {
 /** Owns bearer tokens and the values of secrets. */
 export function defineSecrets({ firstToken, envFile }: SecretsOptions = {}): ServiceDefinition<
   typeof contract,
-  'gateway' | 'tenantId' | 'providers'
+  'gateway' | 'tenantId' | 'providers' | 'webhooks'
 > {
   return defineService({
     contract,
     version: '0.1.0',
-    settings: ['gateway', 'tenantId', 'providers'],
+    settings: ['gateway', 'tenantId', 'providers', 'webhooks'],
 
     async setup({ settings, store, bus, own, env, log, configuration }) {
       const { secrets, dataKeys, keyOrigins, rates, records, heads, begun, ...data } = await store.open({
@@ -88,6 +89,7 @@ export function defineSecrets({ firstToken, envFile }: SecretsOptions = {}): Ser
         'audit.finish': auditFinish(audit),
         'audit.read': auditRead(audit),
         'secrets.resolve': secretsResolve({ values, env, allowed, origins, store }),
+        'secrets.webhookKeys': secretsWebhookKeys({ values, env, settings, store }),
       };
     },
   });

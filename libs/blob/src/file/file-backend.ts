@@ -54,9 +54,9 @@ async function find({ unfinished, whole }: Places, { id }: BlobKey): Promise<Blo
   try {
     const [{ size: bytes }, head] = [await file.stat(), await readHead(file)];
     if (head?.sha256 === undefined) return undefined;
-    const { contentType, expiresAt, sha256 } = head;
+    const { contentType, expiresAt, sha256, savedAt = 0 } = head;
     const size = bytes - HEAD_BYTES;
-    return { offset: size, ref: { id, size, sha256, contentType, expiresAt } };
+    return { offset: size, ref: { id, size, sha256, contentType, expiresAt, savedAt } };
   } finally {
     await file.close();
   }

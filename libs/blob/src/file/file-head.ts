@@ -6,6 +6,8 @@ export const HEAD_BYTES = 1_024;
 export interface FileHead {
   contentType: string;
   expiresAt: number;
+  /** Once it is whole; of one that was written before this was kept, never. */
+  savedAt?: number;
   /** Once it is whole. */
   sha256?: string;
 }

@@ -48,7 +48,8 @@ function uploadIn({ id, places, file }: Opened, { contentType, expiresAt }: Uplo
 
   /** Written under its own name only once the disk has it, and the disk has the name before anybody is told. */
   async function commit(sha256: string): Promise<BlobRef> {
-    await writeHead(file, { contentType, expiresAt, sha256 });
+    const savedAt = Date.now();
+    await writeHead(file, { contentType, expiresAt, savedAt, sha256 });
     // What sweeps looks at the time of a file first.
     await file.utimes(new Date(), new Date(expiresAt));
     await file.sync();
@@ -57,7 +58,7 @@ function uploadIn({ id, places, file }: Opened, { contentType, expiresAt }: Uplo
     });
     await syncDirectory(places.wholeDirectory);
     await file.close();
-    return { id, size: offset, sha256, contentType, expiresAt };
+    return { id, size: offset, sha256, contentType, expiresAt, savedAt };
   }
 
   return {

@@ -37,8 +37,8 @@ function uploadIn(bucket: Bucket, key: BucketKey, upload: BucketUpload): Upload 
   };
 }
 
-function refOf({ id }: BucketKey, { length, sha256, contentType, expiresAt }: BucketFile): BlobRef | undefined {
-  return sha256 === undefined ? undefined : { id, size: length, sha256, contentType, expiresAt };
+function refOf({ id }: BucketKey, { length, sha256, contentType, expiresAt, savedAt = 0 }: BucketFile): BlobRef | undefined {
+  return sha256 === undefined ? undefined : { id, size: length, sha256, contentType, expiresAt, savedAt };
 }
 
 /** What the database says of a file, in the words of a blob. */

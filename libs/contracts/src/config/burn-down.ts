@@ -142,5 +142,11 @@ export const UNREAD_SETTINGS: readonly string[] = [
   'streaming',
   'telegramFileRefGuard',
   'tts',
-  'webhooks',
+  'webhooks.mappings.*.channel',
+  'webhooks.mappings.*.deliver',
+  'webhooks.mappings.*.model',
+  'webhooks.mappings.*.textTemplate',
+  'webhooks.mappings.*.timeoutSeconds',
+  'webhooks.mappings.*.to',
+  'webhooks.mappings.*.wakeMode',
 ];

@@ -105,13 +105,18 @@ const WebhookMapping = z.strictObject({
   to: upTo(MAX.line).optional(),
   model: upTo(MAX.name).optional(),
   timeoutSeconds: z.int().positive().optional(),
+  scheme: z
+    .enum(['hmac', 'standard'])
+    .default('hmac')
+    .describe('what proves who sent it: webhooks.hmac, or the headers webhook-id, webhook-timestamp and webhook-signature'),
+  secret: LongSecretRef.optional().describe('of this mapping alone; webhooks.token where none is set'),
 });
 
 const WebhookPreset = z.enum(['gmail', 'github']);
 
 const hmac = z
   .strictObject({
-    secret: LongSecretRef.optional().describe('webhooks.token where none is set'),
+    secret: LongSecretRef.optional().describe('of the strict endpoint; webhooks.token where none is set'),
     headerName: text('x-webhook-signature'),
     algorithm: z.enum(['sha256', 'sha384', 'sha512']).default('sha256'),
     timestampHeaderName: text('x-webhook-timestamp'),
@@ -120,15 +125,20 @@ const hmac = z
     signedTimestamp: flag(false).describe('the signature covers `timestamp.body`, which alone prevents replay'),
   })
   .prefault({})
-  .describe('the strict endpoint');
+  .describe('how a body is signed');
 
 /** Routes for other systems: what a webhook must prove and what it sets off. */
 export const webhooks = z
   .strictObject({
     enabled: flag(false),
-    path: upTo(MAX.path).startsWith('/').default('/hooks'),
+    path: upTo(MAX.path)
+      .regex(/^(?!\/(?:api|app|media|mcp|rpc|v1|ws)(?:\/|$))(?:\/[A-Za-z0-9._~-]+)+\/?$/)
+      .default('/hooks')
+      .describe('what their addresses begin with; not where other routes are'),
     token: LongSecretRef.optional(),
-    allowUnauthenticated: flag(false).describe('mapped webhooks without a token'),
+    allowUnauthenticated: flag(false).describe(
+      'whoever reaches a gateway that listens beyond this machine may send to mappings without a key',
+    ),
     maxBodyBytes: positive(262_144),
     presets: z.array(WebhookPreset).max(MAX.few).default([]).describe('mappings that the product has ready'),
     mappings: z.array(WebhookMapping).max(MAX.many).default([]),

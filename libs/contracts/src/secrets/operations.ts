@@ -11,7 +11,12 @@ const Origin = upTo(MAX.url)
   .regex(/^https?:\/\/[^/?#@]+$/)
   .describe('where the key of a provider is sent: it is bound to the first one, until it is set again');
 
-const Sealed = upTo(MAX_SEALED).regex(/^[A-Za-z0-9_.-]*$/);
+const SEALED = /^[A-Za-z0-9_.-]*$/;
+const Sealed = upTo(MAX_SEALED).regex(SEALED);
+
+const SealedKey = upTo(1_500)
+  .regex(SEALED)
+  .describe('sealed to the asker; null when no such secret is set, or it is longer than 256 characters');
 
 /** Who asks for a secret: the answer is sealed to its key, and opens for this call alone. */
 const SecretAsker = z.strictObject({
@@ -30,6 +35,14 @@ export const secretsOperations = defineOperations({
     callers: ['sessions', 'registry', 'memory', 'media', 'channels', 'tools'] as const,
     params: z.strictObject({ name: SecretName, origin: Origin.optional(), to: SecretAsker }),
     result: z.object({ value: Sealed.nullable().describe('sealed to the asker; null when no such secret is set') }),
+    emits: ['secret:accessed'],
+    idempotent: true,
+  },
+  'secrets.webhookKeys': {
+    summary: 'The secrets that the configuration of webhooks names, sealed to the edge that checks signatures with them; no other one.',
+    callers: ['gateway'] as const,
+    params: z.strictObject({ to: SecretAsker }),
+    result: z.object({ keys: z.array(z.object({ name: upTo(MAX.name), value: SealedKey.nullable() })).max(MAX.words) }),
     emits: ['secret:accessed'],
     idempotent: true,
   },

@@ -15,6 +15,8 @@ export interface BucketFile extends BucketFacts {
   length: number;
   /** Once all of it is there. */
   sha256: string | undefined;
+  /** Since when; epoch milliseconds. */
+  savedAt: number | undefined;
 }
 
 /** A file that is open for more. */

@@ -60,8 +60,8 @@ export function bytesIn({ data }: Pick<Piece, 'data'>): Uint8Array {
   return data.buffer.subarray(0, data.position);
 }
 
-export function fileOf({ length, metadata: { contentType, expiresAt, sha256 } }: WholeFile): BucketFile {
-  return { length, contentType, expiresAt, sha256 };
+export function fileOf({ length, uploadDate, metadata: { contentType, expiresAt, sha256 } }: WholeFile): BucketFile {
+  return { length, contentType, expiresAt, sha256, savedAt: uploadDate.getTime() };
 }
 
 /** How much of a file there is: its pieces before the last are full. */

@@ -57,7 +57,7 @@ async function find(layout: Layout, key: BucketKey): Promise<BucketFile | undefi
   if (begun === null) return undefined;
   const last = await lastPiece(layout, name);
   const length = last === undefined ? 0 : last.n * PIECE_BYTES + last.bytes.length;
-  return { length, sha256: undefined, contentType: begun.contentType, expiresAt: begun.expiresAt };
+  return { length, sha256: undefined, savedAt: undefined, contentType: begun.contentType, expiresAt: begun.expiresAt };
 }
 
 /** Each piece is asked for when the one before was taken. */

@@ -113,8 +113,9 @@ export function createAdmission({ settings, tokens, limits, host }: AdmissionOpt
     return refused ? { ...refused, caller } : caller;
   }
 
-  function check(request: FastifyRequest, reply: FastifyReply, { scopes, tokenInQuery }: GuardOptions): Refusal | undefined {
+  function check(request: FastifyRequest, reply: FastifyReply, { scopes, tokenInQuery, open }: GuardOptions): Refusal | undefined {
     const { origin } = request.headers;
+    if (open) return screen(request.raw) ?? limit(addressOf(request.raw));
     if (origin !== undefined && request.url.startsWith('/api/') && !screen(request.raw)) allowOrigin(reply, origin);
     const caller = admit(request.raw, tokenInQuery);
     if (isRefusal(caller)) return caller;

@@ -6,7 +6,7 @@ const MOST_BYTES = 32 * 1024 * 1024;
 const LARGEST_AT_ONCE = 4;
 
 /** Adds to what a client makes us hold, or takes away from it; false when it is too much. `largest` is what one message may be. */
-export function changeUnfinished(caller: Caller, bytes: number, largest: number): boolean {
+export function changeUnfinished(caller: Pick<Caller, 'unfinished'>, bytes: number, largest: number): boolean {
   caller.unfinished += bytes;
   return caller.unfinished <= Math.max(MOST_BYTES, LARGEST_AT_ONCE * largest);
 }

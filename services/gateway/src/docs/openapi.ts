@@ -13,6 +13,8 @@ const WITH_BODY = [413, 415];
 const TAGS = {
   api: 'What a dashboard asks: turns, events, agents, memory.',
   v1: 'What clients of the chat-completions protocol ask.',
+  webhooks: 'What other systems tell. A signature stands in for a token.',
+  media: 'Files that were kept.',
   rpc: 'JSON-RPC 2.0; its methods are described by /openrpc.json.',
   documents: 'What this gateway says of itself.',
   health: 'Probes; nobody needs a token for them.',
@@ -64,7 +66,7 @@ function operationOf(verb: string, path: string, doc: RouteDoc): Operation {
   const parameters = parametersOf(path, doc);
   return {
     operationId: `${verb.toLowerCase()}${path.replaceAll(/[^a-zA-Z0-9]+(\w?)/g, (_, first: string) => first.toUpperCase())}`,
-    tags: [tagOf(path)],
+    tags: [doc.tag ?? tagOf(path)],
     summary,
     description: scopes === undefined ? description : `${description} Needs a token with the scope ${scopes.join(' or ')}.`,
     ...(open ? { security: [] } : doc.tokenInQuery ? { security: [{ bearer: [] }, { queryToken: [] }] } : {}),
@@ -77,7 +79,7 @@ function operationOf(verb: string, path: string, doc: RouteDoc): Operation {
 function tagOf(path: string): keyof typeof TAGS {
   const first = path.split('/', 2)[1] ?? '';
   if (path === '/api/health' || /^(health|livez|readyz|startupz)$/.test(first)) return 'health';
-  return first === 'api' || first === 'v1' || first === 'rpc' ? first : 'documents';
+  return first === 'api' || first === 'v1' || first === 'rpc' || first === 'media' ? first : 'documents';
 }
 
 function parametersOf(path: string, { query, headers }: RouteDoc): unknown[] {

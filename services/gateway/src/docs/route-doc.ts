@@ -7,14 +7,16 @@ export interface GuardOptions {
   scopes?: readonly TokenScope[];
   /** Whether `?token=` counts: only where a browser cannot set a header. */
   tokenInQuery?: boolean;
+  /** Whether anybody may ask without a token, at the rate of their address; the route itself says who that is. */
+  open?: true;
 }
 
 /** What a route says of itself. One declaration: the guard, the OpenAPI document and the tests read it. */
 export interface RouteDoc extends GuardOptions {
-  /** Whether a token is needed, which it is unless said. */
-  open?: true;
   summary: string;
   description?: string;
+  /** Where the document lists it; by the beginning of its path unless said. */
+  tag?: 'webhooks';
   /** Of a path with a wildcard, what it stands for. */
   wildcard?: string;
   query?: z.ZodObject;
@@ -31,7 +33,7 @@ export interface AnswerDoc {
   /** Of JSON. */
   schema?: z.ZodType;
   /** Of anything else. */
-  type?: 'text/event-stream' | 'text/plain' | 'application/json';
+  type?: 'text/event-stream' | 'text/plain' | 'application/json' | 'application/octet-stream';
 }
 
 /** A route as the server has it. */

@@ -62,6 +62,21 @@ export const Channels = z.object({
   channels: z.array(z.object({ type: z.string(), name: z.string(), enabled: z.literal(true), status: z.literal('connected') })),
 });
 
+export const StrictReceived = z.object({ received: z.literal(true) });
+export const HookReceived = StrictReceived.extend({ mapping: z.string().nullable().describe('the id of the mapping, where it has one') });
+
+export const RangeHeader = z.object({
+  range: z.string().optional().describe('one range of bytes'),
+  'if-range': z.string().optional(),
+  'if-none-match': z.string().optional(),
+});
+export const MediaMeta = z.object({
+  contentType: z.string(),
+  savedAt: z.int().describe('epoch milliseconds'),
+  size: z.int().nonnegative().describe('bytes'),
+  expiresAt: z.int().describe('epoch milliseconds'),
+});
+
 export const Model = z.object({ id: z.string(), object: z.literal('model'), created: z.int(), owned_by: z.string() });
 export const ModelList = z.object({ object: z.literal('list'), data: z.array(Model) });
 

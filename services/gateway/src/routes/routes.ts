@@ -7,9 +7,11 @@ import { registerChat } from './chat.ts';
 import { registerEmbeddings } from './embeddings.ts';
 import { registerEvents } from './events.ts';
 import { registerHistory } from './history.ts';
+import { registerMedia } from './media.ts';
 import { registerMemory } from './memory.ts';
 import { registerModels } from './models.ts';
 import { registerResponses } from './responses.ts';
+import { registerWebhooks } from './webhooks.ts';
 import type { RegisterRoutes } from '../gateway.ts';
 
 /** What stands under `/api` is there only while `gateway.web.enabled` says so at the start. */
@@ -33,4 +35,6 @@ export const routes: readonly RegisterRoutes[] = [
   registerModels,
   registerResponses,
   registerEmbeddings,
+  registerMedia,
+  registerWebhooks,
 ];

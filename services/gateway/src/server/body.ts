@@ -11,7 +11,7 @@ type OnBody = (error: Error | null, body?: Buffer) => void;
 /** How much a body may be, and whose budget an unfinished one counts against. */
 export interface BodyLimit {
   limit: number;
-  caller: Caller;
+  caller: Pick<Caller, 'unfinished'>;
 }
 
 const EMPTY: Buffer = Buffer.alloc(0);

@@ -40,6 +40,8 @@ export interface Refusal {
   problem?: string;
   /** What is wrong with which field. */
   issues?: readonly Issue[];
+  /** The body is the sentence alone, and what is wrong with which field: the interface fixes it. */
+  bare?: true;
   /** Whom it was said to, where that is known; for the log. */
   caller?: Caller;
 }
@@ -191,13 +193,13 @@ export function retryAfterSeconds(ms: number): string {
 }
 
 function refusalBody(surface: Surface, refusal: Refusal, requestId: string): string {
-  const { status, message, param = null, problem } = refusal;
+  const { status, message, param = null, problem, bare, issues } = refusal;
   if (surface === 'v1') {
     const error = { message, type: openAiErrorType(status), param, code: null };
     return JSON.stringify({ error, ...(problem === undefined ? {} : problemOf(refusal, requestId)) });
   }
   if (surface === 'rpc') return ENVELOPED.has(status) ? envelope(refusal, requestId) : JSON.stringify({ error: message });
-  return JSON.stringify({ error: message, ...problemOf(refusal, requestId) });
+  return JSON.stringify({ error: message, ...(bare ? { issues } : problemOf(refusal, requestId)) });
 }
 
 /** 499, the one status we use that has no name in the registry. */

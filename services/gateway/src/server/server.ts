@@ -12,6 +12,7 @@ import { hideQueryToken } from '../admission/query-token.ts';
 import { durationsOf, type NoteDuration } from './request-durations.ts';
 import { requestIdOf } from './request-id.ts';
 import { frontOf, type FrontRoute } from './front.ts';
+import type { HookPaths } from '../hooks/paths.ts';
 import { cutIfStalled } from './stall.ts';
 import { traceparentOf, traceRequest } from './trace.ts';
 import { BAD_REQUEST, BODY_TOO_LARGE, INTERNAL, knownRefusal, NOT_FOUND, refuse, type Refusal } from './refusal.ts';
@@ -23,6 +24,8 @@ export interface ServerOptions {
   failures: FailureLog;
   /** What is answered before a request comes to Fastify. */
   front: readonly FrontRoute[];
+  /** Where webhooks are routed, wherever they are sent. */
+  hookPaths: Pick<HookPaths, 'routed'>;
   /** Once it is aborted, each answer is the last one of its connection. */
   draining: AbortSignal;
   /** What a listener that speaks TLS is made with. */
@@ -30,13 +33,23 @@ export interface ServerOptions {
 }
 
 /** The HTTP server with what all routes share: ids, limits of the protocol, raw bodies, headers, errors, the access log. */
-export function createHttpServer({ settings, admission, accessLog, failures, front, draining, tls }: ServerOptions): FastifyInstance {
+export function createHttpServer({
+  settings,
+  admission,
+  accessLog,
+  failures,
+  front,
+  hookPaths,
+  draining,
+  tls,
+}: ServerOptions): FastifyInstance {
   const app: FastifyInstance = fastify({
     serverFactory: (handler) =>
       nodeServer(tls, (request, response) => {
         if (draining.aborted) response.shouldKeepAlive = false;
         (frontOf(front, request) ?? handler)(request, response);
       }),
+    rewriteUrl: ({ method, url = '/' }) => (method === 'POST' ? hookPaths.routed(url) : url),
     genReqId: requestIdOf,
     requestIdHeader: false,
     logger: false,

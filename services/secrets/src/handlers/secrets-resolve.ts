@@ -1,10 +1,11 @@
 import type { Handler } from '@switchyard/bus';
 import { ServiceError } from '@switchyard/contracts';
-import { createSecretSealer, readSecret, StartError, type Variables } from '@switchyard/service-kit';
+import { createSecretSealer, StartError, type Variables } from '@switchyard/service-kit';
 import type { Store } from '@switchyard/store';
 import type { KeyOrigins } from '../values/key-origins.ts';
 import { hideValue } from '@switchyard/telemetry';
 import type { OpenedValues } from '../values/open-values.ts';
+import { readValue } from '../values/read-value.ts';
 import { checkReader, createTeller, isHouseSecret, type Allowed } from '../values/reading.ts';
 
 interface Given {
@@ -23,20 +24,12 @@ export function secretsResolve({ values, env, allowed, origins, store }: Given):
   const tell = createTeller(store);
   const sealFor = createSecretSealer();
 
-  async function read(name: string): Promise<string | undefined> {
-    for (const place of values.places) {
-      const value = await place.get(name);
-      if (value !== undefined) return value;
-    }
-    return readSecret(env, name);
-  }
-
   return async ({ name, origin, to }, ctx) => {
     try {
       if (isHouseSecret(name)) throw new ServiceError('PERMISSION_DENIED', `${name} is read by no service`);
       checkReader(ctx.principal, name, allowed);
       if (origin !== undefined) await origins.check(name, origin);
-      const value = await read(name);
+      const value = await readValue({ values, env }, name);
       if (value !== undefined) hideValue(value);
       tell(ctx, name, value === undefined ? 'not_found' : 'success');
       return { value: value === undefined ? null : sealFor(name, value, to) };

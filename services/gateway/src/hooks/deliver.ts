@@ -1,0 +1,63 @@
+import type { Bus, CallOptions } from '@switchyard/bus';
+import { MAX, ServiceError, TURNS_LOG, type Principal } from '@switchyard/contracts';
+import { mintId } from '@switchyard/security';
+import { digest, type Mapping } from './mappings.ts';
+import type { TemplateGiven } from './template.ts';
+
+/** What a delivery becomes: a turn in a session of its mapping. */
+export interface HookTurn {
+  mapping: Pick<Mapping, 'name' | 'agentId' | 'sessionKey' | 'message'>;
+  given: TemplateGiven;
+  /** What is said where no template says anything. */
+  otherwise: string;
+  /** The same for every repeat of a delivery. */
+  key: string;
+  tenant: string;
+}
+
+/**
+ * Has the turn accepted, which is kept before anybody is told so: a repeat within a day comes to the same turn. Resolves with whether
+ * it was a repeat. Nobody waits for the turn itself.
+ */
+export async function startHookTurn(bus: Bus, turn: HookTurn, options: CallOptions): Promise<{ repeated: boolean }> {
+  const { mapping, given, otherwise, key, tenant } = turn;
+  const turnId = mintId('turn');
+  const speaks = bus.as(senderOf(mapping.name, tenant));
+  const said = mapping.message?.(given, MAX.text) ?? '';
+  const asked = {
+    turnId,
+    message: said.trim() === '' ? otherwise.slice(0, MAX.text).toWellFormed() : said,
+    session: { userId: sessionUser(mapping, given), channelId: 'webhook' },
+    idempotencyKey: key,
+    ...(mapping.agentId === undefined ? {} : { agentId: mapping.agentId }),
+  };
+  await bus.log(TURNS_LOG); // frames are kept from the first on only if there is a log to keep them
+  try {
+    const accepted = await speaks.call('turns.start', asked, options);
+    return { repeated: accepted.turnId !== turnId };
+  } catch (error) {
+    // The same delivery under a template that says the time, or under another configuration: it was accepted once.
+    if (error instanceof ServiceError && error.details.reason === 'IDEMPOTENCY_MISMATCH') return { repeated: true };
+    throw error;
+  }
+}
+
+/**
+ * Speaks for one mapping. No token has a `/` in its id, so it is nobody's client; held to the sessions that it made, it
+ * comes into no other one, whatever a template makes of a payload.
+ */
+function senderOf(name: string, tenant: string): Principal {
+  return { tenant, client: `webhook/${name}`, scopes: ['rpc'], sessions: 'own' };
+}
+
+const KEY_CHARACTERS = 1_000;
+const PLAIN = /^[A-Za-z0-9._:@-]{1,74}$/;
+
+/** `hook:<mapping>:<key>`. What is too long, or has other characters, stands there by its hash: another session all the same. */
+function sessionUser({ name, sessionKey }: HookTurn['mapping'], given: TemplateGiven): string {
+  const prefix = `hook:${name}:`;
+  const rendered = sessionKey?.(given, KEY_CHARACTERS).trim() ?? '';
+  const key = rendered.startsWith(prefix) ? rendered.slice(prefix.length) : rendered;
+  if (key === '') return `${prefix}webhook`;
+  return prefix + (PLAIN.test(key) ? key : digest(key));
+}

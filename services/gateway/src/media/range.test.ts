@@ -1,0 +1,38 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { rangeOf } from './range.ts';
+
+test('one range of bytes is kept to what is there', () => {
+  for (const [header, expected] of [
+    ['bytes=0-0', { from: 0, to: 1 }],
+    ['bytes=2-5', { from: 2, to: 6 }],
+    ['bytes=7-', { from: 7, to: 10 }],
+    ['bytes=7-99', { from: 7, to: 10 }],
+    ['bytes=-3', { from: 7, to: 10 }],
+    ['bytes=-99', { from: 0, to: 10 }],
+    ['Bytes=9-9', { from: 9, to: 10 }],
+  ] as const)
+    assert.deepEqual(rangeOf(header, 10), expected, header);
+});
+
+test('what begins behind the end cannot be given', () => {
+  for (const header of ['bytes=10-', 'bytes=10-20', 'bytes=-0', 'bytes=999999999999999-'])
+    assert.equal(rangeOf(header, 10), 'unsatisfiable', header);
+  for (const header of ['bytes=0-', 'bytes=-1']) assert.equal(rangeOf(header, 0), 'unsatisfiable', header);
+});
+
+test('what is no range, or several, is answered with all of it', () => {
+  for (const header of [
+    undefined,
+    '',
+    'bytes=',
+    'bytes=-',
+    'bytes=5-2',
+    'bytes=0-1,4-5',
+    'items=0-1',
+    'bytes=a-b',
+    'bytes=1',
+    `bytes=${'9'.repeat(400)}-`,
+  ])
+    assert.equal(rangeOf(header, 10), undefined, header);
+});

@@ -1,0 +1,52 @@
+import type { Handler } from '@switchyard/bus';
+import { MAX, type Sections } from '@switchyard/contracts';
+import { createSecretSealer, StartError, type Settings, type Variables } from '@switchyard/service-kit';
+import type { Store } from '@switchyard/store';
+import { hideValue } from '@switchyard/telemetry';
+import type { OpenedValues } from '../values/open-values.ts';
+import { readValue } from '../values/read-value.ts';
+import { createTeller, isHouseSecret } from '../values/reading.ts';
+
+interface Given {
+  values: OpenedValues;
+  env: Variables;
+  settings: Settings<'webhooks'>;
+  store: Pick<Store, 'now'>;
+}
+
+/** The secrets that `webhooks` names now, and no other: the edge, which anybody can reach, is told as little as it can work with. */
+export function secretsWebhookKeys({ values, env, settings, store }: Given): Handler<'secrets.webhookKeys'> {
+  const tell = createTeller(store);
+  const sealFor = createSecretSealer();
+  return async ({ to }, ctx) => {
+    const keys = [];
+    for (const name of [...namesIn(settings.current.webhooks)].slice(0, MAX.words)) {
+      const value = isHouseSecret(name) ? undefined : short(await read(name, ctx.log));
+      tell(ctx, name, isHouseSecret(name) ? 'denied' : value === undefined ? 'not_found' : 'success');
+      if (value !== undefined) hideValue(value);
+      keys.push({ name, value: value === undefined ? null : sealFor(name, value, to) });
+    }
+    return { keys };
+  };
+
+  /** One that cannot be read keeps none of the others back. */
+  async function read(name: string, log: { error(fields: object, text: string): void }): Promise<string | undefined> {
+    try {
+      return await readValue({ values, env }, name);
+    } catch (err) {
+      if (!(err instanceof StartError)) throw err;
+      log.error({ err, name }, 'a secret cannot be read');
+      return undefined;
+    }
+  }
+}
+
+/** Such an answer never leaves the bus for the blob store: keys are no files. */
+function short(value: string | undefined): string | undefined {
+  return value !== undefined && value.length <= MAX.name ? value : undefined;
+}
+
+function namesIn({ token, hmac, mappings }: Sections['webhooks']): Set<string> {
+  const refs = [token, hmac.secret, ...mappings.map(({ secret }) => secret)];
+  return new Set(refs.flatMap((ref) => (typeof ref === 'object' && ref.source === 'env' ? [ref.id] : [])));
+}
