@@ -212,6 +212,10 @@ export const KeptDocument = z.object({
 });
 export type KeptDocument = z.infer<typeof KeptDocument>;
 
+/** How much of something was used, or is set aside, in one stretch of time (`budgets/ledger.ts`). */
+export const BudgetDocument = z.object({ id: z.string(), used: z.int(), forgetAt: instant });
+export type BudgetDocument = z.infer<typeof BudgetDocument>;
+
 export const DAY_MS = 86_400_000;
 /** How long a response is kept. */
 export const RESPONSE_MS = 30 * DAY_MS;
@@ -273,6 +277,13 @@ export const summaryCollection = collection({
   schema: SummaryDocument,
   key: 'id',
   indexes: [{ fields: ['epoch'] }],
+  expires: { field: 'forgetAt', afterMs: 0 },
+});
+
+export const budgetCollection = collection({
+  name: 'budgets',
+  schema: BudgetDocument,
+  key: 'id',
   expires: { field: 'forgetAt', afterMs: 0 },
 });
 

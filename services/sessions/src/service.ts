@@ -5,7 +5,16 @@ import type { Bus } from '@switchyard/bus';
 import { countReplicas, defineService, followSecrets, readEnvironment, systemClock } from '@switchyard/service-kit';
 import type { Store } from '@switchyard/store';
 import { openAgentDirectory } from './agents.ts';
-import { bodyCollection, goneCollection, keptCollection, sessionCollection, summaryCollection, turnCollection } from './data.ts';
+import { createBudgets } from './budgets/budgets.ts';
+import {
+  bodyCollection,
+  budgetCollection,
+  goneCollection,
+  keptCollection,
+  sessionCollection,
+  summaryCollection,
+  turnCollection,
+} from './data.ts';
 import { agentCancel } from './handlers/agent-cancel.ts';
 import { agentAttach, agentExecute, agentStart, agentStream } from './handlers/agent-execute.ts';
 import { contextConversations } from './handlers/context-conversations.ts';
@@ -66,7 +75,7 @@ export function defineSessions(timing: SessionsTiming = {}) {
     settings: ['models', 'providers', 'queue', 'daemon'],
 
     async setup({ settings, store, bus, log, own, replica, env }) {
-      const data = await openData(store);
+      const { budgets: budgetDocuments, ...data } = await openData(store);
       await migrate({ ...data, store, log });
       // Frames published before there is a log are kept nowhere.
       const frames = await bus.log(TURNS_LOG);
@@ -79,11 +88,12 @@ export function defineSessions(timing: SessionsTiming = {}) {
         log,
       });
       own.use(await followSecrets(bus, () => models.forgetKeys()));
+      const budgets = own.use(createBudgets({ budgets: budgetDocuments, store, clock: systemClock, models }));
       const counts = countsTools(env);
       const tools: ToolsOf = (principal, config, { counted = false, ...turn }) =>
         toolBox(bus, principal, config, { ...turn, counted: counts && counted });
       const memories = createMemories({ bus, clock: systemClock, log });
-      const common = { ...data, store, bus, agents, models, tools, settings, log, clock: systemClock, owner: replica, memories };
+      const common = { ...data, store, bus, agents, models, budgets, tools, settings, log, clock: systemClock, owner: replica, memories };
       const compaction = own.use(createCompaction(common));
       const shares = createLogShares({
         clock: systemClock,
@@ -120,8 +130,8 @@ export function defineSessions(timing: SessionsTiming = {}) {
         'context.conversations': contextConversations({ ...reading, agents }),
         'context.tree': contextTree({ ...reading, agents }),
         'turns.start': turnsStart(runner),
-        'turns.run': turnsRun({ tools, models, agents }),
-        'turns.complete': turnsComplete({ tools, models, agents }),
+        'turns.run': turnsRun({ tools, models, agents, budgets }),
+        'turns.complete': turnsComplete({ tools, models, agents, budgets }),
         'turns.once': turnsOnce(once),
         'turns.resume': turnsResume({ ...data, runner, once }),
         'responses.get': responsesGet(responses),
@@ -141,6 +151,7 @@ async function openData(store: Store) {
     summaries: summaryCollection,
     gone: goneCollection,
     kept: keptCollection,
+    budgets: budgetCollection,
   });
 }
 

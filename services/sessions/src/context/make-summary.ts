@@ -4,6 +4,7 @@ import { mintId } from '@switchyard/security';
 import type { Clock } from '@switchyard/service-kit';
 import type { Collection, Store } from '@switchyard/store';
 import type { Agent } from '../agents.ts';
+import { BUDGET_EXCEEDED, type Budgets, type Reserved } from '../budgets/budgets.ts';
 import type { BodyDocument, Root, SessionDocument, SummaryDocument, TurnDocument } from '../data.ts';
 import { texts } from '../turns/bodies.ts';
 import { charsOf, messagesOf, spoken } from '../turns/spoken.ts';
@@ -23,6 +24,8 @@ export interface MakingDeps {
   store: Pick<Store, 'now'>;
   clock: Clock;
   spending: Spending;
+  /** Without it nobody counts what agents use. */
+  budgets?: Budgets;
 }
 
 export interface Making {
@@ -139,18 +142,35 @@ export async function summariesOf(
   return roots.flatMap(({ id }) => byId.get(id) ?? []);
 }
 
-/** Beyond what a tenant may spend on it there is no model to ask. */
-async function write({ models, spending, clock }: MakingDeps, source: Source, { tenant, agent, model, signal }: Making): Promise<Summary> {
+/** Beyond what a tenant may spend on it, or its agent at all, there is no model to ask. */
+async function write(deps: MakingDeps, source: Source, making: Making): Promise<Summary> {
+  const { models, spending, clock } = deps;
+  const { tenant, agent, model, signal } = making;
   const { maxTokensPerTenantPerHour: perHour, maxTokensPerTenantPerDay: perDay } = agent.config.contextEngine.summarizerSpend;
-  if (!spending.may(tenant, { perHour, perDay })) return { text: excerpt(source), input: 0, output: 0, costUsd: 0 };
+  const reserved = spending.may(tenant, { perHour, perDay }) ? await reserve(deps, source, making) : 'exceeded';
+  if (reserved === 'exceeded') return { text: excerpt(source), input: 0, output: 0, costUsd: 0 };
   const late = new AbortController();
   const stop = clock.after(2 * SUMMARY_MS, () => late.abort(tookTooLong()));
+  let used = { tokens: 0, costUsd: 0 };
   try {
     const summary = await summarise({ models, model, signal: AbortSignal.any([signal, late.signal]) }, source);
-    spending.add(tenant, summary.input + summary.output);
+    used = { tokens: summary.input + summary.output, costUsd: summary.costUsd };
+    spending.add(tenant, used.tokens);
     return summary;
   } finally {
     stop();
+    reserved?.settle(used);
+  }
+}
+
+async function reserve({ budgets }: MakingDeps, source: Source, making: Making): Promise<Reserved | 'exceeded' | undefined> {
+  const { tenant, agent, model } = making;
+  const messages = source.lines.map(({ text }) => ({ role: 'user' as const, text }));
+  try {
+    return await budgets?.of(tenant, agent).reserve({ model, messages, maxOutputTokens: source.targetTokens });
+  } catch (error) {
+    if (error instanceof ServiceError && error.details.reason === BUDGET_EXCEEDED) return 'exceeded';
+    throw error;
   }
 }
 

@@ -31,6 +31,7 @@ export function limitsOf({ config }: Agent) {
   return {
     maxSteps: config.maxSteps,
     maxTokens: config.budgets.perExecution,
+    maxCostUsd: config.budgets.perExecutionUsd,
     promptTimeoutMs: config.promptTimeout.promptTimeoutMs,
     ...(config.maxTokens === undefined ? {} : { maxOutputTokens: config.maxTokens }),
     ...(config.temperature === undefined ? {} : { temperature: config.temperature }),

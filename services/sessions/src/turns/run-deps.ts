@@ -5,6 +5,7 @@ import type { Clock } from '@switchyard/service-kit';
 import type { Collection, Store } from '@switchyard/store';
 import type { Logger } from '@switchyard/telemetry';
 import type { Agent } from '../agents.ts';
+import type { Budgets } from '../budgets/budgets.ts';
 import type { Compaction } from '../context/compaction.ts';
 import type { QueueMode } from '../sessions/queue-policy.ts';
 import type { BodyDocument, SessionDocument, SummaryDocument, TurnDocument } from '../data.ts';
@@ -28,6 +29,8 @@ export interface RunDeps {
   shares: LogShares;
   bus: Bus;
   models: Models;
+  /** Without it nobody counts what agents use. */
+  budgets?: Budgets;
   tools: ToolsOf;
   recall: Recall;
   /** Without it agents remember nothing. */

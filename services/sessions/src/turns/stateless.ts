@@ -2,6 +2,7 @@ import { ServiceError, type StatelessResult, type StatelessTurn, type TurnFrame 
 import type { Ctx } from '@switchyard/bus';
 import { findVisible, type ModelRef, type Models } from '@switchyard/models';
 import type { Agent, AgentDirectory } from '../agents.ts';
+import type { Budgets } from '../budgets/budgets.ts';
 import { callersTools, conversationOf } from './conversation.ts';
 import { agentSuspended } from './endings.ts';
 import { fitting } from './fitting.ts';
@@ -13,6 +14,7 @@ export interface StatelessDeps {
   tools: ToolsOf;
   models: Models;
   agents: AgentDirectory;
+  budgets: Budgets;
 }
 
 type Asking = Pick<Ctx, 'principal' | 'signal' | 'deadline' | 'requestId' | 'traceparent'>;
@@ -89,7 +91,7 @@ interface PlanGiven {
   traceparent: string | undefined;
 }
 
-function planOf({ tools }: StatelessDeps, { turn, agent, model, caller, traceparent }: PlanGiven): TurnPlan {
+function planOf({ tools, budgets }: StatelessDeps, { turn, agent, model, caller, traceparent }: PlanGiven): TurnPlan {
   const { principal, signal, requestId } = caller;
   const left = (): number => caller.deadline - Date.now();
   const toolTurn = { turnId: turn.turnId, requestId, traceparent, left, counted: model.provider === 'dev' };
@@ -99,6 +101,7 @@ function planOf({ tools }: StatelessDeps, { turn, agent, model, caller, tracepar
     tools: turn.tools ? callersTools(turn.tools) : tools({ ...principal, agent: agent.agentId }, agent.config, toolTurn),
     traceparent,
     ...limitsOf(agent),
+    budget: budgets.of(principal.tenant, agent),
     signal,
     ...(turn.stop === undefined ? {} : { stop: turn.stop }),
     ...(turn.format === undefined ? {} : { format: turn.format }),
