@@ -1,5 +1,8 @@
 export type * from './model.ts';
 export { createModels, type ModelsOptions } from './create-models.ts';
+export { createFailover } from './failover/create-failover.ts';
+export { CIRCUIT_OPEN } from './failover/faults.ts';
+export type { Failover } from './failover/policy.ts';
 export { resolveAgentModel } from './agent-model.ts';
 export { toolCall } from './tool-call.ts';
 export { findVisible, visibleNames, type VisibleName } from './visible.ts';

@@ -70,6 +70,12 @@ function fromEntry(id: string, entry: ProviderEntry | undefined, env: Env): Prov
   };
 }
 
+/** The same with a key of that name, which has to be one that may be sent there. */
+export function withKey(settings: ProviderSettings, keyName: string, env: Env): ProviderSettings {
+  const keyRefusal = whyNotSent(keyName, settings.baseUrl, env);
+  return { ...settings, keyName, keyRefusal, keyWithheld: undefined, keyOptional: false };
+}
+
 /** The entry's own models first, then what is published about the provider. */
 function catalogueOf(id: string, baseUrl: string, entry: ProviderEntry | undefined): CatalogueEntry[] {
   const family = BUILT_IN[id] === undefined ? (entry?.baseUrl === '' ? entry.type : '') : id;
