@@ -37,6 +37,7 @@ import { migrate } from './earlier/migrate.ts';
 import { createCompaction } from './context/compaction.ts';
 import { createSaidIndexes } from './search/said-indexes.ts';
 import { createEmptying } from './sessions/emptying.ts';
+import { openFailover } from './turns/asking.ts';
 import { createLogShares } from './turns/log-shares.ts';
 import { createHolds, LEASE_TIMING, type LeaseTiming } from './turns/hold.ts';
 import type { LauncherDeps } from './turns/launcher.ts';
@@ -87,13 +88,19 @@ export function defineSessions(timing: SessionsTiming = {}) {
         env,
         log,
       });
-      own.use(await followSecrets(bus, () => models.forgetKeys()));
+      const failover = openFailover({ models, bus, clock: systemClock, log });
+      own.use(
+        await followSecrets(bus, () => {
+          models.forgetKeys();
+          failover.forgetKeys();
+        }),
+      );
       const budgets = own.use(createBudgets({ budgets: budgetDocuments, store, clock: systemClock, models }));
       const counts = countsTools(env);
       const tools: ToolsOf = (principal, config, { counted = false, ...turn }) =>
         toolBox(bus, principal, config, { ...turn, counted: counts && counted });
       const memories = createMemories({ bus, clock: systemClock, log });
-      const common = { ...data, store, bus, agents, models, budgets, tools, settings, log, clock: systemClock, owner: replica, memories };
+      const common = { ...data, store, bus, agents, models, failover, budgets, tools, settings, log, clock: systemClock, owner: replica, memories };
       const compaction = own.use(createCompaction(common));
       const shares = createLogShares({
         clock: systemClock,
@@ -130,8 +137,8 @@ export function defineSessions(timing: SessionsTiming = {}) {
         'context.conversations': contextConversations({ ...reading, agents }),
         'context.tree': contextTree({ ...reading, agents }),
         'turns.start': turnsStart(runner),
-        'turns.run': turnsRun({ tools, models, agents, budgets }),
-        'turns.complete': turnsComplete({ tools, models, agents, budgets }),
+        'turns.run': turnsRun(common),
+        'turns.complete': turnsComplete(common),
         'turns.once': turnsOnce(once),
         'turns.resume': turnsResume({ ...data, runner, once }),
         'responses.get': responsesGet(responses),

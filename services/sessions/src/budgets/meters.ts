@@ -1,12 +1,8 @@
+import type { AgentConfig } from '@switchyard/contracts';
 import type { Meter } from './ledger.ts';
 
 /** What may be used in one stretch of time. Money is in US dollars. */
-export interface Limits {
-  perHour?: number | undefined;
-  perDay?: number | undefined;
-  perHourUsd?: number | undefined;
-  perDayUsd?: number | undefined;
-}
+export type Limits = Partial<Pick<AgentConfig['budgets'], 'perHour' | 'perDay' | 'perHourUsd' | 'perDayUsd'>>;
 
 /** Whose limits they are, and where they are set. */
 export interface Limited {

@@ -1,11 +1,12 @@
 import { ServiceError } from '@switchyard/contracts';
-import type { ModelRef, Models } from '@switchyard/models';
+import type { Failover, ModelRef, Models } from '@switchyard/models';
 import { mintId } from '@switchyard/security';
 import type { Clock } from '@switchyard/service-kit';
 import type { Collection, Store } from '@switchyard/store';
 import type { Agent } from '../agents.ts';
 import { BUDGET_EXCEEDED, type Budgets, type Reserved } from '../budgets/budgets.ts';
 import type { BodyDocument, Root, SessionDocument, SummaryDocument, TurnDocument } from '../data.ts';
+import { asAgent } from '../turns/asking.ts';
 import { texts } from '../turns/bodies.ts';
 import { charsOf, messagesOf, spoken } from '../turns/spoken.ts';
 import { claimCompaction, publishRoots, releaseCompaction, type Claim, type Cost } from './compact-writes.ts';
@@ -21,6 +22,7 @@ export interface MakingDeps {
   bodies: Collection<BodyDocument>;
   summaries: Collection<SummaryDocument>;
   models: Models;
+  failover?: Failover;
   store: Pick<Store, 'now'>;
   clock: Clock;
   spending: Spending;
@@ -144,7 +146,7 @@ export async function summariesOf(
 
 /** Beyond what a tenant may spend on it, or its agent at all, there is no model to ask. */
 async function write(deps: MakingDeps, source: Source, making: Making): Promise<Summary> {
-  const { models, spending, clock } = deps;
+  const { spending, clock } = deps;
   const { tenant, agent, model, signal } = making;
   const { maxTokensPerTenantPerHour: perHour, maxTokensPerTenantPerDay: perDay } = agent.config.contextEngine.summarizerSpend;
   const reserved = spending.may(tenant, { perHour, perDay }) ? await reserve(deps, source, making) : 'exceeded';
@@ -153,7 +155,7 @@ async function write(deps: MakingDeps, source: Source, making: Making): Promise<
   const stop = clock.after(2 * SUMMARY_MS, () => late.abort(tookTooLong()));
   let used = { tokens: 0, costUsd: 0 };
   try {
-    const summary = await summarise({ models, model, signal: AbortSignal.any([signal, late.signal]) }, source);
+    const summary = await summarise({ models: asAgent(deps, tenant, agent), model, signal: AbortSignal.any([signal, late.signal]) }, source);
     used = { tokens: summary.input + summary.output, costUsd: summary.costUsd };
     spending.add(tenant, used.tokens);
     return summary;

@@ -27,7 +27,7 @@ const AROUND_CHARS = 40;
 const LEAST_CHARS = 200;
 
 export interface Asking {
-  models: Models;
+  models: Pick<Models, 'complete'>;
   model: ModelRef;
   signal: AbortSignal;
 }

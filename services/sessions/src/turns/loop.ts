@@ -1,7 +1,8 @@
 import { ServiceError, type StatelessResult, type TurnFrame } from '@switchyard/contracts';
-import type { JsonFormat, ModelAnswer, ModelMessage, ModelRef, ModelRequest, Models, ToolCall } from '@switchyard/models';
+import { CIRCUIT_OPEN, type JsonFormat, type ModelAnswer, type ModelMessage, type ModelRef, type ModelRequest, type Models, type ToolCall } from '@switchyard/models';
 import { BUDGET_EXCEEDED, type Budget, type Reserved, type Used } from '../budgets/budgets.ts';
 import { tokensOf } from '../context/room.ts';
+import type { Asking } from './asking.ts';
 import { standingOf, type Mark, type Standing } from './journal.ts';
 import { OUTCOME_UNKNOWN, type CallersToolBox, type ToolBox, type ToolResult, type ToolUse } from './tools.ts';
 
@@ -53,16 +54,17 @@ export interface TurnOutcome {
  * Model call, tools, model call, until the model says no more or a limit is met. Ends with a named finish reason
  * or throws a ServiceError; a partial answer is never passed off as a whole one. It goes on from where an earlier run came to.
  */
-export async function* runTurn(models: Models, plan: TurnPlan): AsyncGenerator<FrameBody, TurnOutcome, void> {
+export async function* runTurn(models: Asking, plan: TurnPlan): AsyncGenerator<FrameBody, TurnOutcome, void> {
   const started = performance.now();
   const { tools, from = standingOf([]) } = plan;
   const messages = [...plan.messages, ...from.messages];
   const { spent } = from;
   let { steps, response } = from;
+  let { model } = plan;
 
   const end = (ending: Ending): TurnOutcome => ({
     result: { response, tokensUsed: { input: spent.input, output: spent.output, total: spent.input + spent.output }, ...ending },
-    model: plan.model,
+    model,
     steps,
     costUsd: spent.costUsd,
     latencyMs: performance.now() - started,
@@ -80,7 +82,10 @@ export async function* runTurn(models: Models, plan: TurnPlan): AsyncGenerator<F
     steps += 1;
     yield { type: 'step', step: steps };
 
-    const said = yield* modelStep(models, plan, { messages, left: plan.maxTokens - spent.input - spent.output, reserved });
+    const left = plan.maxTokens - spent.input - spent.output;
+    const said = yield* modelStep(models, plan, { messages, left, reserved, begun: steps > 1 });
+    if (said === LEFT_ALONE) return end({ finishReason: 'circuit_open' });
+    model = said.model ?? model;
     response = said.text === '' ? response : said.text;
     spent.input += said.usage.input;
     spent.output += said.usage.output;
@@ -161,13 +166,18 @@ type Said = Omit<ModelAnswer, 'reasoning' | 'calls'> & {
 /** Of a long text no model makes fewer tokens than one of so many characters: what is longer is surely beyond the budget. */
 const MOST_CHARS_A_TOKEN = 8;
 
-interface Asking {
+interface AskedFor {
   messages: readonly ModelMessage[];
   /** Tokens that the turn may still use. */
   left: number;
   /** What was set aside for this call. */
   reserved: Reserved | undefined;
+  /** The turn has done something already. */
+  begun: boolean;
 }
+
+/** Instead of an answer, of a turn that has begun: every model that it may ask kept failing. */
+const LEFT_ALONE = 'left alone';
 
 type Ending = Pick<StatelessResult, 'finishReason' | 'toolCalls'>;
 
@@ -181,7 +191,7 @@ function endingOf({ calls, reason }: Said, tools: TurnPlan['tools']): Ending {
   return { finishReason: 'tool_calls', toolCalls };
 }
 
-async function* modelStep(models: Models, plan: TurnPlan, asking: Asking): AsyncGenerator<FrameBody, Said, void> {
+async function* modelStep(models: Asking, plan: TurnPlan, asking: AskedFor): AsyncGenerator<FrameBody, Said | typeof LEFT_ALONE, void> {
   const asked = requestOf(plan, asking.messages);
   const said: Said = { text: '', calls: [], reason: 'other', usage: { input: 0, output: 0 }, costUsd: 0 };
   let ended = false;
@@ -190,6 +200,9 @@ async function* modelStep(models: Models, plan: TurnPlan, asking: Asking): Async
     else yield* heard(models.stream(asked), said, asking.left);
     ended = said.beyond !== true;
     return said;
+  } catch (error) {
+    if (asking.begun && error instanceof ServiceError && error.details.reason === CIRCUIT_OPEN) return LEFT_ALONE;
+    throw error;
   } finally {
     asking.reserved?.settle(ended ? usedBy(said) : leftAt(said, asking.reserved.expected));
   }
@@ -213,6 +226,7 @@ async function* heard(parts: ReturnType<Models['stream']>, said: Said, left: num
       said.reason = part.reason;
       said.usage = part.usage;
       said.costUsd = part.costUsd;
+      if (part.model) said.model = part.model;
     }
   }
 }

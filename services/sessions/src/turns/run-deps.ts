@@ -1,6 +1,6 @@
 import type { Principal, TurnFailure, TurnResult } from '@switchyard/contracts';
 import type { Bus } from '@switchyard/bus';
-import type { ModelRef, Models } from '@switchyard/models';
+import type { Failover, ModelRef, Models } from '@switchyard/models';
 import type { Clock } from '@switchyard/service-kit';
 import type { Collection, Store } from '@switchyard/store';
 import type { Logger } from '@switchyard/telemetry';
@@ -29,6 +29,8 @@ export interface RunDeps {
   shares: LogShares;
   bus: Bus;
   models: Models;
+  /** Without it the model meant is the only one that is asked. */
+  failover?: Failover;
   /** Without it nobody counts what agents use. */
   budgets?: Budgets;
   tools: ToolsOf;

@@ -6,6 +6,7 @@ import { carryOut } from '../commands/carry-out.ts';
 import { parseMessage } from '../commands/parse.ts';
 import type { Effect, SessionDocument, TurnDocument } from '../data.ts';
 import { noSuchSession, sees } from '../sessions/ownership.ts';
+import { asAgent } from './asking.ts';
 import { keep, textOf } from './bodies.ts';
 import { toFailure } from './failure.ts';
 import { acceptedFrame } from './frames.ts';
@@ -140,7 +141,7 @@ async function play(deps: RunDeps, given: RunGiven, { record, reminding }: Playi
   // An accepted turn does not end because the database is away for a moment.
   const budget = own && { reserve: (call: Call) => hold.persist(() => own.reserve(call)) };
   const told = { note: record.note, hear: hearing(deps, given, record) };
-  const running = runTurn(deps.models, { ...plan, ...told, maxTokens, budget, signal, from });
+  const running = runTurn(asAgent(deps, hold.tenant, agent), { ...plan, ...told, maxTokens, budget, signal, from });
   for (;;) {
     const frame = await running.next();
     if (frame.done) return maxTokens === cap ? usedUp(frame.value) : frame.value;

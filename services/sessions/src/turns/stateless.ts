@@ -1,8 +1,9 @@
 import { ServiceError, type StatelessResult, type StatelessTurn, type TurnFrame } from '@switchyard/contracts';
 import type { Ctx } from '@switchyard/bus';
-import { findVisible, type ModelRef, type Models } from '@switchyard/models';
+import { findVisible, type Failover, type ModelRef, type Models } from '@switchyard/models';
 import type { Agent, AgentDirectory } from '../agents.ts';
 import type { Budgets } from '../budgets/budgets.ts';
+import { asAgent } from './asking.ts';
 import { callersTools, conversationOf } from './conversation.ts';
 import { agentSuspended } from './endings.ts';
 import { fitting } from './fitting.ts';
@@ -13,6 +14,7 @@ import { measureStateless } from './turn-metrics.ts';
 export interface StatelessDeps {
   tools: ToolsOf;
   models: Models;
+  failover?: Failover;
   agents: AgentDirectory;
   budgets: Budgets;
 }
@@ -29,7 +31,7 @@ export async function* runStateless(
   let n = 0;
   using measured = measureStateless({ agentId: agent.agentId, turnId: turn.turnId }, caller.traceparent);
   yield { n: n++, type: 'accepted', turnId: turn.turnId, agentId: agent.agentId, model: `${model.provider}/${model.modelId}` };
-  const running = runTurn(deps.models, planOf(deps, { turn, agent, model, caller, traceparent: measured.traceparent }));
+  const running = runTurn(asAgent(deps, caller.principal.tenant, agent), planOf(deps, { turn, agent, model, caller, traceparent: measured.traceparent }));
   try {
     for (;;) {
       const frame = await running.next();
@@ -53,7 +55,7 @@ export async function completeStateless(deps: StatelessDeps, turn: StatelessTurn
   const { agent, model } = await whoAnswers(deps, turn, caller);
   using measured = measureStateless({ agentId: agent.agentId, turnId: turn.turnId }, caller.traceparent);
   const plan = planOf(deps, { turn, agent, model, caller, traceparent: measured.traceparent });
-  const running = runTurn(deps.models, { ...plan, whole: true });
+  const running = runTurn(asAgent(deps, caller.principal.tenant, agent), { ...plan, whole: true });
   let toolRan = false;
   try {
     for (;;) {
