@@ -17,6 +17,7 @@ import {
 } from './data.ts';
 import { agentCancel } from './handlers/agent-cancel.ts';
 import { agentAttach, agentExecute, agentStart, agentStream } from './handlers/agent-execute.ts';
+import { agentGetOperationModels } from './handlers/agent-get-operation-models.ts';
 import { contextConversations } from './handlers/context-conversations.ts';
 import { contextTree } from './handlers/context-tree.ts';
 import { countsTools, devTools } from './handlers/dev-tools.ts';
@@ -121,6 +122,7 @@ export function defineSessions(timing: SessionsTiming = {}) {
         'agent.execute': agentExecute(runner),
         'agent.stream': agentStream(runner),
         'agent.cancel': agentCancel(runner),
+        'agent.getOperationModels': agentGetOperationModels(agents, models),
         'agent.start': agentStart(runner),
         'agent.attach': agentAttach(runner),
         'session.send': sessionSend(runner),

@@ -50,7 +50,7 @@ export function openAsked(memory: Memory, asker: Asker, request: ModelRequest, {
         fromModel: from.model.modelId,
         toProvider: to.model.provider,
         toModel: to.model.modelId,
-        error: (error instanceof Error ? error.message : String(error)).slice(0, MOST_CHARS),
+        error: messageOf(error),
         attemptNumber: begun,
         timestamp: Date.now(),
       },
@@ -89,6 +89,10 @@ export function openAsked(memory: Memory, asker: Asker, request: ModelRequest, {
   };
 }
 
+function messageOf(error: unknown): string {
+  return (error instanceof Error ? error.message : String(error)).slice(0, MOST_CHARS);
+}
+
 /** Who has somebody to ask after it is not asked twice. */
 function retryOf({ enabled, maxRetries, baseDelayMs, maxDelayMs }: Asker['config']['sdkRetry'], last: boolean): NonNullable<ModelRequest['retry']> {
   return { attempts: enabled && last ? maxRetries + 1 : 1, baseMs: baseDelayMs, maxMs: maxDelayMs };
@@ -114,8 +118,8 @@ function remember({ breakers, health, keys }: Memory, { tenant, agentId, config 
       const fault = faultOf(error);
       if (fault.provider) health.failed(provider, `${tenant} ${agentId}`, tell);
       if (fault.key && keyName !== undefined) keys.failed({ provider, keyName }, config.modelFailover, tell);
-      if (fault.provider || fault.key) breakers.failed(name, config.circuitBreaker);
-      return fault.provider || fault.key;
+      if (fault.breaks) breakers.failed(name, config.circuitBreaker, messageOf(error));
+      return fault.breaks;
     },
     left: () => breakers.left(name),
   };

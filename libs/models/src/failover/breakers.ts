@@ -9,7 +9,9 @@ export interface Breakers {
   /** It is asked. Of one that was left alone this is the probe, and everybody else waits for its end. */
   begin(name: string): void;
   succeeded(name: string): void;
-  failed(name: string, policy: BreakerPolicy): void;
+  failed(name: string, policy: BreakerPolicy, why: string): void;
+  /** What it failed with last. */
+  why(name: string): string;
   /** The call had no end that says anything. */
   left(name: string): void;
 }
@@ -17,6 +19,7 @@ export interface Breakers {
 interface Breaker {
   /** In a row. */
   failures: number;
+  why: string;
   openedAt: number | undefined;
   probedAt: number | undefined;
 }
@@ -32,7 +35,7 @@ export function createBreakers(now: () => number): Breakers {
     if (known) return known;
     const [oldest] = failing.keys();
     if (failing.size >= MOST_REMEMBERED && oldest !== undefined) failing.delete(oldest);
-    const made: Breaker = { failures: 0, openedAt: undefined, probedAt: undefined };
+    const made: Breaker = { failures: 0, why: '', openedAt: undefined, probedAt: undefined };
     failing.set(name, made);
     return made;
   }
@@ -50,9 +53,11 @@ export function createBreakers(now: () => number): Breakers {
       if (breaker?.openedAt !== undefined) breaker.probedAt = now();
     },
     succeeded: (name) => void failing.delete(name),
-    failed(name, { failureThreshold, resetTimeoutMs }) {
+    why: (name) => failing.get(name)?.why ?? '',
+    failed(name, { failureThreshold, resetTimeoutMs }, why) {
       const breaker = breakerOf(name);
       breaker.failures += 1;
+      breaker.why = why;
       // Calls that began before it was opened say nothing new.
       const isOpen = breaker.openedAt !== undefined && now() - breaker.openedAt < resetTimeoutMs;
       if (isOpen || breaker.failures < failureThreshold) return;

@@ -27,12 +27,16 @@ export interface Memory {
 export function chainOf(memory: Memory, asker: Asker, meant: ModelRef): Candidate[] {
   const { agentId, config } = asker;
   const { fallbackModels, allowedModels, maxAttempts } = config.modelFailover;
-  const models = [meant, ...fallbackModels].filter((model) => isAllowed(model, allowedModels));
+  const further = fallbackModels.map(({ provider, modelId }) => ({ provider, modelId }));
+  const models = [meant, ...further].filter((model) => isAllowed(model, allowedModels));
   const all = distinct(models.flatMap((model) => candidatesOf(memory, asker, model)));
   if (all.length === 0) throw notAllowed(agentId, nameOf(meant));
   const waits = all.map(({ name }) => memory.breakers.waitMs(name, config.circuitBreaker));
   const open = all.filter((_, at) => waits[at] === 0);
-  if (open.length === 0) throw circuitOpen(agentId, nameOf(meant), Math.min(...waits));
+  if (open.length === 0) {
+    const why = memory.breakers.why(all[0]?.name ?? '');
+    throw circuitOpen(agentId, nameOf(meant), { waitMs: Math.min(...waits), why });
+  }
   const ready = open.filter((one) => isReady(memory, one));
   return (ready.length === 0 ? open : ready).slice(0, maxAttempts);
 }

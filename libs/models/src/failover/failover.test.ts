@@ -191,6 +191,19 @@ test('three failures in a row degrade a provider for one agent alone; failures l
   assert.equal(await ask(), '!PROVIDER_UNAVAILABLE');
 });
 
+test('what is said of a model that is left alone is why', async () => {
+  await using at = await house({ first: [DOWN] });
+  const { ask, asker } = at.as({ ...ONCE, circuitBreaker: { failureThreshold: 1 } });
+  await ask();
+  await assert.rejects(asker.complete(request({ model: FIRST })), /first\/m1 of the agent oslo kept failing.*failed \(500\): out of order/);
+});
+
+test('a key that is refused leaves no model alone: whoever sets another one is answered', async () => {
+  await using at = await house({ first: [{ kind: 'status', status: 401 }, { kind: 'status', status: 401 }, YES] });
+  const { ask } = at.as({ ...ONCE, circuitBreaker: { failureThreshold: 1 } });
+  for (const said of ['!PROVIDER_AUTH', '!PROVIDER_AUTH', 'yes (first)']) assert.equal(await ask(), said);
+});
+
 test('a key that is refused rests, longer each time, and the next one is used; the one that answered is used first', async () => {
   const refused: UpstreamBehaviour = { kind: 'status', status: 401 };
   await using at = await house({ first: [refused, YES, refused, YES, YES] });

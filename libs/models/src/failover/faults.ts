@@ -17,6 +17,8 @@ const OF_NOBODY: ReadonlySet<unknown> = new Set(['MODEL_NOT_FOUND', 'PROVIDER_NO
 export interface Fault {
   key: boolean;
   provider: boolean;
+  /** Asking on and on makes it worse. A key that was refused is not such a fault: whoever sets another one is answered at once. */
+  breaks: boolean;
   /** Another model may answer. What was wrong with the request is wrong for every model. */
   elsewhere: boolean;
 }
@@ -24,15 +26,16 @@ export interface Fault {
 export function faultOf(error: unknown): Fault {
   const reason = error instanceof ServiceError ? error.details.reason : undefined;
   const [key, provider] = [OF_THE_KEY.has(reason), OF_THE_PROVIDER.has(reason)];
-  return { key, provider, elsewhere: key || provider || OF_NOBODY.has(reason) };
+  const breaks = provider || (key && reason !== 'PROVIDER_AUTH');
+  return { key, provider, breaks, elsewhere: key || provider || OF_NOBODY.has(reason) };
 }
 
 export const CIRCUIT_OPEN = 'CIRCUIT_OPEN';
 
 /** All that an agent may ask kept failing, and is left alone. */
-export function circuitOpen(agentId: string, model: string, waitMs: number): ServiceError {
+export function circuitOpen(agentId: string, model: string, { waitMs, why }: { waitMs: number; why: string }): ServiceError {
   const retryAfterMs = Math.max(1, Math.ceil(waitMs));
-  return new ServiceError('UNAVAILABLE', `The model ${model} of the agent ${agentId} kept failing, and is left alone for a while.`, {
+  return new ServiceError('UNAVAILABLE', `The model ${model} of the agent ${agentId} kept failing, and is left alone for a while: ${why}`, {
     details: { reason: CIRCUIT_OPEN, retryAfterMs },
   });
 }
