@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { AnswerHead, FinishReason, TokensUsed, TurnFailure } from '@switchyard/contracts';
+import { AnswerHead, FinishReason, SpendLimits, TokensUsed, TurnFailure } from '@switchyard/contracts';
 import { leaseFields, WorkState } from '@switchyard/service-kit';
 import { collection, json } from '@switchyard/store';
 
@@ -111,6 +111,8 @@ export const TurnDocument = z.object({
   scopes: z.array(z.string()),
   /** The client is held to the sessions that it made; whoever runs the turn holds it to them too. */
   sessions: z.literal('own').optional(),
+  /** What that client’s token may use. */
+  budgets: SpendLimits.optional(),
   /** The caller's key, led by the caller and the method; unique while it is kept. */
   idempotencyKey: z.string().optional(),
   keyUntil: instant.optional(),

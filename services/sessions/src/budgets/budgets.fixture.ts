@@ -67,7 +67,7 @@ export function call(input: number, output: number): Call {
 
 /** Makes calls until one is refused, each as large as was set aside for it. */
 export async function spend(budgets: Budgets, of: Agent, { input, output }: { input: number; output: number }): Promise<number> {
-  const budget = budgets.of('default', of);
+  const budget = budgets.of({ tenant: 'default' }, of);
   for (let tokens = 0; ; tokens += input + output) {
     const reserved: Reserved | undefined = await budget.reserve(call(input, output)).catch(() => undefined);
     if (!reserved) return tokens;

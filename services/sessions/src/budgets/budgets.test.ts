@@ -52,7 +52,7 @@ for (const [name, urlIn] of Object.entries(stores)) {
       const url = urlIn(dir.path);
       const limited = agent({ perHour: 10_000 });
       const dead = await replica(url);
-      await dead.budgets.of('default', limited).reserve(call(5, 5));
+      await dead.budgets.of({ tenant: 'default' }, limited).reserve(call(5, 5));
       const aside = await dead.used(HOUR);
       await dead.die();
       assert.ok(aside >= 10 && aside <= 10_000 / 16, `${aside}`);
@@ -75,7 +75,7 @@ test('a refusal names the setting, and says when there is something again; then 
   await using dir = await tempDir();
   await using one = await alone(dir.path);
   const limited = agent({ perHour: 100 });
-  const budget = one.budgets.of('default', limited);
+  const budget = one.budgets.of({ tenant: 'default' }, limited);
   one.time.now = NOON + 45 * MINUTE_MS;
   (await budget.reserve(call(50, 50))).settle({ tokens: 100, costUsd: 0 });
   await assert.rejects(
@@ -93,13 +93,13 @@ test('a day is longer than its hours, and money is counted by list price', async
   const frugal = agent({ perDay: 150 });
   for (const hour of [0, 1]) {
     one.time.now = NOON + hour * 60 * MINUTE_MS;
-    (await one.budgets.of('default', frugal).reserve(call(50, 50))).settle({ tokens: 100, costUsd: 0 });
+    (await one.budgets.of({ tenant: 'default' }, frugal).reserve(call(50, 50))).settle({ tokens: 100, costUsd: 0 });
   }
-  await assert.rejects(one.budgets.of('default', frugal).reserve(call(1, 1)), refusedWith(ends - 60 * MINUTE_MS, /150 tokens .*perDay/));
+  await assert.rejects(one.budgets.of({ tenant: 'default' }, frugal).reserve(call(1, 1)), refusedWith(ends - 60 * MINUTE_MS, /150 tokens .*perDay/));
 
   // A thousand tokens in and a thousand out are a cent and a tenth.
   const poor = agent({ perDayUsd: 0.02 });
-  const budget = one.budgets.of('acme', poor);
+  const budget = one.budgets.of({ tenant: 'acme' }, poor);
   (await budget.reserve(call(1_000, 1_000))).settle({ tokens: 2_000, costUsd: 0.011 });
   (await budget.reserve(call(1_000, 1_000))).settle({ tokens: 2_000, costUsd: 0.011 });
   await assert.rejects(budget.reserve(call(1, 1)), refusedWith(ends - 60 * MINUTE_MS, /\$0\.02 that agents\.oslo\.budgets\.perDayUsd/));
@@ -108,7 +108,7 @@ test('a day is longer than its hours, and money is counted by list price', async
 test('what a call used beyond what was set aside is counted, and what it did not use can be used again', async () => {
   await using dir = await tempDir();
   await using one = await alone(dir.path);
-  const budget = one.budgets.of('default', agent({ perHour: 1_000 }));
+  const budget = one.budgets.of({ tenant: 'default' }, agent({ perHour: 1_000 }));
   (await budget.reserve(call(10, 990))).settle({ tokens: 20, costUsd: 0 });
   (await budget.reserve(call(10, 10))).settle({ tokens: 980, costUsd: 0 });
   await assert.rejects(budget.reserve(call(1, 1)), { code: 'RESOURCE_EXHAUSTED' });
@@ -118,15 +118,15 @@ test('the budget of one tenant’s agent is not another’s', async () => {
   await using dir = await tempDir();
   await using one = await alone(dir.path);
   const limited = agent({ perHour: 10 });
-  (await one.budgets.of('default', limited).reserve(call(5, 5))).settle({ tokens: 10, costUsd: 0 });
-  await assert.rejects(one.budgets.of('default', limited).reserve(call(5, 5)), { code: 'RESOURCE_EXHAUSTED' });
-  (await one.budgets.of('acme', limited).reserve(call(5, 5))).settle({ tokens: 10, costUsd: 0 });
+  (await one.budgets.of({ tenant: 'default' }, limited).reserve(call(5, 5))).settle({ tokens: 10, costUsd: 0 });
+  await assert.rejects(one.budgets.of({ tenant: 'default' }, limited).reserve(call(5, 5)), { code: 'RESOURCE_EXHAUSTED' });
+  (await one.budgets.of({ tenant: 'acme' }, limited).reserve(call(5, 5))).settle({ tokens: 10, costUsd: 0 });
 });
 
 test('a limit that was raised is in force at the next call', async () => {
   await using dir = await tempDir();
   await using one = await alone(dir.path);
-  const asks = (perHour: number) => one.budgets.of('default', agent({ perHour })).reserve(call(5, 5));
+  const asks = (perHour: number) => one.budgets.of({ tenant: 'default' }, agent({ perHour })).reserve(call(5, 5));
   (await asks(10)).settle({ tokens: 10, costUsd: 0 });
   await assert.rejects(asks(10), { code: 'RESOURCE_EXHAUSTED' });
   (await asks(20)).settle({ tokens: 10, costUsd: 0 });
@@ -137,7 +137,7 @@ test('most calls write nothing, and what nobody uses goes back to the others', a
   await using dir = await tempDir();
   await using one = await alone(dir.path);
   const standard = agent({});
-  const budget = one.budgets.of('default', standard);
+  const budget = one.budgets.of({ tenant: 'default' }, standard);
   const writes = new Set<number>();
   for (let n = 0; n < 100; n += 1) {
     (await budget.reserve(call(20, 20))).settle({ tokens: 40, costUsd: 0 });
@@ -146,4 +146,16 @@ test('most calls write nothing, and what nobody uses goes back to the others', a
   assert.ok(writes.size <= 2, `${writes.size} writes for a hundred calls`);
   one.move(5_000);
   assert.deepEqual([await one.used(HOUR), await one.used(DAY)], [4_000, 4_000]);
+});
+
+test('what a token may use holds with every agent, and is nobody else’s', async () => {
+  await using dir = await tempDir();
+  await using one = await alone(dir.path);
+  const asks = (client: string) => one.budgets.of({ tenant: 'default', client, budgets: { perHour: 10 } }, agent({})).reserve(call(5, 5));
+  (await asks('laptop')).settle({ tokens: 10, costUsd: 0 });
+  await assert.rejects(asks('laptop'), refusedWith(60 * MINUTE_MS, /The token laptop has used the 10 tokens that its budgets\.perHour allows/));
+  (await asks('desktop')).settle({ tokens: 10, costUsd: 0 });
+  // Nobody else uses what was taken for it from the agent meanwhile.
+  one.move(5_000);
+  assert.equal(await one.used(HOUR), 20);
 });

@@ -1,4 +1,4 @@
-import { refusal, type ServiceError } from '@switchyard/contracts';
+import { refusal, type Principal, type ServiceError } from '@switchyard/contracts';
 import type { ModelMessage, ModelRef, Models } from '@switchyard/models';
 import type { Clock } from '@switchyard/service-kit';
 import type { Collection, Store } from '@switchyard/store';
@@ -40,9 +40,12 @@ export interface Budget {
   reserve(call: Call): Promise<Reserved>;
 }
 
-/** The budgets of agents in hours and days, which hold over all replicas. */
+/** Whom a model is asked for: a client where it is one’s turn. */
+export type Spender = Pick<Principal, 'tenant' | 'budgets'> & Partial<Pick<Principal, 'client'>>;
+
+/** The budgets of agents and tokens in hours and days, which hold over all replicas. */
 export interface Budgets extends AsyncDisposable {
-  of(tenant: string, agent: Agent): Budget;
+  of(spender: Spender, agent: Agent): Budget;
 }
 
 export interface BudgetsDeps {
@@ -74,9 +77,9 @@ export function createBudgets({ budgets, store, clock, models }: BudgetsDeps): B
   }
 
   return {
-    of: (tenant, agent) => ({
+    of: (spender, agent) => ({
       async reserve(call) {
-        const meters = limitedOf(tenant, agent).flatMap((one) => metersOf(one, store.now()));
+        const meters = limitedOf(spender, agent).flatMap((one) => metersOf(one, store.now()));
         const expected = await estimate(
           agent,
           call,
@@ -90,7 +93,7 @@ export function createBudgets({ budgets, store, clock, models }: BudgetsDeps): B
           const share = await allotments.take(meter, Math.max(1, amountOf(meter, expected)));
           if (!share) {
             settle({ tokens: 0, costUsd: 0 });
-            throw exceeded(agent, meter, store.now());
+            throw exceeded(meter, store.now());
           }
           taken.push({ meter, share });
         }
@@ -107,8 +110,11 @@ export function createBudgets({ budgets, store, clock, models }: BudgetsDeps): B
   };
 }
 
-function limitedOf(tenant: string, { agentId, config }: Agent): Limited[] {
-  return [{ tenant, subject: `agent:${agentId}`, path: `agents.${agentId}.budgets`, limits: config.budgets }];
+function limitedOf({ tenant, client, budgets }: Spender, { agentId, config }: Agent): Limited[] {
+  const path = `agents.${agentId}.budgets`;
+  const agent = { tenant, subject: `agent:${agentId}`, who: `agent ${agentId}`, path, limits: config.budgets };
+  if (budgets === undefined || client === undefined) return [agent];
+  return [agent, { tenant, subject: `token:${client}`, who: `token ${client}`, path: 'its budgets', limits: budgets }];
 }
 
 function amountOf({ unit }: NamedMeter, { tokens, costUsd }: Used): number {
@@ -124,13 +130,9 @@ function lengthOf(message: ModelMessage): number {
   return message.text.length;
 }
 
-function exceeded({ agentId }: Agent, { limit, unit, path, endsAt }: NamedMeter, now: number): ServiceError {
+function exceeded({ who, limit, unit, path, endsAt }: NamedMeter, now: number): ServiceError {
   const amount = unit === 'money' ? `$${limit / MICRO_USD}` : `${limit} tokens`;
-  return refusal(
-    'RESOURCE_EXHAUSTED',
-    `The agent ${agentId} has used the ${amount} that ${path} allows; ask again when they are given anew.`,
-    {
-      details: { reason: BUDGET_EXCEEDED, rate: true, retryAfterMs: Math.max(1, endsAt - now) },
-    },
-  );
+  return refusal('RESOURCE_EXHAUSTED', `The ${who} has used the ${amount} that ${path} allows; ask again when they are given anew.`, {
+    details: { reason: BUDGET_EXCEEDED, rate: true, retryAfterMs: Math.max(1, endsAt - now) },
+  });
 }

@@ -1,14 +1,17 @@
 import type { AgentConfig } from '@switchyard/contracts';
 import type { Meter } from './ledger.ts';
 
+type OfAgents = Pick<AgentConfig['budgets'], 'perHour' | 'perDay' | 'perHourUsd' | 'perDayUsd'>;
 /** What may be used in one stretch of time. Money is in US dollars. */
-export type Limits = Partial<Pick<AgentConfig['budgets'], 'perHour' | 'perDay' | 'perHourUsd' | 'perDayUsd'>>;
+export type Limits = { [N in keyof OfAgents]?: OfAgents[N] | undefined };
 
 /** Whose limits they are, and where they are set. */
 export interface Limited {
   tenant: string;
   /** `agent:<id>` or `token:<client>`. */
   subject: string;
+  /** The same in words. */
+  who: string;
   /** The path of the setting that holds the limits. */
   path: string;
   limits: Limits;
@@ -17,6 +20,7 @@ export interface Limited {
 /** A meter, and what a caller is told where it is empty. */
 export interface NamedMeter extends Meter {
   unit: 'tokens' | 'money';
+  who: string;
   path: string;
   endsAt: number;
 }
@@ -41,7 +45,7 @@ interface Limit {
   unit: NamedMeter['unit'];
 }
 
-function meter({ tenant, subject, path }: Omit<Limited, 'limits'>, { name, limit, unit }: Limit, now: number): NamedMeter[] {
+function meter({ tenant, subject, who, path }: Omit<Limited, 'limits'>, { name, limit, unit }: Limit, now: number): NamedMeter[] {
   if (limit === undefined) return [];
   const ms = name.startsWith('perHour') ? HOUR_MS : DAY_MS;
   const startsAt = now - (now % ms);
@@ -54,6 +58,7 @@ function meter({ tenant, subject, path }: Omit<Limited, 'limits'>, { name, limit
       // A call that began in the stretch may end a while after it.
       forgetAt: endsAt + HOUR_MS,
       unit,
+      who,
       path: `${path}.${name}`,
       endsAt,
     },

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ServiceError } from '@switchyard/contracts';
-import { startUpstream, tempDir } from '@switchyard/testkit';
+import { principal, startUpstream, tempDir } from '@switchyard/testkit';
 import { testSessions, turnIdOf } from '../sessions.fixture.ts';
 
 const script = (...steps: object[]): string => JSON.stringify(steps);
@@ -61,4 +61,14 @@ test('a turn may cost no more than its agent’s turns may', async () => {
   });
   const { finishReason, response } = await app.bus.call('agent.execute', { message: 'hello' });
   assert.deepEqual([finishReason, response, upstream.requests.length], ['budget_exceeded', 'looking', 1]);
+});
+
+test('what a token may use bounds its turns by every door, and no other client’s', async () => {
+  await using app = await testSessions();
+  const laptop = principal({ client: 'laptop', budgets: { perHour: 5 } });
+  const bus = app.bus.as(laptop);
+  assert.match((await bus.call('agent.execute', { message: TALK })).response, /You said/);
+  await assert.rejects(bus.call('agent.execute', { message: TALK }), isExceeded);
+  await assert.rejects(bus.call('turns.complete', { turnId: turnIdOf('stateless'), model: 'default', message: TALK }), isExceeded);
+  assert.match((await app.bus.call('agent.execute', { message: TALK })).response, /You said/);
 });

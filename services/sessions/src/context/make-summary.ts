@@ -171,7 +171,7 @@ async function reserve({ budgets }: MakingDeps, source: Source, making: Making):
   const { tenant, agent, model } = making;
   const messages = source.lines.map(({ text }) => ({ role: 'user' as const, text }));
   try {
-    return await budgets?.of(tenant, agent).reserve({ model, messages, maxOutputTokens: source.targetTokens });
+    return await budgets?.of({ tenant }, agent).reserve({ model, messages, maxOutputTokens: source.targetTokens });
   } catch (error) {
     if (error instanceof ServiceError && error.details.reason === BUDGET_EXCEEDED) return 'exceeded';
     throw error;

@@ -137,7 +137,7 @@ async function play(deps: RunDeps, given: RunGiven, { record, reminding }: Playi
   signal.throwIfAborted();
   const cap = directed?.budget ?? hold.session.prefers?.budget ?? Infinity;
   const maxTokens = Math.min(plan.maxTokens, cap);
-  const own = deps.budgets?.of(hold.tenant, agent);
+  const own = deps.budgets?.of(principal, agent);
   // An accepted turn does not end because the database is away for a moment.
   const budget = own && { reserve: (call: Call) => hold.persist(() => own.reserve(call)) };
   const told = { note: record.note, hear: hearing(deps, given, record) };
