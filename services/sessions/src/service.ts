@@ -101,7 +101,21 @@ export function defineSessions(timing: SessionsTiming = {}) {
       const tools: ToolsOf = (principal, config, { counted = false, ...turn }) =>
         toolBox(bus, principal, config, { ...turn, counted: counts && counted });
       const memories = createMemories({ bus, clock: systemClock, log });
-      const common = { ...data, store, bus, agents, models, failover, budgets, tools, settings, log, clock: systemClock, owner: replica, memories };
+      const common = {
+        ...data,
+        store,
+        bus,
+        agents,
+        models,
+        failover,
+        budgets,
+        tools,
+        settings,
+        log,
+        clock: systemClock,
+        owner: replica,
+        memories,
+      };
       const compaction = own.use(createCompaction(common));
       const shares = createLogShares({
         clock: systemClock,

@@ -41,7 +41,10 @@ export function openAsked(memory: Memory, asker: Asker, request: ModelRequest, {
       tell({ name: 'model:fallback_exhausted', payload: { provider, model: modelId, totalAttempts: begun, timestamp: Date.now() } });
       throw error;
     }
-    warn({ model: nameOf(from.model), keyName: from.keyName, next: nameOf(to.model), nextKeyName: to.keyName, err: error }, 'model failed, asking the next');
+    warn(
+      { model: nameOf(from.model), keyName: from.keyName, next: nameOf(to.model), nextKeyName: to.keyName, err: error },
+      'model failed, asking the next',
+    );
     if (nameOf(from.model) === nameOf(to.model)) return;
     tell({
       name: 'model:fallback_attempt',
@@ -70,7 +73,8 @@ export function openAsked(memory: Memory, asker: Asker, request: ModelRequest, {
           model,
           ...(keyName === undefined ? {} : { keyName }),
           retry: retryOf(config.sdkRetry, begun === chain.length),
-          promptTimeoutMs: begun === 1 ? request.promptTimeoutMs : Math.min(request.promptTimeoutMs, config.promptTimeout.retryPromptTimeoutMs),
+          promptTimeoutMs:
+            begun === 1 ? request.promptTimeoutMs : Math.min(request.promptTimeoutMs, config.promptTimeout.retryPromptTimeoutMs),
         },
         succeeded() {
           ended = true;
@@ -94,7 +98,10 @@ function messageOf(error: unknown): string {
 }
 
 /** Who has somebody to ask after it is not asked twice. */
-function retryOf({ enabled, maxRetries, baseDelayMs, maxDelayMs }: Asker['config']['sdkRetry'], last: boolean): NonNullable<ModelRequest['retry']> {
+function retryOf(
+  { enabled, maxRetries, baseDelayMs, maxDelayMs }: Asker['config']['sdkRetry'],
+  last: boolean,
+): NonNullable<ModelRequest['retry']> {
   return { attempts: enabled && last ? maxRetries + 1 : 1, baseMs: baseDelayMs, maxMs: maxDelayMs };
 }
 

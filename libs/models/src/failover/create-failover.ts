@@ -11,10 +11,11 @@ export function createFailover({ models, now, tell, log }: FailoverDeps): Failov
   const memory: Memory = { breakers: createBreakers(now), health: createProviderHealth(now), keys: createKeyCooldowns(now) };
   return {
     for(asker) {
-      const of = (request: ModelRequest): Asked => openAsked(memory, asker, request, {
-        tell: (event) => tell(asker.tenant, event),
-        warn: (fields, message) => log?.warn({ agentId: asker.agentId, ...fields }, message),
-      });
+      const of = (request: ModelRequest): Asked =>
+        openAsked(memory, asker, request, {
+          tell: (event) => tell(asker.tenant, event),
+          warn: (fields, message) => log?.warn({ agentId: asker.agentId, ...fields }, message),
+        });
       return {
         async *stream(request) {
           const asked = of(request);

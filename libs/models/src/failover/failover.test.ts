@@ -108,7 +108,12 @@ test('the last of a chain is asked again as the agent says, and when all failed 
 
 test('no more are asked than may be, and none that the agent may not use', async () => {
   await using at = await house({ first: [DOWN], second: [DOWN] });
-  const chain = { fallbackModels: [{ provider: 'second', modelId: 'a' }, { provider: 'second', modelId: 'b' }] };
+  const chain = {
+    fallbackModels: [
+      { provider: 'second', modelId: 'a' },
+      { provider: 'second', modelId: 'b' },
+    ],
+  };
   await at.as({ modelFailover: { ...chain, maxAttempts: 2 }, ...ONCE }).ask();
   assert.equal(at.second.requests.length, 1);
   await at.as({ modelFailover: { ...chain, allowedModels: ['second/b'] }, ...ONCE }, 'other').ask();
@@ -208,12 +213,21 @@ test('a key that is refused rests, longer each time, and the next one is used; t
   const refused: UpstreamBehaviour = { kind: 'status', status: 401 };
   await using at = await house({ first: [refused, YES, refused, YES, YES] });
   const authProfiles = ['ONE_API_KEY', 'TWO_API_KEY'].map((keyName) => ({ keyName, provider: 'first' }));
-  const { ask } = at.as({ ...ONCE, modelFailover: { authProfiles, cooldownInitialMs: 1_000, cooldownMultiplier: 5, cooldownCapMs: 3_000 } });
+  const { ask } = at.as({
+    ...ONCE,
+    modelFailover: { authProfiles, cooldownInitialMs: 1_000, cooldownMultiplier: 5, cooldownCapMs: 3_000 },
+  });
   const used = (): unknown[] => at.first.requests.slice(-2).map(({ headers }) => headers.authorization);
   assert.equal(await ask(), 'yes (first)');
   assert.deepEqual(used(), ['Bearer sk-one', 'Bearer sk-two']);
   const [{ payload } = assert.fail('nothing told')] = at.events.splice(0);
-  assert.deepEqual(payload, { provider: 'first', keyName: 'ONE_API_KEY', cooldownMs: 1_000, failureCount: 1, timestamp: payload.timestamp });
+  assert.deepEqual(payload, {
+    provider: 'first',
+    keyName: 'ONE_API_KEY',
+    cooldownMs: 1_000,
+    failureCount: 1,
+    timestamp: payload.timestamp,
+  });
   at.move(1_000);
   assert.equal(await ask(), 'yes (first)');
   assert.deepEqual(used(), ['Bearer sk-two', 'Bearer sk-one']);

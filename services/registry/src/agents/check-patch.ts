@@ -50,7 +50,10 @@ async function checkModel({ models }: PatchGiven, patch: Tree, { provider, model
     return [refusal('PROVIDER_NOT_FOUND', `provider: ${provider} cannot answer: it is not configured, or its key is not set`)];
   }
   const ref = await resolveAgentModel(models, { provider, model, modelRoutes });
-  if (ref === undefined) return [refusal('MODEL_NOT_FOUND', `model: no provider that can answer has ${model === 'default' ? (modelRoutes.default ?? model) : model}`)];
+  if (ref === undefined)
+    return [
+      refusal('MODEL_NOT_FOUND', `model: no provider that can answer has ${model === 'default' ? (modelRoutes.default ?? model) : model}`),
+    ];
   return patch['provider'] === undefined || ref.provider === 'dev' ? [] : probe(models, ref);
 }
 

@@ -16,7 +16,10 @@ export function tokensCreate({ tokens, store, projector }: TokensGiven): Handler
     const fields = { id, hash: hashToken(token), scopes, sessions, lenient, createdBy: principal.client, ...(budgets && { budgets }) };
     const made = await makeToken(tokens.for(principal), fields, store.now());
     if (!made) throw new ServiceError('ALREADY_EXISTS', `There is a token ${id} already; rotate it, or choose another id.`);
-    log.audit({ client: principal.client, tenant: principal.tenant, tokenId: id, scopes, sessions, lenient, budgets }, 'a token was created');
+    log.audit(
+      { client: principal.client, tenant: principal.tenant, tokenId: id, scopes, sessions, lenient, budgets },
+      'a token was created',
+    );
     await projector.publish(principal.tenant, id);
     return { id, secret: token, scopes, createdAt: new Date(made.createdAt).toISOString() };
   };

@@ -95,7 +95,10 @@ test('a day is longer than its hours, and money is counted by list price', async
     one.time.now = NOON + hour * 60 * MINUTE_MS;
     (await one.budgets.of({ tenant: 'default' }, frugal).reserve(call(50, 50))).settle({ tokens: 100, costUsd: 0 });
   }
-  await assert.rejects(one.budgets.of({ tenant: 'default' }, frugal).reserve(call(1, 1)), refusedWith(ends - 60 * MINUTE_MS, /150 tokens .*perDay/));
+  await assert.rejects(
+    one.budgets.of({ tenant: 'default' }, frugal).reserve(call(1, 1)),
+    refusedWith(ends - 60 * MINUTE_MS, /150 tokens .*perDay/),
+  );
 
   // A thousand tokens in and a thousand out are a cent and a tenth.
   const poor = agent({ perDayUsd: 0.02 });
@@ -153,7 +156,10 @@ test('what a token may use holds with every agent, and is nobody else’s', asyn
   await using one = await alone(dir.path);
   const asks = (client: string) => one.budgets.of({ tenant: 'default', client, budgets: { perHour: 10 } }, agent({})).reserve(call(5, 5));
   (await asks('laptop')).settle({ tokens: 10, costUsd: 0 });
-  await assert.rejects(asks('laptop'), refusedWith(60 * MINUTE_MS, /The token laptop has used the 10 tokens that its budgets\.perHour allows/));
+  await assert.rejects(
+    asks('laptop'),
+    refusedWith(60 * MINUTE_MS, /The token laptop has used the 10 tokens that its budgets\.perHour allows/),
+  );
   (await asks('desktop')).settle({ tokens: 10, costUsd: 0 });
   // Nobody else uses what was taken for it from the agent meanwhile.
   one.move(5_000);

@@ -157,7 +157,10 @@ async function write(deps: MakingDeps, source: Source, making: Making): Promise<
   const stop = clock.after(2 * timeoutMs, () => late.abort(tookTooLong()));
   let used = { tokens: 0, costUsd: 0 };
   try {
-    const summary = await summarise({ models: asAgent(deps, tenant, agent), model, timeoutMs, signal: AbortSignal.any([signal, late.signal]) }, source);
+    const summary = await summarise(
+      { models: asAgent(deps, tenant, agent), model, timeoutMs, signal: AbortSignal.any([signal, late.signal]) },
+      source,
+    );
     used = { tokens: summary.input + summary.output, costUsd: summary.costUsd };
     spending.add(tenant, used.tokens);
     return summary;

@@ -25,7 +25,8 @@ export function openFailover({ models, bus, clock, log }: { models: Models; bus:
     now: () => clock.now(),
     tell: (tenant, { name, payload }) => bus.as(servicePrincipal('sessions', tenant)).emit(name, payload),
     log: {
-      warn: (fields, message) => log.warn({ ...fields, errorKind: 'dependency', hint: 'another model or key of the agent is asked' }, message),
+      warn: (fields, message) =>
+        log.warn({ ...fields, errorKind: 'dependency', hint: 'another model or key of the agent is asked' }, message),
     },
   });
 }

@@ -1,5 +1,14 @@
 import { ServiceError, type StatelessResult, type TurnFrame } from '@switchyard/contracts';
-import { CIRCUIT_OPEN, type JsonFormat, type ModelAnswer, type ModelMessage, type ModelRef, type ModelRequest, type Models, type ToolCall } from '@switchyard/models';
+import {
+  CIRCUIT_OPEN,
+  type JsonFormat,
+  type ModelAnswer,
+  type ModelMessage,
+  type ModelRef,
+  type ModelRequest,
+  type Models,
+  type ToolCall,
+} from '@switchyard/models';
 import { BUDGET_EXCEEDED, type Budget, type Reserved, type Used } from '../budgets/budgets.ts';
 import { tokensOf } from '../context/room.ts';
 import type { Asking } from './asking.ts';

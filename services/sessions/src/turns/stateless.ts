@@ -31,7 +31,10 @@ export async function* runStateless(
   let n = 0;
   using measured = measureStateless({ agentId: agent.agentId, turnId: turn.turnId }, caller.traceparent);
   yield { n: n++, type: 'accepted', turnId: turn.turnId, agentId: agent.agentId, model: `${model.provider}/${model.modelId}` };
-  const running = runTurn(asAgent(deps, caller.principal.tenant, agent), planOf(deps, { turn, agent, model, caller, traceparent: measured.traceparent }));
+  const running = runTurn(
+    asAgent(deps, caller.principal.tenant, agent),
+    planOf(deps, { turn, agent, model, caller, traceparent: measured.traceparent }),
+  );
   try {
     for (;;) {
       const frame = await running.next();
