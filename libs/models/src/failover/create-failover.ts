@@ -27,7 +27,8 @@ export function createFailover({ models, now, tell, log }: FailoverDeps): Failov
                 told ||= part.type !== 'reasoning';
                 yield part.type === 'finish' ? { ...part, model: one.model } : part;
               }
-              return call.succeeded();
+              call.succeeded();
+              return;
             } catch (error) {
               call.failed(error, told);
             } finally {
