@@ -16,7 +16,9 @@ const RETRY_AFTER_MS = 1_000;
 const LEAVING_MS = 15_000;
 
 const entry = ({ url }: Upstream): object => ({ type: 'openai-compatible', baseUrl: url, models: [{ id: 'one' }] });
-const agent = (provider: string, more: object = {}): object => ({ provider, model: 'one', ...more });
+// Here models fail on purpose, again and again, and somebody waits for each.
+const PATIENT = { circuitBreaker: { failureThreshold: 1_000 }, sdkRetry: { baseDelayMs: 50 } };
+const agent = (provider: string, more: object = {}): object => ({ provider, model: 'one', ...PATIENT, ...more });
 
 let upstream: Upstream;
 let idle: Upstream[] = [];
@@ -187,7 +189,7 @@ onEachProfile(
   {
     async start(stack) {
       upstream = stack.use(await startUpstream());
-      return { env: { OPENAI_API_KEY: KEY, OPENAI_BASE_URL: upstream.url } };
+      return { env: { OPENAI_API_KEY: KEY, OPENAI_BASE_URL: upstream.url }, config: { agents: { default: PATIENT } } };
     },
   },
 );

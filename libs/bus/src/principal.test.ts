@@ -11,6 +11,7 @@ const zoe: Principal = {
   agent: 'oslo',
   session: 'acme:zoë\r\n"x":☃',
   sessions: 'own',
+  budgets: { perHour: 10, perDayUsd: 0.5 },
 };
 
 function valueOf(principal: Principal): string {

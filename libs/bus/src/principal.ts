@@ -1,4 +1,4 @@
-import { TOKEN_SCOPES, type Principal, type TokenScope } from '@switchyard/contracts';
+import { TOKEN_SCOPES, type Principal, type Spend, type TokenScope } from '@switchyard/contracts';
 import { PRINCIPAL, headerLines, isHeaderValue, type HeaderLines } from './headers.ts';
 
 const MAX_REMEMBERED = 2_048;
@@ -10,9 +10,9 @@ const decoded = new Map<string, Principal>();
 export function encodePrincipal(principal: Principal): HeaderLines {
   let line = encoded.get(principal);
   if (line === undefined) {
-    const { tenant, client, scopes, agent, session, sessions } = principal;
-    const fields = JSON.stringify([tenant, client, scopes.join(' '), agent ?? 0, session ?? 0, sessions ?? 0]);
-    line = headerLines([PRINCIPAL, ascii(fields)]);
+    const { tenant, client, scopes, agent, session, sessions, budgets } = principal;
+    const fields = [tenant, client, scopes.join(' '), agent ?? 0, session ?? 0, sessions ?? 0, ...(budgets === undefined ? [] : [budgets])];
+    line = headerLines([PRINCIPAL, ascii(JSON.stringify(fields))]);
     encoded.set(principal, line);
   }
   return line;
@@ -47,8 +47,9 @@ function parse(text: string): Principal | undefined {
   } catch {
     return undefined;
   }
-  if (!Array.isArray(fields) || fields.length !== 6) return undefined;
-  const [tenant, client, scopes, agent, session, sessions] = fields as unknown[];
+  if (!Array.isArray(fields) || (fields.length !== 6 && fields.length !== 7)) return undefined;
+  const [tenant, client, scopes, agent, session, sessions, budgets] = fields as unknown[];
+  if (budgets !== undefined && !isLimits(budgets)) return undefined;
   if (typeof tenant !== 'string' || tenant === '' || typeof client !== 'string' || typeof scopes !== 'string') return undefined;
   return Object.freeze({
     tenant,
@@ -57,7 +58,12 @@ function parse(text: string): Principal | undefined {
     ...(typeof agent === 'string' ? { agent } : {}),
     ...(typeof session === 'string' ? { session } : {}),
     ...(sessions === 0 ? {} : { sessions: 'own' }), // what cannot be read never means more
+    ...(budgets === undefined ? {} : { budgets: Object.freeze(budgets) }),
   });
+}
+
+function isLimits(value: unknown): value is Spend {
+  return typeof value === 'object' && value !== null && Object.values(value).every((limit) => typeof limit === 'number');
 }
 
 function isScope(word: string): word is TokenScope {

@@ -10,7 +10,6 @@ const names: readonly MethodName[] = [
   'admin.approval.resolve',
   'admin.approval.resolveAll',
   'agent.cacheStats',
-  'agent.getOperationModels',
   'audio.transcribe',
   'browser.act',
   'browser.close',

@@ -19,6 +19,7 @@ export {
   SessionKey,
   SessionParts,
   SessionsOf,
+  SpendLimits,
   TokenId,
   TokensUsed,
 } from './common.ts';

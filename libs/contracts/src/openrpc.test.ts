@@ -48,6 +48,7 @@ test('a method shows its params, scope, owner and examples', () => {
       ['scopes', true],
       ['sessions', false],
       ['lenient', false],
+      ['budgets', false],
     ],
   );
   assert.equal(create?.['x-scope'], 'admin');

@@ -12,6 +12,16 @@ export interface Principal {
   session?: string;
   /** Held to the sessions that this client made; without it, the tenant's are open. */
   sessions?: 'own';
+  /** What its token may use of models, whichever agents answer. */
+  budgets?: Spend;
+}
+
+/** What may be used in an hour and in a day: tokens, and US dollars by list price. */
+export interface Spend {
+  perHour?: number | undefined;
+  perDay?: number | undefined;
+  perHourUsd?: number | undefined;
+  perDayUsd?: number | undefined;
 }
 
 export const DEFAULT_TENANT = 'default';

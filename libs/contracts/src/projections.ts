@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { AgentId, Count, Scopes, SessionsOf, Timestamp, TokenId } from './common.ts';
+import { AgentId, Count, Scopes, SessionsOf, SpendLimits, Timestamp, TokenId } from './common.ts';
 import { LogLevel } from './config/kinds.ts';
 import { LogModule } from './log-module.ts';
 import { mostKeys } from './most-keys.ts';
@@ -14,6 +14,7 @@ export const TokenProjection = z.object({
   client: upTo(MAX.name).describe('who the token speaks for; the id, unless an earlier token had it'),
   sessions: SessionsOf.default('tenant').describe('whose sessions it may read and write'),
   lenient: z.boolean().default(false).describe('whether /v1 passes over fields that mean nothing here'),
+  budgets: SpendLimits.optional(),
   ver: z.int().positive(),
   expiresAt: Timestamp.optional(),
 });

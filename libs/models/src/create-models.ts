@@ -7,6 +7,7 @@ import { findEmbedder } from './find-embedder.ts';
 import { fallbackModel, findModel } from './find-model.ts';
 import { createKeys, isBoundElsewhere, type Keys } from './keys.ts';
 import type { CatalogueEntry, ModelPart, ModelRef, ModelRequest, Models } from './model.ts';
+import { withKey } from './provider-settings.ts';
 import { createProviderClients } from './provider-clients.ts';
 import { RETRY, type RetryPolicy } from './retry.ts';
 
@@ -32,7 +33,7 @@ export function createModels(options: ModelsOptions): Models {
   checkAddress(env['OPENAI_BASE_URL'] ?? '');
   const keys = createKeys({ secret, env, ttlMs: keyTtlMs });
   const directory = createDirectory({ settings, env, keys });
-  const calls = createCalls({ ...options, find: createFindTarget(directory, keys), keys });
+  const calls = createCalls({ ...options, find: createFindTarget(directory, keys, env), keys });
   const validatedAt = new Map<string, number>();
   return {
     stream: (request) => calls.stream(request),
@@ -64,7 +65,7 @@ function checkAddress(url: string): void {
   throw notConfigured('PROVIDER_URL', 'OPENAI_BASE_URL must be an http:// or https:// URL, such as http://127.0.0.1:11434/v1.');
 }
 
-function createFindTarget(directory: Directory, keys: Keys): FindTarget {
+function createFindTarget(directory: Directory, keys: Keys, env: ModelsOptions['env']): FindTarget {
   const clients = createProviderClients();
   const devModel = createDevProvider();
 
@@ -78,25 +79,21 @@ function createFindTarget(directory: Directory, keys: Keys): FindTarget {
     return { adapter, callee, attempts: RETRY.attempts, cost: undefined };
   }
 
-  return async ({ provider, modelId }) => {
+  return async ({ provider, modelId }, named) => {
     if (provider === DEV_PROVIDER) return devTarget(modelId);
     const settings = directory.configured().get(provider);
     if (settings === undefined) throw modelNotFound(`no provider ${provider}`);
-    if (settings.keyRefusal !== undefined) throw notConfigured('PROVIDER_AUTH', `provider ${provider}: ${settings.keyRefusal}`);
-    const key = await keys.get(settings).catch((error: unknown) => {
+    const used = named === undefined ? settings : withKey(settings, named, env);
+    const { keyName, keyRefusal, keyOptional, keyWithheld } = used;
+    if (keyRefusal !== undefined) throw notConfigured('PROVIDER_AUTH', `provider ${provider}: ${keyRefusal}`);
+    const key = await keys.get(used).catch((error: unknown) => {
       throw isBoundElsewhere(error) ? notConfigured('PROVIDER_AUTH', `provider ${provider}: ${error.message}`) : error;
     });
-    if (key === undefined && !settings.keyOptional) {
-      throw notConfigured('PROVIDER_AUTH', `provider ${provider} has no key: set the secret ${settings.keyName ?? ''}`);
+    if (key === undefined && !keyOptional) {
+      throw notConfigured('PROVIDER_AUTH', `provider ${provider} has no key: set the secret ${keyName ?? ''}`);
     }
-    const { keyWithheld, headers } = settings;
-    const callee = {
-      provider,
-      keyName: key === undefined ? undefined : settings.keyName,
-      key,
-      keyWithheld,
-      headers: Object.values(headers),
-    };
+    const headers = Object.values(settings.headers);
+    const callee = { provider, keyName: key === undefined ? undefined : keyName, key, keyWithheld, headers };
     const cost = settings.catalogue.find((entry) => entry.modelId === modelId)?.cost;
     return { adapter: await clients.adapter(settings, key), callee, attempts: settings.attempts, cost };
   };

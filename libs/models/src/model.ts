@@ -55,6 +55,10 @@ export interface ModelRequest {
   promptTimeoutMs: number;
   /** The span that the call belongs to. */
   traceparent?: string | undefined;
+  /** The secret with the key to ask with, in place of the one that the provider's entry names. */
+  keyName?: string;
+  /** No more attempts than these, nor than the provider's entry allows, and these pauses between them. */
+  retry?: { attempts: number; baseMs: number; maxMs: number };
 }
 
 export interface ModelUsage {
@@ -72,7 +76,14 @@ export interface ModelUsage {
 export type ModelPart =
   | { type: 'text' | 'reasoning'; text: string }
   | { type: 'tool-call'; call: ToolCall }
-  | { type: 'finish'; reason: 'stop' | 'length' | 'tool-calls' | 'content-filter' | 'other'; usage: ModelUsage; costUsd: number };
+  | {
+      type: 'finish';
+      reason: 'stop' | 'length' | 'tool-calls' | 'content-filter' | 'other';
+      usage: ModelUsage;
+      costUsd: number;
+      /** Who said it, where more than one could have. */
+      model?: ModelRef;
+    };
 
 /** One step that was not streamed. */
 export interface ModelAnswer {
@@ -82,6 +93,8 @@ export interface ModelAnswer {
   reason: Extract<ModelPart, { type: 'finish' }>['reason'];
   usage: ModelUsage;
   costUsd: number;
+  /** As in the finish of a stream. */
+  model?: ModelRef;
 }
 
 /** Texts that a model turns into vectors. */

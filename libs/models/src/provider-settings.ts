@@ -62,7 +62,7 @@ function fromEntry(id: string, entry: ProviderEntry | undefined, env: Env): Prov
     id,
     baseUrl,
     keyName,
-    keyOrigin: keyName === undefined || hasOwner(keyName) || !URL.canParse(baseUrl) ? undefined : new URL(baseUrl).origin,
+    keyOrigin: originOf(keyName, baseUrl),
     keyWithheld,
     keyRefusal,
     keyOptional: Boolean(ownUrl) && !entry?.apiKeyName,
@@ -71,6 +71,18 @@ function fromEntry(id: string, entry: ProviderEntry | undefined, env: Env): Prov
     attempts: entry === undefined ? RETRY.attempts : entry.maxRetries + 1,
     catalogue: catalogueOf(id, baseUrl, entry),
   };
+}
+
+/** The same with a key of that name, which has to be one that may be sent there. */
+export function withKey(settings: ProviderSettings, keyName: string, env: Env): ProviderSettings {
+  const keyRefusal = whyNotSent(keyName, settings.baseUrl, env);
+  const keyOrigin = originOf(keyName, settings.baseUrl);
+  return { ...settings, keyName, keyOrigin, keyRefusal, keyWithheld: undefined, keyOptional: false };
+}
+
+/** A key that everybody knows the owner of is bound by its name. */
+function originOf(keyName: string | undefined, baseUrl: string): string | undefined {
+  return keyName === undefined || hasOwner(keyName) || !URL.canParse(baseUrl) ? undefined : new URL(baseUrl).origin;
 }
 
 /** The entry's own models first, then what is published about the provider. */

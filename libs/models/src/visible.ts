@@ -1,4 +1,4 @@
-import { ServiceError, type AgentProjection } from '@switchyard/contracts';
+import { ServiceError, type AgentConfig, type AgentProjection } from '@switchyard/contracts';
 import { resolveAgentModel } from './agent-model.ts';
 import type { ModelRef, Models } from './model.ts';
 
@@ -68,9 +68,9 @@ function fullName(model: ModelRef): string {
 
 /** The model of an agent's configuration; undefined when no provider has it now. */
 async function modelOf(models: Models, agent: AgentProjection): Promise<ModelRef | undefined> {
-  const { model = 'default', provider = 'default' } = agent.config as { model?: string; provider?: string };
+  const { model = 'default', provider = 'default', modelRoutes = {} } = agent.config as Partial<AgentConfig>;
   try {
-    return await resolveAgentModel(models, { provider, model });
+    return await resolveAgentModel(models, { provider, model, modelRoutes });
   } catch (error) {
     // A default that names what cannot answer hides the agents that rely on it, not all the others.
     if (error instanceof ServiceError && error.code === 'FAILED_PRECONDITION') return undefined;

@@ -3,7 +3,7 @@ import { writeFile } from 'node:fs/promises';
 import { test } from 'node:test';
 import { hashToken } from '@switchyard/security';
 import { principal, tempDir } from '@switchyard/testkit';
-import { ENV, keptLog, projected, resolve, start } from './secrets.fixture.ts';
+import { ENV, keptLog, projected, resolve, root, start } from './secrets.fixture.ts';
 
 test('the environment’s token is there from the start, and its secret is nowhere', async () => {
   await using app = await start();
@@ -119,6 +119,22 @@ test('whose sessions, and whether it is lenient, is listed, projected and kept b
   for (const { sessions, lenient } of [listed, seen].map((token) => token ?? assert.fail('it is not there'))) {
     assert.deepEqual([sessions, lenient], ['own', true]);
   }
+});
+
+test('the budgets of a token are listed, projected and kept by a rotation, and go with it; who has some gets no other secret', async () => {
+  await using app = await start();
+  const budgets = { perHour: 1_000, perDayUsd: 0.5 };
+  await app.bus.call('tokens.create', { id: 'ci', scopes: ['rpc'], budgets });
+  await app.bus.call('tokens.rotate', { id: 'ci' });
+  assert.deepEqual((await app.bus.call('tokens.list', {})).tokens.find(({ id }) => id === 'ci')?.budgets, budgets);
+  assert.deepEqual((await projected(app)).get('default.ci')?.budgets, budgets);
+  const limited = app.bus.as({ ...root, client: 'limited', budgets });
+  const denied = { code: 'PERMISSION_DENIED' };
+  await assert.rejects(limited.call('tokens.create', { id: 'more', scopes: ['rpc'] }), denied);
+  await assert.rejects(limited.call('tokens.rotate', { id: 'ci' }), denied);
+  await app.bus.call('tokens.revoke', { id: 'ci' });
+  await app.bus.call('tokens.create', { id: 'ci', scopes: ['rpc'] });
+  assert.equal((await projected(app)).get('default.ci')?.budgets, undefined);
 });
 
 test('who changed which token is in the log, and no secret is', async () => {

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { AnswerHead, FinishReason, TokensUsed, TurnFailure } from '@switchyard/contracts';
+import { AnswerHead, FinishReason, SpendLimits, TokensUsed, TurnFailure } from '@switchyard/contracts';
 import { leaseFields, WorkState } from '@switchyard/service-kit';
 import { collection, json } from '@switchyard/store';
 
@@ -111,6 +111,8 @@ export const TurnDocument = z.object({
   scopes: z.array(z.string()),
   /** The client is held to the sessions that it made; whoever runs the turn holds it to them too. */
   sessions: z.literal('own').optional(),
+  /** What that client’s token may use. */
+  budgets: SpendLimits.optional(),
   /** The caller's key, led by the caller and the method; unique while it is kept. */
   idempotencyKey: z.string().optional(),
   keyUntil: instant.optional(),
@@ -212,6 +214,10 @@ export const KeptDocument = z.object({
 });
 export type KeptDocument = z.infer<typeof KeptDocument>;
 
+/** How much of something was used, or is set aside, in one stretch of time (`budgets/ledger.ts`). */
+export const BudgetDocument = z.object({ id: z.string(), used: z.int(), forgetAt: instant });
+export type BudgetDocument = z.infer<typeof BudgetDocument>;
+
 export const DAY_MS = 86_400_000;
 /** How long a response is kept. */
 export const RESPONSE_MS = 30 * DAY_MS;
@@ -273,6 +279,13 @@ export const summaryCollection = collection({
   schema: SummaryDocument,
   key: 'id',
   indexes: [{ fields: ['epoch'] }],
+  expires: { field: 'forgetAt', afterMs: 0 },
+});
+
+export const budgetCollection = collection({
+  name: 'budgets',
+  schema: BudgetDocument,
+  key: 'id',
   expires: { field: 'forgetAt', afterMs: 0 },
 });
 

@@ -5,9 +5,19 @@ import type { Bus } from '@switchyard/bus';
 import { countReplicas, createSecretReader, defineService, followSecrets, readEnvironment, systemClock } from '@switchyard/service-kit';
 import type { Store } from '@switchyard/store';
 import { openAgentDirectory } from './agents.ts';
-import { bodyCollection, goneCollection, keptCollection, sessionCollection, summaryCollection, turnCollection } from './data.ts';
+import { createBudgets } from './budgets/budgets.ts';
+import {
+  bodyCollection,
+  budgetCollection,
+  goneCollection,
+  keptCollection,
+  sessionCollection,
+  summaryCollection,
+  turnCollection,
+} from './data.ts';
 import { agentCancel } from './handlers/agent-cancel.ts';
 import { agentAttach, agentExecute, agentStart, agentStream } from './handlers/agent-execute.ts';
+import { agentGetOperationModels } from './handlers/agent-get-operation-models.ts';
 import { contextConversations } from './handlers/context-conversations.ts';
 import { contextTree } from './handlers/context-tree.ts';
 import { countsTools, devTools } from './handlers/dev-tools.ts';
@@ -28,6 +38,7 @@ import { migrate } from './earlier/migrate.ts';
 import { createCompaction } from './context/compaction.ts';
 import { createSaidIndexes } from './search/said-indexes.ts';
 import { createEmptying } from './sessions/emptying.ts';
+import { openFailover } from './turns/asking.ts';
 import { createLogShares } from './turns/log-shares.ts';
 import { createHolds, LEASE_TIMING, type LeaseTiming } from './turns/hold.ts';
 import type { LauncherDeps } from './turns/launcher.ts';
@@ -66,7 +77,7 @@ export function defineSessions(timing: SessionsTiming = {}) {
     settings: ['models', 'providers', 'queue', 'daemon'],
 
     async setup({ settings, store, bus, log, own, replica, env }) {
-      const data = await openData(store);
+      const { budgets: budgetDocuments, ...data } = await openData(store);
       await migrate({ ...data, store, log });
       // Frames published before there is a log are kept nowhere.
       const frames = await bus.log(TURNS_LOG);
@@ -78,12 +89,33 @@ export function defineSessions(timing: SessionsTiming = {}) {
         env,
         log,
       });
-      own.use(await followSecrets(bus, () => models.forgetKeys()));
+      const failover = openFailover({ models, bus, clock: systemClock, log });
+      own.use(
+        await followSecrets(bus, () => {
+          models.forgetKeys();
+          failover.forgetKeys();
+        }),
+      );
+      const budgets = own.use(createBudgets({ budgets: budgetDocuments, store, clock: systemClock, models }));
       const counts = countsTools(env);
       const tools: ToolsOf = (principal, config, { counted = false, ...turn }) =>
         toolBox(bus, principal, config, { ...turn, counted: counts && counted });
       const memories = createMemories({ bus, clock: systemClock, log });
-      const common = { ...data, store, bus, agents, models, tools, settings, log, clock: systemClock, owner: replica, memories };
+      const common = {
+        ...data,
+        store,
+        bus,
+        agents,
+        models,
+        failover,
+        budgets,
+        tools,
+        settings,
+        log,
+        clock: systemClock,
+        owner: replica,
+        memories,
+      };
       const compaction = own.use(createCompaction(common));
       const shares = createLogShares({
         clock: systemClock,
@@ -104,6 +136,7 @@ export function defineSessions(timing: SessionsTiming = {}) {
         'agent.execute': agentExecute(runner),
         'agent.stream': agentStream(runner),
         'agent.cancel': agentCancel(runner),
+        'agent.getOperationModels': agentGetOperationModels(agents, models),
         'agent.start': agentStart(runner),
         'agent.attach': agentAttach(runner),
         'session.send': sessionSend(runner),
@@ -120,8 +153,8 @@ export function defineSessions(timing: SessionsTiming = {}) {
         'context.conversations': contextConversations({ ...reading, agents }),
         'context.tree': contextTree({ ...reading, agents }),
         'turns.start': turnsStart(runner),
-        'turns.run': turnsRun({ tools, models, agents }),
-        'turns.complete': turnsComplete({ tools, models, agents }),
+        'turns.run': turnsRun(common),
+        'turns.complete': turnsComplete(common),
         'turns.once': turnsOnce(once),
         'turns.resume': turnsResume({ ...data, runner, once }),
         'responses.get': responsesGet(responses),
@@ -141,6 +174,7 @@ async function openData(store: Store) {
     summaries: summaryCollection,
     gone: goneCollection,
     kept: keptCollection,
+    budgets: budgetCollection,
   });
 }
 

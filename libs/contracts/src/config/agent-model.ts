@@ -3,10 +3,20 @@ import { flag, positive, count, texts } from './kinds.ts';
 import { mostKeys } from '../most-keys.ts';
 import { MAX, upTo } from '../sizes.ts';
 
+const dollars = z.number().positive().max(1_000_000_000).optional();
+
+/** What an agent may use: in one turn, in an hour, in a day. */
 export const budgets = z
-  .strictObject({ perExecution: positive(2_000_000), perHour: positive(10_000_000), perDay: positive(100_000_000) })
+  .strictObject({
+    perExecution: positive(2_000_000),
+    perHour: positive(10_000_000),
+    perDay: positive(100_000_000),
+    perExecutionUsd: dollars,
+    perHourUsd: dollars,
+    perDayUsd: dollars,
+  })
   .prefault({})
-  .describe('tokens');
+  .describe('tokens, and US dollars by list price; hours and days are those of UTC');
 
 export const circuitBreaker = z
   .strictObject({ failureThreshold: positive(5), resetTimeoutMs: positive(60_000), halfOpenTimeoutMs: positive(30_000) })

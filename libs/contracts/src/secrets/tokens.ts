@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { IsoTime, NoParams, Scopes, SessionsOf, TokenId } from '../common.ts';
+import { IsoTime, NoParams, Scopes, SessionsOf, SpendLimits, TokenId } from '../common.ts';
 import { defineMethods } from '../define.ts';
 import { MAX, upTo } from '../sizes.ts';
 
@@ -10,6 +10,7 @@ export const GatewayToken = z.object({
   createdAt: IsoTime,
   sessions: SessionsOf.describe('whose sessions it may read and write'),
   lenient: z.boolean().describe('whether /v1 passes over fields that mean nothing here'),
+  budgets: SpendLimits.optional(),
   declared: upTo(MAX.url).optional().describe('the variable, or the file and the key, that declares it; it is changed there'),
 });
 
@@ -47,7 +48,8 @@ export const tokensMethods = defineMethods({
   'tokens.create': {
     summary: 'Mints a token and shows its secret, this once.',
     description:
-      'Nobody grants more than they hold: neither a scope, nor the sessions of the tenant. The scope mcp-client stands alone. ' +
+      'Nobody grants more than they hold: neither a scope, nor the sessions of the tenant; and a token with budgets makes no other. ' +
+      'The scope mcp-client stands alone. ' +
       'A token made under the id of one that was revoked is another client.',
     scope: 'admin',
     audited: 'destructive',
@@ -56,6 +58,7 @@ export const tokensMethods = defineMethods({
       scopes: Scopes,
       sessions: SessionsOf.default('tenant').describe('own: it reads, writes and lists only sessions that it made'),
       lenient: z.boolean().default(false).describe('whether /v1 passes over fields that mean nothing here'),
+      budgets: SpendLimits.optional(),
     }),
     result: z.object({
       id: TokenId,

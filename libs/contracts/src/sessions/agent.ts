@@ -193,6 +193,7 @@ export const agentMethods = defineMethods({
     scope: 'admin',
     params: z.strictObject({ agentId: AgentId }),
     result: AgentOperationModels,
+    blobs: ['operations'],
     idempotent: true,
     errors: ['NOT_FOUND'],
     examples: [

@@ -60,6 +60,12 @@ async function open(t: TestContext): Promise<Opened> {
 }
 
 describe('tokens', () => {
+  test('what a token may use goes with each of its calls', async (t) => {
+    const { tokens, put } = await open(t);
+    await put({ budgets: { perHour: 10 } });
+    assert.deepEqual(tokens.authenticate(SECRET)?.principal.budgets, { perHour: 10 });
+  });
+
   test('a known secret is its token, and no other is', async (t) => {
     const { tokens, put } = await open(t);
     await put({ scopes: ['rpc', 'admin'] });

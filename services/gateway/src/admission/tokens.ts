@@ -169,8 +169,8 @@ interface Known {
   caller: Caller;
 }
 
-function createCaller({ id, scopes, tenant, client, sessions, lenient, ver, expiresAt }: TokenProjection): Caller {
-  const principal: Principal = { tenant, client, scopes, ...(sessions === 'own' ? { sessions } : {}) };
+function createCaller({ id, scopes, tenant, client, sessions, lenient, budgets, ver, expiresAt }: TokenProjection): Caller {
+  const principal: Principal = { tenant, client, scopes, ...(sessions === 'own' ? { sessions } : {}), ...(budgets && { budgets }) };
   return {
     principal,
     encodedPrincipal: encodePrincipal(principal),

@@ -43,14 +43,17 @@ function within(path: string, above: string): boolean {
 }
 
 /** Provider and model must mean something that can answer, and a provider newly named must accept its key. */
-async function checkModel({ models }: PatchGiven, patch: Tree, { provider, model }: AgentConfig): Promise<ServiceError[]> {
-  const changed = patch['provider'] !== undefined || patch['model'] !== undefined;
-  if (!changed || (provider === 'default' && model === 'default')) return [];
+async function checkModel({ models }: PatchGiven, patch: Tree, { provider, model, modelRoutes }: AgentConfig): Promise<ServiceError[]> {
+  const changed = ['provider', 'model', 'modelRoutes'].some((key) => patch[key] !== undefined);
+  if (!changed || (provider === 'default' && model === 'default' && modelRoutes.default === undefined)) return [];
   if (provider !== 'default' && !(await models.providers()).includes(provider)) {
     return [refusal('PROVIDER_NOT_FOUND', `provider: ${provider} cannot answer: it is not configured, or its key is not set`)];
   }
-  const ref = await resolveAgentModel(models, { provider, model });
-  if (ref === undefined) return [refusal('MODEL_NOT_FOUND', `model: no provider that can answer has ${model}`)];
+  const ref = await resolveAgentModel(models, { provider, model, modelRoutes });
+  if (ref === undefined)
+    return [
+      refusal('MODEL_NOT_FOUND', `model: no provider that can answer has ${model === 'default' ? (modelRoutes.default ?? model) : model}`),
+    ];
   return patch['provider'] === undefined || ref.provider === 'dev' ? [] : probe(models, ref);
 }
 

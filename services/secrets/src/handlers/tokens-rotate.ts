@@ -1,11 +1,13 @@
 import type { Handler } from '@switchyard/bus';
 import { hashToken, mintToken } from '@switchyard/security';
 import { changeToken } from '../tokens/change-token.ts';
+import { refuseLimited } from '../tokens/rules.ts';
 import type { TokensGiven } from '../tokens/tokens-given.ts';
 
 /** One write puts the new secret in place of the old: at no instant are there two, or none. */
 export function tokensRotate(given: TokensGiven): Handler<'tokens.rotate'> {
   return async ({ id }, { principal, log }) => {
+    refuseLimited(principal);
     const { token: secret } = mintToken('pat');
     const { scopes } = await changeToken(given, { id, principal, verb: 'rotated' }, async (mine, { ver }) => {
       const change = { set: { hash: hashToken(secret), rotatedAt: given.store.now() }, inc: { ver: 1 } };

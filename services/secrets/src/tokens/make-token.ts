@@ -5,6 +5,8 @@ import type { Granted } from './rules.ts';
 
 export type NewToken = Granted & Pick<LiveToken, 'id' | 'hash' | 'createdBy' | 'declared'>;
 
+const OF_EARLIER = ['rotatedAt', 'endedAt', 'withdrawnHash', 'leaving', 'leavingSince'] as const;
+
 /** One write makes it, also in place of a tombstone. Null while a token of this id lives. */
 export async function makeToken(mine: Documents<TokenDocument>, token: NewToken, now: number): Promise<TokenDocument | null> {
   const fresh = { ...token, createdAt: now };
@@ -16,6 +18,6 @@ export async function makeToken(mine: Documents<TokenDocument>, token: NewToken,
   const { id, ...set } = fresh;
   return mine.update(
     { id, hash: { exists: false } },
-    { set, inc: { earlier: 1, ver: 1 }, unset: ['rotatedAt', 'endedAt', 'withdrawnHash', 'leaving', 'leavingSince'] },
+    { set, inc: { earlier: 1, ver: 1 }, unset: [...OF_EARLIER, ...(set.budgets === undefined ? (['budgets'] as const) : [])] },
   );
 }

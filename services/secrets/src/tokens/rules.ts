@@ -6,13 +6,14 @@ export interface Granted {
   scopes: TokenScope[];
   sessions: 'tenant' | 'own';
   lenient: boolean;
+  budgets?: TokenDocument['budgets'];
 }
 
 /** The part of it that is power: leniency is none. */
 export type Grant = Pick<TokenDocument, 'scopes' | 'sessions'>;
 
-export function grantOf({ scopes, sessions = 'tenant', lenient = false }: TokenDocument): Granted {
-  return { scopes, sessions, lenient };
+export function grantOf({ scopes, sessions = 'tenant', lenient = false, budgets }: TokenDocument): Granted {
+  return { scopes, sessions, lenient, ...(budgets === undefined ? {} : { budgets }) };
 }
 
 /** Nobody grants more than they hold, and `mcp-client` stands alone. */
@@ -23,6 +24,11 @@ export function checkGrant({ scopes, sessions }: Grant, principal: Principal): v
   if (!within(scopes, principal.scopes)) throw forbidden(`its scopes are ${scopes.join(', ')}, and yours are fewer`);
   if (sessions !== 'own' && principal.sessions === 'own')
     throw forbidden('it is not held to its own sessions (sessions: "own"), and yours is');
+}
+
+/** With the secret of another token whoever has budgets would have those of that one too. */
+export function refuseLimited({ budgets }: Principal): void {
+  if (budgets !== undefined) throw forbidden('yours has budgets, and would be given a secret that has others');
 }
 
 function forbidden(why: string): ServiceError {

@@ -1,9 +1,8 @@
 import { ServiceError } from '@switchyard/contracts';
-import type { ModelRef, Models } from '@switchyard/models';
 import type { Logger } from '@switchyard/telemetry';
 import type { Agent, AgentDirectory } from '../agents.ts';
 import type { SessionDocument } from '../data.ts';
-import { modelOf } from '../turns/plan.ts';
+import { compactionModel } from './compaction-model.ts';
 import { makeOne, type MakingDeps } from './make-summary.ts';
 import { roomOf } from './room.ts';
 import { createSpending } from './spending.ts';
@@ -51,11 +50,11 @@ export function createCompaction(deps: CompactionDeps): Compaction {
   async function shorten(tenant: string, seen: SessionDocument): Promise<void> {
     const agent = agents.find(tenant, seen.agentId);
     if (!agent?.config.contextEngine.enabled) return;
-    const model = await modelFor(models, agent);
+    const { model, timeoutMs } = await compactionModel(models, agent);
     const room = await roomOf(models, agent, model);
     const most = room * agent.config.contextEngine.contextThreshold;
     known.set(agent, { most, at: clock.now() });
-    const given = { tenant, agent, model, room, signal: stopping.signal, forced: false, instructions: undefined };
+    const given = { tenant, agent, model, timeoutMs, room, signal: stopping.signal, forced: false, instructions: undefined };
     let session: SessionDocument | null = seen;
     for (let n = 0; session && sizeOf(session) > most && n < MOST_IN_A_ROW; n += 1) session = await makeOne(making, session, given);
   }
@@ -95,9 +94,9 @@ export function createCompaction(deps: CompactionDeps): Compaction {
 
     async compact(tenant, seen, { signal, instructions }) {
       const agent = agents.find(tenant, seen.agentId) ?? agents.default(tenant);
-      const model = await modelFor(models, agent);
+      const { model, timeoutMs } = await compactionModel(models, agent);
       const room = await roomOf(models, agent, model);
-      const given = { tenant, agent, model, room, signal, forced: true, instructions };
+      const given = { tenant, agent, model, timeoutMs, room, signal, forced: true, instructions };
       let session = seen;
       let made = 0;
       for (; made < MOST_IN_A_ROW; made += 1) {
@@ -113,11 +112,4 @@ export function createCompaction(deps: CompactionDeps): Compaction {
       await Promise.all(running.values());
     },
   };
-}
-
-/** The model that makes summaries for an agent: one of its own for that, else the one it speaks with. */
-async function modelFor(models: Models, agent: Agent): Promise<ModelRef> {
-  const { compactionModel, summaryModel, summaryProvider } = agent.config.contextEngine;
-  const named = compactionModel || (summaryProvider && summaryModel ? `${summaryProvider}/${summaryModel}` : summaryModel);
-  return (named ? await models.find(named) : undefined) ?? modelOf(agent, models);
 }

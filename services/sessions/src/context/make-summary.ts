@@ -1,16 +1,18 @@
 import { ServiceError } from '@switchyard/contracts';
-import type { ModelRef, Models } from '@switchyard/models';
+import type { Failover, ModelRef, Models } from '@switchyard/models';
 import { mintId } from '@switchyard/security';
 import type { Clock } from '@switchyard/service-kit';
 import type { Collection, Store } from '@switchyard/store';
 import type { Agent } from '../agents.ts';
+import { BUDGET_EXCEEDED, type Budgets, type Reserved } from '../budgets/budgets.ts';
 import type { BodyDocument, Root, SessionDocument, SummaryDocument, TurnDocument } from '../data.ts';
+import { asAgent } from '../turns/asking.ts';
 import { texts } from '../turns/bodies.ts';
 import { charsOf, messagesOf, spoken } from '../turns/spoken.ts';
 import { claimCompaction, publishRoots, releaseCompaction, type Claim, type Cost } from './compact-writes.ts';
 import { CHARS_A_TOKEN } from './room.ts';
 import type { Spending } from './spending.ts';
-import { excerpt, summarise, SUMMARY_MS, type Source, type Summary } from './summarise.ts';
+import { excerpt, summarise, type Source, type Summary } from './summarise.ts';
 import { sizeOfLine } from './told.ts';
 import { coveredTo, folded, nextFold, type Fold } from './tree.ts';
 
@@ -20,9 +22,12 @@ export interface MakingDeps {
   bodies: Collection<BodyDocument>;
   summaries: Collection<SummaryDocument>;
   models: Models;
+  failover?: Failover;
   store: Pick<Store, 'now'>;
   clock: Clock;
   spending: Spending;
+  /** Without it nobody counts what agents use. */
+  budgets?: Budgets;
 }
 
 export interface Making {
@@ -30,6 +35,8 @@ export interface Making {
   agent: Agent;
   /** What makes the summary, and how much it can be told. */
   model: ModelRef;
+  /** How long it may be silent. */
+  timeoutMs: number;
   room: number;
   signal: AbortSignal;
   /** Somebody asked for it: also few messages are folded. */
@@ -37,8 +44,8 @@ export interface Making {
   instructions: string | undefined;
 }
 
-/** A claim outlives what the model may take, twice, and a little. */
-const CLAIM_MS = 2 * SUMMARY_MS + 15_000;
+/** A claim outlives what the model may take, twice, by so much. */
+const CLAIM_SPARE_MS = 15_000;
 const PAGE = 200;
 
 /**
@@ -51,7 +58,7 @@ export async function makeOne(deps: MakingDeps, seen: SessionDocument, making: M
   const [sessions, summaries] = [deps.sessions.for(making), deps.summaries.for(making)];
   if (!(await foldOf(deps, seen, making))) return null;
   const now = store.now();
-  const claim = await claimCompaction(sessions, seen, { now, until: now + CLAIM_MS });
+  const claim = await claimCompaction(sessions, seen, { now, until: now + 2 * making.timeoutMs + CLAIM_SPARE_MS });
   if (!claim) return null;
   try {
     const found = await foldOf(deps, claim.session, making);
@@ -139,18 +146,38 @@ export async function summariesOf(
   return roots.flatMap(({ id }) => byId.get(id) ?? []);
 }
 
-/** Beyond what a tenant may spend on it there is no model to ask. */
-async function write({ models, spending, clock }: MakingDeps, source: Source, { tenant, agent, model, signal }: Making): Promise<Summary> {
+/** Beyond what a tenant may spend on it, or its agent at all, there is no model to ask. */
+async function write(deps: MakingDeps, source: Source, making: Making): Promise<Summary> {
+  const { spending, clock } = deps;
+  const { tenant, agent, model, timeoutMs, signal } = making;
   const { maxTokensPerTenantPerHour: perHour, maxTokensPerTenantPerDay: perDay } = agent.config.contextEngine.summarizerSpend;
-  if (!spending.may(tenant, { perHour, perDay })) return { text: excerpt(source), input: 0, output: 0, costUsd: 0 };
+  const reserved = spending.may(tenant, { perHour, perDay }) ? await reserve(deps, source, making) : 'exceeded';
+  if (reserved === 'exceeded') return { text: excerpt(source), input: 0, output: 0, costUsd: 0 };
   const late = new AbortController();
-  const stop = clock.after(2 * SUMMARY_MS, () => late.abort(tookTooLong()));
+  const stop = clock.after(2 * timeoutMs, () => late.abort(tookTooLong()));
+  let used = { tokens: 0, costUsd: 0 };
   try {
-    const summary = await summarise({ models, model, signal: AbortSignal.any([signal, late.signal]) }, source);
-    spending.add(tenant, summary.input + summary.output);
+    const summary = await summarise(
+      { models: asAgent(deps, tenant, agent), model, timeoutMs, signal: AbortSignal.any([signal, late.signal]) },
+      source,
+    );
+    used = { tokens: summary.input + summary.output, costUsd: summary.costUsd };
+    spending.add(tenant, used.tokens);
     return summary;
   } finally {
     stop();
+    reserved?.settle(used);
+  }
+}
+
+async function reserve({ budgets }: MakingDeps, source: Source, making: Making): Promise<Reserved | 'exceeded' | undefined> {
+  const { tenant, agent, model } = making;
+  const messages = source.lines.map(({ text }) => ({ role: 'user' as const, text }));
+  try {
+    return await budgets?.of({ tenant }, agent).reserve({ model, messages, maxOutputTokens: source.targetTokens });
+  } catch (error) {
+    if (error instanceof ServiceError && error.details.reason === BUDGET_EXCEEDED) return 'exceeded';
+    throw error;
   }
 }
 

@@ -18,8 +18,6 @@ export interface Summary {
   costUsd: number;
 }
 
-/** How long a model may take for one. */
-export const SUMMARY_MS = 60_000;
 /** A little more than was asked for is no fault. */
 const SLACK = 1.5;
 /** A line of JSON around a message. */
@@ -27,8 +25,10 @@ const AROUND_CHARS = 40;
 const LEAST_CHARS = 200;
 
 export interface Asking {
-  models: Models;
+  models: Pick<Models, 'complete'>;
   model: ModelRef;
+  /** How long it may be silent. */
+  timeoutMs: number;
   signal: AbortSignal;
 }
 
@@ -53,13 +53,13 @@ export function excerpt({ lines, targetTokens }: Source): string {
   return cut(lines.map(({ role, text }) => `${role}: ${cut(text.replaceAll(/\s+/g, ' ').trim(), each)}`).join('\n'), most);
 }
 
-async function ask({ models, model, signal }: Asking, source: Source, tokens: number): Promise<Summary> {
+async function ask({ models, model, timeoutMs, signal }: Asking, source: Source, tokens: number): Promise<Summary> {
   const { text, usage, costUsd } = await models.complete({
     model,
     system: SYSTEM,
     messages: [{ role: 'user', text: questionOf(source, tokens) }],
     signal,
-    promptTimeoutMs: SUMMARY_MS,
+    promptTimeoutMs: timeoutMs,
   });
   return { text: text.trim(), input: usage.input, output: usage.output, costUsd };
 }

@@ -127,6 +127,7 @@ const rows: Record<string, readonly Row[]> = {
   'responses.cancel': [],
   'responses.delete': [],
   // They know no session.
+  'agent.getOperationModels': [],
   'dev.act': [],
   'dev.look': [],
   'dev.count': [],

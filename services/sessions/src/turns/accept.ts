@@ -319,6 +319,7 @@ async function toTurn({ bodies, store }: AcceptDeps, asked: Asked): Promise<Turn
     message: await keep(bodies.for(principal), request.turnId, request.message),
     client: principal.client,
     sessions: principal.sessions,
+    ...(principal.budgets && { budgets: principal.budgets }),
     scopes: narrowed(principal.scopes, request.scopes),
     ...(idempotencyKey === undefined ? {} : { idempotencyKey, keyUntil: now + DAY_MS }),
     fingerprint: fingerprint(),

@@ -1,4 +1,4 @@
-import { KeptResponse, KeyedTurn, type Principal } from '@switchyard/contracts';
+import { KeptResponse, KeyedTurn, SpendLimits, type Principal } from '@switchyard/contracts';
 import { z } from 'zod';
 import type { KeptDocument, Said } from '../data.ts';
 import { keepAs, textOf, type Bodies } from './bodies.ts';
@@ -13,6 +13,7 @@ const KeptRequest = z.object({
   /** The id under which it was asked for, so that whoever runs it can say so. */
   requestId: z.string(),
   sessions: z.literal('own').optional(),
+  budgets: SpendLimits.optional(),
 });
 export type KeptRequest = z.infer<typeof KeptRequest>;
 
@@ -26,8 +27,8 @@ interface Keeping {
 export function keepRequest(bodies: Bodies, asked: KeyedTurn, { principal, requestId, forgetAt }: Keeping): Promise<Said> | undefined {
   const { turnId, idempotencyKey: _key, fingerprint: _print, head: _head, whole: _whole, response, ...turn } = asked;
   if (response === undefined) return undefined;
-  const { scopes, sessions } = principal;
-  const kept: KeptRequest = { turn, response, requestId, scopes: [...scopes], ...(sessions === undefined ? {} : { sessions }) };
+  const { scopes, sessions, budgets } = principal;
+  const kept: KeptRequest = { turn, response, requestId, scopes: [...scopes], ...(sessions && { sessions }), ...(budgets && { budgets }) };
   return keepAs(bodies, { turnId, text: JSON.stringify(kept), forgetAt });
 }
 
@@ -37,6 +38,6 @@ export async function requestOf(bodies: Bodies, { turnId, asked }: KeptDocument)
 }
 
 /** Whom a response is run for. */
-export function callerOf(tenant: string, { client }: KeptDocument, { scopes, sessions }: KeptRequest): Principal {
-  return { tenant, client, scopes: scopes as Principal['scopes'], ...(sessions === undefined ? {} : { sessions }) };
+export function callerOf(tenant: string, { client }: KeptDocument, { scopes, sessions, budgets }: KeptRequest): Principal {
+  return { tenant, client, scopes: scopes as Principal['scopes'], ...(sessions && { sessions }), ...(budgets && { budgets }) };
 }

@@ -1,5 +1,17 @@
-import type { StatelessResult, TurnFrame } from '@switchyard/contracts';
-import type { JsonFormat, ModelAnswer, ModelMessage, ModelRef, ModelRequest, Models, ToolCall } from '@switchyard/models';
+import { ServiceError, type StatelessResult, type TurnFrame } from '@switchyard/contracts';
+import {
+  CIRCUIT_OPEN,
+  type JsonFormat,
+  type ModelAnswer,
+  type ModelMessage,
+  type ModelRef,
+  type ModelRequest,
+  type Models,
+  type ToolCall,
+} from '@switchyard/models';
+import { BUDGET_EXCEEDED, type Budget, type Reserved, type Used } from '../budgets/budgets.ts';
+import { tokensOf } from '../context/room.ts';
+import type { Asking } from './asking.ts';
 import { standingOf, type Mark, type Standing } from './journal.ts';
 import { OUTCOME_UNKNOWN, type CallersToolBox, type ToolBox, type ToolResult, type ToolUse } from './tools.ts';
 
@@ -19,6 +31,10 @@ export interface TurnPlan {
   maxSteps: number;
   /** Tokens one turn may use before it ends with `budget_exceeded`. */
   maxTokens: number;
+  /** The same in US dollars. */
+  maxCostUsd?: number | undefined;
+  /** What whoever runs it may use, asked before each call of the model. */
+  budget?: Budget | undefined;
   maxOutputTokens?: number;
   temperature?: number;
   promptTimeoutMs: number;
@@ -47,16 +63,17 @@ export interface TurnOutcome {
  * Model call, tools, model call, until the model says no more or a limit is met. Ends with a named finish reason
  * or throws a ServiceError; a partial answer is never passed off as a whole one. It goes on from where an earlier run came to.
  */
-export async function* runTurn(models: Models, plan: TurnPlan): AsyncGenerator<FrameBody, TurnOutcome, void> {
+export async function* runTurn(models: Asking, plan: TurnPlan): AsyncGenerator<FrameBody, TurnOutcome, void> {
   const started = performance.now();
   const { tools, from = standingOf([]) } = plan;
   const messages = [...plan.messages, ...from.messages];
   const { spent } = from;
   let { steps, response } = from;
+  let { model } = plan;
 
   const end = (ending: Ending): TurnOutcome => ({
     result: { response, tokensUsed: { input: spent.input, output: spent.output, total: spent.input + spent.output }, ...ending },
-    model: plan.model,
+    model,
     steps,
     costUsd: spent.costUsd,
     latencyMs: performance.now() - started,
@@ -67,12 +84,17 @@ export async function* runTurn(models: Models, plan: TurnPlan): AsyncGenerator<F
   }
   for (;;) {
     if (steps >= plan.maxSteps) return end({ finishReason: 'max_steps' });
-    if (spent.input + spent.output >= plan.maxTokens) return end({ finishReason: 'budget_exceeded' });
+    if (isSpent(plan, spent)) return end({ finishReason: 'budget_exceeded' });
     for (const text of (await plan.hear?.(steps)) ?? []) messages.push({ role: 'user', text });
+    const reserved = await reserve(plan, messages, steps > 0);
+    if (reserved === 'exceeded') return end({ finishReason: 'budget_exceeded' });
     steps += 1;
     yield { type: 'step', step: steps };
 
-    const said = yield* modelStep(models, plan, { messages, left: plan.maxTokens - spent.input - spent.output });
+    const left = plan.maxTokens - spent.input - spent.output;
+    const said = yield* modelStep(models, plan, { messages, left, reserved, begun: steps > 1 });
+    if (said === LEFT_ALONE) return end({ finishReason: 'circuit_open' });
+    model = said.model ?? model;
     response = said.text === '' ? response : said.text;
     spent.input += said.usage.input;
     spent.output += said.usage.output;
@@ -85,6 +107,21 @@ export async function* runTurn(models: Models, plan: TurnPlan): AsyncGenerator<F
     await plan.note?.({ mark: 'said', text, calls, input: usage.input, output: usage.output, costUsd, begins: first.callId });
     messages.push({ role: 'assistant', text, toolCalls: calls });
     yield* useTools({ plan, tools, messages }, { number: steps, calls, of: calls.length, begun: first.callId, interrupted: false });
+  }
+}
+
+function isSpent({ maxTokens, maxCostUsd = Infinity }: TurnPlan, { input, output, costUsd }: Standing['spent']): boolean {
+  return input + output >= maxTokens || costUsd >= maxCostUsd;
+}
+
+/** A turn that has begun ends by name where nothing is left for its next call; one that has not fails. */
+async function reserve(plan: TurnPlan, messages: readonly ModelMessage[], begun: boolean): Promise<Reserved | 'exceeded' | undefined> {
+  const { budget, model, system, maxOutputTokens } = plan;
+  try {
+    return await budget?.reserve({ model, system, messages, maxOutputTokens });
+  } catch (error) {
+    if (begun && error instanceof ServiceError && error.details.reason === BUDGET_EXCEEDED) return 'exceeded';
+    throw error;
   }
 }
 
@@ -138,11 +175,18 @@ type Said = Omit<ModelAnswer, 'reasoning' | 'calls'> & {
 /** Of a long text no model makes fewer tokens than one of so many characters: what is longer is surely beyond the budget. */
 const MOST_CHARS_A_TOKEN = 8;
 
-interface Asking {
+interface AskedFor {
   messages: readonly ModelMessage[];
   /** Tokens that the turn may still use. */
   left: number;
+  /** What was set aside for this call. */
+  reserved: Reserved | undefined;
+  /** The turn has done something already. */
+  begun: boolean;
 }
+
+/** Instead of an answer, of a turn that has begun: every model that it may ask kept failing. */
+const LEFT_ALONE = 'left alone';
 
 type Ending = Pick<StatelessResult, 'finishReason' | 'toolCalls'>;
 
@@ -156,17 +200,34 @@ function endingOf({ calls, reason }: Said, tools: TurnPlan['tools']): Ending {
   return { finishReason: 'tool_calls', toolCalls };
 }
 
-async function* modelStep(models: Models, plan: TurnPlan, { messages, left }: Asking): AsyncGenerator<FrameBody, Said, void> {
-  const asked = requestOf(plan, messages);
-  if (plan.whole === true) return models.complete(asked);
+async function* modelStep(models: Asking, plan: TurnPlan, asking: AskedFor): AsyncGenerator<FrameBody, Said | typeof LEFT_ALONE, void> {
+  const asked = requestOf(plan, asking.messages);
   const said: Said = { text: '', calls: [], reason: 'other', usage: { input: 0, output: 0 }, costUsd: 0 };
-  for await (const part of models.stream(asked)) {
+  let ended = false;
+  try {
+    if (plan.whole === true) Object.assign(said, await models.complete(asked));
+    else yield* heard(models.stream(asked), said, asking.left);
+    ended = said.beyond !== true;
+    return said;
+  } catch (error) {
+    if (asking.begun && error instanceof ServiceError && error.details.reason === CIRCUIT_OPEN) return LEFT_ALONE;
+    throw error;
+  } finally {
+    asking.reserved?.settle(ended ? usedBy(said) : leftAt(said, asking.reserved.expected));
+  }
+}
+
+/** Reads an answer as it comes, for as long as the turn's budget has tokens for it. */
+async function* heard(parts: ReturnType<Models['stream']>, said: Said, left: number): AsyncGenerator<FrameBody, void, void> {
+  for await (const part of parts) {
     if (part.type === 'text') {
       said.text += part.text;
       yield { type: 'delta', text: part.text };
       if (said.text.length > left * MOST_CHARS_A_TOKEN) {
         // What it really used is said at an end that is not waited for.
-        return { ...said, usage: { input: 0, output: Math.ceil(said.text.length / MOST_CHARS_A_TOKEN) }, beyond: true };
+        said.usage = { input: 0, output: Math.ceil(said.text.length / MOST_CHARS_A_TOKEN) };
+        said.beyond = true;
+        return;
       }
     } else if (part.type === 'tool-call') {
       said.calls.push(part.call);
@@ -174,9 +235,19 @@ async function* modelStep(models: Models, plan: TurnPlan, { messages, left }: As
       said.reason = part.reason;
       said.usage = part.usage;
       said.costUsd = part.costUsd;
+      if (part.model) said.model = part.model;
     }
   }
-  return said;
+}
+
+function usedBy({ usage, costUsd }: Said): Used {
+  return { tokens: usage.input + usage.output, costUsd };
+}
+
+/** What counts as used where the end never came, which would have said it: nothing where nothing was said, else what was expected. */
+function leftAt({ text }: Said, expected: Used): Used {
+  if (text === '') return { tokens: 0, costUsd: 0 };
+  return { tokens: Math.max(expected.tokens, tokensOf(text.length)), costUsd: expected.costUsd };
 }
 
 function requestOf(plan: TurnPlan, messages: readonly ModelMessage[]): ModelRequest {

@@ -17,10 +17,11 @@ import { charsOf, spoken } from './spoken.ts';
 
 /** The model an agent speaks with: its own, else the one of the house. */
 export async function modelOf(agent: Agent, models: Models): Promise<ModelRef> {
-  const { model, provider } = agent.config;
-  const found = await resolveAgentModel(models, { provider, model });
+  const { model, provider, modelRoutes } = agent.config;
+  const found = await resolveAgentModel(models, { provider, model, modelRoutes });
   if (found) return found;
-  const name = provider === 'default' ? model : `${provider}/${model}`;
+  const routed = model === 'default' ? (modelRoutes.default ?? model) : model;
+  const name = provider === 'default' ? routed : `${provider}/${model}`;
   throw new ServiceError('FAILED_PRECONDITION', `The agent ${agent.agentId} names the model ${name}, which no configured provider has.`, {
     details: { reason: 'MODEL_NOT_FOUND' },
   });
@@ -31,6 +32,7 @@ export function limitsOf({ config }: Agent) {
   return {
     maxSteps: config.maxSteps,
     maxTokens: config.budgets.perExecution,
+    maxCostUsd: config.budgets.perExecutionUsd,
     promptTimeoutMs: config.promptTimeout.promptTimeoutMs,
     ...(config.maxTokens === undefined ? {} : { maxOutputTokens: config.maxTokens }),
     ...(config.temperature === undefined ? {} : { temperature: config.temperature }),

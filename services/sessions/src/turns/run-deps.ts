@@ -1,10 +1,11 @@
 import type { Principal, TurnFailure, TurnResult } from '@switchyard/contracts';
 import type { Bus } from '@switchyard/bus';
-import type { ModelRef, Models } from '@switchyard/models';
+import type { Failover, ModelRef, Models } from '@switchyard/models';
 import type { Clock } from '@switchyard/service-kit';
 import type { Collection, Store } from '@switchyard/store';
 import type { Logger } from '@switchyard/telemetry';
 import type { Agent } from '../agents.ts';
+import type { Budgets } from '../budgets/budgets.ts';
 import type { Compaction } from '../context/compaction.ts';
 import type { QueueMode } from '../sessions/queue-policy.ts';
 import type { BodyDocument, SessionDocument, SummaryDocument, TurnDocument } from '../data.ts';
@@ -28,6 +29,10 @@ export interface RunDeps {
   shares: LogShares;
   bus: Bus;
   models: Models;
+  /** Without it the model meant is the only one that is asked. */
+  failover?: Failover;
+  /** Without it nobody counts what agents use. */
+  budgets?: Budgets;
   tools: ToolsOf;
   recall: Recall;
   /** Without it agents remember nothing. */

@@ -1,10 +1,12 @@
 import { ServiceError } from '@switchyard/contracts';
 import type { ModelRef } from '@switchyard/models';
+import type { Call } from '../budgets/budgets.ts';
 import { notInForce } from '../commands/not-in-force.ts';
 import { carryOut } from '../commands/carry-out.ts';
 import { parseMessage } from '../commands/parse.ts';
 import type { Effect, SessionDocument, TurnDocument } from '../data.ts';
 import { noSuchSession, sees } from '../sessions/ownership.ts';
+import { asAgent } from './asking.ts';
 import { keep, textOf } from './bodies.ts';
 import { toFailure } from './failure.ts';
 import { acceptedFrame } from './frames.ts';
@@ -135,7 +137,11 @@ async function play(deps: RunDeps, given: RunGiven, { record, reminding }: Playi
   signal.throwIfAborted();
   const cap = directed?.budget ?? hold.session.prefers?.budget ?? Infinity;
   const maxTokens = Math.min(plan.maxTokens, cap);
-  const running = runTurn(deps.models, { ...plan, maxTokens, signal, from, note: record.note, hear: hearing(deps, given, record) });
+  const own = deps.budgets?.of(principal, agent);
+  // An accepted turn does not end because the database is away for a moment.
+  const budget = own && { reserve: (call: Call) => hold.persist(() => own.reserve(call)) };
+  const told = { note: record.note, hear: hearing(deps, given, record) };
+  const running = runTurn(asAgent(deps, hold.tenant, agent), { ...plan, ...told, maxTokens, budget, signal, from });
   for (;;) {
     const frame = await running.next();
     if (frame.done) return maxTokens === cap ? usedUp(frame.value) : frame.value;

@@ -1,7 +1,9 @@
 import { ServiceError, type StatelessResult, type StatelessTurn, type TurnFrame } from '@switchyard/contracts';
 import type { Ctx } from '@switchyard/bus';
-import { findVisible, type ModelRef, type Models } from '@switchyard/models';
+import { findVisible, type Failover, type ModelRef, type Models } from '@switchyard/models';
 import type { Agent, AgentDirectory } from '../agents.ts';
+import type { Budgets } from '../budgets/budgets.ts';
+import { asAgent } from './asking.ts';
 import { callersTools, conversationOf } from './conversation.ts';
 import { agentSuspended } from './endings.ts';
 import { fitting } from './fitting.ts';
@@ -12,7 +14,9 @@ import { measureStateless } from './turn-metrics.ts';
 export interface StatelessDeps {
   tools: ToolsOf;
   models: Models;
+  failover?: Failover;
   agents: AgentDirectory;
+  budgets: Budgets;
 }
 
 type Asking = Pick<Ctx, 'principal' | 'signal' | 'deadline' | 'requestId' | 'traceparent'>;
@@ -27,7 +31,10 @@ export async function* runStateless(
   let n = 0;
   using measured = measureStateless({ agentId: agent.agentId, turnId: turn.turnId }, caller.traceparent);
   yield { n: n++, type: 'accepted', turnId: turn.turnId, agentId: agent.agentId, model: `${model.provider}/${model.modelId}` };
-  const running = runTurn(deps.models, planOf(deps, { turn, agent, model, caller, traceparent: measured.traceparent }));
+  const running = runTurn(
+    asAgent(deps, caller.principal.tenant, agent),
+    planOf(deps, { turn, agent, model, caller, traceparent: measured.traceparent }),
+  );
   try {
     for (;;) {
       const frame = await running.next();
@@ -51,7 +58,7 @@ export async function completeStateless(deps: StatelessDeps, turn: StatelessTurn
   const { agent, model } = await whoAnswers(deps, turn, caller);
   using measured = measureStateless({ agentId: agent.agentId, turnId: turn.turnId }, caller.traceparent);
   const plan = planOf(deps, { turn, agent, model, caller, traceparent: measured.traceparent });
-  const running = runTurn(deps.models, { ...plan, whole: true });
+  const running = runTurn(asAgent(deps, caller.principal.tenant, agent), { ...plan, whole: true });
   let toolRan = false;
   try {
     for (;;) {
@@ -89,7 +96,7 @@ interface PlanGiven {
   traceparent: string | undefined;
 }
 
-function planOf({ tools }: StatelessDeps, { turn, agent, model, caller, traceparent }: PlanGiven): TurnPlan {
+function planOf({ tools, budgets }: StatelessDeps, { turn, agent, model, caller, traceparent }: PlanGiven): TurnPlan {
   const { principal, signal, requestId } = caller;
   const left = (): number => caller.deadline - Date.now();
   const toolTurn = { turnId: turn.turnId, requestId, traceparent, left, counted: model.provider === 'dev' };
@@ -99,6 +106,7 @@ function planOf({ tools }: StatelessDeps, { turn, agent, model, caller, tracepar
     tools: turn.tools ? callersTools(turn.tools) : tools({ ...principal, agent: agent.agentId }, agent.config, toolTurn),
     traceparent,
     ...limitsOf(agent),
+    budget: budgets.of(principal, agent),
     signal,
     ...(turn.stop === undefined ? {} : { stop: turn.stop }),
     ...(turn.format === undefined ? {} : { format: turn.format }),

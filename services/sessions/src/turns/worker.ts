@@ -319,6 +319,6 @@ async function leave(deps: WorkDeps, hold: Hold, begun: boolean): Promise<void> 
 }
 
 /** Who a stored turn runs for. */
-function principalOf({ client, scopes, sessions }: TurnDocument, tenant: string): Principal {
-  return { tenant, client, scopes: scopes as Principal['scopes'], ...(sessions === undefined ? {} : { sessions }) };
+function principalOf({ client, scopes, sessions, budgets }: TurnDocument, tenant: string): Principal {
+  return { tenant, client, scopes: scopes as Principal['scopes'], ...(sessions && { sessions }), ...(budgets && { budgets }) };
 }

@@ -1,0 +1,71 @@
+import type { ModelRef } from '../model.ts';
+import type { Breakers } from './breakers.ts';
+import { circuitOpen, notAllowed } from './faults.ts';
+import type { KeyCooldowns } from './key-cooldowns.ts';
+import type { Asker } from './policy.ts';
+import type { ProviderHealth } from './provider-health.ts';
+
+/** A model that may be asked, and the key it is asked with where the agent names keys. */
+export interface Candidate {
+  model: ModelRef;
+  keyName: string | undefined;
+  /** Under which its failures are counted. */
+  name: string;
+}
+
+/** What is remembered of earlier calls. */
+export interface Memory {
+  breakers: Breakers;
+  health: ProviderHealth;
+  keys: KeyCooldowns;
+}
+
+/**
+ * Who is asked, in order: the model meant, then those of the chain, each with the keys of its provider. What was refused or degraded
+ * lately is passed over while there is another; what is left alone is not asked at all. Never empty.
+ */
+export function chainOf(memory: Memory, asker: Asker, meant: ModelRef): Candidate[] {
+  const { agentId, config } = asker;
+  const { fallbackModels, allowedModels, maxAttempts } = config.modelFailover;
+  const further = fallbackModels.map(({ provider, modelId }) => ({ provider, modelId }));
+  const models = [meant, ...further].filter((model) => isAllowed(model, allowedModels));
+  const all = distinct(models.flatMap((model) => candidatesOf(memory, asker, model)));
+  if (all.length === 0) throw notAllowed(agentId, nameOf(meant));
+  const waits = all.map(({ name }) => memory.breakers.waitMs(name, config.circuitBreaker));
+  const open = all.filter((_, at) => waits[at] === 0);
+  if (open.length === 0) {
+    const why = memory.breakers.why(all[0]?.name ?? '');
+    throw circuitOpen(agentId, nameOf(meant), { waitMs: Math.min(...waits), why });
+  }
+  const ready = open.filter((one) => isReady(memory, one));
+  return (ready.length === 0 ? open : ready).slice(0, maxAttempts);
+}
+
+/** The keys that an agent names for a provider: the one that answered last, then the others in their order. */
+function candidatesOf({ keys }: Memory, { tenant, agentId, config }: Asker, model: ModelRef): Candidate[] {
+  const { provider, modelId } = model;
+  const named = config.modelFailover.authProfiles.filter((profile) => profile.provider === provider).map(({ keyName }) => keyName);
+  const good = keys.lastGood(provider);
+  const names = good !== undefined && named.includes(good) ? [good, ...named] : named;
+  const about = { model: { provider, modelId } };
+  const name = `${tenant} ${agentId} ${nameOf(model)}`;
+  if (names.length === 0) return [{ ...about, keyName: undefined, name }];
+  return names.map((keyName) => ({ ...about, keyName, name: `${name} ${keyName}` }));
+}
+
+function isReady({ health, keys }: Memory, { model: { provider }, keyName }: Candidate): boolean {
+  return !health.isDegraded(provider) && !(keyName !== undefined && keys.rests({ provider, keyName }));
+}
+
+/** By `provider/model`, or by the model alone; empty allows all. */
+function isAllowed(model: ModelRef, allowed: readonly string[]): boolean {
+  return allowed.length === 0 || allowed.includes(nameOf(model)) || allowed.includes(model.modelId);
+}
+
+function distinct(all: readonly Candidate[]): Candidate[] {
+  return [...new Map(all.map((one) => [one.name, one])).values()];
+}
+
+export function nameOf({ provider, modelId }: ModelRef): string {
+  return `${provider}/${modelId}`;
+}

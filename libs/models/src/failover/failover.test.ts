@@ -1,0 +1,235 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { AgentConfig, ServiceError } from '@switchyard/contracts';
+import { startUpstream, type Upstream, type UpstreamBehaviour } from '@switchyard/testkit';
+import { open, request } from '../models.fixture.ts';
+import { createFailover } from './create-failover.ts';
+import type { FailoverEvent } from './policy.ts';
+
+const DOWN: UpstreamBehaviour = { kind: 'status', status: 500, message: 'out of order' };
+const YES: UpstreamBehaviour = { kind: 'text', text: 'yes' };
+const FIRST = { provider: 'first', modelId: 'm1' };
+const SECOND = { provider: 'second', modelId: 'm2' };
+const CHAIN = { modelFailover: { fallbackModels: [SECOND] } };
+const ONCE = { sdkRetry: { enabled: false } };
+
+interface Setup {
+  first: UpstreamBehaviour[];
+  second?: UpstreamBehaviour[];
+}
+
+/** Two providers, an agent that asks, what was told meanwhile, and a clock. */
+async function house({ first, second = [YES] }: Setup) {
+  const stack = new AsyncDisposableStack();
+  const upstreams = { first: stack.use(await startUpstream(...first)), second: stack.use(await startUpstream(...second)) };
+  const entry = ({ url }: Upstream) => ({ type: 'openai-compatible', baseUrl: url });
+  const secrets: Record<string, string> = { ONE_API_KEY: 'sk-one', TWO_API_KEY: 'sk-two' };
+  const models = open({
+    entries: { first: entry(upstreams.first), second: entry(upstreams.second) },
+    secret: async (name) => secrets[name] ?? null,
+  });
+  const told: FailoverEvent[] = [];
+  let now = 0;
+  const failover = createFailover({ models, now: () => now, tell: (_tenant, event) => void told.push(event) });
+  return {
+    ...upstreams,
+    failover,
+    move: (ms: number) => void (now += ms),
+    /** The names of what was told since it was last asked. */
+    told: (): string[] => told.splice(0).map(({ name }) => name),
+    events: told,
+    as(config: object, agentId = 'oslo') {
+      const asker = failover.for({ tenant: 'default', agentId, config: AgentConfig.parse(config) });
+      return {
+        asker,
+        /** What was said, and how it ended. */
+        async ask(rest: object = {}): Promise<string> {
+          let said = '';
+          try {
+            for await (const part of asker.stream(request({ model: FIRST, ...rest }))) {
+              if (part.type === 'text') said += part.text;
+              if (part.type === 'finish') said += ` (${part.model?.provider})`;
+            }
+            return said;
+          } catch (error) {
+            assert.ok(error instanceof ServiceError);
+            return `${said}!${error.details.reason}`;
+          }
+        },
+      };
+    },
+    [Symbol.asyncDispose]: () => stack.disposeAsync(),
+  };
+}
+
+test('where a model fails before it says anything the next one of the chain is asked, and it is told who said it', async () => {
+  await using at = await house({ first: [DOWN] });
+  const { ask, asker } = at.as(CHAIN);
+  assert.equal(await ask(), 'yes (second)');
+  assert.deepEqual(at.events[0], {
+    name: 'model:fallback_attempt',
+    payload: {
+      fromProvider: 'first',
+      fromModel: 'm1',
+      toProvider: 'second',
+      toModel: 'm2',
+      error: 'provider first failed (500): out of order',
+      attemptNumber: 1,
+      timestamp: at.events[0]?.payload.timestamp,
+    },
+  });
+  assert.deepEqual((await asker.complete(request({ model: FIRST }))).model, SECOND);
+  assert.deepEqual([at.first.requests.length, at.second.requests.length], [2, 2]);
+});
+
+test('once something was told nobody else is asked', async () => {
+  await using at = await house({ first: [{ kind: 'cut', text: 'one two three', afterTokens: 2 }] });
+  assert.match(await at.as(CHAIN).ask(), /^one two ?!STREAM_CUT$/);
+  assert.deepEqual([at.second.requests.length, at.told()], [0, []]);
+});
+
+test('a request that is refused for what it is goes to nobody else', async () => {
+  await using at = await house({ first: [{ kind: 'status', status: 400 }] });
+  assert.equal(await at.as(CHAIN).ask(), '!PROVIDER_REJECTED');
+  assert.equal(at.second.requests.length, 0);
+});
+
+test('the last of a chain is asked again as the agent says, and when all failed that is told', async () => {
+  await using at = await house({ first: [DOWN], second: [DOWN] });
+  assert.equal(await at.as({ ...CHAIN, sdkRetry: { maxRetries: 1, baseDelayMs: 1 } }).ask(), '!PROVIDER_UNAVAILABLE');
+  assert.deepEqual([at.first.requests.length, at.second.requests.length], [1, 2]);
+  assert.deepEqual(at.told(), ['model:fallback_attempt', 'model:fallback_exhausted']);
+  assert.equal(await at.as({ ...CHAIN, sdkRetry: { enabled: false } }, 'other').ask(), '!PROVIDER_UNAVAILABLE');
+  assert.equal(at.second.requests.length, 3);
+  const began = performance.now();
+  assert.equal(await at.as({ sdkRetry: { maxRetries: 1, baseDelayMs: 200 } }, 'third').ask(), '!PROVIDER_UNAVAILABLE');
+  assert.ok(performance.now() - began >= 100, 'half a pause at least');
+});
+
+test('no more are asked than may be, and none that the agent may not use', async () => {
+  await using at = await house({ first: [DOWN], second: [DOWN] });
+  const chain = {
+    fallbackModels: [
+      { provider: 'second', modelId: 'a' },
+      { provider: 'second', modelId: 'b' },
+    ],
+  };
+  await at.as({ modelFailover: { ...chain, maxAttempts: 2 }, ...ONCE }).ask();
+  assert.equal(at.second.requests.length, 1);
+  await at.as({ modelFailover: { ...chain, allowedModels: ['second/b'] }, ...ONCE }, 'other').ask();
+  assert.deepEqual([at.first.requests.length, at.second.requests.length], [1, 2]);
+  assert.equal(await at.as({ modelFailover: { allowedModels: ['gone'] } }, 'third').ask(), '!MODEL_NOT_ALLOWED');
+});
+
+test('the second model has the shorter time for its silence', async () => {
+  await using at = await house({ first: [DOWN], second: [{ kind: 'stall' }] });
+  const began = performance.now();
+  const config = { ...CHAIN, ...ONCE, promptTimeout: { retryPromptTimeoutMs: 60 } };
+  assert.equal(await at.as(config).ask({ promptTimeoutMs: 5_000 }), '!MODEL_STALLED');
+  assert.ok(performance.now() - began < 4_000);
+});
+
+test('a model that keeps failing is left alone, then asked once; what that says holds for everybody', async () => {
+  await using at = await house({ first: [DOWN, DOWN, DOWN, YES] });
+  const { ask } = at.as({ ...ONCE, circuitBreaker: { failureThreshold: 2, resetTimeoutMs: 1_000, halfOpenTimeoutMs: 500 } });
+  for (const said of ['!PROVIDER_UNAVAILABLE', '!PROVIDER_UNAVAILABLE', '!CIRCUIT_OPEN']) assert.equal(await ask(), said);
+  assert.equal(at.first.requests.length, 2);
+  at.move(1_000);
+  // Of two that come at once one is the probe; it fails, and nobody is asked for as long again.
+  assert.deepEqual((await Promise.all([ask(), ask()])).toSorted(), ['!CIRCUIT_OPEN', '!PROVIDER_UNAVAILABLE']);
+  at.move(999);
+  assert.equal(await ask(), '!CIRCUIT_OPEN');
+  at.move(1);
+  assert.equal(await ask(), 'yes (first)');
+  assert.deepEqual(await Promise.all([ask(), ask()]), ['yes (first)', 'yes (first)']);
+});
+
+test('a probe that never ends stands for nobody after a while', async () => {
+  await using at = await house({ first: [DOWN, { kind: 'stall' }, YES] });
+  const { ask } = at.as({ ...ONCE, circuitBreaker: { failureThreshold: 1, resetTimeoutMs: 1_000, halfOpenTimeoutMs: 500 } });
+  assert.equal(await ask(), '!PROVIDER_UNAVAILABLE');
+  at.move(1_000);
+  const leaving = new AbortController();
+  const probe = ask({ signal: leaving.signal });
+  assert.equal(await ask(), '!CIRCUIT_OPEN');
+  at.move(500);
+  assert.equal(await ask(), 'yes (first)');
+  leaving.abort();
+  await probe;
+});
+
+test('one that is left alone is passed over where there is another, and one agent’s is not another’s', async () => {
+  await using at = await house({ first: [DOWN] });
+  const breaker = { circuitBreaker: { failureThreshold: 1 } };
+  const { ask } = at.as({ ...CHAIN, ...breaker });
+  assert.equal(await ask(), 'yes (second)');
+  assert.equal(await ask(), 'yes (second)');
+  assert.equal(at.first.requests.length, 1);
+  await at.as({ ...CHAIN, ...breaker }, 'other').ask();
+  assert.equal(at.first.requests.length, 2);
+});
+
+test('a provider that fails for two agents is degraded, asked last for a minute, and recovers with its first answer', async () => {
+  await using at = await house({ first: [DOWN, DOWN, YES] });
+  const [one, two] = [at.as(CHAIN, 'one'), at.as(CHAIN, 'two')];
+  await one.ask();
+  await two.ask();
+  assert.deepEqual(at.told(), ['model:fallback_attempt', 'provider:degraded', 'model:fallback_attempt']);
+  assert.equal(await one.ask(), 'yes (second)');
+  assert.equal(at.first.requests.length, 2);
+  at.move(60_000);
+  assert.equal(await one.ask(), 'yes (first)');
+  assert.deepEqual(at.told(), ['provider:recovered']);
+});
+
+test('three failures in a row degrade a provider for one agent alone; failures long ago do not count', async () => {
+  await using at = await house({ first: [DOWN] });
+  const { ask } = at.as(ONCE);
+  await ask();
+  at.move(60_000);
+  await ask();
+  await ask();
+  assert.deepEqual(at.told(), []);
+  await ask();
+  assert.deepEqual(at.told(), ['provider:degraded']);
+  // There is nobody else: it is asked all the same.
+  assert.equal(await ask(), '!PROVIDER_UNAVAILABLE');
+});
+
+test('what is said of a model that is left alone is why', async () => {
+  await using at = await house({ first: [DOWN] });
+  const { ask, asker } = at.as({ ...ONCE, circuitBreaker: { failureThreshold: 1 } });
+  await ask();
+  await assert.rejects(asker.complete(request({ model: FIRST })), /first\/m1 of the agent oslo kept failing.*failed \(500\): out of order/);
+});
+
+test('a key that is refused leaves no model alone: whoever sets another one is answered', async () => {
+  await using at = await house({ first: [{ kind: 'status', status: 401 }, { kind: 'status', status: 401 }, YES] });
+  const { ask } = at.as({ ...ONCE, circuitBreaker: { failureThreshold: 1 } });
+  for (const said of ['!PROVIDER_AUTH', '!PROVIDER_AUTH', 'yes (first)']) assert.equal(await ask(), said);
+});
+
+test('a key that is refused rests, longer each time, and the next one is used; the one that answered is used first', async () => {
+  const refused: UpstreamBehaviour = { kind: 'status', status: 401 };
+  await using at = await house({ first: [refused, YES, refused, YES, YES] });
+  const authProfiles = ['ONE_API_KEY', 'TWO_API_KEY'].map((keyName) => ({ keyName, provider: 'first' }));
+  const { ask } = at.as({
+    ...ONCE,
+    modelFailover: { authProfiles, cooldownInitialMs: 1_000, cooldownMultiplier: 5, cooldownCapMs: 3_000 },
+  });
+  const used = (): unknown[] => at.first.requests.slice(-2).map(({ headers }) => headers.authorization);
+  assert.equal(await ask(), 'yes (first)');
+  assert.deepEqual(used(), ['Bearer sk-one', 'Bearer sk-two']);
+  const [{ payload } = assert.fail('nothing told')] = at.events.splice(0);
+  assert.deepEqual(payload, {
+    provider: 'first',
+    keyName: 'ONE_API_KEY',
+    cooldownMs: 1_000,
+    failureCount: 1,
+    timestamp: payload.timestamp,
+  });
+  at.move(1_000);
+  assert.equal(await ask(), 'yes (first)');
+  assert.deepEqual(used(), ['Bearer sk-two', 'Bearer sk-one']);
+  assert.deepEqual(at.told(), ['model:auth_cooldown']);
+});

@@ -1,0 +1,167 @@
+import assert from 'node:assert/strict';
+import { join } from 'node:path';
+import { after, before, describe, test } from 'node:test';
+import { ServiceError } from '@switchyard/contracts';
+import { startMongo, tempDir, type MongoServer } from '@switchyard/testkit';
+import { agent, call, NOON, replica, spend, standingClock } from './budgets.fixture.ts';
+
+const HOUR = 'agent:oslo perHour 2100-01-01T12';
+const DAY = 'agent:oslo perDay 2100-01-01T00';
+const MINUTE_MS = 60_000;
+
+function refusedWith(retryAfterMs: number, message: RegExp) {
+  return (error: unknown): boolean => {
+    assert.ok(error instanceof ServiceError);
+    const { reason, rate } = error.details;
+    assert.deepEqual([error.code, reason, rate, error.details.retryAfterMs], ['RESOURCE_EXHAUSTED', 'BUDGET_EXCEEDED', true, retryAfterMs]);
+    assert.match(error.message, message);
+    return true;
+  };
+}
+
+let server: MongoServer;
+let databases = 0;
+before(async () => (server = await startMongo()));
+after(() => server.stop());
+
+const stores: Record<string, (dir: string) => string> = {
+  sqlite: (dir) => `sqlite:${join(dir, 'store')}`,
+  mongodb: () => {
+    const url = new URL(server.url);
+    url.pathname += `b${(databases += 1)}`;
+    return url.href;
+  },
+};
+
+for (const [name, urlIn] of Object.entries(stores)) {
+  describe(`budgets on ${name}`, () => {
+    test('hold over two replicas that ask at once: what is used is never more', async () => {
+      await using dir = await tempDir();
+      const url = urlIn(dir.path);
+      await using one = await replica(url);
+      await using two = await replica(url);
+      const limited = agent({ perHour: 10_000 });
+      const size = { input: 5, output: 5 };
+      const workers = [one, two, one, two, one, two].map(({ budgets }) => spend(budgets, limited, size));
+      const total = (await Promise.all(workers)).reduce((sum, tokens) => sum + tokens, 0);
+      assert.ok(total <= 10_000 && total > 10_000 - 2 * 640, `${total}`);
+    });
+
+    test('of a replica that dies, what it had set aside counts as used, and no more', async () => {
+      await using dir = await tempDir();
+      const url = urlIn(dir.path);
+      const limited = agent({ perHour: 10_000 });
+      const dead = await replica(url);
+      await dead.budgets.of({ tenant: 'default' }, limited).reserve(call(5, 5));
+      const aside = await dead.used(HOUR);
+      await dead.die();
+      assert.ok(aside >= 10 && aside <= 10_000 / 16, `${aside}`);
+      await using other = await replica(url);
+      const left = await spend(other.budgets, limited, { input: 5, output: 5 });
+      // The last call may use more than was left for it, as a last one may.
+      assert.ok(left >= 10_000 - aside && left < 10_000 - aside + 10, `${left}`);
+    });
+  });
+}
+
+/** One replica, and the clock it sees. */
+async function alone(dir: string) {
+  const time = { now: NOON };
+  const { clock, move } = standingClock();
+  return { time, move, ...(await replica(`sqlite:${join(dir, 'store')}`, { now: () => time.now, clock })) };
+}
+
+test('a refusal names the setting, and says when there is something again; then there is', async () => {
+  await using dir = await tempDir();
+  await using one = await alone(dir.path);
+  const limited = agent({ perHour: 100 });
+  const budget = one.budgets.of({ tenant: 'default' }, limited);
+  one.time.now = NOON + 45 * MINUTE_MS;
+  (await budget.reserve(call(50, 50))).settle({ tokens: 100, costUsd: 0 });
+  await assert.rejects(
+    budget.reserve(call(1, 1)),
+    refusedWith(15 * MINUTE_MS, /oslo has used the 100 tokens that agents\.oslo\.budgets\.perHour/),
+  );
+  one.time.now += 15 * MINUTE_MS;
+  (await budget.reserve(call(1, 1))).settle({ tokens: 2, costUsd: 0 });
+});
+
+test('a day is longer than its hours, and money is counted by list price', async () => {
+  await using dir = await tempDir();
+  await using one = await alone(dir.path);
+  const ends = 12 * 60 * MINUTE_MS;
+  const frugal = agent({ perDay: 150 });
+  for (const hour of [0, 1]) {
+    one.time.now = NOON + hour * 60 * MINUTE_MS;
+    (await one.budgets.of({ tenant: 'default' }, frugal).reserve(call(50, 50))).settle({ tokens: 100, costUsd: 0 });
+  }
+  await assert.rejects(
+    one.budgets.of({ tenant: 'default' }, frugal).reserve(call(1, 1)),
+    refusedWith(ends - 60 * MINUTE_MS, /150 tokens .*perDay/),
+  );
+
+  // A thousand tokens in and a thousand out are a cent and a tenth.
+  const poor = agent({ perDayUsd: 0.02 });
+  const budget = one.budgets.of({ tenant: 'acme' }, poor);
+  (await budget.reserve(call(1_000, 1_000))).settle({ tokens: 2_000, costUsd: 0.011 });
+  (await budget.reserve(call(1_000, 1_000))).settle({ tokens: 2_000, costUsd: 0.011 });
+  await assert.rejects(budget.reserve(call(1, 1)), refusedWith(ends - 60 * MINUTE_MS, /\$0\.02 that agents\.oslo\.budgets\.perDayUsd/));
+});
+
+test('what a call used beyond what was set aside is counted, and what it did not use can be used again', async () => {
+  await using dir = await tempDir();
+  await using one = await alone(dir.path);
+  const budget = one.budgets.of({ tenant: 'default' }, agent({ perHour: 1_000 }));
+  (await budget.reserve(call(10, 990))).settle({ tokens: 20, costUsd: 0 });
+  (await budget.reserve(call(10, 10))).settle({ tokens: 980, costUsd: 0 });
+  await assert.rejects(budget.reserve(call(1, 1)), { code: 'RESOURCE_EXHAUSTED' });
+});
+
+test('the budget of one tenant’s agent is not another’s', async () => {
+  await using dir = await tempDir();
+  await using one = await alone(dir.path);
+  const limited = agent({ perHour: 10 });
+  (await one.budgets.of({ tenant: 'default' }, limited).reserve(call(5, 5))).settle({ tokens: 10, costUsd: 0 });
+  await assert.rejects(one.budgets.of({ tenant: 'default' }, limited).reserve(call(5, 5)), { code: 'RESOURCE_EXHAUSTED' });
+  (await one.budgets.of({ tenant: 'acme' }, limited).reserve(call(5, 5))).settle({ tokens: 10, costUsd: 0 });
+});
+
+test('a limit that was raised is in force at the next call', async () => {
+  await using dir = await tempDir();
+  await using one = await alone(dir.path);
+  const asks = (perHour: number) => one.budgets.of({ tenant: 'default' }, agent({ perHour })).reserve(call(5, 5));
+  (await asks(10)).settle({ tokens: 10, costUsd: 0 });
+  await assert.rejects(asks(10), { code: 'RESOURCE_EXHAUSTED' });
+  (await asks(20)).settle({ tokens: 10, costUsd: 0 });
+  await assert.rejects(asks(20), { code: 'RESOURCE_EXHAUSTED' });
+});
+
+test('most calls write nothing, and what nobody uses goes back to the others', async () => {
+  await using dir = await tempDir();
+  await using one = await alone(dir.path);
+  const standard = agent({});
+  const budget = one.budgets.of({ tenant: 'default' }, standard);
+  const writes = new Set<number>();
+  for (let n = 0; n < 100; n += 1) {
+    (await budget.reserve(call(20, 20))).settle({ tokens: 40, costUsd: 0 });
+    writes.add(await one.used(HOUR));
+  }
+  assert.ok(writes.size <= 2, `${writes.size} writes for a hundred calls`);
+  one.move(5_000);
+  assert.deepEqual([await one.used(HOUR), await one.used(DAY)], [4_000, 4_000]);
+});
+
+test('what a token may use holds with every agent, and is nobody else’s', async () => {
+  await using dir = await tempDir();
+  await using one = await alone(dir.path);
+  const asks = (client: string) => one.budgets.of({ tenant: 'default', client, budgets: { perHour: 10 } }, agent({})).reserve(call(5, 5));
+  (await asks('laptop')).settle({ tokens: 10, costUsd: 0 });
+  await assert.rejects(
+    asks('laptop'),
+    refusedWith(60 * MINUTE_MS, /The token laptop has used the 10 tokens that its budgets\.perHour allows/),
+  );
+  (await asks('desktop')).settle({ tokens: 10, costUsd: 0 });
+  // Nobody else uses what was taken for it from the agent meanwhile.
+  one.move(5_000);
+  assert.equal(await one.used(HOUR), 20);
+});

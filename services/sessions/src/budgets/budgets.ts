@@ -1,0 +1,138 @@
+import { refusal, type Principal, type ServiceError } from '@switchyard/contracts';
+import type { ModelMessage, ModelRef, Models } from '@switchyard/models';
+import type { Clock } from '@switchyard/service-kit';
+import type { Collection, Store } from '@switchyard/store';
+import type { Agent } from '../agents.ts';
+import { tokensOf } from '../context/room.ts';
+import type { BudgetDocument } from '../data.ts';
+import { createAllotments, type Share } from './allotments.ts';
+import { createLedger } from './ledger.ts';
+import { MICRO_USD, metersOf, type Limited, type NamedMeter } from './meters.ts';
+import { priceOf } from './prices.ts';
+
+/** Why a model was not asked, in the details of the error. */
+export const BUDGET_EXCEEDED = 'BUDGET_EXCEEDED';
+
+/** What one call of a model used. */
+export interface Used {
+  tokens: number;
+  costUsd: number;
+}
+
+/** What was set aside for one call of a model. */
+export interface Reserved {
+  readonly expected: Used;
+  /** Later calls change nothing. */
+  settle(used: Used): void;
+}
+
+/** What a model is about to be asked. */
+export interface Call {
+  model: ModelRef;
+  system?: string | undefined;
+  messages: readonly ModelMessage[];
+  maxOutputTokens?: number | undefined;
+}
+
+/** What one who asks models may use. */
+export interface Budget {
+  /** Before a model is asked. Fails RESOURCE_EXHAUSTED, reason BUDGET_EXCEEDED, where nothing is left of one of its limits. */
+  reserve(call: Call): Promise<Reserved>;
+}
+
+/** Whom a model is asked for: a client where it is one’s turn. */
+export type Spender = Pick<Principal, 'tenant' | 'budgets'> & Partial<Pick<Principal, 'client'>>;
+
+/** The budgets of agents and tokens in hours and days, which hold over all replicas. */
+export interface Budgets extends AsyncDisposable {
+  of(spender: Spender, agent: Agent): Budget;
+}
+
+export interface BudgetsDeps {
+  budgets: Collection<BudgetDocument>;
+  store: Pick<Store, 'now'>;
+  clock: Clock;
+  models: Pick<Models, 'catalogue' | 'revision'>;
+}
+
+/** What an answer is taken to need, while nobody knows how much its agent says. */
+const USUAL_ANSWER_TOKENS = 1_024;
+/** How fast a long answer is forgotten, with each that was shorter. */
+const FORGETTING = 0.9;
+
+export function createBudgets({ budgets, store, clock, models }: BudgetsDeps): Budgets {
+  const allotments = createAllotments(createLedger(budgets), clock);
+  /** About how long answers are lately, at most. */
+  const answers = new WeakMap<Agent, number>();
+
+  async function estimate(agent: Agent, call: Call, money: boolean): Promise<Used> {
+    const input = tokensOf(charsOf(call));
+    const output = Math.min(call.maxOutputTokens ?? Infinity, answers.get(agent) ?? USUAL_ANSWER_TOKENS);
+    return { tokens: input + output, costUsd: money ? await priceOf(models, call.model, { input, output }) : 0 };
+  }
+
+  function learn(agent: Agent, call: Call, { tokens }: Used): void {
+    const output = Math.max(1, tokens - tokensOf(charsOf(call)));
+    answers.set(agent, Math.max(output, Math.ceil((answers.get(agent) ?? 0) * FORGETTING)));
+  }
+
+  return {
+    of: (spender, agent) => ({
+      async reserve(call) {
+        const meters = limitedOf(spender, agent).flatMap((one) => metersOf(one, store.now()));
+        const expected = await estimate(
+          agent,
+          call,
+          meters.some(({ unit }) => unit === 'money'),
+        );
+        const taken: { meter: NamedMeter; share: Share }[] = [];
+        const settle = (used: Used): void => {
+          for (const { meter, share } of taken.splice(0)) share.settle(amountOf(meter, used));
+        };
+        for (const meter of meters) {
+          const share = await allotments.take(meter, Math.max(1, amountOf(meter, expected)));
+          if (!share) {
+            settle({ tokens: 0, costUsd: 0 });
+            throw exceeded(meter, store.now());
+          }
+          taken.push({ meter, share });
+        }
+        return {
+          expected,
+          settle(used) {
+            if (taken.length > 0 && used.tokens > 0) learn(agent, call, used);
+            settle(used);
+          },
+        };
+      },
+    }),
+    [Symbol.asyncDispose]: () => allotments[Symbol.asyncDispose](),
+  };
+}
+
+function limitedOf({ tenant, client, budgets }: Spender, { agentId, config }: Agent): Limited[] {
+  const path = `agents.${agentId}.budgets`;
+  const agent = { tenant, subject: `agent:${agentId}`, who: `agent ${agentId}`, path, limits: config.budgets };
+  if (budgets === undefined || client === undefined) return [agent];
+  return [agent, { tenant, subject: `token:${client}`, who: `token ${client}`, path: 'its budgets', limits: budgets }];
+}
+
+function amountOf({ unit }: NamedMeter, { tokens, costUsd }: Used): number {
+  return unit === 'money' ? Math.ceil(costUsd * MICRO_USD) : Math.ceil(tokens);
+}
+
+function charsOf({ system = '', messages }: Call): number {
+  return messages.reduce((sum, message) => sum + lengthOf(message), system.length);
+}
+
+function lengthOf(message: ModelMessage): number {
+  if (message.role === 'tool') return JSON.stringify(message.result ?? null).length;
+  return message.text.length;
+}
+
+function exceeded({ who, limit, unit, path, endsAt }: NamedMeter, now: number): ServiceError {
+  const amount = unit === 'money' ? `$${limit / MICRO_USD}` : `${limit} tokens`;
+  return refusal('RESOURCE_EXHAUSTED', `The ${who} has used the ${amount} that ${path} allows; ask again when they are given anew.`, {
+    details: { reason: BUDGET_EXCEEDED, rate: true, retryAfterMs: Math.max(1, endsAt - now) },
+  });
+}

@@ -1,0 +1,74 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { ServiceError } from '@switchyard/contracts';
+import { principal, startUpstream, tempDir } from '@switchyard/testkit';
+import { testSessions, turnIdOf } from '../sessions.fixture.ts';
+
+const script = (...steps: object[]): string => JSON.stringify(steps);
+const TALK = 'one two three four five six seven eight nine ten';
+
+function isExceeded(error: unknown): boolean {
+  assert.ok(error instanceof ServiceError);
+  const { reason, retryAfterMs = 0 } = error.details;
+  assert.deepEqual([error.code, reason, error.retryable], ['RESOURCE_EXHAUSTED', 'BUDGET_EXCEEDED', true]);
+  assert.ok(retryAfterMs > 0 && retryAfterMs <= 3_600_000, `${retryAfterMs}`);
+  return true;
+}
+
+test('a turn for which nothing is left fails before its model is asked, whichever door it comes by, and after a restart too', async () => {
+  await using dir = await tempDir();
+  await using upstream = await startUpstream({ kind: 'text', text: 'yes', usage: { prompt: 90, completion: 20 } });
+  const options = {
+    data: dir.path,
+    settings: { providers: { entries: { lab: { type: 'openai-compatible' as const, baseUrl: upstream.url } } } },
+    agents: { default: { provider: 'lab', model: 'one', budgets: { perHour: 100 } } },
+  };
+  for (const answers of [1, 0]) {
+    await using app = await testSessions(options);
+    if (answers === 1) assert.equal((await app.bus.call('agent.execute', { message: 'hello' })).response, 'yes');
+    await assert.rejects(app.bus.call('agent.execute', { message: 'hello' }), isExceeded);
+    const stateless = { turnId: turnIdOf('stateless'), model: 'default', message: 'hello' };
+    await assert.rejects(app.bus.call('turns.complete', stateless), isExceeded);
+    await assert.rejects(Array.fromAsync(app.bus.stream('turns.run', stateless)), isExceeded);
+  }
+  assert.equal(upstream.requests.length, 1);
+});
+
+test('one that has said something ends by name when nothing is left for its next call', async () => {
+  const talk = script({ text: TALK }, { tool: { name: 'session_status', input: {} } }, { text: 'never said' });
+  await using app = await testSessions({ agents: { scripted: { model: 'dev/scripted', budgets: { perDay: 12 } } } });
+  const { response, finishReason } = await app.bus.call('agent.execute', { agentId: 'scripted', message: talk });
+  assert.deepEqual([response, finishReason], [TALK, 'budget_exceeded']);
+});
+
+test('a call that fails before it says anything uses nothing', async () => {
+  await using upstream = await startUpstream({ kind: 'status', status: 400 }, { kind: 'text', text: 'yes' });
+  await using app = await testSessions({
+    settings: { providers: { entries: { lab: { type: 'openai-compatible', baseUrl: upstream.url } } } },
+    agents: { default: { provider: 'lab', model: 'one', budgets: { perHour: 10 } } },
+  });
+  await assert.rejects(app.bus.call('agent.execute', { message: 'hello' }), { code: 'FAILED_PRECONDITION' });
+  assert.equal((await app.bus.call('agent.execute', { message: 'hello' })).response, 'yes');
+});
+
+test('a turn may cost no more than its agent’s turns may', async () => {
+  const again = { kind: 'tools' as const, calls: [{ name: 'session_status', arguments: {} }], text: 'looking' };
+  await using upstream = await startUpstream(again);
+  const models = [{ id: 'one', cost: { input: 1_000, output: 1_000 } }];
+  await using app = await testSessions({
+    settings: { providers: { entries: { lab: { type: 'openai-compatible', baseUrl: upstream.url, models } } } },
+    agents: { default: { provider: 'lab', model: 'one', budgets: { perExecutionUsd: 0.000001 } } },
+  });
+  const { finishReason, response } = await app.bus.call('agent.execute', { message: 'hello' });
+  assert.deepEqual([finishReason, response, upstream.requests.length], ['budget_exceeded', 'looking', 1]);
+});
+
+test('what a token may use bounds its turns by every door, and no other client’s', async () => {
+  await using app = await testSessions();
+  const laptop = principal({ client: 'laptop', budgets: { perHour: 5 } });
+  const bus = app.bus.as(laptop);
+  assert.match((await bus.call('agent.execute', { message: TALK })).response, /You said/);
+  await assert.rejects(bus.call('agent.execute', { message: TALK }), isExceeded);
+  await assert.rejects(bus.call('turns.complete', { turnId: turnIdOf('stateless'), model: 'default', message: TALK }), isExceeded);
+  assert.match((await app.bus.call('agent.execute', { message: TALK })).response, /You said/);
+});

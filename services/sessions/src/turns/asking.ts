@@ -1,0 +1,32 @@
+import { servicePrincipal } from '@switchyard/contracts';
+import type { Bus } from '@switchyard/bus';
+import { createFailover, type Failover, type Models } from '@switchyard/models';
+import type { Clock } from '@switchyard/service-kit';
+import type { Logger } from '@switchyard/telemetry';
+import type { Agent } from '../agents.ts';
+
+export interface AskingDeps {
+  models: Models;
+  /** Without it the model meant is the only one that is asked. */
+  failover?: Failover;
+}
+
+/** The models as an agent asks them. */
+export type Asking = Pick<Models, 'stream' | 'complete'>;
+
+export function asAgent({ models, failover }: AskingDeps, tenant: string, { agentId, config }: Agent): Asking {
+  return failover?.for({ tenant, agentId, config }) ?? models;
+}
+
+/** What is remembered here of models that fail. Its news may be lost. */
+export function openFailover({ models, bus, clock, log }: { models: Models; bus: Bus; clock: Clock; log: Logger }): Failover {
+  return createFailover({
+    models,
+    now: () => clock.now(),
+    tell: (tenant, { name, payload }) => bus.as(servicePrincipal('sessions', tenant)).emit(name, payload),
+    log: {
+      warn: (fields, message) =>
+        log.warn({ ...fields, errorKind: 'dependency', hint: 'another model or key of the agent is asked' }, message),
+    },
+  });
+}
