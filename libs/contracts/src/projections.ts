@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { AgentId, Scopes, SessionsOf, Timestamp, TokenId } from './common.ts';
 import { LogLevel } from './config/kinds.ts';
 import { LogModule } from './log-module.ts';
+import { McpClient } from './config/mcp-client.ts';
 import { mostKeys } from './most-keys.ts';
 import { MAX, upTo } from './sizes.ts';
 
@@ -14,6 +15,7 @@ export const TokenProjection = z.object({
   client: upTo(MAX.name).describe('who the token speaks for; the id, unless an earlier token had it'),
   sessions: SessionsOf.default('tenant').describe('whose sessions it may read and write'),
   lenient: z.boolean().default(false).describe('whether /v1 passes over fields that mean nothing here'),
+  mcpClient: McpClient.optional().describe('what it may do at /mcp'),
   ver: z.int().positive(),
   expiresAt: Timestamp.optional(),
 });

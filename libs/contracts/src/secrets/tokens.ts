@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { IsoTime, NoParams, Scopes, SessionsOf, TokenId } from '../common.ts';
 import { defineMethods } from '../define.ts';
+import { McpClient } from '../config/mcp-client.ts';
 import { MAX, upTo } from '../sizes.ts';
 
 /** A bearer token as it may be shown: never its secret. */
@@ -10,6 +11,7 @@ export const GatewayToken = z.object({
   createdAt: IsoTime,
   sessions: SessionsOf.describe('whose sessions it may read and write'),
   lenient: z.boolean().describe('whether /v1 passes over fields that mean nothing here'),
+  mcpClient: McpClient.optional().describe('what it may do at /mcp, of the scope mcp-client'),
   declared: upTo(MAX.url).optional().describe('the variable, or the file and the key, that declares it; it is changed there'),
 });
 
@@ -56,6 +58,7 @@ export const tokensMethods = defineMethods({
       scopes: Scopes,
       sessions: SessionsOf.default('tenant').describe('own: it reads, writes and lists only sessions that it made'),
       lenient: z.boolean().default(false).describe('whether /v1 passes over fields that mean nothing here'),
+      mcpClient: McpClient.optional().describe('of the scope mcp-client alone: what it may do at /mcp; without it, nothing'),
     }),
     result: z.object({
       id: TokenId,
@@ -70,6 +73,10 @@ export const tokensMethods = defineMethods({
       {
         params: { id: 'laptop', scopes: ['rpc'] },
         result: { id: 'laptop', secret: SECRET_EXAMPLE, scopes: ['rpc'], createdAt: '2025-11-21T10:00:00.000Z' },
+      },
+      {
+        params: { id: 'editor', scopes: ['mcp-client'], mcpClient: { allowlist: ['agent_default', 'memory_search'] } },
+        result: { id: 'editor', secret: SECRET_EXAMPLE, scopes: ['mcp-client'], createdAt: '2025-11-21T10:00:00.000Z' },
       },
     ],
   },

@@ -98,6 +98,9 @@ export function createGauge(): Gauge {
   };
 }
 
+/** How often a token may call one tool over MCP, unless it says otherwise of itself. */
+export const TOOL_CALLS: Rate = { max: 30, windowMs: 60_000 };
+
 /** What the edge counts. The rates come with each call, so that a changed setting is in force at once. */
 export interface Limits {
   /** HTTP requests, by client or address. */
@@ -106,12 +109,19 @@ export interface Limits {
   messages: RateLimiter;
   /** Failed authentications, by address. */
   authFailures: RateLimiter;
+  /** Calls of one tool over MCP, by client and tool. */
+  toolCalls: RateLimiter;
 }
 
 /** `onTaken` is told of everything that is let through here. */
 export function createLimits(onTaken: (limit: keyof Limits, key: string, amount: number) => void = () => undefined): Limits {
   const limiter = (limit: keyof Limits): RateLimiter => createRateLimiter({ onTaken: (key, amount) => onTaken(limit, key, amount) });
-  return { requests: limiter('requests'), messages: limiter('messages'), authFailures: limiter('authFailures') };
+  return {
+    requests: limiter('requests'),
+    messages: limiter('messages'),
+    authFailures: limiter('authFailures'),
+    toolCalls: limiter('toolCalls'),
+  };
 }
 
 /** The rate of each window, as it is set now. */
@@ -119,4 +129,5 @@ export const rates: Record<keyof Limits, (gateway: Sections['gateway']) => Rate>
   requests: ({ rateLimit: { maxRequests: max, windowMs } }) => ({ max, windowMs }),
   messages: ({ wsMessageRateLimit: { maxMessages: max, windowMs } }) => ({ max, windowMs }),
   authFailures: ({ authFailures: { maxFailures: max, windowMs } }) => ({ max, windowMs }),
+  toolCalls: () => TOOL_CALLS,
 };

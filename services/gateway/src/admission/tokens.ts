@@ -6,6 +6,7 @@ import {
   TOKENS_BUCKET,
   TOKENS_TOLD,
   TokensTold,
+  type McpClient,
   type MethodScope,
   type Principal,
   type TokenScope,
@@ -34,6 +35,8 @@ export interface Caller {
   readonly scopes: readonly TokenScope[];
   /** Whether `/v1` passes over fields that mean nothing here. */
   readonly lenient: boolean;
+  /** What it may do at `/mcp`; undefined where nothing was said. */
+  readonly mcpClient: McpClient | undefined;
   readonly may: Readonly<Record<MethodScope, boolean>>;
   readonly ver: number;
   /** Epoch milliseconds; Infinity when it never does. */
@@ -169,7 +172,7 @@ interface Known {
   caller: Caller;
 }
 
-function createCaller({ id, scopes, tenant, client, sessions, lenient, ver, expiresAt }: TokenProjection): Caller {
+function createCaller({ id, scopes, tenant, client, sessions, lenient, mcpClient, ver, expiresAt }: TokenProjection): Caller {
   const principal: Principal = { tenant, client, scopes, ...(sessions === 'own' ? { sessions } : {}) };
   return {
     principal,
@@ -178,6 +181,7 @@ function createCaller({ id, scopes, tenant, client, sessions, lenient, ver, expi
     key: bucketKey(tenant, client),
     scopes,
     lenient,
+    mcpClient,
     may: { rpc: holds(scopes, 'rpc'), admin: holds(scopes, 'admin') },
     ver,
     expiresAt: expiresAt ?? NEVER,

@@ -13,6 +13,7 @@ const WITH_BODY = [413, 415];
 const TAGS = {
   api: 'What a dashboard asks: turns, events, agents, memory.',
   v1: 'What clients of the chat-completions protocol ask.',
+  mcp: 'The Model Context Protocol: agents and methods as tools.',
   rpc: 'JSON-RPC 2.0; its methods are described by /openrpc.json.',
   documents: 'What this gateway says of itself.',
   health: 'Probes; nobody needs a token for them.',
@@ -77,7 +78,7 @@ function operationOf(verb: string, path: string, doc: RouteDoc): Operation {
 function tagOf(path: string): keyof typeof TAGS {
   const first = path.split('/', 2)[1] ?? '';
   if (path === '/api/health' || /^(health|livez|readyz|startupz)$/.test(first)) return 'health';
-  return first === 'api' || first === 'v1' || first === 'rpc' ? first : 'documents';
+  return first === 'api' || first === 'v1' || first === 'rpc' || first === 'mcp' ? first : 'documents';
 }
 
 function parametersOf(path: string, { query, headers }: RouteDoc): unknown[] {

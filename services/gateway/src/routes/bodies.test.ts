@@ -3,6 +3,7 @@ import { glob, readFile } from 'node:fs/promises';
 import { test } from 'node:test';
 import { unbounded } from '@switchyard/testkit';
 import { Written } from '../admission/telling.ts';
+import { Asked } from '../mcp/tools.ts';
 import { ChatBody } from './chat-request.ts';
 import { CompletionBody } from './completion-body.ts';
 import { LenientBody } from './completion-lenient.ts';
@@ -15,6 +16,7 @@ import { z } from 'zod';
 
 const bodies = {
   'admission/telling.ts': Written,
+  'mcp/tools.ts': Asked,
   'routes/chat-request.ts': ChatBody,
   'routes/completion-body.ts': CompletionBody,
   'routes/completion-lenient.ts': LenientBody,

@@ -7,6 +7,7 @@ import { registerChat } from './chat.ts';
 import { registerEmbeddings } from './embeddings.ts';
 import { registerEvents } from './events.ts';
 import { registerHistory } from './history.ts';
+import { registerMcp } from '../mcp/register-mcp.ts';
 import { registerMemory } from './memory.ts';
 import { registerModels } from './models.ts';
 import { registerResponses } from './responses.ts';
@@ -33,4 +34,5 @@ export const routes: readonly RegisterRoutes[] = [
   registerModels,
   registerResponses,
   registerEmbeddings,
+  registerMcp,
 ];
