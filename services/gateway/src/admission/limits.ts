@@ -11,6 +11,8 @@ export interface RateLimiter {
   add(key: string, rate: Rate, elsewhere: { amount: number; ageMs: number }): void;
   /** How many events `key` may still have now. */
   left(key: string, rate: Rate): number;
+  /** In how many milliseconds nothing of `key` is counted any more. */
+  clearIn(key: string, rate: Rate): number;
   readonly size: number;
 }
 
@@ -71,6 +73,10 @@ export function createRateLimiter({ now = () => performance.now(), onTaken = () 
       if (!window) return rate.max;
       expire(window, now() - rate.windowMs);
       return Math.max(0, rate.max - window.total);
+    },
+    clearIn(key, { windowMs }) {
+      const newest = windows.get(key)?.lasts.at(-1);
+      return newest === undefined ? 0 : Math.max(0, newest + windowMs - now());
     },
     get size() {
       return windows.size;
