@@ -227,35 +227,35 @@ function requestTo(target: Target, token: string): fc.Arbitrary<Malformed> {
     });
 }
 
-function frame(lines: string[], body: Buffer, framed: Framing): Buffer {
-  const head = (...more: string[]): Buffer => Buffer.from(`${[...lines, ...more].join('\r\n')}\r\n\r\n`, 'latin1');
-  const length = `content-length: ${body.length}`;
-  const chunks = (size: number): Buffer[] => {
-    const all: Buffer[] = [];
-    for (let at = 0; at < body.length; at += size) {
-      const chunk = body.subarray(at, at + size);
-      all.push(Buffer.from(`${chunk.length.toString(16)}\r\n`), chunk, Buffer.from('\r\n'));
-    }
-    return [...all, Buffer.from('0\r\n\r\n')];
-  };
-  switch (framed) {
-    case 'whole':
-      return Buffer.concat([head(length), body]);
-    case 'chunked':
-      return Buffer.concat([head('transfer-encoding: chunked'), ...chunks(4_096)]);
-    case 'crumbs':
-      return Buffer.concat([head('transfer-encoding: chunked'), ...chunks(1)]);
-    case 'none':
-      return Buffer.concat([head(), body]);
-    case 'twice':
-      return Buffer.concat([head(length, `content-length: ${body.length + 1}`), body]);
-    case 'both':
-      return Buffer.concat([head(length, 'transfer-encoding: chunked'), ...chunks(64)]);
-    case 'short':
-      return Buffer.concat([head(`content-length: ${body.length + 10}`), body]);
-    case 'negative':
-      return Buffer.concat([head('content-length: -1'), body]);
+/** How a body is announced, and what is sent of it. */
+const FRAMES: Readonly<Record<Framing, (body: Buffer) => { head: string[]; sent: Buffer }>> = {
+  whole: (body) => ({ head: [lengthOf(body)], sent: body }),
+  chunked: (body) => ({ head: [CHUNKED], sent: inChunks(body, 4_096) }),
+  crumbs: (body) => ({ head: [CHUNKED], sent: inChunks(body, 1) }),
+  none: (body) => ({ head: [], sent: body }),
+  twice: (body) => ({ head: [lengthOf(body), lengthOf(body, 1)], sent: body }),
+  both: (body) => ({ head: [lengthOf(body), CHUNKED], sent: inChunks(body, 64) }),
+  short: (body) => ({ head: [lengthOf(body, 10)], sent: body }),
+  negative: (body) => ({ head: ['content-length: -1'], sent: body }),
+};
+const CHUNKED = 'transfer-encoding: chunked';
+
+function lengthOf({ length }: Buffer, more = 0): string {
+  return `content-length: ${length + more}`;
+}
+
+function inChunks(body: Buffer, size: number): Buffer {
+  const all: Buffer[] = [];
+  for (let at = 0; at < body.length; at += size) {
+    const chunk = body.subarray(at, at + size);
+    all.push(Buffer.from(`${chunk.length.toString(16)}\r\n`), chunk, Buffer.from('\r\n'));
   }
+  return Buffer.concat([...all, Buffer.from('0\r\n\r\n')]);
+}
+
+function frame(lines: string[], body: Buffer, framed: Framing): Buffer {
+  const { head, sent } = FRAMES[framed](body);
+  return Buffer.concat([Buffer.from(`${[...lines, ...head].join('\r\n')}\r\n\r\n`, 'latin1'), sent]);
 }
 
 export interface Heard {
