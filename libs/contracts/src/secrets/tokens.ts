@@ -67,6 +67,7 @@ export const tokensMethods = defineMethods({
       createdAt: IsoTime.optional(),
       message: upTo(MAX.line).optional(),
     }),
+    blobs: ['mcpClient'],
     errors: ['ALREADY_EXISTS', 'FAILED_PRECONDITION', 'PERMISSION_DENIED'],
     emits: ['audit:event'],
     examples: [
