@@ -5,6 +5,7 @@ export * from './blob-ref.ts';
 export { mostKeys } from './most-keys.ts';
 export { MAX } from './sizes.ts';
 export * from './subjects.ts';
+export { toolName } from './tool-name.ts';
 export * from './validation.ts';
 export { LogModule } from './log-module.ts';
 export * from './projections.ts';
@@ -29,6 +30,7 @@ export type { CallerTool, CallerToolCall, CallerTools, JsonFormat, TurnMessage }
 export * from './config/sections.ts';
 export { AgentConfig, AgentPatch } from './config/agents.ts';
 export { LogLevel, REDACTED, SecretRef } from './config/kinds.ts';
+export { McpClient } from './config/mcp-client.ts';
 export { ProviderEntry } from './config/models.ts';
 export { UNREAD_SETTINGS } from './config/burn-down.ts';
 export { isUnread, notInForce } from './config/not-in-force.ts';

@@ -6,8 +6,7 @@ import { REQUESTS_FINISH_MS } from './server/drain.ts';
 import { routes } from './routes/routes.ts';
 import type { EdgeSections } from './edge.ts';
 import { openGateway, type DrainTimes } from './gateway.ts';
-
-const VERSION = '0.1.0';
+import { VERSION } from './version.ts';
 
 /** Of the time for shutting down: to be seen to go, and then to finish requests; the rest is for closing. */
 const DRAIN_SHARE = 1 / 3;

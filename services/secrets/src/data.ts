@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { AuditHead, AuditRecord, Scope, SecretName, SessionsOf, SpendLimits, TokenId } from '@switchyard/contracts';
+import { AuditHead, AuditRecord, McpClient, Scope, SecretName, SessionsOf, SpendLimits, TokenId } from '@switchyard/contracts';
 import { collection, json, type Collection } from '@switchyard/store';
 
 /** A bearer token: never its secret, only the hash. Without a hash it is a tombstone, which keeps the id from being taken for new. */
@@ -11,6 +11,7 @@ export const TokenDocument = z.object({
   sessions: SessionsOf.optional(),
   lenient: z.boolean().optional(),
   budgets: SpendLimits.optional(),
+  mcpClient: json(McpClient).nullable().optional(),
   /** Grows with every change, also across a token that was revoked and made again under the same id. */
   ver: z.int().positive(),
   /** How many tokens had this id before, and ended. */

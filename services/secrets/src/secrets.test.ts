@@ -163,6 +163,26 @@ test('mcp-client stands alone', async () => {
   await app.bus.call('tokens.create', { id: 'mcp', scopes: ['mcp-client'] });
 });
 
+test('what a token may do over MCP is listed and projected, and not left to whoever has its id next', async () => {
+  await using app = await start();
+  const mcpClient = { allowlist: ['agent_*'], sessionAllowlist: [], toolRateLimit: { 'memory.search': 5, $x: 1 } };
+  const outcome = async () => {
+    const listed = (await app.bus.call('tokens.list', {})).tokens.find(({ id }) => id === 'editor');
+    return [listed?.mcpClient, (await projected(app)).get('default.editor')?.mcpClient];
+  };
+  await app.bus.call('tokens.create', { id: 'editor', scopes: ['mcp-client'], mcpClient });
+  assert.deepEqual(await outcome(), [mcpClient, mcpClient]);
+  await app.bus.call('tokens.rotate', { id: 'editor' });
+  assert.deepEqual(await outcome(), [mcpClient, mcpClient]);
+  await app.bus.call('tokens.revoke', { id: 'editor' });
+  await app.bus.call('tokens.create', { id: 'editor', scopes: ['mcp-client'] });
+  assert.deepEqual(await outcome(), [undefined, undefined]);
+  await assert.rejects(app.bus.call('tokens.create', { id: 'other', scopes: ['rpc'], mcpClient }), {
+    code: 'INVALID_ARGUMENT',
+    message: 'Invalid params: mcpClient: expected the scope mcp-client beside it, got other scopes',
+  });
+});
+
 test('tokens survive a restart, and the bucket is made anew from them', async () => {
   await using data = await tempDir();
   let secret: string;

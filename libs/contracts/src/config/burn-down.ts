@@ -103,7 +103,6 @@ export const UNREAD_SETTINGS: readonly string[] = [
   'embedding.local',
   'embedding.openai',
   'envelope',
-  'gateway.tokens.*.mcpClient',
   'gateway.web.path',
   'imageGen',
   'integrations',

@@ -1,18 +1,8 @@
 import { z } from 'zod';
 import { Scopes, SessionsOf, TokenId } from '../common.ts';
 import { address, count, flag, LongSecretRef, port, positive, text, texts } from './kinds.ts';
-import { mostKeys } from '../most-keys.ts';
+import { McpClient } from './mcp-client.ts';
 import { MAX, upTo } from '../sizes.ts';
-
-const McpClient = z.strictObject({
-  allowlist: texts().describe('tools it may call'),
-  sessionAllowlist: texts().describe('sessions it may read'),
-  toolRateLimit: z
-    .record(upTo(MAX.name), z.int().positive())
-    .check(mostKeys(MAX.many))
-    .default({})
-    .describe('calls a minute by tool; 30 where none is named'),
-});
 
 const GatewayToken = z
   .strictObject({

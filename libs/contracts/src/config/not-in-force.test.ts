@@ -15,8 +15,8 @@ test('of a part of the configuration the written leaves are named; in a list, th
     'memory.walMode',
     'memory.retention.maxAgeDays',
   ]);
-  assert.deepEqual(notInForce({ tokens: [{ id: 'a' }, { id: 'b', mcpClient: { allowlist: ['x'] } }] }, 'gateway'), [
-    'gateway.tokens.1.mcpClient.allowlist',
+  assert.deepEqual(notInForce({ entries: { a: { models: [{ id: 'x' }, { id: 'y', compat: { z: true } }] } } }, 'providers'), [
+    'providers.entries.a.models.1.compat.z',
   ]);
   for (const value of [undefined, null, 'text', {}, [], JSON.parse('{"__proto__": {"memory": {}}}')])
     assert.deepEqual(notInForce(value), []);

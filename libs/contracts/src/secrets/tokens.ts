@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { IsoTime, NoParams, Scopes, SessionsOf, SpendLimits, TokenId } from '../common.ts';
 import { defineMethods } from '../define.ts';
+import { McpClient } from '../config/mcp-client.ts';
 import { MAX, upTo } from '../sizes.ts';
 
 /** A bearer token as it may be shown: never its secret. */
@@ -11,6 +12,7 @@ export const GatewayToken = z.object({
   sessions: SessionsOf.describe('whose sessions it may read and write'),
   lenient: z.boolean().describe('whether /v1 passes over fields that mean nothing here'),
   budgets: SpendLimits.optional(),
+  mcpClient: McpClient.optional().describe('what it may do at /mcp, of the scope mcp-client'),
   declared: upTo(MAX.url).optional().describe('the variable, or the file and the key, that declares it; it is changed there'),
 });
 
@@ -59,6 +61,7 @@ export const tokensMethods = defineMethods({
       sessions: SessionsOf.default('tenant').describe('own: it reads, writes and lists only sessions that it made'),
       lenient: z.boolean().default(false).describe('whether /v1 passes over fields that mean nothing here'),
       budgets: SpendLimits.optional(),
+      mcpClient: McpClient.optional().describe('of the scope mcp-client alone: what it may do at /mcp; without it, nothing'),
     }),
     result: z.object({
       id: TokenId,
@@ -67,12 +70,17 @@ export const tokensMethods = defineMethods({
       createdAt: IsoTime.optional(),
       message: upTo(MAX.line).optional(),
     }),
+    blobs: ['mcpClient'],
     errors: ['ALREADY_EXISTS', 'FAILED_PRECONDITION', 'PERMISSION_DENIED'],
     emits: ['audit:event'],
     examples: [
       {
         params: { id: 'laptop', scopes: ['rpc'] },
         result: { id: 'laptop', secret: SECRET_EXAMPLE, scopes: ['rpc'], createdAt: '2025-11-21T10:00:00.000Z' },
+      },
+      {
+        params: { id: 'editor', scopes: ['mcp-client'], mcpClient: { allowlist: ['agent_default', 'memory_search'] } },
+        result: { id: 'editor', secret: SECRET_EXAMPLE, scopes: ['mcp-client'], createdAt: '2025-11-21T10:00:00.000Z' },
       },
     ],
   },

@@ -8,12 +8,14 @@ import { allowedHosts, clientAddress, hostName, originAllowed, peerAddress, trus
 import type { GuardOptions } from '../docs/route-doc.ts';
 import { rates, type Limits } from './limits.ts';
 import { queryToken } from './query-token.ts';
+import { rateHeaders } from './rate-headers.ts';
 import {
   FOREIGN_HOST,
   FOREIGN_ORIGIN,
   INSUFFICIENT_SCOPE,
   rateLimited,
   refuse,
+  surfaceOf,
   UNAUTHORIZED,
   UNVOUCHED,
   type Refusal,
@@ -33,6 +35,8 @@ export interface Admission {
   /** All of the above for one HTTP request, whatever it wants. */
   admit(request: IncomingMessage, tokenInQuery?: boolean): Caller | Refusal;
   guard(options: GuardOptions): onRequestHookHandler;
+  /** How much of its rate the client has left, as headers of `/v1`: names and values in turn. */
+  standing(caller: Caller): string[];
   addressOf(request: IncomingMessage): string;
   /** Who is at the other end of a socket; undefined for a trusted proxy. */
   peerOf(socket: Socket): string | undefined;
@@ -113,13 +117,22 @@ export function createAdmission({ settings, tokens, limits, host }: AdmissionOpt
     return refused ? { ...refused, caller } : caller;
   }
 
+  function standing({ key }: Caller): string[] {
+    return rateHeaders(limits.requests, key, rates.requests(settings.current.gateway));
+  }
+
   function check(request: FastifyRequest, reply: FastifyReply, { scopes, tokenInQuery, open }: GuardOptions): Refusal | undefined {
     const { origin } = request.headers;
     if (open) return screen(request.raw) ?? limit(addressOf(request.raw));
     if (origin !== undefined && request.url.startsWith('/api/') && !screen(request.raw)) allowOrigin(reply, origin);
+    const isV1 = surfaceOf(request.url) === 'v1';
     const caller = admit(request.raw, tokenInQuery);
-    if (isRefusal(caller)) return caller;
+    if (isRefusal(caller)) {
+      if (isV1 && caller.caller) setAll(reply, standing(caller.caller));
+      return caller;
+    }
     request.caller = caller;
+    if (isV1) setAll(reply, standing(caller));
     return scopes === undefined ? undefined : lacksScope(caller, scopes);
   }
 
@@ -131,6 +144,7 @@ export function createAdmission({ settings, tokens, limits, host }: AdmissionOpt
     addressOf,
     peerOf: (socket) => peerAddress(socket, derived().trusted),
     admit,
+    standing,
     guard: (options) => (request, reply, done) => {
       const refusal = check(request, reply, options);
       if (refusal) refuse(request, reply, refusal);
@@ -148,7 +162,13 @@ export function lacksScope(caller: Caller, scopes: readonly TokenScope[]): Refus
 function overRate(wait: number, { max, windowMs }: Rate): Refusal {
   const policy = { 'ratelimit-policy': `"default";q=${max};w=${Math.ceil(windowMs / 1_000)}` };
   if (wait === Number.POSITIVE_INFINITY) return { ...rateLimited(undefined, policy), retryable: false };
-  return rateLimited(wait, { ...policy, ratelimit: `"default";r=0;t=${Math.ceil(wait / 1_000)}` });
+  const told = { ...policy, ratelimit: `"default";r=0;t=${Math.ceil(wait / 1_000)}`, 'retry-after-ms': String(Math.ceil(wait)) };
+  return rateLimited(wait, told);
+}
+
+/** Names and values in turn. */
+function setAll(reply: FastifyReply, headers: readonly string[]): void {
+  for (let at = 1; at < headers.length; at += 2) reply.header(headers[at - 1] ?? '', headers[at]);
 }
 
 /** Lets a page that `screen` accepted read the answer. */

@@ -11,6 +11,8 @@ export interface RateLimiter {
   add(key: string, rate: Rate, elsewhere: { amount: number; ageMs: number }): void;
   /** How many events `key` may still have now. */
   left(key: string, rate: Rate): number;
+  /** In how many milliseconds nothing of `key` is counted any more. */
+  clearIn(key: string, rate: Rate): number;
   readonly size: number;
 }
 
@@ -72,6 +74,10 @@ export function createRateLimiter({ now = () => performance.now(), onTaken = () 
       expire(window, now() - rate.windowMs);
       return Math.max(0, rate.max - window.total);
     },
+    clearIn(key, { windowMs }) {
+      const newest = windows.get(key)?.lasts.at(-1);
+      return newest === undefined ? 0 : Math.max(0, newest + windowMs - now());
+    },
     get size() {
       return windows.size;
     },
@@ -98,6 +104,9 @@ export function createGauge(): Gauge {
   };
 }
 
+/** How often a token may call one tool over MCP, unless it says otherwise of itself. */
+export const TOOL_CALLS: Rate = { max: 30, windowMs: 60_000 };
+
 /** What the edge counts. The rates come with each call, so that a changed setting is in force at once. */
 export interface Limits {
   /** HTTP requests, by client or address. */
@@ -106,12 +115,19 @@ export interface Limits {
   messages: RateLimiter;
   /** Failed authentications, by address. */
   authFailures: RateLimiter;
+  /** Calls of one tool over MCP, by client and tool. */
+  toolCalls: RateLimiter;
 }
 
 /** `onTaken` is told of everything that is let through here. */
 export function createLimits(onTaken: (limit: keyof Limits, key: string, amount: number) => void = () => undefined): Limits {
   const limiter = (limit: keyof Limits): RateLimiter => createRateLimiter({ onTaken: (key, amount) => onTaken(limit, key, amount) });
-  return { requests: limiter('requests'), messages: limiter('messages'), authFailures: limiter('authFailures') };
+  return {
+    requests: limiter('requests'),
+    messages: limiter('messages'),
+    authFailures: limiter('authFailures'),
+    toolCalls: limiter('toolCalls'),
+  };
 }
 
 /** The rate of each window, as it is set now. */
@@ -119,4 +135,5 @@ export const rates: Record<keyof Limits, (gateway: Sections['gateway']) => Rate>
   requests: ({ rateLimit: { maxRequests: max, windowMs } }) => ({ max, windowMs }),
   messages: ({ wsMessageRateLimit: { maxMessages: max, windowMs } }) => ({ max, windowMs }),
   authFailures: ({ authFailures: { maxFailures: max, windowMs } }) => ({ max, windowMs }),
+  toolCalls: () => TOOL_CALLS,
 };

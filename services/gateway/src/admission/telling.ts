@@ -24,7 +24,8 @@ export const TELL_EVERY_MS = 50;
 const MOST_KEYS = 500;
 
 const Amounts = z.record(z.string().max(MAX.line), z.int().positive()).check(mostKeys(MOST_KEYS));
-export const Written = z.object({ requests: Amounts, messages: Amounts, authFailures: Amounts });
+/** What an earlier version does not write is nothing. */
+export const Written = z.object({ requests: Amounts, messages: Amounts, authFailures: Amounts, toolCalls: Amounts.default({}) });
 
 /** What another gateway wrote; undefined where it is of a version that writes something else. */
 export function readCounts(text: string): Counts | undefined {
@@ -43,18 +44,22 @@ export interface Untold {
 }
 
 export function createUntold(): Untold {
-  const untold = { requests: new Map<string, number>(), messages: new Map<string, number>(), authFailures: new Map<string, number>() };
+  const untold = { requests: nothing(), messages: nothing(), authFailures: nothing(), toolCalls: nothing() };
   return {
     add(limit, key, amount) {
       const amounts = untold[limit];
       amounts.set(key, (amounts.get(key) ?? 0) + amount);
     },
     draw() {
-      const { requests, messages, authFailures } = untold;
-      if (requests.size + messages.size + authFailures.size === 0) return undefined;
-      return { requests: take(requests), messages: take(messages), authFailures: take(authFailures) };
+      const { requests, messages, authFailures, toolCalls } = untold;
+      if (requests.size + messages.size + authFailures.size + toolCalls.size === 0) return undefined;
+      return { requests: take(requests), messages: take(messages), authFailures: take(authFailures), toolCalls: take(toolCalls) };
     },
   };
+}
+
+function nothing(): Map<string, number> {
+  return new Map();
 }
 
 function take(amounts: Map<string, number>): Record<string, number> {

@@ -6,6 +6,7 @@ import {
   TOKENS_BUCKET,
   TOKENS_TOLD,
   TokensTold,
+  type McpClient,
   type MethodScope,
   type Principal,
   type TokenScope,
@@ -34,6 +35,8 @@ export interface Caller {
   readonly scopes: readonly TokenScope[];
   /** Whether `/v1` passes over fields that mean nothing here. */
   readonly lenient: boolean;
+  /** What it may do at `/mcp`; undefined where nothing was said. */
+  readonly mcpClient: McpClient | undefined;
   readonly may: Readonly<Record<MethodScope, boolean>>;
   readonly ver: number;
   /** Epoch milliseconds; Infinity when it never does. */
@@ -169,7 +172,8 @@ interface Known {
   caller: Caller;
 }
 
-function createCaller({ id, scopes, tenant, client, sessions, lenient, budgets, ver, expiresAt }: TokenProjection): Caller {
+function createCaller(projection: TokenProjection): Caller {
+  const { id, scopes, tenant, client, sessions, lenient, budgets, mcpClient, ver, expiresAt } = projection;
   const principal: Principal = { tenant, client, scopes, ...(sessions === 'own' ? { sessions } : {}), ...(budgets && { budgets }) };
   return {
     principal,
@@ -178,6 +182,7 @@ function createCaller({ id, scopes, tenant, client, sessions, lenient, budgets, 
     key: bucketKey(tenant, client),
     scopes,
     lenient,
+    mcpClient,
     may: { rpc: holds(scopes, 'rpc'), admin: holds(scopes, 'admin') },
     ver,
     expiresAt: expiresAt ?? NEVER,

@@ -15,6 +15,7 @@ const TAGS = {
   v1: 'What clients of the chat-completions protocol ask.',
   webhooks: 'What other systems tell. A signature stands in for a token.',
   media: 'Files that were kept.',
+  mcp: 'The Model Context Protocol: agents and methods as tools.',
   rpc: 'JSON-RPC 2.0; its methods are described by /openrpc.json.',
   documents: 'What this gateway says of itself.',
   health: 'Probes; nobody needs a token for them.',
@@ -76,10 +77,13 @@ function operationOf(verb: string, path: string, doc: RouteDoc): Operation {
   };
 }
 
+/** First parts of paths that are the names of their tags. */
+const SECTIONS = ['api', 'v1', 'rpc', 'media', 'mcp'] as const;
+
 function tagOf(path: string): keyof typeof TAGS {
   const first = path.split('/', 2)[1] ?? '';
   if (path === '/api/health' || /^(health|livez|readyz|startupz)$/.test(first)) return 'health';
-  return first === 'api' || first === 'v1' || first === 'rpc' || first === 'media' ? first : 'documents';
+  return SECTIONS.find((section) => section === first) ?? 'documents';
 }
 
 function parametersOf(path: string, { query, headers }: RouteDoc): unknown[] {

@@ -23,6 +23,13 @@ const Answered = z.object({
 export const RpcBody = z.union([Call, z.array(Call).min(1)]);
 export const RpcAnswer = z.union([Answered, z.array(Answered)]);
 
+export const McpBody = Call;
+export const McpAnswer = Answered;
+export const McpHeaders = z.object({
+  accept: z.string().optional().describe('application/json and text/event-stream'),
+  'mcp-protocol-version': z.string().optional().describe('the revision that the client speaks'),
+});
+
 /** Makes a retry the same request. */
 export const KeyHeader = z.object({ 'idempotency-key': IdempotencyKey.optional() });
 export const LastEventHeader = z.object({ 'last-event-id': z.string().max(64).optional() });

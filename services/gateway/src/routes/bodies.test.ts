@@ -4,6 +4,7 @@ import { test } from 'node:test';
 import { unbounded } from '@switchyard/testkit';
 import { Written } from '../admission/telling.ts';
 import { StrictPayload } from '../hooks/strict.ts';
+import { Asked } from '../mcp/tools.ts';
 import { ChatBody } from './chat-request.ts';
 import { CompletionBody } from './completion-body.ts';
 import { LenientBody } from './completion-lenient.ts';
@@ -17,6 +18,7 @@ import { z } from 'zod';
 const bodies = {
   'admission/telling.ts': Written,
   'hooks/strict.ts': StrictPayload,
+  'mcp/tools.ts': Asked,
   'routes/chat-request.ts': ChatBody,
   'routes/completion-body.ts': CompletionBody,
   'routes/completion-lenient.ts': LenientBody,

@@ -7,6 +7,7 @@ import { registerChat } from './chat.ts';
 import { registerEmbeddings } from './embeddings.ts';
 import { registerEvents } from './events.ts';
 import { registerHistory } from './history.ts';
+import { registerMcp } from '../mcp/register-mcp.ts';
 import { registerMedia } from './media.ts';
 import { registerMemory } from './memory.ts';
 import { registerModels } from './models.ts';
@@ -37,4 +38,5 @@ export const routes: readonly RegisterRoutes[] = [
   registerEmbeddings,
   registerMedia,
   registerWebhooks,
+  registerMcp,
 ];

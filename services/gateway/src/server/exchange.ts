@@ -120,14 +120,20 @@ export class Exchange {
 
   /** Half of what a short request costs would be spent on setting these one by one. */
   headers(): string[] {
-    return [...this.#route.headers, 'cache-control', 'no-store', 'x-request-id', this.requestId];
+    return [...this.#route.headers, 'cache-control', 'no-store', 'x-request-id', this.requestId, ...this.#standing(this.caller)];
+  }
+
+  /** What clients of `/v1` read of their rate, and nobody else. */
+  #standing(caller: Caller | undefined): readonly string[] {
+    return caller === undefined || this.#route.surface !== 'v1' ? NONE : this.#ground.admission.standing(caller);
   }
 
   refuse(refusal: Refusal, error?: unknown): undefined {
     this.answered = true;
     this.#noteRefusal(refusal, error);
     discardBody(this.request);
-    refuseRaw(this.response, refusal, { surface: this.#route.surface, requestId: this.requestId });
+    const { caller = this.caller } = refusal;
+    refuseRaw(this.response, refusal, { surface: this.#route.surface, requestId: this.requestId, more: this.#standing(caller) });
     this.note();
   }
 

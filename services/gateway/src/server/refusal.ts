@@ -164,10 +164,11 @@ function comeBack(reply: FastifyReply, { retryAfterMs = 0 }: Refusal): FastifyRe
 export function refuseRaw(
   response: ServerResponse,
   refusal: Refusal,
-  { surface, requestId }: { surface: Surface; requestId: string },
+  { surface, requestId, more = [] }: { surface: Surface; requestId: string; more?: readonly string[] },
 ): void {
   const body = refusalBody(surface, refusal, requestId);
-  response.writeHead(refusal.status, { ...refusalHeaders(refusal, requestId), 'content-length': Buffer.byteLength(body) }).end(body);
+  const headers = { ...refusalHeaders(refusal, requestId), 'content-length': String(Buffer.byteLength(body)) };
+  response.writeHead(refusal.status, [...Object.entries(headers).flat(), ...more]).end(body);
 }
 
 function refusalHeaders(refusal: Refusal, requestId: string): Record<string, string> {

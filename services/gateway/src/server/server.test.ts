@@ -186,3 +186,18 @@ test('a client that leaves half-way through its body is no failure of ours', asy
     'the log was written to',
   );
 });
+
+test('a body in parts from nobody, where no token is asked for, is passed over', async () => {
+  await using gateway = await startTestGateway();
+  const parts = ['{"a":', '1}'];
+  for (const [method, path, status] of [
+    ['OPTIONS', '/api/chat', 204],
+    ['POST', '/nowhere', 404],
+    ['POST', '/health', 404],
+  ] as const) {
+    const body = ReadableStream.from(parts.map((part) => Buffer.from(part)));
+    const response = await fetch(gateway.url + path, { method, body, duplex: 'half', headers: { 'content-type': 'application/json' } });
+    assert.equal(response.status, status, `${method} ${path}`);
+  }
+  assert.equal((await fetch(`${gateway.url}/livez`)).status, 200);
+});

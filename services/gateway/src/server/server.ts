@@ -3,9 +3,11 @@ import { createServer as createTlsServer, type ServerOptions as TlsOptions } fro
 import type { Socket } from 'node:net';
 import type { Settings } from '@switchyard/service-kit';
 import { fastify, type ConnectionError, type FastifyError, type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
+import type { Caller } from '../admission/tokens.ts';
 import type { AccessLog } from './access-log.ts';
 import { readBody } from './body.ts';
 import { allowOrigin, type Admission } from '../admission/admission.ts';
+import { discardBody } from './discard-body.ts';
 import { describeError, type Failure, type FailureLog } from './failure-log.ts';
 import { SECURITY_HEADERS } from './headers.ts';
 import { hideQueryToken } from '../admission/query-token.ts';
@@ -67,8 +69,9 @@ export function createHttpServer({
   app.decorateRequest('span');
   app.removeAllContentTypeParsers();
   // Named besides the catch-all, because Fastify remembers the parser of a named type only.
-  app.addContentTypeParser(['application/json', '*'], ({ caller }, payload: IncomingMessage, done) => {
-    readBody(payload, { limit: settings.current.gateway.httpBodyLimitBytes, caller }, done);
+  app.addContentTypeParser(['application/json', '*'], ({ caller }: { caller?: Caller }, payload: IncomingMessage, done) => {
+    if (caller) readBody(payload, { limit: settings.current.gateway.httpBodyLimitBytes, caller }, done);
+    else leaveBody(payload, done);
   });
   app.setErrorHandler((error: FastifyError, request, reply) => refuse(request, reply, known(error) ?? INTERNAL, error));
   app.setNotFoundHandler((request, reply) => {
@@ -76,6 +79,12 @@ export function createHttpServer({
     note(accessLog, request, reply);
   });
   return app;
+}
+
+/** Where nobody is asked who they are, as in a preflight and where no route is, nothing that is sent is kept. */
+function leaveBody(payload: IncomingMessage, done: (error: Error | null) => void): void {
+  discardBody(payload);
+  done(null);
 }
 
 /** Bodies are validated by the schemas of the contracts. Left out, Fastify would load a validator and a serializer that nobody uses. */

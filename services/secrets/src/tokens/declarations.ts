@@ -1,7 +1,7 @@
 import { Scope, type Sections } from '@switchyard/contracts';
 import { checkToken, hashToken, MIN_OPERATOR_TOKEN } from '@switchyard/security';
 import { readSecret, StartError, type Origin, type Variables } from '@switchyard/service-kit';
-import { EVERYTHING, type Granted } from './rules.ts';
+import { contradiction, EVERYTHING, type Granted } from './rules.ts';
 
 /** A token that the operator names in the environment or in a file. */
 export type Declaration = Granted & {
@@ -48,7 +48,7 @@ async function fromEnvironment(env: Variables): Promise<Declaration[]> {
 }
 
 /** The secret stands beside the id, or in the variable it refers to. */
-async function fromEntry({ id, secret, scopes, sessions, lenient }: Entry, place: string, env: Variables): Promise<Declaration> {
+async function fromEntry({ id, secret, sessions, lenient, ...entry }: Entry, place: string, env: Variables): Promise<Declaration> {
   const variable = typeof secret === 'object' && secret.source === 'env' ? secret.id : undefined;
   const value = variable === undefined ? secret : await readSecret(env, variable);
   if (typeof value !== 'string') {
@@ -56,7 +56,11 @@ async function fromEntry({ id, secret, scopes, sessions, lenient }: Entry, place
   }
   const where = variable === undefined ? place : `${place}, with its secret in ${variable}`;
   const hash = hashOf(value, `the token "${id}" of ${where}`);
-  return { id, hash, scopes: scopes.map((scope) => Scope.parse(scope)), sessions, lenient, place: where, anyId: false };
+  const mcp = entry.mcpClient ? { mcpClient: entry.mcpClient } : {};
+  const granted = { scopes: entry.scopes.map((scope) => Scope.parse(scope)), sessions, lenient, ...mcp };
+  const wrong = contradiction(granted);
+  if (wrong !== undefined) throw new StartError(`${KEY}: the token "${id}": ${wrong}.`);
+  return { id, hash, ...granted, place: where, anyId: false };
 }
 
 function hashOf(secret: string, what: string): string {

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { writeFile } from 'node:fs/promises';
 import { test } from 'node:test';
+import type { McpClient } from '@switchyard/contracts';
 import { hashToken } from '@switchyard/security';
 import { tempDir } from '@switchyard/testkit';
 import { clientOf } from './rules.ts';
@@ -12,9 +13,10 @@ const OTHER = 'p'.repeat(40);
 type Token = {
   id: string;
   secret: string | { source: 'env'; provider: string; id: string };
-  scopes?: ('rpc' | '*')[];
+  scopes?: ('rpc' | '*' | 'mcp-client')[];
   sessions?: 'own';
   lenient?: boolean;
+  mcpClient?: Partial<McpClient>;
 };
 const configured = (...tokens: Token[]) => ({
   settings: { gateway: { tokens: tokens.map((token) => ({ scopes: ['rpc' as const], ...token })) } },
@@ -72,6 +74,22 @@ test('what is declared is in force: scopes, whose sessions, leniency, and a new 
   await using app = await start({ data: data.path, ...configured({ ...ops, secret: OTHER }) });
   const seen = (await projected(app)).get('default.ops');
   assert.deepEqual([seen?.hash, seen?.client, seen?.sessions, seen?.lenient], [hashToken(OTHER), 'ops', 'tenant', false]);
+});
+
+test('what is declared of MCP is in force, changes with the next start, and stands by the scope alone', async () => {
+  await using data = await tempDir();
+  const seen = async (...tokens: Token[]) => {
+    await using app = await start({ data: data.path, ...configured(...tokens) });
+    return (await projected(app)).get('default.ops')?.mcpClient;
+  };
+  const mcp: Token = { ...ops, scopes: ['mcp-client'] };
+  const given = { allowlist: ['memory_search'], sessionAllowlist: [], toolRateLimit: {} };
+  assert.deepEqual(await seen({ ...mcp, mcpClient: given }), given);
+  assert.deepEqual(await seen({ ...mcp, mcpClient: { ...given, allowlist: ['*'] } }), { ...given, allowlist: ['*'] });
+  assert.equal(await seen(mcp), undefined);
+  await assert.rejects(seen({ ...ops, mcpClient: given }), {
+    message: 'gateway.tokens: the token "ops": mcpClient: expected the scope mcp-client beside it, got other scopes.',
+  });
 });
 
 test('what is declared no more is gone with the next start, and is the same client only if its secret comes back', async () => {

@@ -1,7 +1,7 @@
 import { ServiceError } from '@switchyard/contracts';
 import type { Documents } from '@switchyard/store';
 import type { LiveToken, TokenDocument } from '../data.ts';
-import type { Granted } from './rules.ts';
+import { writtenGrant, type Granted } from './rules.ts';
 
 export type NewToken = Granted & Pick<LiveToken, 'id' | 'hash' | 'createdBy' | 'declared'>;
 
@@ -9,7 +9,7 @@ const OF_EARLIER = ['rotatedAt', 'endedAt', 'withdrawnHash', 'leaving', 'leaving
 
 /** One write makes it, also in place of a tombstone. Null while a token of this id lives. */
 export async function makeToken(mine: Documents<TokenDocument>, token: NewToken, now: number): Promise<TokenDocument | null> {
-  const fresh = { ...token, createdAt: now };
+  const fresh = { ...token, ...writtenGrant(token), createdAt: now };
   try {
     return await mine.insert({ ...fresh, ver: now, earlier: 0 });
   } catch (error) {

@@ -1,4 +1,4 @@
-import { ServiceError, within, type Principal, type TokenScope } from '@switchyard/contracts';
+import { ServiceError, within, type McpClient, type Principal, type TokenScope } from '@switchyard/contracts';
 import type { TokenDocument } from '../data.ts';
 
 /** What a token may do. */
@@ -7,13 +7,25 @@ export interface Granted {
   sessions: 'tenant' | 'own';
   lenient: boolean;
   budgets?: TokenDocument['budgets'];
+  /** Of the scope `mcp-client`: what it may do at `/mcp`. */
+  mcpClient?: McpClient;
 }
 
 /** The part of it that is power: leniency is none. */
 export type Grant = Pick<TokenDocument, 'scopes' | 'sessions'>;
 
-export function grantOf({ scopes, sessions = 'tenant', lenient = false, budgets }: TokenDocument): Granted {
-  return { scopes, sessions, lenient, ...(budgets === undefined ? {} : { budgets }) };
+export function grantOf({ scopes, sessions = 'tenant', lenient = false, budgets, mcpClient }: TokenDocument): Granted {
+  return { scopes, sessions, lenient, ...(budgets && { budgets }), ...(mcpClient && { mcpClient }) };
+}
+
+/** As it is written: what is not granted is taken from whoever had the id before. */
+export function writtenGrant({ scopes, sessions, lenient, mcpClient }: Granted) {
+  return { scopes, sessions, lenient, mcpClient: mcpClient ?? null };
+}
+
+/** Why this cannot be granted; undefined when it can. */
+export function contradiction({ scopes, mcpClient }: Pick<Granted, 'scopes' | 'mcpClient'>): string | undefined {
+  return mcpClient && !scopes.includes('mcp-client') ? 'mcpClient: expected the scope mcp-client beside it, got other scopes' : undefined;
 }
 
 /** Nobody grants more than they hold, and `mcp-client` stands alone. */

@@ -1,4 +1,4 @@
-import type { AgentConfig } from '@switchyard/contracts';
+import { toolName, type AgentConfig } from '@switchyard/contracts';
 
 /** The agent's `skills.toolPolicy`. */
 export type ToolPolicy = AgentConfig['skills']['toolPolicy'];
@@ -50,9 +50,4 @@ function groupOf(name: string): Names {
 
 function covers(those: Names, method: string): boolean {
   return those.some((name) => name === method || (name.endsWith('.') && method.startsWith(name)));
-}
-
-/** Named as models can spell it: `session.history` is `session_history`. */
-export function toolName(method: string): string {
-  return method.replaceAll('.', '_');
 }

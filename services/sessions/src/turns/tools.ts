@@ -4,6 +4,7 @@ import {
   publicMethods,
   ServiceError,
   sessions,
+  toolName,
   unserved,
   within,
   type AgentConfig,
@@ -14,7 +15,7 @@ import {
 } from '@switchyard/contracts';
 import type { Bus } from '@switchyard/bus';
 import type { ToolCall, ToolChoice, ToolSpec } from '@switchyard/models';
-import { allows, toolName, type ToolPolicy } from './tool-policy.ts';
+import { allows, type ToolPolicy } from './tool-policy.ts';
 
 /** The tools of one turn: what the model is told of, and how a call of it is answered. */
 export interface ToolBox {

@@ -1,0 +1,16 @@
+import { z } from 'zod';
+import { texts } from './kinds.ts';
+import { mostKeys } from '../most-keys.ts';
+import { MAX, upTo } from '../sizes.ts';
+
+/** What a token of the scope `mcp-client` opens at `/mcp`: nothing that is not named here. */
+export const McpClient = z.strictObject({
+  allowlist: texts().describe('tools it may call'),
+  sessionAllowlist: texts().describe('sessions it may read'),
+  toolRateLimit: z
+    .record(upTo(MAX.name), z.int().positive())
+    .check(mostKeys(MAX.many))
+    .default({})
+    .describe('calls a minute by tool; 30 where none is named'),
+});
+export type McpClient = z.infer<typeof McpClient>;

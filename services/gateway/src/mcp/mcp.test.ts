@@ -1,0 +1,220 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { ServiceError, type Principal } from '@switchyard/contracts';
+import { SECRETS } from '../gateway.fixture.ts';
+import { connect, ERAS, FOUND, grant, startMcp, textOf } from './mcp.fixture.ts';
+
+const RESULT = { response: 'Hello.', tokensUsed: { input: 1, output: 2, total: 3 }, finishReason: 'stop' as const };
+
+for (const era of ERAS) {
+  describe(`a client of ${era}`, () => {
+    test('finds what it was given by name, and no agent that is suspended', async () => {
+      await using gateway = await startMcp();
+      await grant(gateway, { allowlist: ['agent_*', 'memory.search', 'nobody_home'] });
+      await using client = await connect(gateway, era);
+      const { tools } = await client.listTools();
+      assert.deepEqual(
+        tools.map(({ name, title }) => [name, title]),
+        [
+          ['agent_default', 'DEFAULT'],
+          ['agent_oslo', 'OSLO'],
+          ['memory_search', 'memory.search'],
+        ],
+      );
+      assert.deepEqual(tools.at(-1)?.inputSchema.required, ['query']);
+      assert.equal(client.getServerVersion()?.name, 'switchyard');
+    });
+
+    test('calls a method, for itself, and reads the result as text and as JSON', async () => {
+      let asked: { query: string; principal: Principal } | undefined;
+      await using gateway = await startMcp({
+        search: ({ query }, { principal }) => {
+          asked = { query, principal };
+          return FOUND as never;
+        },
+      });
+      await grant(gateway, { allowlist: ['memory_search'] });
+      await using client = await connect(gateway, era);
+      const result = await client.callTool({ name: 'memory_search', arguments: { query: 'capital' } });
+      assert.deepEqual([result.isError, result.structuredContent, JSON.parse(textOf(result))], [undefined, FOUND, FOUND]);
+      const principal = { tenant: 'default', client: 'mcp', scopes: ['mcp-client'], sessions: 'own' };
+      assert.deepEqual(asked, { query: 'capital', principal });
+    });
+
+    test('asks an agent, and hears that it works', async () => {
+      await using gateway = await startMcp({
+        handlers: {
+          async *'turns.run'({ turnId, model, message }) {
+            yield { type: 'accepted', n: 0, turnId, agentId: model, model: 'dev/echo' };
+            yield { type: 'step', n: 1, step: 1 };
+            yield { type: 'delta', n: 2, text: message };
+            return { ...RESULT, response: `${model}: ${message}` };
+          },
+        },
+      });
+      await grant(gateway, { allowlist: ['agent_oslo'] });
+      await using client = await connect(gateway, era);
+      const heard: number[] = [];
+      const onprogress = ({ progress }: { progress: number }) => void heard.push(progress);
+      const result = await client.callTool({ name: 'agent_oslo', arguments: { message: 'Hi' } }, { onprogress });
+      assert.deepEqual([textOf(result), heard], ['oslo: Hi', [1, 2]]);
+      assert.deepEqual(result.structuredContent, { ...RESULT, response: 'oslo: Hi' });
+    });
+
+    test('that leaves ends the turn it asked for', { timeout: 10_000 }, async () => {
+      const begun = Promise.withResolvers<void>();
+      const ended = Promise.withResolvers<unknown>();
+      await using gateway = await startMcp({
+        handlers: {
+          // eslint-disable-next-line require-yield
+          async *'turns.run'(_, { signal }) {
+            begun.resolve();
+            await new Promise((resolve) => signal.addEventListener('abort', resolve));
+            ended.resolve(signal.reason);
+            throw new ServiceError('CANCELLED', 'It was left.');
+          },
+        },
+      });
+      await grant(gateway, { allowlist: ['agent_oslo'] });
+      await using client = await connect(gateway, era);
+      const left = new AbortController();
+      const asked = client.callTool({ name: 'agent_oslo', arguments: { message: 'Hi' } }, { signal: left.signal });
+      await begun.promise;
+      left.abort();
+      await assert.rejects(asked);
+      await client.close();
+      await ended.promise;
+    });
+
+    test('is told as the result of the tool what went wrong, under the id of its request', async () => {
+      await using gateway = await startMcp({
+        search() {
+          throw new ServiceError('UNAVAILABLE', 'The index is being built.', { details: { retryAfterMs: 10 } });
+        },
+      });
+      await grant(gateway, { allowlist: ['*'] });
+      await using client = await connect(gateway, era);
+      const failed = await client.callTool({ name: 'memory_search', arguments: { query: 'x' } });
+      assert.deepEqual([failed.isError, textOf(failed)], [true, 'The index is being built.']);
+      const { requestId, ...rest } = failed.structuredContent as Record<string, unknown>;
+      assert.match(String(requestId), /^req_/);
+      assert.deepEqual(rest, { code: 'UNAVAILABLE', retryable: true, retryAfterMs: 10 });
+      const wrong = await client.callTool({ name: 'memory_search', arguments: { question: 'x' } });
+      assert.match(textOf(wrong), /^Invalid params: query: expected string, got nothing/);
+      const unserved = await client.callTool({ name: 'session_history', arguments: {} });
+      assert.equal((unserved.structuredContent as { code: string }).code, 'UNAVAILABLE');
+    });
+
+    test('may call nothing that it was not given, and does not learn that it is there', async () => {
+      await using gateway = await startMcp();
+      await using client = await connect(gateway, era);
+      assert.deepEqual((await client.listTools()).tools, []);
+      assert.match(client.getInstructions() ?? '', /mcpClient\.allowlist/);
+      await grant(gateway, { allowlist: ['agent_oslo'] });
+      for (const name of ['memory_search', 'agent_default', 'agents_list', 'agent_nobody', 'turns_run']) {
+        await assert.rejects(client.callTool({ name }), { code: -32_602, message: new RegExp(`Unknown tool: ${name}`) });
+      }
+    });
+
+    test('reads the sessions that it was given, and no other', async () => {
+      const messages = [{ role: 'user' as const, content: 'Hi', timestamp: 1 }];
+      await using gateway = await startMcp({
+        handlers: {
+          'session.history': ({ session_key: key }) => {
+            if (key !== 'default:a:b') throw new ServiceError('NOT_FOUND', 'No such session.');
+            return { messages };
+          },
+        },
+      });
+      await grant(gateway, { sessionAllowlist: ['default:a:b', 'default:gone'] });
+      await using client = await connect(gateway, era);
+      const { resources } = await client.listResources();
+      assert.deepEqual(
+        resources.map(({ name }) => name),
+        ['default:a:b', 'default:gone'],
+      );
+      const [{ uri } = { uri: '' }, gone] = resources;
+      const { contents } = await client.readResource({ uri });
+      assert.deepEqual(JSON.parse((contents[0] as { text: string }).text), { messages });
+      for (const other of [gone?.uri ?? '', 'switchyard://sessions/default%3Aother', 'file:///etc/passwd']) {
+        await assert.rejects(client.readResource({ uri: other }), { code: -32_602 }, other);
+      }
+    });
+  });
+}
+
+test('a tool is called thirty times a minute, or as often as its token says, whichever revision asks', async () => {
+  await using gateway = await startMcp();
+  await grant(gateway, { allowlist: ['memory_search', 'agent_oslo'], toolRateLimit: { 'memory.search': 2 } });
+  await gateway.putToken({ id: 'all', secret: SECRETS.all, ver: 2 });
+  await using old = await connect(gateway, '2025-11-25');
+  await using client = await connect(gateway, '2026-07-28');
+  const search = (through = client) => through.callTool({ name: 'memory_search', arguments: { query: 'x' } });
+  assert.deepEqual([(await search()).isError, (await search(old)).isError], [undefined, undefined]);
+  const refused = await search();
+  assert.match(textOf(refused), /^memory_search may be called 2 times a minute; try again in \d+ s\.$/);
+  assert.equal((refused.structuredContent as { code: string }).code, 'RESOURCE_EXHAUSTED');
+  await using other = await connect(gateway, '2026-07-28', SECRETS.all);
+  const answers = await Promise.all(Array.from({ length: 31 }, () => search(other)));
+  assert.equal(answers.filter(({ isError }) => isError === true).length, 1);
+});
+
+describe('/mcp', () => {
+  const ask = { jsonrpc: '2.0', id: 1, method: 'ping' };
+
+  test('is for tokens of mcp-client and for those of every scope', async () => {
+    await using gateway = await startMcp();
+    const statusFor = async (token?: string) => {
+      const headers = { accept: 'application/json, text/event-stream' };
+      return (await gateway.post('/mcp', JSON.stringify(ask), { headers, ...(token === undefined ? {} : { token }) })).status;
+    };
+    assert.deepEqual(
+      [
+        await statusFor(SECRETS.mcp),
+        await statusFor(SECRETS.all),
+        await statusFor(SECRETS.rpc),
+        await statusFor(SECRETS.admin),
+        await statusFor(),
+      ],
+      [200, 200, 403, 403, 401],
+    );
+  });
+
+  test('keeps nothing to listen to or to end', async () => {
+    await using gateway = await startMcp();
+    for (const method of ['GET', 'DELETE']) {
+      const response = await fetch(`${gateway.url}/mcp`, { method, headers: { authorization: `Bearer ${SECRETS.mcp}` } });
+      assert.deepEqual([response.status, response.headers.get('allow')], [405, 'POST'], method);
+    }
+  });
+
+  test('refuses what is no message in its own words', async () => {
+    await using gateway = await startMcp();
+    const deep = `${'['.repeat(70)}${']'.repeat(70)}`;
+    for (const [body, number] of [
+      ['{', -32_700],
+      ['', -32_700],
+      ['[]', -32_600],
+      [JSON.stringify([ask]), -32_600],
+      [JSON.stringify([ask, ask]), -32_600],
+      ['{"jsonrpc":"2.0","id":1,"result":{}}', -32_600],
+      [`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"memory_search","arguments":{"query":${deep}}}}`, -32_600],
+    ] as const) {
+      const response = await gateway.post('/mcp', body, { token: SECRETS.mcp });
+      const { error } = (await response.json()) as { error: { code: number } };
+      assert.deepEqual([response.status, error.code], [400, number], body);
+    }
+  });
+
+  test('is closed to pages of elsewhere and to foreign names of this host', async () => {
+    await using gateway = await startMcp();
+    const headers = { origin: 'https://evil.example' };
+    assert.equal((await gateway.post('/mcp', JSON.stringify(ask), { token: SECRETS.mcp, headers })).status, 403);
+  });
+
+  test('does not hold a subscription open', async () => {
+    await using gateway = await startMcp();
+    await using client = await connect(gateway, '2026-07-28');
+    await assert.rejects(client.listen({ toolsListChanged: true }));
+  });
+});

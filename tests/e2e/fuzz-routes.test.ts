@@ -1,0 +1,49 @@
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import fc from 'fast-check';
+import { startEmbedded, type Running } from './embedded.ts';
+import { malformed, sendBytes, targetsOf, type Malformed, type OpenApi, type Target } from './malformed.ts';
+
+/** How many requests; the long run is made by hand (docs/reliability.md). */
+const REQUESTS = Number(process.env['FUZZ_REQUESTS'] ?? 1_500);
+const SEED = Number(process.env['FUZZ_SEED'] ?? Date.now() % 2 ** 31);
+/** What counts as a hang; a machine that does other things besides is slower. */
+const HANG_MS = Number(process.env['FUZZ_HANG_MS'] ?? 5_000);
+const SLOW_MS = 100;
+const AT_ONCE = 4;
+
+let product: Running;
+let targets: Target[];
+before(async () => {
+  product = await startEmbedded();
+  const response = await fetch(`${product.url}/openapi.json`, { headers: { authorization: `Bearer ${product.token}` } });
+  targets = targetsOf((await response.json()) as OpenApi);
+});
+after(() => product[Symbol.asyncDispose]());
+
+test(`${REQUESTS} malformed requests to every route, seed ${SEED}`, { timeout: REQUESTS * 100 + 60_000 }, async (t) => {
+  const reached = new Set<Target>();
+  const statuses = new Map<number | 'none', number>();
+  let longest = 0;
+  let slow = 0;
+  const judge = async (sent: Malformed): Promise<void> => {
+    const { target, bytes, broken } = sent;
+    const { status, ms, text } = await sendBytes(product.url, sent, HANG_MS);
+    reached.add(target);
+    statuses.set(status ?? 'none', (statuses.get(status ?? 'none') ?? 0) + 1);
+    longest = Math.max(longest, ms);
+    if (ms > SLOW_MS) slow += 1;
+    const what = `${JSON.stringify(bytes.toString('latin1').slice(0, 1_500))}\n${text}`;
+    assert.ok(status !== undefined || broken, `no answer to ${what}`);
+    assert.ok((status ?? 0) < 500 || target.declared.has(status ?? 0), `${status} is not declared: ${what}`);
+    assert.doesNotMatch(text, /\bat \S+ \(|\.ts:\d|node_modules/, `a stack is in the answer: ${what}`);
+  };
+  const batch = fc.array(malformed(targets, product.token), { minLength: AT_ONCE, maxLength: AT_ONCE });
+  const property = fc.asyncProperty(batch, async (all) => void (await Promise.all(all.map(judge))));
+  await fc.assert(property, { seed: SEED, numRuns: Math.ceil(REQUESTS / AT_ONCE), endOnFailure: true });
+  assert.equal(reached.size, targets.length, 'every route was asked');
+  assert.equal((await fetch(`${product.url}/readyz`)).status, 200);
+  t.diagnostic(
+    `longest ${Math.round(longest)} ms, ${slow} beyond ${SLOW_MS} ms, ${targets.length} routes, ${JSON.stringify(Object.fromEntries(statuses))}`,
+  );
+});
