@@ -148,6 +148,8 @@ export const TurnDocument = z.object({
   effect: Effect.optional(),
   /** What it had to go without. */
   warnings: z.array(z.string()).optional(),
+  /** Since when it is to be remembered; absent where it is not to be, or the memory service has it (`turns/remembering.ts`). */
+  unremembered: instant.optional(),
   /** The number of the last frame, once the turn has ended. */
   lastFrame: count.optional(),
   /** Once it is done: which of the session's turns it is, and in which epoch. */
@@ -242,6 +244,7 @@ export const turnCollection = collection({
     { fields: ['epoch', 'seq'], sparse: true },
     { fields: ['state', 'createdAt'], across: true },
     { fields: ['keyUntil'], across: true, sparse: true },
+    { fields: ['unremembered'], across: true, sparse: true },
   ],
   unique: [['idempotencyKey']],
   expires: { field: 'forgetAt', afterMs: 0 },

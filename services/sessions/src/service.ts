@@ -34,6 +34,7 @@ import type { LauncherDeps } from './turns/launcher.ts';
 import { createOnce } from './turns/once.ts';
 import type { ToolsOf } from './turns/plan.ts';
 import { createMemories } from './turns/memories.ts';
+import { createRemembering } from './turns/remembering.ts';
 import { createRunner, type Runner } from './turns/runner.ts';
 import { createRuns } from './turns/runs.ts';
 import { startSweeper, type SweeperDeps } from './turns/sweeper.ts';
@@ -83,7 +84,9 @@ export function defineSessions(timing: SessionsTiming = {}) {
       const tools: ToolsOf = (principal, config, { counted = false, ...turn }) =>
         toolBox(bus, principal, config, { ...turn, counted: counts && counted });
       const memories = createMemories({ bus, clock: systemClock, log });
-      const common = { ...data, store, bus, agents, models, tools, settings, log, clock: systemClock, owner: replica, memories };
+      const remembering = createRemembering({ ...data, agents, store, bus, log });
+      const told = { memories, remembering };
+      const common = { ...data, store, bus, agents, models, tools, settings, log, clock: systemClock, owner: replica, ...told };
       const compaction = own.use(createCompaction(common));
       const shares = createLogShares({
         clock: systemClock,

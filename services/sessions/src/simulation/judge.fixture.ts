@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import type { TurnFrame } from '@switchyard/contracts';
+import type { Input, TurnFrame } from '@switchyard/contracts';
 import type { Process, SimulatedBus, Watching } from '@switchyard/testkit';
 import type { SessionDocument, SummaryDocument, TurnDocument } from '../data.ts';
 import { readEntry } from '../sessions/entry.ts';
@@ -30,6 +30,10 @@ export interface Judge {
   checkEnd(sessions: Iterable<SessionDocument>, turns: Iterable<TurnDocument>): void;
   /** A machine slept: its own clock did not tell a runner that its lease is over, and only the guards of its writes did. */
   slept: boolean;
+  /** The memory service has it. */
+  remembers(told: Input<'memory.capture'>): void;
+  /** Of all that is done everything is remembered. */
+  checkRemembered(turns: Iterable<TurnDocument>): void;
   /** How many summaries were hung into trees. */
   grown(): number;
 }
@@ -52,6 +56,7 @@ export function createJudge(now: () => number): Judge {
   const joins = createJoins(claim);
   const trees = createTrees(claim);
   const ends = new Map<string, string>();
+  const remembered = new Map<string, string>();
   /** Who speaks for a turn, under which lease. */
   const speakers = new Map<string, { fence: number; process: Process }>();
 
@@ -164,6 +169,16 @@ export function createJudge(now: () => number): Judge {
     told(turns) {
       for (const { turnId, state } of turns) claim(hasEnded({ state }), `${turnId} was told to have ended, and is ${state}`);
       for (const { turnId, state } of turns) ends.set(turnId, state);
+    },
+    remembers({ captured }) {
+      for (const { turnId, content } of captured) {
+        claim((remembered.get(turnId) ?? content) === content, `${turnId} was told to the memory in two ways`);
+        claim(done.has(turnId), `${turnId} is remembered and is not done`);
+        remembered.set(turnId, content);
+      }
+    },
+    checkRemembered(turns) {
+      for (const { turnId, seq } of turns) assert.equal(remembered.has(turnId), seq !== undefined, `whether ${turnId} is remembered`);
     },
     emptied: ({ key, epoch, lastSeq }) => claim(over.get(epoch) === lastSeq, `${key} was emptied of more than was told`),
     did(turn, call) {

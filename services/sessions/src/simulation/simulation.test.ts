@@ -16,6 +16,7 @@ const WAYS: readonly (Waits & { share: number })[] = [
   { ...USUAL, share: 1 },
   { ...USUAL, resets: true, share: 0.1 },
   { ...USUAL, resets: true, compacts: true, share: 0.2 },
+  { ...USUAL, resets: true, remembers: true, share: 0.1 },
   { mode: 'collect', policy: 'drop-new', compacts: true, share: 0.1 },
   { mode: 'collect', policy: 'drop-new', resets: true, share: 0.1 },
   { mode: 'collect', policy: 'drop-new', share: 0.1 },
@@ -26,7 +27,7 @@ const WAYS: readonly (Waits & { share: number })[] = [
 ];
 
 for (const { share, ...waits } of WAYS) {
-  test(`${waits.mode}, ${waits.policy}${waits.resets ? ', resets' : ''}${waits.compacts ? ', compacts' : ''}: whatever a seed makes happen, each accepted turn ends once and is counted once, in order`, async (t) => {
+  test(`${waits.mode}, ${waits.policy}${waits.resets ? ', resets' : ''}${waits.compacts ? ', compacts' : ''}${waits.remembers ? ', remembers' : ''}: whatever a seed makes happen, each accepted turn ends once and is counted once, in order`, async (t) => {
     const last = Number(ONE ?? MANY ?? USUAL_SEEDS * share);
     const started = performance.now();
     let [played, grown] = [0, 0];

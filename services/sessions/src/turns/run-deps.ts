@@ -16,6 +16,7 @@ import type { FrameBody, TurnOutcome } from './loop.ts';
 import type { Memories } from './memories.ts';
 import type { ToolsOf } from './plan.ts';
 import type { Recall } from './recall.ts';
+import type { Remembering } from './remembering.ts';
 
 export interface RunDeps {
   sessions: Collection<SessionDocument>;
@@ -32,6 +33,8 @@ export interface RunDeps {
   recall: Recall;
   /** Without it agents remember nothing. */
   memories?: Memories;
+  /** The same: nothing is told of them. */
+  remembering?: Remembering;
   /** What becomes of turns that wait in a session, as the configuration says now. */
   modeOf: (sessionKey: string) => QueueMode;
   log: Logger;

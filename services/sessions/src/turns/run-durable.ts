@@ -26,17 +26,22 @@ export async function runDurable(deps: RunDeps, given: RunGiven): Promise<Ended 
   try {
     const reminding = createReminding(deps.memories, given);
     const outcome = await play(deps, given, { record, reminding }).finally(record.close);
-    const ended = await commit(deps, given, { ...outcome, warnings: reminding.warnings });
-    if (!outcome.effect) reminding.tell(outcome);
+    const captured = deps.remembering && !outcome.effect ? reminding.captured(outcome) : undefined;
+    const ended = await commit(deps, given, { ...outcome, warnings: reminding.warnings, remember: captured !== undefined });
+    if (captured) deps.remembering?.tell(given.principal, captured);
     return ended;
   } catch (error) {
     return await fail(deps, given, error);
   }
 }
 
-async function commit(deps: RunDeps, given: RunGiven, outcome: Played & Pick<Reminding, 'warnings'>): Promise<Ended> {
+async function commit(
+  deps: RunDeps,
+  given: RunGiven,
+  outcome: Played & Pick<Reminding, 'warnings'> & { remember: boolean },
+): Promise<Ended> {
   const { hold, turn, frames } = given;
-  const { result, costUsd, steps, warnings, effect } = outcome;
+  const { result, costUsd, steps, warnings, remember, effect } = outcome;
   const lastFrame = frames.last();
   const { lastSeq, epoch } = hold.session;
   // An answer is not thrown away for a database that is away for a moment.
@@ -44,7 +49,7 @@ async function commit(deps: RunDeps, given: RunGiven, outcome: Played & Pick<Rem
     const answer = await keep(deps.bodies.for(hold), turn.turnId, result.response);
     const ending = { turn, fence: hold.fence, lastFrame, now: deps.store.now() };
     return (
-      (await commitAnswer(deps.turns.for(hold), ending, { result, answer, costUsd, steps, lastSeq, epoch, warnings, effect })) ??
+      (await commitAnswer(deps.turns.for(hold), ending, { result, answer, costUsd, steps, lastSeq, epoch, warnings, remember, effect })) ??
       endedHere(deps, given, 'done')
     );
   });

@@ -97,6 +97,8 @@ export interface Answer {
   lastSeq: number;
   epoch: string;
   warnings: readonly string[];
+  /** Something of it is to be remembered. */
+  remember: boolean;
   /** It was a command: it is nobody's history, and has no number. */
   effect?: Effect | undefined;
 }
@@ -109,7 +111,7 @@ export interface Answer {
 export function commitAnswer(
   turns: Documents<TurnDocument>,
   ending: Ending,
-  { result, answer, costUsd, steps, lastSeq, epoch, warnings, effect }: Answer,
+  { result, answer, costUsd, steps, lastSeq, epoch, warnings, remember, effect }: Answer,
 ): Promise<TurnDocument | null> {
   const { turn, fence, lastFrame, now } = ending;
   const { turnId, sessionKey } = turn;
@@ -132,6 +134,7 @@ export function commitAnswer(
         lastFrame,
         finishedAt: now,
         ...(warnings.length === 0 ? {} : { warnings: [...warnings] }),
+        ...(remember ? { unremembered: now } : {}),
       },
       emit: [sent],
       followed: true,

@@ -1,4 +1,4 @@
-import { bucketKey, type Principal } from '@switchyard/contracts';
+import { bucketKey } from '@switchyard/contracts';
 import type { ModelRef } from '@switchyard/models';
 import type { Collection } from '@switchyard/store';
 import type { Agent, AgentDirectory } from '../agents.ts';
@@ -13,6 +13,7 @@ import { createFrameWriter, FRAMES_A_RUN, type FrameWriter } from './frames.ts';
 import { lookAgain, type Hold, type Holds } from './hold.ts';
 import { heardBy } from './joining.ts';
 import { readMarks, standingOf } from './journal.ts';
+import { principalOf } from './principal-of.ts';
 import type { Ended, RunDeps, RunGiven } from './run-deps.ts';
 import { endFailed, runDurable } from './run-durable.ts';
 import type { Runs } from './runs.ts';
@@ -316,9 +317,4 @@ async function leave(deps: WorkDeps, hold: Hold, begun: boolean): Promise<void> 
     if (given) hold.session = given;
     else if (!(await lookAgain(deps.sessions, hold))) return;
   }
-}
-
-/** Who a stored turn runs for. */
-function principalOf({ client, scopes, sessions }: TurnDocument, tenant: string): Principal {
-  return { tenant, client, scopes: scopes as Principal['scopes'], ...(sessions === undefined ? {} : { sessions }) };
 }
