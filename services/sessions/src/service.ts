@@ -10,6 +10,10 @@ import { agentCancel } from './handlers/agent-cancel.ts';
 import { agentAttach, agentExecute, agentStart, agentStream } from './handlers/agent-execute.ts';
 import { contextConversations } from './handlers/context-conversations.ts';
 import { contextTree } from './handlers/context-tree.ts';
+import { ctxExpand } from './handlers/ctx-expand.ts';
+import { ctxInspect } from './handlers/ctx-inspect.ts';
+import { ctxRecall } from './handlers/ctx-recall.ts';
+import { ctxSearch } from './handlers/ctx-search.ts';
 import { countsTools, devTools } from './handlers/dev-tools.ts';
 import { sessionCompact } from './handlers/session-compact.ts';
 import { responsesCancel, responsesDelete, responsesGet } from './handlers/responses.ts';
@@ -122,6 +126,10 @@ export function defineSessions(timing: SessionsTiming = {}) {
         'session.search': sessionSearch({ ...reading, indexes }),
         'context.conversations': contextConversations({ ...reading, agents }),
         'context.tree': contextTree({ ...reading, agents }),
+        'ctx.search': ctxSearch(data),
+        'ctx.inspect': ctxInspect(common),
+        'ctx.expand': ctxExpand(common),
+        'ctx.recall': ctxRecall(common),
         'turns.start': turnsStart(runner),
         'turns.run': turnsRun({ tools, models, agents }),
         'turns.complete': turnsComplete({ tools, models, agents }),

@@ -51,7 +51,7 @@ export function createCompaction(deps: CompactionDeps): Compaction {
   async function shorten(tenant: string, seen: SessionDocument): Promise<void> {
     const agent = agents.find(tenant, seen.agentId);
     if (!agent?.config.contextEngine.enabled) return;
-    const model = await modelFor(models, agent);
+    const model = await readerOf(models, agent);
     const room = await roomOf(models, agent, model);
     const most = room * agent.config.contextEngine.contextThreshold;
     known.set(agent, { most, at: clock.now() });
@@ -95,7 +95,7 @@ export function createCompaction(deps: CompactionDeps): Compaction {
 
     async compact(tenant, seen, { signal, instructions }) {
       const agent = agents.find(tenant, seen.agentId) ?? agents.default(tenant);
-      const model = await modelFor(models, agent);
+      const model = await readerOf(models, agent);
       const room = await roomOf(models, agent, model);
       const given = { tenant, agent, model, room, signal, forced: true, instructions };
       let session = seen;
@@ -115,8 +115,8 @@ export function createCompaction(deps: CompactionDeps): Compaction {
   };
 }
 
-/** The model that makes summaries for an agent: one of its own for that, else the one it speaks with. */
-async function modelFor(models: Models, agent: Agent): Promise<ModelRef> {
+/** The model that makes summaries for an agent, and reads what was said: one of its own for that, else the one it speaks with. */
+export async function readerOf(models: Models, agent: Agent): Promise<ModelRef> {
   const { compactionModel, summaryModel, summaryProvider } = agent.config.contextEngine;
   const named = compactionModel || (summaryProvider && summaryModel ? `${summaryProvider}/${summaryModel}` : summaryModel);
   return (named ? await models.find(named) : undefined) ?? modelOf(agent, models);

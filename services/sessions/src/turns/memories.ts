@@ -8,7 +8,7 @@ import type { Agent } from '../agents.ts';
 /** What agents remember, asked before a turn. No turn waits for it longer than a moment, or fails because of it. */
 export interface Memories {
   /** What may help with a question, as a message to stand before it; and what was missed, if it could not be asked. */
-  recall(turn: Recalling): Promise<{ message?: ModelMessage; warning?: string }>;
+  recall(turn: Recalling): Promise<{ message?: ModelMessage; warning?: string; found?: { count: number; chars: number } }>;
 }
 
 export interface Recalling {
@@ -54,7 +54,8 @@ export function createMemories({ bus, clock, log }: { bus: Bus; clock: Clock; lo
       try {
         const { entries, empty } = await ask(turn);
         if (empty) rest(name);
-        return entries.length === 0 ? {} : { message: { role: 'user', text: textOf(entries) } };
+        const text = entries.length === 0 ? '' : textOf(entries);
+        return { found: { count: entries.length, chars: text.length }, ...(text === '' ? {} : { message: { role: 'user', text } }) };
       } catch (err) {
         if (turn.signal.aborted) return {};
         slowUntil = clock.now() + REST_MS;

@@ -1,5 +1,6 @@
 import type { ModelMessage } from '@switchyard/models';
 import { capturedOf, type Captured } from './captured.ts';
+import type { Witness } from './evidence.ts';
 import type { TurnOutcome } from './loop.ts';
 import type { Memories } from './memories.ts';
 import type { RunGiven } from './run-deps.ts';
@@ -14,7 +15,11 @@ export interface Reminding {
   captured: (outcome: Pick<TurnOutcome, 'result' | 'steps'>) => Captured | undefined;
 }
 
-export function createReminding(memories: Memories | undefined, { turn, agent, principal, signal, traceparent }: RunGiven): Reminding {
+export function createReminding(
+  memories: Memories | undefined,
+  { turn, agent, principal, signal, traceparent }: RunGiven,
+  witness?: Pick<Witness, 'recalled'>,
+): Reminding {
   const warnings: string[] = [];
   const about = { principal, agent, turnId: turn.turnId };
   let asked = '';
@@ -23,8 +28,9 @@ export function createReminding(memories: Memories | undefined, { turn, agent, p
     warn: (warning) => void warnings.push(warning),
     async remind(question) {
       asked = question;
-      const { message, warning } = (await memories?.recall({ ...about, question, signal, traceparent })) ?? {};
+      const { message, warning, found } = (await memories?.recall({ ...about, question, signal, traceparent })) ?? {};
       if (warning !== undefined) warnings.push(warning);
+      if (found) witness?.recalled(found);
       return message;
     },
     captured: ({ result, steps }) =>
