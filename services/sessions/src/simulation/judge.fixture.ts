@@ -36,11 +36,14 @@ export interface Judge {
   checkRemembered(turns: Iterable<TurnDocument>): void;
   /** How many summaries were hung into trees. */
   grown(): number;
+  /** How many conversations ended by themselves. */
+  expired(): number;
 }
 
-/** `now` is the database's: a lease may be over with nothing left to do under it. */
-export function createJudge(now: () => number): Judge {
+/** `now` is the database's: a lease may be over with nothing left to do under it. A conversation is over after `idleMs` of silence. */
+export function createJudge(now: () => number, idleMs = Infinity): Judge {
   let wrong: Error | undefined;
+  let expired = 0;
   const entered = new Map<string, string[]>();
   const left = new Map<string, string[]>();
   const counted = new Set<string>();
@@ -89,7 +92,9 @@ export function createJudge(now: () => number): Judge {
     if (before && after.epoch === before.epoch) countedOnce(before, after, went);
     if (before && before.epoch !== after.epoch) {
       const by = went[0] === undefined ? undefined : readEntry(went[0]).turnId;
-      claim(before.queue.length === 0 || (by !== undefined && resets.has(by)), `${key} was emptied with turns in it`);
+      const expires = before.queue[0] !== undefined && went.length === 0 && isOver(before, before.queue[0]);
+      if (expires) expired += 1;
+      claim(before.queue.length === 0 || expires || (by !== undefined && resets.has(by)), `${key} was emptied with turns in it`);
       claim(by === undefined || !hasReset.has(by), `${key} was emptied twice by ${by}`);
       if (by !== undefined) hasReset.add(by);
       over.set(before.epoch, before.lastSeq);
@@ -97,9 +102,15 @@ export function createJudge(now: () => number): Judge {
     if (before && after.owner !== before.owner) claim(after.fence > before.fence, `${key} changed hands under one lease`);
   }
 
+  /** Nothing was said for long before this turn was accepted. */
+  function isOver({ messageCount, updatedAt }: SessionDocument, entry: string): boolean {
+    return messageCount > 0 && readEntry(entry).at - updatedAt >= idleMs;
+  }
+
   function countedOnce(before: SessionDocument, after: SessionDocument, went: readonly string[]): void {
     const more = after.messageCount - before.messageCount;
     if (more === 0) return;
+    if (went[0] !== undefined) claim(!isOver(before, went[0]), `${went[0]} was counted in a conversation that was over`);
     const turnId = went[0] === undefined ? '' : readEntry(went[0]).turnId;
     const heard = joins.heardBy(turnId);
     claim(more === 2 + heard.length && went.length === 1, `${after.key} counted ${more} messages for ${went.length} turns`);
@@ -129,6 +140,7 @@ export function createJudge(now: () => number): Judge {
     acted: [],
     slept: false,
     grown: () => trees.grown,
+    expired: () => expired,
     watching: {
       changed(collection, before, after) {
         if (collection === 'sessions') {

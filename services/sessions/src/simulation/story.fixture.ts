@@ -70,7 +70,7 @@ export interface WorldOptions {
 
 export function createWorld({ seed, faults = NO_FAULTS, waits = USUAL, sabotage }: WorldOptions): World {
   const simulation = createSimulation(seed, faults);
-  const judge = createJudge(() => simulation.now());
+  const judge = createJudge(() => simulation.now(), waits.expires ? IDLE_MS : Infinity);
   const watching = { ...judge.watching, ...(sabotage ? { sabotage } : {}) };
   const bus = createSimulatedBus();
   judge.hear(bus);
@@ -102,6 +102,8 @@ export interface Waits {
   compacts?: true;
   /** All that is said is to be remembered. */
   remembers?: true;
+  /** A conversation is over when nothing was said in it for `IDLE_MS`. */
+  expires?: true;
 }
 export const USUAL: Waits = { mode: 'followup', policy: 'drop-new' };
 
@@ -127,7 +129,13 @@ const SHORT_AGENTS = directoryOf([agentOf('wide', 2, SHORT), agentOf('narrow', 1
 const REMEMBERS = { rag: { capture: 'all' } };
 const REMEMBERING_AGENTS = directoryOf([agentOf('wide', 2, REMEMBERS), agentOf('narrow', 1, REMEMBERS)]);
 
-function agentsFor({ compacts, remembers }: Waits): AgentDirectory {
+/** Some conversations of a story last longer, and most do not. */
+export const IDLE_MS = 2_000;
+const EXPIRES = { session: { resetPolicy: { mode: 'idle', idleTimeoutMs: IDLE_MS } } };
+const EXPIRING_AGENTS = directoryOf([agentOf('wide', 2, EXPIRES), agentOf('narrow', 1, EXPIRES)]);
+
+function agentsFor({ compacts, remembers, expires }: Waits): AgentDirectory {
+  if (expires) return EXPIRING_AGENTS;
   if (remembers) return REMEMBERING_AGENTS;
   return compacts ? SHORT_AGENTS : AGENTS;
 }

@@ -7,7 +7,7 @@ import type { Logger } from '@switchyard/telemetry';
 import type { Agent } from '../agents.ts';
 import type { Compaction } from '../context/compaction.ts';
 import type { QueueMode } from '../sessions/queue-policy.ts';
-import type { BodyDocument, SessionDocument, SummaryDocument, TurnDocument } from '../data.ts';
+import type { BodyDocument, GoneDocument, SessionDocument, SummaryDocument, TurnDocument } from '../data.ts';
 import type { FrameWriter } from './frames.ts';
 import type { Hold } from './hold.ts';
 import type { Standing } from './journal.ts';
@@ -23,6 +23,8 @@ export interface RunDeps {
   turns: Collection<TurnDocument>;
   bodies: Collection<BodyDocument>;
   summaries: Collection<SummaryDocument>;
+  /** Epochs that are over. */
+  gone: Collection<GoneDocument>;
   compaction: Compaction;
   store: Pick<Store, 'now'>;
   clock: Clock;

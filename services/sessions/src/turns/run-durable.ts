@@ -7,6 +7,7 @@ import type { Effect, Evidence, SessionDocument, TurnDocument } from '../data.ts
 import { noSuchSession, sees } from '../sessions/ownership.ts';
 import { keep, textOf } from './bodies.ts';
 import { createWitness, type Witness } from './evidence.ts';
+import { isTrigger, startAnew } from './expiring.ts';
 import { toFailure } from './failure.ts';
 import { acceptedFrame } from './frames.ts';
 import { hearing } from './joining.ts';
@@ -127,13 +128,14 @@ async function play(deps: RunDeps, given: RunGiven, { record, reminding, witness
   const { hold, turn, agent, principal, frames, signal, from, traceparent, left } = given;
   // A turn whose client is held to its own sessions runs only in one that this client made.
   if (!sees(turn, hold.session)) throw noSuchSession();
+  await startAnew(deps, given);
   const usual = given.model ?? (await hold.persist(() => stillModelOf(deps, given)));
   const model = await preferred(deps, hold.session, usual);
   // Whoever accepted it may have died before it could say so.
   if (frames.next() === 0) frames.push(acceptedFrame(turn, model));
   const bodies = deps.bodies.for(hold);
   const said = await textOf(bodies, turn.turnId, turn.message);
-  const parsed = parseMessage(said);
+  const parsed = isTrigger(given, said) ? parseMessage('/reset') : parseMessage(said);
   if (parsed?.command) return carryOut(deps, given, { model, command: parsed.command });
   const directed = parsed?.directed;
   for (const name of directed?.without ?? []) reminding.warn(notInForce(name));

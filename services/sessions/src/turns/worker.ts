@@ -1,6 +1,5 @@
 import { bucketKey } from '@switchyard/contracts';
 import type { ModelRef } from '@switchyard/models';
-import type { Collection } from '@switchyard/store';
 import type { Agent, AgentDirectory } from '../agents.ts';
 import { DAY_MS, type GoneDocument, type TurnDocument } from '../data.ts';
 import { clearGone } from '../sessions/emptying.ts';
@@ -28,7 +27,6 @@ import { endOf, type Waiting } from './waiting.ts';
 const MOST_ATTEMPTS = 5;
 
 export interface WorkDeps extends RunDeps {
-  gone: Collection<GoneDocument>;
   agents: AgentDirectory;
   holds: Holds;
   waiting: Waiting;
