@@ -32,8 +32,9 @@ export function expiryOf(policy: ResetPolicy | undefined, session: SessionDocume
 
 /** What the policy says of this kind of session. */
 function policyFor({ perType, ...general }: ResetPolicy, { key, kind }: SessionDocument): Policy {
-  const type = parseSessionKey(key)?.threadId === undefined ? (kind === 'group' ? 'group' : 'dm') : 'thread';
-  const given = Object.entries(perType[type] ?? {}).filter(([, value]) => value !== undefined);
+  const { dm, group, thread } = perType;
+  const own = parseSessionKey(key)?.threadId === undefined ? (kind === 'group' ? group : dm) : thread;
+  const given = Object.entries(own ?? {}).filter(([, value]) => value !== undefined);
   return { ...general, ...(Object.fromEntries(given) as Partial<Policy>) };
 }
 
