@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createModels } from '@switchyard/models';
+import { systemClock } from '@switchyard/service-kit';
 import { silentLogger } from '@switchyard/telemetry';
 import { AgentConfig } from '@switchyard/contracts';
 import { principal, startUpstream, type TestService } from '@switchyard/testkit';
@@ -85,7 +86,7 @@ async function buildingMs(app: TestService, entries: object): Promise<number> {
   for (let n = 0; n < 20; n += 1) {
     const began = performance.now();
     const { messages } = await planTurn(
-      { ...deps, recall: createRecall(8_388_608) },
+      { ...deps, recall: createRecall({ mostChars: 8_388_608, idleMs: () => 60_000, clock: systemClock }) },
       { ...about, model: { provider: 'local', modelId: 'm' }, text: 'and now?' },
     );
     best = Math.min(best, performance.now() - began);

@@ -31,11 +31,14 @@ export function expiryOf(policy: ResetPolicy | undefined, session: SessionDocume
 }
 
 /** What the policy says of this kind of session. */
-function policyFor({ perType, ...general }: ResetPolicy, { key, kind }: SessionDocument): Policy {
-  const { dm, group, thread } = perType;
+function policyFor({ perType: { dm, group, thread }, ...general }: ResetPolicy, { key, kind }: SessionDocument): Policy {
   const own = parseSessionKey(key)?.threadId === undefined ? (kind === 'group' ? group : dm) : thread;
-  const given = Object.entries(own ?? {}).filter(([, value]) => value !== undefined);
-  return { ...general, ...(Object.fromEntries(given) as Partial<Policy>) };
+  return {
+    mode: own?.mode ?? general.mode,
+    dailyResetHour: own?.dailyResetHour ?? general.dailyResetHour,
+    dailyResetTimezone: own?.dailyResetTimezone ?? general.dailyResetTimezone,
+    idleTimeoutMs: own?.idleTimeoutMs ?? general.idleTimeoutMs,
+  };
 }
 
 /** Which day it is, where days begin at an hour of a time zone. */

@@ -12,6 +12,7 @@ import type { ToldEvidence, Witness } from './evidence.ts';
 import { leaseLost, type Hold } from './hold.ts';
 import { leftOutText } from './left-out.ts';
 import type { TurnPlan } from './loop.ts';
+import { withBreaker } from './tool-breaker.ts';
 import type { ToolBox, ToolTurn } from './tools.ts';
 import type { Recall } from './recall.ts';
 import { charsOf, spoken } from './spoken.ts';
@@ -81,7 +82,7 @@ export async function planTurn(deps: PlanDeps, given: PlanGiven): Promise<Omit<T
   return {
     model,
     messages: [...before, ...asked(leftOut), ...(reminder ? [reminder] : []), { role: 'user', text }],
-    tools: whileHeld(tools, hold),
+    tools: withBreaker(whileHeld(tools, hold), agent.config.toolRetryBreaker),
     traceparent,
     ...limitsOf(agent),
   };
