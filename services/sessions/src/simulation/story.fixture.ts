@@ -109,7 +109,16 @@ export const USUAL: Waits = { mode: 'followup', policy: 'drop-new' };
 
 function settingsOf({ mode: defaultMode, policy }: Waits): Settings<'queue' | 'daemon'> {
   const defaultOverflow = { maxDepth: 4, policy };
-  const queue = { maxConcurrentSessions: 3, defaultMode, defaultOverflow, perChannel: {}, maxWaiting: 1_000, waitTimeoutMs: 600_000 };
+  const queue = {
+    enabled: true,
+    cleanupIdleMs: 60_000,
+    maxConcurrentSessions: 3,
+    defaultMode,
+    defaultOverflow,
+    perChannel: {},
+    maxWaiting: 1_000,
+    waitTimeoutMs: 600_000,
+  };
   return { current: { queue, daemon: { shutdownTimeoutMs: 8_000 } } } as unknown as Settings<'queue' | 'daemon'>;
 }
 
