@@ -86,6 +86,9 @@ export const SessionDocument = z.object({
   /** Somebody makes a summary, until then at most; the number of the last one who did. */
   compactUntil: instant.optional(),
   compactFence: count.optional(),
+  /** How often it was asked what was said earlier, and on which day that was (days since 1970). */
+  recalls: count.optional(),
+  recallDay: count.optional(),
   /** When this epoch began, where that is not when the session did. */
   since: instant.optional(),
   createdAt: instant,
@@ -100,6 +103,46 @@ export type Said = z.infer<typeof Said>;
 /** A message that a turn has heard besides its own: the turn that it came with, when, and what it says. */
 export const Heard = z.object({ turnId: z.string(), at: instant, said: Said });
 export type Heard = z.infer<typeof Heard>;
+
+/** A tool that was called in a step: what with, by a digest alone, and what came of it. Without an outcome none came. */
+export const ToolEvidence = z.object({
+  name: z.string(),
+  args: z.string(),
+  failed: z.boolean().optional(),
+  ms: z.number().optional(),
+  chars: count.optional(),
+  result: z.string().optional(),
+});
+export type ToolEvidence = z.infer<typeof ToolEvidence>;
+
+/** One step of a turn: how long its model took, for its first word and for all, what it cost, and the tools it called. */
+export const StepEvidence = z.object({
+  step: count,
+  ms: z.number(),
+  firstMs: z.number().optional(),
+  chars: count,
+  input: z.number().optional(),
+  output: z.number().optional(),
+  /** Messages of others that it heard before. */
+  heard: count.optional(),
+  tools: z.array(ToolEvidence).optional(),
+  moreTools: count.optional(),
+});
+export type StepEvidence = z.infer<typeof StepEvidence>;
+
+/** How a turn went, in numbers and digests (`turns/evidence.ts`). */
+export const Evidence = z.object({
+  model: z.string().optional(),
+  /** What the model was told of the conversation: messages word by word, summaries and the depth of the deepest, and what it was not told. */
+  told: z.object({ messages: count, chars: count, summaries: count, depth: count, folded: count, leftOut: count, tools: count }).optional(),
+  recalled: z.object({ count, chars: count }).optional(),
+  /** Steps of an earlier run, which left nothing here. */
+  before: count.optional(),
+  steps: z.array(StepEvidence),
+  /** So many are missing after the first twenty. */
+  dropped: count.optional(),
+});
+export type Evidence = z.infer<typeof Evidence>;
 
 /** One document per turn: what was asked, how far it is, what came of it. It stays as long as its session. */
 export const TurnDocument = z.object({
@@ -148,8 +191,12 @@ export const TurnDocument = z.object({
   costUsd: z.number().nonnegative().optional(),
   /** It was a command, and was answered without a model. */
   effect: Effect.optional(),
+  /** How it went, without anything that was said. */
+  evidence: json(Evidence).optional(),
   /** What it had to go without. */
   warnings: z.array(z.string()).optional(),
+  /** Since when it is to be remembered; absent where it is not to be, or the memory service has it (`turns/remembering.ts`). */
+  unremembered: instant.optional(),
   /** The number of the last frame, once the turn has ended. */
   lastFrame: count.optional(),
   /** Once it is done: which of the session's turns it is, and in which epoch. */
@@ -248,6 +295,7 @@ export const turnCollection = collection({
     { fields: ['epoch', 'seq'], sparse: true },
     { fields: ['state', 'createdAt'], across: true },
     { fields: ['keyUntil'], across: true, sparse: true },
+    { fields: ['unremembered'], across: true, sparse: true },
   ],
   unique: [['idempotencyKey']],
   expires: { field: 'forgetAt', afterMs: 0 },

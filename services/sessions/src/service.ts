@@ -20,6 +20,10 @@ import { agentAttach, agentExecute, agentStart, agentStream } from './handlers/a
 import { agentGetOperationModels } from './handlers/agent-get-operation-models.ts';
 import { contextConversations } from './handlers/context-conversations.ts';
 import { contextTree } from './handlers/context-tree.ts';
+import { ctxExpand } from './handlers/ctx-expand.ts';
+import { ctxInspect } from './handlers/ctx-inspect.ts';
+import { ctxRecall } from './handlers/ctx-recall.ts';
+import { ctxSearch } from './handlers/ctx-search.ts';
 import { countsTools, devTools } from './handlers/dev-tools.ts';
 import { sessionCompact } from './handlers/session-compact.ts';
 import { responsesCancel, responsesDelete, responsesGet } from './handlers/responses.ts';
@@ -45,6 +49,7 @@ import type { LauncherDeps } from './turns/launcher.ts';
 import { createOnce } from './turns/once.ts';
 import type { ToolsOf } from './turns/plan.ts';
 import { createMemories } from './turns/memories.ts';
+import { createRemembering } from './turns/remembering.ts';
 import { createRunner, type Runner } from './turns/runner.ts';
 import { createRuns } from './turns/runs.ts';
 import { startSweeper, type SweeperDeps } from './turns/sweeper.ts';
@@ -115,6 +120,7 @@ export function defineSessions(timing: SessionsTiming = {}) {
         clock: systemClock,
         owner: replica,
         memories,
+        remembering: createRemembering({ ...data, agents, store, bus, log }),
       };
       const compaction = own.use(createCompaction(common));
       const shares = createLogShares({
@@ -152,6 +158,10 @@ export function defineSessions(timing: SessionsTiming = {}) {
         'session.search': sessionSearch({ ...reading, indexes }),
         'context.conversations': contextConversations({ ...reading, agents }),
         'context.tree': contextTree({ ...reading, agents }),
+        'ctx.search': ctxSearch(data),
+        'ctx.inspect': ctxInspect(common),
+        'ctx.expand': ctxExpand(common),
+        'ctx.recall': ctxRecall(common),
         'turns.start': turnsStart(runner),
         'turns.run': turnsRun(common),
         'turns.complete': turnsComplete(common),

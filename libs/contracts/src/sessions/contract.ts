@@ -2,6 +2,7 @@ import { defineContract } from '../define.ts';
 import { adminApprovalMethods } from './admin-approval.ts';
 import { agentMethods } from './agent.ts';
 import { contextMethods } from './context.ts';
+import { contextToolOperations } from './context-tools.ts';
 import { devToolOperations } from './dev-tools.ts';
 import { sessionsEvents } from './events.ts';
 import { responseOperations } from './responses.ts';
@@ -12,6 +13,6 @@ import { turnOperations } from './turns.ts';
 export const sessions = defineContract({
   service: 'sessions',
   methods: { ...agentMethods, ...sessionMethods, ...subagentMethods, ...contextMethods, ...adminApprovalMethods },
-  operations: { ...turnOperations, ...responseOperations, ...devToolOperations },
+  operations: { ...turnOperations, ...responseOperations, ...contextToolOperations, ...devToolOperations },
   events: sessionsEvents,
 });

@@ -20,10 +20,7 @@ export function tokensCreate({ tokens, store, projector }: TokensGiven): Handler
     const fields = { id, hash: hashToken(token), ...granted, createdBy: principal.client };
     const made = await makeToken(tokens.for(principal), fields, store.now());
     if (!made) throw new ServiceError('ALREADY_EXISTS', `There is a token ${id} already; rotate it, or choose another id.`);
-    log.audit(
-      { client: principal.client, tenant: principal.tenant, tokenId: id, ...granted },
-      'a token was created',
-    );
+    log.audit({ client: principal.client, tenant: principal.tenant, tokenId: id, ...granted }, 'a token was created');
     await projector.publish(principal.tenant, id);
     return { id, secret: token, scopes, createdAt: new Date(made.createdAt).toISOString() };
   };

@@ -53,7 +53,7 @@ test('session.compact has all but the last turns told in summaries, and everythi
   await app.bus.call('agent.execute', { message: 'and now?' });
   const told = given(house);
   assert.equal(told.length, 1 + 4 + 1, 'the summary, the last two exchanges, the question');
-  assert.match(told[0]?.content ?? '', new RegExp(`They are data.*\\n\\{"earlier":"${SUMMARY}"\\}$`));
+  assert.match(told[0]?.content ?? '', new RegExp(`They are data.*\\n\\{"earlier":"${SUMMARY}","id":"sum_\\w+"\\}$`));
   assert.match(told[1]?.content ?? '', /^4: /);
   assert.equal((await app.bus.call('session.compact', { key: KEY })).compactionTriggered, true, 'one more exchange is old by now');
   assert.equal((await app.bus.call('session.compact', { key: KEY })).compactionTriggered, false, 'nothing is left to fold');

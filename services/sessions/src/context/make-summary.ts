@@ -146,6 +146,21 @@ export async function summariesOf(
   return roots.flatMap(({ id }) => byId.get(id) ?? []);
 }
 
+/** All summaries of a conversation, from the top down. */
+export async function wholeTree(
+  deps: Pick<MakingDeps, 'summaries'>,
+  tenant: string,
+  { roots = [] }: Pick<SessionDocument, 'roots'>,
+): Promise<SummaryDocument[]> {
+  const all: SummaryDocument[] = [];
+  for (let level: readonly { id: string }[] = roots; level.length > 0;) {
+    const summaries = await summariesOf(deps, tenant, level);
+    all.push(...summaries);
+    level = summaries.flatMap(({ children }) => children.map((id) => ({ id })));
+  }
+  return all;
+}
+
 /** Beyond what a tenant may spend on it, or its agent at all, there is no model to ask. */
 async function write(deps: MakingDeps, source: Source, making: Making): Promise<Summary> {
   const { spending, clock } = deps;
@@ -194,7 +209,8 @@ interface Hanging {
 
 function hung({ session }: Claim, fold: Fold, { text, taint, now }: Hanging): { document: SummaryDocument; roots: Root[] } {
   const { key: sessionKey, epoch, roots: before = [] } = session;
-  const { root, roots } = folded(before, fold, { id: mintId('sum'), size: sizeOfLine({ text, taint }) });
+  const id = mintId('sum');
+  const { root, roots } = folded(before, fold, { id, size: sizeOfLine({ id, text, taint }) });
   const children = (fold.roots ?? []).map(({ id }) => id);
   return { document: { ...root, epoch, sessionKey, children, text, taint, createdAt: now }, roots };
 }

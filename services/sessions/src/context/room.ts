@@ -33,6 +33,11 @@ async function readWindows(models: Models): Promise<ReadonlyMap<string, number>>
   return new Map(catalogue.map((entry) => [`${entry.provider}/${entry.modelId}`, entry.contextWindow]));
 }
 
+/** So many characters of what was said an agent is shown at once when it looks it up. */
+export function mostChars({ config }: Agent): number {
+  return config.contextEngine.maxExpandTokens * CHARS_A_TOKEN;
+}
+
 export function tokensOf(chars: number): number {
   return Math.ceil(chars / CHARS_A_TOKEN);
 }

@@ -3,7 +3,7 @@ import { ServiceError, type Principal, type Result } from '@switchyard/contracts
 import type { Collection } from '@switchyard/store';
 import type { AgentDirectory } from '../agents.ts';
 import { agentOf } from '../context/agent-of.ts';
-import { summariesOf } from '../context/make-summary.ts';
+import { wholeTree } from '../context/make-summary.ts';
 import { tokensOf } from '../context/room.ts';
 import type { SessionDocument, SummaryDocument } from '../data.ts';
 import { sees } from '../sessions/ownership.ts';
@@ -48,16 +48,10 @@ async function keyOf({ turns }: ContextTreeDeps, principal: Principal, epoch: st
 }
 
 /** Depth by depth, and each once. */
-async function nodesOf(deps: ContextTreeDeps, tenant: string, { roots = [] }: SessionDocument): Promise<Node[]> {
-  const nodes: Node[] = [];
-  const parents = new Map<string, string>();
-  for (let level: readonly { id: string }[] = roots; level.length > 0;) {
-    const summaries = await summariesOf(deps, tenant, level);
-    nodes.push(...summaries.map((one) => toNode(one, parents.get(one.id))));
-    for (const { id, children } of summaries) for (const child of children) parents.set(child, id);
-    level = summaries.flatMap(({ children }) => children.map((id) => ({ id })));
-  }
-  return nodes;
+async function nodesOf(deps: ContextTreeDeps, tenant: string, session: SessionDocument): Promise<Node[]> {
+  const summaries = await wholeTree(deps, tenant, session);
+  const parents = new Map(summaries.flatMap(({ id, children }) => children.map((child) => [child, id])));
+  return summaries.map((one) => toNode(one, parents.get(one.id)));
 }
 
 function toNode({ id, depth, text, children, taint, createdAt }: SummaryDocument, parent: string | undefined): Node {

@@ -6,6 +6,7 @@ import type { SummaryDocument } from '../data.ts';
 import { requireSession, type Reading } from '../sessions/directory.ts';
 import { isBusy, type Emptying } from '../sessions/emptying.ts';
 import { meantKey } from '../sessions/session-key.ts';
+import { forgetNotes } from '../turns/remembering.ts';
 import { resetting, type ResettingDeps } from './session-reset.ts';
 
 export interface ResetConversationDeps extends ResettingDeps, Pick<Reading, 'turns' | 'clock'> {
@@ -26,7 +27,8 @@ export function sessionResetConversation(deps: ResetConversationDeps): Handler<'
     const { principal } = ctx;
     const sessionKey = meantKey(session_key, principal);
     const cleared = await clear(deps, principal, sessionKey);
-    const counts = cleared ?? { lcdRowsDeleted: 0, sessionMessagesCleared: 0 };
+    if (memory && cleared) await forgetNotes(deps.turns.for(principal), cleared.epoch);
+    const counts = cleared?.counts ?? { lcdRowsDeleted: 0, sessionMessagesCleared: 0 };
     const memories = memory && (cleared || principal.sessions !== 'own') ? await forgetMemories(ctx, sessionKey) : 0;
     return {
       sessionKey,
@@ -46,7 +48,7 @@ async function clear(deps: ResetConversationDeps, principal: Principal, sessionK
       const { key, epoch } = await requireSession(deps.sessions, principal, sessionKey);
       const rows = (await turns.for(principal).count({ epoch, seq: { gt: 0 } })) + (await summaries.for(principal).count({ epoch }));
       const { previousMessageCount } = await emptying(principal, key, resetting(deps, principal));
-      return { lcdRowsDeleted: rows, sessionMessagesCleared: previousMessageCount };
+      return { epoch, counts: { lcdRowsDeleted: rows, sessionMessagesCleared: previousMessageCount } };
     } catch (error) {
       if (error instanceof ServiceError && error.code === 'NOT_FOUND') return undefined;
       if (!isBusy(error) || clock.now() >= until) throw error;

@@ -126,6 +126,11 @@ const rows: Record<string, readonly Row[]> = {
   'responses.get': [],
   'responses.cancel': [],
   'responses.delete': [],
+  // They know the session of their turn alone: `context-tools.test.ts`.
+  'ctx.search': [],
+  'ctx.inspect': [],
+  'ctx.expand': [],
+  'ctx.recall': [],
   // They know no session.
   'agent.getOperationModels': [],
   'dev.act': [],

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import type { TurnFrame } from '@switchyard/contracts';
+import type { Input, TurnFrame } from '@switchyard/contracts';
 import type { Process, SimulatedBus, Watching } from '@switchyard/testkit';
 import type { SessionDocument, SummaryDocument, TurnDocument } from '../data.ts';
 import { readEntry } from '../sessions/entry.ts';
@@ -30,13 +30,20 @@ export interface Judge {
   checkEnd(sessions: Iterable<SessionDocument>, turns: Iterable<TurnDocument>): void;
   /** A machine slept: its own clock did not tell a runner that its lease is over, and only the guards of its writes did. */
   slept: boolean;
+  /** The memory service has it. */
+  remembers(told: Input<'memory.capture'>): void;
+  /** Of all that is done everything is remembered. */
+  checkRemembered(turns: Iterable<TurnDocument>): void;
   /** How many summaries were hung into trees. */
   grown(): number;
+  /** How many conversations ended by themselves. */
+  expired(): number;
 }
 
-/** `now` is the database's: a lease may be over with nothing left to do under it. */
-export function createJudge(now: () => number): Judge {
+/** `now` is the database's: a lease may be over with nothing left to do under it. A conversation is over after `idleMs` of silence. */
+export function createJudge(now: () => number, idleMs = Infinity): Judge {
   let wrong: Error | undefined;
+  let expired = 0;
   const entered = new Map<string, string[]>();
   const left = new Map<string, string[]>();
   const counted = new Set<string>();
@@ -52,6 +59,7 @@ export function createJudge(now: () => number): Judge {
   const joins = createJoins(claim);
   const trees = createTrees(claim);
   const ends = new Map<string, string>();
+  const remembered = new Map<string, string>();
   /** Who speaks for a turn, under which lease. */
   const speakers = new Map<string, { fence: number; process: Process }>();
 
@@ -84,7 +92,9 @@ export function createJudge(now: () => number): Judge {
     if (before && after.epoch === before.epoch) countedOnce(before, after, went);
     if (before && before.epoch !== after.epoch) {
       const by = went[0] === undefined ? undefined : readEntry(went[0]).turnId;
-      claim(before.queue.length === 0 || (by !== undefined && resets.has(by)), `${key} was emptied with turns in it`);
+      const expires = before.queue[0] !== undefined && went.length === 0 && isOver(before, before.queue[0]);
+      if (expires) expired += 1;
+      claim(before.queue.length === 0 || expires || (by !== undefined && resets.has(by)), `${key} was emptied with turns in it`);
       claim(by === undefined || !hasReset.has(by), `${key} was emptied twice by ${by}`);
       if (by !== undefined) hasReset.add(by);
       over.set(before.epoch, before.lastSeq);
@@ -92,9 +102,15 @@ export function createJudge(now: () => number): Judge {
     if (before && after.owner !== before.owner) claim(after.fence > before.fence, `${key} changed hands under one lease`);
   }
 
+  /** Nothing was said for long before this turn was accepted. */
+  function isOver({ messageCount, updatedAt }: SessionDocument, entry: string): boolean {
+    return messageCount > 0 && readEntry(entry).at - updatedAt >= idleMs;
+  }
+
   function countedOnce(before: SessionDocument, after: SessionDocument, went: readonly string[]): void {
     const more = after.messageCount - before.messageCount;
     if (more === 0) return;
+    if (went[0] !== undefined) claim(!isOver(before, went[0]), `${went[0]} was counted in a conversation that was over`);
     const turnId = went[0] === undefined ? '' : readEntry(went[0]).turnId;
     const heard = joins.heardBy(turnId);
     claim(more === 2 + heard.length && went.length === 1, `${after.key} counted ${more} messages for ${went.length} turns`);
@@ -124,6 +140,7 @@ export function createJudge(now: () => number): Judge {
     acted: [],
     slept: false,
     grown: () => trees.grown,
+    expired: () => expired,
     watching: {
       changed(collection, before, after) {
         if (collection === 'sessions') {
@@ -164,6 +181,16 @@ export function createJudge(now: () => number): Judge {
     told(turns) {
       for (const { turnId, state } of turns) claim(hasEnded({ state }), `${turnId} was told to have ended, and is ${state}`);
       for (const { turnId, state } of turns) ends.set(turnId, state);
+    },
+    remembers({ captured }) {
+      for (const { turnId, content } of captured) {
+        claim((remembered.get(turnId) ?? content) === content, `${turnId} was told to the memory in two ways`);
+        claim(done.has(turnId), `${turnId} is remembered and is not done`);
+        remembered.set(turnId, content);
+      }
+    },
+    checkRemembered(turns) {
+      for (const { turnId, seq } of turns) assert.equal(remembered.has(turnId), seq !== undefined, `whether ${turnId} is remembered`);
     },
     emptied: ({ key, epoch, lastSeq }) => claim(over.get(epoch) === lastSeq, `${key} was emptied of more than was told`),
     did(turn, call) {

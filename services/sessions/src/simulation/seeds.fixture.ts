@@ -62,6 +62,7 @@ async function heal(world: World): Promise<void> {
   if (!quiet) throw new Error(`something is left: ${left(world)}`);
   judge.check();
   judge.checkEnd(sessions.documents.values(), turns.documents.values());
+  if (world.waits.remembers) judge.checkRemembered(turns.documents.values());
 }
 
 function left({ sessions, turns }: World): string {

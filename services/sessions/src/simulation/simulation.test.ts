@@ -16,6 +16,8 @@ const WAYS: readonly (Waits & { share: number })[] = [
   { ...USUAL, share: 1 },
   { ...USUAL, resets: true, share: 0.1 },
   { ...USUAL, resets: true, compacts: true, share: 0.2 },
+  { ...USUAL, resets: true, remembers: true, share: 0.1 },
+  { ...USUAL, resets: true, expires: true, share: 0.1 },
   { mode: 'collect', policy: 'drop-new', compacts: true, share: 0.1 },
   { mode: 'collect', policy: 'drop-new', resets: true, share: 0.1 },
   { mode: 'collect', policy: 'drop-new', share: 0.1 },
@@ -26,14 +28,16 @@ const WAYS: readonly (Waits & { share: number })[] = [
 ];
 
 for (const { share, ...waits } of WAYS) {
-  test(`${waits.mode}, ${waits.policy}${waits.resets ? ', resets' : ''}${waits.compacts ? ', compacts' : ''}: whatever a seed makes happen, each accepted turn ends once and is counted once, in order`, async (t) => {
+  test(`${waits.mode}, ${waits.policy}${waits.resets ? ', resets' : ''}${waits.compacts ? ', compacts' : ''}${waits.remembers ? ', remembers' : ''}${waits.expires ? ', expires' : ''}: whatever a seed makes happen, each accepted turn ends once and is counted once, in order`, async (t) => {
     const last = Number(ONE ?? MANY ?? USUAL_SEEDS * share);
     const started = performance.now();
-    let [played, grown] = [0, 0];
+    let [played, grown, expired] = [0, 0, 0];
     for (let seed = ONE === undefined ? 1 : last; seed <= last; seed += 1) {
       if (MANY === undefined && performance.now() - started > USUAL_MS * share && played >= LEAST) break;
       try {
-        grown += (await playSeed(seed, { waits })).judge.grown();
+        const { judge } = await playSeed(seed, { waits });
+        grown += judge.grown();
+        expired += judge.expired();
       } catch (error) {
         throw new Error(`with SEED=${seed}, ${waits.mode}, ${waits.policy}`, { cause: error });
       }
@@ -41,6 +45,7 @@ for (const { share, ...waits } of WAYS) {
     }
     t.diagnostic(`${played} seeds in ${Math.round(performance.now() - started)} ms`);
     assert.ok(played > 0);
+    if (waits.expires) assert.ok(expired > 0, `${expired} conversations were over in ${played} stories`);
     if (waits.compacts) assert.ok(grown > played / 2, `${grown} summaries in ${played} stories`);
   });
 }

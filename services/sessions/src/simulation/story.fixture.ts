@@ -1,4 +1,4 @@
-import { AgentConfig, ServiceError, type Principal } from '@switchyard/contracts';
+import { AgentConfig, ServiceError, type Input, type Principal } from '@switchyard/contracts';
 import type { ModelAnswer, ModelMessage, ModelPart, ModelRequest, Models } from '@switchyard/models';
 import { pause, type Settings } from '@switchyard/service-kit';
 import { silentLogger } from '@switchyard/telemetry';
@@ -21,6 +21,7 @@ import { openRunner } from '../service.ts';
 import type { QueueMode } from '../sessions/queue-policy.ts';
 import { createLogShares } from '../turns/log-shares.ts';
 import { createEmptying, emptied, type Emptying } from '../sessions/emptying.ts';
+import { createRemembering } from '../turns/remembering.ts';
 import type { Runner } from '../turns/runner.ts';
 import type { ToolBox } from '../turns/tools.ts';
 import { createJudge, type Judge } from './judge.fixture.ts';
@@ -69,10 +70,14 @@ export interface WorldOptions {
 
 export function createWorld({ seed, faults = NO_FAULTS, waits = USUAL, sabotage }: WorldOptions): World {
   const simulation = createSimulation(seed, faults);
-  const judge = createJudge(() => simulation.now());
+  const judge = createJudge(() => simulation.now(), waits.expires ? IDLE_MS : Infinity);
   const watching = { ...judge.watching, ...(sabotage ? { sabotage } : {}) };
   const bus = createSimulatedBus();
   judge.hear(bus);
+  bus.answer = (name, params) => {
+    if (name === 'memory.capture') judge.remembers(params as Input<'memory.capture'>);
+    return {};
+  };
   return {
     simulation,
     judge,
@@ -95,12 +100,25 @@ export interface Waits {
   resets?: true;
   /** Conversations are so soon too long that summaries are made of them. */
   compacts?: true;
+  /** All that is said is to be remembered. */
+  remembers?: true;
+  /** A conversation is over when nothing was said in it for `IDLE_MS`. */
+  expires?: true;
 }
 export const USUAL: Waits = { mode: 'followup', policy: 'drop-new' };
 
 function settingsOf({ mode: defaultMode, policy }: Waits): Settings<'queue' | 'daemon'> {
   const defaultOverflow = { maxDepth: 4, policy };
-  const queue = { maxConcurrentSessions: 3, defaultMode, defaultOverflow, perChannel: {}, maxWaiting: 1_000, waitTimeoutMs: 600_000 };
+  const queue = {
+    enabled: true,
+    cleanupIdleMs: 60_000,
+    maxConcurrentSessions: 3,
+    defaultMode,
+    defaultOverflow,
+    perChannel: {},
+    maxWaiting: 1_000,
+    waitTimeoutMs: 600_000,
+  };
   return { current: { queue, daemon: { shutdownTimeoutMs: 8_000 } } } as unknown as Settings<'queue' | 'daemon'>;
 }
 
@@ -117,6 +135,19 @@ function agentOf(agentId: string, maxConcurrentRuns: number, more: object = {}):
 
 const AGENTS = directoryOf([agentOf('wide', 2), agentOf('narrow', 1)]);
 const SHORT_AGENTS = directoryOf([agentOf('wide', 2, SHORT), agentOf('narrow', 1, SHORT)]);
+const REMEMBERS = { rag: { capture: 'all' } };
+const REMEMBERING_AGENTS = directoryOf([agentOf('wide', 2, REMEMBERS), agentOf('narrow', 1, REMEMBERS)]);
+
+/** Some conversations of a story last longer, and most do not. */
+export const IDLE_MS = 2_000;
+const EXPIRES = { session: { resetPolicy: { mode: 'idle', idleTimeoutMs: IDLE_MS } } };
+const EXPIRING_AGENTS = directoryOf([agentOf('wide', 2, EXPIRES), agentOf('narrow', 1, EXPIRES)]);
+
+function agentsFor({ compacts, remembers, expires }: Waits): AgentDirectory {
+  if (expires) return EXPIRING_AGENTS;
+  if (remembers) return REMEMBERING_AGENTS;
+  return compacts ? SHORT_AGENTS : AGENTS;
+}
 
 function directoryOf(all: readonly Agent[]): AgentDirectory {
   return {
@@ -143,7 +174,7 @@ export function startReplica(world: World): Replica {
   const given = {
     ...data,
     store,
-    agents: world.waits.compacts ? SHORT_AGENTS : AGENTS,
+    agents: agentsFor(world.waits),
     models: modelsOf(process),
     clock: process.clock,
     settings: settingsOf(world.waits),
@@ -154,10 +185,13 @@ export function startReplica(world: World): Replica {
     shares: createLogShares({ clock: process.clock, room: () => Infinity, messageBytes: 0 }),
   };
   const compaction = own.use(createCompaction(given));
+  const connection = bus.from(process);
+  const remembering = createRemembering({ ...given, bus: connection });
   const runner = openRunner({
     ...given,
+    ...(world.waits.remembers ? { remembering } : {}),
     compaction,
-    bus: bus.from(process),
+    bus: connection,
     tools: () => toolsOf(process, judge),
   });
   const replica = {
@@ -259,6 +293,8 @@ export function isQuiet({ sessions, turns }: World): boolean {
   for (const { depth, leaseUntil, waitsFor } of sessions.documents.values()) {
     if (depth > 0 || leaseUntil > 0 || waitsFor !== undefined) return false;
   }
-  for (const { state } of turns.documents.values()) if (state === 'queued' || state === 'running') return false;
+  for (const { state, unremembered } of turns.documents.values()) {
+    if (state === 'queued' || state === 'running' || unremembered !== undefined) return false;
+  }
   return true;
 }

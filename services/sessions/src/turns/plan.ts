@@ -8,9 +8,11 @@ import { HEAD_CHARS, toldAs } from '../context/told.ts';
 import { coveredTo, fit } from '../context/tree.ts';
 import type { SummaryDocument, TurnDocument } from '../data.ts';
 import { texts, type Bodies } from './bodies.ts';
+import type { ToldEvidence, Witness } from './evidence.ts';
 import { leaseLost, type Hold } from './hold.ts';
 import { leftOutText } from './left-out.ts';
 import type { TurnPlan } from './loop.ts';
+import { withBreaker } from './tool-breaker.ts';
 import type { ToolBox, ToolTurn } from './tools.ts';
 import type { Recall } from './recall.ts';
 import { charsOf, spoken } from './spoken.ts';
@@ -51,6 +53,7 @@ export interface PlanDeps {
   recall: Recall;
   /** What stands before the question, asked with its text. */
   remind?: (question: string) => Promise<ModelMessage | undefined>;
+  witness?: Pick<Witness, 'told'>;
 }
 
 export interface PlanGiven {
@@ -71,11 +74,17 @@ export interface PlanGiven {
 export async function planTurn(deps: PlanDeps, given: PlanGiven): Promise<Omit<TurnPlan, 'signal'>> {
   const { turn, hold, agent, model, principal, traceparent, left, text } = given;
   const toolTurn = { turnId: turn.turnId, requestId: turn.requestId, traceparent, left, counted: model.provider === 'dev' };
-  const [before, leftOut, reminder] = await Promise.all([recent(deps, given), leftOutText(deps.turns, turn), deps.remind?.(text)]);
+  const [{ messages: before, earlier, told }, leftOut, reminder] = await Promise.all([
+    recent(deps, given),
+    leftOutText(deps.turns, turn),
+    deps.remind?.(text),
+  ]);
+  const tools = deps.tools(agentPrincipal(principal, turn), agent.config, { ...toolTurn, earlier });
+  deps.witness?.told({ ...told, tools: tools.specs.length });
   return {
     model,
     messages: [...before, ...asked(leftOut), ...(reminder ? [reminder] : []), { role: 'user', text }],
-    tools: whileHeld(deps.tools(agentPrincipal(principal, turn), agent.config, toolTurn), hold),
+    tools: withBreaker(whileHeld(tools, hold), agent.config.toolRetryBreaker),
     traceparent,
     ...limitsOf(agent),
   };
@@ -104,10 +113,17 @@ function agentPrincipal(principal: Principal, turn: TurnDocument): Principal {
 /** Of what no summary stands for, so many exchanges are told at most. */
 const MOST_EXCHANGES = 1_000;
 
+interface Recent {
+  messages: ModelMessage[];
+  /** There is more that is not told word by word. */
+  earlier: boolean;
+  told: Omit<NonNullable<ToldEvidence>, 'tools'>;
+}
+
 /** What was said before, oldest first, as much as there is room for: the last exchanges, and summaries of what came before them. */
-async function recent(deps: PlanDeps, { turn, hold, agent, model, text }: PlanGiven): Promise<ModelMessage[]> {
+async function recent(deps: PlanDeps, { turn, hold, agent, model, text }: PlanGiven): Promise<Recent> {
   const { turns, bodies, recall } = deps;
-  const { roots = [], lastSeq } = hold.session;
+  const { roots = [], lastSeq, messageCount } = hold.session;
   const { version, historyTurns, freshTailTurns } = agent.config.contextEngine;
   const most = version === 'dag' ? MOST_EXCHANGES : historyTurns;
   const [last, room] = await Promise.all([recall.last(turns, hold, most), roomOf(deps.models, agent, model)]);
@@ -119,5 +135,15 @@ async function recent(deps: PlanDeps, { turn, hold, agent, model, text }: PlanGi
   const summaries = await summariesOf(deps, hold.tenant, roots.slice(roots.length - fitting.summaries));
   const said = await texts(bodies, kept);
   const earlier: ModelMessage[] = summaries.length === 0 ? [] : [{ role: 'user', text: toldAs(summaries) }];
-  return [...earlier, ...kept.map(({ role }, at) => ({ role, text: said[at] ?? '' }))];
+  const messages = [...earlier, ...kept.map(({ role }, at) => ({ role, text: said[at] ?? '' }))];
+  const folded = summaries.reduce((sum, one) => sum + one.messages, 0);
+  const told = {
+    messages: kept.length,
+    chars: kept.reduce((sum, one) => sum + one.said.chars, 0),
+    summaries: summaries.length,
+    depth: summaries.reduce((deepest, { depth }) => Math.max(deepest, depth), 0),
+    folded,
+    leftOut: Math.max(0, messageCount - folded - kept.length),
+  };
+  return { messages, earlier: messageCount > kept.length, told };
 }

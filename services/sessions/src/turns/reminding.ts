@@ -1,19 +1,25 @@
 import type { ModelMessage } from '@switchyard/models';
+import { capturedOf, type Captured } from './captured.ts';
+import type { Witness } from './evidence.ts';
 import type { TurnOutcome } from './loop.ts';
 import type { Memories } from './memories.ts';
 import type { RunGiven } from './run-deps.ts';
 
-/** What one turn is reminded of, and what is remembered of it. */
+/** What one turn is reminded of, and what is to be remembered of it. */
 export interface Reminding {
   remind: (question: string) => Promise<ModelMessage | undefined>;
   /** What it had to go without. */
   readonly warnings: readonly string[];
   warn: (warning: string) => void;
-  /** The turn is over, and has an answer. */
-  tell: (outcome: TurnOutcome) => void;
+  /** What its agent is set to keep of it, once it has an answer. */
+  captured: (outcome: Pick<TurnOutcome, 'result' | 'steps'>) => Captured | undefined;
 }
 
-export function createReminding(memories: Memories | undefined, { turn, agent, principal, signal, traceparent }: RunGiven): Reminding {
+export function createReminding(
+  memories: Memories | undefined,
+  { turn, agent, principal, signal, traceparent }: RunGiven,
+  witness?: Pick<Witness, 'recalled'>,
+): Reminding {
   const warnings: string[] = [];
   const about = { principal, agent, turnId: turn.turnId };
   let asked = '';
@@ -22,13 +28,12 @@ export function createReminding(memories: Memories | undefined, { turn, agent, p
     warn: (warning) => void warnings.push(warning),
     async remind(question) {
       asked = question;
-      const { message, warning } = (await memories?.recall({ ...about, question, signal, traceparent })) ?? {};
+      const { message, warning, found } = (await memories?.recall({ ...about, question, signal, traceparent })) ?? {};
       if (warning !== undefined) warnings.push(warning);
+      if (found) witness?.recalled(found);
       return message;
     },
-    tell({ result, steps }) {
-      // Only a turn that used tools has more than one step.
-      memories?.capture({ ...about, sessionKey: turn.sessionKey, question: asked, answer: result.response, acted: steps > 1 });
-    },
+    captured: ({ result, steps }) =>
+      capturedOf({ agent, turnId: turn.turnId, sessionKey: turn.sessionKey, question: asked, answer: result.response, steps }),
   };
 }

@@ -8,7 +8,7 @@ import type { Agent } from '../agents.ts';
 import type { Budgets } from '../budgets/budgets.ts';
 import type { Compaction } from '../context/compaction.ts';
 import type { QueueMode } from '../sessions/queue-policy.ts';
-import type { BodyDocument, SessionDocument, SummaryDocument, TurnDocument } from '../data.ts';
+import type { BodyDocument, GoneDocument, SessionDocument, SummaryDocument, TurnDocument } from '../data.ts';
 import type { FrameWriter } from './frames.ts';
 import type { Hold } from './hold.ts';
 import type { Standing } from './journal.ts';
@@ -17,12 +17,15 @@ import type { FrameBody, TurnOutcome } from './loop.ts';
 import type { Memories } from './memories.ts';
 import type { ToolsOf } from './plan.ts';
 import type { Recall } from './recall.ts';
+import type { Remembering } from './remembering.ts';
 
 export interface RunDeps {
   sessions: Collection<SessionDocument>;
   turns: Collection<TurnDocument>;
   bodies: Collection<BodyDocument>;
   summaries: Collection<SummaryDocument>;
+  /** Epochs that are over. */
+  gone: Collection<GoneDocument>;
   compaction: Compaction;
   store: Pick<Store, 'now'>;
   clock: Clock;
@@ -37,6 +40,8 @@ export interface RunDeps {
   recall: Recall;
   /** Without it agents remember nothing. */
   memories?: Memories;
+  /** The same: nothing is told of them. */
+  remembering?: Remembering;
   /** What becomes of turns that wait in a session, as the configuration says now. */
   modeOf: (sessionKey: string) => QueueMode;
   log: Logger;

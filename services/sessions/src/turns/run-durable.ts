@@ -4,13 +4,16 @@ import type { Call } from '../budgets/budgets.ts';
 import { notInForce } from '../commands/not-in-force.ts';
 import { carryOut } from '../commands/carry-out.ts';
 import { parseMessage } from '../commands/parse.ts';
-import type { Effect, SessionDocument, TurnDocument } from '../data.ts';
+import type { Effect, Evidence, SessionDocument, TurnDocument } from '../data.ts';
 import { noSuchSession, sees } from '../sessions/ownership.ts';
 import { asAgent } from './asking.ts';
 import { keep, textOf } from './bodies.ts';
+import { createWitness, type Witness } from './evidence.ts';
+import { isTrigger, startAnew } from './expiring.ts';
 import { toFailure } from './failure.ts';
 import { acceptedFrame } from './frames.ts';
 import { hearing } from './joining.ts';
+import type { Mark } from './journal.ts';
 import { logFailedTurn } from './log-failed-turn.ts';
 import { runTurn, type TurnOutcome } from './loop.ts';
 import { modelOf, planTurn } from './plan.ts';
@@ -25,28 +28,35 @@ import { commitAnswer, commitFailure, endedMeanwhile, fenced, hasEnded, isFenced
  */
 export async function runDurable(deps: RunDeps, given: RunGiven): Promise<Ended | undefined> {
   const record = openRecord(deps, given);
+  const witness = createWitness({ now: () => deps.clock.now(), before: given.from.steps });
   try {
-    const reminding = createReminding(deps.memories, given);
-    const outcome = await play(deps, given, { record, reminding }).finally(record.close);
-    const ended = await commit(deps, given, { ...outcome, warnings: reminding.warnings });
-    if (!outcome.effect) reminding.tell(outcome);
+    const reminding = createReminding(deps.memories, given, witness);
+    const outcome = await play(deps, given, { record, reminding, witness }).finally(record.close);
+    const captured = deps.remembering && !outcome.effect ? reminding.captured(outcome) : undefined;
+    const evidence = outcome.effect ? undefined : witness.evidence(outcome.model, outcome);
+    const ended = await commit(deps, given, { ...outcome, warnings: reminding.warnings, remember: captured !== undefined, evidence });
+    if (captured) deps.remembering?.tell(given.principal, captured);
     return ended;
   } catch (error) {
-    return await fail(deps, given, error);
+    return await fail(deps, { ...given, evidence: witness.evidence(given.model) }, error);
   }
 }
 
-async function commit(deps: RunDeps, given: RunGiven, outcome: Played & Pick<Reminding, 'warnings'>): Promise<Ended> {
+async function commit(
+  deps: RunDeps,
+  given: RunGiven,
+  outcome: Played & Pick<Reminding, 'warnings'> & { remember: boolean; evidence: Evidence | undefined },
+): Promise<Ended> {
   const { hold, turn, frames } = given;
-  const { result, costUsd, steps, warnings, effect } = outcome;
+  const { result, costUsd, steps, warnings, remember, evidence, effect } = outcome;
   const lastFrame = frames.last();
   const { lastSeq, epoch } = hold.session;
   // An answer is not thrown away for a database that is away for a moment.
   const done = await hold.persist(async () => {
     const answer = await keep(deps.bodies.for(hold), turn.turnId, result.response);
-    const ending = { turn, fence: hold.fence, lastFrame, now: deps.store.now() };
+    const ending = { turn, fence: hold.fence, lastFrame, now: deps.store.now(), evidence };
     return (
-      (await commitAnswer(deps.turns.for(hold), ending, { result, answer, costUsd, steps, lastSeq, epoch, warnings, effect })) ??
+      (await commitAnswer(deps.turns.for(hold), ending, { result, answer, costUsd, steps, lastSeq, epoch, warnings, remember, effect })) ??
       endedHere(deps, given, 'done')
     );
   });
@@ -62,8 +72,13 @@ async function endedHere(deps: RunDeps, { hold, turn }: RunGiven, state: 'done' 
   return there;
 }
 
+interface Witnessed {
+  /** How the turn went until then. */
+  evidence?: Evidence;
+}
+
 /** An aborted turn ends with the reason of the abort, whatever broke because of it. */
-async function fail(deps: RunDeps, given: RunGiven, error: unknown): Promise<Ended | undefined> {
+async function fail(deps: RunDeps, given: RunGiven & Witnessed, error: unknown): Promise<Ended | undefined> {
   const { turn, signal } = given;
   const cause: unknown = signal.aborted && signal.reason instanceof ServiceError ? signal.reason : error;
   try {
@@ -80,15 +95,15 @@ async function fail(deps: RunDeps, given: RunGiven, error: unknown): Promise<End
 /** Ends a turn without an answer, whether it ran or not. */
 export async function endFailed(
   deps: RunDeps,
-  given: Pick<RunGiven, 'hold' | 'turn' | 'frames'> & Partial<RunGiven>,
+  given: Pick<RunGiven, 'hold' | 'turn' | 'frames'> & Partial<RunGiven> & Witnessed,
   cause: unknown,
 ): Promise<Ended> {
-  const { hold, turn, frames } = given;
+  const { hold, turn, frames, evidence } = given;
   const lastFrame = frames.last();
   const failed = await hold.persist(async () => {
     const there = await deps.turns.for(hold).get(turn.turnId);
     const failure = toFailure(cause, there ?? turn);
-    const ending = { turn, fence: hold.fence, lastFrame, now: deps.store.now() };
+    const ending = { turn, fence: hold.fence, lastFrame, now: deps.store.now(), evidence };
     return (await commitFailure(deps.turns.for(hold), ending, failure)) ?? endedHere(deps, given as RunGiven, 'failed');
   });
   logFailedTurn(deps.log, hold.tenant, { turn: failed, error: cause });
@@ -108,19 +123,21 @@ type Played = TurnOutcome & { effect?: Effect };
 interface Playing {
   record: Record;
   reminding: Reminding;
+  witness: Witness;
 }
 
-async function play(deps: RunDeps, given: RunGiven, { record, reminding }: Playing): Promise<Played> {
+async function play(deps: RunDeps, given: RunGiven, { record, reminding, witness }: Playing): Promise<Played> {
   const { hold, turn, agent, principal, frames, signal, from, traceparent, left } = given;
   // A turn whose client is held to its own sessions runs only in one that this client made.
   if (!sees(turn, hold.session)) throw noSuchSession();
+  await startAnew(deps, given);
   const usual = given.model ?? (await hold.persist(() => stillModelOf(deps, given)));
   const model = await preferred(deps, hold.session, usual);
   // Whoever accepted it may have died before it could say so.
   if (frames.next() === 0) frames.push(acceptedFrame(turn, model));
   const bodies = deps.bodies.for(hold);
   const said = await textOf(bodies, turn.turnId, turn.message);
-  const parsed = parseMessage(said);
+  const parsed = isTrigger(given, said) ? parseMessage('/reset') : parseMessage(said);
   if (parsed?.command) return carryOut(deps, given, { model, command: parsed.command });
   const directed = parsed?.directed;
   for (const name of directed?.without ?? []) reminding.warn(notInForce(name));
@@ -132,6 +149,7 @@ async function play(deps: RunDeps, given: RunGiven, { record, reminding }: Playi
     models: deps.models,
     recall: deps.recall,
     remind: reminding.remind,
+    witness,
   };
   const plan = await planTurn(reading, { turn, hold, agent, model, principal, traceparent, left, text: directed?.text ?? said });
   signal.throwIfAborted();
@@ -140,11 +158,16 @@ async function play(deps: RunDeps, given: RunGiven, { record, reminding }: Playi
   const own = deps.budgets?.of(principal, agent);
   // An accepted turn does not end because the database is away for a moment.
   const budget = own && { reserve: (call: Call) => hold.persist(() => own.reserve(call)) };
-  const told = { note: record.note, hear: hearing(deps, given, record) };
+  const note = (mark: Mark): Promise<void> => {
+    witness.noted(mark);
+    return record.note(mark);
+  };
+  const told = { note, hear: hearing(deps, given, record) };
   const running = runTurn(asAgent(deps, hold.tenant, agent), { ...plan, ...told, maxTokens, budget, signal, from });
   for (;;) {
     const frame = await running.next();
     if (frame.done) return maxTokens === cap ? usedUp(frame.value) : frame.value;
+    witness.seen(frame.value);
     if (frame.value.type === 'delta') record.heard(frame.value.text);
     frames.push(frame.value);
   }

@@ -8,6 +8,7 @@ import { release } from '../sessions/mailbox.ts';
 import { forgetKey } from './accept.ts';
 import { toFailure } from './failure.ts';
 import type { Holds } from './hold.ts';
+import type { Remembering } from './remembering.ts';
 import type { Runner } from './runner.ts';
 import { commitFailure } from './turn-writes.ts';
 
@@ -25,6 +26,7 @@ export interface SweeperDeps {
   clock: Clock;
   holds: Holds;
   runner: Runner;
+  remembering?: Remembering;
   log: Logger;
   /** How often is looked for leases that ran out, and for turns that wait. */
   lookMs: number;
@@ -66,7 +68,12 @@ export function startSweeper(deps: SweeperDeps): AsyncDisposable {
 
   const stops = [
     repeat(deps.lookMs, [() => releaseLapsed(deps, attempt), () => deps.runner.look()]),
-    repeat(deps.sweepMs, [() => orphans.enter(attempt), () => forgetKeys(deps), () => clearAll(deps, attempt)]),
+    repeat(deps.sweepMs, [
+      () => orphans.enter(attempt),
+      () => forgetKeys(deps),
+      () => clearAll(deps, attempt),
+      async () => deps.remembering?.sweep(),
+    ]),
   ];
   return {
     async [Symbol.asyncDispose]() {

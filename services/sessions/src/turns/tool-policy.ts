@@ -17,8 +17,8 @@ const GROUPS: Readonly<Record<string, Names>> = {
   sessions: ['session.', 'subagent.', 'graph.'],
   platform_actions: ['discord.', 'telegram.', 'slack.', 'whatsapp.'],
   supervisor: ['obs.', 'heartbeat.', 'channels.', 'skills.', 'mcp.'],
-  context: ['context.', 'session.search'],
-  context_expand: [],
+  context: ['context.', 'session.search', 'ctx.search', 'ctx.inspect', 'ctx.recall'],
+  context_expand: ['ctx.expand'],
 };
 
 /** What an agent of each profile has without naming it; `full` is everything. */

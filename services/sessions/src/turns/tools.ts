@@ -68,6 +68,8 @@ export interface ToolTurn {
   left: () => number;
   /** It has the tools whose executions can be counted. */
   counted?: boolean;
+  /** More was said in its conversation than its model is told: it has the tools that look it up. */
+  earlier?: boolean;
 }
 
 /**
@@ -78,10 +80,10 @@ export function toolBox(
   bus: Bus,
   principal: Principal,
   config: Pick<AgentConfig, 'skills' | 'maxToolResultChars'>,
-  { turnId, requestId, traceparent, left, counted = false }: ToolTurn,
+  { turnId, requestId, traceparent, left, counted = false, earlier = false }: ToolTurn,
 ): ToolBox {
   const ids = { ...(requestId === undefined ? {} : { requestId }), ...(traceparent === undefined ? {} : { traceparent }) };
-  const { specs, methods } = offerTo(principal.scopes, config.skills.toolPolicy, counted);
+  const { specs, methods } = offerTo(principal.scopes, config.skills.toolPolicy, { counted, earlier });
   let caller: Bus | undefined;
   return {
     specs,
@@ -116,14 +118,14 @@ export const OUTCOME_UNKNOWN = 'STEP_OUTCOME_UNKNOWN: whether the call did anyth
 /** One agent and one set of scopes are offered the same tools until the agent's configuration changes. */
 const offers = new WeakMap<ToolPolicy, Map<string, Offer>>();
 
-function offerTo(scopes: readonly TokenScope[], policy: ToolPolicy, counted: boolean): Offer {
+function offerTo(scopes: readonly TokenScope[], policy: ToolPolicy, { counted, earlier }: { counted: boolean; earlier: boolean }): Offer {
   let byScopes = offers.get(policy);
   if (!byScopes) offers.set(policy, (byScopes = new Map()));
-  const key = [...new Set<string>(scopes), ...(counted ? ['counted'] : [])].sort().join(' ');
+  const key = [...new Set<string>(scopes), ...(counted ? ['counted'] : []), ...(earlier ? ['earlier'] : [])].sort().join(' ');
   let offer = byScopes.get(key);
   if (!offer) {
     const may = ({ method: { name, scope = 'rpc' } }: Tool): boolean => allows(policy, name) && within([scope], scopes);
-    const tools = [...served(), ...(counted ? countedTools() : [])].filter(may);
+    const tools = [...served(), ...(earlier ? ownTools('ctx.') : []), ...(counted ? ownTools('dev.') : [])].filter(may);
     offer = { specs: tools.map(({ spec }) => spec), methods: new Map(tools.map(({ spec, method }) => [spec.name, method])) };
     byScopes.set(key, offer);
   }
@@ -137,10 +139,10 @@ function served(): readonly Tool[] {
   return known;
 }
 
-/** Those of `SWITCHYARD_DEV_TOOLS`. */
-function countedTools(): readonly Tool[] {
+/** Operations of this service that only turns reach: those of `SWITCHYARD_DEV_TOOLS`, and those that look up what was said. */
+function ownTools(namespace: 'ctx.' | 'dev.'): readonly Tool[] {
   return Object.keys(sessions.operations)
-    .filter((name) => name.startsWith('dev.'))
+    .filter((name) => name.startsWith(namespace))
     .flatMap((name) => callables.get(name) ?? [])
     .map(toTool);
 }

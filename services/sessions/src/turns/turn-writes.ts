@@ -1,6 +1,6 @@
 import { ServiceError, type TurnFailure, type TurnResult } from '@switchyard/contracts';
 import type { Documents } from '@switchyard/store';
-import { DAY_MS, type Effect, type Heard, type Said, type TurnDocument } from '../data.ts';
+import { DAY_MS, type Effect, type Evidence, type Heard, type Said, type TurnDocument } from '../data.ts';
 import { channelOf } from '../sessions/session-key.ts';
 import { excerptOf } from './fitting.ts';
 
@@ -85,6 +85,8 @@ export interface Ending {
   fence: number;
   lastFrame: number;
   now: number;
+  /** How it went. */
+  evidence?: Evidence | undefined;
 }
 
 export interface Answer {
@@ -97,6 +99,8 @@ export interface Answer {
   lastSeq: number;
   epoch: string;
   warnings: readonly string[];
+  /** Something of it is to be remembered. */
+  remember: boolean;
   /** It was a command: it is nobody's history, and has no number. */
   effect?: Effect | undefined;
 }
@@ -109,9 +113,9 @@ export interface Answer {
 export function commitAnswer(
   turns: Documents<TurnDocument>,
   ending: Ending,
-  { result, answer, costUsd, steps, lastSeq, epoch, warnings, effect }: Answer,
+  { result, answer, costUsd, steps, lastSeq, epoch, warnings, remember, effect }: Answer,
 ): Promise<TurnDocument | null> {
-  const { turn, fence, lastFrame, now } = ending;
+  const { turn, fence, lastFrame, now, evidence } = ending;
   const { turnId, sessionKey } = turn;
   const content = excerptOf(result.response);
   const sent = { name: 'message:sent', payload: { channelId: channelOf(sessionKey), messageId: `${turnId}/1`, content } };
@@ -132,6 +136,8 @@ export function commitAnswer(
         lastFrame,
         finishedAt: now,
         ...(warnings.length === 0 ? {} : { warnings: [...warnings] }),
+        ...(remember ? { unremembered: now } : {}),
+        ...(evidence ? { evidence } : {}),
       },
       emit: [sent],
       followed: true,
@@ -167,7 +173,7 @@ export function commitShared(
 /** The commit point of a turn that has none. Nobody's history, it is kept for a day, for whoever asks what became of it. */
 export function commitFailure(
   turns: Documents<TurnDocument>,
-  { turn, fence, lastFrame, now }: Ending,
+  { turn, fence, lastFrame, now, evidence }: Ending,
   failure: TurnFailure,
 ): Promise<TurnDocument | null> {
   return turns.update(
@@ -181,6 +187,7 @@ export function commitFailure(
         lastFrame,
         finishedAt: now,
         forgetAt: now + DAY_MS,
+        ...(evidence ? { evidence } : {}),
       },
     },
   );

@@ -1,6 +1,5 @@
-import { bucketKey, type Principal } from '@switchyard/contracts';
+import { bucketKey } from '@switchyard/contracts';
 import type { ModelRef } from '@switchyard/models';
-import type { Collection } from '@switchyard/store';
 import type { Agent, AgentDirectory } from '../agents.ts';
 import { DAY_MS, type GoneDocument, type TurnDocument } from '../data.ts';
 import { clearGone } from '../sessions/emptying.ts';
@@ -13,6 +12,7 @@ import { createFrameWriter, FRAMES_A_RUN, type FrameWriter } from './frames.ts';
 import { lookAgain, type Hold, type Holds } from './hold.ts';
 import { heardBy } from './joining.ts';
 import { readMarks, standingOf } from './journal.ts';
+import { principalOf } from './principal-of.ts';
 import type { Ended, RunDeps, RunGiven } from './run-deps.ts';
 import { endFailed, runDurable } from './run-durable.ts';
 import type { Runs } from './runs.ts';
@@ -27,7 +27,6 @@ import { endOf, type Waiting } from './waiting.ts';
 const MOST_ATTEMPTS = 5;
 
 export interface WorkDeps extends RunDeps {
-  gone: Collection<GoneDocument>;
   agents: AgentDirectory;
   holds: Holds;
   waiting: Waiting;
@@ -316,9 +315,4 @@ async function leave(deps: WorkDeps, hold: Hold, begun: boolean): Promise<void> 
     if (given) hold.session = given;
     else if (!(await lookAgain(deps.sessions, hold))) return;
   }
-}
-
-/** Who a stored turn runs for. */
-function principalOf({ client, scopes, sessions, budgets }: TurnDocument, tenant: string): Principal {
-  return { tenant, client, scopes: scopes as Principal['scopes'], ...(sessions && { sessions }), ...(budgets && { budgets }) };
 }

@@ -1,0 +1,203 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Bus } from '@switchyard/bus';
+import type { Result } from '@switchyard/contracts';
+import { principal, startUpstream, type TestService, type Upstream } from '@switchyard/testkit';
+import { DAY_MS, sessionCollection } from '../data.ts';
+import { testSessions } from '../sessions.fixture.ts';
+
+const admin = principal({ scopes: ['*'] });
+const KEY = 'default:test:gateway';
+const engine = { freshTailTurns: 1, leafMinFanout: 2, condensedMinFanout: 2, leafChunkTokens: 1_000, leafTargetTokens: 96 };
+const SUMMARY = 'They spoke of harbours.';
+const FACT = 'The vault opens with 7-green-otters, on Tuesdays.';
+
+interface House extends AsyncDisposable {
+  app: TestService;
+  upstream: Upstream;
+  /** What tools of a turn of a session call. */
+  inside(session?: string, agent?: string): Bus;
+}
+
+async function start(contextEngine: object = {}, config: object = {}): Promise<House> {
+  const stack = new AsyncDisposableStack();
+  const upstream = stack.use(await startUpstream({ kind: 'text', text: SUMMARY }));
+  const entries = { local: { type: 'openai-compatible', baseUrl: upstream.url, models: [{ id: 'm', contextWindow: 128_000 }] } };
+  const agent = { provider: 'local', model: 'm', contextEngine: { ...engine, ...contextEngine }, ...config };
+  const settings = { providers: { entries } };
+  const app = stack.use(await testSessions({ as: admin, settings, agents: { default: agent } }));
+  const own = await app.host.connect('sessions');
+  const inside = (session = KEY, agentId = 'default'): Bus => own.as(principal({ scopes: ['*'], session, agent: agentId }));
+  return { app, upstream, inside, [Symbol.asyncDispose]: () => stack.disposeAsync() };
+}
+
+/** A conversation of which all but the last turn is told in summaries. */
+async function folded(house: House, messages = [FACT, 'harbour one', 'harbour two', 'a crane stands still']): Promise<void> {
+  for (const message of messages) await house.app.bus.call('agent.execute', { message });
+  await house.app.bus.call('session.compact', { key: KEY });
+}
+
+async function summaries({ app }: House) {
+  return (await app.bus.call('context.tree', { conversation_id: KEY })).nodes;
+}
+
+const offered = ({ upstream }: House): string[] => {
+  const tools = upstream.requests.at(-1)?.body.tools as { function: { name: string } }[] | undefined;
+  return (tools ?? []).map((tool) => tool.function.name).filter((name) => name.startsWith('ctx_'));
+};
+
+test('a turn has the tools once its model is not told everything word by word, and where its agent may have them', async () => {
+  await using house = await start();
+  await house.app.bus.call('agent.execute', { message: 'hello' });
+  assert.deepEqual(offered(house), []);
+  await folded(house);
+  await house.app.bus.call('agent.execute', { message: 'and now?' });
+  assert.deepEqual(offered(house).toSorted(), ['ctx_expand', 'ctx_inspect', 'ctx_recall', 'ctx_search']);
+  await using denied = await start({}, { skills: { toolPolicy: { deny: ['group:context', 'ctx_expand'] } } });
+  await folded(denied);
+  await denied.app.bus.call('agent.execute', { message: 'and now?' });
+  assert.deepEqual(offered(denied), []);
+});
+
+test('a model that is told a summary can look up, in its turn, what was said word by word', async () => {
+  await using house = await start();
+  await folded(house);
+  house.upstream.respond(
+    { kind: 'tools', calls: [{ name: 'ctx_search', arguments: { query: 'how does the vault open' } }] },
+    { kind: 'text', text: 'It opens.' },
+  );
+  const { response } = await house.app.bus.call('agent.execute', { message: 'how does the vault open?' });
+  assert.equal(response, 'It opens.');
+  const told = house.upstream.requests.at(-1)?.body.messages as { role: string; content: string }[];
+  assert.match(told[0]?.content ?? '', /"id":"sum_/);
+  assert.ok(!told.slice(0, -1).some(({ content }) => content?.includes('otters')), 'it was not told');
+  assert.match(told.at(-1)?.content ?? '', /7-green-otters/);
+});
+
+test('messages and summaries are found by words and by patterns, what is rare first, and in no other conversation', async () => {
+  await using house = await start();
+  await folded(house);
+  const bus = house.inside();
+  const { results, whole } = await bus.call('ctx.search', { query: 'harbours and the vault' });
+  assert.equal(whole, true);
+  assert.match(results[0]?.snippet ?? '', /7-green-otters/);
+  assert.deepEqual([results[0]?.kind, results[0]?.role, results[0]?.turn], ['message', 'user', 1]);
+  assert.ok(results.some(({ kind, id }) => kind === 'summary' && id.startsWith('sum_')));
+  assert.ok(results.every(({ score }, at) => score <= (results[at - 1]?.score ?? 1)));
+  const only = await bus.call('ctx.search', { query: String.raw`\d-\w+-otter`, mode: 'regex', scope: 'messages' });
+  assert.deepEqual(
+    only.results.map(({ turn }) => turn),
+    [1],
+  );
+  assert.deepEqual((await bus.call('ctx.search', { query: 'otters', scope: 'summaries' })).results, []);
+  assert.equal((await bus.call('ctx.search', { query: 'harbour', limit: 1 })).results.length, 1);
+  await house.app.bus.call('agent.execute', { message: 'elsewhere', sessionKey: { channelId: 'other' } });
+  assert.deepEqual((await house.inside('default:test:other').call('ctx.search', { query: 'otters' })).results, []);
+});
+
+test('a pattern that would take for ever elsewhere takes no time; one that is none is refused with its reason', async () => {
+  await using house = await start();
+  await folded(house, ['a'.repeat(60_000), 'two', 'three']);
+  const bus = house.inside();
+  const began = performance.now();
+  assert.deepEqual((await bus.call('ctx.search', { query: '(a+)+$b', mode: 'regex' })).results, []);
+  await assert.rejects(bus.call('ctx.search', { query: '(((a{100}){100}){100}){100}', mode: 'regex' }), { code: 'INVALID_ARGUMENT' });
+  assert.ok(performance.now() - began < 5_000);
+  await assert.rejects(bus.call('ctx.search', { query: '(', mode: 'regex' }), { code: 'INVALID_ARGUMENT', message: /regular expression/ });
+});
+
+test('a message and a summary are shown whole, piece by piece where they are long', async () => {
+  await using house = await start({ maxExpandTokens: 500 });
+  const long = 'tide '.repeat(900);
+  await folded(house, [long, 'two', 'three']);
+  const bus = house.inside();
+  const { results } = await bus.call('ctx.search', { query: 'tide', scope: 'messages' });
+  const { id = '' } = results[0] ?? {};
+  let text = '';
+  let shown: Result<'ctx.inspect'>;
+  do {
+    shown = await bus.call('ctx.inspect', { id, offset: text.length });
+    assert.ok(shown.content.length <= 2_000 && shown.chars === long.length);
+    text += shown.content;
+  } while (shown.next !== undefined);
+  assert.equal(text, long);
+  const [summary] = await summaries(house);
+  const inside = await bus.call('ctx.inspect', { id: summary?.summaryId ?? '' });
+  assert.deepEqual([inside.kind, inside.content, inside.depth], ['summary', SUMMARY, summary?.depth]);
+  const unknown = { code: 'NOT_FOUND' };
+  await assert.rejects(bus.call('ctx.inspect', { id: 'sum_none' }), unknown);
+  await house.app.bus.call('agent.execute', { message: 'elsewhere', sessionKey: { channelId: 'other' } });
+  for (const named of [id, summary?.summaryId ?? ''])
+    await assert.rejects(house.inside('default:test:other').call('ctx.inspect', { id: named }), unknown);
+  await house.app.bus.call('session.reset', { session_key: KEY });
+  for (const named of [id, summary?.summaryId ?? '']) await assert.rejects(bus.call('ctx.inspect', { id: named }), unknown);
+  const nowhere = (await house.app.host.connect('sessions')).as(admin);
+  await assert.rejects(nowhere.call('ctx.inspect', { id }), unknown);
+});
+
+test('what a summary stands for is given word by word, in pieces, and each message once', async () => {
+  await using house = await start({ maxExpandTokens: 500 });
+  const said = Array.from({ length: 9 }, (_, n) => `${n}: ${'harbour '.repeat(n * 50)}`);
+  await folded(house, said);
+  const bus = house.inside();
+  const [top] = await summaries(house);
+  assert.ok((top?.depth ?? 0) > 0, 'it stands for summaries, which stand for turns');
+  const messages: Result<'ctx.expand'>['messages'] = [];
+  for (let from: string | undefined, more = true; more; more = from !== undefined) {
+    const asked = { summary_id: top?.summaryId ?? '', ...(from === undefined ? {} : { from }) };
+    const page: Result<'ctx.expand'> = await bus.call('ctx.expand', asked);
+    assert.ok(page.messages.length > 0 && page.messages.reduce((sum, { content }) => sum + content.length, 0) <= 2_100);
+    messages.push(...page.messages);
+    from = page.next;
+  }
+  const { turns } = await bus.call('ctx.inspect', { id: top?.summaryId ?? '' });
+  assert.deepEqual(
+    messages.filter(({ role }) => role === 'user').map(({ content }) => content.slice(0, 2)),
+    said.slice(0, turns?.to).map((text) => text.slice(0, 2)),
+  );
+  assert.equal(new Set(messages.map(({ id }) => id)).size, 2 * (turns?.to ?? 0));
+  assert.equal(messages.length, 2 * (turns?.to ?? 0));
+});
+
+test('a question is answered by a model that reads what was said, so often a day, and the conversation pays', async () => {
+  await using house = await start({ maxRecallsPerDay: 2 });
+  await folded(house);
+  const bus = house.inside();
+  house.upstream.respond({ kind: 'text', text: 'With 7-green-otters.' });
+  const recalled = await bus.call('ctx.recall', { prompt: 'What opens the vault?', max_tokens: 100 });
+  assert.deepEqual([recalled.answer, recalled.whole, recalled.recallsLeft], ['With 7-green-otters.', true, 1]);
+  assert.ok(recalled.sources.length >= 2 && recalled.tokensUsed.total > 0);
+  const asked = house.upstream.requests.at(-1)?.body;
+  assert.match(JSON.stringify(asked?.messages), /The question: What opens the vault/);
+  assert.match(JSON.stringify(asked?.messages), /7-green-otters, on Tuesdays/);
+  assert.doesNotMatch(JSON.stringify(asked?.messages), /crane/);
+  assert.equal(asked?.max_tokens ?? asked?.['max_completion_tokens'], 100);
+  assert.deepEqual(asked?.tools ?? [], []);
+  const [leaf] = (await summaries(house)).filter(({ kind }) => kind === 'leaf');
+  await bus.call('ctx.recall', { prompt: 'And then?', summary_ids: [leaf?.summaryId ?? ''] });
+  assert.match(JSON.stringify(house.upstream.requests.at(-1)?.body.messages), /7-green-otters/);
+  const requests = house.upstream.requests.length;
+  await assert.rejects(bus.call('ctx.recall', { prompt: 'the vault?' }), { code: 'RESOURCE_EXHAUSTED' });
+  assert.equal((await bus.call('ctx.recall', { prompt: 'zebra' })).answer, 'Nothing of it was said earlier in this conversation.');
+  assert.equal(house.upstream.requests.length, requests, 'no model was asked');
+  await aDayLater(house);
+  assert.equal((await bus.call('ctx.recall', { prompt: 'the vault?' })).recallsLeft, 1);
+});
+
+/** As if what was counted had been counted yesterday. */
+async function aDayLater({ app }: House): Promise<void> {
+  const store = await app.host.store('sessions');
+  const { sessions } = await store.open({ sessions: sessionCollection });
+  await sessions.for(admin).update({ key: KEY }, { set: { recallDay: Math.floor(Date.now() / DAY_MS) - 1 } });
+  await store.close();
+}
+
+test('of what is too much for a reader it is said that it was not whole', async () => {
+  await using house = await start({ maxExpandTokens: 500 });
+  await folded(house, ['otters '.repeat(1_000), 'two', 'three']);
+  const { whole } = await house.inside().call('ctx.recall', { prompt: 'otters?' });
+  assert.equal(whole, false);
+  const { messages } = house.upstream.requests.at(-1)?.body ?? {};
+  const message = (messages as { content: string }[] | undefined)?.at(-1);
+  assert.ok((message?.content.length ?? 0) < 2_400 && (message?.content.length ?? 0) > 1_000, `${message?.content.length}`);
+});

@@ -1,0 +1,97 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { createModels } from '@switchyard/models';
+import { systemClock } from '@switchyard/service-kit';
+import { silentLogger } from '@switchyard/telemetry';
+import { AgentConfig } from '@switchyard/contracts';
+import { principal, startUpstream, type TestService } from '@switchyard/testkit';
+import { bodyCollection, sessionCollection, summaryCollection, turnCollection } from '../data.ts';
+import { testSessions } from '../sessions.fixture.ts';
+import { planTurn } from '../turns/plan.ts';
+import { createRecall } from '../turns/recall.ts';
+import { toolBox } from '../turns/tools.ts';
+
+/** `TURNS=2000` makes it as long as conversations become. */
+const TURNS = Number(process.env['TURNS'] ?? 40);
+const PLANTED = 10;
+const ASKED = TURNS - 10;
+const FACT = 'The vault opens with 7-green-otters, on Tuesdays.';
+const SUMMARY = 'They spoke of harbours, cranes and the wind.';
+const KEY = 'default:test:gateway';
+/** Characters that the model takes, at four a token. */
+const WINDOW_TOKENS = 4_000;
+const BUILDING_MS = 5;
+
+const admin = principal({ scopes: ['*'] });
+const config = {
+  provider: 'local',
+  model: 'm',
+  maxTokens: 500,
+  contextEngine: { freshTailTurns: 4, leafMinFanout: 4, condensedMinFanout: 3, leafChunkTokens: 1_000, leafTargetTokens: 96 },
+};
+
+test(`of ${TURNS} turns no request is beyond the window, and what was said in the tenth is known in the last ones`, async (t) => {
+  await using upstream = await startUpstream({ kind: 'text', text: SUMMARY });
+  const entries = {
+    local: { type: 'openai-compatible' as const, baseUrl: upstream.url, models: [{ id: 'm', contextWindow: WINDOW_TOKENS }] },
+  };
+  await using app = await testSessions({ as: admin, settings: { providers: { entries } }, agents: { default: config } });
+  const began = performance.now();
+  for (let n = 1; n <= TURNS; n += 1) {
+    if (n === ASKED) {
+      const look = { name: 'ctx_search', arguments: { query: 'how does the vault open?', limit: 5 } };
+      upstream.respond({ kind: 'tools', calls: [look] }, { kind: 'text', text: SUMMARY });
+    }
+    const message =
+      n === PLANTED ? FACT : n === ASKED ? 'How does the vault open?' : `${n}: ${'The harbour is wide. '.repeat(10 + (n % 20))}`;
+    await app.bus.call('agent.execute', { message });
+  }
+  const took = (performance.now() - began) / TURNS;
+  const told = upstream.requests.map(({ body }) => body.messages as { role: string; content: string | null }[]);
+  const longest = Math.max(...told.map((messages) => messages.reduce((sum, { content }) => sum + (content ?? '').length, 0)));
+  assert.ok(longest <= WINDOW_TOKENS * 4, `${longest} characters`);
+  const asked = told.findIndex((messages) => messages.at(-1)?.content === 'How does the vault open?');
+  assert.ok(!JSON.stringify(told[asked]).includes('otters'), 'it is told no more');
+  assert.match(told[asked + 1]?.at(-1)?.content ?? '', /7-green-otters/);
+  const { nodes } = await app.bus.call('context.tree', { conversation_id: KEY });
+  const building = await buildingMs(app, entries);
+  t.diagnostic(
+    `${Math.round(took)} ms a turn, at most ${longest} characters, ${nodes.length} summaries, built in ${building.toFixed(2)} ms`,
+  );
+  assert.ok(building <= BUILDING_MS, `${building} ms`);
+});
+
+/** How long it takes to say what a turn tells its model, with nothing of the conversation in memory; the best of some. */
+async function buildingMs(app: TestService, entries: object): Promise<number> {
+  const store = await app.host.store('sessions');
+  const data = { sessions: sessionCollection, turns: turnCollection, bodies: bodyCollection, summaries: summaryCollection };
+  const { sessions, turns, bodies, summaries } = await store.open(data);
+  const session = await sessions.for(admin).get(KEY);
+  const [turn] = (await turns.for(admin).find({ epoch: session?.epoch ?? '' }, { sort: [['seq', 'desc']], limit: 1 })).items;
+  assert.ok(session && turn);
+  const settings = { providers: { entries }, models: { dev: false, defaultModel: '', defaultProvider: '' } };
+  const models = createModels({ settings: () => settings as never, secret: async () => null, env: {}, log: silentLogger() });
+  const agent = { agentId: 'default', tenant: 'default', suspended: false, isDefault: true, config: AgentConfig.parse(config) };
+  const tools = (who: typeof admin, of: typeof agent.config, given: Parameters<typeof toolBox>[3]) => toolBox(app.bus, who, of, given);
+  const deps = { tools, turns: turns.for(admin), bodies: bodies.for(admin), summaries, models };
+  const about = {
+    turn,
+    hold: { tenant: 'default', session } as never,
+    agent,
+    principal: admin,
+    traceparent: undefined,
+    left: () => 60_000,
+  };
+  let best = Infinity;
+  for (let n = 0; n < 20; n += 1) {
+    const began = performance.now();
+    const { messages } = await planTurn(
+      { ...deps, recall: createRecall({ mostChars: 8_388_608, idleMs: () => 60_000, clock: systemClock }) },
+      { ...about, model: { provider: 'local', modelId: 'm' }, text: 'and now?' },
+    );
+    best = Math.min(best, performance.now() - began);
+    assert.ok(messages.length > 3);
+  }
+  await store.close();
+  return best;
+}

@@ -1,0 +1,62 @@
+import { ServiceError } from '@switchyard/contracts';
+import { RE2JS } from 're2js';
+
+/** Of a text, how well it fits each thing that is looked for: from 0, not at all, to 1. */
+export type Fit = (text: string) => readonly number[];
+
+/** Of a long text so much is looked through. */
+const MOST_CHARS = 100_000;
+/** A word of so many letters is found as the beginning of another one too. */
+const STEM_CHARS = 4;
+const MOST_WORDS = 32;
+const WORD = /[\p{L}\p{N}]+/gu;
+
+/** By words; a whole word is better than its beginning. */
+export function wordFit(query: string): Fit {
+  const words = [...new Set(wordsOf(query))].slice(0, MOST_WORDS);
+  return (text) => {
+    const there = new Set(wordsOf(text.slice(0, MOST_CHARS)));
+    return words.map((word) => fitOf(word, there));
+  };
+}
+
+function fitOf(word: string, there: ReadonlySet<string>): number {
+  if (there.has(word)) return 1;
+  if (word.length < STEM_CHARS) return 0;
+  for (const other of there) if (other.startsWith(word) || (other.length >= STEM_CHARS && word.startsWith(other))) return 0.5;
+  return 0;
+}
+
+function wordsOf(text: string): string[] {
+  return text.toLowerCase().match(WORD) ?? [];
+}
+
+/** By a regular expression, in time that grows with the text alone, whatever it says: a model writes it, and may have been told to. */
+export function patternFit(pattern: string): Fit {
+  const compiled = compile(pattern);
+  return (text) => [compiled.matcher(text.slice(0, MOST_CHARS)).find() ? 1 : 0];
+}
+
+function compile(pattern: string): RE2JS {
+  try {
+    return RE2JS.compile(pattern, RE2JS.CASE_INSENSITIVE);
+  } catch (error) {
+    const why = error instanceof Error ? error.message : 'it cannot be read';
+    throw new ServiceError('INVALID_ARGUMENT', `query: expected a regular expression as RE2 knows it: ${why}`, { cause: error });
+  }
+}
+
+export interface Fitting {
+  fits: readonly number[];
+}
+
+/** Of all texts those that fit, with a score, the best first; what few of them have counts for more than what most of them have. */
+export function ranked<T extends Fitting>(all: readonly T[]): (T & { score: number })[] {
+  const having = (at: number): number => all.filter(({ fits }) => (fits[at] ?? 0) > 0).length;
+  const weights = (all[0]?.fits ?? []).map((_, at) => Math.log(1 + all.length / Math.max(1, having(at))));
+  const most = weights.reduce((sum, weight) => sum + weight, 0);
+  return all
+    .map((one) => ({ ...one, score: one.fits.reduce((sum, fit, at) => sum + fit * (weights[at] ?? 0), 0) / most }))
+    .filter(({ score }) => score > 0)
+    .toSorted((one, other) => other.score - one.score);
+}

@@ -1,0 +1,82 @@
+import type { AgentConfig } from '@switchyard/contracts';
+import type { SessionDocument } from '../data.ts';
+import { parseSessionKey } from './session-key.ts';
+
+type ResetPolicy = NonNullable<AgentConfig['session']['resetPolicy']>;
+type Policy = Pick<ResetPolicy, 'mode' | 'dailyResetHour' | 'dailyResetTimezone' | 'idleTimeoutMs'>;
+
+const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
+
+/** Why a session starts anew with a turn. */
+export type Expiry = 'auto-reset:daily' | 'auto-reset:idle' | 'auto-reset:daily+idle';
+
+/**
+ * Whether the conversation of a session was over when a turn was accepted, by the policy of its agent: the hour of the day came since
+ * anything last ended there, or nothing did for too long. What has nothing in it is not emptied.
+ */
+export function expiryOf(policy: ResetPolicy | undefined, session: SessionDocument, acceptedAt: number): Expiry | undefined {
+  if (!policy || session.messageCount === 0 || session.kind === 'sub-agent') return undefined;
+  const { mode, dailyResetHour, dailyResetTimezone, idleTimeoutMs } = policyFor(policy, session);
+  const daily = mode === 'daily' || mode === 'hybrid';
+  const idle = mode === 'idle' || mode === 'hybrid';
+  const dayOf = (at: number): number => dayFrom(at, dailyResetHour, dailyResetTimezone);
+  const isDue = {
+    daily: daily && dayOf(acceptedAt) > dayOf(session.updatedAt),
+    idle: idle && acceptedAt - session.updatedAt >= idleTimeoutMs,
+  };
+  if (isDue.daily && isDue.idle) return 'auto-reset:daily+idle';
+  if (isDue.daily) return 'auto-reset:daily';
+  return isDue.idle ? 'auto-reset:idle' : undefined;
+}
+
+/** What the policy says of this kind of session. */
+function policyFor({ perType: { dm, group, thread }, ...general }: ResetPolicy, { key, kind }: SessionDocument): Policy {
+  const own = parseSessionKey(key)?.threadId === undefined ? (kind === 'group' ? group : dm) : thread;
+  return {
+    mode: own?.mode ?? general.mode,
+    dailyResetHour: own?.dailyResetHour ?? general.dailyResetHour,
+    dailyResetTimezone: own?.dailyResetTimezone ?? general.dailyResetTimezone,
+    idleTimeoutMs: own?.idleTimeoutMs ?? general.idleTimeoutMs,
+  };
+}
+
+/** Which day it is, where days begin at an hour of a time zone. */
+function dayFrom(at: number, hour: number, zone: string): number {
+  return Math.floor((wallClock(at, zone) - hour * HOUR_MS) / DAY_MS);
+}
+
+const formats = new Map<string, Intl.DateTimeFormat>();
+
+/** What clocks in a time zone show, as if it were UTC. */
+function wallClock(at: number, zone: string): number {
+  const parts = new Map(
+    formatFor(zone)
+      .formatToParts(at)
+      .map(({ type, value }) => [type, Number(value)]),
+  );
+  const [year = 0, month = 1, day = 1, hour = 0, minute = 0] = (['year', 'month', 'day', 'hour', 'minute'] as const).map((type) =>
+    parts.get(type),
+  );
+  return Date.UTC(year, month - 1, day, hour, minute);
+}
+
+function formatFor(zone: string): Intl.DateTimeFormat {
+  const known = formats.get(zone);
+  if (known) return known;
+  // Without a name it is that of the system; one that nobody knows is none.
+  const timeZone = zone === '' ? {} : { timeZone: isZone(zone) ? zone : 'UTC' };
+  const format = new Intl.DateTimeFormat('en-US', { ...FORMAT, ...timeZone });
+  formats.set(zone, format);
+  return format;
+}
+
+const FORMAT = { hourCycle: 'h23', year: 'numeric', month: 'numeric', day: 'numeric', hour: 'numeric', minute: 'numeric' } as const;
+
+function isZone(zone: string): boolean {
+  try {
+    return new Intl.DateTimeFormat('en-US', { timeZone: zone }).format(0) !== '';
+  } catch {
+    return false;
+  }
+}

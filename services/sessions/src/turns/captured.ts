@@ -1,0 +1,40 @@
+import type { Input } from '@switchyard/contracts';
+import type { Agent } from '../agents.ts';
+
+/** What is told of a turn, to be remembered. */
+export type Captured = Input<'memory.capture'>['captured'][number];
+
+/** A turn that has an answer. */
+export interface Capturing {
+  agent: Agent;
+  turnId: string;
+  sessionKey: string;
+  question: string;
+  answer: string;
+  /** How many times its model was asked: more than once only where a tool was used. */
+  steps: number;
+}
+
+/** Of a question and of an answer: what is longer than both together is never recalled. */
+const KEPT_CHARS = 1_900;
+
+const ASKS_TO_REMEMBER = /^\W*(?:please\s+|kindly\s+)?(?:remember|memori[sz]e|keep\s+in\s+mind|don['’]?t\s+forget|make\s+a\s+note|note)\b/i;
+
+/** What its agent is set to keep of a turn; undefined where that is nothing. */
+export function capturedOf({ agent, turnId, sessionKey, question, answer, steps }: Capturing): Captured | undefined {
+  const { capture } = agent.config.rag;
+  const about = { turnId, agentId: agent.agentId, sessionKey };
+  if (capture === 'all' && question !== '') {
+    // What a tool was asked may come from outside.
+    return { ...about, content: `Asked: ${cut(question)}\nAnswered: ${cut(answer)}`, memoryType: 'episodic', outside: steps > 1 };
+  }
+  // What the client says itself comes from no tool.
+  if (capture === 'asked' && ASKS_TO_REMEMBER.test(question)) {
+    return { ...about, content: cut(question), memoryType: 'semantic', outside: false };
+  }
+  return undefined;
+}
+
+function cut(text: string): string {
+  return text.length <= KEPT_CHARS ? text : `${text.slice(0, KEPT_CHARS).toWellFormed()}…`;
+}

@@ -1,0 +1,45 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { principal, type TestService } from '@switchyard/testkit';
+import { sessionCollection } from '../data.ts';
+import { testSessions } from '../sessions.fixture.ts';
+
+const admin = principal({ scopes: ['*'] });
+const KEY = 'default:test:gateway';
+const HOUR_MS = 3_600_000;
+const resetPolicy = { mode: 'idle', idleTimeoutMs: HOUR_MS, resetTriggers: ['Start over '] };
+const agents = { default: { session: { resetPolicy } } };
+
+const said = async ({ bus }: TestService): Promise<string[]> =>
+  (await bus.call('session.history', { session_key: KEY })).messages.filter(({ role }) => role === 'user').map(({ content }) => content);
+
+/** As if the last of it was so long ago. */
+async function ago({ host }: TestService, ms: number): Promise<void> {
+  const store = await host.store('sessions');
+  const { sessions } = await store.open({ sessions: sessionCollection });
+  await sessions.for(admin).update({ key: KEY }, { set: { updatedAt: Date.now() - ms } });
+  await store.close();
+}
+
+test('the first turn after the end of a conversation begins a new one, once, and says why', async () => {
+  await using app = await testSessions({ as: admin, agents });
+  for (const message of ['one', 'two']) await app.bus.call('agent.execute', { message });
+  await ago(app, HOUR_MS / 2);
+  await app.bus.call('agent.execute', { message: 'three' });
+  assert.deepEqual(await said(app), ['one', 'two', 'three']);
+  await ago(app, 2 * HOUR_MS);
+  await Promise.all(['four', 'five', 'six'].map((message) => app.bus.call('agent.execute', { message })));
+  assert.deepEqual((await said(app)).toSorted(), ['five', 'four', 'six']);
+  assert.equal((await app.nextEvent('session:expired')).reason, 'auto-reset:idle');
+  const { messageCount } = (await app.bus.call('session.list', {})).sessions[0] ?? {};
+  assert.equal(messageCount, 6);
+});
+
+test('a phrase that the agent names begins a new conversation, and is no part of either', async () => {
+  await using app = await testSessions({ as: admin, agents });
+  await app.bus.call('agent.execute', { message: 'one' });
+  const { finishReason } = await app.bus.call('agent.execute', { message: ' start OVER' });
+  assert.equal(finishReason, 'session_reset');
+  await app.bus.call('agent.execute', { message: 'start over with this' });
+  assert.deepEqual(await said(app), ['start over with this']);
+});

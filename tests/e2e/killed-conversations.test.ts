@@ -1,0 +1,103 @@
+import assert from 'node:assert/strict';
+import { rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { setTimeout as wait } from 'node:timers/promises';
+import { tempDir } from '@switchyard/testkit';
+import { startEmbedded, type Running } from './embedded.ts';
+import { ask, call } from './exchange.ts';
+
+/** How often the process is killed; each time somewhere else, as the clock has it. */
+const KILLS = Number(process.env['KILLS'] ?? 1);
+const CHANNELS = ['one', 'two', 'three'];
+const TURNS = 4;
+const SOON_MS = 700;
+const PATIENCE_MS = 30_000;
+
+/** All that is said is remembered, and conversations are soon too long. */
+const configured = (compactionModel: string) => ({
+  agents: {
+    default: {
+      model: 'dev/echo',
+      maxContextChars: 1_000,
+      rag: { capture: 'all' },
+      contextEngine: {
+        contextThreshold: 0.1,
+        freshTailTurns: 1,
+        leafMinFanout: 2,
+        condensedMinFanout: 2,
+        compactionModel,
+      },
+    },
+  },
+});
+/** Every other time a summary takes seconds, so that the kill finds one half made. */
+const configOf = (kill: number) => configured(kill % 2 === 0 ? 'dev/slow' : 'dev/echo');
+const config = configured('dev/echo');
+
+const message = (channel: string, n: number): string => `${channel}, ${n}: the tide turns at ${n % 24}.`;
+
+/** Asks until it is answered or nobody is there any more; what was answered before is answered again. */
+async function talk(product: Running, channel: string, upTo: number): Promise<void> {
+  for (let n = 0; n < upTo; n += 1) {
+    const asked = { message: message(channel, n), sessionKey: { channelId: channel }, idempotencyKey: `${channel}${n}` };
+    const answer = await ask(product, 'agent.execute', asked).catch(() => undefined);
+    if (!answer?.result) return;
+  }
+}
+
+async function remembered(product: Running): Promise<string[]> {
+  const { entries } = await call<{ entries: { content: string }[] }>(product, 'memory.export');
+  return entries.map(({ content }) => content).toSorted();
+}
+
+test('killed while turns are answered, remembered and summed up, nothing is lost and nothing is there twice', async (t) => {
+  await using data = await tempDir();
+  for (let kill = 1; kill <= KILLS; kill += 1) {
+    await using product = await startEmbedded({ data: data.path, config: configOf(kill) });
+    const talks = CHANNELS.map((channel) => talk(product, channel, kill * TURNS));
+    await wait(Math.random() * SOON_MS);
+    await product.process.end('SIGKILL');
+    await Promise.all(talks);
+  }
+  const upTo = KILLS * TURNS;
+  const turns = Array.from({ length: upTo }, (_, n) => n);
+  const asked = CHANNELS.flatMap((channel) => turns.map((n) => `Asked: ${message(channel, n)}`)).toSorted();
+  let before: unknown;
+  {
+    await using product = await startEmbedded({ data: data.path, config });
+    await Promise.all(CHANNELS.map((channel) => talk(product, channel, upTo)));
+    const until = Date.now() + PATIENCE_MS;
+    while ((await remembered(product)).length < asked.length && Date.now() < until) await wait(50);
+    assert.deepEqual(
+      (await remembered(product)).map((content) => content.split('\n')[0]),
+      asked,
+    );
+    let summaries = 0;
+    for (const channel of CHANNELS) {
+      const { messages } = await call<{ messages: { role: string; content: string }[] }>(product, 'session.export', {
+        session_key: `default:${product.client}:${channel}`,
+      });
+      const said = messages.filter(({ role }) => role === 'user').map(({ content }) => content);
+      assert.deepEqual(
+        said,
+        turns.map((n) => message(channel, n)),
+      );
+      const { nodes } = await call<{ nodes: { summaryId: string; childIds: string[] }[] }>(product, 'context.tree', {
+        conversation_id: `default:${product.client}:${channel}`,
+      });
+      const known = new Set(nodes.map(({ summaryId }) => summaryId));
+      for (const { childIds } of nodes) for (const child of childIds) assert.ok(known.has(child), child);
+      summaries += nodes.length;
+    }
+    t.diagnostic(`${asked.length} turns, ${KILLS} kills, ${summaries} summaries`);
+    before = await searched(product);
+  }
+  await rm(join(data.path, 'index'), { recursive: true });
+  await using product = await startEmbedded({ data: data.path, config });
+  assert.deepEqual(await searched(product), before, 'the index that was thrown away is rebuilt equal');
+});
+
+async function searched(product: Running): Promise<unknown> {
+  return Promise.all(['tide turns', 'two', 'at 3'].map((query) => call(product, 'memory.search', { query, limit: 20 })));
+}
