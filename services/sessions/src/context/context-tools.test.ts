@@ -201,3 +201,14 @@ test('of what is too much for a reader it is said that it was not whole', async 
   const message = (messages as { content: string }[] | undefined)?.at(-1);
   assert.ok((message?.content.length ?? 0) < 2_400 && (message?.content.length ?? 0) > 1_000, `${message?.content.length}`);
 });
+
+test('whoever has used up a budget has nothing read for them by a model', async () => {
+  await using house = await start();
+  await folded(house);
+  const own = await house.app.host.connect('sessions');
+  const bus = own.as(principal({ scopes: ['*'], session: KEY, agent: 'default', budgets: { perHour: 1 } }));
+  await bus.call('ctx.recall', { prompt: 'the vault?' });
+  const asked = house.upstream.requests.length;
+  await assert.rejects(bus.call('ctx.recall', { prompt: 'the vault?' }), /has used the 1 tokens that its budgets\.perHour allows/);
+  assert.equal(house.upstream.requests.length, asked);
+});
