@@ -5,12 +5,16 @@ import { startUpstream, type Upstream } from '@switchyard/testkit';
 import { startEmbedded, type Running } from '../e2e/embedded.ts';
 import { call } from '../e2e/exchange.ts';
 
-/** What ends something is told when nothing else is left to tell of it. */
-const ENDS = /\.(delete|remove|revoke|close|stop|disable|flush)$/i;
+/** What ends something is told when nothing else is left to tell of it, and last what ends the process that answers. */
+const ENDS = [/\.(delete|remove|revoke|close|stop|disable|flush)$/i, /^gateway\.restart$/];
 const served = [...publicMethods.keys()].filter((name) => !unserved.has(name as MethodName));
 
 /** What the examples tell, in the order of their declaration: a method stands where its example can happen. */
-const STORY = [...served.filter((name) => !ENDS.test(name)), ...served.filter((name) => ENDS.test(name))];
+const STORY = served.toSorted((one, other) => endsAt(one) - endsAt(other));
+
+function endsAt(name: string): number {
+  return ENDS.findIndex((end) => end.test(name)) + 1;
+}
 
 /** What answers call what the examples have made up: later examples that say the one mean the other. */
 const meant = new Map<string, string>();

@@ -49,6 +49,7 @@ test('a method shows its params, scope, owner and examples', () => {
       ['sessions', false],
       ['lenient', false],
       ['budgets', false],
+      ['mcpClient', false],
     ],
   );
   assert.equal(create?.['x-scope'], 'admin');

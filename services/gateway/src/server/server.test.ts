@@ -5,8 +5,18 @@ import { describe, test } from 'node:test';
 import { createLogger } from '@switchyard/telemetry';
 import { startTestGateway, SECRETS, type TestGateway } from '../gateway.fixture.ts';
 
-/** Nobody needs a token for these, and `/ws` over plain HTTP says no more than that it wants an upgrade. */
-const OPEN = new Set(['GET /health', 'GET /api/health', 'GET /livez', 'GET /startupz', 'GET /readyz', 'OPTIONS /api/*', 'GET /ws']);
+/** Nobody needs a token for these: webhooks have a signature, and `/ws` over plain HTTP says only that it wants an upgrade. */
+const OPEN = new Set([
+  'GET /health',
+  'GET /api/health',
+  'GET /livez',
+  'GET /startupz',
+  'GET /readyz',
+  'OPTIONS /api/*',
+  'GET /ws',
+  'POST /hooks/webhook',
+  'POST /hooks/*',
+]);
 const VERBS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'TRACE'];
 
 /** Sends bytes as they are and reads until the other side ends it. */
