@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { mkdirSync, readdirSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { gunzipSync } from 'node:zlib';
 import { tempDir } from '@switchyard/testkit';
@@ -115,4 +115,14 @@ test('a file that cannot be begun anew is written on, and that is said', async (
   assert.match(said.join(), /is written on, though it is full: .*ENOENT/);
   assert.equal(readFileSync(`${dir.path}/elsewhere/daemon.log`, 'utf8'), 'a line that fills it\none that comes after\n');
   mkdirSync(`${dir.path}/logs`);
+});
+
+test('a disk that is full ends nobody, holds up nobody, and is told of once', { skip: !existsSync('/dev/full') }, async () => {
+  const said: string[] = [];
+  using rolling = openRollingFile(options('/dev/full', { say: (sentence) => said.push(sentence) }));
+  for (let line = 0; line < 3; line += 1) {
+    rolling.write('a line for which there is no room\n');
+    await flushed(rolling);
+  }
+  assert.deepEqual(said, ['/dev/full cannot be written: Error: ENOSPC: no space left on device, write']);
 });
