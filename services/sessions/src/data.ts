@@ -192,7 +192,8 @@ export const TurnDocument = z.object({
   /** It was a command, and was answered without a model. */
   effect: Effect.optional(),
   /** How it went, without anything that was said. */
-  evidence: json(Evidence).optional(),
+  /** An `Evidence`, as JSON. */
+  evidence: z.string().optional(),
   /** What it had to go without. */
   warnings: z.array(z.string()).optional(),
   /** Since when it is to be remembered; absent where it is not to be, or the memory service has it (`turns/remembering.ts`). */

@@ -1,4 +1,5 @@
-import type { ModelRequest } from '../model.ts';
+import { DEV_PROVIDER } from '../dev/dev-provider.ts';
+import type { ModelPart, ModelRequest } from '../model.ts';
 import { openAsked, type Asked } from './asked.ts';
 import { createBreakers } from './breakers.ts';
 import type { Memory } from './chain.ts';
@@ -17,24 +18,12 @@ export function createFailover({ models, now, tell, log }: FailoverDeps): Failov
           warn: (fields, message) => log?.warn({ agentId: asker.agentId, ...fields }, message),
         });
       return {
-        async *stream(request) {
+        stream(request) {
           const asked = of(request);
-          for (const one of asked.chain) {
-            const call = asked.begin(one);
-            let told = false;
-            try {
-              for await (const part of models.stream(call.request)) {
-                told ||= part.type !== 'reasoning';
-                yield part.type === 'finish' ? { ...part, model: one.model } : part;
-              }
-              call.succeeded();
-              return;
-            } catch (error) {
-              call.failed(error, told);
-            } finally {
-              call.left();
-            }
-          }
+          const [only, next] = asked.chain;
+          // Of development models nothing is remembered: where nobody else is asked either, there is nothing to see to.
+          if (only?.model.provider === DEV_PROVIDER && next === undefined) return models.stream(asked.begin(only).request);
+          return along(models, asked);
         },
         async complete(request) {
           const asked = of(request);
@@ -56,4 +45,23 @@ export function createFailover({ models, now, tell, log }: FailoverDeps): Failov
     },
     forgetKeys: () => memory.keys.forgetAll(),
   };
+}
+
+async function* along(models: FailoverDeps['models'], asked: Asked): AsyncGenerator<ModelPart, void, void> {
+  for (const one of asked.chain) {
+    const call = asked.begin(one);
+    let told = false;
+    try {
+      for await (const part of models.stream(call.request)) {
+        told ||= part.type !== 'reasoning';
+        yield part.type === 'finish' ? { ...part, model: one.model } : part;
+      }
+      call.succeeded();
+      return;
+    } catch (error) {
+      call.failed(error, told);
+    } finally {
+      call.left();
+    }
+  }
 }

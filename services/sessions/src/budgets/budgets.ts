@@ -7,7 +7,7 @@ import { tokensOf } from '../context/room.ts';
 import type { BudgetDocument } from '../data.ts';
 import { createAllotments, type Share } from './allotments.ts';
 import { createLedger } from './ledger.ts';
-import { MICRO_USD, metersOf, type Limited, type NamedMeter } from './meters.ts';
+import { HOUR_MS, MICRO_USD, metersOf, type Limited, type NamedMeter } from './meters.ts';
 import { priceOf } from './prices.ts';
 
 /** Why a model was not asked, in the details of the error. */
@@ -64,6 +64,7 @@ export function createBudgets({ budgets, store, clock, models }: BudgetsDeps): B
   const allotments = createAllotments(createLedger(budgets), clock);
   /** About how long answers are lately, at most. */
   const answers = new WeakMap<Agent, number>();
+  const ofAgents = new WeakMap<Agent, { tenant: string; until: number; meters: readonly NamedMeter[] }>();
 
   async function estimate(agent: Agent, call: Call, money: boolean): Promise<Used> {
     const input = tokensOf(charsOf(call));
@@ -76,10 +77,20 @@ export function createBudgets({ budgets, store, clock, models }: BudgetsDeps): B
     answers.set(agent, Math.max(output, Math.ceil((answers.get(agent) ?? 0) * FORGETTING)));
   }
 
+  /** Worked out once an hour for an agent; those of a client, which few have, each time. */
+  function metersFor(spender: Spender, agent: Agent): readonly NamedMeter[] {
+    const now = store.now();
+    const known = ofAgents.get(agent);
+    const own = known && now < known.until && known.tenant === spender.tenant ? known.meters : metersOf(limitedAgent(spender, agent), now);
+    if (own !== known?.meters) ofAgents.set(agent, { tenant: spender.tenant, until: now - (now % HOUR_MS) + HOUR_MS, meters: own });
+    const client = limitedClient(spender);
+    return client === undefined ? own : [...own, ...metersOf(client, now)];
+  }
+
   return {
     of: (spender, agent) => ({
       async reserve(call) {
-        const meters = limitedOf(spender, agent).flatMap((one) => metersOf(one, store.now()));
+        const meters = metersFor(spender, agent);
         const expected = await estimate(
           agent,
           call,
@@ -110,11 +121,13 @@ export function createBudgets({ budgets, store, clock, models }: BudgetsDeps): B
   };
 }
 
-function limitedOf({ tenant, client, budgets }: Spender, { agentId, config }: Agent): Limited[] {
-  const path = `agents.${agentId}.budgets`;
-  const agent = { tenant, subject: `agent:${agentId}`, who: `agent ${agentId}`, path, limits: config.budgets };
-  if (budgets === undefined || client === undefined) return [agent];
-  return [agent, { tenant, subject: `token:${client}`, who: `token ${client}`, path: 'its budgets', limits: budgets }];
+function limitedAgent({ tenant }: Spender, { agentId, config }: Agent): Limited {
+  return { tenant, subject: `agent:${agentId}`, who: `agent ${agentId}`, path: `agents.${agentId}.budgets`, limits: config.budgets };
+}
+
+function limitedClient({ tenant, client, budgets }: Spender): Limited | undefined {
+  if (budgets === undefined || client === undefined) return undefined;
+  return { tenant, subject: `token:${client}`, who: `token ${client}`, path: 'its budgets', limits: budgets };
 }
 
 function amountOf({ unit }: NamedMeter, { tokens, costUsd }: Used): number {

@@ -26,7 +26,7 @@ export interface NamedMeter extends Meter {
 }
 
 export const MICRO_USD = 1_000_000;
-const HOUR_MS = 3_600_000;
+export const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 
 /** The meters of one who is limited, as of now. Hours and days are those of UTC, the same for every replica. */

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { principal, type TestService } from '@switchyard/testkit';
-import { turnCollection, type Evidence } from '../data.ts';
+import { Evidence, turnCollection } from '../data.ts';
 import { testSessions } from '../sessions.fixture.ts';
 import { createWitness } from './evidence.ts';
 
@@ -13,7 +13,8 @@ async function evidenceOf({ host }: TestService): Promise<Evidence | undefined> 
   const { turns } = await store.open({ turns: turnCollection });
   const { items } = await turns.for(admin).find({}, { sort: [['createdAt', 'desc']], limit: 1 });
   await store.close();
-  return items[0]?.evidence;
+  const [{ evidence } = {}] = items;
+  return evidence === undefined ? undefined : Evidence.parse(JSON.parse(evidence));
 }
 
 test('of each step there are numbers, times and digests, and nothing of what was said', async () => {

@@ -4,9 +4,9 @@ import {
   type JsonFormat,
   type ModelAnswer,
   type ModelMessage,
+  type ModelPart,
   type ModelRef,
   type ModelRequest,
-  type Models,
   type ToolCall,
 } from '@switchyard/models';
 import { BUDGET_EXCEEDED, type Budget, type Reserved, type Used } from '../budgets/budgets.ts';
@@ -206,7 +206,15 @@ async function* modelStep(models: Asking, plan: TurnPlan, asking: AskedFor): Asy
   let ended = false;
   try {
     if (plan.whole === true) Object.assign(said, await models.complete(asked));
-    else yield* heard(models.stream(asked), said, asking.left);
+    else
+      for await (const part of models.stream(asked)) {
+        take(said, part);
+        if (part.type !== 'text') continue;
+        yield { type: 'delta', text: part.text };
+        if (said.text.length <= asking.left * MOST_CHARS_A_TOKEN) continue;
+        cutOff(said);
+        break;
+      }
     ended = said.beyond !== true;
     return said;
   } catch (error) {
@@ -217,27 +225,22 @@ async function* modelStep(models: Asking, plan: TurnPlan, asking: AskedFor): Asy
   }
 }
 
-/** Reads an answer as it comes, for as long as the turn's budget has tokens for it. */
-async function* heard(parts: ReturnType<Models['stream']>, said: Said, left: number): AsyncGenerator<FrameBody, void, void> {
-  for await (const part of parts) {
-    if (part.type === 'text') {
-      said.text += part.text;
-      yield { type: 'delta', text: part.text };
-      if (said.text.length > left * MOST_CHARS_A_TOKEN) {
-        // What it really used is said at an end that is not waited for.
-        said.usage = { input: 0, output: Math.ceil(said.text.length / MOST_CHARS_A_TOKEN) };
-        said.beyond = true;
-        return;
-      }
-    } else if (part.type === 'tool-call') {
-      said.calls.push(part.call);
-    } else if (part.type === 'finish') {
-      said.reason = part.reason;
-      said.usage = part.usage;
-      said.costUsd = part.costUsd;
-      if (part.model) said.model = part.model;
-    }
+/** What one part of an answer adds to it. */
+function take(said: Said, part: ModelPart): void {
+  if (part.type === 'text') said.text += part.text;
+  else if (part.type === 'tool-call') said.calls.push(part.call);
+  else if (part.type === 'finish') {
+    said.reason = part.reason;
+    said.usage = part.usage;
+    said.costUsd = part.costUsd;
+    if (part.model) said.model = part.model;
   }
+}
+
+/** What it really used is said at an end that is not waited for. */
+function cutOff(said: Said): void {
+  said.usage = { input: 0, output: Math.ceil(said.text.length / MOST_CHARS_A_TOKEN) };
+  said.beyond = true;
 }
 
 function usedBy({ usage, costUsd }: Said): Used {

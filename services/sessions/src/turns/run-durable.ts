@@ -4,7 +4,7 @@ import type { Call } from '../budgets/budgets.ts';
 import { notInForce } from '../commands/not-in-force.ts';
 import { carryOut } from '../commands/carry-out.ts';
 import { parseMessage } from '../commands/parse.ts';
-import type { Effect, Evidence, SessionDocument, TurnDocument } from '../data.ts';
+import type { Effect, SessionDocument, TurnDocument } from '../data.ts';
 import { noSuchSession, sees } from '../sessions/ownership.ts';
 import { asAgent } from './asking.ts';
 import { keep, textOf } from './bodies.ts';
@@ -33,19 +33,19 @@ export async function runDurable(deps: RunDeps, given: RunGiven): Promise<Ended 
     const reminding = createReminding(deps.memories, given, witness);
     const outcome = await play(deps, given, { record, reminding, witness }).finally(record.close);
     const captured = deps.remembering && !outcome.effect ? reminding.captured(outcome) : undefined;
-    const evidence = outcome.effect ? undefined : witness.evidence(outcome.model, outcome);
+    const evidence = outcome.effect ? undefined : JSON.stringify(witness.evidence(outcome.model, outcome));
     const ended = await commit(deps, given, { ...outcome, warnings: reminding.warnings, remember: captured !== undefined, evidence });
     if (captured) deps.remembering?.tell(given.principal, captured);
     return ended;
   } catch (error) {
-    return await fail(deps, { ...given, evidence: witness.evidence(given.model) }, error);
+    return await fail(deps, { ...given, evidence: JSON.stringify(witness.evidence(given.model)) }, error);
   }
 }
 
 async function commit(
   deps: RunDeps,
   given: RunGiven,
-  outcome: Played & Pick<Reminding, 'warnings'> & { remember: boolean; evidence: Evidence | undefined },
+  outcome: Played & Pick<Reminding, 'warnings'> & { remember: boolean; evidence: string | undefined },
 ): Promise<Ended> {
   const { hold, turn, frames } = given;
   const { result, costUsd, steps, warnings, remember, evidence, effect } = outcome;
@@ -74,7 +74,7 @@ async function endedHere(deps: RunDeps, { hold, turn }: RunGiven, state: 'done' 
 
 interface Witnessed {
   /** How the turn went until then. */
-  evidence?: Evidence;
+  evidence?: string;
 }
 
 /** An aborted turn ends with the reason of the abort, whatever broke because of it. */

@@ -1,6 +1,6 @@
 import { ServiceError, type TurnFailure, type TurnResult } from '@switchyard/contracts';
 import type { Documents } from '@switchyard/store';
-import { DAY_MS, type Effect, type Evidence, type Heard, type Said, type TurnDocument } from '../data.ts';
+import { DAY_MS, type Effect, type Heard, type Said, type TurnDocument } from '../data.ts';
 import { channelOf } from '../sessions/session-key.ts';
 import { excerptOf } from './fitting.ts';
 
@@ -86,7 +86,7 @@ export interface Ending {
   lastFrame: number;
   now: number;
   /** How it went. */
-  evidence?: Evidence | undefined;
+  evidence?: string | undefined;
 }
 
 export interface Answer {
