@@ -1,11 +1,11 @@
 /**
  * How Node runs a process of the product, whoever starts it.
  * - Half of Node's young generation keeps ten thousand idle connections within 200 MiB, at no cost that could be measured.
- * - V8 lets a heap grow to four times what is in use before it looks for what is garbage; 40 percent beyond that is enough. It keeps
- *   a process that has 100,000 turns to do within 100 MiB more, and not 270, also at no cost that could be measured.
+ * - V8 lets a heap grow to four times what is in use before it looks for what is garbage. Twice is enough here; what less would gain
+ *   in memory is paid for by turns (docs/reliability.md).
  */
 export const SERVER_FLAGS: readonly string[] = [
   '--max-semi-space-size=16',
-  '--heap-growing-percent=40',
+  '--heap-growing-percent=100',
   '--disable-warning=ExperimentalWarning',
 ];
