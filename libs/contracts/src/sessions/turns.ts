@@ -37,6 +37,17 @@ export const TurnFailure = z.object({
 });
 export type TurnFailure = z.infer<typeof TurnFailure>;
 
+/**
+ * In the details of a refusal, between services: for so long every call of the same method would be refused like it, in the same
+ * tenant, for the same agent, unless it has an idempotency key.
+ */
+export const FullFor = z.object({
+  ms: z.number().positive(),
+  agentId: AgentId,
+  standard: z.boolean().describe('it is the agent of calls that name none'),
+});
+export type FullFor = z.infer<typeof FullFor>;
+
 /** What a turn says before it ends. */
 const progress = [
   z.object({

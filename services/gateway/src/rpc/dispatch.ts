@@ -1,6 +1,6 @@
 import type { Bus, CallHead, LargeAnswer, Reply } from '@switchyard/bus';
 import { invalidParams, publicMethods, ServiceError, type Callable } from '@switchyard/contracts';
-import type { Settings } from '@switchyard/service-kit';
+import { systemClock, type Settings } from '@switchyard/service-kit';
 import { startSpan, tracing } from '@switchyard/telemetry';
 import { describeError, type FailureLog } from '../server/failure-log.ts';
 import { batchAnswer, errorAnswer, faultAnswer, localAnswer, resultAnswer, resultEnvelope, type Answer, type Fault } from './answers.ts';
@@ -8,6 +8,7 @@ import { ATTACH, attach } from './attach.ts';
 import { runBatch } from './batch.ts';
 import { countCallsOf, countOther, type CountCall } from './call-counts.ts';
 import type { EdgeMethod } from './edge-methods.ts';
+import { createFull } from './full.ts';
 import { NULL_ID, readEnvelope, type Envelope, type Item, type Request } from './envelope.ts';
 import { KEY_OF_A_BATCH, withKey } from './idempotency-header.ts';
 import type { Cancel, OnAnswer, OnPieces, Origin } from './in-flight.ts';
@@ -45,6 +46,7 @@ function nothing(): void {
 export function createDispatcher({ bus, settings, failures, local }: DispatcherOptions): Dispatcher {
   const routes = routesOf(local);
   const collect = createCollect(bus.maxPayload);
+  const full = createFull(systemClock);
   const forward: Bus['forward'] = (callable, params, head, onReply) =>
     tracing() ? forwardTraced(bus, callable, params, head, onReply) : bus.forward(callable, params, head, onReply);
 
@@ -66,7 +68,8 @@ export function createDispatcher({ bus, settings, failures, local }: DispatcherO
 
   function runRoute(route: Route, params: Uint8Array, { from, request, onAnswer, onPieces }: Running): Cancel {
     const { id, method } = request;
-    const keyed = from.idempotencyKey === undefined ? params : keyedParams(route, params, { method, key: from.idempotencyKey });
+    const { caller, idempotencyKey: key } = from;
+    const keyed = key === undefined ? (full.refusal(method, caller, params) ?? params) : keyedParams(route, params, { method, key });
     if (keyed instanceof ServiceError) {
       route.count(keyed.code);
       onAnswer(fail(keyed, from, request));
@@ -74,6 +77,7 @@ export function createDispatcher({ bus, settings, failures, local }: DispatcherO
       let fetching: AbortController | undefined;
       const onReply = ({ data, large, error }: Reply): void => {
         route.count(error?.code ?? 'OK');
+        if (error?.details.fullFor !== undefined) full.note(method, caller, error);
         if (error) onAnswer(fail(error, from, request));
         else if (data) onAnswer(id === undefined ? undefined : resultAnswer(data, id));
         else fetchLarge({ request, from, large, signal: (fetching = new AbortController()).signal }, onAnswer, onPieces);

@@ -13,6 +13,7 @@ import { createLauncher, type Launcher, type LauncherDeps } from './launcher.ts'
 import { oneAfterAnother } from './one-after-another.ts';
 import { makeRoom } from './overflow.ts';
 import { stateOf } from './state-of.ts';
+import { tooManyWait } from './endings.ts';
 import { createTenantBound } from './tenant-bound.ts';
 import { hasEnded } from './turn-writes.ts';
 import { endOf } from './waiting.ts';
@@ -68,7 +69,11 @@ export function createRunner(deps: LauncherDeps): Runner {
       unreserve: (slot) => launcher.unreserve(slot),
       admitWaiting: () => bound.admit(tenant),
       refuseWaiting(agent) {
-        if (!launcher.hasRoom(tenant, agent)) bound.refuse(tenant);
+        const ms = launcher.hasRoom(tenant, agent) ? 0 : bound.fullFor(tenant);
+        if (ms === 0) return;
+        const { agentId } = agent;
+        const standard = deps.agents.default(tenant).agentId === agentId;
+        throw tooManyWait(settings.current.queue.maxWaiting, { ms, agentId, standard });
       },
       isBusy: (sessionKey) => crowded.has(`${tenant} ${sessionKey}`) || deps.holds.has(tenant, sessionKey),
       inTurn: (sessionKey, work) => oneByOne(`${tenant} ${sessionKey}`, work),

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { FullFor, type ServiceError } from '@switchyard/contracts';
 import { systemClock } from '@switchyard/service-kit';
 import type { Collection } from '@switchyard/store';
 import { principal } from '@switchyard/testkit';
@@ -36,16 +37,18 @@ test('who is known to be at the bound is refused without a look, until it is tim
   const turns = { system: () => ({ count }) } as unknown as Collection<TurnDocument>;
   const bound = createTenantBound({ turns, clock: { ...systemClock, now: () => now }, most: () => 20 });
   const refused = { code: 'RESOURCE_EXHAUSTED', details: { reason: 'TENANT_QUEUE_FULL', retryAfterMs: 1_000 } };
-  bound.refuse('a');
+  assert.equal(bound.fullFor('a'), 0);
   while ((waiting += 1) <= 20) (await bound.admit('a'))[Symbol.dispose]();
-  bound.refuse('a');
+  assert.equal(bound.fullFor('a'), 0);
   await assert.rejects(bound.admit('a'), refused);
   assert.equal(counts, 1);
-  for (let n = 0; n < 1_000; n += 1) assert.throws(() => bound.refuse('a'), refused);
-  bound.refuse('b');
+  assert.deepEqual([bound.fullFor('a'), bound.fullFor('b')], [2, 0]);
+  now += 1;
+  assert.equal(bound.fullFor('a'), 1);
+  await assert.rejects(bound.admit('a'), refused);
   assert.equal(counts, 1);
-  now += 2;
-  bound.refuse('a');
+  now += 1;
+  assert.equal(bound.fullFor('a'), 0);
   waiting = 19;
   (await bound.admit('a'))[Symbol.dispose]();
   assert.equal(counts, 2);
@@ -60,8 +63,14 @@ test('what is too much for one agent is refused nobody whose agent has room, and
     app.bus.call('turns.start', { turnId: turnIdOf(`m${at}x`), message: wait, session: { userId: `u${at}`, channelId: 'c' }, ...more });
   await start(0, { idempotencyKey: 'first' });
   await Promise.all(Array.from({ length: 1_000 }, (_, at) => start(at + 1)));
-  const refused = { code: 'RESOURCE_EXHAUSTED', details: { reason: 'TENANT_QUEUE_FULL', retryAfterMs: 1_000 } };
-  for (const at of [2_000, 2_001]) await assert.rejects(start(at), refused);
+  const refused = { code: 'RESOURCE_EXHAUSTED', message: /^1000 turns of this tenant are waiting/ };
+  await assert.rejects(start(2_000), refused);
+  await assert.rejects(start(2_001), ({ details: { fullFor, ...details } }: ServiceError) => {
+    assert.deepEqual(details, { reason: 'TENANT_QUEUE_FULL', retryAfterMs: 1_000 });
+    const { ms, ...whose } = FullFor.parse(fullFor);
+    assert.deepEqual(whose, { agentId: 'default', standard: true });
+    return ms <= 100;
+  });
   const again = await start(3_000, { idempotencyKey: 'first', session: { userId: 'u0', channelId: 'c' } });
   assert.equal(again.turnId, turnIdOf('m0x'));
   const free = { agentId: 'free', message: message('at once'), sessionKey: { channelId: 'free' } };

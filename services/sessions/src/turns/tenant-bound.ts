@@ -7,8 +7,8 @@ import { tooManyWait } from './endings.ts';
 export interface TenantBound {
   /** Throws when one more is too many. To be disposed of when the turn is written, or is not: until then no count sees it. */
   admit(tenant: string): Promise<Disposable>;
-  /** Throws when it is known that one more is too many, and too early to count again. */
-  refuse(tenant: string): void;
+  /** For how many milliseconds it is known that one more is too many: until it is time to count again. */
+  fullFor(tenant: string): number;
 }
 
 /** Who is at the bound is counted again no more often than this, and the more often the less there is to count. */
@@ -28,17 +28,16 @@ export function createTenantBound(deps: { turns: Collection<TurnDocument>; clock
   const { turns, clock, most } = deps;
   const tenants = new Map<string, Known>();
   const isFull = ({ waiting }: Known): boolean => waiting >= most();
-  const mayCount = ({ countedAt }: Known): boolean => clock.now() - countedAt >= pauseMs();
-  const pauseMs = (): number => Math.min(COUNT_MS, most() / COUNTED_PER_MS);
+  const untilCount = ({ countedAt }: Known): number => Math.max(0, countedAt + Math.min(COUNT_MS, most() / COUNTED_PER_MS) - clock.now());
   return {
-    refuse(tenant) {
+    fullFor(tenant) {
       const known = tenants.get(tenant);
-      if (known && isFull(known) && !mayCount(known)) throw tooManyWait(most());
+      return known && isFull(known) ? untilCount(known) : 0;
     },
     async admit(tenant) {
       const known = tenants.get(tenant) ?? { waiting: 0, countedAt: -COUNT_MS, writing: 0 };
       tenants.set(tenant, known);
-      if (isFull(known) && mayCount(known)) {
+      if (isFull(known) && untilCount(known) === 0) {
         known.countedAt = clock.now();
         known.waiting = (await turns.system().count({ tenant, state: 'queued' })) + known.writing;
       }

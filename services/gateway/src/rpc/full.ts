@@ -1,0 +1,77 @@
+import { FullFor, type ServiceError } from '@switchyard/contracts';
+import type { Clock } from '@switchyard/service-kit';
+import type { Caller } from '../admission/tokens.ts';
+
+/**
+ * What a service said is full. Whoever asks for the same meanwhile is refused here: at several times what a service can do, most of
+ * what it would do is to refuse.
+ */
+export interface Full {
+  /** A service has refused a call; where it says for how long it would refuse the like of it, that is known from now on. */
+  note(method: string, caller: Caller, error: ServiceError): void;
+  /** What the service would say to a call, where it is known; undefined where it must be asked. */
+  refusal(method: string, caller: Caller, params: Uint8Array): ServiceError | undefined;
+}
+
+/** Longer params are not looked into: to refuse must cost little. */
+const MOST_BYTES = 4_096;
+/** No service is trusted for longer: what it said may not be so any more. */
+const MOST_MS = 100;
+/** Refusals that are known at a time; of more the oldest is forgotten. */
+const MOST_KNOWN = 1_000;
+
+interface Known extends FullFor {
+  error: ServiceError;
+  until: number;
+}
+
+export function createFull(clock: Pick<Clock, 'now'>): Full {
+  /** By method and tenant: those of its agents. */
+  const known = new Map<string, Map<string, Known>>();
+
+  function put(key: string, one: Known): void {
+    const agents = known.get(key) ?? new Map<string, Known>();
+    known.delete(key);
+    known.set(key, agents.set(one.agentId, one));
+    const [oldest] = known.size > MOST_KNOWN ? known.keys() : [];
+    if (oldest !== undefined) known.delete(oldest);
+  }
+
+  return {
+    note(method, { principal }, error) {
+      const full = FullFor.safeParse(error.details.fullFor).data;
+      if (full) put(`${method} ${principal.tenant}`, { ...full, error, until: clock.now() + Math.min(full.ms, MOST_MS) });
+    },
+
+    refusal(method, { principal }, params) {
+      if (known.size === 0 || params.length > MOST_BYTES) return undefined;
+      const key = `${method} ${principal.tenant}`;
+      const agents = known.get(key);
+      if (!agents) return undefined;
+      const now = clock.now();
+      for (const [agentId, { until }] of agents) if (until <= now) agents.delete(agentId);
+      if (agents.size === 0) known.delete(key);
+      const meant = agents.size === 0 ? undefined : agentMeant(params, principal.agent);
+      if (!meant) return undefined;
+      for (const one of agents.values())
+        if (one.agentId === meant.agentId || (meant.agentId === undefined && one.standard)) return one.error;
+      return undefined;
+    },
+  };
+}
+
+/**
+ * Which agent a call is for; undefined where that is not plain. A call with a key may have been made before, a command may be meant
+ * to end what is in the way, and what is wrong is for its owner to say.
+ */
+function agentMeant(params: Uint8Array, own: string | undefined): { agentId: string | undefined } | undefined {
+  const { message, idempotencyKey, agentId = own, sessionKey = {} } = parsed(params);
+  if (typeof message !== 'string' || message === '' || message.startsWith('/') || idempotencyKey !== undefined) return undefined;
+  if (typeof sessionKey !== 'object' || sessionKey === null) return undefined;
+  const meant = agentId === undefined ? (sessionKey as Record<string, unknown>).agentId : agentId;
+  return meant === undefined || typeof meant === 'string' ? { agentId: meant } : undefined;
+}
+
+function parsed(params: Uint8Array): Record<string, unknown> {
+  return JSON.parse(Buffer.from(params.buffer, params.byteOffset, params.length).toString()) as Record<string, unknown>;
+}
