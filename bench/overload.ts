@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Agent, request } from 'undici';
-import type { Outcome } from './measure.ts';
+import { WARM_REQUESTS, type Outcome } from './measure.ts';
 import { keepApart } from './pin.ts';
 import { residentKib } from './proc.ts';
 import { startEmbedded } from './product.ts';
@@ -13,8 +13,7 @@ const CLIENTS = 32;
 const SESSIONS = 64;
 const MAY_WAIT = 100;
 const TICK_MS = 10;
-const WARM_S = 1;
-/** By then something was refused, or nothing will be. */
+/** By then it is warm; and by then something was refused, or nothing will be. */
 const FILLED_S = 60;
 const MIB = 1_024;
 
@@ -36,7 +35,7 @@ export async function measureOverload(
     const subject = await startEmbedded(stack, { env: { SWITCHYARD_QUEUE__MAX_WAITING: String(MAY_WAIT) } });
     using _apart = keepApart(subject.edge.pid);
     await using load = openLoad(subject);
-    await load.peak(WARM_S);
+    await load.warm();
     for (let round = 1; round <= rounds; round++) {
       onProgress(`start ${start}: overload, round ${round} of ${rounds}`);
       const peak = await load.peak(seconds);
@@ -54,6 +53,8 @@ export async function measureOverload(
 }
 
 interface Load extends AsyncDisposable {
+  /** Asks until the code of what is asked is compiled. */
+  warm(): Promise<void>;
   /** Answers a second when a fixed number of clients ask again at once. */
   peak(seconds: number): Promise<number>;
   /** Answers a second while so many are asked, from the first that is refused on. Resolves when nothing is under way any more. */
@@ -81,15 +82,24 @@ function openLoad({ url, headers }: Subject): Load {
     return (await answer.body.text()).includes('"result"');
   }
 
+  /** As many answers as a fixed number of clients get that ask again at once, for as long as they may. */
+  async function askWhile(mayGoOn: (answered: number) => boolean): Promise<number> {
+    let answered = 0;
+    const client = async (): Promise<void> => {
+      while (mayGoOn(answered)) if (await turn()) answered += 1;
+    };
+    await Promise.all(Array.from({ length: CLIENTS }, client));
+    return answered;
+  }
+
   return {
+    async warm() {
+      const until = performance.now() + FILLED_S * 1_000;
+      await askWhile((answered) => answered < WARM_REQUESTS && performance.now() < until);
+    },
     async peak(seconds) {
       const until = performance.now() + seconds * 1_000;
-      let answered = 0;
-      const client = async (): Promise<void> => {
-        while (performance.now() < until) if (await turn()) answered += 1;
-      };
-      await Promise.all(Array.from({ length: CLIENTS }, client));
-      return answered / seconds;
+      return (await askWhile(() => performance.now() < until)) / seconds;
     },
     async offer(rate, seconds) {
       const from = performance.now();

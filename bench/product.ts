@@ -9,6 +9,7 @@ import { startNode, type Subject } from './subject.ts';
 
 const READY_MS = 30_000;
 const MANY = '1000000000';
+const MANY_TOKENS = '1000000000000000';
 
 /** Everything is on; only what would refuse a load generator is raised. */
 const LIMITS = {
@@ -19,6 +20,8 @@ const LIMITS = {
   SWITCHYARD_GATEWAY__MAX_CONNECTIONS_PER_TOKEN: MANY,
   SWITCHYARD_GATEWAY__MAX_CONNECTIONS_PER_ADDRESS: MANY,
   SWITCHYARD_GATEWAY__MAX_HTTP_CONNECTIONS_PER_ADDRESS: MANY,
+  SWITCHYARD_AGENTS__DEFAULT__BUDGETS__PER_HOUR: MANY_TOKENS,
+  SWITCHYARD_AGENTS__DEFAULT__BUDGETS__PER_DAY: MANY_TOKENS,
 };
 
 /** A nats-server. */

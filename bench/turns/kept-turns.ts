@@ -1,11 +1,12 @@
 import { residentKib } from '../proc.ts';
+import type { LoadPlan } from '../load-plan.ts';
 import { startLoad, type Load } from '../load-process.ts';
-import { metricOf, type Outcome } from '../measure.ts';
+import { metricOf, WARM_REQUESTS, type Outcome } from '../measure.ts';
 import type { Subject } from '../subject.ts';
 import { startTurnSubject, turnRoute } from './turn-subjects.ts';
 
 const CONNECTIONS = 32;
-const WARM_MS = 3_000;
+const WARM_MS = 400;
 /** The rate before and after is taken over so long. */
 const MEASURED_MS = 4_000;
 /** Turns are added in portions of so long. */
@@ -17,7 +18,7 @@ export async function measureKept(count: number, onProgress: (what: string) => v
   const subject = await startTurnSubject('embedded-upstream', stack);
   using load = await startLoad();
   onProgress('turns kept: before');
-  const before = await ask(load, subject, { warmMs: WARM_MS, ms: MEASURED_MS });
+  const before = await ask(load, subject, { warmMs: WARM_MS, warmRequests: WARM_REQUESTS, ms: MEASURED_MS });
   const residentBefore = residentKib(subject.edge.pid);
   let added = 0;
   let residentHalfway = residentBefore;
@@ -49,8 +50,9 @@ export async function measureKept(count: number, onProgress: (what: string) => v
   };
 }
 
-async function ask(load: Load, subject: Subject, { warmMs, ms }: { warmMs: number; ms: number }) {
-  const result = await load.measure({ ...turnRoute(subject), connections: CONNECTIONS, warmMs, ms, pids: subject.pids });
+async function ask(load: Load, subject: Subject, pace: Pick<LoadPlan, 'warmMs' | 'warmRequests' | 'ms'>) {
+  const result = await load.measure({ ...turnRoute(subject), ...pace, connections: CONNECTIONS, pids: subject.pids });
+  if (result.failures > 0) throw new Error(`${result.failures} turns failed: what is kept are turns that are done`);
   return { ...result, edgeCpu: result.cpu[subject.edge.pid] ?? Number.NaN };
 }
 

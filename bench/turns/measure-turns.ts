@@ -1,11 +1,10 @@
 import type { Load } from '../load-process.ts';
 import { startLoad } from '../load-process.ts';
-import { metricOf, type Measured, type Outcome } from '../measure.ts';
+import { metricOf, WARM_REQUESTS, type Measured, type Outcome } from '../measure.ts';
 import { pairedRatios, quantile, type Target } from '../statistics.ts';
 import type { Subject } from '../subject.ts';
 import { startTurnSubject, turnRoute, type TurnSubject } from './turn-subjects.ts';
 
-const FIRST_WARM_MS = 1_500;
 const WARM_MS = 400;
 
 /** Who is measured with how many clients: one after the other, in reverse order every second round. */
@@ -23,6 +22,9 @@ const CONTESTS: readonly Contest[] = [
   { rows: [17], connections: 128, subjects: ['embedded-shipped'] },
   { rows: [18], connections: 32, subjects: ['embedded-upstream'] },
 ];
+
+/** How many turns each has run in its life. */
+const answered = new WeakMap<Subject, number>();
 
 type Read = (result: Measured) => number;
 
@@ -139,8 +141,10 @@ async function measureContest(
       const subject = subjects.get(name);
       if (!subject) continue;
       onProgress(`turns, ${connections} connections, round ${round + 1} of ${rounds}: ${name}`);
-      const warmMs = round === 0 ? FIRST_WARM_MS : WARM_MS;
-      const result = await load.measure({ ...turnRoute(subject), connections, warmMs, ms: seconds * 1_000, pids: subject.pids });
+      const before = answered.get(subject) ?? 0;
+      const warming = { warmMs: WARM_MS, warmRequests: WARM_REQUESTS - before };
+      const result = await load.measure({ ...turnRoute(subject), ...warming, connections, ms: seconds * 1_000, pids: subject.pids });
+      answered.set(subject, before + result.warmed + result.requests);
       const key = keyOf([name, connections]);
       results.set(key, [...(results.get(key) ?? []), { ...result, edgeCpu: result.cpu[subject.edge.pid] ?? Number.NaN }]);
     }
@@ -161,7 +165,8 @@ function absolutes(results: Results): string {
   const lines = [...results].map(([name, measured]) => {
     const middle = (value: Read): number => quantile(measured.map(value), 0.5);
     const strangers = middle((one) => one.strangers);
-    return `- ${name}: ${middle(rate).toFixed(0)}/s, p50 ${middle(p50).toFixed(2)} ms, p99 ${middle(({ p99Ms }) => p99Ms).toFixed(1)} ms, CPU ${middle(cpu).toFixed(2)} ms, others ${strangers.toFixed(2)} cores`;
+    const failed = measured.reduce((sum, { failures }) => sum + failures, 0);
+    return `- ${name}: ${failed === 0 ? '' : `${failed} failed, `}${middle(rate).toFixed(0)}/s, p50 ${middle(p50).toFixed(2)} ms, p99 ${middle(({ p99Ms }) => p99Ms).toFixed(1)} ms, CPU ${middle(cpu).toFixed(2)} ms, others ${strangers.toFixed(2)} cores`;
   });
   return ['Turns, medians:', ...lines].join('\n');
 }

@@ -18,6 +18,9 @@ const PRELOAD = fileURLToPath(new URL('./witness/preload.ts', import.meta.url));
 /** Whoever is killed again and again is started again as fast as the first time, nearly. */
 const LONGEST_WAIT_MS = 1_000;
 
+/** More than hours of it use. */
+const budgets = { perHour: 1_000_000_000_000, perDay: 1_000_000_000_000 };
+
 /** Clients that hurry are not what is tried here; queues that fill are. */
 const CONFIG = {
   // Each question has an answer of its own to be compared with.
@@ -29,9 +32,9 @@ const CONFIG = {
     drainDelayMs: 0,
   },
   agents: {
-    default: {},
-    scripted: { provider: 'dev', model: 'scripted' },
-    narrow: { provider: 'dev', model: 'scripted', concurrency: { maxConcurrentRuns: 1 } },
+    default: { budgets },
+    scripted: { provider: 'dev', model: 'scripted', budgets },
+    narrow: { provider: 'dev', model: 'scripted', budgets, concurrency: { maxConcurrentRuns: 1 } },
   },
 };
 
