@@ -26,11 +26,10 @@ export interface Memory {
  */
 export function chainOf(memory: Memory, asker: Asker, meant: ModelRef): Candidate[] {
   const { agentId, config } = asker;
-  const { fallbackModels, allowedModels, maxAttempts } = config.modelFailover;
-  const further = fallbackModels.map(({ provider, modelId }) => ({ provider, modelId }));
-  const models = [meant, ...further].filter((model) => isAllowed(model, allowedModels));
-  const all = distinct(models.flatMap((model) => candidatesOf(memory, asker, model)));
+  const all = configured(memory, asker, meant);
   if (all.length === 0) throw notAllowed(agentId, nameOf(meant));
+  const [only, further] = all;
+  if (only && !further && memory.breakers.waitMs(only.name, config.circuitBreaker) === 0) return all;
   const waits = all.map(({ name }) => memory.breakers.waitMs(name, config.circuitBreaker));
   const open = all.filter((_, at) => waits[at] === 0);
   if (open.length === 0) {
@@ -38,18 +37,28 @@ export function chainOf(memory: Memory, asker: Asker, meant: ModelRef): Candidat
     throw circuitOpen(agentId, nameOf(meant), { waitMs: Math.min(...waits), why });
   }
   const ready = open.filter((one) => isReady(memory, one));
-  return (ready.length === 0 ? open : ready).slice(0, maxAttempts);
+  return (ready.length === 0 ? open : ready).slice(0, config.modelFailover.maxAttempts);
+}
+
+/** All that the agent names. Most name none but the model meant: there is one to be asked then, before every turn. */
+function configured(memory: Memory, asker: Asker, meant: ModelRef): Candidate[] {
+  const { fallbackModels, allowedModels, authProfiles } = asker.config.modelFailover;
+  if (fallbackModels.length + allowedModels.length + authProfiles.length === 0) return candidatesOf(memory, asker, meant);
+  const further = fallbackModels.map(({ provider, modelId }) => ({ provider, modelId }));
+  const models = [meant, ...further].filter((model) => isAllowed(model, allowedModels));
+  return distinct(models.flatMap((model) => candidatesOf(memory, asker, model)));
 }
 
 /** The keys that an agent names for a provider: the one that answered last, then the others in their order. */
 function candidatesOf({ keys }: Memory, { tenant, agentId, config }: Asker, model: ModelRef): Candidate[] {
   const { provider, modelId } = model;
-  const named = config.modelFailover.authProfiles.filter((profile) => profile.provider === provider).map(({ keyName }) => keyName);
-  const good = keys.lastGood(provider);
-  const names = good !== undefined && named.includes(good) ? [good, ...named] : named;
+  const { authProfiles } = config.modelFailover;
   const about = { model: { provider, modelId } };
   const name = `${tenant} ${agentId} ${nameOf(model)}`;
-  if (names.length === 0) return [{ ...about, keyName: undefined, name }];
+  const named = authProfiles.length === 0 ? [] : authProfiles.filter((one) => one.provider === provider).map(({ keyName }) => keyName);
+  if (named.length === 0) return [{ ...about, keyName: undefined, name }];
+  const good = keys.lastGood(provider);
+  const names = good !== undefined && named.includes(good) ? [good, ...named] : named;
   return names.map((keyName) => ({ ...about, keyName, name: `${name} ${keyName}` }));
 }
 

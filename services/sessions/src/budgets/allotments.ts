@@ -9,6 +9,8 @@ export interface Share {
 
 /** What this replica may use of each meter without asking the others. */
 export interface Allotments extends AsyncDisposable {
+  /** Takes so much where it is set aside already; undefined where it must be asked for. */
+  takeNow(meter: Meter, amount: number): Share | undefined;
   /** Takes so much, or what is left where that is less; undefined where nothing is. */
   take(meter: Meter, amount: number): Promise<Share | undefined>;
 }
@@ -101,6 +103,12 @@ export function createAllotments(ledger: Ledger, clock: Clock): Allotments {
   });
 
   return {
+    takeNow(meter, amount) {
+      const allotment = allotmentOf(meter);
+      if (allotment.left < amount) return undefined;
+      allotment.open += 1;
+      return shareOf(allotment, amount);
+    },
     async take(meter, amount) {
       const allotment = allotmentOf(meter);
       // Held from here on, so that it is not given back while it is filled.

@@ -165,3 +165,26 @@ test('what a token may use holds with every agent, and is nobody else’s', asyn
   one.move(5_000);
   assert.equal(await one.used(HOUR), 20);
 });
+
+test('at once is given what was set aside with others before, of every limit, and nothing where money is counted', async () => {
+  await using dir = await tempDir();
+  await using one = await replica(stores['sqlite']?.(dir.path) ?? '');
+  const budget = one.budgets.of({ tenant: 'default' }, agent({ perHour: 10_000, perDay: 1_000 }));
+  assert.equal(budget.reserveNow(call(5, 5)), undefined, 'nothing was asked for yet');
+  (await budget.reserve(call(5, 5))).settle({ tokens: 10, costUsd: 0 });
+  const [hour, day] = [await one.used(HOUR), await one.used(DAY)];
+  let given = 0;
+  for (;;) {
+    const reserved = budget.reserveNow(call(5, 5));
+    if (!reserved) break;
+    reserved.settle({ tokens: 10, costUsd: 0 });
+    given += 10;
+  }
+  assert.ok(hour > day, 'the day has less to give');
+  assert.equal(given, Math.floor(day / 10) * 10 - 10);
+  assert.deepEqual([await one.used(HOUR), await one.used(DAY)], [hour, day], 'nobody was asked meanwhile');
+  (await budget.reserve(call(5, 5))).settle({ tokens: 10, costUsd: 0 });
+  const inMoney = one.budgets.of({ tenant: 'default' }, agent({ perHour: 10_000, perHourUsd: 1 }));
+  (await inMoney.reserve(call(5, 5))).settle({ tokens: 10, costUsd: 0 });
+  assert.equal(inMoney.reserveNow(call(5, 5)), undefined);
+});

@@ -38,6 +38,8 @@ export interface Call {
 export interface Budget {
   /** Before a model is asked. Fails RESOURCE_EXHAUSTED, reason BUDGET_EXCEEDED, where nothing is left of one of its limits. */
   reserve(call: Call): Promise<Reserved>;
+  /** The same at once, where what it needs was set aside with others before; undefined where it must be asked for. */
+  reserveNow(call: Call): Reserved | undefined;
 }
 
 /** Whom a model is asked for: a client where it is one’s turn. */
@@ -66,15 +68,8 @@ export function createBudgets({ budgets, store, clock, models }: BudgetsDeps): B
   const answers = new WeakMap<Agent, number>();
   const ofAgents = new WeakMap<Agent, { tenant: string; until: number; meters: readonly NamedMeter[] }>();
 
-  async function estimate(agent: Agent, call: Call, money: boolean): Promise<Used> {
-    const input = tokensOf(charsOf(call));
-    const output = Math.min(call.maxOutputTokens ?? Infinity, answers.get(agent) ?? USUAL_ANSWER_TOKENS);
-    return { tokens: input + output, costUsd: money ? await priceOf(models, call.model, { input, output }) : 0 };
-  }
-
-  function learn(agent: Agent, call: Call, { tokens }: Used): void {
-    const output = Math.max(1, tokens - tokensOf(charsOf(call)));
-    answers.set(agent, Math.max(output, Math.ceil((answers.get(agent) ?? 0) * FORGETTING)));
+  function learn(agent: Agent, output: number): void {
+    answers.set(agent, Math.max(1, output, Math.ceil((answers.get(agent) ?? 0) * FORGETTING)));
   }
 
   /** Worked out once an hour for an agent; those of a client, which few have, each time. */
@@ -87,38 +82,87 @@ export function createBudgets({ budgets, store, clock, models }: BudgetsDeps): B
     return client === undefined ? own : [...own, ...metersOf(client, now)];
   }
 
+  /** What a call is taken to need, and of what. */
+  function need(spender: Spender, agent: Agent, call: Call): Need {
+    const input = tokensOf(charsOf(call));
+    const output = Math.min(call.maxOutputTokens ?? Infinity, answers.get(agent) ?? USUAL_ANSWER_TOKENS);
+    const meters = metersFor(spender, agent);
+    return { meters, input, output, expected: { tokens: input + output, costUsd: 0 }, used: (tokens) => learn(agent, tokens - input) };
+  }
+
   return {
     of: (spender, agent) => ({
       async reserve(call) {
-        const meters = metersFor(spender, agent);
-        const expected = await estimate(
-          agent,
-          call,
-          meters.some(({ unit }) => unit === 'money'),
-        );
-        const taken: { meter: NamedMeter; share: Share }[] = [];
-        const settle = (used: Used): void => {
-          for (const { meter, share } of taken.splice(0)) share.settle(amountOf(meter, used));
-        };
+        const needed = need(spender, agent, call);
+        const { meters, expected } = needed;
+        if (inMoney(meters)) expected.costUsd = await priceOf(models, call.model, needed);
+        const taken: Taken[] = [];
         for (const meter of meters) {
           const share = await allotments.take(meter, Math.max(1, amountOf(meter, expected)));
           if (!share) {
-            settle({ tokens: 0, costUsd: 0 });
+            settleAll(taken, NOTHING);
             throw exceeded(meter, store.now());
           }
           taken.push({ meter, share });
         }
-        return {
-          expected,
-          settle(used) {
-            if (taken.length > 0 && used.tokens > 0) learn(agent, call, used);
-            settle(used);
-          },
-        };
+        return reservedOf(taken, needed);
+      },
+
+      reserveNow(call) {
+        const needed = need(spender, agent, call);
+        const { meters, expected } = needed;
+        if (inMoney(meters)) return undefined;
+        const taken: Taken[] = [];
+        for (const meter of meters) {
+          const share = allotments.takeNow(meter, Math.max(1, amountOf(meter, expected)));
+          if (!share) {
+            settleAll(taken, NOTHING);
+            return undefined;
+          }
+          taken.push({ meter, share });
+        }
+        return reservedOf(taken, needed);
       },
     }),
     [Symbol.asyncDispose]: () => allotments[Symbol.asyncDispose](),
   };
+}
+
+/** A part of a meter that is set aside. */
+interface Taken {
+  meter: NamedMeter;
+  share: Share;
+}
+
+interface Need {
+  meters: readonly NamedMeter[];
+  input: number;
+  output: number;
+  expected: Used;
+  /** Told how many tokens it used. */
+  used: (tokens: number) => void;
+}
+
+const NOTHING: Used = { tokens: 0, costUsd: 0 };
+
+/** Money is reckoned from a catalogue, which has to be asked for. */
+function inMoney(meters: readonly NamedMeter[]): boolean {
+  return meters.some(({ unit }) => unit === 'money');
+}
+
+function reservedOf(taken: Taken[], { expected, used: learn }: Need): Reserved {
+  return {
+    expected,
+    settle(used) {
+      if (taken.length > 0 && used.tokens > 0) learn(used.tokens);
+      settleAll(taken, used);
+    },
+  };
+}
+
+/** Once: what is settled is taken no more. */
+function settleAll(taken: Taken[], used: Used): void {
+  for (const { meter, share } of taken.splice(0)) share.settle(amountOf(meter, used));
 }
 
 function limitedAgent({ tenant }: Spender, { agentId, config }: Agent): Limited {

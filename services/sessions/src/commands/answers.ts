@@ -2,7 +2,6 @@ import { lengthOf } from '../context/length-of.ts';
 import { summariesOf } from '../context/make-summary.ts';
 import { coveredTo } from '../context/tree.ts';
 import { history } from '../sessions/directory.ts';
-import { charsOf } from '../turns/spoken.ts';
 import { preferring, type Answer, type Asked } from './asked.ts';
 import { chooseModel } from './choose-model.ts';
 import { notInForce } from './not-in-force.ts';
@@ -86,7 +85,7 @@ async function context({ deps, given: { hold, agent } }: Asked): Promise<Answer>
   const { roots = [], lastSeq } = hold.session;
   const known = await deps.recall.last(deps.turns.for(hold), hold, contextEngine.historyTurns);
   const last = roots.length === 0 ? known : known.slice(0, lastSeq - coveredTo(roots));
-  const chars = last.reduce((sum, exchange) => sum + charsOf(exchange), 0);
+  const chars = last.reduce((sum, exchange) => sum + exchange.chars, 0);
   const share = Math.round((100 * Math.min(chars, maxContextChars)) / maxContextChars);
   const folded = roots.reduce((sum, { messages }) => sum + messages, 0);
   const earlier = folded === 0 ? '' : ` ${folded} messages before them are told in ${roots.length} summaries.`;

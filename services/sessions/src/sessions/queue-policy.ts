@@ -26,9 +26,16 @@ export function overflowOf(queue: Queue, sessionKey: string, mostOfAgent = Infin
 
 /** What is said of the session's channel (`telegram:42`), else of its kind (`telegram`). */
 function ofChannel({ perChannel }: Queue, sessionKey: string): Queue['perChannel'][string] | undefined {
+  if (isEmpty(perChannel)) return undefined;
   const channel = channelOf(sessionKey);
   const [kind = channel] = channel.split(':');
   // A channel may have any name, also one that every object has.
   const named = [channel, kind].find((name) => Object.hasOwn(perChannel, name));
   return named === undefined ? undefined : perChannel[named];
+}
+
+/** Asked several times in each turn: keys are taken apart only where something is said of channels. */
+function isEmpty(record: object): boolean {
+  for (const _ in record) return false;
+  return true;
 }

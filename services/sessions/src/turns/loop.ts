@@ -9,7 +9,7 @@ import {
   type ModelRequest,
   type ToolCall,
 } from '@switchyard/models';
-import { BUDGET_EXCEEDED, type Budget, type Reserved, type Used } from '../budgets/budgets.ts';
+import { BUDGET_EXCEEDED, type Call, type Reserved, type Used } from '../budgets/budgets.ts';
 import { tokensOf } from '../context/room.ts';
 import type { Asking } from './asking.ts';
 import { standingOf, type Mark, type Standing } from './journal.ts';
@@ -34,7 +34,7 @@ export interface TurnPlan {
   /** The same in US dollars. */
   maxCostUsd?: number | undefined;
   /** What whoever runs it may use, asked before each call of the model. */
-  budget?: Budget | undefined;
+  budget?: { reserve(call: Call): Reserved | Promise<Reserved> } | undefined;
   maxOutputTokens?: number;
   temperature?: number;
   promptTimeoutMs: number;

@@ -15,7 +15,6 @@ import type { TurnPlan } from './loop.ts';
 import { withBreaker } from './tool-breaker.ts';
 import type { ToolBox, ToolTurn } from './tools.ts';
 import type { Recall } from './recall.ts';
-import { charsOf, spoken } from './spoken.ts';
 
 /** The model an agent speaks with: its own, else the one of the house. */
 export async function modelOf(agent: Agent, models: Models): Promise<ModelRef> {
@@ -130,8 +129,11 @@ async function recent(deps: PlanDeps, { turn, hold, agent, model, text }: PlanGi
   const exchanges = roots.length === 0 ? last : last.slice(0, lastSeq - coveredTo(roots));
   const head = roots.length === 0 ? 0 : HEAD_CHARS;
   const left = room - Math.max(text.length, turn.message.chars) - head;
-  const fitting = fit({ summaries: roots, exchanges, charsOf, freshTurns: freshTailTurns, room: left });
-  const kept = exchanges.slice(0, fitting.exchanges).toReversed().flatMap(spoken);
+  const fitting = fit({ summaries: roots, exchanges, charsOf: ({ chars }) => chars, freshTurns: freshTailTurns, room: left });
+  const kept = exchanges
+    .slice(0, fitting.exchanges)
+    .toReversed()
+    .flatMap((exchange) => exchange.spoken);
   const summaries = await summariesOf(deps, hold.tenant, roots.slice(roots.length - fitting.summaries));
   const said = await texts(bodies, kept);
   const earlier: ModelMessage[] = summaries.length === 0 ? [] : [{ role: 'user', text: toldAs(summaries) }];

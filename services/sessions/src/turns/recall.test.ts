@@ -24,7 +24,7 @@ function recallOf(mostChars: number, clock: { now(): number } = { now: () => 0 }
   return createRecall({ mostChars, idleMs: () => 30_000, clock });
 }
 
-const ids = (exchanges: readonly Exchange[]) => exchanges.map(({ turnId }) => turnId);
+const ids = (exchanges: readonly Exchange[]) => exchanges.map(({ spoken: [first] }) => first?.turnId);
 
 test('a conversation that goes on here is read once', async () => {
   const recall = recallOf(100_000);

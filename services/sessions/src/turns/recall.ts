@@ -2,10 +2,16 @@ import type { Clock } from '@switchyard/service-kit';
 import type { Documents } from '@switchyard/store';
 import type { SessionDocument, TurnDocument } from '../data.ts';
 import { lastTurns } from '../sessions/directory.ts';
-import { spoken } from './spoken.ts';
+import { spoken, type Spoken } from './spoken.ts';
 
-/** What was asked and answered in a turn. */
-export type Exchange = Pick<TurnDocument, 'turnId' | 'message' | 'joined' | 'answer'>;
+/** What was asked and answered in a turn, made once from its document: it is told in many turns after it. */
+export interface Exchange {
+  spoken: readonly Spoken[];
+  /** How long it is. */
+  chars: number;
+  /** How much of it is held here. */
+  held: number;
+}
 
 /**
  * The last exchanges of sessions that are worked on here, so that a conversation that goes on here need not be read again each time.
@@ -30,12 +36,13 @@ interface Remembered {
   /** How many were asked for; there are fewer only where the conversation has no more. */
   limit: number;
   exchanges: readonly Exchange[];
+  /** What is held of them. */
   chars: number;
   at: number;
 }
 
-/** What an exchange takes besides its text. */
-const NAMES_CHARS = 200;
+/** What a message takes besides its text. */
+const NAMES_CHARS = 100;
 
 export interface RecallOptions {
   mostChars: number;
@@ -53,12 +60,11 @@ export function createRecall({ mostChars, idleMs, clock }: RecallOptions): Recal
     sessions.delete(name);
   }
 
-  function remember(name: string, known: Omit<Remembered, 'chars' | 'at'>): void {
+  function remember(name: string, known: Omit<Remembered, 'at'>): void {
     forget(name);
     const at = clock.now();
-    const held = { ...known, chars: known.exchanges.reduce((sum, one) => sum + charsOf(one), 0), at };
-    sessions.set(name, held);
-    chars += held.chars;
+    sessions.set(name, { ...known, at });
+    chars += known.chars;
     for (const [oldest, { at: since }] of sessions) {
       if (chars <= mostChars && at - since <= idleMs()) return;
       forget(oldest);
@@ -73,7 +79,7 @@ export function createRecall({ mostChars, idleMs, clock }: RecallOptions): Recal
       if (known?.epoch === epoch && known.lastSeq === lastSeq && known.limit >= limit) return known.exchanges.slice(0, limit);
       const found = await lastTurns(turns, session, limit);
       const exchanges = found.map(exchangeOf);
-      remember(name, { epoch, lastSeq, limit, exchanges });
+      remember(name, { epoch, lastSeq, limit, exchanges, chars: heldOf(exchanges) });
       return exchanges;
     },
 
@@ -83,16 +89,24 @@ export function createRecall({ mostChars, idleMs, clock }: RecallOptions): Recal
       const known = sessions.get(name);
       if (!known || seq === undefined) return;
       if (known.epoch !== epoch || known.lastSeq !== session.lastSeq) return forget(name);
-      const exchanges = [exchangeOf(turn), ...known.exchanges].slice(0, known.limit);
-      remember(name, { ...known, lastSeq: seq, exchanges });
+      const added = exchangeOf(turn);
+      const exchanges = [added, ...known.exchanges.slice(0, known.limit - 1)];
+      const left = known.chars - heldOf(known.exchanges.slice(known.limit - 1));
+      remember(name, { ...known, lastSeq: seq, exchanges, chars: left + added.held });
     },
   };
 }
 
-function exchangeOf({ turnId, message, joined, answer }: Exchange): Exchange {
-  return { turnId, message, ...(joined ? { joined } : {}), ...(answer ? { answer } : {}) };
+function exchangeOf(turn: Parameters<typeof spoken>[0]): Exchange {
+  const all = spoken(turn);
+  let [chars, held] = [0, 0];
+  for (const { said } of all) {
+    chars += said.chars;
+    held += NAMES_CHARS + (said.text?.length ?? 0);
+  }
+  return { spoken: all, chars, held };
 }
 
-function charsOf(exchange: Exchange): number {
-  return spoken(exchange).reduce((sum, { said }) => sum + NAMES_CHARS / 2 + (said.text?.length ?? 0), 0);
+function heldOf(exchanges: readonly Exchange[]): number {
+  return exchanges.reduce((sum, { held }) => sum + held, 0);
 }

@@ -157,7 +157,7 @@ async function play(deps: RunDeps, given: RunGiven, { record, reminding, witness
   const maxTokens = Math.min(plan.maxTokens, cap);
   const own = deps.budgets?.of(principal, agent);
   // An accepted turn does not end because the database is away for a moment.
-  const budget = own && { reserve: (call: Call) => hold.persist(() => own.reserve(call)) };
+  const budget = own && { reserve: (call: Call) => own.reserveNow(call) ?? hold.persist(() => own.reserve(call)) };
   const note = (mark: Mark): Promise<void> => {
     witness.noted(mark);
     return record.note(mark);
