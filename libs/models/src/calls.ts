@@ -7,7 +7,7 @@ import type { CatalogueEntry, EmbedAnswer, EmbedRequest, ModelAnswer, ModelPart,
 import { beginModelCall, type ModelCall, type Operation } from './model-call.ts';
 import { createPace } from './pace.ts';
 import { RETRY, retry, type RetryPolicy } from './retry.ts';
-import { completeStep, streamStep, type Step } from './stream-step.ts';
+import { beginStep, completeStep, isEnd, type Step } from './stream-step.ts';
 import { createWatch, type Watch } from './watch.ts';
 
 /** What answers one call: the model, and who it belongs to. */
@@ -107,15 +107,20 @@ export function createCalls({ find, keys, log, retry: pauses = RETRY }: CallsOpt
       const underWay = begin(request);
       const { call } = underWay;
       try {
-        const { first, rest } = await begun(underWay, (one) => firstOf(stepOf(one, request, false)), attempts);
+        const step = await begun(underWay, (one) => beginStep(stepOf(one, request, false)), attempts);
         try {
-          for (let step = first; step.done !== true; step = await rest.next()) {
+          let said = step.first;
+          for (; !isEnd(said); said = await step.next()) {
             call.saw();
-            if (step.value.type === 'finish') call.used(step.value);
-            yield step.value;
+            yield said;
+          }
+          for (const part of said) {
+            call.saw();
+            if (part.type === 'finish') call.used(part);
+            yield part;
           }
         } finally {
-          await rest.return();
+          await step.leave();
         }
         call.end();
       } catch (error) {
@@ -172,10 +177,4 @@ function policyOf({ retry: asked }: Asking, provider: string, usual: RetryPolicy
 
 function stepOf({ provider, adapter, cost, ...attempt }: Try, request: ModelRequest, whole: boolean): Step {
   return { provider, adapter, cost, attempt: { ...attempt, request, whole } };
-}
-
-/** The first part of an attempt, and what stands behind it. */
-async function firstOf(step: Step) {
-  const rest = streamStep(step);
-  return { first: await rest.next(), rest };
 }

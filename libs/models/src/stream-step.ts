@@ -1,4 +1,4 @@
-import type { Adapter, Attempt, Ending } from './adapter.ts';
+import type { Adapter, Attempt, Ending, Piece } from './adapter.ts';
 import { streamCut } from './failure.ts';
 import type { CatalogueEntry, ModelAnswer, ModelPart } from './model.ts';
 import { toolCall } from './tool-call.ts';
@@ -24,27 +24,48 @@ const REASONS = new Map<string, ModelAnswer['reason']>([
   ['function_call', 'tool-calls'],
 ]);
 
-/** One attempt at one step. Tool calls are held back until the upstream said that it is done: half a call is none. */
-export async function* streamStep(step: Step): AsyncGenerator<ModelPart, void, void> {
+/** A step that has said something, or has ended. */
+export interface BegunStep {
+  first: Said;
+  next(): Promise<Said>;
+  /** To be called in any case, once nothing more is asked for. */
+  leave(): Promise<unknown>;
+}
+
+/** A piece as it came, or the parts that stand at the end, which is the last that is said. */
+export type Said = Piece | readonly ModelPart[];
+
+export function isEnd(said: Said): said is readonly ModelPart[] {
+  return Array.isArray(said);
+}
+
+/**
+ * One attempt at one step, once it has begun to say something. Tool calls are held back until the upstream said that it is done: half a
+ * call is none. No generator: each that a piece goes through costs as much as reading it.
+ */
+export async function beginStep(step: Step): Promise<BegunStep> {
   const { signal, onAlive } = step.attempt;
   let written = 0;
   const pieces = step.adapter.stream(step.attempt);
+  const next = async (): Promise<Said> => {
+    const { done, value } = await pieces.next();
+    onAlive();
+    signal.throwIfAborted();
+    if (done === true) return partsAtEnd(finish(step, written, value));
+    written += value.text.length;
+    return value;
+  };
+  const leave = (): Promise<unknown> => pieces.return(undefined as never);
   try {
-    for (;;) {
-      const next = await pieces.next();
-      onAlive();
-      signal.throwIfAborted();
-      if (next.done === true) {
-        const { calls, ...end } = finish(step, written, next.value);
-        for (const call of calls) yield { type: 'tool-call', call };
-        return yield { type: 'finish', ...end };
-      }
-      written += next.value.text.length;
-      yield next.value;
-    }
-  } finally {
-    await pieces.return(undefined as never);
+    return { first: await next(), next, leave };
+  } catch (error) {
+    await leave();
+    throw error;
   }
+}
+
+function partsAtEnd({ calls, ...end }: Finished): readonly ModelPart[] {
+  return [...calls.map((call) => ({ type: 'tool-call' as const, call })), { type: 'finish', ...end }];
 }
 
 /** The same, told when it is complete. */
@@ -56,8 +77,10 @@ export async function completeStep(step: Step): Promise<ModelAnswer> {
   return { text, reasoning, calls, reason, usage, costUsd };
 }
 
+type Finished = Omit<ModelAnswer, 'text' | 'reasoning'>;
+
 /** What is known at the end, `written` characters of text later. */
-function finish({ provider, attempt, cost }: Step, written: number, ending: Ending): Omit<ModelAnswer, 'text' | 'reasoning'> {
+function finish({ provider, attempt, cost }: Step, written: number, ending: Ending): Finished {
   const { finish: word, calls, usage: counted } = ending;
   if (word === undefined || GAVE_UP.has(word)) throw streamCut(provider);
   const { system, messages } = attempt.request;

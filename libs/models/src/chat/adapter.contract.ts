@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { Adapter, Ending } from '../adapter.ts';
-import { completeStep, streamStep } from '../stream-step.ts';
+import { beginStep, completeStep, isEnd, type Step } from '../stream-step.ts';
 import { partsOf, request } from '../models.fixture.ts';
 import type { ModelPart } from '../index.ts';
 import { startPlayer } from './player.fixture.ts';
@@ -61,8 +61,21 @@ async function read(adapter: Adapter, whole: boolean): Promise<{ parts: ModelPar
     },
   };
   const step = { provider: 'up', adapter: overheard, attempt, cost: undefined };
-  const parts = whole ? partsOf(await completeStep(step)) : await Array.fromAsync(streamStep(step));
+  const parts = whole ? partsOf(await completeStep(step)) : await streamed(step);
   return { parts, ending };
+}
+
+/** All parts of a step, in order. */
+async function streamed(step: Step): Promise<ModelPart[]> {
+  const begun = await beginStep(step);
+  const parts: ModelPart[] = [];
+  try {
+    let said = begun.first;
+    for (; !isEnd(said); said = await begun.next()) parts.push(said);
+    return [...parts, ...said];
+  } finally {
+    await begun.leave();
+  }
 }
 
 function joined(parts: readonly ModelPart[], type: 'text' | 'reasoning'): string {

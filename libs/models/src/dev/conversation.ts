@@ -20,6 +20,21 @@ export function tokensOf(text: string): string[] {
   return text.match(/\s*\S+\s*/g) ?? [];
 }
 
+/** How many there are: of plain ASCII counted without making them, since a conversation is read in each of its turns. */
+export function countTokens(text: string): number {
+  let [tokens, within] = [0, false];
+  for (let at = 0; at < text.length; at += 1) {
+    const code = text.charCodeAt(at);
+    if (code > LAST_ASCII) return tokensOf(text).length;
+    const isSpace = code === SPACE || (code >= TAB && code <= CARRIAGE_RETURN);
+    if (!isSpace && !within) tokens += 1;
+    within = !isSpace;
+  }
+  return tokens;
+}
+
+const [TAB, CARRIAGE_RETURN, SPACE, LAST_ASCII] = [9, 13, 32, 127];
+
 export function readConversation({ system = '', messages, tools = [], toolChoice }: ModelRequest): Conversation {
   const offered = toolChoice === 'none' ? [] : tools.map(({ name }) => name);
   const wanted = toolChoice === 'required' ? offered[0] : typeof toolChoice === 'object' ? toolChoice.name : undefined;
@@ -28,7 +43,7 @@ export function readConversation({ system = '', messages, tools = [], toolChoice
     message: messages[asked] === undefined ? '' : textOf(messages[asked]),
     results: messages.slice(asked + 1).flatMap(resultOf),
     calls: messages.reduce((sum, message) => sum + callsOf(message), 0),
-    inputTokens: messages.reduce((sum, message) => sum + tokensOf(textOf(message)).length, tokensOf(system).length),
+    inputTokens: messages.reduce((sum, message) => sum + countTokens(textOf(message)), countTokens(system)),
     tools: offered,
     ...(wanted === undefined ? {} : { wanted }),
   };
