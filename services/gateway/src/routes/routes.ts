@@ -11,6 +11,7 @@ import { registerMcp } from '../mcp/register-mcp.ts';
 import { registerMedia } from './media.ts';
 import { registerMemory } from './memory.ts';
 import { registerModels } from './models.ts';
+import { registerResponseInputItems } from './response-input-items.ts';
 import { registerResponses } from './responses.ts';
 import { registerWebhooks } from './webhooks.ts';
 import type { RegisterRoutes } from '../gateway.ts';
@@ -35,6 +36,7 @@ export const routes: readonly RegisterRoutes[] = [
   registerAudit,
   registerModels,
   registerResponses,
+  registerResponseInputItems,
   registerEmbeddings,
   registerMedia,
   registerWebhooks,
