@@ -70,7 +70,7 @@ function operationOf(verb: string, path: string, doc: RouteDoc): Operation {
     tags: [doc.tag ?? tagOf(path)],
     summary,
     description: scopes === undefined ? description : `${description} Needs a token with the scope ${scopes.join(' or ')}.`,
-    ...(open ? { security: [] } : doc.tokenInQuery ? { security: [{ bearer: [] }, { queryToken: [] }] } : {}),
+    ...(open ? { security: [] } : doc.tokenInQuery ? { security: [{ bearer: [] }, { queryTicket: [] }, { queryToken: [] }] } : {}),
     ...(parameters.length === 0 ? {} : { parameters }),
     ...(body === undefined ? {} : { requestBody: { required: true, content: json(inputSchema(body, DIALECT)) } }),
     responses: responsesOf(path, doc),
@@ -128,6 +128,7 @@ const PROBLEM = { title: TEXT, status: { type: 'integer' }, detail: TEXT, code: 
 const COMPONENTS = {
   securitySchemes: {
     bearer: { type: 'http', scheme: 'bearer', description: 'A token of this gateway; tokens.create makes one.' },
+    queryTicket: { type: 'apiKey', in: 'query', name: 'ticket', description: 'What POST /api/tickets gave, once.' },
     queryToken: { type: 'apiKey', in: 'query', name: 'token', description: 'The same token, where a header cannot be set.' },
   },
   schemas: {

@@ -70,6 +70,11 @@ export const Channels = z.object({
   channels: z.array(z.object({ type: z.string(), name: z.string(), enabled: z.literal(true), status: z.literal('connected') })),
 });
 
+export const TicketMade = z.object({
+  ticket: z.string().describe('for `?ticket=`, once'),
+  expiresAt: z.int().describe('epoch milliseconds'),
+});
+
 export const StrictReceived = z.object({ received: z.literal(true) });
 export const HookReceived = StrictReceived.extend({ mapping: z.string().nullable().describe('the id of the mapping, where it has one') });
 

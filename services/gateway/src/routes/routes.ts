@@ -13,6 +13,7 @@ import { registerMemory } from './memory.ts';
 import { registerModels } from './models.ts';
 import { registerResponseInputItems } from './response-input-items.ts';
 import { registerResponses } from './responses.ts';
+import { registerTickets } from './tickets.ts';
 import { registerWebhooks } from './webhooks.ts';
 import type { RegisterRoutes } from '../gateway.ts';
 
@@ -33,6 +34,7 @@ export const routes: readonly RegisterRoutes[] = [
   web(registerAgents),
   web(registerChannels),
   web(registerActivity),
+  web(registerTickets),
   registerAudit,
   registerModels,
   registerResponses,
