@@ -22,6 +22,8 @@ export interface RouteDoc extends GuardOptions {
   query?: z.ZodObject;
   headers?: z.ZodObject;
   body?: z.ZodType;
+  /** A request that is right. The documents show it, and a test sends it. */
+  example?: { query?: Readonly<Record<string, string>>; body?: unknown };
   /** What a request that is right gets, by status. */
   answers: Readonly<Record<number, AnswerDoc>>;
   /** Statuses of refusals that are not those of all routes. */

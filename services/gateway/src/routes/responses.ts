@@ -28,6 +28,7 @@ const CREATE: RouteDoc = {
     'As the Open Responses specification has it. It is kept for thirty days unless `store` is false, and goes on without its client then. With an Idempotency-Key it runs once.',
   headers: KeyHeader,
   body: StrictBody,
+  example: { body: { model: 'dev/echo', input: 'hello' } },
   answers: { 200: { description: 'The response; events up to `[DONE]` where `stream` is true.', schema: ResponseResource } },
   refusals: [404, 409, 422],
 };
