@@ -1,24 +1,28 @@
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { natsUsers, type NatsUser } from '@switchyard/bus';
 import { grafanaDashboard } from './grafana.ts';
 import { metricsPage } from './metrics-page.ts';
 import { prometheusAlerts, prometheusConfig } from './prometheus.ts';
+import { referencePages } from './reference/pages.ts';
 
 // What is read from the declarations and kept as files. Without --write, a file that is stale is named and the check fails.
-const generated: Readonly<Record<string, () => string>> = {
-  'deploy/nats/users.conf': () => usersConf(natsUsers()),
-  'deploy/prometheus/prometheus.yml': prometheusConfig,
-  'deploy/prometheus/alerts.yml': prometheusAlerts,
-  'deploy/grafana/switchyard.json': grafanaDashboard,
-  'docs/reference/metrics.md': metricsPage,
+const generated: Readonly<Record<string, string>> = {
+  'deploy/nats/users.conf': usersConf(natsUsers()),
+  'deploy/prometheus/prometheus.yml': prometheusConfig(),
+  'deploy/prometheus/alerts.yml': prometheusAlerts(),
+  'deploy/grafana/switchyard.json': grafanaDashboard(),
+  'docs/reference/metrics.md': metricsPage(),
+  ...(await referencePages()),
 };
 
-for (const [name, generate] of Object.entries(generated)) {
+for (const [name, text] of Object.entries(generated)) {
   const file = fileURLToPath(new URL(`../${name}`, import.meta.url));
-  const text = generate();
-  if (process.argv.includes('--write')) writeFileSync(file, text);
-  else if (!existsSync(file) || readFileSync(file, 'utf8') !== text) {
+  if (process.argv.includes('--write')) {
+    mkdirSync(dirname(file), { recursive: true });
+    writeFileSync(file, text);
+  } else if (!existsSync(file) || readFileSync(file, 'utf8') !== text) {
     console.error(`${name} is not what the declarations say; write it anew: make generate`);
     process.exitCode = 1;
   }

@@ -15,7 +15,7 @@ const OPENS: Readonly<Record<TokenScope, readonly MethodScope[]>> = {
   'mcp-client': [],
 };
 const HOLDERS = Object.keys(OPENS) as TokenScope[];
-const STRANGERS = ['no token', 'an unknown token', 'a revoked token'] as const;
+const STRANGERS = ['no token', 'an unknown token', 'a revoked token', 'a rotated token'] as const;
 type Who = TokenScope | (typeof STRANGERS)[number];
 
 /** No method has it: what passes the edge is refused by its owner, so that nothing happens. */
@@ -33,6 +33,8 @@ const ROUTES: readonly Route[] = [
   { path: '/api/agents', scopes: ['rpc'], opened: 200 },
   { path: '/api/channels', scopes: ['rpc'], opened: 503 },
   { path: '/api/activity', scopes: ['rpc'], opened: 200 },
+  { path: '/api/events', scopes: ['rpc'], opened: 200, streams: true },
+  { path: '/api/tickets', verb: 'POST', scopes: 'any token', opened: 201 },
   { path: '/api/audit', scopes: ['admin'], opened: 200 },
   { path: '/v1/models', scopes: ['rpc', 'api'], opened: 200 },
   { path: '/v1/models/dev%2Fecho', scopes: ['rpc', 'api'], opened: 200 },
@@ -41,6 +43,7 @@ const ROUTES: readonly Route[] = [
   { path: '/v1/responses', body: '{}', scopes: ['rpc', 'api'], opened: 400 },
   { path: '/v1/responses/resp_0', scopes: ['rpc', 'api'], opened: 404 },
   { path: '/v1/responses/resp_0', verb: 'DELETE', scopes: ['rpc', 'api'], opened: 404 },
+  { path: '/v1/responses/resp_0/input_items', scopes: ['rpc', 'api'], opened: 404 },
   { path: '/v1/responses/resp_0/cancel', verb: 'POST', scopes: ['rpc', 'api'], opened: 404 },
   { path: '/mcp', body: '{}', scopes: ['mcp-client'], opened: 400 },
   { path: '/mcp', scopes: ['mcp-client'], opened: 405 },
@@ -54,6 +57,9 @@ const ROUTES: readonly Route[] = [
   { path: '/hooks/any', body: '{}', scopes: 'anybody', opened: 404 },
   { path: '/health', scopes: 'anybody', opened: 200 },
   { path: '/api/health', scopes: 'anybody', opened: 200 },
+  { path: '/livez', scopes: 'anybody', opened: 200 },
+  { path: '/startupz', scopes: 'anybody', opened: 200 },
+  { path: '/readyz', scopes: 'anybody', opened: 200 },
 ];
 
 interface Route {
@@ -63,7 +69,12 @@ interface Route {
   body?: string;
   scopes: readonly TokenScope[] | 'any token' | 'anybody';
   opened: number;
+  /** What comes goes on until the reader leaves. */
+  streams?: true;
 }
+
+/** Called over JSON-RPC, where each method is asked for. */
+const METHODS_ROUTE = 'POST /rpc';
 
 onEachProfile('who may do what', (product) => {
   const secrets = new Map<Who, Promise<string>>();
@@ -121,18 +132,49 @@ onEachProfile('who may do what', (product) => {
     });
   }
 
-  test('a token in the query opens the stream and the WebSocket, and nothing else', async () => {
+  test('no route is left out', async () => {
+    const { paths } = (await (await fetch(`${product.url}/openapi.json`, { headers: bearer(product.token) })).json()) as {
+      paths: Record<string, Record<string, unknown>>;
+    };
+    const written = Object.entries(paths).flatMap(([path, verbs]) => Object.keys(verbs).map((verb) => [verb.toUpperCase(), path] as const));
+    const asked = ROUTES.map(({ path, verb, body }) => `${verb ?? (body === undefined ? 'GET' : 'POST')} ${path}`);
+    const missing = written.filter(([verb, path]) => {
+      const form = new RegExp(`^${verb} ${path.replaceAll(/\{\w+\}/g, '[^/]+')}$`);
+      return !asked.some((one) => form.test(one)) && `${verb} ${path}` !== METHODS_ROUTE;
+    });
+    assert.deepEqual(missing, []);
+  });
+
+  test('a token or a ticket in the query opens streams, media and the WebSocket, and nothing else', async () => {
     const query = `?token=${product.token}`;
-    assert.equal((await fetch(`${product.url}/api/chat/stream${query}`)).status, 400);
-    for (const { path, scopes } of ROUTES) {
-      if (scopes === 'anybody' || path === '/api/chat/stream') continue;
-      assert.notEqual((await fetch(product.url + path + query)).status, 200, path);
+    for (const { path, scopes, opened, verb, body, streams } of ROUTES) {
+      if (scopes === 'anybody') continue;
+      const open = path === '/api/chat/stream' || path === '/api/events' || path.startsWith('/media/');
+      for (const proof of ['token', 'ticket']) {
+        const secret = proof === 'token' ? product.token : await ticket(product);
+        const route: Route = {
+          path: `${path}?${proof}=${secret}`,
+          scopes,
+          opened,
+          ...(verb && { verb }),
+          ...(body && { body }),
+          ...(streams && { streams }),
+        };
+        assert.equal((await visit(product, route, '')).status, open ? opened : 401, `${path} with a ${proof}`);
+      }
     }
-    await using socket = await openSocket(product, '', query);
-    socket.send(request('system.ping'));
-    assert.match(await socket.next(), /"pong":true/);
+    for (const proof of [query, `?ticket=${await ticket(product)}`]) {
+      await using socket = await openSocket(product, '', proof);
+      socket.send(request('system.ping'));
+      assert.match(await socket.next(), /"pong":true/);
+    }
   });
 });
+
+async function ticket({ url, token }: Running): Promise<string> {
+  const response = await fetch(`${url}/api/tickets`, { method: 'POST', headers: bearer(token) });
+  return ((await response.json()) as { ticket: string }).ticket;
+}
 
 type Outcome = 'passes' | 'no such method' | `refused: ${MethodScope}` | { unexpected: unknown };
 
@@ -163,12 +205,16 @@ function refusal({ path }: Route, message: string, type: string): string {
   return JSON.stringify({ error: path.startsWith('/v1/') ? { message, type, param: null, code: null } : message });
 }
 
-async function visit({ url }: Running, { path, verb, body }: Route, secret: string): Promise<{ status: number; body: string }> {
+async function visit({ url }: Running, { path, verb, body, streams }: Route, secret: string): Promise<{ status: number; body: string }> {
   const post = body === undefined ? { method: verb ?? 'GET' } : { method: 'POST', body };
   const response = await fetch(url + path, {
     headers: { ...bearer(secret), ...(body === undefined ? {} : { 'content-type': 'application/json' }) },
     ...post,
   });
+  if (streams && response.ok) {
+    await response.body?.cancel();
+    return { status: response.status, body: '' };
+  }
   const text = await response.text();
   return { status: response.status, body: response.ok ? text : errorAlone(text) };
 }
@@ -187,5 +233,6 @@ async function makeSecret(product: Running, who: Who): Promise<string> {
   const { id, secret } = await mint(product, who in OPENS ? who : 'rpc');
   if (who === 'an unknown token') return `${secret.slice(0, -1)}${secret.endsWith('A') ? 'B' : 'A'}`;
   if (who === 'a revoked token') await call(product, 'tokens.revoke', { id });
+  if (who === 'a rotated token') await call(product, 'tokens.rotate', { id });
   return secret;
 }

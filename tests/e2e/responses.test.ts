@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { tempDir } from '@switchyard/testkit';
 import OpenAI, { APIError } from 'openai';
+import type { InputItemListParams } from 'openai/resources/responses/input-items';
 import type { Response, ResponseInput, ResponseStreamEvent } from 'openai/resources/responses/responses';
 import { openai } from './clients.ts';
 import { startEmbedded, type Running } from './embedded.ts';
@@ -23,6 +24,7 @@ const WEATHER = {
   parameters: { type: 'object', properties: { city: { type: 'string' } } },
   strict: false,
 };
+const user = (content: string) => ({ role: 'user' as const, content });
 const slow = (words: number) => ({ model: 'dev/slow', input: Array.from({ length: words }, (_, at) => `w${at}`).join(' ') });
 
 function assertResource(response: Response): void {
@@ -214,6 +216,62 @@ onEachProfile('responses', (product) => {
     assert.equal((await client.responses.retrieve(begun.id)).status, 'cancelled');
   });
 
+  test('what it was made from is listed in pages, either way round, with all that it went on from', async () => {
+    const client = openai(product);
+    const first = await client.responses.create({ model: 'dev/echo', input: [{ role: 'developer', content: 'be kind' }, user('one')] });
+    const second = await client.responses.create({ model: 'dev/echo', input: 'two', previous_response_id: first.id });
+    const listed = async (query: InputItemListParams) => Array.fromAsync(client.responses.inputItems.list(second.id, query));
+    const all = await listed({ order: 'asc' });
+    const told = all.map(
+      (item) => item.type === 'message' && `${item.role}: ${item.content.map((part) => 'text' in part && part.text).join()}`,
+    );
+    assert.deepEqual(told, ['system: be kind', 'user: one', `assistant: ${SAID}one`, 'user: two']);
+    assert.deepEqual(await listed({}), all.toReversed());
+    assert.deepEqual(await listed({ limit: 1 }), all.toReversed(), 'page after page');
+    const page = await client.responses.inputItems.list(second.id, { order: 'asc', limit: 2, after: all[0]?.id ?? assert.fail() });
+    assert.deepEqual([page.data, page.has_more], [all.slice(1, 3), true]);
+    const { status, param } = await refusal(listed({ after: 'msg_none' }));
+    assert.deepEqual([status, param], [400, 'after']);
+  });
+
+  test('items are said again by reference: of an answer, of a call, of an input', async () => {
+    const client = openai(product);
+    const asked = await client.responses.create({ model: 'dev/tools', tools: [WEATHER], input: 'weather {"city":"Oslo"}' });
+    const [called] = asked.output;
+    assert.ok(called?.type === 'function_call' && called.id);
+    const output = { type: 'function_call_output' as const, call_id: called.call_id, output: 'rain' };
+    const reference = (id: string | undefined) => ({ type: 'item_reference' as const, id: id ?? assert.fail() });
+    const [question] = (await client.responses.inputItems.list(asked.id)).data;
+    const input = [reference(question?.id), reference(called.id), output];
+    const answered = await client.responses.create({ model: 'dev/tools', tools: [WEATHER], input });
+    assert.match(answered.output_text, /weather answered: rain/);
+    const next = await client.responses.create({ model: 'dev/echo', input: [{ id: answered.output[0]?.id ?? '' }, user('so')] });
+    const [, before] = (await client.responses.inputItems.list(next.id)).data;
+    assert.ok(before?.type === 'message' && before.role === 'assistant');
+    assert.deepEqual(before.content[0], { type: 'output_text', text: answered.output_text, annotations: [], logprobs: [] });
+  });
+
+  test('a reference to what is not stored, or is another’s, is refused by its field', async () => {
+    const client = openai(product);
+    const stored = await client.responses.create({ model: 'dev/echo', input: 'secret' });
+    const unstored = await client.responses.create({ model: 'dev/echo', input: 'secret', store: false });
+    const other = await clientWith(product, { id: 'who-refers' });
+    const [there, never] = [stored, unstored].map(({ output }) => output[0]?.id ?? assert.fail());
+    const beyond = there?.replace('msg_', 'fc_').concat('_0');
+    for (const [by, id] of [
+      [client, never],
+      [client, beyond],
+      [client, 'rs_1'],
+      [client, 'msg_x'],
+      [other, there],
+    ] as const) {
+      const asked = by.responses.create({ model: 'dev/echo', input: [{ type: 'item_reference', id: id ?? '' }, user('go on')] });
+      const { status, param, message } = await refusal(asked);
+      assert.deepEqual([status, param], [400, 'input'], id);
+      assert.match(message, /expected references to items that are stored/);
+    }
+  });
+
   test('deleted, it is gone, for whoever would go on from it too', async () => {
     const client = openai(product);
     const { id } = await client.responses.create({ model: 'dev/echo', input: 'hello' });
@@ -232,6 +290,7 @@ onEachProfile('responses', (product) => {
     const { id } = await openai(product).responses.create({ model: 'dev/echo', input: 'secret' });
     const other = await clientWith(product, { id: 'other-client' });
     for (const what of ['retrieve', 'delete', 'cancel'] as const) assert.deepEqual(await refusal(other.responses[what](id)), UNKNOWN, what);
+    assert.deepEqual(await refusal(other.responses.inputItems.list(id)), UNKNOWN);
     assert.equal((await refusal(other.responses.create({ model: 'dev/echo', input: 'x', previous_response_id: id }))).status, 400);
     assert.equal((await openai(product).responses.retrieve(id)).status, 'completed');
   });

@@ -15,7 +15,7 @@ test('each service does all of its work as the user that is meant for it', { ski
 
   // A service that comes before the job waits for it, and does not make streams itself.
   const secrets = house.use(await startOne(server, 'secrets', { data, ready: /The bus has no (stream|bucket) \w+ yet/ }));
-  assert.match(await provision(server), /^0 provisioned: TURNS_0 EVENTS tokens agents config levels restart secrets replicas\n$/);
+  assert.match(await provision(server), /^0 provisioned: TURNS_0 EVENTS tokens agents config levels restart secrets tickets replicas\n$/);
   assert.match(await provision(server), /^0 provisioned/, 'doing it again changes nothing');
   await secrets.line(/"msg":"serving"/);
   const processes: StartedProcess[] = [secrets];

@@ -58,6 +58,11 @@ export const commands = {
     summary: 'finds conversations by what was said in them, clears them, makes them shorter',
     load: async () => (await import('./commands/sessions.ts')).sessions,
   },
+  webhooks: {
+    usage: 'webhooks list|test …',
+    summary: 'shows what other systems may send, and sends what one of them would',
+    load: async () => (await import('./commands/webhooks.ts')).webhooks,
+  },
   token: {
     usage: 'token',
     summary: 'prints the token, and nothing else',

@@ -165,6 +165,13 @@ export const SECRETS_BUCKET: BucketDefinition & Access = {
   readers: ['gateway', 'registry', 'sessions'],
 };
 export const SECRETS_CHANGED = 'changed';
+/** What stands for a token once: by the hash of the ticket, whose it is, or that it was used. */
+export const TICKETS_BUCKET = {
+  name: 'tickets',
+  ttlMs: 60_000,
+  writers: ['gateway'],
+  readers: ['gateway'],
+} as const satisfies BucketDefinition & Access;
 /** Which revisions each live replica runs, by `<service>.<replica>`: each service writes its own. */
 export const REPLICAS_BUCKET: BucketDefinition & Access = { name: 'replicas', ttlMs: 15_000, writers: SERVICES, readers: SERVICES };
 
@@ -175,5 +182,6 @@ export const BUCKETS: readonly (BucketDefinition & Access)[] = [
   LEVELS_BUCKET,
   RESTART_BUCKET,
   SECRETS_BUCKET,
+  TICKETS_BUCKET,
   REPLICAS_BUCKET,
 ];

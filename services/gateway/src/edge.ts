@@ -5,6 +5,7 @@ import type { Settings } from '@switchyard/service-kit';
 import type { Logger, Span } from '@switchyard/telemetry';
 import type { onRequestHookHandler } from 'fastify';
 import type { GuardOptions, RouteDoc } from './docs/route-doc.ts';
+import type { Tickets } from './admission/tickets.ts';
 import type { Caller, Tokens } from './admission/tokens.ts';
 import type { Limits } from './admission/limits.ts';
 import type { HookKeys } from './hooks/keys.ts';
@@ -24,6 +25,7 @@ export interface Edge {
   /** For errors that a client is shown otherwise than by what a route throws. */
   readonly failures: FailureLog;
   readonly tokens: Tokens;
+  readonly tickets: Pick<Tickets, 'make'>;
   readonly hookKeys: HookKeys;
   /** Opened when it is first asked for. */
   readonly blobs: () => Promise<BlobStore>;

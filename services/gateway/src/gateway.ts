@@ -33,6 +33,7 @@ import { acceptWebSockets } from './sockets/rpc-ws.ts';
 import { watchNeighbours } from './server/neighbours.ts';
 import { addCommonHooks, createHttpServer, registerPreflight } from './server/server.ts';
 import { followTls, readTlsMaterial, tlsOptions, type TlsSettings } from './server/tls.ts';
+import { openTickets } from './admission/tickets.ts';
 import { openTokens } from './admission/tokens.ts';
 
 /** Adds the routes of one file. */
@@ -91,13 +92,15 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
   const failures = opening.use(createFailureLog(log));
   const limits = opening.use(await openSharedLimits({ bus, cache: options.cache, settings }));
   const tokens = opening.use(await openTokens({ bus, log, ...(options.onRevision ? { onRevision: options.onRevision } : {}) }));
-  const admission = createAdmission({ settings, tokens, limits, host });
+  const tickets = await openTickets({ bus, tokens });
+  const admission = createAdmission({ settings, tokens, tickets, limits, host });
   const edge: Edge = {
     bus,
     settings,
     log,
     failures,
     tokens,
+    tickets,
     blobs: options.blobs ?? noBlobs,
     hookKeys: opening.use(await openHookKeys({ bus, settings, log })),
     limits,

@@ -92,6 +92,9 @@ export const TurnFrame = z.discriminatedUnion('type', [
 ]);
 export type TurnFrame = z.infer<typeof TurnFrame>;
 
+/** The channel of what webhooks bring: what is said there strangers may have written. */
+export const WEBHOOK_CHANNEL = 'webhook';
+
 /** How a session is named by a route: its formatted key, or its parts. */
 export const SessionAddress = z.union([SessionKey, SessionParts]);
 

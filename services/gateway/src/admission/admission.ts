@@ -7,7 +7,7 @@ import type { FastifyReply, FastifyRequest, onRequestHookHandler } from 'fastify
 import { allowedHosts, clientAddress, hostName, originAllowed, peerAddress, trustedList } from './address.ts';
 import type { GuardOptions } from '../docs/route-doc.ts';
 import { rates, type Limits } from './limits.ts';
-import { queryToken } from './query-token.ts';
+import { queryTicket, queryToken } from './query-token.ts';
 import { rateHeaders } from './rate-headers.ts';
 import {
   FOREIGN_HOST,
@@ -20,6 +20,7 @@ import {
   UNVOUCHED,
   type Refusal,
 } from '../server/refusal.ts';
+import type { Tickets } from './tickets.ts';
 import { bearerSecret, type Caller, type Tokens } from './tokens.ts';
 
 /** Decides who gets in; the same for every transport. */
@@ -28,6 +29,11 @@ export interface Admission {
   screen(request: IncomingMessage): Refusal | undefined;
   /** Who is asking, or why they are turned away: 401, 429 once their address has failed too often, 503 while nobody can tell. */
   identify(request: IncomingMessage, tokenInQuery: boolean): Caller | Refusal;
+  /**
+   * Spends the ticket that stands in the query, where it stands for a token; then `identify` knows whose it is. Undefined where there
+   * is nothing to wait for.
+   */
+  spend(request: IncomingMessage): Promise<void> | undefined;
   /** Counts one HTTP request of a client, or of an address that has no client. */
   limit(key: string): Refusal | undefined;
   /** Counts the calls of a batch beyond the first, which came with its request. */
@@ -45,6 +51,7 @@ export interface Admission {
 export interface AdmissionOptions {
   settings: Settings<'gateway'>;
   tokens: Tokens;
+  tickets: Pick<Tickets, 'spend'>;
   limits: Limits;
   /** The host the listener is bound to. */
   host: string;
@@ -62,10 +69,12 @@ export function isRefusal(outcome: Caller | Refusal): outcome is Refusal {
   return 'status' in outcome;
 }
 
-export function createAdmission({ settings, tokens, limits, host }: AdmissionOptions): Admission {
+export function createAdmission({ settings, tokens, tickets, limits, host }: AdmissionOptions): Admission {
   const derived = derive(settings, host);
   /** The caller of each connection's last request. Comparing the header with it is faster than hashing the token again. */
   const presented = new WeakMap<Socket, { authorization: string; caller: Caller }>();
+  /** Whom the ticket of a request stood for; UNVOUCHED where nobody could say. */
+  const spent = new WeakMap<IncomingMessage, Caller | Refusal>();
 
   function screen(request: IncomingMessage): Refusal | undefined {
     const { headers } = request;
@@ -83,7 +92,21 @@ export function createAdmission({ settings, tokens, limits, host }: AdmissionOpt
     return clientAddress(request, derived().trusted);
   }
 
+  function spend(request: IncomingMessage): Promise<void> | undefined {
+    const ticket = queryTicket(request);
+    const { authorization, origin } = request.headers;
+    if (ticket === undefined || authorization !== undefined || queryToken(request) !== undefined || screen(request)) return undefined;
+    // Whoever guesses is not looked up any more.
+    if (limits.authFailures.left(addressOf(request), rates.authFailures(settings.current.gateway)) < 1) return undefined;
+    return tickets.spend(ticket, origin).then(
+      (caller) => void (caller && spent.set(request, caller)),
+      () => void spent.set(request, UNVOUCHED),
+    );
+  }
+
   function identify(request: IncomingMessage, tokenInQuery: boolean): Caller | Refusal {
+    const bought = tokenInQuery ? spent.get(request) : undefined;
+    if (bought) return bought;
     const { authorization } = request.headers;
     const last = presented.get(request.socket);
     if (last && last.authorization === authorization && tokens.valid(last.caller)) return last.caller;
@@ -139,6 +162,7 @@ export function createAdmission({ settings, tokens, limits, host }: AdmissionOpt
   return {
     screen,
     identify,
+    spend,
     limit,
     limitBatch,
     addressOf,
@@ -146,9 +170,14 @@ export function createAdmission({ settings, tokens, limits, host }: AdmissionOpt
     admit,
     standing,
     guard: (options) => (request, reply, done) => {
-      const refusal = check(request, reply, options);
-      if (refusal) refuse(request, reply, refusal);
-      else done();
+      const decide = (): void => {
+        const refusal = check(request, reply, options);
+        if (refusal) refuse(request, reply, refusal);
+        else done();
+      };
+      const spending = options.tokenInQuery ? spend(request.raw) : undefined;
+      if (spending) void spending.then(decide);
+      else decide();
     },
   };
 }

@@ -3,7 +3,7 @@ import type { IncomingMessage } from 'node:http';
 import { Writable } from 'node:stream';
 import { test } from 'node:test';
 import { createLogger } from '@switchyard/telemetry';
-import { hideQueryToken, queryToken } from './query-token.ts';
+import { hideQueryToken, queryTicket, queryToken } from './query-token.ts';
 import { SECRETS, startTestGateway } from '../gateway.fixture.ts';
 
 for (const [url, left, token] of [
@@ -23,6 +23,17 @@ for (const [url, left, token] of [
     assert.deepEqual([request.url, queryToken(request)], [left, token]);
   });
 }
+
+test('a ticket leaves the address as a token does', () => {
+  for (const [url, left] of [
+    ['/ws?ticket=a&b=2', '/ws?b=2'],
+    ['/ws?token=x&%74icket=a', '/ws'],
+  ] as const) {
+    const request = { url } as IncomingMessage;
+    hideQueryToken(request);
+    assert.deepEqual([request.url, queryTicket(request)], [left, 'a']);
+  }
+});
 
 test('no secret is ever logged, not even at trace', async () => {
   const lines: string[] = [];

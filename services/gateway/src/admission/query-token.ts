@@ -1,22 +1,29 @@
 import type { IncomingMessage } from 'node:http';
 
 const tokens = new WeakMap<IncomingMessage, string>();
+const tickets = new WeakMap<IncomingMessage, string>();
 
-/** Takes `?token=` out of the URL before anything can log it. */
+/** Takes `?token=` and `?ticket=` out of the URL before anything can log them. */
 export function hideQueryToken(request: IncomingMessage): void {
   const url = request.url ?? '';
   const question = url.indexOf('?');
   if (question < 0) return;
   const text = url.slice(question + 1);
-  if (!text.includes('token') && !text.includes('%')) return; // the name itself may be percent-encoded
+  if (!/token|ticket|%/.test(text)) return; // the name itself may be percent-encoded
   const query = new URLSearchParams(text);
-  const token = query.get('token');
-  if (token === null) return;
+  const [token, ticket] = [query.get('token'), query.get('ticket')];
+  if (token === null && ticket === null) return;
   query.delete('token');
+  query.delete('ticket');
+  if (token !== null) tokens.set(request, token);
+  if (ticket !== null) tickets.set(request, ticket);
   request.url = url.slice(0, question) + (query.size === 0 ? '' : `?${query.toString()}`);
-  tokens.set(request, token);
 }
 
 export function queryToken(request: IncomingMessage): string | undefined {
   return tokens.get(request);
+}
+
+export function queryTicket(request: IncomingMessage): string | undefined {
+  return tickets.get(request);
 }

@@ -30,6 +30,8 @@ export interface Caller {
   /** The principal as it crosses the bus. */
   readonly encodedPrincipal: HeaderLines;
   readonly tokenId: string;
+  /** Where the bucket of tokens has it. */
+  readonly record: string;
   /** Tells clients apart over all tenants. */
   readonly key: string;
   readonly scopes: readonly TokenScope[];
@@ -50,6 +52,8 @@ export interface Caller {
 export interface Tokens {
   /** Who the secret belongs to; undefined when it is unknown, expired, or cannot be vouched for now. */
   authenticate(secret: string): Caller | undefined;
+  /** Whose record it is, while their token is good. */
+  byRecord(record: string): Caller | undefined;
   /** Whether a caller authenticated earlier still is who they were. */
   valid(caller: Caller): boolean;
   /** Whether the token is known to be no more: revoked, rotated, changed or expired. */
@@ -86,7 +90,7 @@ export async function openTokens({ bus, log, onRevision = () => undefined }: Tok
     verified.clear();
     if (known) forget(key, known);
     if (!projection || text === undefined) return;
-    const caller = createCaller(projection);
+    const caller = createCaller(key, projection);
     byKey.set(key, { text, hash: projection.hash, caller });
     byHash.set(projection.hash, caller);
   }
@@ -152,6 +156,10 @@ export async function openTokens({ bus, log, onRevision = () => undefined }: Tok
       const caller = find(secret);
       return caller && valid(caller) ? caller : undefined;
     },
+    byRecord(record) {
+      const caller = byKey.get(record)?.caller;
+      return caller && valid(caller) ? caller : undefined;
+    },
     valid,
     ended,
     admits: (caller) => !ended(caller) && (sound() || !bus.connected()),
@@ -172,13 +180,14 @@ interface Known {
   caller: Caller;
 }
 
-function createCaller(projection: TokenProjection): Caller {
+function createCaller(record: string, projection: TokenProjection): Caller {
   const { id, scopes, tenant, client, sessions, lenient, budgets, mcpClient, ver, expiresAt } = projection;
   const principal: Principal = { tenant, client, scopes, ...(sessions === 'own' ? { sessions } : {}), ...(budgets && { budgets }) };
   return {
     principal,
     encodedPrincipal: encodePrincipal(principal),
     tokenId: id,
+    record,
     key: bucketKey(tenant, client),
     scopes,
     lenient,

@@ -70,9 +70,9 @@ function operationOf(verb: string, path: string, doc: RouteDoc): Operation {
     tags: [doc.tag ?? tagOf(path)],
     summary,
     description: scopes === undefined ? description : `${description} Needs a token with the scope ${scopes.join(' or ')}.`,
-    ...(open ? { security: [] } : doc.tokenInQuery ? { security: [{ bearer: [] }, { queryToken: [] }] } : {}),
+    ...(open ? { security: [] } : doc.tokenInQuery ? { security: [{ bearer: [] }, { queryTicket: [] }, { queryToken: [] }] } : {}),
     ...(parameters.length === 0 ? {} : { parameters }),
-    ...(body === undefined ? {} : { requestBody: { required: true, content: json(inputSchema(body, DIALECT)) } }),
+    ...(body === undefined ? {} : { requestBody: { required: true, content: json(inputSchema(body, DIALECT), doc.example?.body) } }),
     responses: responsesOf(path, doc),
   };
 }
@@ -86,18 +86,19 @@ function tagOf(path: string): keyof typeof TAGS {
   return SECTIONS.find((section) => section === first) ?? 'documents';
 }
 
-function parametersOf(path: string, { query, headers }: RouteDoc): unknown[] {
+function parametersOf(path: string, { query, headers, example }: RouteDoc): unknown[] {
   const named = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => {
     return { name, in: 'path', required: true, schema: { type: 'string' } };
   });
-  return [...named, ...membersOf(query, 'query'), ...membersOf(headers, 'header')];
+  return [...named, ...membersOf(query, 'query', example?.query), ...membersOf(headers, 'header')];
 }
 
-function membersOf(schema: z.ZodObject | undefined, where: 'query' | 'header'): unknown[] {
+function membersOf(schema: z.ZodObject | undefined, where: 'query' | 'header', examples: Readonly<Record<string, string>> = {}): unknown[] {
   if (schema === undefined) return [];
   const { properties = {}, required = [] } = inputSchema(schema, DIALECT);
   return Object.entries(properties).map(([name, { description, ...rest }]) => {
-    return { name, in: where, required: required.includes(name), ...(description === undefined ? {} : { description }), schema: rest };
+    const said = { ...(description === undefined ? {} : { description }), ...(name in examples ? { example: examples[name] } : {}) };
+    return { name, in: where, required: required.includes(name), ...said, schema: rest };
   });
 }
 
@@ -118,8 +119,8 @@ function answerOf({ description, schema, type }: AnswerDoc): Record<string, unkn
     : { description, content: { [type]: { schema: type === 'application/json' ? {} : { type: 'string' } } } };
 }
 
-function json(schema: JsonSchema | { $ref: string }): Record<string, unknown> {
-  return { 'application/json': { schema } };
+function json(schema: JsonSchema | { $ref: string }, example?: unknown): Record<string, unknown> {
+  return { 'application/json': { schema, ...(example === undefined ? {} : { example }) } };
 }
 
 const TEXT = { type: 'string' };
@@ -128,6 +129,7 @@ const PROBLEM = { title: TEXT, status: { type: 'integer' }, detail: TEXT, code: 
 const COMPONENTS = {
   securitySchemes: {
     bearer: { type: 'http', scheme: 'bearer', description: 'A token of this gateway; tokens.create makes one.' },
+    queryTicket: { type: 'apiKey', in: 'query', name: 'ticket', description: 'What POST /api/tickets gave, once.' },
     queryToken: { type: 'apiKey', in: 'query', name: 'token', description: 'The same token, where a header cannot be set.' },
   },
   schemas: {

@@ -5,7 +5,7 @@ import type { z } from 'zod';
 export interface GuardOptions {
   /** One of these scopes is enough, `*` always is; without a list any valid token passes. */
   scopes?: readonly TokenScope[];
-  /** Whether `?token=` counts: only where a browser cannot set a header. */
+  /** Whether `?token=` and `?ticket=` count: only where a browser cannot set a header. */
   tokenInQuery?: boolean;
   /** Whether anybody may ask without a token, at the rate of their address; the route itself says who that is. */
   open?: true;
@@ -22,6 +22,8 @@ export interface RouteDoc extends GuardOptions {
   query?: z.ZodObject;
   headers?: z.ZodObject;
   body?: z.ZodType;
+  /** A request that is right. The documents show it, and a test sends it. */
+  example?: { query?: Readonly<Record<string, string>>; body?: unknown };
   /** What a request that is right gets, by status. */
   answers: Readonly<Record<number, AnswerDoc>>;
   /** Statuses of refusals that are not those of all routes. */

@@ -44,6 +44,7 @@ export interface Limit {
 
 export const ACTIVITY_LIMIT: Limit = { most: 100, unless: 50 };
 export const MEMORY_LIMIT: Limit = { most: 100, unless: 10 };
+export const RESPONSE_ITEMS_LIMIT: Limit = { most: 100, unless: 20 };
 export const AUDIT_LIMIT: Limit = { most: 1_000, unless: 500 };
 
 function limit({ most, unless }: Limit) {
@@ -67,6 +68,11 @@ export const MemoriesFound = z.object({ results: z.array(Found) });
 
 export const Channels = z.object({
   channels: z.array(z.object({ type: z.string(), name: z.string(), enabled: z.literal(true), status: z.literal('connected') })),
+});
+
+export const TicketMade = z.object({
+  ticket: z.string().describe('for `?ticket=`, once'),
+  expiresAt: z.int().describe('epoch milliseconds'),
 });
 
 export const StrictReceived = z.object({ received: z.literal(true) });
@@ -114,6 +120,18 @@ export const ResponseResource = z.looseObject({
 export const ResponseQuery = z.object({
   stream: z.enum(['true', 'false']).optional().describe('true: told as events, from the beginning'),
   starting_after: z.int().nonnegative().optional().describe('the number of the last event that the client has'),
+});
+export const ResponseItemsQuery = z.object({
+  limit: limit(RESPONSE_ITEMS_LIMIT),
+  order: z.enum(['asc', 'desc']).default('desc'),
+  after: z.string().max(MAX.id).optional().describe('the id of the last item that the client has'),
+});
+export const ResponseInputItems = z.object({
+  object: z.literal('list'),
+  data: z.array(z.looseObject({ type: z.enum(['message', 'function_call', 'function_call_output']), id: z.string() })),
+  first_id: z.string().nullable(),
+  last_id: z.string().nullable(),
+  has_more: z.boolean(),
 });
 export const ResponseDeleted = z.object({ id: z.string(), object: z.literal('response'), deleted: z.boolean() });
 

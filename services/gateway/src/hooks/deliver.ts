@@ -1,5 +1,5 @@
 import type { Bus, CallOptions } from '@switchyard/bus';
-import { MAX, ServiceError, TURNS_LOG, type Principal } from '@switchyard/contracts';
+import { MAX, ServiceError, TURNS_LOG, WEBHOOK_CHANNEL, type Principal } from '@switchyard/contracts';
 import { mintId } from '@switchyard/security';
 import { digest, type Mapping } from './mappings.ts';
 import type { TemplateGiven } from './template.ts';
@@ -27,7 +27,7 @@ export async function startHookTurn(bus: Bus, turn: HookTurn, options: CallOptio
   const asked = {
     turnId,
     message: said.trim() === '' ? otherwise.slice(0, MAX.text).toWellFormed() : said,
-    session: { userId: sessionUser(mapping, given), channelId: 'webhook' },
+    session: { userId: sessionUser(mapping, given), channelId: WEBHOOK_CHANNEL },
     idempotencyKey: key,
     ...(mapping.agentId === undefined ? {} : { agentId: mapping.agentId }),
   };

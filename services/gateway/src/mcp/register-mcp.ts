@@ -22,6 +22,7 @@ const POST: RouteDoc = {
     'Streamable HTTP of the revisions 2026-07-28 and 2025-11-25, without sessions. A token finds the tools that its mcpClient.allowlist names.',
   headers: McpHeaders,
   body: McpBody,
+  example: { body: { jsonrpc: '2.0', id: 1, method: 'tools/list' } },
   answers: {
     200: { description: 'The answer, or events with progress before it.', schema: McpAnswer },
     202: { description: 'A notification was taken.' },

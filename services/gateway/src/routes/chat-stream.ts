@@ -29,6 +29,7 @@ const DOC: RouteDoc = {
   summary: 'Runs a turn of an agent, as server-sent events while it runs.',
   description: 'Events are `token`, `resumed`, `done` and `error`. Whoever comes back with the id of an event gets the rest of that turn.',
   query: ChatBody.extend(LastEventQuery.shape),
+  example: { query: { message: 'hello' } },
   headers: KeyHeader.extend(LastEventHeader.shape),
   answers: {
     200: { description: 'The turn.', type: 'text/event-stream' },

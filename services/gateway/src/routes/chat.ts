@@ -15,6 +15,7 @@ const DOC: RouteDoc = {
   description: 'The turn is kept: it goes on when the client leaves. With an Idempotency-Key it runs once, however often it is asked for.',
   headers: KeyHeader,
   body: ChatBody,
+  example: { body: { message: 'hello' } },
   answers: { 200: { description: 'What the agent said.', schema: TurnResult } },
   refusals: [409, 422],
 };

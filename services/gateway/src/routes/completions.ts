@@ -32,6 +32,7 @@ const DOC: RouteDoc = {
     'One turn that keeps nothing. With an Idempotency-Key it runs once, and its answer is kept for a day. Tokens that are lenient take more fields.',
   headers: KeyHeader,
   body: CompletionBody,
+  example: { body: { model: 'dev/echo', messages: [{ role: 'user', content: 'hello' }] } },
   answers: { 200: { description: 'The completion; server-sent chunks up to `[DONE]` where `stream` is true.', schema: Completion } },
   refusals: [404, 409, 422],
 };

@@ -31,6 +31,7 @@ const DOC: RouteDoc = {
   summary: 'The vectors of one text or of several.',
   description: 'Tokens that are lenient may send more fields, which are passed over.',
   body: EmbeddingsBody,
+  example: { body: { model: 'openai/text-embedding-3-small', input: 'hello' } },
   answers: { 200: { description: 'A vector for each text, in their order.', schema: Embeddings } },
   refusals: [404],
 };

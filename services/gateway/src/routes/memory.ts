@@ -11,6 +11,7 @@ const SEARCH: RouteDoc = {
   scopes: ['rpc'],
   summary: 'What the default agent remembers of something, best first.',
   query: MemoryQuery,
+  example: { query: { q: 'the second offer' } },
   answers: { 200: { description: 'The memories.', schema: MemoriesFound } },
 };
 

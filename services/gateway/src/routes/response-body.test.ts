@@ -3,11 +3,15 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import { RefusalError } from '../server/refusal.ts';
 import { responseBody, toResponseRequest } from './response-body.ts';
+import type { SaidItem } from './response-items.ts';
 
 const ask = { model: 'm', input: 'hi' };
 const user = { role: 'user', content: 'hi' };
 const tool = { type: 'function', name: 'find', parameters: { type: 'object' } };
-const read = (body: unknown, lenient = false) => toResponseRequest(responseBody(body, lenient), []);
+const read = (body: unknown, lenient = false) => {
+  const parsed = responseBody(body, lenient);
+  return toResponseRequest(parsed, [], parsed.input as SaidItem[]);
+};
 
 function refusal(body: unknown, lenient = false): { message: string; param: string | undefined } {
   try {
@@ -35,7 +39,7 @@ test('what is wrong is named by its field', () => {
     [{ ...ask, input: [{}] }, 'input'],
     [{ ...ask, input: [{ role: 'user' }] }, 'input'],
     [{ ...ask, input: [{ role: 'robot', content: 'x' }] }, 'input'],
-    [{ ...ask, input: [{ type: 'item_reference', id: 'msg_1' }] }, 'input'],
+    [{ ...ask, input: [{ type: 'item_reference' }] }, 'input'],
     [{ ...ask, input: [{ role: 'user', content: [{ type: 'input_image', image_url: 'x' }] }] }, 'input'],
     [{ ...ask, input: [{ role: 'assistant', content: 'nobody asked' }] }, 'input'],
     [{ ...ask, input: [user, { type: 'function_call_output', call_id: 'c1', output: 'of no call' }] }, 'input'],

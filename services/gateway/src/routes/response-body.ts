@@ -2,6 +2,7 @@ import { validate, type JsonFormat, type StatelessTurn } from '@switchyard/contr
 import { RefusalError } from '../server/refusal.ts';
 import { conversation, type Said } from './completion-messages.ts';
 import { responseEcho } from './response-echo.ts';
+import { messagesOf, type SaidItem } from './response-items.ts';
 import { LenientBody, StrictBody, type ResponseBody } from './response-schema.ts';
 import { callersTools } from './response-tools.ts';
 import { fewFields, invalidBody, LENIENT_HOW_TO, refusedField } from './v1-body.ts';
@@ -34,10 +35,10 @@ export function responseBody(body: unknown, lenient: boolean): ResponseBody {
   return parsed.data;
 }
 
-/** The turn of a request that goes on from what was said `before`. */
-export function toResponseRequest(body: ResponseBody, before: readonly Said[]): ResponseRequest {
-  const { model, input, instructions, temperature, max_output_tokens: maxTokens, stream, store, background } = body;
-  const said = conversation([...before, ...input], 'input');
+/** The turn of a request that goes on from what was said `before`, and says `items`: its input, with what it refers to. */
+export function toResponseRequest(body: ResponseBody, before: readonly Said[], items: readonly SaidItem[]): ResponseRequest {
+  const { model, instructions, temperature, max_output_tokens: maxTokens, stream, store, background } = body;
+  const said = conversation([...before, ...messagesOf(items)], 'input');
   const { system, ...talk } = said.turn;
   const tools = callersTools({ tools: body.tools, choice: body.tool_choice, parallel: body.parallel_tool_calls });
   if (tools === 'wrong') throw refusedField('tool_choice', 'expected one of the tools, got none of them');

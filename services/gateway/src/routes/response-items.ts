@@ -21,23 +21,28 @@ const Item = z.discriminatedUnion('type', [
   z.object({ type: z.literal('function_call'), call_id: callId, name, arguments: text }),
   z.object({ type: z.literal('function_call_output'), call_id: callId, output: content }),
   z.object({ type: z.literal('reasoning') }),
+  z.object({ type: z.literal('item_reference'), id: z.string().min(1).max(MAX.id) }),
 ]);
-type Item = z.output<typeof Item>;
+export type ResponseItem = z.output<typeof Item>;
+/** An item that says what it is itself. */
+export type SaidItem = Exclude<ResponseItem, { type: 'item_reference' }>;
 
-/** Easy messages leave out their type. */
-const EasyItem = z.preprocess(
-  (item) => (typeof item === 'object' && item !== null && !('type' in item && item.type != null) ? { ...item, type: 'message' } : item),
-  Item,
-);
+/** Easy messages leave out their type, and references may. */
+const EasyItem = z.preprocess(withType, Item);
+
+function withType(item: unknown): unknown {
+  if (typeof item !== 'object' || item === null || ('type' in item && item.type != null)) return item;
+  return { ...item, type: 'id' in item && !('role' in item) ? 'item_reference' : 'message' };
+}
 
 /** What a request says: a text is a user's message. */
 export const ResponseInput = z.union([
-  text.min(1).transform((said): Said[] => [{ role: 'user', content: said }]),
-  z.array(EasyItem).min(1).max(MAX.messages).transform(messagesOf),
+  text.min(1).transform((content): ResponseItem[] => [{ type: 'message', role: 'user', content }]),
+  z.array(EasyItem).min(1).max(MAX.messages),
 ]);
 
 /** Calls that stand behind an assistant's message, or behind each other, are of one message. What a model thought is its own. */
-function messagesOf(items: readonly Item[]): Said[] {
+export function messagesOf(items: readonly SaidItem[]): Said[] {
   const messages: Said[] = [];
   for (const item of items) {
     if (item.type === 'message') {

@@ -36,7 +36,7 @@ export function turnOf(id: string): string | undefined {
   return suffix === undefined ? undefined : `turn_${suffix}`;
 }
 
-function suffixOf(turnId: string): string {
+export function suffixOf(turnId: string): string {
   return turnId.slice(turnId.indexOf('_') + 1);
 }
 

@@ -1,21 +1,20 @@
-import { ServiceError, type Params, type Result } from '@switchyard/contracts';
+import type { Params } from '@switchyard/contracts';
 import { mintId } from '@switchyard/security';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { RouteDoc } from '../docs/route-doc.ts';
 import { KeyHeader, ResponseDeleted, ResponseQuery, ResponseResource } from '../docs/shapes.ts';
 import type { Edge } from '../edge.ts';
 import { jsonBody } from '../server/body.ts';
-import { RefusalError } from '../server/refusal.ts';
 import { callOptions } from '../server/trace.ts';
 import { idempotencyKeyOf, queryText, type Query } from './chat-request.ts';
-import type { Said } from './completion-messages.ts';
 import { firstWords, startRun } from './completion-run.ts';
 import { completionError, RESPONSE_FIELDS } from './errors.ts';
 import { digestOf, readAlong, startOnce, type Reader } from './keyed-completion.ts';
 import { responseBody, toResponseRequest, type ResponseRequest } from './response-body.ts';
 import { StrictBody } from './response-schema.ts';
-import { saidBefore } from './response-items.ts';
-import { outcomeOf, responseId, responseResource, turnOf, type ResponseHead } from './response-resource.ts';
+import { conversationBefore, headOf, keptOf, now, ofResponse, speaker, uncached } from './response-kept.ts';
+import { withReferences } from './response-references.ts';
+import { outcomeOf, responseId, responseResource, type ResponseHead } from './response-resource.ts';
 import { sendEvents, tellAgain, tellRun, type Telling } from './response-telling.ts';
 import { joinTurn } from './start-turn.ts';
 import { hasEnded } from './turn-reader.ts';
@@ -29,6 +28,7 @@ const CREATE: RouteDoc = {
     'As the Open Responses specification has it. It is kept for thirty days unless `store` is false, and goes on without its client then. With an Idempotency-Key it runs once.',
   headers: KeyHeader,
   body: StrictBody,
+  example: { body: { model: 'dev/echo', input: 'hello' } },
   answers: { 200: { description: 'The response; events up to `[DONE]` where `stream` is true.', schema: ResponseResource } },
   refusals: [404, 409, 422],
 };
@@ -52,8 +52,6 @@ const DELETE: RouteDoc = {
   refusals: [404],
 };
 
-type Kept = Result<'responses.get'>;
-
 interface Exchange {
   request: FastifyRequest;
   reply: FastifyReply;
@@ -68,7 +66,7 @@ export function registerResponses(app: FastifyInstance, edge: Edge): void {
   app.post('/v1/responses', edge.route(CREATE), async (request, reply) => {
     const body = responseBody(jsonBody(request), request.caller.lenient);
     const before = await conversationBefore(edge, request, body.previous_response_id);
-    const asked = toResponseRequest(body, before);
+    const asked = toResponseRequest(body, before, await withReferences(edge, request, body.input));
     const key = idempotencyKeyOf(request);
     try {
       return asked.store || key !== undefined
@@ -101,60 +99,6 @@ export function registerResponses(app: FastifyInstance, edge: Edge): void {
     const { deleted } = await ofResponse(id, (turnId) => speaker(edge, request).call('responses.delete', { turnId }, callOptions(request)));
     return uncached(reply, { id, object: 'response', deleted });
   });
-}
-
-function speaker(edge: Edge, request: FastifyRequest) {
-  return edge.bus.as(request.caller.principal);
-}
-
-function uncached(reply: FastifyReply, body: object): object {
-  reply.header('cache-control', 'no-store');
-  return body;
-}
-
-function headOf({ turnId, createdAt, echo }: Pick<Kept, 'turnId' | 'createdAt' | 'echo'>): ResponseHead {
-  return { turnId, createdAt, echo };
-}
-
-function keptOf(edge: Edge, request: FastifyRequest, id: string, talk = false): Promise<Kept> {
-  return ofResponse(id, (turnId) => speaker(edge, request).call('responses.get', { turnId, talk }, callOptions(request)));
-}
-
-function now(edge: Edge, request: FastifyRequest, turnId: string): Promise<Kept> {
-  return speaker(edge, request).call('responses.get', { turnId }, callOptions(request));
-}
-
-/** Asks something of a response; the refusal of an id that names none. */
-async function ofResponse<T>(id: string, ask: (turnId: string) => Promise<T>): Promise<T> {
-  const turnId = turnOf(id);
-  const unknown = new RefusalError({ status: 404, message: 'Response not found', code: 'NOT_FOUND', param: 'response_id' });
-  if (turnId === undefined) throw unknown;
-  try {
-    return await ask(turnId);
-  } catch (error) {
-    throw error instanceof ServiceError && error.code === 'NOT_FOUND' ? unknown : error;
-  }
-}
-
-/** What was said up to the end of an earlier response of the client. Its instructions are not part of that. */
-async function conversationBefore(edge: Edge, request: FastifyRequest, id: string | undefined): Promise<Said[]> {
-  if (id === undefined) return [];
-  const { talk, result } = await keptOf(edge, request, id, true).catch((error: unknown) => {
-    if (error instanceof RefusalError)
-      throw refusedField('previous_response_id', 'expected the id of a response that is stored, got another');
-    throw error;
-  });
-  if (!talk || !result)
-    throw refusedField('previous_response_id', 'expected a response that has ended with an answer, got one that has not');
-  const { system, message, history = [], since = [] } = talk;
-  const answer = { role: 'assistant' as const, content: result.response, toolCalls: result.toolCalls };
-  return [
-    ...(system === undefined ? [] : [{ role: 'system' as const, content: system }]),
-    ...history.map(saidBefore),
-    { role: 'user', content: message },
-    ...since.map(saidBefore),
-    answer,
-  ];
 }
 
 function readerOf({ request, reply }: Exchange): Reader {

@@ -11,7 +11,9 @@ import { registerMcp } from '../mcp/register-mcp.ts';
 import { registerMedia } from './media.ts';
 import { registerMemory } from './memory.ts';
 import { registerModels } from './models.ts';
+import { registerResponseInputItems } from './response-input-items.ts';
 import { registerResponses } from './responses.ts';
+import { registerTickets } from './tickets.ts';
 import { registerWebhooks } from './webhooks.ts';
 import type { RegisterRoutes } from '../gateway.ts';
 
@@ -32,9 +34,11 @@ export const routes: readonly RegisterRoutes[] = [
   web(registerAgents),
   web(registerChannels),
   web(registerActivity),
+  web(registerTickets),
   registerAudit,
   registerModels,
   registerResponses,
+  registerResponseInputItems,
   registerEmbeddings,
   registerMedia,
   registerWebhooks,

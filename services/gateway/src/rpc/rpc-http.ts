@@ -29,6 +29,7 @@ const DOC: RouteDoc = {
   description: 'Methods, their scopes and params stand in /openrpc.json. Errors of a method are answers too, with status 200.',
   headers: KeyHeader,
   body: RpcBody,
+  example: { body: { jsonrpc: '2.0', id: 1, method: 'agent.execute', params: { message: 'hello' } } },
   answers: {
     200: { description: 'The answer, or those of a batch.', schema: RpcAnswer },
     204: { description: 'There was nothing to answer.' },

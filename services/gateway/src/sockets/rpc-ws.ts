@@ -57,14 +57,21 @@ export function acceptWebSockets(server: Server, { edge, admission, dispatcher, 
     hideQueryToken(request);
     stream.on('error', (error) => log.debug({ err: error }, 'a connection broke'));
     const path = request.url?.split('?', 1)[0];
-    const outcome = path === '/ws' ? admit(request) : NOT_FOUND;
+    if (path !== '/ws') return refuseUpgrade(stream, noted(request, NOT_FOUND));
+    const spending = admission.spend(request);
+    if (spending) void spending.then(() => upgrade(request, stream, head));
+    else upgrade(request, stream, head);
+  });
+
+  function upgrade(request: IncomingMessage, stream: Duplex, head: Buffer): void {
+    const outcome = admit(request);
     if (isRefusal(outcome) && outcome.status !== 401) return refuseUpgrade(stream, noted(request, outcome));
     upgrades.options.maxPayload = largestPayload(isRefusal(outcome) ? undefined : outcome);
     upgrades.handleUpgrade(request, stream, head, (socket) => {
       if (isRefusal(outcome)) return turnAway(socket);
       open(socket, { stream, request, caller: outcome });
     });
-  });
+  }
 
   function noted(request: IncomingMessage, refusal: Refusal): Refusal & { requestId: string } {
     const { status, code, message, caller } = refusal;

@@ -1,6 +1,7 @@
 import type { ModelMessage } from '@switchyard/models';
 import { capturedOf, type Captured } from './captured.ts';
 import type { Witness } from './evidence.ts';
+import { foreignNote } from './foreign.ts';
 import type { TurnOutcome } from './loop.ts';
 import type { Memories } from './memories.ts';
 import type { RunGiven } from './run-deps.ts';
@@ -17,7 +18,7 @@ export interface Reminding {
 
 export function createReminding(
   memories: Memories | undefined,
-  { turn, agent, principal, signal, traceparent }: RunGiven,
+  { turn, hold, agent, principal, signal, traceparent }: RunGiven,
   witness?: Pick<Witness, 'recalled'>,
 ): Reminding {
   const warnings: string[] = [];
@@ -31,9 +32,15 @@ export function createReminding(
       const { message, warning, found } = (await memories?.recall({ ...about, question, signal, traceparent })) ?? {};
       if (warning !== undefined) warnings.push(warning);
       if (found) witness?.recalled(found);
-      return message;
+      return noted(foreignNote(hold.session), message);
     },
     captured: ({ result, steps }) =>
       capturedOf({ agent, turnId: turn.turnId, sessionKey: turn.sessionKey, question: asked, answer: result.response, steps }),
   };
+}
+
+/** The note stands next to the question. */
+function noted(note: string | undefined, message: ModelMessage | undefined): ModelMessage | undefined {
+  if (note === undefined) return message;
+  return { role: 'user', text: message?.role === 'user' ? `${message.text}\n${note}` : note };
 }

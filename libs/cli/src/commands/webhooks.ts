@@ -1,0 +1,121 @@
+import { sections, type Sections } from '@switchyard/contracts';
+import { commandHelp } from '../command-help.ts';
+import { EXIT, type Command, type Invocation } from '../command.ts';
+import { connect } from '../context.ts';
+import { Failure, wrongUsage } from '../failure.ts';
+import { columns, print, printJson, remark } from '../output.ts';
+import { readParams } from '../params.ts';
+import { parseJson } from '../run-file.ts';
+import { self } from '../self.ts';
+import { signedHeaders } from './webhook-signature.ts';
+
+type Webhooks = Sections['webhooks'];
+type Mapping = Webhooks['mappings'][number];
+
+/** Holds the key that a delivery is signed with: on the command line everybody who lists processes would see it. */
+const KEY = 'SWITCHYARD_WEBHOOK_KEY';
+const PATIENCE_MS = 30_000;
+
+export const webhooks: Command = {
+  flags: ['params'],
+  help: () =>
+    commandHelp(
+      'webhooks list|test <path> [key=value …]',
+      [
+        'Shows what other systems may send, and sends what one of them would.',
+        '',
+        '  list                     the mappings, in the order in which they are looked at',
+        `  test <path> [key=value]  a delivery, signed with the key in ${KEY} where that is set`,
+      ].join('\n'),
+      {
+        flags: [['--params <json>', 'test: the body; - reads it from the input']],
+        examples: ['webhooks list', 'webhooks test ci branch=main state=broken'],
+      },
+    ),
+  async run(invocation) {
+    const [verb = 'list', ...rest] = invocation.words;
+    const act = verb === 'list' ? list : verb === 'test' ? test : undefined;
+    if (act === undefined) throw wrongUsage(`webhooks can list and test, not ${verb}.`, `${self()} webhooks --help`);
+    return act(rest, invocation);
+  },
+};
+
+async function configured({ where }: Invocation): Promise<Webhooks> {
+  const client = await connect(where());
+  try {
+    const read = sections.webhooks.safeParse(await client.call('config.read', { section: 'webhooks' }));
+    if (!read.success)
+      throw new Failure('The server says of its webhooks what this command does not know.', `${self()} rpc config.read section=webhooks`);
+    return read.data;
+  } finally {
+    client.close();
+  }
+}
+
+async function list(rest: readonly string[], invocation: Invocation): Promise<number> {
+  if (rest.length > 0) throw wrongUsage('webhooks list takes no words.', `${self()} webhooks --help`);
+  const found = await configured(invocation);
+  if (invocation.output === 'json') printJson(found);
+  else {
+    const { url } = invocation.where();
+    const all = [
+      ...found.mappings.map((mapping) => described(mapping, found, url)),
+      ...found.presets.map((name) => preset(name, found, url)),
+    ];
+    if (all.length === 0) remark('There is no mapping and no preset.');
+    else print(columns(all));
+    if (!found.enabled) remark(`Webhooks are off; to turn them on: ${self()} config set webhooks.enabled true`);
+  }
+  return EXIT.done;
+}
+
+function described({ id, name, match, action, agentId, secret }: Mapping, all: Webhooks, url: string): string[] {
+  const path = addressOf(all, match?.path ?? '*', url);
+  const signed = secret === undefined ? commonKey(all) : 'signed with a key of its own';
+  const source = match?.source === undefined ? '' : `from ${match.source}`;
+  return [path, id ?? name ?? '', action === 'wake' ? 'wakes' : `agent ${agentId ?? 'default'}`, signed, source];
+}
+
+function preset(name: string, all: Webhooks, url: string): string[] {
+  return [addressOf(all, name, url), name, 'agent default', commonKey(all), 'a preset'];
+}
+
+function commonKey({ token }: Webhooks): string {
+  return token === undefined ? 'signed by nobody' : 'signed with webhooks.token';
+}
+
+function addressOf({ path }: Webhooks, below: string, url: string): string {
+  return `${url.replace(/\/$/, '')}${path.replace(/\/$/, '')}/${below.replaceAll(/^\/+|\/+$/g, '')}`;
+}
+
+async function test([path, ...words]: readonly string[], invocation: Invocation): Promise<number> {
+  if (path === undefined || path.includes('=')) throw wrongUsage('webhooks test needs the path of a mapping.', `${self()} webhooks list`);
+  const found = await configured(invocation);
+  const given = readParams(invocation.flags['params'], words);
+  // A body that was sent before is a repeat, and sets nothing off.
+  const body = JSON.stringify(Object.keys(given).length > 0 ? given : { test: true, at: new Date().toISOString() });
+  const key = process.env[KEY];
+  const target = addressOf(found, path, invocation.where().url);
+  const headers = key ? signedHeaders(key, { body, path, webhooks: found, now: Date.now() }) : {};
+  if (!key) remark(`It is not signed: ${KEY} holds no key.`);
+  const response = await fetch(target, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', ...headers },
+    body,
+    redirect: 'manual',
+    signal: AbortSignal.timeout(PATIENCE_MS),
+  });
+  const text = await response.text();
+  if (!response.ok) throw refused(target, response.status, text);
+  const repeated = response.headers.get('idempotency-replayed') === 'true';
+  if (invocation.output === 'json') printJson({ url: target, status: response.status, repeated, answer: parseJson(text) ?? text });
+  else print(`${target} took it${repeated ? ', as one that came before' : ''}: ${text}\n`);
+  return EXIT.done;
+}
+
+function refused(target: string, status: number, text: string): Failure {
+  const answer = parseJson(text) as { error?: unknown } | undefined;
+  const said = typeof answer?.error === 'string' ? answer.error : text.slice(0, 200);
+  const next = status === 401 ? `read -rs ${KEY} && export ${KEY}` : `${self()} webhooks list`;
+  return new Failure(`${target} refused it with ${status}: ${said}`, next);
+}

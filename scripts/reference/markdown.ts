@@ -1,0 +1,42 @@
+import type { JsonSchema } from '@switchyard/contracts';
+import { describeDefault, describeType } from '../describe-schema.ts';
+
+export function code(text: string): string {
+  return `\`${text}\``;
+}
+
+/** Free text in a table: no line breaks, and angle brackets are no HTML. */
+export function cell(text: string): string {
+  return text.replaceAll('\n', ' ').replaceAll('<', '&lt;');
+}
+
+export function row(cells: readonly string[]): string {
+  return `| ${cells.map((text) => text.replaceAll('|', '\\|')).join(' | ')} |`;
+}
+
+export function table(heads: readonly string[], rows: readonly (readonly string[])[]): string {
+  return [row(heads), row(heads.map(() => '---')), ...rows.map(row)].join('\n');
+}
+
+export function json(value: unknown): string {
+  return `\`\`\`json\n${JSON.stringify(value, undefined, 2)}\n\`\`\``;
+}
+
+export function described({ description }: JsonSchema): string {
+  return typeof description === 'string' ? description : '';
+}
+
+/** The fields of an object, a row each; what is no object in a sentence. `must` is the word for those that are never left out. */
+export function fields(schema: JsonSchema, must: 'required' | 'always'): string {
+  const { properties, required = [] } = schema;
+  if (properties === undefined) return cell(sentence(described(schema) || describeType(schema)));
+  const rows = Object.entries(properties).map(([name, field]) => {
+    const preset = describeDefault(field);
+    return [code(name), cell(describeType(field)), required.includes(name) ? must : cell(preset), cell(described(field))];
+  });
+  return rows.length === 0 ? 'Nothing.' : table(['Field', 'Type', must === 'required' ? 'Default' : '', 'Meaning'], rows);
+}
+
+export function sentence(text: string): string {
+  return text === '' ? '' : `${text.charAt(0).toUpperCase()}${text.slice(1)}${/[.!?]$/.test(text) ? '' : '.'}`;
+}

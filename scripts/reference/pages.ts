@@ -1,0 +1,14 @@
+import { eventsPage } from './events.ts';
+import { limitsPage } from './limits.ts';
+import { methodPages } from './methods.ts';
+import { routesPage } from './routes.ts';
+
+/** The pages of the reference that are read from the contracts, by their file. */
+export async function referencePages(): Promise<Record<string, string>> {
+  return {
+    ...methodPages(),
+    'docs/reference/events.md': eventsPage(),
+    'docs/reference/limits.md': limitsPage(),
+    'docs/reference/routes.md': await routesPage(),
+  };
+}

@@ -1,0 +1,157 @@
+import assert from 'node:assert/strict';
+import { Writable } from 'node:stream';
+import { test, type TestContext } from 'node:test';
+import { connectBus, createMemoryHub } from '@switchyard/bus';
+import { TICKETS_BUCKET, TOKENS_BUCKET, TOKENS_TOLD, type TokenProjection } from '@switchyard/contracts';
+import { hashToken } from '@switchyard/security';
+import { createLogger, silentLogger } from '@switchyard/telemetry';
+import { SECRETS, startTestGateway, type TestGateway } from '../gateway.fixture.ts';
+import { openTickets, type Ticket } from './tickets.ts';
+import { openTokens, type Caller } from './tokens.ts';
+
+const PING = { jsonrpc: '2.0', method: 'system.ping', id: 1 };
+const HISTORY = { jsonrpc: '2.0', method: 'config.read', id: 2 };
+
+async function ticketOf(gateway: TestGateway, token: string = SECRETS.rpc, origin?: string): Promise<string> {
+  const response = await gateway.post('/api/tickets', '', { token, ...(origin === undefined ? {} : { headers: { origin } }) });
+  assert.deepEqual([response.status, response.headers.get('cache-control')], [201, 'no-store']);
+  const { ticket, expiresAt } = (await response.json()) as Ticket;
+  assert.ok(expiresAt > Date.now() && expiresAt <= Date.now() + 60_000);
+  return ticket;
+}
+
+const events = async (gateway: TestGateway, ticket: string, headers: Record<string, string> = {}): Promise<number> => {
+  const response = await fetch(`${gateway.url}/api/events?ticket=${ticket}`, { headers });
+  await response.body?.cancel();
+  return response.status;
+};
+
+test('a ticket opens a WebSocket once, as whoever made it and no more', async () => {
+  await using gateway = await startTestGateway();
+  const ticket = await ticketOf(gateway);
+  const socket = await gateway.connect('', `/ws?ticket=${ticket}`);
+  assert.match(JSON.stringify(await socket.ask(PING)), /"pong":true/);
+  assert.match(JSON.stringify(await socket.ask(HISTORY)), /Insufficient scope: requires 'admin'/);
+  const again = await gateway.connect('', `/ws?ticket=${ticket}`);
+  assert.equal((await again.closed).code, 4001);
+});
+
+test('a ticket opens a stream once, and what takes no token in its address not at all', async () => {
+  await using gateway = await startTestGateway();
+  const ticket = await ticketOf(gateway);
+  assert.equal((await fetch(`${gateway.url}/api/agents?ticket=${ticket}`)).status, 401);
+  assert.deepEqual([await events(gateway, ticket), await events(gateway, ticket)], [200, 401]);
+  for (const bad of ['', 'ticket_x', `ticket_${'0'.repeat(22)}`, SECRETS.rpc]) assert.equal(await events(gateway, bad), 401, bad);
+});
+
+test('what a token may not, its ticket may not: mcp-client opens no stream', async () => {
+  await using gateway = await startTestGateway();
+  assert.equal(await events(gateway, await ticketOf(gateway, SECRETS.mcp)), 403);
+});
+
+test('a ticket ends with its token, and with what that was when it was made', async () => {
+  await using gateway = await startTestGateway();
+  const [revoked, rotated] = [
+    { id: 'revoked', secret: 'a-secret-that-will-be-revoked-000001' },
+    { id: 'rotated', secret: 'a-secret-that-will-be-rotated-000002' },
+  ];
+  await gateway.putToken({ ...revoked, scopes: ['rpc'] });
+  await gateway.putToken({ ...rotated, scopes: ['*'], ver: 1 });
+  const tickets = [await ticketOf(gateway, revoked.secret), await ticketOf(gateway, rotated.secret)];
+  await gateway.removeToken('revoked');
+  await gateway.putToken({ id: 'rotated', secret: 'the-secret-that-it-was-rotated-to-03', scopes: ['rpc'], ver: 2 });
+  for (const ticket of tickets) assert.equal(await events(gateway, ticket), 401);
+});
+
+test('a socket that a ticket opened is closed when the token is revoked', async () => {
+  await using gateway = await startTestGateway();
+  const secret = 'a-secret-that-will-be-revoked-000001';
+  await gateway.putToken({ id: 'gone', secret, scopes: ['rpc'] });
+  const socket = await gateway.connect('', `/ws?ticket=${await ticketOf(gateway, secret)}`);
+  await socket.ask(PING);
+  await gateway.removeToken('gone');
+  socket.send(JSON.stringify(PING));
+  assert.equal((await socket.closed).code, 4001);
+});
+
+test('a ticket of one page is of no use to another, and used up by it', async () => {
+  await using gateway = await startTestGateway();
+  const [here, there] = [gateway.url, 'https://other.example'];
+  gateway.settings.set({ corsOrigins: [there] });
+  const ticket = await ticketOf(gateway, SECRETS.rpc, here);
+  assert.deepEqual([await events(gateway, ticket, { origin: there }), await events(gateway, ticket, { origin: here })], [401, 401]);
+  assert.equal(await events(gateway, await ticketOf(gateway, SECRETS.rpc, here), { origin: here }), 200);
+  assert.equal(await events(gateway, await ticketOf(gateway, SECRETS.rpc, here)), 200, 'browsers send no Origin within one');
+});
+
+test('who guesses is told to wait, as with tokens', async () => {
+  await using gateway = await startTestGateway();
+  const guess = (): Promise<number> => events(gateway, `ticket_${'0'.repeat(22)}`);
+  let status = await guess();
+  for (let at = 0; at < 1_000 && status === 401; at += 1) status = await guess();
+  assert.equal(status, 429);
+});
+
+test('while nobody can say whose it is, a ticket is neither good nor bad', async () => {
+  await using gateway = await startTestGateway();
+  const ticket = await ticketOf(gateway);
+  await gateway.loseBus();
+  assert.equal(await events(gateway, ticket), 503);
+});
+
+test('a ticket stands in no line of the log', async () => {
+  const lines: string[] = [];
+  const destination = new Writable({
+    write(chunk, _encoding, done) {
+      lines.push(String(chunk));
+      done();
+    },
+  });
+  await using gateway = await startTestGateway({ log: createLogger({ level: 'trace', destination }) });
+  const ticket = await ticketOf(gateway);
+  for (const path of ['/api/events', '/nowhere', '/api/agents']) {
+    const response = await fetch(`${gateway.url}${path}?ticket=${ticket}`);
+    await response.body?.cancel();
+  }
+  assert.match(lines.join(''), /"route":"GET \/api\/agents"/);
+  assert.ok(!lines.join('').includes(ticket));
+});
+
+const TOKEN: TokenProjection = {
+  id: 'one',
+  hash: hashToken('any'),
+  scopes: ['rpc'],
+  tenant: 'default',
+  client: 'one',
+  sessions: 'tenant',
+  lenient: false,
+  ver: 1,
+};
+
+test('of all gateways that are shown a ticket at once one lets its holder in, and it ends after a minute', async (t: TestContext) => {
+  const hub = createMemoryHub();
+  const log = silentLogger();
+  await using stack = new AsyncDisposableStack();
+  const replicas = await Promise.all(
+    Array.from({ length: 4 }, async () => {
+      const bus = await connectBus('memory:', { hub, log, service: 'gateway' });
+      stack.defer(() => bus.drain());
+      const bucket = await bus.kv(TOKENS_BUCKET);
+      await bucket.put('one', Buffer.from(JSON.stringify(TOKEN)));
+      await bucket.put(TOKENS_TOLD, Buffer.from('{"told":true}'));
+      const tokens = stack.use(await openTokens({ bus, log }));
+      return { tokens, tickets: await openTickets({ bus, tokens }) };
+    }),
+  );
+  const [{ tokens, tickets } = assert.fail()] = replicas;
+  const caller = tokens.byRecord('one') ?? assert.fail();
+  for (let round = 0; round < 50; round += 1) {
+    const { ticket } = await tickets.make(caller, undefined);
+    const letIn: (Caller | undefined)[] = await Promise.all(replicas.map((replica) => replica.tickets.spend(ticket, undefined)));
+    assert.equal(letIn.filter((one) => one !== undefined).length, 1);
+  }
+  const { ticket, expiresAt } = await tickets.make(caller, undefined);
+  t.mock.timers.enable({ apis: ['Date'], now: expiresAt });
+  assert.equal(await tickets.spend(ticket, undefined), undefined);
+  assert.equal(TICKETS_BUCKET.ttlMs, 60_000);
+});
