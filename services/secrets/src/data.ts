@@ -1,5 +1,15 @@
 import { z } from 'zod';
-import { AuditHead, AuditRecord, McpClient, Scope, SecretName, SessionsOf, SpendLimits, TokenId } from '@switchyard/contracts';
+import {
+  AuditHead,
+  AuditRecord,
+  HeldToAgents,
+  McpClient,
+  Scope,
+  SecretName,
+  SessionsOf,
+  SpendLimits,
+  TokenId,
+} from '@switchyard/contracts';
 import { collection, json, type Collection } from '@switchyard/store';
 
 /** A bearer token: never its secret, only the hash. Without a hash it is a tombstone, which keeps the id from being taken for new. */
@@ -11,6 +21,8 @@ export const TokenDocument = z.object({
   sessions: SessionsOf.optional(),
   lenient: z.boolean().optional(),
   budgets: SpendLimits.optional(),
+  agents: HeldToAgents.optional(),
+  expiresAt: z.int().optional(),
   mcpClient: json(McpClient).nullable().optional(),
   /** Grows with every change, also across a token that was revoked and made again under the same id. */
   ver: z.int().positive(),
@@ -43,7 +55,12 @@ export const tokenCollection = collection({
   schema: TokenDocument,
   key: 'id',
   unique: [['hash']],
-  indexes: [{ fields: ['createdAt'] }, { fields: ['hash'], across: true }, { fields: ['declared'], across: true }],
+  indexes: [
+    { fields: ['createdAt'] },
+    { fields: ['hash'], across: true },
+    { fields: ['declared'], across: true },
+    { fields: ['expiresAt'], across: true },
+  ],
 });
 
 /** A secret that was revoked or rotated away, or is just about to be: once no token has it, no declaration brings it back. */

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { AnswerHead, FinishReason, SpendLimits, TokensUsed, TurnFailure } from '@switchyard/contracts';
+import { AnswerHead, FinishReason, HeldToAgents, SpendLimits, TokensUsed, TurnFailure } from '@switchyard/contracts';
 import { leaseFields, WorkState } from '@switchyard/service-kit';
 import { collection, json } from '@switchyard/store';
 
@@ -156,6 +156,8 @@ export const TurnDocument = z.object({
   sessions: z.literal('own').optional(),
   /** What that client’s token may use. */
   budgets: SpendLimits.optional(),
+  /** The agents that it is held to. */
+  agents: HeldToAgents.optional(),
   /** The caller's key, led by the caller and the method; unique while it is kept. */
   idempotencyKey: z.string().optional(),
   keyUntil: instant.optional(),
