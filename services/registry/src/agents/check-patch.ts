@@ -28,7 +28,12 @@ export async function checkPatch(given: PatchGiven, { tenant, agentId, patch, pr
   if (!parsed.success) return [invalidParams(describeIssues(parsed.error))];
   const meant = AgentConfig.safeParse(resolveReferences(parsed.data, given.env), { reportInput: true });
   if (!meant.success) return [invalidParams(describeIssues(meant.error))];
-  return [...(await checkModel(given, patch, meant.data)), ...(await checkProfiles(given, patch, meant.data))];
+  return checkAnswers(given, patch, meant.data);
+}
+
+/** Whether an agent could answer as it is meant to be; `patch` says which of its keys are new. */
+export async function checkAnswers(given: Pick<PatchGiven, 'models' | 'secret'>, patch: Tree, meant: AgentConfig): Promise<ServiceError[]> {
+  return [...(await checkModel(given, patch, meant)), ...(await checkProfiles(given, patch, meant))];
 }
 
 function refusedPath({ configuration }: PatchGiven, tenant: string, path: string): ServiceError[] {
@@ -43,7 +48,11 @@ function within(path: string, above: string): boolean {
 }
 
 /** Provider and model must mean something that can answer, and a provider newly named must accept its key. */
-async function checkModel({ models }: PatchGiven, patch: Tree, { provider, model, modelRoutes }: AgentConfig): Promise<ServiceError[]> {
+async function checkModel(
+  { models }: Pick<PatchGiven, 'models'>,
+  patch: Tree,
+  { provider, model, modelRoutes }: AgentConfig,
+): Promise<ServiceError[]> {
   const changed = ['provider', 'model', 'modelRoutes'].some((key) => patch[key] !== undefined);
   if (!changed || (provider === 'default' && model === 'default' && modelRoutes.default === undefined)) return [];
   if (provider !== 'default' && !(await models.providers()).includes(provider)) {
@@ -76,7 +85,7 @@ async function probe(models: Models, model: { provider: string; modelId: string 
   return [];
 }
 
-async function checkProfiles({ secret }: PatchGiven, patch: Tree, { modelFailover }: AgentConfig): Promise<ServiceError[]> {
+async function checkProfiles({ secret }: Pick<PatchGiven, 'secret'>, patch: Tree, { modelFailover }: AgentConfig): Promise<ServiceError[]> {
   if (patch['modelFailover'] === undefined) return [];
   const names = modelFailover.authProfiles.map(({ keyName }) => keyName);
   const missing = await Promise.all(names.map(async (name) => (await secret(name)) === null));
