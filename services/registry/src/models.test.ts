@@ -184,7 +184,7 @@ test('the catalogue is told of at the start, and when the configuration makes an
   const catalogue = await app.bus.call('models.list', {});
   assert.deepEqual([first.modelCount, first.providerCount], [catalogue.length, new Set(catalogue.map(({ provider }) => provider)).size]);
   const house = { type: 'openai-compatible', baseUrl: 'http://127.0.0.1:9', models: [{ id: 'small' }, { id: 'large' }] };
-  await app.bus.call('config.patch', { providers: { entries: { house } }, models: { dev: true } } as never);
+  await app.bus.call('config.patch', { providers: { entries: { house } }, models: { dev: true } });
   const second = await app.nextEvent('model:catalog_loaded');
   assert.deepEqual([second.modelCount, second.providerCount], [first.modelCount + 2, first.providerCount + 1]);
 });
@@ -217,7 +217,7 @@ test('a model that nobody can answer for is refused by config.patch as by agents
   const refused = { code: 'FAILED_PRECONDITION', details: { reason: 'PROVIDER_NOT_FOUND' } };
   await assert.rejects(app.bus.call('config.patch', patch), refused);
   await assert.rejects(app.bus.call('config.set', { section: 'agents', key: 'default.provider', value: 'nobody' }), refused);
-  const dry = await app.bus.call('config.patch', { ...patch, dryRun: true } as never);
+  const dry = await app.bus.call('config.patch', { ...patch, dryRun: true });
   assert.match(JSON.stringify(dry), /nobody cannot answer/);
   await app.bus.call('config.patch', { agents: { default: { provider: 'dev', model: 'echo' } } });
 });

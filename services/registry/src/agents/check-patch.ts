@@ -1,5 +1,6 @@
 import { AgentConfig, describeIssues, invalidParams, isNeverByRpc, ServiceError, writtenPaths } from '@switchyard/contracts';
 import { resolveAgentModel, type Models } from '@switchyard/models';
+import { checkReferences } from '../config/check-references.ts';
 import { resolveReferences, type ConfigurationSource, type Tree, type Variables } from '@switchyard/service-kit';
 
 const PROBE_SILENCE_MS = 5_000;
@@ -18,12 +19,16 @@ export interface PatchToCheck {
   patch: Tree;
   /** What the agent would be with it. */
   preview: Tree;
+  /** What is stored for it. */
+  stored?: Tree;
 }
 
 /** Everything that speaks against a change, in the order a reader would mend it. Empty: it may be written. */
-export async function checkPatch(given: PatchGiven, { tenant, agentId, patch, preview }: PatchToCheck): Promise<ServiceError[]> {
+export async function checkPatch(given: PatchGiven, { tenant, agentId, patch, preview, stored = {} }: PatchToCheck): Promise<ServiceError[]> {
   const refused = writtenPaths(patch, `agents.${agentId}`).flatMap((path) => refusedPath(given, tenant, path));
   if (refused.length > 0) return refused;
+  const closed = checkReferences(given.configuration.current.config, stored, patch);
+  if (closed.length > 0) return closed;
   const parsed = AgentConfig.safeParse(preview, { reportInput: true });
   if (!parsed.success) return [invalidParams(describeIssues(parsed.error))];
   const meant = AgentConfig.safeParse(resolveReferences(parsed.data, given.env), { reportInput: true });

@@ -24,7 +24,7 @@ export function followCatalogue({ models, settings, bus, log }: Given): AsyncDis
     const providerCount = new Set(catalogue.map(({ provider }) => provider)).size;
     const { tenantId } = settings.current;
     const payload = { providerCount, modelCount: catalogue.length, timestamp: Date.now() };
-    await bus.as(servicePrincipal('registry', tenantId)).emit('model:catalog_loaded', payload);
+    bus.as(servicePrincipal('registry', tenantId)).emit('model:catalog_loaded', payload);
   }
 
   function look(): void {
