@@ -91,7 +91,14 @@ export type SecretDocument = z.infer<typeof SecretDocument>;
 export const secretCollection = collection({ name: 'secrets', schema: SecretDocument, key: 'name' });
 
 /** The key that values are sealed with, itself sealed with the master key of that name. */
-export const DataKeyDocument = z.object({ id: z.string(), kekId: z.string(), wrapped: z.string(), createdAt: z.int() });
+export const DataKeyDocument = z.object({
+  id: z.string(),
+  kekId: z.string(),
+  wrapped: z.string(),
+  createdAt: z.int(),
+  /** A MAC of when it was made, under a key of its own: from then on every record of what was done has one. */
+  createdMac: z.string().optional(),
+});
 export type DataKeyDocument = z.infer<typeof DataKeyDocument>;
 
 export const dataKeyCollection = collection({ name: 'dataKeys', schema: DataKeyDocument, key: 'id' });
