@@ -29,6 +29,8 @@ export interface Starting {
   between?: (servers: Servers) => Promise<Servers>;
   /** How long whoever ends again and again waits at most before it is started again. */
   longestWaitMs?: number;
+  /** How many gateways; two unless said. */
+  gateways?: number;
 }
 
 /** What runs. */
@@ -41,7 +43,7 @@ export interface Cluster {
 
 /** Starts servers, then every service; resolves once all of them can work. */
 export async function startCluster(env: Variables, starting: Starting): Promise<Cluster> {
-  const { stack, signal, say: sayAloud, between = async (servers) => servers, longestWaitMs } = starting;
+  const { stack, signal, say: sayAloud, between = async (servers) => servers, longestWaitMs, gateways: wanted = REPLICAS } = starting;
   const environment = await readEnvironment(env);
   const settings = stack.use(await openSettings(environment));
   for (const name of NOT_HERE.filter((one) => env[one] || env[`${one}_FILE`]))
@@ -63,7 +65,8 @@ export async function startCluster(env: Variables, starting: Starting): Promise<
   keepToken(data, token);
 
   const { host, port } = settings.current.gateway;
-  const gatewayPorts = [await freePort(port === 0 ? undefined : port + 1), await freePort(port === 0 ? undefined : port + 2)];
+  const gatewayPorts: number[] = [];
+  for (let at = 1; at <= wanted; at++) gatewayPorts.push(await freePort(port === 0 ? undefined : port + at));
   const gateways = gatewayPorts.map((one) => addressOf(host, one));
   const balancer = stack.use(await listenForClients({ host, port, targets: gateways }));
   const runFile = stack.use(openRunFile(data));

@@ -25,6 +25,11 @@ test('a principal comes back as it was, through one line of ASCII', () => {
   const plain: Principal = { tenant: 'default', client: 'env', scopes: ['*'] };
   assert.deepEqual(decodePrincipal(valueOf(plain)), plain);
   assert.deepEqual(decodePrincipal(valueOf({ ...plain, scopes: [] })), { ...plain, scopes: [] });
+  for (const held of [
+    { ...plain, agents: ['oslo', 'rome'] },
+    { ...zoe, agents: [] },
+  ])
+    assert.deepEqual(decodePrincipal(valueOf(held)), held);
 });
 
 test('it is encoded once per object, and decoded once per text', () => {

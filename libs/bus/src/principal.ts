@@ -10,8 +10,9 @@ const decoded = new Map<string, Principal>();
 export function encodePrincipal(principal: Principal): HeaderLines {
   let line = encoded.get(principal);
   if (line === undefined) {
-    const { tenant, client, scopes, agent, session, sessions, budgets } = principal;
-    const fields = [tenant, client, scopes.join(' '), agent ?? 0, session ?? 0, sessions ?? 0, ...(budgets === undefined ? [] : [budgets])];
+    const { tenant, client, scopes, agent, session, sessions, budgets, agents } = principal;
+    const limits = agents === undefined ? (budgets === undefined ? [] : [budgets]) : [budgets ?? 0, agents];
+    const fields = [tenant, client, scopes.join(' '), agent ?? 0, session ?? 0, sessions ?? 0, ...limits];
     line = headerLines([PRINCIPAL, ascii(JSON.stringify(fields))]);
     encoded.set(principal, line);
   }
@@ -47,9 +48,11 @@ function parse(text: string): Principal | undefined {
   } catch {
     return undefined;
   }
-  if (!Array.isArray(fields) || (fields.length !== 6 && fields.length !== 7)) return undefined;
-  const [tenant, client, scopes, agent, session, sessions, budgets] = fields as unknown[];
+  if (!Array.isArray(fields) || fields.length < 6 || fields.length > 8) return undefined;
+  const [tenant, client, scopes, agent, session, sessions, limits, agents] = fields as unknown[];
+  const budgets = limits === 0 && agents !== undefined ? undefined : limits;
   if (budgets !== undefined && !isLimits(budgets)) return undefined;
+  if (agents !== undefined && !isWords(agents)) return undefined;
   if (typeof tenant !== 'string' || tenant === '' || typeof client !== 'string' || typeof scopes !== 'string') return undefined;
   return Object.freeze({
     tenant,
@@ -59,11 +62,16 @@ function parse(text: string): Principal | undefined {
     ...(typeof session === 'string' ? { session } : {}),
     ...(sessions === 0 ? {} : { sessions: 'own' }), // what cannot be read never means more
     ...(budgets === undefined ? {} : { budgets: Object.freeze(budgets) }),
+    ...(agents === undefined ? {} : { agents: Object.freeze(agents) }),
   });
 }
 
 function isLimits(value: unknown): value is Spend {
   return typeof value === 'object' && value !== null && Object.values(value).every((limit) => typeof limit === 'number');
+}
+
+function isWords(value: unknown): value is string[] {
+  return Array.isArray(value) && value.every((word) => typeof word === 'string');
 }
 
 function isScope(word: string): word is TokenScope {

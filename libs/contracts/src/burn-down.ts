@@ -9,7 +9,6 @@ const names: readonly MethodName[] = [
   'admin.approval.pending',
   'admin.approval.resolve',
   'admin.approval.resolveAll',
-  'agent.cacheStats',
   'audio.transcribe',
   'browser.act',
   'browser.close',

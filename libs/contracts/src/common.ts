@@ -14,6 +14,14 @@ export const CallerId = upTo(MAX.id)
   .regex(/^[A-Za-z0-9._:@-]{1,128}$/)
   .describe('1 to 128 letters, digits and . _ : @ -');
 export const TokenId = CallerId.describe('unique within its tenant: 1 to 128 letters, digits and . _ : @ -');
+/** Agents that a token is held to: it starts turns with no other, and sees nothing of theirs. */
+export const HeldToAgents = z.array(AgentId).min(1).max(MAX.few).describe('the agents that it may use; without it, all of its tenant');
+/** A tenant that a token is made for. */
+export const TokenTenant = z
+  .string()
+  .max(64)
+  .regex(/^[A-Za-z0-9._@-]{1,64}$/)
+  .describe('another tenant; only a token that may do everything, in the tenant of the installation, names one');
 /** Whose sessions a token may read and write: those of its tenant, or only those that it made. */
 export const SessionsOf = z.enum(['tenant', 'own']);
 const money = z.number().positive().max(1_000_000_000).optional();

@@ -14,6 +14,7 @@ export {
   AgentId,
   CallerId,
   FinishReason,
+  HeldToAgents,
   IDEMPOTENCY_KEY,
   IdempotencyKey,
   Scope,

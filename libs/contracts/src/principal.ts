@@ -12,6 +12,8 @@ export interface Principal {
   session?: string;
   /** Held to the sessions that this client made; without it, the tenant's are open. */
   sessions?: 'own';
+  /** The agents that its token is held to; without it, all of the tenant. */
+  agents?: readonly string[];
   /** What its token may use of models, whichever agents answer. */
   budgets?: Spend;
 }
@@ -34,6 +36,11 @@ export function holds(scopes: readonly string[], required: string): boolean {
 /** Whether every one of `wanted` lies within `held`: nobody grants more than they hold. */
 export function within(wanted: readonly string[], held: readonly string[]): boolean {
   return held.includes('*') || wanted.every((scope) => held.includes(scope));
+}
+
+/** Whether somebody may use this agent, and see what is the agent's. */
+export function mayUse({ agents }: { agents?: readonly string[] | undefined }, agentId: string): boolean {
+  return agents === undefined || agents.includes(agentId);
 }
 
 /** The caller a service uses for its own work, in one tenant. */

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { AgentId, Count, Scopes, SessionsOf, SpendLimits, Timestamp, TokenId } from './common.ts';
+import { AgentId, Count, HeldToAgents, Scopes, SessionsOf, SpendLimits, Timestamp, TokenId } from './common.ts';
 import { LogLevel } from './config/kinds.ts';
 import { LogModule } from './log-module.ts';
 import { McpClient } from './config/mcp-client.ts';
@@ -16,6 +16,7 @@ export const TokenProjection = z.object({
   sessions: SessionsOf.default('tenant').describe('whose sessions it may read and write'),
   lenient: z.boolean().default(false).describe('whether /v1 passes over fields that mean nothing here'),
   budgets: SpendLimits.optional(),
+  agents: HeldToAgents.optional(),
   mcpClient: McpClient.optional().describe('what it may do at /mcp'),
   ver: z.int().positive(),
   expiresAt: Timestamp.optional(),

@@ -6,7 +6,7 @@ import { modelNotFound, notConfigured } from './failure.ts';
 import { findEmbedder } from './find-embedder.ts';
 import { fallbackModel, findModel } from './find-model.ts';
 import { createKeys, isBoundElsewhere, type Keys } from './keys.ts';
-import type { CatalogueEntry, ModelPart, ModelRef, ModelRequest, Models } from './model.ts';
+import type { ModelPart, ModelRef, ModelRequest, Models } from './model.ts';
 import { withKey } from './provider-settings.ts';
 import { createProviderClients } from './provider-clients.ts';
 import { RETRY, type RetryPolicy } from './retry.ts';
@@ -34,7 +34,6 @@ export function createModels(options: ModelsOptions): Models {
   const keys = createKeys({ secret, env, ttlMs: keyTtlMs });
   const directory = createDirectory({ settings, env, keys });
   const calls = createCalls({ ...options, find: createFindTarget(directory, keys, env), keys });
-  const validatedAt = new Map<string, number>();
   return {
     stream: (request) => calls.stream(request),
     complete: (request) => calls.complete(request),
@@ -47,13 +46,11 @@ export function createModels(options: ModelsOptions): Models {
     fallback: async () => fallbackModel(await directory.offer()),
     async catalogue(provider) {
       const { catalogue } = await directory.offer();
-      const entries = provider === undefined ? catalogue : catalogue.filter((entry) => entry.provider === provider);
-      return entries.map((entry) => stamped(entry, validatedAt.get(nameOf(entry))));
+      return provider === undefined ? [...catalogue] : catalogue.filter((entry) => entry.provider === provider);
     },
     async test(model) {
       const startedAt = performance.now();
       const error = await failureOf(calls.stream(tinyRequest(model), 1));
-      if (error === undefined) validatedAt.set(nameOf(model), Date.now());
       const latencyMs = Math.round(performance.now() - startedAt);
       return error === undefined ? { ok: true, latencyMs } : { ok: false, latencyMs, error };
     },
@@ -113,10 +110,6 @@ async function failureOf(parts: AsyncIterable<ModelPart>): Promise<string | unde
   } catch (error) {
     return error instanceof Error ? error.message : String(error);
   }
-}
-
-function stamped(entry: CatalogueEntry, at: number | undefined): CatalogueEntry {
-  return at === undefined ? entry : { ...entry, validated: true, validatedAt: at };
 }
 
 function nameOf({ provider, modelId }: ModelRef): string {

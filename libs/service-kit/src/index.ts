@@ -24,7 +24,7 @@ export { openSettings, type ConfigurationSource, type Refusal } from './settings
 export { type Origin } from './settings/origin.ts';
 export { closest } from './settings/closest.ts';
 export { createSecretReader, createSecretSealer, openSecretAsking, type SecretReader, type SecretSealer } from './sealed-secrets.ts';
-export { resolveReferences, sentReferences } from './settings/references.ts';
+export { referencesIn, resolveReferences, sentReferences } from './settings/references.ts';
 export { isTree, merge, only, refuseUnsafeKeys, treeOf, valueAt, type Tree } from './settings/tree.ts';
 export { StartError } from './start-error.ts';
 export { startService } from './start-service.ts';

@@ -23,6 +23,7 @@ import { registerFront } from './server/front.ts';
 import { registerHealth } from './server/health.ts';
 import { openSharedLimits } from './admission/shared-limits.ts';
 import { followPlainSockets } from './server/plain-sockets.ts';
+import { closeEnded } from './sockets/close-ended.ts';
 import { startHeartbeat } from './sockets/heartbeat.ts';
 import { refuse, UPGRADE_REQUIRED } from './server/refusal.ts';
 import { createDocuments, registerDocuments } from './routes/documents.ts';
@@ -154,6 +155,7 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
   opening.defer(observe('switchyard.edge.backlog', {}, () => backlogOf(connections)));
   acceptWebSockets(app.server, { edge, admission, dispatcher, connections });
   options.health.probe('tokens', () => tokens.outage());
+  opening.use(closeEnded({ tokens, connections }));
   opening.use(startHeartbeat({ settings, connections }));
   opening.use(await watchNeighbours({ bus, health: options.health, needs: options.needs }));
   await app.listen({ host, port: options.port });

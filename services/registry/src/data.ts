@@ -59,6 +59,12 @@ export type ConfigLayerDocument = z.infer<typeof ConfigLayerDocument>;
 
 export const configLayerCollection = collection({ name: 'configLayers', schema: ConfigLayerDocument, key: 'sha' });
 
+/** A model that has answered, at the address that its provider had then. */
+export const ValidatedDocument = z.object({ name: z.string(), baseUrl: z.string(), at: z.int() });
+export type ValidatedDocument = z.infer<typeof ValidatedDocument>;
+
+export const validatedCollection = collection({ name: 'validated', schema: ValidatedDocument, key: 'name' });
+
 /** The one document that says which version is the newest. */
 export const ConfigHeadDocument = z.object({ name: z.string(), sha: z.string(), number: z.int().nonnegative() });
 export type ConfigHeadDocument = z.infer<typeof ConfigHeadDocument>;

@@ -2,6 +2,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { OBJECT_SECTIONS, secrets } from '@switchyard/contracts';
 import { principal, resolveSecrets, startUpstream, testService, type TestService, type TestServiceOptions } from '@switchyard/testkit';
+import { startService } from '@switchyard/service-kit';
+import { createLogger, type Logger } from '@switchyard/telemetry';
 import { registry } from './service.ts';
 
 type Keys = Record<string, string>;
@@ -16,6 +18,24 @@ function start(keys: Keys, options: TestServiceOptions = {}): Promise<TestServic
     },
     ...options,
   });
+}
+
+/** A log of which lines can be waited for. */
+function keptLog(): { log: Logger; line: (msg: string) => Promise<Record<string, unknown>> } {
+  const { promise, resolve } = Promise.withResolvers<Record<string, unknown>>();
+  let wanted = '';
+  const lines: Record<string, unknown>[] = [];
+  const look = (): void => lines.filter(({ msg }) => msg === wanted).forEach(resolve);
+  const write = (line: string): void => {
+    lines.push(JSON.parse(line) as Record<string, unknown>);
+    look();
+  };
+  const line = (msg: string): typeof promise => {
+    wanted = msg;
+    look();
+    return promise;
+  };
+  return { log: createLogger({ level: 'info', destination: { write } }), line };
 }
 
 function entry(url: string): object {
@@ -156,4 +176,48 @@ test('gateway.status tells how the process is', async () => {
   assert.deepEqual(status.configPaths, []);
   assert.deepEqual(status.sections, OBJECT_SECTIONS);
   assert.ok(!status.sections.includes('logLevel'), 'a key at the root is no section');
+});
+
+test('the catalogue is told of at the start, and when the configuration makes another one of it', async () => {
+  await using app = await start({});
+  const first = await app.nextEvent('model:catalog_loaded');
+  const catalogue = await app.bus.call('models.list', {});
+  assert.deepEqual([first.modelCount, first.providerCount], [catalogue.length, new Set(catalogue.map(({ provider }) => provider)).size]);
+  const house = { type: 'openai-compatible', baseUrl: 'http://127.0.0.1:9', models: [{ id: 'small' }, { id: 'large' }] };
+  await app.bus.call('config.patch', { providers: { entries: { house } }, models: { dev: true } });
+  const second = await app.nextEvent('model:catalog_loaded');
+  assert.deepEqual([second.modelCount, second.providerCount], [first.modelCount + 2, first.providerCount + 1]);
+});
+
+test('with models.scanOnStartup the models of agents are asked, once each, and what answered is known to every replica', async () => {
+  await using upstream = await startUpstream();
+  await using silent = await startUpstream({ kind: 'stall' });
+  const entries = { local: entry(upstream.url), mute: { ...entry(silent.url), models: [{ id: 'small' }] } };
+  const agents = {
+    default: { provider: 'local', model: 'small', modelFailover: { fallbackModels: [{ provider: 'mute', modelId: 'small' }] } },
+  };
+  const kept = keptLog();
+  const settings = { providers: { entries }, agents, models: { scanOnStartup: true, scanTimeoutMs: 500 } };
+  await using app = await start({ LOCAL_KEY: 'k' }, { settings, log: kept.log });
+  const { answered, silent: mute, notAsked } = await kept.line('the models of agents were asked whether they answer');
+  assert.deepEqual([answered, mute, notAsked], [['local/small'], [], []], 'nobody waits longer than it says');
+  assert.equal(upstream.requests.length, 1);
+  await using _second = await startService(registry, app.host);
+  for (let n = 0; n < 4; n += 1) {
+    const [known] = await app.bus.call('models.list', { provider: 'local' });
+    assert.deepEqual([known?.validated, typeof known?.validatedAt], [true, 'number']);
+  }
+  await app.bus.call('config.set', { section: 'providers', key: 'entries.local.baseUrl', value: silent.url });
+  assert.equal((await app.bus.call('models.list', { provider: 'local' }))[0]?.validated, false, 'what answered was somebody else');
+});
+
+test('a model that nobody can answer for is refused by config.patch as by agents.update, and by its dry run', async () => {
+  await using app = await start({});
+  const patch = { agents: { default: { provider: 'nobody', model: 'x' } } };
+  const refused = { code: 'FAILED_PRECONDITION', details: { reason: 'PROVIDER_NOT_FOUND' } };
+  await assert.rejects(app.bus.call('config.patch', patch), refused);
+  await assert.rejects(app.bus.call('config.set', { section: 'agents', key: 'default.provider', value: 'nobody' }), refused);
+  const dry = await app.bus.call('config.patch', { ...patch, dryRun: true });
+  assert.match(JSON.stringify(dry), /nobody cannot answer/);
+  await app.bus.call('config.patch', { agents: { default: { provider: 'dev', model: 'echo' } } });
 });

@@ -2,11 +2,12 @@ import { registry as contract, ServiceError } from '@switchyard/contracts';
 import { createModels } from '@switchyard/models';
 import { createSecretReader, defineService, followSecrets, type SecretReader, type Settings } from '@switchyard/service-kit';
 import type { Logger } from '@switchyard/telemetry';
+import { checkConfigured, type Configured } from './agents/check-configured.ts';
 import { createAgents } from './agents/agents.ts';
 import { openProjector } from './agents/projector.ts';
 import { watchTenants } from './agents/tenants.ts';
 import { openConfig } from './config/open-config.ts';
-import { agentCollection, configHeadCollection, configLayerCollection, configVersionCollection } from './data.ts';
+import { agentCollection, configHeadCollection, configLayerCollection, configVersionCollection, validatedCollection } from './data.ts';
 import { agentsCreate } from './handlers/agents-create.ts';
 import { agentsDelete } from './handlers/agents-delete.ts';
 import { agentsGet } from './handlers/agents-get.ts';
@@ -33,6 +34,9 @@ import { modelsListProviders } from './handlers/models-list-providers.ts';
 import { modelsList } from './handlers/models-list.ts';
 import { modelsTest } from './handlers/models-test.ts';
 import { modelsVisible } from './handlers/models-visible.ts';
+import { followCatalogue } from './models/follow-catalogue.ts';
+import { startScan } from './models/scan.ts';
+import { createValidated } from './models/validated.ts';
 import { openRestarts } from './restart/open-restart.ts';
 import { openLevels } from './levels/open-levels.ts';
 
@@ -43,8 +47,13 @@ export const registry = defineService({
   settings: ['agents', 'routing', 'tenantId', 'models', 'providers', 'embedding', 'logLevel'],
 
   async setup({ settings, store, bus, log, own, env, configuration }) {
-    const { agents: collection, ...kept } = await store.open({
+    const {
+      agents: collection,
+      validated,
+      ...kept
+    } = await store.open({
       agents: agentCollection,
+      validated: validatedCollection,
       versions: configVersionCollection,
       layers: configLayerCollection,
       heads: configHeadCollection,
@@ -70,7 +79,11 @@ export const registry = defineService({
     const levels = own.use(await openLevels(bus, log));
     own.defer(onOtherLevel(settings, () => levels.followConfiguration(), log));
     const given = { agents, collection, store, projector, models, secret, configuration, env };
-    const config = { ...(await openConfig({ ...kept, store, bus, configuration, own, log })), env };
+    const opened = await openConfig({ ...kept, store, bus, configuration, own, log });
+    const config = { ...opened, env, checkAgents: (configured: Configured) => checkConfigured(given, configured) };
+    const known = createValidated(validated.for({ tenant: settings.current.tenantId }), store);
+    own.use(followCatalogue({ models, settings, bus, log }));
+    own.use(startScan({ agents, models, settings, validated: known, log }));
     const restarts = own.use(await openRestarts({ bus, replicas: config.replicas, configuration, store, log }));
     return {
       'config.get': configGet(config),
@@ -92,8 +105,8 @@ export const registry = defineService({
       'agents.resume': agentsResume(given),
       'agents.visible': agentsVisible(agents, models),
       'models.list_providers': modelsListProviders(models),
-      'models.list': modelsList(models),
-      'models.test': modelsTest(models),
+      'models.list': modelsList(models, known),
+      'models.test': modelsTest(models, known),
       'models.visible': modelsVisible(agents, models),
       'models.embed': modelsEmbed({ agents, models, settings }),
       'gateway.status': gatewayStatus(config, restarts),

@@ -1,5 +1,15 @@
 import { z } from 'zod';
-import { AuditHead, AuditRecord, McpClient, Scope, SecretName, SessionsOf, SpendLimits, TokenId } from '@switchyard/contracts';
+import {
+  AuditHead,
+  AuditRecord,
+  HeldToAgents,
+  McpClient,
+  Scope,
+  SecretName,
+  SessionsOf,
+  SpendLimits,
+  TokenId,
+} from '@switchyard/contracts';
 import { collection, json, type Collection } from '@switchyard/store';
 
 /** A bearer token: never its secret, only the hash. Without a hash it is a tombstone, which keeps the id from being taken for new. */
@@ -11,6 +21,8 @@ export const TokenDocument = z.object({
   sessions: SessionsOf.optional(),
   lenient: z.boolean().optional(),
   budgets: SpendLimits.optional(),
+  agents: HeldToAgents.optional(),
+  expiresAt: z.int().optional(),
   mcpClient: json(McpClient).nullable().optional(),
   /** Grows with every change, also across a token that was revoked and made again under the same id. */
   ver: z.int().positive(),
@@ -43,7 +55,12 @@ export const tokenCollection = collection({
   schema: TokenDocument,
   key: 'id',
   unique: [['hash']],
-  indexes: [{ fields: ['createdAt'] }, { fields: ['hash'], across: true }, { fields: ['declared'], across: true }],
+  indexes: [
+    { fields: ['createdAt'] },
+    { fields: ['hash'], across: true },
+    { fields: ['declared'], across: true },
+    { fields: ['expiresAt'], across: true },
+  ],
 });
 
 /** A secret that was revoked or rotated away, or is just about to be: once no token has it, no declaration brings it back. */
@@ -74,7 +91,14 @@ export type SecretDocument = z.infer<typeof SecretDocument>;
 export const secretCollection = collection({ name: 'secrets', schema: SecretDocument, key: 'name' });
 
 /** The key that values are sealed with, itself sealed with the master key of that name. */
-export const DataKeyDocument = z.object({ id: z.string(), kekId: z.string(), wrapped: z.string(), createdAt: z.int() });
+export const DataKeyDocument = z.object({
+  id: z.string(),
+  kekId: z.string(),
+  wrapped: z.string(),
+  createdAt: z.int(),
+  /** A MAC of when it was made, under a key of its own: from then on every record of what was done has one. */
+  createdMac: z.string().optional(),
+});
 export type DataKeyDocument = z.infer<typeof DataKeyDocument>;
 
 export const dataKeyCollection = collection({ name: 'dataKeys', schema: DataKeyDocument, key: 'id' });

@@ -23,6 +23,7 @@ import { tokensRevoke } from './handlers/tokens-revoke.ts';
 import { tokensRotate } from './handlers/tokens-rotate.ts';
 import { readDeclarations } from './tokens/declarations.ts';
 import { declareTokens } from './tokens/declare.ts';
+import { endExpired } from './tokens/end-expired.ts';
 import { createFirstToken, type FirstToken } from './tokens/first-token.ts';
 import { anyGrantsEverything } from './tokens/live-tokens.ts';
 import { openProjector } from './tokens/projection.ts';
@@ -65,21 +66,22 @@ export function defineSecrets({ firstToken, envFile }: SecretsOptions = {}): Ser
       await declareTokens({ ...data, store, tenant, log }, await readDeclarations({ env, entries: gateway.tokens, origin }));
       const mine = data.tokens.for({ tenant });
       await firstToken?.(createFirstToken(mine, store));
-      if (!(await anyGrantsEverything(mine)))
+      if (!(await anyGrantsEverything(mine, store.now())))
         log.warn({ tenant }, 'no token may do everything; a start with SWITCHYARD_TOKEN set makes one');
 
       const projector = await openProjector(bus, data.tokens);
       await projector.rebuild();
       own.defer(bus.onRestored(() => projector.rebuild()));
-      const given = { ...data, store, projector };
+      const given = { ...data, store, projector, tenantId: tenant };
+      own.use(endExpired({ ...given, log }));
       const values = await openValues({ secrets, dataKeys, store, tenant, env, envFile, log });
-      const audit = own.use(openAudit({ data: { records, heads, begun }, store, log, macKey: values.auditKey }));
+      const audit = own.use(openAudit({ data: { records, heads, begun }, store, log, seal: values.auditSeal, sealedElsewhere: values.sealedElsewhere }));
       const allowed = own.use(await watchAllowed(bus, log)).of;
       const documents = keyOrigins.for({ tenant });
       const origins = createKeyOrigins({ documents, store, providers: () => settings.current.providers, configuration });
       const kept = { values, origins, rate: createRate(rates, store), tenantId: tenant, store, bus };
       return {
-        'tokens.list': tokensList(data),
+        'tokens.list': tokensList(given),
         'tokens.create': tokensCreate(given),
         'tokens.revoke': tokensRevoke(given),
         'tokens.rotate': tokensRotate(given),

@@ -1,4 +1,4 @@
-import { AGENTS_BUCKET, AgentConfig, AgentProjection, bucketKey, ServiceError } from '@switchyard/contracts';
+import { AGENTS_BUCKET, AgentConfig, AgentProjection, bucketKey, mayUse, ServiceError } from '@switchyard/contracts';
 import type { Bus } from '@switchyard/bus';
 import { resolveReferences, watchBucket, type Variables } from '@switchyard/service-kit';
 import type { Logger } from '@switchyard/telemetry';
@@ -21,7 +21,8 @@ export interface AgentDirectory extends AsyncDisposable {
   find(tenant: string, agentId: string): Agent | undefined;
   /** The one that answers when nobody is named. UNAVAILABLE while the registry has not spoken yet. */
   default(tenant: string): Agent;
-  all(tenant: string): readonly Agent[];
+  /** With `held`, those of them that are named there. The same list until something changes. */
+  all(tenant: string, held?: readonly string[]): readonly Agent[];
 }
 
 export async function openAgentDirectory(bus: Bus, env: Variables, log: Logger): Promise<AgentDirectory> {
@@ -29,11 +30,12 @@ export async function openAgentDirectory(bus: Bus, env: Variables, log: Logger):
   const byTenant = new Map<string, readonly Agent[]>();
   projections.onChange(() => byTenant.clear());
 
-  function all(tenant: string): readonly Agent[] {
-    let agents = byTenant.get(tenant);
+  function all(tenant: string, held?: readonly string[]): readonly Agent[] {
+    const list = held === undefined ? tenant : JSON.stringify([tenant, ...held]);
+    let agents = byTenant.get(list);
     if (!agents) {
-      agents = [...projections.entries.values()].filter((agent) => agent.tenant === tenant);
-      byTenant.set(tenant, agents);
+      agents = [...projections.entries.values()].filter((agent) => agent.tenant === tenant && mayUse({ agents: held }, agent.agentId));
+      byTenant.set(list, agents);
     }
     return agents;
   }

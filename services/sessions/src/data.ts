@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { AnswerHead, FinishReason, SpendLimits, TokensUsed, TurnFailure } from '@switchyard/contracts';
+import { AnswerHead, FinishReason, HeldToAgents, SpendLimits, TokensUsed, TurnFailure } from '@switchyard/contracts';
 import { leaseFields, WorkState } from '@switchyard/service-kit';
 import { collection, json } from '@switchyard/store';
 
@@ -156,6 +156,8 @@ export const TurnDocument = z.object({
   sessions: z.literal('own').optional(),
   /** What that client’s token may use. */
   budgets: SpendLimits.optional(),
+  /** The agents that it is held to. */
+  agents: HeldToAgents.optional(),
   /** The caller's key, led by the caller and the method; unique while it is kept. */
   idempotencyKey: z.string().optional(),
   keyUntil: instant.optional(),
@@ -335,6 +337,31 @@ export const budgetCollection = collection({
   name: 'budgets',
   schema: BudgetDocument,
   key: 'id',
+  expires: { field: 'forgetAt', afterMs: 0 },
+});
+
+/** What the calls of one agent to one model found in the caches of its provider, in one day of UTC (`cache/tally.ts`). */
+export const CachedDocument = z.object({
+  id: z.string(),
+  agentId: z.string(),
+  provider: z.string(),
+  model: z.string(),
+  /** When the day began. */
+  day: instant,
+  calls: count,
+  hits: count,
+  cachedTokens: count,
+  costUsd: z.number(),
+  savedUsd: z.number(),
+  forgetAt: instant,
+});
+export type CachedDocument = z.infer<typeof CachedDocument>;
+
+export const cachedCollection = collection({
+  name: 'cached',
+  schema: CachedDocument,
+  key: 'id',
+  indexes: [{ fields: ['day'] }, { fields: ['agentId', 'day'] }],
   expires: { field: 'forgetAt', afterMs: 0 },
 });
 

@@ -9,12 +9,15 @@ import { createBudgets } from './budgets/budgets.ts';
 import {
   bodyCollection,
   budgetCollection,
+  cachedCollection,
   goneCollection,
   keptCollection,
   sessionCollection,
   summaryCollection,
   turnCollection,
 } from './data.ts';
+import { createCacheTally } from './cache/tally.ts';
+import { agentCacheStats } from './handlers/agent-cache-stats.ts';
 import { agentCancel } from './handlers/agent-cancel.ts';
 import { agentAttach, agentExecute, agentStart, agentStream } from './handlers/agent-execute.ts';
 import { agentGetOperationModels } from './handlers/agent-get-operation-models.ts';
@@ -82,7 +85,7 @@ export function defineSessions(timing: SessionsTiming = {}) {
     settings: ['models', 'providers', 'queue', 'daemon'],
 
     async setup({ settings, store, bus, log, own, replica, env }) {
-      const { budgets: budgetDocuments, ...data } = await openData(store);
+      const { budgets: budgetDocuments, cached, ...data } = await openData(store);
       await migrate({ ...data, store, log });
       // Frames published before there is a log are kept nowhere.
       const frames = await bus.log(TURNS_LOG);
@@ -94,7 +97,8 @@ export function defineSessions(timing: SessionsTiming = {}) {
         env,
         log,
       });
-      const failover = openFailover({ models, bus, clock: systemClock, log });
+      const tally = own.use(createCacheTally({ cached, store, models, log }));
+      const failover = openFailover({ models, bus, clock: systemClock, log, answered: tally.note });
       own.use(
         await followSecrets(bus, () => {
           models.forgetKeys();
@@ -142,6 +146,7 @@ export function defineSessions(timing: SessionsTiming = {}) {
         'agent.execute': agentExecute(runner),
         'agent.stream': agentStream(runner),
         'agent.cancel': agentCancel(runner),
+        'agent.cacheStats': agentCacheStats({ agents, cached, store, tally }),
         'agent.getOperationModels': agentGetOperationModels(agents, models),
         'agent.start': agentStart(runner),
         'agent.attach': agentAttach(runner),
@@ -185,6 +190,7 @@ async function openData(store: Store) {
     gone: goneCollection,
     kept: keptCollection,
     budgets: budgetCollection,
+    cached: cachedCollection,
   });
 }
 

@@ -99,6 +99,8 @@ test('list shows the newest, and what each was about', async () => {
   await using server = await serve(chainOf(5));
   const { stdout } = await audit(server.url, 'list', '--limit', '2');
   assert.match(stdout, /^4 +2025-11-21T10:00:00 +ops +tokens\.revoke +success +id=t4\n5 .*id=t5\n$/);
+  await using single = await serve(chainOf(1));
+  assert.equal((await audit(single.url, 'verify')).stdout, '1 record, whole\n');
   await using empty = await serve([]);
   assert.match((await audit(empty.url, 'list')).stderr, /Nothing is on record/);
   assert.equal((await audit(empty.url, 'verify')).stdout, '0 records, whole\n');

@@ -82,7 +82,7 @@ async function verify({ flags, output, where }: Invocation): Promise<number> {
   const end = `${check.at.seq}:${check.at.hash}`;
   if (output === 'json') printJson({ whole: true, records: check.at.seq, end });
   else {
-    print(`${check.at.seq} records, whole\n`);
+    print(`${check.at.seq} ${check.at.seq === 1 ? 'record' : 'records'}, whole\n`);
     if (check.at.seq > 0) remark(`Keep where it ends; later: ${self()} audit verify --since ${end}`);
   }
   return EXIT.done;

@@ -109,8 +109,6 @@ export const UNREAD_SETTINGS: readonly string[] = [
   'media',
   'memory',
   'messages',
-  'models.scanOnStartup',
-  'models.scanTimeoutMs',
   'monitoring',
   'oauth',
   'observability.alertBudget',

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { Scopes, SessionsOf, TokenId } from '../common.ts';
+import { HeldToAgents, Scopes, SessionsOf, SpendLimits, TokenId } from '../common.ts';
 import { address, count, flag, LongSecretRef, port, positive, text, texts } from './kinds.ts';
 import { McpClient } from './mcp-client.ts';
 import { MAX, upTo } from '../sizes.ts';
@@ -12,6 +12,9 @@ const GatewayToken = z
     sessions: SessionsOf.default('tenant').describe('whose sessions it may read and write'),
     lenient: flag(false).describe('/v1 passes over fields that mean nothing here'),
     mcpClient: McpClient.optional(),
+    budgets: SpendLimits.optional(),
+    agents: HeldToAgents.optional(),
+    expiresAt: z.iso.datetime({ offset: true }).max(MAX.id).optional().describe('the instant from which it opens nothing'),
   })
   .refine((token) => !token.scopes.includes('mcp-client') || token.scopes.length === 1, {
     path: ['scopes'],

@@ -169,7 +169,7 @@ const configWrites = defineMethods({
     result: z.union([ConfigApplied, ConfigChecked]),
     blobs: ['*'],
     errors: ['FAILED_PRECONDITION', 'PERMISSION_DENIED', 'ABORTED', 'OUT_OF_RANGE'],
-    emits: ['config:patched', 'audit:event'],
+    emits: ['config:patched', 'model:catalog_loaded', 'audit:event'],
     examples: [
       { params: { providers: { entries: {} } }, result: { applied: true, sections: ['providers'], commitSha: SHA, restarting: true } },
     ],
@@ -184,7 +184,7 @@ const configWrites = defineMethods({
     result: z.union([ConfigPatched, ConfigChecked]),
     blobs: ['*'],
     errors: ['FAILED_PRECONDITION', 'PERMISSION_DENIED', 'ABORTED', 'OUT_OF_RANGE'],
-    emits: ['config:patched', 'audit:event'],
+    emits: ['config:patched', 'model:catalog_loaded', 'audit:event'],
     examples: [
       { params: { providers: { entries: {} } }, result: { patched: true, section: 'providers', commitSha: SHA, restarting: true } },
     ],
@@ -204,7 +204,7 @@ const configWrites = defineMethods({
     result: z.union([ConfigSet, ConfigChecked]),
     blobs: ['*'],
     errors: ['NOT_FOUND', 'FAILED_PRECONDITION', 'PERMISSION_DENIED', 'ABORTED', 'OUT_OF_RANGE'],
-    emits: ['config:patched', 'audit:event'],
+    emits: ['config:patched', 'model:catalog_loaded', 'audit:event'],
     examples: [{ params: { section: 'gateway', key: 'maxBatchSize', value: 100 }, result: { ok: true, previous: 50 } }],
   },
   'config.rollback': {
@@ -215,7 +215,7 @@ const configWrites = defineMethods({
     result: z.union([ConfigRolledBack, ConfigChecked]),
     blobs: ['*'],
     errors: ['NOT_FOUND', 'FAILED_PRECONDITION', 'PERMISSION_DENIED', 'ABORTED'],
-    emits: ['config:patched', 'audit:event'],
+    emits: ['config:patched', 'model:catalog_loaded', 'audit:event'],
     examples: [{ params: { sha: SHA }, result: { rolledBack: true, sha: SHA, newCommitSha: 'b71d40c2e95f', restarting: true } }],
   },
   'config.gc': {

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { IsoTime, NoParams, Scopes, SessionsOf, SpendLimits, TokenId } from '../common.ts';
+import { HeldToAgents, IsoTime, Scopes, SessionsOf, SpendLimits, TokenId, TokenTenant } from '../common.ts';
 import { defineMethods } from '../define.ts';
 import { McpClient } from '../config/mcp-client.ts';
 import { MAX, upTo } from '../sizes.ts';
@@ -13,18 +13,22 @@ export const GatewayToken = z.object({
   lenient: z.boolean().describe('whether /v1 passes over fields that mean nothing here'),
   budgets: SpendLimits.optional(),
   mcpClient: McpClient.optional().describe('what it may do at /mcp, of the scope mcp-client'),
+  agents: HeldToAgents.optional(),
+  expiresAt: IsoTime.optional().describe('from then on it opens nothing; without it, it never ends by itself'),
   declared: upTo(MAX.url).optional().describe('the variable, or the file and the key, that declares it; it is changed there'),
 });
 
 const Secret = upTo(MAX.name).describe('the whole bearer token; shown in this answer and never again');
-const byId = z.strictObject({ id: TokenId });
+const byId = z.strictObject({ id: TokenId, tenant: TokenTenant.optional() });
+/** Ten years. */
+const LONGEST_MS = 315_576_000_000;
 const SECRET_EXAMPLE = 'sy_pat_4fT0mUq2Zs_8KxY1bNcVdGh3JkLmNpQrStUvWxYz5A7B9CdEfGhIjKlMnOp2QrS1tUv';
 
 export const tokensMethods = defineMethods({
   'tokens.list': {
     summary: 'Lists the live tokens of the tenant, without their secrets.',
     scope: 'admin',
-    params: NoParams,
+    params: z.strictObject({ tenant: TokenTenant.optional() }),
     result: z.object({ tokens: z.array(GatewayToken).max(MAX.all) }),
     blobs: ['tokens'],
     idempotent: true,
@@ -51,7 +55,8 @@ export const tokensMethods = defineMethods({
     summary: 'Mints a token and shows its secret, this once.',
     description:
       'Nobody grants more than they hold: neither a scope, nor the sessions of the tenant; and a token with budgets makes no other. ' +
-      'The scope mcp-client stands alone. ' +
+      'A token that expires makes none that outlives it. With a tenant, it is a token of that one, which is there from then on. ' +
+      'The scope mcp-client stands alone, and whoever administers is not held to agents. ' +
       'A token made under the id of one that was revoked is another client.',
     scope: 'admin',
     audited: 'destructive',
@@ -61,6 +66,10 @@ export const tokensMethods = defineMethods({
       sessions: SessionsOf.default('tenant').describe('own: it reads, writes and lists only sessions that it made'),
       lenient: z.boolean().default(false).describe('whether /v1 passes over fields that mean nothing here'),
       budgets: SpendLimits.optional(),
+      agents: HeldToAgents.optional(),
+      expiresAt: z.iso.datetime({ offset: true }).max(MAX.id).optional().describe('the instant from which it opens nothing'),
+      ttlMs: z.int().positive().max(LONGEST_MS).optional().describe('the same as a time from now; one of the two'),
+      tenant: TokenTenant.optional(),
       mcpClient: McpClient.optional().describe('of the scope mcp-client alone: what it may do at /mcp; without it, nothing'),
     }),
     result: z.object({
@@ -68,6 +77,8 @@ export const tokensMethods = defineMethods({
       secret: Secret,
       scopes: Scopes,
       createdAt: IsoTime.optional(),
+      expiresAt: IsoTime.optional(),
+      tenant: upTo(MAX.id).optional().describe('of a token that was made for another tenant'),
       message: upTo(MAX.line).optional(),
     }),
     blobs: ['mcpClient'],
@@ -77,6 +88,16 @@ export const tokensMethods = defineMethods({
       {
         params: { id: 'laptop', scopes: ['rpc'] },
         result: { id: 'laptop', secret: SECRET_EXAMPLE, scopes: ['rpc'], createdAt: '2025-11-21T10:00:00.000Z' },
+      },
+      {
+        params: { id: 'contractor', scopes: ['rpc'], sessions: 'own', agents: ['oslo'], ttlMs: 86_400_000 },
+        result: {
+          id: 'contractor',
+          secret: SECRET_EXAMPLE,
+          scopes: ['rpc'],
+          createdAt: '2025-11-21T10:00:00.000Z',
+          expiresAt: '2025-11-22T10:00:00.000Z',
+        },
       },
       {
         params: { id: 'editor', scopes: ['mcp-client'], mcpClient: { allowlist: ['agent_default', 'memory_search'] } },

@@ -166,8 +166,13 @@ export const agentMethods = defineMethods({
   },
   'agent.cacheStats': {
     summary: 'What prompt caching hit, missed and saved, for one agent or all.',
+    description:
+      'As the providers count it, over all replicas. A call is a hit when some of its input was cached. Development models have no cache and are not counted.',
     scope: 'admin',
-    params: z.strictObject({ agentId: AgentId.optional() }),
+    params: z.strictObject({
+      agentId: AgentId.optional(),
+      days: z.int().positive().max(30).default(30).describe('how many days of UTC back, today among them'),
+    }),
     result: AgentCacheStats,
     idempotent: true,
     errors: ['NOT_FOUND'],

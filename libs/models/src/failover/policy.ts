@@ -1,5 +1,5 @@
 import type { AgentConfig, EventPayload } from '@switchyard/contracts';
-import type { ModelAnswer, ModelPart, ModelRequest, Models } from '../model.ts';
+import type { ModelAnswer, ModelPart, ModelRef, ModelRequest, Models, ModelUsage } from '../model.ts';
 
 /** Who asks, and what the configuration says of how. */
 export interface Asker {
@@ -34,10 +34,19 @@ export interface Failover {
   forgetKeys(): void;
 }
 
+/** What one call of a model took. */
+export interface Answered {
+  model: ModelRef;
+  usage: ModelUsage;
+  costUsd: number;
+}
+
 export interface FailoverDeps {
   models: Pick<Models, 'stream' | 'complete'>;
   /** Milliseconds that passed since some moment. */
   now: () => number;
   tell: (tenant: string, event: FailoverEvent) => void;
+  /** A model answered whole. Development models are not told. */
+  answered?: (asker: Asker, answer: Answered) => void;
   log?: { warn: (fields: object, message: string) => void };
 }

@@ -31,6 +31,16 @@ export function sentReferences(tree: Tree, above = '', sent = false): [path: str
   });
 }
 
+/** Every text that is exactly `${NAME}`, in lists too, as dotted paths with the name. */
+export function referencesIn(value: unknown, path = ''): [path: string, name: string][] {
+  if (typeof value === 'string') {
+    const name = REFERENCE.exec(value)?.[1];
+    return name === undefined ? [] : [[path, name]];
+  }
+  const entries = Array.isArray(value) ? value.entries() : isTree(value) ? Object.entries(value) : [];
+  return [...entries].flatMap(([key, inner]) => referencesIn(inner, path === '' ? `${key}` : `${path}.${key}`));
+}
+
 function resolved(value: unknown, variables: Variables, schema: z.core.$ZodType | undefined): unknown {
   if (Array.isArray(value)) return value.map((item) => resolved(item, variables, undefined));
   if (isTree(value)) return resolveReferences(value, variables, schema);

@@ -181,8 +181,9 @@ interface Known {
 }
 
 function createCaller(record: string, projection: TokenProjection): Caller {
-  const { id, scopes, tenant, client, sessions, lenient, budgets, mcpClient, ver, expiresAt } = projection;
-  const principal: Principal = { tenant, client, scopes, ...(sessions === 'own' ? { sessions } : {}), ...(budgets && { budgets }) };
+  const { id, scopes, tenant, client, sessions, lenient, budgets, agents, mcpClient, ver, expiresAt } = projection;
+  const held = { ...(sessions === 'own' ? { sessions } : {}), ...(budgets && { budgets }), ...(agents && { agents }) };
+  const principal: Principal = { tenant, client, scopes, ...held };
   return {
     principal,
     encodedPrincipal: encodePrincipal(principal),

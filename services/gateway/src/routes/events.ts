@@ -34,10 +34,12 @@ export function registerEvents(app: FastifyInstance, edge: Edge): void {
   });
 }
 
-/** Events tell of all sessions of the tenant. */
+/** Events tell of all sessions of the tenant, and of all its agents. */
 export function refuseOwn({ caller }: FastifyRequest): void {
-  if (caller.principal.sessions !== 'own') return;
-  const message = 'Forbidden: this token is for its own sessions, and events tell of all';
+  const { sessions, agents } = caller.principal;
+  if (sessions !== 'own' && agents === undefined) return;
+  const held = sessions === 'own' ? 'its own sessions' : 'some agents';
+  const message = `Forbidden: this token is for ${held}, and events tell of all`;
   throw new RefusalError({ status: 403, message, code: 'PERMISSION_DENIED' });
 }
 

@@ -101,6 +101,19 @@ describe('who gets in', () => {
       assert.equal(replies, 0);
     }
   });
+
+  test('a token that expires, or is revoked, closes whoever only listens too', SOON, async () => {
+    await using gateway = await startTestGateway();
+    const secrets = ['a-secret-that-expires-while-one-listens', 'a-secret-that-is-revoked-while-one-listens'] as const;
+    const expiresAt = Date.now() + 400;
+    await gateway.putToken({ id: 'expires', secret: secrets[0], expiresAt });
+    await gateway.putToken({ id: 'goes', secret: secrets[1] });
+    const [expiring, going] = [await gateway.connect(secrets[0]), await gateway.connect(secrets[1])];
+    await gateway.removeToken('goes');
+    for (const socket of [going, expiring]) assert.deepEqual(await socket.closed, { code: 4001, reason: 'Unauthorized' });
+    assert.ok(Date.now() >= expiresAt, 'nobody is closed before the end');
+    assert.deepEqual(await (await gateway.connect(secrets[0])).closed, { code: 4001, reason: 'Unauthorized' });
+  });
 });
 
 test('answers arrive in their order, short and long ones, in any script', SOON, async () => {

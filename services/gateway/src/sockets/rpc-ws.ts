@@ -4,6 +4,7 @@ import type { Rate } from '@switchyard/cache';
 import { mintId } from '@switchyard/security';
 import { WebSocketServer, type RawData, type ServerOptions, type WebSocket } from 'ws';
 import { faultAnswer, type Answer, type Fault } from '../rpc/answers.ts';
+import { UNAUTHORIZED } from './close-ended.ts';
 import type { Connection, Connections } from './connections.ts';
 import type { Dispatcher } from '../rpc/dispatch.ts';
 import type { Edge } from '../edge.ts';
@@ -19,7 +20,6 @@ import type { Caller } from '../admission/tokens.ts';
 import { traceparentOf } from '../server/trace.ts';
 
 const ROUTE = 'GET /ws';
-const UNAUTHORIZED = 4001;
 const POLICY_VIOLATION = 1008;
 /** After this many refused messages the connection is closed. */
 const MAX_REJECTED = 1_000;

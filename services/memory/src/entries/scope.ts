@@ -1,4 +1,4 @@
-import { AgentId, ServiceError, type Principal, type Sections } from '@switchyard/contracts';
+import { AgentId, mayUse, ServiceError, type Principal, type Sections } from '@switchyard/contracts';
 import type { EntryDocument } from '../data.ts';
 
 /** Everybody of the tenant. */
@@ -13,15 +13,19 @@ export function ownersFor({ client, sessions }: Pick<Principal, 'client' | 'sess
 export function isVisible(entry: EntryDocument, principal: Principal, now: number): boolean {
   if (entry.goneAt !== undefined || (entry.expiresAt ?? Infinity) <= now) return false;
   if (principal.agent !== undefined && principal.agent !== entry.agentId) return false;
+  if (!mayUse(principal, entry.agentId)) return false;
   return ownersFor(principal)?.includes(entry.owner) ?? true;
 }
 
 /** Whose memory is meant: an agent has its own and no other. */
-export function agentOf(principal: Pick<Principal, 'agent'>, asked: string | undefined, routing: Sections['routing']): string {
+export function agentOf(principal: Pick<Principal, 'agent' | 'agents'>, asked: string | undefined, routing: Sections['routing']): string {
   const { agent } = principal;
   if (agent !== undefined && asked !== undefined && asked !== agent) {
     throw new ServiceError('PERMISSION_DENIED', `The agent ${agent} has no memory but its own.`, { details: { reason: 'OTHER_AGENT' } });
   }
   const { defaultAgentId } = routing;
-  return asked ?? agent ?? (AgentId.safeParse(defaultAgentId).success ? defaultAgentId : 'default');
+  const standard = AgentId.safeParse(defaultAgentId).success ? defaultAgentId : 'default';
+  const meant = asked ?? agent ?? (mayUse(principal, standard) ? standard : (principal.agents?.[0] ?? standard));
+  if (mayUse(principal, meant)) return meant;
+  throw new ServiceError('PERMISSION_DENIED', `This token is not for the agent ${meant}.`, { details: { reason: 'OTHER_AGENT' } });
 }

@@ -15,7 +15,12 @@ export async function readStats(
   const embeds = settings.current.embedding.enabled;
   const there = await index.get(ctx.signal);
   if (!there) return { ...NOTHING, ...(embeds ? { embeddingProvider: EMBEDDER } : {}) };
-  const scope = { tenant: principal.tenant, group: principal.agent, owners: ownersFor(principal), now: store.now() };
+  const scope = {
+    tenant: principal.tenant,
+    group: principal.agent ?? principal.agents?.[0],
+    owners: ownersFor(principal),
+    now: store.now(),
+  };
   const [counted, { hits, misses }] = await Promise.all([there.stats(scope), there.cacheStats()]);
   return {
     totalEntries: counted.entries,

@@ -1,5 +1,6 @@
 import { AgentConfig, describeIssues, invalidParams, isNeverByRpc, ServiceError, writtenPaths } from '@switchyard/contracts';
 import { resolveAgentModel, type Models } from '@switchyard/models';
+import { checkReferences } from '../config/check-references.ts';
 import { resolveReferences, type ConfigurationSource, type Tree, type Variables } from '@switchyard/service-kit';
 
 const PROBE_SILENCE_MS = 5_000;
@@ -18,17 +19,26 @@ export interface PatchToCheck {
   patch: Tree;
   /** What the agent would be with it. */
   preview: Tree;
+  /** What is stored for it. */
+  stored?: Tree;
 }
 
 /** Everything that speaks against a change, in the order a reader would mend it. Empty: it may be written. */
-export async function checkPatch(given: PatchGiven, { tenant, agentId, patch, preview }: PatchToCheck): Promise<ServiceError[]> {
+export async function checkPatch(given: PatchGiven, { tenant, agentId, patch, preview, stored = {} }: PatchToCheck): Promise<ServiceError[]> {
   const refused = writtenPaths(patch, `agents.${agentId}`).flatMap((path) => refusedPath(given, tenant, path));
   if (refused.length > 0) return refused;
+  const closed = checkReferences(given.configuration.current.config, stored, patch);
+  if (closed.length > 0) return closed;
   const parsed = AgentConfig.safeParse(preview, { reportInput: true });
   if (!parsed.success) return [invalidParams(describeIssues(parsed.error))];
   const meant = AgentConfig.safeParse(resolveReferences(parsed.data, given.env), { reportInput: true });
   if (!meant.success) return [invalidParams(describeIssues(meant.error))];
-  return [...(await checkModel(given, patch, meant.data)), ...(await checkProfiles(given, patch, meant.data))];
+  return checkAnswers(given, patch, meant.data);
+}
+
+/** Whether an agent could answer as it is meant to be; `patch` says which of its keys are new. */
+export async function checkAnswers(given: Pick<PatchGiven, 'models' | 'secret'>, patch: Tree, meant: AgentConfig): Promise<ServiceError[]> {
+  return [...(await checkModel(given, patch, meant)), ...(await checkProfiles(given, patch, meant))];
 }
 
 function refusedPath({ configuration }: PatchGiven, tenant: string, path: string): ServiceError[] {
@@ -43,7 +53,11 @@ function within(path: string, above: string): boolean {
 }
 
 /** Provider and model must mean something that can answer, and a provider newly named must accept its key. */
-async function checkModel({ models }: PatchGiven, patch: Tree, { provider, model, modelRoutes }: AgentConfig): Promise<ServiceError[]> {
+async function checkModel(
+  { models }: Pick<PatchGiven, 'models'>,
+  patch: Tree,
+  { provider, model, modelRoutes }: AgentConfig,
+): Promise<ServiceError[]> {
   const changed = ['provider', 'model', 'modelRoutes'].some((key) => patch[key] !== undefined);
   if (!changed || (provider === 'default' && model === 'default' && modelRoutes.default === undefined)) return [];
   if (provider !== 'default' && !(await models.providers()).includes(provider)) {
@@ -76,7 +90,7 @@ async function probe(models: Models, model: { provider: string; modelId: string 
   return [];
 }
 
-async function checkProfiles({ secret }: PatchGiven, patch: Tree, { modelFailover }: AgentConfig): Promise<ServiceError[]> {
+async function checkProfiles({ secret }: Pick<PatchGiven, 'secret'>, patch: Tree, { modelFailover }: AgentConfig): Promise<ServiceError[]> {
   if (patch['modelFailover'] === undefined) return [];
   const names = modelFailover.authProfiles.map(({ keyName }) => keyName);
   const missing = await Promise.all(names.map(async (name) => (await secret(name)) === null));

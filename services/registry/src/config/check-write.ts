@@ -1,5 +1,6 @@
 import { invalidParams, isImmutable, mutableAlternatives, ServiceError, type Issue } from '@switchyard/contracts';
 import { refuseUnsafeKeys, sentReferences, StartError, type ConfigurationSource, type Tree } from '@switchyard/service-kit';
+import { checkReferences } from './check-references.ts';
 import { changedPaths } from './changes.ts';
 import { redactedPaths } from './whole.ts';
 
@@ -30,6 +31,8 @@ export function checkWrite(configuration: Configuration, { before, after, named 
   const sentBefore = new Map(sentReferences(before));
   const sent = sentReferences(after).filter(([path, reference]) => sentBefore.get(path) !== reference);
   if (sent.length > 0) return [invalidParams(sent.map(([path]) => sentIssue(path)))];
+  const closed = checkReferences(configuration.current.config, before, after);
+  if (closed.length > 0) return closed;
   const invalid = thrownBy(() => configuration.preview(after));
   return invalid ? [invalid] : [];
 }

@@ -22,7 +22,9 @@ interface Given {
 }
 
 /** The versions of the configuration, told to everybody: also what a replica that died left untold. */
-export async function openConfig(given: Given): Promise<ConfigGiven & { inForce: InForce; replicas: WatchedReplicas }> {
+export async function openConfig(
+  given: Given,
+): Promise<Omit<ConfigGiven, 'checkAgents'> & { inForce: InForce; replicas: WatchedReplicas }> {
   const { bus, configuration, own, log, store } = given;
   const versions = await openVersions({ ...given, tenant: configuration.current.tenantId });
   const publisher = own.use(await openPublisher(bus, versions, log));

@@ -3,8 +3,9 @@ import { MAX, notInForce, ServiceError, type EventPayload } from '@switchyard/co
 import type { ConfigurationSource, Tree } from '@switchyard/service-kit';
 import type { OutboxEvent, Store } from '@switchyard/store';
 import { shownConfig } from '../agents/shown-config.ts';
+import type { Configured } from '../agents/check-configured.ts';
 import { changedPaths } from './changes.ts';
-import { checkWrite } from './check-write.ts';
+import { checkWrite, type Proposed } from './check-write.ts';
 import type { Version } from './kept-versions.ts';
 import type { Publisher } from './publisher.ts';
 import { renderDiff } from './render-diff.ts';
@@ -20,6 +21,8 @@ export interface ConfigGiven {
   publisher: Publisher;
   configuration: ConfigurationSource;
   store: Pick<Store, 'now'>;
+  /** What speaks against the agents that a write changes. */
+  checkAgents: (configured: Configured) => Promise<ServiceError[]>;
 }
 
 /** What every write may say of itself. */
@@ -61,7 +64,7 @@ export async function writeConfig(given: ConfigGiven, { ctx, options, title, pla
   let paths: readonly string[] = [];
   const version = await versions.commit({ author: client, agent, message, baseSha: options.baseSha, signal: ctx.signal }, async (head) => {
     const { layer, named, restores } = await plan(present(configuration, head.layer));
-    const [refused] = checkWrite(configuration, { before: head.layer, after: layer, named });
+    const [refused] = await checkWhole(given, { before: head.layer, after: layer, named });
     if (refused) throw refused;
     before = head.layer;
     paths = [...new Set([...named, ...changedPaths(head.layer, layer)])];
@@ -80,11 +83,19 @@ export async function checkConfig(given: ConfigGiven, { options, plan }: Pick<Co
   const head = await versions.head();
   if (options.baseSha !== undefined) await versions.requireHead(options.baseSha);
   const { layer, named } = await plan(present(configuration, head.layer));
-  const errors = checkWrite(configuration, { before: head.layer, after: layer, named }).map(({ message }) => message.slice(0, MAX.line));
+  const errors = (await checkWhole(given, { before: head.layer, after: layer, named })).map(({ message }) => message.slice(0, MAX.line));
   const paths = changedPaths(head.layer, layer);
   const valid = errors.length === 0;
   const outcome = valid ? { diff: renderDiff(head.layer, layer), ...withoutEffect(layer, paths) } : {};
   return { dryRun: true as const, valid, errors: errors.slice(0, MAX.many), ...outcome };
+}
+
+/** What a model or a secret says of it is asked only where the rest is right. */
+async function checkWhole({ configuration, checkAgents }: ConfigGiven, proposed: Proposed): Promise<ServiceError[]> {
+  const refused = checkWrite(configuration, proposed);
+  if (refused.length > 0) return refused;
+  const { before, after } = proposed;
+  return checkAgents({ before, after, agents: configuration.preview(after).agents });
 }
 
 interface Decided {

@@ -22,14 +22,16 @@ export function agentsUpdate(given: WriteGiven & PatchGiven): Handler<'agents.up
       const agent = await agents.find(tenant, agentId);
       if (agent === undefined) throw noAgent(agentId);
       const preview = agents.preview(tenant, agentId, overlay(agent.stored?.patch ?? {}, change));
-      const errors = (await checkPatch(given, { tenant, agentId, patch: change, preview })).map(({ message }) => message);
+      const present = agent.stored?.patch ?? {};
+      const errors = (await checkPatch(given, { tenant, agentId, patch: change, preview, stored: present })).map(({ message }) => message);
       const valid = errors.length === 0;
       return { agentId, dryRun: true as const, valid, errors, ...(valid ? { config: shownConfig(preview), ...unread } : {}) };
     }
 
     const agent = await changeAgent(given, { tenant, agentId }, async ({ stored }) => {
       const patch = overlay(stored?.patch ?? {}, change);
-      const [refused] = await checkPatch(given, { tenant, agentId, patch: change, preview: agents.preview(tenant, agentId, patch) });
+      const preview = agents.preview(tenant, agentId, patch);
+      const [refused] = await checkPatch(given, { tenant, agentId, patch: change, preview, stored: stored?.patch ?? {} });
       if (refused) throw refused;
       const payload = { section: 'agents', key: agentId, patchedBy: ctx.principal.client, timestamp: store.now() };
       return { patch, emit: [{ name: 'config:patched', payload }] };

@@ -2,11 +2,12 @@ import type { Handler } from '@switchyard/bus';
 import { ServiceError } from '@switchyard/contracts';
 import { resolveAgentModel, type ModelRef, type Models } from '@switchyard/models';
 import type { Agent, Agents } from '../agents/agents.ts';
+import { usableBy } from '../agents/usable-by.ts';
 
 /** Each agent with the model it would answer with now, or the one it is configured with where nothing has it. */
 export function agentsVisible(agents: Agents, models: Models): Handler<'agents.visible'> {
   return async (_, ctx) => ({
-    agents: await Promise.all((await agents.list(ctx.principal.tenant)).map((agent) => visible(agent, models))),
+    agents: await Promise.all((await usableBy(agents, ctx.principal)).map((agent) => visible(agent, models))),
   });
 }
 

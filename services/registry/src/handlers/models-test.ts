@@ -1,14 +1,15 @@
 import type { Handler } from '@switchyard/bus';
 import type { ModelRef, Models } from '@switchyard/models';
+import type { Validated } from '../models/validated.ts';
 
 /** A model that does not answer is a result, not an error, and so is one that nobody knows. */
-export function modelsTest(models: Models): Handler<'models.test'> {
+export function modelsTest(models: Models, validated: Validated): Handler<'models.test'> {
   return async ({ model, provider }) => {
     const name = provider === undefined ? model : `${provider}/${model}`;
     const ref = (await models.find(name)) ?? (await listed(models, name));
     if (ref === undefined)
       return { ok: false, latencyMs: 0, provider: provider ?? providerIn(model), error: `no provider has a model ${name}` };
-    return { ...(await models.test(ref)), provider: ref.provider };
+    return { ...(await validated.test(models, ref)), provider: ref.provider };
   };
 }
 

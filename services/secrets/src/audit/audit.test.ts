@@ -2,12 +2,13 @@ import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { test, type TestContext } from 'node:test';
 import type { AuditRecord } from '@switchyard/contracts';
-import { checkChain, linkHash, linkMac } from '@switchyard/security';
+import { checkChain, linkHash, linkMac, mintSealingKey } from '@switchyard/security';
 import { openStore, type Collection, type Document, type Store } from '@switchyard/store';
 import { silentLogger } from '@switchyard/telemetry';
 import { principal, tempDir } from '@switchyard/testkit';
-import { auditBegunCollection, auditCollection, auditHeadCollection, type AuditBegunDocument, type AuditData } from '../data.ts';
+import { auditBegunCollection, auditCollection, auditHeadCollection, dataKeyCollection, type AuditBegunDocument, type AuditData } from '../data.ts';
 import { ENV, root, secondReplica, start } from '../secrets.fixture.ts';
+import { auditSeal, isSealed, openDataKey } from '../values/data-key.ts';
 import { createChain } from './chain.ts';
 import { openAudit, type Audit } from './open-audit.ts';
 
@@ -205,8 +206,9 @@ for (const [what, { change, found }] of Object.entries(changes))
 
 test('with a master key nobody rewrites the record who has the database alone', TIMEOUT, async (t) => {
   const world = await openWorld(t);
-  const macKey = randomBytes(32);
-  const audit = opened(t, openAudit({ data: world.data, store: world.store, log: silentLogger(), macKey }));
+  const key = randomBytes(32);
+  const seal = { key, since: world.store.now() - LONG_AFTER_MS };
+  const audit = opened(t, openAudit({ data: world.data, store: world.store, log: silentLogger(), seal }));
   for (const id of ['a', 'b', 'c', 'd']) {
     await begin(audit, world, id);
     await audit.finish(root, id, { outcome: 'success' });
@@ -232,12 +234,40 @@ test('with a master key nobody rewrites the record who has the database alone', 
   await rewrite((record) => (record.seq === 2 ? { ...record, client: 'somebody else' } : record));
   assert.deepEqual(await verified(), { forged: 2, fault: undefined });
   await rewrite((record) => (record.seq > 2 ? { ...record, mac: undefined } : record));
-  assert.equal((await verified()).fault, 'record 3 has no MAC, and record 2 before it has one');
-  const other = linkMac(macKey, 'another', kept.records[1] ?? assert.fail());
+  assert.deepEqual(await verified(), { forged: 3, fault: undefined });
+  await rewrite((record) => ({ ...record, mac: undefined }));
+  assert.deepEqual(await verified(), { forged: 1, fault: undefined }, 'also where no MAC is left at all');
+  const other = linkMac(key, 'another', kept.records[1] ?? assert.fail());
   await rewrite((record) => (record.seq === 2 ? { ...record, mac: other } : record));
   assert.equal((await verified()).forged, 2, 'a record of another tenant is none of this one');
   await rewrite((record) => record);
   assert.deepEqual(await verified(), { forged: undefined, fault: undefined });
+});
+
+test('a first master key that comes while replicas run is no false alarm, and whoever has none writes no more', TIMEOUT, async (t) => {
+  const world = await openWorld(t);
+  const dataKeys = (await world.store.open({ dataKeys: dataKeyCollection })).dataKeys.for(TENANT);
+  const sealedElsewhere = () => isSealed(dataKeys);
+  const old = opened(t, openAudit({ data: world.data, store: world.store, log: silentLogger(), sealedElsewhere }));
+  const write = async (audit: Audit, id: string): Promise<void> => {
+    await begin(audit, world, id);
+    await audit.finish(root, id, { outcome: 'success' });
+  };
+  await write(old, 'a');
+  await begin(old, world, 'b');
+  const key = await openDataKey(dataKeys, { current: mintSealingKey('kek'), previous: undefined }, { tenant: 'default', store: world.store });
+  const seal = await auditSeal(dataKeys, key);
+  assert.ok(seal.since > 0);
+  const fresh = opened(t, openAudit({ data: world.data, store: world.store, log: silentLogger(), seal }));
+  await write(fresh, 'c');
+  const away = { code: 'UNAVAILABLE', details: { reason: 'AUDIT_UNSEALED' } };
+  await assert.rejects(begin(old, world, 'd'), away);
+  await assert.rejects(old.finish(root, 'b', { outcome: 'success' }), away);
+  await fresh.finish(root, 'b', { outcome: 'success' });
+  const { records, forged } = await fresh.chain('default').read(0, 100);
+  assert.deepEqual([records.map(({ mac }) => mac !== undefined), forged], [[false, true, true], undefined]);
+  await dataKeys.update({ id: 'dek-1' }, { set: { createdAt: world.store.now() + LONG_AFTER_MS } });
+  assert.equal((await auditSeal(dataKeys, key)).since, 0, 'nobody who has the database alone says when sealing began');
 });
 
 const deaths: readonly [Death | 'before it finishes', 'success' | 'unknown'][] = [

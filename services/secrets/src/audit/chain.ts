@@ -1,6 +1,7 @@
 import { ServiceError, type AuditHead, type AuditOutcome, type AuditRecord, type EventPayload } from '@switchyard/contracts';
 import { linkHash, linkMac } from '@switchyard/security';
 import { inserted, type Store } from '@switchyard/store';
+import type { AuditSeal } from '../values/data-key.ts';
 import type { AuditBegunDocument, AuditData, AuditDocument } from '../data.ts';
 
 const HEAD = 'head';
@@ -23,11 +24,23 @@ export interface Chain {
 
 interface Given {
   store: Pick<Store, 'now'>;
-  macKey?: Uint8Array | undefined;
+  seal?: AuditSeal | undefined;
+  sealedElsewhere?: () => Promise<boolean>;
+}
+
+/** While the first master key comes to one replica after the other, some do not have it yet: what those write is no forgery. */
+const FIRST_KEY_MS = 60_000;
+
+/** A replica without the key writes nothing once others have it: it would look as if its MAC had been taken away. */
+export async function refuseUnsealed(sealedElsewhere: () => Promise<boolean>): Promise<void> {
+  if (!(await sealedElsewhere())) return;
+  throw new ServiceError('UNAVAILABLE', 'this replica has no SECRETS_MASTER_KEY, and others have: start it with the same', {
+    details: { reason: 'AUDIT_UNSEALED' },
+  });
 }
 
 /** The key of a record is its number, so that replicas that append at once do so one after the other: who comes second tries the next. */
-export function createChain({ records: all, heads: allHeads }: AuditData, tenant: string, { store, macKey }: Given): Chain {
+export function createChain({ records: all, heads: allHeads }: AuditData, tenant: string, { store, seal, sealedElsewhere = async () => false }: Given): Chain {
   const records = all.for({ tenant });
   const heads = allHeads.for({ tenant });
   /** An end that was seen, or put there: the chain only grows. */
@@ -59,11 +72,12 @@ export function createChain({ records: all, heads: allHeads }: AuditData, tenant
 
   async function append(call: AuditBegunDocument, { outcome, code }: Ending): Promise<void> {
     const { until: _, ...begun } = call;
+    await refuseUnsealed(sealedElsewhere);
     for (;;) {
       const before = await end();
       const at = store.now();
       const said = { ...begun, seq: before.seq + 1, at, outcome, ...(code === undefined ? {} : { code }), prev: before.hash };
-      const sealed = macKey === undefined ? said : { ...said, mac: linkMac(macKey, tenant, said) };
+      const sealed = seal === undefined ? said : { ...said, mac: linkMac(seal.key, tenant, said) };
       const record: AuditRecord = { ...sealed, hash: linkHash(sealed) };
       const event = { name: 'audit:event', payload: eventOf(record, tenant) };
       if (await inserted(() => records.insert({ key: keyOf(record.seq), ...record }, { emit: [event] }))) return tell(record);
@@ -78,12 +92,16 @@ export function createChain({ records: all, heads: allHeads }: AuditData, tenant
       const { items } = await records.find({ seq: { gt: after } }, { sort: [['seq', 'asc']], limit });
       const { seq, hash } = head;
       const found = items.map(withoutKey);
-      const forged = found.find(
-        (record) => macKey !== undefined && record.mac !== undefined && record.mac !== linkMac(macKey, tenant, record),
-      );
+      const forged = found.find((record) => seal !== undefined && !isSealed(record, tenant, seal));
       return { records: found, head: { seq, hash }, ...(forged === undefined ? {} : { forged: forged.seq }) };
     },
   };
+}
+
+/** A record of the time before there was a key has no MAC, and every other one has. */
+function isSealed(record: AuditRecord, tenant: string, { key, since }: AuditSeal): boolean {
+  if (record.mac === undefined) return since > 0 && record.at < since + FIRST_KEY_MS;
+  return record.mac === linkMac(key, tenant, record);
 }
 
 function keyOf(seq: number): string {

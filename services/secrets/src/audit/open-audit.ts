@@ -3,7 +3,8 @@ import { inserted, type Store } from '@switchyard/store';
 import type { Logger } from '@switchyard/telemetry';
 import type { Principal } from '@switchyard/contracts';
 import type { AuditData } from '../data.ts';
-import { createChain, type Chain, type Ending } from './chain.ts';
+import type { AuditSeal } from '../values/data-key.ts';
+import { createChain, refuseUnsealed, type Chain, type Ending } from './chain.ts';
 
 /** After its deadline a call may still be writing its end. */
 const GRACE_MS = 30_000;
@@ -22,16 +23,18 @@ interface Given {
   store: Pick<Store, 'now'>;
   log: Logger;
   /** What records are sealed with, so that nobody else writes any. */
-  macKey?: Uint8Array | undefined;
+  seal?: AuditSeal | undefined;
+  /** Of a process without that: whether others have it by now. */
+  sealedElsewhere?: () => Promise<boolean>;
 }
 
 /** Whatever was begun is on record in the end: of what nobody finished, every replica looks after it. */
-export function openAudit({ data, store, log, macKey }: Given): Audit {
+export function openAudit({ data, store, log, seal, sealedElsewhere = async () => false }: Given): Audit {
   const opened = new Map<string, Chain>();
   let sweeping: Promise<void> | undefined;
 
   function chains(tenant: string): Chain {
-    const chain = opened.get(tenant) ?? createChain(data, tenant, { store, macKey });
+    const chain = opened.get(tenant) ?? createChain(data, tenant, { store, seal, sealedElsewhere });
     opened.set(tenant, chain);
     return chain;
   }
@@ -61,6 +64,7 @@ export function openAudit({ data, store, log, macKey }: Given): Audit {
 
   return {
     async begin({ tenant, client, agent }, { deadline, ...act }) {
+      await refuseUnsealed(sealedElsewhere);
       const document = { ...act, since: store.now(), client, ...(agent === undefined ? {} : { agent }), until: deadline + GRACE_MS };
       await inserted(() => data.begun.for({ tenant }).insert(document));
     },

@@ -1,29 +1,72 @@
 import type { Handler } from '@switchyard/bus';
-import { ServiceError } from '@switchyard/contracts';
+import { invalidParams, ServiceError } from '@switchyard/contracts';
 import { hashToken, mintToken } from '@switchyard/security';
 import { ENVIRONMENT_TOKEN } from '../tokens/declarations.ts';
 import { makeToken } from '../tokens/make-token.ts';
-import { checkGrant, contradiction, refuseLimited } from '../tokens/rules.ts';
+import { ownExpiry } from '../tokens/own-expiry.ts';
+import { checkGrant, contradiction, refuseLimited, refuseOutliving, type Granted } from '../tokens/rules.ts';
+import { tenantMeant } from '../tokens/tenant-meant.ts';
 import type { TokensGiven } from '../tokens/tokens-given.ts';
 
 /** The secret is in this answer and nowhere else. */
-export function tokensCreate({ tokens, store, projector }: TokensGiven): Handler<'tokens.create'> {
-  return async ({ id, scopes, sessions, lenient, budgets, mcpClient }, { principal, log }) => {
+export function tokensCreate(given: TokensGiven): Handler<'tokens.create'> {
+  const { tokens, store, projector, tenantId } = given;
+  return async ({ id, tenant: asked, ...wanted }, { principal, log }) => {
     refuseLimited(principal);
-    checkGrant({ scopes, sessions }, principal);
-    const mcp = mcpClient ? { mcpClient } : {};
-    const wrong = contradiction({ scopes, ...mcp });
+    const tenant = tenantMeant(principal, asked, tenantId);
+    const granted = grantedBy(wanted, store.now());
+    checkGrant(granted, principal);
+    refuseOutliving(granted.expiresAt, await ownExpiry(given, principal));
+    const wrong = contradiction(granted);
     if (wrong !== undefined) throw new ServiceError('INVALID_ARGUMENT', `Invalid params: ${wrong}`);
     if (id === ENVIRONMENT_TOKEN) throw reserved();
     const { token } = mintToken('pat');
-    const granted = { scopes, sessions, lenient, ...(budgets && { budgets }), ...mcp };
-    const fields = { id, hash: hashToken(token), ...granted, createdBy: principal.client };
-    const made = await makeToken(tokens.for(principal), fields, store.now());
+    const made = await makeToken(
+      tokens.for({ tenant }),
+      { id, hash: hashToken(token), ...granted, createdBy: principal.client },
+      store.now(),
+    );
     if (!made) throw new ServiceError('ALREADY_EXISTS', `There is a token ${id} already; rotate it, or choose another id.`);
-    log.audit({ client: principal.client, tenant: principal.tenant, tokenId: id, ...granted }, 'a token was created');
-    await projector.publish(principal.tenant, id);
-    return { id, secret: token, scopes, createdAt: new Date(made.createdAt).toISOString() };
+    log.audit({ client: principal.client, tenant, tokenId: id, ...granted }, 'a token was created');
+    await projector.publish(tenant, id);
+    const { scopes, expiresAt } = granted;
+    return {
+      id,
+      secret: token,
+      scopes,
+      createdAt: new Date(made.createdAt).toISOString(),
+      ...(expiresAt === undefined ? {} : { expiresAt: new Date(expiresAt).toISOString() }),
+      ...(tenant === principal.tenant ? {} : { tenant }),
+    };
   };
+}
+
+type Wanted = Omit<ParsedParams, 'id' | 'tenant'>;
+type ParsedParams = Parameters<Handler<'tokens.create'>>[0];
+
+function grantedBy({ scopes, sessions, lenient, budgets, agents, mcpClient, ...lifetime }: Wanted, now: number): Granted {
+  const expiresAt = endOf(lifetime, now);
+  return {
+    scopes,
+    sessions,
+    lenient,
+    ...(budgets && { budgets }),
+    ...(agents && { agents }),
+    ...(expiresAt !== undefined && { expiresAt }),
+    ...(mcpClient && { mcpClient }),
+  };
+}
+
+function endOf({ expiresAt, ttlMs }: Pick<Wanted, 'expiresAt' | 'ttlMs'>, now: number): number | undefined {
+  if (expiresAt === undefined) return ttlMs === undefined ? undefined : now + ttlMs;
+  if (ttlMs !== undefined) throw wrongField('ttlMs', 'nothing beside expiresAt', 'both');
+  const end = Date.parse(expiresAt);
+  if (end <= now) throw wrongField('expiresAt', 'an instant that is to come', 'one that is past');
+  return end;
+}
+
+function wrongField(path: string, expected: string, received: string): ServiceError {
+  return invalidParams([{ path, expected, received, message: `${path}: expected ${expected}, got ${received}` }]);
 }
 
 /** Whoever had the id could keep the operator from coming back in. */

@@ -1,20 +1,30 @@
 import type { Handler } from '@switchyard/bus';
-import type { LiveToken, TokenData } from '../data.ts';
+import type { LiveToken } from '../data.ts';
 import { liveTokens } from '../tokens/live-tokens.ts';
 import { grantOf } from '../tokens/rules.ts';
+import { tenantMeant } from '../tokens/tenant-meant.ts';
+import type { TokensGiven } from '../tokens/tokens-given.ts';
 
 const MOST = 10_000;
 
 /** What a token may do and where it is declared; a secret is never listed. */
-export function tokensList({ tokens }: TokenData): Handler<'tokens.list'> {
-  return async (_, ctx) => {
+export function tokensList({ tokens, store, tenantId }: TokensGiven): Handler<'tokens.list'> {
+  return async ({ tenant }, { principal }) => {
+    const mine = tokens.for({ tenant: tenantMeant(principal, tenant, tenantId) });
     const listed: ReturnType<typeof shown>[] = [];
-    for await (const token of liveTokens(tokens.for(ctx.principal))) if (listed.push(shown(token)) === MOST) break;
+    for await (const token of liveTokens(mine, store.now())) if (listed.push(shown(token)) === MOST) break;
     return { tokens: listed };
   };
 }
 
 function shown(token: LiveToken) {
   const { id, createdAt, declared } = token;
-  return { id, ...grantOf(token), createdAt: new Date(createdAt).toISOString(), ...(declared === undefined ? {} : { declared }) };
+  const { expiresAt, ...granted } = grantOf(token);
+  return {
+    id,
+    ...granted,
+    createdAt: new Date(createdAt).toISOString(),
+    ...(expiresAt === undefined ? {} : { expiresAt: new Date(expiresAt).toISOString() }),
+    ...(declared === undefined ? {} : { declared }),
+  };
 }

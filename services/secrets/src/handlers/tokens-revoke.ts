@@ -1,16 +1,19 @@
 import type { Handler } from '@switchyard/bus';
 import { changeToken } from '../tokens/change-token.ts';
 import { endToken } from '../tokens/end-token.ts';
+import { tenantMeant } from '../tokens/tenant-meant.ts';
 import type { TokensGiven } from '../tokens/tokens-given.ts';
 
 /** Ends a token: once this answered, no live gateway accepts it. */
 export function tokensRevoke(given: TokensGiven): Handler<'tokens.revoke'> {
-  return async ({ id }, { principal, log }) => {
-    const { scopes } = await changeToken(given, { id, principal, verb: 'revoked' }, (mine, token) =>
-      endToken(mine, token, given.store.now()),
+  return async ({ id, tenant: asked }, { principal, log }) => {
+    const tenant = tenantMeant(principal, asked, given.tenantId);
+    const alone = tenant !== principal.tenant;
+    const { scopes } = await changeToken(given, { id, principal, tenant, verb: 'revoked' }, (mine, token) =>
+      endToken(mine, token, { now: given.store.now(), alone }),
     );
-    log.audit({ client: principal.client, tenant: principal.tenant, tokenId: id, scopes }, 'a token was revoked');
-    await given.projector.withdraw(principal.tenant, id);
+    log.audit({ client: principal.client, tenant, tokenId: id, scopes }, 'a token was revoked');
+    await given.projector.withdraw(tenant, id);
     return { id, revoked: true };
   };
 }

@@ -48,7 +48,7 @@ async function fromEnvironment(env: Variables): Promise<Declaration[]> {
 }
 
 /** The secret stands beside the id, or in the variable it refers to. */
-async function fromEntry({ id, secret, sessions, lenient, ...entry }: Entry, place: string, env: Variables): Promise<Declaration> {
+async function fromEntry({ id, secret, ...entry }: Entry, place: string, env: Variables): Promise<Declaration> {
   const variable = typeof secret === 'object' && secret.source === 'env' ? secret.id : undefined;
   const value = variable === undefined ? secret : await readSecret(env, variable);
   if (typeof value !== 'string') {
@@ -56,11 +56,23 @@ async function fromEntry({ id, secret, sessions, lenient, ...entry }: Entry, pla
   }
   const where = variable === undefined ? place : `${place}, with its secret in ${variable}`;
   const hash = hashOf(value, `the token "${id}" of ${where}`);
-  const mcp = entry.mcpClient ? { mcpClient: entry.mcpClient } : {};
-  const granted = { scopes: entry.scopes.map((scope) => Scope.parse(scope)), sessions, lenient, ...mcp };
+  const granted = grantedBy(entry);
   const wrong = contradiction(granted);
   if (wrong !== undefined) throw new StartError(`${KEY}: the token "${id}": ${wrong}.`);
   return { id, hash, ...granted, place: where, anyId: false };
+}
+
+/** What is not said is not there. */
+function grantedBy({ scopes, sessions, lenient, budgets, agents, expiresAt, mcpClient }: Omit<Entry, 'id' | 'secret'>): Granted {
+  return {
+    scopes: scopes.map((scope) => Scope.parse(scope)),
+    sessions,
+    lenient,
+    ...(budgets && { budgets }),
+    ...(agents && { agents }),
+    ...(expiresAt !== undefined && { expiresAt: Date.parse(expiresAt) }),
+    ...(mcpClient && { mcpClient }),
+  };
 }
 
 function hashOf(secret: string, what: string): string {

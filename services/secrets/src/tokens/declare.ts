@@ -7,7 +7,7 @@ import { isLive, type LiveToken, type TokenData, type TokenDocument } from '../d
 import type { Declaration } from './declarations.ts';
 import { tombstone } from './end-token.ts';
 import { makeToken } from './make-token.ts';
-import { grantOf, writtenGrant, type Granted } from './rules.ts';
+import { grantOf, unsaid, type Granted } from './rules.ts';
 
 /** Who made a token that was born of a declaration; no client is called so. */
 const OPERATOR = 'the operator';
@@ -75,7 +75,10 @@ function isOperators({ createdBy }: TokenDocument): boolean {
 }
 
 function sameGrant(one: Granted, other: Granted): boolean {
-  const grant = ({ scopes, sessions, lenient, mcpClient }: Granted): unknown => [scopes.toSorted(), sessions, lenient, mcpClient];
+  const grant = ({ scopes, sessions, lenient, budgets, agents, expiresAt, mcpClient }: Granted): unknown => [
+    [scopes.toSorted(), sessions, lenient],
+    [budgets, agents, expiresAt, mcpClient],
+  ];
   return isDeepStrictEqual(grant(one), grant(other));
 }
 
@@ -103,8 +106,9 @@ async function withdraw({ tokens, store, log }: DeclareGiven, { tenant, id, ver,
 
 /** Of replicas that start at once each finds what the other wrote. */
 async function putInForce(given: DeclareGiven, { declaration, id }: Placed): Promise<void> {
-  const { hash, scopes, sessions, lenient, mcpClient, place: declared } = declaration;
-  const wanted = { hash, scopes, sessions, lenient, declared, ...(mcpClient ? { mcpClient } : {}) };
+  const { id: _id, anyId: _anyId, place: declared, ...granted } = declaration;
+  const { scopes, sessions, lenient } = granted;
+  const wanted = { ...granted, declared };
   for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt += 1) {
     const present = await given.tokens.for(given).get(id);
     if (isLive(present) && agrees(present, wanted)) return;
@@ -137,9 +141,9 @@ function write({ tokens, store, tenant }: DeclareGiven, { id, present, wanted }:
   return mine.update(
     { id, ver: present.ver },
     {
-      set: { ...wanted, ...writtenGrant(wanted), createdBy },
+      set: { ...wanted, createdBy },
       inc: { ver: 1 },
-      unset: ['withdrawnHash', 'endedAt', 'leaving', 'leavingSince'],
+      unset: ['withdrawnHash', 'endedAt', 'leaving', 'leavingSince', ...unsaid(wanted)],
     },
   );
 }

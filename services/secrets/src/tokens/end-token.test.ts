@@ -92,9 +92,9 @@ for (const nth of [1, 2, 3]) {
   test(`whoever is overtaken before write ${nth} by the revocation of the other does not end the last one`, async () => {
     await using fixture = await withTokens(stored('a'), stored('b'));
     const overtaken = interrupted(fixture.mine, nth, async () => {
-      await endToken(fixture.mine, await fixture.read('b'), NOW).catch(() => undefined);
+      await endToken(fixture.mine, await fixture.read('b'), { now: NOW }).catch(() => undefined);
     });
-    await endToken(overtaken, await fixture.read('a'), NOW).catch(() => undefined);
+    await endToken(overtaken, await fixture.read('a'), { now: NOW }).catch(() => undefined);
     assert.equal((await fixture.live()).length, 1);
   });
 }
@@ -103,7 +103,7 @@ test('whoever goes, or is marked, in the moment in which it is to stand in does 
   for (const change of [tombstone(NOW), { set: { leaving: 'leave_b', leavingSince: NOW } }]) {
     await using fixture = await withTokens(stored('a'), stored('b'));
     const late = interrupted(fixture.mine, 2, () => fixture.mine.update({ id: 'b' }, change));
-    await assert.rejects(endToken(late, await fixture.read('a'), NOW), last);
+    await assert.rejects(endToken(late, await fixture.read('a'), { now: NOW }), last);
     assert.equal((await fixture.read('a')).leaving, undefined);
   }
 });
@@ -111,16 +111,16 @@ test('whoever goes, or is marked, in the moment in which it is to stand in does 
 test('whoever dies between mark and end does not keep others from standing in for good', async () => {
   await using fixture = await withTokens(stored('a', { leaving: 'leave_x', leavingSince: NOW - 1_000 }), stored('b'));
   const b = await fixture.read('b');
-  await assert.rejects(endToken(fixture.mine, b, NOW), last);
-  assert.equal(await endToken(fixture.mine, b, NOW + 10_000), true);
+  await assert.rejects(endToken(fixture.mine, b, { now: NOW }), last);
+  assert.equal(await endToken(fixture.mine, b, { now: NOW + 10_000 }), true);
   assert.deepEqual(await fixture.live(), ['a']);
 });
 
 test('whoever comes back too late finds the mark gone', async () => {
   await using fixture = await withTokens(stored('a'), stored('b'));
   const late = interrupted(fixture.mine, 3, async () => {
-    assert.equal(await endToken(fixture.mine, await fixture.read('b'), NOW + 10_000), true);
+    assert.equal(await endToken(fixture.mine, await fixture.read('b'), { now: NOW + 10_000 }), true);
   });
-  assert.equal(await endToken(late, await fixture.read('a'), NOW), false);
+  assert.equal(await endToken(late, await fixture.read('a'), { now: NOW }), false);
   assert.deepEqual(await fixture.live(), ['a']);
 });

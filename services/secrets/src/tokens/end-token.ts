@@ -10,17 +10,27 @@ const LEAVING_MS = 5_000;
 
 /** What makes a tombstone of it. */
 export function tombstone(now: number) {
-  return { set: { endedAt: now }, inc: { ver: 1 }, unset: ['hash', 'declared', 'leaving', 'leavingSince'] } satisfies Change<TokenDocument>;
+  return {
+    set: { endedAt: now },
+    inc: { ver: 1 },
+    unset: ['hash', 'declared', 'expiresAt', 'leaving', 'leavingSince'],
+  } satisfies Change<TokenDocument>;
+}
+
+interface Ending {
+  now: number;
+  alone?: boolean;
 }
 
 /**
  * Ends a token; false when it was changed meanwhile. One that manages tokens ends only while another lives that could make it
  * again, whoever revokes whom at the same time: it is marked, then another one that is not marked is written to, then it ends if
- * it is still marked. Of two that each stand for the other, one finds the other marked.
+ * it is still marked. Of two that each stand for the other, one finds the other marked. `alone` is for who could make it again and
+ * is none of them: the operator of the installation, with the tokens of another tenant.
  */
-export async function endToken(mine: Documents<TokenDocument>, token: LiveToken, now: number): Promise<boolean> {
+export async function endToken(mine: Documents<TokenDocument>, token: LiveToken, { now, alone = false }: Ending): Promise<boolean> {
   const { id, ver } = token;
-  if (!managesTokens(token.scopes)) return (await mine.update({ id, ver, declared: null }, tombstone(now))) !== null;
+  if (alone || !managesTokens(token.scopes)) return (await mine.update({ id, ver, declared: null }, tombstone(now))) !== null;
 
   const leaving = mintId('leave');
   if (!(await mine.update({ id, ver, declared: null }, { set: { leaving, leavingSince: now } }))) return false;
@@ -32,7 +42,7 @@ export async function endToken(mine: Documents<TokenDocument>, token: LiveToken,
 }
 
 async function anotherVouches(mine: Documents<TokenDocument>, token: LiveToken, now: number): Promise<boolean> {
-  for await (const other of liveTokens(mine)) {
+  for await (const other of liveTokens(mine, now)) {
     if (other.id !== token.id && couldMake(other, token) && (await vouches(mine, other.id, { token, now }))) return true;
   }
   return false;

@@ -7,25 +7,42 @@ export interface Granted {
   sessions: 'tenant' | 'own';
   lenient: boolean;
   budgets?: TokenDocument['budgets'];
+  /** The agents that it is held to; without it, all of its tenant. */
+  agents?: TokenDocument['agents'];
+  /** From then on it opens nothing. */
+  expiresAt?: TokenDocument['expiresAt'];
   /** Of the scope `mcp-client`: what it may do at `/mcp`. */
   mcpClient?: McpClient;
 }
 
 /** The part of it that is power: leniency is none. */
-export type Grant = Pick<TokenDocument, 'scopes' | 'sessions'>;
+export type Grant = Pick<TokenDocument, 'scopes' | 'sessions' | 'budgets' | 'agents' | 'expiresAt'>;
 
-export function grantOf({ scopes, sessions = 'tenant', lenient = false, budgets, mcpClient }: TokenDocument): Granted {
-  return { scopes, sessions, lenient, ...(budgets && { budgets }), ...(mcpClient && { mcpClient }) };
+export function grantOf({ scopes, sessions = 'tenant', lenient = false, ...token }: TokenDocument): Granted {
+  const { budgets, agents, expiresAt, mcpClient } = token;
+  return {
+    scopes,
+    sessions,
+    lenient,
+    ...(budgets && { budgets }),
+    ...(agents && { agents }),
+    ...(expiresAt !== undefined && { expiresAt }),
+    ...(mcpClient && { mcpClient }),
+  };
 }
 
-/** As it is written: what is not granted is taken from whoever had the id before. */
-export function writtenGrant({ scopes, sessions, lenient, mcpClient }: Granted) {
-  return { scopes, sessions, lenient, mcpClient: mcpClient ?? null };
+const LIMITS = ['budgets', 'agents', 'expiresAt', 'mcpClient'] as const;
+
+/** What was not said of a token: it is taken from whoever had the id before. */
+export function unsaid(granted: Granted): (typeof LIMITS)[number][] {
+  return LIMITS.filter((limit) => granted[limit] === undefined);
 }
 
 /** Why this cannot be granted; undefined when it can. */
-export function contradiction({ scopes, mcpClient }: Pick<Granted, 'scopes' | 'mcpClient'>): string | undefined {
-  return mcpClient && !scopes.includes('mcp-client') ? 'mcpClient: expected the scope mcp-client beside it, got other scopes' : undefined;
+export function contradiction({ scopes, mcpClient, agents }: Pick<Granted, 'scopes' | 'mcpClient' | 'agents'>): string | undefined {
+  if (mcpClient && !scopes.includes('mcp-client')) return 'mcpClient: expected the scope mcp-client beside it, got other scopes';
+  if (agents && managesTokens(scopes)) return 'agents: expected no scope admin or * beside it, which hold for every agent';
+  return undefined;
 }
 
 /** Nobody grants more than they hold, and `mcp-client` stands alone. */
@@ -38,9 +55,16 @@ export function checkGrant({ scopes, sessions }: Grant, principal: Principal): v
     throw forbidden('it is not held to its own sessions (sessions: "own"), and yours is');
 }
 
-/** With the secret of another token whoever has budgets would have those of that one too. */
-export function refuseLimited({ budgets }: Principal): void {
+/** With the secret of another token whoever has budgets, or is held to agents, would have what that one has. */
+export function refuseLimited({ budgets, agents }: Principal): void {
   if (budgets !== undefined) throw forbidden('yours has budgets, and would be given a secret that has others');
+  if (agents !== undefined) throw forbidden('yours is held to agents, and would be given a secret that is not');
+}
+
+/** Whose token ends would go on with the secret of one that lives longer. */
+export function refuseOutliving(expiresAt: number | undefined, own: number | undefined): void {
+  if (lifetime({ expiresAt }) <= lifetime({ expiresAt: own })) return;
+  throw forbidden(`yours expires at ${new Date(own ?? 0).toISOString()}, and it would live longer; name an earlier expiresAt`);
 }
 
 function forbidden(why: string): ServiceError {
@@ -56,7 +80,17 @@ export function managesTokens(scopes: readonly TokenScope[]): boolean {
 
 /** Whether the holder of one token could make the other. */
 export function couldMake(maker: Grant, made: Grant): boolean {
-  return managesTokens(maker.scopes) && within(made.scopes, maker.scopes) && (maker.sessions !== 'own' || made.sessions === 'own');
+  if (!managesTokens(maker.scopes) || maker.budgets !== undefined || maker.agents !== undefined) return false;
+  const wide = within(made.scopes, maker.scopes) && (maker.sessions !== 'own' || made.sessions === 'own');
+  return wide && lifetime(made) <= lifetime(maker);
+}
+
+function lifetime({ expiresAt = Infinity }: Pick<Grant, 'expiresAt'>): number {
+  return expiresAt;
+}
+
+export function isExpired(token: Pick<Grant, 'expiresAt'>, now: number): boolean {
+  return lifetime(token) <= now;
 }
 
 /** Everything there is to grant. */

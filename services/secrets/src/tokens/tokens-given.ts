@@ -6,4 +6,6 @@ import type { TokenProjector } from './projection.ts';
 export interface TokensGiven extends TokenData {
   store: Pick<Store, 'now'>;
   projector: TokenProjector;
+  /** The tenant of the installation. */
+  tenantId: string;
 }

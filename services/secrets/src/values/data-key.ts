@@ -1,4 +1,4 @@
-import { mintSealingKey, seal, unseal, type SealingKey } from '@switchyard/security';
+import { deriveKey, mintSealingKey, seal, textMac, unseal, type SealingKey } from '@switchyard/security';
 import { StartError } from '@switchyard/service-kit';
 import { inserted, type Documents, type Store } from '@switchyard/store';
 import type { DataKeyDocument } from '../data.ts';
@@ -9,6 +9,31 @@ const ONLY = 'dek-1';
 export interface MasterKeys {
   current: SealingKey;
   previous: SealingKey | undefined;
+}
+
+const AUDIT = 'switchyard/audit/v1';
+
+/** What the record of what was done is sealed with, and since when: 0 where nobody can say, so that nothing passes without. */
+export interface AuditSeal {
+  key: Uint8Array;
+  since: number;
+}
+
+/** Stays the same when the master key changes. */
+export async function auditSeal(keys: Documents<DataKeyDocument>, key: SealingKey): Promise<AuditSeal> {
+  const auditKey = deriveKey(key, AUDIT);
+  const kept = await keys.get(ONLY);
+  const proven = kept !== null && kept.createdMac === macOf(key, kept.createdAt);
+  return { key: auditKey, since: proven ? kept.createdAt : 0 };
+}
+
+function macOf(key: SealingKey, createdAt: number): string {
+  return textMac(deriveKey(key, AUDIT), `made ${createdAt}`);
+}
+
+/** Whether values and the record are sealed already, by whoever has the key. */
+export async function isSealed(keys: Documents<DataKeyDocument>): Promise<boolean> {
+  return (await keys.get(ONLY)) !== null;
 }
 
 /**
@@ -26,7 +51,8 @@ export async function openDataKey(
     const kept = await keys.get(ONLY);
     if (kept === null) {
       const made = mintSealingKey(ONLY);
-      const document = { id: ONLY, kekId: current.id, wrapped: wrap(made.bytes), createdAt: store.now() };
+      const createdAt = store.now();
+      const document = { id: ONLY, kekId: current.id, wrapped: wrap(made.bytes), createdAt, createdMac: macOf(made, createdAt) };
       if (await inserted(() => keys.insert(document))) return made;
       continue;
     }

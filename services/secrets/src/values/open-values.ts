@@ -1,15 +1,13 @@
 import { ServiceError } from '@switchyard/contracts';
-import { deriveKey, readMasterKey, type SealingKey } from '@switchyard/security';
+import { readMasterKey, type SealingKey } from '@switchyard/security';
 import { readSecret, StartError, type Variables } from '@switchyard/service-kit';
 import type { Collection, Store } from '@switchyard/store';
 import type { Logger } from '@switchyard/telemetry';
 import type { DataKeyDocument, SecretDocument } from '../data.ts';
-import { openDataKey, type MasterKeys } from './data-key.ts';
+import { auditSeal, isSealed, openDataKey, type AuditSeal, type MasterKeys } from './data-key.ts';
 import { openEnvFile } from './env-file.ts';
 import { createSealedValues } from './sealed-values.ts';
 import type { Values } from './values.ts';
-
-const AUDIT = 'switchyard/audit/v1';
 
 interface Given {
   secrets: Collection<SecretDocument>;
@@ -25,8 +23,10 @@ interface Given {
 /** Every place where a value may be, strongest first, and the one that is written to. */
 export interface OpenedValues {
   places: readonly Values[];
-  /** What the record of what was done is sealed with; the same after a change of the master key. Undefined without one. */
-  auditKey: Uint8Array | undefined;
+  /** What the record of what was done is sealed with. Undefined without a master key. */
+  auditSeal: AuditSeal | undefined;
+  /** Without a master key: whether another replica has one by now, and seals what this one could not. */
+  sealedElsewhere: () => Promise<boolean>;
   /** Throws where there is none. */
   writable(): Values;
 }
@@ -35,8 +35,9 @@ export interface OpenedValues {
 export async function openValues({ secrets, dataKeys, store, tenant, env, envFile, log }: Given): Promise<OpenedValues> {
   const masters = await readMasterKeys(env);
   const documents = secrets.for({ tenant });
-  if (masters === undefined && (await documents.count({})) > 0) throw new StartError(SEALED);
-  const key = masters && (await openDataKey(dataKeys.for({ tenant }), masters, { tenant, store }));
+  const keys = dataKeys.for({ tenant });
+  if (masters === undefined && (await isSealed(keys))) throw new StartError((await documents.count({})) > 0 ? SEALED : SEALED_RECORD);
+  const key = masters && (await openDataKey(keys, masters, { tenant, store }));
   const sealed = key && createSealedValues({ documents, key, tenant, store });
   const file = envFile === undefined ? undefined : openEnvFile(envFile);
   if (sealed === undefined && file !== undefined)
@@ -44,7 +45,8 @@ export async function openValues({ secrets, dataKeys, store, tenant, env, envFil
   const places = [sealed, file].filter((place) => place !== undefined);
   return {
     places,
-    auditKey: key && deriveKey(key, AUDIT),
+    auditSeal: key && (await auditSeal(keys, key)),
+    sealedElsewhere: async () => key === undefined && (await isSealed(keys)),
     writable() {
       const [place] = places;
       if (place === undefined) throw new ServiceError('FAILED_PRECONDITION', NONE, { details: { reason: 'NO_MASTER_KEY' } });
@@ -54,6 +56,8 @@ export async function openValues({ secrets, dataKeys, store, tenant, env, envFil
 }
 
 const SEALED = 'There are sealed secrets, and SECRETS_MASTER_KEY is not set: set the one they are sealed with.';
+const SEALED_RECORD =
+  'The record of what was done is sealed with a master key, and SECRETS_MASTER_KEY is not set: set the one it was started with before.';
 const NONE =
   'There is no master key, and a file is for one process alone: give the secrets service SECRETS_MASTER_KEY (openssl rand -hex 32) and start it again.';
 

@@ -9,11 +9,19 @@ export async function priceOf(
   { provider, modelId }: ModelRef,
   { input, output }: { input: number; output: number },
 ): Promise<number> {
+  const cost = await listPrice(models, { provider, modelId });
+  return cost === undefined ? 0 : (input * cost.input + output * cost.output) / 1_000_000;
+}
+
+/** What the catalogue says of a model, in US dollars for a million tokens. */
+export async function listPrice(
+  models: Pick<Models, 'catalogue' | 'revision'>,
+  { provider, modelId }: ModelRef,
+): Promise<CatalogueEntry['cost'] | undefined> {
   const revision = await models.revision();
   const known = prices.get(revision) ?? read(models);
   prices.set(revision, known);
-  const cost = (await known).get(`${provider}/${modelId}`);
-  return cost === undefined ? 0 : (input * cost.input + output * cost.output) / 1_000_000;
+  return (await known).get(`${provider}/${modelId}`);
 }
 
 async function read(models: Pick<Models, 'catalogue'>): Promise<ReadonlyMap<string, CatalogueEntry['cost']>> {

@@ -1,6 +1,8 @@
+import type { Principal } from '@switchyard/contracts';
 import type { Handler } from '@switchyard/bus';
 import type { Models } from '@switchyard/models';
-import type { AgentDirectory } from '../agents.ts';
+import type { Agent, AgentDirectory } from '../agents.ts';
+import { standardAgent } from '../context/agent-of.ts';
 import { callersSession } from '../sessions/directory.ts';
 import { settled, type Settling } from '../sessions/settled.ts';
 import { modelOf } from '../turns/plan.ts';
@@ -12,7 +14,7 @@ export function sessionStatus(settling: Settling, agents: AgentDirectory, models
     const session = seen && (await settled(settling, principal.tenant, seen));
     const inTurn = principal.session !== undefined;
     const agentId = (inTurn ? principal.agent : undefined) ?? session?.agentId ?? principal.agent;
-    const agent = (agentId === undefined ? undefined : agents.find(principal.tenant, agentId)) ?? agents.default(principal.tenant);
+    const agent = (agentId === undefined ? undefined : agents.find(principal.tenant, agentId)) ?? standing(agents, principal);
     const model = await modelOf(agent, models);
     return {
       model: `${model.provider}/${model.modelId}`,
@@ -22,4 +24,9 @@ export function sessionStatus(settling: Settling, agents: AgentDirectory, models
       maxSteps: agent.config.maxSteps,
     };
   };
+}
+
+/** Who is shown where there is no session. */
+function standing(agents: AgentDirectory, principal: Principal): Agent {
+  return agents.find(principal.tenant, standardAgent(agents, principal)) ?? agents.default(principal.tenant);
 }

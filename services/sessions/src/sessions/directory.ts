@@ -3,7 +3,7 @@ import type { Collection, Documents } from '@switchyard/store';
 import type { BodyDocument, SessionDocument, TurnDocument } from '../data.ts';
 import { texts } from '../turns/bodies.ts';
 import { spoken } from '../turns/spoken.ts';
-import { noSuchSession, sees } from './ownership.ts';
+import { noSuchSession, seenBy, sees } from './ownership.ts';
 import { settled, type Settling } from './settled.ts';
 import { meantKey } from './session-key.ts';
 
@@ -22,7 +22,7 @@ export async function newestOwnSession(
   principal: Principal,
   channelId?: string,
 ): Promise<SessionDocument | undefined> {
-  const filter = { createdBy: principal.client, ...(channelId === undefined ? {} : { channelId }) };
+  const filter = { ...seenBy(principal), createdBy: principal.client, ...(channelId === undefined ? {} : { channelId }) };
   return (await sessions.for(principal).find(filter, { sort: [['updatedAt', 'desc']], limit: 1 })).items[0];
 }
 

@@ -47,7 +47,7 @@ export function newSession({ key, identity, agentId, entry, client, now }: Arriv
 
 interface Entrance {
   /** Which session may be entered, at the instant of the write. */
-  guard: Pick<Filter<SessionDocument>, 'createdBy'> & { key: string };
+  guard: Pick<Filter<SessionDocument>, 'createdBy' | 'agentId'> & { key: string };
   /** A session of before makers were remembered, in which the client now speaks under its own name, is the client's from now on. */
   adopted: Partial<SessionDocument>;
 }
@@ -55,7 +55,7 @@ interface Entrance {
 export function mayEnter(arrival: Arrival): Entrance {
   const { key, identity, client, sessions } = arrival;
   if (sessions === 'own' || identity.userId !== client) return { guard: { key, ...seenBy(arrival) }, adopted: {} };
-  return { guard: { key, createdBy: { in: [client, null] } }, adopted: { createdBy: client } };
+  return { guard: { ...seenBy(arrival), key, createdBy: { in: [client, null] } }, adopted: { createdBy: client } };
 }
 
 /** A session key as events carry it. */

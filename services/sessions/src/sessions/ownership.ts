@@ -1,21 +1,22 @@
-import { ServiceError, type Principal } from '@switchyard/contracts';
+import { mayUse, ServiceError, type Principal } from '@switchyard/contracts';
 import type { Collection, Filter } from '@switchyard/store';
 import type { SessionDocument, TurnDocument } from '../data.ts';
 
-/** Whose eyes: a client, and whether it is held to the sessions that it made. */
+/** Whose eyes: a client, whether it is held to the sessions that it made, and to which agents. */
 export interface Viewer {
   client: string;
   sessions?: Principal['sessions'] | undefined;
+  agents?: Principal['agents'];
 }
 
 /** Added to a filter, it leaves the sessions that the viewer may know of. In a write it holds at the instant of the write. */
-export function seenBy({ client, sessions }: Viewer): Pick<Filter<SessionDocument>, 'createdBy'> {
-  return sessions === 'own' ? { createdBy: client } : {};
+export function seenBy({ client, sessions, agents }: Viewer): Pick<Filter<SessionDocument>, 'createdBy' | 'agentId'> {
+  return { ...(sessions === 'own' ? { createdBy: client } : {}), ...(agents && { agentId: { in: [...agents] } }) };
 }
 
 /** Whether the viewer may know of a session. One that was written before its maker was remembered is nobody's own. */
-export function sees({ client, sessions }: Viewer, { createdBy }: SessionDocument): boolean {
-  return sessions !== 'own' || createdBy === client;
+export function sees({ client, sessions, agents }: Viewer, { createdBy, agentId }: SessionDocument): boolean {
+  return (sessions !== 'own' || createdBy === client) && mayUse({ agents }, agentId);
 }
 
 /**

@@ -1,5 +1,14 @@
 import { createHash } from 'node:crypto';
-import { CallerId, invalidParams, ServiceError, SessionKey, type Principal, type TokenScope, type TurnId } from '@switchyard/contracts';
+import {
+  CallerId,
+  invalidParams,
+  mayUse,
+  ServiceError,
+  SessionKey,
+  type Principal,
+  type TokenScope,
+  type TurnId,
+} from '@switchyard/contracts';
 import type { ModelRef, Models } from '@switchyard/models';
 import type { Clock } from '@switchyard/service-kit';
 import type { Collection, Documents, Store } from '@switchyard/store';
@@ -9,6 +18,7 @@ import { DAY_MS, type BodyDocument, type SessionDocument, type TurnDocument } fr
 import { toEntry } from '../sessions/entry.ts';
 import { enter, isQueueFull, queueFull, type Entered, type Taker } from '../sessions/mailbox.ts';
 import { sessionKeyObject, type Arrival } from '../sessions/new-session.ts';
+import { standardAgent } from '../context/agent-of.ts';
 import { follows, noSuchSession, sees } from '../sessions/ownership.ts';
 import type { Overflow, Queued } from '../sessions/queue-policy.ts';
 import { formatSessionKey, resolveSession, type SessionAddress, type SessionIdentity } from '../sessions/session-key.ts';
@@ -121,8 +131,10 @@ export function meantSession(
   request: { agentId?: string | undefined; session?: SessionAddress | undefined },
   principal: Principal,
 ) {
-  const named = request.agentId ?? principal.agent;
   const standard = agents.default(principal.tenant).agentId;
+  const meant = request.agentId ?? principal.agent;
+  const own = standardAgent(agents, principal);
+  const named = meant ?? (own === standard ? undefined : own);
   const identity = resolveSession(request.session, principal, named === standard ? undefined : named);
   return { named, standard, identity, key: formatSessionKey(identity) };
 }
@@ -158,7 +170,7 @@ function digest(said: unknown): string {
 }
 
 function agentOf(agents: AgentDirectory, { principal, named, agentId }: Asked): Agent {
-  const agent = agents.find(principal.tenant, agentId);
+  const agent = mayUse(principal, agentId) ? agents.find(principal.tenant, agentId) : undefined;
   if (!agent && named !== undefined) {
     throw new ServiceError('INVALID_ARGUMENT', `Unknown agent: ${agentId}`, { details: { reason: 'UNKNOWN_AGENT' } });
   }
@@ -244,7 +256,7 @@ async function write(deps: AcceptDeps, asked: Asked, who: Who): Promise<Accepted
  * counts is the guard of entering.
  */
 async function refuseBefore({ sessions, isBusy, overflowOf }: AcceptDeps, { principal, sessionKey, agentId }: Asked): Promise<void> {
-  if (principal.sessions !== 'own' && !isBusy(sessionKey)) return;
+  if (principal.sessions !== 'own' && principal.agents === undefined && !isBusy(sessionKey)) return;
   const session = await sessions.for(principal).get(sessionKey);
   if (!session) return;
   if (!sees(principal, session)) throw noSuchSession();
@@ -258,8 +270,9 @@ async function enterNew(
   { principal, identity, sessionKey: key, agentId }: Asked,
   { turn, taker }: { turn: TurnDocument; taker: Taker | undefined },
 ): Promise<Entered & { turn: TurnDocument }> {
-  const { tenant, client, sessions } = principal;
+  const { tenant, client, sessions, agents } = principal;
   const arrival: Arrival = {
+    ...(agents && { agents }),
     tenant,
     key,
     identity,
@@ -320,6 +333,7 @@ async function toTurn({ bodies, store }: AcceptDeps, asked: Asked): Promise<Turn
     client: principal.client,
     sessions: principal.sessions,
     ...(principal.budgets && { budgets: principal.budgets }),
+    ...(principal.agents && { agents: [...principal.agents] }),
     scopes: narrowed(principal.scopes, request.scopes),
     ...(idempotencyKey === undefined ? {} : { idempotencyKey, keyUntil: now + DAY_MS }),
     fingerprint: fingerprint(),

@@ -1,6 +1,6 @@
 import { servicePrincipal } from '@switchyard/contracts';
 import type { Bus } from '@switchyard/bus';
-import { createFailover, type Failover, type Models } from '@switchyard/models';
+import { createFailover, type Failover, type FailoverDeps, type Models } from '@switchyard/models';
 import type { Clock } from '@switchyard/service-kit';
 import type { Logger } from '@switchyard/telemetry';
 import type { Agent } from '../agents.ts';
@@ -18,10 +18,19 @@ export function asAgent({ models, failover }: AskingDeps, tenant: string, { agen
   return failover?.for({ tenant, agentId, config }) ?? models;
 }
 
+interface FailoverGiven {
+  models: Models;
+  bus: Bus;
+  clock: Clock;
+  log: Logger;
+  answered: NonNullable<FailoverDeps['answered']>;
+}
+
 /** What is remembered here of models that fail. Its news may be lost. */
-export function openFailover({ models, bus, clock, log }: { models: Models; bus: Bus; clock: Clock; log: Logger }): Failover {
+export function openFailover({ models, bus, clock, log, answered }: FailoverGiven): Failover {
   return createFailover({
     models,
+    answered,
     now: () => clock.now(),
     tell: (tenant, { name, payload }) => bus.as(servicePrincipal('sessions', tenant)).emit(name, payload),
     log: {

@@ -1,4 +1,4 @@
-import { KeptResponse, KeyedTurn, SpendLimits, type Principal } from '@switchyard/contracts';
+import { HeldToAgents, KeptResponse, KeyedTurn, SpendLimits, type Principal } from '@switchyard/contracts';
 import { z } from 'zod';
 import type { KeptDocument, Said } from '../data.ts';
 import { keepAs, textOf, type Bodies } from './bodies.ts';
@@ -14,6 +14,7 @@ const KeptRequest = z.object({
   requestId: z.string(),
   sessions: z.literal('own').optional(),
   budgets: SpendLimits.optional(),
+  agents: HeldToAgents.optional(),
 });
 export type KeptRequest = z.infer<typeof KeptRequest>;
 
@@ -27,8 +28,9 @@ interface Keeping {
 export function keepRequest(bodies: Bodies, asked: KeyedTurn, { principal, requestId, forgetAt }: Keeping): Promise<Said> | undefined {
   const { turnId, idempotencyKey: _key, fingerprint: _print, head: _head, whole: _whole, response, ...turn } = asked;
   if (response === undefined) return undefined;
-  const { scopes, sessions, budgets } = principal;
-  const kept: KeptRequest = { turn, response, requestId, scopes: [...scopes], ...(sessions && { sessions }), ...(budgets && { budgets }) };
+  const { scopes, sessions, budgets, agents } = principal;
+  const held = { ...(sessions && { sessions }), ...(budgets && { budgets }), ...(agents && { agents: [...agents] }) };
+  const kept: KeptRequest = { turn, response, requestId, scopes: [...scopes], ...held };
   return keepAs(bodies, { turnId, text: JSON.stringify(kept), forgetAt });
 }
 
@@ -38,6 +40,7 @@ export async function requestOf(bodies: Bodies, { turnId, asked }: KeptDocument)
 }
 
 /** Whom a response is run for. */
-export function callerOf(tenant: string, { client }: KeptDocument, { scopes, sessions, budgets }: KeptRequest): Principal {
-  return { tenant, client, scopes: scopes as Principal['scopes'], ...(sessions && { sessions }), ...(budgets && { budgets }) };
+export function callerOf(tenant: string, { client }: KeptDocument, { scopes, sessions, budgets, agents }: KeptRequest): Principal {
+  const held = { ...(sessions && { sessions }), ...(budgets && { budgets }), ...(agents && { agents }) };
+  return { tenant, client, scopes: scopes as Principal['scopes'], ...held };
 }

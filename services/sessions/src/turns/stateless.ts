@@ -79,8 +79,9 @@ function notAgain({ code, message, details, cause }: ServiceError): ServiceError
   return new ServiceError(code, message, { details: { ...details, retryable: false }, cause });
 }
 
-async function whoAnswers({ models, agents }: StatelessDeps, { model }: StatelessTurn, { principal: { tenant } }: Asking) {
-  const named = await findVisible(models, agents.all(tenant), model);
+async function whoAnswers({ models, agents }: StatelessDeps, { model }: StatelessTurn, { principal }: Asking) {
+  const { tenant } = principal;
+  const named = await findVisible(models, agents.all(tenant, principal.agents), model);
   const agent = named && agents.find(tenant, named.agentId);
   if (!named || !agent) throw new ServiceError('NOT_FOUND', 'Model not found', { details: { reason: 'MODEL_NOT_FOUND' } });
   if (agent.suspended) throw agentSuspended(agent.agentId);

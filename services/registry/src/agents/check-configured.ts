@@ -1,0 +1,38 @@
+import { isDeepStrictEqual } from 'node:util';
+import { AgentConfig, type ServiceError } from '@switchyard/contracts';
+import { isTree, merge, resolveReferences, valueAt, type Tree } from '@switchyard/service-kit';
+import type { Agents } from './agents.ts';
+import { checkAnswers, type PatchGiven } from './check-patch.ts';
+
+interface Given extends PatchGiven {
+  agents: Pick<Agents, 'find'>;
+}
+
+/** A write of the configuration, as it would be in force. */
+export interface Configured {
+  before: Tree;
+  after: Tree;
+  agents: Readonly<Record<string, Tree>>;
+}
+
+/** What `agents.update` would say of the agents that a write of the configuration changes. */
+export async function checkConfigured(given: Given, { before, after, agents }: Configured): Promise<ServiceError[]> {
+  const [was, will] = [valueAt(before, ['agents']), valueAt(after, ['agents'])];
+  const errors: ServiceError[] = [];
+  for (const [agentId, change] of Object.entries(isTree(will) ? will : {})) {
+    const earlier = isTree(was) ? was[agentId] : undefined;
+    const patch = newKeys(isTree(earlier) ? earlier : {}, change);
+    if (Object.keys(patch).length === 0) continue;
+    const { tenantId } = given.configuration.current;
+    const stored = (await given.agents.find(tenantId, agentId))?.stored?.patch ?? {};
+    const meant = AgentConfig.safeParse(resolveReferences(merge(agents[agentId] ?? {}, stored), given.env));
+    // What is not valid with what is stored for the agent was refused where it was written.
+    if (meant.success) errors.push(...(await checkAnswers(given, patch, meant.data)));
+  }
+  return errors;
+}
+
+function newKeys(before: Tree, after: unknown): Tree {
+  if (!isTree(after)) return {};
+  return Object.fromEntries(Object.entries(after).filter(([key, value]) => !isDeepStrictEqual(value, before[key])));
+}

@@ -1,0 +1,39 @@
+import { createClient, type Client } from '@switchyard/client';
+
+const TICK_MS = 20;
+
+/** Calls that go on beside what is tried. */
+export interface Pings extends AsyncDisposable {
+  /** Stops asking; resolves when all that was asked is answered. */
+  end(): Promise<{ asked: number; failed: string[] }>;
+}
+
+interface Given {
+  urls: readonly string[];
+  token: string;
+  /** Calls a second, over all of the addresses. */
+  aSecond: number;
+}
+
+/** Asks at its pace, whether or not answers come. */
+export function startPings({ urls, token, aSecond }: Given): Pings {
+  const clients: Client[] = urls.map((url) => createClient({ url, token }));
+  const failed: string[] = [];
+  const open = new Set<Promise<unknown>>();
+  const began = performance.now();
+  let asked = 0;
+  const timer = setInterval(() => {
+    const due = ((performance.now() - began) * aSecond) / 1_000;
+    for (; asked < due; asked++) {
+      const call = clients[asked % clients.length]?.call('system.ping', {}) ?? Promise.resolve();
+      const noted = call.catch((error: unknown) => void failed.push(String(error))).finally(() => open.delete(noted));
+      open.add(noted);
+    }
+  }, TICK_MS);
+  async function end(): Promise<{ asked: number; failed: string[] }> {
+    clearInterval(timer);
+    await Promise.all(open);
+    return { asked, failed };
+  }
+  return { end, [Symbol.asyncDispose]: async () => void (await end()) };
+}
