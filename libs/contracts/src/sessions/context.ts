@@ -38,6 +38,7 @@ export const contextMethods = defineMethods({
     result: z.object({ conversations: z.array(ContextConversation).max(MAX.many), total: Count }),
     blobs: ['conversations'],
     idempotent: true,
+    reads: true,
     examples: [
       {
         params: { limit: 10 },
@@ -73,6 +74,7 @@ export const contextMethods = defineMethods({
     }),
     blobs: ['nodes', 'turns'],
     idempotent: true,
+    reads: true,
     errors: ['NOT_FOUND'],
     examples: [
       {

@@ -3,6 +3,7 @@ import type { ModelMessage, ModelRef, Models } from '@switchyard/models';
 import type { Clock } from '@switchyard/service-kit';
 import type { Collection, Store } from '@switchyard/store';
 import type { Agent } from '../agents.ts';
+import { charsOf } from '../context/gauge.ts';
 import { tokensOf } from '../context/room.ts';
 import type { BudgetDocument } from '../data.ts';
 import { createAllotments, type Share } from './allotments.ts';
@@ -67,13 +68,13 @@ export function createBudgets({ budgets, store, clock, models }: BudgetsDeps): B
   const ofAgents = new WeakMap<Agent, { tenant: string; until: number; meters: readonly NamedMeter[] }>();
 
   async function estimate(agent: Agent, call: Call, money: boolean): Promise<Used> {
-    const input = tokensOf(charsOf(call));
+    const input = tokensOf(charsIn(call));
     const output = Math.min(call.maxOutputTokens ?? Infinity, answers.get(agent) ?? USUAL_ANSWER_TOKENS);
     return { tokens: input + output, costUsd: money ? await priceOf(models, call.model, { input, output }) : 0 };
   }
 
   function learn(agent: Agent, call: Call, { tokens }: Used): void {
-    const output = Math.max(1, tokens - tokensOf(charsOf(call)));
+    const output = Math.max(1, tokens - tokensOf(charsIn(call)));
     answers.set(agent, Math.max(output, Math.ceil((answers.get(agent) ?? 0) * FORGETTING)));
   }
 
@@ -134,13 +135,8 @@ function amountOf({ unit }: NamedMeter, { tokens, costUsd }: Used): number {
   return unit === 'money' ? Math.ceil(costUsd * MICRO_USD) : Math.ceil(tokens);
 }
 
-function charsOf({ system = '', messages }: Call): number {
-  return messages.reduce((sum, message) => sum + lengthOf(message), system.length);
-}
-
-function lengthOf(message: ModelMessage): number {
-  if (message.role === 'tool') return JSON.stringify(message.result ?? null).length;
-  return message.text.length;
+function charsIn({ system = '', messages }: Call): number {
+  return messages.reduce((sum, message) => sum + charsOf(message), system.length);
 }
 
 function exceeded({ who, limit, unit, path, endsAt }: NamedMeter, now: number): ServiceError {

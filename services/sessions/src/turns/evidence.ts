@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { StepEvidence, ToolEvidence, TurnEvidence } from '@switchyard/contracts';
 import type { ModelRef } from '@switchyard/models';
 import type { Mark } from './journal.ts';
-import type { FrameBody, TurnOutcome } from './loop.ts';
+import type { FrameBody, TurnOutcome } from './turn-plan.ts';
 
 /** What a turn's model was told besides the question, in numbers. */
 export type ToldEvidence = TurnEvidence['told'];

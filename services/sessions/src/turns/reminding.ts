@@ -1,7 +1,7 @@
 import type { ModelMessage } from '@switchyard/models';
 import { capturedOf, type Captured } from './captured.ts';
 import type { Witness } from './evidence.ts';
-import type { TurnOutcome } from './loop.ts';
+import type { TurnOutcome } from './turn-plan.ts';
 import type { Memories } from './memories.ts';
 import type { RunGiven } from './run-deps.ts';
 
