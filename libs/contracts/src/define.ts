@@ -48,6 +48,8 @@ export interface MethodSpec {
   deadlineMs?: number;
   /** Whether calling twice is the same as calling once. */
   idempotent?: boolean;
+  /** It changes nothing at all: a turn makes such calls side by side. Only of what is idempotent and causes no event. */
+  reads?: true;
   /** As what it stands on record, before it is answered. `mutate` for what admins do and may not be done twice, unless said. */
   audited?: AuditKind;
   /** Whether an agent may use it as a tool. Defaults to true for scope `rpc`, is never true for `admin`. */
@@ -75,6 +77,8 @@ export interface OperationSpec {
   chunk?: z.ZodType;
   deadlineMs?: number;
   idempotent?: boolean;
+  /** As that of a method. */
+  reads?: true;
   /** As those of a method. */
   blobs?: readonly string[];
   emits?: readonly EventWord[];

@@ -78,6 +78,8 @@ export interface Callable {
   callers: readonly ServiceName[];
   deadlineMs: number;
   idempotent: boolean;
+  /** Whether it changes nothing at all. */
+  reads: boolean;
   streams: boolean;
   /** Whether its owner keeps keys under which a call that is made again is the same one. */
   keyed: boolean;
@@ -120,6 +122,7 @@ function describeMethod(service: ServiceName, name: string, spec: MethodSpec): C
     callers: [],
     deadlineMs: spec.deadlineMs ?? DEFAULT_DEADLINE_MS,
     idempotent: spec.idempotent ?? false,
+    reads: spec.reads ?? false,
     streams: spec.chunk !== undefined,
     keyed: takesKey(spec),
     tool: spec.scope === 'rpc' && (spec.tool ?? toolByDefault(name)),
@@ -140,6 +143,7 @@ function describeOperation(service: ServiceName, name: string, spec: OperationSp
     callers: spec.callers,
     deadlineMs: spec.deadlineMs ?? DEFAULT_DEADLINE_MS,
     idempotent: spec.idempotent ?? false,
+    reads: spec.reads ?? false,
     streams: spec.chunk !== undefined,
     keyed: takesKey(spec),
     tool: false,

@@ -26,6 +26,7 @@ import { contextTree } from './handlers/context-tree.ts';
 import { ctxExpand } from './handlers/ctx-expand.ts';
 import { ctxInspect } from './handlers/ctx-inspect.ts';
 import { ctxRecall } from './handlers/ctx-recall.ts';
+import { ctxResult } from './handlers/ctx-result.ts';
 import { ctxSearch } from './handlers/ctx-search.ts';
 import { countsTools, devTools } from './handlers/dev-tools.ts';
 import { sessionCompact } from './handlers/session-compact.ts';
@@ -167,6 +168,7 @@ export function defineSessions(timing: SessionsTiming = {}) {
         'ctx.inspect': ctxInspect(common),
         'ctx.expand': ctxExpand(common),
         'ctx.recall': ctxRecall(common),
+        'ctx.result': ctxResult(common),
         'turns.start': turnsStart(runner),
         'turns.run': turnsRun(common),
         'turns.complete': turnsComplete(common),

@@ -4,9 +4,14 @@ import { mostKeys } from '../most-keys.ts';
 import { MAX, upTo } from '../sizes.ts';
 
 export const contextGuard = z
-  .strictObject({ enabled: flag(true), warnPercent: percent(80), blockPercent: percent(95) })
+  .strictObject({
+    enabled: flag(true),
+    warnPercent: percent(80),
+    blockPercent: percent(95),
+    maxRepeats: between(2, 100, 5).describe('steps in a row that are all the same, to the answers of their tools'),
+  })
   .prefault({})
-  .describe('warns, then refuses, as the context fills up');
+  .describe('warns, then ends the turn, as the context fills up; ends one that goes in circles');
 
 export const contextPruning = z
   .strictObject({

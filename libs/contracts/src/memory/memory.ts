@@ -99,6 +99,7 @@ export const memoryMethods = defineMethods({
     result: MemorySearchResult,
     blobs: ['results'],
     idempotent: true,
+    reads: true,
     errors: ['PERMISSION_DENIED', 'UNAVAILABLE'],
     examples: [{ params: { query: 'how long should answers be', limit: 5 }, result: { results: [{ ...entry, score: 0.82 }] } }],
   },
@@ -110,6 +111,7 @@ export const memoryMethods = defineMethods({
     result: MemoryInspection,
     blobs: ['entry', 'stats'],
     idempotent: true,
+    reads: true,
     errors: ['UNAVAILABLE'],
     examples: [
       { params: { id: entry.id }, result: { entry } },

@@ -117,6 +117,7 @@ export const agentMethods = defineMethods({
     idempotent: true,
     beyond: true,
     errors: ['NOT_FOUND', 'UNAVAILABLE'],
+    emits: ['execution:aborted'],
     examples: [
       {
         params: { sessionKey: { userId: 'alice', channelId: 'gateway' } },

@@ -26,6 +26,12 @@ const EarlierMessage = z.object({
   untrusted: z.literal(true).optional().describe('some of it may come from outside of the conversation'),
 });
 
+/** What a tool answered in a turn, where all of it is kept. */
+const ResultId = z
+  .string()
+  .max(MAX.id)
+  .regex(/^turn_[0-9A-Za-z]{1,64}\/[\w-]{43}$/);
+
 const Found = z.object({
   id: EarlierId,
   kind: z.enum(['message', 'summary']),
@@ -56,6 +62,7 @@ export const contextToolOperations = defineOperations({
     }),
     blobs: ['results'],
     idempotent: true,
+    reads: true,
   },
   'ctx.inspect': {
     summary: 'Shows one earlier message of this conversation, or one summary and what it stands for.',
@@ -79,6 +86,24 @@ export const contextToolOperations = defineOperations({
     }),
     blobs: ['content', 'children'],
     idempotent: true,
+    reads: true,
+  },
+  'ctx.result': {
+    summary: 'Reads on in what a tool answered in this conversation, where only the beginning was shown.',
+    callers: CALLERS,
+    params: z.strictObject({
+      id: ResultId.describe('as it stands where the answer was cut'),
+      offset: z.int().nonnegative().default(0).describe('the character at which to go on'),
+    }),
+    result: z.object({
+      id: ResultId,
+      content: upTo(MAX.payload),
+      chars: Count.describe('how long all of it is'),
+      next: Count.optional().describe('the offset at which it goes on'),
+    }),
+    blobs: ['content'],
+    idempotent: true,
+    reads: true,
   },
   'ctx.expand': {
     summary: 'Gives the messages that a summary of this conversation stands for, word by word.',
@@ -94,6 +119,7 @@ export const contextToolOperations = defineOperations({
     }),
     blobs: ['messages'],
     idempotent: true,
+    reads: true,
   },
   'ctx.recall': {
     summary:

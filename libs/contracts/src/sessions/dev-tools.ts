@@ -48,6 +48,7 @@ export const devToolOperations = defineOperations({
     blobs: ['text'],
     deadlineMs: DEADLINE_MS,
     idempotent: true,
+    reads: true,
   },
   'dev.count': {
     summary: 'How often the tools of this name were executed, and under which keys.',

@@ -3,6 +3,7 @@ import { AgentId, Count, JsonObject, ResolvedSession, SessionKey, Timestamp } fr
 import { defineEvents } from '../define.ts';
 import { ApprovalRequest, ApprovalResolution, approvalExample } from './admin-approval.ts';
 import { sessionLifeEvents } from './session-events.ts';
+import { TurnId } from './turns.ts';
 import { MAX, upTo } from '../sizes.ts';
 
 /** A message as it comes in, whichever platform it came from. */
@@ -127,6 +128,40 @@ const securityEvents = defineEvents({
   },
 });
 
+/** What ends a turn before it has said all. */
+export const AbortReason = z.enum([
+  'user_stop',
+  'budget_exceeded',
+  'circuit_breaker',
+  'max_steps',
+  'context_exhausted',
+  'context_loop',
+  'output_starved',
+  'pipeline_timeout',
+]);
+export type AbortReason = z.infer<typeof AbortReason>;
+
+const executionEvents = defineEvents({
+  'execution:aborted': {
+    summary: 'A turn was ended by one of its limits, or by whoever asked for it.',
+    payload: z.object({
+      turnId: TurnId,
+      sessionKey: SessionKey,
+      agentId: AgentId,
+      reason: AbortReason,
+      timestamp: Timestamp,
+    }),
+    beyond: true,
+    example: {
+      turnId: 'turn_5Qm8Zr1nY0cVh3Kd7LsXwB',
+      sessionKey: 'default:alice:gateway',
+      agentId: 'default',
+      reason: 'max_steps',
+      timestamp: 1763719200000,
+    },
+  },
+});
+
 const approvalEvents = defineEvents({
   'approval:requested': {
     summary: 'A tool call waits for a human.',
@@ -141,4 +176,10 @@ const approvalEvents = defineEvents({
 });
 
 /** What the owner of conversations tells the other services. */
-export const sessionsEvents = defineEvents({ ...messageEvents, ...sessionLifeEvents, ...securityEvents, ...approvalEvents });
+export const sessionsEvents = defineEvents({
+  ...messageEvents,
+  ...sessionLifeEvents,
+  ...executionEvents,
+  ...securityEvents,
+  ...approvalEvents,
+});

@@ -88,6 +88,7 @@ const sessionReads = defineMethods({
     params: NoParams,
     result: SessionStatus,
     idempotent: true,
+    reads: true,
     examples: [
       {
         params: {},
@@ -113,6 +114,7 @@ const sessionReads = defineMethods({
     result: z.object({ messages: z.array(SessionMessage).max(MAX.all) }),
     blobs: ['messages'],
     idempotent: true,
+    reads: true,
     errors: ['NOT_FOUND'],
     examples: [{ params: { channelId: 'gateway' }, result: { messages } }],
   },
@@ -125,6 +127,7 @@ const sessionReads = defineMethods({
     result: z.array(SessionMatch).max(50),
     blobs: ['*'],
     idempotent: true,
+    reads: true,
     errors: ['UNAVAILABLE', 'RESOURCE_EXHAUSTED'],
     examples: [
       {
@@ -150,6 +153,7 @@ const sessionReads = defineMethods({
     result: SubAgentRun,
     blobs: ['task', 'response'],
     idempotent: true,
+    reads: true,
     errors: ['NOT_FOUND'],
     examples: [
       {

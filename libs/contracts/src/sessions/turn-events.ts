@@ -13,6 +13,7 @@ export const TURN_EVENTS = [
   'message:received',
   'message:streaming',
   'message:sent',
+  'execution:aborted',
   'session:created',
   'session:expired',
   'approval:requested',

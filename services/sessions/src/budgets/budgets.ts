@@ -3,6 +3,7 @@ import type { ModelMessage, ModelRef, Models } from '@switchyard/models';
 import type { Clock } from '@switchyard/service-kit';
 import type { Collection, Store } from '@switchyard/store';
 import type { Agent } from '../agents.ts';
+import { charsOf } from '../context/gauge.ts';
 import { tokensOf } from '../context/room.ts';
 import type { BudgetDocument } from '../data.ts';
 import { createAllotments, type Share } from './allotments.ts';
@@ -84,7 +85,7 @@ export function createBudgets({ budgets, store, clock, models }: BudgetsDeps): B
 
   /** What a call is taken to need, and of what. */
   function need(spender: Spender, agent: Agent, call: Call): Need {
-    const input = tokensOf(charsOf(call));
+    const input = tokensOf(charsIn(call));
     const output = Math.min(call.maxOutputTokens ?? Infinity, answers.get(agent) ?? USUAL_ANSWER_TOKENS);
     const meters = metersFor(spender, agent);
     return { meters, input, output, expected: { tokens: input + output, costUsd: 0 }, used: (tokens) => learn(agent, tokens - input) };
@@ -178,13 +179,8 @@ function amountOf({ unit }: NamedMeter, { tokens, costUsd }: Used): number {
   return unit === 'money' ? Math.ceil(costUsd * MICRO_USD) : Math.ceil(tokens);
 }
 
-function charsOf({ system = '', messages }: Call): number {
-  return messages.reduce((sum, message) => sum + lengthOf(message), system.length);
-}
-
-function lengthOf(message: ModelMessage): number {
-  if (message.role === 'tool') return JSON.stringify(message.result ?? null).length;
-  return message.text.length;
+function charsIn({ system = '', messages }: Call): number {
+  return messages.reduce((sum, message) => sum + charsOf(message), system.length);
 }
 
 function exceeded({ who, limit, unit, path, endsAt }: NamedMeter, now: number): ServiceError {

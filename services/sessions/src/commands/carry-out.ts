@@ -1,6 +1,6 @@
 import type { ModelRef } from '@switchyard/models';
 import type { Effect } from '../data.ts';
-import type { TurnOutcome } from '../turns/loop.ts';
+import type { TurnOutcome } from '../turns/turn-plan.ts';
 import type { RunDeps, RunGiven } from '../turns/run-deps.ts';
 import { answers } from './answers.ts';
 import type { Command } from './parse.ts';

@@ -9,28 +9,38 @@ const SPARE_SHARE = 0.3;
 const ANSWER_SHARE = 0.25;
 const USUAL_ANSWER_TOKENS = 4_096;
 
+/** How much a model takes and says at most, in tokens. */
+export interface ModelWindow {
+  contextWindow: number;
+  maxTokens: number;
+}
+
 /** Windows by the name of the model, for as long as models stay as they are. */
-const windows = new WeakMap<object, Promise<ReadonlyMap<string, number>>>();
+const windows = new WeakMap<object, Promise<ReadonlyMap<string, ModelWindow>>>();
 
 /** How many characters of a conversation a turn of an agent may tell its model: what the agent says, and no more than the window takes. */
-export async function roomOf(models: Models, { config }: Agent, model: ModelRef): Promise<number> {
-  const window = await windowOf(models, model);
+export async function roomOf(models: Models, agent: Agent, model: ModelRef): Promise<number> {
+  return roomIn(await windowOf(models, model), agent);
+}
+
+export function roomIn(window: ModelWindow | undefined, { config }: Agent): number {
   if (window === undefined) return config.maxContextChars;
-  const answer = Math.min(config.maxTokens ?? USUAL_ANSWER_TOKENS, window * ANSWER_SHARE);
-  return Math.min(config.maxContextChars, Math.floor((window * (1 - SPARE_SHARE) - answer) * CHARS_A_TOKEN));
+  const { contextWindow } = window;
+  const answer = Math.min(config.maxTokens ?? USUAL_ANSWER_TOKENS, contextWindow * ANSWER_SHARE);
+  return Math.min(config.maxContextChars, Math.floor((contextWindow * (1 - SPARE_SHARE) - answer) * CHARS_A_TOKEN));
 }
 
 /** Undefined for a model that nobody has described. */
-async function windowOf(models: Models, { provider, modelId }: ModelRef): Promise<number | undefined> {
+export async function windowOf(models: Models, { provider, modelId }: ModelRef): Promise<ModelWindow | undefined> {
   const revision = await models.revision();
   const known = windows.get(revision) ?? readWindows(models);
   windows.set(revision, known);
   return (await known).get(`${provider}/${modelId}`);
 }
 
-async function readWindows(models: Models): Promise<ReadonlyMap<string, number>> {
+async function readWindows(models: Models): Promise<ReadonlyMap<string, ModelWindow>> {
   const catalogue = await models.catalogue();
-  return new Map(catalogue.map((entry) => [`${entry.provider}/${entry.modelId}`, entry.contextWindow]));
+  return new Map(catalogue.map((entry) => [`${entry.provider}/${entry.modelId}`, entry]));
 }
 
 /** So many characters of what was said an agent is shown at once when it looks it up. */

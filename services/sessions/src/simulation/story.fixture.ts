@@ -252,6 +252,7 @@ function left(signal: AbortSignal): Promise<never> {
 function toolsOf(process: Process, judge: Judge): ToolBox {
   return {
     specs: [],
+    reads: (name) => name === 'look',
     repeatable: (name) => name === 'look',
     async use({ name, input }) {
       const { turn, call } = input as { turn: string; call: number };

@@ -31,6 +31,12 @@ export async function keepAs(bodies: Bodies, given: Omit<BodyDocument, 'id'>, in
   return { chars, body };
 }
 
+/** A text under a document of its own, however short, and the id of that. */
+export async function keepApart(bodies: Bodies, turnId: string, text: string): Promise<string> {
+  const { body = '' } = await keep(bodies, turnId, text, -1);
+  return idOf(turnId, body);
+}
+
 function idOf(turnId: string, body: string): string {
   return `${turnId}/${body}`;
 }

@@ -85,7 +85,7 @@ async function end(deps: CancelDeps, tenant: string, turn: TurnDocument): Promis
   const turns = deps.turns.for({ tenant });
   const { turnId } = turn;
   const failure = toFailure(turnCancelled(), turn);
-  const ended = await commitCancel(turns, { turnId, failure, lastFrame: FRAME_AFTER_ALL, now: deps.store.now() });
+  const ended = await commitCancel(turns, { turn, failure, lastFrame: FRAME_AFTER_ALL, now: deps.store.now() });
   if (ended) {
     noteEnd('durable', failure, deps.store.now() - turn.createdAt);
     logFailedTurn(deps.log, tenant, { turn: ended, error: turnCancelled() });

@@ -86,10 +86,71 @@ test('of a tool that is slower than its deadline the model reads what is known: 
   for (const tool of ['dev_act', 'dev_look']) assert.equal((await counted(app, tool)).executions, 1);
 });
 
-test('a model that calls the same tool for ever is ended by its steps', async () => {
+test('a model that calls the same tool for ever is ended by its steps, or sooner because it goes in circles', async () => {
   await using upstream = await startUpstream({ kind: 'tools', calls: [{ name: 'session_status', arguments: {} }], text: 'again ' });
   const settings = { providers: { entries: { lab: { type: 'openai-compatible', baseUrl: upstream.url } } } };
-  await using app = await testSessions({ settings, agents: { default: { provider: 'lab', model: 'one', maxSteps: 5 } } });
-  const { finishReason, response } = await app.bus.call('agent.execute', { message: 'hello' });
-  assert.deepEqual([finishReason, response, upstream.requests.length], ['max_steps', 'again ', 5]);
+  const lab = { provider: 'lab', model: 'one' };
+  const agents = { default: { ...lab, maxSteps: 4 }, patient: { ...lab, maxSteps: 9, contextGuard: { enabled: false } }, other: lab };
+  await using app = await testSessions({ settings, agents });
+  const ends: unknown[] = [];
+  for (const agentId of Object.keys(agents)) {
+    const before = upstream.requests.length;
+    const { finishReason, response } = await app.bus.call('agent.execute', {
+      agentId,
+      message: 'hello',
+      sessionKey: { channelId: agentId },
+    });
+    const { reason } = await app.nextEvent('execution:aborted');
+    ends.push([finishReason, response, upstream.requests.length - before, reason]);
+  }
+  assert.deepEqual(ends, [
+    ['max_steps', 'again ', 4, 'max_steps'],
+    ['max_steps', 'again ', 9, 'max_steps'],
+    ['context_loop', 'again ', 5, 'context_loop'],
+  ]);
+});
+
+test('of a long answer the model is shown the beginning, and reads on where it wants to; nobody else can', async () => {
+  await using upstream = await startUpstream();
+  const settings = { models: { dev: true }, providers: { entries: { lab: { type: 'openai-compatible', baseUrl: upstream.url } } } };
+  const lab = { provider: 'lab', model: 'one', maxToolResultChars: 500, contextEngine: { maxExpandTokens: 500 } };
+  await using app = await testSessions({
+    settings,
+    env: ON,
+    agents: { default: lab, denied: { ...lab, skills: { toolPolicy: { deny: ['ctx_result'] } } } },
+  });
+  const told = (): string => (upstream.requests.at(-1)?.body.messages as { content: string }[]).at(-1)?.content ?? '';
+  const offered = (): string[] =>
+    (upstream.requests.at(-1)?.body.tools as { function: { name: string } }[]).map((one) => one.function.name);
+  const history = { name: 'session_history', arguments: {} };
+  const readOn = {
+    name: 'ctx_result',
+    get arguments() {
+      assert.deepEqual(
+        offered().filter((name) => name.startsWith('ctx_')),
+        ['ctx_result'],
+      );
+      return JSON.parse(/ctx_result (\{.*?\}) reads on/.exec(told())?.[1] ?? '{}') as object;
+    },
+  };
+  await app.bus.call('agent.execute', { message: `begins ${'x'.repeat(2_000)} ends` });
+  const silent = upstream.requests.length;
+  assert.ok(!offered().includes('ctx_result'), 'nothing is to be read on');
+  upstream.respond({ kind: 'tools', calls: [history] }, { kind: 'tools', calls: [readOn] }, { kind: 'text', text: 'done' });
+  await app.bus.call('agent.execute', { message: 'look' });
+  assert.equal(upstream.requests.length - silent, 3);
+  const { id, content, chars, next } = JSON.parse(told()) as Result<'ctx.result'>;
+  assert.match(content, /^x+.* ends/);
+  assert.ok(chars > 2_000 && next === undefined && content.length > 1_500);
+  const sessionKey = { channelId: 'other' };
+  await app.bus.call('agent.execute', { message: 'x'.repeat(2_000), sessionKey });
+  const foreign = { name: 'ctx_result', arguments: { id } };
+  upstream.respond({ kind: 'tools', calls: [history] }, { kind: 'tools', calls: [foreign] }, { kind: 'text', text: 'done' });
+  await app.bus.call('agent.execute', { message: 'look', sessionKey });
+  assert.match(told(), /NOT_FOUND: There is no such answer/);
+  await app.bus.call('agent.execute', { message: 'x'.repeat(2_000), agentId: 'denied' });
+  upstream.respond({ kind: 'tools', calls: [history] }, { kind: 'text', text: 'done' });
+  await app.bus.call('agent.execute', { message: 'look', agentId: 'denied' });
+  assert.match(told(), /characters left out\]$/);
+  assert.ok(!offered().includes('ctx_result'));
 });

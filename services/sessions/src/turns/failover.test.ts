@@ -53,7 +53,7 @@ test('a turn that has begun ends by name where every model is left alone by now'
     },
     complete: () => assert.fail('it is read as it comes'),
   };
-  const tools = { specs: [], repeatable: () => true, use: async () => ({ result: 'seen', failed: false }) };
+  const tools = { specs: [], reads: () => true, repeatable: () => true, use: async () => ({ result: 'seen', failed: false }) };
   const { signal } = new AbortController();
   const limits = { maxSteps: 5, maxTokens: 1_000, promptTimeoutMs: 1_000 };
   const plan = { ...limits, model: { provider: 'first', modelId: 'm1' }, messages: [], tools, signal };

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { INLINE_BYTES, type TurnFrame } from '@switchyard/contracts';
 import { excerptOf, fitting, partsOf } from './fitting.ts';
-import type { FrameBody } from './loop.ts';
+import type { FrameBody } from './turn-plan.ts';
 
 const tokensUsed = { input: 1, output: 1, total: 2 };
 /** Of all characters those that JSON makes longest, and those that are two. */

@@ -1,5 +1,5 @@
 import { INLINE_BYTES } from '@switchyard/contracts';
-import type { FrameBody } from './loop.ts';
+import type { FrameBody } from './turn-plan.ts';
 
 /** Of a text in one message. No character takes more than six bytes as JSON, so that with what stands around it, it always fits. */
 const MOST_CHARS = 10_000;

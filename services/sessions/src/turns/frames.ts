@@ -5,7 +5,7 @@ import type { ModelRef } from '@switchyard/models';
 import type { TurnDocument } from '../data.ts';
 import { fitting } from './fitting.ts';
 import type { LogShares } from './log-shares.ts';
-import type { FrameBody } from './loop.ts';
+import type { FrameBody } from './turn-plan.ts';
 
 /** How long a turn may say nothing before a reader hears that it is alive; readers give up after thirty silent seconds. */
 const ALIVE_MS = 10_000;

@@ -3,10 +3,19 @@ import { keep, textOf, type Bodies } from './bodies.ts';
 
 /** What was done in a turn, as its document keeps it: enough to go on from there. */
 export type Mark =
-  /** A step of the model that calls tools, and which of them is begun. */
-  | { mark: 'said'; text: string; calls: readonly ToolCall[]; input: number; output: number; costUsd: number; begins: string }
-  /** What a tool said, and which call is begun next. */
-  | { mark: 'result'; callId: string; result: unknown; failed: boolean; begins?: string }
+  /** A step of the model that calls tools, its number, which older ones do not say, and which of the calls is begun. */
+  | {
+      mark: 'said';
+      step?: number;
+      text: string;
+      calls: readonly ToolCall[];
+      input: number;
+      output: number;
+      costUsd: number;
+      begins: string;
+    }
+  /** What a tool said, where all of it is kept if that is more than the model reads, and which call is begun next. */
+  | { mark: 'result'; callId: string; result: unknown; failed: boolean; whole?: string; begins?: string }
   /** So many more of the messages that the turn has heard besides its own (`TurnDocument.joined`). */
   | { mark: 'heard'; count: number };
 
@@ -41,6 +50,8 @@ export interface Standing {
   spent: { input: number; output: number; costUsd: number };
   /** How many calls the last step has. */
   asked: number;
+  /** Some result is kept that the model has read the beginning of. */
+  kept: boolean;
   /** Its calls that have no result, in order, and the one of them that was begun. */
   open: ToolCall[];
   begun: string | undefined;
@@ -56,6 +67,7 @@ export function standingOf(marks: readonly Mark[], heard: readonly string[] = []
     response: '',
     spent: { input: 0, output: 0, costUsd: 0 },
     asked: 0,
+    kept: false,
     open: [],
     begun: undefined,
   };
@@ -71,8 +83,11 @@ export function standingOf(marks: readonly Mark[], heard: readonly string[] = []
   return standing;
 }
 
-function addStep(standing: Standing, { text, calls, input, output, costUsd }: Extract<Mark, { mark: 'said' }>): void {
-  standing.steps += 1;
+function addStep(
+  standing: Standing,
+  { step = standing.steps + 1, text, calls, input, output, costUsd }: Extract<Mark, { mark: 'said' }>,
+): void {
+  standing.steps = step;
   standing.text += text;
   standing.response = text === '' ? standing.response : text;
   standing.spent.input += input;
@@ -83,7 +98,8 @@ function addStep(standing: Standing, { text, calls, input, output, costUsd }: Ex
   standing.messages.push({ role: 'assistant', text, toolCalls: calls });
 }
 
-function addResult(standing: Standing, { callId, result, failed }: Extract<Mark, { mark: 'result' }>): void {
+function addResult(standing: Standing, { callId, result, failed, whole }: Extract<Mark, { mark: 'result' }>): void {
+  standing.kept ||= whole !== undefined;
   // Results come in the order of the calls, whose ids a model may repeat.
   const call = standing.open.shift();
   standing.messages.push({ role: 'tool', callId, name: call?.name ?? '', result, failed });

@@ -3,15 +3,17 @@ import { resolveAgentModel, type ModelMessage, type ModelRef, type Models } from
 import type { Collection, Documents } from '@switchyard/store';
 import type { Agent } from '../agents.ts';
 import { summariesOf } from '../context/make-summary.ts';
-import { roomOf } from '../context/room.ts';
+import type { WindowGuard } from '../context/gauge.ts';
+import { roomIn, windowOf, type ModelWindow } from '../context/room.ts';
 import { HEAD_CHARS, toldAs } from '../context/told.ts';
 import { coveredTo, fit } from '../context/tree.ts';
 import type { SummaryDocument, TurnDocument } from '../data.ts';
-import { texts, type Bodies } from './bodies.ts';
+import { keepApart, texts, type Bodies } from './bodies.ts';
 import type { ToldEvidence, Witness } from './evidence.ts';
 import { leaseLost, type Hold } from './hold.ts';
+import type { Standing } from './journal.ts';
 import { leftOutText } from './left-out.ts';
-import type { TurnPlan } from './loop.ts';
+import type { TurnPlan } from './turn-plan.ts';
 import { withBreaker } from './tool-breaker.ts';
 import type { ToolBox, ToolTurn } from './tools.ts';
 import type { Recall } from './recall.ts';
@@ -30,14 +32,23 @@ export async function modelOf(agent: Agent, models: Models): Promise<ModelRef> {
 
 /** What the configuration of an agent says about each of its turns. */
 export function limitsOf({ config }: Agent) {
+  const { postBatchContinuation } = config.contextEngine;
   return {
     maxSteps: config.maxSteps,
     maxTokens: config.budgets.perExecution,
     maxCostUsd: config.budgets.perExecutionUsd,
     promptTimeoutMs: config.promptTimeout.promptTimeoutMs,
+    maxRepeats: config.contextGuard.enabled ? config.contextGuard.maxRepeats : undefined,
+    followUps: postBatchContinuation.enabled ? postBatchContinuation.maxRetries : undefined,
     ...(config.maxTokens === undefined ? {} : { maxOutputTokens: config.maxTokens }),
     ...(config.temperature === undefined ? {} : { temperature: config.temperature }),
   } satisfies Partial<TurnPlan>;
+}
+
+/** How long an answer of a model may become that was cut off; nothing where its agent wants none longer. */
+export function escalationOf({ config }: Agent, models: Models, model: ModelRef): TurnPlan['escalateTo'] {
+  const { enabled, escalatedMaxTokens } = config.contextEngine.outputEscalation;
+  return enabled ? async () => Math.min(escalatedMaxTokens, (await windowOf(models, model))?.maxTokens ?? Infinity) : undefined;
 }
 
 /** The tools of an agent that acts for a principal. */
@@ -67,13 +78,17 @@ export interface PlanGiven {
   left: () => number;
   /** What is asked. */
   text: string;
+  /** Where earlier runs of the turn came to. */
+  from?: Pick<Standing, 'kept'>;
 }
 
 /** What a durable turn sends to its model: the recent conversation and the question. */
 export async function planTurn(deps: PlanDeps, given: PlanGiven): Promise<Omit<TurnPlan, 'signal'>> {
   const { turn, hold, agent, model, principal, traceparent, left, text } = given;
-  const toolTurn = { turnId: turn.turnId, requestId: turn.requestId, traceparent, left, counted: model.provider === 'dev' };
-  const [{ messages: before, earlier, told }, leftOut, reminder] = await Promise.all([
+  const { turnId, requestId } = turn;
+  const keep = (long: string): Promise<string> => hold.persist(() => keepApart(deps.bodies, turnId, long));
+  const toolTurn = { turnId, requestId, traceparent, left, counted: model.provider === 'dev', keep, kept: given.from?.kept ?? false };
+  const [{ messages: before, earlier, told, window }, leftOut, reminder] = await Promise.all([
     recent(deps, given),
     leftOutText(deps.turns, turn),
     deps.remind?.(text),
@@ -85,8 +100,15 @@ export async function planTurn(deps: PlanDeps, given: PlanGiven): Promise<Omit<T
     messages: [...before, ...asked(leftOut), ...(reminder ? [reminder] : []), { role: 'user', text }],
     tools: withBreaker(whileHeld(tools, hold), agent.config.toolRetryBreaker),
     traceparent,
+    escalateTo: escalationOf(agent, deps.models, model),
+    guard: guardOf(agent, window),
     ...limitsOf(agent),
   };
+}
+
+function guardOf({ config }: Agent, window: ModelWindow | undefined): WindowGuard | undefined {
+  const { enabled, warnPercent, blockPercent } = config.contextGuard;
+  return enabled && window ? { window: window.contextWindow, warnPercent, blockPercent } : undefined;
 }
 
 function asked(text: string | undefined): ModelMessage[] {
@@ -97,6 +119,9 @@ function asked(text: string | undefined): ModelMessage[] {
 function whileHeld(tools: ToolBox, hold: Hold): ToolBox {
   return {
     ...tools,
+    get specs() {
+      return tools.specs;
+    },
     async use(call, using) {
       if (!hold.held()) throw leaseLost();
       return tools.use(call, using);
@@ -116,6 +141,7 @@ interface Recent {
   messages: ModelMessage[];
   /** There is more that is not told word by word. */
   earlier: boolean;
+  window: ModelWindow | undefined;
   told: Omit<NonNullable<ToldEvidence>, 'tools'>;
 }
 
@@ -125,7 +151,8 @@ async function recent(deps: PlanDeps, { turn, hold, agent, model, text }: PlanGi
   const { roots = [], lastSeq, messageCount } = hold.session;
   const { version, historyTurns, freshTailTurns } = agent.config.contextEngine;
   const most = version === 'dag' ? MOST_EXCHANGES : historyTurns;
-  const [last, room] = await Promise.all([recall.last(turns, hold, most), roomOf(deps.models, agent, model)]);
+  const [last, window] = await Promise.all([recall.last(turns, hold, most), windowOf(deps.models, model)]);
+  const room = roomIn(window, agent);
   const exchanges = roots.length === 0 ? last : last.slice(0, lastSeq - coveredTo(roots));
   const head = roots.length === 0 ? 0 : HEAD_CHARS;
   const left = room - Math.max(text.length, turn.message.chars) - head;
@@ -139,13 +166,16 @@ async function recent(deps: PlanDeps, { turn, hold, agent, model, text }: PlanGi
   const earlier: ModelMessage[] = summaries.length === 0 ? [] : [{ role: 'user', text: toldAs(summaries) }];
   const messages = [...earlier, ...kept.map(({ role }, at) => ({ role, text: said[at] ?? '' }))];
   const folded = summaries.reduce((sum, one) => sum + one.messages, 0);
+  const whole = fitting.exchanges;
   const told = {
     messages: kept.length,
     chars: kept.reduce((sum, one) => sum + one.said.chars, 0),
+    ...(whole === 0 ? {} : { turns: { from: lastSeq - whole + 1, to: lastSeq } }),
     summaries: summaries.length,
+    ...(summaries.length === 0 ? {} : { summaryIds: summaries.map(({ id }) => id) }),
     depth: summaries.reduce((deepest, { depth }) => Math.max(deepest, depth), 0),
     folded,
     leftOut: Math.max(0, messageCount - folded - kept.length),
   };
-  return { messages, earlier: messageCount > kept.length, told };
+  return { messages, earlier: messageCount > kept.length, told, window };
 }

@@ -2,7 +2,7 @@ import type { ModelMessage } from '@switchyard/models';
 import { capturedOf, type Captured } from './captured.ts';
 import type { Witness } from './evidence.ts';
 import { foreignNote } from './foreign.ts';
-import type { TurnOutcome } from './loop.ts';
+import type { TurnOutcome } from './turn-plan.ts';
 import type { Memories } from './memories.ts';
 import type { RunGiven } from './run-deps.ts';
 

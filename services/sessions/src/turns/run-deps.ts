@@ -13,7 +13,7 @@ import type { FrameWriter } from './frames.ts';
 import type { Hold } from './hold.ts';
 import type { Standing } from './journal.ts';
 import type { LogShares } from './log-shares.ts';
-import type { FrameBody, TurnOutcome } from './loop.ts';
+import type { FrameBody, TurnOutcome } from './turn-plan.ts';
 import type { Memories } from './memories.ts';
 import type { ToolsOf } from './plan.ts';
 import type { Recall } from './recall.ts';

@@ -15,11 +15,12 @@ import { acceptedFrame } from './frames.ts';
 import { hearing } from './joining.ts';
 import type { Mark } from './journal.ts';
 import { logFailedTurn } from './log-failed-turn.ts';
-import { runTurn, type TurnOutcome } from './loop.ts';
+import { runTurn } from './loop.ts';
 import { modelOf, planTurn } from './plan.ts';
 import { openRecord, type Record } from './record.ts';
 import { createReminding, type Reminding } from './reminding.ts';
 import type { Ended, RunDeps, RunGiven } from './run-deps.ts';
+import type { TurnOutcome } from './turn-plan.ts';
 import { commitAnswer, commitFailure, endedMeanwhile, fenced, hasEnded, isFenced, wasEnded } from './turn-writes.ts';
 
 /**
@@ -151,7 +152,8 @@ async function play(deps: RunDeps, given: RunGiven, { record, reminding, witness
     remind: reminding.remind,
     witness,
   };
-  const plan = await planTurn(reading, { turn, hold, agent, model, principal, traceparent, left, text: directed?.text ?? said });
+  const text = directed?.text ?? said;
+  const plan = await planTurn(reading, { turn, hold, agent, model, principal, traceparent, left, text, from });
   signal.throwIfAborted();
   const cap = directed?.budget ?? hold.session.prefers?.budget ?? Infinity;
   const maxTokens = Math.min(plan.maxTokens, cap);
@@ -162,7 +164,7 @@ async function play(deps: RunDeps, given: RunGiven, { record, reminding, witness
     witness.noted(mark);
     return record.note(mark);
   };
-  const told = { note, hear: hearing(deps, given, record) };
+  const told = { note, hear: hearing(deps, given, record), warn: reminding.warn };
   const running = runTurn(asAgent(deps, hold.tenant, agent), { ...plan, ...told, maxTokens, budget, signal, from });
   for (;;) {
     const frame = await running.next();

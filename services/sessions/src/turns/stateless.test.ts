@@ -139,7 +139,7 @@ test('arguments are handed over as the model wrote them, JSON or not; half a cal
   upstream.respond({ kind: 'half-call', name: 'weather', arguments: '{"city":"Os', end: 'clean' });
   await assert.rejects(run(app.bus, asked), { code: 'UNAVAILABLE' });
   upstream.respond({ kind: 'tools', calls: [{ name: 'weather', arguments: '{"city":"Os' }], text: 'Let me', finish: 'length' });
-  const { result } = await run(app.bus, asked);
+  const { result } = await run(app.bus, { ...asked, maxTokens: 5 });
   assert.deepEqual([result.finishReason, result.toolCalls, result.response], ['output_starved', undefined, 'Let me']);
 });
 

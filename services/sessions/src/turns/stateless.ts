@@ -7,9 +7,10 @@ import { asAgent } from './asking.ts';
 import { callersTools, conversationOf } from './conversation.ts';
 import { agentSuspended } from './endings.ts';
 import { fitting } from './fitting.ts';
-import { runTurn, type TurnPlan } from './loop.ts';
-import { limitsOf, type ToolsOf } from './plan.ts';
+import { runTurn } from './loop.ts';
+import { escalationOf, limitsOf, type ToolsOf } from './plan.ts';
 import { measureStateless } from './turn-metrics.ts';
+import type { TurnPlan } from './turn-plan.ts';
 
 export interface StatelessDeps {
   tools: ToolsOf;
@@ -97,7 +98,7 @@ interface PlanGiven {
   traceparent: string | undefined;
 }
 
-function planOf({ tools, budgets }: StatelessDeps, { turn, agent, model, caller, traceparent }: PlanGiven): TurnPlan {
+function planOf({ tools, models, budgets }: StatelessDeps, { turn, agent, model, caller, traceparent }: PlanGiven): TurnPlan {
   const { principal, signal, requestId } = caller;
   const left = (): number => caller.deadline - Date.now();
   const toolTurn = { turnId: turn.turnId, requestId, traceparent, left, counted: model.provider === 'dev' };
@@ -112,7 +113,8 @@ function planOf({ tools, budgets }: StatelessDeps, { turn, agent, model, caller,
     ...(turn.stop === undefined ? {} : { stop: turn.stop }),
     ...(turn.format === undefined ? {} : { format: turn.format }),
     ...(turn.system === undefined ? {} : { system: turn.system }),
-    ...(turn.maxTokens === undefined ? {} : { maxOutputTokens: turn.maxTokens }),
+    // Whoever says how long an answer may be wants none longer.
+    ...(turn.maxTokens === undefined ? { escalateTo: escalationOf(agent, models, model) } : { maxOutputTokens: turn.maxTokens }),
     ...(turn.temperature === undefined ? {} : { temperature: turn.temperature }),
   };
 }

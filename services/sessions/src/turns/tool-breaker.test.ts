@@ -9,6 +9,7 @@ function failing(limits: object = {}): { use: (error?: string, name?: string) =>
   let calls = 0;
   const tools: ToolBox = {
     specs: [],
+    reads: () => true,
     repeatable: () => true,
     use: ({ input }) => {
       calls += 1;

@@ -21,6 +21,9 @@ export function withBreaker(tools: ToolBox, limits: Limits): ToolBox {
   const failing = new Map<string, Failing>();
   return {
     ...tools,
+    get specs() {
+      return tools.specs;
+    },
     async use(call, using) {
       const args = JSON.stringify(call.input) ?? '';
       const blocked = whyBlocked(failing.get(call.name), args, limits);

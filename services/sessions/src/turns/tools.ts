@@ -15,6 +15,7 @@ import {
 } from '@switchyard/contracts';
 import type { Bus } from '@switchyard/bus';
 import type { ToolCall, ToolChoice, ToolSpec } from '@switchyard/models';
+import { createShortening, cut, READ_ON } from './shortening.ts';
 import { allows, type ToolPolicy } from './tool-policy.ts';
 
 /** The tools of one turn: what the model is told of, and how a call of it is answered. */
@@ -22,6 +23,8 @@ export interface ToolBox {
   specs: readonly ToolSpec[];
   /** Never throws for what a tool says: a failure is a result the model can read. */
   use(call: Pick<ToolCall, 'name' | 'input'>, using: ToolUse): Promise<ToolResult>;
+  /** Whether a call changes nothing at all: it may be made beside others. */
+  reads(name: string): boolean;
   /** Whether a call may be made again when nobody knows whether it was made: its contract says that twice is as once. */
   repeatable(name: string): boolean;
 }
@@ -46,6 +49,8 @@ export interface CallersToolBox {
 export interface ToolResult {
   result: unknown;
   failed: boolean;
+  /** Under which all of it is kept, where the model is shown the beginning. */
+  whole?: string;
 }
 
 interface Tool {
@@ -68,6 +73,10 @@ export interface ToolTurn {
   left: () => number;
   /** It has the tools whose executions can be counted. */
   counted?: boolean;
+  /** Keeps a long answer of a tool, and gives the id by which it is read. Without it the rest of such an answer is lost. */
+  keep?: ((text: string) => Promise<string>) | undefined;
+  /** An earlier run of the turn has kept some. */
+  kept?: boolean;
   /** More was said in its conversation than its model is told: it has the tools that look it up. */
   earlier?: boolean;
 }
@@ -80,24 +89,32 @@ export function toolBox(
   bus: Bus,
   principal: Principal,
   config: Pick<AgentConfig, 'skills' | 'maxToolResultChars'>,
-  { turnId, requestId, traceparent, left, counted = false, earlier = false }: ToolTurn,
+  turn: ToolTurn,
 ): ToolBox {
+  const { requestId, traceparent, left, counted = false, earlier = false } = turn;
   const ids = { ...(requestId === undefined ? {} : { requestId }), ...(traceparent === undefined ? {} : { traceparent }) };
-  const { specs, methods } = offerTo(principal.scopes, config.skills.toolPolicy, { counted, earlier });
+  const { scopes } = principal;
+  const { toolPolicy } = config.skills;
+  const shortening = createShortening(turn, { maxChars: config.maxToolResultChars, readable: mayReadOn(toolPolicy, scopes) });
+  // Nothing is to be read on until something was kept.
+  const offer = (): Offer => offerTo(scopes, toolPolicy, { counted, earlier, kept: shortening.kept });
   let caller: Bus | undefined;
   return {
-    specs,
+    get specs() {
+      return offer().specs;
+    },
+    reads: (name) => offer().methods.get(name)?.reads ?? false,
     // A name that is no tool does nothing, however often.
-    repeatable: (name) => methods.get(name)?.idempotent ?? true,
+    repeatable: (name) => offer().methods.get(name)?.idempotent ?? true,
     async use({ name, input }, { signal, step, at }) {
-      const method = methods.get(name);
+      const method = offer().methods.get(name);
       if (!method) return { result: { error: `There is no tool ${name}.` }, failed: true };
       caller ??= bus.as(principal);
-      const key = at === undefined ? `${turnId}/${step}` : `${turnId}/${step}/${at}`;
+      const key = at === undefined ? `${turn.turnId}/${step}` : `${turn.turnId}/${step}/${at}`;
       const options = { ...ids, signal, key, timeoutMs: left() };
       try {
-        const result = await caller.call(method.name as 'system.ping', input as Record<string, never>, options);
-        return { result: cut(result, config.maxToolResultChars), failed: false };
+        const result: unknown = await caller.call(method.name as 'system.ping', input as Record<string, never>, options);
+        return method.name === READ_ON ? { result, failed: false } : await shortening.shown(result);
       } catch (error) {
         if (!(error instanceof ServiceError)) throw error;
         return { result: { error: cut(toldOf(error, method), config.maxToolResultChars) }, failed: true };
@@ -115,17 +132,31 @@ function toldOf({ code, message, details }: ServiceError, { idempotent }: Callab
 /** Of a call that must not be made twice, and that may have been carried out. */
 export const OUTCOME_UNKNOWN = 'STEP_OUTCOME_UNKNOWN: whether the call did anything is unknown.';
 
+/** Of its own tools’ answers an agent may read all, whatever its profile has, unless it is denied. */
+function mayReadOn({ allow, deny }: ToolPolicy, scopes: readonly TokenScope[]): boolean {
+  return allows({ profile: 'full', allow, deny }, READ_ON) && within(['rpc'], scopes);
+}
+
 /** One agent and one set of scopes are offered the same tools until the agent's configuration changes. */
 const offers = new WeakMap<ToolPolicy, Map<string, Offer>>();
 
-function offerTo(scopes: readonly TokenScope[], policy: ToolPolicy, { counted, earlier }: { counted: boolean; earlier: boolean }): Offer {
+interface Offering {
+  counted: boolean;
+  earlier: boolean;
+  kept: boolean;
+}
+
+function offerTo(scopes: readonly TokenScope[], policy: ToolPolicy, { counted, earlier, kept }: Offering): Offer {
   let byScopes = offers.get(policy);
   if (!byScopes) offers.set(policy, (byScopes = new Map()));
-  const key = [...new Set<string>(scopes), ...(counted ? ['counted'] : []), ...(earlier ? ['earlier'] : [])].sort().join(' ');
+  const more = { counted, earlier, kept };
+  const key = [...new Set<string>(scopes), ...Object.entries(more).flatMap(([name, is]) => (is ? name : []))].sort().join(' ');
   let offer = byScopes.get(key);
   if (!offer) {
     const may = ({ method: { name, scope = 'rpc' } }: Tool): boolean => allows(policy, name) && within([scope], scopes);
-    const tools = [...served(), ...(earlier ? ownTools('ctx.') : []), ...(counted ? ownTools('dev.') : [])].filter(may);
+    const lookedUp = ownTools('ctx.').filter(({ method }) => method.name !== READ_ON);
+    const own = [...(earlier ? lookedUp : []), ...(counted ? ownTools('dev.') : [])];
+    const tools = [...[...served(), ...own].filter(may), ...(kept ? ownTools(READ_ON) : [])];
     offer = { specs: tools.map(({ spec }) => spec), methods: new Map(tools.map(({ spec, method }) => [spec.name, method])) };
     byScopes.set(key, offer);
   }
@@ -140,7 +171,7 @@ function served(): readonly Tool[] {
 }
 
 /** Operations of this service that only turns reach: those of `SWITCHYARD_DEV_TOOLS`, and those that look up what was said. */
-function ownTools(namespace: 'ctx.' | 'dev.'): readonly Tool[] {
+function ownTools(namespace: 'ctx.' | 'dev.' | typeof READ_ON): readonly Tool[] {
   return Object.keys(sessions.operations)
     .filter((name) => name.startsWith(namespace))
     .flatMap((name) => callables.get(name) ?? [])
@@ -150,11 +181,4 @@ function ownTools(namespace: 'ctx.' | 'dev.'): readonly Tool[] {
 function toTool(method: Callable): Tool {
   const parameters = inputSchema(method.spec.params);
   return { method, spec: { name: toolName(method.name), description: method.spec.summary, parameters } };
-}
-
-/** What a model is shown of a result: all of it, or its beginning and a word on how much is missing. */
-function cut(result: unknown, maxChars: number): unknown {
-  const text = typeof result === 'string' ? result : (JSON.stringify(result) ?? 'null');
-  if (text.length <= maxChars) return result;
-  return `${text.slice(0, maxChars).toWellFormed()}… [cut: ${text.length - maxChars} of ${text.length} characters left out]`;
 }

@@ -2,6 +2,7 @@ import { ServiceError, type TurnFailure, type TurnResult } from '@switchyard/con
 import type { Documents } from '@switchyard/store';
 import { DAY_MS, type Effect, type Heard, type Said, type TurnDocument } from '../data.ts';
 import { channelOf } from '../sessions/session-key.ts';
+import { abortedBy, type Aborted } from './aborted.ts';
 import { excerptOf } from './fitting.ts';
 
 /*
@@ -139,7 +140,7 @@ export function commitAnswer(
         ...(remember ? { unremembered: now } : {}),
         ...(evidence ? { evidence } : {}),
       },
-      emit: [sent],
+      emit: [sent, ...abortedBy(turn, { finish: result.finishReason }, now)],
       followed: true,
     },
   );
@@ -189,6 +190,7 @@ export function commitFailure(
         forgetAt: now + DAY_MS,
         ...(evidence ? { evidence } : {}),
       },
+      emit: abortedBy(turn, { failure }, now),
     },
   );
 }
@@ -198,11 +200,14 @@ export function commitFailure(
  */
 export function commitCancel(
   turns: Documents<TurnDocument>,
-  { turnId, failure, lastFrame, now }: Pick<Ending, 'lastFrame' | 'now'> & { turnId: string; failure: TurnFailure },
+  { turn, failure, lastFrame, now }: Pick<Ending, 'lastFrame' | 'now'> & { turn: Aborted; failure: TurnFailure },
 ): Promise<TurnDocument | null> {
   return turns.update(
-    { turnId, state: UNENDED },
-    { set: { state: 'cancelled', failure, tail: [], lastFrame, finishedAt: now, forgetAt: now + DAY_MS } },
+    { turnId: turn.turnId, state: UNENDED },
+    {
+      set: { state: 'cancelled', failure, tail: [], lastFrame, finishedAt: now, forgetAt: now + DAY_MS },
+      emit: abortedBy(turn, { failure }, now),
+    },
   );
 }
 

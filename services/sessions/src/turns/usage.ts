@@ -2,7 +2,7 @@ import { servicePrincipal } from '@switchyard/contracts';
 import type { Bus } from '@switchyard/bus';
 import type { TurnDocument } from '../data.ts';
 import { channelOf } from '../sessions/session-key.ts';
-import type { TurnOutcome } from './loop.ts';
+import type { TurnOutcome } from './turn-plan.ts';
 
 /** What a turn cost, for whoever counts in its tenant. May be lost: the session's own totals are in its document. */
 export function tellUsage(bus: Bus, tenant: string, turn: TurnDocument, outcome: TurnOutcome): void {

@@ -1,0 +1,86 @@
+import { ServiceError } from '@switchyard/contracts';
+import type { ModelMessage } from '@switchyard/models';
+import { reserve } from './asking-budget.ts';
+import type { Asking } from './asking.ts';
+import { LEFT_ALONE, modelStep, NO_ANSWER, type AskedFor, type Said } from './model-step.ts';
+import type { FrameBody, TurnPlan } from './turn-plan.ts';
+
+const GO_ON = 'Your answer was cut off because it was too long. Go on exactly where it ends, and repeat nothing of it.';
+
+/**
+ * An answer that was cut off, once more with more room. What was said stays, because it was told: the model goes on from there, or begins
+ * anew where it had said nothing yet. What fails here leaves the answer as it was cut.
+ */
+export async function* wholeAnswer(
+  models: Asking,
+  plan: TurnPlan,
+  { said, asked }: { said: Said; asked: Pick<AskedFor, 'messages' | 'left'> },
+): AsyncGenerator<FrameBody, Said, void> {
+  const { format, maxOutputTokens = 0, signal } = plan;
+  // A JSON text cannot be gone on with: the second half would be a text of its own.
+  const most = format === undefined || said.text === '' ? await plan.escalateTo?.() : undefined;
+  if (most === undefined || most <= maxOutputTokens) return said;
+  const messages = said.text === '' ? asked.messages : [...asked.messages, ...cutAt(said.text)];
+  let told = false;
+  try {
+    const reserved = await reserve({ ...plan, maxOutputTokens: most }, messages, true);
+    if (reserved === 'exceeded') return said;
+    const left = asked.left - said.usage.input - said.usage.output;
+    const going = modelStep(models, plan, { messages, left, reserved, begun: true, maxOutputTokens: most });
+    for (;;) {
+      const frame = await going.next();
+      if (frame.done) return frame.value === LEFT_ALONE ? said : joined(said, frame.value);
+      told = true;
+      yield frame.value;
+    }
+  } catch (error) {
+    if (told || signal.aborted || !(error instanceof ServiceError)) throw error;
+    return said;
+  }
+}
+
+function cutAt(text: string): ModelMessage[] {
+  return [
+    { role: 'assistant', text },
+    { role: 'user', text: GO_ON },
+  ];
+}
+
+function joined(first: Said, second: Said): Said {
+  return {
+    ...second,
+    text: first.text + second.text,
+    usage: { input: first.usage.input + second.usage.input, output: first.usage.output + second.usage.output },
+    costUsd: first.costUsd + second.costUsd,
+  };
+}
+
+/** Asked of a model that used tools and then said nothing. */
+const DIRECTIVE = 'You used tools, and then said nothing. Do what is left to be done, or give your answer.';
+/** And at last. */
+const SYNTHESIS = 'Give your answer now, from what you have been told until here. You can call nothing any more.';
+
+/** What a model is asked that says nothing after its tools answered. */
+export interface FollowUps {
+  /** What it is asked next; undefined where its silence is its answer. */
+  after: (said: Said, used: boolean) => { message: ModelMessage; silent: boolean } | undefined;
+  /** It was asked, and has not answered yet. */
+  readonly asked: boolean;
+}
+
+export function createFollowUps({ tools, followUps: most }: TurnPlan): FollowUps {
+  let count = 0;
+  return {
+    get asked() {
+      return count > 0;
+    },
+    after(said, used) {
+      const { text, calls, reason } = said;
+      const silent = text === '' && calls.length === 0 && reason !== 'length';
+      if (most === undefined || tools.use === undefined || !used || !silent || said === NO_ANSWER || count > most) return undefined;
+      count += 1;
+      const last = count > most;
+      return { message: { role: 'user', text: last ? SYNTHESIS : DIRECTIVE }, silent: last };
+    },
+  };
+}
