@@ -25,6 +25,7 @@ export {
   TokensUsed,
 } from './common.ts';
 export * from './sessions/turns.ts';
+export { TurnEvidence, type StepEvidence, type ToolEvidence } from './sessions/evidence.ts';
 export type { ResponseState } from './sessions/responses.ts';
 export type { CallerTool, CallerToolCall, CallerTools, JsonFormat, TurnMessage } from './sessions/conversation.ts';
 export * from './config/sections.ts';

@@ -104,46 +104,6 @@ export type Said = z.infer<typeof Said>;
 export const Heard = z.object({ turnId: z.string(), at: instant, said: Said });
 export type Heard = z.infer<typeof Heard>;
 
-/** A tool that was called in a step: what with, by a digest alone, and what came of it. Without an outcome none came. */
-export const ToolEvidence = z.object({
-  name: z.string(),
-  args: z.string(),
-  failed: z.boolean().optional(),
-  ms: z.number().optional(),
-  chars: count.optional(),
-  result: z.string().optional(),
-});
-export type ToolEvidence = z.infer<typeof ToolEvidence>;
-
-/** One step of a turn: how long its model took, for its first word and for all, what it cost, and the tools it called. */
-export const StepEvidence = z.object({
-  step: count,
-  ms: z.number(),
-  firstMs: z.number().optional(),
-  chars: count,
-  input: z.number().optional(),
-  output: z.number().optional(),
-  /** Messages of others that it heard before. */
-  heard: count.optional(),
-  tools: z.array(ToolEvidence).optional(),
-  moreTools: count.optional(),
-});
-export type StepEvidence = z.infer<typeof StepEvidence>;
-
-/** How a turn went, in numbers and digests (`turns/evidence.ts`). */
-export const Evidence = z.object({
-  model: z.string().optional(),
-  /** What the model was told of the conversation: messages word by word, summaries and the depth of the deepest, and what it was not told. */
-  told: z.object({ messages: count, chars: count, summaries: count, depth: count, folded: count, leftOut: count, tools: count }).optional(),
-  recalled: z.object({ count, chars: count }).optional(),
-  /** Steps of an earlier run, which left nothing here. */
-  before: count.optional(),
-  steps: z.array(StepEvidence),
-  /** So many are missing after the first twenty. */
-  dropped: count.optional(),
-});
-export type Evidence = z.infer<typeof Evidence>;
-
 /** One document per turn: what was asked, how far it is, what came of it. It stays as long as its session. */
 export const TurnDocument = z.object({
   turnId: z.string(),
@@ -191,8 +151,7 @@ export const TurnDocument = z.object({
   costUsd: z.number().nonnegative().optional(),
   /** It was a command, and was answered without a model. */
   effect: Effect.optional(),
-  /** How it went, without anything that was said. */
-  /** An `Evidence`, as JSON. */
+  /** How it went, without anything that was said: a `TurnEvidence`, as JSON. */
   evidence: z.string().optional(),
   /** What it had to go without. */
   warnings: z.array(z.string()).optional(),

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { AgentId, Count, IsoTime, pageSize, SessionKey, Timestamp } from '../common.ts';
 import { defineMethods } from '../define.ts';
 import { MAX, upTo } from '../sizes.ts';
+import { EvidentTurn } from './evidence.ts';
 
 /** A conversation as its durable history knows it. */
 export const ContextConversation = z.object({
@@ -60,15 +61,17 @@ export const contextMethods = defineMethods({
   },
   'context.tree': {
     summary: 'The tree of summaries of one conversation.',
-    description: 'The key of a session names the conversation that it is in now.',
+    description:
+      'The key of a session names the conversation that it is in now. Of the last `turns` it also says what their models were given: in each step what was told and recalled, the question, and what the steps before it called and were answered.',
     scope: 'rpc',
-    params: z.strictObject({ conversation_id: z.string().min(1).max(256) }),
+    params: z.strictObject({ conversation_id: z.string().min(1).max(256), turns: z.int().min(0).max(100).default(0) }),
     result: z.object({
       conversationId: upTo(MAX.id),
       nodes: z.array(ContextNode).max(MAX.all),
       messageCount: Count.describe('raw messages that no summary holds yet'),
+      turns: z.array(EvidentTurn).max(MAX.few).optional().describe('the last that were asked for, newest first'),
     }),
-    blobs: ['nodes'],
+    blobs: ['nodes', 'turns'],
     idempotent: true,
     errors: ['NOT_FOUND'],
     examples: [

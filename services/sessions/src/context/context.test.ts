@@ -59,6 +59,25 @@ test('session.compact has all but the last turns told in summaries, and everythi
   assert.equal((await app.bus.call('session.compact', { key: KEY })).compactionTriggered, false, 'nothing is left to fold');
 });
 
+test('the tree says of the last turns which summaries and which turns their models were told, and of other turns nothing', async () => {
+  await using house = await start();
+  const { app } = house;
+  await say(house, 6);
+  await app.bus.call('session.compact', { key: KEY });
+  await app.bus.call('agent.execute', { message: 'and now?' });
+  const { nodes, turns: [last, before, ...others] = [] } = await app.bus.call('context.tree', { conversation_id: KEY, turns: 2 });
+  const { summaryIds, turns, messages, folded, leftOut } = last?.evidence?.told ?? {};
+  assert.deepEqual([last?.turn, before?.turn, others], [7, 6, []]);
+  assert.deepEqual(
+    summaryIds,
+    nodes.map(({ summaryId }) => summaryId),
+  );
+  assert.deepEqual([turns, messages, folded, leftOut], [{ from: 5, to: 6 }, 4, 8, 0]);
+  assert.deepEqual(before?.evidence?.told?.turns, { from: 1, to: 5 });
+  assert.equal(last?.evidence?.steps.length, 1);
+  assert.equal((await app.bus.call('context.tree', { conversation_id: KEY })).turns, undefined);
+});
+
 test('a conversation that is too long is made shorter after its turns, and its tree leads down to all that was said', async () => {
   await using house = await start({ maxContextChars: 4_000, contextEngine: { ...engine, contextThreshold: 0.3 } });
   await say(house, 24);

@@ -1,5 +1,5 @@
 import type { Handler } from '@switchyard/bus';
-import { ServiceError, type Principal, type Result } from '@switchyard/contracts';
+import { ServiceError, TurnEvidence, type Principal, type Result } from '@switchyard/contracts';
 import type { Collection } from '@switchyard/store';
 import type { AgentDirectory } from '../agents.ts';
 import { agentOf } from '../context/agent-of.ts';
@@ -11,6 +11,7 @@ import { meantKey } from '../sessions/session-key.ts';
 import { settled, type Settling } from '../sessions/settled.ts';
 
 type Node = Result<'context.tree'>['nodes'][number];
+type EvidentTurn = NonNullable<Result<'context.tree'>['turns']>[number];
 
 const EPOCH = 'epoch_';
 const PREVIEW_CHARS = 500;
@@ -22,12 +23,29 @@ export interface ContextTreeDeps extends Settling {
 
 /** The summaries of a conversation, from the top down. One of another agent, tenant or client is as unknown as one that never was. */
 export function contextTree(deps: ContextTreeDeps): Handler<'context.tree'> {
-  return async ({ conversation_id }, { principal }) => {
+  return async ({ conversation_id, turns }, { principal }) => {
     const session = await conversation(deps, principal, conversation_id);
     const { roots = [], messageCount } = session;
     const folded = roots.reduce((sum, { messages }) => sum + messages, 0);
-    return { conversationId: session.epoch, nodes: await nodesOf(deps, principal.tenant, session), messageCount: messageCount - folded };
+    return {
+      conversationId: session.epoch,
+      nodes: await nodesOf(deps, principal.tenant, session),
+      messageCount: messageCount - folded,
+      ...(turns === 0 ? {} : { turns: await evidentTurns(deps, principal, { session, limit: turns }) }),
+    };
   };
+}
+
+/** How the last turns went, newest first. */
+async function evidentTurns(
+  { turns }: ContextTreeDeps,
+  principal: Principal,
+  { session: { epoch, lastSeq }, limit }: { session: SessionDocument; limit: number },
+): Promise<EvidentTurn[]> {
+  const { items } = await turns.for(principal).find({ epoch, seq: { gt: 0, lte: lastSeq } }, { sort: [['seq', 'desc']], limit });
+  return items.map(({ turnId, seq = 0, createdAt, evidence }) => {
+    return { turnId, turn: seq, at: createdAt, ...(evidence === undefined ? {} : { evidence: TurnEvidence.parse(JSON.parse(evidence)) }) };
+  });
 }
 
 /** Named by its epoch, or by the key of the session that it is in now. */

@@ -1,20 +1,21 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { principal, type TestService } from '@switchyard/testkit';
-import { Evidence, turnCollection } from '../data.ts';
+import { TurnEvidence } from '@switchyard/contracts';
+import { turnCollection } from '../data.ts';
 import { testSessions } from '../sessions.fixture.ts';
 import { createWitness } from './evidence.ts';
 
 const admin = principal({ scopes: ['*'] });
 const SECRET = 'otters7green';
 
-async function evidenceOf({ host }: TestService): Promise<Evidence | undefined> {
+async function evidenceOf({ host }: TestService): Promise<TurnEvidence | undefined> {
   const store = await host.store('sessions');
   const { turns } = await store.open({ turns: turnCollection });
   const { items } = await turns.for(admin).find({}, { sort: [['createdAt', 'desc']], limit: 1 });
   await store.close();
   const [{ evidence } = {}] = items;
-  return evidence === undefined ? undefined : Evidence.parse(JSON.parse(evidence));
+  return evidence === undefined ? undefined : TurnEvidence.parse(JSON.parse(evidence));
 }
 
 test('of each step there are numbers, times and digests, and nothing of what was said', async () => {

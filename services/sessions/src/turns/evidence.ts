@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto';
+import type { StepEvidence, ToolEvidence, TurnEvidence } from '@switchyard/contracts';
 import type { ModelRef } from '@switchyard/models';
-import type { Evidence, StepEvidence, ToolEvidence } from '../data.ts';
 import type { Mark } from './journal.ts';
 import type { FrameBody, TurnOutcome } from './loop.ts';
 
 /** What a turn's model was told besides the question, in numbers. */
-export type ToldEvidence = Evidence['told'];
+export type ToldEvidence = TurnEvidence['told'];
 
 /** Writes down how a turn went, step by step: numbers, times and digests, and nothing of what was said. It rides the write that ends the turn. */
 export interface Witness {
@@ -16,7 +16,7 @@ export interface Witness {
   seen: (frame: FrameBody) => void;
   noted: (mark: Mark) => void;
   /** All of it, in as little room as it may take. */
-  evidence: (model: ModelRef | undefined, outcome?: Pick<TurnOutcome, 'result'>) => Evidence;
+  evidence: (model: ModelRef | undefined, outcome?: Pick<TurnOutcome, 'result'>) => TurnEvidence;
 }
 
 /** Of more steps the first and the last are kept, and of more tools in a step the first. */
@@ -41,7 +41,7 @@ interface Open {
 export function createWitness({ now, before }: WitnessGiven): Witness {
   const steps: StepEvidence[] = [];
   let told: ToldEvidence;
-  let recalled: Evidence['recalled'];
+  let recalled: TurnEvidence['recalled'];
   let dropped = 0;
   let open: Open | undefined;
   let noted = { input: 0, output: 0 };

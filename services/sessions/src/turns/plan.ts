@@ -137,10 +137,13 @@ async function recent(deps: PlanDeps, { turn, hold, agent, model, text }: PlanGi
   const earlier: ModelMessage[] = summaries.length === 0 ? [] : [{ role: 'user', text: toldAs(summaries) }];
   const messages = [...earlier, ...kept.map(({ role }, at) => ({ role, text: said[at] ?? '' }))];
   const folded = summaries.reduce((sum, one) => sum + one.messages, 0);
+  const whole = fitting.exchanges;
   const told = {
     messages: kept.length,
     chars: kept.reduce((sum, one) => sum + one.said.chars, 0),
+    ...(whole === 0 ? {} : { turns: { from: lastSeq - whole + 1, to: lastSeq } }),
     summaries: summaries.length,
+    ...(summaries.length === 0 ? {} : { summaryIds: summaries.map(({ id }) => id) }),
     depth: summaries.reduce((deepest, { depth }) => Math.max(deepest, depth), 0),
     folded,
     leftOut: Math.max(0, messageCount - folded - kept.length),

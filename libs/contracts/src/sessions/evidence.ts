@@ -1,0 +1,65 @@
+import { z } from 'zod';
+import { Count, Timestamp } from '../common.ts';
+import { MAX, upTo } from '../sizes.ts';
+import { TurnId } from './turns.ts';
+
+/** The beginning of a SHA-256, in hexadecimal: the same of the same text, and nothing that was said. */
+const Digest = upTo(MAX.name);
+
+/** A tool that was called in a step: what with, by a digest alone, and what came of it. Without an outcome none came. */
+export const ToolEvidence = z.object({
+  name: upTo(MAX.name),
+  args: Digest,
+  failed: z.boolean().optional(),
+  ms: z.number().optional(),
+  chars: Count.optional().describe('of its result, as the model reads it'),
+  result: Digest.optional(),
+});
+export type ToolEvidence = z.infer<typeof ToolEvidence>;
+
+/** One step of a turn: how long its model took, for its first word and for all, what it cost, and the tools it called. */
+export const StepEvidence = z.object({
+  step: Count,
+  ms: z.number(),
+  firstMs: z.number().optional(),
+  chars: Count,
+  input: z.number().optional(),
+  output: z.number().optional(),
+  heard: Count.optional().describe('messages of others that it heard before'),
+  tools: z.array(ToolEvidence).max(MAX.few).optional(),
+  moreTools: Count.optional(),
+});
+export type StepEvidence = z.infer<typeof StepEvidence>;
+
+const ToldEvidence = z
+  .object({
+    messages: Count.describe('word by word'),
+    chars: Count,
+    turns: z.object({ from: Count, to: Count }).optional().describe('the numbers of the turns that these messages are of'),
+    summaries: Count,
+    summaryIds: z.array(upTo(MAX.id)).max(MAX.many).optional().describe('in the order in which they were told'),
+    depth: Count.describe('of the deepest summary'),
+    folded: Count.describe('messages that the summaries stand for'),
+    leftOut: Count.describe('messages that were told in no form'),
+    tools: Count.describe('tools that were offered'),
+  })
+  .describe('what stood before the question');
+
+/** How a turn went, in numbers, references and digests. */
+export const TurnEvidence = z.object({
+  model: upTo(MAX.name).optional(),
+  told: ToldEvidence.optional(),
+  recalled: z.object({ count: Count, chars: Count }).optional().describe('what memory put before the question'),
+  before: Count.optional().describe('steps of an earlier run, which left nothing here'),
+  steps: z.array(StepEvidence).max(MAX.few),
+  dropped: Count.optional().describe('so many steps are missing after the first twenty'),
+});
+export type TurnEvidence = z.infer<typeof TurnEvidence>;
+
+/** A turn of a conversation and its evidence, which turns of commands have none of. */
+export const EvidentTurn = z.object({
+  turnId: TurnId,
+  turn: Count.describe('its number'),
+  at: Timestamp,
+  evidence: TurnEvidence.optional(),
+});
