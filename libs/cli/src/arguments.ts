@@ -1,16 +1,18 @@
 import { parseArgs, type ParseArgsConfig } from 'node:util';
 import { closest } from './closest.ts';
+import type { Command } from './command.ts';
 import { wrongUsage } from './failure.ts';
 import type { Output } from './output.ts';
 import { self } from './self.ts';
 
 type Options = NonNullable<ParseArgsConfig['options']>;
 
-const EVERYWHERE: Options = {
+export const EVERYWHERE: Options = {
   url: { type: 'string' },
   token: { type: 'string' },
   data: { type: 'string' },
   output: { type: 'string', short: 'o' },
+  json: { type: 'boolean' },
   help: { type: 'boolean', short: 'h' },
   version: { type: 'boolean', short: 'v' },
 };
@@ -28,6 +30,8 @@ export function splitCommand(args: readonly string[]): Split {
   return word ? { name: word.value, rest: args.toSpliced(word.index, 1) } : { name: undefined, rest: [...args] };
 }
 
+type Own = Pick<Command, 'flags' | 'switches'>;
+
 export interface Parsed {
   flags: Record<string, string>;
   words: string[];
@@ -36,16 +40,22 @@ export interface Parsed {
 }
 
 /** Reads the flags that every command has and those of this one. What it does not know is refused. */
-export function parse(args: readonly string[], own: readonly string[], command: string): Parsed {
-  const options: Options = { ...EVERYWHERE, ...Object.fromEntries(own.map((flag) => [flag, { type: 'string' as const }])) };
+export function parse(args: readonly string[], { flags: own, switches = [] }: Own, command: string): Parsed {
+  const options: Options = { ...EVERYWHERE, ...optionsOf(own, 'string'), ...optionsOf(switches, 'boolean') };
   const { values, positionals } = strictly(args, options, command);
   const flags: Record<string, string> = {};
   for (const [flag, value] of Object.entries(values)) {
     if (value === '') throw wrongUsage(`--${flag} needs a value.`, helpOf(command));
     if (typeof value === 'string') flags[flag] = value;
+    if (value === true && switches.includes(flag)) flags[flag] = 'yes';
   }
-  checkOutput(flags['output']);
+  checkOutput(flags['output'], values['json'] === true);
+  if (values['json'] === true) flags['output'] = 'json';
   return { flags, words: positionals, help: values['help'] === true, version: values['version'] === true };
+}
+
+function optionsOf(names: readonly string[], type: 'string' | 'boolean'): Options {
+  return Object.fromEntries(names.map((name) => [name, { type }]));
 }
 
 function strictly(args: readonly string[], options: Options, command: string) {
@@ -67,7 +77,8 @@ function helpOf(command: string): string {
   return command === '' ? `${self()} help` : `${self()} ${command} --help`;
 }
 
-function checkOutput(output: string | undefined): void {
+function checkOutput(output: string | undefined, json: boolean): void {
+  if (output === 'table' && json) throw wrongUsage('--json is --output json, and --output says table.', `${self()} help`);
   if (output === undefined || output === 'table' || output === 'json') return;
   throw wrongUsage(`--output is table or json, not ${output}.`, `${self()} help`);
 }
@@ -75,5 +86,5 @@ function checkOutput(output: string | undefined): void {
 /** How failures are shown, even that of a command line that makes no sense otherwise. */
 export function outputOf(args: readonly string[]): Output {
   const { values } = parseArgs({ args: [...args], options: EVERYWHERE, strict: false, allowPositionals: true });
-  return values['output'] === 'json' ? 'json' : 'table';
+  return values['output'] === 'json' || values['json'] === true ? 'json' : 'table';
 }

@@ -15,8 +15,7 @@ export function commandHelp(usage: string, about: string, { flags = [], examples
     about,
     '',
     ...(flags.length === 0 ? [] : [indented(flags)]),
-    ...examples.map((example) => `  ${self()} ${example}`),
-    '',
+    ...(examples.length === 0 ? [] : [...examples.map((example) => `  ${self()} ${example}`), '']),
     `Options of every command and the exit codes: ${self()} help`,
     '',
   ].join('\n');

@@ -15,9 +15,27 @@ export interface Invocation {
 }
 
 export interface Command {
-  /** Flags besides those that every command has. */
+  /** Flags with a value, besides those that every command has. */
   flags: readonly string[];
+  /** Flags without one; they arrive as `yes`. */
+  switches?: readonly string[];
   help(invocation: Invocation): string | Promise<string>;
   /** Gives the exit code. What goes wrong is thrown, as a `Failure` where it is known how to put it. */
   run(invocation: Invocation): Promise<number>;
+  /** What a shell may offer after these words of the command. */
+  suggest?: (words: readonly string[]) => Offer | Promise<Offer>;
+  /** What the value of a flag names, where a shell may offer it. */
+  namesOf?: (flag: string) => Names | undefined;
+}
+
+/** Things that have names which only the server knows. */
+export type Kind = 'agents' | 'sessions' | 'tokens' | 'providers' | 'versions' | 'settings';
+/** What a word stands for: one of these words, something of the server, or a file. */
+export type Names = readonly string[] | Kind | 'files';
+
+export interface Offer {
+  words?: readonly string[];
+  names?: Names;
+  /** Of the command's own flags; all of them when left out. */
+  flags?: readonly string[];
 }

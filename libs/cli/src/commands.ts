@@ -28,35 +28,55 @@ export const commands = {
     summary: 'makes any call; rpc --help lists them',
     load: async () => (await import('./commands/rpc.ts')).rpc,
   },
-  audit: {
-    usage: 'audit list|verify',
-    summary: 'shows what was done, and checks that the record of it is whole',
-    load: async () => (await import('./commands/audit.ts')).audit,
+  sessions: {
+    usage: 'sessions <what> …',
+    summary: 'shows conversations and what a model is told of them, searches, clears and forgets them',
+    load: async () => (await import('./commands/sessions.ts')).sessions,
+  },
+  memory: {
+    usage: 'memory <what> …',
+    summary: 'shows what agents remember, adds to it, and forgets it',
+    load: async () => (await import('./commands/memory.ts')).memory,
+  },
+  agents: {
+    usage: 'agents <what> …',
+    summary: 'shows agents, makes them and changes them',
+    load: async () => (await import('./commands/agents.ts')).agents,
+  },
+  models: {
+    usage: 'models <what> …',
+    summary: 'shows which models there are, tries one, gives one to an agent',
+    load: async () => (await import('./commands/models.ts')).models,
   },
   config: {
     usage: 'config <what> …',
     summary: 'looks at the configuration, changes it while everything runs, and goes back',
     load: async () => (await import('./commands/config.ts')).config,
   },
-  env: {
-    usage: 'env list|set …',
+  tokens: {
+    usage: 'tokens <what> …',
+    summary: 'shows who may do what, lets somebody in, and ends it',
+    load: async () => (await import('./commands/tokens.ts')).tokens,
+  },
+  secrets: {
+    usage: 'secrets <what> …',
     summary: 'shows which secrets are set, and sets one',
-    load: async () => (await import('./commands/env.ts')).env,
+    load: async () => (await import('./commands/secrets.ts')).secrets,
+  },
+  env: {
+    usage: 'env <what> …',
+    summary: 'the same as secrets, under the name of its methods',
+    load: async () => (await import('./commands/secrets.ts')).env,
+  },
+  audit: {
+    usage: 'audit <what> …',
+    summary: 'shows what was done, and checks that the record of it is whole',
+    load: async () => (await import('./commands/audit.ts')).audit,
   },
   logs: {
-    usage: 'logs level <level> [module]',
-    summary: 'sets how much a running server logs, until the next start',
+    usage: 'logs <what> …',
+    summary: 'shows what is logged here, and sets how much a running server logs',
     load: async () => (await import('./commands/logs.ts')).logs,
-  },
-  memory: {
-    usage: 'memory list|search|show|forget|export',
-    summary: 'shows what agents remember, and forgets it',
-    load: async () => (await import('./commands/memory.ts')).memory,
-  },
-  sessions: {
-    usage: 'sessions search|reset|compact',
-    summary: 'finds conversations by what was said in them, clears them, makes them shorter',
-    load: async () => (await import('./commands/sessions.ts')).sessions,
   },
   webhooks: {
     usage: 'webhooks list|test …',
@@ -87,6 +107,11 @@ export const commands = {
     usage: 'doctor',
     summary: 'looks for what is wrong here, and says what to do',
     load: async () => (await import('./commands/doctor.ts')).doctor,
+  },
+  completion: {
+    usage: 'completion bash|zsh|fish',
+    summary: 'prints what teaches a shell to complete all this',
+    load: async () => (await import('./commands/completion.ts')).completion,
   },
 } satisfies Record<string, Entry>;
 

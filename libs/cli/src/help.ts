@@ -8,6 +8,7 @@ const OPTIONS: readonly [string, string][] = [
   ['--token <token>', 'else SWITCHYARD_TOKEN or SWITCHYARD_TOKEN_FILE, else the one saved in the data directory'],
   ['--data <directory>', 'the data directory; else SWITCHYARD_DATA, else .switchyard'],
   ['-o, --output <form>', 'table or json; failures too are JSON then, on standard error'],
+  ['--json', 'the same as --output json'],
   ['-h, --help', 'what a command does'],
   ['-v, --version', 'the version of this command'],
 ];

@@ -9,6 +9,10 @@ async function contracts() {
   return import('@switchyard/contracts');
 }
 
+export async function methodNames(): Promise<string[]> {
+  return [...(await contracts()).publicMethods.keys()].sort();
+}
+
 /** All methods, a line for each namespace; those that nobody answers yet stand by themselves. */
 export async function methodList(): Promise<string> {
   const { publicMethods, unserved } = await contracts();

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { paint, printable, rows } from './output.ts';
+import { stripVTControlCharacters } from 'node:util';
+import { columns, fitted, paint, printable, rows, table } from './output.ts';
 
 const terminal: Pick<NodeJS.WriteStream, 'isTTY'> = { isTTY: true };
 const file: typeof terminal = { isTTY: false };
@@ -27,4 +28,26 @@ test('labels make a column', () => {
     ]),
     'a     x\nlong  y\n',
   );
+});
+
+test('a terminal gets a heading and lines that fit it; a pipe gets every cell whole, and lines alone', () => {
+  const lines = [
+    ['a', 'what somebody\nsaid'],
+    ['長い', 'x'],
+  ];
+  assert.equal(table(['ID', 'TEXT'], lines, file), 'a     what somebody said\n長い  x\n');
+  const narrow = stripVTControlCharacters(table(['ID', 'TEXT'], lines, { ...terminal, columns: 12 }));
+  assert.equal(narrow, 'ID    TEXT\na     what …\n長い  x\n');
+});
+
+test('letters that take two places are counted so, and none is cut through', () => {
+  assert.equal(
+    columns([
+      ['長', 'x'],
+      ['abc', 'y'],
+    ]),
+    '長   x\nabc  y\n',
+  );
+  assert.equal(fitted('長長長', { ...terminal, columns: 5 }), '長長…');
+  assert.equal(fitted('👨‍👩‍👧 and more', { ...terminal, columns: 4 }), '👨‍👩‍👧 …');
 });

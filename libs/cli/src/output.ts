@@ -1,4 +1,5 @@
 import { styleText } from 'node:util';
+import stringWidth from 'string-width';
 import type { Failure } from './failure.ts';
 
 export type Output = 'table' | 'json';
@@ -39,9 +40,50 @@ export function rows(lines: readonly (readonly [label: string, text: string])[])
 /** Cells in columns; the last one is as long as it is. */
 export function columns(lines: readonly (readonly string[])[]): string {
   const widths: number[] = [];
-  for (const line of lines) for (const [at, cell] of line.entries()) widths[at] = Math.max(widths[at] ?? 0, cell.length);
-  const padded = lines.map((line) => line.map((cell, at) => (at === line.length - 1 ? cell : cell.padEnd(widths[at] ?? 0))).join('  '));
+  for (const line of lines) for (const [at, cell] of line.entries()) widths[at] = Math.max(widths[at] ?? 0, stringWidth(cell));
+  const padded = lines.map((line) => line.map((cell, at) => (at === line.length - 1 ? cell : padTo(widths[at] ?? 0, cell))).join('  '));
   return padded.map((line) => `${line.trimEnd()}\n`).join('');
+}
+
+function padTo(width: number, cell: string): string {
+  return cell + ' '.repeat(Math.max(0, width - stringWidth(cell)));
+}
+
+/**
+ * Cells in columns, each of one line. A terminal gets a heading, and lines no wider than itself: what does not fit is cut from the last
+ * column. A file or another program gets the lines alone, whole.
+ */
+export function table(head: readonly string[], lines: readonly (readonly string[])[], screen: Screen = process.stdout): string {
+  const flat = lines.map((line) => line.map(oneLine));
+  if (!screen.isTTY) return columns(flat);
+  const [heading = '', ...rest] = columns([head, ...flat])
+    .trimEnd()
+    .split('\n')
+    .map((line) => fitted(line, screen));
+  return [paint('dim', heading, screen), ...rest].map((line) => `${line}\n`).join('');
+}
+
+/** One line, no wider than the terminal; whole for everybody else. */
+export function fitted(line: string, screen: Screen = process.stdout): string {
+  return screen.isTTY ? cut(line, screen.columns ?? Infinity) : line;
+}
+
+type Screen = Terminal & { columns?: number | undefined };
+
+export function oneLine(text: string): string {
+  return text.replaceAll(/\s+/g, ' ').trim();
+}
+
+/** The beginning of a text, as wide as that; letters of some scripts take two places. */
+function cut(text: string, width: number): string {
+  if (stringWidth(text) <= width) return text;
+  let [kept, room] = ['', width - 1];
+  for (const { segment } of new Intl.Segmenter().segment(text)) {
+    room -= stringWidth(segment);
+    if (room < 0) break;
+    kept += segment;
+  }
+  return `${kept}…`;
 }
 
 /** What is wrong, what the machine says about it, and what to do. */

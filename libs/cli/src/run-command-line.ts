@@ -11,6 +11,8 @@ import { generalHelp, shortHelp } from './help.ts';
 import { print, printFailure } from './output.ts';
 import { self } from './self.ts';
 
+const NO_FLAGS = { flags: [] };
+
 /** Does what the arguments say and gives the exit code. Whatever goes wrong is told in a sentence, never thrown. */
 export async function runCommandLine(args: readonly string[]): Promise<number> {
   try {
@@ -24,7 +26,7 @@ export async function runCommandLine(args: readonly string[]): Promise<number> {
 }
 
 function withoutCommand(args: readonly string[]): number {
-  const { help, version } = parse(args, [], '');
+  const { help, version } = parse(args, NO_FLAGS, '');
   print(version ? `switchyard ${ownVersion()}\n` : help ? generalHelp() : shortHelp());
   return EXIT.done;
 }
@@ -37,7 +39,7 @@ async function runNamed(name: string, rest: readonly string[]): Promise<number> 
     throw wrongUsage(sentence, meant[0] === undefined ? `${self()} help` : `${self()} ${meant[0]}`);
   }
   const command = await commands[name].load();
-  const { flags, words, help, version } = parse(rest, command.flags, name);
+  const { flags, words, help, version } = parse(rest, command, name);
   if (version) return withoutCommand(['--version']);
   let place: Where | undefined;
   const invocation: Invocation = {
@@ -59,7 +61,7 @@ async function runNamed(name: string, rest: readonly string[]): Promise<number> 
 }
 
 async function runHelp(args: readonly string[]): Promise<number> {
-  const [about, ...more] = parse(args, [], 'help').words;
+  const [about, ...more] = parse(args, NO_FLAGS, 'help').words;
   if (about !== undefined) return runNamed(about, [...more, '--help']);
   print(generalHelp());
   return EXIT.done;

@@ -1,42 +1,45 @@
 import { AuditHead, AuditRecord } from '@switchyard/contracts';
 import { checkChain, linkHash, type Link } from '@switchyard/security';
-import { commandHelp } from '../command-help.ts';
-import { EXIT, type Command, type Invocation } from '../command.ts';
 import { noToken, type Where } from '../context.ts';
 import { Failure, wrongUsage } from '../failure.ts';
-import { columns, print, printJson, remark } from '../output.ts';
+import { choiceOf, numberOf } from '../flags.ts';
+import { group, type Given } from '../group.ts';
+import { print, printJson, remark, rows, table } from '../output.ts';
 import { isObject } from '../run-file.ts';
 import { probe } from '../probe.ts';
 import { self } from '../self.ts';
+import { leavesOf } from '../settings-table.ts';
+import { second } from '../times.ts';
 
 const PAGE = 500;
 const LISTED = 20;
+const OUTCOMES = ['success', 'failure', 'denied', 'unknown'];
 
-const ABOUT = [
-  'Shows what was done, as it stands on record, and checks that nobody changed the record.',
-  '',
-  '  list     the newest acts, oldest first',
-  '  verify   reads the whole record and finds any change, any record that is gone or was moved, and an end that was cut off.',
-  '           It says where the record ends: keep that elsewhere. Whoever can rewrite all of the database can rewrite the record,',
-  '           and --since with what was kept finds that too.',
-].join('\n');
-
-export const audit: Command = {
-  flags: ['limit', 'since'],
-  help: () =>
-    commandHelp('audit list|verify', ABOUT, {
-      flags: [
-        ['--limit <n>', `list: how many; ${LISTED} unless said`],
-        ['--since <n>:<hash>', 'verify: an end that was kept; what came before it is as good as it was then'],
-      ],
-      examples: ['audit list --limit 5', 'audit verify', 'audit verify -o json'],
-    }),
-  async run(invocation) {
-    const [verb, ...more] = invocation.words;
-    if (more.length > 0 || (verb !== 'list' && verb !== 'verify')) throw wrongUsage('audit can list and verify.', `${self()} audit --help`);
-    return verb === 'list' ? list(invocation) : verify(invocation);
+export const audit = group({
+  name: 'audit',
+  about: [
+    'Shows what was done, as it stands on record, and checks that nobody changed the record. verify says where the record ends: keep that',
+    'elsewhere. Whoever can rewrite all of the database can rewrite the record, and --since with what was kept finds that too.',
+  ].join('\n'),
+  verbs: {
+    list: { about: 'the newest acts, oldest first', flags: ['limit', 'client', 'method', 'outcome'], run: list },
+    show: { takes: '<number>', about: 'all of one record', run: show },
+    verify: {
+      about: 'reads the whole record, and finds what was changed, is gone, was moved, or was cut off',
+      flags: ['since'],
+      run: verify,
+    },
+    export: { about: 'all of it, oldest first, a record a line', run: exportAll },
   },
-};
+  flags: {
+    limit: { value: 'n', about: `list: how many; ${LISTED} unless said` },
+    client: { value: 'name', about: 'list: of whom', names: 'tokens' },
+    method: { value: 'name', about: 'list: what was called; a star at its end stands for any' },
+    outcome: { value: 'outcome', about: `list: ${OUTCOMES.join(', ')}`, names: OUTCOMES },
+    since: { value: 'n:hash', about: 'verify: an end that was kept; what came before it is as good as it was then' },
+  },
+  examples: ['audit list --limit 5', "audit list --method 'tokens.*'", 'audit verify', 'audit verify -o json'],
+});
 
 interface Page {
   records: AuditRecord[];
@@ -44,25 +47,66 @@ interface Page {
   forged?: number | undefined;
 }
 
-async function list({ flags, output, where }: Invocation): Promise<number> {
-  const text = flags['limit'] ?? String(LISTED);
-  if (!/^[1-9][0-9]{0,2}$/.test(text)) throw wrongUsage(`--limit is a number from 1 to 999, not ${text}.`, `${self()} audit --help`);
-  const limit = Number(text);
+async function list({ flags, output, where }: Given): Promise<void> {
+  const { limit = LISTED } = numberOf(flags, 'limit', 'limit');
+  if (limit < 1 || limit > 999) throw wrongUsage(`--limit is a number from 1 to 999, not ${limit}.`, `${self()} audit --help`);
+  choiceOf(flags, 'outcome', { name: 'outcome', of: OUTCOMES });
+  const records = await newest(where(), limit, flags);
+  if (output === 'json') return printJson(records);
+  if (records.length === 0) return remark(isFiltered(flags) ? 'Nothing like it is on record.' : 'Nothing is on record yet.');
+  print(table(['NO', 'WHEN', 'WHO', 'WHAT', 'OUTCOME', 'ABOUT'], records.map(shown)));
+}
+
+/** From the end backwards, until there are enough of those that are meant. */
+async function newest(where: Where, limit: number, flags: Given['flags']): Promise<AuditRecord[]> {
+  const { head } = await readPage(where, 0, 1);
+  const size = isFiltered(flags) ? PAGE : limit;
+  let found: AuditRecord[] = [];
+  for (let end = head.seq; end > 0 && found.length < limit; end -= size) {
+    const after = Math.max(0, end - size);
+    const { records } = await readPage(where, after, end - after);
+    found = [...records.filter((record) => isMeant(record, flags)), ...found];
+  }
+  return found.slice(-limit);
+}
+
+function isFiltered({ client, method, outcome }: Given['flags']): boolean {
+  return (client ?? method ?? outcome) !== undefined;
+}
+
+function isMeant(record: AuditRecord, { client, method, outcome }: Given['flags']): boolean {
+  const called = method?.endsWith('*') ? record.method.startsWith(method.slice(0, -1)) : (method ?? record.method) === record.method;
+  return called && (client ?? record.client) === record.client && (outcome ?? record.outcome) === record.outcome;
+}
+
+async function show({ output, where }: Given, number: string): Promise<void> {
+  if (!/^[1-9][0-9]{0,14}$/.test(number)) throw wrongUsage(`${number} is no number of a record.`, `${self()} audit list`);
+  const seq = Number(number);
+  const [record] = (await readPage(where(), seq - 1, 1)).records;
+  if (record?.seq !== seq) throw new Failure(`There is no record ${number}.`, `${self()} audit list`);
+  if (output === 'json') return printJson(record);
+  print(
+    rows([...leavesOf({ ...record, at: second(record.at), since: second(record.since) })].map(([name, value]) => [name, String(value)])),
+  );
+}
+
+/** Lines, so that what reads them need not hold all of it. */
+async function exportAll({ where }: Given): Promise<void> {
   const at = where();
-  const { head } = await readPage(at, 0, 1);
-  const { records } = await readPage(at, Math.max(0, head.seq - limit), limit);
-  if (output === 'json') printJson(records);
-  else if (records.length === 0) remark('Nothing is on record yet.');
-  else print(columns(records.map(shown)));
-  return EXIT.done;
+  for (let [after, more] = [0, true]; more;) {
+    const { records } = await readPage(at, after, PAGE);
+    print(records.map((record) => `${JSON.stringify(record)}\n`).join(''));
+    more = records.length === PAGE;
+    after = records.at(-1)?.seq ?? after;
+  }
 }
 
 function shown({ seq, at, client, method, outcome, target }: AuditRecord): string[] {
   const about = Object.entries(target).map(([name, value]) => `${name}=${value}`);
-  return [String(seq), new Date(at).toISOString().slice(0, 19), client, method, outcome, about.join(' ')];
+  return [String(seq), second(at), client, method, outcome, about.join(' ')];
 }
 
-async function verify({ flags, output, where }: Invocation): Promise<number> {
+async function verify({ flags, output, where }: Given): Promise<void> {
   const kept = flags['since'] === undefined ? undefined : readSince(flags['since']);
   const at = where();
   if (kept !== undefined) await checkKept(at, kept);
@@ -85,7 +129,6 @@ async function verify({ flags, output, where }: Invocation): Promise<number> {
     print(`${check.at.seq} ${check.at.seq === 1 ? 'record' : 'records'}, whole\n`);
     if (check.at.seq > 0) remark(`Keep where it ends; later: ${self()} audit verify --since ${end}`);
   }
-  return EXIT.done;
 }
 
 async function checkKept(where: Where, { seq, hash }: Pick<Link, 'seq' | 'hash'>): Promise<void> {

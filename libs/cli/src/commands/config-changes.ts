@@ -1,39 +1,72 @@
-import { wrongUsage } from '../failure.ts';
+import type { CallResult } from '@switchyard/client';
+import { confirm } from '../confirm.ts';
+import { Failure, wrongUsage } from '../failure.ts';
+import type { Given } from '../group.ts';
 import { print, printJson, remark } from '../output.ts';
 import { parseJson } from '../run-file.ts';
 import { self } from '../self.ts';
-import { ROOT_KEYS } from './config-views.ts';
-import type { Verb } from './config-verb.ts';
+import { printDiff, ROOT_KEYS, SHORT } from './config-views.ts';
 
-const SHORT = 12;
+export type Checked = Extract<CallResult<'config.set'>, { dryRun: true }>;
 
-export const changeKey: Verb = async (client, [path = '', text = ''], { flags, output }) => {
+export async function changeKey({ call, flags, output }: Given, path: string, text: string): Promise<void> {
   const value = parseJson(text) ?? (text === 'null' ? null : text);
   const [section = '', ...keys] = path.split('.');
-  if (ROOT_KEYS.has(path)) {
-    const answer = await client.call('config.patch', { [path]: value, ...optionsOf(flags) });
-    if (output === 'json') printJson(answer);
-    else if ('patched' in answer) print(`${path} is ${JSON.stringify(value)}: version ${answer.commitSha?.slice(0, SHORT) ?? ''}\n`);
-    return;
-  }
-  if (keys.length === 0) throw wrongUsage(`${path} is a section; set takes a key of it.`, `${self()} config get ${path}`);
-  const answer = await client.call('config.set', { section, key: keys.join('.'), value, ...optionsOf(flags) });
+  const root = ROOT_KEYS.has(path);
+  if (!root && keys.length === 0) throw wrongUsage(`${path} is a section; set takes a key of it.`, `${self()} config get ${path}`);
+  const options = optionsOf(flags);
+  const answer = root
+    ? await call('config.patch', { [path]: value, ...options })
+    : await call('config.set', { section, key: keys.join('.'), value, ...options });
+  if ('dryRun' in answer) return showChecked(answer, output);
   if (output === 'json') return printJson(answer);
-  if (!('ok' in answer)) return;
-  const previous = answer.previous === undefined ? '' : `, and was ${JSON.stringify(answer.previous)}`;
-  print(
-    `${path} is ${value === null ? 'what it was without' : JSON.stringify(value)}${previous}: version ${answer.commitSha?.slice(0, SHORT) ?? ''}\n`,
-  );
-  for (const unread of answer.notInForce ?? []) remark(`Nothing reads ${unread} yet.`);
-};
+  const previous = !('previous' in answer) || answer.previous === undefined ? '' : `, and was ${JSON.stringify(answer.previous)}`;
+  print(`${path} is ${value === null ? 'what it was without' : JSON.stringify(value)}${previous}: ${versionOf(answer.commitSha)}\n`);
+  sayUnread(answer.notInForce);
+}
 
-export const goBack: Verb = async (client, [sha = ''], { flags, output }) => {
-  const answer = await client.call('config.rollback', { sha, ...optionsOf(flags) });
+export async function goBack({ call, flags, output }: Given, sha: string): Promise<void> {
+  const answer = await call('config.rollback', { sha, ...optionsOf(flags) });
+  if ('dryRun' in answer) return showChecked(answer, output);
   if (output === 'json') return printJson(answer);
-  if ('rolledBack' in answer) print(`version ${answer.newCommitSha.slice(0, SHORT)} says what ${answer.sha.slice(0, SHORT)} said\n`);
-};
+  print(`version ${answer.newCommitSha.slice(0, SHORT)} says what ${answer.sha.slice(0, SHORT)} said\n`);
+}
 
-function optionsOf(flags: Readonly<Record<string, string>>): { baseSha?: string; message?: string } {
+export async function foldVersions({ call, flags, output }: Given): Promise<void> {
+  const dryRun = flags['dry-run'] !== undefined;
+  if (!dryRun)
+    await confirm('What is older than the newest 50 versions cannot be gone back to any more.', flags, `${self()} config gc --dry-run`);
+  const answer = await call('config.gc', dryRun ? { dryRun } : {});
+  if (output === 'json') return printJson(answer);
+  const { squashed = 0, newRootSha } = answer;
+  if (squashed === 0) return remark('There is nothing to fold.');
+  const root = newRootSha === undefined ? '' : `; the oldest is ${newRootSha.slice(0, SHORT)}`;
+  print(`${squashed} versions ${dryRun ? 'would be' : 'are'} folded${root}\n`);
+}
+
+/** What a write would do, or why it would be refused. */
+export function showChecked(checked: Checked, output: Given['output']): void {
+  const { valid, errors, diff = '', notInForce } = checked;
+  if (output === 'json') printJson(checked);
+  else if (valid && diff === '') remark('Nothing would change.');
+  else if (diff !== '') printDiff(diff);
+  sayUnread(notInForce);
+  if (!valid) throw new Failure(`It would be refused: ${errors.join('; ')}.`, `${self()} config schema`);
+}
+
+export function sayUnread(paths: readonly string[] = []): void {
+  for (const path of paths) remark(`Nothing reads ${path} yet.`);
+}
+
+export function versionOf(sha: string | undefined): string {
+  return `version ${sha?.slice(0, SHORT) ?? ''}`.trimEnd();
+}
+
+export function optionsOf(flags: Given['flags']): { baseSha?: string; message?: string; dryRun?: true } {
   const { base, message } = flags;
-  return { ...(base === undefined ? {} : { baseSha: base }), ...(message === undefined ? {} : { message }) };
+  return {
+    ...(base === undefined ? {} : { baseSha: base }),
+    ...(message === undefined ? {} : { message }),
+    ...(flags['dry-run'] === undefined ? {} : { dryRun: true }),
+  };
 }

@@ -128,7 +128,7 @@ test('what config does not understand is wrong usage, with what was meant', asyn
   const cases = {
     '': 'needs to be told',
     histroy: 'did you mean history\\?',
-    set: 'needs two words',
+    set: 'needs <key> and <value>',
     'rollback a b': 'takes no b',
     'set gateway 1': 'is a section',
   };
@@ -137,4 +137,53 @@ test('what config does not understand is wrong usage, with what was meant', asyn
     assert.deepEqual([code, new RegExp(sentence).test(stderr)], [2, true], stderr);
   }
   assert.match((await run(server.url, '--help')).stdout, /Usage: .*config <what>/);
+});
+
+const DIFF = '--- a/gateway\n+++ b/gateway\n@@ -1 +1 @@\n-maxBatchSize: 1\n+maxBatchSize: 2\n';
+
+test('apply shows what would change, asks, and writes on the version that it looked at alone', async () => {
+  let checked = { dryRun: true, valid: true, errors: [] as string[], diff: DIFF };
+  await using server = await served({
+    'config.history': () => ({ entries: [{ sha: SHA, date: '2025-11-21T10:00:00.000Z', message: 'x' }] }),
+    'config.apply': ({ dryRun }) =>
+      dryRun === true ? checked : { applied: true, sections: ['gateway'], commitSha: SHA, restarting: true },
+  });
+  const apply = (...flags: string[]) =>
+    runCommand(['config', 'apply', '-', '--url', server.url, ...flags], {
+      cwd,
+      env: { SWITCHYARD_TOKEN: TOKEN },
+      input: 'gateway:\n  maxBatchSize: 2\n',
+    });
+  const nobody = await apply();
+  assert.deepEqual([nobody.code, nobody.stdout], [1, DIFF]);
+  assert.match(nobody.stderr, /replaces all that is stored\. Nobody is there to be asked: say --yes\./);
+  assert.equal(
+    server.calls.filter(([method, params]) => method === 'config.apply' && params['dryRun'] !== true).length,
+    0,
+    'nothing is written',
+  );
+  const done = await apply('--yes', '--message', 'more');
+  assert.deepEqual([done.code, done.stdout], [0, `${DIFF}1 sections: version 4f4f4f4f4f4f\n`]);
+  assert.deepEqual(server.calls.at(-1), ['config.apply', { gateway: { maxBatchSize: 2 }, baseSha: SHA, message: 'more' }]);
+  checked = { ...checked, valid: false, errors: ['gateway.maxBatchSize: too many'], diff: '' };
+  const refused = await apply('--dry-run');
+  assert.deepEqual([refused.code, /It would be refused: gateway\.maxBatchSize: too many\./.test(refused.stderr)], [1, true]);
+});
+
+test('a dry run of set, patch and rollback shows the diff and says so in JSON', async () => {
+  const checked = { dryRun: true, valid: true, errors: [], diff: DIFF };
+  await using server = await served({ 'config.set': () => checked, 'config.patch': () => checked, 'config.rollback': () => checked });
+  assert.equal((await run(server.url, 'set', 'gateway.maxBatchSize', '2', '--dry-run')).stdout, DIFF);
+  assert.equal((await run(server.url, 'rollback', OLD, '--dry-run')).stdout, DIFF);
+  assert.deepEqual(JSON.parse((await run(server.url, 'set', 'logLevel', 'debug', '--dry-run', '--json')).stdout), checked);
+  for (const [, params] of server.calls) assert.equal(params['dryRun'], true);
+});
+
+test('validate needs no server: what is wrong with a file is said by its keys', async () => {
+  const validate = (input: string) => runCommand(['config', 'validate', '-'], { cwd, input });
+  assert.equal((await validate('gateway:\n  maxBatchSize: 2\n')).stdout, '- is valid\n');
+  const wrong = await validate('gateway:\n  maxBatchSize: many\n');
+  assert.deepEqual([wrong.code, /gateway\.maxBatchSize: expected number, got string/.test(wrong.stderr)], [1, true], wrong.stderr);
+  assert.equal((await validate('a: [')).code, 2);
+  assert.equal((await validate('just text')).code, 2);
 });

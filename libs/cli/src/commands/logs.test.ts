@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
 import { tmpdir } from 'node:os';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { test } from 'node:test';
 import { runCommand, startServer, TOKEN, type Call } from '../command.fixture.ts';
 
@@ -27,6 +29,39 @@ test('a level or a module that is none is wrong usage, with what was meant', asy
   const debig = await logs(server.url, 'level', 'debig');
   assert.deepEqual([debig.code, debig.stderr.includes('did you mean debug?')], [2, true]);
   assert.match((await logs(server.url, 'level', 'debug', 'sesions')).stderr, /did you mean sessions\?/);
-  for (const words of [[], ['level'], ['show'], ['level', 'debug', 'bus', 'x']]) assert.equal((await logs(server.url, ...words)).code, 2);
+  for (const words of [[], ['level'], ['burn'], ['show', 'sesions'], ['level', 'debug', 'bus', 'x']])
+    assert.equal((await logs(server.url, ...words)).code, 2);
   for (const level of ['debug', 'fatal', 'telemetry']) assert.ok((await logs(server.url, '--help')).stdout.includes(level));
+});
+
+test('show reads the newest lines of what runs here, those that are wanted', async () => {
+  const dir = mkdtempSync(join(tmpdir(), 'logs-'));
+  const log = join(dir, 'switchyard.log');
+  const at = 1763719200000;
+  const lines = [
+    { level: 30, time: at, module: 'gateway', msg: 'serving', port: 1 },
+    { level: 40, time: at + 1, module: 'sessions', msg: 'late', requestId: 'req_1' },
+    { level: 50, time: at + 2, module: 'gateway', msg: 'broken', requestId: 'req_1' },
+  ];
+  try {
+    writeFileSync(log, `${lines.map((line) => JSON.stringify(line)).join('\n')}\nno JSON\n{"half`);
+    writeFileSync(
+      join(dir, 'run.json'),
+      JSON.stringify({ url: 'http://127.0.0.1:1', processes: [{ service: 'embedded', replica: 'a', pid: 1, ports: {}, log }] }),
+    );
+    const show = async (...words: string[]) => (await runCommand(['logs', 'show', '--data', dir, ...words], { cwd })).stdout;
+    assert.equal(await show('--lines', '1'), '10:00:00.002 error gateway    broken  requestId=req_1\n');
+    assert.match(await show('gateway', '--level', 'warn'), /^\S+ error .*broken[^\n]*\n$/);
+    assert.equal(
+      (await show('--request', 'req_1', '--json')).trimEnd(),
+      lines
+        .slice(1)
+        .map((line) => JSON.stringify(line))
+        .join('\n'),
+    );
+    const nowhere = await runCommand(['logs', 'show', '--data', tmpdir()], { cwd });
+    assert.deepEqual([nowhere.code, /says where it logs/.test(nowhere.stderr)], [1, true]);
+  } finally {
+    rmSync(dir, { recursive: true });
+  }
 });

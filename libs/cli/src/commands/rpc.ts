@@ -3,7 +3,7 @@ import { connect, type Where } from '../context.ts';
 import { explain, isRpcError } from '../explain.ts';
 import { Failure, wrongUsage } from '../failure.ts';
 import { commandHelp } from '../command-help.ts';
-import { methodHelp, methodList, similarMethods, whyNotServed } from '../method-help.ts';
+import { methodHelp, methodList, methodNames, similarMethods, whyNotServed } from '../method-help.ts';
 import { print } from '../output.ts';
 import { readParams } from '../params.ts';
 import { quote, self } from '../self.ts';
@@ -23,6 +23,7 @@ type AnyCall = (method: string, params: object) => Promise<unknown>;
 export const rpc: Command = {
   flags: ['params'],
   help,
+  suggest: async (words) => ({ words: words.length === 0 ? await methodNames() : [] }),
   async run({ flags, words, output, where }) {
     const [method, ...pairs] = words;
     if (method === undefined) throw wrongUsage('rpc needs a method.', `${self()} rpc --help`);

@@ -1,0 +1,81 @@
+import { commandHelp } from '../command-help.ts';
+import { EXIT, type Command } from '../command.ts';
+import { wrongUsage } from '../failure.ts';
+import { self } from '../self.ts';
+import { suggest } from '../suggest.ts';
+
+/** All three ask the command itself what may come next, so that they never say anything else than it does. */
+const SCRIPTS: Readonly<Record<string, string>> = {
+  // A session key has colons, at which bash breaks words: the line is read instead, and what stands before the last colon is left out.
+  bash: `_switchyard() {
+  local line=\${COMP_LINE:0:COMP_POINT} typed cut found
+  local -a words
+  read -ra words <<< "$line"
+  [[ $line == *' ' ]] && words+=('')
+  typed=\${words[-1]}
+  cut=\${typed%"\${typed##*[:=]}"}
+  COMPREPLY=()
+  while IFS= read -r found; do
+    if [[ $found == '<files>' ]]; then
+      compopt -o default 2> /dev/null
+      return
+    fi
+    COMPREPLY+=("$(printf '%q' "\${found#"$cut"}")")
+  done < <("\${words[0]}" completion words -- "\${words[@]:1}" 2> /dev/null)
+}
+complete -F _switchyard switchyard
+`,
+  zsh: `#compdef switchyard
+_switchyard() {
+  local -a found
+  found=("\${(@f)$("\${words[1]}" completion words -- "\${(@)words[2,CURRENT]}" 2> /dev/null)}")
+  if [[ $found[1] == '<files>' ]]; then
+    _files
+  elif [[ -n $found[1] ]]; then
+    compadd -- "\${found[@]}"
+  fi
+}
+compdef _switchyard switchyard
+`,
+  fish: `function __switchyard
+  set -l words (commandline -opc) (commandline -ct)
+  for found in ($words[1] completion words -- $words[2..-1] 2> /dev/null)
+    if test "$found" = '<files>'
+      __fish_complete_path (commandline -ct)
+    else
+      echo $found
+    end
+  end
+end
+complete -c switchyard -f -a '(__switchyard)'
+`,
+};
+
+const SHELLS = Object.keys(SCRIPTS);
+
+export const completion: Command = {
+  flags: [],
+  suggest: ([word]) => ({ words: word === undefined ? SHELLS : [] }),
+  help: () =>
+    commandHelp(
+      'completion bash|zsh|fish',
+      'Prints what teaches a shell to complete commands, flags, and names of agents, sessions and more, for a command on the path.',
+      {
+        examples: [
+          'completion bash > ~/.local/share/bash-completion/completions/switchyard',
+          'completion fish > ~/.config/fish/completions/switchyard.fish',
+        ],
+      },
+    ),
+  async run({ words: [shell, ...typed] }) {
+    if (shell === 'words') {
+      const found = await suggest(typed);
+      process.stdout.write(found === 'files' ? '<files>\n' : found.map((word) => `${word}\n`).join(''));
+      return EXIT.done;
+    }
+    const script = shell === undefined || typed.length > 0 ? undefined : SCRIPTS[shell];
+    if (script === undefined) throw wrongUsage(`completion takes one of ${SHELLS.join(', ')}.`, `${self()} completion bash`);
+    process.stdout.write(script);
+    return EXIT.done;
+  },
+};
