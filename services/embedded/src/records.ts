@@ -39,7 +39,7 @@ export function keepRecords({ bus, settings, data }: Given): AsyncDisposable {
     note('audit:event', ({ actionType }) => (CONTROL.test(actionType) ? audit : undefined)),
     note('config:patched', () => audit),
     note('session:created', ({ timestamp }) => indexOf(timestamp)),
-    note('session:expired', ({ timestamp }) => indexOf(timestamp)),
+    note('session:expired', () => indexOf(Date.now())),
   ];
   return {
     async [Symbol.asyncDispose]() {

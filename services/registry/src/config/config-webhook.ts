@@ -1,6 +1,7 @@
 import { createHmac } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
 import type { SecretRef } from '@switchyard/contracts';
-import { pause, systemClock, type SecretReader, type Settings } from '@switchyard/service-kit';
+import type { SecretReader, Settings } from '@switchyard/service-kit';
 import type { Logger } from '@switchyard/telemetry';
 import { renderDiff } from './render-diff.ts';
 import type { Version } from './kept-versions.ts';
@@ -44,7 +45,7 @@ export function createConfigWebhook({ settings, versions, secret, log, pauseMs =
       const problem = await post(url, { body, headers, timeoutMs, signal: ending.signal });
       if (problem === undefined || ending.signal.aborted) return;
       if (attempt === ATTEMPTS) throw new Error(problem);
-      await pause(systemClock, pauseMs * attempt, ending.signal).catch(() => undefined);
+      await delay(pauseMs * attempt, undefined, { signal: ending.signal }).catch(() => undefined);
     }
   }
 
