@@ -17,7 +17,7 @@ interface Given {
 
 /** Asks at its pace, whether or not answers come. */
 export function startPings({ urls, token, aSecond }: Given): Pings {
-  const clients: Client[] = urls.map((url) => createClient({ url, token }));
+  const clients: Client[] = urls.map((url) => createClient({ url, token, transport: 'ws' }));
   const failed: string[] = [];
   const open = new Set<Promise<unknown>>();
   const began = performance.now();
@@ -33,6 +33,7 @@ export function startPings({ urls, token, aSecond }: Given): Pings {
   async function end(): Promise<{ asked: number; failed: string[] }> {
     clearInterval(timer);
     await Promise.all(open);
+    for (const client of clients) client.close();
     return { asked, failed };
   }
   return { end, [Symbol.asyncDispose]: async () => void (await end()) };

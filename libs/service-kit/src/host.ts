@@ -20,6 +20,7 @@ import { reach, type ReachOptions } from './reach.ts';
 import type { Variables } from './read-secret.ts';
 import { StartError } from './start-error.ts';
 import { openSettings, type ConfigurationSource } from './settings/open-settings.ts';
+import { watchEventLoop } from './watch-event-loop.ts';
 
 /** The process that services run on: what they share, opened once from the environment. */
 export interface Host extends AsyncDisposable {
@@ -112,6 +113,7 @@ export async function openHost(options: HostOptions): Promise<Host> {
   const restart = opening.use(await followRestart(bus, process, log));
   if (options.service !== undefined) health.set(options.service, false, 'starting');
   health.set(SETTINGS, true);
+  opening.use(watchEventLoop({ settings, log }));
   opening.defer(observe('switchyard.config.revision', {}, () => settings.revision));
   warnOfIneffective(settings, log);
 

@@ -24,6 +24,7 @@ import {
 import { firstToken } from './first-token.ts';
 import { takeOwnPlace } from './take-own-place.ts';
 import { logFileOf, openLogFile } from './log-file.ts';
+import { keepRecords } from './records.ts';
 import { services } from './services.ts';
 
 const VERSION = '0.1.0';
@@ -57,6 +58,7 @@ async function startEmbedded(env: Variables, { stack, signal, onListening }: Sta
 
   let url = '';
   let token: string | undefined;
+  stack.use(keepRecords({ bus: await host.connect('gateway'), settings: host.settings.current, data }));
   const ours = defineSecrets({
     ...(bus === 'memory:' ? { envFile: resolve(data, '.env') } : {}),
     async firstToken(tokens) {

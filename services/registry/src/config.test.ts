@@ -227,7 +227,10 @@ test('a stored value names no variable of a secret or an address, unless the ope
     const text = `\${${name}}`;
     await assert.rejects(app.bus.call('config.patch', { agents: { default: { model: text } } }), refused, name);
     await assert.rejects(app.bus.call('config.set', { section: 'gateway', key: 'corsOrigins', value: ['http://x', text] }), refused, name);
-    await assert.rejects(app.bus.call('agents.create', { name: 'oslo', model: text }), { ...refused, message: new RegExp(`^model names the variable ${name}`) });
+    await assert.rejects(app.bus.call('agents.create', { name: 'oslo', model: text }), {
+      ...refused,
+      message: new RegExp(`^model names the variable ${name}`),
+    });
     await assert.rejects(app.bus.call('agents.update', { agentId: 'default', reactionLevel: 'minimal', model: text }), refused, name);
     const dry = await app.bus.call('agents.update', { agentId: 'default', model: text, dryRun: true });
     assert.match(JSON.stringify(dry), /which config.references does not/);

@@ -44,7 +44,7 @@ import { openLevels } from './levels/open-levels.ts';
 export const registry = defineService({
   contract,
   version: '0.1.0',
-  settings: ['agents', 'routing', 'tenantId', 'models', 'providers', 'embedding', 'logLevel'],
+  settings: ['agents', 'routing', 'tenantId', 'models', 'providers', 'embedding', 'logLevel', 'daemon'],
 
   async setup({ settings, store, bus, log, own, env, configuration }) {
     const {
@@ -79,7 +79,7 @@ export const registry = defineService({
     const levels = own.use(await openLevels(bus, log));
     own.defer(onOtherLevel(settings, () => levels.followConfiguration(), log));
     const given = { agents, collection, store, projector, models, secret, configuration, env };
-    const opened = await openConfig({ ...kept, store, bus, configuration, own, log });
+    const opened = await openConfig({ ...kept, store, bus, configuration, own, log, webhook: { settings, secret } });
     const config = { ...opened, env, checkAgents: (configured: Configured) => checkConfigured(given, configured) };
     const known = createValidated(validated.for({ tenant: settings.current.tenantId }), store);
     own.use(followCatalogue({ models, settings, bus, log }));

@@ -24,7 +24,10 @@ export interface PatchToCheck {
 }
 
 /** Everything that speaks against a change, in the order a reader would mend it. Empty: it may be written. */
-export async function checkPatch(given: PatchGiven, { tenant, agentId, patch, preview, stored = {} }: PatchToCheck): Promise<ServiceError[]> {
+export async function checkPatch(
+  given: PatchGiven,
+  { tenant, agentId, patch, preview, stored = {} }: PatchToCheck,
+): Promise<ServiceError[]> {
   const refused = writtenPaths(patch, `agents.${agentId}`).flatMap((path) => refusedPath(given, tenant, path));
   if (refused.length > 0) return refused;
   const closed = checkReferences(given.configuration.current.config, stored, patch);

@@ -7,7 +7,8 @@ import type { ConfigHeadDocument, ConfigLayerDocument, ConfigVersionDocument } f
 import { createInForce, type InForce } from './in-force.ts';
 import { openPublisher } from './publisher.ts';
 import { rollBackRefused } from './roll-back-refused.ts';
-import { openVersions } from './versions.ts';
+import { createConfigWebhook } from './config-webhook.ts';
+import { openVersions, type Versions } from './versions.ts';
 import type { ConfigGiven } from './write-config.ts';
 
 interface Given {
@@ -19,6 +20,8 @@ interface Given {
   configuration: ConfigurationSource;
   own: AsyncDisposableStack;
   log: Logger;
+  /** What the webhook is built of, beside the versions. */
+  webhook: Pick<Parameters<typeof createConfigWebhook>[0], 'settings' | 'secret'>;
 }
 
 /** The versions of the configuration, told to everybody: also what a replica that died left untold. */
@@ -26,7 +29,16 @@ export async function openConfig(
   given: Given,
 ): Promise<Omit<ConfigGiven, 'checkAgents'> & { inForce: InForce; replicas: WatchedReplicas }> {
   const { bus, configuration, own, log, store } = given;
-  const versions = await openVersions({ ...given, tenant: configuration.current.tenantId });
+  const kept = await openVersions({ ...given, tenant: configuration.current.tenantId });
+  const webhook = own.use(createConfigWebhook({ ...given.webhook, versions: kept, log }));
+  const versions: Versions = {
+    ...kept,
+    async commit(write, decide) {
+      const version = await kept.commit(write, decide);
+      webhook.tell(version);
+      return version;
+    },
+  };
   const publisher = own.use(await openPublisher(bus, versions, log));
   await publisher.publish();
   const replicas = own.use(await watchReplicas(bus, CONFIG_BUCKET));

@@ -1,0 +1,104 @@
+import assert from 'node:assert/strict';
+import { createHmac } from 'node:crypto';
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { text } from 'node:stream/consumers';
+import { test } from 'node:test';
+import { secrets } from '@switchyard/contracts';
+import { startService } from '@switchyard/service-kit';
+import { principal, resolveSecrets, testService, type TestService } from '@switchyard/testkit';
+import { registry } from '../service.ts';
+
+const KEY = 'the key of the webhook';
+const TIMEOUT = { timeout: 20_000 };
+
+interface Told {
+  headers: Record<string, unknown>;
+  body: string;
+}
+
+/** Somebody who wants to hear of changes, and answers as the test says. */
+async function startListener(...statuses: number[]) {
+  const told: Told[] = [];
+  const waiting: (() => void)[] = [];
+  const server = createServer(async (request, response) => {
+    told.push({ headers: request.headers, body: await text(request) });
+    response.writeHead(statuses.shift() ?? 200, { location: '/elsewhere' }).end();
+    for (const look of waiting.splice(0)) look();
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/changed`,
+    told,
+    async until(count: number): Promise<Told[]> {
+      while (told.length < count) await new Promise<void>((resolve) => waiting.push(resolve));
+      return told;
+    },
+    async [Symbol.asyncDispose]() {
+      server.closeAllConnections();
+      server.close();
+    },
+  };
+}
+
+function start(url: string, secret?: object): Promise<TestService> {
+  const configWebhook = { url, ...(secret && { secret }) } as { url: string };
+  return testService(registry, {
+    as: principal({ client: 'ops', scopes: ['*'] }),
+    settings: { daemon: { configWebhook } },
+    prepare: async (host) => {
+      await (await host.connect('secrets')).serve(secrets, { 'secrets.resolve': resolveSecrets({ HOOK_KEY: KEY }) }, { version: '0.0.0' });
+    },
+  });
+}
+
+test('every version is told once, by the replica that wrote it, signed, with what changed and without secrets', TIMEOUT, async () => {
+  await using listener = await startListener();
+  await using app = await start(listener.url, { source: 'env', provider: 'env', id: 'HOOK_KEY' });
+  await using _second = await startService(registry, app.host);
+  const patch = { providers: { entries: { lab: { type: 'openai', headers: { 'x-token': 'hidden from all' }, maxRetries: 7 } } } };
+  const patched = await app.bus.call('config.patch', patch);
+  await app.bus.call('config.set', { section: 'gateway', key: 'maxBatchSize', value: 9, message: 'fewer at once' });
+  const told = await listener.until(2);
+  for (const { headers, body } of told) {
+    assert.equal(headers['x-webhook-signature'], `sha256=${createHmac('sha256', KEY).update(body).digest('hex')}`);
+    assert.ok(!body.includes('hidden from all') && !body.includes(KEY));
+  }
+  const all = told.map(({ body }) => JSON.parse(body) as Record<string, unknown>);
+  const first = all.find(({ section }) => section === 'providers') ?? {};
+  const { timestamp, diff, ...said } = first;
+  const metadata = { user: 'ops', summary: 'config.patch providers' };
+  assert.deepEqual(said, {
+    event: 'config.changed',
+    method: 'config.patch',
+    section: 'providers',
+    commitSha: 'commitSha' in patched && patched.commitSha,
+    metadata,
+  });
+  assert.match(String(diff), /\+ +maxRetries: 7/);
+  assert.equal(typeof timestamp, 'number');
+  const second = all.find(({ section }) => section === 'gateway') ?? {};
+  assert.deepEqual([second['method'], second['metadata']], [undefined, { user: 'ops', summary: 'fewer at once' }]);
+});
+
+test('whoever does not take it is asked again, and who sends it elsewhere is not followed', TIMEOUT, async () => {
+  await using listener = await startListener(500, 302);
+  await using app = await start(listener.url);
+  await app.bus.call('config.patch', { logLevel: 'warn' });
+  const told = await listener.until(3);
+  assert.equal(new Set(told.map(({ body }) => body)).size, 1);
+  assert.equal(told[0]?.headers['x-webhook-signature'], undefined);
+});
+
+test('without its key nothing is sent', TIMEOUT, async () => {
+  await using listener = await startListener();
+  await using app = await start(listener.url, { source: 'env', provider: 'env', id: 'NOT_SET' });
+  await app.bus.call('config.patch', { logLevel: 'warn' });
+  await app.bus.call('config.patch', { daemon: { configWebhook: { secret: 'in the open' } } });
+  await app.bus.call('config.patch', { gateway: { maxBatchSize: 3 } });
+  const last = (await listener.until(1)).at(-1)?.body ?? '';
+  assert.notEqual((JSON.parse(last) as { section?: string }).section, 'logLevel');
+  assert.ok(!last.includes('in the open'));
+});

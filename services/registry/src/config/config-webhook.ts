@@ -1,0 +1,113 @@
+import { createHmac } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { SecretRef } from '@switchyard/contracts';
+import type { SecretReader, Settings } from '@switchyard/service-kit';
+import type { Logger } from '@switchyard/telemetry';
+import { renderDiff } from './render-diff.ts';
+import type { Version } from './kept-versions.ts';
+import type { Versions } from './versions.ts';
+
+const ATTEMPTS = 3;
+const PAUSE_MS = 1_000;
+/** A diff that is longer is cut: whoever wants all of it asks for `config.diff`. */
+const MOST_CHARS = 65_536;
+
+interface Given {
+  settings: Settings<'daemon'>;
+  versions: Pick<Versions, 'find'>;
+  secret: SecretReader;
+  log: Pick<Logger, 'warn'>;
+  pauseMs?: number;
+}
+
+/** Whoever wants to hear of every version of the configuration, at `daemon.configWebhook`. */
+export interface ConfigWebhook extends AsyncDisposable {
+  /** Tells it, three times at most, while the writer goes on. */
+  tell(version: Version): void;
+}
+
+/**
+ * The replica that wrote a version tells it. What a process that dies has not told stays untold; `config.history` has it. A change of
+ * the webhook itself may still be told at the place before.
+ */
+export function createConfigWebhook({ settings, versions, secret, log, pauseMs = PAUSE_MS }: Given): ConfigWebhook {
+  const ending = new AbortController();
+  const telling = new Set<Promise<void>>();
+
+  async function tell(version: Version): Promise<void> {
+    const { url, timeoutMs, secret: key } = settings.current.daemon.configWebhook;
+    if (url === undefined || url === '') return;
+    const body = JSON.stringify(await bodyOf(versions, version));
+    const value = await valueOf(key, secret);
+    const signed = value === undefined ? {} : { 'x-webhook-signature': `sha256=${createHmac('sha256', value).update(body).digest('hex')}` };
+    const headers = { 'content-type': 'application/json', ...signed };
+    for (let attempt = 1; ; attempt++) {
+      const problem = await post(url, { body, headers, timeoutMs, signal: ending.signal });
+      if (problem === undefined || ending.signal.aborted) return;
+      if (attempt === ATTEMPTS) throw new Error(problem);
+      await delay(pauseMs * attempt, undefined, { signal: ending.signal }).catch(() => undefined);
+    }
+  }
+
+  return {
+    tell(version) {
+      const told = tell(version)
+        .catch((err: unknown) => {
+          const more = { sha: version.sha, errorKind: 'network', hint: 'see to daemon.configWebhook' };
+          log.warn({ err, ...more }, 'nobody took the word of a change of the configuration');
+        })
+        .finally(() => telling.delete(told));
+      telling.add(told);
+    },
+    async [Symbol.asyncDispose]() {
+      ending.abort();
+      await Promise.all(telling);
+    },
+  };
+}
+
+/** What changed, without secrets. */
+async function bodyOf(versions: Given['versions'], version: Version): Promise<object> {
+  const { sha, parent, at, author, agent, message, section, reason, layer } = version;
+  const before = parent === undefined ? {} : (await versions.find(parent)).layer;
+  return {
+    event: 'config.changed',
+    method: methodOf(message),
+    section,
+    diff: renderDiff(before, layer).slice(0, MOST_CHARS),
+    commitSha: sha,
+    metadata: { agent, user: author, summary: reason ?? message },
+    timestamp: at,
+  };
+}
+
+/** As the history names a write whose author said nothing; undefined where the author has words of its own. */
+function methodOf(message: string): string | undefined {
+  return /^config\.(apply|patch|set|rollback)\b/.exec(message)?.[0];
+}
+
+async function valueOf(ref: SecretRef | undefined, secret: SecretReader): Promise<string | undefined> {
+  if (ref === undefined || typeof ref === 'string') return ref;
+  const value = ref.source === 'env' ? await secret(ref.id) : null;
+  if (value === null) throw new Error(`daemon.configWebhook.secret names ${ref.id}, which is not set: nothing is sent without a signature`);
+  return value;
+}
+
+interface Post {
+  body: string;
+  headers: Record<string, string>;
+  timeoutMs: number;
+  signal: AbortSignal;
+}
+
+/** What went wrong, in a sentence. It follows nobody elsewhere: what is signed is for who was named. */
+async function post(url: string, { body, headers, timeoutMs, signal }: Post): Promise<string | undefined> {
+  try {
+    const within = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]);
+    const response = await fetch(url, { method: 'POST', body, headers, signal: within, redirect: 'error' });
+    await response.body?.cancel();
+    return response.ok ? undefined : `it answered ${response.status}`;
+  } catch (error) {
+    return error instanceof Error ? error.message : String(error);
+  }
+}
