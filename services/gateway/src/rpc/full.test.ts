@@ -46,6 +46,8 @@ test('it is known of that method, that tenant and that agent alone', () => {
   assert.deepEqual([asked({}, caller('default', 'b')), asked({}, caller('default', 'c'))], [b, undefined], 'an agent of a token is named');
   assert.deepEqual([asked({ sessionKey: { agentId: 'b' } }), asked({ sessionKey: { channelId: 'x' } })], [b, a]);
   assert.equal(asked({ agentId: 'a', sessionKey: { agentId: 'c' } }), a);
+  const held = { principal: { ...principal(), agents: ['b'] } } as unknown as Caller;
+  assert.deepEqual([asked({}, held), asked({ agentId: 'b' }, held)], [undefined, b], 'a token held to agents has a standard of its own');
   assert.deepEqual([asked({}, caller('other')), asked({}, caller(), 'session.send')], [undefined, undefined]);
 });
 

@@ -1,4 +1,4 @@
-import { FullFor, type ServiceError } from '@switchyard/contracts';
+import { FullFor, type Principal, type ServiceError } from '@switchyard/contracts';
 import type { Clock } from '@switchyard/service-kit';
 import type { Caller } from '../admission/tokens.ts';
 
@@ -51,7 +51,7 @@ export function createFull(clock: Pick<Clock, 'now'>): Full {
       const now = clock.now();
       for (const [agentId, { until }] of agents) if (until <= now) agents.delete(agentId);
       if (agents.size === 0) known.delete(key);
-      const meant = agents.size === 0 ? undefined : agentMeant(params, principal.agent);
+      const meant = agents.size === 0 ? undefined : agentMeant(params, principal);
       if (!meant) return undefined;
       for (const one of agents.values())
         if (one.agentId === meant.agentId || (meant.agentId === undefined && one.standard)) return one.error;
@@ -64,12 +64,14 @@ export function createFull(clock: Pick<Clock, 'now'>): Full {
  * Which agent a call is for; undefined where that is not plain. A call with a key may have been made before, a command may be meant
  * to end what is in the way, and what is wrong is for its owner to say.
  */
-function agentMeant(params: Uint8Array, own: string | undefined): { agentId: string | undefined } | undefined {
-  const { message, idempotencyKey, agentId = own, sessionKey = {} } = parsed(params);
+function agentMeant(params: Uint8Array, { agent, agents }: Principal): { agentId: string | undefined } | undefined {
+  const { message, idempotencyKey, agentId = agent, sessionKey = {} } = parsed(params);
   if (typeof message !== 'string' || message === '' || message.startsWith('/') || idempotencyKey !== undefined) return undefined;
   if (typeof sessionKey !== 'object' || sessionKey === null) return undefined;
   const meant = agentId === undefined ? (sessionKey as Record<string, unknown>).agentId : agentId;
-  return meant === undefined || typeof meant === 'string' ? { agentId: meant } : undefined;
+  // Whose token is held to some agents has another standard than the tenant.
+  if (meant === undefined) return agents ? undefined : { agentId: undefined };
+  return typeof meant === 'string' ? { agentId: meant } : undefined;
 }
 
 function parsed(params: Uint8Array): Record<string, unknown> {
