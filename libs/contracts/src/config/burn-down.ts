@@ -102,7 +102,6 @@ export const UNREAD_SETTINGS: readonly string[] = [
   'embedding.local',
   'embedding.openai',
   'envelope',
-  'gateway.web.path',
   'imageGen',
   'integrations',
   'lifecycleReactions',
