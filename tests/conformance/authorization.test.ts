@@ -57,6 +57,8 @@ const ROUTES: readonly Route[] = [
   { path: '/hooks/any', body: '{}', scopes: 'anybody', opened: 404 },
   { path: '/health', scopes: 'anybody', opened: 200 },
   { path: '/api/health', scopes: 'anybody', opened: 200 },
+  { path: '/', scopes: 'anybody', opened: 404 },
+  { path: '/app/index.html', scopes: 'anybody', opened: 404 },
   { path: '/livez', scopes: 'anybody', opened: 200 },
   { path: '/startupz', scopes: 'anybody', opened: 200 },
   { path: '/readyz', scopes: 'anybody', opened: 200 },

@@ -39,6 +39,11 @@ test('each service does all of its work as the user that is meant for it', { ski
   const { secret } = await client.call('tokens.create', { id: 'other', scopes: ['rpc', 'admin'] });
   const other = createClient({ url, token: secret });
   assert.ok((await other.call('session.list', {})).sessions);
+  const made = await fetch(`${url}/api/tickets`, { method: 'POST', headers: { authorization: `Bearer ${secret}` } });
+  const { ticket } = (await made.json()) as { ticket: string };
+  const opened = await fetch(`${url}/api/events?ticket=${ticket}`);
+  assert.equal(opened.status, 200, 'a ticket is written and used up');
+  await opened.body?.cancel();
   await client.call('tokens.revoke', { id: 'other' });
   await assert.rejects(other.call('session.list', {}));
   const ready = (await (await fetch(`${url}/readyz`, { headers: { authorization: `Bearer ${TOKEN}` } })).json()) as {

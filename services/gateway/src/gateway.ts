@@ -12,6 +12,7 @@ import { createAccessLog } from './server/access-log.ts';
 import type { Connections } from './sockets/connections.ts';
 import { createDispatcher } from './rpc/dispatch.ts';
 import { closeSockets, drainRequests, REQUESTS_FINISH_MS } from './server/drain.ts';
+import { readDashboard } from './dashboard/files.ts';
 import type { Edge, EdgeSections } from './edge.ts';
 import { createEdgeMethods } from './rpc/edge-methods.ts';
 import { openFanOut } from './sockets/fan-out.ts';
@@ -93,6 +94,7 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
   const failures = opening.use(createFailureLog(log));
   const limits = opening.use(await openSharedLimits({ bus, cache: options.cache, settings }));
   const tokens = opening.use(await openTokens({ bus, log, ...(options.onRevision ? { onRevision: options.onRevision } : {}) }));
+  const { web } = settings.current.gateway;
   const tickets = await openTickets({ bus, tokens });
   const admission = createAdmission({ settings, tokens, tickets, limits, host });
   const edge: Edge = {
@@ -102,6 +104,7 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
     failures,
     tokens,
     tickets,
+    dashboard: web.enabled && web.path !== undefined ? readDashboard(web.path) : undefined,
     blobs: options.blobs ?? noBlobs,
     hookKeys: opening.use(await openHookKeys({ bus, settings, log })),
     limits,

@@ -96,7 +96,6 @@ export const UNREAD_SETTINGS: readonly string[] = [
   'embedding.local',
   'embedding.openai',
   'envelope',
-  'gateway.web.path',
   'imageGen',
   'integrations',
   'lifecycleReactions',

@@ -5,7 +5,8 @@ import { z } from 'zod';
 import type { Caller, Tokens } from './tokens.ts';
 
 const TICKET = /^ticket_[0-9A-Za-z]{22}$/;
-const Kept = z.object({
+/** What the bucket has of a ticket. */
+export const KeptTicket = z.object({
   token: z.string().max(1_024),
   ver: z.int(),
   origin: z.string().max(1_024).optional(),
@@ -38,7 +39,7 @@ export async function openTickets({ bus, tokens }: { bus: Bus; tokens: Pick<Toke
     async make({ record: token, ver }, origin) {
       const ticket = mintId('ticket');
       const expiresAt = Date.now() + livesMs;
-      const kept: z.infer<typeof Kept> = { token, ver, expiresAt, ...(origin === undefined ? {} : { origin }) };
+      const kept: z.infer<typeof KeptTicket> = { token, ver, expiresAt, ...(origin === undefined ? {} : { origin }) };
       await bucket.put(hashToken(ticket), Buffer.from(JSON.stringify(kept)));
       return { ticket, expiresAt };
     },
@@ -47,7 +48,7 @@ export async function openTickets({ bus, tokens }: { bus: Bus; tokens: Pick<Toke
       const key = hashToken(ticket);
       const entry = await bucket.get(key);
       if (entry?.value === undefined) return undefined;
-      const { data: kept } = Kept.safeParse(JSON.parse(Buffer.from(entry.value).toString()));
+      const { data: kept } = KeptTicket.safeParse(JSON.parse(Buffer.from(entry.value).toString()));
       if (kept === undefined || kept.expiresAt <= Date.now()) return undefined;
       // Of all who come with it at once, one writes over the revision that all have read. Who comes from elsewhere has spent it too.
       if ((await bucket.update(key, USED, entry.revision)) === undefined) return undefined;

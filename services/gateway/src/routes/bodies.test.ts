@@ -3,6 +3,7 @@ import { glob, readFile } from 'node:fs/promises';
 import { test } from 'node:test';
 import { unbounded } from '@switchyard/testkit';
 import { Written } from '../admission/telling.ts';
+import { KeptTicket } from '../admission/tickets.ts';
 import { StrictPayload } from '../hooks/strict.ts';
 import { Asked } from '../mcp/tools.ts';
 import { ChatBody } from './chat-request.ts';
@@ -17,6 +18,7 @@ import { z } from 'zod';
 
 const bodies = {
   'admission/telling.ts': Written,
+  'admission/tickets.ts': KeptTicket,
   'hooks/strict.ts': StrictPayload,
   'mcp/tools.ts': Asked,
   'routes/chat-request.ts': ChatBody,

@@ -1,6 +1,7 @@
 import { registerActivity } from './activity.ts';
 import { registerAgents } from './agents.ts';
 import { registerChannels } from './channels.ts';
+import { registerApp } from './app.ts';
 import { registerAudit } from './audit.ts';
 import { registerChatStream } from './chat-stream.ts';
 import { registerChat } from './chat.ts';
@@ -35,6 +36,7 @@ export const routes: readonly RegisterRoutes[] = [
   web(registerChannels),
   web(registerActivity),
   web(registerTickets),
+  web(registerApp),
   registerAudit,
   registerModels,
   registerResponses,

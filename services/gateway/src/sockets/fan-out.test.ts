@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { subjects } from '@switchyard/contracts';
+import { notifications, subjects } from '@switchyard/contracts';
 import { SECRETS, startTestGateway } from '../gateway.fixture.ts';
 
 const ping = (id: unknown): string => JSON.stringify({ jsonrpc: '2.0', method: 'system.ping', id });
@@ -36,6 +36,20 @@ describe('notifications', () => {
     }
     assert.deepEqual((await other.next()).params, { text: 'to all' });
     assert.equal((await mcp.ask(ping('nothing before'))).id, 'nothing before');
+  });
+
+  test('of every kind that services send arrive as they were sent, to one client or to all', async () => {
+    await using gateway = await startTestGateway();
+    const mine = await gateway.connect(SECRETS.rpc);
+    const other = await gateway.connect(SECRETS.all);
+    const sent = Object.entries(notifications).filter(([, { from }]) => !(from as readonly string[]).includes('gateway'));
+    assert.ok(sent.length >= 3);
+    for (const [method, { example: params }] of sent) {
+      const message = Buffer.from(JSON.stringify({ jsonrpc: '2.0', method, params }));
+      gateway.bus.publish(subjects.notifyClient('default', 'rpc'), message);
+      gateway.bus.publish(subjects.notifyAll('default'), message);
+      for (const socket of [mine, mine, other]) assert.deepEqual(await socket.next(), { jsonrpc: '2.0', method, params });
+    }
   });
 
   test('stay within their tenant, also where two tenants gave a token the same id', async () => {

@@ -1,0 +1,83 @@
+import { createHash } from 'node:crypto';
+import { readdirSync, readFileSync, statSync } from 'node:fs';
+import { extname, join, relative, sep } from 'node:path';
+import { StartError } from '@switchyard/service-kit';
+
+/** A dashboard is a page and what it needs, and stays in memory. */
+const MOST_BYTES = 64 * 1024 * 1024;
+const PAGE = 'index.html';
+
+const TYPES: Readonly<Record<string, string>> = {
+  '.html': 'text/html; charset=utf-8',
+  '.js': 'text/javascript; charset=utf-8',
+  '.mjs': 'text/javascript; charset=utf-8',
+  '.css': 'text/css; charset=utf-8',
+  '.json': 'application/json',
+  '.map': 'application/json',
+  '.webmanifest': 'application/manifest+json',
+  '.svg': 'image/svg+xml',
+  '.png': 'image/png',
+  '.jpg': 'image/jpeg',
+  '.webp': 'image/webp',
+  '.gif': 'image/gif',
+  '.ico': 'image/x-icon',
+  '.woff': 'font/woff',
+  '.woff2': 'font/woff2',
+  '.ttf': 'font/ttf',
+  '.wasm': 'application/wasm',
+  '.txt': 'text/plain; charset=utf-8',
+};
+
+export interface DashboardFile {
+  bytes: Buffer;
+  type: string;
+  etag: string;
+  /** Its name changes with what is in it. */
+  lasting: boolean;
+}
+
+/** What an address below `/app/` shows: the file, or for what is no file the page, which finds its way by itself. */
+export type Dashboard = (path: string) => DashboardFile | undefined;
+
+/**
+ * Reads a dashboard at the start. Only what was found then is ever served, so no address leads anywhere else, and files that are
+ * replaced later break nothing. Links and what begins with a dot are left out.
+ */
+export function readDashboard(directory: string): Dashboard {
+  const files = new Map<string, DashboardFile>();
+  let left = MOST_BYTES;
+  for (const file of filesIn(directory)) {
+    left -= statSync(file).size;
+    if (left < 0) throw new StartError(`gateway.web.path: ${directory} has more than ${MOST_BYTES} bytes, which is no dashboard.`);
+    const name = relative(directory, file).split(sep).join('/');
+    files.set(name, fileOf(name, readFileSync(file)));
+  }
+  const page = files.get(PAGE);
+  if (page === undefined) throw new StartError(`gateway.web.path: there is no ${PAGE} in ${directory}.`);
+  return (path) => files.get(path) ?? (path === '' || extname(path) === '' ? page : undefined);
+}
+
+function filesIn(directory: string): string[] {
+  try {
+    return readdirSync(directory, { withFileTypes: true, recursive: true })
+      .filter((entry) => entry.isFile())
+      .map((entry) => join(entry.parentPath, entry.name))
+      .filter(
+        (file) =>
+          !relative(directory, file)
+            .split(sep)
+            .some((part) => part.startsWith('.')),
+      );
+  } catch (cause) {
+    throw new StartError(`gateway.web.path: ${directory} cannot be read (${(cause as NodeJS.ErrnoException).code}).`, { cause });
+  }
+}
+
+function fileOf(name: string, bytes: Buffer): DashboardFile {
+  return {
+    bytes,
+    type: TYPES[extname(name).toLowerCase()] ?? 'application/octet-stream',
+    etag: `"${createHash('sha256').update(bytes).digest('base64url').slice(0, 22)}"`,
+    lasting: name.startsWith('assets/'),
+  };
+}
