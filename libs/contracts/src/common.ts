@@ -24,11 +24,6 @@ export const TokenTenant = z
   .describe('another tenant; only a token that may do everything, in the tenant of the installation, names one');
 /** Whose sessions a token may read and write: those of its tenant, or only those that it made. */
 export const SessionsOf = z.enum(['tenant', 'own']);
-const money = z.number().positive().max(1_000_000_000).optional();
-/** What a token may use of models in an hour and a day of UTC, whichever agents answer. */
-export const SpendLimits = z
-  .strictObject({ perHour: z.int().positive().optional(), perDay: z.int().positive().optional(), perHourUsd: money, perDayUsd: money })
-  .describe('tokens, and US dollars by list price, in an hour and a day of UTC');
 export const Scope = z.enum(TOKEN_SCOPES);
 export const Scopes = z.array(Scope).max(MAX.words);
 

@@ -21,7 +21,6 @@ export {
   SessionKey,
   SessionParts,
   SessionsOf,
-  SpendLimits,
   TokenId,
   TokensUsed,
 } from './common.ts';
@@ -34,6 +33,7 @@ export * from './config/sections.ts';
 export { AgentConfig, AgentPatch } from './config/agents.ts';
 export { LogLevel, REDACTED, SecretRef } from './config/kinds.ts';
 export { McpClient } from './config/mcp-client.ts';
+export { SpendLimits } from './config/spend-limits.ts';
 export { ProviderEntry } from './config/models.ts';
 export { UNREAD_SETTINGS } from './config/burn-down.ts';
 export { isUnread, notInForce } from './config/not-in-force.ts';

@@ -49,6 +49,10 @@ test('a method shows its params, scope, owner and examples', () => {
       ['sessions', false],
       ['lenient', false],
       ['budgets', false],
+      ['agents', false],
+      ['expiresAt', false],
+      ['ttlMs', false],
+      ['tenant', false],
       ['mcpClient', false],
     ],
   );

@@ -1,8 +1,9 @@
 import { z } from 'zod';
-import { AgentId, Count, HeldToAgents, Scopes, SessionsOf, SpendLimits, Timestamp, TokenId } from './common.ts';
+import { AgentId, Count, HeldToAgents, Scopes, SessionsOf, Timestamp, TokenId } from './common.ts';
 import { LogLevel } from './config/kinds.ts';
 import { LogModule } from './log-module.ts';
 import { McpClient } from './config/mcp-client.ts';
+import { SpendLimits } from './config/spend-limits.ts';
 import { mostKeys } from './most-keys.ts';
 import { MAX, upTo } from './sizes.ts';
 

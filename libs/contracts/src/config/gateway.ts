@@ -1,7 +1,8 @@
 import { z } from 'zod';
-import { HeldToAgents, Scopes, SessionsOf, SpendLimits, TokenId } from '../common.ts';
+import { HeldToAgents, Scopes, SessionsOf, TokenId } from '../common.ts';
 import { address, count, flag, LongSecretRef, port, positive, text, texts } from './kinds.ts';
 import { McpClient } from './mcp-client.ts';
+import { SpendLimits } from './spend-limits.ts';
 import { MAX, upTo } from '../sizes.ts';
 
 const GatewayToken = z

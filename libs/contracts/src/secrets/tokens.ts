@@ -1,7 +1,8 @@
 import { z } from 'zod';
-import { HeldToAgents, IsoTime, Scopes, SessionsOf, SpendLimits, TokenId, TokenTenant } from '../common.ts';
+import { HeldToAgents, IsoTime, Scopes, SessionsOf, TokenId, TokenTenant } from '../common.ts';
 import { defineMethods } from '../define.ts';
 import { McpClient } from '../config/mcp-client.ts';
+import { SpendLimits } from '../config/spend-limits.ts';
 import { MAX, upTo } from '../sizes.ts';
 
 /** A bearer token as it may be shown: never its secret. */

@@ -175,6 +175,7 @@ export const agentMethods = defineMethods({
       days: z.int().positive().max(30).default(30).describe('how many days of UTC back, today among them'),
     }),
     result: AgentCacheStats,
+    blobs: ['providers'],
     idempotent: true,
     errors: ['NOT_FOUND'],
     examples: [
