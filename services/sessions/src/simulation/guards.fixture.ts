@@ -164,8 +164,8 @@ export const guards: readonly Guard[] = [
     waits: COMPACTS,
     covered: 'What is claimed is read from what the claim gives, and the epoch of that is asked for when it is hung.',
   },
-  { write: 'publish', without: ['compactFence'], says: 'nobody with a later claim makes one', waits: COMPACTS, seed: 1582 },
-  { write: 'publish', without: ['epoch'], says: 'it is still the same conversation', waits: COMPACTS, seed: 9 },
+  { write: 'publish', without: ['compactFence'], says: 'nobody with a later claim makes one', waits: COMPACTS, seed: 2606 },
+  { write: 'publish', without: ['epoch'], says: 'it is still the same conversation', waits: COMPACTS, seed: 30 },
   { write: 'leaveOut', without: ['state', 'fence', 'attempts'], says: 'nobody has begun it', waits: DROP_OLD, seed: 115 },
 ];
 

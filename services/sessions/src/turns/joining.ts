@@ -113,6 +113,15 @@ export function heardBy(bodies: Bodies, { turnId, joined = [] }: TurnDocument): 
   );
 }
 
+/** The same, and whose they are. */
+export async function heardIn(bodies: Bodies, turnId: string, heard: readonly Heard[]): Promise<{ turnId: string; question: string }[]> {
+  const said = await texts(
+    bodies,
+    heard.map((one) => ({ turnId, said: one.said })),
+  );
+  return heard.map((one, at) => ({ turnId: one.turnId, question: said[at] ?? '' }));
+}
+
 /** Only what may do and see the same is answered together: nobody's message is acted on with the rights of somebody else. */
 function mayJoin(turn: TurnDocument, other: TurnDocument): boolean {
   const fresh = other.fence === 0 && other.attempts === 0;
