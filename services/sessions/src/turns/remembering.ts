@@ -7,7 +7,7 @@ import { parseMessage } from '../commands/parse.ts';
 import { DAY_MS, type BodyDocument, type TurnDocument } from '../data.ts';
 import { textOf } from './bodies.ts';
 import { allCapturedOf, type Captured } from './captured.ts';
-import { heardIn } from './joining.ts';
+import { heardIn } from './heard.ts';
 import { principalOf } from './principal-of.ts';
 
 /*

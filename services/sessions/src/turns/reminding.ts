@@ -5,7 +5,7 @@ import { allCapturedOf, type Captured } from './captured.ts';
 import type { Witness } from './evidence.ts';
 import type { TurnOutcome } from './turn-plan.ts';
 import type { Memories } from './memories.ts';
-import { heardIn } from './joining.ts';
+import { heardIn } from './heard.ts';
 import type { RunGiven } from './run-deps.ts';
 
 /** What one turn is reminded of, and what is to be remembered of it. */

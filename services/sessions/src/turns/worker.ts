@@ -10,7 +10,7 @@ import { effectOf } from './effects.ts';
 import { agentGone, poisoned, timedOut, waitedTooLong } from './endings.ts';
 import { createFrameWriter, FRAMES_A_RUN, type FrameWriter } from './frames.ts';
 import { lookAgain, type Hold, type Holds } from './hold.ts';
-import { heardBy } from './joining.ts';
+import { heardBy } from './heard.ts';
 import { readMarks, standingOf } from './journal.ts';
 import { principalOf } from './principal-of.ts';
 import type { Ended, RunDeps, RunGiven } from './run-deps.ts';
