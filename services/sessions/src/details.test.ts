@@ -56,8 +56,8 @@ test('a result beyond the agent’s limit is cut, and says so', async () => {
     agentId: 'tools',
     message: 'session_history {"session_key":"default:test:gateway"}',
   });
-  assert.match(response, /… \[cut: \d+ of \d+ characters left out\]$/);
-  assert.ok(response.length < 400, response);
+  assert.match(response, /… \[cut: \d+ of \d+ characters follow\. ctx_result \{.+\} reads on\.\]$/);
+  assert.ok(response.length < 500, response);
 });
 
 test('a model that calls what is no tool, or with what are no arguments, reads what is wrong and goes on', async () => {
@@ -86,6 +86,14 @@ test('a turn that takes too long ends, and its session goes on', async () => {
   await assert.rejects(ask(script({ text: 'half' }, { wait: 60_000 })), failsWith('TURN_TIMEOUT'));
   assert.deepEqual(await app.bus.call('session.history', { session_key: 'agent:scripted:default:test:gateway' }), { messages: [] });
   assert.equal((await ask(script({ text: 'next' }))).response, 'next');
+});
+
+test('an agent may allow its turns fewer silences of its model than any turn has time for; who listens is told', async () => {
+  const promptTimeout = { promptTimeoutMs: 1_000, stallCeilingMultiplier: 0.15 };
+  await using app = await testSessions({ agents: { scripted: { model: 'dev/scripted', promptTimeout } } });
+  const asked = app.bus.call('agent.execute', { agentId: 'scripted', message: script({ text: 'half' }, { wait: 60_000 }) });
+  await assert.rejects(asked, failsWith('TURN_TIMEOUT'));
+  assert.equal((await app.nextEvent('execution:aborted')).reason, 'pipeline_timeout');
 });
 
 test('a silent model and a spent budget end a turn by name', async () => {

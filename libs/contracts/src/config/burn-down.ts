@@ -48,7 +48,6 @@ export const UNREAD_SETTINGS: readonly string[] = [
   'agents.*.operationModels.subagent',
   'agents.*.operationModels.taskExtraction',
   'agents.*.preserveRecent',
-  'agents.*.promptTimeout.stallCeilingMultiplier',
   'agents.*.rag.rerank',
   'agents.*.reactionLevel',
   'agents.*.scheduler',

@@ -19,7 +19,8 @@ export const devCatalogue: readonly CatalogueEntry[] = DEV_MODELS.map((modelId) 
   provider: DEV_PROVIDER,
   modelId,
   displayName: `dev/${modelId} (development model)`,
-  contextWindow: 128_000,
+  // They take as much as anybody sends.
+  contextWindow: 1_048_576,
   maxTokens: 32_000,
   baseUrl: '',
   input: ['text'],

@@ -26,6 +26,15 @@ export async function claimCompaction(
   return session && { session, fence: session.compactFence ?? 0 };
 }
 
+/** Says that somebody is still at it. Null where somebody else is by now, or the conversation is over. */
+export function renewCompaction(
+  sessions: Documents<SessionDocument>,
+  { session: { key, epoch }, fence }: Claim,
+  until: number,
+): Promise<SessionDocument | null> {
+  return sessions.update({ key, epoch, compactFence: fence, compactUntil: { gt: 0 } }, { set: { compactUntil: until } });
+}
+
 /** What a summary cost. */
 export interface Cost {
   input: number;

@@ -4,12 +4,14 @@ import { mintId } from '@switchyard/security';
 import type { Clock } from '@switchyard/service-kit';
 import type { Collection, Store } from '@switchyard/store';
 import type { Agent } from '../agents.ts';
-import { BUDGET_EXCEEDED, type Budgets, type Reserved } from '../budgets/budgets.ts';
+import { askWithin } from '../budgets/ask-within.ts';
+import { BUDGET_EXCEEDED, type Budgets } from '../budgets/budgets.ts';
 import type { BodyDocument, Root, SessionDocument, SummaryDocument, TurnDocument } from '../data.ts';
 import { asAgent } from '../turns/asking.ts';
 import { texts } from '../turns/bodies.ts';
 import { charsOf, messagesOf, spoken } from '../turns/spoken.ts';
 import { claimCompaction, publishRoots, releaseCompaction, type Claim, type Cost } from './compact-writes.ts';
+import { CLAIM_MS, keepClaim } from './keep-claim.ts';
 import { CHARS_A_TOKEN } from './room.ts';
 import type { Spending } from './spending.ts';
 import { excerpt, summarise, type Source, type Summary } from './summarise.ts';
@@ -44,8 +46,6 @@ export interface Making {
   instructions: string | undefined;
 }
 
-/** A claim outlives what the model may take, twice, by so much. */
-const CLAIM_SPARE_MS = 15_000;
 const PAGE = 200;
 
 /**
@@ -58,13 +58,15 @@ export async function makeOne(deps: MakingDeps, seen: SessionDocument, making: M
   const [sessions, summaries] = [deps.sessions.for(making), deps.summaries.for(making)];
   if (!(await foldOf(deps, seen, making))) return null;
   const now = store.now();
-  const claim = await claimCompaction(sessions, seen, { now, until: now + 2 * making.timeoutMs + CLAIM_SPARE_MS });
+  const claim = await claimCompaction(sessions, seen, { now, until: now + CLAIM_MS });
   if (!claim) return null;
+  using kept = keepClaim(deps, sessions, claim);
   try {
     const found = await foldOf(deps, claim.session, making);
     if (!found) return await given(deps, making, claim);
     const { source, taint } = await sourceOf(deps, found, making);
-    const { text, ...cost } = await write(deps, source, making);
+    const signal = AbortSignal.any([making.signal, kept.signal]);
+    const { text, ...cost } = await write(deps, source, { ...making, signal });
     const summary = { text, taint, cost };
     const { document, roots } = hung(claim, found.fold, { ...summary, now: store.now() });
     await summaries.insert(document);
@@ -166,32 +168,18 @@ async function write(deps: MakingDeps, source: Source, making: Making): Promise<
   const { spending, clock } = deps;
   const { tenant, agent, model, timeoutMs, signal } = making;
   const { maxTokensPerTenantPerHour: perHour, maxTokensPerTenantPerDay: perDay } = agent.config.contextEngine.summarizerSpend;
-  const reserved = spending.may(tenant, { perHour, perDay }) ? await reserve(deps, source, making) : 'exceeded';
-  if (reserved === 'exceeded') return { text: excerpt(source), input: 0, output: 0, costUsd: 0 };
-  const late = new AbortController();
-  const stop = clock.after(2 * timeoutMs, () => late.abort(tookTooLong()));
-  let used = { tokens: 0, costUsd: 0 };
-  try {
-    const summary = await summarise(
-      { models: asAgent(deps, tenant, agent), model, timeoutMs, signal: AbortSignal.any([signal, late.signal]) },
-      source,
-    );
-    used = { tokens: summary.input + summary.output, costUsd: summary.costUsd };
-    spending.add(tenant, used.tokens);
-    return summary;
-  } finally {
-    stop();
-    reserved?.settle(used);
-  }
-}
-
-async function reserve({ budgets }: MakingDeps, source: Source, making: Making): Promise<Reserved | 'exceeded' | undefined> {
-  const { tenant, agent, model } = making;
+  const excerpted = { text: excerpt(source), input: 0, output: 0, costUsd: 0 };
+  if (!spending.may(tenant, { perHour, perDay })) return excerpted;
   const messages = source.lines.map(({ text }) => ({ role: 'user' as const, text }));
+  const call = { model, messages, maxOutputTokens: source.targetTokens };
+  const bounds = { budget: deps.budgets?.of({ tenant }, agent), call, clock, ms: 2 * timeoutMs, late: tookTooLong(), signal };
   try {
-    return await budgets?.of({ tenant }, agent).reserve({ model, messages, maxOutputTokens: source.targetTokens });
+    const models = asAgent(deps, tenant, agent);
+    const summary = await askWithin(bounds, (within) => summarise({ models, model, timeoutMs, signal: within }, source));
+    spending.add(tenant, summary.input + summary.output);
+    return summary;
   } catch (error) {
-    if (error instanceof ServiceError && error.details.reason === BUDGET_EXCEEDED) return 'exceeded';
+    if (error instanceof ServiceError && error.details.reason === BUDGET_EXCEEDED) return excerpted;
     throw error;
   }
 }

@@ -2,6 +2,7 @@ import type { Handler } from '@switchyard/bus';
 import { refusal, ServiceError, type Input, type Principal } from '@switchyard/contracts';
 import type { Clock } from '@switchyard/service-kit';
 import type { Store } from '@switchyard/store';
+import { askWithin } from '../budgets/ask-within.ts';
 import type { Budgets } from '../budgets/budgets.ts';
 import { compactionModel } from '../context/compaction-model.ts';
 import { conversationOf, messagesBetween, summaryOf, type EarlierMessage } from '../context/earlier.ts';
@@ -42,13 +43,13 @@ export function ctxRecall(deps: CtxRecallDeps): Handler<'ctx.recall'> {
     if (messages.length === 0) return { ...NOTHING, whole, recallsLeft: leftToday(session, maxRecallsPerDay, deps.store.now()) };
     const counted = await countRecall(deps.sessions.for({ tenant }), session, { now: deps.store.now(), most: maxRecallsPerDay });
     if (!counted) throw usedUp(maxRecallsPerDay, deps.store.now());
-    const { text, usage, costUsd } = await read(deps, { principal, agent, signal }, { asked, messages });
-    await addCost(deps.sessions.for({ tenant }), session, { ...usage, costUsd });
+    const { text, ...cost } = await read(deps, { principal, agent, signal }, { asked, messages });
+    await addCost(deps.sessions.for({ tenant }), session, cost);
     return {
       answer: text.trim(),
       sources: messages.map(({ id }) => id),
       whole,
-      tokensUsed: { input: usage.input, output: usage.output, total: usage.input + usage.output },
+      tokensUsed: { input: cost.input, output: cost.output, total: cost.input + cost.output },
       recallsLeft: leftToday(counted, maxRecallsPerDay, deps.store.now()),
     };
   };
@@ -70,18 +71,13 @@ async function read(
   const { model } = await compactionModel(deps.models, agent);
   const messages = [{ role: 'user' as const, text: questionOf(asked.prompt, found) }];
   const maxTokens = asked.max_tokens;
-  const reserved = await deps.budgets?.of(principal, agent).reserve({ model, system: SYSTEM, messages, maxOutputTokens: maxTokens });
-  using late = lateAfter(deps.clock, promptTimeoutMs);
-  let used = { tokens: 0, costUsd: 0 };
-  try {
-    const models = asAgent(deps, principal.tenant, agent);
-    const request = { model, system: SYSTEM, messages, maxTokens, signal: AbortSignal.any([signal, late.signal]), promptTimeoutMs };
-    const { text, usage, costUsd } = await models.complete(request);
-    used = { tokens: usage.input + usage.output, costUsd };
-    return { text, usage, costUsd };
-  } finally {
-    reserved?.settle(used);
-  }
+  const call = { model, system: SYSTEM, messages, maxOutputTokens: maxTokens };
+  const budget = deps.budgets?.of(principal, agent);
+  const models = asAgent(deps, principal.tenant, agent);
+  return askWithin({ budget, call, clock: deps.clock, ms: promptTimeoutMs, late: tookTooLong(), signal }, async (within) => {
+    const { text, usage, costUsd } = await models.complete({ model, system: SYSTEM, messages, maxTokens, signal: within, promptTimeoutMs });
+    return { text, input: usage.input, output: usage.output, costUsd };
+  });
 }
 
 const NOTHING = {
@@ -151,10 +147,8 @@ function questionOf(prompt: string, messages: readonly EarlierMessage[]): string
   return [...lines, `The question: ${prompt}`].join('\n');
 }
 
-function lateAfter(clock: Clock, ms: number): Disposable & { signal: AbortSignal } {
-  const late = new AbortController();
-  const error = new ServiceError('DEADLINE_EXCEEDED', 'The model took too long to read.', { details: { reason: 'RECALL_TIMEOUT' } });
-  return { signal: late.signal, [Symbol.dispose]: clock.after(ms, () => late.abort(error)) };
+function tookTooLong(): ServiceError {
+  return new ServiceError('DEADLINE_EXCEEDED', 'The model took too long to read.', { details: { reason: 'RECALL_TIMEOUT' } });
 }
 
 function usedUp(most: number, now: number): ServiceError {

@@ -131,6 +131,8 @@ const rows: Record<string, readonly Row[]> = {
   'ctx.inspect': [],
   'ctx.expand': [],
   'ctx.recall': [],
+  // `dev-tools.test.ts`.
+  'ctx.result': [],
   // They know no session.
   'agent.getOperationModels': [],
   'dev.act': [],

@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ServiceError } from '@switchyard/contracts';
 import { NO_FAULTS } from '@switchyard/testkit';
-import { createWorld, principal, reset, startReplica } from './story.fixture.ts';
+import { pause } from '@switchyard/service-kit';
+import { createWorld, principal, reset, startReplica, USUAL, type Replica } from './story.fixture.ts';
 import { ask, isRunning, KEY, settled, told, turnOf, twoReplicas, until } from './telling.fixture.ts';
 
 /*
@@ -156,4 +157,42 @@ test('a call that was under way is made again only if twice is as once; else the
     const [, result] = turnOf(world, 'a').steps as { mark: string; result: unknown }[];
     assert.equal(JSON.stringify(result).includes('STEP_OUTCOME_UNKNOWN'), tool === 'act');
   }
+});
+
+test('who dies while it makes a summary keeps others from it for ten seconds at most', async () => {
+  const { world, first, second } = await twoReplicas(undefined, 1, { ...USUAL, compacts: true });
+  for (const name of ['a', 'b', 'c', 'd']) await told(world, ask(first, name));
+  await settled(world);
+  const session = () => world.sessions.documents.get(`default ${KEY}`) ?? assert.fail('no session');
+  const { signal } = new AbortController();
+  const shorten = (replica: Replica) => replica.compaction.compact('default', session(), { signal });
+  void shorten(first).catch(() => undefined);
+  await until(world, () => session().compactUntil !== undefined);
+  const killedAt = world.simulation.now();
+  first.process.kill();
+  const { roots = [] } = session();
+  for (let made = 0; made === 0;) {
+    const one = await told(world, shorten(second));
+    made = one.status === 'fulfilled' ? one.value.made : 0;
+    await told(world, pause(second.process.clock, 100));
+  }
+  assert.ok((session().roots ?? []).length > roots.length);
+  assert.ok(world.simulation.now() - killedAt <= 11_000, `after ${world.simulation.now() - killedAt} ms`);
+});
+
+test('who takes long over a summary keeps its claim', async () => {
+  const { world, first, second } = await twoReplicas(undefined, 1, { ...USUAL, compacts: true, summaryPaceMs: 60_000 });
+  for (const name of ['a', 'b', 'c', 'd']) await told(world, ask(first, name));
+  await settled(world);
+  const session = () => world.sessions.documents.get(`default ${KEY}`) ?? assert.fail('no session');
+  const { signal } = new AbortController();
+  const making = first.compaction.compact('default', session(), { signal });
+  void making.catch(() => undefined);
+  const since = world.simulation.now();
+  await until(world, () => world.simulation.now() > since + 50_000);
+  assert.equal((session().roots ?? []).length, 0);
+  const late = await told(world, second.compaction.compact('default', session(), { signal }));
+  assert.equal(late.status === 'fulfilled' && late.value.made, 0);
+  await until(world, () => (session().roots ?? []).length > 0);
+  assert.ok((session().compactFence ?? 0) <= 2, 'nobody else had it meanwhile');
 });

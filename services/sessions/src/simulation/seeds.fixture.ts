@@ -1,5 +1,7 @@
+import { AssertionError } from 'node:assert/strict';
 import { pause } from '@switchyard/service-kit';
 import { NO_FAULTS, type Watching } from '@switchyard/testkit';
+import { exportOf } from './exports.fixture.ts';
 import {
   createWorld,
   isQuiet,
@@ -61,6 +63,7 @@ async function heal(world: World): Promise<void> {
   const quiet = await simulation.run(() => (judge.check(), isQuiet(world)), STEPS);
   if (!quiet) throw new Error(`something is left: ${left(world)}`);
   judge.check();
+  for (const error of world.wrong) throw error;
   judge.checkEnd(sessions.documents.values(), turns.documents.values());
   if (world.waits.remembers) judge.checkRemembered(turns.documents.values());
 }
@@ -95,6 +98,7 @@ async function ask(world: World, at: number, clock: Clock): Promise<void> {
   if (kind < 2) return empty(world, channelId, clock);
   if (kind === 2) return cancel(world, { sessionKey: `default:alice:${channelId}` }, clock);
   if (kind === 3 && world.waits.compacts) return compact(world, channelId, clock);
+  if (kind === 4 && world.waits.exports) return exportOne(world, channelId, clock);
   const regrets = dice.chance(0.2);
   const message = world.waits.resets && dice.chance(world.waits.compacts ? 0.1 : 0.25) ? '/reset' : JSON.stringify(script);
   for (let tries = 0; tries < (keyed ? 4 : 1); tries += 1) {
@@ -148,6 +152,16 @@ async function compact(world: World, channelId: string, clock: Clock): Promise<v
     return session && compaction.compact('default', session, { signal });
   };
   await withinReason(work(replica), clock);
+}
+
+/** What is wrong with it is a fault of the story; that it could not be read is not. */
+async function exportOne(world: World, channelId: string, clock: Clock): Promise<void> {
+  const replica = pick(world);
+  const work = replica && exportOf(replica, world, `default:alice:${channelId}`).then((some) => void (world.exported += some ? 1 : 0));
+  await withinReason(
+    work?.catch((error: unknown) => void (error instanceof AssertionError && world.wrong.push(error))) ?? Promise.resolve(),
+    clock,
+  );
 }
 
 function pick({ replicas, simulation }: World): Replica | undefined {

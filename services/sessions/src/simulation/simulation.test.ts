@@ -15,7 +15,7 @@ const USUAL_MS = 60_000;
 const WAYS: readonly (Waits & { share: number })[] = [
   { ...USUAL, share: 1 },
   { ...USUAL, resets: true, share: 0.1 },
-  { ...USUAL, resets: true, compacts: true, share: 0.2 },
+  { ...USUAL, resets: true, compacts: true, exports: true, share: 0.2 },
   { ...USUAL, resets: true, remembers: true, share: 0.1 },
   { ...USUAL, resets: true, expires: true, share: 0.1 },
   { mode: 'collect', policy: 'drop-new', compacts: true, share: 0.1 },
@@ -28,14 +28,15 @@ const WAYS: readonly (Waits & { share: number })[] = [
 ];
 
 for (const { share, ...waits } of WAYS) {
-  test(`${waits.mode}, ${waits.policy}${waits.resets ? ', resets' : ''}${waits.compacts ? ', compacts' : ''}${waits.remembers ? ', remembers' : ''}${waits.expires ? ', expires' : ''}: whatever a seed makes happen, each accepted turn ends once and is counted once, in order`, async (t) => {
+  test(`${waits.mode}, ${waits.policy}${waits.resets ? ', resets' : ''}${waits.compacts ? ', compacts' : ''}${waits.exports ? ', exports' : ''}${waits.remembers ? ', remembers' : ''}${waits.expires ? ', expires' : ''}: whatever a seed makes happen, each accepted turn ends once and is counted once, in order`, async (t) => {
     const last = Number(ONE ?? MANY ?? USUAL_SEEDS * share);
     const started = performance.now();
-    let [played, grown, expired] = [0, 0, 0];
+    let [played, grown, expired, exports] = [0, 0, 0, 0];
     for (let seed = ONE === undefined ? 1 : last; seed <= last; seed += 1) {
       if (MANY === undefined && performance.now() - started > USUAL_MS * share && played >= LEAST) break;
       try {
-        const { judge } = await playSeed(seed, { waits });
+        const { judge, exported } = await playSeed(seed, { waits });
+        exports += exported;
         grown += judge.grown();
         expired += judge.expired();
       } catch (error) {
@@ -45,6 +46,7 @@ for (const { share, ...waits } of WAYS) {
     }
     t.diagnostic(`${played} seeds in ${Math.round(performance.now() - started)} ms`);
     assert.ok(played > 0);
+    if (waits.exports) assert.ok(exports > played / 4, `${exports} exports in ${played} stories`);
     if (waits.expires) assert.ok(expired > 0, `${expired} conversations were over in ${played} stories`);
     if (waits.compacts) assert.ok(grown > played / 2, `${grown} summaries in ${played} stories`);
   });

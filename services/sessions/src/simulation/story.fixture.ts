@@ -15,6 +15,7 @@ import {
   type Watching,
 } from '@switchyard/testkit';
 import type { Agent, AgentDirectory } from '../agents.ts';
+import type { Reading } from '../sessions/directory.ts';
 import { createCompaction, type Compaction } from '../context/compaction.ts';
 import type { BodyDocument, GoneDocument, SessionDocument, SummaryDocument, TurnDocument } from '../data.ts';
 import { openRunner } from '../service.ts';
@@ -49,6 +50,9 @@ export interface World {
   gone: SimulatedData<GoneDocument>;
   replicas: Replica[];
   started: number;
+  /** How many exports said something, and what was wrong with any. */
+  exported: number;
+  wrong: Error[];
   waits: Waits;
 }
 
@@ -58,6 +62,7 @@ export interface Replica {
   own: AsyncDisposableStack;
   emptying: Emptying;
   compaction: Compaction;
+  reading: Reading;
   sessions: ReturnType<SimulatedData<SessionDocument>['from']>;
 }
 
@@ -89,6 +94,8 @@ export function createWorld({ seed, faults = NO_FAULTS, waits = USUAL, sabotage 
     gone: simulatedData('gone', { key: 'epoch' }, watching),
     replicas: [],
     started: 0,
+    exported: 0,
+    wrong: [],
     waits,
   };
 }
@@ -100,6 +107,10 @@ export interface Waits {
   resets?: true;
   /** Conversations are so soon too long that summaries are made of them. */
   compacts?: true;
+  /** How long a summary takes, where that is not a few turns. */
+  summaryPaceMs?: number;
+  /** Conversations are exported meanwhile. */
+  exports?: true;
   /** All that is said is to be remembered. */
   remembers?: true;
   /** A conversation is over when nothing was said in it for `IDLE_MS`. */
@@ -175,7 +186,7 @@ export function startReplica(world: World): Replica {
     ...data,
     store,
     agents: agentsFor(world.waits),
-    models: modelsOf(process),
+    models: modelsOf(process, world.waits),
     clock: process.clock,
     settings: settingsOf(world.waits),
     log: silentLogger(),
@@ -199,6 +210,7 @@ export function startReplica(world: World): Replica {
     runner,
     own,
     compaction,
+    reading: { ...data, clock: process.clock },
     emptying: createEmptying({ ...data, store, clock: process.clock }),
     sessions: data.sessions,
   };
@@ -216,7 +228,7 @@ function scriptOf(messages: readonly ModelMessage[]): { script: Script; results:
 /** As long as a few turns take. */
 const SUMMARY_PACE_MS = 400;
 
-function modelsOf({ clock }: Process): Models {
+function modelsOf({ clock }: Process, { summaryPaceMs = SUMMARY_PACE_MS }: Waits): Models {
   async function* stream({ messages, signal }: ModelRequest): AsyncGenerator<ModelPart, void, void> {
     const { script, results } = scriptOf(messages);
     for (let piece = 0; piece < script.pieces; piece += 1) {
@@ -231,7 +243,7 @@ function modelsOf({ clock }: Process): Models {
     yield { type: 'finish', reason: name === undefined ? 'stop' : 'tool-calls', usage: { input: 1, output: script.pieces }, costUsd: 0 };
   }
   async function complete({ signal }: ModelRequest): Promise<ModelAnswer> {
-    await Promise.race([pause(clock, SUMMARY_PACE_MS), left(signal)]);
+    await Promise.race([pause(clock, summaryPaceMs), left(signal)]);
     return { text: 'so', reasoning: '', calls: [], reason: 'stop', usage: { input: 1, output: 1 }, costUsd: 0 };
   }
   const found = { provider: 'dev', modelId: 'echo' };

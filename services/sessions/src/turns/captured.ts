@@ -20,8 +20,13 @@ const KEPT_CHARS = 1_900;
 
 const ASKS_TO_REMEMBER = /^\W*(?:please\s+|kindly\s+)?(?:remember|memori[sz]e|keep\s+in\s+mind|don['’]?t\s+forget|make\s+a\s+note|note)\b/i;
 
+/** The same of a turn and of those whose messages it has heard: each of them is remembered for itself. */
+export function allCapturedOf(turn: Capturing, heard: readonly Pick<Capturing, 'turnId' | 'question'>[]): Captured[] {
+  return [turn, ...heard.map((other) => ({ ...turn, ...other }))].flatMap((one) => capturedOf(one) ?? []);
+}
+
 /** What its agent is set to keep of a turn; undefined where that is nothing. */
-export function capturedOf({ agent, turnId, sessionKey, question, answer, steps }: Capturing): Captured | undefined {
+function capturedOf({ agent, turnId, sessionKey, question, answer, steps }: Capturing): Captured | undefined {
   const { capture } = agent.config.rag;
   const about = { turnId, agentId: agent.agentId, sessionKey };
   if (capture === 'all' && question !== '') {

@@ -119,9 +119,9 @@ test('of a long answer the model is shown the beginning, and reads on where it w
     env: ON,
     agents: { default: lab, denied: { ...lab, skills: { toolPolicy: { deny: ['ctx_result'] } } } },
   });
-  const told = (): string => (upstream.requests.at(-1)?.body.messages as { content: string }[]).at(-1)?.content ?? '';
-  const offered = (): string[] =>
-    (upstream.requests.at(-1)?.body.tools as { function: { name: string } }[]).map((one) => one.function.name);
+  const asked = () => upstream.requests.at(-1)?.body ?? assert.fail('nobody was asked');
+  const told = (): string => (asked().messages as { content: string }[]).at(-1)?.content ?? '';
+  const offered = (): string[] => (asked().tools as { function: { name: string } }[]).map((one) => one.function.name);
   const history = { name: 'session_history', arguments: {} };
   const readOn = {
     name: 'ctx_result',

@@ -3,7 +3,7 @@ import type { Heard, TurnDocument } from '../data.ts';
 import { parseMessage } from '../commands/parse.ts';
 import { readEntry } from '../sessions/entry.ts';
 import type { QueueMode } from '../sessions/queue-policy.ts';
-import { keep, textOf, texts, type Bodies } from './bodies.ts';
+import { keep, textOf } from './bodies.ts';
 import { leftOutText } from './left-out.ts';
 import type { Record } from './record.ts';
 import type { RunDeps, RunGiven } from './run-deps.ts';
@@ -103,14 +103,6 @@ async function whoMayJoin(deps: RunDeps, { hold, turn, agent }: Given, { entries
     came.push({ text, heard: { turnId, at: other.createdAt, said: await keep(bodies, turn.turnId, text, INLINE_CHARS) } });
   }
   return came;
-}
-
-/** What the messages say that a turn has heard before. */
-export function heardBy(bodies: Bodies, { turnId, joined = [] }: TurnDocument): Promise<string[]> {
-  return texts(
-    bodies,
-    joined.map(({ said }) => ({ turnId, said })),
-  );
 }
 
 /** Only what may do and see the same is answered together: nobody's message is acted on with the rights of somebody else. */

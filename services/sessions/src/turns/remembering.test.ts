@@ -5,7 +5,7 @@ import { memory, ServiceError, type Input } from '@switchyard/contracts';
 import type { Handlers } from '@switchyard/bus';
 import { principal, type TestService } from '@switchyard/testkit';
 import { turnCollection, type TurnDocument } from '../data.ts';
-import { testSessions } from '../sessions.fixture.ts';
+import { ended, testSessions, turnIdOf } from '../sessions.fixture.ts';
 
 type Captured = Input<'memory.capture'>['captured'][number];
 
@@ -23,9 +23,9 @@ interface House extends AsyncDisposable {
   refusals: ServiceError[];
 }
 
-async function start(): Promise<House> {
+async function start(agents: Record<string, object> = {}): Promise<House> {
   const [told, refusals]: [Captured[], ServiceError[]] = [[], []];
-  const app = await testSessions({ as: admin, timing: { sweepMs: 20 } });
+  const app = await testSessions({ as: admin, agents, settings: { queue: { defaultMode: 'collect' } }, timing: { sweepMs: 20 } });
   const handlers: Handlers<typeof memory> = {
     'memory.recall': () => ({ entries: [], empty: true, textCandidates: 0, vectorCandidates: 0 }),
     'memory.capture': ({ captured }) => {
@@ -90,4 +90,23 @@ test('of a conversation that was cleared with its memories nothing is remembered
   await house.app.bus.call('agent.execute', { message: MESSAGE });
   await house.app.bus.call('session.reset_conversation', { session_key: KEY, memory: true });
   assert.deepEqual([await noted(house), house.told], [[], []]);
+});
+
+test('what is asked to be remembered in a message that another turn hears is remembered too, at once or later', async () => {
+  for (const refusals of [[], [AWAY, AWAY]]) {
+    await using house = await start({ scripted: { model: 'dev/scripted' } });
+    house.refusals.push(...refusals);
+    const { bus } = house.app;
+    const ask = (name: string, message: string) => bus.call('turns.start', { turnId: turnIdOf(name), agentId: 'scripted', message });
+    await ask('before', '[{"wait":60000}]');
+    for (const [name, message] of Object.entries({ first: '[{"text":"a"}]', heard: MESSAGE, last: '[{"text":"b"}]' }))
+      await ask(name, message);
+    await bus.call('agent.cancel', { turnId: turnIdOf('before') });
+    await ended(bus, turnIdOf('first'));
+    await until(async () => house.told.length > 0 && (await noted(house)).length === 0);
+    assert.deepEqual(
+      house.told.map((one) => [one.turnId, one.content]),
+      [[turnIdOf('heard'), MESSAGE]],
+    );
+  }
 });

@@ -6,7 +6,8 @@ import type { AgentDirectory } from '../agents.ts';
 import { parseMessage } from '../commands/parse.ts';
 import { DAY_MS, type BodyDocument, type TurnDocument } from '../data.ts';
 import { textOf } from './bodies.ts';
-import { capturedOf, type Captured } from './captured.ts';
+import { allCapturedOf, type Captured } from './captured.ts';
+import { heardIn } from './heard.ts';
 import { principalOf } from './principal-of.ts';
 
 /*
@@ -17,7 +18,7 @@ import { principalOf } from './principal-of.ts';
 /** Tells what is to be remembered of turns that are over. No turn waits for it. */
 export interface Remembering {
   /** Of a turn that has ended just now, with its note. Returns at once; what fails here is told by a sweep. */
-  tell(principal: Principal, captured: Captured): void;
+  tell(principal: Principal, turnId: string, captured: readonly Captured[]): void;
   /** Tells what was noted and nobody has told. */
   sweep(): Promise<void>;
 }
@@ -43,9 +44,9 @@ export function createRemembering(deps: RememberingDeps): Remembering {
   const { turns, store, bus, log } = deps;
   let underWay = 0;
 
-  async function tell(principal: Principal, captured: Captured): Promise<void> {
-    await bus.as(principal).call('memory.capture', { captured: [captured] });
-    await forgetNote(turns.for(principal), captured.turnId);
+  async function tell(principal: Principal, turnId: string, captured: readonly Captured[]): Promise<void> {
+    await bus.as(principal).call('memory.capture', { captured: [...captured] });
+    await forgetNote(turns.for(principal), turnId);
   }
 
   /** False when the memory service is away: the others are not told either. */
@@ -53,7 +54,7 @@ export function createRemembering(deps: RememberingDeps): Remembering {
     try {
       const captured = await capturedAgain(deps, tenant, turn);
       if (captured === 'unknown yet') return true;
-      if (captured) await tell(principalOf(turn, tenant), captured);
+      if (captured.length > 0) await tell(principalOf(turn, tenant), turn.turnId, captured);
       else await forgetNote(turns.for({ tenant }), turn.turnId);
       return true;
     } catch (err) {
@@ -66,15 +67,12 @@ export function createRemembering(deps: RememberingDeps): Remembering {
   }
 
   return {
-    tell(principal, captured) {
+    tell(principal, turnId, captured) {
       if (underWay >= MOST_AT_ONCE) return;
       underWay += 1;
-      void tell(principal, captured)
+      void tell(principal, turnId, captured)
         .catch((err: unknown) => {
-          log.info(
-            { turnId: captured.turnId, err, errorKind: 'dependency', hint: 'a sweep tells it again' },
-            'a turn is not remembered yet',
-          );
+          log.info({ turnId, err, errorKind: 'dependency', hint: 'a sweep tells it again' }, 'a turn is not remembered yet');
         })
         .finally(() => (underWay -= 1));
     },
@@ -91,20 +89,17 @@ export function createRemembering(deps: RememberingDeps): Remembering {
   };
 }
 
-/** What was to be remembered, made of what is kept of the turn. Undefined where its agent is gone, or remembers such things no more. */
-async function capturedAgain(
-  { agents, bodies }: RememberingDeps,
-  tenant: string,
-  turn: TurnDocument,
-): Promise<Captured | 'unknown yet' | undefined> {
-  const { turnId, sessionKey, agentId, message, answer, stepCount = 0 } = turn;
+/** What was to be remembered, made of what is kept of the turn. Nothing where its agent is gone, or remembers such things no more. */
+async function capturedAgain({ agents, bodies }: RememberingDeps, tenant: string, turn: TurnDocument): Promise<Captured[] | 'unknown yet'> {
+  const { turnId, sessionKey, agentId, message, joined = [], answer, stepCount = 0 } = turn;
   const agent = agents.find(tenant, agentId);
   // Until the registry has spoken, nobody knows.
-  if (!agent) return agents.all(tenant).length === 0 ? 'unknown yet' : undefined;
-  if (!answer) return undefined;
+  if (!agent) return agents.all(tenant).length === 0 ? 'unknown yet' : [];
+  if (!answer) return [];
   const mine = bodies.for({ tenant });
   const [said, answered] = await Promise.all([textOf(mine, turnId, message), textOf(mine, turnId, answer)]);
-  return capturedOf({ agent, turnId, sessionKey, question: questionOf(said), answer: answered, steps: stepCount });
+  const own = { agent, turnId, sessionKey, question: questionOf(said), answer: answered, steps: stepCount };
+  return allCapturedOf(own, await heardIn(mine, turnId, joined));
 }
 
 /** What of a message is for the model. */

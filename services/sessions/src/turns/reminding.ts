@@ -1,9 +1,12 @@
 import type { ModelMessage } from '@switchyard/models';
-import { capturedOf, type Captured } from './captured.ts';
+import type { Heard } from '../data.ts';
+import type { Bodies } from './bodies.ts';
+import { allCapturedOf, type Captured } from './captured.ts';
 import type { Witness } from './evidence.ts';
 import { foreignNote } from './foreign.ts';
 import type { TurnOutcome } from './turn-plan.ts';
 import type { Memories } from './memories.ts';
+import { heardIn } from './heard.ts';
 import type { RunGiven } from './run-deps.ts';
 
 /** What one turn is reminded of, and what is to be remembered of it. */
@@ -12,8 +15,10 @@ export interface Reminding {
   /** What it had to go without. */
   readonly warnings: readonly string[];
   warn: (warning: string) => void;
-  /** What its agent is set to keep of it, once it has an answer. */
-  captured: (outcome: Pick<TurnOutcome, 'result' | 'steps'>) => Captured | undefined;
+  /** It has heard these besides its own message. */
+  joined: (others: readonly Heard[]) => void;
+  /** What its agent is set to keep of it and of those, once it has an answer. */
+  captured: (outcome: Pick<TurnOutcome, 'result' | 'steps'>, bodies: Bodies) => Promise<Captured[]> | Captured[];
 }
 
 export function createReminding(
@@ -23,6 +28,7 @@ export function createReminding(
 ): Reminding {
   const warnings: string[] = [];
   const about = { principal, agent, turnId: turn.turnId };
+  const heard: Heard[] = [...(turn.joined ?? [])];
   let asked = '';
   return {
     warnings,
@@ -34,8 +40,12 @@ export function createReminding(
       if (found) witness?.recalled(found);
       return noted(foreignNote(hold.session), message);
     },
-    captured: ({ result, steps }) =>
-      capturedOf({ agent, turnId: turn.turnId, sessionKey: turn.sessionKey, question: asked, answer: result.response, steps }),
+    joined: (others) => void heard.push(...others),
+    captured({ result, steps }, bodies) {
+      const { turnId, sessionKey } = turn;
+      const own = { agent, turnId, sessionKey, question: asked, answer: result.response, steps };
+      return heard.length === 0 ? allCapturedOf(own, []) : heardIn(bodies, turnId, heard).then((others) => allCapturedOf(own, others));
+    },
   };
 }
 

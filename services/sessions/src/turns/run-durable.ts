@@ -4,7 +4,7 @@ import type { Call } from '../budgets/budgets.ts';
 import { notInForce } from '../commands/not-in-force.ts';
 import { carryOut } from '../commands/carry-out.ts';
 import { parseMessage } from '../commands/parse.ts';
-import type { Effect, SessionDocument, TurnDocument } from '../data.ts';
+import type { Effect, Heard, SessionDocument, TurnDocument } from '../data.ts';
 import { noSuchSession, sees } from '../sessions/ownership.ts';
 import { asAgent } from './asking.ts';
 import { keep, textOf } from './bodies.ts';
@@ -33,10 +33,11 @@ export async function runDurable(deps: RunDeps, given: RunGiven): Promise<Ended 
   try {
     const reminding = createReminding(deps.memories, given, witness);
     const outcome = await play(deps, given, { record, reminding, witness }).finally(record.close);
-    const captured = deps.remembering && !outcome.effect ? reminding.captured(outcome) : undefined;
+    const found = deps.remembering && !outcome.effect ? reminding.captured(outcome, deps.bodies.for(given.hold)) : [];
+    const captured = Array.isArray(found) ? found : await given.hold.persist(() => found);
     const evidence = outcome.effect ? undefined : JSON.stringify(witness.evidence(outcome.model, outcome));
-    const ended = await commit(deps, given, { ...outcome, warnings: reminding.warnings, remember: captured !== undefined, evidence });
-    if (captured) deps.remembering?.tell(given.principal, captured);
+    const ended = await commit(deps, given, { ...outcome, warnings: reminding.warnings, remember: captured.length > 0, evidence });
+    if (captured.length > 0) deps.remembering?.tell(given.principal, given.turn.turnId, captured);
     return ended;
   } catch (error) {
     return await fail(deps, { ...given, evidence: JSON.stringify(witness.evidence(given.model)) }, error);
@@ -164,7 +165,11 @@ async function play(deps: RunDeps, given: RunGiven, { record, reminding, witness
     witness.noted(mark);
     return record.note(mark);
   };
-  const told = { note, hear: hearing(deps, given, record), warn: reminding.warn };
+  const joining = async (others: readonly Heard[]): Promise<void> => {
+    await record.join(others);
+    reminding.joined(others);
+  };
+  const told = { note, hear: hearing(deps, given, { join: joining }), warn: reminding.warn };
   const running = runTurn(asAgent(deps, hold.tenant, agent), { ...plan, ...told, maxTokens, budget, signal, from });
   for (;;) {
     const frame = await running.next();

@@ -1,5 +1,19 @@
 import { toolName } from '@switchyard/contracts';
-import type { ToolResult, ToolTurn } from './tools.ts';
+
+export interface ToolResult {
+  result: unknown;
+  failed: boolean;
+  /** Under which all of it is kept, where the model is shown the beginning. */
+  whole?: string;
+}
+
+/** Where long answers of the tools of a turn are kept. */
+export interface Keeping {
+  /** Keeps one, and gives the id by which it is read. Without it the rest of such an answer is lost. */
+  keep?: ((text: string) => Promise<string>) | undefined;
+  /** An earlier run of the turn has kept some. */
+  kept?: boolean;
+}
 
 /** Reads on in an answer that was kept. */
 export const READ_ON = 'ctx.result';
@@ -20,10 +34,7 @@ export interface ShorteningGiven {
   readable: boolean;
 }
 
-export function createShortening(
-  { keep, kept = false }: Pick<ToolTurn, 'keep' | 'kept'>,
-  { maxChars, readable }: ShorteningGiven,
-): Shortening {
+export function createShortening({ keep, kept = false }: Keeping, { maxChars, readable }: ShorteningGiven): Shortening {
   let some = kept && readable;
   return {
     get kept() {

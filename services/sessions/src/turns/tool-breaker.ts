@@ -1,5 +1,6 @@
 import type { AgentConfig } from '@switchyard/contracts';
-import type { ToolBox, ToolResult } from './tools.ts';
+import type { ToolResult } from './shortening.ts';
+import type { ToolBox } from './tools.ts';
 
 type Limits = AgentConfig['toolRetryBreaker'];
 

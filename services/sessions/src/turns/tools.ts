@@ -15,7 +15,7 @@ import {
 } from '@switchyard/contracts';
 import type { Bus } from '@switchyard/bus';
 import type { ToolCall, ToolChoice, ToolSpec } from '@switchyard/models';
-import { createShortening, cut, READ_ON } from './shortening.ts';
+import { createShortening, cut, READ_ON, type Keeping, type ToolResult } from './shortening.ts';
 import { allows, type ToolPolicy } from './tool-policy.ts';
 
 /** The tools of one turn: what the model is told of, and how a call of it is answered. */
@@ -46,13 +46,6 @@ export interface CallersToolBox {
   use?: never;
 }
 
-export interface ToolResult {
-  result: unknown;
-  failed: boolean;
-  /** Under which all of it is kept, where the model is shown the beginning. */
-  whole?: string;
-}
-
 interface Tool {
   method: Callable;
   spec: ToolSpec;
@@ -64,7 +57,7 @@ interface Offer {
 }
 
 /** The turn that tools are for. */
-export interface ToolTurn {
+export interface ToolTurn extends Keeping {
   turnId: string;
   /** The ids under which its calls are found again. */
   requestId?: string | undefined;
@@ -73,10 +66,6 @@ export interface ToolTurn {
   left: () => number;
   /** It has the tools whose executions can be counted. */
   counted?: boolean;
-  /** Keeps a long answer of a tool, and gives the id by which it is read. Without it the rest of such an answer is lost. */
-  keep?: ((text: string) => Promise<string>) | undefined;
-  /** An earlier run of the turn has kept some. */
-  kept?: boolean;
   /** More was said in its conversation than its model is told: it has the tools that look it up. */
   earlier?: boolean;
 }

@@ -1,5 +1,6 @@
 import type { ModelMessage, ToolCall } from '@switchyard/models';
-import { OUTCOME_UNKNOWN, type ToolBox, type ToolResult, type ToolUse } from './tools.ts';
+import type { ToolResult } from './shortening.ts';
+import { OUTCOME_UNKNOWN, type ToolBox, type ToolUse } from './tools.ts';
 import type { FrameBody, TurnPlan } from './turn-plan.ts';
 
 export interface Using {

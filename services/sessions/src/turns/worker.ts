@@ -10,7 +10,7 @@ import { effectOf } from './effects.ts';
 import { agentGone, poisoned, timedOut, waitedTooLong } from './endings.ts';
 import { createFrameWriter, FRAMES_A_RUN, type FrameWriter } from './frames.ts';
 import { lookAgain, type Hold, type Holds } from './hold.ts';
-import { heardBy } from './joining.ts';
+import { heardBy } from './heard.ts';
 import { readMarks, standingOf } from './journal.ts';
 import { principalOf } from './principal-of.ts';
 import type { Ended, RunDeps, RunGiven } from './run-deps.ts';
@@ -133,6 +133,13 @@ async function takeHead(deps: WorkDeps, { tenant, fence, lapsed }: Hold, turnId:
   return (lapsed ? await take(turns, { ...taking, attempts: 2, uncounted: true }) : null) ?? take(turns, { ...taking, attempts: 1 });
 }
 
+/** How long a turn may take: as long as any, or as many silences of its model as its agent allows it, if that is less. */
+function deadlineOf({ agents, turnDeadlineMs }: WorkDeps, { tenant }: Hold, { agentId }: TurnDocument): number {
+  const timeout = agents.find(tenant, agentId)?.config.promptTimeout;
+  if (timeout?.stallCeilingMultiplier === undefined) return turnDeadlineMs;
+  return Math.min(turnDeadlineMs, timeout.promptTimeoutMs * timeout.stallCeilingMultiplier);
+}
+
 async function run(deps: WorkDeps, hold: Hold, { turn, first }: { turn: TurnDocument; first: First | undefined }): Promise<HeadEnd> {
   const { turnId, attempts } = turn;
   const resumed = attempts > 1;
@@ -142,10 +149,11 @@ async function run(deps: WorkDeps, hold: Hold, { turn, first }: { turn: TurnDocu
   const frames = createFrameWriter(deps, said);
   const span = startTurnSpan(turn, turn.traceparent);
   const ending = new AbortController();
-  const until = deps.clock.now() + deps.turnDeadlineMs;
+  const deadlineMs = deadlineOf(deps, hold, turn);
+  const until = deps.clock.now() + deadlineMs;
   const stop = (): void => ending.abort(endedMeanwhile());
   const forgetRun = deps.runs.add(turnId, stop);
-  const stopTimer = deps.clock.after(deps.turnDeadlineMs, () => ending.abort(timedOut(deps.turnDeadlineMs)));
+  const stopTimer = deps.clock.after(deadlineMs, () => ending.abort(timedOut(deadlineMs)));
   const unfollow = [hold.signal, deps.stopping].map((signal) => follow(signal, ending));
   let ended: Ended | undefined;
   try {

@@ -1,0 +1,28 @@
+import assert from 'node:assert/strict';
+import { read } from '../sessions/directory.ts';
+import { spoken } from '../turns/spoken.ts';
+import { principal, type Replica, type World } from './story.fixture.ts';
+
+/**
+ * What `session.export` reads. It is what was counted, from the first turn on and in order, each message once, and no less than had been
+ * counted before. Of a conversation that was emptied meanwhile nothing is said here.
+ */
+export async function exportOf({ reading }: Replica, world: World, key: string): Promise<boolean> {
+  const before = await reading.sessions.for(principal).get(key);
+  if (!before) return false;
+  const said = await read(reading, principal, before);
+  const now = world.sessions.documents.get(`default ${key}`);
+  if (now?.epoch !== before.epoch) return false;
+  const turns = [...world.turns.documents.values()]
+    .filter(({ epoch, seq }) => epoch === before.epoch && seq !== undefined)
+    .toSorted((one, other) => (one.seq ?? 0) - (other.seq ?? 0));
+  const counted = (to: number) => turns.filter(({ seq = 0 }) => seq <= to).flatMap(spoken);
+  const [least, most] = [counted(before.lastSeq), counted(now.lastSeq)];
+  assert.ok(said.length >= least.length, `an export of ${key} has ${said.length} messages of ${least.length}`);
+  assert.deepEqual(
+    said.map(({ role, content }) => [role, content]),
+    most.slice(0, said.length).map((one) => [one.role, one.said.text]),
+    `what an export of ${key} says`,
+  );
+  return said.length > 0;
+}
