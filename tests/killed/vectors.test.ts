@@ -32,7 +32,7 @@ test(
       dies?.();
       return { model, vectors: input.map(vectorOf) };
     };
-    await provider.serve(registry, { 'models.embed': embed } as never, { version: '0.0.0' });
+    await provider.serve(registry, { 'models.embed': embed }, { version: '0.0.0' });
     const keeps = { 'audit.begin': () => ({ begun: true }), 'audit.finish': () => ({ recorded: true }) };
     await keeper.serve(secrets, keeps as never, { version: '0.0.0' });
     const bus = gateway.as(principal({ scopes: ['*'] }));

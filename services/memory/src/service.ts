@@ -34,8 +34,9 @@ export const memory = defineService({
     const dir = join(data, 'index', contract.service);
     const cachedVectors = (): number => settings.current.embedding.cache.maxEntries;
     const maker = createVectorMaker({ bus, settings, now: () => store.now() });
-    const { model } = maker;
-    const index = own.use(createMemoryIndex({ entries, store, dir, cachedVectors, model, log, clock: systemClock, lookMs: LOOK_MS }));
+    const index = own.use(
+      createMemoryIndex({ entries, store, dir, cachedVectors, model: () => maker.model(), log, clock: systemClock, lookMs: LOOK_MS }),
+    );
     own.use(startFilling({ entries, store, index, maker, settings, log, clock: systemClock, replica, lookMs: LOOK_MS }));
     const given: Given = { entries, store, index, settings, maker };
     return {

@@ -32,7 +32,7 @@ function provider(given: Provider) {
         return { model, vectors: input.map(vectorOf) };
       },
     };
-    await (await host.connect('registry')).serve(registry, handlers as never, { version: '0.0.0' });
+    await (await host.connect('registry')).serve(registry, handlers, { version: '0.0.0' });
   };
 }
 
@@ -110,7 +110,7 @@ test('a tenant is embedded by itself, and finds nothing of another', async () =>
     given.asked
       .filter(({ input }) => input[0]?.startsWith('The '))
       .map(({ tenant, input }) => [tenant, ...input])
-      .sort(),
+      .sort(([a = ''], [b = '']) => a.localeCompare(b)),
     [
       ['default', 'The automobile is red.'],
       ['other', 'The vehicle is blue.'],
