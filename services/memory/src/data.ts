@@ -27,6 +27,13 @@ export const EntryDocument = z.object({
   /** When it was last written, by the database's clock: the indexes follow it. */
   changedAt: instant,
   goneAt: instant.optional(),
+  /** Made by a provider: a byte for each place, as base64. */
+  vector: z.string().optional(),
+  /** Which model was asked for it, and at which number of places; without a vector, one that refused the text. */
+  vectorOf: z.string().optional(),
+  /** A replica asks for its vector, until then at most. */
+  takenBy: z.string().optional(),
+  takenUntil: instant.optional(),
   /** When the document itself goes. */
   forgetAt: instant.optional(),
 });
@@ -44,6 +51,7 @@ export const entryCollection = collection({
   maxBytes: ENTRY_BYTES,
   indexes: [
     { fields: ['changedAt'], across: true },
+    { fields: ['vectorOf', 'goneAt'], across: true },
     { fields: ['sessionKey'], sparse: true },
   ],
   expires: { field: 'forgetAt', afterMs: 0 },

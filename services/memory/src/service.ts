@@ -16,6 +16,8 @@ import { memorySearch } from './handlers/memory-search.ts';
 import { memoryStats } from './handlers/memory-stats.ts';
 import { memoryStore } from './handlers/memory-store.ts';
 import { createMemoryIndex } from './index/memory-index.ts';
+import { startFilling } from './vectors/fill.ts';
+import { createVectorMaker } from './vectors/vector-maker.ts';
 
 /** What another replica wrote is found here this long after it at most, and what it takes to read it. */
 const LOOK_MS = 500;
@@ -26,13 +28,17 @@ export const memory = defineService({
   version: '0.1.0',
   settings: ['routing', 'embedding'],
 
-  async setup({ settings, store, log, own, env }) {
+  async setup({ settings, store, bus, log, own, replica, env }) {
     const { entries } = await store.open({ entries: entryCollection });
     const { data } = await readEnvironment(env);
     const dir = join(data, 'index', contract.service);
     const cachedVectors = (): number => settings.current.embedding.cache.maxEntries;
-    const index = own.use(createMemoryIndex({ entries, store, dir, cachedVectors, log, clock: systemClock, lookMs: LOOK_MS }));
-    const given: Given = { entries, store, index, settings };
+    const maker = createVectorMaker({ bus, settings, now: () => store.now() });
+    const index = own.use(
+      createMemoryIndex({ entries, store, dir, cachedVectors, model: () => maker.model(), log, clock: systemClock, lookMs: LOOK_MS }),
+    );
+    own.use(startFilling({ entries, store, index, maker, settings, log, clock: systemClock, replica, lookMs: LOOK_MS }));
+    const given: Given = { entries, store, index, settings, maker };
     return {
       'memory.store': memoryStore(given),
       'memory.search': memorySearch(given),

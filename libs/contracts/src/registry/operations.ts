@@ -33,7 +33,7 @@ export const registryOperations = {
   },
   'models.embed': {
     summary: 'Turns texts into vectors. NOT_FOUND, reason NO_EMBEDDER, where no provider can.',
-    callers: ['gateway'] as const,
+    callers: ['gateway', 'memory'] as const,
     params: z.strictObject({
       model: z.string().min(1).max(MAX.name).describe('provider/model, an alias, or what the embedding provider calls it'),
       input: z.array(z.string().min(1).max(MAX.text)).min(1).max(MAX_TEXTS),

@@ -1,3 +1,4 @@
+import type { VectorModel } from './search-index.ts';
 import { wordsOf } from './words.ts';
 
 /**
@@ -15,9 +16,9 @@ export function hashEmbedding(text: string): Int8Array {
   return toBytes(sums);
 }
 
-/** Names how vectors are made: those of another name cannot be compared with these. */
-export const HASH_MODEL = 'local/hashed-ngrams-512-1';
-export const DIMENSIONS = 512;
+const DIMENSIONS = 512;
+/** How these are made. */
+export const LOCAL_MODEL: VectorModel = { name: 'local/hashed-ngrams-512-1', dimensions: DIMENSIONS };
 
 /** What a text is about is said in so many words of it. */
 const MOST_WORDS = 2_000;
@@ -69,7 +70,10 @@ function spread(hash: number): number {
 }
 
 /** The direction alone matters, and a byte for each place keeps enough of it. */
-function toBytes(sums: Float64Array): Int8Array {
-  const largest = sums.reduce((most, sum) => Math.max(most, Math.abs(sum)), 0);
-  return largest === 0 ? new Int8Array(DIMENSIONS) : Int8Array.from(sums, (sum) => Math.round((sum / largest) * 127));
+export function toBytes(numbers: Float64Array | Float32Array): Int8Array {
+  let largest = 0;
+  for (const number of numbers) largest = Math.max(largest, Math.abs(number));
+  const bytes = new Int8Array(numbers.length);
+  if (largest > 0) for (const [at, number] of numbers.entries()) bytes[at] = Math.round((number / largest) * 127);
+  return bytes;
 }

@@ -2,13 +2,16 @@ import { createHash } from 'node:crypto';
 import { closeSync, mkdirSync, openSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { DIMENSIONS, HASH_MODEL } from './hash-embedding.ts';
+import { LOCAL_MODEL } from './hash-embedding.ts';
+import type { SearchIndexOptions, VectorModel } from './search-index.ts';
 
 /** The database of an index, and its statements. */
 export interface IndexFile {
   db: DatabaseSync;
   /** Compiled once each. */
   prepare: DatabaseSync['prepare'];
+  /** How its vectors are made. */
+  model: VectorModel;
 }
 
 /** Raised with every change of the tables: what an earlier version wrote is thrown away. */
@@ -48,21 +51,28 @@ const SQLITE_BUSY = 5;
  * Opens the first index below a directory that nobody else has open. One that is damaged, of another layout, model or source, is begun
  * anew: nothing in it is the truth.
  */
-export function openIndexFile(dir: string, identity: string): IndexFile {
+export function openIndexFile(
+  dir: string,
+  { identity, given: model = LOCAL_MODEL }: Pick<SearchIndexOptions, 'identity' | 'given'>,
+): IndexFile {
+  const about = { identity, model: model.name, dimensions: String(model.dimensions), layout: String(LAYOUT) };
   for (let n = 1; n <= MOST_BESIDE_EACH_OTHER; n++) {
     const place = join(dir, String(n));
-    const db = openOurs(place, identity) ?? openAnew(place, identity);
-    if (db !== 'busy') return { db, prepare: cached(db) };
+    const db = openOurs(place, about) ?? openAnew(place, about);
+    if (db !== 'busy') return { db, prepare: cached(db), model };
   }
   throw new Error(`${MOST_BESIDE_EACH_OTHER} processes have an index in ${dir} already`);
 }
 
+/** What an index says of itself; of one that says otherwise nothing is right. */
+type About = Readonly<Record<string, string>>;
+
 /** Undefined for one that is of no use. */
-function openOurs(place: string, identity: string): DatabaseSync | 'busy' | undefined {
+function openOurs(place: string, about: About): DatabaseSync | 'busy' | undefined {
   let db: DatabaseSync | undefined;
   try {
     db = open(place);
-    if (isOurs(db, identity)) return db;
+    if (isOurs(db, about)) return db;
   } catch (error) {
     if (isBusy(error)) return 'busy';
   }
@@ -70,11 +80,11 @@ function openOurs(place: string, identity: string): DatabaseSync | 'busy' | unde
   return undefined;
 }
 
-function openAnew(place: string, identity: string): DatabaseSync {
+function openAnew(place: string, about: About): DatabaseSync {
   rmSync(place, { recursive: true, force: true });
   const db = open(place);
   const keep = db.prepare('INSERT INTO meta (name, value) VALUES (?, ?)');
-  for (const [name, value] of Object.entries(describe(identity))) keep.run(name, value);
+  for (const [name, value] of Object.entries(about)) keep.run(name, value);
   return db;
 }
 
@@ -104,18 +114,14 @@ function open(place: string): DatabaseSync {
   }
 }
 
-function describe(identity: string): Record<string, string> {
-  return { identity, model: HASH_MODEL, dimensions: String(DIMENSIONS), layout: String(LAYOUT) };
-}
-
-function isOurs(db: DatabaseSync, identity: string): boolean {
+function isOurs(db: DatabaseSync, about: About): boolean {
   const meta = new Map(
     db
       .prepare('SELECT name, value FROM meta')
       .all()
       .map(({ name, value }) => [String(name), String(value)]),
   );
-  return Object.entries(describe(identity)).every(([name, value]) => meta.get(name) === value);
+  return Object.entries(about).every(([name, value]) => meta.get(name) === value);
 }
 
 function cached(db: DatabaseSync): DatabaseSync['prepare'] {

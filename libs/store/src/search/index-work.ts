@@ -35,11 +35,11 @@ const GONE_MS = 2 * 86_400_000;
 const PURGE_MS = 3_600_000;
 
 /** Opens the index of a directory and does its work here, in this thread. */
-export function openIndexWork(dir: string, { identity, cachedVectors, wordsAlone = false }: SearchIndexOptions): IndexWork & Disposable {
-  const file = openIndexFile(dir, identity);
+export function openIndexWork(dir: string, options: SearchIndexOptions): IndexWork & Disposable {
+  const file = openIndexFile(dir, options);
   const lane = createVectorLane(file);
-  const cache = createVectorCache(cachedVectors);
-  const writer = createWriter(file, lane, wordsAlone);
+  const cache = createVectorCache(options.cachedVectors);
+  const writer = createWriter(file, lane, vectorsOf(options));
   return {
     followedTo: () => followedTo(file),
     apply: (changes, position) => writer(changes, position),
@@ -61,7 +61,18 @@ function followedTo({ prepare }: IndexFile): number | null {
   return known === undefined ? null : Number(known.value);
 }
 
-function createWriter(file: IndexFile, lane: VectorLane, wordsAlone: boolean): IndexWork['apply'] {
+/** Where the vector of an entry comes from; undefined for one that is found by its words alone. */
+type VectorOf = (entry: SearchEntry, text: string) => Int8Array | undefined;
+
+function vectorsOf({ wordsAlone = false, given }: SearchIndexOptions): VectorOf {
+  if (wordsAlone) return () => undefined;
+  // One of another length is of another model, whatever it is called.
+  return given === undefined
+    ? (_entry, text) => hashEmbedding(text)
+    : ({ vector }) => (vector?.length === given.dimensions ? vector : undefined);
+}
+
+function createWriter(file: IndexFile, lane: VectorLane, vectorOf: VectorOf): IndexWork['apply'] {
   const { db, prepare } = file;
   let purged = 0;
 
@@ -91,9 +102,9 @@ function createWriter(file: IndexFile, lane: VectorLane, wordsAlone: boolean): I
     const row = keepEntry(file, { row: before.row, part, entry });
     const text = entry.text.slice(0, MOST_TEXT_CHARS);
     prepare('INSERT INTO words (rowid, part, text) VALUES (?, ?, ?)').run(row, part, text);
-    if (wordsAlone) return;
-    const vector = hashEmbedding(text);
-    prepare('INSERT INTO vectors (row, vector) VALUES (?, ?)').run(row, new Uint8Array(vector.buffer));
+    const vector = vectorOf(entry, text);
+    if (vector === undefined) return;
+    prepare('INSERT INTO vectors (row, vector) VALUES (?, ?)').run(row, new Uint8Array(vector.buffer, vector.byteOffset, vector.length));
     lane.put(part, entry, vector);
   }
 
@@ -175,9 +186,10 @@ function search({ file, lane, vectorOf }: Searching, query: SearchQuery): Search
   const { tenant, group, owners, trust, now, text, limit, vectors } = query;
   const wanted = limit * OVER_FETCH;
   const words = findByWords(file, query, wanted);
-  const near = vectors ? lane.nearest(partOf(tenant, group), vectorOf(text), { owners, trust, now, limit: wanted }) : [];
+  const asked = vectors === true ? vectorOf(text) : vectors;
+  const near = asked ? lane.nearest(partOf(tenant, group), asked, { owners, trust, now, limit: wanted }) : [];
   const lanes: Lane[] = [{ ids: words, weight: TEXT_WEIGHT }];
-  if (vectors) lanes.push({ ids: near, weight: VECTOR_WEIGHT });
+  if (asked) lanes.push({ ids: near, weight: VECTOR_WEIGHT });
   return { hits: fuse(lanes).slice(0, limit), textCandidates: words.length, vectorCandidates: near.length };
 }
 

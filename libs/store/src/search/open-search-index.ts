@@ -1,6 +1,6 @@
 import { Worker } from 'node:worker_threads';
 import { ServiceError } from '@switchyard/contracts';
-import { HASH_MODEL } from './hash-embedding.ts';
+import { LOCAL_MODEL } from './hash-embedding.ts';
 import type { IndexWork, SearchIndex, SearchIndexOptions } from './search-index.ts';
 import type { Answer, Question, WorkerGiven } from './search-worker.ts';
 
@@ -47,7 +47,7 @@ export function openSearchIndex(dir: string, options: SearchIndexOptions): Searc
   const asking = <N extends keyof IndexWork>(name: N) =>
     ((...all: readonly unknown[]) => ask(name, ...all)) as (...all: Parameters<IndexWork[N]>) => Promise<ReturnType<IndexWork[N]>>;
   return {
-    model: HASH_MODEL,
+    model: options.given?.name ?? LOCAL_MODEL.name,
     get alive() {
       return alive;
     },

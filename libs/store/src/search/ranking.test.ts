@@ -47,3 +47,24 @@ test('both lanes together find what is meant at least as well as the better one 
   assert.ok(fused >= Math.max(words, alike), said);
   assert.ok(words > 0.85 && alike > 0.85, said);
 });
+
+test('an index whose vectors are given ranks as one that makes the same ones itself, and by words alone without', async () => {
+  await using dir = await tempDir();
+  await using other = await tempDir();
+  const options = { identity: 'labelled', cachedVectors: 0 };
+  using own = openIndexWork(dir.path, options);
+  using given = openIndexWork(other.path, { ...options, given: { name: 'elsewhere', dimensions: 512 } });
+  const about = { tenant: 't', group: 'g', owner: '', kind: 'semantic', trust: 'learned', tags: [], session: '', bytes: 0 };
+  const entries = Object.entries(MEMORIES).map(([id, text]) => ({ ...about, id, text, createdAt: 0, expiresAt: undefined, version: 1 }));
+  own.apply(entries, 1);
+  given.apply(
+    entries.map((entry) => ({ ...entry, vector: hashEmbedding(entry.text) })),
+    1,
+  );
+  for (const { ask: text } of QUESTIONS) {
+    const asked = { tenant: 't', group: 'g', limit: FIRST, now: 0, text };
+    assert.deepEqual(given.search({ ...asked, vectors: hashEmbedding(text) }), own.search({ ...asked, vectors: true }));
+    assert.deepEqual(given.search({ ...asked, vectors: false }), own.search({ ...asked, vectors: false }));
+    assert.equal(given.search({ ...asked, vectors: new Int8Array(3) }).vectorCandidates, 0, 'of another length');
+  }
+});

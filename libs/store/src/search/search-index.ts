@@ -18,6 +18,8 @@ export interface SearchEntry {
   expiresAt: number | undefined;
   /** Grows with each change: what is older than what is known is passed over. */
   version: number;
+  /** Of an index whose vectors are given: the one of this text, once somebody made it. Until then it is found by its words. */
+  vector?: Int8Array | undefined;
 }
 
 /** An entry that is there no more. */
@@ -38,8 +40,8 @@ export interface SearchQuery extends Scope {
   group: string;
   text: string;
   limit: number;
-  /** Also what is near without sharing a word. */
-  vectors: boolean;
+  /** Also what is near without sharing a word; where vectors are given, near to this one. */
+  vectors: boolean | Int8Array;
 }
 
 export interface SearchHits {
@@ -118,4 +120,13 @@ export interface SearchIndexOptions {
   cachedVectors: number;
   /** No vectors are made of what it is told: it is found by its words. */
   wordsAlone?: boolean;
+  /** Vectors are made elsewhere, by this; otherwise they are made here, of the letters of a text. */
+  given?: VectorModel | undefined;
+}
+
+/** How vectors are made: those of another name cannot be compared with these. */
+export interface VectorModel {
+  name: string;
+  /** Numbers of a vector. */
+  dimensions: number;
 }

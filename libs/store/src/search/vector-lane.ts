@@ -1,4 +1,3 @@
-import { DIMENSIONS } from './hash-embedding.ts';
 import type { IndexFile } from './index-file.ts';
 import type { SearchEntry } from './search-index.ts';
 
@@ -33,6 +32,7 @@ interface Part {
   known: Known[];
   at: Map<string, number>;
   vectors: Int8Array;
+  dimensions: number;
 }
 
 /** Below it nothing but chance and common pieces of words make two texts alike. */
@@ -42,7 +42,7 @@ const MOST_OF_A_PART = 100_000;
 /** Together; the part that was asked for longest ago goes first. */
 const MOST_KEPT = 200_000;
 
-export function createVectorLane({ prepare }: IndexFile): VectorLane {
+export function createVectorLane({ prepare, model: { dimensions } }: IndexFile): VectorLane {
   const parts = new Map<string, Part>();
 
   function load(name: string): Part {
@@ -50,9 +50,9 @@ export function createVectorLane({ prepare }: IndexFile): VectorLane {
       `SELECT id, owner, trust, expires, vector FROM entries JOIN vectors USING (row) WHERE part = ? AND gone = 0
        ORDER BY row DESC LIMIT ${MOST_OF_A_PART}`,
     );
-    const part: Part = { known: [], at: new Map(), vectors: new Int8Array(0) };
+    const part: Part = { known: [], at: new Map(), vectors: new Int8Array(0), dimensions };
     const found = rows.all(name);
-    part.vectors = new Int8Array(found.length * DIMENSIONS);
+    part.vectors = new Int8Array(found.length * dimensions);
     for (const { id, owner, trust, expires, vector } of found) {
       const entry = {
         id: String(id),
@@ -60,7 +60,7 @@ export function createVectorLane({ prepare }: IndexFile): VectorLane {
         trust: String(trust),
         expiresAt: expires === null ? undefined : Number(expires),
       };
-      add(part, entry, new Int8Array((vector as Uint8Array).buffer, (vector as Uint8Array).byteOffset, DIMENSIONS));
+      add(part, entry, new Int8Array((vector as Uint8Array).buffer, (vector as Uint8Array).byteOffset, dimensions));
     }
     return part;
   }
@@ -94,8 +94,8 @@ export function createVectorLane({ prepare }: IndexFile): VectorLane {
   };
 }
 
-function nearest({ known, vectors }: Part, vector: Int8Array, { owners, trust, now, limit }: Wanted): string[] {
-  const asked = normOf(vector);
+function nearest({ known, vectors, dimensions }: Part, vector: Int8Array, { owners, trust, now, limit }: Wanted): string[] {
+  const asked = vector.length === dimensions ? normOf(vector) : 0;
   if (asked === 0) return [];
   const best: { id: string; cosine: number }[] = [];
   let least = LEAST_COSINE;
@@ -103,7 +103,7 @@ function nearest({ known, vectors }: Part, vector: Int8Array, { owners, trust, n
     if (one.expires <= now || one.norm === 0) continue;
     if (owners && !owners.includes(one.owner)) continue;
     if (trust && !trust.includes(one.trust)) continue;
-    const cosine = dot(vectors, at * DIMENSIONS, vector) / (one.norm * asked);
+    const cosine = dot(vectors, at * dimensions, vector) / (one.norm * asked);
     if (cosine < least) continue;
     best.push({ id: one.id, cosine });
     // Sorted only now and then: few of many are near.
@@ -123,13 +123,15 @@ function keepBest(best: { id: string; cosine: number }[], limit: number): number
 /** Four at a time: this is all that a search among many spends its time on. */
 function dot(vectors: Int8Array, from: number, vector: Int8Array): number {
   let sum = 0;
-  for (let i = 0, at = from; i < DIMENSIONS; i += 4, at += 4) {
+  let i = 0;
+  for (let at = from; i + 3 < vector.length; i += 4, at += 4) {
     sum +=
       (vectors[at] as number) * (vector[i] as number) +
       (vectors[at + 1] as number) * (vector[i + 1] as number) +
       (vectors[at + 2] as number) * (vector[i + 2] as number) +
       (vectors[at + 3] as number) * (vector[i + 3] as number);
   }
+  for (; i < vector.length; i += 1) sum += (vectors[from + i] as number) * (vector[i] as number);
   return sum;
 }
 
@@ -139,15 +141,16 @@ function normOf(vector: Int8Array): number {
 
 function add(part: Part, entry: Pick<SearchEntry, 'id' | 'owner' | 'trust' | 'expiresAt'>, vector: Int8Array): void {
   const { id, owner, trust, expiresAt = Infinity } = entry;
+  const { dimensions } = part;
   const at = part.at.get(id) ?? part.known.length;
-  if ((at + 1) * DIMENSIONS > part.vectors.length) part.vectors = grown(part.vectors);
-  part.vectors.set(vector, at * DIMENSIONS);
+  if ((at + 1) * dimensions > part.vectors.length) part.vectors = grown(part.vectors, dimensions);
+  part.vectors.set(vector, at * dimensions);
   part.known[at] = { id, owner, trust, expires: expiresAt, norm: normOf(vector) };
   part.at.set(id, at);
 }
 
-function grown(vectors: Int8Array): Int8Array {
-  const larger = new Int8Array(Math.max(64 * DIMENSIONS, vectors.length * 2));
+function grown(vectors: Int8Array, dimensions: number): Int8Array {
+  const larger = new Int8Array(Math.max(64 * dimensions, vectors.length * 2));
   larger.set(vectors);
   return larger;
 }
@@ -159,7 +162,8 @@ function drop(part: Part, id: string): void {
   if (at === undefined || !last) return void (last && part.known.push(last));
   part.at.delete(id);
   if (last.id === id) return;
-  part.vectors.copyWithin(at * DIMENSIONS, part.known.length * DIMENSIONS, (part.known.length + 1) * DIMENSIONS);
+  const { dimensions } = part;
+  part.vectors.copyWithin(at * dimensions, part.known.length * dimensions, (part.known.length + 1) * dimensions);
   part.known[at] = last;
   part.at.set(last.id, at);
 }

@@ -1,27 +1,39 @@
 import type { MemoryEntry } from '@switchyard/contracts';
-import type { GoneEntry, SearchEntry } from '@switchyard/store';
+import type { GoneEntry, SearchEntry, VectorModel } from '@switchyard/store';
 import type { EntryDocument } from '../data.ts';
 
-/** An entry as it is shown. */
+/** An entry as it is shown: what it says and whence it is, which nothing changes after it was written. Its vector never leaves. */
 export function toEntry(tenant: string, entry: EntryDocument, score?: number): MemoryEntry {
-  const { who, channel, sessionKey, owner: _owner, changedAt, goneAt: _gone, forgetAt: _forget, metadata, expiresAt, ...shown } = entry;
+  const { id, agentId, userId, content, memoryType, trustLevel, who, channel, sessionKey, sourceType, taintLevel, tags } = entry;
+  const { metadata, createdAt, expiresAt } = entry;
   return {
-    ...shown,
+    id,
     tenantId: tenant,
+    agentId,
+    userId,
+    content,
+    memoryType,
+    trustLevel,
+    sourceType,
+    taintLevel,
+    tags,
+    createdAt,
     source: { who, ...(channel === undefined ? {} : { channel }), ...(sessionKey === undefined ? {} : { sessionKey }) },
     ...(metadata === undefined ? {} : { metadata }),
     ...(expiresAt === undefined ? {} : { expiresAt }),
-    ...(changedAt === entry.createdAt ? {} : { updatedAt: changedAt }),
     ...(score === undefined ? {} : { score }),
   };
 }
 
 /** The same as the index takes it. */
-export function toIndexed(tenant: string, entry: EntryDocument): SearchEntry | GoneEntry {
+export function toIndexed(tenant: string, entry: EntryDocument, model?: VectorModel): SearchEntry | GoneEntry {
   const { id, changedAt: version } = entry;
   if (entry.goneAt !== undefined) return { tenant, id, version, gone: true };
   const { agentId: group, owner, memoryType: kind, trustLevel: trust, tags, sessionKey: session = '', content: text } = entry;
-  const bytes = Buffer.byteLength(JSON.stringify(entry));
+  const { takenBy: _by, takenUntil: _until, ...kept } = entry;
+  const bytes = Buffer.byteLength(JSON.stringify(kept));
+  const vector =
+    model !== undefined && entry.vectorOf === model.name && entry.vector ? new Int8Array(Buffer.from(entry.vector, 'base64')) : undefined;
   const { createdAt, expiresAt } = entry;
-  return { tenant, id, group, owner, kind, trust, tags, session, text, bytes, createdAt, expiresAt, version };
+  return { tenant, id, group, owner, kind, trust, tags, session, text, bytes, createdAt, expiresAt, version, vector };
 }

@@ -7,7 +7,7 @@ export function forget(mine: Documents<EntryDocument>, { id, now }: { id: string
     { id, goneAt: null },
     {
       set: { content: '', who: '', userId: '', tags: [], goneAt: now, changedAt: now, forgetAt: now + GONE_MS },
-      unset: ['metadata', 'channel', 'sessionKey', 'expiresAt'],
+      unset: ['metadata', 'channel', 'sessionKey', 'expiresAt', 'vector', 'vectorOf', 'takenBy', 'takenUntil'],
     },
   );
 }

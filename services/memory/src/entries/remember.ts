@@ -13,7 +13,10 @@ export interface Entries {
 }
 
 /** Something to remember, before anybody has looked at what it says. */
-export type Wanted = Omit<EntryDocument, 'id' | 'createdAt' | 'changedAt' | 'goneAt' | 'forgetAt'> & { id?: string };
+export type Wanted = Omit<
+  EntryDocument,
+  'id' | 'createdAt' | 'changedAt' | 'goneAt' | 'forgetAt' | 'vector' | 'vectorOf' | 'takenBy' | 'takenUntil'
+> & { id?: string };
 
 /** What is said of a text that is not remembered. */
 const REFUSED = 'The text asks for commands or elevated rights, and is not remembered; say what is to be known, not what is to be done.';

@@ -1,31 +1,37 @@
 import type { Result } from '@switchyard/contracts';
 import type { Ctx } from '@switchyard/bus';
 import type { Given } from '../handlers/given.ts';
+import type { VectorMaker } from '../vectors/vector-maker.ts';
 import { ownersFor } from './scope.ts';
 
 /** What vectors are made by, as clients are told. */
-export const EMBEDDER = 'local';
+export function embedderOf({ model }: Pick<VectorMaker, 'model'>): string {
+  return model()?.name ?? 'local';
+}
 
 /** What the caller may know of, counted in this replica's index. */
 export async function readStats(
-  { store, index, settings }: Given,
+  { store, index, settings, maker }: Given,
   ctx: Pick<Ctx, 'principal' | 'signal'>,
 ): Promise<Result<'memory.stats'>> {
   const { principal } = ctx;
   const embeds = settings.current.embedding.enabled;
   const there = await index.get(ctx.signal);
-  if (!there) return { ...NOTHING, ...(embeds ? { embeddingProvider: EMBEDDER } : {}) };
+  if (!there) return { ...NOTHING, ...(embeds ? { embeddingProvider: embedderOf(maker) } : {}) };
   const scope = {
     tenant: principal.tenant,
     group: principal.agent ?? principal.agents?.[0],
     owners: ownersFor(principal),
     now: store.now(),
   };
-  const [counted, { hits, misses }] = await Promise.all([there.stats(scope), there.cacheStats()]);
+  const [counted, { hits, misses }] = await Promise.all([
+    there.stats(scope),
+    maker.model() === undefined ? there.cacheStats() : maker.stats(),
+  ]);
   return {
     totalEntries: counted.entries,
     dbSizeBytes: counted.bytes,
-    ...(embeds ? { embeddingProvider: EMBEDDER } : {}),
+    ...(embeds ? { embeddingProvider: embedderOf(maker) } : {}),
     ...(embeds && hits + misses > 0 ? { cacheHitRate: hits / (hits + misses) } : {}),
     byType: counted.byKind,
     byTrustLevel: counted.byTrust,

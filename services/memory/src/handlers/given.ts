@@ -1,7 +1,9 @@
 import type { Settings } from '@switchyard/service-kit';
 import type { Entries } from '../entries/remember.ts';
+import type { VectorMaker } from '../vectors/vector-maker.ts';
 
 /** What every handler works with. */
 export interface Given extends Entries {
   settings: Settings<'routing' | 'embedding'>;
+  maker: VectorMaker;
 }

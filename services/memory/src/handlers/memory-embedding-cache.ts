@@ -1,13 +1,14 @@
 import type { Handler } from '@switchyard/bus';
-import { EMBEDDER } from '../entries/stats.ts';
+import { embedderOf } from '../entries/stats.ts';
 import type { Given } from './given.ts';
 
 /** Of this replica; each remembers what it was asked itself. */
-export function memoryEmbeddingCache({ index, settings }: Given): Handler<'memory.embeddingCache'> {
+export function memoryEmbeddingCache({ index, settings, maker }: Given): Handler<'memory.embeddingCache'> {
   return async (_params, ctx) => {
     const { enabled, cache } = settings.current.embedding;
     const there = await index.get(ctx.signal);
-    const { size, hits, misses, evictions } = (await there?.cacheStats()) ?? { size: 0, hits: 0, misses: 0, evictions: 0 };
+    const asked = maker.model() === undefined ? await there?.cacheStats() : maker.stats();
+    const { size, hits, misses, evictions } = asked ?? { size: 0, hits: 0, misses: 0, evictions: 0 };
     return {
       enabled: enabled && cache.maxEntries > 0,
       size,
@@ -16,9 +17,9 @@ export function memoryEmbeddingCache({ index, settings }: Given): Handler<'memor
       misses,
       hitRate: hits + misses === 0 ? 0 : hits / (hits + misses),
       evictions,
-      provider: enabled ? EMBEDDER : null,
-      vecAvailable: enabled,
-      circuitBreaker: { state: 'closed' },
+      provider: enabled ? embedderOf(maker) : null,
+      vecAvailable: enabled && maker.breaker() !== 'open',
+      circuitBreaker: { state: maker.breaker() },
     };
   };
 }

@@ -2,23 +2,28 @@ import type { Handler } from '@switchyard/bus';
 import type { EntryDocument } from '../data.ts';
 import { readFound } from '../entries/read.ts';
 import { SHARED } from '../entries/scope.ts';
+import { vectorsFor } from '../vectors/question.ts';
 import type { Given } from './given.ts';
 
 /** Texts that begin alike say the same. */
 const ALIKE_CHARS = 200;
 const OVER_FETCH = 2;
 const MOST = 100;
+/** A turn waits for all of it 150 ms: by then it is to have what its words find. */
+const VECTOR_MS = 100;
 
 /** What everybody may know and what this client said itself: whatever a token may read, a conversation is not told to somebody else. */
-export function memoryRecall({ entries, store, index, settings }: Given): Handler<'memory.recall'> {
+export function memoryRecall(given: Given): Handler<'memory.recall'> {
+  const { entries, store, index } = given;
   return async ({ agentId, query, maxResults, maxChars, minScore, trustLevels }, ctx) => {
     const { principal } = ctx;
     const there = await index.get(ctx.signal);
     if (!there) return { entries: [], empty: true, textCandidates: 0, vectorCandidates: 0 };
+    const vectors = await vectorsFor(given, query, { principal: ctx.principal, signal: ctx.signal, withinMs: VECTOR_MS });
     const now = store.now();
     const scope = { tenant: principal.tenant, group: agentId, owners: [SHARED, principal.client], trust: trustLevels, now };
     const limit = Math.min(maxResults * OVER_FETCH, MOST);
-    const { hits, ...candidates } = await there.search({ ...scope, text: query, limit, vectors: settings.current.embedding.enabled });
+    const { hits, ...candidates } = await there.search({ ...scope, text: query, limit, vectors });
     const scores = new Map(hits.filter(({ score }) => score >= minScore).map(({ id, score }) => [id, score]));
     const asAgent = { ...principal, agent: agentId };
     const found = await readFound(entries, asAgent, { ids: [...scores.keys()], now });

@@ -2,15 +2,20 @@ import type { Handler } from '@switchyard/bus';
 import { toEntry } from '../entries/entry.ts';
 import { readFound } from '../entries/read.ts';
 import { agentOf, ownersFor } from '../entries/scope.ts';
+import { vectorsFor } from '../vectors/question.ts';
 import type { Given } from './given.ts';
 
-export function memorySearch({ entries, store, index, settings }: Given): Handler<'memory.search'> {
+/** A search waits so long for the vector of its question, and goes on by words alone then. */
+const VECTOR_MS = 2_000;
+
+export function memorySearch(given: Given): Handler<'memory.search'> {
+  const { entries, store, index, settings } = given;
   return async ({ query, limit, agent_id }, ctx) => {
     const { principal } = ctx;
     const group = agentOf(principal, agent_id, settings.current.routing);
     const found = await index.get(ctx.signal);
+    const vectors = found ? await vectorsFor(given, query, { principal: ctx.principal, signal: ctx.signal, withinMs: VECTOR_MS }) : false;
     const now = store.now();
-    const vectors = settings.current.embedding.enabled;
     const asked = { tenant: principal.tenant, group, owners: ownersFor(principal), text: query, limit, now, vectors };
     const { hits } = found ? await found.search(asked) : { hits: [] };
     const scores = new Map(hits.map(({ id, score }) => [id, score]));

@@ -1,6 +1,6 @@
 import { ServiceError } from '@switchyard/contracts';
 import type { Clock } from '@switchyard/service-kit';
-import { openSearchIndex, type Collection, type SearchIndex, type Store } from '@switchyard/store';
+import { openSearchIndex, type Collection, type SearchIndex, type Store, type VectorModel } from '@switchyard/store';
 import type { Logger } from '@switchyard/telemetry';
 import { GONE_MS, type EntryDocument } from '../data.ts';
 import { toIndexed } from '../entries/entry.ts';
@@ -20,6 +20,8 @@ export interface MemoryIndexDeps {
   dir: string;
   /** How many vectors of questions are remembered. */
   cachedVectors: () => number;
+  /** Who makes vectors, if a provider does: an index of another one's is begun anew. */
+  model?: () => VectorModel | undefined;
   log: Logger;
   clock: Clock;
   /** How often is looked for what other replicas wrote. */
@@ -34,6 +36,8 @@ const PAGE = 200;
 
 interface Followed {
   index: SearchIndex;
+  /** Whose vectors it takes. */
+  model: VectorModel | undefined;
   /** All that was written before is in it. */
   to: number;
 }
@@ -47,7 +51,7 @@ export function createMemoryIndex(deps: MemoryIndexDeps): MemoryIndex {
   let [looks, busy, closed] = [0, false, false];
 
   /** Reads what was written since, page by page, into the index. */
-  async function follow({ index, to }: Followed, overlapMs: number): Promise<Followed> {
+  async function follow({ index, model, to }: Followed, overlapMs: number): Promise<Followed> {
     const began = store.now();
     const since = Math.max(0, to - overlapMs);
     for (let cursor: string | undefined, more = true; more && !closed;) {
@@ -57,16 +61,19 @@ export function createMemoryIndex(deps: MemoryIndexDeps): MemoryIndex {
       );
       cursor = page.cursor;
       more = cursor !== undefined;
-      const changes = page.items.map(({ tenant, ...entry }) => toIndexed(tenant, entry));
+      const changes = page.items.map(({ tenant, ...entry }) => toIndexed(tenant, entry, model));
       if (changes.length > 0 || !more) await index.apply(changes, more ? null : began);
     }
-    return { index, to: began };
+    return { index, model, to: began };
   }
 
   async function open(): Promise<Followed | undefined> {
-    if (followed?.index.alive) return followed;
+    const there = current();
+    if (there) return there;
     if (!(await isAnything())) return undefined;
-    const index = openSearchIndex(deps.dir, { identity: store.identity, cachedVectors: deps.cachedVectors() });
+    await followed?.index[Symbol.asyncDispose]();
+    const model = deps.model?.();
+    const index = openSearchIndex(deps.dir, { identity: store.identity, cachedVectors: deps.cachedVectors(), given: model });
     try {
       let to = await index.followedTo();
       // What was forgotten meanwhile may have left no trace.
@@ -74,12 +81,17 @@ export function createMemoryIndex(deps: MemoryIndexDeps): MemoryIndex {
         await index.clear();
         to = null;
       }
-      followed = await follow({ index, to: to ?? 0 }, LONG_OVERLAP_MS);
+      followed = await follow({ index, model, to: to ?? 0 }, LONG_OVERLAP_MS);
       return followed;
     } catch (error) {
       await index[Symbol.asyncDispose]();
       throw error;
     }
+  }
+
+  /** One that can be asked, and whose vectors are made as they are now. */
+  function current(): Followed | undefined {
+    return followed?.index.alive && followed.model?.name === deps.model?.()?.name ? followed : undefined;
   }
 
   async function isAnything(): Promise<boolean> {
@@ -95,8 +107,8 @@ export function createMemoryIndex(deps: MemoryIndexDeps): MemoryIndex {
     const there = await opened();
     if (!there || closed) return;
     looks += 1;
-    const { index, to } = await follow(there, looks % LONG_EVERY === 0 ? LONG_OVERLAP_MS : OVERLAP_MS);
-    if (followed?.index === index) followed = { index, to };
+    const { index, model, to } = await follow(there, looks % LONG_EVERY === 0 ? LONG_OVERLAP_MS : OVERLAP_MS);
+    if (followed?.index === index) followed = { index, model, to };
   }
 
   const stop = clock.every(lookMs, () => {
@@ -111,15 +123,14 @@ export function createMemoryIndex(deps: MemoryIndexDeps): MemoryIndex {
 
   return {
     async get(signal) {
-      if (followed?.index.alive) return followed.index;
-      return (await until(opened(), signal))?.index;
+      return (current() ?? (await until(opened(), signal)))?.index;
     },
     async note(tenant, written) {
       try {
-        const index = followed?.index.alive ? followed.index : (await opened())?.index;
+        const there = current() ?? (await opened());
         // What opening it has read already is passed over.
-        await index?.apply(
-          written.map((entry) => toIndexed(tenant, entry)),
+        await there?.index.apply(
+          written.map((entry) => toIndexed(tenant, entry, there.model)),
           null,
         );
       } catch (err) {

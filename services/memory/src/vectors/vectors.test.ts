@@ -1,0 +1,171 @@
+import assert from 'node:assert/strict';
+import { rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import type { Bus } from '@switchyard/bus';
+import { registry, ServiceError, type Principal } from '@switchyard/contracts';
+import type { Host } from '@switchyard/service-kit';
+import { principal, tempDir, testService } from '@switchyard/testkit';
+import { memory } from '../service.ts';
+
+const admin = principal({ scopes: ['*'] });
+const PLACES = 8;
+const openai = (model = 'concepts') => ({ embedding: { provider: 'openai' as const, openai: { model, dimensions: PLACES } } });
+
+/** What texts are about: a provider knows that a car is an automobile, whatever their letters are. */
+const CONCEPTS = [/\b(car|automobile|vehicle)/i, /\b(dog|hound|puppy)/i, /\b(doctor|physician)/i, /\b(rain|shower)/i];
+
+interface Provider {
+  asked: { model: string; input: readonly string[]; tenant: string }[];
+  fails?: 'DOWN' | 'REFUSES';
+}
+
+/** Stands in for the registry, and so for a provider: vectors of concepts, and how often was asked for them. */
+function provider(given: Provider) {
+  return async (host: Host): Promise<void> => {
+    const handlers = {
+      'models.embed': ({ model, input }: { model: string; input: string[] }, { principal: who }: { principal: Principal }) => {
+        given.asked.push({ model, input, tenant: who.tenant });
+        if (given.fails === 'DOWN') throw new ServiceError('UNAVAILABLE', 'the provider is down');
+        if (given.fails === 'REFUSES' && input.some((text) => text.includes('forbidden')))
+          throw new ServiceError('INVALID_ARGUMENT', 'not that');
+        return { model, vectors: input.map(vectorOf) };
+      },
+    };
+    await (await host.connect('registry')).serve(registry, handlers, { version: '0.0.0' });
+  };
+}
+
+function vectorOf(text: string): string {
+  const numbers = new Float32Array(PLACES);
+  CONCEPTS.forEach((concept, at) => (numbers[at] = concept.test(text) ? 1 : 0));
+  numbers[PLACES - 1] = 0.05;
+  return Buffer.from(numbers.buffer).toString('base64');
+}
+
+/** Until all that is remembered has a vector. */
+async function filled(bus: Bus, count: number): Promise<void> {
+  for (const until = Date.now() + 10_000; (await bus.call('memory.stats', {})).embeddedEntries !== count;) {
+    assert.ok(Date.now() < until, JSON.stringify(await bus.call('memory.stats', {})));
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+}
+
+const found = async (bus: Bus, query: string): Promise<string[]> =>
+  (await bus.call('memory.search', { query })).results.map(({ content }) => content);
+
+test('with a provider what means the same is found, and every memory is paid for once', async () => {
+  const given: Provider = { asked: [] };
+  await using app = await testService(memory, { as: admin, settings: openai(), prepare: provider(given) });
+  const { id } = await app.bus.call('memory.store', { content: 'The automobile is in the garage.' });
+  await app.bus.call('memory.store', { content: 'The hound is called Bruno.' });
+  await filled(app.bus, 2);
+  assert.deepEqual(await found(app.bus, 'Where did I leave my car?'), ['The automobile is in the garage.']);
+  assert.deepEqual(await found(app.bus, 'Where did I leave my car?'), ['The automobile is in the garage.']);
+  const { provider: by, hits, misses, circuitBreaker } = await app.bus.call('memory.embeddingCache', {});
+  assert.deepEqual([by, hits, misses, circuitBreaker?.state], [`openai/concepts@${PLACES}`, 1, 1, 'closed']);
+  assert.equal(given.asked.flatMap(({ input }) => input).length, 3, 'two memories and one question');
+  const { entry } = await app.bus.call('memory.inspect', { id });
+  assert.deepEqual(
+    Object.keys(entry ?? {}).filter((key) => /vector|embedding|taken|updated/i.test(key)),
+    [],
+    'no vector leaves',
+  );
+});
+
+test('a provider that is down costs what only it finds, opens the breaker, and is asked again later', async () => {
+  const given: Provider = { asked: [], fails: 'DOWN' };
+  await using app = await testService(memory, { as: admin, settings: openai(), prepare: provider(given) });
+  await app.bus.call('memory.store', { content: 'The automobile is in the garage.' });
+  for (const _ of ['one', 'two', 'three']) assert.deepEqual(await found(app.bus, `garage ${_}`), ['The automobile is in the garage.']);
+  const { circuitBreaker, vecAvailable } = await app.bus.call('memory.embeddingCache', {});
+  assert.deepEqual([circuitBreaker?.state, vecAvailable], ['open', false]);
+  const asked = given.asked.length;
+  await found(app.bus, 'garage four');
+  assert.equal(given.asked.length, asked, 'nobody is asked while it is open');
+});
+
+test('one text that a provider refuses keeps no other from its vector, and is not sent again', async () => {
+  const given: Provider = { asked: [], fails: 'REFUSES' };
+  await using app = await testService(memory, { as: admin, settings: openai(), prepare: provider(given) });
+  for (const content of ['A puppy.', 'Something forbidden.', 'A physician.']) await app.bus.call('memory.store', { content });
+  await filled(app.bus, 2);
+  assert.deepEqual(await found(app.bus, 'forbidden'), ['Something forbidden.'], 'its words find it');
+  const sent = (): number => given.asked.flatMap(({ input }) => input).filter((text) => text === 'Something forbidden.').length;
+  const before = sent();
+  await app.bus.call('memory.store', { content: 'A dog.' });
+  await filled(app.bus, 3);
+  assert.equal(sent(), before);
+});
+
+test('a tenant is embedded by itself, and finds nothing of another', async () => {
+  const given: Provider = { asked: [] };
+  await using app = await testService(memory, { as: admin, settings: openai(), prepare: provider(given) });
+  const other = app.bus.as(principal({ tenant: 'other', scopes: ['*'] }));
+  await app.bus.call('memory.store', { content: 'The automobile is red.' });
+  await other.call('memory.store', { content: 'The vehicle is blue.' });
+  await Promise.all([filled(app.bus, 1), filled(other, 1)]);
+  assert.deepEqual(await found(other, 'car'), ['The vehicle is blue.']);
+  assert.deepEqual(
+    given.asked
+      .filter(({ input }) => input[0]?.startsWith('The '))
+      .map(({ tenant, input }) => [tenant, ...input])
+      .sort(([a = ''], [b = '']) => a.localeCompare(b)),
+    [
+      ['default', 'The automobile is red.'],
+      ['other', 'The vehicle is blue.'],
+    ],
+  );
+});
+
+test('another model: all is embedded anew; an index that is lost is written from the documents and asks nobody', async () => {
+  await using data = await tempDir();
+  const [first, second]: Provider[] = [{ asked: [] }, { asked: [] }];
+  const texts = ['The automobile.', 'The hound.', 'A shower.'];
+  {
+    await using app = await testService(memory, { as: admin, data: data.path, settings: openai(), prepare: provider(first as Provider) });
+    for (const content of texts) await app.bus.call('memory.store', { content });
+    await filled(app.bus, 3);
+  }
+  let before: unknown;
+  {
+    await using app = await testService(memory, {
+      as: admin,
+      data: data.path,
+      settings: openai('other'),
+      prepare: provider(second as Provider),
+    });
+    await filled(app.bus, 3);
+    assert.deepEqual(second?.asked.flatMap(({ input }) => input).sort(), texts.toSorted());
+    before = [await found(app.bus, 'car'), await found(app.bus, 'dog')];
+  }
+  await rm(join(data.path, 'index'), { recursive: true });
+  const again: Provider = { asked: [] };
+  await using app = await testService(memory, { as: admin, data: data.path, settings: openai('other'), prepare: provider(again) });
+  await filled(app.bus, 3);
+  assert.deepEqual([await found(app.bus, 'car'), await found(app.bus, 'dog')], before);
+  assert.deepEqual(
+    again.asked.flatMap(({ input }) => input),
+    ['car', 'dog'],
+    'only the questions',
+  );
+});
+
+test('without autoReindex what has vectors of another model keeps them, and is found by its words', async () => {
+  await using data = await tempDir();
+  const [first, second]: Provider[] = [{ asked: [] }, { asked: [] }];
+  {
+    await using app = await testService(memory, { as: admin, data: data.path, settings: openai(), prepare: provider(first as Provider) });
+    await app.bus.call('memory.store', { content: 'The automobile.' });
+    await filled(app.bus, 1);
+  }
+  const settings = { embedding: { ...openai('other').embedding, autoReindex: false } };
+  await using app = await testService(memory, { as: admin, data: data.path, settings, prepare: provider(second as Provider) });
+  await app.bus.call('memory.store', { content: 'The hound.' });
+  await filled(app.bus, 1);
+  assert.deepEqual(
+    second?.asked.map(({ input }) => input),
+    [['The hound.']],
+  );
+  assert.deepEqual(await found(app.bus, 'automobile'), ['The automobile.']);
+});
