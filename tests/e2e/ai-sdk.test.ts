@@ -99,6 +99,6 @@ test('responses: what was answered before comes back by reference', async () => 
   const { response } = await generateText({ model, prompt: 'one' });
   const { text } = await generateText({ model, messages: [...response.messages, { role: 'user', content: 'two' }] });
   assert.match(text, /You said: two$/);
-  const [first] = sent[1]?.['input'] as { type?: string }[];
+  const [first] = (sent[1] ?? assert.fail())['input'] as { type?: string }[];
   assert.equal(first?.type, 'item_reference');
 });

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { mkdir, symlink, writeFile } from 'node:fs/promises';
-import { request } from 'node:http';
+import { request, type IncomingMessage } from 'node:http';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { test } from 'node:test';
@@ -28,7 +28,7 @@ async function withDashboard() {
 
 /** As it is written: fetch would take the dots out of it. */
 async function statusOf({ url }: TestGateway, path: string): Promise<[number | undefined, string]> {
-  const [response] = (await once(request(url, { path }).end(), 'response')) as [import('node:http').IncomingMessage];
+  const [response] = (await once(request(url, { path }).end(), 'response')) as [IncomingMessage];
   return [response.statusCode, (await Array.fromAsync(response)).join('')];
 }
 

@@ -7,6 +7,8 @@ import { startTestGateway, SECRETS, type TestGateway } from '../gateway.fixture.
 
 /** Nobody needs a token for these: webhooks have a signature, and `/ws` over plain HTTP says only that it wants an upgrade. */
 const OPEN = new Set([
+  'GET /',
+  'GET /app/*',
   'GET /health',
   'GET /api/health',
   'GET /livez',
