@@ -75,7 +75,9 @@ export function defineSecrets({ firstToken, envFile }: SecretsOptions = {}): Ser
       const given = { ...data, store, projector, tenantId: tenant };
       own.use(endExpired({ ...given, log }));
       const values = await openValues({ secrets, dataKeys, store, tenant, env, envFile, log });
-      const audit = own.use(openAudit({ data: { records, heads, begun }, store, log, seal: values.auditSeal, sealedElsewhere: values.sealedElsewhere }));
+      const audit = own.use(
+        openAudit({ data: { records, heads, begun }, store, log, seal: values.auditSeal, sealedElsewhere: values.sealedElsewhere }),
+      );
       const allowed = own.use(await watchAllowed(bus, log)).of;
       const documents = keyOrigins.for({ tenant });
       const origins = createKeyOrigins({ documents, store, providers: () => settings.current.providers, configuration });

@@ -6,7 +6,14 @@ import { checkChain, linkHash, linkMac, mintSealingKey } from '@switchyard/secur
 import { openStore, type Collection, type Document, type Store } from '@switchyard/store';
 import { silentLogger } from '@switchyard/telemetry';
 import { principal, tempDir } from '@switchyard/testkit';
-import { auditBegunCollection, auditCollection, auditHeadCollection, dataKeyCollection, type AuditBegunDocument, type AuditData } from '../data.ts';
+import {
+  auditBegunCollection,
+  auditCollection,
+  auditHeadCollection,
+  dataKeyCollection,
+  type AuditBegunDocument,
+  type AuditData,
+} from '../data.ts';
 import { ENV, root, secondReplica, start } from '../secrets.fixture.ts';
 import { auditSeal, isSealed, openDataKey } from '../values/data-key.ts';
 import { createChain } from './chain.ts';
@@ -255,7 +262,11 @@ test('a first master key that comes while replicas run is no false alarm, and wh
   };
   await write(old, 'a');
   await begin(old, world, 'b');
-  const key = await openDataKey(dataKeys, { current: mintSealingKey('kek'), previous: undefined }, { tenant: 'default', store: world.store });
+  const key = await openDataKey(
+    dataKeys,
+    { current: mintSealingKey('kek'), previous: undefined },
+    { tenant: 'default', store: world.store },
+  );
   const seal = await auditSeal(dataKeys, key);
   assert.ok(seal.since > 0);
   const fresh = opened(t, openAudit({ data: world.data, store: world.store, log: silentLogger(), seal }));

@@ -40,7 +40,11 @@ export async function refuseUnsealed(sealedElsewhere: () => Promise<boolean>): P
 }
 
 /** The key of a record is its number, so that replicas that append at once do so one after the other: who comes second tries the next. */
-export function createChain({ records: all, heads: allHeads }: AuditData, tenant: string, { store, seal, sealedElsewhere = async () => false }: Given): Chain {
+export function createChain(
+  { records: all, heads: allHeads }: AuditData,
+  tenant: string,
+  { store, seal, sealedElsewhere = async () => false }: Given,
+): Chain {
   const records = all.for({ tenant });
   const heads = allHeads.for({ tenant });
   /** An end that was seen, or put there: the chain only grows. */

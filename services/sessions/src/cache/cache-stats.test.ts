@@ -6,7 +6,9 @@ import { sessions } from '../service.ts';
 import { testSessions, turnIdOf } from '../sessions.fixture.ts';
 
 const models = [{ id: 'm', cost: { input: 10, output: 1, cacheRead: 1, cacheWrite: 12 } }];
-const settings = ({ url }: Upstream) => ({ providers: { entries: { house: { type: 'openai-compatible' as const, baseUrl: url, models } } } });
+const settings = ({ url }: Upstream) => ({
+  providers: { entries: { house: { type: 'openai-compatible' as const, baseUrl: url, models } } },
+});
 const AGENTS = { default: { provider: 'house', model: 'm' }, oslo: { provider: 'house', model: 'm' } };
 const text = (usage: { prompt: number; completion: number; cached?: number }) => ({ kind: 'text' as const, text: 'yes', usage });
 
@@ -37,7 +39,9 @@ test('the counts of all replicas are added up, none of another tenant among them
   await using app = await testSessions({ settings: settings(upstream), agents: AGENTS });
   {
     await using _second = await startService(sessions, app.host);
-    await Promise.all(Array.from({ length: 12 }, (_, n) => app.bus.call('agent.execute', { message: `${n}`, sessionKey: { peerId: `p${n}` } })));
+    await Promise.all(
+      Array.from({ length: 12 }, (_, n) => app.bus.call('agent.execute', { message: `${n}`, sessionKey: { peerId: `p${n}` } })),
+    );
   }
   const { cacheHits, totalTokensCached } = await app.bus.call('agent.cacheStats', {});
   assert.deepEqual([cacheHits, totalTokensCached], [12, 600]);
