@@ -23,7 +23,8 @@ test(
     const heard: string[] = [];
     const tap = await connect({ servers: server.url });
     tap.subscribe('>', {
-      callback: (_, { subject, headers, data }) => void heard.push(`${subject} ${headers ?? ''} ${Buffer.from(data).toString('latin1')}`),
+      callback: (_, { subject, headers, data }) =>
+        void heard.push(`${subject} ${JSON.stringify([...(headers ?? [])])} ${Buffer.from(data).toString('latin1')}`),
     });
     const echo = (key: string) => ({
       kind: 'status' as const,

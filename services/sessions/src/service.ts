@@ -99,7 +99,7 @@ export function defineSessions(timing: SessionsTiming = {}) {
         log,
       });
       const tally = own.use(createCacheTally({ cached, store, models, log }));
-      const failover = openFailover({ models, bus, clock: systemClock, log, answered: tally.note });
+      const failover = openFailover({ models, bus, clock: systemClock, log, answered: (asker, answer) => tally.note(asker, answer) });
       own.use(
         await followSecrets(bus, () => {
           models.forgetKeys();
