@@ -30,12 +30,12 @@ export interface Shortening {
 
 export interface ShorteningGiven {
   maxChars: number;
-  /** Whether the model may read on. */
-  readable: boolean;
+  /** Whether the model may read on: asked only where something is too long. */
+  readable: () => boolean;
 }
 
 export function createShortening({ keep, kept = false }: Keeping, { maxChars, readable }: ShorteningGiven): Shortening {
-  let some = kept && readable;
+  let some = kept && readable();
   return {
     get kept() {
       return some;
@@ -43,7 +43,7 @@ export function createShortening({ keep, kept = false }: Keeping, { maxChars, re
     async shown(result) {
       const text = textOf(result);
       if (text.length <= maxChars) return { result, failed: false };
-      if (!keep || !readable) return { result: cut(result, maxChars), failed: false };
+      if (!keep || !readable()) return { result: cut(result, maxChars), failed: false };
       const whole = await keep(text.slice(0, MOST_KEPT_CHARS).toWellFormed());
       some = true;
       return { result: pointer(text, maxChars, whole), failed: false, whole };

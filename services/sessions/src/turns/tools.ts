@@ -84,9 +84,17 @@ export function toolBox(
   const ids = { ...(requestId === undefined ? {} : { requestId }), ...(traceparent === undefined ? {} : { traceparent }) };
   const { scopes } = principal;
   const { toolPolicy } = config.skills;
-  const shortening = createShortening(turn, { maxChars: config.maxToolResultChars, readable: mayReadOn(toolPolicy, scopes) });
-  // Nothing is to be read on until something was kept.
-  const offer = (): Offer => offerTo(scopes, toolPolicy, { counted, earlier, kept: shortening.kept });
+  const shortening = createShortening(turn, { maxChars: config.maxToolResultChars, readable: () => mayReadOn(toolPolicy, scopes) });
+  let offered = offerTo(scopes, toolPolicy, { counted, earlier, kept: shortening.kept });
+  let withKept = shortening.kept;
+  const offer = (): Offer => {
+    // There is nothing to be read on until something was kept.
+    if (shortening.kept && !withKept) {
+      withKept = true;
+      offered = offerTo(scopes, toolPolicy, { counted, earlier, kept: true });
+    }
+    return offered;
+  };
   let caller: Bus | undefined;
   return {
     get specs() {
