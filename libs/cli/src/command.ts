@@ -12,6 +12,8 @@ export interface Invocation {
   output: Output;
   /** Where the server is and who asks; looked up when a command needs it. */
   where: () => Where;
+  /** What may stand in place of the last of the words typed after the command's own name; `files` where the shell knows better. */
+  suggest: (typed: readonly string[]) => Promise<readonly string[] | 'files'>;
 }
 
 export interface Command {

@@ -47,6 +47,7 @@ async function runNamed(name: string, rest: readonly string[]): Promise<number> 
     words,
     output: flags['output'] === 'json' ? 'json' : 'table',
     where: () => (place ??= locate(flags)),
+    suggest: async (typed) => (await import('./suggest.ts')).suggest(typed),
   };
   if (help) {
     print(await command.help(invocation));

@@ -2,7 +2,6 @@ import { commandHelp } from '../command-help.ts';
 import { EXIT, type Command } from '../command.ts';
 import { wrongUsage } from '../failure.ts';
 import { self } from '../self.ts';
-import { suggest } from '../suggest.ts';
 
 /** All three ask the command itself what may come next, so that they never say anything else than it does. */
 const SCRIPTS: Readonly<Record<string, string>> = {
@@ -67,7 +66,7 @@ export const completion: Command = {
         ],
       },
     ),
-  async run({ words: [shell, ...typed] }) {
+  async run({ words: [shell, ...typed], suggest }) {
     if (shell === 'words') {
       const found = await suggest(typed);
       process.stdout.write(found === 'files' ? '<files>\n' : found.map((word) => `${word}\n`).join(''));
