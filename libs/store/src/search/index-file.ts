@@ -12,7 +12,11 @@ export interface IndexFile {
   prepare: DatabaseSync['prepare'];
   /** How its vectors are made. */
   model: VectorModel;
+  /** Gives its place to others. */
+  close(): void;
 }
+
+const INDEX = 'index.db';
 
 /** Raised with every change of the tables: what an earlier version wrote is thrown away. */
 const LAYOUT = 1;
@@ -58,30 +62,58 @@ export function openIndexFile(
   const about = { identity, model: model.name, dimensions: String(model.dimensions), layout: String(LAYOUT) };
   for (let n = 1; n <= MOST_BESIDE_EACH_OTHER; n++) {
     const place = join(dir, String(n));
-    const db = openOurs(place, about) ?? openAnew(place, about);
-    if (db !== 'busy') return { db, prepare: cached(db), model };
+    mkdirSync(place, { recursive: true, mode: 0o700 });
+    const lock = unlessBusy(() => hold(place));
+    const db = lock && unlessBusy(() => openOurs(place, about) ?? openAnew(place, about));
+    if (!db) lock?.close();
+    else return { db, prepare: cached(db), model, close: () => [db, lock].forEach((one) => one.close()) };
   }
   throw new Error(`${MOST_BESIDE_EACH_OTHER} processes have an index in ${dir} already`);
+}
+
+/**
+ * Whoever has this file open has the place, and may begin its index anew; it is never taken away itself. The lock of the index would not
+ * do: it is let go where the index is begun anew, and who came in between had a file that was then deleted under it.
+ */
+function hold(place: string): DatabaseSync {
+  const lock = fileIn(place, 'lock');
+  try {
+    lock.exec('PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE; COMMIT');
+    return lock;
+  } catch (error) {
+    lock.close();
+    throw error;
+  }
+}
+
+function unlessBusy<T>(open: () => T): T | undefined {
+  try {
+    return open();
+  } catch (error) {
+    if (isBusy(error)) return undefined;
+    throw error;
+  }
 }
 
 /** What an index says of itself; of one that says otherwise nothing is right. */
 type About = Readonly<Record<string, string>>;
 
 /** Undefined for one that is of no use. */
-function openOurs(place: string, about: About): DatabaseSync | 'busy' | undefined {
+function openOurs(place: string, about: About): DatabaseSync | undefined {
   let db: DatabaseSync | undefined;
   try {
     db = open(place);
     if (isOurs(db, about)) return db;
   } catch (error) {
-    if (isBusy(error)) return 'busy';
+    // An earlier version knows no lock of the place.
+    if (isBusy(error)) throw error;
   }
   db?.close();
   return undefined;
 }
 
 function openAnew(place: string, about: About): DatabaseSync {
-  rmSync(place, { recursive: true, force: true });
+  for (const end of ['', '-wal', '-shm', '-journal']) rmSync(join(place, `${INDEX}${end}`), { recursive: true, force: true });
   const db = open(place);
   const keep = db.prepare('INSERT INTO meta (name, value) VALUES (?, ?)');
   for (const [name, value] of Object.entries(about)) keep.run(name, value);
@@ -100,11 +132,15 @@ export function partOf(tenant: string, group: string): string {
   return digest.readBigUInt64BE(0).toString() + digest.readBigUInt64BE(8).toString();
 }
 
-function open(place: string): DatabaseSync {
-  mkdirSync(place, { recursive: true, mode: 0o700 });
-  const file = join(place, 'index.db');
+/** Nobody but its owner reads it. */
+function fileIn(place: string, name: string): DatabaseSync {
+  const file = join(place, name);
   closeSync(openSync(file, 'a', 0o600));
-  const db = new DatabaseSync(file, { timeout: 0, defensive: true });
+  return new DatabaseSync(file, { timeout: 0, defensive: true });
+}
+
+function open(place: string): DatabaseSync {
+  const db = fileIn(place, INDEX);
   try {
     db.exec(SETTINGS + TABLES);
     return db;

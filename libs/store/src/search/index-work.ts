@@ -52,7 +52,7 @@ export function openIndexWork(dir: string, options: SearchIndexOptions): IndexWo
     has: (scope) => has(file, scope),
     stats: (scope) => stats(file, scope),
     cacheStats: () => cache.stats(),
-    [Symbol.dispose]: () => file.db.close(),
+    [Symbol.dispose]: () => file.close(),
   };
 }
 

@@ -1,8 +1,11 @@
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { Worker } from 'node:worker_threads';
 import { tempDir } from '@switchyard/testkit';
+import type { AtOnce } from './open-at-once.fixture.ts';
 import { openSearchIndex } from './open-search-index.ts';
 import type { SearchEntry, SearchIndex, SearchQuery } from './search-index.ts';
 
@@ -140,6 +143,18 @@ test('two that are open at once on one directory have a file each', async () => 
   assert.deepEqual([await found(one, 'extraordinary'), await found(other, 'extraordinary')], [['a'], []]);
   await other.apply([entry('b', 'extraordinary')], 2);
   assert.deepEqual(await found(one, 'extraordinary'), ['a']);
+});
+
+test('of several that are opened at the same moment each has a file, and keeps it', async () => {
+  await using dir = await tempDir();
+  const [rounds, threads] = [10, 4];
+  const arrived = new Int32Array(new SharedArrayBuffer(4 * 2 * rounds));
+  const failed = Array.from({ length: threads }, async (_, at) => {
+    const workerData: AtOnce = { dir: dir.path, rounds, threads, arrived, name: `e${at}` };
+    const [said] = await once(new Worker(new URL('./open-at-once.fixture.ts', import.meta.url), { workerData }), 'message');
+    return said as string[];
+  });
+  assert.deepEqual((await Promise.all(failed)).flat(), []);
 });
 
 test('what is taken out leaves nothing of its text in the file', async () => {
