@@ -6,7 +6,6 @@ export const READERS: Readers = {
     'services/registry/src/agents/check-patch.ts', // looks at what is written before it is stored, and puts nothing in force
   ],
   readWhole: [
-    'gateway.tokens.*.budgets', // handed over whole, to the token and to whoever meters it
     'providers.entries.*.models.*.cost', // libs/models copies it over the published prices, key by key
   ],
 };

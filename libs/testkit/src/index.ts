@@ -1,3 +1,4 @@
+export { findChromium } from './chromium-binary.ts';
 export { createAuthority, type Authority, type Certificate } from './certificates.ts';
 export { startCollector, type Collector, type ReceivedMetric, type ReceivedSpan } from './collector.ts';
 export { healthClient, type HealthClient } from './health-client.ts';

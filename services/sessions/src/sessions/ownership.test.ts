@@ -134,6 +134,7 @@ const rows: Record<string, readonly Row[]> = {
   // `dev-tools.test.ts`.
   'ctx.result': [],
   // They know no session.
+  'agent.cacheStats': [],
   'agent.getOperationModels': [],
   'dev.act': [],
   'dev.look': [],

@@ -1,0 +1,59 @@
+import { execFile } from 'node:child_process';
+import { constants } from 'node:fs';
+import { access } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { delimiter, join } from 'node:path';
+import { promisify } from 'node:util';
+
+const run = promisify(execFile);
+
+const INSTALL_MS = 300_000;
+/** Runlevel 1 keeps a package from starting a server of its own. */
+const INSTALL_ENVIRONMENT = { DEBIAN_FRONTEND: 'noninteractive', RUNLEVEL: '1' };
+
+/** A program that the system's packages have. */
+export interface SystemBinary {
+  /** What it may be called; the first that is there is taken. */
+  names: readonly [string, ...string[]];
+  debianPackage: string;
+}
+
+/** Where a program is. Installs the system's package once, if it must and may; else says what is missing. */
+export async function findSystemBinary(wanted: SystemBinary): Promise<string> {
+  const known = await onThePath(wanted);
+  if (known !== undefined) return known;
+  const failure = await install(wanted);
+  const installed = await onThePath(wanted);
+  if (installed !== undefined) return installed;
+  const { names, debianPackage } = wanted;
+  throw new Error(
+    `No ${names[0]} on the PATH, and it could not be installed (${failure ?? `${debianPackage} brought none`}). ` +
+      `Put one on the PATH, or run: sudo apt-get install ${debianPackage}`,
+  );
+}
+
+async function onThePath({ names }: SystemBinary): Promise<string | undefined> {
+  const directories = (process.env['PATH'] ?? '').split(delimiter);
+  for (const candidate of names.flatMap((name) => directories.map((directory) => join(directory, name)))) {
+    try {
+      await access(candidate, constants.X_OK);
+      return candidate;
+    } catch {
+      // Not there: the next place may have one.
+    }
+  }
+  return undefined;
+}
+
+/** Undefined when it worked, else why not. Test files run at the same time, and one of them installs. */
+async function install({ names, debianPackage }: SystemBinary): Promise<string | undefined> {
+  if (process.getuid?.() !== 0) return 'only root may install it';
+  const script = `command -v ${names[0]} || { apt-get -q update && apt-get -qy install --no-install-recommends ${debianPackage}; }`;
+  const lock = join(tmpdir(), 'switchyard-apt.lock');
+  try {
+    await run('flock', [lock, 'sh', '-c', script], { env: { ...process.env, ...INSTALL_ENVIRONMENT }, timeout: INSTALL_MS });
+    return undefined;
+  } catch (error) {
+    return error instanceof Error ? (error.message.trim().split('\n').at(-1) ?? error.message) : String(error);
+  }
+}

@@ -1,0 +1,150 @@
+import assert from 'node:assert/strict';
+import { mkdir, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import { once } from 'node:events';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+import { findChromium, tempDir } from '@switchyard/testkit';
+import { chromium, type Browser, type Page } from 'playwright-core';
+import type { Running } from './embedded.ts';
+import { onEachProfile } from './profiles.ts';
+
+/** It connects to nobody but us: no updates, no hosts of its maker's. */
+const FLAGS = ['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking'];
+const QUIET = ['--disable-component-update', '--disable-sync', '--disable-dev-shm-usage'];
+
+const HTML = '<!doctype html><meta charset="utf-8"><title>yard</title><script src="yard.js" defer></script><p>a dashboard of our own</p>';
+/** What a page does: it has the token, and shows it in no address. */
+const SCRIPT = `
+  try { window.evaluated = new Function('return "ran"')(); } catch (error) { window.evaluated = error.name; }
+  window.ticket = async (token) => {
+    const answer = await fetch('/api/tickets', { method: 'POST', headers: { authorization: 'Bearer ' + token } });
+    return (await answer.json()).ticket;
+  };
+  window.read = (url, last) => new Promise((resolve) => {
+    const source = new EventSource(url);
+    const events = [];
+    const heard = (event) => {
+      events.push({ name: event.type, data: JSON.parse(event.data) });
+      if (event.type === last) { source.close(); resolve({ events, state: 'heard' }); }
+    };
+    for (const name of ['token', 'done', 'error', 'message:received']) source.addEventListener(name, (event) => event.data && heard(event));
+    source.onerror = () => { if (source.readyState === EventSource.CLOSED) resolve({ events, state: 'refused' }); };
+  });
+  window.say = (url, messages) => new Promise((resolve) => {
+    const socket = new WebSocket(url);
+    const answers = [];
+    socket.onopen = () => { for (const message of messages) socket.send(JSON.stringify(message)); };
+    socket.onmessage = ({ data }) => {
+      const answer = JSON.parse(data);
+      if ('id' in answer) answers.push(answer);
+      if (answers.length === messages.length) { socket.close(); resolve({ answers, state: 'answered' }); }
+    };
+    socket.onclose = ({ code }) => resolve({ answers, state: 'closed ' + code });
+  });
+`;
+
+/** What the page of the dashboard has put on its window. */
+interface Yard {
+  /** What came of code that was text. */
+  evaluated: string;
+  ticket(token: string): Promise<string>;
+  read(url: string, last: string): Promise<{ events: { name: string; data: Record<string, unknown> }[]; state: string }>;
+  say(url: string, messages: object[]): Promise<{ answers: { id: number; result?: unknown }[]; state: string }>;
+}
+
+let browser: Browser;
+before(async () => {
+  browser = await chromium.launch({ executablePath: await findChromium(), args: [...FLAGS, ...QUIET] });
+});
+after(() => browser.close());
+
+async function open(url: string): Promise<Page> {
+  const page = await browser.newPage();
+  await page.goto(url);
+  return page;
+}
+
+function ticketFor(page: Page, token: string): Promise<string> {
+  return page.evaluate((secret) => (globalThis as unknown as Yard).ticket(secret), token);
+}
+
+function read(page: Page, path: string, last: string) {
+  return page.evaluate(([url, name]) => (globalThis as unknown as Yard).read(url, name), [path, last] as const);
+}
+
+function say(page: Page, url: string, messages: object[]) {
+  return page.evaluate(([to, all]) => (globalThis as unknown as Yard).say(to, all), [url, messages] as const);
+}
+
+const ping = { jsonrpc: '2.0', id: 1, method: 'system.ping' };
+const socketOf = ({ url }: Running, ticket: string): string => `${url.replace('http', 'ws')}/ws?ticket=${ticket}`;
+
+onEachProfile(
+  'a browser',
+  (product) => {
+    test('is served the dashboard, and its page does what its policy lets it', async () => {
+      const page = await open(`${product.url}/`);
+      assert.deepEqual([new URL(page.url()).pathname, await page.title()], ['/app/', 'yard']);
+      assert.equal(await page.evaluate(() => (globalThis as unknown as Yard).evaluated), 'EvalError');
+      await page.close();
+    });
+
+    test('reads a turn as it is said, and its EventSource stops where its ticket is used up', async () => {
+      const page = await open(`${product.url}/app/`);
+      const path = `/api/chat/stream?message=${encodeURIComponent('hello yard')}&sessionKey=browser&ticket=${await ticketFor(page, product.token)}`;
+      const { events, state } = await read(page, path, 'done');
+      assert.equal(state, 'heard');
+      const said = events.filter(({ name }) => name === 'token').map(({ data }) => data['delta']);
+      assert.equal(said.join(''), 'I am dev/echo, the development model. You said: hello yard');
+      assert.deepEqual(await read(page, path, 'done'), { events: [], state: 'refused' });
+      await page.close();
+    });
+
+    test('hears events, and calls over a WebSocket, each with a ticket that is good once', async () => {
+      const page = await open(`${product.url}/app/`);
+      const heard = read(page, `/api/events?ticket=${await ticketFor(page, product.token)}`, 'message:received');
+      const ticket = await ticketFor(page, product.token);
+      const asked = {
+        jsonrpc: '2.0',
+        id: 2,
+        method: 'agent.execute',
+        params: { message: 'over a socket', sessionKey: { channelId: 'socket' } },
+      };
+      const { answers, state } = await say(page, socketOf(product, ticket), [ping, asked]);
+      assert.equal(state, 'answered');
+      const executed = answers.find(({ id }) => id === 2)?.result as { response: string };
+      assert.match(executed.response, /You said: over a socket$/);
+      assert.equal((await heard).state, 'heard');
+      assert.deepEqual(await say(page, socketOf(product, ticket), [ping]), { answers: [], state: 'closed 4001' });
+      await page.close();
+    });
+
+    test('opens nothing for the page of somebody else', async () => {
+      const other = createServer((_request, response) => response.end(`<!doctype html><script>${SCRIPT}</script>`)).listen(0, '127.0.0.1');
+      await once(other, 'listening');
+      const own = await open(`${product.url}/app/`);
+      const theirs = await open(`http://127.0.0.1:${(other.address() as AddressInfo).port}/`);
+      try {
+        const ticket = await ticketFor(own, product.token);
+        assert.deepEqual(await say(theirs, socketOf(product, ticket), [ping]), { answers: [], state: 'closed 1006' });
+        const stream = `${product.url}/api/events?ticket=${await ticketFor(own, product.token)}`;
+        assert.deepEqual(await read(theirs, stream, 'done'), { events: [], state: 'refused' });
+        await assert.rejects(ticketFor(theirs, product.token));
+      } finally {
+        await Promise.all([own.close(), theirs.close()]);
+        other.close();
+      }
+    });
+  },
+  {
+    async start(stack) {
+      const { path } = stack.use(await tempDir());
+      await mkdir(join(path, 'app'));
+      await writeFile(join(path, 'app', 'index.html'), HTML);
+      await writeFile(join(path, 'app', 'yard.js'), SCRIPT);
+      return { config: { gateway: { web: { path: join(path, 'app') } } } };
+    },
+  },
+);
