@@ -102,7 +102,8 @@ describe('who may do what on the bus', { skip: OFF, timeout: 120_000 }, () => {
       assert.equal(await meddler.publishes('_INBOX_sessions.conn.r.1.secrets'), false);
       assert.equal(await asked.publishes('_INBOX_sessions.conn.r.1.registry'), false);
       assert.equal(await asked.publishes('_INBOX_gateway.conn.w.1'), false);
-      assert.equal(await meddler.publishes('_INBOX_memory.conn.r.1.registry'), false, 'memory asks the registry nothing');
+      assert.equal(await meddler.publishes('_INBOX_memory.conn.r.1.registry'), true, 'memory asks it for vectors');
+      assert.equal(await meddler.publishes('_INBOX_secrets.conn.r.1.registry'), false, 'secrets asks it nothing');
     } finally {
       await Promise.all([asked.connection.close(), meddler.connection.close()]);
     }
