@@ -21,7 +21,7 @@ export const SABOTAGE: Readonly<Record<Sabotage | 'none', Way>> = {
   sweeper: { patches: [] },
   order: { patches: [] },
   // Whatever was under way is made again.
-  tools: { patches: [{ file: 'sessions/src/turns/loop.ts', from: ' && !tools.repeatable(name)', to: ' && false' }] },
+  tools: { patches: [{ file: 'sessions/src/turns/use-tools.ts', from: ' && !tools.repeatable(first.name)', to: ' && false' }] },
   // Who comes back for events gets some of what was missed.
   places: { patches: [{ file: 'gateway/src/events/event-reader.ts', from: 'next = after.seq + 1;', to: 'next = after.seq + 3;' }] },
 };
