@@ -4,7 +4,7 @@ import { hashToken, mintToken } from '@switchyard/security';
 import { ENVIRONMENT_TOKEN } from '../tokens/declarations.ts';
 import { makeToken } from '../tokens/make-token.ts';
 import { ownExpiry } from '../tokens/own-expiry.ts';
-import { checkGrant, contradiction, refuseLimited, refuseOutliving, type Granted } from '../tokens/rules.ts';
+import { checkGrant, contradiction, grantOf, refuseLimited, refuseOutliving, type Granted } from '../tokens/rules.ts';
 import { tenantMeant } from '../tokens/tenant-meant.ts';
 import type { TokensGiven } from '../tokens/tokens-given.ts';
 
@@ -45,16 +45,7 @@ type Wanted = Omit<ParsedParams, 'id' | 'tenant'>;
 type ParsedParams = Parameters<Handler<'tokens.create'>>[0];
 
 function grantedBy({ scopes, sessions, lenient, budgets, agents, mcpClient, ...lifetime }: Wanted, now: number): Granted {
-  const expiresAt = endOf(lifetime, now);
-  return {
-    scopes,
-    sessions,
-    lenient,
-    ...(budgets && { budgets }),
-    ...(agents && { agents }),
-    ...(expiresAt !== undefined && { expiresAt }),
-    ...(mcpClient && { mcpClient }),
-  };
+  return grantOf({ scopes, sessions, lenient, budgets, agents, mcpClient, expiresAt: endOf(lifetime, now) });
 }
 
 function endOf({ expiresAt, ttlMs }: Pick<Wanted, 'expiresAt' | 'ttlMs'>, now: number): number | undefined {

@@ -1,7 +1,7 @@
 import { Scope, type Sections } from '@switchyard/contracts';
 import { checkToken, hashToken, MIN_OPERATOR_TOKEN } from '@switchyard/security';
 import { readSecret, StartError, type Origin, type Variables } from '@switchyard/service-kit';
-import { contradiction, EVERYTHING, type Granted } from './rules.ts';
+import { contradiction, EVERYTHING, grantOf, type Granted } from './rules.ts';
 
 /** A token that the operator names in the environment or in a file. */
 export type Declaration = Granted & {
@@ -62,17 +62,9 @@ async function fromEntry({ id, secret, ...entry }: Entry, place: string, env: Va
   return { id, hash, ...granted, place: where, anyId: false };
 }
 
-/** What is not said is not there. */
 function grantedBy({ scopes, sessions, lenient, budgets, agents, expiresAt, mcpClient }: Omit<Entry, 'id' | 'secret'>): Granted {
-  return {
-    scopes: scopes.map((scope) => Scope.parse(scope)),
-    sessions,
-    lenient,
-    ...(budgets && { budgets }),
-    ...(agents && { agents }),
-    ...(expiresAt !== undefined && { expiresAt: Date.parse(expiresAt) }),
-    ...(mcpClient && { mcpClient }),
-  };
+  const ends = expiresAt === undefined ? undefined : Date.parse(expiresAt);
+  return grantOf({ scopes: scopes.map((scope) => Scope.parse(scope)), sessions, lenient, budgets, agents, expiresAt: ends, mcpClient });
 }
 
 function hashOf(secret: string, what: string): string {

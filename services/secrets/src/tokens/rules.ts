@@ -18,8 +18,12 @@ export interface Granted {
 /** The part of it that is power: leniency is none. */
 export type Grant = Pick<TokenDocument, 'scopes' | 'sessions' | 'budgets' | 'agents' | 'expiresAt'>;
 
-export function grantOf({ scopes, sessions = 'tenant', lenient = false, ...token }: TokenDocument): Granted {
-  const { budgets, agents, expiresAt, mcpClient } = token;
+type Written = Pick<TokenDocument, 'scopes'> & {
+  [K in 'sessions' | 'lenient' | 'budgets' | 'agents' | 'expiresAt' | 'mcpClient']?: TokenDocument[K] | undefined;
+};
+
+/** With what is left out as it is meant. */
+export function grantOf({ scopes, sessions = 'tenant', lenient = false, budgets, agents, expiresAt, mcpClient }: Written): Granted {
   return {
     scopes,
     sessions,
