@@ -16,20 +16,20 @@ export interface SystemBinary {
   /** What it may be called; the first that is there is taken. */
   names: readonly [string, ...string[]];
   debianPackage: string;
+  /** Not installed, because it takes longer than a test may. */
+  large?: true;
 }
 
 /** Where a program is. Installs the system's package once, if it must and may; else says what is missing. */
 export async function findSystemBinary(wanted: SystemBinary): Promise<string> {
   const known = await onThePath(wanted);
   if (known !== undefined) return known;
-  const failure = await install(wanted);
-  const installed = await onThePath(wanted);
+  const { names, debianPackage, large = false } = wanted;
+  const failure = large ? undefined : await install(wanted);
+  const installed = large ? undefined : await onThePath(wanted);
   if (installed !== undefined) return installed;
-  const { names, debianPackage } = wanted;
-  throw new Error(
-    `No ${names[0]} on the PATH, and it could not be installed (${failure ?? `${debianPackage} brought none`}). ` +
-      `Put one on the PATH, or run: sudo apt-get install ${debianPackage}`,
-  );
+  const tried = large ? '' : `, and it could not be installed (${failure ?? `${debianPackage} brought none`})`;
+  throw new Error(`No ${names[0]} on the PATH${tried}. Put one on the PATH, or run: sudo apt-get install ${debianPackage}`);
 }
 
 async function onThePath({ names }: SystemBinary): Promise<string | undefined> {
