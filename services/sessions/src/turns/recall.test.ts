@@ -67,6 +67,15 @@ test('a turn that follows on something else than what is remembered is not put b
   }
 });
 
+test('what falls out of a long conversation counts no more', async () => {
+  const recall = recallOf(1_000);
+  const { turns, finds } = kept([turn(2), turn(1)]);
+  await recall.last(turns, { tenant: 'a', session: session(2) }, 2);
+  for (let seq = 3; seq <= 40; seq += 1) recall.add({ tenant: 'a', session: session(seq - 1) }, turn(seq, 'x'.repeat(100)));
+  assert.deepEqual(ids(await recall.last(turns, { tenant: 'a', session: session(40) }, 2)), ['t40', 't39']);
+  assert.equal(finds(), 1);
+});
+
 test('what is remembered has a bound, and the conversation that was longest ago goes first', async () => {
   const recall = recallOf(3_000);
   const { turns, finds } = kept([turn(1, 'x'.repeat(1_000))]);

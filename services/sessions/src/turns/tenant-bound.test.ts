@@ -52,6 +52,10 @@ test('who is known to be at the bound is refused without a look, until it is tim
   waiting = 19;
   (await bound.admit('a'))[Symbol.dispose]();
   assert.equal(counts, 2);
+  now += 2;
+  waiting = 10;
+  (await bound.admit('a'))[Symbol.dispose]();
+  assert.deepEqual([counts, bound.fullFor('a')], [3, 0], 'who has room again is not full, however lately it was counted');
 });
 
 test('what is too much for one agent is refused nobody whose agent has room, and nobody who asks again under a key', async () => {
