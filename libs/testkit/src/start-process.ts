@@ -24,7 +24,7 @@ export interface StartedProcess extends AsyncDisposable {
 }
 
 export interface StartProcessOptions {
-  /** The whole environment, besides PATH. */
+  /** The whole environment, besides PATH and where compiled modules are kept. */
   env?: Readonly<Record<string, string>>;
   cwd?: string;
   /** Starting waits until the output matches. */
@@ -35,8 +35,9 @@ export interface StartProcessOptions {
 /** Runs a command: `startProcess([process.execPath, 'main.ts'], { ready: /listening on (\S+)/ })`. */
 export async function startProcess([command = '', ...args]: readonly string[], options: StartProcessOptions = {}): Promise<StartedProcess> {
   const { env = {}, cwd, ready, timeoutMs = START_MS } = options;
+  const { PATH, NODE_COMPILE_CACHE } = process.env;
   const child = spawn(command, args, {
-    env: { PATH: process.env['PATH'], ...env },
+    env: { PATH, ...(NODE_COMPILE_CACHE === undefined ? {} : { NODE_COMPILE_CACHE }), ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
     ...(cwd === undefined ? {} : { cwd }),
   });
