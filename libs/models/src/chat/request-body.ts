@@ -6,8 +6,8 @@ export interface BodyOptions {
   limitName: 'max_tokens' | 'max_completion_tokens';
 }
 
-/** A request in the words of chat completions, as JSON. */
-export function requestBody({ request, whole }: Pick<Attempt, 'request' | 'whole'>, { limitName }: BodyOptions): string {
+/** A request in the words of chat completions, as JSON: bytes where tools stand in it. */
+export function requestBody({ request, whole }: Pick<Attempt, 'request' | 'whole'>, { limitName }: BodyOptions): string | Buffer {
   const { model, temperature, maxTokens, tools = [], toolChoice, stop, format } = request;
   // What is undefined is left out.
   const body = JSON.stringify({
@@ -20,7 +20,7 @@ export function requestBody({ request, whole }: Pick<Attempt, 'request' | 'whole
     tool_choice: tools.length === 0 || toolChoice === undefined ? undefined : choiceOf(toolChoice),
     ...(whole ? { stream: false } : { stream: true, stream_options: { include_usage: true } }),
   });
-  return tools.length === 0 ? body : `${body.slice(0, -1)},"tools":${toolsAsJson(tools)}}`;
+  return tools.length === 0 ? body : withTools(body, tools);
 }
 
 function messagesOf({ system, messages }: ModelRequest): object[] {
@@ -46,23 +46,18 @@ function resultOf(result: unknown): string {
   return typeof result === 'string' ? result : (JSON.stringify(result) ?? 'null');
 }
 
-/** An agent is offered the same list for as long as it is configured the same, and its schemas are long. */
-const rendered = new WeakMap<readonly ToolSpec[], string>();
+/** An agent is offered the same list for as long as it is configured the same, and its schemas are long: they are encoded once. */
+const rendered = new WeakMap<readonly ToolSpec[], Buffer>();
 
-function toolsAsJson(tools: readonly ToolSpec[]): string {
-  let json = rendered.get(tools);
-  if (json === undefined) {
-    // One letter beyond ASCII would make every request that has it twice as long in memory, and slow to encode.
-    json = JSON.stringify(tools.map(toolOf)).replaceAll(BEYOND_ASCII, escaped);
-    rendered.set(tools, json);
-  }
-  return json;
-}
-
-const BEYOND_ASCII = /[\u0080-\uffff]/g;
-
-function escaped(unit: string): string {
-  return `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`;
+function withTools(body: string, tools: readonly ToolSpec[]): Buffer {
+  let end = rendered.get(tools);
+  if (end === undefined) rendered.set(tools, (end = Buffer.from(`,"tools":${JSON.stringify(tools.map(toolOf))}}`)));
+  const beginning = Buffer.from(body);
+  const whole = Buffer.allocUnsafe(beginning.length - 1 + end.length);
+  // Over the brace that ended it.
+  beginning.copy(whole);
+  end.copy(whole, beginning.length - 1);
+  return whole;
 }
 
 function toolOf({ name, description, parameters, strict }: ToolSpec): object {

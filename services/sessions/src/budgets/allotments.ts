@@ -15,8 +15,11 @@ export interface Allotments extends AsyncDisposable {
   take(meter: Meter, amount: number): Promise<Share | undefined>;
 }
 
-/** So many calls like the one at hand are set aside together, so that most turns write nothing for their budgets. */
-const CALLS_AT_ONCE = 64;
+/** So many calls like the one at hand are set aside together, so that most turns write nothing for their budgets: */
+const LEAST_CALLS = 64;
+/** twice as many each time they were used up within a second, up to so many. */
+const MOST_CALLS = 1_024;
+const SOON_MS = 1_000;
 /** But never more than this part of what is left: near its end a budget is given out call by call. */
 const MOST_OF_FREE = 16;
 /** What nobody used for so long goes back to the others. */
@@ -31,6 +34,9 @@ interface Allotment {
   /** Shares that are not settled. */
   open: number;
   usedAt: number;
+  /** How many calls were set aside at once, and when. */
+  calls: number;
+  filledAt: number;
   filling: Promise<void> | undefined;
   /** The limit of which nothing was left, and until when that is taken for true. */
   empty: { limit: number; until: number } | undefined;
@@ -44,14 +50,27 @@ export function createAllotments(ledger: Ledger, clock: Clock): Allotments {
     const name = `${meter.tenant} ${meter.id}`;
     const known = all.get(name);
     if (known) return known;
-    const made: Allotment = { meter, left: 0, open: 0, usedAt: clock.now(), filling: undefined, empty: undefined };
+    const made: Allotment = {
+      meter,
+      left: 0,
+      open: 0,
+      usedAt: clock.now(),
+      calls: LEAST_CALLS,
+      filledAt: Number.NEGATIVE_INFINITY,
+      filling: undefined,
+      empty: undefined,
+    };
     all.set(name, made);
     return made;
   }
 
   async function fill(allotment: Allotment, meter: Meter, amount: number): Promise<void> {
     const need = amount - allotment.left;
-    const part = await ledger.setAside(meter, (free) => Math.max(need, Math.min(need * CALLS_AT_ONCE, Math.floor(free / MOST_OF_FREE))));
+    const now = clock.now();
+    allotment.calls = now - allotment.filledAt < SOON_MS ? Math.min(MOST_CALLS, allotment.calls * 2) : LEAST_CALLS;
+    allotment.filledAt = now;
+    const wish = Math.max(need, amount * allotment.calls);
+    const part = await ledger.setAside(meter, (free) => Math.max(need, Math.min(wish, Math.floor(free / MOST_OF_FREE))));
     allotment.left += part;
     allotment.empty = part > 0 ? undefined : { limit: meter.limit, until: clock.now() + EMPTY_MS };
   }

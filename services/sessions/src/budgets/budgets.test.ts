@@ -188,3 +188,26 @@ test('at once is given what was set aside with others before, of every limit, an
   (await inMoney.reserve(call(5, 5))).settle({ tokens: 10, costUsd: 0 });
   assert.equal(inMoney.reserveNow(call(5, 5)), undefined);
 });
+
+test('what is used up within a second is set aside twice as large, up to 1,024 calls, and small again after a pause', async () => {
+  await using dir = await tempDir();
+  const { clock, move } = standingClock();
+  await using one = await replica(stores['sqlite']?.(dir.path) ?? '', { clock });
+  const budget = one.budgets.of({ tenant: 'default' }, agent({ perHour: 1_000_000_000 }));
+  const size = call(5, 5);
+  let before = 0;
+  /** How many calls were set aside, as soon as those before are used up. */
+  const setAside = async (): Promise<number> => {
+    while (budget.reserveNow(size));
+    (await budget.reserve(size)).settle({ tokens: 0, costUsd: 0 });
+    const used = await one.used(HOUR);
+    const calls = (used - before) / 10;
+    before = used;
+    return calls;
+  };
+  const sizes = [];
+  for (let n = 0; n < 6; n += 1) sizes.push(await setAside());
+  assert.deepEqual(sizes, [64, 128, 256, 512, 1_024, 1_024]);
+  move(1_000);
+  assert.equal(await setAside(), 64);
+});

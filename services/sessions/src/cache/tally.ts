@@ -1,4 +1,4 @@
-import type { Answered, Asker } from '@switchyard/models';
+import type { Answered, Asker, ModelRef } from '@switchyard/models';
 import { inserted, type Collection, type Store } from '@switchyard/store';
 import type { Logger } from '@switchyard/telemetry';
 import { DAY_MS, type CachedDocument } from '../data.ts';
@@ -11,6 +11,14 @@ export const COUNTED_DAYS = 30;
 
 type Counts = Pick<CachedDocument, 'calls' | 'hits' | 'cachedTokens' | 'costUsd' | 'savedUsd'>;
 type Counted = Omit<CachedDocument, keyof Counts>;
+
+/** Answers of one model to one agent that are not written yet: their sum, since each of them would be held for seconds. */
+interface Waiting {
+  tenant: string;
+  model: ModelRef;
+  counted: Counted;
+  sum: Omit<Counts, 'savedUsd'> & Required<Pick<Answered['usage'], 'cacheRead' | 'cacheWrite'>>;
+}
 
 /** What prompt caching found and saved. Every replica adds its own to the same documents. */
 export interface CacheTally extends AsyncDisposable {
@@ -27,16 +35,17 @@ interface Given {
 }
 
 export function createCacheTally({ cached, store, models, log }: Given): CacheTally {
-  const waiting = new Map<string, { tenant: string; counted: Counted; answers: Answered[] }>();
+  const waiting = new Map<string, Waiting>();
   let writing: Promise<void> = Promise.resolve();
   let timer: NodeJS.Timeout | undefined;
 
   async function write(): Promise<void> {
     const all = [...waiting.values()];
     waiting.clear();
-    for (const { tenant, counted, answers } of all) {
-      const counts = await countsOf(models, answers);
-      await add(cached, tenant, { counted, counts });
+    for (const { tenant, model, counted, sum } of all) {
+      const { cacheRead, cacheWrite, ...counts } = sum;
+      const saved = await savedUsd(models, { model, usage: { cacheRead, cacheWrite } });
+      await add(cached, tenant, { counted, counts: { ...counts, savedUsd: saved } });
     }
   }
 
@@ -50,16 +59,19 @@ export function createCacheTally({ cached, store, models, log }: Given): CacheTa
   }
 
   return {
-    note({ tenant, agentId }, answered) {
-      const { provider, modelId: model } = answered.model;
+    note({ tenant, agentId }, { model, usage: { cacheRead = 0, cacheWrite = 0 }, costUsd }) {
       const now = store.now();
       const day = now - (now % DAY_MS);
-      const id = `${new Date(day).toISOString().slice(0, 10)} ${agentId} ${provider}/${model}`;
-      const key = `${tenant} ${id}`;
-      const there = waiting.get(key);
-      const counted = { id, agentId, provider, model, day, forgetAt: day + (COUNTED_DAYS + 1) * DAY_MS };
-      if (there) there.answers.push(answered);
-      else waiting.set(key, { tenant, counted, answers: [answered] });
+      const key = `${tenant} ${agentId} ${model.provider}/${model.modelId} ${day}`;
+      let there = waiting.get(key);
+      if (!there) waiting.set(key, (there = { tenant, model, counted: countedIn(day, agentId, model), sum: nothing() }));
+      const { sum } = there;
+      sum.calls += 1;
+      sum.hits += cacheRead > 0 ? 1 : 0;
+      sum.cachedTokens += cacheRead;
+      sum.cacheRead += cacheRead;
+      sum.cacheWrite += cacheWrite;
+      sum.costUsd += costUsd;
       timer ??= setTimeout(() => void flush(), WRITE_EVERY_MS).unref();
     },
     flush,
@@ -67,17 +79,13 @@ export function createCacheTally({ cached, store, models, log }: Given): CacheTa
   };
 }
 
-async function countsOf(models: Priced, answers: readonly Answered[]): Promise<Counts> {
-  const counts: Counts = { calls: 0, hits: 0, cachedTokens: 0, costUsd: 0, savedUsd: 0 };
-  for (const answered of answers) {
-    const { cacheRead = 0 } = answered.usage;
-    counts.calls += 1;
-    counts.hits += cacheRead > 0 ? 1 : 0;
-    counts.cachedTokens += cacheRead;
-    counts.costUsd += answered.costUsd;
-    counts.savedUsd += await savedUsd(models, answered);
-  }
-  return counts;
+function countedIn(day: number, agentId: string, { provider, modelId: model }: ModelRef): Counted {
+  const id = `${new Date(day).toISOString().slice(0, 10)} ${agentId} ${provider}/${model}`;
+  return { id, agentId, provider, model, day, forgetAt: day + (COUNTED_DAYS + 1) * DAY_MS };
+}
+
+function nothing(): Waiting['sum'] {
+  return { calls: 0, hits: 0, cachedTokens: 0, costUsd: 0, cacheRead: 0, cacheWrite: 0 };
 }
 
 /** The first of all replicas makes the document, and whoever loses that race adds to it. */

@@ -102,13 +102,15 @@ function planOf({ tools, models, budgets }: StatelessDeps, { turn, agent, model,
   const { principal, signal, requestId } = caller;
   const left = (): number => caller.deadline - Date.now();
   const toolTurn = { turnId: turn.turnId, requestId, traceparent, left, counted: model.provider === 'dev' };
+  const budget = budgets.of(principal, agent);
   return {
     model,
     messages: conversationOf(turn),
     tools: turn.tools ? callersTools(turn.tools) : tools({ ...principal, agent: agent.agentId }, agent.config, toolTurn),
     traceparent,
     ...limitsOf(agent),
-    budget: budgets.of(principal, agent),
+    // Most calls are given what they need without a wait.
+    budget: { reserve: (call) => budget.reserveNow(call) ?? budget.reserve(call) },
     signal,
     ...(turn.stop === undefined ? {} : { stop: turn.stop }),
     ...(turn.format === undefined ? {} : { format: turn.format }),

@@ -146,8 +146,7 @@ interface Offering {
 function offerTo(scopes: readonly TokenScope[], policy: ToolPolicy, { counted, earlier, kept }: Offering): Offer {
   let byScopes = offers.get(policy);
   if (!byScopes) offers.set(policy, (byScopes = new Map()));
-  const more = { counted, earlier, kept };
-  const key = [...new Set<string>(scopes), ...Object.entries(more).flatMap(([name, is]) => (is ? name : []))].sort().join(' ');
+  const key = `${counted ? '1' : '0'}${earlier ? '1' : '0'}${kept ? '1' : '0'} ${nameOf(scopes)}`;
   let offer = byScopes.get(key);
   if (!offer) {
     const may = ({ method: { name, scope = 'rpc' } }: Tool): boolean => allows(policy, name) && within([scope], scopes);
@@ -158,6 +157,15 @@ function offerTo(scopes: readonly TokenScope[], policy: ToolPolicy, { counted, e
     byScopes.set(key, offer);
   }
   return offer;
+}
+
+/** One client comes with one list again and again. */
+const namesOf = new WeakMap<readonly TokenScope[], string>();
+
+function nameOf(scopes: readonly TokenScope[]): string {
+  let name = namesOf.get(scopes);
+  if (name === undefined) namesOf.set(scopes, (name = [...new Set<string>(scopes)].sort().join(' ')));
+  return name;
 }
 
 let known: readonly Tool[] | undefined;
