@@ -4,6 +4,7 @@ export { startCollector, type Collector, type ReceivedMetric, type ReceivedSpan 
 export { healthClient, type HealthClient } from './health-client.ts';
 export { makeReplicaSet } from './mongo-admin.ts';
 export { findMongo } from './mongo-server-binary.ts';
+export { startMongoSet, type MongoSet } from './mongo-set.ts';
 export { startMongo, startOwnMongo, type MongoServer, type OwnMongoOptions, type OwnMongoServer } from './mongo-server.ts';
 export { freePort } from './server-process.ts';
 export { startNatsServer, type NatsServer, type NatsServerOptions } from './nats-server.ts';

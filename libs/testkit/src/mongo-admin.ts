@@ -4,15 +4,21 @@ import { MongoClient, MongoServerError } from 'mongodb';
 const POLL_MS = 50;
 const ALREADY_INITIALIZED = 23;
 
-/** Makes a server that was just started a replica set of one, unless it is, and waits until it takes writes. */
-export async function makeReplicaSet(url: string, deadline: number): Promise<void> {
+/** A test waits for those who have to notice that somebody is gone. */
+const QUICK = { electionTimeoutMillis: 1_500, heartbeatIntervalMillis: 300, heartbeatTimeoutSecs: 1 };
+
+/** Makes servers that were just started a replica set, unless they are one, and waits until the first takes writes. */
+export async function makeReplicaSet(url: string, deadline: number, hosts: readonly string[] = [new URL(url).host]): Promise<void> {
   await using client = await new MongoClient(url, { directConnection: true }).connect();
   const admin = client.db('admin');
-  const members = [{ _id: 0, host: new URL(url).host }];
-  await admin.command({ replSetInitiate: { _id: 'rs0', members } }).catch((error: unknown) => {
+  // Whoever is asked becomes the first primary.
+  const members = hosts.map((host, at) => ({ _id: at, host, priority: at === 0 ? 2 : 1 }));
+  const settings = hosts.length === 1 ? {} : { settings: QUICK };
+  await admin.command({ replSetInitiate: { _id: 'rs0', members, ...settings } }).catch((error: unknown) => {
     if (!(error instanceof MongoServerError) || error.code !== ALREADY_INITIALIZED) throw error;
   });
-  while (!(await admin.command({ hello: 1 }))['isWritablePrimary']) {
+  // Known to servers of any age.
+  while (!(await admin.command({ isMaster: 1 }))['ismaster']) {
     if (Date.now() > deadline) throw new Error('the replica set did not choose a primary');
     await delay(POLL_MS);
   }

@@ -1,5 +1,6 @@
 import type { Db, UUID } from 'mongodb';
 import { mintId } from '@switchyard/security';
+import { isDuplicateKey } from './errors.ts';
 
 /** No collection of a service has a name like this. */
 const COLLECTION = '_identity';
@@ -15,7 +16,10 @@ interface Identity {
  */
 export async function identify(db: Db): Promise<string> {
   const collection = db.collection<Identity>(COLLECTION);
-  await collection.updateOne({ _id: 'database' }, { $setOnInsert: { id: mintId('db') } }, { upsert: true });
+  await collection.updateOne({ _id: 'database' }, { $setOnInsert: { id: mintId('db') } }, { upsert: true }).catch((error: unknown) => {
+    // Of several that make it at once, a server may refuse all but one.
+    if (!isDuplicateKey(error)) throw error;
+  });
   const found = await collection.findOne({ _id: 'database' });
   const [known] = await db.listCollections({ name: COLLECTION }, { nameOnly: false }).toArray();
   const uuid = (known as { info?: { uuid?: UUID } } | undefined)?.info?.uuid; // not every server that speaks the protocol has one
