@@ -34,6 +34,21 @@ test('what prompt caching found and saved is counted for each agent, by every do
   await assert.rejects(app.bus.call('agent.cacheStats', { agentId: 'nobody' }), { code: 'NOT_FOUND' });
 });
 
+test('what a turn used is told with what was cached of it, by its parts and what that saved', async () => {
+  await using upstream = await startUpstream(text({ prompt: 1_000, completion: 100, cached: 800 }));
+  await using app = await testSessions({ settings: settings(upstream), agents: AGENTS });
+  const told = app.nextEvent('observability:token_usage');
+  await app.bus.call('agent.execute', { message: 'one' });
+  const { tokens, cost, cacheReadTokens, cacheWriteTokens, savedVsUncached, cacheEligible } = await told;
+  assert.deepEqual(tokens, { prompt: 1_000, completion: 100, total: 1_100 });
+  assert.deepEqual([cacheReadTokens, cacheWriteTokens, cacheEligible], [800, 0, true]);
+  const micro = (usd: number): number => Math.round(usd * 1e6);
+  assert.deepEqual(
+    [cost.input, cost.output, cost.cacheRead, cost.cacheWrite, cost.total, savedVsUncached].map(micro),
+    [2_000, 100, 800, 0, 2_900, 7_200],
+  );
+});
+
 test('the counts of all replicas are added up, none of another tenant among them, and they outlast who made them', async () => {
   await using upstream = await startUpstream(text({ prompt: 100, completion: 1, cached: 50 }));
   await using app = await testSessions({ settings: settings(upstream), agents: AGENTS });

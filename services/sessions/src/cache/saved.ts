@@ -12,13 +12,15 @@ interface Cached {
 
 const MILLION = 1_000_000;
 
+export async function savedUsd(models: Priced, { model, usage }: Cached): Promise<number> {
+  return usage.cacheRead === 0 && usage.cacheWrite === 0 ? 0 : savedBy(usage, await listPrice(models, model));
+}
+
 /**
  * What cached tokens would have cost as plain input, less what was paid for reading and for writing them; below 0 where writing cost
  * more than reading saved. Nothing where nobody knows the price.
  */
-export async function savedUsd(models: Priced, { model, usage: { cacheRead, cacheWrite } }: Cached): Promise<number> {
-  if (cacheRead === 0 && cacheWrite === 0) return 0;
-  const cost = await listPrice(models, model);
-  if (cost === undefined) return 0;
-  return (cacheRead * (cost.input - cost.cacheRead) - cacheWrite * (cost.cacheWrite - cost.input)) / MILLION;
+export function savedBy({ cacheRead, cacheWrite }: Cached['usage'], price: Awaited<ReturnType<typeof listPrice>>): number {
+  if (price === undefined) return 0;
+  return (cacheRead * (price.input - price.cacheRead) - cacheWrite * (price.cacheWrite - price.input)) / MILLION;
 }

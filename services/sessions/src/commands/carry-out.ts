@@ -1,5 +1,6 @@
 import type { ModelRef } from '@switchyard/models';
 import type { Effect } from '../data.ts';
+import { nothingSpent } from '../turns/journal.ts';
 import type { TurnOutcome } from '../turns/turn-plan.ts';
 import type { RunDeps, RunGiven } from '../turns/run-deps.ts';
 import { answers } from './answers.ts';
@@ -19,5 +20,5 @@ export async function carryOut(
   given.frames.push({ type: 'delta', text });
   const tokensUsed = { input: 0, output: 0, total: 0 };
   const result = { response: text, tokensUsed, finishReason: effect.resets ? ('session_reset' as const) : ('command' as const) };
-  return { result, model, steps: 0, costUsd: 0, latencyMs: 0, effect };
+  return { result, model, steps: 0, spent: nothingSpent(), latencyMs: 0, effect };
 }

@@ -1,5 +1,5 @@
 import { ServiceError } from '@switchyard/contracts';
-import type { ModelMessage } from '@switchyard/models';
+import type { ModelMessage, ModelUsage } from '@switchyard/models';
 import { reserve } from './asking-budget.ts';
 import type { Asking } from './asking.ts';
 import { LEFT_ALONE, modelStep, NO_ANSWER, type AskedFor, type Said } from './model-step.ts';
@@ -50,9 +50,14 @@ function joined(first: Said, second: Said): Said {
   return {
     ...second,
     text: first.text + second.text,
-    usage: { input: first.usage.input + second.usage.input, output: first.usage.output + second.usage.output },
+    usage: sumOf(first.usage, second.usage),
     costUsd: first.costUsd + second.costUsd,
   };
+}
+
+function sumOf(one: ModelUsage, other: ModelUsage): ModelUsage {
+  const sum = (name: keyof ModelUsage): number => (one[name] ?? 0) + (other[name] ?? 0);
+  return { input: sum('input'), output: sum('output'), cacheRead: sum('cacheRead'), cacheWrite: sum('cacheWrite') };
 }
 
 /** Asked of a model that used tools and then said nothing. */

@@ -27,7 +27,7 @@ test('the marks of a turn say what its model has read, what it has spent, and wh
     ['assistant', 'tool'],
   );
   assert.deepEqual([standing.steps, standing.text, standing.response], [1, 'Let me see. ', 'Let me see. ']);
-  assert.deepEqual(standing.spent, { input: 3, output: 2, costUsd: 1 });
+  assert.deepEqual(standing.spent, { input: 3, output: 2, cacheRead: 0, cacheWrite: 0, costUsd: 1 });
   assert.deepEqual([standing.open.map(({ callId }) => callId), standing.begun], [['2'], '2']);
   assert.equal(standing.asked, 2, 'so that the call that is left has the place that it had');
 });

@@ -1,4 +1,4 @@
-import type { ModelMessage, ToolCall } from '@switchyard/models';
+import type { ModelMessage, ModelUsage, ToolCall } from '@switchyard/models';
 import { keep, textOf, type Bodies } from './bodies.ts';
 
 /** What was done in a turn, as its document keeps it: enough to go on from there. */
@@ -11,6 +11,9 @@ export type Mark =
       calls: readonly ToolCall[];
       input: number;
       output: number;
+      /** Older ones do not say what a provider had cached. */
+      cacheRead?: number;
+      cacheWrite?: number;
       costUsd: number;
       begins: string;
     }
@@ -40,6 +43,27 @@ export async function readMarks(bodies: Bodies, turnId: string, kept: readonly u
   );
 }
 
+/** What steps of a model used. Cached tokens are among the input. */
+export interface Spent {
+  input: number;
+  output: number;
+  cacheRead: number;
+  cacheWrite: number;
+  costUsd: number;
+}
+
+export function nothingSpent(): Spent {
+  return { input: 0, output: 0, cacheRead: 0, cacheWrite: 0, costUsd: 0 };
+}
+
+export function addSpent(sum: Spent, { input, output, cacheRead = 0, cacheWrite = 0, costUsd }: ModelUsage & { costUsd: number }): void {
+  sum.input += input;
+  sum.output += output;
+  sum.cacheRead += cacheRead;
+  sum.cacheWrite += cacheWrite;
+  sum.costUsd += costUsd;
+}
+
 /** Where a turn stands after its marks. */
 export interface Standing {
   steps: number;
@@ -47,7 +71,7 @@ export interface Standing {
   /** What all steps have said, and the last one that said something. */
   text: string;
   response: string;
-  spent: { input: number; output: number; costUsd: number };
+  spent: Spent;
   /** How many calls the last step has. */
   asked: number;
   /** Some result is kept that the model has read the beginning of. */
@@ -65,7 +89,7 @@ export function standingOf(marks: readonly Mark[], heard: readonly string[] = []
     messages: [],
     text: '',
     response: '',
-    spent: { input: 0, output: 0, costUsd: 0 },
+    spent: nothingSpent(),
     asked: 0,
     kept: false,
     open: [],
@@ -83,16 +107,12 @@ export function standingOf(marks: readonly Mark[], heard: readonly string[] = []
   return standing;
 }
 
-function addStep(
-  standing: Standing,
-  { step = standing.steps + 1, text, calls, input, output, costUsd }: Extract<Mark, { mark: 'said' }>,
-): void {
+function addStep(standing: Standing, mark: Extract<Mark, { mark: 'said' }>): void {
+  const { step = standing.steps + 1, text, calls } = mark;
   standing.steps = step;
   standing.text += text;
   standing.response = text === '' ? standing.response : text;
-  standing.spent.input += input;
-  standing.spent.output += output;
-  standing.spent.costUsd += costUsd;
+  addSpent(standing.spent, mark);
   standing.asked = calls.length;
   standing.open = [...calls];
   standing.messages.push({ role: 'assistant', text, toolCalls: calls });

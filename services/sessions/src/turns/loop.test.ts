@@ -117,8 +117,8 @@ test('whoever dies beside calls that only read repeats those without an answer, 
 
 test('an answer that was cut off goes on once with more room, where it ends; nothing that was told is told again', async () => {
   const models = saying({ text: 'half of ', reason: 'length' }, { text: 'it' });
-  const { result, frames, costUsd } = await play(models, plan({ maxOutputTokens: 10, escalateTo: async () => 500 }));
-  assert.deepEqual([result.finishReason, result.response, result.tokensUsed.total, costUsd], ['stop', 'half of it', 10, 1]);
+  const { result, frames, spent } = await play(models, plan({ maxOutputTokens: 10, escalateTo: async () => 500 }));
+  assert.deepEqual([result.finishReason, result.response, result.tokensUsed.total, spent.costUsd], ['stop', 'half of it', 10, 1]);
   assert.deepEqual(
     models.asked.map(({ maxTokens }) => maxTokens),
     [10, 500],
@@ -152,7 +152,11 @@ test('a model that says nothing after its tools is asked to go on, then to answe
   const { result, steps } = await play(models, given);
   assert.deepEqual([result.finishReason, result.response, steps, keys], ['stop', 'so it is', 5, [1, 3]]);
   assert.equal(standingOf(marks).steps, 3, 'whoever takes over counts on from there');
-  assert.deepEqual(standingOf(marks).spent, { input: 9, output: 6, costUsd: 1.5 }, 'with what the silence cost');
+  assert.deepEqual(
+    standingOf(marks).spent,
+    { input: 9, output: 6, cacheRead: 0, cacheWrite: 0, costUsd: 1.5 },
+    'with what the silence cost',
+  );
   assert.equal(models.asked[3]?.toolChoice, undefined);
   const last = saying({ calls: ['act'] }, {}, {}, {}, {}, { text: 'never asked' });
   assert.equal((await play(last, plan({ followUps: 2 }))).result.response, '');

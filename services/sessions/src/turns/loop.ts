@@ -4,7 +4,7 @@ import { createGauge } from '../context/gauge.ts';
 import { reserve } from './asking-budget.ts';
 import type { Asking } from './asking.ts';
 import { createFollowUps, wholeAnswer } from './going-on.ts';
-import { standingOf, type Mark, type Standing } from './journal.ts';
+import { addSpent, nothingSpent, standingOf, type Mark, type Spent } from './journal.ts';
 import { LEFT_ALONE, modelStep, type Said } from './model-step.ts';
 import { createCircles } from './repeating.ts';
 import type { FrameBody, TurnOutcome, TurnPlan } from './turn-plan.ts';
@@ -79,24 +79,20 @@ function beginning(plan: TurnPlan) {
     /** It is asked to answer, and to call nothing. */
     silent: false,
     /** What it cost since the last mark. */
-    unnoted: { input: 0, output: 0, costUsd: 0 },
+    unnoted: nothingSpent(),
   };
 }
 
-function count(state: State, { text, usage: { input, output }, costUsd, model = state.model }: Said): void {
+function count(state: State, { text, usage, costUsd, model = state.model }: Said): void {
   state.model = model;
   state.response = text === '' ? state.response : text;
-  for (const sum of [state.spent, state.unnoted]) {
-    sum.input += input;
-    sum.output += output;
-    sum.costUsd += costUsd;
-  }
+  for (const sum of [state.spent, state.unnoted]) addSpent(sum, { ...usage, costUsd });
 }
 
 /** A step that calls tools, with what steps without any cost before it. */
 function markOf(state: State, { text, calls }: Said, begins: string): Mark {
   const { steps: step, unnoted } = state;
-  state.unnoted = { input: 0, output: 0, costUsd: 0 };
+  state.unnoted = nothingSpent();
   return { mark: 'said', step, text, calls, ...unnoted, begins };
 }
 
@@ -105,12 +101,12 @@ function outcomeOf({ response, spent, model, steps, started }: State, ending: En
     result: { response, tokensUsed: { input: spent.input, output: spent.output, total: spent.input + spent.output }, ...ending },
     model,
     steps,
-    costUsd: spent.costUsd,
+    spent,
     latencyMs: performance.now() - started,
   };
 }
 
-function isSpent({ maxTokens, maxCostUsd = Infinity }: TurnPlan, { input, output, costUsd }: Standing['spent']): boolean {
+function isSpent({ maxTokens, maxCostUsd = Infinity }: TurnPlan, { input, output, costUsd }: Spent): boolean {
   return input + output >= maxTokens || costUsd >= maxCostUsd;
 }
 

@@ -50,7 +50,7 @@ async function commit(
   outcome: Played & Pick<Reminding, 'warnings'> & { remember: boolean; evidence: string | undefined },
 ): Promise<Ended> {
   const { hold, turn, frames } = given;
-  const { result, costUsd, steps, warnings, remember, evidence, effect } = outcome;
+  const { result, spent, steps, warnings, remember, evidence, effect } = outcome;
   const lastFrame = frames.last();
   const { lastSeq, epoch } = hold.session;
   // An answer is not thrown away for a database that is away for a moment.
@@ -58,8 +58,17 @@ async function commit(
     const answer = await keep(deps.bodies.for(hold), turn.turnId, result.response);
     const ending = { turn, fence: hold.fence, lastFrame, now: deps.store.now(), evidence };
     return (
-      (await commitAnswer(deps.turns.for(hold), ending, { result, answer, costUsd, steps, lastSeq, epoch, warnings, remember, effect })) ??
-      endedHere(deps, given, 'done')
+      (await commitAnswer(deps.turns.for(hold), ending, {
+        result,
+        answer,
+        costUsd: spent.costUsd,
+        steps,
+        lastSeq,
+        epoch,
+        warnings,
+        remember,
+        effect,
+      })) ?? endedHere(deps, given, 'done')
     );
   });
   const frame = { type: 'done', result } as const;

@@ -2,7 +2,7 @@ import type { StatelessResult, TurnFrame } from '@switchyard/contracts';
 import type { JsonFormat, ModelMessage, ModelRef } from '@switchyard/models';
 import type { Call, Reserved } from '../budgets/budgets.ts';
 import type { WindowGuard } from '../context/gauge.ts';
-import type { Mark, Standing } from './journal.ts';
+import type { Mark, Spent, Standing } from './journal.ts';
 import type { CallersToolBox, ToolBox } from './tools.ts';
 
 type WithoutNumber<F> = F extends { n: number } ? Omit<F, 'n'> : never;
@@ -55,6 +55,7 @@ export interface TurnOutcome {
   result: StatelessResult;
   model: ModelRef;
   steps: number;
-  costUsd: number;
+  /** By all runs of it. */
+  spent: Spent;
   latencyMs: number;
 }

@@ -206,10 +206,14 @@ function refusal(deps: WorkDeps, { turn, agent, first }: { turn: TurnDocument; a
   return agent ? undefined : agentGone(turn.agentId);
 }
 
-function tell({ waiting, bus }: WorkDeps, { tenant }: Hold, frames: FrameWriter, { turn, end, frame, outcome }: Ended): void {
+function tell(deps: WorkDeps, { tenant }: Hold, frames: FrameWriter, { turn, end, frame, outcome }: Ended): void {
   frames.end(frame);
-  waiting.tell(tenant, turn.turnId, end);
-  if (outcome) tellUsage(bus, tenant, turn, outcome);
+  deps.waiting.tell(tenant, turn.turnId, end);
+  if (outcome)
+    tellUsage(deps, tenant, turn, outcome).catch((err: unknown) => {
+      const hint = 'what the turn cost is in its document all the same';
+      deps.log.warn({ err, turnId: turn.turnId, errorKind: 'dependency', hint }, 'what a turn used was not told');
+    });
 }
 
 /** Whoever ended it may not have lived to say so; a reader drops what it has heard. */
