@@ -14,9 +14,18 @@ const OPENS: Readonly<Record<TokenScope, readonly MethodScope[]>> = {
   api: [],
   'mcp-client': [],
 };
-const HOLDERS = Object.keys(OPENS) as TokenScope[];
-const STRANGERS = ['no token', 'an unknown token', 'a revoked token', 'a rotated token'] as const;
-type Who = TokenScope | (typeof STRANGERS)[number];
+/** Tokens that are held back besides: what they find is less, and they open what their scope does. */
+const HELD_BACK = {
+  'rpc, held to an agent': { scopes: ['rpc'], agents: ['default'] },
+  'rpc, held to its own sessions': { scopes: ['rpc'], sessions: 'own' },
+  'rpc of another tenant': { scopes: ['rpc'], tenant: 'elsewhere' },
+  'admin of another tenant': { scopes: ['admin'], tenant: 'elsewhere' },
+} as const;
+type Holder = TokenScope | keyof typeof HELD_BACK;
+const HOLDERS = [...Object.keys(OPENS), ...Object.keys(HELD_BACK)] as Holder[];
+const STRANGERS = ['no token', 'an unknown token', 'a revoked token', 'a rotated token', 'an expired token'] as const;
+type Stranger = (typeof STRANGERS)[number];
+type Who = Holder | Stranger;
 
 /** No method has it: what passes the edge is refused by its owner, so that nothing happens. */
 const PARAMS = { 'no such param': true };
@@ -88,7 +97,7 @@ onEachProfile('who may do what', (product) => {
 
   for (const transport of TRANSPORTS) {
     for (const held of HOLDERS) {
-      test(`every method with a token that holds ${held}, over ${transport}`, async () => {
+      test(`every method with a token for ${held}, over ${transport}`, async () => {
         const names = [...publicMethods.keys(), ...UNKNOWN, DISCOVER];
         const calls = names.map((method) => ({ method, params: PARAMS }));
         const answers = await callAll({ product, transport, token: await secretOf(held) }, calls);
@@ -181,11 +190,15 @@ async function ticket({ url, token }: Running): Promise<string> {
 type Outcome = 'passes' | 'no such method' | `refused: ${MethodScope}` | { unexpected: unknown };
 
 /** Existence comes before scope, scope before params. */
-function expected(name: string, held: TokenScope): Outcome {
+function expected(name: string, held: Holder): Outcome {
   if (name === DISCOVER) return 'passes';
   const scope = publicMethods.get(name)?.scope;
   if (scope === undefined) return 'no such method';
-  return OPENS[held].includes(scope) ? 'passes' : `refused: ${scope}`;
+  return OPENS[scopeOf(held)].includes(scope) ? 'passes' : `refused: ${scope}`;
+}
+
+function scopeOf(held: Holder): TokenScope {
+  return held in HELD_BACK ? HELD_BACK[held as keyof typeof HELD_BACK].scopes[0] : (held as TokenScope);
 }
 
 function outcomeOf(answer: Answer | undefined): Outcome {
@@ -199,8 +212,9 @@ function outcomeOf(answer: Answer | undefined): Outcome {
   return { unexpected: answer };
 }
 
-function opens({ scopes }: Route, held: TokenScope): boolean {
-  return typeof scopes === 'string' || held === '*' || scopes.includes(held);
+function opens({ scopes }: Route, held: Holder): boolean {
+  const scope = scopeOf(held);
+  return typeof scopes === 'string' || scope === '*' || scopes.includes(scope);
 }
 
 function refusal({ path }: Route, message: string, type: string): string {
@@ -230,9 +244,18 @@ function bearer(secret: string): Record<string, string> {
   return secret === '' ? {} : { authorization: `Bearer ${secret}` };
 }
 
+let held = 0;
+
+function minted(product: Running, who: Who): Promise<{ id: string; secret: string }> {
+  if (who in OPENS) return mint(product, who);
+  const more = who in HELD_BACK ? HELD_BACK[who as keyof typeof HELD_BACK] : { scopes: ['rpc'] };
+  const ends = who === 'an expired token' ? { ttlMs: 1 } : {};
+  return call(product, 'tokens.create', { id: `held-${++held}`, ...more, ...ends });
+}
+
 async function makeSecret(product: Running, who: Who): Promise<string> {
   if (who === 'no token') return '';
-  const { id, secret } = await mint(product, who in OPENS ? who : 'rpc');
+  const { id, secret } = await minted(product, who);
   if (who === 'an unknown token') return `${secret.slice(0, -1)}${secret.endsWith('A') ? 'B' : 'A'}`;
   if (who === 'a revoked token') await call(product, 'tokens.revoke', { id });
   if (who === 'a rotated token') await call(product, 'tokens.rotate', { id });
