@@ -21,6 +21,11 @@ const HELD_BACK = {
   'rpc of another tenant': { scopes: ['rpc'], tenant: 'elsewhere' },
   'admin of another tenant': { scopes: ['admin'], tenant: 'elsewhere' },
 } as const;
+/** Why they are not told of everything. */
+const TOLD_SOME: Readonly<Record<string, string>> = {
+  'rpc, held to an agent': 'Forbidden: this token is for some agents, and events tell of all',
+  'rpc, held to its own sessions': 'Forbidden: this token is for its own sessions, and events tell of all',
+};
 type Holder = TokenScope | keyof typeof HELD_BACK;
 const HOLDERS = [...Object.keys(OPENS), ...Object.keys(HELD_BACK)] as Holder[];
 const STRANGERS = ['no token', 'an unknown token', 'a revoked token', 'a rotated token', 'an expired token'] as const;
@@ -41,8 +46,8 @@ const ROUTES: readonly Route[] = [
   { path: '/api/memory/stats', scopes: ['rpc'], opened: 200 },
   { path: '/api/agents', scopes: ['rpc'], opened: 200 },
   { path: '/api/channels', scopes: ['rpc'], opened: 503 },
-  { path: '/api/activity', scopes: ['rpc'], opened: 200 },
-  { path: '/api/events', scopes: ['rpc'], opened: 200, streams: true },
+  { path: '/api/activity', scopes: ['rpc'], opened: 200, tellsAll: true },
+  { path: '/api/events', scopes: ['rpc'], opened: 200, streams: true, tellsAll: true },
   { path: '/api/tickets', verb: 'POST', scopes: 'any token', opened: 201 },
   { path: '/api/audit', scopes: ['admin'], opened: 200 },
   { path: '/v1/models', scopes: ['rpc', 'api'], opened: 200 },
@@ -82,6 +87,8 @@ interface Route {
   opened: number;
   /** What comes goes on until the reader leaves. */
   streams?: true;
+  /** Of all sessions and agents of a tenant: whoever is held to some of them is refused. */
+  tellsAll?: true;
 }
 
 /** Called over JSON-RPC, where each method is asked for. */
@@ -132,7 +139,8 @@ onEachProfile('who may do what', (product) => {
     test(`${route.verb ?? ''} ${route.path} for every kind of token`.trimStart(), async () => {
       for (const held of HOLDERS) {
         const { status, body } = await visit(product, route, await secretOf(held));
-        if (opens(route, held)) assert.equal(status, route.opened, `${held}: ${body}`);
+        if (route.tellsAll && held in TOLD_SOME) assert.deepEqual([status, body], [403, refusal(route, TOLD_SOME[held] ?? '', '')], held);
+        else if (opens(route, held)) assert.equal(status, route.opened, `${held}: ${body}`);
         else assert.deepEqual([status, body], [403, refusal(route, 'Forbidden: insufficient scope', 'permission_error')], held);
       }
       for (const stranger of STRANGERS) {

@@ -13,5 +13,5 @@ setInterval(() => {
     const { user, system } = process.threadCpuUsage(before);
     used = (user + system) / 1_000;
   }
-  worst[0] = Math.max(worst[0] ?? 1, (performance.now() - began) / used);
+  worst[0] = Math.max(worst[0] ?? 0, performance.now() - began - used);
 }, EVERY_MS);
