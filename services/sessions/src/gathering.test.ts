@@ -42,7 +42,7 @@ test('the first message is answered at once, and what comes right after it toget
   assert.ok(finishedAt - askedAt >= 1_900 && finishedAt - askedAt < 3_500, `after ${finishedAt - askedAt} ms`);
 });
 
-test('as many as may be gathered begin without waiting longer, and one turn hears no more of them', PATIENCE, async () => {
+test('as many as may be gathered begin without waiting longer', PATIENCE, async () => {
   await using app = await withQueue({ debounce: { windowMs: LONG_MS, maxBufferedMessages: 2 } });
   await start(app, 'a');
   assert.equal(await answered(app, 'a'), 'of a');
@@ -52,6 +52,23 @@ test('as many as may be gathered begin without waiting longer, and one turn hear
   assert.deepEqual([await answered(app, 'b'), await answered(app, 'c')], ['of c', 'of c']);
   await start(app, 'd');
   assert.equal(await stateOf(app, 'd'), 'queued', 'it came soon after, and waits for more');
+});
+
+test('a turn hears no more than may be gathered, however many came; the rest follows', PATIENCE, async () => {
+  const { world, first } = await twoReplicas(undefined, 1, { mode: 'followup', policy: 'drop-new', gathersMs: 2_000 });
+  await told(world, ask(first, 'a', { pieces: 3, pace: 1_000 }));
+  for (const name of ['b', 'c', 'd', 'e']) await told(world, ask(first, name));
+  await settled(world);
+  const { turnId } = turnOf(world, 'b');
+  assert.deepEqual(
+    ['b', 'c', 'd', 'e'].map((name) => [turnOf(world, name).state, turnOf(world, name).answeredBy]),
+    [
+      ['done', undefined],
+      ['done', turnId],
+      ['done', turnId],
+      ['done', undefined],
+    ],
+  );
 });
 
 test('the first message waits for more as well where it is not to be answered at once', PATIENCE, async () => {
