@@ -1,5 +1,6 @@
 import { publicMethods, type JsonSchema } from '@switchyard/contracts';
-import { openApiDocument } from '../../services/gateway/src/docs/openapi.ts';
+import { inSteps } from '@switchyard/service-kit';
+import { openApiSteps } from '../../services/gateway/src/docs/openapi.ts';
 import { startTestGateway } from '../../services/gateway/src/gateway.fixture.ts';
 import { describeType } from '../describe-schema.ts';
 import { cell, code, described, fields, json, table } from './markdown.ts';
@@ -20,7 +21,7 @@ interface Operation {
 /** Every route, as a gateway says them of itself. */
 export async function routesPage(): Promise<string> {
   await using gateway = await startTestGateway();
-  const { tags, paths } = openApiDocument(gateway.gateway.routes, { url: gateway.url, version: '0.0.0' });
+  const { tags, paths } = await inSteps(openApiSteps(gateway.gateway.routes, { url: gateway.url, version: '0.0.0' }));
   const operations = Object.entries(paths).flatMap(([path, verbs]) =>
     Object.entries(verbs).map(([verb, operation]) => ({ title: `${verb.toUpperCase()} ${path}`, ...(operation as unknown as Operation) })),
   );

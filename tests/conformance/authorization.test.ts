@@ -14,9 +14,23 @@ const OPENS: Readonly<Record<TokenScope, readonly MethodScope[]>> = {
   api: [],
   'mcp-client': [],
 };
-const HOLDERS = Object.keys(OPENS) as TokenScope[];
-const STRANGERS = ['no token', 'an unknown token', 'a revoked token', 'a rotated token'] as const;
-type Who = TokenScope | (typeof STRANGERS)[number];
+/** Tokens that are held back besides: what they find is less, and they open what their scope does. */
+const HELD_BACK = {
+  'rpc, held to an agent': { scopes: ['rpc'], agents: ['default'] },
+  'rpc, held to its own sessions': { scopes: ['rpc'], sessions: 'own' },
+  'rpc of another tenant': { scopes: ['rpc'], tenant: 'elsewhere' },
+  'admin of another tenant': { scopes: ['admin'], tenant: 'elsewhere' },
+} as const;
+/** Why they are not told of everything. */
+const TOLD_SOME: Readonly<Record<string, string>> = {
+  'rpc, held to an agent': 'Forbidden: this token is for some agents, and events tell of all',
+  'rpc, held to its own sessions': 'Forbidden: this token is for its own sessions, and events tell of all',
+};
+type Holder = TokenScope | keyof typeof HELD_BACK;
+const HOLDERS = [...Object.keys(OPENS), ...Object.keys(HELD_BACK)] as Holder[];
+const STRANGERS = ['no token', 'an unknown token', 'a revoked token', 'a rotated token', 'an expired token'] as const;
+type Stranger = (typeof STRANGERS)[number];
+type Who = Holder | Stranger;
 
 /** No method has it: what passes the edge is refused by its owner, so that nothing happens. */
 const PARAMS = { 'no such param': true };
@@ -32,8 +46,8 @@ const ROUTES: readonly Route[] = [
   { path: '/api/memory/stats', scopes: ['rpc'], opened: 200 },
   { path: '/api/agents', scopes: ['rpc'], opened: 200 },
   { path: '/api/channels', scopes: ['rpc'], opened: 503 },
-  { path: '/api/activity', scopes: ['rpc'], opened: 200 },
-  { path: '/api/events', scopes: ['rpc'], opened: 200, streams: true },
+  { path: '/api/activity', scopes: ['rpc'], opened: 200, tellsAll: true },
+  { path: '/api/events', scopes: ['rpc'], opened: 200, streams: true, tellsAll: true },
   { path: '/api/tickets', verb: 'POST', scopes: 'any token', opened: 201 },
   { path: '/api/audit', scopes: ['admin'], opened: 200 },
   { path: '/v1/models', scopes: ['rpc', 'api'], opened: 200 },
@@ -73,6 +87,8 @@ interface Route {
   opened: number;
   /** What comes goes on until the reader leaves. */
   streams?: true;
+  /** Of all sessions and agents of a tenant: whoever is held to some of them is refused. */
+  tellsAll?: true;
 }
 
 /** Called over JSON-RPC, where each method is asked for. */
@@ -88,7 +104,7 @@ onEachProfile('who may do what', (product) => {
 
   for (const transport of TRANSPORTS) {
     for (const held of HOLDERS) {
-      test(`every method with a token that holds ${held}, over ${transport}`, async () => {
+      test(`every method with a token for ${held}, over ${transport}`, async () => {
         const names = [...publicMethods.keys(), ...UNKNOWN, DISCOVER];
         const calls = names.map((method) => ({ method, params: PARAMS }));
         const answers = await callAll({ product, transport, token: await secretOf(held) }, calls);
@@ -123,7 +139,8 @@ onEachProfile('who may do what', (product) => {
     test(`${route.verb ?? ''} ${route.path} for every kind of token`.trimStart(), async () => {
       for (const held of HOLDERS) {
         const { status, body } = await visit(product, route, await secretOf(held));
-        if (opens(route, held)) assert.equal(status, route.opened, `${held}: ${body}`);
+        if (route.tellsAll && held in TOLD_SOME) assert.deepEqual([status, body], [403, refusal(route, TOLD_SOME[held] ?? '', '')], held);
+        else if (opens(route, held)) assert.equal(status, route.opened, `${held}: ${body}`);
         else assert.deepEqual([status, body], [403, refusal(route, 'Forbidden: insufficient scope', 'permission_error')], held);
       }
       for (const stranger of STRANGERS) {
@@ -181,11 +198,15 @@ async function ticket({ url, token }: Running): Promise<string> {
 type Outcome = 'passes' | 'no such method' | `refused: ${MethodScope}` | { unexpected: unknown };
 
 /** Existence comes before scope, scope before params. */
-function expected(name: string, held: TokenScope): Outcome {
+function expected(name: string, held: Holder): Outcome {
   if (name === DISCOVER) return 'passes';
   const scope = publicMethods.get(name)?.scope;
   if (scope === undefined) return 'no such method';
-  return OPENS[held].includes(scope) ? 'passes' : `refused: ${scope}`;
+  return OPENS[scopeOf(held)].includes(scope) ? 'passes' : `refused: ${scope}`;
+}
+
+function scopeOf(held: Holder): TokenScope {
+  return held in HELD_BACK ? HELD_BACK[held as keyof typeof HELD_BACK].scopes[0] : (held as TokenScope);
 }
 
 function outcomeOf(answer: Answer | undefined): Outcome {
@@ -199,8 +220,9 @@ function outcomeOf(answer: Answer | undefined): Outcome {
   return { unexpected: answer };
 }
 
-function opens({ scopes }: Route, held: TokenScope): boolean {
-  return typeof scopes === 'string' || held === '*' || scopes.includes(held);
+function opens({ scopes }: Route, held: Holder): boolean {
+  const scope = scopeOf(held);
+  return typeof scopes === 'string' || scope === '*' || scopes.includes(scope);
 }
 
 function refusal({ path }: Route, message: string, type: string): string {
@@ -230,9 +252,18 @@ function bearer(secret: string): Record<string, string> {
   return secret === '' ? {} : { authorization: `Bearer ${secret}` };
 }
 
+let held = 0;
+
+function minted(product: Running, who: Who): Promise<{ id: string; secret: string }> {
+  if (who in OPENS) return mint(product, who);
+  const more = who in HELD_BACK ? HELD_BACK[who as keyof typeof HELD_BACK] : { scopes: ['rpc'] };
+  const ends = who === 'an expired token' ? { ttlMs: 1 } : {};
+  return call(product, 'tokens.create', { id: `held-${++held}`, ...more, ...ends });
+}
+
 async function makeSecret(product: Running, who: Who): Promise<string> {
   if (who === 'no token') return '';
-  const { id, secret } = await mint(product, who in OPENS ? who : 'rpc');
+  const { id, secret } = await minted(product, who);
   if (who === 'an unknown token') return `${secret.slice(0, -1)}${secret.endsWith('A') ? 'B' : 'A'}`;
   if (who === 'a revoked token') await call(product, 'tokens.revoke', { id });
   if (who === 'a rotated token') await call(product, 'tokens.rotate', { id });

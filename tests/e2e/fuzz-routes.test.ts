@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import fc from 'fast-check';
 import { linesWritten, startEmbedded, type Running } from './embedded.ts';
+import { watchLoad } from './load.ts';
 import { malformed, sendBytes, targetsOf, type Malformed, type OpenApi, type Target } from './malformed.ts';
 
 /** How many requests; the long run is made by hand (docs/reliability.md). */
@@ -10,8 +11,10 @@ const SEED = Number(process.env['FUZZ_SEED'] ?? Date.now() % 2 ** 31);
 /** What counts as a hang; a machine that does other things besides is slower. */
 const HANG_MS = Number(process.env['FUZZ_HANG_MS'] ?? 5_000);
 const SLOW_MS = 100;
-/** How long the event loop may stand still, where the machine does nothing else: elsewhere it stands still for others. */
-const MOST_LOOP_MS = Number(process.env['FUZZ_LOOP_MS'] ?? Infinity);
+/** How long the event loop may stand still, where the machine does nothing else. */
+const MOST_LOOP_MS = Number(process.env['FUZZ_LOOP_MS'] ?? 150);
+/** What keeps a loop from its work that needs little of the processor keeps one longer that needs much. */
+const BUSIER = 3;
 const LOOK_MS = 1_000;
 const AT_ONCE = 4;
 
@@ -35,6 +38,7 @@ async function stoodStill(from: number): Promise<number> {
 
 test(`${REQUESTS} malformed requests to every route, seed ${SEED}`, { timeout: REQUESTS * 100 + 60_000 }, async (t) => {
   const began = Date.now();
+  using load = watchLoad();
   const reached = new Set<Target>();
   const statuses = new Map<number | 'none', number>();
   let longest = 0;
@@ -57,8 +61,9 @@ test(`${REQUESTS} malformed requests to every route, seed ${SEED}`, { timeout: R
   assert.equal(reached.size, targets.length, 'every route was asked');
   assert.equal((await fetch(`${product.url}/readyz`)).status, 200);
   const still = await stoodStill(began);
+  const kept = load.most();
   t.diagnostic(
-    `the event loop stood still for ${still} ms at most; longest ${Math.round(longest)} ms, ${slow} beyond ${SLOW_MS} ms, ${targets.length} routes, ${JSON.stringify(Object.fromEntries(statuses))}`,
+    `the event loop stood still for ${still} ms at most, beside one that others kept from its work for ${Math.round(kept)} ms; longest ${Math.round(longest)} ms, ${slow} beyond ${SLOW_MS} ms, ${targets.length} routes, ${JSON.stringify(Object.fromEntries(statuses))}`,
   );
-  assert.ok(still <= MOST_LOOP_MS, `the event loop stood still for ${still} ms`);
+  assert.ok(still <= MOST_LOOP_MS + BUSIER * kept, `the event loop stood still for ${still} ms, and others kept one beside it for ${kept}`);
 });

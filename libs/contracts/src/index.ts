@@ -60,7 +60,7 @@ export {
   ServicePresence,
   type ServiceState,
 } from './discovery.ts';
-export { DISCOVER, openRpcDocument, type ContentDescriptor, type OpenRpcDocument, type OpenRpcMethod } from './openrpc.ts';
+export { DISCOVER, openRpcDocument, openRpcSteps, type ContentDescriptor, type OpenRpcDocument, type OpenRpcMethod } from './openrpc.ts';
 export { contractsLock, narrowings, serializeLock, staleLock, type ContractsLock, type LockEntry } from './compatibility.ts';
 export { inputSchema, outputSchema, type JsonSchema } from './json-schema.ts';
 export { parseRunFile, type RunFile, type RunningProcess } from './run-file.ts';

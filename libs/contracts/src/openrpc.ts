@@ -45,9 +45,23 @@ export const DISCOVER = 'rpc.discover';
 
 let projected: Pick<OpenRpcDocument, 'methods' | 'components'> | undefined;
 
+interface Served {
+  url: string;
+  version: string;
+}
+
 /** Every public method as an OpenRPC 1.3.2 document, for the edge that answers at `url`. Projected at the first call only. */
-export function openRpcDocument({ url, version }: { url: string; version: string }): OpenRpcDocument {
-  projected ??= projectMethods();
+export function openRpcDocument(served: Served): OpenRpcDocument {
+  const steps = openRpcSteps(served);
+  for (;;) {
+    const step = steps.next();
+    if (step.done) return step.value;
+  }
+}
+
+/** The same document method by method: whoever has others waiting lets them go on in between, because all of it takes long. */
+export function* openRpcSteps({ url, version }: Served): Generator<undefined, OpenRpcDocument> {
+  projected ??= yield* projectMethods();
   return {
     openrpc: '1.3.2',
     info: {
@@ -61,10 +75,13 @@ export function openRpcDocument({ url, version }: { url: string; version: string
   };
 }
 
-function projectMethods(): Pick<OpenRpcDocument, 'methods' | 'components'> {
+function* projectMethods(): Generator<undefined, Pick<OpenRpcDocument, 'methods' | 'components'>> {
   const schemas: Record<string, JsonSchema> = {};
-  const methods = [...publicMethods.values()].map((callable) => projectMethod(callable, schemas));
-  methods.push(discover());
+  const methods = [discover()];
+  for (const callable of publicMethods.values()) {
+    methods.push(projectMethod(callable, schemas));
+    yield;
+  }
   methods.sort((a, b) => (a.name < b.name ? -1 : 1));
   return { methods, components: { schemas } };
 }

@@ -87,6 +87,14 @@ test('what a tool may have said is external, and recalled only where that is wan
   );
 });
 
+test('what another system sent is kept as of the web, and not as learned', async () => {
+  await using app = await open();
+  await capture(app, ann, 'The tide table of a webhook.', { outside: true, sourceType: 'web' });
+  const [entry] = (await app.bus.as(operator).call('memory.browse', {})).entries;
+  assert.deepEqual([entry?.sourceType, entry?.taintLevel, entry?.trustLevel], ['web', 'wrapped', 'external']);
+  assert.deepEqual(contents(await recall(app, ann)), []);
+});
+
 test('told twice it is kept once; forgotten it stays forgotten', async () => {
   await using app = await open();
   assert.deepEqual([await capture(app, ann, 'Remember the tide.'), await capture(app, ann, 'Remember the tide.')], [1, 0]);

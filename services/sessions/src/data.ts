@@ -66,6 +66,8 @@ export const SessionDocument = z.object({
   waitsFor: z.string().optional(),
   /** Since when the first of the queue waits, while nobody is at work; absent otherwise. */
   runnableAt: instant.optional(),
+  /** When somebody asked something last, where what is said in quick succession is gathered. */
+  askedAt: instant.optional(),
   /** The last lease ran out: whoever held it may have begun. */
   lapsed: z.boolean().optional(),
   /** The number of the last turn that was counted. Turns of all epochs share the numbers. */
@@ -125,6 +127,12 @@ export const TurnDocument = z.object({
   /** The ids under which it was asked for, so that whoever runs it can say so. */
   requestId: z.string().optional(),
   traceparent: z.string().optional(),
+  /** The model that answers it, by the name that was asked for; that of its agent or session otherwise. */
+  model: z.string().optional(),
+  /** How long it may take from its start on, where that is less than any turn may. */
+  timeoutMs: count.optional(),
+  /** Until when it waits for more to be said, which it then hears (`turns/gathering.ts`). */
+  gathersUntil: instant.optional(),
   /** Whoever asked for it waits for the whole answer. Its text is told in few frames, until somebody follows it. */
   quiet: z.literal(true).optional(),
   state: WorkState,

@@ -97,8 +97,8 @@ const WebhookMapping = z.strictObject({
   deliver: z.boolean().optional(),
   channel: upTo(MAX.name).optional(),
   to: upTo(MAX.line).optional(),
-  model: upTo(MAX.name).optional(),
-  timeoutSeconds: z.int().positive().optional(),
+  model: upTo(MAX.name).optional().describe('that answers, where the agent may use it'),
+  timeoutSeconds: z.int().positive().optional().describe('that an answer may take, from the start of its turn on'),
   scheme: z
     .enum(['hmac', 'standard'])
     .default('hmac')

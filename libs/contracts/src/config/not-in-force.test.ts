@@ -21,3 +21,12 @@ test('of a part of the configuration the written leaves are named; in a list, th
   for (const value of [undefined, null, 'text', {}, [], JSON.parse('{"__proto__": {"memory": {}}}')])
     assert.deepEqual(notInForce(value), []);
 });
+
+test('what a webhook cannot set off yet is named, and what it can is not', () => {
+  const mapping = { id: 'm', model: 'dev/echo', timeoutSeconds: 60, messageTemplate: 'x' };
+  const later = { wakeMode: 'now', textTemplate: 'x', deliver: true, channel: 'telegram', to: '42' };
+  assert.deepEqual(
+    notInForce({ mappings: [mapping, { ...mapping, ...later }] }, 'webhooks'),
+    Object.keys(later).map((name) => `webhooks.mappings.1.${name}`),
+  );
+});

@@ -19,7 +19,11 @@ const overflow = z
   })
   .prefault({});
 
-const debounce = { windowMs: count(0), maxBufferedMessages: positive(10), firstMessageImmediate: flag(true) };
+const debounce = {
+  windowMs: count(0).describe('who comes so soon after somebody else waits as long, and is answered with all who came meanwhile; 0 never'),
+  maxBufferedMessages: positive(10).describe('answered together at most; as many wait no longer'),
+  firstMessageImmediate: flag(true).describe('who comes after nobody waits for nobody'),
+};
 
 const PriorityLane = z.strictObject({
   name: z.string().min(1).max(MAX.name),
@@ -37,7 +41,7 @@ export const queue = z
     waitTimeoutMs: positive(600_000).describe('how long a turn may wait for its agent'),
     cleanupIdleMs: positive(600_000),
     defaultMode: QueueMode.default('steer+followup'),
-    defaultDebounceMs: count(0),
+    defaultDebounceMs: count(0).describe('where neither debounce nor a channel says more'),
     defaultOverflow: overflow,
     perChannel: z
       .record(upTo(MAX.name), z.strictObject({ mode: QueueMode.default('steer+followup'), debounceMs: count(0), overflow }).prefault({}))

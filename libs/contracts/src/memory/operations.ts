@@ -26,6 +26,10 @@ const Captured = z.strictObject({
   content: z.string().min(1).max(MAX.text),
   memoryType: MemoryType,
   outside: z.boolean().describe('some of it may come from outside of the conversation'),
+  sourceType: z
+    .enum(['conversation', 'web'])
+    .default('conversation')
+    .describe('web: another system sent it, and strangers may have written it'),
 });
 
 /** What the turns of agents ask and tell. Both are made for the client of the turn. */

@@ -105,6 +105,8 @@ export const StartTurn = z.strictObject({
   session: SessionAddress.optional(),
   scopes: Scopes.optional(),
   idempotencyKey: IdempotencyKey.optional(),
+  model: z.string().min(1).max(MAX.name).optional().describe('provider/model or bare model id, in place of that of the agent'),
+  timeoutMs: z.int().positive().optional().describe('how long it may take from its start on, where that is less than any turn may'),
 });
 
 export const TurnAccepted = z.object({

@@ -66,6 +66,11 @@ function isReady({ health, keys }: Memory, { model: { provider }, keyName }: Can
   return !health.isDegraded(provider) && !(keyName !== undefined && keys.rests({ provider, keyName }));
 }
 
+/** Refuses a model that an agent may not use (FAILED_PRECONDITION, `MODEL_NOT_ALLOWED`). */
+export function requireAllowed({ agentId, config }: Pick<Asker, 'agentId' | 'config'>, model: ModelRef): void {
+  if (!isAllowed(model, config.modelFailover.allowedModels)) throw notAllowed(agentId, nameOf(model));
+}
+
 /** By `provider/model`, or by the model alone; empty allows all. */
 function isAllowed(model: ModelRef, allowed: readonly string[]): boolean {
   return allowed.length === 0 || allowed.includes(nameOf(model)) || allowed.includes(model.modelId);

@@ -155,3 +155,13 @@ test('of all gateways that are shown a ticket at once one lets its holder in, an
   assert.equal(await tickets.spend(ticket, undefined), undefined);
   assert.equal(TICKETS_BUCKET.ttlMs, 60_000);
 });
+
+test('a ticket that is too old opens nothing, though the bucket has it still', async () => {
+  await using gateway = await startTestGateway();
+  const bucket = await gateway.bus.kv(TICKETS_BUCKET);
+  const kept = { token: 'rpc', ver: 1, expiresAt: Date.now() + 60_000 };
+  const [good, old] = ['1', '2'].map((digit) => `ticket_${digit.repeat(22)}`) as [string, string];
+  await bucket.put(hashToken(good), Buffer.from(JSON.stringify(kept)));
+  await bucket.put(hashToken(old), Buffer.from(JSON.stringify({ ...kept, expiresAt: Date.now() })));
+  assert.deepEqual([await events(gateway, good), await events(gateway, old)], [200, 401]);
+});

@@ -36,13 +36,17 @@ export interface OpenApiDocument {
   components: Record<string, Record<string, unknown>>;
 }
 
-/** Every documented route as an OpenAPI 3.1 document, for the edge that answers at `url`. */
-export function openApiDocument(routes: readonly Route[], { url, version }: { url: string; version: string }): OpenApiDocument {
+/** Every documented route as an OpenAPI 3.1 document, for the edge that answers at `url`: route by route, so that others go on in between. */
+export function* openApiSteps(
+  routes: readonly Route[],
+  { url, version }: { url: string; version: string },
+): Generator<undefined, OpenApiDocument> {
   const paths: OpenApiDocument['paths'] = {};
   for (const { verb, path, doc } of routes) {
     if (doc === undefined) continue;
     const written = path.replace('*', `{${doc.wildcard ?? 'rest'}}`).replaceAll(/:(\w+)/g, '{$1}');
     (paths[written] ??= {})[verb.toLowerCase()] = operationOf(verb, written, doc);
+    yield;
   }
   return {
     openapi: '3.1.1',

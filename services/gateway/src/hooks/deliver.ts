@@ -4,9 +4,12 @@ import { mintId } from '@switchyard/security';
 import { digest, type Mapping } from './mappings.ts';
 import type { TemplateGiven } from './template.ts';
 
+/** What a mapping says of the turns that it sets off. */
+export type Answering = 'name' | 'agentId' | 'sessionKey' | 'message' | 'model' | 'timeoutMs';
+
 /** What a delivery becomes: a turn in a session of its mapping. */
 export interface HookTurn {
-  mapping: Pick<Mapping, 'name' | 'agentId' | 'sessionKey' | 'message'>;
+  mapping: Pick<Mapping, Answering>;
   given: TemplateGiven;
   /** What is said where no template says anything. */
   otherwise: string;
@@ -30,6 +33,8 @@ export async function startHookTurn(bus: Bus, turn: HookTurn, options: CallOptio
     session: { userId: sessionUser(mapping, given), channelId: WEBHOOK_CHANNEL },
     idempotencyKey: key,
     ...(mapping.agentId === undefined ? {} : { agentId: mapping.agentId }),
+    ...(mapping.model === undefined ? {} : { model: mapping.model }),
+    ...(mapping.timeoutMs === undefined ? {} : { timeoutMs: mapping.timeoutMs }),
   };
   await bus.log(TURNS_LOG); // frames are kept from the first on only if there is a log to keep them
   try {

@@ -7,6 +7,9 @@ import { compileTemplate, type Template } from './template.ts';
 type Webhooks = Sections['webhooks'];
 type Written = Webhooks['mappings'][number];
 
+/** No turn takes as long. */
+const DAY_SECONDS = 86_400;
+
 /** A mapping as it is configured now. */
 export interface Mapping {
   /** As its sender is told. */
@@ -21,6 +24,10 @@ export interface Mapping {
   agentId: string | undefined;
   sessionKey: Template | undefined;
   message: Template | undefined;
+  /** The model that answers, where the agent may use it; that of the agent otherwise. */
+  model: string | undefined;
+  /** How long an answer may take from its start on. */
+  timeoutMs: number | undefined;
   /** Undefined where nothing has to be proved. */
   check: Check | undefined;
   /** Whether its key is its own, so that nobody sets it off with another. */
@@ -79,7 +86,7 @@ function hmacCheck({ hmac }: Webhooks, key: Check['key']): Check {
 }
 
 function toMapping(written: Partial<Written>, check: Check | undefined): Mapping {
-  const { id, name: title, match, action = 'agent', agentId, sessionKey, messageTemplate, secret } = written;
+  const { id, name: title, match, action = 'agent', agentId, sessionKey, messageTemplate, model, timeoutSeconds, secret } = written;
   return {
     id: id ?? null,
     name: nameOf(id ?? match?.path ?? 'webhook'),
@@ -90,6 +97,8 @@ function toMapping(written: Partial<Written>, check: Check | undefined): Mapping
     agentId,
     sessionKey: sessionKey === undefined ? undefined : compileTemplate(sessionKey),
     message: messageTemplate === undefined ? undefined : compileTemplate(messageTemplate),
+    model,
+    timeoutMs: timeoutSeconds === undefined ? undefined : Math.min(timeoutSeconds, DAY_SECONDS) * 1_000,
     check,
     keyed: secret !== undefined,
   };

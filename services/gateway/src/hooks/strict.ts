@@ -1,5 +1,6 @@
 import { MAX } from '@switchyard/contracts';
 import { z } from 'zod';
+import type { Answering } from './deliver.ts';
 import type { Mapping } from './mappings.ts';
 
 /** What the strict endpoint takes. Senders may add to it. */
@@ -14,6 +15,6 @@ export const StrictPayload = z.looseObject({
 export const STRICT_PATH = 'webhook';
 
 /** What becomes of an event that no mapping is for: each source has a session, and the default agent hears of it. */
-export function unmapped(source: string): Pick<Mapping, 'name' | 'agentId' | 'sessionKey' | 'message'> {
-  return { name: '@strict', agentId: undefined, sessionKey: () => source, message: undefined };
+export function unmapped(source: string): Pick<Mapping, Answering> {
+  return { name: '@strict', agentId: undefined, sessionKey: () => source, message: undefined, model: undefined, timeoutMs: undefined };
 }

@@ -12,14 +12,14 @@ interface Asked {
 
 /** The tools that are there for the token, agents first. What it may not call is not there. */
 export async function toolsFor({ grant, use }: McpExchange): Promise<McpTool['definition'][]> {
-  const tools = [...(await agentTools(use)), ...methodTools().values()];
+  const tools = [...(await agentTools(use)), ...(await methodTools()).values()];
   return tools.map(({ definition }) => definition).filter(({ name }) => grant.mayCall(name));
 }
 
 /** The tool of that name, if the token may call it. */
 export async function toolFor({ grant, use }: McpExchange, name: string): Promise<McpTool | undefined> {
   if (!grant.mayCall(name)) return undefined;
-  return methodTools().get(name) ?? (await agentNamed(name, use));
+  return (await methodTools()).get(name) ?? (await agentNamed(name, use));
 }
 
 /** Never throws for what a tool says: a failure is a result that a model can read, and a program beside it. */

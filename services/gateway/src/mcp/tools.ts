@@ -1,6 +1,7 @@
 import type { Bus, CallOptions } from '@switchyard/bus';
 import { inputSchema, MAX, parseParams, publicMethods, toolName, unserved, type Callable, type MethodName } from '@switchyard/contracts';
 import { mintId } from '@switchyard/security';
+import { inSteps } from '@switchyard/service-kit';
 import type { Tool } from '@modelcontextprotocol/server';
 import { z } from 'zod';
 import { failureError } from '../routes/errors.ts';
@@ -30,16 +31,21 @@ interface Answered {
 
 const AGENT = 'agent_';
 
-let methods: ReadonlyMap<string, McpTool> | undefined;
+let methods: Promise<ReadonlyMap<string, McpTool>> | undefined;
 
 /** Every method that may be a tool and that somebody serves, by the name of its tool. */
-export function methodTools(): ReadonlyMap<string, McpTool> {
-  methods ??= new Map(
-    [...publicMethods.values()]
-      .filter(({ tool, streams, name }) => tool && !streams && !unserved.has(name as MethodName))
-      .map((method) => [toolName(method.name), methodTool(method)]),
-  );
-  return methods;
+export function methodTools(): Promise<ReadonlyMap<string, McpTool>> {
+  return (methods ??= inSteps(describeMethods()));
+}
+
+function* describeMethods(): Generator<undefined, ReadonlyMap<string, McpTool>> {
+  const tools = new Map<string, McpTool>();
+  for (const method of publicMethods.values()) {
+    if (!method.tool || method.streams || unserved.has(method.name as MethodName)) continue;
+    tools.set(toolName(method.name), methodTool(method));
+    yield;
+  }
+  return tools;
 }
 
 function methodTool({ name, idempotent, audited, spec }: Callable): McpTool {

@@ -41,6 +41,19 @@ test('a signed webhook is a turn of its mapping, in a session of the mapping', a
   assert.deepEqual(principal, { tenant: 'default', client: 'webhook/issues', scopes: ['rpc'], sessions: 'own' });
 });
 
+test('a mapping says which model answers, and within how long', async () => {
+  await using t = await start({ mappings: [{ ...issues, model: 'dev/slow', timeoutSeconds: 90 }, { id: 'plain' }] });
+  await send(t, '/hooks/issues', opened);
+  await send(t, '/hooks/any', opened);
+  assert.deepEqual(
+    t.started.map(({ asked: { model, timeoutMs } }) => [model, timeoutMs]),
+    [
+      ['dev/slow', 90_000],
+      [undefined, undefined],
+    ],
+  );
+});
+
 test('the same delivery again is answered the same, and nothing runs twice', async () => {
   await using t = await start({ mappings: [issues] });
   const post = () => t.gateway.post('/hooks/issues', opened, { headers: signed(opened) });
@@ -69,6 +82,7 @@ test('who cannot keep a delivery says so, and the sender comes again', async () 
     [new ServiceError('UNAVAILABLE', 'away'), 503],
     [new ServiceError('RESOURCE_EXHAUSTED', 'full', { details: { retryAfterMs: 3_000 } }), 429],
     [new ServiceError('INVALID_ARGUMENT', 'Unknown agent: oslo'), 500],
+    [new ServiceError('FAILED_PRECONDITION', 'The agent oslo may not use the model x'), 500],
     [new ServiceError('INTERNAL', 'a secret of ours'), 500],
   ] as const;
   for (const [failure, status] of failures) {

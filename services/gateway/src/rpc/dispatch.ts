@@ -91,7 +91,7 @@ export function createDispatcher({ bus, settings, failures, local }: DispatcherO
         fetching?.abort();
       };
     } else {
-      onAnswer(runHere(route, keyed, { from, request }));
+      return runHere(route, keyed, { from, request, onAnswer });
     }
     return nothing;
   }
@@ -112,20 +112,33 @@ export function createDispatcher({ bus, settings, failures, local }: DispatcherO
     }
   }
 
-  function runHere(
-    { local, count }: LocalRoute,
-    params: Uint8Array,
-    { from, request }: { from: Origin; request: Request },
-  ): Answer | undefined {
-    try {
-      const result = local(params);
+  function runHere({ local, count }: LocalRoute, params: Uint8Array, { from, request, onAnswer }: Omit<Running, 'onPieces'>): Cancel {
+    const answered = (result: string): void => {
       count('OK');
-      return request.id === undefined ? undefined : localAnswer(result, request.id);
-    } catch (error) {
+      onAnswer(request.id === undefined ? undefined : localAnswer(result, request.id));
+    };
+    const failed = (error: unknown): void => {
       const told = known(error);
       count(told.code);
-      return fail(told, from, request);
+      onAnswer(fail(told, from, request));
+    };
+    let result: string | Promise<string>;
+    try {
+      result = local(params);
+    } catch (error) {
+      failed(error);
+      return nothing;
     }
+    if (typeof result === 'string') {
+      answered(result);
+      return nothing;
+    }
+    let left = false;
+    result.then(
+      (text) => left || answered(text),
+      (error: unknown) => left || failed(error),
+    );
+    return () => void (left = true);
   }
 
   /** Nobody is told how a notification went. */

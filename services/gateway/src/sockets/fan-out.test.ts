@@ -71,6 +71,35 @@ describe('notifications', () => {
     for (const socket of [here, there]) assert.equal((await socket.ask(ping('nothing else'))).id, 'nothing else');
   });
 
+  test('that a sub-agent has finished is told its client, or all of its tenant, and nobody of another one', async () => {
+    await using gateway = await startTestGateway({ settings: { maxConnectionsPerToken: 1 } });
+    const secret = 'a-secret-of-the-same-id-elsewhere-002';
+    await gateway.putToken({ id: 'rpc', tenant: 'acme', secret, key: 'elsewhere.rpc' });
+    const sockets = { default: await gateway.connect(SECRETS.rpc), acme: await gateway.connect(secret) };
+    const { example } = notifications['session.completed'];
+    const tell = (subject: string, sessionKey: string): void =>
+      gateway.bus.publish(
+        subject,
+        Buffer.from(JSON.stringify({ jsonrpc: '2.0', method: 'session.completed', params: { ...example, sessionKey } })),
+      );
+    for (const tenant of ['default', 'acme']) {
+      tell(subjects.notifyClient(tenant, 'rpc'), `${tenant} one`);
+      tell(subjects.notifyAll(tenant), `${tenant} all`);
+    }
+    await gateway.bus.flush();
+    for (const [tenant, socket] of Object.entries(sockets)) {
+      const heard = [await socket.next(), await socket.next()].map(({ method, params }) => [
+        method,
+        (params as { sessionKey: string }).sessionKey,
+      ]);
+      assert.deepEqual(heard, [
+        ['session.completed', `${tenant} one`],
+        ['session.completed', `${tenant} all`],
+      ]);
+      assert.equal((await socket.ask(ping('nothing else'))).id, 'nothing else');
+    }
+  });
+
   test('never reach the client of another tenant, wherever the dots stand', async () => {
     await using gateway = await startTestGateway({ settings: { maxConnectionsPerToken: 1 } });
     const [one, other] = ['a-secret-of-a-tenant-without-a-dot-001', 'a-secret-of-a-tenant-with-a-dot-in-002'];

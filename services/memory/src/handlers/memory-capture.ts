@@ -17,7 +17,7 @@ export function memoryCapture(given: Given): Handler<'memory.capture'> {
 }
 
 async function keep(given: Given, captured: Captured, ctx: Ctx): Promise<EntryDocument | undefined> {
-  const { turnId, agentId, sessionKey, content, memoryType, outside } = captured;
+  const { turnId, agentId, sessionKey, content, memoryType, outside, sourceType } = captured;
   const { client } = ctx.principal;
   try {
     return await remember(
@@ -32,7 +32,7 @@ async function keep(given: Given, captured: Captured, ctx: Ctx): Promise<EntryDo
         trustLevel: outside ? 'external' : 'learned',
         who: client,
         sessionKey,
-        sourceType: 'conversation',
+        sourceType,
         taintLevel: outside ? 'wrapped' : 'clean',
         tags: ['conversation'],
       },

@@ -1,15 +1,25 @@
 import type { Handler } from '@switchyard/bus';
-import { inputSchema, OBJECT_SECTIONS, SECTION_NAMES, sections, type SectionName } from '@switchyard/contracts';
+import { inputSchema, OBJECT_SECTIONS, SECTION_NAMES, sections, type JsonSchema } from '@switchyard/contracts';
+import { inSteps } from '@switchyard/service-kit';
 import { sectionNamed } from '../config/section-named.ts';
 
 /** What may be written, as the declarations say; the same for everybody. */
 export function configSchema(): Handler<'config.schema'> {
-  return ({ section }) => {
+  let all: Promise<Record<string, JsonSchema>> | undefined;
+  return async ({ section }) => {
     if (section !== undefined) {
       const name = sectionNamed(section);
       return { schema: inputSchema(sections[name]), sections: [name], section: name };
     }
-    const schema = Object.fromEntries(SECTION_NAMES.map((name: SectionName) => [name, inputSchema(sections[name])]));
-    return { schema, sections: [...OBJECT_SECTIONS] };
+    return { schema: await (all ??= inSteps(describeSections())), sections: [...OBJECT_SECTIONS] };
   };
+}
+
+function* describeSections(): Generator<undefined, Record<string, JsonSchema>> {
+  const schemas: Record<string, JsonSchema> = {};
+  for (const name of SECTION_NAMES) {
+    schemas[name] = inputSchema(sections[name]);
+    yield;
+  }
+  return schemas;
 }

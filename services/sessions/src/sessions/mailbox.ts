@@ -98,6 +98,14 @@ function leased({ owner, now, leaseMs }: Taker) {
   return { owner, leaseUntil: now + leaseMs };
 }
 
+/** Clocks of replicas differ by less: what one of them has just accepted the other may claim. */
+const EARLY_MS = 50;
+
+/** Enough has gathered: it waits for nobody any more. A write that is lost costs only the rest of that time. */
+export async function hurry(sessions: Documents<SessionDocument>, key: string, now: number): Promise<void> {
+  await sessions.update({ key, leaseUntil: 0, runnableAt: { gt: now } }, { set: { runnableAt: now } });
+}
+
 /** A session that somebody may work on now. */
 export interface Claimed {
   tenant: string;
@@ -108,7 +116,7 @@ export interface Claimed {
 
 /**
  * Takes the lease of the session that has waited longest for an agent (`bucketKey`): one indexed write, however many wait. Without
- * it two would work on one session. Null when none waits, or none since before `since`.
+ * it two would work on one session. Null when none waits, or none since before `since`. What gathers more first is left to do so.
  */
 export async function claim(
   sessions: Collection<SessionDocument>,
@@ -119,7 +127,7 @@ export async function claim(
   const claimed = await sessions
     .system()
     .claim(
-      { waitsFor, leaseUntil: { lte: taker.now }, ...(since === undefined ? {} : { runnableAt: { lte: since } }) },
+      { waitsFor, leaseUntil: { lte: taker.now }, runnableAt: { lte: since ?? taker.now + EARLY_MS } },
       { set: leased(taker), unset: ['waitsFor', 'runnableAt'], inc: { fence: 1 } },
       { sort: [['runnableAt', 'asc']] },
     );

@@ -14,10 +14,15 @@ export interface Arrival extends Viewer {
   entry: string;
   /** How many may wait behind the one that runs. */
   maxDepth: number;
+  /** When it is asked, where that is to be remembered. */
+  askedAt?: number | undefined;
   now: number;
 }
 
-export function newSession({ key, identity, agentId, entry, client, now }: Arrival): { session: SessionDocument; created: OutboxEvent } {
+export function newSession({ key, identity, agentId, entry, client, askedAt, now }: Arrival): {
+  session: SessionDocument;
+  created: OutboxEvent;
+} {
   const session: SessionDocument = {
     key,
     agentId,
@@ -38,6 +43,7 @@ export function newSession({ key, identity, agentId, entry, client, now }: Arriv
     costUsd: 0,
     lastSteps: 0,
     createdBy: client,
+    ...(askedAt === undefined ? {} : { askedAt }),
     metadata: {},
     createdAt: now,
     updatedAt: now,
@@ -48,14 +54,18 @@ export function newSession({ key, identity, agentId, entry, client, now }: Arriv
 interface Entrance {
   /** Which session may be entered, at the instant of the write. */
   guard: Pick<Filter<SessionDocument>, 'createdBy' | 'agentId'> & { key: string };
-  /** A session of before makers were remembered, in which the client now speaks under its own name, is the client's from now on. */
+  /**
+   * A session of before makers were remembered, in which the client now speaks under its own name, is the client's from now on. And
+   * when it was asked, where that is to be remembered.
+   */
   adopted: Partial<SessionDocument>;
 }
 
 export function mayEnter(arrival: Arrival): Entrance {
-  const { key, identity, client, sessions } = arrival;
-  if (sessions === 'own' || identity.userId !== client) return { guard: { key, ...seenBy(arrival) }, adopted: {} };
-  return { guard: { ...seenBy(arrival), key, createdBy: { in: [client, null] } }, adopted: { createdBy: client } };
+  const { key, identity, client, sessions, askedAt } = arrival;
+  const asked = askedAt === undefined ? {} : { askedAt };
+  if (sessions === 'own' || identity.userId !== client) return { guard: { key, ...seenBy(arrival) }, adopted: asked };
+  return { guard: { ...seenBy(arrival), key, createdBy: { in: [client, null] } }, adopted: { createdBy: client, ...asked } };
 }
 
 /** A session key as events carry it. */

@@ -11,7 +11,7 @@ export type QueueMode = Queue['defaultMode'];
 export type Overflow = Queue['defaultOverflow'];
 
 export function queueMode(queue: Queue, sessionKey: string): QueueMode {
-  return ofChannel(queue, sessionKey)?.mode ?? queue.defaultMode;
+  return ofChannel(queue.perChannel, sessionKey)?.mode ?? queue.defaultMode;
 }
 
 /** Names a queue and the agent that works on it. */
@@ -20,12 +20,26 @@ export type Queued = Pick<TurnDocument, 'sessionKey' | 'agentId'>;
 /** `mostOfAgent` is what may wait of the agent in one session. Where nothing queues, who comes to a turn that runs is refused. */
 export function overflowOf(queue: Queue, sessionKey: string, mostOfAgent = Infinity): Overflow {
   if (!queue.enabled) return { maxDepth: 0, policy: 'drop-new' };
-  const { maxDepth, policy } = ofChannel(queue, sessionKey)?.overflow ?? queue.defaultOverflow;
+  const { maxDepth, policy } = ofChannel(queue.perChannel, sessionKey)?.overflow ?? queue.defaultOverflow;
   return { maxDepth: Math.min(maxDepth, mostOfAgent), policy };
 }
 
+/** How what is said in quick succession becomes one turn. */
+export type Debounce = Queue['debounce'];
+
+/** Undefined where every message has its turn as soon as it comes. What is said of a channel at length wins over its `debounceMs`. */
+export function debounceOf(
+  { debounce, defaultDebounceMs, perChannel, perChannelDebounce }: Queue,
+  sessionKey: string,
+): Debounce | undefined {
+  const own = ofChannel(perChannelDebounce, sessionKey);
+  const { maxBufferedMessages, firstMessageImmediate } = own ?? debounce;
+  const windowMs = own?.windowMs ?? (ofChannel(perChannel, sessionKey)?.debounceMs || debounce.windowMs || defaultDebounceMs);
+  return windowMs === 0 ? undefined : { windowMs, maxBufferedMessages, firstMessageImmediate };
+}
+
 /** What is said of the session's channel (`telegram:42`), else of its kind (`telegram`). */
-function ofChannel({ perChannel }: Queue, sessionKey: string): Queue['perChannel'][string] | undefined {
+function ofChannel<T>(perChannel: Readonly<Record<string, T>>, sessionKey: string): T | undefined {
   if (isEmpty(perChannel)) return undefined;
   const channel = channelOf(sessionKey);
   const [kind = channel] = channel.split(':');

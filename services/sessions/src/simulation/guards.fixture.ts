@@ -66,7 +66,7 @@ export const guards: readonly Guard[] = [
   { write: 'enter', without: ['queue'], says: 'the queue does not hold it', seed: 4359 },
   { write: 'enter', without: ['depth'], says: 'the queue is not full, and empty where the turn is to be the first', seed: 136 },
   { write: 'enterWithLease', without: ['depth', 'leaseUntil'], says: 'the queue is empty and the lease free', seed: 13 },
-  { write: 'claim', without: ['waitsFor', 'leaseUntil'], says: 'the lease is free', seed: 1 },
+  { write: 'claim', without: ['waitsFor', 'leaseUntil', 'runnableAt'], says: 'the lease is free', seed: 1 },
   {
     write: 'renew',
     without: ['fence', 'leaseUntil'],
@@ -79,7 +79,7 @@ export const guards: readonly Guard[] = [
     says: 'the lease is mine',
     covered: 'The queue no longer holds what somebody else settled, and what is counted has a number above the last.',
   },
-  { write: 'settle', without: ['lastSeq', 'epoch'], says: 'it was not counted before', seed: 380 },
+  { write: 'settle', without: ['lastSeq', 'epoch'], says: 'it was not counted before', seed: 400 },
   {
     write: 'settle',
     without: ['queue'],
@@ -166,7 +166,7 @@ export const guards: readonly Guard[] = [
   },
   { write: 'publish', without: ['compactFence'], says: 'nobody with a later claim makes one', waits: COMPACTS, seed: 2606 },
   { write: 'publish', without: ['epoch'], says: 'it is still the same conversation', waits: COMPACTS, seed: 30 },
-  { write: 'leaveOut', without: ['state', 'fence', 'attempts'], says: 'nobody has begun it', waits: DROP_OLD, seed: 115 },
+  { write: 'leaveOut', without: ['state', 'fence', 'attempts'], says: 'nobody has begun it', waits: DROP_OLD, seed: 117 },
 ];
 
 /** The same protocol without this guard. */

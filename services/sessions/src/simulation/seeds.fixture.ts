@@ -75,7 +75,7 @@ function left({ sessions, turns }: World): string {
 }
 
 function isCrowd({ waits }: World): boolean {
-  return waits.mode !== USUAL.mode || waits.policy !== USUAL.policy;
+  return waits.mode !== USUAL.mode || waits.policy !== USUAL.policy || waits.gathersMs !== undefined;
 }
 
 type Clock = Parameters<typeof pause>[0];

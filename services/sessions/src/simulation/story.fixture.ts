@@ -115,10 +115,12 @@ export interface Waits {
   remembers?: true;
   /** A conversation is over when nothing was said in it for `IDLE_MS`. */
   expires?: true;
+  /** What is said in quick succession is gathered for so long. */
+  gathersMs?: number;
 }
 export const USUAL: Waits = { mode: 'followup', policy: 'drop-new' };
 
-function settingsOf({ mode: defaultMode, policy }: Waits): Settings<'queue' | 'daemon'> {
+function settingsOf({ mode: defaultMode, policy, gathersMs = 0 }: Waits): Settings<'queue' | 'daemon'> {
   const defaultOverflow = { maxDepth: 4, policy };
   const queue = {
     enabled: true,
@@ -127,6 +129,9 @@ function settingsOf({ mode: defaultMode, policy }: Waits): Settings<'queue' | 'd
     defaultMode,
     defaultOverflow,
     perChannel: {},
+    perChannelDebounce: {},
+    defaultDebounceMs: gathersMs,
+    debounce: { windowMs: 0, maxBufferedMessages: 3, firstMessageImmediate: true },
     maxWaiting: 1_000,
     waitTimeoutMs: 600_000,
   };

@@ -12,11 +12,11 @@ const STEPS = 100_000;
 export function ask(
   replica: Replica,
   name: string,
-  { agentId = 'wide', session = KEY, ...script }: Partial<Script & { agentId: string; session: string }> = {},
+  { agentId = 'wide', session = KEY, timeoutMs, ...script }: Partial<Script & { agentId: string; session: string; timeoutMs: number }> = {},
 ): Promise<TurnDocument> {
   const message = JSON.stringify({ turn: `turn_${name}`, pieces: 1, tools: [], pace: 0, ...script });
   const turnId = `turn_${name.padEnd(22, 'x')}`;
-  const request = { method: 'agent.execute' as const, turnId, message, agentId, session };
+  const request = { method: 'agent.execute' as const, turnId, message, agentId, session, timeoutMs };
   return replica.runner.start(request, principal);
 }
 

@@ -11,13 +11,13 @@ import {
 } from '@switchyard/contracts';
 import type { ModelRef, Models } from '@switchyard/models';
 import type { Clock } from '@switchyard/service-kit';
-import type { Collection, Documents, Store } from '@switchyard/store';
+import type { Collection, Documents } from '@switchyard/store';
 import type { z } from 'zod';
 import type { Agent, AgentDirectory } from '../agents.ts';
 import { DAY_MS, type BodyDocument, type SessionDocument, type TurnDocument } from '../data.ts';
 import { toEntry } from '../sessions/entry.ts';
 import { enter, isQueueFull, queueFull, type Entered, type Taker } from '../sessions/mailbox.ts';
-import { sessionKeyObject, type Arrival } from '../sessions/new-session.ts';
+import type { Arrival } from '../sessions/new-session.ts';
 import { standardAgent } from '../context/agent-of.ts';
 import { follows, noSuchSession, sees } from '../sessions/ownership.ts';
 import type { Overflow, Queued } from '../sessions/queue-policy.ts';
@@ -25,8 +25,9 @@ import { formatSessionKey, resolveSession, type SessionAddress, type SessionIden
 import { keep } from './bodies.ts';
 import { agentGone, agentSuspended } from './endings.ts';
 import { toFailure } from './failure.ts';
-import { excerptOf } from './fitting.ts';
-import { modelOf } from './plan.ts';
+import { gatheringOf, stillGathers, type Gathering, type GatheringDeps } from './gathering.ts';
+import { modelFor } from './plan.ts';
+import { received } from './received.ts';
 import type { Slot } from './slots.ts';
 
 export interface TurnRequest {
@@ -38,6 +39,9 @@ export interface TurnRequest {
   session?: SessionAddress;
   scopes?: readonly TokenScope[] | undefined;
   idempotencyKey?: string | undefined;
+  /** The model that is to answer, by its name. */
+  model?: string | undefined;
+  timeoutMs?: number | undefined;
   /** The ids of the call that asks for it. */
   origin?: { requestId: string; traceparent: string | undefined };
 }
@@ -57,16 +61,16 @@ export type Accepted =
       agent: Agent;
       model: ModelRef;
       waits: boolean;
+      /** For so many milliseconds it waits for more to be said. */
+      gathersMs?: number;
       begun?: { session: SessionDocument; slot: Slot; since: number };
     };
 
-export interface AcceptDeps {
-  sessions: Collection<SessionDocument>;
+export interface AcceptDeps extends GatheringDeps {
   turns: Collection<TurnDocument>;
   bodies: Collection<BodyDocument>;
   agents: AgentDirectory;
   models: Models;
-  store: Pick<Store, 'now'>;
   clock: Clock;
   taker: () => Taker;
   /** Turns that may wait in one session, and what becomes of one more. */
@@ -100,7 +104,7 @@ export async function accept(deps: AcceptDeps, request: TurnRequest, principal: 
       return replay(deps, asked, earlier);
     }
     const agent = agentOf(deps.agents, asked);
-    const model = await modelOf(agent, deps.models);
+    const model = await modelFor(agent, deps.models, request.model);
     return write(deps, asked, { agent, model });
   });
 }
@@ -143,7 +147,9 @@ function ask(agents: AgentDirectory, request: TurnRequest, principal: Principal)
   const { named, standard, identity, key: sessionKey } = meantSession(agents, request, principal);
   if (!SessionKey.safeParse(sessionKey).success) throw new ServiceError('INVALID_ARGUMENT', 'The key of this session would be too long.');
   requireIds(identity, principal);
-  const { message, agentId, scopes, method, idempotencyKey: key } = request;
+  const { message, agentId, scopes, method, model, timeoutMs, idempotencyKey: key } = request;
+  // Requests of before there were these two have the fingerprint that they had.
+  const bounds = model === undefined && timeoutMs === undefined ? [] : [model ?? null, timeoutMs ?? null];
   return {
     request,
     principal,
@@ -151,7 +157,7 @@ function ask(agents: AgentDirectory, request: TurnRequest, principal: Principal)
     sessionKey,
     named,
     agentId: named ?? identity.agentId ?? standard,
-    fingerprint: () => digest([message, agentId ?? null, scopes ?? null, sessionKey]),
+    fingerprint: () => digest([message, agentId ?? null, scopes ?? null, sessionKey, ...bounds]),
     // None of the three has a space in it.
     idempotencyKey: key === undefined ? undefined : `${principal.client} ${method} ${key}`,
   };
@@ -234,18 +240,22 @@ interface Who {
 
 async function write(deps: AcceptDeps, asked: Asked, who: Who): Promise<Accepted> {
   await refuseBefore(deps, asked);
-  const slot = deps.reserve(who.agent);
+  const { tenant } = asked.principal;
+  const looking = gatheringOf(deps, { tenant, sessionKey: asked.sessionKey, message: asked.request.message });
+  const gathering = looking && (await looking);
+  const slot = gathering?.until === undefined ? deps.reserve(who.agent) : undefined;
   let used = false;
   try {
     using _admitted = slot ? undefined : await deps.admitWaiting();
-    const written = await toTurn(deps, asked);
+    const written = { ...(await toTurn(deps, asked)), ...(gathering?.until === undefined ? {} : { gathersUntil: gathering.until }) };
     const there = await insert(deps, asked, written);
     if (there) return await replay(deps, asked, there);
     const since = deps.clock.now();
-    const { place, session, turn } = await enterNew(deps, asked, { turn: written, taker: slot && deps.taker() });
+    const { place, session, turn } = await enterNew(deps, asked, { turn: written, taker: slot && deps.taker(), gathering });
     used = slot !== undefined && place === 'taken';
     const begun = slot && used && session ? { begun: { session, slot, since } } : {};
-    return { turn, replayed: false, ...who, waits: place === 'waits', ...begun };
+    const gathers = gathering?.until && session ? { gathersMs: await stillGathers(deps, tenant, session, gathering) } : {};
+    return { turn, replayed: false, ...who, waits: place === 'waits', ...gathers, ...begun };
   } finally {
     if (slot && !used) deps.unreserve(slot);
   }
@@ -268,7 +278,7 @@ async function refuseBefore({ sessions, isBusy, overflowOf }: AcceptDeps, { prin
 async function enterNew(
   deps: AcceptDeps,
   { principal, identity, sessionKey: key, agentId }: Asked,
-  { turn, taker }: { turn: TurnDocument; taker: Taker | undefined },
+  { turn, taker, gathering }: { turn: TurnDocument; taker: Taker | undefined; gathering: Gathering | undefined },
 ): Promise<Entered & { turn: TurnDocument }> {
   const { tenant, client, sessions, agents } = principal;
   const arrival: Arrival = {
@@ -281,6 +291,7 @@ async function enterNew(
     sessions,
     entry: toEntry(turn),
     maxDepth: deps.overflowOf(turn).maxDepth,
+    askedAt: gathering?.askedAt,
     now: turn.createdAt,
   };
   try {
@@ -339,6 +350,8 @@ async function toTurn({ bodies, store }: AcceptDeps, asked: Asked): Promise<Turn
     fingerprint: fingerprint(),
     ...(request.origin === undefined ? {} : { requestId: request.origin.requestId }),
     ...(request.origin?.traceparent === undefined ? {} : { traceparent: request.origin.traceparent }),
+    ...(request.model === undefined ? {} : { model: request.model }),
+    ...(request.timeoutMs === undefined ? {} : { timeoutMs: request.timeoutMs }),
     ...(request.method === 'turns.start' ? {} : { quiet: true as const }),
     state: 'queued',
     fence: 0,
@@ -376,23 +389,4 @@ async function insert(deps: AcceptDeps, asked: Asked, turn: TurnDocument): Promi
 function narrowed(held: readonly TokenScope[], asked: readonly TokenScope[] | undefined): TokenScope[] {
   if (!asked || asked.includes('*')) return [...held];
   return held.includes('*') ? [...asked] : asked.filter((scope) => held.includes(scope));
-}
-
-function received(turn: TurnDocument, text: string, identity: SessionIdentity): { name: string; payload: unknown } {
-  return {
-    name: 'message:received',
-    payload: {
-      message: {
-        id: turn.turnId,
-        channelId: identity.channelId,
-        channelType: identity.channelId,
-        senderId: turn.client,
-        text: excerptOf(text),
-        timestamp: turn.createdAt,
-        attachments: [],
-        metadata: {},
-      },
-      sessionKey: sessionKeyObject(identity),
-    },
-  };
 }

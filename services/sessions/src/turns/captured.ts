@@ -1,8 +1,9 @@
-import type { Input } from '@switchyard/contracts';
+import type { Params } from '@switchyard/contracts';
 import type { Agent } from '../agents.ts';
+import { isForeign } from './foreign.ts';
 
 /** What is told of a turn, to be remembered. */
-export type Captured = Input<'memory.capture'>['captured'][number];
+export type Captured = Params<'memory.capture'>['captured'][number];
 
 /** A turn that has an answer. */
 export interface Capturing {
@@ -28,14 +29,20 @@ export function allCapturedOf(turn: Capturing, heard: readonly Pick<Capturing, '
 /** What its agent is set to keep of a turn; undefined where that is nothing. */
 function capturedOf({ agent, turnId, sessionKey, question, answer, steps }: Capturing): Captured | undefined {
   const { capture } = agent.config.rag;
-  const about = { turnId, agentId: agent.agentId, sessionKey };
+  const foreign = isForeign(sessionKey);
+  const about = { turnId, agentId: agent.agentId, sessionKey, ...(foreign && { sourceType: 'web' as const }) };
   if (capture === 'all' && question !== '') {
     // What a tool was asked may come from outside.
-    return { ...about, content: `Asked: ${cut(question)}\nAnswered: ${cut(answer)}`, memoryType: 'episodic', outside: steps > 1 };
+    return {
+      ...about,
+      content: `Asked: ${cut(question)}\nAnswered: ${cut(answer)}`,
+      memoryType: 'episodic',
+      outside: foreign || steps > 1,
+    };
   }
-  // What the client says itself comes from no tool.
+  // What the client says itself comes from no tool; a webhook says what strangers wrote.
   if (capture === 'asked' && ASKS_TO_REMEMBER.test(question)) {
-    return { ...about, content: cut(question), memoryType: 'semantic', outside: false };
+    return { ...about, content: cut(question), memoryType: 'semantic', outside: foreign };
   }
   return undefined;
 }

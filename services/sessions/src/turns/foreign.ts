@@ -1,5 +1,6 @@
 import { WEBHOOK_CHANNEL } from '@switchyard/contracts';
 import type { SessionDocument } from '../data.ts';
+import { channelOf } from '../sessions/session-key.ts';
 
 /** The kept conversation stays as it was said: only the model is told so, before each such question. */
 const NOTE =
@@ -8,4 +9,9 @@ const NOTE =
 /** What a model is told of a question that strangers may have written; undefined where it is its caller's own. */
 export function foreignNote({ channelId }: Pick<SessionDocument, 'channelId'>): string | undefined {
   return channelId === WEBHOOK_CHANNEL ? NOTE : undefined;
+}
+
+/** Whether strangers may have written what is asked in a session. */
+export function isForeign(sessionKey: string): boolean {
+  return channelOf(sessionKey) === WEBHOOK_CHANNEL;
 }

@@ -25,14 +25,17 @@ type Given = Pick<RunGiven, 'hold' | 'turn' | 'agent'>;
 /**
  * What the model of a turn is to be told besides its message, asked before each of its steps. `followup`: nothing. `collect`: what waits
  * when it begins. `steer`: what waits before each step. `steer+followup`: of that, only what came while it ran; who came before is a
- * turn of its own.
+ * turn of its own. One that has waited for more to be said hears what came meanwhile, whatever the mode.
  */
 export function hearing(deps: RunDeps, given: Given, record: Pick<Record, 'join'>): (step: number) => Promise<readonly string[]> {
   const { hold, turn } = given;
   const heard = [...(turn.joined ?? [])];
   const before = hold.session.queue;
   return async (step) => {
-    const came = await lookBehind(deps, given, { mode: deps.modeOf(hold.key), step, heard, before });
+    const gathered = step === 0 && turn.gathersUntil !== undefined ? deps.mostGathered(hold.key) : undefined;
+    const how =
+      gathered === undefined ? { mode: deps.modeOf(hold.key), most: MOST_HEARD } : ({ mode: 'collect', most: gathered - 1 } as const);
+    const came = await lookBehind(deps, given, { ...how, step, heard, before });
     if (came.length === 0) return [];
     await record.join(came.map((one) => one.heard));
     heard.push(...came.map((one) => one.heard));
@@ -47,6 +50,8 @@ interface Came {
 
 interface Looking {
   mode: QueueMode;
+  /** So many others are heard at most. */
+  most: number;
   /** How many steps there were. */
   step: number;
   heard: readonly Heard[];
@@ -58,7 +63,7 @@ interface Looking {
 async function lookBehind(deps: RunDeps, given: Given, looking: Looking): Promise<Came[]> {
   try {
     const entries = await waitingNow(deps, given, looking);
-    return entries.length === 0 ? [] : await whoMayJoin(deps, given, { entries, heard: looking.heard });
+    return entries.length === 0 ? [] : await whoMayJoin(deps, given, { entries, heard: looking.heard, most: looking.most });
   } catch (error) {
     if (error instanceof ServiceError) return [];
     throw error;
@@ -80,16 +85,17 @@ async function waitingNow({ sessions }: RunDeps, { hold }: Given, { mode, step, 
 interface Entries {
   entries: readonly string[];
   heard: readonly Heard[];
+  most: number;
 }
 
 /** In the order of the queue, and nobody is passed over: behind one that may not join the rest waits too. */
-async function whoMayJoin(deps: RunDeps, { hold, turn, agent }: Given, { entries, heard }: Entries): Promise<Came[]> {
+async function whoMayJoin(deps: RunDeps, { hold, turn, agent }: Given, { entries, heard, most }: Entries): Promise<Came[]> {
   const [turns, bodies] = [deps.turns.for(hold), deps.bodies.for(hold)];
   const came: Came[] = [];
   let room = agent.config.maxContextChars - turn.message.chars - heard.reduce((sum, { said }) => sum + said.chars, 0);
   for (const entry of entries) {
     const { turnId } = readEntry(entry);
-    if (heard.length + came.length >= MOST_HEARD) break;
+    if (heard.length + came.length >= Math.min(most, MOST_HEARD)) break;
     const other = await turns.get(turnId);
     // It was cancelled, and leaves.
     if (!other || hasEnded(other)) continue;
@@ -105,7 +111,7 @@ async function whoMayJoin(deps: RunDeps, { hold, turn, agent }: Given, { entries
   return came;
 }
 
-/** Only what may do and see the same is answered together: nobody's message is acted on with the rights of somebody else. */
+/** Only what may do and see the same, by the same model, is answered together: nobody's message is acted on with the rights of somebody else. */
 function mayJoin(turn: TurnDocument, other: TurnDocument): boolean {
   const fresh = other.fence === 0 && other.attempts === 0;
   const rights = ({ scopes }: TurnDocument): string => scopes.toSorted().join(' ');
@@ -114,6 +120,8 @@ function mayJoin(turn: TurnDocument, other: TurnDocument): boolean {
     other.agentId === turn.agentId &&
     other.client === turn.client &&
     other.sessions === turn.sessions &&
+    other.model === turn.model &&
+    other.timeoutMs === turn.timeoutMs &&
     rights(other) === rights(turn)
   );
 }

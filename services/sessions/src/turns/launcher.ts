@@ -4,7 +4,7 @@ import type { Settings } from '@switchyard/service-kit';
 import type { Agent } from '../agents.ts';
 import type { SessionDocument, TurnDocument } from '../data.ts';
 import { claim } from '../sessions/mailbox.ts';
-import { queueMode } from '../sessions/queue-policy.ts';
+import { debounceOf, queueMode } from '../sessions/queue-policy.ts';
 import { createClaims, type Claims } from './claims.ts';
 import { acceptedFrame, createFrameWriter } from './frames.ts';
 import { leaseLost, type Hold } from './hold.ts';
@@ -32,7 +32,7 @@ const MOST_OVERDUE = 1_000;
 
 export interface LauncherDeps extends Omit<
   WorkDeps,
-  'wasAnnounced' | 'isFollowed' | 'recall' | 'modeOf' | 'stopping' | 'mayGoOn' | 'waitTimeoutMs'
+  'wasAnnounced' | 'isFollowed' | 'recall' | 'modeOf' | 'mostGathered' | 'stopping' | 'mayGoOn' | 'waitTimeoutMs'
 > {
   settings: Settings<'queue' | 'daemon'>;
 }
@@ -142,6 +142,7 @@ function createState(deps: LauncherDeps): State {
       wasAnnounced: (turnId) => announced.delete(turnId),
       recall: createRecall({ mostChars: RECALLED_CHARS, idleMs: () => deps.settings.current.queue.cleanupIdleMs, clock: deps.clock }),
       modeOf: (sessionKey) => queueMode(deps.settings.current.queue, sessionKey),
+      mostGathered: (sessionKey) => debounceOf(deps.settings.current.queue, sessionKey)?.maxBufferedMessages,
       isFollowed: (turnId) => followed.has(turnId),
       stopping: stopping.signal,
       mayGoOn: () => rota.size === 0 && !state.draining,

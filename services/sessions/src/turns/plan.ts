@@ -1,5 +1,5 @@
 import { ServiceError, type Principal, type TokenScope } from '@switchyard/contracts';
-import { resolveAgentModel, type ModelMessage, type ModelRef, type Models } from '@switchyard/models';
+import { requireAllowed, resolveAgentModel, type ModelMessage, type ModelRef, type Models } from '@switchyard/models';
 import type { Collection, Documents } from '@switchyard/store';
 import type { Agent } from '../agents.ts';
 import { summariesOf } from '../context/make-summary.ts';
@@ -28,6 +28,23 @@ export async function modelOf(agent: Agent, models: Models): Promise<ModelRef> {
   throw new ServiceError('FAILED_PRECONDITION', `The agent ${agent.agentId} names the model ${name}, which no configured provider has.`, {
     details: { reason: 'MODEL_NOT_FOUND' },
   });
+}
+
+/** The model that a turn names, which its agent must be allowed; without a name that of the agent. */
+export async function modelFor(agent: Agent, models: Models, name: string | undefined): Promise<ModelRef> {
+  if (name === undefined) return modelOf(agent, models);
+  const found = await models.find(name);
+  if (!found) {
+    throw new ServiceError(
+      'FAILED_PRECONDITION',
+      `A turn of the agent ${agent.agentId} names the model ${name}, which no configured provider has.`,
+      {
+        details: { reason: 'MODEL_NOT_FOUND' },
+      },
+    );
+  }
+  requireAllowed(agent, found);
+  return found;
 }
 
 /** What the configuration of an agent says about each of its turns. */

@@ -3,6 +3,7 @@ import type { Heard, TurnDocument } from '../data.ts';
 import { keep } from './bodies.ts';
 import { keepMark, type Mark } from './journal.ts';
 import type { RunDeps, RunGiven } from './run-deps.ts';
+import { tellPiece } from './streaming.ts';
 import { checkpoint, endedMeanwhile, hasEnded, isFenced, wasEnded, type Checkpoint } from './turn-writes.ts';
 
 /** How old what a turn has said may be before it is kept, for readers whom the log of frames has lost. */
@@ -59,6 +60,7 @@ export function openRecord(deps: RunDeps, given: Pick<RunGiven, 'hold' | 'turn' 
     const said = await hold.persist(() => keep(bodies, turnId, piece, PIECE_CHARS));
     await write(frame, { piece: said });
     kept += piece.length;
+    tellPiece(deps.bus, hold.tenant, turn, { delta: piece, accumulated: text.slice(0, kept) });
   }
 
   async function lookAtIt(): Promise<void> {

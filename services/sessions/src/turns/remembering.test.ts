@@ -110,3 +110,17 @@ test('what is asked to be remembered in a message that another turn hears is rem
     );
   }
 });
+
+test('what a webhook brought is told as of outside, from the web, at once or later', async () => {
+  for (const refusals of [[], [AWAY, AWAY]]) {
+    await using house = await start();
+    house.refusals.push(...refusals);
+    const session = { userId: 'hook:issues:7', channelId: 'webhook' };
+    await house.app.bus.call('turns.start', { turnId: turnIdOf('hook'), message: MESSAGE, session });
+    await until(async () => house.told.length > 0);
+    assert.deepEqual(
+      house.told.map(({ content, outside, sourceType }) => [content, outside, sourceType]),
+      [[MESSAGE, true, 'web']],
+    );
+  }
+});

@@ -44,6 +44,8 @@ export interface RunDeps {
   remembering?: Remembering;
   /** What becomes of turns that wait in a session, as the configuration says now. */
   modeOf: (sessionKey: string) => QueueMode;
+  /** How many messages become one turn that waits for more to be said; undefined where none does any more. */
+  mostGathered: (sessionKey: string) => number | undefined;
   log: Logger;
 }
 

@@ -16,7 +16,7 @@ import { hearing } from './joining.ts';
 import type { Mark } from './journal.ts';
 import { logFailedTurn } from './log-failed-turn.ts';
 import { runTurn } from './loop.ts';
-import { modelOf, planTurn } from './plan.ts';
+import { modelFor, planTurn } from './plan.ts';
 import { openRecord, type Record } from './record.ts';
 import { createReminding, type Reminding } from './reminding.ts';
 import type { Ended, RunDeps, RunGiven } from './run-deps.ts';
@@ -123,9 +123,9 @@ export async function endFailed(
 }
 
 /** Asked again while nobody answers: an accepted turn does not end because what names the models is away for a moment. */
-function stillModelOf({ models }: RunDeps, { agent, signal }: RunGiven): Promise<ModelRef> {
+function stillModelOf({ models }: RunDeps, { agent, turn, signal }: RunGiven): Promise<ModelRef> {
   signal.throwIfAborted();
-  return modelOf(agent, models);
+  return modelFor(agent, models, turn.model);
 }
 
 /** How a turn went, and what it does to its session where it was a command. */
@@ -143,7 +143,7 @@ async function play(deps: RunDeps, given: RunGiven, { record, reminding, witness
   if (!sees(turn, hold.session)) throw noSuchSession();
   await startAnew(deps, given);
   const usual = given.model ?? (await hold.persist(() => stillModelOf(deps, given)));
-  const model = await preferred(deps, hold.session, usual);
+  const model = turn.model === undefined ? await preferred(deps, hold.session, usual) : usual;
   // Whoever accepted it may have died before it could say so.
   if (frames.next() === 0) frames.push(acceptedFrame(turn, model));
   const bodies = deps.bodies.for(hold);

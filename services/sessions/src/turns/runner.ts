@@ -4,7 +4,7 @@ import { parseMessage } from '../commands/parse.ts';
 import { readEntry } from '../sessions/entry.ts';
 import { isQueueFull } from '../sessions/mailbox.ts';
 import { follows, noSuchTurn } from '../sessions/ownership.ts';
-import { overflowOf, type Overflow, type Queued } from '../sessions/queue-policy.ts';
+import { debounceOf, overflowOf, type Overflow, type Queued } from '../sessions/queue-policy.ts';
 import { accept, enterLater, meantSession, type Accepted, type AcceptDeps, type TurnRequest } from './accept.ts';
 import { cancel } from './cancel.ts';
 import { toError } from './failure.ts';
@@ -63,6 +63,7 @@ export function createRunner(deps: LauncherDeps): Runner {
     return {
       ...deps,
       overflowOf: ofQueue,
+      debounceOf: (sessionKey) => debounceOf(settings.current.queue, sessionKey),
       makeRoom: (turn) => makeRoom({ ...deps, overflowOf: ofQueue, waits }, tenant, turn),
       taker: () => deps.holds.taker(),
       reserve: (agent) => launcher.reserve(tenant, agent),
@@ -92,7 +93,9 @@ export function createRunner(deps: LauncherDeps): Runner {
       crowded.note(`${tenant} ${turn.sessionKey}`, begun === undefined);
       if (begun) launcher.begin({ ...begun, tenant, turn, agent, model });
     }
-    if (accepted.waits) launcher.waits(tenant, turn.agentId);
+    const gathersMs = accepted.replayed ? undefined : accepted.gathersMs;
+    if (gathersMs) deps.clock.after(gathersMs, () => launcher.waits(tenant, turn.agentId));
+    else if (accepted.waits || gathersMs === 0) launcher.waits(tenant, turn.agentId);
     return { turn, replayed: accepted.replayed, here: !accepted.replayed && accepted.begun !== undefined };
   }
 

@@ -23,17 +23,21 @@ export interface Taking {
   attempts: number;
   /** Only a turn that has counted none. */
   uncounted?: true;
-  now: number;
+  /** When it was begun first. */
+  startedAt: number;
 }
 
 /**
  * Takes a turn that somebody may have begun, for whoever has claimed its session. Without this write a runner that was paused before
  * it could still append to the turn, or end it. Null when it has ended, or somebody with a later lease has it.
  */
-export function take(turns: Documents<TurnDocument>, { turnId, fence, attempts, uncounted, now }: Taking): Promise<TurnDocument | null> {
+export function take(
+  turns: Documents<TurnDocument>,
+  { turnId, fence, attempts, uncounted, startedAt }: Taking,
+): Promise<TurnDocument | null> {
   return turns.update(
     { turnId, state: UNENDED, fence: { lt: fence }, ...(uncounted ? { attempts: 0 } : {}) },
-    { set: { state: 'running', fence, startedAt: now, tail: [] }, inc: { attempts } },
+    { set: { state: 'running', fence, startedAt, tail: [] }, inc: { attempts } },
   );
 }
 

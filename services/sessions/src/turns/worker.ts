@@ -121,23 +121,39 @@ function isFresh({ fence, attempts }: TurnDocument): boolean {
  * has, and until the lease runs out nobody else can: then taking it would say nothing.
  */
 async function headOf(deps: WorkDeps, hold: Hold, turnId: string): Promise<TurnDocument | null> {
-  const there = hold.lapsed ? null : await deps.turns.for(hold).get(turnId);
-  if (there && isFresh(there)) return there;
-  return (await takeHead(deps, hold, turnId)) ?? deps.turns.for(hold).get(turnId);
+  const there = await deps.turns.for(hold).get(turnId);
+  if (!hold.lapsed && there && isFresh(there)) return there;
+  return (await takeHead(deps, hold, { turnId, startedAt: there?.startedAt })) ?? deps.turns.for(hold).get(turnId);
 }
 
 /** A turn that was begun on its acceptor's lease has counted no attempt; a lease that ran out says that there may have been one. */
-async function takeHead(deps: WorkDeps, { tenant, fence, lapsed }: Hold, turnId: string): Promise<TurnDocument | null> {
+async function takeHead(
+  deps: WorkDeps,
+  { tenant, fence, lapsed }: Hold,
+  { turnId, startedAt = deps.store.now() }: Pick<TurnDocument, 'turnId' | 'startedAt'>,
+): Promise<TurnDocument | null> {
   const turns = deps.turns.for({ tenant });
-  const taking = { turnId, fence, now: deps.store.now() };
+  const taking = { turnId, fence, startedAt };
   return (lapsed ? await take(turns, { ...taking, attempts: 2, uncounted: true }) : null) ?? take(turns, { ...taking, attempts: 1 });
 }
 
-/** How long a turn may take: as long as any, or as many silences of its model as its agent allows it, if that is less. */
-function deadlineOf({ agents, turnDeadlineMs }: WorkDeps, { tenant }: Hold, { agentId }: TurnDocument): number {
-  const timeout = agents.find(tenant, agentId)?.config.promptTimeout;
-  if (timeout?.stallCeilingMultiplier === undefined) return turnDeadlineMs;
-  return Math.min(turnDeadlineMs, timeout.promptTimeoutMs * timeout.stallCeilingMultiplier);
+interface Deadline {
+  /** All the time that the turn may take. */
+  ms: number;
+  /** What is left of it. */
+  leftMs: number;
+}
+
+/**
+ * How long a turn may take: as long as any, or as many silences of its model as its agent allows it, if that is less, in each of its
+ * runs; what was said of the turn itself counts from its first start.
+ */
+function deadlineOf({ agents, turnDeadlineMs, store }: WorkDeps, { tenant }: Hold, turn: TurnDocument): Deadline {
+  const { promptTimeoutMs = Infinity, stallCeilingMultiplier = Infinity } = agents.find(tenant, turn.agentId)?.config.promptTimeout ?? {};
+  const usual = Math.min(turnDeadlineMs, promptTimeoutMs * stallCeilingMultiplier);
+  const { timeoutMs = Infinity, startedAt } = turn;
+  const leftMs = timeoutMs - (startedAt === undefined ? 0 : Math.max(0, store.now() - startedAt));
+  return leftMs < usual ? { ms: timeoutMs, leftMs: Math.max(0, leftMs) } : { ms: usual, leftMs: usual };
 }
 
 async function run(deps: WorkDeps, hold: Hold, { turn, first }: { turn: TurnDocument; first: First | undefined }): Promise<HeadEnd> {
@@ -149,11 +165,11 @@ async function run(deps: WorkDeps, hold: Hold, { turn, first }: { turn: TurnDocu
   const frames = createFrameWriter(deps, said);
   const span = startTurnSpan(turn, turn.traceparent);
   const ending = new AbortController();
-  const deadlineMs = deadlineOf(deps, hold, turn);
-  const until = deps.clock.now() + deadlineMs;
+  const deadline = deadlineOf(deps, hold, turn);
+  const until = deps.clock.now() + deadline.leftMs;
   const stop = (): void => ending.abort(endedMeanwhile());
   const forgetRun = deps.runs.add(turnId, stop);
-  const stopTimer = deps.clock.after(deadlineMs, () => ending.abort(timedOut(deadlineMs)));
+  const stopTimer = deps.clock.after(deadline.leftMs, () => ending.abort(timedOut(deadline.ms)));
   const unfollow = [hold.signal, deps.stopping].map((signal) => follow(signal, ending));
   let ended: Ended | undefined;
   try {
@@ -249,8 +265,11 @@ async function settleHead(deps: WorkDeps, hold: Hold, { entry, ended, waitsFor }
         .get(ended.turn.turnId)
         .then(tellOnce, () => undefined);
   };
-  const goesOn = (next: string | undefined): boolean =>
-    next !== undefined && bucketKey(hold.tenant, readEntry(next).agentId) === waitsFor && deps.mayGoOn();
+  const goesOn = (next: string | undefined): boolean => {
+    if (next === undefined) return false;
+    const { agentId, from } = readEntry(next);
+    return bucketKey(hold.tenant, agentId) === waitsFor && from <= deps.store.now() && deps.mayGoOn();
+  };
   const sessions = deps.sessions.for(hold);
   await forgetLong(deps, hold, ended?.turn);
   for (let looked = false; ; looked = true) {
