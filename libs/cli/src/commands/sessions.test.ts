@@ -57,6 +57,33 @@ test('compact says how much shorter a conversation is told, or that there is not
   assert.match((await sessions(server.url, 'compact', KEY)).stderr, /^There is nothing to make shorter/);
 });
 
+test('label says a label where all else is said, and list shows labels and asks for one', async () => {
+  const calls: Call[] = [];
+  const row = {
+    sessionKey: KEY,
+    agentId: 'default',
+    kind: 'dm',
+    label: 'Three offers',
+    messageCount: 2,
+    updatedAt: 1763719200000,
+    metadata: {},
+  };
+  const answers: Record<string, unknown> = {
+    'session.send': { response: 'This session is labelled: Three offers' },
+    'session.list': { sessions: [row], total: 1 },
+  };
+  await using server = await startServer({ call: (call) => (calls.push(call), answers[call.method]) });
+  assert.equal((await sessions(server.url, 'label', KEY, 'Three', 'offers')).stdout, 'This session is labelled: Three offers\n');
+  assert.match(
+    (await sessions(server.url, 'list', '--label', 'Three offers')).stdout,
+    /default:alice:gateway .* dm .* 2 .*Three offers\n$/,
+  );
+  assert.deepEqual(
+    calls.map(({ params }) => params),
+    [{ key: KEY, message: '/label Three offers' }, { label: 'Three offers' }],
+  );
+});
+
 const node = (summaryId: string, more: object = {}) => ({
   summaryId,
   kind: 'leaf',
