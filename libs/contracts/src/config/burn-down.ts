@@ -66,7 +66,6 @@ export const UNREAD_SETTINGS: readonly string[] = [
   'agents.*.thinkingLevel',
   'agents.*.toolLifecycle',
   'agents.*.tracing',
-  'agents.*.verbosity',
   'agents.*.workspace',
   'agents.*.workspacePath',
   'approvals',

@@ -8,6 +8,7 @@ import type { TurnOutcome } from './turn-plan.ts';
 import type { Memories } from './memories.ts';
 import { heardIn } from './heard.ts';
 import type { RunGiven } from './run-deps.ts';
+import { verbosityNote } from './verbosity.ts';
 
 /** What one turn is reminded of, and what is to be remembered of it. */
 export interface Reminding {
@@ -44,7 +45,7 @@ export function createReminding(
       const { message, warning, found } = (await memories?.recall({ ...about, question, signal, traceparent })) ?? {};
       if (warning !== undefined) warnings.push(warning);
       if (found) witness?.recalled(found);
-      return noted([foreignNote(hold.session), reinforce?.(question)], message);
+      return noted([foreignNote(hold.session), verbosityNote(agent.config, hold.session), reinforce?.(question)], message);
     },
     joined: (others) => void heard.push(...others),
     captured({ result, steps }, bodies) {
