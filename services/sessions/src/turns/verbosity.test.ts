@@ -13,8 +13,8 @@ test('how an answer is to be written is said before each question, by agent, thr
   await using app = await testSessions({ as: principal({ scopes: ['*'] }), settings: { providers: { entries } }, agents });
   const told = async (agentId: string, where: object = {}): Promise<string> => {
     await app.bus.call('agent.execute', { message: 'hello', agentId, sessionKey: where });
-    const { messages } = upstream.requests.at(-1)?.body as { messages: { content: string }[] };
-    return messages.at(-2)?.content ?? '';
+    const messages = upstream.requests.at(-1)?.body.messages as { content: string }[] | undefined;
+    return messages?.at(-2)?.content ?? '';
   };
   assert.equal(await told('default'), '');
   assert.equal(await told('off'), '');
