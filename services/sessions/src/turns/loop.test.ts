@@ -218,3 +218,23 @@ test('a secret that an answer was cut off in does not leave when the answer goes
   assert.equal(result.response, 'it is [REDACTED:github_token], so');
   assert.equal(frames.flatMap((frame) => (frame.type === 'delta' ? frame.text : [])).join(''), result.response);
 });
+
+test('eight calls run side by side at most, and the ninth when they are done', async () => {
+  let [now, most] = [0, 0];
+  const tools = toolsThat(async () => {
+    most = Math.max(most, (now += 1));
+    await new Promise(setImmediate);
+    now -= 1;
+  });
+  await play(saying({ calls: Array.from({ length: 9 }, () => 'look') }, { text: 'done' }), plan({ tools }));
+  assert.equal(most, 8);
+});
+
+test('an answer is not gone on with that is JSON, or whose model may not say more anyway', async () => {
+  const cut = { text: '{"half":', reason: 'length' as const };
+  for (const rest of [{ format: { name: 'half' }, maxOutputTokens: 10 }, { maxOutputTokens: 500 }]) {
+    const models = saying(cut, { text: 'never' });
+    const { result } = await play(models, plan({ ...rest, escalateTo: async () => 500 }));
+    assert.deepEqual([result.finishReason, result.response, models.asked.length], ['output_starved', '{"half":', 1]);
+  }
+});
