@@ -53,49 +53,53 @@ function contentsOf(result: unknown): string[] {
   return (result as { messages: { content: string }[] }).messages.map(({ content }) => content);
 }
 
-onEachProfile('what is larger than a message', (product, profile) => {
-  const stack = new AsyncDisposableStack();
-  let heard: { largest: number; messages: number } | undefined;
-  before(async () => {
-    if (profile === 'cluster') heard = await tapBus(product, stack);
-  });
-  after(() => stack.disposeAsync());
+onEachProfile(
+  'what is larger than a message',
+  (product, profile) => {
+    const stack = new AsyncDisposableStack();
+    let heard: { largest: number; messages: number } | undefined;
+    before(async () => {
+      if (profile === 'cluster') heard = await tapBus(product, stack);
+    });
+    after(() => stack.disposeAsync());
 
-  test('a session of megabytes comes whole over POST /rpc and over a WebSocket, of more than 8 MB over POST /rpc alone', async () => {
-    const key = await converse(product, 'long', 2);
-    const ask = request('session.export', { session_key: key });
-    for (const transport of ['http', 'ws'] as const) {
-      await using client = await openExchange(transport, product);
-      assert.deepEqual(contentsOf(one(await client.say(ask)).result), [LONG, said(LONG), LONG, said(LONG)], transport);
-    }
-    await converse(product, 'long', 3);
-    const { status, text } = await post(product, ask);
-    assert.equal(status, 200);
-    assert.ok(Buffer.byteLength(text) > 8 * 1_048_576, `${Buffer.byteLength(text)} bytes`);
-    assert.equal(contentsOf((JSON.parse(text) as { result: unknown }).result).join(''), (LONG + said(LONG)).repeat(5));
-    await using socket = await openExchange('ws', product);
-    const { error } = one(await socket.say(ask));
-    assert.match(error?.message ?? '', /^The answer of session\.export is too large here: .* POST \/rpc/);
-    assert.equal(error?.data?.['reason'], 'PAYLOAD_TOO_LARGE');
-  });
+    test('a session of megabytes comes whole over POST /rpc and over a WebSocket, of more than 8 MB over POST /rpc alone', async () => {
+      const key = await converse(product, 'long', 2);
+      const ask = request('session.export', { session_key: key });
+      for (const transport of ['http', 'ws'] as const) {
+        await using client = await openExchange(transport, product);
+        assert.deepEqual(contentsOf(one(await client.say(ask)).result), [LONG, said(LONG), LONG, said(LONG)], transport);
+      }
+      await converse(product, 'long', 3);
+      const { status, text } = await post(product, ask);
+      assert.equal(status, 200);
+      assert.ok(Buffer.byteLength(text) > 8 * 1_048_576, `${Buffer.byteLength(text)} bytes`);
+      assert.equal(contentsOf((JSON.parse(text) as { result: unknown }).result).join(''), (LONG + said(LONG)).repeat(5));
+      await using socket = await openExchange('ws', product);
+      const { error } = one(await socket.say(ask));
+      assert.match(error?.message ?? '', /^The answer of session\.export is too large here: .* POST \/rpc/);
+      assert.equal(error?.data?.['reason'], 'PAYLOAD_TOO_LARGE');
+    });
 
-  test('a long answer comes whole through every route, streamed or not', async () => {
-    const message = LONG.slice(0, 100_000);
-    const { body } = await rest(product, '/api/chat', { message });
-    assert.equal(body['response'], said(message));
-    const client = openai(product);
-    const asked = { model: 'default', messages: [{ role: 'user' as const, content: message }] };
-    assert.equal((await client.chat.completions.create(asked)).choices[0]?.message.content, said(message));
-    let text = '';
-    for await (const { choices } of await client.chat.completions.create({ ...asked, stream: true }))
-      text += choices[0]?.delta.content ?? '';
-    assert.equal(text, said(message));
-  });
+    test('a long answer comes whole through every route, streamed or not', async () => {
+      const message = LONG.slice(0, 100_000);
+      const { body } = await rest(product, '/api/chat', { message });
+      assert.equal(body['response'], said(message));
+      const client = openai(product);
+      const asked = { model: 'default', messages: [{ role: 'user' as const, content: message }] };
+      assert.equal((await client.chat.completions.create(asked)).choices[0]?.message.content, said(message));
+      let text = '';
+      for await (const { choices } of await client.chat.completions.create({ ...asked, stream: true }))
+        text += choices[0]?.delta.content ?? '';
+      assert.equal(text, said(message));
+    });
 
-  if (profile === 'embedded') return; // in one process nothing crosses
+    if (profile === 'embedded') return; // in one process nothing crosses
 
-  test('nothing above 64 KiB crossed the bus', () => {
-    assert.ok((heard?.messages ?? 0) > 50, `${heard?.messages} messages were heard`);
-    assert.ok(heard && heard.largest > 1_000 && heard.largest <= INLINE_BYTES, `one of ${heard?.largest} bytes`);
-  });
-});
+    test('nothing above 64 KiB crossed the bus', () => {
+      assert.ok((heard?.messages ?? 0) > 50, `${heard?.messages} messages were heard`);
+      assert.ok(heard && heard.largest > 1_000 && heard.largest <= INLINE_BYTES, `one of ${heard?.largest} bytes`);
+    });
+  },
+  { start: () => ({ env: { SWITCHYARD_SECURITY__INPUT__MAX_CHARS: '1048576' } }) },
+);

@@ -22,9 +22,20 @@ export function describeTurn({ turn, turnId, at, evidence }: Turn): string[] {
   }
   return [
     model === undefined ? head : `${head}  ${model}`,
+    ...foundIn(evidence),
     ...(before > 0 ? [`  ${before} steps of an earlier run, which left nothing here`] : []),
     ...lines,
     ...(dropped > 0 ? [`  ${dropped} steps more`] : []),
+  ];
+}
+
+/** What was odd about what it was told, and about what it said. */
+function foundIn({ screened, output }: Evidence): string[] {
+  const told = screened && [...screened.patterns, ...screened.shapes].join(', ');
+  return [
+    ...(screened ? [`  was told what looks odd, at ${screened.risk} risk: ${told}`] : []),
+    ...(output && output.redacted.length > 0 ? [`  said what was taken out: ${output.redacted.join(', ')}`] : []),
+    ...(output && output.warned.length > 0 ? [`  said what should be looked at: ${output.warned.join(', ')}`] : []),
   ];
 }
 

@@ -25,8 +25,9 @@ export {
   TokensUsed,
 } from './common.ts';
 export * from './sessions/turns.ts';
-export type { AbortReason } from './sessions/events.ts';
-export { TurnEvidence, type StepEvidence, type ToolEvidence } from './sessions/evidence.ts';
+export type { AbortReason, FilteredReason } from './sessions/events.ts';
+export { TurnEvidence, type Screened, type StepEvidence, type ToolEvidence } from './sessions/evidence.ts';
+export { SessionLabel } from './sessions/session-records.ts';
 export type { ResponseState } from './sessions/responses.ts';
 export type { CallerTool, CallerToolCall, CallerTools, JsonFormat, TurnMessage } from './sessions/conversation.ts';
 export * from './config/sections.ts';

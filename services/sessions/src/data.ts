@@ -20,7 +20,12 @@ export const Preferences = z.object({
 export type Preferences = z.infer<typeof Preferences>;
 
 /** What a turn that was a command does to its session when it leaves the queue. It is no part of what was said there. */
-export const Effect = z.object({ resets: z.literal(true).optional(), prefers: Preferences.optional() });
+export const Effect = z.object({
+  resets: z.literal(true).optional(),
+  prefers: Preferences.optional(),
+  /** A title for the session, or none. */
+  label: z.object({ at: instant, text: z.string().optional() }).optional(),
+});
 export type Effect = z.infer<typeof Effect>;
 
 /** The top of a tree of summaries, as its session's document knows it. What it stands for, turns with numbers in a row, all stays. */
@@ -80,6 +85,9 @@ export const SessionDocument = z.object({
   /** The client whose turn made it. Absent in a document of before this was remembered, which is nobody's own. */
   createdBy: z.string().optional(),
   metadata: json(z.record(z.string(), z.unknown())),
+  /** A short title, and when somebody last gave it one or took it away. */
+  label: z.string().optional(),
+  labelledAt: instant.optional(),
   prefers: Preferences.optional(),
   /** How long all is that was said in this epoch. */
   chars: count.optional(),
@@ -248,6 +256,7 @@ export const sessionCollection = collection({
   indexes: [
     { fields: ['updatedAt'] },
     { fields: ['kind', 'updatedAt'] },
+    { fields: ['label', 'updatedAt'], sparse: true },
     { fields: ['createdBy', 'updatedAt'] },
     { fields: ['createdBy', 'channelId', 'updatedAt'] },
     { fields: ['waitsFor', 'runnableAt'], across: true, sparse: true },

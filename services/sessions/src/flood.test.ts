@@ -6,20 +6,22 @@ import { listen, putAgent, testSessions, turnIdOf } from './sessions.fixture.ts'
 
 const NATS_OFF = process.env['SWITCHYARD_TEST_NATS'] === 'off' && 'SWITCHYARD_TEST_NATS=off';
 const agents = { default: { model: 'dev/scripted' } };
+/** The messages are scripts of long answers. */
+const settings = { security: { input: { maxChars: 1_048_576 } } };
 const TEXT = 'x'.repeat(400_000);
 const AT_ONCE = 8;
 /** Of the log; one tenant alone may fill half of it. */
 const FLOOD = 0.6;
 
 test('a flood of one tenant pushes out no frame of another, in one process', async () => {
-  await using app = await testSessions({ agents });
+  await using app = await testSessions({ agents, settings });
   await flood(app);
 });
 
 test('a flood of one tenant pushes out no frame of another, on NATS', { skip: NATS_OFF, timeout: 120_000 }, async () => {
   const server = await startNatsServer();
   try {
-    await using app = await testSessions({ agents, env: { SWITCHYARD_BUS: server.url } });
+    await using app = await testSessions({ agents, settings, env: { SWITCHYARD_BUS: server.url } });
     await flood(app);
   } finally {
     await server.stop();

@@ -45,6 +45,7 @@ import { turnsComplete, turnsOnce, turnsResume, turnsRun, turnsStart } from './h
 import { migrate } from './earlier/migrate.ts';
 import { createCompaction } from './context/compaction.ts';
 import { createSaidIndexes } from './search/said-indexes.ts';
+import { createScreening } from './screening/screening.ts';
 import { createEmptying } from './sessions/emptying.ts';
 import { openFailover } from './turns/asking.ts';
 import { createLogShares } from './turns/log-shares.ts';
@@ -83,7 +84,7 @@ export function defineSessions(timing: SessionsTiming = {}) {
   return defineService({
     contract,
     version: '0.1.0',
-    settings: ['models', 'providers', 'queue', 'daemon'],
+    settings: ['models', 'providers', 'queue', 'daemon', 'security'],
 
     async setup({ settings, store, bus, log, own, replica, env }) {
       const { budgets: budgetDocuments, cached, ...data } = await openData(store);
@@ -111,6 +112,7 @@ export function defineSessions(timing: SessionsTiming = {}) {
       const tools: ToolsOf = (principal, config, { counted = false, ...turn }) =>
         toolBox(bus, principal, config, { ...turn, counted: counts && counted });
       const memories = createMemories({ bus, clock: systemClock, log });
+      const screening = createScreening({ bus, clock: systemClock, settings: () => settings.current.security.input, log });
       const common = {
         ...data,
         store,
@@ -125,6 +127,7 @@ export function defineSessions(timing: SessionsTiming = {}) {
         clock: systemClock,
         owner: replica,
         memories,
+        screening,
         remembering: createRemembering({ ...data, agents, store, bus, log }),
       };
       const compaction = own.use(createCompaction(common));

@@ -8,6 +8,13 @@ export async function exportSession({ call }: Given, key: string): Promise<void>
   printJson(await call('session.export', { session_key: key }));
 }
 
+/** A label is given where all else is said: in the conversation, in its turn. */
+export async function labelSession({ call, output }: Given, key: string, ...words: string[]): Promise<void> {
+  const answer = await call('session.send', { key, message: ['/label', ...words].join(' ') });
+  if (output === 'json') return printJson(answer);
+  print(`${answer.response}\n`);
+}
+
 export async function compactSession({ call, output }: Given, key: string): Promise<void> {
   const answer = await call('session.compact', { key });
   if (output === 'json') return printJson(answer);

@@ -1,4 +1,4 @@
-import { choiceOf, numberOf } from '../flags.ts';
+import { choiceOf, numberOf, textOf } from '../flags.ts';
 import type { Given } from '../group.ts';
 import { print, printJson, remark, table } from '../output.ts';
 import { minute } from '../times.ts';
@@ -6,20 +6,25 @@ import { minute } from '../times.ts';
 const KINDS = ['all', 'sub-agent', 'group', 'dm'] as const;
 
 export async function listSessions({ call, flags, output }: Given): Promise<void> {
-  const asked = { ...choiceOf(flags, 'kind', { name: 'kind', of: KINDS }), ...numberOf(flags, 'since', 'since_minutes') };
+  const asked = {
+    ...textOf(flags, 'label', 'label'),
+    ...choiceOf(flags, 'kind', { name: 'kind', of: KINDS }),
+    ...numberOf(flags, 'since', 'since_minutes'),
+  };
   const answer = await call('session.list', asked);
   const { sessions, total = sessions.length } = answer;
   if (output === 'json') return printJson(answer);
   if (sessions.length === 0) return remark('There is no such session.');
-  const lines = sessions.map(({ sessionKey, updatedAt, agentId, kind = '', messageCount, totalTokens }) => [
+  const lines = sessions.map(({ sessionKey, updatedAt, agentId, kind = '', messageCount, totalTokens, label = '' }) => [
     sessionKey,
     minute(updatedAt),
     agentId,
     kind,
     String(messageCount),
     totalTokens === undefined ? '' : String(totalTokens),
+    label,
   ]);
-  print(table(['SESSION', 'USED', 'AGENT', 'KIND', 'MESSAGES', 'TOKENS'], lines));
+  print(table(['SESSION', 'USED', 'AGENT', 'KIND', 'MESSAGES', 'TOKENS', 'LABEL'], lines));
   if (total > sessions.length) remark(`${sessions.length} of ${total}, the newest`);
 }
 

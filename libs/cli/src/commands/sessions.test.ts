@@ -57,6 +57,33 @@ test('compact says how much shorter a conversation is told, or that there is not
   assert.match((await sessions(server.url, 'compact', KEY)).stderr, /^There is nothing to make shorter/);
 });
 
+test('label says a label where all else is said, and list shows labels and asks for one', async () => {
+  const calls: Call[] = [];
+  const row = {
+    sessionKey: KEY,
+    agentId: 'default',
+    kind: 'dm',
+    label: 'Three offers',
+    messageCount: 2,
+    updatedAt: 1763719200000,
+    metadata: {},
+  };
+  const answers: Record<string, unknown> = {
+    'session.send': { response: 'This session is labelled: Three offers' },
+    'session.list': { sessions: [row], total: 1 },
+  };
+  await using server = await startServer({ call: (call) => (calls.push(call), answers[call.method]) });
+  assert.equal((await sessions(server.url, 'label', KEY, 'Three', 'offers')).stdout, 'This session is labelled: Three offers\n');
+  assert.match(
+    (await sessions(server.url, 'list', '--label', 'Three offers')).stdout,
+    /default:alice:gateway .* dm .* 2 .*Three offers\n$/,
+  );
+  assert.deepEqual(
+    calls.map(({ params }) => params),
+    [{ key: KEY, message: '/label Three offers' }, { label: 'Three offers' }],
+  );
+});
+
 const node = (summaryId: string, more: object = {}) => ({
   summaryId,
   kind: 'leaf',
@@ -112,13 +139,20 @@ test('a conversation is drawn with its tree, and with the newest that was said',
 test('context says what the model was given in each step of a turn', async () => {
   const told = { messages: 4, chars: 900, turns: { from: 7, to: 8 }, summaries: 2, depth: 1, folded: 12, leftOut: 0, tools: 3 };
   const tool = { name: 'memory_search', args: 'ab12', failed: false, ms: 4, chars: 70, result: 'cd34' };
+  const screened = { score: 0.4, risk: 'medium', patterns: ['role_assumption'], shapes: ['mostly_whitespace'] };
+  const output = { redacted: ['github_token'], warned: ['jwt'] };
   const steps = [
     { step: 1, ms: 40, firstMs: 12, chars: 0, input: 300, output: 8, tools: [tool], moreTools: 1 },
     { step: 2, ms: 30.4, chars: 25 },
   ];
   const turns = [
     { turnId: 'turn_2', turn: 10, at: 1763719201000 },
-    { turnId: 'turn_1', turn: 9, at: 1763719200000, evidence: { model: 'openai/gpt-5', told, recalled: { count: 1, chars: 40 }, steps } },
+    {
+      turnId: 'turn_1',
+      turn: 9,
+      at: 1763719200000,
+      evidence: { model: 'openai/gpt-5', told, recalled: { count: 1, chars: 40 }, screened, output, steps },
+    },
   ];
   const calls: Call[] = [];
   await using server = await startServer({ call: (call) => (calls.push(call), { ...tree, turns }) });
@@ -128,6 +162,9 @@ test('context says what the model was given in each step of a turn', async () =>
   assert.deepEqual(stdout.slice(`epoch_1\n${DRAWN}`.length).split('\n'), [
     '',
     'turn 9  2025-11-21T10:00:00  turn_1  openai/gpt-5',
+    '  was told what looks odd, at medium risk: role_assumption, mostly_whitespace',
+    '  said what was taken out: github_token',
+    '  said what should be looked at: jwt',
     `  step 1  given ${given}`,
     '          answered 0 characters of 300 tokens in and 8 out in 40 ms, the first after 12',
     '          called memory_search with ab12: 70 characters in 4 ms, result cd34',

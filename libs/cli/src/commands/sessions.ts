@@ -1,5 +1,5 @@
 import { group } from '../group.ts';
-import { clearSession, compactSession, exportSession, forgetSession } from './sessions-changes.ts';
+import { clearSession, compactSession, exportSession, forgetSession, labelSession } from './sessions-changes.ts';
 import { listSessions, searchSessions } from './sessions-lists.ts';
 import { showContext, showSession, showTree } from './sessions-views.ts';
 
@@ -10,7 +10,7 @@ export const sessions = group({
   about: 'Shows conversations: what was said in them, how it was made shorter, and what a model is told of it. Clears and forgets them.',
   otherwise: 'list',
   verbs: {
-    list: { about: 'the sessions of the tenant, newest first', flags: ['kind', 'since'], run: listSessions },
+    list: { about: 'the sessions of the tenant, newest first', flags: ['kind', 'since', 'label'], run: listSessions },
     show: {
       takes: '<key>',
       about: 'one of them: its tree, and the newest that was said',
@@ -28,6 +28,12 @@ export const sessions = group({
       run: showContext,
     },
     export: { takes: '<key>', about: 'all of one, as JSON', names: ['sessions'], run: exportSession },
+    label: {
+      takes: '<key> [word]…',
+      about: 'gives it a short title, shows the one it has, or with - takes it away',
+      names: ['sessions'],
+      run: labelSession,
+    },
     compact: {
       takes: '<key>',
       about: 'has what is old in it told in summaries; everything said stays',
@@ -40,6 +46,7 @@ export const sessions = group({
   flags: {
     kind: { value: 'kind', about: `list: ${KINDS.join(', ')}`, names: KINDS },
     since: { value: 'minutes', about: 'list: only those used within so many' },
+    label: { value: 'title', about: 'list: only those labelled so' },
     last: { value: 'n', about: 'show: how many messages; 20 unless said' },
     limit: { value: 'n', about: 'search, context: at most so many' },
     offset: { value: 'n', about: 'context: from which on' },

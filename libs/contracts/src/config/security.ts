@@ -55,6 +55,13 @@ export const security = z
       .prefault({}),
     agentToAgent,
     secrets: z.strictObject({ enabled: flag(false), dbPath: text('secrets.db') }).prefault({}),
+    input: z
+      .strictObject({
+        maxChars: between(1_000, MAX.text, 100_000).describe('characters of one message in a conversation'),
+        blockInjection: flag(false).describe('refuses messages that look like attacks, instead of warning of them'),
+      })
+      .prefault({})
+      .describe('what is said to agents'),
   })
   .prefault({})
   .describe('what agents may do');

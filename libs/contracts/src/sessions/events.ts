@@ -162,6 +162,33 @@ const executionEvents = defineEvents({
   },
 });
 
+/** Answers that say that there is nothing to be said. */
+export const FilteredReason = z.enum(['no_reply', 'silent', 'heartbeat_ok', 'empty']);
+export type FilteredReason = z.infer<typeof FilteredReason>;
+
+const filteredEvents = defineEvents({
+  'response:filtered': {
+    summary: 'An answer that says nothing was not delivered. Whoever waits for it is answered with it as it is.',
+    payload: z.object({
+      turnId: TurnId,
+      sessionKey: SessionKey,
+      agentId: AgentId,
+      channelId: upTo(MAX.name),
+      reason: FilteredReason,
+      timestamp: Timestamp,
+    }),
+    beyond: true,
+    example: {
+      turnId: 'turn_5Qm8Zr1nY0cVh3Kd7LsXwB',
+      sessionKey: 'default:alice:gateway',
+      agentId: 'default',
+      channelId: 'gateway',
+      reason: 'no_reply',
+      timestamp: 1763719200000,
+    },
+  },
+});
+
 const approvalEvents = defineEvents({
   'approval:requested': {
     summary: 'A tool call waits for a human.',
@@ -180,6 +207,7 @@ export const sessionsEvents = defineEvents({
   ...messageEvents,
   ...sessionLifeEvents,
   ...executionEvents,
+  ...filteredEvents,
   ...securityEvents,
   ...approvalEvents,
 });

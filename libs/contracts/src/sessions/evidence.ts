@@ -45,11 +45,25 @@ const ToldEvidence = z
   })
   .describe('what stood before the question');
 
+/** What was odd about what a turn was told, by names and numbers alone. */
+export const Screened = z.object({
+  score: z.number().min(0).max(1),
+  risk: z.enum(['low', 'medium', 'high']),
+  patterns: z.array(upTo(MAX.name)).max(MAX.few),
+  shapes: z.array(z.enum(['mostly_whitespace', 'repeated_character'])).max(MAX.few),
+});
+export type Screened = z.infer<typeof Screened>;
+
 /** How a turn went, in numbers, references and digests. */
 export const TurnEvidence = z.object({
   model: upTo(MAX.name).optional(),
   told: ToldEvidence.optional(),
   recalled: z.object({ count: Count, chars: Count }).optional().describe('what memory put before the question'),
+  screened: Screened.optional().describe('the worst that it was told, where that was flagged'),
+  output: z
+    .object({ redacted: z.array(upTo(MAX.name)).max(MAX.few), warned: z.array(upTo(MAX.name)).max(MAX.few) })
+    .optional()
+    .describe('kinds of what was taken out of its answer, and of what is only warned of'),
   before: Count.optional().describe('steps of an earlier run, which left nothing here'),
   steps: z.array(StepEvidence).max(MAX.few),
   dropped: Count.optional().describe('so many steps are missing after the first twenty'),

@@ -9,12 +9,16 @@ export const SessionMessage = z.object({
   timestamp: Timestamp.optional(),
 });
 
+/** A short title, one line. `/label` gives a session one, and it stays when the session is emptied. */
+export const SessionLabel = z.string().min(1).max(100);
+
 export const SessionKind = z.enum(['sub-agent', 'group', 'dm']);
 
 /** A session as lists show it. */
 export const SessionSummary = z.object({
   sessionKey: SessionKey,
   agentId: AgentId,
+  label: SessionLabel.optional(),
   messageCount: Count,
   updatedAt: Timestamp,
   metadata: JsonObject,
@@ -28,6 +32,7 @@ export const SessionSummary = z.object({
 /** One session with all that was said in it. */
 export const SessionExport = z.object({
   sessionKey: SessionKey,
+  label: SessionLabel.optional(),
   messages: z.array(SessionMessage).max(MAX.all),
   metadata: JsonObject,
   messageCount: Count,
@@ -49,6 +54,7 @@ export const SessionStatus = z.object({
 export const SessionMatch = z.object({
   sessionKey: SessionKey,
   agentId: AgentId,
+  label: SessionLabel.optional(),
   channelType: upTo(MAX.name),
   snippet: upTo(MAX.line),
   score: z.number(),

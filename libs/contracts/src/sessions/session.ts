@@ -7,6 +7,7 @@ import {
   SessionAnswer,
   SessionExport,
   SessionMatch,
+  SessionLabel,
   SessionMessage,
   SessionStatus,
   SessionSummary,
@@ -111,7 +112,10 @@ const sessionReads = defineMethods({
       channelId: z.string().min(1).max(256).optional(),
       session_key: SessionKey.optional().describe('one session by its key, whatever its channel'),
     }),
-    result: z.object({ messages: z.array(SessionMessage).max(MAX.all) }),
+    result: z.object({
+      messages: z.array(SessionMessage).max(MAX.all),
+      label: SessionLabel.optional().describe('the label of that session'),
+    }),
     blobs: ['messages'],
     idempotent: true,
     reads: true,
@@ -181,6 +185,7 @@ const sessionReads = defineMethods({
     params: z.strictObject({
       kind: z.enum(['all', 'sub-agent', 'group', 'dm']).default('all'),
       since_minutes: z.number().nonnegative().optional().describe('only those used within so many minutes'),
+      label: SessionLabel.optional().describe('only those with exactly this label'),
     }),
     result: z.object({ sessions: z.array(SessionSummary).max(MAX.all), total: Count.optional() }),
     blobs: ['sessions'],
@@ -189,7 +194,17 @@ const sessionReads = defineMethods({
       {
         params: { kind: 'dm', since_minutes: 60 },
         result: {
-          sessions: [{ sessionKey: KEY, agentId: 'default', messageCount: 2, updatedAt: 1763719201200, metadata: {}, kind: 'dm' }],
+          sessions: [
+            {
+              sessionKey: KEY,
+              agentId: 'default',
+              label: 'Three offers',
+              messageCount: 2,
+              updatedAt: 1763719201200,
+              metadata: {},
+              kind: 'dm',
+            },
+          ],
           total: 1,
         },
       },
@@ -198,6 +213,7 @@ const sessionReads = defineMethods({
   'session.export': {
     summary: 'One session with all its messages.',
     scope: 'admin',
+    audited: 'read',
     params: bySessionKey,
     result: SessionExport,
     idempotent: true,

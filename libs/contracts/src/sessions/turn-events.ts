@@ -13,6 +13,7 @@ export const TURN_EVENTS = [
   'message:received',
   'message:streaming',
   'message:sent',
+  'response:filtered',
   'execution:aborted',
   'session:created',
   'session:expired',

@@ -1,3 +1,4 @@
+import { SessionLabel } from '@switchyard/contracts';
 import { lengthOf } from '../context/length-of.ts';
 import { summariesOf } from '../context/make-summary.ts';
 import { coveredTo } from '../context/tree.ts';
@@ -6,6 +7,8 @@ import { preferring, type Answer, type Asked } from './asked.ts';
 import { chooseModel } from './choose-model.ts';
 import { notInForce } from './not-in-force.ts';
 import { readBudget, type CommandName } from './parse.ts';
+
+const LABEL_USAGE = '/label <title> gives it one, /label - takes it away.';
 
 type Answering = (asked: Asked) => Answer | Promise<Answer>;
 
@@ -28,6 +31,7 @@ export const answers: Readonly<Record<CommandName, Answering>> = {
   verbose: ({ args }) => directive('verbose', 'on or off', args),
   reasoning: ({ args }) => directive('reasoning', 'on or off', args),
   compact,
+  label,
   fork: () => missing('fork'),
   branch: () => missing('branch'),
   skill: () => missing('skill'),
@@ -91,6 +95,19 @@ async function context({ deps, given: { hold, agent } }: Asked): Promise<Answer>
   const earlier = folded === 0 ? '' : ` ${folded} messages before them are told in ${roots.length} summaries.`;
   const told = `The next turn is told of the last ${last.length} exchanges: ${chars} characters, ${share} % of the room for them.`;
   return { text: `${told}${earlier}` };
+}
+
+/** Shows the title of the session, gives it one, or takes it away. */
+function label({ deps, given: { hold }, args }: Asked): Answer {
+  const known = hold.session.label;
+  if (args === '')
+    return { text: known === undefined ? `This session has no label. ${LABEL_USAGE}` : `The label of this session: ${known}` };
+  const at = deps.store.now();
+  if (args === '-') return { text: 'This session has no label any more.', effect: { label: { at } } };
+  const title = SessionLabel.safeParse(args.replace(/[\s\p{Cc}]+/gu, ' ').trim());
+  if (!title.success)
+    return { text: `A label has at most ${SessionLabel.maxLength} characters, and this one has ${args.length}. ${LABEL_USAGE}` };
+  return { text: `This session is labelled: ${title.data}`, effect: { label: { at, text: title.data } } };
 }
 
 function budget(asked: Asked): Answer {

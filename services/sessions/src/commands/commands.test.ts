@@ -109,7 +109,7 @@ test('/model changes the model of a session, and not of its agent', async () => 
 
 test('a budget is for one turn: the one that it stands before, or the next', async () => {
   await using app = await testSessions({ as: admin });
-  const long = 'w '.repeat(50_000);
+  const long = 'w '.repeat(49_000);
   assert.equal((await asks(app, `/budget 10k ${long}`)).finishReason, 'budget_exhausted');
   assert.equal((await asks(app, 'short')).finishReason, 'stop');
   assert.match((await asks(app, '/budget 10k')).response, /^The next turn may use 10000 tokens/);

@@ -36,6 +36,7 @@ const COMMANDS = [
   'branch',
   'budget',
   'skill',
+  'label',
 ] as const;
 export type CommandName = (typeof COMMANDS)[number];
 

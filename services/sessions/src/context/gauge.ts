@@ -10,20 +10,18 @@ export interface WindowGuard {
   blockPercent: number;
 }
 
-/** Measures what a model is about to be told, each message once. */
+/** Measures what a model is about to be told. */
 export interface Gauge {
   /** Whether it may be told. */
   fits: (messages: readonly ModelMessage[]) => boolean;
 }
 
 export function createGauge(guard: WindowGuard | undefined, system = '', warn?: (warning: string) => void): Gauge {
-  let counted = 0;
-  let chars = system.length;
   let warned = false;
   return {
     fits(messages) {
       if (!guard) return true;
-      for (; counted < messages.length; counted += 1) chars += charsOf(messages[counted]);
+      const chars = messages.reduce((sum, message) => sum + charsOf(message), system.length);
       const percent = (tokensOf(chars) / guard.window) * 100;
       if (percent >= guard.warnPercent && !warned) {
         warned = true;
@@ -34,9 +32,14 @@ export function createGauge(guard: WindowGuard | undefined, system = '', warn?: 
   };
 }
 
+/** How long results are that are no text: each is measured once, however often it is told. */
+const measured = new WeakMap<ModelMessage, number>();
+
 /** How long a message is, as a model reads it. */
-export function charsOf(message: ModelMessage | undefined): number {
-  if (message === undefined) return 0;
+export function charsOf(message: ModelMessage): number {
   if (message.role !== 'tool') return message.text.length;
-  return typeof message.result === 'string' ? message.result.length : JSON.stringify(message.result ?? null).length;
+  if (typeof message.result === 'string') return message.result.length;
+  const chars = measured.get(message) ?? JSON.stringify(message.result ?? null).length;
+  measured.set(message, chars);
+  return chars;
 }

@@ -1,5 +1,6 @@
 import type { Handler } from '@switchyard/bus';
 import { read, requireSession, type Reading } from '../sessions/directory.ts';
+import { labelOf } from '../sessions/label.ts';
 
 /** One session with all its messages. */
 export function sessionExport(reading: Reading): Handler<'session.export'> {
@@ -7,6 +8,6 @@ export function sessionExport(reading: Reading): Handler<'session.export'> {
     const session = await requireSession(reading.sessions, principal, session_key);
     const said = await read(reading, principal, session);
     const { key, metadata, createdAt, updatedAt } = session;
-    return { sessionKey: key, messages: said, metadata, messageCount: said.length, createdAt, updatedAt };
+    return { sessionKey: key, ...labelOf(session), messages: said, metadata, messageCount: said.length, createdAt, updatedAt };
   };
 }

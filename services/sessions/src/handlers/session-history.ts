@@ -1,5 +1,6 @@
 import type { Handler } from '@switchyard/bus';
 import { callersSession, newestOwnSession, read, requireSession, type Reading } from '../sessions/directory.ts';
+import { labelOf } from '../sessions/label.ts';
 
 /** One session's messages: the one named, or the caller's own: the one the calling agent is in, the newest of a channel or of all. */
 export function sessionHistory(reading: Reading): Handler<'session.history'> {
@@ -11,6 +12,6 @@ export function sessionHistory(reading: Reading): Handler<'session.history'> {
         : channelId !== undefined
           ? await newestOwnSession(sessions, principal, channelId)
           : await callersSession(sessions, principal);
-    return { messages: session ? await read(reading, principal, session) : [] };
+    return session ? { messages: await read(reading, principal, session), ...labelOf(session) } : { messages: [] };
   };
 }

@@ -1,6 +1,7 @@
 import type { Handler } from '@switchyard/bus';
 import type { Store } from '@switchyard/store';
 import type { SessionDocument } from '../data.ts';
+import { labelOf } from '../sessions/label.ts';
 import { seenBy } from '../sessions/ownership.ts';
 import { allSettled, type Settling } from '../sessions/settled.ts';
 
@@ -9,12 +10,13 @@ const MINUTE_MS = 60_000;
 
 /** The sessions that the caller may know of, newest first; at most a thousand, `total` says how many there are. */
 export function sessionList({ store, ...settling }: Settling & { store: Pick<Store, 'now'> }): Handler<'session.list'> {
-  return async ({ kind, since_minutes }, ctx) => {
+  return async ({ kind, since_minutes, label }, ctx) => {
     const { tenant } = ctx.principal;
     const mine = settling.sessions.for(ctx.principal);
     const filter = {
       ...seenBy(ctx.principal),
       ...(kind === 'all' ? {} : { kind }),
+      ...(label === undefined ? {} : { label }),
       ...(since_minutes === undefined ? {} : { updatedAt: { gte: store.now() - since_minutes * MINUTE_MS } }),
     };
     const newest = () => mine.find(filter, { sort: [['updatedAt', 'desc']], limit: MOST });
@@ -27,6 +29,7 @@ function summary(session: SessionDocument) {
   return {
     sessionKey: session.key,
     agentId: session.agentId,
+    ...labelOf(session),
     messageCount: session.messageCount,
     updatedAt: session.updatedAt,
     metadata: session.metadata,

@@ -6,6 +6,7 @@ import type { SaidIndex } from '../search/said-index.ts';
 import type { SaidIndexes } from '../search/said-indexes.ts';
 import { snippetOf } from '../search/snippet.ts';
 import { callersSession, timesOf, type Reading } from '../sessions/directory.ts';
+import { labelOf } from '../sessions/label.ts';
 import { sees } from '../sessions/ownership.ts';
 import { settled } from '../sessions/settled.ts';
 import { texts } from '../turns/bodies.ts';
@@ -90,5 +91,5 @@ interface Hit {
 function toMatch({ place, score, session, turn }: Hit, snippet: string): Match {
   const { key: sessionKey, agentId, channelId } = session;
   const [channelType = channelId] = channelId.split(':');
-  return { sessionKey, agentId, channelType, snippet, score, timestamp: timesOf(turn)[place.at] ?? turn.createdAt };
+  return { sessionKey, agentId, ...labelOf(session), channelType, snippet, score, timestamp: timesOf(turn)[place.at] ?? turn.createdAt };
 }

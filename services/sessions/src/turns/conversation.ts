@@ -2,9 +2,10 @@ import type { CallerTools, StatelessTurn, TurnMessage } from '@switchyard/contra
 import { toolCall, type ModelMessage } from '@switchyard/models';
 import type { CallersToolBox } from './tools.ts';
 
-/** What the model of a turn that keeps nothing reads: all that its caller sent, in order. It is the caller's to shorten. */
-export function conversationOf({ history = [], message, since = [] }: StatelessTurn): ModelMessage[] {
-  return [...history.map(toMessage), { role: 'user', text: message }, ...since.map(toMessage)];
+/** What the model of a turn that keeps nothing reads: all that its caller sent, in order, with a note before the message where there is one. It is the caller's to shorten. */
+export function conversationOf({ history = [], message, since = [] }: StatelessTurn, note?: string): ModelMessage[] {
+  const asked = [note, message].filter((text) => text !== undefined).map((text): ModelMessage => ({ role: 'user', text }));
+  return [...history.map(toMessage), ...asked, ...since.map(toMessage)];
 }
 
 function toMessage(said: TurnMessage): ModelMessage {

@@ -1,5 +1,5 @@
 import type { OutboxEvent } from '@switchyard/store';
-import type { GoneDocument, SessionDocument, TurnDocument } from '../data.ts';
+import type { Effect, GoneDocument, SessionDocument, TurnDocument } from '../data.ts';
 import { emptied } from '../sessions/emptying.ts';
 import { sessionKeyObject } from '../sessions/new-session.ts';
 import { parseSessionKey } from '../sessions/session-key.ts';
@@ -7,7 +7,7 @@ import { parseSessionKey } from '../sessions/session-key.ts';
 /** What else the write changes that takes a turn out of its session's queue. */
 export interface Effected {
   set: Partial<SessionDocument>;
-  unset?: readonly ('roots' | 'compactUntil')[];
+  unset?: readonly ('roots' | 'compactUntil' | 'label')[];
   emit: readonly OutboxEvent[];
   /** The epoch that ends, which nobody else may have ended before. */
   gone?: GoneDocument;
@@ -24,6 +24,7 @@ export function effectOf(
   if (turn?.state !== 'done') return undefined;
   const { effect } = turn;
   if (!effect) return usedUp(turn, session);
+  if (effect.label) return labelled(effect.label, session);
   const { prefers } = effect;
   const chosen = prefers && prefers.at > (session.prefers?.at ?? 0) ? { prefers } : {};
   if (!effect.resets || turn.epoch !== session.epoch) return prefers ? { set: chosen, emit: [] } : undefined;
@@ -31,6 +32,12 @@ export function effectOf(
   const identity = parseSessionKey(key) ?? { tenant, userId, channelId };
   const expired = { name: 'session:expired', payload: { sessionKey: sessionKeyObject(identity), reason: 'gateway-reset' } };
   return { ...emptied(now, [expired]), gone: { epoch, sessionKey: key, at: now } };
+}
+
+/** The one that was given last stays, whichever turn leaves the queue later. */
+function labelled({ at, text }: NonNullable<Effect['label']>, { labelledAt = 0 }: SessionDocument): Effected | undefined {
+  if (at <= labelledAt) return undefined;
+  return text === undefined ? { set: { labelledAt: at }, unset: ['label'], emit: [] } : { set: { label: text, labelledAt: at }, emit: [] };
 }
 
 /** A budget is for one turn that asks a model. */

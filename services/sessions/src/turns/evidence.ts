@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
-import type { StepEvidence, ToolEvidence, TurnEvidence } from '@switchyard/contracts';
+import type { Screened, StepEvidence, ToolEvidence, TurnEvidence } from '@switchyard/contracts';
 import type { ModelRef } from '@switchyard/models';
+import type { OutputFinding } from '../screening/output-finding.ts';
 import type { Mark } from './journal.ts';
 import type { FrameBody, TurnOutcome } from './turn-plan.ts';
 
@@ -13,6 +14,10 @@ export interface Witness {
   told: (told: ToldEvidence) => void;
   /** What memory found: how many, and how long they are. */
   recalled: (found: { count: number; chars: number }) => void;
+  /** Something odd that it was told. */
+  screened: (screened: Screened) => void;
+  /** What was found in what it said. */
+  found: (finding: OutputFinding) => void;
   seen: (frame: FrameBody) => void;
   noted: (mark: Mark) => void;
   /** All of it, in as little room as it may take. */
@@ -42,6 +47,8 @@ export function createWitness({ now, before }: WitnessGiven): Witness {
   const steps: StepEvidence[] = [];
   let told: ToldEvidence;
   let recalled: TurnEvidence['recalled'];
+  let screened: Screened | undefined;
+  let output: TurnEvidence['output'];
   let dropped = 0;
   let open: Open | undefined;
   let noted = { input: 0, output: 0 };
@@ -59,6 +66,10 @@ export function createWitness({ now, before }: WitnessGiven): Witness {
   return {
     told: (what) => void (told = what),
     recalled: (found) => void (recalled = found),
+    screened: (what) => void (screened = screened && screened.score >= what.score ? screened : what),
+    found({ redacted, warned }) {
+      output = { redacted: both(output?.redacted, redacted), warned: both(output?.warned, warned) };
+    },
     seen(frame) {
       if (frame.type === 'step') return begin(frame.step);
       if (!open) return;
@@ -87,12 +98,18 @@ export function createWitness({ now, before }: WitnessGiven): Witness {
         ...(model ? { model: `${model.provider}/${model.modelId}` } : {}),
         ...(told ? { told } : {}),
         ...(recalled ? { recalled } : {}),
+        ...(screened ? { screened } : {}),
+        ...(output ? { output } : {}),
         ...(before > 0 ? { before } : {}),
         steps,
         ...(dropped > 0 ? { dropped } : {}),
       };
     },
   };
+}
+
+function both(known: readonly string[] = [], names: readonly string[]): string[] {
+  return [...new Set([...known, ...names])];
 }
 
 /** Results come in the order of the calls. */

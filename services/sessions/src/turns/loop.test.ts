@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { ServiceError } from '@switchyard/contracts';
+import { AgentConfig, ServiceError } from '@switchyard/contracts';
 import type { ModelAnswer, ModelPart, ModelRequest } from '@switchyard/models';
 import type { Asking } from './asking.ts';
 import { standingOf, type Mark } from './journal.ts';
@@ -198,4 +198,47 @@ test('a window that fills up warns once, and then ends the turn before its model
   const tooLong = saying();
   const asked = await play(tooLong, plan({ guard, messages: [{ role: 'user', text: 'x'.repeat(3_801) }] }));
   assert.deepEqual([asked.result.finishReason, tooLong.asked.length], ['context_exhausted', 0]);
+});
+
+test('old results of tools are told in short; what is noted of them stays whole', async () => {
+  const long = 'x'.repeat(9_000);
+  const marks: Mark[] = [];
+  const models = saying({ calls: ['look'] }, { calls: ['look'] }, { text: 'done' });
+  const pruning = { config: AgentConfig.parse({ preserveRecent: 0, session: { pruning: { preserveRecentCount: 2 } } }), window: undefined };
+  const noting = async (mark: Mark): Promise<void> => void marks.push(mark);
+  await play(models, plan({ tools: toolsThat(() => Promise.resolve(long)), pruning, note: noting }));
+  const told = models.asked.map(({ messages }) => messages.flatMap((one) => (one.role === 'tool' ? String(one.result).length : [])));
+  assert.deepEqual(told, [[], [9_000], [1_039, 9_000]]);
+  assert.deepEqual(
+    marks.flatMap((mark) => (mark.mark === 'result' ? String(mark.result).length : [])),
+    [9_000, 9_000],
+  );
+});
+
+test('a secret that an answer was cut off in does not leave when the answer goes on', async () => {
+  const key = `ghp_${'a1B2'.repeat(9)}`;
+  const models = saying({ text: `it is ${key.slice(0, 9)}`, reason: 'length' }, { text: `${key.slice(9)}, so` });
+  const { result, frames } = await play(models, plan({ maxOutputTokens: 10, escalateTo: async () => 500 }));
+  assert.equal(result.response, 'it is [REDACTED:github_token], so');
+  assert.equal(frames.flatMap((frame) => (frame.type === 'delta' ? frame.text : [])).join(''), result.response);
+});
+
+test('eight calls run side by side at most, and the ninth when they are done', async () => {
+  let [now, most] = [0, 0];
+  const tools = toolsThat(async () => {
+    most = Math.max(most, (now += 1));
+    await new Promise(setImmediate);
+    now -= 1;
+  });
+  await play(saying({ calls: Array.from({ length: 9 }, () => 'look') }, { text: 'done' }), plan({ tools }));
+  assert.equal(most, 8);
+});
+
+test('an answer is not gone on with that is JSON, or whose model may not say more anyway', async () => {
+  const cut = { text: '{"half":', reason: 'length' as const };
+  for (const rest of [{ format: { name: 'half' }, maxOutputTokens: 10 }, { maxOutputTokens: 500 }]) {
+    const models = saying(cut, { text: 'never' });
+    const { result } = await play(models, plan({ ...rest, escalateTo: async () => 500 }));
+    assert.deepEqual([result.finishReason, result.response, models.asked.length], ['output_starved', '{"half":', 1]);
+  }
 });

@@ -1,11 +1,13 @@
 import type { StatelessResult } from '@switchyard/contracts';
 import type { ModelMessage } from '@switchyard/models';
 import { createGauge } from '../context/gauge.ts';
+import { createPruning } from '../context/pruning.ts';
+import { spokenOutput } from '../screening/spoken-output.ts';
 import { reserve } from './asking-budget.ts';
 import type { Asking } from './asking.ts';
 import { createFollowUps, wholeAnswer } from './going-on.ts';
 import { addSpent, nothingSpent, standingOf, type Mark, type Spent } from './journal.ts';
-import { LEFT_ALONE, modelStep, type Said } from './model-step.ts';
+import { LEFT_ALONE, modelStep, type AskedFor, type Said } from './model-step.ts';
 import { createCircles } from './repeating.ts';
 import type { FrameBody, TurnOutcome, TurnPlan } from './turn-plan.ts';
 import { useTools } from './use-tools.ts';
@@ -28,17 +30,17 @@ export async function* runTurn(models: Asking, plan: TurnPlan): AsyncGenerator<F
     if (state.steps >= plan.maxSteps) return end({ finishReason: 'max_steps' });
     if (isSpent(plan, state.spent)) return end({ finishReason: 'budget_exceeded' });
     for (const text of (await plan.hear?.(state.steps)) ?? []) messages.push({ role: 'user', text });
-    if (!state.gauge.fits(messages)) return end({ finishReason: 'context_exhausted' });
-    const reserved = await reserve(plan, messages, state.steps > 0);
+    const told = state.pruning?.told(messages) ?? messages;
+    if (!state.gauge.fits(told)) return end({ finishReason: 'context_exhausted' });
+    const reserved = await reserve(plan, told, state.steps > 0);
     if (reserved === 'exceeded') return end({ finishReason: 'budget_exceeded' });
     state.steps += 1;
     yield { type: 'step', step: state.steps };
 
     const left = plan.maxTokens - state.spent.input - state.spent.output;
-    const asking = { messages, left, begun: state.steps > 1, followsUp: followUps.asked, silent: state.silent };
-    const first = yield* modelStep(models, plan, { ...asking, reserved });
-    if (first === LEFT_ALONE) return end({ finishReason: 'circuit_open' });
-    const said = first.reason === 'length' && !first.beyond ? yield* wholeAnswer(models, plan, { said: first, asked: asking }) : first;
+    const asking = { messages: told, left, begun: state.steps > 1, followsUp: followUps.asked, silent: state.silent };
+    const said = yield* spokenOutput(answer(models, plan, { ...asking, reserved }), plan);
+    if (said === LEFT_ALONE) return end({ finishReason: 'circuit_open' });
     count(state, said);
     if (said.beyond) return end({ finishReason: 'budget_exceeded' });
     const [call] = said.calls;
@@ -58,6 +60,14 @@ export async function* runTurn(models: Asking, plan: TurnPlan): AsyncGenerator<F
   }
 }
 
+/** What the model says in one step, also where it was cut off once. */
+async function* answer(models: Asking, plan: TurnPlan, asked: AskedFor): AsyncGenerator<FrameBody, Said | typeof LEFT_ALONE, void> {
+  const said = yield* modelStep(models, plan, asked);
+  if (said === LEFT_ALONE || said.reason !== 'length' || said.beyond) return said;
+  const { reserved: _used, ...again } = asked;
+  return yield* wholeAnswer(models, plan, { said, asked: again });
+}
+
 type State = ReturnType<typeof beginning>;
 
 function beginning(plan: TurnPlan) {
@@ -72,6 +82,7 @@ function beginning(plan: TurnPlan) {
     response: from.response,
     model,
     gauge: createGauge(guard, system, warn),
+    pruning: plan.pruning && createPruning(plan.pruning, plan.messages.length),
     circles: createCircles(maxRepeats),
     followUps: createFollowUps(plan),
     /** Tools have answered. */

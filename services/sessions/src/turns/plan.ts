@@ -56,6 +56,7 @@ export function limitsOf({ config }: Agent) {
     maxCostUsd: config.budgets.perExecutionUsd,
     promptTimeoutMs: config.promptTimeout.promptTimeoutMs,
     maxRepeats: config.contextGuard.enabled ? config.contextGuard.maxRepeats : undefined,
+    finalOnly: config.enforceFinalTag,
     followUps: postBatchContinuation.enabled ? postBatchContinuation.maxRetries : undefined,
     ...(config.maxTokens === undefined ? {} : { maxOutputTokens: config.maxTokens }),
     ...(config.temperature === undefined ? {} : { temperature: config.temperature }),
@@ -119,6 +120,7 @@ export async function planTurn(deps: PlanDeps, given: PlanGiven): Promise<Omit<T
     traceparent,
     escalateTo: escalationOf(agent, deps.models, model),
     guard: guardOf(agent, window),
+    pruning: { config: agent.config, window: window?.contextWindow },
     ...limitsOf(agent),
   };
 }

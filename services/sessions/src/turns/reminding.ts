@@ -8,6 +8,7 @@ import type { TurnOutcome } from './turn-plan.ts';
 import type { Memories } from './memories.ts';
 import { heardIn } from './heard.ts';
 import type { RunGiven } from './run-deps.ts';
+import { verbosityNote } from './verbosity.ts';
 
 /** What one turn is reminded of, and what is to be remembered of it. */
 export interface Reminding {
@@ -21,10 +22,16 @@ export interface Reminding {
   captured: (outcome: Pick<TurnOutcome, 'result' | 'steps'>, bodies: Bodies) => Promise<Captured[]> | Captured[];
 }
 
+interface Looking {
+  witness?: Pick<Witness, 'recalled'>;
+  /** What is said before a question because of how it looks. */
+  reinforce?: (question: string) => string | undefined;
+}
+
 export function createReminding(
   memories: Memories | undefined,
   { turn, hold, agent, principal, signal, traceparent }: RunGiven,
-  witness?: Pick<Witness, 'recalled'>,
+  { witness, reinforce }: Looking = {},
 ): Reminding {
   const warnings: string[] = [];
   const about = { principal, agent, turnId: turn.turnId };
@@ -38,7 +45,7 @@ export function createReminding(
       const { message, warning, found } = (await memories?.recall({ ...about, question, signal, traceparent })) ?? {};
       if (warning !== undefined) warnings.push(warning);
       if (found) witness?.recalled(found);
-      return noted(foreignNote(hold.session), message);
+      return noted([foreignNote(hold.session), verbosityNote(agent.config, hold.session), reinforce?.(question)], message);
     },
     joined: (others) => void heard.push(...others),
     captured({ result, steps }, bodies) {
@@ -49,8 +56,8 @@ export function createReminding(
   };
 }
 
-/** The note stands next to the question. */
-function noted(note: string | undefined, message: ModelMessage | undefined): ModelMessage | undefined {
-  if (note === undefined) return message;
-  return { role: 'user', text: message?.role === 'user' ? `${message.text}\n${note}` : note };
+/** Notes stand next to the question. */
+function noted(notes: readonly (string | undefined)[], message: ModelMessage | undefined): ModelMessage | undefined {
+  const lines = [message?.role === 'user' ? message.text : undefined, ...notes].filter((line) => line !== undefined);
+  return lines.length === 0 ? undefined : { role: 'user', text: lines.join('\n') };
 }

@@ -7,6 +7,7 @@ import type { Logger } from '@switchyard/telemetry';
 import type { Agent } from '../agents.ts';
 import type { Budgets } from '../budgets/budgets.ts';
 import type { Compaction } from '../context/compaction.ts';
+import type { Screening } from '../screening/screening.ts';
 import type { QueueMode } from '../sessions/queue-policy.ts';
 import type { BodyDocument, GoneDocument, SessionDocument, SummaryDocument, TurnDocument } from '../data.ts';
 import type { FrameWriter } from './frames.ts';
@@ -40,6 +41,8 @@ export interface RunDeps {
   recall: Recall;
   /** Without it agents remember nothing. */
   memories?: Memories;
+  /** Without it nobody looks at what is said. */
+  screening?: Screening;
   /** The same: nothing is told of them. */
   remembering?: Remembering;
   /** What becomes of turns that wait in a session, as the configuration says now. */

@@ -5,6 +5,7 @@ import { notInForce } from '../commands/not-in-force.ts';
 import { carryOut } from '../commands/carry-out.ts';
 import { parseMessage } from '../commands/parse.ts';
 import type { Effect, Heard, SessionDocument, TurnDocument } from '../data.ts';
+import { lookAtTurn, type LookingAtTurn } from '../screening/look-at-turn.ts';
 import { noSuchSession, sees } from '../sessions/ownership.ts';
 import { asAgent } from './asking.ts';
 import { keep, textOf } from './bodies.ts';
@@ -31,8 +32,9 @@ export async function runDurable(deps: RunDeps, given: RunGiven): Promise<Ended 
   const record = openRecord(deps, given);
   const witness = createWitness({ now: () => deps.clock.now(), before: given.from.steps });
   try {
-    const reminding = createReminding(deps.memories, given, witness);
-    const outcome = await play(deps, given, { record, reminding, witness }).finally(record.close);
+    const looking = lookAtTurn(deps, given, { witness, warn: (warning) => reminding.warn(warning) });
+    const reminding = createReminding(deps.memories, given, { witness, reinforce: looking.before });
+    const outcome = await play(deps, given, { record, reminding, witness, looking }).finally(record.close);
     const found = deps.remembering && !outcome.effect ? reminding.captured(outcome, deps.bodies.for(given.hold)) : [];
     const captured = Array.isArray(found) ? found : await given.hold.persist(() => found);
     const evidence = outcome.effect ? undefined : JSON.stringify(witness.evidence(outcome.model, outcome));
@@ -135,9 +137,10 @@ interface Playing {
   record: Record;
   reminding: Reminding;
   witness: Witness;
+  looking: LookingAtTurn;
 }
 
-async function play(deps: RunDeps, given: RunGiven, { record, reminding, witness }: Playing): Promise<Played> {
+async function play(deps: RunDeps, given: RunGiven, { record, reminding, witness, looking }: Playing): Promise<Played> {
   const { hold, turn, agent, principal, frames, signal, from, traceparent, left } = given;
   // A turn whose client is held to its own sessions runs only in one that this client made.
   if (!sees(turn, hold.session)) throw noSuchSession();
@@ -178,7 +181,9 @@ async function play(deps: RunDeps, given: RunGiven, { record, reminding, witness
     await record.join(others);
     reminding.joined(others);
   };
-  const told = { note, hear: hearing(deps, given, { join: joining }), warn: reminding.warn };
+  const hear = hearing(deps, given, { join: joining });
+  const heard = async (step: number): Promise<readonly string[]> => looking.heard(await hear(step));
+  const told = { note, hear: heard, warn: reminding.warn, found: looking.found };
   const running = runTurn(asAgent(deps, hold.tenant, agent), { ...plan, ...told, maxTokens, budget, signal, from });
   for (;;) {
     const frame = await running.next();

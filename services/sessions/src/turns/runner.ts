@@ -81,8 +81,9 @@ export function createRunner(deps: LauncherDeps): Runner {
     };
   }
 
-  async function start(request: TurnRequest, principal: Principal): Promise<{ turn: TurnDocument; replayed: boolean; here: boolean }> {
+  async function start(given: TurnRequest, principal: Principal): Promise<{ turn: TurnDocument; replayed: boolean; here: boolean }> {
     const { tenant } = principal;
+    const request = { ...given, message: deps.screening?.admit(given.message) ?? given.message };
     const stops = parseMessage(request.message)?.command?.name === 'stop';
     const accepted = await (stops ? acceptStop(request, principal) : accept(acceptingFor(principal), request, principal));
     const { turn } = accepted;

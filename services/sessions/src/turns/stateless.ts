@@ -4,6 +4,7 @@ import { findVisible, type Failover, type ModelRef, type Models } from '@switchy
 import type { Agent, AgentDirectory } from '../agents.ts';
 import type { Budgets } from '../budgets/budgets.ts';
 import { asAgent } from './asking.ts';
+import { REINFORCEMENT, type Screening, type Speaker } from '../screening/screening.ts';
 import { callersTools, conversationOf } from './conversation.ts';
 import { agentSuspended } from './endings.ts';
 import { fitting } from './fitting.ts';
@@ -18,6 +19,7 @@ export interface StatelessDeps {
   failover?: Failover;
   agents: AgentDirectory;
   budgets: Budgets;
+  screening: Pick<Screening, 'look' | 'tellInput' | 'tellOutput'>;
 }
 
 type Asking = Pick<Ctx, 'principal' | 'signal' | 'deadline' | 'requestId' | 'traceparent'>;
@@ -98,14 +100,16 @@ interface PlanGiven {
   traceparent: string | undefined;
 }
 
-function planOf({ tools, models, budgets }: StatelessDeps, { turn, agent, model, caller, traceparent }: PlanGiven): TurnPlan {
+function planOf(deps: StatelessDeps, { turn, agent, model, caller, traceparent }: PlanGiven): TurnPlan {
+  const { tools, models, budgets, screening } = deps;
   const { principal, signal, requestId } = caller;
   const left = (): number => caller.deadline - Date.now();
   const toolTurn = { turnId: turn.turnId, requestId, traceparent, left, counted: model.provider === 'dev' };
   const budget = budgets.of(principal, agent);
   return {
     model,
-    messages: conversationOf(turn),
+    messages: conversationOf(turn, reinforcing(deps, { turn, agent, caller })),
+    found: (finding) => screening.tellOutput(speakerOf(caller, agent), finding),
     tools: turn.tools ? callersTools(turn.tools) : tools({ ...principal, agent: agent.agentId }, agent.config, toolTurn),
     traceparent,
     ...limitsOf(agent),
@@ -119,4 +123,16 @@ function planOf({ tools, models, budgets }: StatelessDeps, { turn, agent, model,
     ...(turn.maxTokens === undefined ? { escalateTo: escalationOf(agent, models, model) } : { maxOutputTokens: turn.maxTokens }),
     ...(turn.temperature === undefined ? {} : { temperature: turn.temperature }),
   };
+}
+
+/** What is told before a message that looks like orders. Of one that is gone on from, somebody was told before. */
+function reinforcing({ screening }: StatelessDeps, { turn, agent, caller }: Pick<PlanGiven, 'turn' | 'agent' | 'caller'>) {
+  const screened = screening.look(turn.message);
+  if (!screened) return undefined;
+  if ((turn.since ?? []).length === 0) screening.tellInput(speakerOf(caller, agent), screened);
+  return screened.risk === 'low' ? undefined : REINFORCEMENT;
+}
+
+function speakerOf({ principal: { tenant, client }, requestId }: Asking, { agentId }: Agent): Speaker {
+  return { tenant, client, agentId, traceId: requestId };
 }

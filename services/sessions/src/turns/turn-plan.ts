@@ -2,6 +2,8 @@ import type { StatelessResult, TurnFrame } from '@switchyard/contracts';
 import type { JsonFormat, ModelMessage, ModelRef } from '@switchyard/models';
 import type { Call, Reserved } from '../budgets/budgets.ts';
 import type { WindowGuard } from '../context/gauge.ts';
+import type { PruningGiven } from '../context/pruning.ts';
+import type { OutputFinding } from '../screening/output-finding.ts';
 import type { Mark, Spent, Standing } from './journal.ts';
 import type { CallersToolBox, ToolBox } from './tools.ts';
 
@@ -41,6 +43,12 @@ export interface TurnPlan {
   maxRepeats?: number | undefined;
   /** How much of its model’s window is known to be there. Without it nobody looks. */
   guard?: WindowGuard | undefined;
+  /** What becomes of old results of its tools. Without it they are told whole. */
+  pruning?: PruningGiven | undefined;
+  /** Only what stands in `<final>` is its answer. */
+  finalOnly?: boolean | undefined;
+  /** Told of what was found in an answer, and taken out of it. */
+  found?: ((finding: OutputFinding) => void) | undefined;
   /** Told of what its owner should know and nobody needs to act on. */
   warn?: ((warning: string) => void) | undefined;
   /** Told of every step that calls tools and of every result, before anything follows from it. */

@@ -1,6 +1,7 @@
 import { ServiceError, type TurnFailure, type TurnResult } from '@switchyard/contracts';
-import type { Documents } from '@switchyard/store';
+import type { Documents, OutboxEvent } from '@switchyard/store';
 import { DAY_MS, type Effect, type Heard, type Said, type TurnDocument } from '../data.ts';
+import { saysNothing } from '../screening/says-nothing.ts';
 import { channelOf } from '../sessions/session-key.ts';
 import { abortedBy, type Aborted } from './aborted.ts';
 import { excerptOf } from './fitting.ts';
@@ -121,11 +122,8 @@ export function commitAnswer(
   { result, answer, costUsd, steps, lastSeq, epoch, warnings, remember, effect }: Answer,
 ): Promise<TurnDocument | null> {
   const { turn, fence, lastFrame, now, evidence } = ending;
-  const { turnId, sessionKey } = turn;
-  const content = excerptOf(result.response);
-  const sent = { name: 'message:sent', payload: { channelId: channelOf(sessionKey), messageId: `${turnId}/1`, content } };
   return turns.update(
-    { turnId, state: UNENDED, fence: { lte: fence } },
+    { turnId: turn.turnId, state: UNENDED, fence: { lte: fence } },
     {
       set: {
         state: 'done',
@@ -144,10 +142,18 @@ export function commitAnswer(
         ...(remember ? { unremembered: now } : {}),
         ...(evidence ? { evidence } : {}),
       },
-      emit: [sent, ...abortedBy(turn, { finish: result.finishReason }, now)],
+      emit: [saidBy(turn, result, now), ...abortedBy(turn, { finish: result.finishReason }, now)],
       followed: true,
     },
   );
+}
+
+/** What is told of an answer: that it left for its channel, or that there was nothing to be said. */
+function saidBy({ turnId, sessionKey, agentId }: TurnDocument, { response }: TurnResult, timestamp: number): OutboxEvent {
+  const channelId = channelOf(sessionKey);
+  const reason = saysNothing(response);
+  if (reason) return { name: 'response:filtered', payload: { turnId, sessionKey, agentId, channelId, reason, timestamp } };
+  return { name: 'message:sent', payload: { channelId, messageId: `${turnId}/1`, content: excerptOf(response) } };
 }
 
 /** The answer that a turn has in common with the one that heard its message. */

@@ -1,0 +1,121 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import { createOutputGuard } from './output-guard.ts';
+import { SECRET_PATTERNS } from './secret-patterns.ts';
+
+const X = 'aB3xK9mQ2rT7vW1z';
+const LONG = X.repeat(4);
+
+/** One of each kind. None is real. */
+const SECRETS: Readonly<Record<string, string>> = {
+  aws_access_key: 'AKIAIOSFODNN7EXAMPLE',
+  anthropic_key: `sk-ant-api03-${LONG}`,
+  openai_key: `sk-proj-${LONG}`,
+  github_token: `ghp_${LONG}`,
+  gitlab_token: `glpat-${LONG}`,
+  slack_token: `xoxb-${LONG}`,
+  stripe_key: `sk_live_${LONG}`,
+  google_api_key: `AIza${LONG}`,
+  sendgrid_key: `SG.${X}.${LONG}`,
+  npm_token: `npm_${LONG}`,
+  switchyard_token: `sy_pat_${LONG}`,
+  telegram_bot_token: `123456789:AA${LONG}`,
+  private_key: `-----BEGIN RSA PRIVATE KEY-----\n${LONG}\n${LONG}\n`,
+  canary: 'CTKN_0123456789abcdef',
+};
+
+function guarded(pieces: readonly string[]) {
+  const guard = createOutputGuard();
+  const said = pieces.map((piece) => guard.push(piece));
+  return { text: said.join('') + guard.end(), said, found: guard.found };
+}
+
+test('there are thirteen kinds of secrets and a canary, and each is taken out by its name', () => {
+  assert.deepEqual(Object.keys(SECRETS).toSorted(), SECRET_PATTERNS.map(({ name }) => name).toSorted());
+  assert.equal(SECRET_PATTERNS.length, 14);
+  for (const [name, secret] of Object.entries(SECRETS)) {
+    for (const [before, after] of [
+      ['', ''],
+      ['It is ', '. Keep it.'],
+      ['{"a":"\\n', '"}'],
+    ]) {
+      const { text, found } = guarded([`${before}${secret}${after}`]);
+      assert.equal(text, `${before}[REDACTED:${name}]${after}`, name);
+      assert.deepEqual(found, [name]);
+    }
+  }
+});
+
+test('a secret does not leave wherever a stream cuts it, and the rest of the stream does', () => {
+  for (const [name, secret] of Object.entries(SECRETS)) {
+    const whole = `The key: ${secret}, and "more".`;
+    for (let cut = 1; cut < whole.length; cut += 1) {
+      assert.equal(guarded([whole.slice(0, cut), whole.slice(cut)]).text, `The key: [REDACTED:${name}], and "more".`, `${name} at ${cut}`);
+    }
+    assert.equal(guarded(whole.split('')).text, `The key: [REDACTED:${name}], and "more".`, `${name}, letter by letter`);
+  }
+});
+
+test('whatever the pieces, what leaves is the same as of the whole', () => {
+  const parts = [
+    ...Object.values(SECRETS),
+    'task-oriented-programming-languages',
+    'a word ',
+    '12:30 ',
+    '--- ',
+    'sk',
+    's',
+    '\n',
+    '\\n',
+    'AKI',
+    '🎈',
+  ];
+  const texts = fc.array(fc.constantFrom(...parts), { maxLength: 8 });
+  const cuts = fc.array(fc.nat({ max: 60 }), { maxLength: 12 });
+  fc.assert(
+    fc.property(texts, cuts, (said, lengths) => {
+      const whole = said.join('');
+      const pieces: string[] = [];
+      let at = 0;
+      for (const length of lengths) pieces.push(whole.slice(at, (at += length)));
+      assert.equal(guarded([...pieces, whole.slice(at)]).text, guarded([whole]).text);
+    }),
+    { numRuns: Number(process.env['GUARD_CASES'] ?? 300) },
+  );
+});
+
+test('words that only look like it are said at once and as they are', () => {
+  const words = [
+    'risk-',
+    'averse ',
+    'task-oriented-programming-languages ',
+    'Ask ',
+    'sky ',
+    'xo ',
+    'AKIA ',
+    'CTKN_ ',
+    'the - dash ',
+    '-----BEGIN ',
+  ];
+  const { text, found } = guarded(words);
+  assert.equal(text, words.join(''));
+  assert.deepEqual(found, []);
+  assert.deepEqual(guarded(['Hello', ' there', ', how', ' are you', '?']).said, ['Hello', ' there', ', how', ' are you', '?']);
+});
+
+test('time and room are in proportion to the text, also where it is made to look like secrets', () => {
+  const hostile = ['sk-', '-----BEGIN ', 'ghp_ ', '1234567:A', 'AKIA', '-', 'sk-a.', '\\n', 'x'];
+  for (const unit of hostile) {
+    const took = (chars: number): number => {
+      const text = unit.repeat(chars / unit.length);
+      const began = performance.now();
+      guarded([text]);
+      guarded(text.match(/[^]{1,50}/g) ?? []);
+      return performance.now() - began;
+    };
+    took(20_000);
+    const [little, much] = [Math.min(took(50_000), took(50_000)), Math.min(took(400_000), took(400_000))];
+    assert.ok(much < 8 * 5 * little + 20, `${unit}: ${little} ms for 50,000 characters, ${much} ms for 400,000`);
+  }
+});

@@ -1,0 +1,35 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { createReasoningFilter } from './reasoning.ts';
+
+function said(text: string, finalOnly = false): string {
+  const whole = createReasoningFilter(finalOnly);
+  const answer = whole.push(text) + whole.end();
+  for (let size = 1; size <= 7; size += 1) {
+    const pieces = createReasoningFilter(finalOnly);
+    const parts = text.match(new RegExp(`[^]{1,${size}}`, 'g')) ?? [];
+    assert.equal(parts.map((part) => pieces.push(part)).join('') + pieces.end(), answer, `in pieces of ${size}`);
+  }
+  return answer;
+}
+
+test('what a model thinks aloud is no part of its answer', () => {
+  assert.equal(said('<think>hm, 2 < 3</think>\n\nThree.'), 'Three.');
+  for (const name of ['think', 'thinking', 'Thought', 'REASONING']) assert.equal(said(`a <${name}>b</${name}> c`), 'a c');
+  assert.equal(said('one <think>a<thinking>b</think> two'), 'one two', 'another tag within is thought too');
+  assert.equal(said('an answer <think>and no end'), 'an answer ', 'of a tag that nobody closes all that follows');
+});
+
+test('other text stays as it is, also where it looks like a tag', () => {
+  for (const text of ['2 < 3 <b>bold</b> <thin', '  leading', '<final>kept</final>', 'a ` b `` c', 'ends with </think> alone']) {
+    assert.equal(said(text), text);
+  }
+  const code = 'So:\n```html\n<think>shown</think>\n```\nand';
+  assert.equal(said(`${code}<think>x</think> on`), `${code}on`, 'a block of code is code');
+});
+
+test('where only the final answer counts, nothing else is said', () => {
+  assert.equal(said('Let me see. <final> Four. </final> Done.', true), 'Four. ');
+  assert.equal(said('<think><final>no</final></think><final>yes</final>', true), 'yes');
+  assert.equal(said('never said', true), '');
+});

@@ -1,0 +1,53 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { principal, type TestService } from '@switchyard/testkit';
+import { testSessions } from '../sessions.fixture.ts';
+
+const admin = principal({ scopes: ['*'] });
+const KEY = 'default:test:gateway';
+
+const say = async (app: TestService, message: string, userId?: string) =>
+  (await app.bus.call('agent.execute', { message, ...(userId === undefined ? {} : { sessionKey: { userId } }) })).response;
+
+/** What each reading method says of it. */
+async function shown({ bus }: TestService) {
+  const { sessions } = await bus.call('session.list', {});
+  const [match] = await bus.call('session.search', { query: 'harbours' });
+  const history = await bus.call('session.history', { session_key: KEY });
+  const exported = await bus.call('session.export', { session_key: KEY });
+  return [sessions.find(({ sessionKey }) => sessionKey === KEY)?.label, match?.label, history.label, exported.label];
+}
+
+test('a label is given, shown by every reading method, changed and taken away', async () => {
+  await using app = await testSessions({ as: admin });
+  await say(app, 'tell me of harbours');
+  assert.deepEqual(await shown(app), [undefined, undefined, undefined, undefined]);
+  assert.match(await say(app, '/label'), /^This session has no label\. /);
+  assert.equal(await say(app, '/label  The old\n\tharbours '), 'This session is labelled: The old harbours');
+  assert.deepEqual(
+    await shown(app),
+    Array.from({ length: 4 }, () => 'The old harbours'),
+  );
+  assert.equal(await say(app, '/label'), 'The label of this session: The old harbours');
+  assert.match(await say(app, `/label ${'x'.repeat(101)}`), /^A label has at most 100 characters, and this one has 101\./);
+  await say(app, '/label Others');
+  assert.deepEqual(
+    await shown(app),
+    Array.from({ length: 4 }, () => 'Others'),
+  );
+  await say(app, '/label -');
+  assert.deepEqual(await shown(app), [undefined, undefined, undefined, undefined]);
+});
+
+test('sessions are listed by their label, which stays when they are emptied', async () => {
+  await using app = await testSessions({ as: admin });
+  for (const userId of ['a', 'b', 'c']) await say(app, userId === 'c' ? 'hello' : '/label Harbours', userId);
+  const labelled = async () =>
+    (await app.bus.call('session.list', { label: 'Harbours' })).sessions.map(({ sessionKey }) => sessionKey).toSorted();
+  assert.deepEqual(await labelled(), ['default:a:gateway', 'default:b:gateway']);
+  await say(app, '/reset', 'a');
+  await app.bus.call('session.reset', { session_key: 'default:b:gateway' });
+  assert.deepEqual(await labelled(), ['default:a:gateway', 'default:b:gateway']);
+  assert.equal((await app.bus.call('session.list', { label: 'Harbours', kind: 'dm' })).total, 2);
+  assert.deepEqual((await app.bus.call('session.list', { label: 'harbour' })).sessions, []);
+});

@@ -1,0 +1,28 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { principal, startUpstream } from '@switchyard/testkit';
+import { testSessions } from '../sessions.fixture.ts';
+
+test('how an answer is to be written is said before each question, by agent, thread and channel', async () => {
+  await using upstream = await startUpstream({ kind: 'text', text: 'fine' });
+  const entries = { local: { type: 'openai-compatible', baseUrl: upstream.url, models: [{ id: 'm' }] } };
+  const local = { provider: 'local', model: 'm' };
+  const plain = { level: 'standard', maxResponseChars: 300, useMarkdown: false, allowCodeBlocks: false };
+  const verbosity = { defaultLevel: 'terse', threadLevel: 'detailed', overrides: { sms: plain, 'irc:one': { useMarkdown: true } } };
+  const agents = { default: local, short: { ...local, verbosity }, off: { ...local, verbosity: { ...verbosity, enabled: false } } };
+  await using app = await testSessions({ as: principal({ scopes: ['*'] }), settings: { providers: { entries } }, agents });
+  const told = async (agentId: string, where: object = {}): Promise<string> => {
+    await app.bus.call('agent.execute', { message: 'hello', agentId, sessionKey: where });
+    const messages = upstream.requests.at(-1)?.body.messages as { content: string }[] | undefined;
+    return messages?.at(-2)?.content ?? '';
+  };
+  assert.equal(await told('default'), '');
+  assert.equal(await told('off'), '');
+  assert.match(await told('short'), /^How the next message is to be answered: Answer in as few words as do/);
+  assert.match(await told('short', { threadId: 't' }), /: Answer at length/);
+  assert.match(
+    await told('short', { channelId: 'sms:1' }),
+    /: Answer at a usual length\. Use at most 300 characters\. Write plain text without Markdown\. Write no blocks of code\.$/,
+  );
+  assert.match(await told('short', { channelId: 'irc:one' }), /: Answer in as few words as do, without explanations\.$/);
+});
