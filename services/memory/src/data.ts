@@ -39,6 +39,26 @@ export const EntryDocument = z.object({
 });
 export type EntryDocument = z.infer<typeof EntryDocument>;
 
+/** The vector of a question that was asked, as a provider made it. */
+export const QuestionDocument = z.object({
+  /** A hash of who asked what, and of the model. */
+  id: z.string(),
+  /** A byte for each place, as base64. */
+  vector: z.string(),
+  madeAt: instant,
+  /** When the document goes. */
+  forgetAt: instant.optional(),
+});
+export type QuestionDocument = z.infer<typeof QuestionDocument>;
+
+export const questionCollection = collection({
+  name: 'questions',
+  schema: QuestionDocument,
+  key: 'id',
+  indexes: [{ fields: ['madeAt'], across: true }],
+  expires: { field: 'forgetAt', afterMs: 0 },
+});
+
 /** An index that has not followed for half of this time begins anew. */
 export const GONE_MS = 86_400_000;
 /** As large as a request may be, whatever its letters are. */
@@ -52,6 +72,7 @@ export const entryCollection = collection({
   indexes: [
     { fields: ['changedAt'], across: true },
     { fields: ['vectorOf', 'goneAt'], across: true },
+    { fields: ['createdAt'], across: true },
     { fields: ['sessionKey'], sparse: true },
   ],
   expires: { field: 'forgetAt', afterMs: 0 },

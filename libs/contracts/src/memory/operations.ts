@@ -48,6 +48,7 @@ export const memoryOperations = defineOperations({
       vectorCandidates: Count,
     }),
     blobs: ['entries'],
+    emits: ['memory:recalled'],
     deadlineMs: RECALL_MS,
     idempotent: true,
   },

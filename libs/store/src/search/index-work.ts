@@ -1,3 +1,4 @@
+import { crowded } from './crowded.ts';
 import { fuse, type Lane } from './fuse.ts';
 import { hashEmbedding } from './hash-embedding.ts';
 import { openIndexFile, partOf, type IndexFile } from './index-file.ts';
@@ -51,6 +52,7 @@ export function openIndexWork(dir: string, options: SearchIndexOptions): IndexWo
     list: (query) => list(file, query),
     has: (scope) => has(file, scope),
     stats: (scope) => stats(file, scope),
+    crowded: (query) => crowded(file, query),
     cacheStats: () => cache.stats(),
     [Symbol.dispose]: () => file.close(),
   };

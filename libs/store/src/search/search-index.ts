@@ -52,7 +52,7 @@ export interface SearchHits {
 }
 
 export interface ListQuery extends Scope {
-  kind?: string | undefined;
+  kinds?: readonly string[] | undefined;
   /** Entries that have all of them. */
   tags?: readonly string[] | undefined;
   oldestFirst: boolean;
@@ -63,6 +63,17 @@ export interface ListQuery extends Scope {
 export interface ListPage {
   ids: readonly string[];
   total: number;
+}
+
+/** Which groups, of all tenants, hold more than so many entries of a kind. */
+export interface CrowdedQuery extends Pick<ListQuery, 'now' | 'trust' | 'kinds' | 'tags'> {
+  most: number;
+}
+
+export interface Crowded {
+  tenant: string;
+  group: string;
+  entries: number;
 }
 
 export interface IndexStats {
@@ -97,6 +108,8 @@ export interface IndexWork {
   /** Whether there is anything at all in a scope. */
   has(scope: Scope): boolean;
   stats(scope: Scope): IndexStats;
+  /** For who keeps house: it looks at all tenants. */
+  crowded(query: CrowdedQuery): readonly Crowded[];
   cacheStats(): VectorCacheStats;
 }
 
