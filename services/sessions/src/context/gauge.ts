@@ -14,6 +14,8 @@ export interface WindowGuard {
 export interface Gauge {
   /** Whether it may be told. */
   fits: (messages: readonly ModelMessage[]) => boolean;
+  /** What was measured may be shorter by now. */
+  anew: () => void;
 }
 
 export function createGauge(guard: WindowGuard | undefined, system = '', warn?: (warning: string) => void): Gauge {
@@ -21,6 +23,7 @@ export function createGauge(guard: WindowGuard | undefined, system = '', warn?: 
   let chars = system.length;
   let warned = false;
   return {
+    anew: () => void ([counted, chars] = [0, system.length]),
     fits(messages) {
       if (!guard) return true;
       for (; counted < messages.length; counted += 1) chars += charsOf(messages[counted]);

@@ -2,6 +2,7 @@ import type { StatelessResult, TurnFrame } from '@switchyard/contracts';
 import type { JsonFormat, ModelMessage, ModelRef } from '@switchyard/models';
 import type { Call, Reserved } from '../budgets/budgets.ts';
 import type { WindowGuard } from '../context/gauge.ts';
+import type { Trim } from '../context/trimming.ts';
 import type { Mark, Standing } from './journal.ts';
 import type { CallersToolBox, ToolBox } from './tools.ts';
 
@@ -41,6 +42,8 @@ export interface TurnPlan {
   maxRepeats?: number | undefined;
   /** How much of its model’s window is known to be there. Without it nobody looks. */
   guard?: WindowGuard | undefined;
+  /** Makes room among the answers of its tools, before each call of the model. */
+  trim?: Trim | undefined;
   /** Told of what its owner should know and nobody needs to act on. */
   warn?: ((warning: string) => void) | undefined;
   /** Told of every step that calls tools and of every result, before anything follows from it. */
