@@ -188,11 +188,14 @@ test('an agent whose budget is used up is found by its words, keeps no other fro
   for (const n of [1, 2, 3, 4, 5]) await app.bus.call('memory.store', { content: `Automobile ${n}.`, agent_id: 'poor' });
   await app.bus.call('memory.store', { content: 'The hound.' });
   await filled(app.bus, 1);
-  assert.ok(given.asked.length <= 3 * 6, `${given.asked.length} times, where once each is enough until then`);
   const asked = { query: 'automobile', agent_id: 'poor' };
   for (const _ of [1, 2, 3, 4]) assert.equal((await app.bus.call('memory.search', asked)).results.length, 5);
   const { circuitBreaker } = await app.bus.call('memory.embeddingCache', {});
   assert.equal(circuitBreaker?.state, 'closed', 'a budget says nothing of the provider');
+  const filling = (): number => given.asked.filter(({ agentId, input }) => agentId === 'poor' && input[0]?.startsWith('Automobile')).length;
+  const before = filling();
+  await new Promise((resolve) => setTimeout(resolve, 200));
+  assert.ok(filling() - before <= 5, `${filling() - before} times, where once each is enough until then`);
   delete given.spent;
   await filled(app.bus, 6);
 });
