@@ -34,6 +34,12 @@ export const EntryDocument = z.object({
   /** A replica asks for its vector, until then at most. */
   takenBy: z.string().optional(),
   takenUntil: instant.optional(),
+  /** Of an observation: when it was made, which memories it stands for, and of which sessions those were kept. */
+  derivedAt: instant.optional(),
+  sourceIds: z.array(z.string()).optional(),
+  sourceSessions: z.array(z.string()).optional(),
+  /** The observation that stands for it: until that is gone nobody finds it. */
+  mergedInto: z.string().optional(),
   /** When the document itself goes. */
   forgetAt: instant.optional(),
 });
@@ -59,6 +65,16 @@ export const questionCollection = collection({
   expires: { field: 'forgetAt', afterMs: 0 },
 });
 
+/** When what an agent remembers was reviewed last. */
+export const ReviewDocument = z.object({
+  agentId: AgentId,
+  /** The time of its schedule that this was for. */
+  dueAt: instant,
+});
+export type ReviewDocument = z.infer<typeof ReviewDocument>;
+
+export const reviewCollection = collection({ name: 'reviews', schema: ReviewDocument, key: 'agentId' });
+
 /** An index that has not followed for half of this time begins anew. */
 export const GONE_MS = 86_400_000;
 /** As large as a request may be, whatever its letters are. */
@@ -74,6 +90,7 @@ export const entryCollection = collection({
     { fields: ['vectorOf', 'goneAt'], across: true },
     { fields: ['createdAt'], across: true },
     { fields: ['sessionKey'], sparse: true },
+    { fields: ['derivedAt'], sparse: true },
   ],
   expires: { field: 'forgetAt', afterMs: 0 },
 });

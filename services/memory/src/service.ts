@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { memory as contract } from '@switchyard/contracts';
 import { defineService, readEnvironment, systemClock } from '@switchyard/service-kit';
-import { entryCollection, questionCollection } from './data.ts';
+import { entryCollection, questionCollection, reviewCollection } from './data.ts';
 import { startTending } from './entries/tending.ts';
 import type { Given } from './handlers/given.ts';
 import { memoryBrowse } from './handlers/memory-browse.ts';
@@ -17,6 +17,7 @@ import { memorySearch } from './handlers/memory-search.ts';
 import { memoryStats } from './handlers/memory-stats.ts';
 import { memoryStore } from './handlers/memory-store.ts';
 import { createMemoryIndex } from './index/memory-index.ts';
+import { startReviewing } from './review/reviews.ts';
 import { startFilling } from './vectors/fill.ts';
 import { createQuestionCache } from './vectors/question-cache.ts';
 import { createVectorMaker } from './vectors/vector-maker.ts';
@@ -26,23 +27,27 @@ const LOOK_MS = 500;
 
 /** How often is looked for what is too old or too many. */
 const TEND_MS = 60_000;
+/** How often is looked whether a review is due. */
+const REVIEW_MS = 15_000;
 
 export interface MemoryTiming {
   tendMs?: number;
+  reviewMs?: number;
 }
 
 /** Owns what agents remember. */
 export const memory = defineMemory();
 
 /** The same on another clock. */
-export function defineMemory({ tendMs = TEND_MS }: MemoryTiming = {}) {
+export function defineMemory({ tendMs = TEND_MS, reviewMs = REVIEW_MS }: MemoryTiming = {}) {
   return defineService({
     contract,
     version: '0.1.0',
     settings: ['routing', 'embedding', 'memory'],
 
     async setup({ settings, store, bus, log, own, replica, env }) {
-      const { entries, questions: asked } = await store.open({ entries: entryCollection, questions: questionCollection });
+      const collections = { entries: entryCollection, questions: questionCollection, reviews: reviewCollection };
+      const { entries, questions: asked, reviews } = await store.open(collections);
       const { data } = await readEnvironment(env);
       const dir = join(data, 'index', contract.service);
       const cachedVectors = (): number => settings.current.embedding.cache.maxEntries;
@@ -52,6 +57,7 @@ export function defineMemory({ tendMs = TEND_MS }: MemoryTiming = {}) {
       const index = own.use(createMemoryIndex({ ...common, dir, cachedVectors, model: () => maker.model() }));
       own.use(startFilling({ ...common, index, maker }));
       own.use(startTending({ ...common, index, tendMs }));
+      own.use(await startReviewing({ ...common, index, reviews, bus, env, reviewMs }));
       const given: Given = { entries, store, index, settings, maker, questions };
       return {
         'memory.store': memoryStore(given),

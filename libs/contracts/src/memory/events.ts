@@ -4,7 +4,7 @@ import { defineEvents } from '../define.ts';
 
 const took = { timestamp: Timestamp, agentId: AgentId, durationMs: DurationMs };
 
-/** How memories were looked for. No payload says what was asked or found. */
+/** How memories were looked for and looked through. No payload says what was asked or found. */
 export const memoryEvents = defineEvents({
   'memory:recalled': {
     beyond: true,
@@ -32,5 +32,16 @@ export const memoryEvents = defineEvents({
       rerankerAvailable: false,
       durationMs: 6,
     },
+  },
+  'memory:consolidated': {
+    beyond: true,
+    summary: 'What an agent remembers was reviewed, and what says the same was made one.',
+    payload: z.object({
+      ...took,
+      clustersProcessed: Count,
+      observationsCreated: Count,
+      dedupHits: Count.describe('memories that an observation stands for now'),
+    }),
+    example: { timestamp: 1763719200000, agentId: 'default', clustersProcessed: 2, observationsCreated: 1, dedupHits: 5, durationMs: 40 },
   },
 });

@@ -64,7 +64,10 @@ export const memoryOperations = defineOperations({
   'memory.forgetSession': {
     summary: 'Forgets what was kept of one session.',
     callers: CALLERS,
-    params: z.strictObject({ sessionKey: SessionKey }),
+    params: z.strictObject({
+      sessionKey: SessionKey,
+      purgeDerived: z.boolean().default(false).describe('with what was made of them and of others that say the same'),
+    }),
     result: z.object({ forgotten: Count }),
     idempotent: true,
   },

@@ -1,3 +1,4 @@
+import { alike } from './alike.ts';
 import { crowded } from './crowded.ts';
 import { fuse, type Lane } from './fuse.ts';
 import { hashEmbedding } from './hash-embedding.ts';
@@ -53,6 +54,7 @@ export function openIndexWork(dir: string, options: SearchIndexOptions): IndexWo
     has: (scope) => has(file, scope),
     stats: (scope) => stats(file, scope),
     crowded: (query) => crowded(file, query),
+    alike: (query) => alike(file, lane, query),
     cacheStats: () => cache.stats(),
     [Symbol.dispose]: () => file.close(),
   };

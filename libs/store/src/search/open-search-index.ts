@@ -59,6 +59,7 @@ export function openSearchIndex(dir: string, options: SearchIndexOptions): Searc
     has: asking('has'),
     stats: asking('stats'),
     crowded: asking('crowded'),
+    alike: asking('alike'),
     cacheStats: asking('cacheStats'),
     async [Symbol.asyncDispose]() {
       if (!alive) return;

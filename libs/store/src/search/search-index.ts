@@ -76,6 +76,15 @@ export interface Crowded {
   entries: number;
 }
 
+/** Which entries are near to one of them. */
+export interface AlikeQuery extends Pick<Scope, 'tenant' | 'now' | 'trust'> {
+  group: string;
+  id: string;
+  /** The least cosine; 1 is the same. */
+  least: number;
+  limit: number;
+}
+
 export interface IndexStats {
   entries: number;
   bytes: number;
@@ -110,6 +119,8 @@ export interface IndexWork {
   stats(scope: Scope): IndexStats;
   /** For who keeps house: it looks at all tenants. */
   crowded(query: CrowdedQuery): readonly Crowded[];
+  /** Ids of entries of the same owner, nearest first, itself among them. */
+  alike(query: AlikeQuery): readonly string[];
   cacheStats(): VectorCacheStats;
 }
 

@@ -5,6 +5,7 @@ import type { Logger } from '@switchyard/telemetry';
 import type { z } from 'zod';
 import type { EntryDocument } from '../data.ts';
 import type { MemoryIndex } from '../index/memory-index.ts';
+import { forgetSources } from '../review/observation.ts';
 import { forget } from './forget.ts';
 
 export interface TendingDeps {
@@ -108,9 +109,12 @@ async function thin(deps: TendingDeps, { most, left, ...which }: Thinning, close
 }
 
 /** Of what somebody else forgot meanwhile nothing is left to do. */
-async function forgetAll({ entries, store, index }: TendingDeps, tenant: string, ids: readonly string[]): Promise<number> {
+async function forgetAll(deps: TendingDeps, tenant: string, ids: readonly string[]): Promise<number> {
+  const { entries, store, index } = deps;
   const mine = entries.for({ tenant });
   const now = store.now();
+  const { items } = await mine.find({ id: { in: ids }, derivedAt: { gt: 0 } }, { limit: BATCH });
+  for (const observation of items) await forgetSources(deps, tenant, observation);
   const gone = (await Promise.all(ids.map((id) => forget(mine, { id, now })))).filter((entry) => entry !== null);
   await index.note(tenant, gone);
   return gone.length;

@@ -45,7 +45,13 @@ async function replicas(dir: string, settings: object) {
   async function written(): Promise<void> {
     for (const id of ['one more', 'the last']) await questions.for({ tenant: 't' }).insert({ id, vector: '', madeAt: TODAY });
   }
-  return { open, pass, written, kept: () => questions.system().count({ madeAt: { gt: 0 } }), [Symbol.asyncDispose]: () => stack.disposeAsync() };
+  return {
+    open,
+    pass,
+    written,
+    kept: () => questions.system().count({ madeAt: { gt: 0 } }),
+    [Symbol.asyncDispose]: () => stack.disposeAsync(),
+  };
 }
 
 async function until(isSo: () => Promise<boolean>): Promise<void> {
