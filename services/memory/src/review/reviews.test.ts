@@ -71,8 +71,8 @@ describe('reviews of what agents remember', { concurrency: true }, () => {
     await until(async () => (await found()).length === 2);
     const [one] = (await found()).filter(({ sources }) => sources);
     assert.equal(one?.content, SAME[2], 'the one that says most');
-    assert.equal(one.sources?.length, 3);
-    assert.deepEqual(one.tags, ['observation', 'reviewed']);
+    assert.equal(one?.sources?.length, 3);
+    assert.deepEqual(one?.tags, ['observation', 'reviewed']);
     assert.equal((await found('lunch')).length, 1);
     // The one that comes later joins what was made of the others.
     await keep(SAME[1] ?? '', 'later');
@@ -110,8 +110,9 @@ describe('reviews of what agents remember', { concurrency: true }, () => {
     await one.set({ enabled: false });
     await wait(300);
     assert.equal(await one.forget('s0', { purgeDerived: true }), 2);
-    const left = (await one.found()).map(({ content, sources }) => [content, sources?.length]);
-    assert.deepEqual(left.toSorted(), [SAME[1], SAME[2]].map((content) => [content, undefined]).toSorted());
+    const left = await one.found();
+    assert.deepEqual(new Set(left.map(({ content }) => content)), new Set(SAME.slice(1)));
+    assert.ok(left.length === 2 && left.every(({ sources }) => sources === undefined));
   });
 
   test('who deletes an observation deletes what it stands for', async () => {

@@ -37,7 +37,7 @@ export async function startReviewing(deps: ReviewDeps): Promise<AsyncDisposable>
   let reviewing: Promise<void> = Promise.resolve();
 
   async function look(): Promise<void> {
-    for (const { tenant, agentId, suspended, config } of [...agents.entries.values()]) {
+    for (const { tenant, agentId, suspended, config } of agents.entries.values()) {
       if (closed) return;
       const { memoryReview: review } = config;
       if (review.enabled && !suspended) await reviewWhenDue(deps, { tenant, agentId, review }, () => closed);

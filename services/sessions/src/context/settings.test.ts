@@ -40,7 +40,10 @@ async function say({ app }: House, count: number, more: object = {}): Promise<vo
 
 const compact = ({ app }: House) => app.bus.call('session.compact', { key: KEY });
 const tree = ({ app }: House) => app.bus.call('context.tree', { conversation_id: KEY });
-const told = ({ upstream }: House): number => ((upstream.requests.at(-1)?.body.messages ?? []) as unknown[]).length;
+function told({ upstream }: House): number {
+  const messages: unknown[] = upstream.requests.at(-1)?.body.messages ?? [];
+  return messages.length;
+}
 
 /** Until nobody makes a summary any more. */
 async function settled(house: House): Promise<void> {
