@@ -16,6 +16,8 @@ const PATIENCE_MS = 30_000;
 
 /** All that is said is remembered, and conversations are soon too long. */
 const configured = (compactionModel: string) => ({
+  // Many kills make many memories, and all of them are looked for.
+  memory: { compaction: { enabled: false } },
   agents: {
     default: {
       model: 'dev/echo',

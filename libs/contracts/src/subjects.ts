@@ -145,7 +145,11 @@ export const TOKENS_BUCKET: BucketDefinition & Access = { name: 'tokens', writer
 /** The key that is written after all others when the tokens were told anew: without it, one that is missing may be as good as ever. */
 export const TOKENS_TOLD = 'told';
 /** The effective configuration of each agent, by tenant and agent id (`bucketKey`). */
-export const AGENTS_BUCKET: BucketDefinition & Access = { name: 'agents', writers: ['registry'], readers: ['secrets', 'sessions'] };
+export const AGENTS_BUCKET: BucketDefinition & Access = {
+  name: 'agents',
+  writers: ['registry'],
+  readers: ['memory', 'secrets', 'sessions'],
+};
 /** The stored layer of the configuration, under the key `head`. */
 export const CONFIG_BUCKET: BucketDefinition & Access = { name: 'config', writers: ['registry'], readers: SERVICES };
 /**

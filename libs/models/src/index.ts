@@ -2,6 +2,7 @@ export type * from './model.ts';
 export { createModels, type ModelsOptions } from './create-models.ts';
 export { createFailover } from './failover/create-failover.ts';
 export { requireAllowed } from './failover/chain.ts';
+export { createBreakers } from './failover/breakers.ts';
 export { CIRCUIT_OPEN } from './failover/faults.ts';
 export type { Answered, Asker, Failover, FailoverDeps } from './failover/policy.ts';
 export { AGENT_OPERATIONS, operationModel, type AgentOperation, type OperationModel } from './operation-models.ts';

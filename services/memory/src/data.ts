@@ -34,10 +34,46 @@ export const EntryDocument = z.object({
   /** A replica asks for its vector, until then at most. */
   takenBy: z.string().optional(),
   takenUntil: instant.optional(),
+  /** Of an observation: when it was made, which memories it stands for, and of which sessions those were kept. */
+  derivedAt: instant.optional(),
+  sourceIds: z.array(z.string()).optional(),
+  sourceSessions: z.array(z.string()).optional(),
+  /** The observation that stands for it: until that is gone nobody finds it. */
+  mergedInto: z.string().optional(),
   /** When the document itself goes. */
   forgetAt: instant.optional(),
 });
 export type EntryDocument = z.infer<typeof EntryDocument>;
+
+/** The vector of a question that was asked, as a provider made it. */
+export const QuestionDocument = z.object({
+  /** A hash of who asked what, and of the model. */
+  id: z.string(),
+  /** A byte for each place, as base64. */
+  vector: z.string(),
+  madeAt: instant,
+  /** When the document goes. */
+  forgetAt: instant.optional(),
+});
+export type QuestionDocument = z.infer<typeof QuestionDocument>;
+
+export const questionCollection = collection({
+  name: 'questions',
+  schema: QuestionDocument,
+  key: 'id',
+  indexes: [{ fields: ['madeAt'], across: true }],
+  expires: { field: 'forgetAt', afterMs: 0 },
+});
+
+/** When what an agent remembers was reviewed last. */
+export const ReviewDocument = z.object({
+  agentId: AgentId,
+  /** The time of its schedule that this was for. */
+  dueAt: instant,
+});
+export type ReviewDocument = z.infer<typeof ReviewDocument>;
+
+export const reviewCollection = collection({ name: 'reviews', schema: ReviewDocument, key: 'agentId' });
 
 /** An index that has not followed for half of this time begins anew. */
 export const GONE_MS = 86_400_000;
@@ -52,7 +88,9 @@ export const entryCollection = collection({
   indexes: [
     { fields: ['changedAt'], across: true },
     { fields: ['vectorOf', 'goneAt'], across: true },
+    { fields: ['createdAt'], across: true },
     { fields: ['sessionKey'], sparse: true },
+    { fields: ['derivedAt'], sparse: true },
   ],
   expires: { field: 'forgetAt', afterMs: 0 },
 });

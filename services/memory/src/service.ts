@@ -1,7 +1,8 @@
 import { join } from 'node:path';
 import { memory as contract } from '@switchyard/contracts';
 import { defineService, readEnvironment, systemClock } from '@switchyard/service-kit';
-import { entryCollection } from './data.ts';
+import { entryCollection, questionCollection, reviewCollection } from './data.ts';
+import { startTending } from './entries/tending.ts';
 import type { Given } from './handlers/given.ts';
 import { memoryBrowse } from './handlers/memory-browse.ts';
 import { memoryCapture } from './handlers/memory-capture.ts';
@@ -16,42 +17,62 @@ import { memorySearch } from './handlers/memory-search.ts';
 import { memoryStats } from './handlers/memory-stats.ts';
 import { memoryStore } from './handlers/memory-store.ts';
 import { createMemoryIndex } from './index/memory-index.ts';
+import { startReviewing } from './review/reviews.ts';
 import { startFilling } from './vectors/fill.ts';
+import { createQuestionCache } from './vectors/question-cache.ts';
 import { createVectorMaker } from './vectors/vector-maker.ts';
 
 /** What another replica wrote is found here this long after it at most, and what it takes to read it. */
 const LOOK_MS = 500;
 
-/** Owns what agents remember. */
-export const memory = defineService({
-  contract,
-  version: '0.1.0',
-  settings: ['routing', 'embedding'],
+/** How often is looked for what is too old or too many. */
+const TEND_MS = 60_000;
+/** How often is looked whether a review is due. */
+const REVIEW_MS = 15_000;
 
-  async setup({ settings, store, bus, log, own, replica, env }) {
-    const { entries } = await store.open({ entries: entryCollection });
-    const { data } = await readEnvironment(env);
-    const dir = join(data, 'index', contract.service);
-    const cachedVectors = (): number => settings.current.embedding.cache.maxEntries;
-    const maker = createVectorMaker({ bus, settings, now: () => store.now() });
-    const index = own.use(
-      createMemoryIndex({ entries, store, dir, cachedVectors, model: () => maker.model(), log, clock: systemClock, lookMs: LOOK_MS }),
-    );
-    own.use(startFilling({ entries, store, index, maker, settings, log, clock: systemClock, replica, lookMs: LOOK_MS }));
-    const given: Given = { entries, store, index, settings, maker };
-    return {
-      'memory.store': memoryStore(given),
-      'memory.search': memorySearch(given),
-      'memory.inspect': memoryInspect(given),
-      'memory.browse': memoryBrowse(given),
-      'memory.delete': memoryDelete(given),
-      'memory.embeddingCache': memoryEmbeddingCache(given),
-      'memory.export': memoryExport(given),
-      'memory.stats': memoryStats(given),
-      'memory.flush': memoryFlush(given),
-      'memory.recall': memoryRecall(given),
-      'memory.capture': memoryCapture(given),
-      'memory.forgetSession': memoryForgetSession(given),
-    };
-  },
-});
+export interface MemoryTiming {
+  tendMs?: number;
+  reviewMs?: number;
+}
+
+/** Owns what agents remember. */
+export const memory = defineMemory();
+
+/** The same on another clock. */
+export function defineMemory({ tendMs = TEND_MS, reviewMs = REVIEW_MS }: MemoryTiming = {}) {
+  return defineService({
+    contract,
+    version: '0.1.0',
+    settings: ['routing', 'embedding', 'memory'],
+
+    async setup({ settings, store, bus, log, own, replica, env }) {
+      const collections = { entries: entryCollection, questions: questionCollection, reviews: reviewCollection };
+      const { entries, questions: asked, reviews } = await store.open(collections);
+      const { data } = await readEnvironment(env);
+      const dir = join(data, 'index', contract.service);
+      const cachedVectors = (): number => settings.current.embedding.cache.maxEntries;
+      const common = { entries, store, settings, log, clock: systemClock, replica, lookMs: LOOK_MS };
+      const questions = own.use(createQuestionCache({ ...common, questions: asked }));
+      const maker = createVectorMaker({ bus, settings, now: () => store.now(), questions });
+      const index = own.use(createMemoryIndex({ ...common, dir, cachedVectors, model: () => maker.model() }));
+      own.use(startFilling({ ...common, index, maker }));
+      own.use(startTending({ ...common, index, tendMs }));
+      own.use(await startReviewing({ ...common, index, reviews, bus, env, reviewMs }));
+      const given: Given = { entries, store, index, settings, maker, questions };
+      return {
+        'memory.store': memoryStore(given),
+        'memory.search': memorySearch(given),
+        'memory.inspect': memoryInspect(given),
+        'memory.browse': memoryBrowse(given),
+        'memory.delete': memoryDelete(given),
+        'memory.embeddingCache': memoryEmbeddingCache(given),
+        'memory.export': memoryExport(given),
+        'memory.stats': memoryStats(given),
+        'memory.flush': memoryFlush(given),
+        'memory.recall': memoryRecall(given),
+        'memory.capture': memoryCapture(given),
+        'memory.forgetSession': memoryForgetSession(given),
+      };
+    },
+  });
+}

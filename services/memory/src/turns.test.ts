@@ -135,3 +135,15 @@ test('what was kept of a session is forgotten, all of it and nothing else', asyn
   assert.deepEqual(await forget(), { forgotten: 0 });
   assert.deepEqual(contents(await recall(app, ann)), ['My tide table of elsewhere.']);
 });
+
+test('how it looked is told, with the lanes and what each of them found, and nothing of what was asked', async () => {
+  await using app = await open();
+  await app.bus.as(operator).call('memory.store', { content: 'The tide table hangs in the hall.' });
+  await app.bus.as(operator).call('memory.store', { content: 'The tides are high.' });
+  const told = app.nextEvent('memory:recalled');
+  await recall(app, ann, { maxResults: 1 });
+  const { durationMs, timestamp, ...rest } = await told;
+  assert.ok(durationMs >= 0 && timestamp > 0);
+  const found = { ftsCandidates: 2, vectorCandidates: 2, entityCandidates: 0, finalCount: 1 };
+  assert.deepEqual(rest, { agentId: 'default', lanes: ['text', 'vector'], ...found, rerankerAvailable: false });
+});

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { OBJECT_SECTIONS, secrets } from '@switchyard/contracts';
+import type { Handler } from '@switchyard/bus';
+import { OBJECT_SECTIONS, secrets, ServiceError, sessions, type Input } from '@switchyard/contracts';
 import { principal, resolveSecrets, startUpstream, testService, type TestService, type TestServiceOptions } from '@switchyard/testkit';
 import { startService } from '@switchyard/service-kit';
 import { createLogger, type Logger } from '@switchyard/telemetry';
@@ -8,15 +9,21 @@ import { registry } from './service.ts';
 
 type Keys = Record<string, string>;
 
-/** The registry, beside somebody who answers for secrets. */
-function start(keys: Keys, options: TestServiceOptions = {}): Promise<TestService> {
+type Spend = Handler<'budgets.spend'>;
+/** Everybody may use what they like. */
+const rich: Spend = ({ tokens, costUsd = 0 }) => ({ tokens, costUsd });
+
+/** The registry, beside somebody who answers for secrets, and somebody who counts. */
+function start(keys: Keys, options: TestServiceOptions & { spend?: Spend } = {}): Promise<TestService> {
+  const { spend = rich, ...more } = options;
   return testService(registry, {
     as: principal({ scopes: ['*'] }),
     prepare: async (host) => {
       const bus = await host.connect('secrets');
       await bus.serve(secrets, { 'secrets.resolve': resolveSecrets(keys) }, { version: '0.0.0' });
+      await (await host.connect('sessions')).serve(sessions, { 'budgets.spend': spend }, { version: '0.0.0' });
     },
-    ...options,
+    ...more,
   });
 }
 
@@ -103,6 +110,34 @@ test('vectors are made by the provider that the name or the configuration says, 
     await using other = await start({ LOCAL_KEY: 'k' }, settings(embedding));
     await assert.rejects(other.bus.call('models.embed', { model: 'whatever', input: ['x'] }), refused);
   }
+});
+
+test('what an embedding needs is counted before the provider is asked, what it was beyond that after, and a budget that is used up refuses it', async () => {
+  const body = { data: [{ index: 0, embedding: [1, 2] }], usage: { prompt_tokens: 7 } };
+  await using upstream = await startUpstream({ kind: 'answer', body });
+  const cost = { input: 2, output: 0, cacheRead: 0, cacheWrite: 0 };
+  const local = { ...entry(upstream.url), models: [{ id: 'small', cost }] };
+  const told = Promise.withResolvers<void>();
+  const counted: Input<'budgets.spend'>[] = [];
+  let left = 5;
+  const spend: Spend = (asked) => {
+    counted.push(asked);
+    if (asked.late) told.resolve();
+    if (left <= 0) throw new ServiceError('RESOURCE_EXHAUSTED', 'used up', { details: { reason: 'BUDGET_EXCEEDED', retryAfterMs: 9 } });
+    left -= asked.tokens;
+    return { tokens: asked.tokens, costUsd: asked.costUsd ?? 2e-6 };
+  };
+  await using app = await start({ LOCAL_KEY: 'k' }, { settings: { providers: { entries: { local } } }, spend });
+  const usage = app.nextEvent('observability:token_usage');
+  await app.bus.call('models.embed', { model: 'small', input: ['hello'], agentId: 'oslo' });
+  await told.promise;
+  assert.equal((await usage).agentId, 'oslo');
+  const about = { provider: 'local', modelId: 'small', agentId: 'oslo' };
+  const [before, after] = counted;
+  assert.deepEqual(before, { ...about, tokens: 2 });
+  assert.deepEqual({ ...after, costUsd: Math.round((after?.costUsd ?? 0) * 1e6) }, { ...about, tokens: 5, costUsd: 12, late: true });
+  await assert.rejects(app.bus.call('models.embed', { model: 'small', input: ['hello'] }), { code: 'RESOURCE_EXHAUSTED' });
+  assert.equal(upstream.requests.length, 1, 'nobody is asked for it');
 });
 
 test('a model that does not answer is a result with the reason', async () => {

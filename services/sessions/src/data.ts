@@ -96,6 +96,8 @@ export const SessionDocument = z.object({
   /** Somebody makes a summary, until then at most; the number of the last one who did. */
   compactUntil: instant.optional(),
   compactFence: count.optional(),
+  /** The number of the last turn there was when a summary was made last. */
+  compactSeq: count.optional(),
   /** How often it was asked what was said earlier, and on which day that was (days since 1970). */
   recalls: count.optional(),
   recallDay: count.optional(),

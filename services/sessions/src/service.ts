@@ -21,6 +21,7 @@ import { agentCacheStats } from './handlers/agent-cache-stats.ts';
 import { agentCancel } from './handlers/agent-cancel.ts';
 import { agentAttach, agentExecute, agentStart, agentStream } from './handlers/agent-execute.ts';
 import { agentGetOperationModels } from './handlers/agent-get-operation-models.ts';
+import { budgetsSpend } from './handlers/budgets-spend.ts';
 import { contextConversations } from './handlers/context-conversations.ts';
 import { contextTree } from './handlers/context-tree.ts';
 import { ctxExpand } from './handlers/ctx-expand.ts';
@@ -167,6 +168,7 @@ export function defineSessions(timing: SessionsTiming = {}) {
         'session.search': sessionSearch({ ...reading, indexes }),
         'context.conversations': contextConversations({ ...reading, agents }),
         'context.tree': contextTree({ ...reading, agents }),
+        'budgets.spend': budgetsSpend(common),
         'ctx.search': ctxSearch(data),
         'ctx.inspect': ctxInspect(common),
         'ctx.expand': ctxExpand(common),

@@ -66,5 +66,7 @@ test('memories of a conversation go with it where that is asked; a memory that d
   const forgetSession = (given: unknown) => (asked.push(given), { forgotten: 3 });
   await (await app.host.connect('memory')).serve(memory, { 'memory.forgetSession': forgetSession }, { version: '0.0.0' });
   const { memoriesDeleted } = await app.bus.call('session.reset_conversation', { session_key: KEY, memory: true });
-  assert.deepEqual([memoriesDeleted, asked], [3, [{ sessionKey: KEY }]]);
+  assert.deepEqual([memoriesDeleted, asked], [3, [{ sessionKey: KEY, purgeDerived: false }]]);
+  await app.bus.call('session.reset_conversation', { session_key: KEY, memory: true, purge_derived: true });
+  assert.deepEqual(asked.at(-1), { sessionKey: KEY, purgeDerived: true });
 });

@@ -1,4 +1,5 @@
 import { defineContract } from '../define.ts';
+import { memoryEvents } from './events.ts';
 import { memoryMethods } from './memory.ts';
 import { memoryOperations } from './operations.ts';
 
@@ -6,5 +7,5 @@ export const memory = defineContract({
   service: 'memory',
   methods: { ...memoryMethods },
   operations: memoryOperations,
-  events: {},
+  events: memoryEvents,
 });

@@ -19,6 +19,7 @@ export const MemoryEntry = z.object({
   taintLevel: z.enum(['clean', 'wrapped', 'raw']).optional(),
   tags: z.array(upTo(MAX.name)).max(MAX.many),
   metadata: JsonObject.optional(),
+  sources: z.array(upTo(MAX.id)).max(MAX.few).optional().describe('of what a review made of memories that say the same: their ids'),
   createdAt: Timestamp,
   updatedAt: Timestamp.optional(),
   expiresAt: Timestamp.optional(),

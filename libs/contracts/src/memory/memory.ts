@@ -33,6 +33,9 @@ export const MemoryPage = z.object({
 
 export const MemoryDeleted = z.object({ id: upTo(MAX.id), deleted: z.literal(true) });
 
+/** One level of a cache of vectors. */
+const CacheLevel = z.object({ entries: Count, maxEntries: Count, hitRate: Rate, hits: Count, misses: Count });
+
 export const EmbeddingCacheStats = z.object({
   enabled: z.boolean(),
   size: Count,
@@ -41,6 +44,8 @@ export const EmbeddingCacheStats = z.object({
   misses: Count,
   hitRate: Rate,
   evictions: Count,
+  l1: CacheLevel.describe('what this replica holds in memory'),
+  l2: CacheLevel.optional().describe('what is kept in the database, where embedding.cache.persistent says so'),
   provider: upTo(MAX.name).nullable().describe('null while search is full-text only'),
   vecAvailable: z.boolean().describe('whether the vector index can be used'),
   circuitBreaker: z.object({ state: z.enum(['closed', 'open', 'half-open']) }).optional(),
@@ -168,6 +173,7 @@ export const memoryMethods = defineMethods({
           misses: 160,
           hitRate: 0.8,
           evictions: 0,
+          l1: { entries: 812, maxEntries: 10_000, hitRate: 0.8, hits: 640, misses: 160 },
           provider: 'local',
           vecAvailable: true,
         },

@@ -52,6 +52,7 @@ export const memoryOperations = defineOperations({
       vectorCandidates: Count,
     }),
     blobs: ['entries'],
+    emits: ['memory:recalled'],
     deadlineMs: RECALL_MS,
     idempotent: true,
   },
@@ -67,7 +68,10 @@ export const memoryOperations = defineOperations({
   'memory.forgetSession': {
     summary: 'Forgets what was kept of one session.',
     callers: CALLERS,
-    params: z.strictObject({ sessionKey: SessionKey }),
+    params: z.strictObject({
+      sessionKey: SessionKey,
+      purgeDerived: z.boolean().default(false).describe('with what was made of them and of others that say the same'),
+    }),
     result: z.object({ forgotten: Count }),
     idempotent: true,
   },

@@ -32,7 +32,8 @@ export const registryOperations = {
     idempotent: true,
   },
   'models.embed': {
-    summary: 'Turns texts into vectors. NOT_FOUND, reason NO_EMBEDDER, where no provider can.',
+    summary:
+      'Turns texts into vectors. NOT_FOUND, reason NO_EMBEDDER, where no provider can; RESOURCE_EXHAUSTED, reason BUDGET_EXCEEDED, where the agent or the token has used its budget.',
     callers: ['gateway', 'memory'] as const,
     params: z.strictObject({
       model: z.string().min(1).max(MAX.name).describe('provider/model, an alias, or what the embedding provider calls it'),
@@ -43,6 +44,7 @@ export const registryOperations = {
         .max(MAX_DIMENSIONS)
         .optional()
         .describe('how many numbers a vector has, where the model lets one choose'),
+      agentId: AgentId.optional().describe('whose budget it is; of the one that answers for the caller, when left out'),
     }),
     result: z.object({
       model: upTo(MAX.name).describe('as the provider calls it'),

@@ -1,6 +1,7 @@
 import { defineContract } from '../define.ts';
 import { adminApprovalMethods } from './admin-approval.ts';
 import { agentMethods } from './agent.ts';
+import { budgetOperations } from './budgets.ts';
 import { contextMethods } from './context.ts';
 import { contextToolOperations } from './context-tools.ts';
 import { devToolOperations } from './dev-tools.ts';
@@ -13,6 +14,6 @@ import { turnOperations } from './turns.ts';
 export const sessions = defineContract({
   service: 'sessions',
   methods: { ...agentMethods, ...sessionMethods, ...subagentMethods, ...contextMethods, ...adminApprovalMethods },
-  operations: { ...turnOperations, ...responseOperations, ...contextToolOperations, ...devToolOperations },
+  operations: { ...turnOperations, ...responseOperations, ...contextToolOperations, ...devToolOperations, ...budgetOperations },
   events: sessionsEvents,
 });

@@ -1,3 +1,5 @@
+import { alike } from './alike.ts';
+import { crowded } from './crowded.ts';
 import { fuse, type Lane } from './fuse.ts';
 import { hashEmbedding } from './hash-embedding.ts';
 import { openIndexFile, partOf, type IndexFile } from './index-file.ts';
@@ -51,6 +53,8 @@ export function openIndexWork(dir: string, options: SearchIndexOptions): IndexWo
     list: (query) => list(file, query),
     has: (scope) => has(file, scope),
     stats: (scope) => stats(file, scope),
+    crowded: (query) => crowded(file, query),
+    alike: (query) => alike(file, lane, query),
     cacheStats: () => cache.stats(),
     [Symbol.dispose]: () => file.close(),
   };

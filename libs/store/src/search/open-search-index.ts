@@ -58,6 +58,8 @@ export function openSearchIndex(dir: string, options: SearchIndexOptions): Searc
     list: asking('list'),
     has: asking('has'),
     stats: asking('stats'),
+    crowded: asking('crowded'),
+    alike: asking('alike'),
     cacheStats: asking('cacheStats'),
     async [Symbol.asyncDispose]() {
       if (!alive) return;

@@ -52,7 +52,7 @@ export interface SearchHits {
 }
 
 export interface ListQuery extends Scope {
-  kind?: string | undefined;
+  kinds?: readonly string[] | undefined;
   /** Entries that have all of them. */
   tags?: readonly string[] | undefined;
   oldestFirst: boolean;
@@ -63,6 +63,26 @@ export interface ListQuery extends Scope {
 export interface ListPage {
   ids: readonly string[];
   total: number;
+}
+
+/** Which groups, of all tenants, hold more than so many entries of a kind. */
+export interface CrowdedQuery extends Pick<ListQuery, 'now' | 'trust' | 'kinds' | 'tags'> {
+  most: number;
+}
+
+export interface Crowded {
+  tenant: string;
+  group: string;
+  entries: number;
+}
+
+/** Which entries are near to one of them. */
+export interface AlikeQuery extends Pick<Scope, 'tenant' | 'now' | 'trust'> {
+  group: string;
+  id: string;
+  /** The least cosine; 1 is the same. */
+  least: number;
+  limit: number;
 }
 
 export interface IndexStats {
@@ -97,6 +117,10 @@ export interface IndexWork {
   /** Whether there is anything at all in a scope. */
   has(scope: Scope): boolean;
   stats(scope: Scope): IndexStats;
+  /** For who keeps house: it looks at all tenants. */
+  crowded(query: CrowdedQuery): readonly Crowded[];
+  /** Ids of entries of the same owner, nearest first, itself among them. */
+  alike(query: AlikeQuery): readonly string[];
   cacheStats(): VectorCacheStats;
 }
 

@@ -7,6 +7,8 @@ export interface Wanted {
   trust: readonly string[] | undefined;
   now: number;
   limit: number;
+  /** The least cosine, where what chance makes alike is not the bound. */
+  least?: number;
 }
 
 /** The vectors of the parts that are asked for, kept in memory: each question is compared with all of its part. */
@@ -94,11 +96,15 @@ export function createVectorLane({ prepare, model: { dimensions } }: IndexFile):
   };
 }
 
-function nearest({ known, vectors, dimensions }: Part, vector: Int8Array, { owners, trust, now, limit }: Wanted): string[] {
+function nearest(
+  { known, vectors, dimensions }: Part,
+  vector: Int8Array,
+  { owners, trust, now, limit, least: floor = LEAST_COSINE }: Wanted,
+): string[] {
   const asked = vector.length === dimensions ? normOf(vector) : 0;
   if (asked === 0) return [];
   const best: { id: string; cosine: number }[] = [];
-  let least = LEAST_COSINE;
+  let least = floor;
   for (const [at, one] of known.entries()) {
     if (one.expires <= now || one.norm === 0) continue;
     if (owners && !owners.includes(one.owner)) continue;
@@ -107,17 +113,17 @@ function nearest({ known, vectors, dimensions }: Part, vector: Int8Array, { owne
     if (cosine < least) continue;
     best.push({ id: one.id, cosine });
     // Sorted only now and then: few of many are near.
-    if (best.length >= limit * 4) least = keepBest(best, limit);
+    if (best.length >= limit * 4) least = keepBest(best, limit, floor);
   }
-  keepBest(best, limit);
+  keepBest(best, limit, floor);
   return best.map(({ id }) => id);
 }
 
 /** Gives what the next one must reach. */
-function keepBest(best: { id: string; cosine: number }[], limit: number): number {
+function keepBest(best: { id: string; cosine: number }[], limit: number, floor: number): number {
   best.sort((a, b) => b.cosine - a.cosine || (a.id < b.id ? -1 : 1));
   best.length = Math.min(best.length, limit);
-  return best.length < limit ? LEAST_COSINE : (best.at(-1)?.cosine ?? LEAST_COSINE);
+  return best.length < limit ? floor : (best.at(-1)?.cosine ?? floor);
 }
 
 /** Four at a time: this is all that a search among many spends its time on. */

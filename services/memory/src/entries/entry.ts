@@ -5,7 +5,7 @@ import type { EntryDocument } from '../data.ts';
 /** An entry as it is shown: what it says and whence it is, which nothing changes after it was written. Its vector never leaves. */
 export function toEntry(tenant: string, entry: EntryDocument, score?: number): MemoryEntry {
   const { id, agentId, userId, content, memoryType, trustLevel, who, channel, sessionKey, sourceType, taintLevel, tags } = entry;
-  const { metadata, createdAt, expiresAt } = entry;
+  const { metadata, createdAt, expiresAt, sourceIds } = entry;
   return {
     id,
     tenantId: tenant,
@@ -20,6 +20,7 @@ export function toEntry(tenant: string, entry: EntryDocument, score?: number): M
     createdAt,
     source: { who, ...(channel === undefined ? {} : { channel }), ...(sessionKey === undefined ? {} : { sessionKey }) },
     ...(metadata === undefined ? {} : { metadata }),
+    ...(sourceIds === undefined ? {} : { sources: sourceIds }),
     ...(expiresAt === undefined ? {} : { expiresAt }),
     ...(score === undefined ? {} : { score }),
   };
@@ -28,7 +29,7 @@ export function toEntry(tenant: string, entry: EntryDocument, score?: number): M
 /** The same as the index takes it. */
 export function toIndexed(tenant: string, entry: EntryDocument, model?: VectorModel): SearchEntry | GoneEntry {
   const { id, changedAt: version } = entry;
-  if (entry.goneAt !== undefined) return { tenant, id, version, gone: true };
+  if (entry.goneAt !== undefined || entry.mergedInto !== undefined) return { tenant, id, version, gone: true };
   const { agentId: group, owner, memoryType: kind, trustLevel: trust, tags, sessionKey: session = '', content: text } = entry;
   const { takenBy: _by, takenUntil: _until, ...kept } = entry;
   const bytes = Buffer.byteLength(JSON.stringify(kept));

@@ -15,7 +15,19 @@ export interface Entries {
 /** Something to remember, before anybody has looked at what it says. */
 export type Wanted = Omit<
   EntryDocument,
-  'id' | 'createdAt' | 'changedAt' | 'goneAt' | 'forgetAt' | 'vector' | 'vectorOf' | 'takenBy' | 'takenUntil'
+  | 'id'
+  | 'createdAt'
+  | 'changedAt'
+  | 'goneAt'
+  | 'forgetAt'
+  | 'vector'
+  | 'vectorOf'
+  | 'takenBy'
+  | 'takenUntil'
+  | 'derivedAt'
+  | 'sourceIds'
+  | 'sourceSessions'
+  | 'mergedInto'
 > & { id?: string };
 
 /** What is said of a text that is not remembered. */

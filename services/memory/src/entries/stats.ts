@@ -11,7 +11,7 @@ export function embedderOf({ model }: Pick<VectorMaker, 'model'>): string {
 
 /** What the caller may know of, counted in this replica's index. */
 export async function readStats(
-  { store, index, settings, maker }: Given,
+  { store, index, settings, maker, questions }: Given,
   ctx: Pick<Ctx, 'principal' | 'signal'>,
 ): Promise<Result<'memory.stats'>> {
   const { principal } = ctx;
@@ -26,7 +26,7 @@ export async function readStats(
   };
   const [counted, { hits, misses }] = await Promise.all([
     there.stats(scope),
-    maker.model() === undefined ? there.cacheStats() : maker.stats(),
+    maker.model() === undefined ? there.cacheStats() : questions.stats().then(({ l1 }) => l1),
   ]);
   return {
     totalEntries: counted.entries,

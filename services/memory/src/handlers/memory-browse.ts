@@ -14,7 +14,7 @@ export function memoryBrowse({ entries, store, index, settings }: Given): Handle
     const now = store.now();
     const scope = { tenant: principal.tenant, group, owners: ownersFor(principal), trust: trust_level && [trust_level], now };
     const there = await index.get(ctx.signal);
-    const asked = { ...scope, kind: memory_type, tags, oldestFirst: sort === 'oldest', offset, limit };
+    const asked = { ...scope, kinds: memory_type && [memory_type], tags, oldestFirst: sort === 'oldest', offset, limit };
     const { ids, total } = there ? await there.list(asked) : { ids: [], total: 0 };
     const found = await readFound(entries, principal, { ids, now });
     const shown = found.map((entry) => toEntry(principal.tenant, { ...entry, content: beginning(entry.content) }));

@@ -1,25 +1,42 @@
+import type { Result } from '@switchyard/contracts';
 import type { Handler } from '@switchyard/bus';
 import { embedderOf } from '../entries/stats.ts';
+import type { LevelStats } from '../vectors/question-cache.ts';
 import type { Given } from './given.ts';
 
-/** Of this replica; each remembers what it was asked itself. */
-export function memoryEmbeddingCache({ index, settings, maker }: Given): Handler<'memory.embeddingCache'> {
+/** Of this replica, but for what all of them keep together; each counts what it was asked itself. */
+export function memoryEmbeddingCache({ index, settings, maker, questions }: Given): Handler<'memory.embeddingCache'> {
   return async (_params, ctx) => {
     const { enabled, cache } = settings.current.embedding;
-    const there = await index.get(ctx.signal);
-    const asked = maker.model() === undefined ? await there?.cacheStats() : maker.stats();
-    const { size, hits, misses, evictions } = asked ?? { size: 0, hits: 0, misses: 0, evictions: 0 };
+    const { l1, l2 } = maker.model() === undefined ? { l1: await local() } : await questions.stats();
     return {
       enabled: enabled && cache.maxEntries > 0,
-      size,
+      size: l1.entries,
       maxEntries: cache.maxEntries,
-      hits,
-      misses,
-      hitRate: hits + misses === 0 ? 0 : hits / (hits + misses),
-      evictions,
+      hits: l1.hits,
+      misses: l1.misses,
+      hitRate: hitRate(l1),
+      evictions: l1.evictions,
+      l1: levelOf(l1),
+      ...(l2 === undefined ? {} : { l2: levelOf(l2) }),
       provider: enabled ? embedderOf(maker) : null,
       vecAvailable: enabled && maker.breaker() !== 'open',
       circuitBreaker: { state: maker.breaker() },
     };
+
+    /** Vectors that are made here stand in the index. */
+    async function local(): Promise<LevelStats> {
+      const there = await (await index.get(ctx.signal))?.cacheStats();
+      const { size, ...counts } = there ?? { size: 0, hits: 0, misses: 0, evictions: 0 };
+      return { ...counts, entries: size, maxEntries: cache.maxEntries };
+    }
   };
+}
+
+function levelOf({ entries, maxEntries, hits, misses }: LevelStats): Result<'memory.embeddingCache'>['l1'] {
+  return { entries, maxEntries, hitRate: hitRate({ hits, misses }), hits, misses };
+}
+
+function hitRate({ hits, misses }: Pick<LevelStats, 'hits' | 'misses'>): number {
+  return hits + misses === 0 ? 0 : hits / (hits + misses);
 }

@@ -1,24 +1,52 @@
 import type { Handler } from '@switchyard/bus';
 import { forget } from '../entries/forget.ts';
+import { unlink } from '../review/observation.ts';
 import type { Given } from './given.ts';
 
 const PAGE = 200;
 
-/** Forgets page after page; whoever asks again after a failure ends what is left. */
-export function memoryForgetSession({ entries, store, index }: Given): Handler<'memory.forgetSession'> {
-  return async ({ sessionKey }, { principal, signal }) => {
+/**
+ * Forgets page after page; whoever asks again after a failure ends what is left. What was made of these memories and of others stands
+ * for the others alone from then on, before these are gone: afterwards nothing says any more of which session they were.
+ */
+export function memoryForgetSession(given: Given): Handler<'memory.forgetSession'> {
+  const { entries, store, index } = given;
+  return async ({ sessionKey, purgeDerived }, { principal, signal }) => {
+    const { tenant } = principal;
     const mine = entries.for(principal);
     const now = store.now();
-    let forgotten = 0;
+    let forgotten = await unlinkAll(given, tenant, { sessionKey, purgeDerived, signal });
     for (let more = true; more;) {
       signal.throwIfAborted();
-      // What is forgotten says no more of which session it was.
       const { items, cursor } = await mine.find({ sessionKey, goneAt: null }, { limit: PAGE });
       const gone = (await Promise.all(items.map(({ id }) => forget(mine, { id, now })))).filter((entry) => entry !== null);
-      await index.note(principal.tenant, gone);
+      await index.note(tenant, gone);
       forgotten += gone.length;
       more = cursor !== undefined;
     }
     return { forgotten };
   };
+}
+
+interface Asked {
+  sessionKey: string;
+  purgeDerived: boolean;
+  signal: AbortSignal;
+}
+
+/** Gives how many observations went with it. */
+async function unlinkAll(given: Given, tenant: string, { sessionKey, purgeDerived, signal }: Asked): Promise<number> {
+  const mine = given.entries.for({ tenant });
+  let forgotten = 0;
+  for (let more = true; more;) {
+    signal.throwIfAborted();
+    // One that was unlinked says the session no more.
+    const { items, cursor } = await mine.find({ derivedAt: { gt: 0 }, sourceSessions: { has: sessionKey }, goneAt: null }, { limit: PAGE });
+    for (const observation of items) {
+      const gone = await unlink(given, tenant, { observation, without: (source) => source.sessionKey === sessionKey, purge: purgeDerived });
+      if (gone) forgotten += 1;
+    }
+    more = cursor !== undefined;
+  }
+  return forgotten;
 }

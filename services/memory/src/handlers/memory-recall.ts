@@ -1,6 +1,7 @@
 import type { Handler } from '@switchyard/bus';
 import type { EntryDocument } from '../data.ts';
 import { readFound } from '../entries/read.ts';
+import { tellRecalled } from '../entries/recalled.ts';
 import { SHARED } from '../entries/scope.ts';
 import { vectorsFor } from '../vectors/question.ts';
 import type { Given } from './given.ts';
@@ -17,9 +18,10 @@ export function memoryRecall(given: Given): Handler<'memory.recall'> {
   const { entries, store, index } = given;
   return async ({ agentId, query, maxResults, maxChars, minScore, trustLevels }, ctx) => {
     const { principal } = ctx;
+    const startedAt = performance.now();
     const there = await index.get(ctx.signal);
     if (!there) return { entries: [], empty: true, textCandidates: 0, vectorCandidates: 0 };
-    const vectors = await vectorsFor(given, query, { principal: ctx.principal, signal: ctx.signal, withinMs: VECTOR_MS });
+    const vectors = await vectorsFor(given, query, { principal: ctx.principal, signal: ctx.signal, agentId, withinMs: VECTOR_MS });
     const now = store.now();
     const scope = { tenant: principal.tenant, group: agentId, owners: [SHARED, principal.client], trust: trustLevels, now };
     const limit = Math.min(maxResults * OVER_FETCH, MOST);
@@ -28,6 +30,7 @@ export function memoryRecall(given: Given): Handler<'memory.recall'> {
     const asAgent = { ...principal, agent: agentId };
     const found = await readFound(entries, asAgent, { ids: [...scores.keys()], now });
     const kept = fitting(found, { maxResults, maxChars });
+    tellRecalled(ctx, { agentId, vectors: vectors !== false, candidates, found: kept.length, startedAt, now });
     return {
       entries: kept.map(({ id, content, memoryType, trustLevel, createdAt }) => {
         return { id, content, memoryType, trustLevel, createdAt, score: scores.get(id) ?? 0 };

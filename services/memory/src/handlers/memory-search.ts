@@ -14,7 +14,9 @@ export function memorySearch(given: Given): Handler<'memory.search'> {
     const { principal } = ctx;
     const group = agentOf(principal, agent_id, settings.current.routing);
     const found = await index.get(ctx.signal);
-    const vectors = found ? await vectorsFor(given, query, { principal: ctx.principal, signal: ctx.signal, withinMs: VECTOR_MS }) : false;
+    const vectors = found
+      ? await vectorsFor(given, query, { principal: ctx.principal, signal: ctx.signal, agentId: group, withinMs: VECTOR_MS })
+      : false;
     const now = store.now();
     const asked = { tenant: principal.tenant, group, owners: ownersFor(principal), text: query, limit, now, vectors };
     const { hits } = found ? await found.search(asked) : { hits: [] };

@@ -4,7 +4,8 @@ import type { Collection, Store, VectorModel } from '@switchyard/store';
 import type { Logger } from '@switchyard/telemetry';
 import type { EntryDocument } from '../data.ts';
 import type { MemoryIndex } from '../index/memory-index.ts';
-import { isRefusal, type VectorMaker } from './vector-maker.ts';
+import { giveBack, lacking, ofEachAgent, rest, take, TAKEN, type Found } from './lacking.ts';
+import { isRefusal, spentFor, type VectorMaker } from './vector-maker.ts';
 
 export interface FillDeps {
   entries: Collection<EntryDocument>;
@@ -19,31 +20,27 @@ export interface FillDeps {
   lookMs: number;
 }
 
-type Found = EntryDocument & { tenant: string };
-
 const BATCH_MS = 60_000;
-/** Longer than a batch: whoever has taken an entry and is still there is not overtaken. */
-const TAKEN_MS = 2 * BATCH_MS;
-const TAKEN = ['takenBy', 'takenUntil'] as const;
 
 /**
  * Gives entries the vectors they lack, in the background: new ones, and, after the model was changed, all of them. The vector stands in
  * the document, so that every index is written anew without asking a provider again. An entry is taken before it is sent, so that no two
- * replicas pay for it; of one that died, it is free again after `TAKEN_MS`.
+ * replicas pay for it; of one that died, it is free again two minutes later.
  */
 export function startFilling(deps: FillDeps): AsyncDisposable {
   const { maker, log, clock, lookMs, settings } = deps;
-  let [busy, closed] = [false, false];
+  const startedAt = deps.store.now();
+  let [busy, closed, first] = [false, false, true];
   let filling: Promise<void> = Promise.resolve();
 
   async function look(): Promise<void> {
     for (let more = true; more && !closed;) {
       const model = maker.model();
       if (model === undefined || maker.breaker() === 'open') return;
-      const found = await lacking(deps, model);
+      const found = await lacking(deps, { model, startedAt, first });
+      first = false;
       const taken = await take(deps, found);
-      for (const [tenant, some] of Object.entries(Object.groupBy(taken, ({ tenant }) => tenant)))
-        await fill(deps, { tenant, entries: some ?? [], model });
+      await fillEach(deps, ofEachAgent(taken), model);
       more = taken.length > 0 && found.length >= settings.current.embedding.batch.batchSize;
     }
   }
@@ -67,63 +64,59 @@ export function startFilling(deps: FillDeps): AsyncDisposable {
   };
 }
 
-/** Entries without a vector of this model: those that never had one first. */
-async function lacking({ entries, settings }: FillDeps, { name }: VectorModel): Promise<Found[]> {
-  const { autoReindex, batch } = settings.current.embedding;
-  const which = [{ vectorOf: null }, ...(autoReindex ? [{ vectorOf: { lt: name } }, { vectorOf: { gt: name } }] : [])];
-  const found: Found[] = [];
-  for (const filter of which) {
-    const limit = batch.batchSize - found.length;
-    if (limit > 0) found.push(...(await entries.system().find({ ...filter, goneAt: null }, { limit, sort: [['vectorOf', 'asc']] })).items);
+/** Where one fails, the others are free for the next look. */
+async function fillEach(deps: FillDeps, groups: readonly Found[][], model: VectorModel): Promise<void> {
+  for (const [at, entries] of groups.entries()) {
+    try {
+      await fill(deps, { entries, model });
+    } catch (error) {
+      await giveBack(deps, groups.slice(at + 1).flat());
+      throw error;
+    }
   }
-  return found;
-}
-
-/** Those that nobody else has taken. What stands under the own name is left from a life that ended: there is one batch at a time. */
-async function take({ entries, store, replica }: FillDeps, found: readonly Found[]): Promise<Found[]> {
-  const now = store.now();
-  const free = found.filter(({ takenUntil = 0, takenBy }) => takenUntil <= now || takenBy === replica);
-  const taken = await Promise.all(
-    free.map(({ tenant, id, takenUntil = null }) =>
-      entries.for({ tenant }).update({ id, goneAt: null, takenUntil }, { set: { takenBy: replica, takenUntil: now + TAKEN_MS } }),
-    ),
-  );
-  return free.filter((_, at) => taken[at] !== null);
 }
 
 interface Batch {
-  tenant: string;
+  /** Of one agent. */
   entries: readonly Found[];
   model: VectorModel;
 }
 
-async function fill(deps: FillDeps, { tenant, entries, model }: Batch): Promise<void> {
-  const asking = { principal: servicePrincipal('memory', tenant), timeoutMs: BATCH_MS };
+async function fill(deps: FillDeps, { entries, model }: Batch): Promise<void> {
+  const [one] = entries;
+  if (!one) return;
+  const { tenant, agentId } = one;
   try {
-    const vectors = await deps.maker.make(
-      entries.map(({ content }) => content),
-      asking,
-    );
-    await keep(deps, { tenant, entries, model }, vectors);
+    const texts = entries.map(({ content }) => content);
+    const vectors = await deps.maker.make(texts, { principal: servicePrincipal('memory', tenant), agentId, timeoutMs: BATCH_MS });
+    await keep(deps, { entries, model }, vectors);
   } catch (error) {
     if (isRefusal(error) && entries.length > 1) {
       // One of them is the reason: each is asked for by itself.
-      for (const entry of entries) await fill(deps, { tenant, entries: [entry], model });
+      for (const entry of entries) await fill(deps, { entries: [entry], model });
       return;
     }
-    if (isRefusal(error)) return keep(deps, { tenant, entries, model }, [undefined]);
-    await giveBack(deps, { tenant, entries });
+    if (isRefusal(error)) return keep(deps, { entries, model }, [undefined]);
+    const spent = spentFor(error);
+    if (spent !== undefined) return restUntilThen(deps, entries, spent);
+    await giveBack(deps, entries);
     if (error instanceof ServiceError && error.code === 'NOT_FOUND') return;
     throw error;
   }
 }
 
+async function restUntilThen(deps: FillDeps, entries: readonly Found[], ms: number): Promise<void> {
+  await rest(deps, entries, ms);
+  const [one] = entries;
+  deps.log.info(
+    { tenant: one?.tenant, agentId: one?.agentId, memories: entries.length, hint: 'they are found by their words until then' },
+    'memories have no vectors yet: the budget of their agent is used up',
+  );
+}
+
 /** With its model even where there is none: what was refused is not asked for again. The index hears of it by the time of the change. */
-async function keep(
-  { entries: all, store, index }: FillDeps,
-  { tenant, entries, model }: Batch,
-  vectors: readonly (Int8Array | undefined)[],
-) {
+async function keep({ entries: all, store, index }: FillDeps, { entries, model }: Batch, vectors: readonly (Int8Array | undefined)[]) {
+  const tenant = entries[0]?.tenant ?? '';
   const kept = await Promise.all(
     entries.map(({ id, changedAt }, at) => {
       const vector = vectors[at];
@@ -140,8 +133,4 @@ async function keep(
     tenant,
     kept.filter((entry) => entry !== null),
   );
-}
-
-async function giveBack({ entries: all }: FillDeps, { tenant, entries }: Omit<Batch, 'model'>): Promise<void> {
-  await Promise.all(entries.map(({ id }) => all.for({ tenant }).update({ id, goneAt: null }, { unset: [...TAKEN] })));
 }

@@ -5,9 +5,9 @@ import type { Given } from '../handlers/given.ts';
 export async function vectorsFor(
   { maker, settings }: Pick<Given, 'maker' | 'settings'>,
   query: string,
-  { principal, signal, withinMs }: Pick<Ctx, 'principal' | 'signal'> & { withinMs: number },
+  { principal, signal, agentId, withinMs }: Pick<Ctx, 'principal' | 'signal'> & { agentId: string; withinMs: number },
 ): Promise<boolean | Int8Array> {
   if (!settings.current.embedding.enabled) return false;
   if (maker.model() === undefined) return true;
-  return (await maker.ofQuestion(query, { principal, signal, timeoutMs: withinMs })) ?? false;
+  return (await maker.ofQuestion(query, { principal, signal, agentId, timeoutMs: withinMs })) ?? false;
 }

@@ -10,22 +10,32 @@ import { memory } from '../service.ts';
 
 const admin = principal({ scopes: ['*'] });
 const PLACES = 8;
+const SPENT_MS = 1_000;
 const openai = (model = 'concepts') => ({ embedding: { provider: 'openai' as const, openai: { model, dimensions: PLACES } } });
 
 /** What texts are about: a provider knows that a car is an automobile, whatever their letters are. */
 const CONCEPTS = [/\b(car|automobile|vehicle)/i, /\b(dog|hound|puppy)/i, /\b(doctor|physician)/i, /\b(rain|shower)/i];
 
 interface Provider {
-  asked: { model: string; input: readonly string[]; tenant: string }[];
+  asked: { model: string; input: readonly string[]; tenant: string; agentId?: string }[];
   fails?: 'DOWN' | 'REFUSES';
+  /** The agent whose budget is used up, until then. */
+  spent?: string;
 }
 
 /** Stands in for the registry, and so for a provider: vectors of concepts, and how often was asked for them. */
 function provider(given: Provider) {
   return async (host: Host): Promise<void> => {
     const handlers = {
-      'models.embed': ({ model, input }: { model: string; input: string[] }, { principal: who }: { principal: Principal }) => {
-        given.asked.push({ model, input, tenant: who.tenant });
+      'models.embed': (
+        { model, input, agentId = '' }: { model: string; input: string[]; agentId?: string | undefined },
+        { principal: who }: { principal: Principal },
+      ) => {
+        given.asked.push({ model, input, tenant: who.tenant, agentId });
+        if (given.spent === agentId)
+          throw new ServiceError('RESOURCE_EXHAUSTED', 'used up', {
+            details: { reason: 'BUDGET_EXCEEDED', rate: true, retryAfterMs: SPENT_MS },
+          });
         if (given.fails === 'DOWN') throw new ServiceError('UNAVAILABLE', 'the provider is down');
         if (given.fails === 'REFUSES' && input.some((text) => text.includes('forbidden')))
           throw new ServiceError('INVALID_ARGUMENT', 'not that');
@@ -62,8 +72,9 @@ test('with a provider what means the same is found, and every memory is paid for
   await filled(app.bus, 2);
   assert.deepEqual(await found(app.bus, 'Where did I leave my car?'), ['The automobile is in the garage.']);
   assert.deepEqual(await found(app.bus, 'Where did I leave my car?'), ['The automobile is in the garage.']);
-  const { provider: by, hits, misses, circuitBreaker } = await app.bus.call('memory.embeddingCache', {});
+  const { l1, l2, provider: by, hits, misses, circuitBreaker } = await app.bus.call('memory.embeddingCache', {});
   assert.deepEqual([by, hits, misses, circuitBreaker?.state], [`openai/concepts@${PLACES}`, 1, 1, 'closed']);
+  assert.deepEqual([l1, l2], [{ entries: 1, maxEntries: 10_000, hitRate: 0.5, hits: 1, misses: 1 }, undefined]);
   assert.equal(given.asked.flatMap(({ input }) => input).length, 3, 'two memories and one question');
   const { entry } = await app.bus.call('memory.inspect', { id });
   assert.deepEqual(
@@ -168,4 +179,40 @@ test('without autoReindex what has vectors of another model keeps them, and is f
     [['The hound.']],
   );
   assert.deepEqual(await found(app.bus, 'automobile'), ['The automobile.']);
+});
+
+test('an agent whose budget is used up is found by its words, keeps no other from its vectors, and has its own later', async () => {
+  const given: Provider = { asked: [], spent: 'poor' };
+  const settings = { embedding: { ...openai().embedding, batch: { batchSize: 1 } } };
+  await using app = await testService(memory, { as: admin, settings, prepare: provider(given) });
+  for (const n of [1, 2, 3, 4, 5]) await app.bus.call('memory.store', { content: `Automobile ${n}.`, agent_id: 'poor' });
+  await app.bus.call('memory.store', { content: 'The hound.' });
+  await filled(app.bus, 1);
+  const asked = { query: 'automobile', agent_id: 'poor' };
+  for (const _ of [1, 2, 3, 4]) assert.equal((await app.bus.call('memory.search', asked)).results.length, 5);
+  const { circuitBreaker } = await app.bus.call('memory.embeddingCache', {});
+  assert.equal(circuitBreaker?.state, 'closed', 'a budget says nothing of the provider');
+  const filling = (): number => given.asked.filter(({ agentId, input }) => agentId === 'poor' && input[0]?.startsWith('Automobile')).length;
+  const before = filling();
+  await new Promise((resolve) => setTimeout(resolve, 200));
+  assert.ok(filling() - before <= 5, `${filling() - before} times, where once each is enough until then`);
+  delete given.spent;
+  await filled(app.bus, 6);
+});
+
+test('without indexOnStartup what was there before stays without vectors, and what comes has one', async () => {
+  await using data = await tempDir();
+  {
+    await using app = await testService(memory, { as: admin, data: data.path });
+    await app.bus.call('memory.store', { content: 'The automobile.' });
+  }
+  const given: Provider = { asked: [] };
+  const settings = { embedding: { ...openai().embedding, batch: { indexOnStartup: false } } };
+  await using app = await testService(memory, { as: admin, data: data.path, settings, prepare: provider(given) });
+  await app.bus.call('memory.store', { content: 'The hound.' });
+  await filled(app.bus, 1);
+  assert.deepEqual(
+    given.asked.map(({ input }) => input),
+    [['The hound.']],
+  );
 });

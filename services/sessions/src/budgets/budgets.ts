@@ -32,7 +32,10 @@ export interface Call {
   model: ModelRef;
   system?: string | undefined;
   messages: readonly ModelMessage[];
+  /** 0 for one that only reads. */
   maxOutputTokens?: number | undefined;
+  /** How much it reads, where that is not in the messages. */
+  inputTokens?: number | undefined;
 }
 
 /** What one who asks models may use. */
@@ -85,10 +88,12 @@ export function createBudgets({ budgets, store, clock, models }: BudgetsDeps): B
 
   /** What a call is taken to need, and of what. */
   function need(spender: Spender, agent: Agent, call: Call): Need {
-    const input = tokensOf(charsIn(call));
+    const input = call.inputTokens ?? tokensOf(charsIn(call));
     const output = Math.min(call.maxOutputTokens ?? Infinity, answers.get(agent) ?? USUAL_ANSWER_TOKENS);
     const meters = metersFor(spender, agent);
-    return { meters, input, output, expected: { tokens: input + output, costUsd: 0 }, used: (tokens) => learn(agent, tokens - input) };
+    // Who only reads says nothing of how long answers are.
+    const used = (tokens: number): void => (call.maxOutputTokens === 0 ? undefined : learn(agent, tokens - input));
+    return { meters, input, output, expected: { tokens: input + output, costUsd: 0 }, used };
   }
 
   return {

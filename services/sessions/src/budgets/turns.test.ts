@@ -72,3 +72,25 @@ test('what a token may use bounds its turns by every door, and no other clientâ€
   await assert.rejects(bus.call('turns.complete', { turnId: turnIdOf('stateless'), model: 'default', message: TALK }), isExceeded);
   assert.match((await app.bus.call('agent.execute', { message: TALK })).response, /You said/);
 });
+
+test('what is used outside of turns counts in the same budgets, of the agent and of the token, and is refused like turns', async () => {
+  await using upstream = await startUpstream({ kind: 'text', text: 'yes', usage: { prompt: 10, completion: 1 } });
+  await using app = await testSessions({
+    settings: { providers: { entries: { lab: { type: 'openai-compatible', baseUrl: upstream.url } } } },
+    agents: { default: { provider: 'lab', model: 'one', budgets: { perHour: 1_000 } }, other: { budgets: { perHour: 1_000 } } },
+  });
+  const registry = await app.host.connect('registry');
+  const spend = (tokens: number, more: object = {}, who = principal()) =>
+    registry.as(who).call('budgets.spend', { provider: 'lab', modelId: 'vectors', tokens, ...more });
+  assert.deepEqual(await spend(400), { tokens: 400, costUsd: 0 });
+  await spend(500, { late: true });
+  await spend(200);
+  await assert.rejects(spend(1), isExceeded);
+  await assert.rejects(app.bus.call('agent.execute', { message: 'hello' }), isExceeded);
+  assert.deepEqual(await spend(50, { late: true }), { tokens: 0, costUsd: 0 }, 'what was used is refused no more');
+  await spend(400, { agentId: 'other' });
+  const held = principal({ client: 'held', budgets: { perHour: 100 } });
+  await spend(100, { agentId: 'other' }, held);
+  await assert.rejects(spend(1, { agentId: 'other' }, held), isExceeded);
+  await spend(1, { agentId: 'other' });
+});

@@ -48,13 +48,13 @@ export interface Cost {
  */
 export function publishRoots(
   sessions: Documents<SessionDocument>,
-  { session: { key, epoch }, fence }: Claim,
+  { session: { key, epoch, lastSeq }, fence }: Claim,
   { roots, cost }: { roots: readonly Root[]; cost: Cost },
 ): Promise<SessionDocument | null> {
   return sessions.update(
     { key, epoch, compactFence: fence },
     {
-      set: { roots: [...roots] },
+      set: { roots: [...roots], compactSeq: lastSeq },
       unset: ['compactUntil'],
       inc: { inputTokens: cost.input, outputTokens: cost.output, costUsd: cost.costUsd },
     },

@@ -6,9 +6,10 @@ import { compactionModel } from './compaction-model.ts';
 import { makeOne, type MakingDeps } from './make-summary.ts';
 import { roomOf } from './room.ts';
 import { createSpending } from './spending.ts';
+import { createSummarisers } from './summarisers.ts';
 import { sizeOf } from './tree.ts';
 
-export interface CompactionDeps extends Omit<MakingDeps, 'spending'> {
+export interface CompactionDeps extends Omit<MakingDeps, 'spending' | 'summarisers'> {
   agents: AgentDirectory;
   log: Logger;
 }
@@ -39,9 +40,16 @@ const SHORT_CHARS = 64;
 /** How long a conversation of an agent may be is looked up no more often: models may change, and nearly no turn needs to know. */
 const KNOWN_MS = 60_000;
 
+/** In pipeline mode a summary is not made again at once, so that what models are told stays the same, and cached, for some turns. */
+function isCoolingDown({ config }: Agent, session: SessionDocument, room: number): boolean {
+  const { version, compactionCooldownTurns } = config.contextEngine;
+  if (version !== 'pipeline' || session.compactSeq === undefined || sizeOf(session) > room) return false;
+  return session.lastSeq - session.compactSeq < compactionCooldownTurns;
+}
+
 export function createCompaction(deps: CompactionDeps): Compaction {
   const { agents, models, clock, log } = deps;
-  const making: MakingDeps = { ...deps, spending: createSpending(clock) };
+  const making: MakingDeps = { ...deps, spending: createSpending(clock), summarisers: createSummarisers({ models, clock }) };
   const running = new Map<string, Promise<void>>();
   const resting = new Map<string, number>();
   const stopping = new AbortController();
@@ -54,6 +62,7 @@ export function createCompaction(deps: CompactionDeps): Compaction {
     const room = await roomOf(models, agent, model);
     const most = room * agent.config.contextEngine.contextThreshold;
     known.set(agent, { most, at: clock.now() });
+    if (isCoolingDown(agent, seen, room)) return;
     const given = { tenant, agent, model, timeoutMs, room, signal: stopping.signal, forced: false, instructions: undefined };
     let session: SessionDocument | null = seen;
     for (let n = 0; session && sizeOf(session) > most && n < MOST_IN_A_ROW; n += 1) session = await makeOne(making, session, given);

@@ -7,7 +7,15 @@ import { putAgent, testSessions } from '../sessions.fixture.ts';
 const admin = principal({ scopes: ['*'] });
 const KEY = 'default:test:gateway';
 /** Of what is older than the last two exchanges, summaries are made of a few at a time. */
-const engine = { freshTailTurns: 2, leafMinFanout: 4, condensedMinFanout: 2, leafChunkTokens: 1_000, leafTargetTokens: 96 };
+const engine = {
+  freshTailTurns: 2,
+  leafMinFanout: 4,
+  condensedMinFanout: 2,
+  incrementalMaxDepth: -1,
+  compactionCooldownTurns: 1,
+  leafChunkTokens: 1_000,
+  leafTargetTokens: 96,
+};
 const SUMMARY = 'They spoke of harbours.';
 
 interface House extends AsyncDisposable {

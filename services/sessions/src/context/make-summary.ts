@@ -15,8 +15,9 @@ import { CLAIM_MS, keepClaim } from './keep-claim.ts';
 import { CHARS_A_TOKEN } from './room.ts';
 import type { Spending } from './spending.ts';
 import { excerpt, summarise, type Source, type Summary } from './summarise.ts';
+import type { Summarisers } from './summarisers.ts';
 import { sizeOfLine } from './told.ts';
-import { coveredTo, folded, nextFold, type Fold } from './tree.ts';
+import { coveredTo, firstOfAll, folded, nextFold, type Fold } from './tree.ts';
 
 export interface MakingDeps {
   sessions: Collection<SessionDocument>;
@@ -28,6 +29,7 @@ export interface MakingDeps {
   store: Pick<Store, 'now'>;
   clock: Clock;
   spending: Spending;
+  summarisers: Summarisers;
   /** Without it nobody counts what agents use. */
   budgets?: Budgets;
 }
@@ -96,15 +98,18 @@ async function foldOf(
   session: SessionDocument,
   { tenant, agent, room, forced }: Making,
 ): Promise<Found | undefined> {
-  const { freshTailTurns, leafMinFanout, leafChunkTokens, condensedMinFanout } = agent.config.contextEngine;
+  const { freshTailTurns, leafMinFanout, leafChunkTokens, condensedMinFanout, condensedMinFanoutHard, incrementalMaxDepth } =
+    agent.config.contextEngine;
   const { epoch, lastSeq, roots = [] } = session;
   const limits = {
     freshTurns: 0,
     leastMessages: forced ? 1 : leafMinFanout,
     chunkChars: Math.min(leafChunkTokens * CHARS_A_TOKEN, Math.floor(room / 2)),
-    fanout: condensedMinFanout,
+    // Who asks for it wants it as short as it becomes.
+    fanout: forced ? Math.min(condensedMinFanout, condensedMinFanoutHard) : condensedMinFanout,
+    depth: forced || incrementalMaxDepth < 0 ? Infinity : incrementalMaxDepth,
   };
-  const summaries = nextFold(roots, [], limits);
+  const summaries = firstOfAll(roots, limits);
   if (summaries) return { fold: summaries, turns: [] };
   const seq = { gt: coveredTo(roots), lte: lastSeq - freshTailTurns };
   const { items } = await turns.for({ tenant }).find({ epoch, seq }, { sort: [['seq', 'asc']], limit: PAGE });
@@ -163,25 +168,34 @@ export async function wholeTree(
   return all;
 }
 
-/** Beyond what a tenant may spend on it, or its agent at all, there is no model to ask. */
+/** Beyond what a tenant may spend on it, or its agent at all, and while all who could make it keep failing, there is no model to ask. */
 async function write(deps: MakingDeps, source: Source, making: Making): Promise<Summary> {
-  const { spending, clock } = deps;
-  const { tenant, agent, model, timeoutMs, signal } = making;
-  const { maxTokensPerTenantPerHour: perHour, maxTokensPerTenantPerDay: perDay } = agent.config.contextEngine.summarizerSpend;
+  const { spending, summarisers, models } = deps;
+  const { tenant, agent } = making;
+  const { summarizerSpend, compaction } = agent.config.contextEngine;
+  const { maxTokensPerTenantPerHour: perHour, maxTokensPerTenantPerDay: perDay } = summarizerSpend;
   const excerpted = { text: excerpt(source), input: 0, output: 0, costUsd: 0 };
   if (!spending.may(tenant, { perHour, perDay })) return excerpted;
-  const messages = source.lines.map(({ text }) => ({ role: 'user' as const, text }));
-  const call = { model, messages, maxOutputTokens: source.targetTokens };
-  const bounds = { budget: deps.budgets?.of({ tenant }, agent), call, clock, ms: 2 * timeoutMs, late: tookTooLong(), signal };
+  const stronger = compaction.strongerSummarizerModel === '' ? undefined : await models.find(compaction.strongerSummarizerModel);
   try {
-    const models = asAgent(deps, tenant, agent);
-    const summary = await askWithin(bounds, (within) => summarise({ models, model, timeoutMs, signal: within }, source));
+    const summary = await summarisers.ask(making, (model) => askOne(deps, source, { ...making, model, stronger }));
+    if (summary === undefined) return excerpted;
     spending.add(tenant, summary.input + summary.output);
     return summary;
   } catch (error) {
     if (error instanceof ServiceError && error.details.reason === BUDGET_EXCEEDED) return excerpted;
     throw error;
   }
+}
+
+function askOne(deps: MakingDeps, source: Source, making: Making & { stronger: ModelRef | undefined }): Promise<Summary> {
+  const { clock, budgets } = deps;
+  const { tenant, agent, model, stronger, timeoutMs, signal } = making;
+  const messages = source.lines.map(({ text }) => ({ role: 'user' as const, text }));
+  const call = { model, messages, maxOutputTokens: source.targetTokens };
+  const bounds = { budget: budgets?.of({ tenant }, agent), call, clock, ms: 2 * timeoutMs, late: tookTooLong(), signal };
+  const models = asAgent(deps, tenant, agent);
+  return askWithin(bounds, (within) => summarise({ models, model, stronger, timeoutMs, signal: within }, source));
 }
 
 function tookTooLong(): ServiceError {

@@ -27,20 +27,22 @@ const LEAST_CHARS = 200;
 export interface Asking {
   models: Pick<Models, 'complete'>;
   model: ModelRef;
+  /** Who is asked where the first answer is of no use. */
+  stronger?: ModelRef | undefined;
   /** How long it may be silent. */
   timeoutMs: number;
   signal: AbortSignal;
 }
 
 /**
- * A summary by a model: as it is asked for; where that is too long, asked for once more and harder; where it still is, cut. Fails as the
- * model does.
+ * A summary by a model: as it is asked for; where that is too long, asked for once more and harder, of a stronger model where there is
+ * one; where it still is, cut. Fails as the model does.
  */
 export async function summarise(asking: Asking, source: Source): Promise<Summary> {
   const most = source.targetTokens * CHARS_A_TOKEN;
   const first = await ask(asking, source, source.targetTokens);
   if (first.text !== '' && first.text.length <= most * SLACK) return first;
-  const second = await ask(asking, source, Math.ceil(source.targetTokens / 2));
+  const second = await ask({ ...asking, model: asking.stronger ?? asking.model }, source, Math.ceil(source.targetTokens / 2));
   const text = second.text === '' ? excerpt(source) : cut(second.text, most);
   const { input, output, costUsd } = first;
   return { text, input: input + second.input, output: output + second.output, costUsd: costUsd + second.costUsd };

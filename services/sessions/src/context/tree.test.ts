@@ -18,6 +18,7 @@ const limits: fc.Arbitrary<TreeLimits> = fc.record({
   leastMessages: fc.integer({ min: 1, max: 12 }),
   chunkChars: fc.integer({ min: 1, max: 20_000 }),
   fanout: fc.integer({ min: 2, max: 6 }),
+  depth: fc.constantFrom(0, 1, 2, 10, Infinity),
 });
 
 /** Folds what there is to fold after each turn, while it is more than `most`. A summary is as long as it happens to be. */
@@ -101,11 +102,21 @@ test('the last turns are never folded, and there are never many summaries', () =
 });
 
 test('of a conversation that is asked of it again nothing is folded twice', () => {
-  const given = { freshTurns: 2, leastMessages: 2, chunkChars: 100, fanout: 4 };
+  const given = { freshTurns: 2, leastMessages: 2, chunkChars: 100, fanout: 4, depth: 0 };
   const { roots, turns } = grow(
     Array.from({ length: 20 }, () => ({ messages: 2, chars: 50 })),
     given,
     0,
   );
   assert.equal(nextFold(roots, looseOf(roots, turns), given), undefined);
+});
+
+test('summaries are folded before turns as deep as they may be, and deeper only where no turn is left, or there are very many', () => {
+  const root = (n: number): Root => ({ id: `s${n}`, depth: 0, from: n, to: n, messages: 2, chars: 10, size: 5 });
+  const roots = (count: number): Root[] => Array.from({ length: count }, (_, n) => root(n + 1));
+  const loose = [{ seq: 500, messages: 2, chars: 10 }];
+  const foldsRoots = (depth: number, count: number, turns: readonly Loose[]): boolean =>
+    nextFold(roots(count), turns, { freshTurns: 0, leastMessages: 1, chunkChars: 100, fanout: 4, depth })?.roots !== undefined;
+  assert.deepEqual([foldsRoots(0, 4, loose), foldsRoots(1, 4, loose)], [false, true]);
+  assert.deepEqual([foldsRoots(0, 4, []), foldsRoots(0, 99, loose), foldsRoots(0, 100, loose)], [true, false, true]);
 });

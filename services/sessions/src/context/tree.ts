@@ -16,15 +16,27 @@ export interface TreeLimits {
   chunkChars: number;
   /** So many summaries of one depth are folded into one. */
   fanout: number;
+  /** Summaries that would become one deeper than this are folded only where no turns are left to fold. */
+  depth: number;
 }
+
+/** So many summaries may stand beside each other before they are folded all the same: a session's document names them. */
+const MOST_ROOTS = 100;
 
 /** What becomes one summary next: turns, or summaries of one depth. */
 export type Fold = { turns: readonly Loose[]; roots?: undefined } | { roots: readonly Root[]; turns?: undefined };
 
-/** Whatever is oldest, and summaries before turns, so that there are never many. Undefined where there is nothing to fold. */
+/** Whatever is oldest: summaries that are not deep, then turns, then any summaries. Undefined where there is nothing to fold. */
 export function nextFold(roots: readonly Root[], loose: readonly Loose[], limits: TreeLimits): Fold | undefined {
-  const [first] = foldable(roots, limits.fanout);
-  if (first) return { roots: first };
+  return firstOfAll(roots, limits) ?? foldOfTurns(loose, limits) ?? foldOfRoots(roots, limits.fanout);
+}
+
+/** Summaries that are folded before any turn is. */
+export function firstOfAll(roots: readonly Root[], { fanout, depth }: TreeLimits): Fold | undefined {
+  return foldOfRoots(roots, fanout, roots.length < MOST_ROOTS ? depth : Infinity);
+}
+
+function foldOfTurns(loose: readonly Loose[], limits: TreeLimits): Fold | undefined {
   const old = loose.slice(0, Math.max(0, loose.length - limits.freshTurns));
   let [count, chars, messages] = [0, 0, 0];
   for (const turn of old) {
@@ -36,12 +48,13 @@ export function nextFold(roots: readonly Root[], loose: readonly Loose[], limits
   return messages > 0 && messages >= limits.leastMessages ? { turns: old.slice(0, count) } : undefined;
 }
 
-/** Neighbours of one depth, as many as make one. */
-function foldable(roots: readonly Root[], fanout: number): (readonly Root[])[] {
-  return roots.flatMap((root, at) => {
+/** The first neighbours of one depth, as many as make one that is no deeper than that. */
+function foldOfRoots(roots: readonly Root[], fanout: number, deepest = Infinity): Fold | undefined {
+  for (const [at, { depth }] of roots.entries()) {
     const group = roots.slice(at, at + fanout);
-    return group.length === fanout && group.every(({ depth }) => depth === root.depth) ? [group] : [];
-  });
+    if (depth < deepest && group.length === fanout && group.every((root) => root.depth === depth)) return { roots: group };
+  }
+  return undefined;
 }
 
 /** The tree once the fold has its summary. What it stood for is all there, in order. */

@@ -1,5 +1,5 @@
 import type { Ctx, Handler } from '@switchyard/bus';
-import { ServiceError, type Principal } from '@switchyard/contracts';
+import { ServiceError, type Params, type Principal } from '@switchyard/contracts';
 import { pause } from '@switchyard/service-kit';
 import type { Collection } from '@switchyard/store';
 import type { SummaryDocument } from '../data.ts';
@@ -23,13 +23,13 @@ const LOOK_MS = 50;
  * nothing of it is cleared. Where the memories cannot be reached the rest is cleared all the same, and it counts none.
  */
 export function sessionResetConversation(deps: ResetConversationDeps): Handler<'session.reset_conversation'> {
-  return async ({ session_key, memory }, ctx) => {
+  return async ({ session_key, memory, purge_derived: purgeDerived }, ctx) => {
     const { principal } = ctx;
     const sessionKey = meantKey(session_key, principal);
     const cleared = await clear(deps, principal, sessionKey);
     if (memory && cleared) await forgetNotes(deps.turns.for(principal), cleared.epoch);
     const counts = cleared?.counts ?? { lcdRowsDeleted: 0, sessionMessagesCleared: 0 };
-    const memories = memory && (cleared || principal.sessions !== 'own') ? await forgetMemories(ctx, sessionKey) : 0;
+    const memories = memory && (cleared || principal.sessions !== 'own') ? await forgetMemories(ctx, { sessionKey, purgeDerived }) : 0;
     return {
       sessionKey,
       ...counts,
@@ -57,9 +57,9 @@ async function clear(deps: ResetConversationDeps, principal: Principal, sessionK
   }
 }
 
-async function forgetMemories(ctx: Ctx, sessionKey: string): Promise<number> {
+async function forgetMemories(ctx: Ctx, asked: Params<'memory.forgetSession'>): Promise<number> {
   try {
-    return (await ctx.call('memory.forgetSession', { sessionKey })).forgotten;
+    return (await ctx.call('memory.forgetSession', asked)).forgotten;
   } catch (err) {
     ctx.log.warn(
       { err, errorKind: 'dependency', hint: 'ask again when the memory service answers' },

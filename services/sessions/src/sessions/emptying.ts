@@ -66,7 +66,7 @@ function busy(): ServiceError {
 /** What ends an epoch, and nothing else of the session. */
 export function emptied(now: number, emit: readonly OutboxEvent[]) {
   const set = { epoch: mintId('epoch'), messageCount: 0, chars: 0, since: now, updatedAt: now };
-  return { set, unset: ['roots', 'compactUntil'] as ('roots' | 'compactUntil')[], emit };
+  return { set, unset: ['roots', 'compactUntil', 'compactSeq'] as ('roots' | 'compactUntil' | 'compactSeq')[], emit };
 }
 
 /** The turns of an epoch that is over, unless it is not: then only the note goes. */

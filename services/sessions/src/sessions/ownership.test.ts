@@ -136,6 +136,7 @@ const rows: Record<string, readonly Row[]> = {
   // They know no session.
   'agent.cacheStats': [],
   'agent.getOperationModels': [],
+  'budgets.spend': [],
   'dev.act': [],
   'dev.look': [],
   'dev.count': [],

@@ -1,6 +1,6 @@
 import type { AgentConfig } from '@switchyard/contracts';
 import type { SessionDocument } from '../data.ts';
-import { parseSessionKey } from './session-key.ts';
+import { chatKind } from './chat-kind.ts';
 
 type ResetPolicy = NonNullable<AgentConfig['session']['resetPolicy']>;
 type Policy = Pick<ResetPolicy, 'mode' | 'dailyResetHour' | 'dailyResetTimezone' | 'idleTimeoutMs'>;
@@ -31,8 +31,8 @@ export function expiryOf(policy: ResetPolicy | undefined, session: SessionDocume
 }
 
 /** What the policy says of this kind of session. */
-function policyFor({ perType: { dm, group, thread }, ...general }: ResetPolicy, { key, kind }: SessionDocument): Policy {
-  const own = parseSessionKey(key)?.threadId === undefined ? (kind === 'group' ? group : dm) : thread;
+function policyFor({ perType: { dm, group, thread }, ...general }: ResetPolicy, session: SessionDocument): Policy {
+  const own = { dm, group, thread }[chatKind(session)];
   return {
     mode: own?.mode ?? general.mode,
     dailyResetHour: own?.dailyResetHour ?? general.dailyResetHour,

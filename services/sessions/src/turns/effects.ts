@@ -7,7 +7,7 @@ import { parseSessionKey } from '../sessions/session-key.ts';
 /** What else the write changes that takes a turn out of its session's queue. */
 export interface Effected {
   set: Partial<SessionDocument>;
-  unset?: readonly ('roots' | 'compactUntil' | 'label')[];
+  unset?: readonly ('roots' | 'compactUntil' | 'compactSeq' | 'label')[];
   emit: readonly OutboxEvent[];
   /** The epoch that ends, which nobody else may have ended before. */
   gone?: GoneDocument;

@@ -30,6 +30,7 @@ export async function* runTurn(models: Asking, plan: TurnPlan): AsyncGenerator<F
     if (state.steps >= plan.maxSteps) return end({ finishReason: 'max_steps' });
     if (isSpent(plan, state.spent)) return end({ finishReason: 'budget_exceeded' });
     for (const text of (await plan.hear?.(state.steps)) ?? []) messages.push({ role: 'user', text });
+    if (state.used) plan.trim?.(messages);
     const told = state.pruning?.told(messages) ?? messages;
     if (!state.gauge.fits(told)) return end({ finishReason: 'context_exhausted' });
     const reserved = await reserve(plan, told, state.steps > 0);

@@ -7,7 +7,9 @@ import type { WindowGuard } from '../context/gauge.ts';
 import { roomIn, windowOf, type ModelWindow } from '../context/room.ts';
 import { HEAD_CHARS, toldAs } from '../context/told.ts';
 import { coveredTo, fit } from '../context/tree.ts';
+import { trimmingOf } from '../context/trimming.ts';
 import type { SummaryDocument, TurnDocument } from '../data.ts';
+import { chatKind } from '../sessions/chat-kind.ts';
 import { keepApart, texts, type Bodies } from './bodies.ts';
 import type { ToldEvidence, Witness } from './evidence.ts';
 import { leaseLost, type Hold } from './hold.ts';
@@ -58,6 +60,7 @@ export function limitsOf({ config }: Agent) {
     maxRepeats: config.contextGuard.enabled ? config.contextGuard.maxRepeats : undefined,
     finalOnly: config.enforceFinalTag,
     followUps: postBatchContinuation.enabled ? postBatchContinuation.maxRetries : undefined,
+    trim: trimmingOf(config.contextEngine),
     ...(config.maxTokens === undefined ? {} : { maxOutputTokens: config.maxTokens }),
     ...(config.temperature === undefined ? {} : { temperature: config.temperature }),
   } satisfies Partial<TurnPlan>;
@@ -168,8 +171,8 @@ interface Recent {
 async function recent(deps: PlanDeps, { turn, hold, agent, model, text }: PlanGiven): Promise<Recent> {
   const { turns, bodies, recall } = deps;
   const { roots = [], lastSeq, messageCount } = hold.session;
-  const { version, historyTurns, freshTailTurns } = agent.config.contextEngine;
-  const most = version === 'dag' ? MOST_EXCHANGES : historyTurns;
+  const { version, historyTurns, historyTurnOverrides: overrides, freshTailTurns } = agent.config.contextEngine;
+  const most = version === 'dag' ? MOST_EXCHANGES : (overrides?.[chatKind(hold.session)] ?? historyTurns);
   const [last, window] = await Promise.all([recall.last(turns, hold, most), windowOf(deps.models, model)]);
   const room = roomIn(window, agent);
   const exchanges = roots.length === 0 ? last : last.slice(0, lastSeq - coveredTo(roots));

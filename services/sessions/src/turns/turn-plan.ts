@@ -3,6 +3,7 @@ import type { JsonFormat, ModelMessage, ModelRef } from '@switchyard/models';
 import type { Call, Reserved } from '../budgets/budgets.ts';
 import type { WindowGuard } from '../context/gauge.ts';
 import type { PruningGiven } from '../context/pruning.ts';
+import type { Trim } from '../context/trimming.ts';
 import type { OutputFinding } from '../screening/output-finding.ts';
 import type { Mark, Spent, Standing } from './journal.ts';
 import type { CallersToolBox, ToolBox } from './tools.ts';
@@ -43,6 +44,8 @@ export interface TurnPlan {
   maxRepeats?: number | undefined;
   /** How much of its model’s window is known to be there. Without it nobody looks. */
   guard?: WindowGuard | undefined;
+  /** Makes room among the answers of its tools, before each call of the model. */
+  trim?: Trim | undefined;
   /** What becomes of old results of its tools. Without it they are told whole. */
   pruning?: PruningGiven | undefined;
   /** Only what stands in `<final>` is its answer. */

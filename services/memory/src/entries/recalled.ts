@@ -1,0 +1,29 @@
+import type { Ctx } from '@switchyard/bus';
+import type { SearchHits } from '@switchyard/store';
+
+/** How something was looked for. */
+export interface Looked {
+  agentId: string;
+  /** Whether likeness was searched too. */
+  vectors: boolean;
+  candidates: Pick<SearchHits, 'textCandidates' | 'vectorCandidates'>;
+  found: number;
+  /** By `performance.now()`. */
+  startedAt: number;
+  now: number;
+}
+
+/** Says how memories were looked for; nothing of what was asked or found. */
+export function tellRecalled(ctx: Pick<Ctx, 'emit'>, { agentId, vectors, candidates, found, startedAt, now }: Looked): void {
+  ctx.emit('memory:recalled', {
+    timestamp: now,
+    agentId,
+    lanes: vectors ? ['text', 'vector'] : ['text'],
+    ftsCandidates: candidates.textCandidates,
+    vectorCandidates: candidates.vectorCandidates,
+    entityCandidates: 0,
+    finalCount: found,
+    rerankerAvailable: false,
+    durationMs: Math.round(performance.now() - startedAt),
+  });
+}

@@ -1,0 +1,146 @@
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { after, before, describe, test } from 'node:test';
+import { setTimeout as wait } from 'node:timers/promises';
+import { AGENTS_BUCKET, AgentConfig } from '@switchyard/contracts';
+import { principal, testService, type TestService } from '@switchyard/testkit';
+import { reviewCollection } from '../data.ts';
+import { defineMemory } from '../service.ts';
+
+const EVERY_SECOND = '* * * * * *';
+const ENOUGH_MS = 10_000;
+const SAME = [
+  'The printer on the second floor is out of toner again.',
+  'The printer on the second floor is out of toner again!',
+  'Remember: the printer on the second floor is out of toner again.',
+];
+
+let app: TestService;
+before(async () => void (app = await testService(defineMemory({ reviewMs: 50 }), { from: 'sessions' })));
+after(() => app[Symbol.asyncDispose]());
+
+/** A tenant whose default agent reviews what it remembers, as it says. */
+async function house(review: object) {
+  const tenant = `t-${randomUUID()}`;
+  const admin = principal({ tenant, scopes: ['*'] });
+  const bus = app.bus.as(admin);
+  async function set(more: object): Promise<void> {
+    const config = AgentConfig.parse({ memoryReview: { schedule: EVERY_SECOND, ...more } });
+    const projection = { agentId: 'default', tenant, suspended: false, isDefault: true, config };
+    await (await app.host.bus.kv(AGENTS_BUCKET)).put(`${tenant}.default`, Buffer.from(JSON.stringify(projection)));
+  }
+  await set(review);
+  return {
+    admin,
+    bus,
+    set,
+    /** Something that was kept of a session. */
+    async keep(content: string, session: string, client = admin.client): Promise<void> {
+      const about = { turnId: `${tenant} ${session} ${content}`, agentId: 'default', sessionKey: keyOf(session) };
+      const captured = [{ ...about, content, memoryType: 'semantic' as const, outside: false }];
+      await app.bus.as({ ...admin, client }).call('memory.capture', { captured });
+    },
+    async found(query = 'printer toner') {
+      return (await bus.call('memory.search', { query })).results;
+    },
+    forget: async (session: string, more: object = {}) =>
+      (await bus.call('memory.forgetSession', { sessionKey: keyOf(session), ...more })).forgotten,
+  };
+}
+
+const keyOf = (session: string): string => `default:${session}:gateway`;
+type House = Awaited<ReturnType<typeof house>>;
+
+async function keepAll({ keep }: House): Promise<void> {
+  for (const [n, text] of SAME.entries()) await keep(text, `s${n}`);
+}
+
+async function until(isSo: () => Promise<boolean>): Promise<void> {
+  for (const end = performance.now() + ENOUGH_MS; !(await isSo()) && performance.now() < end;) await wait(20);
+  assert.ok(await isSo());
+}
+
+const reviewed = ({ found }: House): Promise<void> => until(async () => (await found()).length === 1);
+
+describe('reviews of what agents remember', { concurrency: true }, () => {
+  test('what says the same is made one that lists its sources; what another owner said, and what says something else, stays', async () => {
+    const { keep, found } = await house({ enabled: true, autoTags: ['reviewed'] });
+    for (const [n, text] of SAME.entries()) await keep(text, `s${n}`);
+    await keep('Lunch was cold.', 's1');
+    await keep(SAME[0] ?? '', 'theirs', 'ann');
+    await until(async () => (await found()).length === 2);
+    const [one] = (await found()).filter(({ sources }) => sources);
+    assert.equal(one?.content, SAME[2], 'the one that says most');
+    assert.equal(one?.sources?.length, 3);
+    assert.deepEqual(one?.tags, ['observation', 'reviewed']);
+    assert.equal((await found('lunch')).length, 1);
+    // The one that comes later joins what was made of the others.
+    await keep(SAME[1] ?? '', 'later');
+    await until(async () => (await found()).some(({ sources }) => sources?.length === 4) && (await found()).length === 2);
+  });
+
+  test('it is told how many were made one', async () => {
+    const { bus } = await house({ enabled: true });
+    for (const content of SAME) await bus.call('memory.store', { content });
+    for (;;) {
+      const { observationsCreated, clustersProcessed, dedupHits, agentId } = await app.nextEvent('memory:consolidated');
+      if (observationsCreated === 0) continue;
+      assert.deepEqual([observationsCreated, clustersProcessed, agentId], [1, 1, 'default']);
+      return assert.ok(dedupHits >= 2);
+    }
+  });
+
+  test('a session that is forgotten is no source any more: the others stay, and without any it is gone', async () => {
+    const one = await house({ enabled: true });
+    await keepAll(one);
+    await reviewed(one);
+    assert.equal(await one.forget('s2'), 1);
+    const [kept, ...others] = await one.found();
+    assert.deepEqual([kept?.sources?.length, others], [2, []]);
+    assert.notEqual(kept?.content, SAME[2], 'what only the session said is said no more');
+    assert.deepEqual([await one.forget('s0'), await one.forget('s1')], [1, 2]);
+    assert.deepEqual(await one.found(), []);
+    assert.equal((await one.bus.call('memory.export', {})).totalEntries, 0);
+  });
+
+  test('with purgeDerived what was made of it goes whole, and what others said stands for itself again', async () => {
+    const one = await house({ enabled: true });
+    await keepAll(one);
+    await reviewed(one);
+    await one.set({ enabled: false });
+    await wait(300);
+    assert.equal(await one.forget('s0', { purgeDerived: true }), 2);
+    const left = await one.found();
+    assert.deepEqual(new Set(left.map(({ content }) => content)), new Set(SAME.slice(1)));
+    assert.ok(left.length === 2 && left.every(({ sources }) => sources === undefined));
+  });
+
+  test('who deletes an observation deletes what it stands for', async () => {
+    const one = await house({ enabled: true });
+    await keepAll(one);
+    await reviewed(one);
+    const [observation] = await one.found();
+    await one.bus.call('memory.delete', { id: observation?.id ?? '' });
+    assert.equal((await one.bus.call('memory.export', {})).totalEntries, 0);
+  });
+
+  test('without memoryReview, and below dedupThreshold, everything stays as it is', async () => {
+    const houses = await Promise.all([house({ enabled: false }), house({ enabled: true, dedupThreshold: 1 })]);
+    await Promise.all(houses.map(keepAll));
+    await wait(2_200);
+    assert.deepEqual(await Promise.all(houses.map(async ({ found }) => (await found()).length)), [3, 2]);
+  });
+
+  test('a time of the schedule that another replica had is had by nobody else', async () => {
+    const one = await house({ enabled: true });
+    const store = await app.host.store('memory');
+    const { reviews } = await store.open({ reviews: reviewCollection });
+    const mine = reviews.for(one.admin);
+    await until(async () => (await mine.get('default')) !== null);
+    const dueAt = Date.now() + 3_600_000;
+    await mine.update({ agentId: 'default' }, { set: { dueAt } });
+    await keepAll(one);
+    await wait(1_500);
+    assert.deepEqual([(await one.found()).length, (await mine.get('default'))?.dueAt], [3, dueAt]);
+  });
+});
