@@ -1,6 +1,7 @@
 import { createRequire } from 'node:module';
 import { styleText } from 'node:util';
 import stringWidth from 'string-width';
+import type * as Yaml from 'yaml';
 import type { Failure } from './failure.ts';
 
 /** For people, or one of the forms for programs. */
@@ -37,8 +38,8 @@ export function printAs(form: Exclude<Output, 'table'>, value: unknown): void {
 }
 
 /** Loaded when it is wanted: it would be felt in every command. */
-function yaml(): typeof import('yaml') {
-  return createRequire(import.meta.url)('yaml') as typeof import('yaml');
+function yaml(): typeof Yaml {
+  return createRequire(import.meta.url)('yaml') as typeof Yaml;
 }
 
 function entriesOf(value: unknown): readonly unknown[] {
