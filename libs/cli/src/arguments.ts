@@ -2,7 +2,7 @@ import { parseArgs, type ParseArgsConfig } from 'node:util';
 import { closest } from './closest.ts';
 import type { Command } from './command.ts';
 import { wrongUsage } from './failure.ts';
-import type { Output } from './output.ts';
+import { OUTPUTS, type Output } from './output.ts';
 import { self } from './self.ts';
 
 type Options = NonNullable<ParseArgsConfig['options']>;
@@ -78,13 +78,20 @@ function helpOf(command: string): string {
 }
 
 function checkOutput(output: string | undefined, json: boolean): void {
-  if (output === 'table' && json) throw wrongUsage('--json is --output json, and --output says table.', `${self()} help`);
-  if (output === undefined || output === 'table' || output === 'json') return;
-  throw wrongUsage(`--output is table or json, not ${output}.`, `${self()} help`);
+  if (output !== undefined && output !== 'json' && json) {
+    throw wrongUsage(`--json is --output json, and --output says ${output}.`, `${self()} help`);
+  }
+  if (output !== undefined && formOf(output) === undefined) {
+    throw wrongUsage(`--output is ${OUTPUTS.slice(0, -1).join(', ')} or ${OUTPUTS.at(-1)}, not ${output}.`, `${self()} help`);
+  }
 }
 
-/** How failures are shown, even that of a command line that makes no sense otherwise. */
+function formOf(word: unknown): Output | undefined {
+  return OUTPUTS.find((form) => form === word);
+}
+
+/** How answers and failures are shown, even that of a command line that makes no sense otherwise. */
 export function outputOf(args: readonly string[]): Output {
   const { values } = parseArgs({ args: [...args], options: EVERYWHERE, strict: false, allowPositionals: true });
-  return values['output'] === 'json' || values['json'] === true ? 'json' : 'table';
+  return values['json'] === true ? 'json' : (formOf(values['output']) ?? 'table');
 }

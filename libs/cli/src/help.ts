@@ -7,7 +7,10 @@ const OPTIONS: readonly [string, string][] = [
   ['--url <url>', 'the server; else SWITCHYARD_URL, else the one that runs with the data directory, else http://127.0.0.1:4766'],
   ['--token <token>', 'else SWITCHYARD_TOKEN or SWITCHYARD_TOKEN_FILE, else the one saved in the data directory'],
   ['--data <directory>', 'the data directory; else SWITCHYARD_DATA, else .switchyard'],
-  ['-o, --output <form>', 'table or json; failures too are JSON then, on standard error'],
+  [
+    '-o, --output <form>',
+    'table, json, yaml, or ndjson with a line for each; failures are JSON beside all but the first, on standard error',
+  ],
   ['--json', 'the same as --output json'],
   ['-h, --help', 'what a command does'],
   ['-v, --version', 'the version of this command'],

@@ -1,8 +1,12 @@
+import { createRequire } from 'node:module';
 import { styleText } from 'node:util';
 import stringWidth from 'string-width';
+import type * as Yaml from 'yaml';
 import type { Failure } from './failure.ts';
 
-export type Output = 'table' | 'json';
+/** For people, or one of the forms for programs. */
+export const OUTPUTS = ['table', 'json', 'yaml', 'ndjson'] as const;
+export type Output = (typeof OUTPUTS)[number];
 type Paint = Parameters<typeof styleText>[0];
 type Terminal = Pick<NodeJS.WriteStream, 'isTTY'>;
 
@@ -24,6 +28,25 @@ export function print(text: string): void {
 
 export function printJson(value: unknown): void {
   print(`${JSON.stringify(value, null, 2)}\n`);
+}
+
+/** An answer for a program. One line for each is for lists: of an answer that is no list by itself, its only one. */
+export function printAs(form: Exclude<Output, 'table'>, value: unknown): void {
+  if (form === 'json') return printJson(value);
+  if (form === 'yaml') return print(yaml().stringify(value, { lineWidth: 0 }));
+  for (const entry of entriesOf(value)) print(`${JSON.stringify(entry)}\n`);
+}
+
+/** Loaded when it is wanted: it would be felt in every command. */
+function yaml(): typeof Yaml {
+  return createRequire(import.meta.url)('yaml') as typeof Yaml;
+}
+
+function entriesOf(value: unknown): readonly unknown[] {
+  if (Array.isArray(value)) return value;
+  const lists = typeof value === 'object' && value !== null ? Object.values(value).filter((one) => Array.isArray(one)) : [];
+  const [list] = lists;
+  return list !== undefined && lists.length === 1 ? list : [value];
 }
 
 /** An aside for whoever watches; not part of the answer. */
@@ -89,7 +112,7 @@ function cut(text: string, width: number): string {
 /** What is wrong, what the machine says about it, and what to do. */
 export function printFailure(failure: Failure, output: Output): void {
   const { message, next, detail } = failure;
-  if (output === 'json') {
+  if (output !== 'table') {
     process.stderr.write(`${JSON.stringify({ error: { message, ...detail, next } })}\n`);
     return;
   }

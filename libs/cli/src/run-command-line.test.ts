@@ -41,7 +41,7 @@ test('wrong usage is 2, with a sentence and the next command on standard error',
     [['ask', '--sesion', 'x', 'hi'], /no flag --sesion; did you mean --session\?/, /ask --help$/],
     [['ask', 'hi', '--agent'], /--agent needs a value/, /ask --help$/],
     [['ask', 'hi', '--url='], /--url needs a value/, /ask --help$/],
-    [['status', '-o', 'yaml'], /--output is table or json, not yaml/, /help$/],
+    [['status', '-o', 'xml'], /--output is table, json, yaml or ndjson, not xml/, /help$/],
     [['ask'], /ask needs a message/, /ask "hello"$/],
     [['rpc'], /rpc needs a method/, /rpc --help$/],
     [['start', '--port', '70000'], /--port is a number/, /start --port 0$/],
@@ -57,7 +57,8 @@ test('wrong usage is 2, with a sentence and the next command on standard error',
   }
 });
 
-test('with --output json a failure is an object', async () => {
+test('with --output json, and with any other form for programs, a failure is an object', async () => {
+  for (const form of ['yaml', 'ndjson']) assert.ok('error' in JSON.parse((await run(['stauts', '-o', form])).stderr), form);
   const { code, stdout, stderr } = await run(['stauts', '--output', 'json']);
   assert.deepEqual([code, stdout], [2, '']);
   const { error } = JSON.parse(stderr) as { error: Record<string, string> };
@@ -73,6 +74,8 @@ test('token prints the saved token and nothing else, and says what to do when th
   const saved = await run(['token']);
   assert.deepEqual(saved, { code: 0, stdout: `${TOKEN}\n`, stderr: '' });
   assert.deepEqual(JSON.parse((await run(['token', '-o', 'json'])).stdout), { token: TOKEN });
+  assert.equal((await run(['token', '-o', 'yaml'])).stdout, `token: ${TOKEN}\n`);
+  assert.equal((await run(['token', '-o', 'ndjson'])).stdout, `{"token":"${TOKEN}"}\n`);
 });
 
 test('url prints where the server is that runs with the data directory, and nothing else', async () => {

@@ -8,7 +8,7 @@ import { locate, type Where } from './context.ts';
 import { explain, isRpcError } from './explain.ts';
 import { asFailure, wrongUsage } from './failure.ts';
 import { generalHelp, shortHelp } from './help.ts';
-import { print, printFailure } from './output.ts';
+import { OUTPUTS, print, printFailure } from './output.ts';
 import { self } from './self.ts';
 
 const NO_FLAGS = { flags: [] };
@@ -45,7 +45,7 @@ async function runNamed(name: string, rest: readonly string[]): Promise<number> 
   const invocation: Invocation = {
     flags,
     words,
-    output: flags['output'] === 'json' ? 'json' : 'table',
+    output: OUTPUTS.find((form) => form === flags['output']) ?? 'table',
     where: () => (place ??= locate(flags)),
     suggest: async (typed) => (await import('./suggest.ts')).suggest(typed),
   };

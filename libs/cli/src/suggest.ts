@@ -4,11 +4,12 @@ import { EVERYWHERE } from './arguments.ts';
 import type { Command, Kind, Names } from './command.ts';
 import { commands, isCommand } from './commands.ts';
 import { connect, locate } from './context.ts';
+import { OUTPUTS } from './output.ts';
 import { leavesOf } from './settings-table.ts';
 
 /** A shell waits for it, and a person for the shell. */
 const PATIENCE_MS = 700;
-const OWN_NAMES: Readonly<Record<string, Names>> = { output: ['table', 'json'], data: 'files' };
+const OWN_NAMES: Readonly<Record<string, Names>> = { output: OUTPUTS, data: 'files' };
 
 /** What may stand in place of the last of these words; `files` where the shell knows better. Nothing that goes wrong is said. */
 export async function suggest(words: readonly string[]): Promise<readonly string[] | 'files'> {

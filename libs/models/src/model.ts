@@ -1,3 +1,5 @@
+import type { AgentConfig } from '@switchyard/contracts';
+
 /** One message of a conversation, as a model reads it. */
 export type ModelMessage =
   | { role: 'user'; text: string }
@@ -32,6 +34,21 @@ export interface JsonFormat {
   strict?: boolean | undefined;
 }
 
+/** What an agent wishes beside an answer, in the words of its configuration. An upstream is told what it understands of it. */
+export type Wishes = Partial<
+  Pick<
+    AgentConfig,
+    | 'thinkingLevel'
+    | 'fastMode'
+    | 'storeCompletions'
+    | 'cacheRetention'
+    | 'cacheRetentionOverrides'
+    | 'adaptiveCacheRetention'
+    | 'cacheBreakpointStrategy'
+    | 'advancedCacheOptimization'
+  >
+>;
+
 /** Which model of which provider answers. */
 export interface ModelRef {
   provider: string;
@@ -50,6 +67,7 @@ export interface ModelRequest {
   format?: JsonFormat;
   temperature?: number;
   maxTokens?: number;
+  wishes?: Wishes;
   signal: AbortSignal;
   /** How long the model may be silent before the call fails DEADLINE_EXCEEDED, reason MODEL_STALLED. */
   promptTimeoutMs: number;

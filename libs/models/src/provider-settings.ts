@@ -26,7 +26,17 @@ export interface ProviderSettings {
   timeoutMs: number;
   attempts: number;
   catalogue: readonly CatalogueEntry[];
+  /** Whose ways it has, where they differ from everybody's. */
+  family: ProviderFamily;
+  toolCallIds: Pick<Capabilities, 'transcriptToolCallIdMode' | 'transcriptToolCallIdModelHints'>;
+  /** What its entry says of how its models are spoken to, by their ids. */
+  ways: ReadonlyMap<string, Ways>;
 }
+
+type Capabilities = ProviderEntry['capabilities'];
+export type ProviderFamily = Capabilities['providerFamily'];
+/** How one model differs from what others of the same wire understand. */
+export type Ways = Pick<ProviderEntry['models'][number], 'compat' | 'sdkCompat'>;
 
 type Env = Readonly<Record<string, string | undefined>>;
 
@@ -70,7 +80,19 @@ function fromEntry(id: string, entry: ProviderEntry | undefined, env: Env): Prov
     timeoutMs: entry?.timeoutMs ?? DEFAULT_TIMEOUT_MS,
     attempts: entry === undefined ? RETRY.attempts : entry.maxRetries + 1,
     catalogue: catalogueOf(id, baseUrl, entry),
+    family: familyOf(id, entry),
+    toolCallIds: entry?.capabilities ?? { transcriptToolCallIdMode: 'default', transcriptToolCallIdModelHints: [] },
+    ways: new Map((entry?.models ?? []).map(({ id: modelId, compat, sdkCompat }) => [modelId, { compat, sdkCompat }])),
   };
+}
+
+const FAMILIES: ReadonlySet<string> = new Set<ProviderFamily>(['openai', 'anthropic', 'google']);
+
+/** As the entry says, else that of the provider that it is, else that of its type. */
+function familyOf(id: string, entry: ProviderEntry | undefined): ProviderFamily {
+  const said = entry?.capabilities.providerFamily ?? 'default';
+  if (said !== 'default') return said;
+  return ([id, entry?.type ?? ''].find((one) => FAMILIES.has(one)) as ProviderFamily | undefined) ?? 'default';
 }
 
 /** The same with a key of that name, which has to be one that may be sent there. */

@@ -3,14 +3,14 @@ import { confirm } from '../confirm.ts';
 import { Failure, wrongUsage } from '../failure.ts';
 import { textOf } from '../flags.ts';
 import type { Given } from '../group.ts';
-import { print, printJson } from '../output.ts';
+import { print, printAs } from '../output.ts';
 import { readParams } from '../params.ts';
 import { quote, self } from '../self.ts';
 import { sayUnread } from './config-changes.ts';
 
 export async function createAgent({ call, flags, output }: Given, name: string, ...words: string[]): Promise<void> {
   const answer = await call('agents.create', { ...settingsOf(flags, words), name });
-  if (output === 'json') return printJson(answer);
+  if (output !== 'table') return printAs(output, answer);
   print(`${answer.agentId} takes messages now\n`);
   sayUnread(answer.notInForce);
 }
@@ -22,7 +22,7 @@ export async function updateAgent({ call, flags, output }: Given, agentId: strin
   const dryRun = flags['dry-run'] !== undefined;
   const asked = { ...settings, agentId, ...(dryRun ? { dryRun } : {}) } as CallParams<'agents.update'>;
   const answer = await call('agents.update', asked);
-  if (output === 'json') printJson(answer);
+  if (output !== 'table') printAs(output, answer);
   else if ('updated' in answer) print(`${agentId} is changed, from its next turn on\n`);
   else if (answer.valid) print(`${agentId} could be changed so\n`);
   sayUnread(answer.notInForce);
@@ -32,13 +32,13 @@ export async function updateAgent({ call, flags, output }: Given, agentId: strin
 
 export async function suspendAgent({ call, output }: Given, agentId: string): Promise<void> {
   const answer = await call('agents.suspend', { agentId });
-  if (output === 'json') printJson(answer);
+  if (output !== 'table') printAs(output, answer);
   else print(`${agentId} takes no more messages; what runs, finishes\n`);
 }
 
 export async function resumeAgent({ call, output }: Given, agentId: string): Promise<void> {
   const answer = await call('agents.resume', { agentId });
-  if (output === 'json') printJson(answer);
+  if (output !== 'table') printAs(output, answer);
   else print(`${agentId} takes messages again\n`);
 }
 
@@ -49,7 +49,7 @@ export async function deleteAgent({ call, flags, output }: Given, agentId: strin
     `${self()} agents suspend ${quote(agentId)}`,
   );
   const answer = await call('agents.delete', { agentId });
-  if (output === 'json') printJson(answer);
+  if (output !== 'table') printAs(output, answer);
   else print(`${agentId} is removed\n`);
 }
 

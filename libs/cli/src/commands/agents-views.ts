@@ -1,6 +1,6 @@
 import type { CallResult } from '@switchyard/client';
 import type { Given } from '../group.ts';
-import { columns, print, printJson, remark, rows, table } from '../output.ts';
+import { columns, print, printAs, remark, rows, table } from '../output.ts';
 import { isObject } from '../run-file.ts';
 import { self } from '../self.ts';
 import { leavesOf, shown } from '../settings-table.ts';
@@ -16,7 +16,7 @@ export async function listAgents({ call, output }: Given): Promise<void> {
   for (let from = 0; from < ids.length; from += AT_ONCE) {
     agents.push(...(await Promise.all(ids.slice(from, from + AT_ONCE).map((agentId) => call('agents.get', { agentId })))));
   }
-  if (output === 'json') return printJson({ agents });
+  if (output !== 'table') return printAs(output, { agents });
   const lines = agents.map(({ agentId, config, suspended, isDefault }) => [
     agentId,
     [suspended ? 'suspended' : 'active', ...(isDefault ? ['default'] : [])].join(', '),
@@ -30,7 +30,7 @@ export async function listAgents({ call, output }: Given): Promise<void> {
 
 export async function showAgent({ call, flags, output }: Given, agentId: string): Promise<void> {
   const agent = await call('agents.get', { agentId });
-  if (output === 'json') return printJson(agent);
+  if (output !== 'table') return printAs(output, agent);
   const { config, suspended, isDefault, workspaceDir } = agent;
   print(
     rows([
@@ -66,7 +66,7 @@ function changed(config: Record<string, unknown>, from: Record<string, unknown>)
 
 export async function showOperations({ call, output }: Given, agentId: string): Promise<void> {
   const answer = await call('agent.getOperationModels', { agentId });
-  if (output === 'json') return printJson(answer);
+  if (output !== 'table') return printAs(output, answer);
   const lines = answer.operations.map(({ operationType, provider, model, source, timeoutMs, apiKeyConfigured }) => [
     operationType,
     provider,
@@ -81,7 +81,7 @@ export async function showOperations({ call, output }: Given, agentId: string): 
 
 export async function showCacheUse({ call, output }: Given, agentId?: string): Promise<void> {
   const answer = await call('agent.cacheStats', agentId === undefined ? {} : { agentId });
-  if (output === 'json') return printJson(answer);
+  if (output !== 'table') return printAs(output, answer);
   const lines = answer.providers.map((one) => [
     one.provider,
     one.model,

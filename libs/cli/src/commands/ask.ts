@@ -4,7 +4,7 @@ import { EXIT, type Command, type Invocation } from '../command.ts';
 import { connect } from '../context.ts';
 import { wrongUsage } from '../failure.ts';
 import { commandHelp } from '../command-help.ts';
-import { print, printJson, remark } from '../output.ts';
+import { print, printAs, remark } from '../output.ts';
 import { quote, self } from '../self.ts';
 
 /** A streamed question travels in a URL, and proxies take 8 KB of it. What is longer is asked by a call, and answered whole. */
@@ -61,7 +61,7 @@ async function runAsk({ flags, words, output, where }: Invocation): Promise<numb
       heard(accumulated);
     };
     const answer = await readAnswer(client, question, { signal: leaving.signal, heard, resumed });
-    if (output === 'json') printJson({ ...answer, ...(firstTokenMs === undefined ? {} : { firstTokenMs }) });
+    if (output !== 'table') printAs(output, { ...answer, ...(firstTokenMs === undefined ? {} : { firstTokenMs }) });
     else finish(answer, { written, firstTokenMs, session: flags['session'] });
     return EXIT.done;
   } catch (error) {

@@ -4,7 +4,7 @@ import { noToken, type Where } from '../context.ts';
 import { Failure, wrongUsage } from '../failure.ts';
 import { choiceOf, numberOf } from '../flags.ts';
 import { group, type Given } from '../group.ts';
-import { print, printJson, remark, rows, table } from '../output.ts';
+import { print, printAs, remark, rows, table } from '../output.ts';
 import { isObject } from '../run-file.ts';
 import { probe } from '../probe.ts';
 import { self } from '../self.ts';
@@ -52,7 +52,7 @@ async function list({ flags, output, where }: Given): Promise<void> {
   if (limit < 1 || limit > 999) throw wrongUsage(`--limit is a number from 1 to 999, not ${limit}.`, `${self()} audit --help`);
   choiceOf(flags, 'outcome', { name: 'outcome', of: OUTCOMES });
   const records = await newest(where(), limit, flags);
-  if (output === 'json') return printJson(records);
+  if (output !== 'table') return printAs(output, records);
   if (records.length === 0) return remark(isFiltered(flags) ? 'Nothing like it is on record.' : 'Nothing is on record yet.');
   print(table(['NO', 'WHEN', 'WHO', 'WHAT', 'OUTCOME', 'ABOUT'], records.map(shown)));
 }
@@ -84,7 +84,7 @@ async function show({ output, where }: Given, number: string): Promise<void> {
   const seq = Number(number);
   const [record] = (await readPage(where(), seq - 1, 1)).records;
   if (record?.seq !== seq) throw new Failure(`There is no record ${number}.`, `${self()} audit list`);
-  if (output === 'json') return printJson(record);
+  if (output !== 'table') return printAs(output, record);
   print(
     rows([...leavesOf({ ...record, at: second(record.at), since: second(record.since) })].map(([name, value]) => [name, String(value)])),
   );
@@ -124,7 +124,7 @@ async function verify({ flags, output, where }: Given): Promise<void> {
   }
   if (check.at.seq < head.seq) throw broken(`the record ends at ${check.at.seq}, and was at ${head.seq}: its end is gone`);
   const end = `${check.at.seq}:${check.at.hash}`;
-  if (output === 'json') printJson({ whole: true, records: check.at.seq, end });
+  if (output !== 'table') printAs(output, { whole: true, records: check.at.seq, end });
   else {
     print(`${check.at.seq} ${check.at.seq === 1 ? 'record' : 'records'}, whole\n`);
     if (check.at.seq > 0) remark(`Keep where it ends; later: ${self()} audit verify --since ${end}`);

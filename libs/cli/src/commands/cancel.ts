@@ -2,7 +2,7 @@ import { commandHelp } from '../command-help.ts';
 import { EXIT, type Command, type Invocation } from '../command.ts';
 import { connect } from '../context.ts';
 import { wrongUsage } from '../failure.ts';
-import { print, printJson, remark } from '../output.ts';
+import { print, printAs, remark } from '../output.ts';
 import { self } from '../self.ts';
 
 const FLAGS: readonly [string, string][] = [
@@ -31,7 +31,7 @@ async function runCancel({ flags, words, output, where }: Invocation): Promise<n
       ...(flags['agent'] === undefined ? {} : { agentId: flags['agent'] }),
       ...(flags['session'] === undefined ? {} : { sessionKey: flags['session'] }),
     });
-    if (output === 'json') printJson(answer);
+    if (output !== 'table') printAs(output, answer);
     else if (answer.turns.length === 0) remark(`Nothing of yours runs or waits in ${answer.sessionKey}.`);
     else print(answer.turns.map((turn) => `${turn.turnId} ${turn.state}\n`).join(''));
     return EXIT.done;

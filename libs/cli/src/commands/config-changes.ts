@@ -2,7 +2,7 @@ import type { CallResult } from '@switchyard/client';
 import { confirm } from '../confirm.ts';
 import { Failure, wrongUsage } from '../failure.ts';
 import type { Given } from '../group.ts';
-import { print, printJson, remark } from '../output.ts';
+import { print, printAs, remark } from '../output.ts';
 import { parseJson } from '../run-file.ts';
 import { self } from '../self.ts';
 import { printDiff, ROOT_KEYS, SHORT } from './config-views.ts';
@@ -19,7 +19,7 @@ export async function changeKey({ call, flags, output }: Given, path: string, te
     ? await call('config.patch', { [path]: value, ...options })
     : await call('config.set', { section, key: keys.join('.'), value, ...options });
   if ('dryRun' in answer) return showChecked(answer, output);
-  if (output === 'json') return printJson(answer);
+  if (output !== 'table') return printAs(output, answer);
   const previous = !('previous' in answer) || answer.previous === undefined ? '' : `, and was ${JSON.stringify(answer.previous)}`;
   print(`${path} is ${value === null ? 'what it was without' : JSON.stringify(value)}${previous}: ${versionOf(answer.commitSha)}\n`);
   sayUnread(answer.notInForce);
@@ -28,7 +28,7 @@ export async function changeKey({ call, flags, output }: Given, path: string, te
 export async function goBack({ call, flags, output }: Given, sha: string): Promise<void> {
   const answer = await call('config.rollback', { sha, ...optionsOf(flags) });
   if ('dryRun' in answer) return showChecked(answer, output);
-  if (output === 'json') return printJson(answer);
+  if (output !== 'table') return printAs(output, answer);
   print(`version ${answer.newCommitSha.slice(0, SHORT)} says what ${answer.sha.slice(0, SHORT)} said\n`);
 }
 
@@ -37,7 +37,7 @@ export async function foldVersions({ call, flags, output }: Given): Promise<void
   if (!dryRun)
     await confirm('What is older than the newest 50 versions cannot be gone back to any more.', flags, `${self()} config gc --dry-run`);
   const answer = await call('config.gc', dryRun ? { dryRun } : {});
-  if (output === 'json') return printJson(answer);
+  if (output !== 'table') return printAs(output, answer);
   const { squashed = 0, newRootSha } = answer;
   if (squashed === 0) return remark('There is nothing to fold.');
   const root = newRootSha === undefined ? '' : `; the oldest is ${newRootSha.slice(0, SHORT)}`;
@@ -47,7 +47,7 @@ export async function foldVersions({ call, flags, output }: Given): Promise<void
 /** What a write would do, or why it would be refused. */
 export function showChecked(checked: Checked, output: Given['output']): void {
   const { valid, errors, diff = '', notInForce } = checked;
-  if (output === 'json') printJson(checked);
+  if (output !== 'table') printAs(output, checked);
   else if (valid && diff === '') remark('Nothing would change.');
   else if (diff !== '') printDiff(diff);
   sayUnread(notInForce);

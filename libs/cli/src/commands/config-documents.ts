@@ -3,7 +3,7 @@ import { confirm } from '../confirm.ts';
 import { readDocument } from '../document.ts';
 import { Failure } from '../failure.ts';
 import type { Given } from '../group.ts';
-import { print, printJson, remark } from '../output.ts';
+import { print, printAs, remark } from '../output.ts';
 import { quote, self } from '../self.ts';
 import { optionsOf, sayUnread, showChecked, versionOf } from './config-changes.ts';
 import { printDiff } from './config-views.ts';
@@ -15,7 +15,7 @@ export async function checkDocument({ output }: Given, file: string): Promise<vo
   if (issues.length > 0) {
     throw new Failure(`${file} is no configuration.`, `${self()} config schema`, { detail: { issues } });
   }
-  if (output === 'json') printJson({ valid: true });
+  if (output !== 'table') printAs(output, { valid: true });
   else print(`${file} is valid\n`);
 }
 
@@ -31,11 +31,11 @@ export async function applyDocument({ call, flags, output }: Given, file: string
   if (!('dryRun' in checked)) return;
   if (dryRun || !checked.valid) return showChecked(checked, output);
   const { diff = '' } = checked;
-  if (diff === '' && output !== 'json') return remark('Nothing would change.');
-  if (output !== 'json') printDiff(diff);
+  if (diff === '' && output === 'table') return remark('Nothing would change.');
+  if (output === 'table') printDiff(diff);
   await confirm(`${file} replaces all that is stored.`, flags, `${self()} config apply ${quote(file)} --dry-run`);
   const answer = await call('config.apply', { ...document, ...based });
-  if (output === 'json') return printJson({ ...answer, diff });
+  if (output !== 'table') return printAs(output, { ...answer, diff });
   if ('applied' in answer) print(`${answer.sections.length} sections: ${versionOf(answer.commitSha)}\n`);
   sayUnread(answer.notInForce);
 }
@@ -43,7 +43,7 @@ export async function applyDocument({ call, flags, output }: Given, file: string
 export async function patchDocument({ call, flags, output }: Given, file: string): Promise<void> {
   const answer = await call('config.patch', { ...readDocument(file), ...optionsOf(flags) });
   if ('dryRun' in answer) return showChecked(answer, output);
-  if (output === 'json') return printJson(answer);
+  if (output !== 'table') return printAs(output, answer);
   print(`${file} is merged: ${versionOf(answer.commitSha)}\n`);
   sayUnread(answer.notInForce);
 }

@@ -2,7 +2,7 @@ import type { CallResult } from '@switchyard/client';
 import { wrongUsage } from '../failure.ts';
 import { numberOf } from '../flags.ts';
 import type { Given } from '../group.ts';
-import { columns, paint, print, printable, printJson, remark, table } from '../output.ts';
+import { columns, paint, print, printable, printAs, printJson, remark, table } from '../output.ts';
 import { isObject } from '../run-file.ts';
 import { self } from '../self.ts';
 import { leavesOf, shown } from '../settings-table.ts';
@@ -20,14 +20,14 @@ export async function showValue({ call, flags, output }: Given, path?: string): 
   const value = section === undefined ? config.config : valueAt(config.config, [section, ...keys]);
   if (value === undefined)
     throw wrongUsage(`There is no key ${path}.`, `${self()} config get ${isObject(config.config[section ?? '']) ? section : ''}`.trimEnd());
-  if (output === 'json') printJson(value);
+  if (output !== 'table') printAs(output, value);
   else if (isObject(value)) print(columns([...leavesOf(value, path)].map(([key, leaf]) => [key, shown(leaf)])));
   else print(`${typeof value === 'string' ? value : JSON.stringify(value)}\n`);
 }
 
 export async function showOrigins({ call, output }: Given, section?: string): Promise<void> {
   const { config, origins = {} } = await read(call, section, true);
-  if (output === 'json') printJson({ config, origins });
+  if (output !== 'table') printAs(output, { config, origins });
   else print(columns([...leavesOf(config)].map(([key, leaf]) => [key, shown(leaf), placeOf(origins[key])])));
 }
 
@@ -37,7 +37,7 @@ export async function showSchema({ call }: Given, section?: string): Promise<voi
 
 export async function showHistory({ call, flags, output }: Given): Promise<void> {
   const answer = await call('config.history', numberOf(flags, 'limit', 'limit'));
-  if (output === 'json') return printJson(answer);
+  if (output !== 'table') return printAs(output, answer);
   const lines = answer.entries.map(({ sha, date, author = '', message }) => [
     sha.slice(0, SHORT),
     second(date).replace('T', ' '),
@@ -50,7 +50,7 @@ export async function showHistory({ call, flags, output }: Given): Promise<void>
 
 export async function showDiff({ call, output }: Given, sha?: string): Promise<void> {
   const answer = await call('config.diff', sha === undefined ? {} : { sha });
-  if (output === 'json') return printJson(answer);
+  if (output !== 'table') return printAs(output, answer);
   if (answer.diff === '') return remark('Nothing differs.');
   printDiff(answer.diff);
 }

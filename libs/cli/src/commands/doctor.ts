@@ -4,7 +4,7 @@ import { checkHealth, checkInside, checkServices, isOurs } from '../checks/serve
 import { EXIT, type Command } from '../command.ts';
 import type { Where } from '../context.ts';
 import { commandHelp } from '../command-help.ts';
-import { paint, printable, printJson } from '../output.ts';
+import { paint, printable, printAs } from '../output.ts';
 import { probe } from '../probe.ts';
 import { askReadiness } from '../readiness.ts';
 
@@ -19,7 +19,7 @@ export const doctor: Command = {
   async run({ output, where }) {
     const checks = await examine(where());
     const well = checks.every(({ ok }) => ok !== false);
-    if (output === 'json') printJson({ ok: well, checks });
+    if (output !== 'table') printAs(output, { ok: well, checks });
     else process.stdout.write(checks.map(line).join(''));
     return well ? EXIT.done : EXIT.refused;
   },

@@ -4,7 +4,7 @@ import { Failure, wrongUsage } from '../failure.ts';
 import { numberOf } from '../flags.ts';
 import { group, type Given } from '../group.ts';
 import { describeLine, followFiles, readLast, type LogLine } from '../log-lines.ts';
-import { print, printJson } from '../output.ts';
+import { print, printAs } from '../output.ts';
 import { self } from '../self.ts';
 
 const SHOWN = 50;
@@ -53,7 +53,7 @@ async function show({ flags, output, where }: Given, name?: string): Promise<voi
       `${self()} status`,
     );
   }
-  const tell = (line: LogLine): void => print(output === 'json' ? `${line.text}\n` : `${describeLine(line)}\n`);
+  const tell = (line: LogLine): void => print(output === 'table' ? `${describeLine(line)}\n` : `${line.text}\n`);
   const { found, ends } = readLast(files, wanted, lines);
   for (const line of found) tell(line);
   if (flags['follow'] !== undefined) await followFiles(ends, wanted, tell);
@@ -63,7 +63,7 @@ async function setLevel({ call, output }: Given, word: string, name?: string): P
   const level = oneOf(LogLevel.options, word, 'level');
   const module = name === undefined ? undefined : oneOf(LogModule.options, name, 'module');
   const answer = await call('daemon.setLogLevel', { level, ...(module === undefined ? {} : { module }) });
-  if (output === 'json') printJson(answer);
+  if (output !== 'table') printAs(output, answer);
   else print(`${module ?? 'everything'} logs ${answer.level} and above, until the next start\n`);
 }
 

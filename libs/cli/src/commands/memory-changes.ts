@@ -3,7 +3,7 @@ import { confirm } from '../confirm.ts';
 import { wrongUsage } from '../failure.ts';
 import { choiceOf, instantOf, listOf, textOf } from '../flags.ts';
 import type { Given } from '../group.ts';
-import { print, printJson } from '../output.ts';
+import { print, printAs, printJson } from '../output.ts';
 import { self } from '../self.ts';
 import { TYPES } from './memory-views.ts';
 
@@ -17,20 +17,20 @@ export async function addMemory({ call, flags, output }: Given, text: string): P
     ...(flags['tags'] === undefined ? {} : { tags: listOf(flags['tags']) }),
     ...(flags['expires'] === undefined ? {} : { expires_at: instantOf(flags['expires'], 'expires') }),
   });
-  if (output === 'json') printJson(answer);
+  if (output !== 'table') printAs(output, answer);
   else print(`${answer.id} remembered\n`);
 }
 
 export async function forgetMemory({ call, output }: Given, id: string): Promise<void> {
   const answer = await call('memory.delete', { id });
-  if (output === 'json') printJson(answer);
+  if (output !== 'table') printAs(output, answer);
   else print(`${answer.id} forgotten\n`);
 }
 
 export async function clearMemory({ call, flags, output }: Given): Promise<void> {
   await confirm('Everything that the agents of this tenant remember is forgotten for good.', flags, `${self()} memory export`);
   const answer = await call('memory.flush', {});
-  if (output === 'json') printJson(answer);
+  if (output !== 'table') printAs(output, answer);
   else print(`${answer.deletedCount} memories forgotten\n`);
 }
 

@@ -2,7 +2,7 @@ import type { CallResult } from '@switchyard/client';
 import { Failure } from '../failure.ts';
 import { choiceOf, listOf, numberOf, textOf } from '../flags.ts';
 import type { Given } from '../group.ts';
-import { print, printJson, remark, rows, table } from '../output.ts';
+import { print, printAs, remark, rows, table } from '../output.ts';
 import { self } from '../self.ts';
 import { minute } from '../times.ts';
 
@@ -21,7 +21,7 @@ export async function listMemories({ call, flags, output }: Given): Promise<void
     ...(flags['tags'] === undefined ? {} : { tags: listOf(flags['tags']) }),
     ...(flags['oldest'] === undefined ? {} : { sort: 'oldest' }),
   });
-  if (output === 'json') return printJson(page);
+  if (output !== 'table') return printAs(output, page);
   if (page.entries.length === 0) return remark('Nothing is remembered.');
   printEntries(page.entries);
   const next = page.offset + page.entries.length;
@@ -31,7 +31,7 @@ export async function listMemories({ call, flags, output }: Given): Promise<void
 export async function searchMemories({ call, flags, output }: Given, ...words: string[]): Promise<void> {
   const asked = { query: words.join(' '), ...numberOf(flags, 'limit', 'limit'), ...textOf(flags, 'agent', 'agent_id') };
   const found = await call('memory.search', asked);
-  if (output === 'json') return printJson(found);
+  if (output !== 'table') return printAs(output, found);
   if (found.results.length === 0) return remark('Nothing that is remembered is like it.');
   printEntries(found.results);
 }
@@ -39,13 +39,13 @@ export async function searchMemories({ call, flags, output }: Given, ...words: s
 export async function showMemory({ call, output }: Given, id: string): Promise<void> {
   const { entry } = await call('memory.inspect', { id });
   if (!entry) throw new Failure(`There is no memory ${id}.`, `${self()} memory list`);
-  if (output === 'json') printJson(entry);
+  if (output !== 'table') printAs(output, entry);
   else print(`${rows(described(entry))}\n${entry.content}\n`);
 }
 
 export async function showStats({ call, output }: Given): Promise<void> {
   const stats = await call('memory.stats', {});
-  if (output === 'json') return printJson(stats);
+  if (output !== 'table') return printAs(output, stats);
   const counts = (by: Readonly<Record<string, number>> = {}): string =>
     Object.entries(by)
       .map(([name, count]) => `${name} ${count}`)
@@ -65,7 +65,7 @@ export async function showStats({ call, output }: Given): Promise<void> {
 
 export async function showCache({ call, output }: Given): Promise<void> {
   const cache = await call('memory.embeddingCache', {});
-  if (output === 'json') return printJson(cache);
+  if (output !== 'table') return printAs(output, cache);
   const { provider, vecAvailable, size, maxEntries, hits, misses, hitRate, evictions, circuitBreaker } = cache;
   const made = provider === null ? 'nobody: words alone are searched' : `${provider}${vecAvailable ? '' : ', not available now'}`;
   print(

@@ -1,7 +1,7 @@
 import { Failure } from '../failure.ts';
 import { textOf } from '../flags.ts';
 import { group, type Given } from '../group.ts';
-import { print, printJson, remark, table } from '../output.ts';
+import { print, printAs, remark, table } from '../output.ts';
 import { self } from '../self.ts';
 
 export const models = group({
@@ -26,7 +26,7 @@ export const models = group({
 
 async function list({ call, output }: Given, provider?: string): Promise<void> {
   const found = await call('models.list', provider === undefined ? {} : { provider });
-  if (output === 'json') return printJson(found);
+  if (output !== 'table') return printAs(output, found);
   if (found.length === 0) return remark('There is no model of that provider.');
   const lines = found.map(({ provider: of, modelId, contextWindow, maxTokens, cost, validatedAt, displayName }) => [
     of,
@@ -47,20 +47,20 @@ function thousands(tokens: number): string {
 
 async function providers({ call, output }: Given): Promise<void> {
   const answer = await call('models.list_providers', {});
-  if (output === 'json') printJson(answer);
+  if (output !== 'table') printAs(output, answer);
   else print(answer.providers.map((name) => `${name}\n`).join(''));
 }
 
 async function test({ call, flags, output }: Given, model: string): Promise<void> {
   const answer = await call('models.test', { model, ...textOf(flags, 'provider', 'provider') });
   const { ok, latencyMs, provider, error = 'it did not answer' } = answer;
-  if (output === 'json') printJson(answer);
+  if (output !== 'table') printAs(output, answer);
   else if (ok) print(`${model} of ${provider} answers, in ${Math.round(latencyMs)} ms\n`);
   if (!ok) throw new Failure(`${model} of ${provider} does not answer: ${error}.`, `${self()} models list ${provider}`);
 }
 
 async function set({ call, flags, output }: Given, agentId: string, model: string): Promise<void> {
   const answer = await call('agents.update', { agentId, model, ...textOf(flags, 'provider', 'provider') });
-  if (output === 'json') printJson(answer);
+  if (output !== 'table') printAs(output, answer);
   else print(`${agentId} asks ${model}, from its next turn on\n`);
 }

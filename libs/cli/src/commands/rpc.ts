@@ -4,7 +4,7 @@ import { explain, isRpcError } from '../explain.ts';
 import { Failure, wrongUsage } from '../failure.ts';
 import { commandHelp } from '../command-help.ts';
 import { methodHelp, methodList, methodNames, similarMethods, whyNotServed } from '../method-help.ts';
-import { print } from '../output.ts';
+import { print, printAs } from '../output.ts';
 import { readParams } from '../params.ts';
 import { quote, self } from '../self.ts';
 
@@ -33,7 +33,8 @@ export const rpc: Command = {
     try {
       const result = await (client.call as AnyCall)(method, params);
       const compact = output === 'json' && !process.stdout.isTTY;
-      print(`${JSON.stringify(result, null, compact ? 0 : 2)}\n`);
+      if (compact) print(`${JSON.stringify(result)}\n`);
+      else printAs(output === 'table' ? 'json' : output, result);
       return EXIT.done;
     } catch (error) {
       throw isRpcError(error) ? await explainCall(error, method, where()) : error;

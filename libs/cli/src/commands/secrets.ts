@@ -3,7 +3,7 @@ import type { Command } from '../command.ts';
 import { wrongUsage } from '../failure.ts';
 import { numberOf } from '../flags.ts';
 import { group, type Given } from '../group.ts';
-import { print, printJson, remark, table } from '../output.ts';
+import { print, printAs, remark, table } from '../output.ts';
 import { self } from '../self.ts';
 import { minute } from '../times.ts';
 
@@ -27,7 +27,7 @@ function secretsAs(name: string): Command {
 
 async function list({ call, flags, output }: Given, filter?: string): Promise<void> {
   const answer = await call('env.list', { ...(filter === undefined ? {} : { filter }), ...numberOf(flags, 'limit', 'limit') });
-  if (output === 'json') return printJson(answer);
+  if (output !== 'table') return printAs(output, answer);
   if (answer.secrets.length === 0) return remark('No secret of that name is set.');
   const lines = answer.secrets.map(({ name, source, provider = '', updatedAt }) => [
     name,
@@ -44,6 +44,6 @@ async function set({ call, output }: Given, key: string): Promise<void> {
   const value = (await text(process.stdin)).replace(/\r?\n$/, '');
   if (value === '') throw wrongUsage(`There is no value of ${key} in the input.`, `${self()} secrets --help`);
   const answer = await call('env.set', { key, value });
-  if (output === 'json') printJson(answer);
+  if (output !== 'table') printAs(output, answer);
   else print(`${answer.key} is set, ${answer.storage === 'encrypted' ? 'sealed' : 'in clear text in a file'}, and in force\n`);
 }

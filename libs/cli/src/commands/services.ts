@@ -4,7 +4,7 @@ import { commandHelp } from '../command-help.ts';
 import { noToken, type Where } from '../context.ts';
 import { Failure, wrongUsage } from '../failure.ts';
 import { missing } from '../faults.ts';
-import { print, printJson, rows } from '../output.ts';
+import { print, printAs, rows } from '../output.ts';
 import { askReadiness } from '../readiness.ts';
 import { quote, self } from '../self.ts';
 
@@ -24,7 +24,7 @@ export const services: Command = {
     if (more.length > 0) throw wrongUsage('services takes one name at most.', `${self()} services`);
     const listed = name === undefined ? found : found.filter(({ service }) => service === name);
     if (listed.length === 0) throw wrongUsage(`There is no service ${name}.`, `${self()} services`);
-    if (output === 'json') printJson(listed);
+    if (output !== 'table') printAs(output, listed);
     else print(listed.map(describe).join(''));
     return EXIT.done;
   },

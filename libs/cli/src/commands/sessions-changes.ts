@@ -1,7 +1,7 @@
 import { confirm } from '../confirm.ts';
 import { wrongUsage } from '../failure.ts';
 import type { Given } from '../group.ts';
-import { print, printJson, remark } from '../output.ts';
+import { print, printAs, printJson, remark } from '../output.ts';
 import { quote, self } from '../self.ts';
 
 export async function exportSession({ call }: Given, key: string): Promise<void> {
@@ -17,7 +17,7 @@ export async function labelSession({ call, output }: Given, key: string, ...word
 
 export async function compactSession({ call, output }: Given, key: string): Promise<void> {
   const answer = await call('session.compact', { key });
-  if (output === 'json') return printJson(answer);
+  if (output !== 'table') return printAs(output, answer);
   const { sessionKey, compactionTriggered, estimatedTokens, tokensAfter = estimatedTokens } = answer;
   if (!compactionTriggered) return remark('There is nothing to make shorter: only the last turns are told word by word.');
   print(`${sessionKey}: about ${estimatedTokens} tokens are ${tokensAfter} now\n`);
@@ -28,7 +28,7 @@ export async function clearSession({ call, flags, output }: Given, key: string):
   const purge = flags['purge'] !== undefined;
   if (purge && !memory) throw wrongUsage('--purge counts only together with --memory.', `${self()} sessions reset --help`);
   const answer = await call('session.reset_conversation', { session_key: key, memory, ...(purge ? { purge_derived: true } : {}) });
-  if (output === 'json') return printJson(answer);
+  if (output !== 'table') return printAs(output, answer);
   const { sessionKey, sessionMessagesCleared, memoriesDeleted } = answer;
   print(`${sessionKey}: ${sessionMessagesCleared} messages cleared${remembered(memoriesDeleted)}\n`);
 }
@@ -39,7 +39,7 @@ export async function forgetSession({ call, flags, output }: Given, key: string)
   const cleared = flags['memory'] === undefined ? undefined : await clearWithMemory(call, key);
   const { transcript, ...answer } = await call('session.delete', { session_key: key });
   const last = cleared?.transcript ?? transcript;
-  if (output === 'json') return printJson({ ...answer, ...cleared, transcript: last });
+  if (output !== 'table') return printAs(output, { ...answer, ...cleared, transcript: last });
   print(`${answer.sessionKey}: forgotten, with ${last.messageCount} messages${remembered(cleared?.memoriesDeleted)}\n`);
 }
 

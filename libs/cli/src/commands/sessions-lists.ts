@@ -1,6 +1,6 @@
 import { choiceOf, numberOf, textOf } from '../flags.ts';
 import type { Given } from '../group.ts';
-import { print, printJson, remark, table } from '../output.ts';
+import { print, printAs, remark, table } from '../output.ts';
 import { minute } from '../times.ts';
 
 const KINDS = ['all', 'sub-agent', 'group', 'dm'] as const;
@@ -13,7 +13,7 @@ export async function listSessions({ call, flags, output }: Given): Promise<void
   };
   const answer = await call('session.list', asked);
   const { sessions, total = sessions.length } = answer;
-  if (output === 'json') return printJson(answer);
+  if (output !== 'table') return printAs(output, answer);
   if (sessions.length === 0) return remark('There is no such session.');
   const lines = sessions.map(({ sessionKey, updatedAt, agentId, kind = '', messageCount, totalTokens, label = '' }) => [
     sessionKey,
@@ -30,7 +30,7 @@ export async function listSessions({ call, flags, output }: Given): Promise<void
 
 export async function searchSessions({ call, flags, output }: Given, ...words: string[]): Promise<void> {
   const found = await call('session.search', { query: words.join(' '), ...numberOf(flags, 'limit', 'limit') });
-  if (output === 'json') return printJson(found);
+  if (output !== 'table') return printAs(output, found);
   if (found.length === 0) return remark('Nothing like it was said.');
   const lines = found.map(({ sessionKey, timestamp, agentId, score, snippet }) => [
     sessionKey,

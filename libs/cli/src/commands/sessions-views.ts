@@ -3,7 +3,7 @@ import { drawTree, type Tree } from '../conversation-tree.ts';
 import { numberOf } from '../flags.ts';
 import type { Given } from '../group.ts';
 import { describeTurn } from '../turn-evidence.ts';
-import { fitted, paint, print, printJson, remark, rows, table } from '../output.ts';
+import { fitted, paint, print, printAs, remark, rows, table } from '../output.ts';
 import { quote, self } from '../self.ts';
 import { minute, second } from '../times.ts';
 
@@ -14,7 +14,7 @@ const SHOWN = 20;
 export async function showSession({ call, flags, output }: Given, key: string): Promise<void> {
   const { last = SHOWN } = numberOf(flags, 'last', 'last');
   const [session, tree] = await Promise.all([call('session.export', { session_key: key }), call('context.tree', { conversation_id: key })]);
-  if (output === 'json') return printJson({ session, tree });
+  if (output !== 'table') return printAs(output, { session, tree });
   print(`${rows(described(session))}\n`);
   if (tree.nodes.length > 0) print(`${drawn(tree)}\n`);
   const shown = last === 0 ? [] : session.messages.slice(-last);
@@ -25,7 +25,7 @@ export async function showSession({ call, flags, output }: Given, key: string): 
 
 export async function showTree({ call, output }: Given, key: string): Promise<void> {
   const tree = await call('context.tree', { conversation_id: key });
-  if (output === 'json') printJson(tree);
+  if (output !== 'table') printAs(output, tree);
   else print(`${tree.conversationId}\n${drawn(tree)}`);
 }
 
@@ -37,7 +37,7 @@ export async function showContext(given: Given, key?: string): Promise<void> {
   const { call, flags, output } = given;
   const { turns = TURNS } = numberOf(flags, 'limit', 'turns');
   const tree = await call('context.tree', { conversation_id: key, turns });
-  if (output === 'json') return printJson(tree);
+  if (output !== 'table') return printAs(output, tree);
   print(`${tree.conversationId}\n${drawn(tree)}`);
   for (const turn of tree.turns?.toReversed() ?? [])
     print(
@@ -49,7 +49,7 @@ export async function showContext(given: Given, key?: string): Promise<void> {
 
 async function listConversations({ call, flags, output }: Given): Promise<void> {
   const answer = await call('context.conversations', { ...numberOf(flags, 'limit', 'limit'), ...numberOf(flags, 'offset', 'offset') });
-  if (output === 'json') return printJson(answer);
+  if (output !== 'table') return printAs(output, answer);
   const { conversations, total } = answer;
   if (conversations.length === 0) return remark('There is no such conversation.');
   const lines = conversations.map((one) => [

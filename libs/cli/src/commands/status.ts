@@ -6,7 +6,7 @@ import { isRpcError, sentenceFor } from '../explain.ts';
 import { Failure } from '../failure.ts';
 import { commandHelp } from '../command-help.ts';
 import { faultsOf, missing } from '../faults.ts';
-import { print, printJson, rows } from '../output.ts';
+import { print, printAs, rows } from '../output.ts';
 import { askReadiness, type ServerReadiness } from '../readiness.ts';
 import { isAlive } from '../run-file.ts';
 import { quote, self } from '../self.ts';
@@ -34,7 +34,7 @@ export const status: Command = {
   async run({ output, where }: Invocation) {
     const place = where();
     const found = await look(place);
-    if (output === 'json') printJson(found);
+    if (output !== 'table') printAs(output, found);
     else if (found.answers || found.processes.length > 0) print(rows(describe(found)));
     const [fault] = faultsOf(found);
     if (!found.ready) throw notReady(found, place);

@@ -1,7 +1,7 @@
 import { EXIT, type Command } from '../command.ts';
 import { noToken, savedToken } from '../context.ts';
 import { commandHelp } from '../command-help.ts';
-import { print, printJson } from '../output.ts';
+import { print, printAs } from '../output.ts';
 
 export const token: Command = {
   flags: [],
@@ -13,7 +13,7 @@ export const token: Command = {
     const place = where();
     const found = place.token ?? (place.withheld === 'saved' ? savedToken(place.data) : undefined); // it is shown, not sent
     if (found === undefined) throw noToken(place);
-    if (output === 'json') printJson({ token: found });
+    if (output !== 'table') printAs(output, { token: found });
     else print(`${found}\n`);
     return EXIT.done;
   },

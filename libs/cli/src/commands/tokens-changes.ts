@@ -3,7 +3,7 @@ import { confirm } from '../confirm.ts';
 import { wrongUsage } from '../failure.ts';
 import { instantOf, listOf, textOf } from '../flags.ts';
 import type { Given } from '../group.ts';
-import { print, printJson, remark } from '../output.ts';
+import { print, printAs, remark } from '../output.ts';
 import { quote, self } from '../self.ts';
 
 type Budgets = NonNullable<CallParams<'tokens.create'>['budgets']>;
@@ -22,14 +22,14 @@ export async function createToken({ call, flags, output }: Given, id: string): P
     ...textOf(flags, 'tenant', 'tenant'),
   };
   const answer = await call('tokens.create', asked as CallParams<'tokens.create'>);
-  if (output === 'json') return printJson(answer);
+  if (output !== 'table') return printAs(output, answer);
   print(`${answer.secret}\n`);
   remark(`${answer.id} may ${answer.scopes.join(', ')}. This is its secret, which is shown this once.`);
 }
 
 export async function rotateToken({ call, flags, output }: Given, id: string): Promise<void> {
   const answer = await call('tokens.rotate', { id, ...textOf(flags, 'tenant', 'tenant') });
-  if (output === 'json') return printJson(answer);
+  if (output !== 'table') return printAs(output, answer);
   print(`${answer.secret}\n`);
   remark(`${answer.id} has this secret now, which is shown this once. The old one is dead.`);
 }
@@ -37,7 +37,7 @@ export async function rotateToken({ call, flags, output }: Given, id: string): P
 export async function revokeToken({ call, flags, output }: Given, id: string): Promise<void> {
   await confirm(`Whoever has the token ${id} is locked out at once.`, flags, `${self()} tokens rotate ${quote(id)}`);
   const answer = await call('tokens.revoke', { id, ...textOf(flags, 'tenant', 'tenant') });
-  if (output === 'json') printJson(answer);
+  if (output !== 'table') printAs(output, answer);
   else print(`${answer.id} is ended\n`);
 }
 

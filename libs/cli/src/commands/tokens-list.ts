@@ -1,7 +1,7 @@
 import type { CallParams, CallResult } from '@switchyard/client';
 import { textOf } from '../flags.ts';
 import type { Given } from '../group.ts';
-import { print, printJson, remark, table } from '../output.ts';
+import { print, printAs, remark, table } from '../output.ts';
 import { minute } from '../times.ts';
 
 type Token = CallResult<'tokens.list'>['tokens'][number];
@@ -9,7 +9,7 @@ type Budgets = NonNullable<Token['budgets']>;
 
 export async function listTokens({ call, flags, output }: Given): Promise<void> {
   const answer = await call('tokens.list', textOf(flags, 'tenant', 'tenant') as CallParams<'tokens.list'>);
-  if (output === 'json') return printJson(answer);
+  if (output !== 'table') return printAs(output, answer);
   if (answer.tokens.length === 0) return remark('There is no live token.');
   const lines = answer.tokens.map((token) => [
     token.id,

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { tmpdir } from 'node:os';
 import { test } from 'node:test';
+import { parse } from 'yaml';
 import { runCommand, startServer, TOKEN, type Call } from '../command.fixture.ts';
 
 const cwd = tmpdir();
@@ -29,6 +30,21 @@ test('list says what each may do, when it ends, and what it is held to', async (
       '',
     ].join('\n'),
   );
+});
+
+test('a list is printed for programs too: whole as JSON or YAML, or a line for each entry', async () => {
+  const tokens = ['a', 'b'].map((id) => ({
+    id,
+    scopes: ['rpc'],
+    createdAt: '2025-11-21T09:00:00.000Z',
+    sessions: 'tenant',
+    lenient: false,
+  }));
+  await using server = await startServer({ call: () => ({ tokens }) });
+  const printed = async (form: string) => (await run(server.url, 'list', '-o', form)).stdout;
+  assert.deepEqual(JSON.parse(await printed('json')), { tokens });
+  assert.deepEqual(parse(await printed('yaml')), { tokens });
+  assert.equal(await printed('ndjson'), tokens.map((token) => `${JSON.stringify(token)}\n`).join(''));
 });
 
 test('create prints the secret alone, and sends every limit under its name', async () => {

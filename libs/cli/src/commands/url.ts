@@ -1,6 +1,6 @@
 import { EXIT, type Command } from '../command.ts';
 import { commandHelp } from '../command-help.ts';
-import { print, printJson } from '../output.ts';
+import { print, printAs } from '../output.ts';
 
 export const url: Command = {
   flags: [],
@@ -10,7 +10,7 @@ export const url: Command = {
     }),
   async run({ where, output }) {
     const place = where();
-    if (output === 'json') printJson({ url: place.url });
+    if (output !== 'table') printAs(output, { url: place.url });
     else print(`${place.url}\n`);
     return EXIT.done;
   },

@@ -3,7 +3,7 @@ import { commandHelp } from '../command-help.ts';
 import { EXIT, type Command, type Invocation } from '../command.ts';
 import { connect } from '../context.ts';
 import { Failure, wrongUsage } from '../failure.ts';
-import { columns, print, printJson, remark } from '../output.ts';
+import { columns, print, printAs, remark } from '../output.ts';
 import { readParams } from '../params.ts';
 import { parseJson } from '../run-file.ts';
 import { self } from '../self.ts';
@@ -55,7 +55,7 @@ async function configured({ where }: Invocation): Promise<Webhooks> {
 async function list(rest: readonly string[], invocation: Invocation): Promise<number> {
   if (rest.length > 0) throw wrongUsage('webhooks list takes no words.', `${self()} webhooks --help`);
   const found = await configured(invocation);
-  if (invocation.output === 'json') printJson(found);
+  if (invocation.output !== 'table') printAs(invocation.output, found);
   else {
     const { url } = invocation.where();
     const all = [
@@ -108,7 +108,8 @@ async function test([path, ...words]: readonly string[], invocation: Invocation)
   const text = await response.text();
   if (!response.ok) throw refused(target, response.status, text);
   const repeated = response.headers.get('idempotency-replayed') === 'true';
-  if (invocation.output === 'json') printJson({ url: target, status: response.status, repeated, answer: parseJson(text) ?? text });
+  if (invocation.output !== 'table')
+    printAs(invocation.output, { url: target, status: response.status, repeated, answer: parseJson(text) ?? text });
   else print(`${target} took it${repeated ? ', as one that came before' : ''}: ${text}\n`);
   return EXIT.done;
 }

@@ -15,9 +15,10 @@ test('of a part of the configuration the written leaves are named; in a list, th
     'memory.walMode',
     'memory.dbPath',
   ]);
-  assert.deepEqual(notInForce({ entries: { a: { models: [{ id: 'x' }, { id: 'y', compat: { z: true } }] } } }, 'providers'), [
-    'providers.entries.a.models.1.compat.z',
-  ]);
+  assert.deepEqual(
+    notInForce({ entries: { a: { models: [{ id: 'x' }, { id: 'y', compat: { nativeWebSearchTool: true } }] } } }, 'providers'),
+    ['providers.entries.a.models.1.compat.nativeWebSearchTool'],
+  );
   for (const value of [undefined, null, 'text', {}, [], JSON.parse('{"__proto__": {"memory": {}}}')])
     assert.deepEqual(notInForce(value), []);
 });

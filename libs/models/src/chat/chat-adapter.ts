@@ -1,11 +1,13 @@
-import type { Adapter, Attempt } from '../adapter.ts';
+import type { Adapter, Attempt, Ending } from '../adapter.ts';
 import { createEmbed } from '../embeddings/create-embed.ts';
 import { addressOf } from '../endpoint.ts';
 import type { ProviderSettings } from '../provider-settings.ts';
 import { UpstreamError } from '../upstream-error.ts';
 import { Exchange } from './exchange.ts';
 import type { Origins } from './origins.ts';
-import { requestBody, type BodyOptions } from './request-body.ts';
+import { createDialects } from './dialect.ts';
+import { plainText } from './html-entities.ts';
+import { requestBody } from './request-body.ts';
 
 /**
  * Speaks chat completions. The address is that of the settings and nobody else's; a redirect is a refusal, so the key and the
@@ -13,16 +15,13 @@ import { requestBody, type BodyOptions } from './request-body.ts';
  */
 export function createChatAdapter(settings: ProviderSettings, key: string | undefined, origins: Origins): Adapter {
   const endpoint = addressOf(settings, key, '/chat/completions');
-  const options: BodyOptions = {
-    // The current models of OpenAI itself refuse `max_tokens`; everybody else's servers know nothing but that.
-    limitName: endpoint.host === 'api.openai.com' ? 'max_completion_tokens' : 'max_tokens',
-  };
+  const dialectOf = createDialects(settings, endpoint.host);
 
   /** Asks as soon as the origin has room. */
   async function ask(attempt: Attempt): Promise<Asked> {
     const { origin, path } = endpoint;
     const headers = attempt.traceparent === undefined ? endpoint.headers : [...endpoint.headers, 'traceparent', attempt.traceparent];
-    const body = requestBody(attempt, options);
+    const body = requestBody(attempt, dialectOf(attempt.request.model.modelId));
     const gate = origins.gate(origin);
     const waiting = gate.enter(attempt.signal);
     if (waiting !== undefined) await waiting;
@@ -37,6 +36,12 @@ export function createChatAdapter(settings: ProviderSettings, key: string | unde
     return { exchange, ended };
   }
 
+  /** The arguments of calls as the model meant them. */
+  function understood({ request }: Attempt, ending: Ending): Ending {
+    if (!dialectOf(request.model.modelId).entities) return ending;
+    return { ...ending, calls: ending.calls.map((call) => ({ ...call, text: plainText(call.text) })) };
+  }
+
   return {
     embed: createEmbed(settings, key, origins),
 
@@ -46,7 +51,7 @@ export function createChatAdapter(settings: ProviderSettings, key: string | unde
         for (;;) {
           await exchange.more();
           const pieces = exchange.take();
-          if (pieces.length === 0 && exchange.over) return exchange.ending();
+          if (pieces.length === 0 && exchange.over) return understood(attempt, exchange.ending());
           yield* pieces;
         }
       } finally {
@@ -66,7 +71,7 @@ export function createChatAdapter(settings: ProviderSettings, key: string | unde
             if (piece.type === 'text') text += piece.text;
             else reasoning += piece.text;
           }
-          if (over) return { text, reasoning, ending: exchange.ending() };
+          if (over) return { text, reasoning, ending: understood(attempt, exchange.ending()) };
         }
       } finally {
         ended[Symbol.dispose]();

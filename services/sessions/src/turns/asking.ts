@@ -11,11 +11,15 @@ export interface AskingDeps {
   failover?: Failover;
 }
 
-/** The models as an agent asks them. */
+/** The models as an agent asks them, with what it wishes of each. */
 export type Asking = Pick<Models, 'stream' | 'complete'>;
 
 export function asAgent({ models, failover }: AskingDeps, tenant: string, { agentId, config }: Agent): Asking {
-  return failover?.for({ tenant, agentId, config }) ?? models;
+  const asked = failover?.for({ tenant, agentId, config }) ?? models;
+  return {
+    stream: (request) => asked.stream({ ...request, wishes: config }),
+    complete: (request) => asked.complete({ ...request, wishes: config }),
+  };
 }
 
 interface FailoverGiven {

@@ -1,0 +1,112 @@
+import type { CatalogueEntry } from '../model.ts';
+import type { ProviderFamily, ProviderSettings, Ways } from '../provider-settings.ts';
+import { strictCallId } from './call-ids.ts';
+import { schemaForXai } from './tool-schema.ts';
+
+/** How one model wants to be spoken to over the wire of chat completions. */
+export interface Dialect {
+  family: ProviderFamily;
+  /** The name that the upstream has for the limit of an answer. */
+  limitName: 'max_tokens' | 'max_completion_tokens';
+  /** It may be offered tools. */
+  tools: boolean;
+  toolForm: ToolForm;
+  /** Arguments of its calls come escaped as if they stood in a page. */
+  entities: boolean;
+  callId: (callId: string) => string;
+  /** The result of a tool says its name. */
+  namesResults: boolean;
+  /** It says at the end of a stream what it used, when it is asked to. */
+  usageInStream: boolean;
+  /** It can be told how much to think. */
+  effort: boolean;
+  /** It can be told to keep the completion. */
+  store: boolean;
+  /** It can be told for how long it keeps what it read. */
+  cacheRetention: boolean;
+  /** It keeps what stands in front of marks, and nothing by itself. */
+  cacheMarks: boolean;
+}
+
+export interface ToolForm {
+  schema: (schema: Record<string, unknown>) => Record<string, unknown>;
+  saysStrict: boolean;
+}
+
+type Family = Pick<ProviderSettings, 'family' | 'catalogue' | 'toolCallIds' | 'ways'>;
+/** Of one model: what is published or said of it. */
+interface Known {
+  entry: Pick<CatalogueEntry, 'reasoning'> | undefined;
+  ways: Ways;
+}
+
+// Models of OpenAI that keep what they read for a day; others refuse a request that says how long.
+const KEEPS_LONG = /^gpt-(4\.1|5|5\.\d+)(-codex(-mini|-max)?|-chat-latest)?$/;
+
+const MOST_REMEMBERED = 1_000;
+
+/** The dialect of each model of a provider. */
+export function createDialects(settings: Family, host: string): (modelId: string) => Dialect {
+  const known = new Map(settings.catalogue.map((entry) => [entry.modelId, { entry, ways: settings.ways.get(entry.modelId) ?? {} }]));
+  const made = new Map<string, Dialect>();
+  return (modelId) => {
+    const before = made.get(modelId);
+    if (before !== undefined) return before;
+    const dialect = dialectOf(settings, { host, modelId, ...(known.get(modelId) ?? { entry: undefined, ways: {} }) });
+    // Callers choose names: no more of them are remembered than any catalogue has.
+    if (made.size < MOST_REMEMBERED) made.set(modelId, dialect);
+    return dialect;
+  };
+}
+
+function dialectOf(settings: Family, { host, modelId, entry, ways: { compat = {}, sdkCompat = {} } }: Known & Place): Dialect {
+  const { family } = settings;
+  const ownHost = host === 'api.openai.com';
+  return {
+    family,
+    limitName: limitNameOf(sdkCompat['maxTokensField'], ownHost),
+    tools: compat.supportsTools !== false,
+    toolForm: toolFormOf(compat.toolSchemaProfile === 'xai', said(sdkCompat['supportsStrictMode'], true)),
+    entities: compat.toolCallArgumentsEncoding === 'html-entities',
+    callId: wantsStrictIds(settings.toolCallIds, modelId) ? strictCallId : asItIs,
+    namesResults: said(sdkCompat['requiresToolResultName'], false),
+    usageInStream: said(sdkCompat['supportsUsageInStreaming'], true),
+    effort: said(sdkCompat['supportsReasoningEffort'], entry?.reasoning === true && family !== 'anthropic'),
+    store: said(sdkCompat['supportsStore'], family === 'openai'),
+    cacheRetention: said(sdkCompat['supportsLongCacheRetention'], ownHost && KEEPS_LONG.test(modelId)),
+    cacheMarks: sdkCompat['cacheControlFormat'] === 'anthropic' || (host === 'openrouter.ai' && modelId.startsWith('anthropic/')),
+  };
+}
+
+interface Place {
+  host: string;
+  modelId: string;
+}
+
+function said(value: unknown, usual: boolean): boolean {
+  return typeof value === 'boolean' ? value : usual;
+}
+
+// The current models of OpenAI itself refuse `max_tokens`; everybody else's servers know nothing but that.
+function limitNameOf(chosen: unknown, ownHost: boolean): Dialect['limitName'] {
+  if (chosen === 'max_tokens' || chosen === 'max_completion_tokens') return chosen;
+  return ownHost ? 'max_completion_tokens' : 'max_tokens';
+}
+
+function wantsStrictIds({ transcriptToolCallIdMode, transcriptToolCallIdModelHints }: Family['toolCallIds'], modelId: string): boolean {
+  const name = modelId.toLowerCase();
+  return transcriptToolCallIdMode === 'strict9' || transcriptToolCallIdModelHints.some((hint) => name.includes(hint.toLowerCase()));
+}
+
+function asItIs<T>(value: T): T {
+  return value;
+}
+
+/** One object for each form there is, because lists of tools are remembered by it. */
+const FORMS = [asItIs<Record<string, unknown>>, schemaForXai].map((schema) =>
+  [false, true].map((saysStrict): ToolForm => ({ schema, saysStrict })),
+);
+
+function toolFormOf(xai: boolean, saysStrict: boolean): ToolForm {
+  return FORMS[Number(xai)]?.[Number(saysStrict)] as ToolForm;
+}
