@@ -11,7 +11,7 @@ export async function exportSession({ call }: Given, key: string): Promise<void>
 /** A label is given where all else is said: in the conversation, in its turn. */
 export async function labelSession({ call, output }: Given, key: string, ...words: string[]): Promise<void> {
   const answer = await call('session.send', { key, message: ['/label', ...words].join(' ') });
-  if (output === 'json') return printJson(answer);
+  if (output !== 'table') return printAs(output, answer);
   print(`${answer.response}\n`);
 }
 

@@ -23,7 +23,7 @@ function told({ entry = {}, host = '127.0.0.1', asked = {} }: Told): Record<stri
   });
   const settings = providerSettings({ entries }, {}).get('local') ?? assert.fail();
   const full = request(asked);
-  return JSON.parse(requestBody({ request: full, whole: false }, createDialects(settings, host)(full.model.modelId))) as Record<
+  return JSON.parse(String(requestBody({ request: full, whole: false }, createDialects(settings, host)(full.model.modelId)))) as Record<
     string,
     unknown
   >;
