@@ -32,12 +32,16 @@ export function scoreInjection(text: string): Injection {
 /** Letters that nobody sees, by which a word is hidden from a search for it. */
 const INVISIBLE = /[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2064\ufeff]/g;
 
+/** Nothing of it can be written otherwise. */
+const ASCII = /^\p{ASCII}*$/u;
 const MARKS = /\p{M}/gu;
 
 /** Spaces in a row count as one, so that no phrase can be stretched; lines stay lines. */
 function normalise(text: string): string {
+  const written = withoutCode(text);
   // Marks go first: to bring many of them into order takes a normaliser much longer than to read them.
-  const said = withoutCode(text).replace(MARKS, '').normalize('NFKC').replace(INVISIBLE, '').toLowerCase();
+  const plain = ASCII.test(written) ? written : written.replace(MARKS, '').normalize('NFKC').replace(INVISIBLE, '');
+  const said = plain.toLowerCase();
   return said.replace(/[^\S\n]+/g, ' ').replace(/\n\s*/g, '\n');
 }
 
@@ -110,21 +114,29 @@ const KEY_WORDS = [
   'safety',
 ];
 const SIGNATURES = new Map(KEY_WORDS.map((word) => [signatureOf(word), word]));
-const ENDS = new Set(KEY_WORDS.map(endsOf));
-const WORD = /[a-z]+/g;
+const ENDS = new Set(KEY_WORDS.map((word) => endsOf(word, 0, word.length)));
+const LONGEST = Math.max(...KEY_WORDS.map(({ length }) => length));
+const [A, Z] = [97, 122];
 
+/** Word by word, and nothing is made of a word that is none of them at a glance. */
 function hasScrambled(text: string): boolean {
-  for (const [word] of text.matchAll(WORD)) {
-    if (!ENDS.has(endsOf(word))) continue;
-    const meant = SIGNATURES.get(signatureOf(word));
-    if (meant !== undefined && meant !== word) return true;
+  let from = 0;
+  for (let at = 0; at <= text.length; at += 1) {
+    const code = at < text.length ? text.charCodeAt(at) : 0;
+    if (code >= A && code <= Z) continue;
+    if (at - from > 2 && at - from <= LONGEST && ENDS.has(endsOf(text, from, at))) {
+      const word = text.slice(from, at);
+      const meant = SIGNATURES.get(signatureOf(word));
+      if (meant !== undefined && meant !== word) return true;
+    }
+    from = at + 1;
   }
   return false;
 }
 
-/** What a shuffled word has in common with its own at a glance. */
-function endsOf(word: string): string {
-  return `${word.charAt(0)}${word.length}${word.charAt(word.length - 1)}`;
+/** What a shuffled word has in common with its own at a glance: its first letter, its last one, and how long it is. */
+function endsOf(text: string, from: number, to: number): number {
+  return ((to - from) * 128 + text.charCodeAt(from)) * 128 + text.charCodeAt(to - 1);
 }
 
 /** The first letter, the last one, and the others in order. */

@@ -1,7 +1,6 @@
 import { createOutputGuard, createReasoningFilter, outputWarnings } from '@switchyard/security';
 import type { OutputFinding } from './output-finding.ts';
-import type { LEFT_ALONE, Said } from '../turns/model-step.ts';
-import type { FrameBody } from '../turns/turn-plan.ts';
+import type { Said } from '../turns/model-step.ts';
 
 export interface OutputGiven {
   /** Only what stands in `<final>` is the answer. */
@@ -9,39 +8,40 @@ export interface OutputGiven {
   found?: ((finding: OutputFinding) => void) | undefined;
 }
 
-type Answering = AsyncGenerator<FrameBody, Said | typeof LEFT_ALONE, void>;
-
 /**
- * An answer as it may leave: without what its model thought aloud, and without secrets, wherever its pieces cut them. What is kept of it
- * is what was said. Only what could be the beginning of such a thing waits for the next piece.
+ * An answer as it may leave: without what its model thought aloud, and without secrets, wherever its pieces cut them. Only what could be
+ * the beginning of such a thing waits for the next piece. No generator: each that a piece goes through costs as much as reading it.
  */
-export async function* spokenOutput(answering: Answering, { finalOnly = false, found }: OutputGiven): Answering {
+export interface SpokenOutput {
+  /** What may be told now that this piece came. */
+  push: (piece: string) => string;
+  /** The answer as it is kept, and what of it was not told yet. */
+  end: (said: Said) => { said: Said; rest: string };
+}
+
+export function createSpokenOutput({ finalOnly = false, found }: OutputGiven): SpokenOutput {
   const reasoning = createReasoningFilter(finalOnly);
   const guard = createOutputGuard();
   let text = '';
   let streamed = false;
-  const say = (piece: string): string => {
+
+  function say(piece: string): string {
     text += piece;
     return piece;
-  };
-  for (;;) {
-    const step = await answering.next();
-    if (step.done) {
-      if (typeof step.value === 'string') return step.value;
-      if (!streamed) say(guard.push(reasoning.push(step.value.text)));
+  }
+
+  return {
+    push(piece) {
+      streamed = true;
+      return say(guard.push(reasoning.push(piece)));
+    },
+    end(said) {
+      if (!streamed) say(guard.push(reasoning.push(said.text)));
       const rest = say(guard.push(reasoning.end()) + guard.end());
-      if (streamed && rest !== '') yield { type: 'delta', text: rest };
       const finding = { redacted: guard.found, warned: outputWarnings(text) };
       if (finding.redacted.length + finding.warned.length > 0) found?.(finding);
       // What was said as it is stays the value that it is: some are known by themselves.
-      return step.value.text === text ? step.value : { ...step.value, text };
-    }
-    if (step.value.type !== 'delta') {
-      yield step.value;
-      continue;
-    }
-    streamed = true;
-    const piece = say(guard.push(reasoning.push(step.value.text)));
-    if (piece !== '') yield { type: 'delta', text: piece };
-  }
+      return { said: said.text === text ? said : { ...said, text }, rest: streamed ? rest : '' };
+    },
+  };
 }

@@ -14,7 +14,7 @@ const GO_ON = 'Your answer was cut off because it was too long. Go on exactly wh
 export async function* wholeAnswer(
   models: Asking,
   plan: TurnPlan,
-  { said, asked }: { said: Said; asked: Pick<AskedFor, 'messages' | 'left'> },
+  { said, asked }: { said: Said; asked: Pick<AskedFor, 'messages' | 'left' | 'say'> },
 ): AsyncGenerator<FrameBody, Said, void> {
   const { format, maxOutputTokens = 0, signal } = plan;
   // A JSON text cannot be gone on with: the second half would be a text of its own.
@@ -22,15 +22,18 @@ export async function* wholeAnswer(
   if (most === undefined || most <= maxOutputTokens) return said;
   const messages = said.text === '' ? asked.messages : [...asked.messages, ...cutAt(said.text)];
   let told = false;
+  const say = (piece: string): string => {
+    told = true;
+    return asked.say(piece);
+  };
   try {
     const reserved = await reserve({ ...plan, maxOutputTokens: most }, messages, true);
     if (reserved === 'exceeded') return said;
     const left = asked.left - said.usage.input - said.usage.output;
-    const going = modelStep(models, plan, { messages, left, reserved, begun: true, maxOutputTokens: most });
+    const going = modelStep(models, plan, { messages, left, reserved, begun: true, maxOutputTokens: most, say });
     for (;;) {
       const frame = await going.next();
       if (frame.done) return frame.value === LEFT_ALONE ? said : joined(said, frame.value);
-      told = true;
       yield frame.value;
     }
   } catch (error) {

@@ -20,8 +20,8 @@ function saying(...answers: Saying[]): Asking & { asked: ModelRequest[] } {
     async *stream(request): AsyncGenerator<ModelPart, void, void> {
       const { text = '', calls = [], reason = calls.length > 0 ? 'tool-calls' : 'stop', fails } = answers[asked.length] ?? {};
       asked.push({ ...request, messages: [...request.messages] });
-      if (fails) throw fails;
       if (text !== '') yield { type: 'text', text };
+      if (fails) throw fails;
       for (const [n, name] of calls.entries()) {
         yield { type: 'tool-call', call: { callId: `${asked.length}-${n}`, name, input: {}, text: '{}' } };
       }
@@ -141,6 +141,12 @@ test('an answer stays as it was cut where no more room is to be had, or asking f
     const { result } = await play(models, plan(rest));
     assert.deepEqual([result.finishReason, result.response], ['output_starved', 'half']);
   }
+});
+
+test('one that breaks off while it goes on fails: what was told of it is no whole answer', async () => {
+  const cut = new ServiceError('UNAVAILABLE', 'the stream broke off');
+  const models = saying({ text: 'half of ', reason: 'length' }, { text: 'i', fails: cut });
+  await assert.rejects(play(models, plan({ escalateTo: async () => 500 })), cut);
 });
 
 test('a model that says nothing after its tools is asked to go on, then to answer without any; its calls keep their keys', async () => {

@@ -2,12 +2,12 @@ import type { StatelessResult } from '@switchyard/contracts';
 import type { ModelMessage } from '@switchyard/models';
 import { createGauge } from '../context/gauge.ts';
 import { createPruning } from '../context/pruning.ts';
-import { spokenOutput } from '../screening/spoken-output.ts';
+import { createSpokenOutput } from '../screening/spoken-output.ts';
 import { reserve } from './asking-budget.ts';
 import type { Asking } from './asking.ts';
 import { createFollowUps, wholeAnswer } from './going-on.ts';
 import { addSpent, nothingSpent, standingOf, type Mark, type Spent } from './journal.ts';
-import { LEFT_ALONE, modelStep, type AskedFor, type Said } from './model-step.ts';
+import { LEFT_ALONE, modelStep, type Said } from './model-step.ts';
 import { createCircles } from './repeating.ts';
 import type { FrameBody, TurnOutcome, TurnPlan } from './turn-plan.ts';
 import { useTools } from './use-tools.ts';
@@ -40,8 +40,13 @@ export async function* runTurn(models: Asking, plan: TurnPlan): AsyncGenerator<F
 
     const left = plan.maxTokens - state.spent.input - state.spent.output;
     const asking = { messages: told, left, begun: state.steps > 1, followsUp: followUps.asked, silent: state.silent };
-    const said = yield* spokenOutput(answer(models, plan, { ...asking, reserved }), plan);
-    if (said === LEFT_ALONE) return end({ finishReason: 'circuit_open' });
+    const spoken = createSpokenOutput(plan);
+    const first = yield* modelStep(models, plan, { ...asking, reserved, say: spoken.push });
+    if (first === LEFT_ALONE) return end({ finishReason: 'circuit_open' });
+    const isCut = first.reason === 'length' && !first.beyond;
+    const whole = isCut ? yield* wholeAnswer(models, plan, { said: first, asked: { ...asking, say: spoken.push } }) : first;
+    const { said, rest } = spoken.end(whole);
+    if (rest !== '') yield { type: 'delta', text: rest };
     count(state, said);
     if (said.beyond) return end({ finishReason: 'budget_exceeded' });
     const [call] = said.calls;
@@ -59,14 +64,6 @@ export async function* runTurn(models: Asking, plan: TurnPlan): AsyncGenerator<F
     state.used = true;
     if (state.circles.step(messages, at)) return end({ finishReason: 'context_loop' });
   }
-}
-
-/** What the model says in one step, also where it was cut off once. */
-async function* answer(models: Asking, plan: TurnPlan, asked: AskedFor): AsyncGenerator<FrameBody, Said | typeof LEFT_ALONE, void> {
-  const said = yield* modelStep(models, plan, asked);
-  if (said === LEFT_ALONE || said.reason !== 'length' || said.beyond) return said;
-  const { reserved: _used, ...again } = asked;
-  return yield* wholeAnswer(models, plan, { said, asked: again });
 }
 
 type State = ReturnType<typeof beginning>;

@@ -27,6 +27,8 @@ export interface AskedFor {
   maxOutputTokens?: number;
   /** It is to answer, and to call nothing. */
   silent?: boolean;
+  /** What of a piece of its text may be told. Nothing where it is the beginning of what may not. */
+  say: (piece: string) => string;
   /** It is asked only because it said nothing: where that fails, it says nothing again. */
   followsUp?: boolean;
 }
@@ -52,7 +54,8 @@ export async function* modelStep(
       for await (const part of models.stream(asked)) {
         take(said, part);
         if (part.type !== 'text') continue;
-        yield { type: 'delta', text: part.text };
+        const text = asking.say(part.text);
+        if (text !== '') yield { type: 'delta', text };
         if (said.text.length <= asking.left * MOST_CHARS_A_TOKEN) continue;
         cutOff(said);
         break;
