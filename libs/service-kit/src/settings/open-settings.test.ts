@@ -256,7 +256,7 @@ test('a stored value that is exactly ${NAME} is the variable when it is used; th
 test('what is set and read by nothing is named, with the place that counts', async (t) => {
   const config = await files(t, {
     'a.yaml':
-      'memory: { walMode: false, dbPath: a.db }\ngateway: { port: 1, tokens: [{ id: ci, mcpClient: { allowlist: [x] } }] }\nproviders: { entries: { p: { type: openai, models: [{ id: m, compat: { supportsTools: true } }] } } }\n',
+      'memory: { walMode: false, dbPath: a.db }\ngateway: { port: 1, tokens: [{ id: ci, mcpClient: { allowlist: [x] } }] }\nproviders: { entries: { p: { type: openai, models: [{ id: m, compat: { nativeWebSearchTool: true } }] } } }\n',
     'b.yaml':
       'memory: { dbPath: b.db }\nagents: { oslo: { name: Oslo, contextEngine: { thinkingKeepTurns: 3 } } }\nplugins: { plugins: { a.b: { priority: 1 } } }\n',
   });
@@ -273,7 +273,7 @@ test('what is set and read by nothing is named, with the place that counts', asy
     { path: 'memory.dbPath', from: b },
     { path: 'memory.walMode', from: 'SWITCHYARD_MEMORY__WAL_MODE' },
     { path: 'plugins.plugins.a.b.priority', from: b },
-    { path: 'providers.entries.p.models.0.compat.supportsTools', from: a },
+    { path: 'providers.entries.p.models.0.compat.nativeWebSearchTool', from: a },
     { path: 'queue.priorityEnabled', from: 'the stored configuration' },
     { path: 'tts.voice', from: 'SWITCHYARD_TTS' },
   ]);
