@@ -216,14 +216,14 @@ onEachProfile('bad input', (product) => {
     assert.deepEqual(await socket.closed, { code: 4001, reason: 'Unauthorized' });
   });
 
-  test('a token that is revoked is 401 at once, and closes its WebSocket at the next message', async () => {
+  test('a token that is revoked is 401 at once, and closes its WebSocket at the next message at the latest', async () => {
     const { id, secret } = await mint(product, 'rpc');
     await using socket = await openSocket(product, secret);
     socket.send(PING);
     assert.equal((JSON.parse(await socket.next()) as Answer).id, 'alive');
     assert.deepEqual(await call(product, 'tokens.revoke', { id }), { id, revoked: true });
     await isRefused(product, `Bearer ${secret}`);
-    assert.equal(socket.raw.readyState, socket.raw.OPEN);
+    // One that only listens is looked for once a second.
     socket.send(PING);
     await assert.rejects(socket.next(), /closed with 4001 Unauthorized/, 'the message is not answered');
     await isAlive(product);
