@@ -87,18 +87,23 @@ test('fail-over: what is written while the primary steps down is written once, o
     if (one.status === 'rejected') assert.match((one.reason as { code: string }).code, /^(UNAVAILABLE|DEADLINE_EXCEEDED)$/);
 });
 
+async function documentsOf(t: TestContext): Promise<{ set: MongoSet; mine: Documents<ReturnType<typeof newItem>> } | undefined> {
+  const at = await connected(t);
+  if (at === undefined) return undefined;
+  const store = await openStore(at.set.url, { service: at.service });
+  t.after(() => store.close());
+  return { set: at.set, mine: (await store.open({ items })).items.for(a) };
+}
+
 const AWAY = /^(UNAVAILABLE|DEADLINE_EXCEEDED)$/;
 const WRITERS = 20;
 /** So much each of them writes at whoever comes after. */
 const MORE = 5;
 
 test('fail-over: the primary is killed while twenty write; what was acknowledged is there, and nothing is there twice', async (t) => {
-  const at = await connected(t);
+  const at = await documentsOf(t);
   if (at === undefined) return;
-  const { set } = at;
-  const store = await openStore(set.url, { service: at.service });
-  t.after(() => store.close());
-  const mine = (await store.open({ items })).items.for(a);
+  const { set, mine } = at;
   await mine.insert(newItem('count'));
   const killed = await set.primary();
   const all = Array.from({ length: WRITERS }, (_, n) => writer(mine, String(n)));
@@ -143,12 +148,9 @@ function writer(mine: Documents<ReturnType<typeof newItem>>, name: string) {
 }
 
 test('write concern: what no majority has is not acknowledged', async (t) => {
-  const at = await connected(t);
+  const at = await documentsOf(t);
   if (at === undefined) return;
-  const { set } = at;
-  const store = await openStore(set.url, { service: at.service });
-  t.after(() => store.close());
-  const mine = (await store.open({ items })).items.for(a);
+  const { set, mine } = at;
   await mine.insert(newItem('before'));
   const primary = await set.primary();
   const others = set.members.filter((one) => one !== primary);

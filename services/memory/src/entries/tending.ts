@@ -3,6 +3,7 @@ import type { Clock, Settings } from '@switchyard/service-kit';
 import type { Collection, Store } from '@switchyard/store';
 import type { Logger } from '@switchyard/telemetry';
 import type { z } from 'zod';
+import { atIntervals } from '../at-intervals.ts';
 import type { EntryDocument } from '../data.ts';
 import type { MemoryIndex } from '../index/memory-index.ts';
 import { forgetSources } from '../review/observation.ts';
@@ -32,27 +33,13 @@ const COLLECTED = { kinds: ['episodic', 'working'], tags: ['conversation'] };
  */
 export function startTending(deps: TendingDeps): AsyncDisposable {
   const { clock, log, tendMs } = deps;
-  let [busy, closed] = [false, false];
-  let tending: Promise<void> = Promise.resolve();
-  const stop = clock.every(tendMs, () => {
-    if (busy || closed) return;
-    busy = true;
-    tending = tend(deps, () => closed)
-      .then((forgotten) => {
-        if (forgotten > 0) log.info({ forgotten }, 'memories were forgotten that were too old or too many');
-      })
-      .catch((err: unknown) => {
-        if (!closed) log.warn({ err, errorKind: 'dependency', hint: 'it is tried again in a while' }, 'old memories were not forgotten');
-      })
-      .finally(() => (busy = false));
-  });
-  return {
-    async [Symbol.asyncDispose]() {
-      closed = true;
-      stop();
-      await tending;
-    },
+  const failed = (err: unknown): void => {
+    log.warn({ err, errorKind: 'dependency', hint: 'it is tried again in a while' }, 'old memories were not forgotten');
   };
+  return atIntervals({ clock, ms: tendMs, failed }, async (closed) => {
+    const forgotten = await tend(deps, closed);
+    if (forgotten > 0) log.info({ forgotten }, 'memories were forgotten that were too old or too many');
+  });
 }
 
 async function tend(deps: TendingDeps, closed: () => boolean): Promise<number> {

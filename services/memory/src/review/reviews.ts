@@ -4,6 +4,7 @@ import { resolveReferences, watchBucket, type Clock, type Variables } from '@swi
 import { inserted, type Collection } from '@switchyard/store';
 import type { Logger } from '@switchyard/telemetry';
 import { Cron } from 'croner';
+import { atIntervals } from '../at-intervals.ts';
 import type { ReviewDocument } from '../data.ts';
 import { consolidate } from './consolidate.ts';
 import type { ObservationDeps } from './observation.ts';
@@ -33,31 +34,19 @@ export async function startReviewing(deps: ReviewDeps): Promise<AsyncDisposable>
   const meant = (written: Record<string, unknown>): Record<string, unknown> => resolveReferences(written, env);
   const schema = AgentProjection.extend({ config: AgentProjection.shape.config.transform(meant).pipe(AgentConfig) });
   const agents = await watchBucket(bus, AGENTS_BUCKET, schema, log);
-  let [busy, closed] = [false, false];
-  let reviewing: Promise<void> = Promise.resolve();
-
-  async function look(): Promise<void> {
+  const failed = (err: unknown): void => {
+    log.warn({ err, errorKind: 'dependency', hint: 'the next review goes on' }, 'memories were not reviewed');
+  };
+  const reviewing = atIntervals({ clock, ms: reviewMs, failed }, async (closed) => {
     for (const { tenant, agentId, suspended, config } of agents.entries.values()) {
-      if (closed) return;
+      if (closed()) return;
       const { memoryReview: review } = config;
-      if (review.enabled && !suspended) await reviewWhenDue(deps, { tenant, agentId, review }, () => closed);
+      if (review.enabled && !suspended) await reviewWhenDue(deps, { tenant, agentId, review }, closed);
     }
-  }
-
-  const stop = clock.every(reviewMs, () => {
-    if (busy || closed) return;
-    busy = true;
-    reviewing = look()
-      .catch((err: unknown) => {
-        if (!closed) log.warn({ err, errorKind: 'dependency', hint: 'the next review goes on' }, 'memories were not reviewed');
-      })
-      .finally(() => (busy = false));
   });
   return {
     async [Symbol.asyncDispose]() {
-      closed = true;
-      stop();
-      await reviewing;
+      await reviewing[Symbol.asyncDispose]();
       await agents[Symbol.asyncDispose]();
     },
   };

@@ -2,6 +2,7 @@ import { ServiceError, servicePrincipal } from '@switchyard/contracts';
 import type { Clock, Settings } from '@switchyard/service-kit';
 import type { Collection, Store, VectorModel } from '@switchyard/store';
 import type { Logger } from '@switchyard/telemetry';
+import { atIntervals } from '../at-intervals.ts';
 import type { EntryDocument } from '../data.ts';
 import type { MemoryIndex } from '../index/memory-index.ts';
 import { giveBack, lacking, ofEachAgent, rest, take, TAKEN, type Found } from './lacking.ts';
@@ -30,11 +31,12 @@ const BATCH_MS = 60_000;
 export function startFilling(deps: FillDeps): AsyncDisposable {
   const { maker, log, clock, lookMs, settings } = deps;
   const startedAt = deps.store.now();
-  let [busy, closed, first] = [false, false, true];
-  let filling: Promise<void> = Promise.resolve();
-
-  async function look(): Promise<void> {
-    for (let more = true; more && !closed;) {
+  let first = true;
+  const failed = (err: unknown): void => {
+    log.warn({ err, errorKind: 'dependency', hint: 'they are found by their words until then' }, 'memories have no vectors yet');
+  };
+  return atIntervals({ clock, ms: lookMs, failed }, async (closed) => {
+    for (let more = true; more && !closed();) {
       const model = maker.model();
       if (model === undefined || maker.breaker() === 'open') return;
       const found = await lacking(deps, { model, startedAt, first });
@@ -43,25 +45,7 @@ export function startFilling(deps: FillDeps): AsyncDisposable {
       await fillEach(deps, ofEachAgent(taken), model);
       more = taken.length > 0 && found.length >= settings.current.embedding.batch.batchSize;
     }
-  }
-
-  const stop = clock.every(lookMs, () => {
-    if (busy || closed) return;
-    busy = true;
-    filling = look()
-      .catch((err: unknown) => {
-        if (!closed)
-          log.warn({ err, errorKind: 'dependency', hint: 'they are found by their words until then' }, 'memories have no vectors yet');
-      })
-      .finally(() => (busy = false));
   });
-  return {
-    async [Symbol.asyncDispose]() {
-      closed = true;
-      stop();
-      await filling;
-    },
-  };
 }
 
 /** Where one fails, the others are free for the next look. */
