@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { globSync, readFileSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
 import { join, relative } from 'node:path';
 import { findMongo, findNatsServer, findRedisServer, tempDir } from '@switchyard/testkit';
 
@@ -28,6 +29,9 @@ if (process.env['SWITCHYARD_TEST_NATS'] !== 'off')
   for (const failed of await Promise.allSettled([findNatsServer(), findMongo(), findRedisServer()]))
     if (failed.status === 'rejected') console.error(String(failed.reason));
 
+/** Three tenths of the time of a test is waiting: for processes to start, for leases to run out, for servers that are away. */
+const TOGETHER = availableParallelism() + 1;
+
 /** So many files may fail once beside others and pass alone: a machine that was busy, or a test that is unsteady. More are a fault. */
 const MOST_UNSTEADY = 2;
 
@@ -41,7 +45,7 @@ async function run(together: readonly string[], timeoutMs: number): Promise<stri
   const report = join(reports.path, 'failed');
   const reporters = ['spec', 'stdout', `${root}/scripts/failed-files.ts`, report];
   const flags = reporters.map((value, at) => `--test-reporter${at % 2 === 0 ? '' : '-destination'}=${value}`);
-  flags.push('--test', '--test-concurrency=2', `--test-timeout=${timeoutMs}`, '--disable-warning=ExperimentalWarning');
+  flags.push('--test', `--test-concurrency=${TOGETHER}`, `--test-timeout=${timeoutMs}`, '--disable-warning=ExperimentalWarning');
   const tests = spawn(process.execPath, [...flags, ...together], { stdio: 'inherit' });
   const [code] = (await once(tests, 'exit')) as [number | null];
   if (code === 0) return [];

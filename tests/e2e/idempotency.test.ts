@@ -21,11 +21,11 @@ async function start(stack: AsyncDisposableStack): Promise<{ config: object }> {
   return { config: { providers: { entries }, models: { dev: true }, agents: { default: { provider: 'lab', model: 'one' } } } };
 }
 
-/** How often the model was asked meanwhile. */
-async function turnsDuring(work: () => Promise<unknown>): Promise<number> {
+/** What the model was asked meanwhile, once for each turn. */
+async function askedDuring(work: () => Promise<unknown>): Promise<unknown[]> {
   const before = upstream.requests.length;
   await work();
-  return upstream.requests.length - before;
+  return upstream.requests.slice(before).map(({ body }) => (body.messages?.at(-1) as { content?: unknown } | undefined)?.content);
 }
 
 const asked = (content: string, model = 'default') => ({ model, messages: [{ role: 'user' as const, content }] });
@@ -84,36 +84,36 @@ onEachProfile(
       test(`${name}: who asks again after its answer was lost gets that answer, and one turn ran`, async () => {
         await using proxy = await startDropping(product.url);
         const key = newKey();
-        const turns = await turnsDuring(async () => {
+        const turns = await askedDuring(async () => {
           proxy.drop(1);
           await assert.rejects(ask(proxy.url, product.token, 'lost', key));
           const answer = await ask(proxy.url, product.token, 'lost', key);
           assert.match(JSON.stringify(answer), /Hello from the model upstream\./);
           assert.deepEqual(await ask(product.url, product.token, 'lost', key), answer);
         });
-        assert.equal(turns, 1);
+        assert.deepEqual(turns, ['lost']);
       });
 
       test(`${name}: two first requests at two gateways are one turn`, async () => {
         const key = newKey();
-        const turns = await turnsDuring(async () => {
+        const turns = await askedDuring(async () => {
           const urls = (await gateways(product, profile)).flatMap((url) => [url, url]);
           const answers = await Promise.all(urls.map((url) => ask(url, product.token, 'at once', key)));
           for (const answer of answers) assert.deepEqual(answer, answers[0]);
           assert.match(JSON.stringify(answers[0]), /Hello from the model upstream\./);
         });
-        assert.equal(turns, 1);
+        assert.deepEqual(turns, ['at once']);
       });
 
       test(`${name}: another question under the key is refused`, async () => {
         const key = newKey();
         await ask(product.url, product.token, 'this', key);
-        const turns = await turnsDuring(async () => {
+        const turns = await askedDuring(async () => {
           const refused = await ask(product.url, product.token, 'that', key).catch((error: unknown) => error);
           if (refused instanceof UnprocessableEntityError) assert.match(refused.message, /used for another request/);
           else assert.match(JSON.stringify(refused), /"reason":"IDEMPOTENCY_MISMATCH"/);
         });
-        assert.equal(turns, 0);
+        assert.deepEqual(turns, []);
       });
     }
 
@@ -121,7 +121,7 @@ onEachProfile(
       test(`the openai package asks again by itself${stream ? ' for a stream' : ''}: one turn runs`, async () => {
         await using proxy = await startDropping(product.url);
         const client = openai(proxy.url, product.token);
-        const turns = await turnsDuring(async () => {
+        const turns = await askedDuring(async () => {
           proxy.drop(2);
           if (stream) {
             const chunks = await Array.fromAsync(await client.chat.completions.create({ ...asked('once'), stream }, keyed(newKey())));
@@ -132,7 +132,7 @@ onEachProfile(
             assert.equal(choices[0]?.message.content, TEXT);
           }
         });
-        assert.equal(turns, 1);
+        assert.deepEqual(turns, ['once']);
         assert.equal(proxy.seen.length, 3, 'two answers were lost');
       });
     }
@@ -140,8 +140,8 @@ onEachProfile(
     test('without a key the package’s second request is a second turn, as ever', async () => {
       await using proxy = await startDropping(product.url);
       proxy.drop(1);
-      const turns = await turnsDuring(() => openai(proxy.url, product.token).chat.completions.create(asked('twice')));
-      assert.equal(turns, 2);
+      const turns = await askedDuring(() => openai(proxy.url, product.token).chat.completions.create(asked('twice')));
+      assert.deepEqual(turns, ['twice', 'twice']);
     });
 
     test('who leaves a stream in its middle and asks again gets the same stream from its start, while it runs and after', async () => {

@@ -45,6 +45,10 @@ export const FullFor = z.object({
   ms: z.number().positive(),
   agentId: AgentId,
   standard: z.boolean().describe('it is the agent of calls that name none'),
+  tries: z
+    .object({ calls: z.int().positive(), everyMs: z.number().positive() })
+    .optional()
+    .describe('for how many calls there may be room after it, and in how long'),
 });
 export type FullFor = z.infer<typeof FullFor>;
 

@@ -9,8 +9,8 @@ import { createFull } from './full.ts';
 const METHOD = 'agent.execute';
 const caller = (tenant = 'default', agent?: string): Caller => ({ principal: principal({ tenant, ...(agent && { agent }) }) }) as Caller;
 const said = (params: object): Uint8Array => Buffer.from(JSON.stringify({ message: 'hello', ...params }));
-const fullFor = (ms: number, agentId = 'a', standard = true): ServiceError =>
-  refusal('RESOURCE_EXHAUSTED', `full: ${agentId}`, { details: { retryAfterMs: 1_000, fullFor: { ms, agentId, standard } } });
+const fullFor = (ms: number, agentId = 'a', standard = true, tries?: { calls: number; everyMs: number }): ServiceError =>
+  refusal('RESOURCE_EXHAUSTED', `full: ${agentId}`, { details: { retryAfterMs: 1_000, fullFor: { ms, agentId, standard, tries } } });
 
 function testFull() {
   const clock = { at: 0, now: () => clock.at };
@@ -30,6 +30,26 @@ test('what is full is known for as long as its service says, and never for more 
   full.note(METHOD, caller(), fullFor(60_000));
   clock.at += 100;
   assert.equal(full.refusal(METHOD, caller(), said({})), undefined);
+});
+
+test('after that time as many are sent on as may find room, then twice as many, until one is refused or all that come are sent on', () => {
+  const { clock, full } = testFull();
+  const error = fullFor(10, 'a', true, { calls: 2, everyMs: 10 });
+  const sentOn = (of: number): number =>
+    Array.from({ length: of }, () => full.refusal(METHOD, caller(), said({}))).filter((it) => !it).length;
+  const rounds = (...of: number[]): number[] =>
+    of.map((one) => {
+      clock.at += 10;
+      return sentOn(one);
+    });
+  full.note(METHOD, caller(), error);
+  assert.deepEqual([sentOn(20), rounds(20, 20, 20)], [0, [2, 4, 8]]);
+  full.note(METHOD, caller(), error);
+  assert.deepEqual([sentOn(20), rounds(20, 20)], [0, [2, 4]], 'one was refused');
+  assert.deepEqual(rounds(7, 50), [7, 50], 'all that came were sent on: nobody is held back');
+  full.note(METHOD, caller(), error);
+  clock.at += 110;
+  assert.equal(sentOn(50), 50, 'nobody came for a tenth of a second: that is long ago');
 });
 
 test('it is known of that method, that tenant and that agent alone', () => {

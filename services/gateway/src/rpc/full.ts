@@ -22,7 +22,11 @@ const MOST_KNOWN = 1_000;
 
 interface Known extends FullFor {
   error: ServiceError;
+  /** Until then no more than these are let through; none at first. */
   until: number;
+  left: number;
+  /** So many are let through in the next round. */
+  next: number;
 }
 
 export function createFull(clock: Pick<Clock, 'now'>): Full {
@@ -40,7 +44,9 @@ export function createFull(clock: Pick<Clock, 'now'>): Full {
   return {
     note(method, { principal }, error) {
       const full = FullFor.safeParse(error.details.fullFor).data;
-      if (full) put(`${method} ${principal.tenant}`, { ...full, error, until: clock.now() + Math.min(full.ms, MOST_MS) });
+      if (!full) return;
+      const until = clock.now() + Math.min(full.ms, MOST_MS);
+      put(`${method} ${principal.tenant}`, { ...full, error, until, left: 0, next: full.tries?.calls ?? 0 });
     },
 
     refusal(method, { principal }, params) {
@@ -49,15 +55,28 @@ export function createFull(clock: Pick<Clock, 'now'>): Full {
       const agents = known.get(key);
       if (!agents) return undefined;
       const now = clock.now();
-      for (const [agentId, { until }] of agents) if (until <= now) agents.delete(agentId);
+      for (const [agentId, one] of agents) if (one.until <= now && !goesOn(one, now)) agents.delete(agentId);
       if (agents.size === 0) known.delete(key);
       const meant = agents.size === 0 ? undefined : agentMeant(params, principal);
       if (!meant) return undefined;
       for (const one of agents.values())
-        if (one.agentId === meant.agentId || (meant.agentId === undefined && one.standard)) return one.error;
+        if (one.agentId === meant.agentId || (meant.agentId === undefined && one.standard)) return one.left-- > 0 ? undefined : one.error;
       return undefined;
     },
   };
+}
+
+/**
+ * When the time is over all that come at once would be sent on before the first of them is answered. So as many are as the service
+ * expects to have room for, and twice as many in each round after it, until one is refused again. False where all that came in a
+ * round were sent on: then there is no need to hold back.
+ */
+function goesOn(one: Known, now: number): boolean {
+  if (!one.tries || one.left > 0 || now - one.until >= MOST_MS) return false;
+  one.until = now + Math.min(one.tries.everyMs, MOST_MS);
+  one.left = one.next;
+  one.next *= 2;
+  return true;
 }
 
 /**

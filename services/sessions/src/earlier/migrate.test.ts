@@ -47,6 +47,7 @@ const NUMBERS = [
   'startedAt',
   'finishedAt',
 ];
+const TIMES = ['createdAt', 'updatedAt', 'startedAt', 'finishedAt', 'leaseUntil', 'activeSince'];
 const TEXTS = [
   'key',
   'agentId',
@@ -72,8 +73,18 @@ const Earlier = z.object({
 
 type Kept = Record<'sessions' | 'turns' | 'messages', Record<string, unknown>[]>;
 
-async function leave(data: string): Promise<Kept> {
+/** What was kept, as if it had been a moment ago: keys are remembered for a day. */
+async function justNow(): Promise<Kept> {
   const kept = JSON.parse(await readFile(new URL('spine.fixture.json', import.meta.url), 'utf8')) as Kept;
+  const documents = Object.values(kept).flat();
+  const later = Date.now() - Math.max(...documents.map((document) => Number(document['createdAt'] ?? 0)));
+  for (const document of documents)
+    for (const name of TIMES) if (typeof document[name] === 'number') document[name] = document[name] + later;
+  return kept;
+}
+
+async function leave(data: string): Promise<Kept> {
+  const kept = await justNow();
   const store = await openStore(`sqlite:${join(data, 'store')}`, { service: 'sessions' });
   const opened = await store.open({
     sessions: collection({ name: 'sessions', schema: Earlier, key: 'key' }),

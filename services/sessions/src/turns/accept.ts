@@ -246,7 +246,7 @@ async function write(deps: AcceptDeps, asked: Asked, who: Who): Promise<Accepted
   const slot = gathering?.until === undefined ? deps.reserve(who.agent) : undefined;
   let used = false;
   try {
-    using _admitted = slot ? undefined : await deps.admitWaiting();
+    using _admitted = slot ? undefined : await admitWaiting(deps, who.agent);
     const written = { ...(await toTurn(deps, asked)), ...(gathering?.until === undefined ? {} : { gathersUntil: gathering.until }) };
     const there = await insert(deps, asked, written);
     if (there) return await replay(deps, asked, there);
@@ -258,6 +258,16 @@ async function write(deps: AcceptDeps, asked: Asked, who: Who): Promise<Accepted
     return { turn, replayed: false, ...who, waits: place === 'waits', ...gathers, ...begun };
   } finally {
     if (slot && !used) deps.unreserve(slot);
+  }
+}
+
+/** Who is refused after a count is told for how long, as those are who come until the next one. */
+async function admitWaiting({ admitWaiting: admit, refuseWaiting }: AcceptDeps, agent: Agent): Promise<Disposable> {
+  try {
+    return await admit();
+  } catch (error) {
+    if (error instanceof ServiceError && error.code === 'RESOURCE_EXHAUSTED') refuseWaiting(agent);
+    throw error;
   }
 }
 

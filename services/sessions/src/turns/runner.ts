@@ -70,11 +70,11 @@ export function createRunner(deps: LauncherDeps): Runner {
       unreserve: (slot) => launcher.unreserve(slot),
       admitWaiting: () => bound.admit(tenant),
       refuseWaiting(agent) {
-        const ms = launcher.hasRoom(tenant, agent) ? 0 : bound.fullFor(tenant);
-        if (ms === 0) return;
+        const full = launcher.hasRoom(tenant, agent) ? undefined : bound.fullFor(tenant);
+        if (!full) return;
         const { agentId } = agent;
         const standard = deps.agents.default(tenant).agentId === agentId;
-        throw tooManyWait(settings.current.queue.maxWaiting, { ms, agentId, standard });
+        throw tooManyWait(settings.current.queue.maxWaiting, { ...full, agentId, standard });
       },
       isBusy: (sessionKey) => crowded.has(`${tenant} ${sessionKey}`) || deps.holds.has(tenant, sessionKey),
       inTurn: (sessionKey, work) => oneByOne(`${tenant} ${sessionKey}`, work),

@@ -17,7 +17,10 @@ test('no more turns of one tenant wait than may, and another tenant’s do', asy
   const start = (at: number) =>
     app.bus.call('turns.start', { turnId: turnIdOf(`t${at}x`), message: wait, session: { userId: `u${at}`, channelId: 'c' } });
   for (const at of [0, 1, 2, 3]) await start(at);
-  await assert.rejects(start(4), { code: 'RESOURCE_EXHAUSTED', details: { reason: 'TENANT_QUEUE_FULL', retryAfterMs: 1_000 } });
+  await assert.rejects(start(4), ({ code, details: { reason, retryAfterMs } }: ServiceError) => {
+    assert.deepEqual([code, reason, retryAfterMs], ['RESOURCE_EXHAUSTED', 'TENANT_QUEUE_FULL', 1_000]);
+    return true;
+  });
 });
 
 test('a turn that is being written counts, and makes room when it is not written', async () => {
@@ -34,29 +37,68 @@ test('who is known to be at the bound is refused without a look, until it is tim
     counts += 1;
     return waiting;
   };
-  const turns = { system: () => ({ count }) } as unknown as Collection<TurnDocument>;
-  const bound = createTenantBound({ turns, clock: { ...systemClock, now: () => now }, most: () => 20 });
+  const bound = boundOf20(count, () => now);
   const refused = { code: 'RESOURCE_EXHAUSTED', details: { reason: 'TENANT_QUEUE_FULL', retryAfterMs: 1_000 } };
-  assert.equal(bound.fullFor('a'), 0);
+  const known = (tenant: string): number | undefined => bound.fullFor(tenant)?.ms;
+  assert.equal(known('a'), undefined);
   while ((waiting += 1) <= 20) (await bound.admit('a'))[Symbol.dispose]();
-  assert.equal(bound.fullFor('a'), 0);
+  assert.equal(known('a'), undefined);
   await assert.rejects(bound.admit('a'), refused);
   assert.equal(counts, 1);
-  assert.deepEqual([bound.fullFor('a'), bound.fullFor('b')], [2, 0]);
+  assert.deepEqual([bound.fullFor('a'), known('b')], [{ ms: 2, tries: { calls: 2, everyMs: 2 } }, undefined]);
   now += 1;
-  assert.equal(bound.fullFor('a'), 1);
+  assert.equal(known('a'), 1);
   await assert.rejects(bound.admit('a'), refused);
   assert.equal(counts, 1);
   now += 1;
-  assert.equal(bound.fullFor('a'), 0);
+  assert.equal(known('a'), undefined);
   waiting = 19;
   (await bound.admit('a'))[Symbol.dispose]();
   assert.equal(counts, 2);
   now += 2;
   waiting = 10;
   (await bound.admit('a'))[Symbol.dispose]();
-  assert.deepEqual([counts, bound.fullFor('a')], [3, 0], 'who has room again is not full, however lately it was counted');
+  assert.deepEqual([counts, known('a')], [3, undefined], 'who has room again is not full, however lately it was counted');
 });
+
+test('who comes while it is counted waits for that count', async () => {
+  const counted = Promise.withResolvers<number>();
+  let counts = 0;
+  const bound = boundOf20(() => {
+    counts += 1;
+    return counted.promise;
+  });
+  for (let at = 0; at < 20; at += 1) (await bound.admit('a'))[Symbol.dispose]();
+  const told = Promise.allSettled(Array.from({ length: 5 }, () => bound.admit('a')));
+  assert.equal(bound.fullFor('a'), undefined, 'nobody knows');
+  counted.resolve(17);
+  assert.deepEqual(
+    (await told).map(({ status }) => status),
+    ['fulfilled', 'fulfilled', 'fulfilled', 'rejected', 'rejected'],
+  );
+  assert.equal(counts, 1);
+});
+
+test('a count that fails is told to all who wait for it, and is made again', async () => {
+  let [now, counts] = [0, 0];
+  const count = async (): Promise<number> => {
+    counts += 1;
+    if (counts === 1) throw new Error('no database');
+    return 0;
+  };
+  const bound = boundOf20(count, () => now);
+  for (let at = 0; at < 20; at += 1) (await bound.admit('a'))[Symbol.dispose]();
+  const told = await Promise.allSettled([bound.admit('a'), bound.admit('a')]);
+  assert.deepEqual([told.map(({ status }) => status), counts], [['rejected', 'rejected'], 1]);
+  now += 2;
+  (await bound.admit('a'))[Symbol.dispose]();
+  assert.equal(counts, 2);
+});
+
+function boundOf20(count: () => Promise<number>, now = systemClock.now) {
+  const turns = { system: () => ({ count }) } as unknown as Collection<TurnDocument>;
+  return createTenantBound({ turns, clock: { ...systemClock, now }, most: () => 20 });
+}
 
 test('what is too much for one agent is refused nobody whose agent has room, and nobody who asks again under a key', async () => {
   const { agents } = ONE_SLOT;
@@ -72,7 +114,7 @@ test('what is too much for one agent is refused nobody whose agent has room, and
   await assert.rejects(start(2_001), ({ details: { fullFor, ...details } }: ServiceError) => {
     assert.deepEqual(details, { reason: 'TENANT_QUEUE_FULL', retryAfterMs: 1_000 });
     const { ms, ...whose } = FullFor.parse(fullFor);
-    assert.deepEqual(whose, { agentId: 'default', standard: true });
+    assert.deepEqual(whose, { agentId: 'default', standard: true, tries: { calls: 100, everyMs: 100 } });
     return ms <= 100;
   });
   const again = await start(3_000, { idempotencyKey: 'first', session: { userId: 'u0', channelId: 'c' } });
