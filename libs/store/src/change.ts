@@ -18,19 +18,35 @@ export interface CompiledChange {
   apply: (document: Document) => void;
 }
 
-/** Reads a change once, before anything is queued. */
+/** Reads a change once, before anything is queued. Most change a few fields, so it is read field by field, with nothing made in between. */
 export function compileChange(shape: Shape, change: Change<Document>): CompiledChange {
   const { name } = shape.spec;
-  const given = Object.entries(change.set ?? {});
-  const increments = Object.entries(change.inc ?? {}).map(([field, by]) => [field, requireNumber(shape, field, by)] as const);
-  const pushes = Object.entries(change.push ?? {});
-  const pulls = Object.entries(change.pull ?? {}).map(([field, value]) => [field, toJsonValue(value)] as const);
-  const unset = change.unset ?? [];
-  requireChangeable(shape, [...given, ...increments, ...pushes, ...pulls].map(([field]) => field).concat(unset));
-  for (const [field, value] of pulls) if (!isScalar(value) || shape.json.has(field)) throw misuse(name, `cannot pull that from ${field}`);
-  for (const [field, value] of given) requireValue(shape, field, value);
-  const sets = given.map(([field, value]) => [field, toStored(shape, field, value)] as const);
-  const entries = pushes.map(([field, value]) => [field, entryOf(shape, field, value)] as const);
+  const names: string[] = [];
+  const sets: [field: string, value: unknown][] = [];
+  const increments: [field: string, by: number][] = [];
+  const entries: [field: string, value: unknown][] = [];
+  const pulls: [field: string, value: unknown][] = [];
+  const { set, inc, push, pull, unset = [] } = change;
+  for (const field in set) {
+    requireChangeable(shape, field, names);
+    requireValue(shape, field, set[field]);
+    sets.push([field, toStored(shape, field, set[field])]);
+  }
+  for (const field in inc) {
+    requireChangeable(shape, field, names);
+    increments.push([field, requireNumber(shape, field, inc[field])]);
+  }
+  for (const field in push) {
+    requireChangeable(shape, field, names);
+    entries.push([field, entryOf(shape, field, push[field])]);
+  }
+  for (const field in pull) {
+    requireChangeable(shape, field, names);
+    const value = toJsonValue(pull[field]);
+    if (!isScalar(value) || shape.json.has(field)) throw misuse(name, `cannot pull that from ${field}`);
+    pulls.push([field, value]);
+  }
+  for (const field of unset) requireChangeable(shape, field, names);
 
   const apply = (document: Document): void => {
     for (const [field, value] of sets) {
@@ -66,12 +82,10 @@ function requireNumber(shape: Shape, field: string, value: unknown): number {
   return value;
 }
 
-function requireChangeable(shape: Shape, names: readonly string[]): void {
-  const seen = new Set<string>();
-  for (const name of names) {
-    requireField(shape, name);
-    if (name === shape.spec.key) throw misuse(shape.spec.name, `the key ${name} cannot change`);
-    if (seen.has(name)) throw misuse(shape.spec.name, `${name} is changed twice`);
-    seen.add(name);
-  }
+/** Adds the field to those that are changed, unless it may not be, or is one of them already. */
+function requireChangeable(shape: Shape, field: string, names: string[]): void {
+  requireField(shape, field);
+  if (field === shape.spec.key) throw misuse(shape.spec.name, `the key ${field} cannot change`);
+  if (names.includes(field)) throw misuse(shape.spec.name, `${field} is changed twice`);
+  names.push(field);
 }

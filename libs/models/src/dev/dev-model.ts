@@ -8,8 +8,10 @@ import { createStopper } from './stop.ts';
 /** What a development model does next: says a token, or calls a tool with arguments given as text. */
 export type DevPart = { token: string } | { call: { name: string; input: string } };
 
+type Parts = Generator<DevPart, void, void> | AsyncGenerator<DevPart, void, void>;
+
 /** How it behaves. What it throws before the first part fails the call, later it breaks the stream. */
-export type Behaviour = (conversation: Conversation, attempt: Attempt) => AsyncGenerator<DevPart, void, void>;
+export type Behaviour = (conversation: Conversation, attempt: Attempt) => Parts;
 
 /** After so many tokens that nobody reads as they come, everybody else gets a turn. */
 const BURST = 256;
@@ -35,8 +37,12 @@ async function* play(attempt: Attempt, behave: Behaviour): AsyncGenerator<Piece,
   let output = 0;
   let finish = 'stop';
   const parts = behave(conversation, attempt);
+  // No `for await` and no `yield*`: both make promises where nothing waits, and every measurement of a turn asks this model.
   try {
-    for await (const part of parts) {
+    for (;;) {
+      const given = parts.next();
+      const { done, value: part } = given instanceof Promise ? await given : given;
+      if (done) break;
       if (output >= limit) {
         finish = 'length';
         break;
@@ -45,23 +51,28 @@ async function* play(attempt: Attempt, behave: Behaviour): AsyncGenerator<Piece,
       if ('token' in part) {
         // Each token in a tick of its own, as they come from a network: within one tick they would be merged on the way.
         if (!whole || output % BURST === 0) await nextTick();
-        yield* text(stopper.add(part.token));
+        const said = stopper.add(part.token);
+        if (said !== '') yield textOf(said);
         if (stopper.stopped) break;
       } else {
-        yield* text(stopper.rest());
+        const held = stopper.rest();
+        if (held !== '') yield textOf(held);
         calls.push({ callId: `call_${conversation.calls + calls.length + 1}`, name: part.call.name, text: part.call.input });
       }
     }
   } catch (error) {
     throw output > 0 && connectionLost(error) ? streamCut('dev') : error;
+  } finally {
+    await parts.return(undefined);
   }
-  yield* text(stopper.rest());
+  const held = stopper.rest();
+  if (held !== '') yield textOf(held);
   if (calls.length > 0 && finish === 'stop') finish = 'tool_calls';
   return { finish, calls, usage: { input: conversation.inputTokens, output } };
 }
 
-function* text(said: string): Generator<Piece, void, void> {
-  if (said !== '') yield { type: 'text', text: said };
+function textOf(text: string): Piece {
+  return { type: 'text', text };
 }
 
 /** Better no answer than one that is not what was asked for. */

@@ -11,9 +11,7 @@ function echoOf(name: string, message: string): string {
 }
 
 /** Repeats what was said, a token a word. */
-export const echo: Behaviour = async function* ({ message }) {
-  yield* say(echoOf('echo', message));
-};
+export const echo: Behaviour = ({ message }) => say(echoOf('echo', message));
 
 /** The same at twenty tokens a second. */
 export const slow: Behaviour = async function* ({ message }, { signal }) {

@@ -10,24 +10,29 @@ type Comparable = string | number | boolean;
 
 /** Whether a document, as it is stored, is what every filter asks for: what `where` says of a row, once its document has been read anyway. */
 export function matcher(table: Table, filters: readonly Record<string, unknown>[]): (stored: Document) => boolean {
-  const tests: (readonly [field: string, holds: Test])[] = [];
+  const tests: Tests = [];
   for (const filter of filters) {
     for (const field of Object.keys(filter)) {
       requireField(table, field);
       const wanted = filter[field];
       if (!asksPresence(wanted)) requireComparable(table, field);
-      for (const holds of testsOf(table, field, wanted)) tests.push([field, holds]);
+      if (isScalar(wanted)) tests.push([field, equals(wanted)]);
+      else addTests(tests, table, field, wanted);
     }
   }
   return (stored) => tests.every(([field, holds]) => holds(stored[field] ?? null));
 }
 
-function testsOf({ spec }: Table, field: string, wanted: unknown): Test[] {
-  if (isScalar(wanted)) return [equals(wanted)];
+type Tests = (readonly [field: string, holds: Test])[];
+
+function addTests(tests: Tests, { spec }: Table, field: string, wanted: unknown): void {
   const operators = typeof wanted === 'object' && wanted !== null && !Array.isArray(wanted) ? Object.entries(wanted) : [];
-  const tests = operators.map(([operator, operand]) => testOf(operator, operand));
-  if (tests.length === 0 || tests.includes(undefined)) throw misuse(spec.name, `not a condition on ${field}`);
-  return tests.filter((test) => test !== undefined);
+  if (operators.length === 0) throw misuse(spec.name, `not a condition on ${field}`);
+  for (const [operator, operand] of operators) {
+    const test = testOf(operator, operand);
+    if (test === undefined) throw misuse(spec.name, `not a condition on ${field}`);
+    tests.push([field, test]);
+  }
 }
 
 const RANGES: ReadonlyMap<string, (order: number) => boolean> = new Map([
