@@ -58,12 +58,12 @@ function arrayAccepts(accepts: Accepts): Accepts {
 
 /** With what is declared and nothing else: what becomes of the rest is for the schema to say. */
 function objectAccepts({ shape }: z.ZodObject): Accepts {
-  const fields = new Map(Object.entries(shape).map(([name, type]) => [name, acceptsOf(type as z.ZodType)]));
+  const fields = Object.entries(shape).map(([name, type]) => [name, acceptsOf(type as z.ZodType)] as const);
+  const names: ReadonlySet<string> = new Set(fields.map(([name]) => name));
   return (value) => {
     if (typeof value !== 'object' || value === null || Object.getPrototypeOf(value) !== Object.prototype) return false;
     const given = value as Record<string, unknown>;
-    for (const name of Object.keys(given)) if (!fields.has(name)) return false;
-    for (const [name, accepts] of fields) if (!accepts(given[name])) return false;
-    return true;
+    for (const name of Object.keys(given)) if (!names.has(name)) return false;
+    return fields.every(([name, accepts]) => accepts(given[name]));
   };
 }

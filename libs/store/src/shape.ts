@@ -18,8 +18,8 @@ export interface Shape {
   defaulted: readonly string[];
   /** What of each field is surely valid, without asking its schemas. */
   accepts: ReadonlyMap<string, Accepts>;
-  /** A document is valid where all its fields are. */
-  plain: boolean;
+  /** The same as a list, where a document is valid as soon as all its fields are. */
+  plain: readonly (readonly [field: string, accept: Accepts])[] | undefined;
 }
 
 const COLLECTION_NAME = /^[a-z][A-Za-z0-9_-]{0,63}$/;
@@ -47,7 +47,8 @@ export function shapeOf(spec: AnyCollectionSpec): Shape {
   const booleans = new Set([...fields].filter(([, types]) => types.some(mayBeBoolean)).map(([name]) => name));
   const accepts = new Map([...fields].map(([name, types]) => [name, anyOf(types.map(acceptsOf))]));
   const { schema } = spec;
-  const plain = schema instanceof z.ZodObject && schema.def.catchall === undefined && (schema.def.checks ?? []).length === 0;
+  const isPlain = schema instanceof z.ZodObject && schema.def.catchall === undefined && (schema.def.checks ?? []).length === 0;
+  const plain = isPlain ? [...accepts] : undefined;
   const shape = { spec, fields, json: jsonFields, booleans, defaulted: defaulted.map(([name]) => name), accepts, plain };
   const named = [[spec.key], ...(spec.unique ?? []), ...(spec.indexes ?? []).map((index) => index.fields)].flat();
   for (const name of spec.expires ? [...named, spec.expires.field] : named) requireComparable(shape, name);
@@ -55,6 +56,8 @@ export function shapeOf(spec: AnyCollectionSpec): Shape {
 }
 
 function anyOf(tests: readonly Accepts[]): Accepts {
+  const [first] = tests;
+  if (first !== undefined && tests.length === 1) return first;
   return (value) => tests.some((accepts) => accepts(value));
 }
 
@@ -102,16 +105,11 @@ export function completeDocument(shape: Shape, document: Document): Document {
 }
 
 /** The document with its defaults. */
-function validDocument({ spec, accepts, plain }: Shape, document: Document): Document {
-  if (plain && acceptsAll(accepts, document)) return document;
+function validDocument({ spec, plain }: Shape, document: Document): Document {
+  if (plain?.every(([field, accept]) => accept(document[field]))) return document;
   const parsed = spec.schema.safeParse(document);
   if (!parsed.success) throw invalidAt(spec.name, parsed.error);
   return parsed.data;
-}
-
-function acceptsAll(accepts: Shape['accepts'], document: Document): boolean {
-  for (const [field, accept] of accepts) if (!accept(document[field])) return false;
-  return true;
 }
 
 /** The document as it was given, from what is stored; one that was written before a field was there has its default. */
