@@ -38,6 +38,7 @@ export { SpendLimits } from './config/spend-limits.ts';
 export { ProviderEntry } from './config/models.ts';
 export { UNREAD_SETTINGS } from './config/burn-down.ts';
 export { isUnread, notInForce } from './config/not-in-force.ts';
+export { isServed, methodsOf, ownerOf, remainingSettings, SETTING_OWNERS, type Owner } from './config/owners.ts';
 export { patchOf, type DeepPartial } from './config/patch.ts';
 export {
   IMMUTABLE_PATHS,
