@@ -5,8 +5,11 @@ import {
   isNeverByRpc,
   isUnread,
   METHODS_THAT_WRITE,
+  ownerOf,
+  remainingSettings,
   SECTION_NAMES,
   sections,
+  UNREAD_SETTINGS,
   unserved,
   type SectionName,
 } from '@switchyard/contracts';
@@ -27,6 +30,7 @@ else if (!existsSync(file) || readFileSync(file, 'utf8') !== text) {
 function page(settings: readonly Setting[]): string {
   const keys = settings.filter(({ group }) => !group);
   const groups = SECTION_NAMES.filter((name) => settings.some(({ path, group }) => group && path === name));
+  const remaining = remainingSettings();
   const waiting = keys.filter(({ path }) => isUnread(path)).length;
   return `# Settings
 
@@ -60,6 +64,14 @@ A variable that holds a secret can name a file instead: \`SWITCHYARD_TOKEN_FILE\
 ${table(keys.filter(({ path }) => !path.includes('.') && !groups.includes(path as SectionName)))}
 
 ${groups.map((name) => section(name, settings)).join('\n\n')}
+
+## What nothing reads
+
+${UNREAD_SETTINGS.length - remaining.length} settings, or groups of them, wait for a service that answers nothing yet. These ${remaining.length} are for one that is there:
+
+| Key | For |
+| --- | --- |
+${remaining.map((path) => row([code(path), code(ownerOf(path) ?? '')])).join('\n')}
 `;
 }
 

@@ -58,13 +58,15 @@ function section(method: Callable): string {
   ].join('\n\n');
 }
 
-function facts({ name, scope = 'rpc', deadlineMs, idempotent, keyed, tool, audited, emits, spec }: Callable): string[] {
+function facts({ name, scope = 'rpc', deadlineMs, idempotent, keyed, tool, audited, looked, sealed, emits, spec }: Callable): string[] {
   const { errors = [], beyond } = spec as MethodSpec;
   const facts = [
     `Scope ${code(scope)}; a caller waits ${deadlineMs / 1_000} s at most.`,
     keyed ? 'Takes an idempotency key: asked again under it, it is the same call.' : idempotent ? 'Twice is the same as once.' : '',
     tool ? 'Agents may use it as a tool, and MCP clients.' : '',
     audited === undefined ? '' : `Each call stands on record as ${code(audited)}.`,
+    looked ? 'It is on record afterwards, and calls in a row are counted.' : '',
+    sealed === undefined ? '' : `Behind the edge ${[...sealed.params, ...sealed.result].map(code).join(' and ')} crosses sealed.`,
     errors.length === 0 ? '' : `May fail with ${errors.map(code).join(', ')}.`,
     emits.length === 0 ? '' : `Causes ${emits.map(eventLink).join(', ')}.`,
     beyond ? 'An addition of this product to the interface.' : '',

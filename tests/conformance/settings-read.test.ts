@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { UNREAD_SETTINGS } from '@switchyard/contracts';
+import { SETTING_OWNERS, UNREAD_SETTINGS } from '@switchyard/contracts';
 import { findUnread } from '../../scripts/find-unread.ts';
 import { READERS } from '../../scripts/setting-readers.ts';
 import { listSettings } from '../../scripts/list-settings.ts';
@@ -19,6 +19,13 @@ test('every setting is read by the code of a service or a library, or is on the 
 });
 
 test('what the compiler is told about readers is needed', () => assert.deepEqual(needless, []));
+
+test('whoever is said to have a setting has one that is there', () => {
+  assert.deepEqual(
+    Object.keys(SETTING_OWNERS).filter((path) => !declared.includes(path)),
+    [],
+  );
+});
 
 test('no setting escapes the look: the compiler sees those that are parsed', () => {
   const parsed = listSettings().map(({ path }) => path);

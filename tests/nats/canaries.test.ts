@@ -6,9 +6,11 @@ import type { AddressInfo } from 'node:net';
 import { text as textOf } from 'node:stream/consumers';
 import { test } from 'node:test';
 import { connect } from '@nats-io/transport-node';
+import { callables } from '@switchyard/contracts';
+import { defineGateway } from '@switchyard/gateway';
 import { registry } from '@switchyard/registry';
 import { secrets } from '@switchyard/secrets';
-import { startService } from '@switchyard/service-kit';
+import { createSecretReader, startService, type Host } from '@switchyard/service-kit';
 import { createLogger, startTelemetry } from '@switchyard/telemetry';
 import { principal, startNatsServer, startUpstream, testService } from '@switchyard/testkit';
 
@@ -17,6 +19,9 @@ const COUNT = 40;
 
 /** Keys of as many providers, each of which says what it was asked with when it refuses. */
 const canaries = Array.from({ length: COUNT }, () => `wren-${randomBytes(24).toString('base64url')}`);
+/** What is said to the edge while everything runs. */
+const told = Array.from({ length: 2 }, () => `finch-${randomBytes(24).toString('base64url')}`);
+const TOKEN = 'operator-chosen-'.padEnd(40, 'x');
 const nameOf = (n: number): string => `HOUSE_${n}_API_KEY`;
 
 test(
@@ -51,7 +56,7 @@ test(
     const entries = Object.fromEntries(canaries.map((_, n) => [`house-${n}`, entry(n)]));
     const env = {
       SWITCHYARD_BUS: server.url,
-      SWITCHYARD_TOKEN: 'operator-chosen-'.padEnd(40, 'x'),
+      SWITCHYARD_TOKEN: TOKEN,
       SECRETS_MASTER_KEY: randomBytes(32).toString('hex'),
       ...Object.fromEntries(canaries.map((value, n) => [nameOf(n), value])),
     };
@@ -62,6 +67,22 @@ test(
       answers.push(await app.bus.call('models.test', { provider: `house-${n}`, model: 'm' }));
       assert.equal(upstream.requests[n]?.headers.authorization, `Bearer ${canaries[n]}`, 'it was used');
     }
+    const edge = await openEdge(app.host, TOKEN);
+    await using _edge = edge;
+    for (const [n, value] of told.entries()) {
+      const set = await edge.call('env.set', { key: `TOLD_${n}_KEY`, value });
+      assert.equal(set['storage'], 'encrypted');
+      answers.push(set, await edge.fail('env.set', { key: `TOLD_${n}_KEY`, vlaue: value }));
+      assert.equal(await createSecretReader(await app.host.connect('sessions'), 'sessions')(`TOLD_${n}_KEY`), value);
+    }
+    const made = await edge.call('tokens.create', { id: 'made', scopes: ['rpc'] });
+    const rotated = await edge.call('tokens.rotate', { id: 'made' });
+    const minted = [made, rotated].map(({ secret }) => String(secret));
+    assert.ok(
+      minted.every((secret) => secret.length > 40),
+      'who asked for a token has it',
+    );
+    answers.push(await edge.call('tokens.list', {}));
     answers.push(await app.bus.call('config.read', {}), await app.bus.call('config.get', {}), await app.bus.call('env.list', {}));
     await app.nextEvent('secret:accessed');
     await tap.drain();
@@ -71,13 +92,37 @@ test(
     assert.ok(heard.some((line) => line.startsWith('evt.')) && heard.some((line) => line.startsWith('$KV.')), 'and events, and buckets');
     assert.ok(spans.includes('models.test') && spans.includes('gen_ai'), 'and there are spans of the calls and of the models');
     assert.ok(metrics.includes('gen_ai.client.operation.duration'), 'and metrics');
-    const told = { bus: heard.join('\n'), log: lines.join(''), answers: JSON.stringify(answers), spans, metrics };
-    for (const [where, text] of Object.entries(told))
-      for (const value of canaries)
+    const { subject } = callables.get('env.set') ?? assert.fail();
+    assert.ok(heard.filter((line) => line.startsWith(subject)).length >= 2 * told.length, 'and the setting of secrets');
+    const places = { bus: heard.join('\n'), log: lines.join(''), answers: JSON.stringify(answers), spans, metrics };
+    for (const [where, text] of Object.entries(places))
+      for (const value of [...canaries, ...told, ...minted])
         for (const form of [value, Buffer.from(value).toString('base64').slice(0, 30), encodeURIComponent(value)])
           assert.ok(!text.includes(form), `${where}: ${text.slice(Math.max(0, text.indexOf(form) - 200), text.indexOf(form) + 50)}`);
   },
 );
+
+/** The edge on the same bus, and somebody who calls it. */
+async function openEdge(host: Host, token: string) {
+  let url = '';
+  const running = await startService(defineGateway({ onListening: (address) => (url = address) }), host);
+  async function post(method: string, params: object): Promise<{ result?: Record<string, unknown>; error?: unknown }> {
+    const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' };
+    const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method, params });
+    return (await (await fetch(`${url}/rpc`, { method: 'POST', headers, body })).json()) as Awaited<ReturnType<typeof post>>;
+  }
+  return {
+    async call(method: string, params: object): Promise<Record<string, unknown>> {
+      const { result, error } = await post(method, params);
+      return result ?? assert.fail(JSON.stringify(error));
+    },
+    async fail(method: string, params: object): Promise<unknown> {
+      const { error } = await post(method, params);
+      return error ?? assert.fail('it was done');
+    },
+    [Symbol.asyncDispose]: () => running[Symbol.asyncDispose](),
+  };
+}
 
 async function started() {
   const server = await startNatsServer();

@@ -19,6 +19,7 @@ const PUBLISH: Table = {
   'rpc.browser.browser.act': ['gateway', 'sessions'],
   'svc.sessions.turns.start': ['gateway'],
   'rpc.secrets.nothing': [],
+  'svc.secrets.secrets.sealingKey': ['gateway'],
   'turn.a.turn_1': ['sessions'],
   TURNS_3: [],
   'notify.client.default.ops': ['sessions'],

@@ -10,6 +10,7 @@ import { logFailure, type FailedCall } from './log-failure.ts';
 import { mayHaveRun } from './may-have-run.ts';
 import { decodePrincipal } from './principal.ts';
 import { isLarge } from './request.ts';
+import { openParams, sealResult } from './sealed-answer.ts';
 import { signalOf, stop, type Method, type Running } from './running.ts';
 import type { Message } from './transport.ts';
 import type { Wire } from './wire.ts';
@@ -57,7 +58,9 @@ function begun(desk: Desk, call: Running): void {
 function handle(desk: Desk, call: Running): void {
   const { method } = call;
   try {
-    const params = parseParams(method.callable.spec.params, parseJson(call.params));
+    const { sealed, spec } = method.callable;
+    const said = parseJson(call.params);
+    const params = parseParams(spec.params, sealed === undefined ? said : openParams(desk.wire, call, said));
     const result = method.handler(params, new CallContext(desk.wire, call));
     if (!method.callable.streams && !isPromise(result)) return succeed(desk, call, result);
     goOn(desk, call);
@@ -139,12 +142,18 @@ function succeed(desk: Desk, call: Running, value: unknown): void {
     check(desk.wire, call, { value, kind: 'result' });
     const data = encodeJson(value);
     if (data.length > INLINE_BYTES) checkLarge(call.method, data.length);
+    if (call.method.callable.sealed?.result.length) return succeedSealed(desk, call, data);
     if (isLarge(desk.wire, data)) return void succeedLarge(desk, call, data).catch((error: unknown) => fail(desk, call, error));
     if (data.length > transport.maxPayload) throw tooLarge(`The answer of ${call.method.callable.name}`, data.length, transport.maxPayload);
     transport.publish({ subject: call.reply, data });
   } catch (error) {
     return fail(desk, call, error);
   }
+  end(desk, call, undefined);
+}
+
+function succeedSealed(desk: Desk, call: Running, data: Uint8Array): void {
+  desk.wire.transport.publish({ subject: call.reply, data: sealResult(desk.wire, call, data) });
   end(desk, call, undefined);
 }
 

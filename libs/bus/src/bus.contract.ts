@@ -5,6 +5,7 @@ import { eventContract } from './bus-events.contract.ts';
 import { leavingContract } from './bus-leaving.contract.ts';
 import { largeContract } from './bus-large.contract.ts';
 import { repeatingContract } from './bus-repeating.contract.ts';
+import { sealedContract } from './bus-sealed.contract.ts';
 import { streamContract } from './bus-streams.contract.ts';
 import { createBusFixture } from './fixture.contract.ts';
 import type { Network } from './transport.contract.ts';
@@ -24,6 +25,7 @@ export function busContract(name: string, open: () => Promise<Network>): void {
     describe('what may be made again', () => repeatingContract(fixture));
     describe('streams', () => streamContract(fixture));
     describe('what is too large for a message', () => largeContract(fixture));
+    describe('what is secret', () => sealedContract(fixture));
     describe('events, doorbells and raw subjects', () => eventContract(fixture));
     describe('discovery', () => discoveryContract(fixture));
   });

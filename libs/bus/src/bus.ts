@@ -21,6 +21,7 @@ import type {
 import type { Logger } from '@switchyard/telemetry';
 import type { CallHead } from './headers.ts';
 import type { LargeAnswer } from './large.ts';
+import type { Opening } from './sealed.ts';
 import type { Bucket, Log, Message, Subscription } from './transport.ts';
 
 export interface CallOptions {
@@ -71,6 +72,8 @@ export interface ServeOptions {
   log?: Logger;
   /** How it is, for whoever looks closely (`discover`). */
   readiness?: () => ReplicaReadiness;
+  /** What opens the params of methods that have secret ones. */
+  opening?: Opening | undefined;
 }
 
 export interface Served {

@@ -6,7 +6,8 @@ import { cancelled, internal, timedOut } from './failures.ts';
 import type { CallHead, HeaderLines } from './headers.ts';
 import { collectLarge, type LargeAnswer } from './large.ts';
 import { mayHaveRun } from './may-have-run.ts';
-import { request, resolveCallable, type Request } from './request.ts';
+import { resolveCallable, type Request } from './request.ts';
+import { ask } from './sealed-call.ts';
 import type { Wire } from './wire.ts';
 
 /** For whom, and within what, a call is made. */
@@ -35,7 +36,7 @@ export function call<N extends UnaryName>(
       reject(cancelled(made.callable));
     };
     const madeAt = performance.now();
-    const cancel = request(wire, made, ({ data, large, error }) => {
+    const cancel = ask(wire, made, ({ data, large, error }) => {
       signal?.removeEventListener('abort', abort);
       if (error !== undefined) reject(error);
       else if (large === undefined) settle<N>(data, resolve, reject);

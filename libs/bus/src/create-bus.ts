@@ -7,7 +7,7 @@ import {
   type Principal,
   type ServiceName,
 } from '@switchyard/contracts';
-import { mintId } from '@switchyard/security';
+import { mintId, openBox } from '@switchyard/security';
 import { observe, type Logger } from '@switchyard/telemetry';
 import type { Bus, CallOptions, Served } from './bus.ts';
 import { EMPTY } from './bytes.ts';
@@ -19,7 +19,7 @@ import type { LargePayloads } from './large.ts';
 import { createMux } from './mux.ts';
 import { encodePrincipal } from './principal.ts';
 import { stream } from './read-stream.ts';
-import { request } from './request.ts';
+import { ask } from './sealed-call.ts';
 import { whenRestored } from './when-restored.ts';
 import { serve } from './serve.ts';
 import type { Bucket, Log, Message, Subscription, Transport } from './transport.ts';
@@ -55,6 +55,7 @@ export function createBus(transport: Transport, options: BusOptions): Bus {
     replica,
     streams: { ...STREAM_LIMITS, ...options.streams },
     calls: { ...CALL_LIMITS, ...options.calls },
+    box: onceMade(openBox),
     checkResults: options.checkResults ?? false,
     large: options.large,
     inlineBytes: options.inlineBytes ?? transport.inlineBytes,
@@ -110,6 +111,11 @@ function createShared(wire: Wire): Shared {
   };
 }
 
+function onceMade<T>(make: () => T): () => T {
+  let made: T | undefined;
+  return () => (made ??= make());
+}
+
 /** Opens each definition once; one that failed is tried again. */
 function once<D extends { name: string }, T>(open: (definition: D) => Promise<T>): (definition: D) => Promise<T> {
   const opened = new Map<string, Promise<T>>();
@@ -144,7 +150,7 @@ function speakFor(shared: Shared, principal: Principal): Bus {
       served.add(one);
       return one;
     },
-    forward: (callable, params, head, onReply) => request(wire, { callable, params, head }, onReply),
+    forward: (callable, params, head, onReply) => ask(wire, { callable, params, head }, onReply),
     publish(subject, data, { passing = false } = {}) {
       checkSize(wire, subject, data);
       transport.publish(passing ? { subject, data, passing } : { subject, data });

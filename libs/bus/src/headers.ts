@@ -6,6 +6,7 @@ export const FRAME = 'Sy-Frame';
 export const SEQ = 'Sy-Seq';
 export const BLOB = 'Sy-Blob';
 export const KEY = 'Sy-Key';
+export const SEAL = 'Sy-Seal';
 export const TRACEPARENT = 'traceparent';
 
 /** What a frame of a stream is; a unary answer that failed is an `error` frame as well. */
@@ -60,13 +61,15 @@ export interface CallHead {
   timeoutMs: number;
   traceparent?: string;
   key?: string;
+  /** Of a call with secret members: from `sealText`. */
+  seal?: string;
 }
 
 /**
  * What goes with every request. `deadlineMs` is what the method has anyway: the time is told if it is shorter. The ids come from
  * outside: what cannot be a header value is left out.
  */
-export function requestLines({ principal, timeoutMs, requestId, traceparent, key }: CallHead, deadlineMs: number): HeaderLines {
+export function requestLines({ principal, timeoutMs, requestId, traceparent, key, seal }: CallHead, deadlineMs: number): HeaderLines {
   const id = headerValue(requestId);
   const trace = headerValue(traceparent);
   let lines: string = principal;
@@ -74,6 +77,7 @@ export function requestLines({ principal, timeoutMs, requestId, traceparent, key
   if (id !== undefined) lines += `\r\n${REQUEST}: ${id}`;
   if (trace !== undefined) lines += `\r\n${TRACEPARENT}: ${trace}`;
   if (key !== undefined) lines += headerLines([KEY, key]);
+  if (seal !== undefined) lines += headerLines([SEAL, seal]);
   return lines as HeaderLines;
 }
 

@@ -45,7 +45,7 @@ export function resolveCallable(wire: Wire, name: string): Callable {
  */
 export function submit(wire: Wire, id: number, { callable, params, head }: Request, blob?: string): ServiceError | undefined {
   const { transport, mux } = wire;
-  if (params.length > INLINE_BYTES && !callable.large.params) return paramsTooLarge(params.length);
+  if (params.length > INLINE_BYTES && !callable.large.params && head.seal === undefined) return paramsTooLarge(params.length);
   const lines = requestLines(head, callable.deadlineMs);
   const bytes = params.length + headerBytes(lines);
   if (bytes > transport.maxPayload) return tooLarge(`The request to ${callable.name}`, bytes, transport.maxPayload);

@@ -59,6 +59,11 @@ export interface MethodSpec {
    * `*` is all of it. Params without any are at most 64 KiB; a test says which fields have to be named.
    */
   blobs?: readonly string[];
+  /**
+   * The members of params or result that are secret. Where params have one, all of them cross the bus sealed to the owner; where the
+   * result has one, it crosses sealed to the process that asked.
+   */
+  sealed?: readonly string[];
   errors?: readonly ErrorCode[];
   /** Said of what the interface does not promise and the product adds; a test finds what lacks it, and what has it in vain. */
   beyond?: true;
@@ -72,6 +77,8 @@ export interface MethodSpec {
 export interface OperationSpec {
   summary: string;
   callers: readonly ServiceName[];
+  /** An admin looks at something through it, by a route: it is counted on record as the methods are that only look. */
+  looked?: true;
   params: z.ZodType;
   result: z.ZodType;
   chunk?: z.ZodType;

@@ -38,6 +38,7 @@ export { SpendLimits } from './config/spend-limits.ts';
 export { ProviderEntry } from './config/models.ts';
 export { UNREAD_SETTINGS } from './config/burn-down.ts';
 export { isUnread, notInForce } from './config/not-in-force.ts';
+export { isServed, methodsOf, ownerOf, remainingSettings, SETTING_OWNERS, type Owner } from './config/owners.ts';
 export { patchOf, type DeepPartial } from './config/patch.ts';
 export {
   IMMUTABLE_PATHS,
@@ -70,9 +71,9 @@ export { gateway } from './gateway/contract.ts';
 export { observability } from './observability/contract.ts';
 export { registry } from './registry/contract.ts';
 export { secrets } from './secrets/contract.ts';
-export { AuditHead, AuditRecord, type AuditAct, type AuditOutcome } from './secrets/audit.ts';
+export { AuditHead, AuditRecord, type AuditAct, type AuditLook, type AuditOutcome } from './secrets/audit.ts';
 export { SecretListItem } from './secrets/env.ts';
-export { SecretName, type SecretAsker } from './secrets/operations.ts';
+export { SEALING_KEY, SecretName, type SecretAsker } from './secrets/operations.ts';
 export { sessions } from './sessions/contract.ts';
 export { browser } from './browser/contract.ts';
 export { channels } from './channels/contract.ts';

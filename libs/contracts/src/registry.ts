@@ -86,11 +86,21 @@ export interface Callable {
   tool: boolean;
   /** Which of the two may be larger than a message. */
   large: { params: boolean; result: boolean };
+  /** The secret members of each; a part that has any never crosses the bus in clear. Undefined where neither has one. */
+  sealed: SealedParts | undefined;
   /** The events it may cause. */
   emits: readonly EventName[];
   /** As what each call stands on record; undefined for what does not. */
   audited: AuditKind | undefined;
+  /** An admin only looks at something with it: on record afterwards, and counted. */
+  looked: boolean;
   spec: MethodSpec | OperationSpec;
+}
+
+/** Which members of the two are secret. */
+export interface SealedParts {
+  params: readonly string[];
+  result: readonly string[];
 }
 
 function catalogue(): Map<string, Callable> {
@@ -127,10 +137,16 @@ function describeMethod(service: ServiceName, name: string, spec: MethodSpec): C
     keyed: takesKey(spec),
     tool: spec.scope === 'rpc' && (spec.tool ?? toolByDefault(name)),
     large: largePartsOf(spec),
+    sealed: sealedPartsOf(spec),
     emits: eventsOf(spec),
-    audited: spec.audited ?? (spec.scope === 'admin' && spec.idempotent !== true ? 'mutate' : undefined),
+    audited: kindOf(spec),
+    looked: spec.scope === 'admin' && kindOf(spec) === undefined,
     spec,
   };
+}
+
+function kindOf({ audited, scope, idempotent }: MethodSpec): AuditKind | undefined {
+  return audited ?? (scope === 'admin' && idempotent !== true ? 'mutate' : undefined);
 }
 
 function describeOperation(service: ServiceName, name: string, spec: OperationSpec): Callable {
@@ -148,18 +164,28 @@ function describeOperation(service: ServiceName, name: string, spec: OperationSp
     keyed: takesKey(spec),
     tool: false,
     large: largePartsOf(spec),
+    sealed: undefined,
     emits: eventsOf(spec),
     audited: undefined,
+    looked: spec.looked ?? false,
     spec,
   };
 }
 
 function largePartsOf({ blobs = [], params, result }: Pick<MethodSpec, 'blobs' | 'params' | 'result'>): Callable['large'] {
-  const isNamed = (schema: z.ZodType): boolean => {
-    const { def } = (schema as z.core.$ZodType as z.core.$ZodTypes)._zod;
-    return blobs.some((name) => name === '*' || (def.type === 'object' && name in def.shape));
-  };
+  const isNamed = (schema: z.ZodType): boolean => blobs.some((name) => name === '*' || hasMember(schema, name));
   return { params: isNamed(params), result: isNamed(result) };
+}
+
+function sealedPartsOf({ sealed, params, result }: Pick<MethodSpec, 'sealed' | 'params' | 'result'>): SealedParts | undefined {
+  if (sealed === undefined) return undefined;
+  const membersOf = (schema: z.ZodType): string[] => sealed.filter((name) => hasMember(schema, name));
+  return { params: membersOf(params), result: membersOf(result) };
+}
+
+function hasMember(schema: z.ZodType, name: string): boolean {
+  const { def } = (schema as z.core.$ZodType as z.core.$ZodTypes)._zod;
+  return def.type === 'object' && name in def.shape;
 }
 
 function takesKey({ params }: { params: object }): boolean {

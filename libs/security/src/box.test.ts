@@ -41,3 +41,13 @@ test('nothing is sealed to what is no key, or to one that agrees with everybody 
   for (const key of ['', 'short', `${'A'.repeat(42)}=`, 'A'.repeat(44), zero.toString('base64url'), one.toString('base64url')])
     assert.equal(box.seal(key, PLAIN, PLACE), undefined, key);
 });
+
+test('everybody who has the same bytes has the same box: one opens what was sealed to the other', () => {
+  const bytes = Buffer.alloc(32, 9);
+  const [one, other, stranger] = [openBox(bytes), openBox(bytes), openBox(Buffer.alloc(32, 8))];
+  assert.equal(one.key, other.key);
+  assert.notEqual(one.key, stranger.key);
+  const text = openBox().seal(one.key, PLAIN, PLACE) ?? assert.fail();
+  assert.deepEqual(Buffer.from(other.unseal(text, PLACE) ?? []), PLAIN);
+  assert.equal(stranger.unseal(text, PLACE), undefined);
+});

@@ -1,4 +1,4 @@
-import { createPublicKey, diffieHellman, generateKeyPairSync, hkdfSync, type KeyObject } from 'node:crypto';
+import { createPrivateKey, createPublicKey, diffieHellman, generateKeyPairSync, hkdfSync, type KeyObject } from 'node:crypto';
 import { seal, unseal, type SealingKey } from './envelope.ts';
 
 const CURVE = 'x25519';
@@ -19,9 +19,12 @@ export interface Box {
   unseal(text: string, place: readonly string[]): Uint8Array | undefined;
 }
 
-/** The agreement of two boxes is made once: it costs more than all else, and is the same for each message. */
-export function openBox(): Box {
-  const { publicKey, privateKey } = generateKeyPairSync(CURVE);
+/**
+ * A box of its own, or the one that everybody has who has these 32 bytes. The agreement of two boxes is made once: it costs more
+ * than all else, and is the same for each message.
+ */
+export function openBox(from?: Uint8Array): Box {
+  const { publicKey, privateKey } = from === undefined ? generateKeyPairSync(CURVE) : pairOf(from);
   const key = publicKey.export({ format: 'jwk' }).x ?? '';
   const pairs = new Map<string, SealingKey>();
 
@@ -49,6 +52,14 @@ export function openBox(): Box {
       return pair && unseal(pair, text, place);
     },
   };
+}
+
+/** What stands before the bytes of a private key of the curve (RFC 8410). */
+const PRIVATE_KEY = Buffer.from('302e020100300506032b656e04220420', 'hex');
+
+function pairOf(bytes: Uint8Array): { publicKey: KeyObject; privateKey: KeyObject } {
+  const privateKey = createPrivateKey({ key: Buffer.concat([PRIVATE_KEY, bytes]), format: 'der', type: 'pkcs8' });
+  return { publicKey: createPublicKey(privateKey), privateKey };
 }
 
 /** Undefined for what is no key, and for one that makes the same secret with everybody. */

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import type { Handlers } from '@switchyard/bus';
 import { test, type TestContext } from 'node:test';
 import { callables, registry, secrets, servicePrincipal, ServiceError, type AuditAct } from '@switchyard/contracts';
 import { silentLogger } from '@switchyard/telemetry';
@@ -33,12 +34,17 @@ async function started(t: TestContext, on: Host, act: () => void = () => undefin
         return { agentId, deleted: true };
       },
       'agents.list': () => ({ agents: [] }),
+      'agents.get': async ({ agentId }) => {
+        throw new ServiceError('NOT_FOUND', `no agent ${agentId}`);
+      },
     }),
   });
   const running = await startService(service, on);
-  t.after(() => running[Symbol.asyncDispose]());
+  let stopping: Promise<void> | undefined;
+  const stop = (): Promise<void> => (stopping ??= Promise.resolve(running[Symbol.asyncDispose]()));
+  t.after(stop);
   const bus = (await on.connect('gateway')).as(ops);
-  return { bus, done };
+  return { bus, done, stop };
 }
 
 type Begin = (act: AuditAct) => void;
@@ -57,7 +63,12 @@ async function keeper(on: Host, told: unknown[], { begin, finish }: { begin?: Be
       return { recorded: true as const };
     },
   };
-  await (await on.connect('secrets')).serve(secrets, handlers, { version: '1.0.0' });
+  const looked: NonNullable<Handlers<typeof secrets>['audit.looked']> = ({ looks }, { principal }) => {
+    for (const { method, target, outcome, code, count } of looks)
+      told.push(['looked', principal.client, method, target, code === undefined ? outcome : `${outcome} ${code}`, count]);
+    return { recorded: true };
+  };
+  await (await on.connect('secrets')).serve(secrets, { ...handlers, 'audit.looked': looked }, { version: '1.0.0' });
 }
 
 test('an act is on record before it is done and before it is answered; a look is not', async (t) => {
@@ -69,6 +80,24 @@ test('an act is on record before it is done and before it is answered; a look is
   told.push('answered');
   await bus.call('agents.list', {});
   assert.deepEqual(told, [['begin', 'agents.delete', 'destructive', { agentId: 'oslo' }], 'done', ['finish', 'success'], 'answered']);
+});
+
+test('what is only looked at is answered at once, and told later: each thing and each ending once, with a number', async (t) => {
+  const on = await host(t);
+  const told: unknown[] = [];
+  await keeper(on, told);
+  const { bus, stop } = await started(t, on);
+  for (let n = 0; n < 3; n++) await bus.call('agents.list', {});
+  for (const agentId of ['oslo', 'oslo', 'bergen']) await assert.rejects(bus.call('agents.get', { agentId }), { code: 'NOT_FOUND' });
+  await bus.as({ ...ops, client: 'another' }).call('agents.list', {});
+  assert.deepEqual(told, [], 'nobody has waited for it');
+  await stop();
+  assert.deepEqual(told, [
+    ['looked', 'ops', 'agents.list', {}, 'success', 3],
+    ['looked', 'ops', 'agents.get', { agentId: 'oslo' }, 'failure NOT_FOUND', 2],
+    ['looked', 'ops', 'agents.get', { agentId: 'bergen' }, 'failure NOT_FOUND', 1],
+    ['looked', 'another', 'agents.list', {}, 'success', 1],
+  ]);
 });
 
 test('while nobody keeps the record nothing is done, and the caller may simply try again', async (t) => {
@@ -115,7 +144,10 @@ test('what was done and cannot be put on record is not answered as done', async 
 test('everything that an admin may do and may not simply do twice is on record, and so is what takes something away', () => {
   const admins = [...callables.values()].filter(({ scope }) => scope === 'admin');
   assert.ok(admins.length > 50);
-  for (const { name, idempotent, audited } of admins) assert.ok(idempotent || audited !== undefined, name);
+  for (const { name, idempotent, audited, looked } of admins) {
+    assert.ok(idempotent || audited !== undefined, name);
+    assert.equal(looked, audited === undefined, `${name} is on record in one way`);
+  }
   for (const { name, emits, audited, scope } of callables.values())
     if (emits.includes('audit:event') && scope === 'admin') assert.ok(audited !== undefined, `${name} says that it is on record`);
 });

@@ -1,6 +1,7 @@
 import type { Bus, Ctx, Handlers } from '@switchyard/bus';
 import { callables, ServiceError, type AuditKind, type AuditOutcome, type Contract, type ServiceName } from '@switchyard/contracts';
 import { mintId } from '@switchyard/security';
+import type { Looks } from './looks.ts';
 
 /** Writing the record of what was done takes no longer than this, whatever is left of the call's own time. */
 const FINISH_MS = 5_000;
@@ -16,16 +17,18 @@ interface Given {
   bus: Pick<Bus, 'as'>;
   service: ServiceName;
   replica: string;
+  looks: Pick<Looks, 'note'>;
 }
 
 /**
  * Puts every call that the contract wants on record there: that it is about to be made, then how it ended, before it is answered.
- * One that cannot be put on record is refused, and nothing is done.
+ * One that cannot be put on record is refused, and nothing is done. What an admin only looks at is counted, and put there later.
  */
 export function audited<C extends Contract>(handlers: Handlers<C>, given: Given): Handlers<C> {
   const entries = Object.entries(handlers as Record<string, AnyHandler>).map(([name, handler]) => {
-    const kind = callables.get(name)?.audited;
-    return [name, kind === undefined ? handler : recorded(handler, { ...given, method: name, kind })] as const;
+    const { audited: kind, looked = false } = callables.get(name) ?? {};
+    if (kind !== undefined) return [name, recorded(handler, { ...given, method: name, kind })] as const;
+    return [name, looked ? counted(handler, given.looks, name) : handler] as const;
   });
   return Object.fromEntries(entries) as Handlers<C>;
 }
@@ -54,14 +57,43 @@ function recorded(handler: AnyHandler, { bus, method, kind, service, replica }: 
     try {
       result = await handler(params, ctx);
     } catch (error) {
-      const code = error instanceof ServiceError ? error.code : 'INTERNAL';
+      const { outcome, code } = endingOf(error);
       // What went wrong is for the caller to hear, also where the record has to wait.
-      await finish(code === 'PERMISSION_DENIED' ? 'denied' : 'failure', code).catch(() => undefined);
+      await finish(outcome, code).catch(() => undefined);
       throw error;
     }
     await finish('success');
     return result;
   };
+}
+
+/** Nothing waits for it: the answer is the handler's own, as soon as it is there. */
+function counted(handler: AnyHandler, looks: Pick<Looks, 'note'>, method: string): AnyHandler {
+  return (params, ctx) => {
+    const note = (ending: Ending): void => looks.note(ctx, { method, target: namesIn(params), ...ending });
+    const failed = (error: unknown): void => note(endingOf(error));
+    try {
+      const result = handler(params, ctx);
+      if (result instanceof Promise) void result.then(() => note(SEEN), failed);
+      else note(SEEN);
+      return result;
+    } catch (error) {
+      failed(error);
+      throw error;
+    }
+  };
+}
+
+interface Ending {
+  outcome: AuditOutcome;
+  code?: string;
+}
+
+const SEEN: Ending = { outcome: 'success' };
+
+function endingOf(error: unknown): Required<Ending> {
+  const code = error instanceof ServiceError ? error.code : 'INTERNAL';
+  return { outcome: code === 'PERMISSION_DENIED' ? 'denied' : 'failure', code };
 }
 
 function namesIn(params: object): Record<string, string> {

@@ -20,6 +20,7 @@ import { reach, type ReachOptions } from './reach.ts';
 import type { Variables } from './read-secret.ts';
 import { StartError } from './start-error.ts';
 import { openSettings, type ConfigurationSource } from './settings/open-settings.ts';
+import { feedWatchdog } from './watchdog.ts';
 import { watchEventLoop } from './watch-event-loop.ts';
 
 /** The process that services run on: what they share, opened once from the environment. */
@@ -114,6 +115,7 @@ export async function openHost(options: HostOptions): Promise<Host> {
   if (options.service !== undefined) health.set(options.service, false, 'starting');
   health.set(SETTINGS, true);
   opening.use(watchEventLoop({ settings, log }));
+  opening.use(feedWatchdog({ env: options.env, settings, log }));
   opening.defer(observe('switchyard.config.revision', {}, () => settings.revision));
   warnOfIneffective(settings, log);
 
@@ -226,9 +228,11 @@ function warnOfIneffective(settings: ConfigurationSource, log: Logger): void {
 function openLog(settings: ConfigurationSource, given: HostOptions['logDestination'], owned: AsyncDisposableStack): Logger {
   const destination = typeof given === 'function' ? given(settings.current) : given;
   const view = owned.use(settings.watch(['logLevel', 'daemon']));
-  const log = createLogger(destination === undefined ? {} : { destination });
+  const { logRedaction: redaction, auditLog: audit } = settings.current.security;
+  const log = createLogger({ ...(destination === undefined ? {} : { destination }), redaction, audit });
   const take = ({ logLevel, daemon }: typeof view.current): void => logLevels(log).configure({ all: logLevel, modules: daemon.logLevels });
   view.onChange(take);
   take(view.current);
+  if (!redaction) log.warn('security.logRedaction is false: what looks like a secret is written to the log; only known values are not');
   return log;
 }

@@ -13,6 +13,7 @@ import {
   servicePrincipal,
 } from '@switchyard/contracts';
 import { collection } from '@switchyard/store';
+import { tempDir } from '@switchyard/testkit';
 import { createLogger, silentLogger } from '@switchyard/telemetry';
 import { z } from 'zod';
 import { defineService, type Setup } from './define-service.ts';
@@ -228,4 +229,20 @@ test('a start says in one line of the log which settings nothing reads, and wher
     warnings.map(({ msg, settings }) => [msg, settings]),
     [['settings are set that nothing reads yet', ['memory.walMode (SWITCHYARD_MEMORY__WAL_MODE)']]],
   );
+});
+
+test('what the log leaves out, and whether it says what was done, are settings', async () => {
+  for (const on of [true, false]) {
+    await using data = await tempDir();
+    const lines: string[] = [];
+    const env = { SWITCHYARD_DATA: data.path, SWITCHYARD_CONFIG: ':' };
+    const logDestination = { write: (line: string) => void lines.push(line) };
+    await using host = await openHost({ env, preset: { security: { logRedaction: on, auditLog: on } }, logDestination });
+    host.log.audit({ client: 'ops' }, 'a token was revoked');
+    host.log.warn('sk-ant-0123456789abcdef');
+    const text = lines.join('');
+    assert.equal(text.includes('a token was revoked'), on, 'security.auditLog');
+    assert.equal(text.includes('sk-ant-0123456789abcdef'), !on, 'security.logRedaction');
+    assert.equal(/security\.logRedaction is false/.test(text), !on);
+  }
 });

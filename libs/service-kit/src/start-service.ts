@@ -1,3 +1,4 @@
+import type { Opening } from '@switchyard/bus';
 import type { Cache } from '@switchyard/cache';
 import { CONFIG_BUCKET, type Contract, type ServiceName } from '@switchyard/contracts';
 import type { Store } from '@switchyard/store';
@@ -6,6 +7,7 @@ import { audited } from './audited.ts';
 import { claimStore, type ClaimStore } from './claim-store.ts';
 import type { ServiceDefinition } from './define-service.ts';
 import type { Host } from './host.ts';
+import { createLooks } from './looks.ts';
 import { lazyStore } from './lazy-store.ts';
 import { reportRevisions } from './replicas.ts';
 import type { SectionName } from './settings.ts';
@@ -49,6 +51,7 @@ export async function startService<C extends Contract, K extends SectionName>(
 
   const own = starting.use(new AsyncDisposableStack());
   const { variables: env } = host.environment;
+  let opening: Opening | undefined;
   const handlers = await definition.setup({
     settings,
     store,
@@ -61,15 +64,19 @@ export async function startService<C extends Contract, K extends SectionName>(
     env,
     health,
     revisions: report,
+    opensWith: (said) => void (opening = said),
     configuration: host.settings,
   });
-  const served = await bus.serve(contract, audited(handlers, { bus, service, replica }), {
+  const looks = starting.use(createLooks({ bus, service, replica, log }));
+  const served = await bus.serve(contract, audited(handlers, { bus, service, replica, looks }), {
     version,
     replica,
     log,
     readiness: () => host.health.readiness(),
+    opening,
   });
   starting.defer(() => served.drain(host.settings.current.daemon.shutdownTimeoutMs * FINISHING_SHARE));
+  starting.defer(() => looks.tell()); // while the owner of the record, which this may be, still answers
   starting.defer(() => host.health.set(service, false, 'draining'));
 
   host.health.set(service, true);

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { hideValue } from './hidden.ts';
 import type { LogLevel } from './levels.ts';
 import { bindTrace, createLogger, silentLogger } from './logger.ts';
 
@@ -150,4 +151,36 @@ test('the silent logger has every level and writes nothing', () => {
   const log = silentLogger();
   assert.equal(log.isLevelEnabled('fatal'), false);
   log.audit('nobody hears it');
+});
+
+test('without redaction what only looks like a secret is written, and a value that is known to be one is not', () => {
+  const [key, known] = ['sk-ant-0123456789abcdef', 'plover-of-the-operator'];
+  hideValue(known);
+  for (const redaction of [true, false]) {
+    const lines: string[] = [];
+    const destination = { write: (line: string) => void lines.push(line) };
+    const log = createLogger({ destination, redaction }).child({ token: `bound ${key}` });
+    log.info(
+      { password: 'of nobody', nested: { text: `${key} ${known}` }, err: new Error(`with ${key} and ${known}`) },
+      `${key}, ${known}`,
+    );
+    const line = lines.join('');
+    assert.equal(line.split(key).length - 1 >= 5, !redaction, line);
+    assert.equal(line.includes('of nobody'), !redaction);
+    if (redaction) assert.ok(!line.includes(key));
+    assert.ok(!line.includes(known), line);
+  }
+});
+
+test('without audit its lines are not written, and all others are', () => {
+  const lines: string[] = [];
+  const log = createLogger({ destination: { write: (line: string) => void lines.push(line) }, audit: false });
+  for (const one of [log, log.child({ service: 'secrets' })]) {
+    one.audit({ client: 'root' }, 'a token was revoked');
+    one.info('served');
+  }
+  assert.deepEqual(
+    lines.map((line) => (JSON.parse(line) as { msg: string }).msg),
+    ['served', 'served'],
+  );
 });

@@ -1,4 +1,4 @@
-import { REDACTED, scrub } from './scrub.ts';
+import { REDACTED, scrub, scrubKnown } from './scrub.ts';
 
 const MAX_DEPTH = 4;
 const MAX_ITEMS = 100;
@@ -33,16 +33,25 @@ type Fields = Record<string, unknown>;
 
 /** A copy that is safe to write: plain JSON of bounded size, at most four levels deep, without the values of secret keys. Never throws. */
 export function redact(fields: object): Fields {
+  return copyLine(fields, { left: MAX_LINE, scrub, isSecret });
+}
+
+/** As `redact`, but of what is secret only the values that are known to be. */
+export function redactKnown(fields: object): Fields {
+  return copyLine(fields, { left: MAX_LINE, scrub: scrubKnown, isSecret: () => false });
+}
+
+function copyLine(fields: object, room: Place['room']): Fields {
   const copy = fields instanceof Error ? { err: fields } : fields;
-  return copyFields(copy, Object.keys(copy), { depth: 1, above: [copy], room: { left: MAX_LINE } });
+  return copyFields(copy, Object.keys(copy), { depth: 1, above: [copy], room });
 }
 
 interface Place {
   /** Of the fields being copied; those of the line itself are 1. */
   depth: number;
   above: readonly object[];
-  /** How many characters the line may still have. */
-  room: { left: number };
+  /** How many characters the line may still have, and what may stand in it. */
+  room: { left: number; scrub: (text: string) => string; isSecret: (key: string) => boolean };
 }
 
 function copyFields(from: object, keys: readonly string[], place: Place): Fields {
@@ -51,7 +60,7 @@ function copyFields(from: object, keys: readonly string[], place: Place): Fields
     const value = read(from, key);
     const name = key.length > MAX_KEY ? key.slice(0, MAX_KEY) + CUT : key;
     place.room.left -= name.length;
-    if (value !== undefined) copy[name] = value !== null && isSecret(key) ? REDACTED : copyValue(value, place);
+    if (value !== undefined) copy[name] = value !== null && place.room.isSecret(key) ? REDACTED : copyValue(value, place);
   }
   if (keys.length > MAX_ITEMS) copy[CUT] = `${keys.length - MAX_ITEMS} more`;
   return copy;
@@ -78,7 +87,7 @@ function copyValue(value: unknown, place: Place): unknown {
 
 /** Text costs what it is long. */
 function copyText(text: string, { room }: Place): string {
-  const scrubbed = scrub(text);
+  const scrubbed = room.scrub(text);
   room.left -= scrubbed.length;
   return scrubbed;
 }

@@ -31,9 +31,12 @@ export const REDACTED = '[REDACTED]';
 
 /** Text without the values that are hidden and what is obviously a secret; longer than 8 Ki characters is cut. */
 export function scrub(text: string): string {
-  if (text.length < MIN_TEXT) return text;
-  const kept = text.length > MAX_TEXT ? `${beginningOf(text)}… ${text.length - MAX_TEXT} more` : withoutHidden(text, REDACTED);
-  return kept.replace(SECRETS, keepGroups);
+  return text.length < MIN_TEXT ? text : scrubKnown(text).replace(SECRETS, keepGroups);
+}
+
+/** As `scrub`, where what only looks like a secret stays. */
+export function scrubKnown(text: string): string {
+  return text.length > MAX_TEXT ? `${beginningOf(text)}… ${text.length - MAX_TEXT} more` : withoutHidden(text, REDACTED);
 }
 
 /** Read beyond the cut by the length of the longest hidden value, so that none is cut in two and half of it stays. */

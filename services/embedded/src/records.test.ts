@@ -24,6 +24,8 @@ test('what changed and which sessions there were stand in files of their own, wh
     const act = { agentId: 'ops', tenantId: 'default', classification: 'destructive' as const, outcome: 'success' as const, metadata: {} };
     writer.emit('audit:event', { ...act, actionType: 'tokens.revoke', timestamp: AT });
     writer.emit('audit:event', { ...act, actionType: 'memory.flush', timestamp: AT });
+    const looked = { ...act, classification: 'read' as const, metadata: { count: 3 } };
+    writer.emit('audit:event', { ...looked, actionType: 'config.read', timestamp: AT });
     for (const timestamp of [AT, AT + 86_400_000]) writer.emit('session:created', { sessionKey, timestamp });
     await Promise.all([writer.flush(), reader.flush()]);
   }
@@ -40,6 +42,14 @@ test('what changed and which sessions there were stand in files of their own, wh
       ['audit:event', 'tokens.revoke'],
     ],
   );
+  {
+    await using other = await tempDir();
+    await using _without = keepRecords({ bus: reader, settings: Configuration.parse({ security: { auditLog: false } }), data: other.path });
+    writer.emit('config:patched', { section: 'gateway', patchedBy: 'ops', timestamp: AT });
+    writer.emit('session:created', { sessionKey, timestamp: AT });
+    await Promise.all([writer.flush(), reader.flush()]);
+    assert.deepEqual(readdirSync(`${other.path}/logs`), ['session-index.2026-01-31.jsonl'], 'security.auditLog');
+  }
   await using _again = keepRecords({ bus: reader, settings, data: dir.path });
   for (let n = 0; n < 40; n++) writer.emit('config:patched', { section: 'gateway', patchedBy: `ops ${n}`, timestamp: AT });
   await Promise.all([writer.flush(), reader.flush()]);

@@ -9,7 +9,7 @@ const CONTROL = /^(config|agents|tokens|env|daemon|gateway)\./;
 
 interface Given {
   bus: Pick<Bus, 'on'>;
-  settings: Pick<Sections, 'daemon' | 'observability'>;
+  settings: Pick<Sections, 'daemon' | 'observability' | 'security'>;
   data: string;
 }
 
@@ -22,7 +22,7 @@ export function keepRecords({ bus, settings, data }: Given): AsyncDisposable {
   const { maxSizeBytes, ...kept } = settings.observability.logRotation;
   const open = (name: string): RollingFile =>
     openRollingFile({ ...kept, file: join(directory, name), maxBytes: maxSizeBytes, compress: false });
-  const audit = open('config-audit.jsonl');
+  const audit = settings.security.auditLog ? open('config-audit.jsonl') : undefined;
   let index: { day: string; file: RollingFile } | undefined;
 
   function indexOf(at: number): RollingFile {
@@ -36,7 +36,7 @@ export function keepRecords({ bus, settings, data }: Given): AsyncDisposable {
       fileOf(payload)?.write(`${JSON.stringify({ time: new Date().toISOString(), event: name, tenant, ...(payload as object) })}\n`);
     });
   const subscriptions = [
-    note('audit:event', ({ actionType }) => (CONTROL.test(actionType) ? audit : undefined)),
+    note('audit:event', ({ actionType, metadata }) => (CONTROL.test(actionType) && metadata?.['count'] === undefined ? audit : undefined)),
     note('config:patched', () => audit),
     note('session:created', ({ timestamp }) => indexOf(timestamp)),
     note('session:expired', () => indexOf(Date.now())),
@@ -44,7 +44,8 @@ export function keepRecords({ bus, settings, data }: Given): AsyncDisposable {
   return {
     async [Symbol.asyncDispose]() {
       for (const one of subscriptions) one.unsubscribe();
-      for (const file of [audit, ...(index ? [index.file] : [])]) {
+      for (const file of [audit, index?.file]) {
+        if (file === undefined) continue;
         await new Promise<void>((resolve) => file.flush(() => resolve()));
         await file.settled();
       }

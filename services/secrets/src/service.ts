@@ -12,10 +12,11 @@ import {
   tokenCollection,
 } from './data.ts';
 import { openAudit } from './audit/open-audit.ts';
-import { auditBegin, auditFinish, auditRead } from './handlers/audit.ts';
+import { auditBegin, auditFinish, auditLooked, auditRead } from './handlers/audit.ts';
 import { envList } from './handlers/env-list.ts';
 import { envSet } from './handlers/env-set.ts';
 import { secretsResolve } from './handlers/secrets-resolve.ts';
+import { openingOf, secretsSealingKey } from './handlers/secrets-sealing-key.ts';
 import { secretsWebhookKeys } from './handlers/secrets-webhook-keys.ts';
 import { tokensCreate } from './handlers/tokens-create.ts';
 import { tokensList } from './handlers/tokens-list.ts';
@@ -49,7 +50,7 @@ export function defineSecrets({ firstToken, envFile }: SecretsOptions = {}): Ser
     version: '0.1.0',
     settings: ['gateway', 'tenantId', 'providers', 'webhooks'],
 
-    async setup({ settings, store, bus, own, env, log, configuration }) {
+    async setup({ settings, store, bus, own, env, log, configuration, opensWith }) {
       const { secrets, dataKeys, keyOrigins, rates, records, heads, begun, ...data } = await store.open({
         tokens: tokenCollection,
         spent: spentCollection,
@@ -78,6 +79,7 @@ export function defineSecrets({ firstToken, envFile }: SecretsOptions = {}): Ser
       const audit = own.use(
         openAudit({ data: { records, heads, begun }, store, log, seal: values.auditSeal, sealedElsewhere: values.sealedElsewhere }),
       );
+      opensWith(openingOf({ values, store }));
       const allowed = own.use(await watchAllowed(bus, log)).of;
       const documents = keyOrigins.for({ tenant });
       const origins = createKeyOrigins({ documents, store, providers: () => settings.current.providers, configuration });
@@ -91,8 +93,10 @@ export function defineSecrets({ firstToken, envFile }: SecretsOptions = {}): Ser
         'env.list': envList(kept),
         'audit.begin': auditBegin(audit),
         'audit.finish': auditFinish(audit),
+        'audit.looked': auditLooked(audit),
         'audit.read': auditRead(audit),
         'secrets.resolve': secretsResolve({ values, env, allowed, origins, store }),
+        'secrets.sealingKey': secretsSealingKey({ values, store }),
         'secrets.webhookKeys': secretsWebhookKeys({ values, env, settings, store }),
       };
     },

@@ -101,8 +101,9 @@ async function exportAll({ where }: Given): Promise<void> {
   }
 }
 
-function shown({ seq, at, client, method, outcome, target }: AuditRecord): string[] {
+function shown({ seq, at, client, method, outcome, target, count = 1 }: AuditRecord): string[] {
   const about = Object.entries(target).map(([name, value]) => `${name}=${value}`);
+  if (count > 1) about.push(`${count} times`);
   return [String(seq), second(at), client, method, outcome, about.join(' ')];
 }
 

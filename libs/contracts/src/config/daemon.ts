@@ -15,7 +15,7 @@ const FileSize = (preset: string) =>
 /** The process itself: how it logs, watches itself and stops. */
 export const daemon = z
   .strictObject({
-    watchdogIntervalMs: count(30_000).describe('0 turns it off'),
+    watchdogIntervalMs: count(30_000).describe('how often systemd is told that the process works, where it asks; 0 turns it off'),
     shutdownTimeoutMs: positive(30_000),
     metricsIntervalMs: positive(30_000),
     eventLoopDelayThresholdMs: z.number().positive().default(500),

@@ -47,8 +47,8 @@ const agentToAgent = z
 /** What agents may do, and what is written down about it. */
 export const security = z
   .strictObject({
-    logRedaction: flag(true),
-    auditLog: flag(true),
+    logRedaction: flag(true).describe('whether what only looks like a secret is left out of the log; the values of known ones always are'),
+    auditLog: flag(true).describe('whether the log has lines of what was done, and a file config-audit.jsonl; the record itself always is'),
     permission: z.strictObject({ enableNodePermissions: flag(false), allowedFsPaths: texts(), allowedNetHosts: texts() }).prefault({}),
     actionConfirmation: z
       .strictObject({ requireForDestructive: flag(true), requireForSensitive: flag(false), autoApprove: texts() })

@@ -30,11 +30,21 @@ export const AuditRecord = Act.extend({
   agent: upTo(MAX.name).optional(),
   outcome: AuditOutcome,
   code: upTo(MAX.name).optional().describe('of what failed'),
+  count: z.int().positive().optional().describe('of calls that changed nothing: for how many it stands'),
   prev: upTo(MAX.id).describe('the hash of the record before; empty in the first one'),
   mac: upTo(MAX.id).optional().describe('a MAC of all above under a key of the installation, where it has a master key'),
   hash: upTo(MAX.id).describe('SHA-256 of all else that stands here'),
 });
 export type AuditRecord = z.infer<typeof AuditRecord>;
+
+/** Calls of one caller to one method that changed nothing and ended alike. */
+const AuditLook = Act.omit({ kind: true }).extend({
+  outcome: AuditOutcome,
+  code: upTo(MAX.name).optional(),
+  count: z.int().positive(),
+  agoMs: Count.describe('how long ago the first of them was made'),
+});
+export type AuditLook = z.infer<typeof AuditLook>;
 
 /** Where a chain ends. */
 export const AuditHead = z.object({ seq: Count, hash: upTo(MAX.id) });
@@ -57,6 +67,15 @@ export const auditOperations = defineOperations({
     emits: ['audit:event'],
     idempotent: true,
   },
+  'audit.looked': {
+    summary: 'Puts on record what the caller looked at, a moment after it did. Each once, however often it is said.',
+    callers: SERVICES,
+    params: z.strictObject({ looks: z.array(AuditLook).min(1).max(MAX.few) }),
+    result: z.object({ recorded: z.literal(true) }),
+    blobs: ['looks'],
+    emits: ['audit:event'],
+    idempotent: true,
+  },
   'audit.read': {
     summary: 'The chain of the caller’s tenant, from a record on, and where it ends.',
     callers: ['gateway'] as const,
@@ -67,6 +86,7 @@ export const auditOperations = defineOperations({
       forged: z.int().positive().optional().describe('the first of them whose MAC is not one of this installation'),
     }),
     blobs: ['records'],
+    looked: true,
     idempotent: true,
   },
 });

@@ -33,6 +33,7 @@ export const envMethods = defineMethods({
     scope: 'admin',
     audited: 'destructive',
     params: z.strictObject({ key: SecretName, value: SecretValue }),
+    sealed: ['value'],
     result: z.object({ set: z.literal(true), key: SecretName, storage: SecretStorage, restarting: z.literal(true) }),
     idempotent: true,
     errors: ['FAILED_PRECONDITION', 'PERMISSION_DENIED', 'RESOURCE_EXHAUSTED'],

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { Timestamp } from '../common.ts';
 import { MAX, upTo } from '../sizes.ts';
 import { defineOperations, SERVICES } from '../define.ts';
 
@@ -18,12 +19,15 @@ const SealedKey = upTo(1_500)
   .regex(SEALED)
   .describe('sealed to the asker; null when no such secret is set, or it is longer than 256 characters');
 
+const PublicKey = upTo(43).regex(/^[A-Za-z0-9_-]{43}$/);
+
+/** The operation that says what secret params are sealed to. */
+export const SEALING_KEY = 'secrets.sealingKey';
+
 /** Who asks for a secret: the answer is sealed to its key, and opens for this call alone. */
 const SecretAsker = z.strictObject({
   service: z.enum(SERVICES),
-  key: upTo(43)
-    .regex(/^[A-Za-z0-9_-]{43}$/)
-    .describe('the X25519 public key of the asking process, in base64url'),
+  key: PublicKey.describe('the X25519 public key of the asking process, in base64url'),
   nonce: upTo(MAX.id).min(22).describe('drawn anew for each call'),
 });
 export type SecretAsker = z.infer<typeof SecretAsker>;
@@ -44,6 +48,16 @@ export const secretsOperations = defineOperations({
     params: z.strictObject({ to: SecretAsker }),
     result: z.object({ keys: z.array(z.object({ name: upTo(MAX.name), value: SealedKey.nullable() })).max(MAX.words) }),
     emits: ['secret:accessed'],
+    idempotent: true,
+  },
+  [SEALING_KEY]: {
+    summary: 'What a secret that is on its way here is sealed to: every replica opens it, for a minute.',
+    callers: ['gateway'] as const,
+    params: z.strictObject({}),
+    result: z.object({
+      key: PublicKey.describe('an X25519 public key, in base64url'),
+      at: Timestamp.describe('when it was asked for, by the clock of the database'),
+    }),
     idempotent: true,
   },
 });

@@ -1,9 +1,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import type { MethodSpec } from '../define.ts';
+import { callables } from '../registry.ts';
 import { sessionsEvents } from '../sessions/events.ts';
 import { parseParams } from '../validation.ts';
 import { envMethods } from './env.ts';
 import { secretsEvents } from './events.ts';
+import { SEALING_KEY } from './operations.ts';
 
 test('every name of a file of secrets is listed, and only upper-case names are set', () => {
   const listed = {
@@ -23,4 +26,22 @@ test('an event about secrets names an agent only where one is involved', () => {
   assert.deepEqual(secretsEvents['secret:accessed'].payload.parse(accessed), accessed);
   const warned = { category: 'listening', message: 'the edge listens on all addresses without TLS', timestamp };
   assert.deepEqual(sessionsEvents['security:warn'].payload.parse(warned), warned);
+});
+
+test('what is secret in a call is declared with the method, and can be sealed', () => {
+  const sealing = [...callables.values()].filter(({ sealed }) => sealed !== undefined);
+  assert.deepEqual(
+    sealing.map(({ name, sealed }) => [name, sealed?.params, sealed?.result]),
+    [
+      ['tokens.create', [], ['secret']],
+      ['tokens.rotate', [], ['secret']],
+      ['env.set', ['value'], []],
+    ],
+  );
+  for (const { name, sealed, service, streams, large, spec } of sealing) {
+    const said = [...(sealed?.params ?? []), ...(sealed?.result ?? [])];
+    assert.deepEqual((spec as MethodSpec).sealed, said, `${name} has the members it names`);
+    assert.ok(!streams && !(sealed?.params.length && large.params) && !(sealed?.result.length && large.result), `${name} fits one message`);
+    if (sealed?.params.length) assert.equal(callables.get(SEALING_KEY)?.service, service, `${name} is answered where the key comes from`);
+  }
 });

@@ -83,6 +83,7 @@ export const tokensMethods = defineMethods({
       message: upTo(MAX.line).optional(),
     }),
     blobs: ['mcpClient'],
+    sealed: ['secret'],
     errors: ['ALREADY_EXISTS', 'FAILED_PRECONDITION', 'PERMISSION_DENIED'],
     emits: ['audit:event'],
     examples: [
@@ -128,6 +129,7 @@ export const tokensMethods = defineMethods({
     audited: 'destructive',
     params: byId,
     result: z.object({ id: TokenId, secret: Secret, scopes: Scopes, rotated: z.literal(true) }),
+    sealed: ['secret'],
     errors: ['NOT_FOUND', 'FAILED_PRECONDITION', 'PERMISSION_DENIED'],
     emits: ['audit:event'],
     examples: [{ params: { id: 'laptop' }, result: { id: 'laptop', secret: SECRET_EXAMPLE, scopes: ['rpc'], rotated: true } }],

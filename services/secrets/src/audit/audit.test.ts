@@ -331,3 +331,32 @@ test('what is only being done is not given up', TIMEOUT, async (t) => {
   const waiting: AuditBegunDocument[] = (await world.data.begun.for(TENANT).find({})).items;
   assert.equal(waiting.length, 1);
 });
+
+test('what was only looked at is a link of the chain like any other, once however often it is told, for as many calls as it says', async (t) => {
+  const world = await openWorld(t);
+  const [one, other] = [world.replica(), world.replica()];
+  const { kind: _, ...call } = act('look_1');
+  const looks = [{ ...call, method: 'tokens.list', target: {}, outcome: 'success' as const, count: 12, agoMs: 5_000 }];
+  await Promise.all([one.looked(root, looks), other.looked(root, looks)]);
+  await one.looked(root, looks);
+  const { records } = await createChain(world.data, 'default', { store: world.store }).read(0, 10);
+  assert.deepEqual(
+    records.map(({ method, kind, client, count, at, since }) => [method, kind, client, count, at - since >= 5_000]),
+    [['tokens.list', 'read', 'root', 12, true]],
+  );
+  assert.equal(checkChain().next(records[0] ?? assert.fail()), undefined);
+});
+
+test('who reads the record is on it', TIMEOUT, async () => {
+  await using app = await start();
+  await app.bus.call('tokens.list', {});
+  for (let n = 0; n < 2; n++) await app.bus.call('audit.read', { after: 0, limit: 10 });
+  const told = [await app.nextEvent('audit:event'), await app.nextEvent('audit:event')];
+  assert.deepEqual(
+    told.map(({ actionType, classification, metadata }) => [actionType, classification, metadata?.['count']]),
+    [
+      ['tokens.list', 'read', 1],
+      ['audit.read', 'read', 2],
+    ],
+  );
+});

@@ -14,10 +14,13 @@ export interface Ending {
   code?: string | undefined;
 }
 
+/** A call as it goes on record; of those that changed nothing, several. */
+export type Recorded = Omit<AuditBegunDocument, 'until'> & Pick<AuditRecord, 'count'>;
+
 /** The chain of one tenant. What was written is never changed. */
 export interface Chain {
   /** Puts a call at the end, once for each, whoever says it and however often. */
-  append(begun: AuditBegunDocument, ending: Ending): Promise<void>;
+  append(call: Recorded, ending: Ending): Promise<void>;
   /** With the first of them whose MAC is wrong, where there is a key to tell. */
   read(after: number, limit: number): Promise<{ records: AuditRecord[]; head: AuditHead; forged?: number }>;
 }
@@ -74,8 +77,7 @@ export function createChain(
     return (await records.count({ id })) > 0;
   }
 
-  async function append(call: AuditBegunDocument, { outcome, code }: Ending): Promise<void> {
-    const { until: _, ...begun } = call;
+  async function append(begun: Recorded, { outcome, code }: Ending): Promise<void> {
     await refuseUnsealed(sealedElsewhere);
     for (;;) {
       const before = await end();
@@ -119,7 +121,7 @@ function withoutKey({ key, ...record }: AuditDocument): AuditRecord {
 
 /** What others hear has the words of the interface: an outcome that nobody knows is a failure there. */
 function eventOf({ outcome, ...record }: AuditRecord, tenant: string): EventPayload<'audit:event'> {
-  const { id, seq, hash, requestId, code, target } = record;
+  const { id, seq, hash, requestId, code, target, count } = record;
   return {
     timestamp: record.at,
     agentId: record.agent ?? record.client,
@@ -134,6 +136,7 @@ function eventOf({ outcome, ...record }: AuditRecord, tenant: string): EventPayl
       hash,
       requestId,
       ...(code === undefined ? {} : { code }),
+      ...(count === undefined ? {} : { count }),
       ...(outcome === 'unknown' ? { unknown: true } : {}),
     },
   };

@@ -1,4 +1,4 @@
-import type { AuditAct } from '@switchyard/contracts';
+import type { AuditAct, AuditLook } from '@switchyard/contracts';
 import { inserted, type Store } from '@switchyard/store';
 import type { Logger } from '@switchyard/telemetry';
 import type { Principal } from '@switchyard/contracts';
@@ -15,6 +15,7 @@ const SWEPT_AT_ONCE = 100;
 export interface Audit extends AsyncDisposable {
   begin(principal: Principal, act: AuditAct & { deadline: number }): Promise<void>;
   finish(principal: Principal, id: string, ending: Ending): Promise<void>;
+  looked(principal: Principal, looks: readonly AuditLook[]): Promise<void>;
   chain(tenant: string): Chain;
 }
 
@@ -42,8 +43,9 @@ export function openAudit({ data, store, log, seal, sealedElsewhere = async () =
   /** In this order: who dies in between leaves something that is on record already, and it is put there once. */
   async function finish(tenant: string, id: string, ending: Ending): Promise<void> {
     const mine = data.begun.for({ tenant });
-    const begun = await mine.get(id);
-    if (begun === null) return;
+    const kept = await mine.get(id);
+    if (kept === null) return;
+    const { until: _, ...begun } = kept;
     await chains(tenant).append(begun, ending);
     await mine.remove({ id });
   }
@@ -69,6 +71,12 @@ export function openAudit({ data, store, log, seal, sealedElsewhere = async () =
       await inserted(() => data.begun.for({ tenant }).insert(document));
     },
     finish: ({ tenant }, id, ending) => finish(tenant, id, ending),
+    async looked({ tenant, client, agent }, looks) {
+      for (const { outcome, code, agoMs, ...look } of looks) {
+        const begun = { ...look, kind: 'read' as const, since: store.now() - agoMs, client, ...(agent === undefined ? {} : { agent }) };
+        await chains(tenant).append(begun, { outcome, code });
+      }
+    },
     chain: chains,
     async [Symbol.asyncDispose]() {
       clearInterval(timer);

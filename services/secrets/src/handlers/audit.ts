@@ -15,6 +15,13 @@ export function auditFinish(audit: Audit): Handler<'audit.finish'> {
   };
 }
 
+export function auditLooked(audit: Audit): Handler<'audit.looked'> {
+  return async ({ looks }, { principal }) => {
+    await audit.looked(principal, looks);
+    return { recorded: true };
+  };
+}
+
 export function auditRead(audit: Audit): Handler<'audit.read'> {
   return ({ after, limit }, { principal }) => audit.chain(principal.tenant).read(after, limit);
 }

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { test } from 'node:test';
+import { SEALING_KEY } from '@switchyard/contracts';
 import { createSecretReader, startService, type Host } from '@switchyard/service-kit';
 import type { TestService } from '@switchyard/testkit';
 import { ENV, start } from '../secrets.fixture.ts';
@@ -36,6 +37,8 @@ test('the master key changes while two replicas serve under load, and no call fa
     await served(50);
     const both = await replica(app, { SECRETS_MASTER_KEY: NEW, SECRETS_MASTER_KEY_PREVIOUS: OLD });
     await served(100);
+    const sealedTo = await Promise.all(Array.from({ length: 6 }, () => app.bus.call(SEALING_KEY, {})));
+    assert.equal(new Set(sealedTo.map(({ key }) => key)).size, 1, 'whichever replica is asked, each opens it');
     await app.bus.call('env.set', { key: 'SET_IN_BETWEEN', value: 'by whichever replica' });
     const last = await replica(app, { SECRETS_MASTER_KEY: NEW });
     await served(100);

@@ -1,5 +1,5 @@
 import { ServiceError } from '@switchyard/contracts';
-import { readMasterKey, type SealingKey } from '@switchyard/security';
+import { deriveKey, openBox, readMasterKey, type Box, type SealingKey } from '@switchyard/security';
 import { readSecret, StartError, type Variables } from '@switchyard/service-kit';
 import type { Collection, Store } from '@switchyard/store';
 import type { Logger } from '@switchyard/telemetry';
@@ -25,11 +25,17 @@ export interface OpenedValues {
   places: readonly Values[];
   /** What the record of what was done is sealed with. Undefined without a master key. */
   auditSeal: AuditSeal | undefined;
+  /** What is sealed to the service opens with it, at every replica. */
+  box: Box;
   /** Without a master key: whether another replica has one by now, and seals what this one could not. */
   sealedElsewhere: () => Promise<boolean>;
   /** Throws where there is none. */
   writable(): Values;
 }
+
+const INTAKE = 'switchyard/intake/v1';
+/** Without a master key nothing is written but by the one process that has a file for it. */
+let ofProcess: Box | undefined;
 
 /** Sealed where there is a master key, else in a file where there may be one. Refuses to start without the key of what is sealed. */
 export async function openValues({ secrets, dataKeys, store, tenant, env, envFile, log }: Given): Promise<OpenedValues> {
@@ -45,6 +51,7 @@ export async function openValues({ secrets, dataKeys, store, tenant, env, envFil
   const places = [sealed, file].filter((place) => place !== undefined);
   return {
     places,
+    box: key === undefined ? (ofProcess ??= openBox()) : openBox(deriveKey(key, INTAKE)),
     auditSeal: key && (await auditSeal(keys, key)),
     sealedElsewhere: async () => key === undefined && (await isSealed(keys)),
     writable() {

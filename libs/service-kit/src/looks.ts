@@ -1,0 +1,141 @@
+import type { Bus, Ctx } from '@switchyard/bus';
+import { MAX, type AuditLook, type AuditOutcome, type Principal, type ServiceName } from '@switchyard/contracts';
+import { mintId } from '@switchyard/security';
+import type { Logger } from '@switchyard/telemetry';
+
+/** The first look is on record so soon; whoever looks all day at the same is there once in ten minutes, with a number. */
+const SOON_MS = 1_000;
+const AGAIN_MS = 600_000;
+/** Who looks at so many things within ten minutes reads them all: of more it is said who and how often, and not at which. */
+const MOST = 1_000;
+/** Nobody has so many callers. */
+const MOST_OF_ALL = 2 * MOST;
+const TELL_MS = 5_000;
+
+/** What was looked at, and how that ended. */
+export interface Seen {
+  method: string;
+  target: Record<string, string>;
+  outcome: AuditOutcome;
+  code?: string;
+}
+
+/** Puts on record what admins look at: later, together, and without anybody waiting for it. */
+export interface Looks extends AsyncDisposable {
+  note(ctx: Pick<Ctx, 'principal' | 'requestId'>, seen: Seen): void;
+  /** All that is noted, now. Never fails: what cannot be told yet is kept for the next time. */
+  tell(): Promise<void>;
+}
+
+interface Given {
+  bus: Pick<Bus, 'as'>;
+  service: ServiceName;
+  replica: string;
+  log: Pick<Logger, 'warn' | 'debug'>;
+}
+
+/** Looks of one caller that are told as one. */
+interface Counting extends Seen {
+  count: number;
+  requestId: string;
+  firstAt: number;
+  dueAt: number;
+}
+
+/** One that is told is not counted any further, so that it may be told twice. */
+interface Telling {
+  principal: Principal;
+  look: Omit<AuditLook, 'agoMs'>;
+  firstAt: number;
+}
+
+/** A process that is killed loses what it has not told: a second of what is new, ten minutes of numbers. */
+export function createLooks({ bus, service, replica, log }: Given): Looks {
+  const counted = new Map<Principal, Map<string, Counting>>();
+  let size = 0;
+  let lost = 0;
+  let untold: Telling[] = [];
+  let timer: NodeJS.Timeout | undefined;
+  let telling: Promise<void> = Promise.resolve();
+
+  function note(ctx: Pick<Ctx, 'principal' | 'requestId'>, seen: Seen): void {
+    const { principal } = ctx;
+    const { method, outcome, code = '' } = seen;
+    const target = size < MOST ? seen.target : {};
+    const key = `${method} ${outcome} ${code} ${JSON.stringify(target)}`;
+    const mine = counted.get(principal) ?? new Map<string, Counting>();
+    const known = mine.get(key);
+    if (known === undefined && size >= MOST_OF_ALL) return void lost++;
+    const now = performance.now();
+    const one = known ?? { ...seen, target, count: 0, requestId: '', firstAt: now, dueAt: now };
+    if (one.count++ === 0) Object.assign(one, { requestId: ctx.requestId, firstAt: now });
+    if (known === undefined) {
+      counted.set(principal, mine.set(key, one));
+      size++;
+    }
+    timer ??= setTimeout(tellSoon, SOON_MS).unref();
+  }
+
+  function tellSoon(): void {
+    telling = telling.then(() => tellDue(false));
+    void telling.then(() => (timer = size > 0 || untold.length > 0 ? setTimeout(tellSoon, SOON_MS).unref() : undefined));
+  }
+
+  /** What is due is told; what was looked at no more since it was told last is forgotten. */
+  function takeDue(all: boolean): void {
+    const now = performance.now();
+    for (const [principal, mine] of counted) {
+      for (const [key, one] of mine) {
+        if (!all && one.dueAt > now) continue;
+        const { count, method, target, outcome, code, requestId, firstAt } = one;
+        if (count === 0 || all) {
+          mine.delete(key);
+          size--;
+        }
+        if (count === 0) continue;
+        const said = { method, target, outcome, ...(code === undefined ? {} : { code }), requestId, service, replica, count };
+        untold.push({ principal, look: { id: mintId('audit'), ...said }, firstAt });
+        Object.assign(one, { count: 0, dueAt: now + AGAIN_MS });
+      }
+      if (mine.size === 0) counted.delete(principal);
+    }
+  }
+
+  async function tellDue(all: boolean): Promise<void> {
+    if (untold.length < MOST) takeDue(all);
+    sayLost();
+    const left: Telling[] = [];
+    for (const [principal, mine] of Map.groupBy(untold, ({ principal: of }) => of)) {
+      for (let from = 0; from < mine.length; from += MAX.few) {
+        const some = mine.slice(from, from + MAX.few);
+        const looks = some.map(({ look, firstAt }) => ({ ...look, agoMs: Math.round(performance.now() - firstAt) }));
+        const told = bus.as(principal).call('audit.looked', { looks }, { timeoutMs: TELL_MS });
+        await told.catch((err: unknown) => {
+          log.debug({ err, looks: some.length }, 'what was looked at is not on record yet');
+          left.push(...some);
+        });
+      }
+    }
+    untold = left;
+  }
+
+  function sayLost(): void {
+    if (lost > 0) log.warn({ lost, most: MOST_OF_ALL }, 'so many looked at so many things that some calls are not on record');
+    lost = 0;
+  }
+
+  function tell(): Promise<void> {
+    return (telling = telling.then(() => tellDue(true)));
+  }
+
+  return {
+    note,
+    tell,
+    async [Symbol.asyncDispose]() {
+      clearTimeout(timer);
+      if (size > 0) await tell();
+      const calls = untold.reduce((sum, { look }) => sum + look.count, 0);
+      if (calls > 0) log.warn({ calls }, 'what was looked at last is not on record: the record could not be reached');
+    },
+  };
+}
