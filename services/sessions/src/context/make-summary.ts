@@ -17,7 +17,7 @@ import type { Spending } from './spending.ts';
 import { excerpt, summarise, type Source, type Summary } from './summarise.ts';
 import type { Summarisers } from './summarisers.ts';
 import { sizeOfLine } from './told.ts';
-import { coveredTo, firstOfAll, folded, nextFold, type Fold } from './tree.ts';
+import { anchorsOf, coveredTo, firstOfAll, folded, nextFold, type Fold } from './tree.ts';
 
 export interface MakingDeps {
   sessions: Collection<SessionDocument>;
@@ -105,7 +105,6 @@ async function foldOf(
     freshTurns: 0,
     leastMessages: forced ? 1 : leafMinFanout,
     chunkChars: Math.min(leafChunkTokens * CHARS_A_TOKEN, Math.floor(room / 2)),
-    // Who asks for it wants it as short as it becomes.
     fanout: forced ? Math.min(condensedMinFanout, condensedMinFanoutHard) : condensedMinFanout,
     depth: forced || incrementalMaxDepth < 0 ? Infinity : incrementalMaxDepth,
   };
@@ -114,8 +113,18 @@ async function foldOf(
   const seq = { gt: coveredTo(roots), lte: lastSeq - freshTailTurns };
   const { items } = await turns.for({ tenant }).find({ epoch, seq }, { sort: [['seq', 'asc']], limit: PAGE });
   const loose = items.map((turn) => ({ seq: turn.seq ?? 0, messages: messagesOf(turn), chars: charsOf(turn) }));
-  const fold = nextFold(roots, loose, limits);
-  return fold && { fold, turns: items.slice(0, fold.turns?.length ?? 0) };
+  // Who asks for it wants it as short as it becomes.
+  const anchors = roots.length === 0 && !forced ? anchorsOf(loose, anchoring(agent, room)) : 0;
+  const fold = nextFold(roots, loose.slice(anchors), limits);
+  return fold && { fold, turns: items.slice(anchors, anchors + (fold.turns?.length ?? 0)) };
+}
+
+/** The first turns are told word by word only where they leave most of the room to what came after them. */
+const ANCHOR_SHARE = 0.1;
+
+function anchoring({ config }: Agent, room: number): { turns: number; chars: number } {
+  const { version, compactionPrefixAnchorTurns } = config.contextEngine;
+  return { turns: version === 'pipeline' ? compactionPrefixAnchorTurns : 0, chars: room * ANCHOR_SHARE };
 }
 
 async function sourceOf(deps: MakingDeps, { fold, turns }: Found, making: Making): Promise<{ source: Source; taint: boolean }> {
