@@ -45,6 +45,7 @@ import { sessionStatus } from './handlers/session-status.ts';
 import { turnsComplete, turnsOnce, turnsResume, turnsRun, turnsStart } from './handlers/turns.ts';
 import { migrate } from './earlier/migrate.ts';
 import { createCompaction } from './context/compaction.ts';
+import { createDistilling } from './context/distilling.ts';
 import { createSaidIndexes } from './search/said-indexes.ts';
 import { createScreening } from './screening/screening.ts';
 import { createEmptying } from './sessions/emptying.ts';
@@ -130,6 +131,7 @@ export function defineSessions(timing: SessionsTiming = {}) {
         memories,
         screening,
         remembering: createRemembering({ ...data, agents, store, bus, log }),
+        distilling: createDistilling({ ...data, agents, store, bus, log }),
       };
       const compaction = own.use(createCompaction(common));
       const shares = createLogShares({

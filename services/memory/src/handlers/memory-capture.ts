@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto';
-import { ServiceError, type Input } from '@switchyard/contracts';
+import { ServiceError, TrustLevel, type Input } from '@switchyard/contracts';
 import type { Ctx, Handler } from '@switchyard/bus';
 import type { EntryDocument } from '../data.ts';
+import { forget } from '../entries/forget.ts';
 import { remember } from '../entries/remember.ts';
 import type { Given } from './given.ts';
 
@@ -12,7 +13,8 @@ export function memoryCapture(given: Given): Handler<'memory.capture'> {
   return async ({ captured }, ctx) => {
     const kept = (await Promise.all(captured.map((one) => keep(given, one, ctx)))).filter((entry) => entry !== undefined);
     if (kept.length > 0) await given.index.note(ctx.principal.tenant, kept);
-    return { stored: kept.length };
+    const doubled = await Promise.all(kept.map((entry) => leaveOut(given, ctx, entry, captured)));
+    return { stored: kept.length - doubled.filter(Boolean).length };
   };
 }
 
@@ -43,6 +45,31 @@ async function keep(given: Given, captured: Captured, ctx: Ctx): Promise<EntryDo
     throw error;
   }
 }
+
+/**
+ * Forgets one again that says what is remembered already: only what is in the index can be compared. Who dies in between leaves it beside
+ * the other, as reviews find it.
+ */
+async function leaveOut({ entries, store, index }: Given, ctx: Ctx, entry: EntryDocument, captured: readonly Captured[]): Promise<boolean> {
+  const { tenant } = ctx.principal;
+  const least = captured.find(({ turnId }) => idOf(turnId) === entry.id)?.unlessAlike;
+  const found = least === undefined ? undefined : await index.get(ctx.signal);
+  if (least === undefined || !found) return false;
+  const { agentId: group, id } = entry;
+  const alike = await found.alike({ tenant, group, id, now: store.now(), trust: [...TrustLevel.options], least, limit: MOST_ALIKE });
+  const others = alike.filter((one) => one !== id);
+  if (others.length === 0) return false;
+  const { items } = await entries.for(ctx.principal).find({ id: { in: others }, goneAt: null }, { limit: MOST_ALIKE });
+  // Of several that were told at once the first stays.
+  const told = captured.map(({ turnId }) => idOf(turnId));
+  const stays = ({ id: other }: EntryDocument): boolean => !told.includes(other) || told.indexOf(other) < told.indexOf(id);
+  if (!items.some((one) => one.owner === entry.owner && stays(one))) return false;
+  const gone = await forget(entries.for(ctx.principal), { id, now: store.now() });
+  if (gone) await index.note(tenant, [gone]);
+  return gone !== null;
+}
+
+const MOST_ALIKE = 5;
 
 /** The same for the same turn, in the form of every other id. */
 function idOf(turnId: string): string {

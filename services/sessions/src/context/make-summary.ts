@@ -10,9 +10,11 @@ import type { BodyDocument, Root, SessionDocument, SummaryDocument, TurnDocument
 import { asAgent } from '../turns/asking.ts';
 import { texts } from '../turns/bodies.ts';
 import { charsOf, messagesOf, spoken } from '../turns/spoken.ts';
-import { claimCompaction, publishRoots, releaseCompaction, type Claim, type Cost } from './compact-writes.ts';
+import { claimCompaction, publishRoots, releaseCompaction, type Claim } from './compact-writes.ts';
 import { CLAIM_MS, keepClaim } from './keep-claim.ts';
-import { CHARS_A_TOKEN } from './room.ts';
+import { isWeak } from './capability.ts';
+import { CHARS_A_TOKEN, windowOf } from './room.ts';
+import { isDistilled, type Distilling } from './distilling.ts';
 import type { Spending } from './spending.ts';
 import { excerpt, summarise, type Source, type Summary } from './summarise.ts';
 import type { Summarisers } from './summarisers.ts';
@@ -32,6 +34,8 @@ export interface MakingDeps {
   summarisers: Summarisers;
   /** Without it nobody counts what agents use. */
   budgets?: Budgets;
+  /** Without it no summary is remembered. */
+  distilling?: Distilling;
 }
 
 export interface Making {
@@ -69,11 +73,14 @@ export async function makeOne(deps: MakingDeps, seen: SessionDocument, making: M
     const { source, taint } = await sourceOf(deps, found, making);
     const signal = AbortSignal.any([making.signal, kept.signal]);
     const { text, ...cost } = await write(deps, source, { ...making, signal });
-    const summary = { text, taint, cost };
-    const { document, roots } = hung(claim, found.fold, { ...summary, now: store.now() });
+    const made = hung(claim, found.fold, { text, taint, now: store.now() });
+    const { roots } = made;
+    const noted = deps.distilling !== undefined && isDistilled(making.agent, made.document);
+    const document = noted ? { ...made.document, undistilled: store.now() } : made.document;
     await summaries.insert(document);
     const published = await publishRoots(sessions, claim, { roots, cost });
     if (!published) await summaries.remove({ id: document.id });
+    else if (noted) deps.distilling?.tell(making.tenant, published, document);
     return published;
   } catch (error) {
     await releaseCompaction(sessions, claim).catch(() => undefined);
@@ -186,8 +193,11 @@ async function write(deps: MakingDeps, source: Source, making: Making): Promise<
   const excerpted = { text: excerpt(source), input: 0, output: 0, costUsd: 0 };
   if (!spending.may(tenant, { perHour, perDay })) return excerpted;
   const stronger = compaction.strongerSummarizerModel === '' ? undefined : await models.find(compaction.strongerSummarizerModel);
+  const weak = compaction.preferEvictionByCapability && isWeak((await windowOf(models, making.model))?.capability);
+  // What a model leaves out that is not capable of it is worse to miss than what is cut off.
+  if (weak && !stronger) return excerpted;
   try {
-    const summary = await summarisers.ask(making, (model) => askOne(deps, source, { ...making, model, stronger }));
+    const summary = await summarisers.ask(weak && stronger ? { ...making, model: stronger } : making, (model) => askOne(deps, source, { ...making, model, stronger }));
     if (summary === undefined) return excerpted;
     spending.add(tenant, summary.input + summary.output);
     return summary;
@@ -214,7 +224,6 @@ function tookTooLong(): ServiceError {
 interface Hanging {
   text: string;
   taint: boolean;
-  cost: Cost;
   now: number;
 }
 
