@@ -56,6 +56,7 @@ import type { LauncherDeps } from './turns/launcher.ts';
 import { createOnce } from './turns/once.ts';
 import type { ToolsOf } from './turns/plan.ts';
 import { createMemories } from './turns/memories.ts';
+import { createReranking } from './turns/reranking.ts';
 import { createRemembering } from './turns/remembering.ts';
 import { createRunner, type Runner } from './turns/runner.ts';
 import { createRuns } from './turns/runs.ts';
@@ -113,7 +114,12 @@ export function defineSessions(timing: SessionsTiming = {}) {
       const counts = countsTools(env);
       const tools: ToolsOf = (principal, config, { counted = false, ...turn }) =>
         toolBox(bus, principal, config, { ...turn, counted: counts && counted });
-      const memories = createMemories({ bus, clock: systemClock, log });
+      const memories = createMemories({
+        bus,
+        clock: systemClock,
+        log,
+        reranking: createReranking({ bus, models, failover, budgets, sessions: data.sessions, clock: systemClock }),
+      });
       const screening = createScreening({ bus, clock: systemClock, settings: () => settings.current.security.input, log });
       const common = {
         ...data,

@@ -45,6 +45,7 @@ export const memoryOperations = defineOperations({
       maxChars: z.int().positive(),
       minScore: Rate,
       trustLevels: z.array(TrustLevel).max(MAX.words),
+      reranked: z.literal(true).optional().describe('whoever asks puts them into an order of its own'),
     }),
     result: z.object({
       entries: z.array(Recalled).max(MAX.few),
