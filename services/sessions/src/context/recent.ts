@@ -2,6 +2,7 @@ import type { ModelMessage } from '@switchyard/models';
 import type { Agent } from '../agents.ts';
 import type { Root } from '../data.ts';
 import { chatKind } from '../sessions/chat-kind.ts';
+import { marked, MARK_CHARS } from '../screening/canary.ts';
 import { texts } from '../turns/bodies.ts';
 import type { ToldEvidence } from '../turns/evidence.ts';
 import type { PlanDeps, PlanGiven } from '../turns/plan.ts';
@@ -43,7 +44,7 @@ export async function recent(deps: PlanDeps, { turn, hold, agent, model, text }:
   const window = usable(described, agent);
   const aside = createSettingAside(agent.config);
   const exchanges = roots.length === 0 ? last : last.slice(0, lastSeq - coveredTo(roots));
-  const head = roots.length === 0 ? 0 : HEAD_CHARS;
+  const head = roots.length === 0 ? 0 : HEAD_CHARS + MARK_CHARS;
   const anchorChars = first.reduce((sum, exchange) => sum + aside.charsOf(exchange), 0);
   const left = roomIn(window, agent) - Math.max(text.length, turn.message.chars) - head;
   const { charsOf } = aside;
@@ -54,7 +55,7 @@ export async function recent(deps: PlanDeps, { turn, hold, agent, model, text }:
   const all = [...anchors, ...kept];
   const said = await texts(bodies, all);
   const words = all.map(({ role, ...one }, at): ModelMessage => ({ role, text: aside.toldOf(one, said[at] ?? '') }));
-  const earlier: ModelMessage[] = summaries.length === 0 ? [] : [{ role: 'user', text: toldAs(summaries) }];
+  const earlier: ModelMessage[] = summaries.length === 0 ? [] : [{ role: 'user', text: toldAs(summaries, marked(hold.session)) }];
   const folded = summaries.reduce((sum, one) => sum + one.messages, 0);
   const whole = fitting.exchanges;
   const told = {

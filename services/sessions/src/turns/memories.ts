@@ -5,6 +5,7 @@ import type { Clock } from '@switchyard/service-kit';
 import type { Logger } from '@switchyard/telemetry';
 import type { Agent } from '../agents.ts';
 import type { SessionDocument } from '../data.ts';
+import { marked } from '../screening/canary.ts';
 import { CANDIDATES, type Reranking } from './reranking.ts';
 
 /** What agents remember, asked before a turn. No turn waits for it longer than a moment, or fails because of it. */
@@ -86,7 +87,7 @@ export function createMemories({ bus, clock, log, reranking }: MemoriesDeps): Me
         return { warning: MISSED };
       }
       const { entries, evidence: reranked } = rerank.enabled ? await inOrder(turn, found) : { entries: found };
-      const text = entries.length === 0 ? '' : textOf(entries);
+      const text = entries.length === 0 ? '' : textOf(entries, marked(turn.session));
       const counted = { count: entries.length, chars: text.length, ...(reranked ? { reranked } : {}) };
       return { found: counted, ...(text === '' ? {} : { message: { role: 'user', text } }) };
     },
@@ -109,7 +110,7 @@ function askedOf({ agentId, config: { rag } }: Agent, question: string): Input<'
 }
 
 /** Told as what it is. Each is a line of JSON, so that nothing one says can look like the end of it, or like anybody else's words. */
-function textOf(entries: Entries): string {
+function textOf(entries: Entries, mark: string): string {
   const lines = entries.map(({ content, trustLevel, createdAt }) =>
     JSON.stringify({
       remembered: content,
@@ -117,7 +118,7 @@ function textOf(entries: Entries): string {
       ...(trustLevel === 'external' ? { untrusted: true } : {}),
     }),
   );
-  return [HEAD, ...lines].join('\n');
+  return [`${HEAD} ${mark}`, ...lines].join('\n');
 }
 
 const HEAD =

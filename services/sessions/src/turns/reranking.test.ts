@@ -20,7 +20,7 @@ interface House extends AsyncDisposable {
 async function start(rerank: object, more: object = {}): Promise<House> {
   const stack = new AsyncDisposableStack();
   const upstream = stack.use(await startUpstream());
-  const judge = stack.use(await startUpstream({ kind: 'text', text: '[2, 4]', usage: { prompt_tokens: 5_000, completion_tokens: 7 } }));
+  const judge = stack.use(await startUpstream({ kind: 'text', text: '[2, 4]', usage: { prompt: 5_000, completion: 7 } }));
   const entryOf = ({ url }: Upstream) => ({ type: 'openai-compatible' as const, baseUrl: url, maxRetries: 0, models: [{ id: 'm' }] });
   const settings = { providers: { entries: { local: entryOf(upstream), judge: entryOf(judge) } } };
   const agent = { provider: 'local', model: 'm', rag: { maxResults: 2, rerank }, contextEngine: { compactionModel: 'judge/m' }, ...more };
