@@ -14,7 +14,7 @@ const SummaryId = z
 const EarlierId = z
   .string()
   .max(MAX.id)
-  .regex(/^(sum_[0-9A-Za-z]{1,64}|(?:file_)?turn_[0-9A-Za-z]{1,64}\/\d{1,4})$/);
+  .regex(/^(sum_[0-9A-Za-z]{1,64}|turn_[0-9A-Za-z]{1,64}\/\d{1,4})$/);
 
 /** Something that was said earlier in a conversation. */
 const EarlierMessage = z.object({

@@ -7,7 +7,6 @@ import { CHARS_A_TOKEN } from './room.ts';
 /** Of a message that is set aside a model is told as much as makes it know what it is. */
 const SHOWN_CHARS = 1_000;
 const READS_ON = 'ctx.inspect';
-const PREFIX = 'file_';
 
 /** Tells messages that are as long as a large file by how they begin, and where the rest is. */
 export interface SettingAside {
@@ -31,7 +30,9 @@ export function createSettingAside({ contextEngine, skills }: Pick<AgentConfig, 
     },
     charsOf({ chars, spoken }) {
       if (chars <= most) return chars;
-      const told = spoken.map(({ turnId, said }, n) => (isAside(said.chars) ? SHOWN_CHARS + wordOf(turnId, n, said.chars).length : said.chars));
+      const told = spoken.map(({ turnId, said }, n) =>
+        isAside(said.chars) ? SHOWN_CHARS + wordOf(turnId, n, said.chars).length : said.chars,
+      );
       return told.reduce((sum, one) => sum + one, 0);
     },
     toldOf({ turnId, said, n }, text) {
@@ -43,12 +44,7 @@ export function createSettingAside({ contextEngine, skills }: Pick<AgentConfig, 
 }
 
 function wordOf(turnId: string, n: number, chars: number): string {
-  const id = `${PREFIX}${turnId}/${n}`;
+  const id = `${turnId}/${n}`;
   const rest = `${toolName(READS_ON)} ${JSON.stringify({ id, offset: SHOWN_CHARS })} reads on.`;
   return `… [set aside: ${chars - SHOWN_CHARS} of ${chars} characters follow. ${rest}]`;
-}
-
-/** The id of a message, as it is known where it was set aside or not. */
-export function messageId(id: string): string {
-  return id.startsWith(PREFIX) ? id.slice(PREFIX.length) : id;
 }

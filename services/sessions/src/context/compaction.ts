@@ -68,7 +68,12 @@ export function createCompaction(deps: CompactionDeps): Compaction {
   const stopping = new AbortController();
   const known = new WeakMap<Agent, { most: number; at: number }>();
 
-  async function shorten(tenant: string, seen: SessionDocument, signal: AbortSignal, made: (session: SessionDocument) => void): Promise<void> {
+  async function shorten(
+    tenant: string,
+    seen: SessionDocument,
+    signal: AbortSignal,
+    made: (session: SessionDocument) => void,
+  ): Promise<void> {
     const agent = agents.find(tenant, seen.agentId);
     if (!agent?.config.contextEngine.enabled) return;
     const { model, timeoutMs } = await compactionModel(models, agent);
@@ -167,7 +172,9 @@ export function createCompaction(deps: CompactionDeps): Compaction {
 function stopwatch(clock: Pick<Clock, 'after'>, ms: number): Disposable & { signal: AbortSignal } {
   const late = new AbortController();
   const stop = clock.after(ms, () => {
-    late.abort(new ServiceError('DEADLINE_EXCEEDED', 'The turn goes on with what it is told so far.', { details: { reason: 'SUMMARY_TIMEOUT' } }));
+    late.abort(
+      new ServiceError('DEADLINE_EXCEEDED', 'The turn goes on with what it is told so far.', { details: { reason: 'SUMMARY_TIMEOUT' } }),
+    );
   });
   return { signal: late.signal, [Symbol.dispose]: stop };
 }

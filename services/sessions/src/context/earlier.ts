@@ -4,7 +4,6 @@ import type { BodyDocument, SessionDocument, SummaryDocument, TurnDocument } fro
 import { callersSession, timesOf } from '../sessions/directory.ts';
 import { texts } from '../turns/bodies.ts';
 import { spoken } from '../turns/spoken.ts';
-import { messageId } from './aside.ts';
 
 /** What a turn can look up of the conversation that it is in. */
 export interface Earlier {
@@ -48,11 +47,10 @@ export async function messageOf(
   tenant: string,
   { session, id }: { session: SessionDocument; id: string },
 ): Promise<EarlierMessage> {
-  const meant = messageId(id);
-  const [turnId = ''] = meant.split('/');
+  const [turnId = ''] = id.split('/');
   const turn = await earlier.turns.for({ tenant }).get(turnId);
   const counted = turn?.epoch === session.epoch && turn.seq !== undefined && turn.seq <= session.lastSeq;
-  const said = counted ? (await messagesOf(earlier, tenant, [turn])).find((one) => one.id === meant) : undefined;
+  const said = counted ? (await messagesOf(earlier, tenant, [turn])).find((one) => one.id === id) : undefined;
   if (!said) throw unknown();
   return said;
 }

@@ -112,7 +112,11 @@ test('in pipeline mode the first compactionPrefixAnchorTurns turns are told in f
     await say(house, 8);
     await until(async () => (await tree(house)).length > 0);
     await say(house, 1, 'and now');
-    begins.push(told(house).map(({ content }) => (content.includes('"earlier"') ? 'summary' : content.slice(0, 2))).slice(0, 5));
+    begins.push(
+      told(house)
+        .map(({ content }) => (content.includes('"earlier"') ? 'summary' : content.slice(0, 2)))
+        .slice(0, 5),
+    );
     const { messages } = await house.app.bus.call('session.export', { session_key: KEY });
     assert.equal(messages.length, 18);
   }
@@ -154,7 +158,7 @@ test('an earlier message longer than largeFileTokenThreshold is told by how it b
     await say(house, 1, 'what was that?');
     const [{ content } = { content: '' }] = told(house);
     lengths.push(content.length);
-    const id = /"id":"(file_[^"]+)"/.exec(content)?.[1];
+    const id = /"id":"(turn_[^"]+)"/.exec(content)?.[1];
     if (id === undefined) continue;
     const own = await house.app.host.connect('sessions');
     const inside = own.as(principal({ scopes: ['*'], session: KEY, agent: 'default' }));

@@ -197,7 +197,9 @@ async function write(deps: MakingDeps, source: Source, making: Making): Promise<
   // What a model leaves out that is not capable of it is worse to miss than what is cut off.
   if (weak && !stronger) return excerpted;
   try {
-    const summary = await summarisers.ask(weak && stronger ? { ...making, model: stronger } : making, (model) => askOne(deps, source, { ...making, model, stronger }));
+    const summary = await summarisers.ask(weak && stronger ? { ...making, model: stronger } : making, (model) =>
+      askOne(deps, source, { ...making, model, stronger }),
+    );
     if (summary === undefined) return excerpted;
     spending.add(tenant, summary.input + summary.output);
     return summary;

@@ -25,10 +25,12 @@ interface Anchoring {
   anchors: { turns: number; chars: number };
 }
 
-const limitsAndAnchors = fc.record({
-  limits,
-  anchors: fc.record({ turns: fc.integer({ min: 0, max: 10 }), chars: fc.integer({ min: 0, max: 20_000 }) }),
-}).map(({ limits: given, anchors }) => ({ ...given, anchors }));
+const limitsAndAnchors = fc
+  .record({
+    limits,
+    anchors: fc.record({ turns: fc.integer({ min: 0, max: 10 }), chars: fc.integer({ min: 0, max: 20_000 }) }),
+  })
+  .map(({ limits: given, anchors }) => ({ ...given, anchors }));
 
 /** Folds what there is to fold after each turn, while it is more than `most`. A summary is as long as it happens to be. */
 function grow(said: readonly Omit<Loose, 'seq'>[], given: TreeLimits & Partial<Anchoring>, most: number): Grown {
@@ -73,7 +75,11 @@ test('expanding every summary gives back every turn, once and in order, whatever
       const anchored = anchoredOf(roots, turns);
       assert.ok(anchored.length <= given.anchors.turns);
       assert.ok(anchored.reduce((sum, one) => sum + one.chars, 0) <= given.anchors.chars);
-      const all = [...anchored.map(({ seq }) => seq), ...roots.flatMap(({ id }) => expand(id, made)), ...looseOf(roots, turns).map(({ seq }) => seq)];
+      const all = [
+        ...anchored.map(({ seq }) => seq),
+        ...roots.flatMap(({ id }) => expand(id, made)),
+        ...looseOf(roots, turns).map(({ seq }) => seq),
+      ];
       assert.deepEqual(
         all,
         turns.map(({ seq }) => seq),
@@ -98,7 +104,10 @@ test('what is told fits any window, has the last exchanges whole as far as they 
       const anchorChars = anchoredOf(roots, turns).reduce((sum, { chars }) => sum + chars, 0);
       const kept = fit({ summaries: roots, exchanges, charsOf: ({ chars }) => chars, anchorChars, freshTurns: given.freshTurns, room });
       const [told, summaries] = [exchanges.slice(0, kept.exchanges), roots.slice(roots.length - kept.summaries)];
-      const size = told.reduce((sum, { chars }) => sum + chars, 0) + summaries.reduce((sum, root) => sum + root.size, 0) + (kept.anchored ? anchorChars : 0);
+      const size =
+        told.reduce((sum, { chars }) => sum + chars, 0) +
+        summaries.reduce((sum, root) => sum + root.size, 0) +
+        (kept.anchored ? anchorChars : 0);
       assert.ok(size <= room, `${size} of ${room}`);
       const fresh = exchanges.slice(0, given.freshTurns);
       let left = room;

@@ -70,8 +70,14 @@ test('with rag.rerank more is looked through, and a model says what a turn is re
 test('a model that answers too late, fails or says nothing of use leaves memories as they were found, and ends no turn', async () => {
   for (const [behaviour, outcome] of [
     [{ kind: 'stall' as const }, { timedOut: true, fellBack: true }],
-    [{ kind: 'status' as const, status: 400 }, { timedOut: false, fellBack: true }],
-    [{ kind: 'text' as const, text: 'All of them help.' }, { timedOut: false, fellBack: true }],
+    [
+      { kind: 'status' as const, status: 400 },
+      { timedOut: false, fellBack: true },
+    ],
+    [
+      { kind: 'text' as const, text: 'All of them help.' },
+      { timedOut: false, fellBack: true },
+    ],
   ] as const) {
     await using house = await start({ enabled: true, timeoutMs: 100 });
     house.judge.respond(behaviour);

@@ -118,7 +118,10 @@ const SYSTEM =
 /** Each is a line of JSON, so that nothing one says can look like the end of it. */
 function questionOf(question: string, entries: readonly Entry[]): string {
   const cut = (text: string): string => text.slice(0, SHOWN_CHARS).toWellFormed();
-  return [JSON.stringify({ question: cut(question) }), ...entries.map(({ content }, at) => JSON.stringify({ [at + 1]: cut(content) }))].join('\n');
+  return [
+    JSON.stringify({ question: cut(question) }),
+    ...entries.map(({ content }, at) => JSON.stringify({ [at + 1]: cut(content) })),
+  ].join('\n');
 }
 
 /** Those that were named, in that order, and then the others as they were. Undefined where none was named: that is no answer. */
@@ -128,5 +131,7 @@ function inOrder(text: string, entries: readonly Entry[]): readonly Entry[] | un
 }
 
 function tooLate(): ServiceError {
-  return new ServiceError('DEADLINE_EXCEEDED', 'What memory found was not put into order in time.', { details: { reason: 'RERANK_TIMEOUT' } });
+  return new ServiceError('DEADLINE_EXCEEDED', 'What memory found was not put into order in time.', {
+    details: { reason: 'RERANK_TIMEOUT' },
+  });
 }
