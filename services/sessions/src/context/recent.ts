@@ -1,12 +1,13 @@
-import type { ModelMessage } from '@switchyard/models';
+import type { ModelMessage, ModelRef, Models } from '@switchyard/models';
+import type { Collection, Documents } from '@switchyard/store';
 import type { Agent } from '../agents.ts';
-import type { Root } from '../data.ts';
+import type { Root, SummaryDocument, TurnDocument } from '../data.ts';
 import { chatKind } from '../sessions/chat-kind.ts';
 import { marked, MARK_CHARS } from '../screening/canary.ts';
-import { texts } from '../turns/bodies.ts';
+import { texts, type Bodies } from '../turns/bodies.ts';
 import type { ToldEvidence } from '../turns/evidence.ts';
-import type { PlanDeps, PlanGiven } from '../turns/plan.ts';
-import { exchangeOf, type Exchange } from '../turns/recall.ts';
+import type { Hold } from '../turns/hold.ts';
+import { exchangeOf, type Exchange, type Recall } from '../turns/recall.ts';
 import { createSettingAside } from './aside.ts';
 import { summariesOf } from './make-summary.ts';
 import { roomIn, usable, windowOf, type ModelWindow } from './room.ts';
@@ -26,13 +27,28 @@ export interface Recent {
   told: Omit<NonNullable<ToldEvidence>, 'tools'>;
 }
 
-type Given = Pick<PlanGiven, 'turn' | 'hold' | 'agent' | 'model' | 'text'>;
+export interface RecentDeps {
+  turns: Documents<TurnDocument>;
+  bodies: Bodies;
+  summaries: Collection<SummaryDocument>;
+  models: Models;
+  recall: Recall;
+}
+
+interface Given {
+  turn: TurnDocument;
+  hold: Hold;
+  agent: Agent;
+  model: ModelRef;
+  /** What is asked. */
+  text: string;
+}
 
 /**
  * What was said before, oldest first, as much as there is room for: the last exchanges, and summaries of what came before them, with the
  * first turns in front where they are kept there.
  */
-export async function recent(deps: PlanDeps, { turn, hold, agent, model, text }: Given): Promise<Recent> {
+export async function recent(deps: RecentDeps, { turn, hold, agent, model, text }: Given): Promise<Recent> {
   const { turns, bodies, recall } = deps;
   const { roots = [], lastSeq, messageCount } = hold.session;
   const { freshTailTurns } = agent.config.contextEngine;
@@ -78,7 +94,7 @@ function mostExchanges({ config }: Agent, session: Parameters<typeof chatKind>[0
 }
 
 /** The turns before all that summaries stand for: whatever was said since, and whatever the settings say by now, they stay the same. */
-async function anchorsOf({ turns }: PlanDeps, epoch: string, [root]: readonly Root[]): Promise<Exchange[]> {
+async function anchorsOf({ turns }: RecentDeps, epoch: string, [root]: readonly Root[]): Promise<Exchange[]> {
   if (root === undefined) return [];
   const { items } = await turns.find({ epoch, seq: { lt: root.from } }, { sort: [['seq', 'asc']], limit: MOST_ANCHORS });
   return items.map(exchangeOf);

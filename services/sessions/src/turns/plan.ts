@@ -1,14 +1,13 @@
 import { ServiceError, type Principal, type TokenScope } from '@switchyard/contracts';
 import { requireAllowed, resolveAgentModel, type ModelMessage, type ModelRef, type Models } from '@switchyard/models';
-import type { Collection, Documents } from '@switchyard/store';
 import type { Agent } from '../agents.ts';
 import { compactTools } from '../context/compact-tools.ts';
 import type { WindowGuard } from '../context/gauge.ts';
-import { recent } from '../context/recent.ts';
+import { recent, type RecentDeps } from '../context/recent.ts';
 import { leastAnswer, windowOf, type ModelWindow } from '../context/room.ts';
 import { trimmingOf } from '../context/trimming.ts';
-import type { SummaryDocument, TurnDocument } from '../data.ts';
-import { keepApart, type Bodies } from './bodies.ts';
+import type { TurnDocument } from '../data.ts';
+import { keepApart } from './bodies.ts';
 import type { Witness } from './evidence.ts';
 import { leaseLost, type Hold } from './hold.ts';
 import type { Standing } from './journal.ts';
@@ -16,7 +15,6 @@ import { leftOutText } from './left-out.ts';
 import type { TurnPlan } from './turn-plan.ts';
 import { withBreaker } from './tool-breaker.ts';
 import type { ToolBox, ToolTurn } from './tools.ts';
-import type { Recall } from './recall.ts';
 
 /** The model an agent speaks with: its own, else the one of the house. */
 export async function modelOf(agent: Agent, models: Models): Promise<ModelRef> {
@@ -73,13 +71,8 @@ export function escalationOf({ config }: Agent, models: Models, model: ModelRef)
 /** The tools of an agent that acts for a principal. */
 export type ToolsOf = (principal: Principal, config: Agent['config'], turn: ToolTurn) => ToolBox;
 
-export interface PlanDeps {
+export interface PlanDeps extends RecentDeps {
   tools: ToolsOf;
-  turns: Documents<TurnDocument>;
-  bodies: Bodies;
-  summaries: Collection<SummaryDocument>;
-  models: Models;
-  recall: Recall;
   /** What stands before the question, asked with its text. */
   remind?: (question: string) => Promise<ModelMessage | undefined>;
   witness?: Pick<Witness, 'told'>;

@@ -44,7 +44,8 @@ async function start(rerank: object, more: object = {}): Promise<House> {
 
 async function reminded({ app, upstream }: House): Promise<number[]> {
   await app.bus.as(principal()).call('agent.execute', { message: 'which colour?' });
-  const [{ content }] = upstream.requests.at(-1)?.body.messages as [{ content: string }];
+  const messages: unknown = upstream.requests.at(-1)?.body.messages;
+  const content = JSON.stringify(messages);
   const places = NOTES.map((note, at) => [content.indexOf(note), at + 1] as const).filter(([place]) => place >= 0);
   return places.toSorted(([one], [other]) => one - other).map(([, number]) => number);
 }
