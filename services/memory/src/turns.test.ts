@@ -158,6 +158,6 @@ test('what is told with unlessAlike is not kept where its client has something a
   assert.equal(await capture(app, ann, said, { turnId: 'sum_5' }), 1, 'without it everything is kept');
   const one = { agentId: 'default', sessionKey: 'default:x:gateway', memoryType: 'semantic', outside: false, unlessAlike: 0.9 } as const;
   const both = ['sum_6', 'sum_7'].map((turnId) => ({ ...one, turnId, content: 'A gull took the bread from the table.' }));
-  assert.equal((await app.bus.as(ann).call('memory.capture', { captured: both })).stored, 1, 'of two told at once the first stays');
+  assert.equal((await app.bus.as(ann).call('memory.capture', { captured: both })).stored, 1, 'of two told at once one stays');
   assert.equal((await app.bus.as(operator).call('memory.stats', {})).totalEntries, 5);
 });

@@ -13,8 +13,10 @@ export function memoryCapture(given: Given): Handler<'memory.capture'> {
   return async ({ captured }, ctx) => {
     const kept = (await Promise.all(captured.map((one) => keep(given, one, ctx)))).filter((entry) => entry !== undefined);
     if (kept.length > 0) await given.index.note(ctx.principal.tenant, kept);
-    const doubled = await Promise.all(kept.map((entry) => leaveOut(given, ctx, entry, captured)));
-    return { stored: kept.length - doubled.filter(Boolean).length };
+    let stored = 0;
+    // One after the other: of two that are alike one stays.
+    for (const entry of kept) if (!(await leaveOut(given, ctx, entry, captured))) stored += 1;
+    return { stored };
   };
 }
 
@@ -60,10 +62,7 @@ async function leaveOut({ entries, store, index }: Given, ctx: Ctx, entry: Entry
   const others = alike.filter((one) => one !== id);
   if (others.length === 0) return false;
   const { items } = await entries.for(ctx.principal).find({ id: { in: others }, goneAt: null }, { limit: MOST_ALIKE });
-  // Of several that were told at once the first stays.
-  const told = captured.map(({ turnId }) => idOf(turnId));
-  const stays = ({ id: other }: EntryDocument): boolean => !told.includes(other) || told.indexOf(other) < told.indexOf(id);
-  if (!items.some((one) => one.owner === entry.owner && stays(one))) return false;
+  if (items.length === 0) return false;
   const gone = await forget(entries.for(ctx.principal), { id, now: store.now() });
   if (gone) await index.note(tenant, [gone]);
   return gone !== null;
