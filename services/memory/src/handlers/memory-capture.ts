@@ -13,6 +13,7 @@ export function memoryCapture(given: Given): Handler<'memory.capture'> {
   return async ({ captured }, ctx) => {
     const kept = (await Promise.all(captured.map((one) => keep(given, one, ctx)))).filter((entry) => entry !== undefined);
     if (kept.length > 0) await given.index.note(ctx.principal.tenant, kept);
+    if (captured.every(({ unlessAlike }) => unlessAlike === undefined)) return { stored: kept.length };
     let stored = 0;
     // One after the other: of two that are alike one stays.
     for (const entry of kept) if (!(await leaveOut(given, ctx, entry, captured))) stored += 1;
@@ -61,6 +62,7 @@ async function leaveOut({ entries, store, index }: Given, ctx: Ctx, entry: Entry
   const alike = await found.alike({ tenant, group, id, now: store.now(), trust: [...TrustLevel.options], least, limit: MOST_ALIKE });
   const others = alike.filter((one) => one !== id);
   if (others.length === 0) return false;
+  // An index may be a moment behind.
   const { items } = await entries.for(ctx.principal).find({ id: { in: others }, goneAt: null }, { limit: MOST_ALIKE });
   if (items.length === 0) return false;
   const gone = await forget(entries.for(ctx.principal), { id, now: store.now() });
