@@ -7,12 +7,14 @@ import { tempDir } from '@switchyard/testkit';
 import { startEmbedded, type Running } from './embedded.ts';
 import { ask, call } from './exchange.ts';
 
-/** How often the process is killed; each time somewhere else, as the clock has it. */
-const KILLS = Number(process.env['KILLS'] ?? 1);
+/** How often the process is killed; each time somewhere else, as the clock has it. Two hundred take some ten minutes. */
+const KILLS = Number(process.env['SWITCHYARD_TEST_KILLS'] ?? 1);
 const CHANNELS = ['one', 'two', 'three'];
 const TURNS = 4;
 const SOON_MS = 700;
 const PATIENCE_MS = 30_000;
+/** Longer than a turn takes on a busy machine. */
+const TURN_MS = 200;
 
 /** All that is said is remembered, and conversations are soon too long. */
 const configured = (compactionModel: string) => ({
@@ -39,13 +41,31 @@ const config = configured('dev/echo');
 
 const message = (channel: string, n: number): string => `${channel}, ${n}: the tide turns at ${n % 24}.`;
 
-/** Asks until it is answered or nobody is there any more; what was answered before is answered again. */
-async function talk(product: Running, channel: string, upTo: number): Promise<void> {
-  for (let n = 0; n < upTo; n += 1) {
+/** How far each conversation has come. What was not answered is asked again under the same key. */
+type Said = Map<string, number>;
+
+/** Asks until it is answered, whatever a call fails with, until nobody is there any more. */
+async function talk({ product, said, gone }: Talking, channel: string, upTo: number): Promise<void> {
+  let why: unknown;
+  for (const until = Date.now() + PATIENCE_MS + upTo * TURN_MS; (said.get(channel) ?? 0) < upTo;) {
+    const n = said.get(channel) ?? 0;
     const asked = { message: message(channel, n), sessionKey: { channelId: channel }, idempotencyKey: `${channel}${n}` };
-    const answer = await ask(product, 'agent.execute', asked).catch(() => undefined);
-    if (!answer?.result) return;
+    const answer = await ask(product, 'agent.execute', asked).catch((error: unknown) => void (why = error));
+    if (answer?.result !== undefined) said.set(channel, n + 1);
+    else if (gone.aborted) return;
+    else {
+      why = answer?.error ?? why;
+      assert.ok(Date.now() < until, `${channel} has come to ${n} of ${upTo}: ${JSON.stringify(why)}`);
+      await wait(20);
+    }
   }
+}
+
+interface Talking {
+  product: Running;
+  said: Said;
+  /** The process was killed. */
+  gone: AbortSignal;
 }
 
 async function remembered(product: Running): Promise<string[]> {
@@ -55,22 +75,26 @@ async function remembered(product: Running): Promise<string[]> {
 
 test('killed while turns are answered, remembered and summed up, nothing is lost and nothing is there twice', async (t) => {
   await using data = await tempDir();
+  const said: Said = new Map();
   for (let kill = 1; kill <= KILLS; kill += 1) {
     await using product = await startEmbedded({ data: data.path, config: configOf(kill) });
-    const talks = CHANNELS.map((channel) => talk(product, channel, kill * TURNS));
+    const killed = new AbortController();
+    const talks = CHANNELS.map((channel) => talk({ product, said, gone: killed.signal }, channel, Infinity));
     await wait(Math.random() * SOON_MS);
+    killed.abort();
     await product.process.end('SIGKILL');
     await Promise.all(talks);
   }
-  const upTo = KILLS * TURNS;
+  const upTo = Math.max(KILLS * TURNS, ...CHANNELS.map((channel) => (said.get(channel) ?? 0) + 1));
   const turns = Array.from({ length: upTo }, (_, n) => n);
   const asked = CHANNELS.flatMap((channel) => turns.map((n) => `Asked: ${message(channel, n)}`)).toSorted();
   let before: unknown;
   {
     await using product = await startEmbedded({ data: data.path, config });
-    await Promise.all(CHANNELS.map((channel) => talk(product, channel, upTo)));
+    const { signal: gone } = new AbortController();
+    await Promise.all(CHANNELS.map((channel) => talk({ product, said, gone }, channel, upTo)));
     const until = Date.now() + PATIENCE_MS;
-    while ((await remembered(product)).length < asked.length && Date.now() < until) await wait(50);
+    while ((await remembered(product)).length < asked.length && Date.now() < until) await wait(KILLS > 1 ? 500 : 50);
     assert.deepEqual(
       (await remembered(product)).map((content) => content.split('\n')[0]),
       asked,

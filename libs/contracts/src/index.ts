@@ -35,7 +35,7 @@ export { AgentConfig, AgentPatch } from './config/agents.ts';
 export { LogLevel, REDACTED, SecretRef } from './config/kinds.ts';
 export { McpClient } from './config/mcp-client.ts';
 export { SpendLimits } from './config/spend-limits.ts';
-export { ProviderEntry } from './config/models.ts';
+export { CapabilityClass, ProviderEntry } from './config/models.ts';
 export { UNREAD_SETTINGS } from './config/burn-down.ts';
 export { isUnread, notInForce } from './config/not-in-force.ts';
 export { isServed, methodsOf, ownerOf, remainingSettings, SETTING_OWNERS, type Owner } from './config/owners.ts';

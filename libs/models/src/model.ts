@@ -1,4 +1,4 @@
-import type { AgentConfig } from '@switchyard/contracts';
+import type { AgentConfig, CapabilityClass } from '@switchyard/contracts';
 
 /** One message of a conversation, as a model reads it. */
 export type ModelMessage =
@@ -145,6 +145,8 @@ export interface CatalogueEntry {
   baseUrl: string;
   input: ('text' | 'image')[];
   reasoning: boolean;
+  /** Where its entry says one. */
+  capabilityClass?: CapabilityClass;
   /** USD per million tokens. */
   cost: { input: number; output: number; cacheRead: number; cacheWrite: number };
   validated: boolean;

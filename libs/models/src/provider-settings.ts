@@ -132,6 +132,7 @@ function fromModel(model: ProviderEntry['models'][number], place: Place, publish
     baseUrl: place.baseUrl,
     input: model.input,
     reasoning: model.reasoning,
+    ...(model.capabilityClass === undefined ? {} : { capabilityClass: model.capabilityClass }),
     cost: { input: 0, output: 0, cacheRead: 0, cacheWrite: 0, ...known?.cost, ...definedOnly(model.cost ?? {}) },
     validated: false,
     validatedAt: null,

@@ -147,3 +147,17 @@ test('how it looked is told, with the lanes and what each of them found, and not
   const found = { ftsCandidates: 2, vectorCandidates: 2, entityCandidates: 0, finalCount: 1 };
   assert.deepEqual(rest, { agentId: 'default', lanes: ['text', 'vector'], ...found, rerankerAvailable: false });
 });
+
+test('what is told with unlessAlike is not kept where its client has something as near to it already', async () => {
+  await using app = await open();
+  const said = 'The harbour master wants the tide table by Friday.';
+  const like = (content: string, turnId: string, as = ann) => capture(app, as, content, { turnId, unlessAlike: 0.9 });
+  assert.deepEqual([await like(said, 'sum_1'), await like(`${said}!`, 'sum_2'), await like(`${said}!`, 'sum_2')], [1, 0, 0]);
+  assert.equal(await like(said, 'sum_3', bob), 1, 'another client has it not');
+  assert.equal(await like('Lunch was cold.', 'sum_4'), 1);
+  assert.equal(await capture(app, ann, said, { turnId: 'sum_5' }), 1, 'without it everything is kept');
+  const one = { agentId: 'default', sessionKey: 'default:x:gateway', memoryType: 'semantic', outside: false, unlessAlike: 0.9 } as const;
+  const both = ['sum_6', 'sum_7'].map((turnId) => ({ ...one, turnId, content: 'A gull took the bread from the table.' }));
+  assert.equal((await app.bus.as(ann).call('memory.capture', { captured: both })).stored, 1, 'of two told at once one stays');
+  assert.equal((await app.bus.as(operator).call('memory.stats', {})).totalEntries, 5);
+});

@@ -203,6 +203,8 @@ export const SummaryDocument = Root.extend({
   text: z.string(),
   /** Some of it may come from outside of the conversation. */
   taint: z.boolean(),
+  /** Since when it is to be remembered; absent where it is not to be, or the memory service has it (`context/distilling.ts`). */
+  undistilled: instant.optional(),
   createdAt: instant,
   forgetAt: instant.optional(),
 });
@@ -307,7 +309,7 @@ export const summaryCollection = collection({
   name: 'summaries',
   schema: SummaryDocument,
   key: 'id',
-  indexes: [{ fields: ['epoch'] }],
+  indexes: [{ fields: ['epoch'] }, { fields: ['undistilled'], across: true, sparse: true }],
   expires: { field: 'forgetAt', afterMs: 0 },
 });
 

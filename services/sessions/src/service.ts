@@ -45,6 +45,7 @@ import { sessionStatus } from './handlers/session-status.ts';
 import { turnsComplete, turnsOnce, turnsResume, turnsRun, turnsStart } from './handlers/turns.ts';
 import { migrate } from './earlier/migrate.ts';
 import { createCompaction } from './context/compaction.ts';
+import { createDistilling } from './context/distilling.ts';
 import { createSaidIndexes } from './search/said-indexes.ts';
 import { createScreening } from './screening/screening.ts';
 import { createEmptying } from './sessions/emptying.ts';
@@ -55,6 +56,7 @@ import type { LauncherDeps } from './turns/launcher.ts';
 import { createOnce } from './turns/once.ts';
 import type { ToolsOf } from './turns/plan.ts';
 import { createMemories } from './turns/memories.ts';
+import { createReranking } from './turns/reranking.ts';
 import { createRemembering } from './turns/remembering.ts';
 import { createRunner, type Runner } from './turns/runner.ts';
 import { createRuns } from './turns/runs.ts';
@@ -112,7 +114,12 @@ export function defineSessions(timing: SessionsTiming = {}) {
       const counts = countsTools(env);
       const tools: ToolsOf = (principal, config, { counted = false, ...turn }) =>
         toolBox(bus, principal, config, { ...turn, counted: counts && counted });
-      const memories = createMemories({ bus, clock: systemClock, log });
+      const memories = createMemories({
+        bus,
+        clock: systemClock,
+        log,
+        reranking: createReranking({ bus, models, failover, budgets, sessions: data.sessions, clock: systemClock }),
+      });
       const screening = createScreening({ bus, clock: systemClock, settings: () => settings.current.security.input, log });
       const common = {
         ...data,
@@ -130,6 +137,7 @@ export function defineSessions(timing: SessionsTiming = {}) {
         memories,
         screening,
         remembering: createRemembering({ ...data, agents, store, bus, log }),
+        distilling: createDistilling({ ...data, agents, store, bus, log }),
       };
       const compaction = own.use(createCompaction(common));
       const shares = createLogShares({

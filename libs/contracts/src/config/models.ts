@@ -41,12 +41,17 @@ const Compat = z.strictObject({
   nativeWebSearchTool: z.boolean().optional(),
 });
 
+/** What a model can be trusted with, the most capable first. */
+export const CapabilityClass = z.enum(['frontier', 'mid', 'small', 'nano']);
+export type CapabilityClass = z.output<typeof CapabilityClass>;
+
 const ProviderModel = z.strictObject({
   id: z.string().min(1).max(MAX.name),
   name: upTo(MAX.name).optional(),
   reasoning: flag(false),
   contextWindow: z.int().positive().optional().describe('tokens'),
   maxTokens: z.int().positive().optional().describe('tokens of one answer'),
+  capabilityClass: CapabilityClass.optional().describe('how much it is trusted with at once; unset, the size that its name says decides'),
   input: z
     .array(z.enum(['text', 'image']))
     .max(MAX.few)

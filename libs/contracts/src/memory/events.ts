@@ -19,7 +19,7 @@ export const memoryEvents = defineEvents({
       vectorCandidates: Count.describe('found by likeness; 0 where no vector of the question could be had'),
       entityCandidates: Count.describe('always 0: there is no such lane'),
       finalCount: Count,
-      rerankerAvailable: z.boolean(),
+      rerankerAvailable: z.boolean().describe('a model puts them into order afterwards'),
     }),
     example: {
       timestamp: 1763719200000,
@@ -31,6 +31,28 @@ export const memoryEvents = defineEvents({
       finalCount: 5,
       rerankerAvailable: false,
       durationMs: 6,
+    },
+  },
+  'memory:reranked': {
+    beyond: true,
+    summary: 'What was found for a question of a turn was put into order by a model, where its agent wants that.',
+    payload: z.object({
+      ...took,
+      candidateCount: Count,
+      hitCount: Count.describe('how many there were afterwards: none is lost'),
+      rerankerAvailable: z.boolean().describe('false while a model that was too late again and again is left alone'),
+      timedOut: z.boolean(),
+      fellBack: z.boolean().describe('they stayed in the order in which they were found'),
+    }),
+    example: {
+      timestamp: 1763719200000,
+      agentId: 'default',
+      candidateCount: 12,
+      hitCount: 12,
+      rerankerAvailable: true,
+      timedOut: false,
+      fellBack: false,
+      durationMs: 320,
     },
   },
   'memory:consolidated': {

@@ -18,9 +18,9 @@ const Recalled = z.object({
   score: Rate,
 });
 
-/** Something of a turn that is over, to be remembered. */
+/** Something of a turn that is over, or of a conversation, to be remembered. */
 const Captured = z.strictObject({
-  turnId: upTo(MAX.id).describe('told twice, it is kept once'),
+  turnId: upTo(MAX.id).describe('of the turn, or of the summary; told twice, it is kept once'),
   agentId: AgentId,
   sessionKey: SessionKey,
   content: z.string().min(1).max(MAX.text),
@@ -30,6 +30,7 @@ const Captured = z.strictObject({
     .enum(['conversation', 'web'])
     .default('conversation')
     .describe('web: another system sent it, and strangers may have written it'),
+  unlessAlike: Rate.optional().describe('it is not kept where something as near as this is remembered already'),
 });
 
 /** What the turns of agents ask and tell. Both are made for the client of the turn. */
@@ -44,6 +45,7 @@ export const memoryOperations = defineOperations({
       maxChars: z.int().positive(),
       minScore: Rate,
       trustLevels: z.array(TrustLevel).max(MAX.words),
+      reranked: z.literal(true).optional().describe('whoever asks puts them into an order of its own'),
     }),
     result: z.object({
       entries: z.array(Recalled).max(MAX.few),

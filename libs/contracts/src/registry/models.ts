@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { CapabilityClass } from '../config/models.ts';
 import { Count, DurationMs, NoParams, Timestamp, Usd } from '../common.ts';
 import { defineMethods } from '../define.ts';
 import { MAX, upTo } from '../sizes.ts';
@@ -15,6 +16,7 @@ export const ModelCatalogEntry = z.object({
   baseUrl: upTo(MAX.url),
   input: z.array(z.enum(['text', 'image'])).max(MAX.many),
   reasoning: z.boolean(),
+  capabilityClass: CapabilityClass.optional().describe('where its provider’s entry says one'),
   cost: z.object({ input: UsdPerMillion, output: UsdPerMillion, cacheRead: UsdPerMillion, cacheWrite: UsdPerMillion }),
   validated: z.boolean().describe('whether it has answered a test'),
   validatedAt: Timestamp.nullable(),

@@ -58,7 +58,17 @@ export type Screened = z.infer<typeof Screened>;
 export const TurnEvidence = z.object({
   model: upTo(MAX.name).optional(),
   told: ToldEvidence.optional(),
-  recalled: z.object({ count: Count, chars: Count }).optional().describe('what memory put before the question'),
+  recalled: z
+    .object({
+      count: Count,
+      chars: Count,
+      reranked: z
+        .object({ candidates: Count, ms: z.number(), fellBack: z.boolean(), timedOut: z.boolean(), input: Count, output: Count })
+        .optional()
+        .describe('a model was asked for their order'),
+    })
+    .optional()
+    .describe('what memory put before the question'),
   screened: Screened.optional().describe('the worst that it was told, where that was flagged'),
   output: z
     .object({ redacted: z.array(upTo(MAX.name)).max(MAX.few), warned: z.array(upTo(MAX.name)).max(MAX.few) })

@@ -21,6 +21,7 @@ export const TURN_EVENTS = [
   'approval:resolved',
   'security:injection_detected',
   'security:injection_rate_exceeded',
+  'memory:reranked',
   'security:warn',
   'audit:event',
   ...MODEL_EVENTS,

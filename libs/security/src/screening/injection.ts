@@ -17,8 +17,8 @@ const SCRAMBLED = 0.3;
  * put otherwise, so nothing rests on this alone. Takes time in proportion to the text, whatever is in it.
  */
 export function scoreInjection(text: string): Injection {
-  const plain = normalise(text);
-  const patterns = Object.entries(KINDS).flatMap(([name, { phrase }]) => (phrase.test(plain) ? [name] : []));
+  const plain = plainOf(withoutCode(text));
+  const patterns = phrasesIn(plain);
   const weights = patterns.map((name) => KINDS[name]?.weight ?? 0);
   if (hasScrambled(plain)) {
     patterns.push('scrambled_words');
@@ -29,6 +29,11 @@ export function scoreInjection(text: string): Injection {
   return { score, risk: score < MEDIUM ? 'low' : score < HIGH ? 'medium' : 'high', patterns };
 }
 
+/** The kinds of phrases that give orders, in a text as `plainOf` makes it. */
+export function phrasesIn(plain: string): string[] {
+  return Object.entries(KINDS).flatMap(([name, { phrase }]) => (phrase.test(plain) ? [name] : []));
+}
+
 /** Letters that nobody sees, by which a word is hidden from a search for it. */
 const INVISIBLE = /[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2064\ufeff]/g;
 
@@ -36,9 +41,11 @@ const INVISIBLE = /[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2064\ufeff]/g;
 const ASCII = /^\p{ASCII}*$/u;
 const MARKS = /\p{M}/gu;
 
-/** Spaces in a row count as one, so that no phrase can be stretched; lines stay lines. */
-function normalise(text: string): string {
-  const written = withoutCode(text);
+/**
+ * A text as a search for phrases reads it: without letters that nobody sees, in small letters, each of them written in one way. Spaces in
+ * a row count as one, so that no phrase can be stretched; lines stay lines. Takes time in proportion to the text.
+ */
+export function plainOf(written: string): string {
   // Marks go first: to bring many of them into order takes a normaliser much longer than to read them.
   const plain = ASCII.test(written) ? written : written.replace(MARKS, '').normalize('NFKC').replace(INVISIBLE, '');
   const said = plain.toLowerCase();

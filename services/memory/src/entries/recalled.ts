@@ -11,10 +11,11 @@ export interface Looked {
   /** By `performance.now()`. */
   startedAt: number;
   now: number;
+  reranked: boolean;
 }
 
 /** Says how memories were looked for; nothing of what was asked or found. */
-export function tellRecalled(ctx: Pick<Ctx, 'emit'>, { agentId, vectors, candidates, found, startedAt, now }: Looked): void {
+export function tellRecalled(ctx: Pick<Ctx, 'emit'>, { agentId, vectors, candidates, found, startedAt, now, reranked }: Looked): void {
   ctx.emit('memory:recalled', {
     timestamp: now,
     agentId,
@@ -23,7 +24,7 @@ export function tellRecalled(ctx: Pick<Ctx, 'emit'>, { agentId, vectors, candida
     vectorCandidates: candidates.vectorCandidates,
     entityCandidates: 0,
     finalCount: found,
-    rerankerAvailable: false,
+    rerankerAvailable: reranked,
     durationMs: Math.round(performance.now() - startedAt),
   });
 }

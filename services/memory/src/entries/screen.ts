@@ -1,3 +1,5 @@
+import { phrasesIn, plainOf } from '@switchyard/security';
+
 /** What a text to be remembered looks like. */
 export interface Screening {
   /** `suspicious` is remembered and trusted less, `critical` is not remembered. */
@@ -11,31 +13,19 @@ export interface Screening {
  * otherwise, so nothing rests on this alone: what is remembered is never instructions (`turns/memories.ts` of sessions says so to the model).
  */
 export function screen(text: string): Screening {
-  const plain = text.normalize('NFKC').replace(INVISIBLE, '').toLowerCase();
+  const plain = plainOf(text);
   const critical = namesOf(CRITICAL, plain);
-  const suspicious = namesOf(SUSPICIOUS, plain);
+  // What stands between fences is read like the rest.
+  const suspicious = [...phrasesIn(plain), ...namesOf(SUSPICIOUS, plain)];
   const verdict = critical.length > 0 ? 'critical' : suspicious.length > 0 ? 'suspicious' : 'clean';
   return { verdict, patterns: [...critical, ...suspicious] };
 }
 
-/** Letters that nobody sees, by which a word is hidden from a search for it. */
-const INVISIBLE = /[\u00ad\u200b-\u200f\u2028-\u202e\u2060-\u2064\ufeff]/g;
-
 type Patterns = Readonly<Record<string, RegExp>>;
 
+/** What is odd about a memory, besides what is odd about a message. */
 const SUSPICIOUS: Patterns = {
-  ignore_instructions: /\b(?:ignore|bypass|skip)\s+(?:\w+\s+){0,3}(?:instructions?|rules?|prompts?|guidelines?)\b/,
-  disregard_previous: /\bdisregard\s+(?:\w+\s+){0,3}(?:above|previous|prior|earlier|instructions?|rules?)\b/,
-  forget_instructions: /\bforget\s+(?:\w+\s+){0,3}(?:instructions?|rules?|training|guidelines?)\b/,
-  override_safety: /\b(?:override|disable|turn\s+off)\s+(?:\w+\s+){0,3}(?:safety|guardrails?|filters?|restrictions?|security)\b/,
-  new_instructions: /\bnew\s+(?:system\s+)?instructions?\s*:/,
-  rule_replacement: /\b(?:your|the)\s+new\s+(?:rules?|system\s+prompt|persona|role)\s+(?:is|are)\b/,
-  role_assumption: /\byou\s+are\s+(?:now|no\s+longer)\s+(?:an?\s+|the\s+|in\s+)?\w+/,
-  act_as_role:
-    /\b(?:act|behave|respond)\s+as\s+(?:an?\s+|if\s+you\s+(?:are|were|had)\s+)?(?:\w+\s+)?(?:admin|administrator|root|developer|system|unrestricted|jailbroken|no\s+restrictions?)\b/,
   jailbreak: /\b(?:jailbreak|jailbroken|dan\s+mode|developer\s+mode\s+enabled)\b/,
-  system_markers: /(?:^|\n)[ \t]{0,20}(?:system|assistant|developer)[ \t]{0,20}:|<\/?(?:system|assistant|instructions?)>/,
-  special_tokens: /<\|[a-z_]{2,30}\|>|\[\/?inst\]|<<\/?sys>>/,
   reveal_prompt: /\b(?:reveal|print|repeat|show)\s+(?:\w+\s+){0,3}(?:system\s+prompt|hidden\s+instructions?)\b/,
 };
 

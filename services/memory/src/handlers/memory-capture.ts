@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto';
-import { ServiceError, type Input } from '@switchyard/contracts';
+import { ServiceError, TrustLevel, type Input } from '@switchyard/contracts';
 import type { Ctx, Handler } from '@switchyard/bus';
 import type { EntryDocument } from '../data.ts';
+import { forget } from '../entries/forget.ts';
 import { remember } from '../entries/remember.ts';
 import type { Given } from './given.ts';
 
@@ -12,7 +13,11 @@ export function memoryCapture(given: Given): Handler<'memory.capture'> {
   return async ({ captured }, ctx) => {
     const kept = (await Promise.all(captured.map((one) => keep(given, one, ctx)))).filter((entry) => entry !== undefined);
     if (kept.length > 0) await given.index.note(ctx.principal.tenant, kept);
-    return { stored: kept.length };
+    if (captured.every(({ unlessAlike }) => unlessAlike === undefined)) return { stored: kept.length };
+    let stored = 0;
+    // One after the other: of two that are alike one stays.
+    for (const entry of kept) if (!(await leaveOut(given, ctx, entry, captured))) stored += 1;
+    return { stored };
   };
 }
 
@@ -43,6 +48,29 @@ async function keep(given: Given, captured: Captured, ctx: Ctx): Promise<EntryDo
     throw error;
   }
 }
+
+/**
+ * Forgets one again that says what is remembered already: only what is in the index can be compared. Who dies in between leaves it beside
+ * the other, as reviews find it.
+ */
+async function leaveOut({ entries, store, index }: Given, ctx: Ctx, entry: EntryDocument, captured: readonly Captured[]): Promise<boolean> {
+  const { tenant } = ctx.principal;
+  const least = captured.find(({ turnId }) => idOf(turnId) === entry.id)?.unlessAlike;
+  const found = least === undefined ? undefined : await index.get(ctx.signal);
+  if (least === undefined || !found) return false;
+  const { agentId: group, id } = entry;
+  const alike = await found.alike({ tenant, group, id, now: store.now(), trust: [...TrustLevel.options], least, limit: MOST_ALIKE });
+  const others = alike.filter((one) => one !== id);
+  if (others.length === 0) return false;
+  // An index may be a moment behind.
+  const { items } = await entries.for(ctx.principal).find({ id: { in: others }, goneAt: null }, { limit: MOST_ALIKE });
+  if (items.length === 0) return false;
+  const gone = await forget(entries.for(ctx.principal), { id, now: store.now() });
+  if (gone) await index.note(tenant, [gone]);
+  return gone !== null;
+}
+
+const MOST_ALIKE = 5;
 
 /** The same for the same turn, in the form of every other id. */
 function idOf(turnId: string): string {

@@ -16,7 +16,7 @@ const VECTOR_MS = 100;
 /** What everybody may know and what this client said itself: whatever a token may read, a conversation is not told to somebody else. */
 export function memoryRecall(given: Given): Handler<'memory.recall'> {
   const { entries, store, index } = given;
-  return async ({ agentId, query, maxResults, maxChars, minScore, trustLevels }, ctx) => {
+  return async ({ agentId, query, maxResults, maxChars, minScore, trustLevels, reranked = false }, ctx) => {
     const { principal } = ctx;
     const startedAt = performance.now();
     const there = await index.get(ctx.signal);
@@ -30,7 +30,7 @@ export function memoryRecall(given: Given): Handler<'memory.recall'> {
     const asAgent = { ...principal, agent: agentId };
     const found = await readFound(entries, asAgent, { ids: [...scores.keys()], now });
     const kept = fitting(found, { maxResults, maxChars });
-    tellRecalled(ctx, { agentId, vectors: vectors !== false, candidates, found: kept.length, startedAt, now });
+    tellRecalled(ctx, { agentId, vectors: vectors !== false, candidates, found: kept.length, startedAt, now, reranked });
     return {
       entries: kept.map(({ id, content, memoryType, trustLevel, createdAt }) => {
         return { id, content, memoryType, trustLevel, createdAt, score: scores.get(id) ?? 0 };

@@ -4,6 +4,7 @@ import { after, before, describe, test } from 'node:test';
 import { setTimeout as wait } from 'node:timers/promises';
 import { AGENTS_BUCKET, AgentConfig } from '@switchyard/contracts';
 import { principal, testService, type TestService } from '@switchyard/testkit';
+import { createLogger } from '@switchyard/telemetry';
 import { reviewCollection } from '../data.ts';
 import { defineMemory } from '../service.ts';
 
@@ -16,7 +17,9 @@ const SAME = [
 ];
 
 let app: TestService;
-before(async () => void (app = await testService(defineMemory({ reviewMs: 50 }), { from: 'sessions' })));
+const logged: string[] = [];
+const log = createLogger({ level: 'warn', destination: { write: (line: string) => void logged.push(line) } });
+before(async () => void (app = await testService(defineMemory({ reviewMs: 50 }), { from: 'sessions', log })));
 after(() => app[Symbol.asyncDispose]());
 
 /** A tenant whose default agent reviews what it remembers, as it says. */
@@ -129,6 +132,16 @@ describe('reviews of what agents remember', { concurrency: true }, () => {
     await Promise.all(houses.map(keepAll));
     await wait(2_200);
     assert.deepEqual(await Promise.all(houses.map(async ({ found }) => (await found()).length)), [3, 2]);
+  });
+
+  test('a schedule that is none is warned of once, however often it is looked at', async () => {
+    const one = await house({ enabled: true, schedule: 'every noon' });
+    const warned = () => logged.filter((line) => line.includes(one.admin.tenant) && line.includes('memoryReview.schedule is none')).length;
+    await until(async () => warned() > 0);
+    await wait(300);
+    assert.equal(warned(), 1);
+    await one.set({ enabled: true, schedule: 'every night' });
+    await until(async () => warned() === 2);
   });
 
   test('a time of the schedule that another replica had is had by nobody else', async () => {

@@ -23,6 +23,8 @@ interface Due {
   tenant: string;
   agentId: string;
   review: AgentConfig['memoryReview'];
+  /** Schedules that are none, by agent: each is warned of once. */
+  refused: Map<string, string>;
 }
 
 /**
@@ -34,6 +36,7 @@ export async function startReviewing(deps: ReviewDeps): Promise<AsyncDisposable>
   const meant = (written: Record<string, unknown>): Record<string, unknown> => resolveReferences(written, env);
   const schema = AgentProjection.extend({ config: AgentProjection.shape.config.transform(meant).pipe(AgentConfig) });
   const agents = await watchBucket(bus, AGENTS_BUCKET, schema, log);
+  const refused = new Map<string, string>();
   const failed = (err: unknown): void => {
     log.warn({ err, errorKind: 'dependency', hint: 'the next review goes on' }, 'memories were not reviewed');
   };
@@ -41,7 +44,7 @@ export async function startReviewing(deps: ReviewDeps): Promise<AsyncDisposable>
     for (const { tenant, agentId, suspended, config } of agents.entries.values()) {
       if (closed()) return;
       const { memoryReview: review } = config;
-      if (review.enabled && !suspended) await reviewWhenDue(deps, { tenant, agentId, review }, closed);
+      if (review.enabled && !suspended) await reviewWhenDue(deps, { tenant, agentId, review, refused }, closed);
     }
   });
   return {
@@ -52,13 +55,17 @@ export async function startReviewing(deps: ReviewDeps): Promise<AsyncDisposable>
   };
 }
 
-async function reviewWhenDue(deps: ReviewDeps, { tenant, agentId, review }: Due, closed: () => boolean): Promise<void> {
+async function reviewWhenDue(deps: ReviewDeps, { tenant, agentId, review, refused }: Due, closed: () => boolean): Promise<void> {
   const { bus, store, log } = deps;
   const dueAt = lastTime(review.schedule, store.now());
+  const name = `${tenant} ${agentId}`;
   if (dueAt === undefined) {
+    if (refused.get(name) === review.schedule) return;
+    refused.set(name, review.schedule);
     log.warn({ tenant, agentId, errorKind: 'config', hint: 'expected a cron expression like 0 2 * * *' }, 'memoryReview.schedule is none');
     return;
   }
+  refused.delete(name);
   if (!(await claim(deps, { tenant, agentId, dueAt }))) return;
   const startedAt = performance.now();
   const reviewed = await consolidate(deps, { tenant, agentId, threshold: review.dedupThreshold, autoTags: review.autoTags, closed });

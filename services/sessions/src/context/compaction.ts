@@ -1,7 +1,10 @@
 import { ServiceError } from '@switchyard/contracts';
+import type { ModelRef } from '@switchyard/models';
+import type { Clock } from '@switchyard/service-kit';
 import type { Logger } from '@switchyard/telemetry';
 import type { Agent, AgentDirectory } from '../agents.ts';
 import type { SessionDocument } from '../data.ts';
+import { modelOf } from '../turns/plan.ts';
 import { compactionModel } from './compaction-model.ts';
 import { makeOne, type MakingDeps } from './make-summary.ts';
 import { roomOf } from './room.ts';
@@ -18,8 +21,16 @@ export interface CompactionDeps extends Omit<MakingDeps, 'spending' | 'summarise
 export interface Compaction extends AsyncDisposable {
   /** A turn was counted: where its conversation is too long by now, it is made shorter. Returns at once, and never fails. */
   consider(tenant: string, session: SessionDocument): void;
+  /** A turn of it begins: the same before it is told, where its agent does not want that put off. Never fails for what became of it. */
+  prepare(tenant: string, session: SessionDocument, turn: Preparing): Promise<SessionDocument>;
   /** The same now, whether it is too long or not. Gives the session as it is then. Fails as a model does; what was made until then stays. */
   compact(tenant: string, session: SessionDocument, asked: Compacting): Promise<{ session: SessionDocument; made: number }>;
+}
+
+export interface Preparing {
+  signal: AbortSignal;
+  /** Milliseconds that are left of the turn. */
+  left: () => number;
 }
 
 export interface Compacting {
@@ -37,6 +48,8 @@ const REST_MS = 60_000;
 const MOST_RESTING = 10_000;
 /** Nothing shorter is ever too long. */
 const SHORT_CHARS = 64;
+/** A turn spends no more of its time on what is told it. */
+const TURN_SHARE = 0.5;
 /** How long a conversation of an agent may be is looked up no more often: models may change, and nearly no turn needs to know. */
 const KNOWN_MS = 60_000;
 
@@ -55,17 +68,44 @@ export function createCompaction(deps: CompactionDeps): Compaction {
   const stopping = new AbortController();
   const known = new WeakMap<Agent, { most: number; at: number }>();
 
-  async function shorten(tenant: string, seen: SessionDocument): Promise<void> {
+  async function shorten(
+    tenant: string,
+    seen: SessionDocument,
+    signal: AbortSignal,
+    made: (session: SessionDocument) => void,
+  ): Promise<void> {
     const agent = agents.find(tenant, seen.agentId);
     if (!agent?.config.contextEngine.enabled) return;
     const { model, timeoutMs } = await compactionModel(models, agent);
-    const room = await roomOf(models, agent, model);
+    const room = await roomFor(agent, model);
     const most = room * agent.config.contextEngine.contextThreshold;
     known.set(agent, { most, at: clock.now() });
     if (isCoolingDown(agent, seen, room)) return;
-    const given = { tenant, agent, model, timeoutMs, room, signal: stopping.signal, forced: false, instructions: undefined };
+    const given = { tenant, agent, model, timeoutMs, room, signal, forced: false, instructions: undefined };
     let session: SessionDocument | null = seen;
-    for (let n = 0; session && sizeOf(session) > most && n < MOST_IN_A_ROW; n += 1) session = await makeOne(making, session, given);
+    for (let n = 0; session && sizeOf(session) > most && n < MOST_IN_A_ROW; n += 1) {
+      session = await makeOne(making, session, given);
+      if (session) made(session);
+    }
+  }
+
+  /** What whoever makes summaries can be told at once, and no more than the agent itself can. */
+  async function roomFor(agent: Agent, model: ModelRef): Promise<number> {
+    const own = await modelOf(agent, models).catch(() => model);
+    return Math.min(await roomOf(models, agent, model), await roomOf(models, agent, own));
+  }
+
+  function failed(name: string, session: SessionDocument, err: unknown): void {
+    rest(name);
+    if (stopping.signal.aborted) return;
+    log.warn(
+      { session: session.key, err, errorKind: 'dependency', hint: 'it is tried again after a later turn' },
+      'conversation not shortened',
+    );
+  }
+
+  function isResting(name: string): boolean {
+    return (resting.get(name) ?? 0) > clock.now();
   }
 
   /** As far as is known, so that most turns cost nothing here. */
@@ -87,24 +127,29 @@ export function createCompaction(deps: CompactionDeps): Compaction {
     consider(tenant, session) {
       const name = `${tenant} ${session.key}`;
       if (stopping.signal.aborted || isShort(tenant, session)) return;
-      if (running.has(name) || running.size >= MOST_AT_ONCE || (resting.get(name) ?? 0) > clock.now()) return;
-      const done = shorten(tenant, session)
-        .catch((err: unknown) => {
-          rest(name);
-          if (stopping.signal.aborted) return;
-          log.warn(
-            { session: session.key, err, errorKind: 'dependency', hint: 'it is tried again after a later turn' },
-            'conversation not shortened',
-          );
-        })
+      if (running.has(name) || running.size >= MOST_AT_ONCE || isResting(name)) return;
+      if (agents.find(tenant, session.agentId)?.config.contextEngine.deferCompaction === false) return;
+      const done = shorten(tenant, session, stopping.signal, () => undefined)
+        .catch((err: unknown) => failed(name, session, err))
         .finally(() => running.delete(name));
       running.set(name, done);
+    },
+
+    async prepare(tenant, seen, { signal, left }) {
+      const name = `${tenant} ${seen.key}`;
+      if (stopping.signal.aborted || isShort(tenant, seen) || isResting(name)) return seen;
+      let session = seen;
+      using late = stopwatch(clock, left() * TURN_SHARE);
+      const within = AbortSignal.any([signal, stopping.signal, late.signal]);
+      await shorten(tenant, seen, within, (shorter) => void (session = shorter)).catch((err: unknown) => failed(name, seen, err));
+      signal.throwIfAborted();
+      return session;
     },
 
     async compact(tenant, seen, { signal, instructions }) {
       const agent = agents.find(tenant, seen.agentId) ?? agents.default(tenant);
       const { model, timeoutMs } = await compactionModel(models, agent);
-      const room = await roomOf(models, agent, model);
+      const room = await roomFor(agent, model);
       const given = { tenant, agent, model, timeoutMs, room, signal, forced: true, instructions };
       let session = seen;
       let made = 0;
@@ -121,4 +166,15 @@ export function createCompaction(deps: CompactionDeps): Compaction {
       await Promise.all(running.values());
     },
   };
+}
+
+/** Aborts after so long, by the clock of the house. */
+function stopwatch(clock: Pick<Clock, 'after'>, ms: number): Disposable & { signal: AbortSignal } {
+  const late = new AbortController();
+  const stop = clock.after(ms, () => {
+    late.abort(
+      new ServiceError('DEADLINE_EXCEEDED', 'The turn goes on with what it is told so far.', { details: { reason: 'SUMMARY_TIMEOUT' } }),
+    );
+  });
+  return { signal: late.signal, [Symbol.dispose]: stop };
 }

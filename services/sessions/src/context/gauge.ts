@@ -8,6 +8,8 @@ export interface WindowGuard {
   /** In percent of it: where its owner is warned, and where the model is not asked any more. */
   warnPercent: number;
   blockPercent: number;
+  /** So many must be left for the answer. */
+  leastOutput?: number;
 }
 
 /** Measures what a model is about to be told. */
@@ -22,12 +24,13 @@ export function createGauge(guard: WindowGuard | undefined, system = '', warn?: 
     fits(messages) {
       if (!guard) return true;
       const chars = messages.reduce((sum, message) => sum + charsOf(message), system.length);
-      const percent = (tokensOf(chars) / guard.window) * 100;
+      const tokens = tokensOf(chars);
+      const percent = (tokens / guard.window) * 100;
       if (percent >= guard.warnPercent && !warned) {
         warned = true;
         warn?.(`The window of the model is ${Math.round(percent)} % full.`);
       }
-      return percent < guard.blockPercent;
+      return percent < guard.blockPercent && guard.window - tokens >= (guard.leastOutput ?? 0);
     },
   };
 }

@@ -10,14 +10,16 @@ import type { BodyDocument, Root, SessionDocument, SummaryDocument, TurnDocument
 import { asAgent } from '../turns/asking.ts';
 import { texts } from '../turns/bodies.ts';
 import { charsOf, messagesOf, spoken } from '../turns/spoken.ts';
-import { claimCompaction, publishRoots, releaseCompaction, type Claim, type Cost } from './compact-writes.ts';
+import { claimCompaction, publishRoots, releaseCompaction, type Claim } from './compact-writes.ts';
 import { CLAIM_MS, keepClaim } from './keep-claim.ts';
-import { CHARS_A_TOKEN } from './room.ts';
+import { isWeak } from './capability.ts';
+import { CHARS_A_TOKEN, windowOf } from './room.ts';
+import { isDistilled, type Distilling } from './distilling.ts';
 import type { Spending } from './spending.ts';
 import { excerpt, summarise, type Source, type Summary } from './summarise.ts';
 import type { Summarisers } from './summarisers.ts';
 import { sizeOfLine } from './told.ts';
-import { coveredTo, firstOfAll, folded, nextFold, type Fold } from './tree.ts';
+import { anchorsOf, coveredTo, firstOfAll, folded, nextFold, type Fold } from './tree.ts';
 
 export interface MakingDeps {
   sessions: Collection<SessionDocument>;
@@ -32,6 +34,8 @@ export interface MakingDeps {
   summarisers: Summarisers;
   /** Without it nobody counts what agents use. */
   budgets?: Budgets;
+  /** Without it no summary is remembered. */
+  distilling?: Distilling;
 }
 
 export interface Making {
@@ -69,11 +73,14 @@ export async function makeOne(deps: MakingDeps, seen: SessionDocument, making: M
     const { source, taint } = await sourceOf(deps, found, making);
     const signal = AbortSignal.any([making.signal, kept.signal]);
     const { text, ...cost } = await write(deps, source, { ...making, signal });
-    const summary = { text, taint, cost };
-    const { document, roots } = hung(claim, found.fold, { ...summary, now: store.now() });
+    const made = hung(claim, found.fold, { text, taint, now: store.now() });
+    const { roots } = made;
+    const noted = deps.distilling !== undefined && isDistilled(making.agent, made.document);
+    const document = noted ? { ...made.document, undistilled: store.now() } : made.document;
     await summaries.insert(document);
     const published = await publishRoots(sessions, claim, { roots, cost });
     if (!published) await summaries.remove({ id: document.id });
+    else if (noted) deps.distilling?.tell(making.tenant, published, document);
     return published;
   } catch (error) {
     await releaseCompaction(sessions, claim).catch(() => undefined);
@@ -105,7 +112,6 @@ async function foldOf(
     freshTurns: 0,
     leastMessages: forced ? 1 : leafMinFanout,
     chunkChars: Math.min(leafChunkTokens * CHARS_A_TOKEN, Math.floor(room / 2)),
-    // Who asks for it wants it as short as it becomes.
     fanout: forced ? Math.min(condensedMinFanout, condensedMinFanoutHard) : condensedMinFanout,
     depth: forced || incrementalMaxDepth < 0 ? Infinity : incrementalMaxDepth,
   };
@@ -114,8 +120,18 @@ async function foldOf(
   const seq = { gt: coveredTo(roots), lte: lastSeq - freshTailTurns };
   const { items } = await turns.for({ tenant }).find({ epoch, seq }, { sort: [['seq', 'asc']], limit: PAGE });
   const loose = items.map((turn) => ({ seq: turn.seq ?? 0, messages: messagesOf(turn), chars: charsOf(turn) }));
-  const fold = nextFold(roots, loose, limits);
-  return fold && { fold, turns: items.slice(0, fold.turns?.length ?? 0) };
+  // Who asks for it wants it as short as it becomes.
+  const anchors = roots.length === 0 && !forced ? anchorsOf(loose, anchoring(agent, room)) : 0;
+  const fold = nextFold(roots, loose.slice(anchors), limits);
+  return fold && { fold, turns: items.slice(anchors, anchors + (fold.turns?.length ?? 0)) };
+}
+
+/** The first turns are told word by word only where they leave most of the room to what came after them. */
+const ANCHOR_SHARE = 0.1;
+
+function anchoring({ config }: Agent, room: number): { turns: number; chars: number } {
+  const { version, compactionPrefixAnchorTurns } = config.contextEngine;
+  return { turns: version === 'pipeline' ? compactionPrefixAnchorTurns : 0, chars: room * ANCHOR_SHARE };
 }
 
 async function sourceOf(deps: MakingDeps, { fold, turns }: Found, making: Making): Promise<{ source: Source; taint: boolean }> {
@@ -177,8 +193,13 @@ async function write(deps: MakingDeps, source: Source, making: Making): Promise<
   const excerpted = { text: excerpt(source), input: 0, output: 0, costUsd: 0 };
   if (!spending.may(tenant, { perHour, perDay })) return excerpted;
   const stronger = compaction.strongerSummarizerModel === '' ? undefined : await models.find(compaction.strongerSummarizerModel);
+  const weak = compaction.preferEvictionByCapability && isWeak((await windowOf(models, making.model))?.capability);
+  // What a model leaves out that is not capable of it is worse to miss than what is cut off.
+  if (weak && !stronger) return excerpted;
   try {
-    const summary = await summarisers.ask(making, (model) => askOne(deps, source, { ...making, model, stronger }));
+    const summary = await summarisers.ask(weak && stronger ? { ...making, model: stronger } : making, (model) =>
+      askOne(deps, source, { ...making, model, stronger }),
+    );
     if (summary === undefined) return excerpted;
     spending.add(tenant, summary.input + summary.output);
     return summary;
@@ -205,7 +226,6 @@ function tookTooLong(): ServiceError {
 interface Hanging {
   text: string;
   taint: boolean;
-  cost: Cost;
   now: number;
 }
 

@@ -1,5 +1,7 @@
+import type { CapabilityClass } from '@switchyard/contracts';
 import type { ModelRef, Models } from '@switchyard/models';
 import type { Agent } from '../agents.ts';
+import { classOf } from './capability.ts';
 
 /** As many characters make a token, as a rule. */
 export const CHARS_A_TOKEN = 4;
@@ -13,6 +15,7 @@ const USUAL_ANSWER_TOKENS = 4_096;
 export interface ModelWindow {
   contextWindow: number;
   maxTokens: number;
+  capability: CapabilityClass;
 }
 
 /** Windows by the name of the model, for as long as models stay as they are. */
@@ -20,14 +23,30 @@ const windows = new WeakMap<object, Promise<ReadonlyMap<string, ModelWindow>>>()
 
 /** How many characters of a conversation a turn of an agent may tell its model: what the agent says, and no more than the window takes. */
 export async function roomOf(models: Models, agent: Agent, model: ModelRef): Promise<number> {
-  return roomIn(await windowOf(models, model), agent);
+  return roomIn(usable(await windowOf(models, model), agent), agent);
+}
+
+/** As much of a window as its agent lets a model of its class have: one that is not very capable reads a long text badly. */
+export function usable(window: ModelWindow | undefined, { config }: Agent): ModelWindow | undefined {
+  const { enabled, budget } = config.contextEngine;
+  if (!enabled || window === undefined) return window;
+  const caps: Partial<Record<CapabilityClass, number>> = { small: budget.effectiveContextCapSmall, nano: budget.effectiveContextCapNano };
+  const cap = caps[window.capability] ?? 0;
+  return cap === 0 || cap >= window.contextWindow ? window : { ...window, contextWindow: cap };
 }
 
 export function roomIn(window: ModelWindow | undefined, { config }: Agent): number {
   if (window === undefined) return config.maxContextChars;
   const { contextWindow } = window;
-  const answer = Math.min(config.maxTokens ?? USUAL_ANSWER_TOKENS, contextWindow * ANSWER_SHARE);
-  return Math.min(config.maxContextChars, Math.floor((contextWindow * (1 - SPARE_SHARE) - answer) * CHARS_A_TOKEN));
+  const { minVisibleOutputTokens } = config.contextEngine.budget;
+  const usual = Math.min(config.maxTokens ?? USUAL_ANSWER_TOKENS, contextWindow * ANSWER_SHARE);
+  const answer = Math.max(usual, leastAnswer(contextWindow, minVisibleOutputTokens));
+  return Math.min(config.maxContextChars, Math.max(0, Math.floor((contextWindow * (1 - SPARE_SHARE) - answer) * CHARS_A_TOKEN)));
+}
+
+/** Tokens that an answer is to have at least; of a very small window no more than it is given at most. */
+export function leastAnswer(contextWindow: number, minVisibleOutputTokens: number): number {
+  return Math.min(minVisibleOutputTokens, contextWindow * ANSWER_SHARE);
 }
 
 /** Undefined for a model that nobody has described. */
@@ -40,7 +59,7 @@ export async function windowOf(models: Models, { provider, modelId }: ModelRef):
 
 async function readWindows(models: Models): Promise<ReadonlyMap<string, ModelWindow>> {
   const catalogue = await models.catalogue();
-  return new Map(catalogue.map((entry) => [`${entry.provider}/${entry.modelId}`, entry]));
+  return new Map(catalogue.map((entry) => [`${entry.provider}/${entry.modelId}`, { ...entry, capability: classOf(entry) }]));
 }
 
 /** So many characters of what was said an agent is shown at once when it looks it up. */

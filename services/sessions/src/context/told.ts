@@ -18,6 +18,7 @@ export function sizeOfLine(summary: Told): number {
 /** What comes before the first of them. */
 export const HEAD_CHARS = HEAD.length;
 
-export function toldAs(summaries: readonly SummaryDocument[]): string {
-  return [HEAD, ...summaries.map(lineOf)].join('\n');
+/** A mark stands in the line before them. */
+export function toldAs(summaries: readonly SummaryDocument[], mark: string): string {
+  return [`${HEAD} ${mark}`, ...summaries.map(lineOf)].join('\n');
 }

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import type { Root } from '../data.ts';
-import { coveredTo, fit, folded, nextFold, sizeOf, type Fold, type Loose, type TreeLimits } from './tree.ts';
+import { anchorsOf, coveredTo, fit, folded, nextFold, sizeOf, type Fold, type Loose, type TreeLimits } from './tree.ts';
 
 /** A conversation as it grows, with every summary that was ever made of it. */
 interface Grown {
@@ -21,8 +21,19 @@ const limits: fc.Arbitrary<TreeLimits> = fc.record({
   depth: fc.constantFrom(0, 1, 2, 10, Infinity),
 });
 
+interface Anchoring {
+  anchors: { turns: number; chars: number };
+}
+
+const limitsAndAnchors = fc
+  .record({
+    limits,
+    anchors: fc.record({ turns: fc.integer({ min: 0, max: 10 }), chars: fc.integer({ min: 0, max: 20_000 }) }),
+  })
+  .map(({ limits: given, anchors }) => ({ ...given, anchors }));
+
 /** Folds what there is to fold after each turn, while it is more than `most`. A summary is as long as it happens to be. */
-function grow(said: readonly Omit<Loose, 'seq'>[], given: TreeLimits, most: number): Grown {
+function grow(said: readonly Omit<Loose, 'seq'>[], given: TreeLimits & Partial<Anchoring>, most: number): Grown {
   const made = new Map<string, Fold>();
   let roots: Root[] = [];
   const turns: Loose[] = [];
@@ -30,7 +41,9 @@ function grow(said: readonly Omit<Loose, 'seq'>[], given: TreeLimits, most: numb
     turns.push({ ...one, seq: turns.length + 1 });
     const chars = turns.reduce((sum, each) => sum + each.chars, 0);
     for (;;) {
-      const fold = sizeOf({ roots, chars }) > most ? nextFold(roots, looseOf(roots, turns), given) : undefined;
+      const loose = looseOf(roots, turns);
+      const anchors = roots.length === 0 && given.anchors ? anchorsOf(loose, given.anchors) : 0;
+      const fold = sizeOf({ roots, chars }) > most ? nextFold(roots, loose.slice(anchors), given) : undefined;
       if (!fold) break;
       const id = `s${made.size}`;
       made.set(id, fold);
@@ -44,6 +57,11 @@ function looseOf(roots: readonly Root[], turns: readonly Loose[]): Loose[] {
   return turns.filter(({ seq }) => seq > coveredTo(roots));
 }
 
+/** The turns in front of all summaries. */
+function anchoredOf([root]: readonly Root[], turns: readonly Loose[]): Loose[] {
+  return turns.filter(({ seq }) => root !== undefined && seq < root.from);
+}
+
 /** Down to the turns themselves. */
 function expand(id: string, made: Grown['made']): number[] {
   const fold = made.get(id);
@@ -52,15 +70,23 @@ function expand(id: string, made: Grown['made']): number[] {
 
 test('expanding every summary gives back every turn, once and in order, whatever the history and the limits', () => {
   fc.assert(
-    fc.property(fc.array(turn, { maxLength: 120 }), limits, fc.integer({ min: 0, max: 50_000 }), (said, given, most) => {
+    fc.property(fc.array(turn, { maxLength: 120 }), limitsAndAnchors, fc.integer({ min: 0, max: 50_000 }), (said, given, most) => {
       const { roots, turns, made } = grow(said, given, most);
-      const all = [...roots.flatMap(({ id }) => expand(id, made)), ...looseOf(roots, turns).map(({ seq }) => seq)];
+      const anchored = anchoredOf(roots, turns);
+      assert.ok(anchored.length <= given.anchors.turns);
+      assert.ok(anchored.reduce((sum, one) => sum + one.chars, 0) <= given.anchors.chars);
+      const all = [
+        ...anchored.map(({ seq }) => seq),
+        ...roots.flatMap(({ id }) => expand(id, made)),
+        ...looseOf(roots, turns).map(({ seq }) => seq),
+      ];
       assert.deepEqual(
         all,
         turns.map(({ seq }) => seq),
       );
       const messages =
-        roots.reduce((sum, root) => sum + root.messages, 0) + looseOf(roots, turns).reduce((sum, one) => sum + one.messages, 0);
+        roots.reduce((sum, root) => sum + root.messages, 0) +
+        [...anchored, ...looseOf(roots, turns)].reduce((sum, one) => sum + one.messages, 0);
       assert.equal(
         messages,
         turns.reduce((sum, one) => sum + one.messages, 0),
@@ -72,18 +98,22 @@ test('expanding every summary gives back every turn, once and in order, whatever
 
 test('what is told fits any window, has the last exchanges whole as far as they fit, and leaves out the oldest alone', () => {
   fc.assert(
-    fc.property(fc.array(turn, { maxLength: 80 }), limits, fc.integer({ min: 0, max: 60_000 }), (said, given, room) => {
+    fc.property(fc.array(turn, { maxLength: 80 }), limitsAndAnchors, fc.integer({ min: 0, max: 60_000 }), (said, given, room) => {
       const { roots, turns } = grow(said, given, 20_000);
       const exchanges = looseOf(roots, turns).toReversed();
-      const kept = fit({ summaries: roots, exchanges, charsOf: ({ chars }) => chars, freshTurns: given.freshTurns, room });
+      const anchorChars = anchoredOf(roots, turns).reduce((sum, { chars }) => sum + chars, 0);
+      const kept = fit({ summaries: roots, exchanges, charsOf: ({ chars }) => chars, anchorChars, freshTurns: given.freshTurns, room });
       const [told, summaries] = [exchanges.slice(0, kept.exchanges), roots.slice(roots.length - kept.summaries)];
-      const size = told.reduce((sum, { chars }) => sum + chars, 0) + summaries.reduce((sum, root) => sum + root.size, 0);
+      const size =
+        told.reduce((sum, { chars }) => sum + chars, 0) +
+        summaries.reduce((sum, root) => sum + root.size, 0) +
+        (kept.anchored ? anchorChars : 0);
       assert.ok(size <= room, `${size} of ${room}`);
       const fresh = exchanges.slice(0, given.freshTurns);
       let left = room;
       const fits = fresh.findIndex(({ chars }) => (left -= chars) < 0);
       assert.ok(told.length >= (fits === -1 ? fresh.length : fits), 'the last exchanges come first');
-      if (fits !== -1) assert.equal(summaries.length, 0, 'a summary takes the place of no fresh exchange');
+      if (fits !== -1) assert.deepEqual([summaries.length, kept.anchored], [0, false], 'nothing takes the place of a fresh exchange');
     }),
     { numRuns: 500 },
   );

@@ -80,6 +80,13 @@ export function coveredTo(roots: readonly Root[]): number {
   return roots.at(-1)?.to ?? 0;
 }
 
+/** How many of the first turns of a conversation stay in front of its summaries, so that what is told begins the same each time. */
+export function anchorsOf(loose: readonly Loose[], { turns, chars }: { turns: number; chars: number }): number {
+  let left = chars;
+  const cut = loose.slice(0, turns).findIndex((turn) => (left -= turn.chars) < 0);
+  return cut === -1 ? Math.min(turns, loose.length) : cut;
+}
+
 /** How much the whole of it is: the summaries, and what no summary stands for. */
 export function sizeOf({ roots = [], chars = 0 }: { roots?: readonly Root[] | undefined; chars?: number | undefined }): number {
   const loose = roots.reduce((left, root) => left - root.chars, chars);
@@ -92,16 +99,24 @@ export interface Fitting<E> {
   /** What was said since, newest first. */
   exchanges: readonly E[];
   charsOf: (exchange: E) => number;
+  /** How long the first exchanges are that stand before all summaries; told together, or not at all. */
+  anchorChars?: number;
   /** How many of the last exchanges come before any summary. */
   freshTurns: number;
   room: number;
 }
 
+export interface Fits {
+  summaries: number;
+  exchanges: number;
+  anchored: boolean;
+}
+
 /**
- * What a model is told of a conversation, so that it fits: the last exchanges whole, then the summaries, then as many more exchanges as
+ * What a model is told of a conversation, so that it fits: the last exchanges whole, then its beginning, then the summaries, then as many more exchanges as
  * there is room for. Whatever is left out is the oldest of its kind.
  */
-export function fit<E>({ summaries, exchanges, charsOf, freshTurns, room }: Fitting<E>): { summaries: number; exchanges: number } {
+export function fit<E>({ summaries, exchanges, charsOf, anchorChars = 0, freshTurns, room }: Fitting<E>): Fits {
   let left = room;
   const take = (sizes: readonly number[]): number => {
     const cut = sizes.findIndex((size) => {
@@ -114,6 +129,7 @@ export function fit<E>({ summaries, exchanges, charsOf, freshTurns, room }: Fitt
   const sizes = exchanges.map(charsOf);
   const fresh = take(sizes.slice(0, freshTurns));
   const whole = fresh === Math.min(freshTurns, sizes.length);
+  const anchored = whole && take([anchorChars]) === 1;
   const kept = whole ? take(summaries.toReversed().map(({ size }) => size)) : 0;
-  return { summaries: kept, exchanges: whole ? fresh + take(sizes.slice(freshTurns)) : fresh };
+  return { summaries: kept, exchanges: whole ? fresh + take(sizes.slice(freshTurns)) : fresh, anchored };
 }

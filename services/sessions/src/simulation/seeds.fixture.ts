@@ -99,6 +99,7 @@ async function ask(world: World, at: number, clock: Clock): Promise<void> {
   if (kind === 2) return cancel(world, { sessionKey: `default:alice:${channelId}` }, clock);
   if (kind === 3 && world.waits.compacts) return compact(world, channelId, clock);
   if (kind === 4 && world.waits.exports) return exportOne(world, channelId, clock);
+  if (kind === 5 && world.waits.exports) return sideBySide(world, channelId, clock);
   const regrets = dice.chance(0.2);
   const message = world.waits.resets && dice.chance(world.waits.compacts ? 0.1 : 0.25) ? '/reset' : JSON.stringify(script);
   for (let tries = 0; tries < (keyed ? 4 : 1); tries += 1) {
@@ -162,6 +163,13 @@ async function exportOne(world: World, channelId: string, clock: Clock): Promise
     work?.catch((error: unknown) => void (error instanceof AssertionError && world.wrong.push(error))) ?? Promise.resolve(),
     clock,
   );
+}
+
+/** All of them at one moment, each at whichever replica, and each maybe more than once. */
+async function sideBySide(world: World, channelId: string, clock: Clock): Promise<void> {
+  const { dice } = world.simulation;
+  const kinds = [compact, exportOne, exportOne, compact, dice.chance(0.5) ? empty : exportOne];
+  await Promise.all(kinds.map((call) => call(world, channelId, clock)));
 }
 
 function pick({ replicas, simulation }: World): Replica | undefined {

@@ -107,6 +107,8 @@ export interface Waits {
   resets?: true;
   /** Conversations are so soon too long that summaries are made of them. */
   compacts?: true;
+  /** They are made within the turn that finds it so. */
+  prepares?: true;
   /** How long a summary takes, where that is not a few turns. */
   summaryPaceMs?: number;
   /** Conversations are exported meanwhile. */
@@ -144,6 +146,8 @@ const SHORT = {
   contextEngine: { contextThreshold: 0.1, freshTailTurns: 1, leafMinFanout: 2, condensedMinFanout: 2 },
 };
 
+const PREPARED = { ...SHORT, contextEngine: { ...SHORT.contextEngine, deferCompaction: false, compactionPrefixAnchorTurns: 1 } };
+
 function agentOf(agentId: string, maxConcurrentRuns: number, more: object = {}): Agent {
   const config = AgentConfig.parse({ model: 'dev/echo', concurrency: { maxConcurrentRuns }, ...more });
   return { agentId, tenant: 'default', suspended: false, isDefault: agentId === 'wide', config };
@@ -151,6 +155,7 @@ function agentOf(agentId: string, maxConcurrentRuns: number, more: object = {}):
 
 const AGENTS = directoryOf([agentOf('wide', 2), agentOf('narrow', 1)]);
 const SHORT_AGENTS = directoryOf([agentOf('wide', 2, SHORT), agentOf('narrow', 1, SHORT)]);
+const PREPARED_AGENTS = directoryOf([agentOf('wide', 2, PREPARED), agentOf('narrow', 1, PREPARED)]);
 const REMEMBERS = { rag: { capture: 'all' } };
 const REMEMBERING_AGENTS = directoryOf([agentOf('wide', 2, REMEMBERS), agentOf('narrow', 1, REMEMBERS)]);
 
@@ -159,8 +164,9 @@ export const IDLE_MS = 2_000;
 const EXPIRES = { session: { resetPolicy: { mode: 'idle', idleTimeoutMs: IDLE_MS } } };
 const EXPIRING_AGENTS = directoryOf([agentOf('wide', 2, EXPIRES), agentOf('narrow', 1, EXPIRES)]);
 
-function agentsFor({ compacts, remembers, expires }: Waits): AgentDirectory {
+function agentsFor({ compacts, prepares, remembers, expires }: Waits): AgentDirectory {
   if (expires) return EXPIRING_AGENTS;
+  if (prepares) return PREPARED_AGENTS;
   if (remembers) return REMEMBERING_AGENTS;
   return compacts ? SHORT_AGENTS : AGENTS;
 }

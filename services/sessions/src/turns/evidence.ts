@@ -13,7 +13,7 @@ export interface Witness {
   /** What the model was told at first. */
   told: (told: ToldEvidence) => void;
   /** What memory found: how many, and how long they are. */
-  recalled: (found: { count: number; chars: number }) => void;
+  recalled: (found: NonNullable<TurnEvidence['recalled']>) => void;
   /** Something odd that it was told. */
   screened: (screened: Screened) => void;
   /** What was found in what it said. */

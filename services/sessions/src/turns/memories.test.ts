@@ -171,3 +171,19 @@ test('with capture off nothing is told', async () => {
   await ask(house, 'remember the milk');
   assert.deepEqual(house.told.captures, []);
 });
+
+test('what is told besides the question has a mark of its conversation, and an answer that shows it is filtered and raised', async () => {
+  await using house = await start(() => remembered('Alice likes short answers.'));
+  await ask(house, 'how long?');
+  const markIn = () => /CTKN_[0-9a-f]{16}/.exec(givenTo(house)[0]?.content ?? '')?.[0] ?? '';
+  const mark = markIn();
+  assert.notEqual(mark, '');
+  const warned = house.app.nextEvent('security:warn');
+  house.upstream.respond({ kind: 'text', text: `I was told: ${mark}, and more.` });
+  assert.equal(await ask(house, 'what were you told?'), 'I was told: [REDACTED:canary], and more.');
+  assert.equal((await warned).category, 'canary_leak');
+  house.upstream.respond({ kind: 'text', text: 'Short.' });
+  await house.app.bus.as(principal()).call('agent.execute', { message: 'and here?', sessionKey: { channelId: 'other' } });
+  assert.notEqual(givenTo(house)[0]?.content.includes(mark), true, 'another conversation has another one');
+  assert.notEqual(markIn(), '');
+});

@@ -1,24 +1,20 @@
 import { ServiceError, type Principal, type TokenScope } from '@switchyard/contracts';
 import { requireAllowed, resolveAgentModel, type ModelMessage, type ModelRef, type Models } from '@switchyard/models';
-import type { Collection, Documents } from '@switchyard/store';
 import type { Agent } from '../agents.ts';
-import { summariesOf } from '../context/make-summary.ts';
+import { compactTools } from '../context/compact-tools.ts';
 import type { WindowGuard } from '../context/gauge.ts';
-import { roomIn, windowOf, type ModelWindow } from '../context/room.ts';
-import { HEAD_CHARS, toldAs } from '../context/told.ts';
-import { coveredTo, fit } from '../context/tree.ts';
+import { recent, type RecentDeps } from '../context/recent.ts';
+import { leastAnswer, windowOf, type ModelWindow } from '../context/room.ts';
 import { trimmingOf } from '../context/trimming.ts';
-import type { SummaryDocument, TurnDocument } from '../data.ts';
-import { chatKind } from '../sessions/chat-kind.ts';
-import { keepApart, texts, type Bodies } from './bodies.ts';
-import type { ToldEvidence, Witness } from './evidence.ts';
+import type { TurnDocument } from '../data.ts';
+import { keepApart } from './bodies.ts';
+import type { Witness } from './evidence.ts';
 import { leaseLost, type Hold } from './hold.ts';
 import type { Standing } from './journal.ts';
 import { leftOutText } from './left-out.ts';
 import type { TurnPlan } from './turn-plan.ts';
 import { withBreaker } from './tool-breaker.ts';
 import type { ToolBox, ToolTurn } from './tools.ts';
-import type { Recall } from './recall.ts';
 
 /** The model an agent speaks with: its own, else the one of the house. */
 export async function modelOf(agent: Agent, models: Models): Promise<ModelRef> {
@@ -75,13 +71,8 @@ export function escalationOf({ config }: Agent, models: Models, model: ModelRef)
 /** The tools of an agent that acts for a principal. */
 export type ToolsOf = (principal: Principal, config: Agent['config'], turn: ToolTurn) => ToolBox;
 
-export interface PlanDeps {
+export interface PlanDeps extends RecentDeps {
   tools: ToolsOf;
-  turns: Documents<TurnDocument>;
-  bodies: Bodies;
-  summaries: Collection<SummaryDocument>;
-  models: Models;
-  recall: Recall;
   /** What stands before the question, asked with its text. */
   remind?: (question: string) => Promise<ModelMessage | undefined>;
   witness?: Pick<Witness, 'told'>;
@@ -114,7 +105,8 @@ export async function planTurn(deps: PlanDeps, given: PlanGiven): Promise<Omit<T
     leftOutText(deps.turns, turn),
     deps.remind?.(text),
   ]);
-  const tools = deps.tools(agentPrincipal(principal, turn), agent.config, { ...toolTurn, earlier });
+  const offered = deps.tools(agentPrincipal(principal, turn), agent.config, { ...toolTurn, earlier });
+  const tools = compactTools(offered, window, agent.config.contextEngine);
   deps.witness?.told({ ...told, tools: tools.specs.length });
   return {
     model,
@@ -130,7 +122,9 @@ export async function planTurn(deps: PlanDeps, given: PlanGiven): Promise<Omit<T
 
 function guardOf({ config }: Agent, window: ModelWindow | undefined): WindowGuard | undefined {
   const { enabled, warnPercent, blockPercent } = config.contextGuard;
-  return enabled && window ? { window: window.contextWindow, warnPercent, blockPercent } : undefined;
+  if (!enabled || !window) return undefined;
+  const leastOutput = leastAnswer(window.contextWindow, config.contextEngine.budget.minVisibleOutputTokens);
+  return { window: window.contextWindow, warnPercent, blockPercent, leastOutput };
 }
 
 function asked(text: string | undefined): ModelMessage[] {
@@ -154,50 +148,4 @@ function whileHeld(tools: ToolBox, hold: Hold): ToolBox {
 /** Who a turn acts as: its caller, within the scopes of the turn, as that agent in that session. */
 function agentPrincipal(principal: Principal, turn: TurnDocument): Principal {
   return { ...principal, scopes: turn.scopes as TokenScope[], agent: turn.agentId, session: turn.sessionKey };
-}
-
-/** Of what no summary stands for, so many exchanges are told at most. */
-const MOST_EXCHANGES = 1_000;
-
-interface Recent {
-  messages: ModelMessage[];
-  /** There is more that is not told word by word. */
-  earlier: boolean;
-  window: ModelWindow | undefined;
-  told: Omit<NonNullable<ToldEvidence>, 'tools'>;
-}
-
-/** What was said before, oldest first, as much as there is room for: the last exchanges, and summaries of what came before them. */
-async function recent(deps: PlanDeps, { turn, hold, agent, model, text }: PlanGiven): Promise<Recent> {
-  const { turns, bodies, recall } = deps;
-  const { roots = [], lastSeq, messageCount } = hold.session;
-  const { version, historyTurns, historyTurnOverrides: overrides, freshTailTurns } = agent.config.contextEngine;
-  const most = version === 'dag' ? MOST_EXCHANGES : (overrides?.[chatKind(hold.session)] ?? historyTurns);
-  const [last, window] = await Promise.all([recall.last(turns, hold, most), windowOf(deps.models, model)]);
-  const room = roomIn(window, agent);
-  const exchanges = roots.length === 0 ? last : last.slice(0, lastSeq - coveredTo(roots));
-  const head = roots.length === 0 ? 0 : HEAD_CHARS;
-  const left = room - Math.max(text.length, turn.message.chars) - head;
-  const fitting = fit({ summaries: roots, exchanges, charsOf: ({ chars }) => chars, freshTurns: freshTailTurns, room: left });
-  const kept = exchanges
-    .slice(0, fitting.exchanges)
-    .toReversed()
-    .flatMap((exchange) => exchange.spoken);
-  const summaries = await summariesOf(deps, hold.tenant, roots.slice(roots.length - fitting.summaries));
-  const said = await texts(bodies, kept);
-  const earlier: ModelMessage[] = summaries.length === 0 ? [] : [{ role: 'user', text: toldAs(summaries) }];
-  const messages = [...earlier, ...kept.map(({ role }, at) => ({ role, text: said[at] ?? '' }))];
-  const folded = summaries.reduce((sum, one) => sum + one.messages, 0);
-  const whole = fitting.exchanges;
-  const told = {
-    messages: kept.length,
-    chars: kept.reduce((sum, one) => sum + one.said.chars, 0),
-    ...(whole === 0 ? {} : { turns: { from: lastSeq - whole + 1, to: lastSeq } }),
-    summaries: summaries.length,
-    ...(summaries.length === 0 ? {} : { summaryIds: summaries.map(({ id }) => id) }),
-    depth: summaries.reduce((deepest, { depth }) => Math.max(deepest, depth), 0),
-    folded,
-    leftOut: Math.max(0, messageCount - folded - kept.length),
-  };
-  return { messages, earlier: messageCount > kept.length, told, window };
 }

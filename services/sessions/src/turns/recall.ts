@@ -97,7 +97,8 @@ export function createRecall({ mostChars, idleMs, clock }: RecallOptions): Recal
   };
 }
 
-function exchangeOf(turn: Parameters<typeof spoken>[0]): Exchange {
+/** What one turn that is done says in later ones. */
+export function exchangeOf(turn: Parameters<typeof spoken>[0]): Exchange {
   const all = spoken(turn);
   let [chars, held] = [0, 0];
   for (const { said } of all) {

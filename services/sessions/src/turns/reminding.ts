@@ -42,7 +42,8 @@ export function createReminding(
     warn: (warning) => void warnings.push(warning),
     async remind(question) {
       asked = question;
-      const { message, warning, found } = (await memories?.recall({ ...about, question, signal, traceparent })) ?? {};
+      const { message, warning, found } =
+        (await memories?.recall({ ...about, session: hold.session, question, signal, traceparent })) ?? {};
       if (warning !== undefined) warnings.push(warning);
       if (found) witness?.recalled(found);
       return noted([foreignNote(hold.session), verbosityNote(agent.config, hold.session), reinforce?.(question)], message);

@@ -166,6 +166,8 @@ async function play(deps: RunDeps, given: RunGiven, { record, reminding, witness
     witness,
   };
   const text = directed?.text ?? said;
+  if (!agent.config.contextEngine.deferCompaction)
+    hold.session = await deps.compaction.prepare(hold.tenant, hold.session, { signal, left });
   const plan = await planTurn(reading, { turn, hold, agent, model, principal, traceparent, left, text, from });
   signal.throwIfAborted();
   const cap = directed?.budget ?? hold.session.prefers?.budget ?? Infinity;

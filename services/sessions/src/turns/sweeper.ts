@@ -2,6 +2,7 @@ import { ServiceError } from '@switchyard/contracts';
 import type { Clock } from '@switchyard/service-kit';
 import type { Collection, Store } from '@switchyard/store';
 import type { Logger } from '@switchyard/telemetry';
+import type { Distilling } from '../context/distilling.ts';
 import { DAY_MS, type BodyDocument, type GoneDocument, type SessionDocument, type SummaryDocument, type TurnDocument } from '../data.ts';
 import { clearGone } from '../sessions/emptying.ts';
 import { release } from '../sessions/mailbox.ts';
@@ -27,6 +28,7 @@ export interface SweeperDeps {
   holds: Holds;
   runner: Runner;
   remembering?: Remembering;
+  distilling?: Distilling;
   log: Logger;
   /** How often is looked for leases that ran out, and for turns that wait. */
   lookMs: number;
@@ -73,6 +75,7 @@ export function startSweeper(deps: SweeperDeps): AsyncDisposable {
       () => forgetKeys(deps),
       () => clearAll(deps, attempt),
       async () => deps.remembering?.sweep(),
+      async () => deps.distilling?.sweep(),
     ]),
   ];
   return {

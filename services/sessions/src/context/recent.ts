@@ -1,0 +1,106 @@
+import type { ModelMessage, ModelRef, Models } from '@switchyard/models';
+import type { Collection, Documents } from '@switchyard/store';
+import type { Agent } from '../agents.ts';
+import type { Root, SummaryDocument, TurnDocument } from '../data.ts';
+import { chatKind } from '../sessions/chat-kind.ts';
+import { marked, MARK_CHARS } from '../screening/canary.ts';
+import { texts, type Bodies } from '../turns/bodies.ts';
+import type { ToldEvidence } from '../turns/evidence.ts';
+import type { Hold } from '../turns/hold.ts';
+import { exchangeOf, type Exchange, type Recall } from '../turns/recall.ts';
+import { createSettingAside } from './aside.ts';
+import { summariesOf } from './make-summary.ts';
+import { roomIn, usable, windowOf, type ModelWindow } from './room.ts';
+import { HEAD_CHARS, toldAs } from './told.ts';
+import { coveredTo, fit } from './tree.ts';
+
+/** Of what no summary stands for, so many exchanges are told at most. */
+const MOST_EXCHANGES = 1_000;
+/** As many of the first turns may stand in front of the summaries (`compactionPrefixAnchorTurns`). */
+const MOST_ANCHORS = 10;
+
+export interface Recent {
+  messages: ModelMessage[];
+  /** There is more that is not told word by word. */
+  earlier: boolean;
+  window: ModelWindow | undefined;
+  told: Omit<NonNullable<ToldEvidence>, 'tools'>;
+}
+
+export interface RecentDeps {
+  turns: Documents<TurnDocument>;
+  bodies: Bodies;
+  summaries: Collection<SummaryDocument>;
+  models: Models;
+  recall: Recall;
+}
+
+interface Given {
+  turn: TurnDocument;
+  hold: Hold;
+  agent: Agent;
+  model: ModelRef;
+  /** What is asked. */
+  text: string;
+}
+
+/**
+ * What was said before, oldest first, as much as there is room for: the last exchanges, and summaries of what came before them, with the
+ * first turns in front where they are kept there.
+ */
+export async function recent(deps: RecentDeps, { turn, hold, agent, model, text }: Given): Promise<Recent> {
+  const { turns, bodies, recall } = deps;
+  const { roots = [], lastSeq, messageCount } = hold.session;
+  const { freshTailTurns } = agent.config.contextEngine;
+  const [last, described, first] = await Promise.all([
+    recall.last(turns, hold, mostExchanges(agent, hold.session)),
+    windowOf(deps.models, model),
+    anchorsOf(deps, hold.session.epoch, roots),
+  ]);
+  const window = usable(described, agent);
+  const aside = createSettingAside(agent.config);
+  const exchanges = roots.length === 0 ? last : last.slice(0, lastSeq - coveredTo(roots));
+  const head = roots.length === 0 ? 0 : HEAD_CHARS + MARK_CHARS;
+  const anchorChars = first.reduce((sum, exchange) => sum + aside.charsOf(exchange), 0);
+  const left = roomIn(window, agent) - Math.max(text.length, turn.message.chars) - head;
+  const { charsOf } = aside;
+  const fitting = fit({ summaries: roots, exchanges, charsOf, anchorChars, freshTurns: freshTailTurns, room: left });
+  const anchors = spokenIn(fitting.anchored ? first : []);
+  const kept = spokenIn(exchanges.slice(0, fitting.exchanges).toReversed());
+  const summaries = await summariesOf(deps, hold.tenant, roots.slice(roots.length - fitting.summaries));
+  const all = [...anchors, ...kept];
+  const said = await texts(bodies, all);
+  const words = all.map(({ role, ...one }, at): ModelMessage => ({ role, text: aside.toldOf(one, said[at] ?? '') }));
+  const earlier: ModelMessage[] = summaries.length === 0 ? [] : [{ role: 'user', text: toldAs(summaries, marked(hold.session)) }];
+  const folded = summaries.reduce((sum, one) => sum + one.messages, 0);
+  const whole = fitting.exchanges;
+  const told = {
+    messages: all.length,
+    chars: words.reduce((sum, one) => sum + (one.role === 'tool' ? 0 : one.text.length), 0),
+    ...(whole === 0 ? {} : { turns: { from: lastSeq - whole + 1, to: lastSeq } }),
+    summaries: summaries.length,
+    ...(summaries.length === 0 ? {} : { summaryIds: summaries.map(({ id }) => id) }),
+    depth: summaries.reduce((deepest, { depth }) => Math.max(deepest, depth), 0),
+    folded,
+    leftOut: Math.max(0, messageCount - folded - all.length),
+  };
+  const messages = [...words.slice(0, anchors.length), ...earlier, ...words.slice(anchors.length)];
+  return { messages, earlier: messageCount > all.length || aside.some, told, window };
+}
+
+function mostExchanges({ config }: Agent, session: Parameters<typeof chatKind>[0]): number {
+  const { version, historyTurns, historyTurnOverrides: overrides } = config.contextEngine;
+  return version === 'dag' ? MOST_EXCHANGES : (overrides?.[chatKind(session)] ?? historyTurns);
+}
+
+/** The turns before all that summaries stand for: whatever was said since, and whatever the settings say by now, they stay the same. */
+async function anchorsOf({ turns }: RecentDeps, epoch: string, [root]: readonly Root[]): Promise<Exchange[]> {
+  if (root === undefined) return [];
+  const { items } = await turns.find({ epoch, seq: { lt: root.from } }, { sort: [['seq', 'asc']], limit: MOST_ANCHORS });
+  return items.map(exchangeOf);
+}
+
+/** Each with which of the things it is that were said in its turn. */
+function spokenIn(exchanges: readonly Exchange[]) {
+  return exchanges.flatMap(({ spoken }) => spoken.map((one, n) => ({ ...one, n })));
+}
