@@ -117,10 +117,12 @@ export interface Waits {
   expires?: true;
   /** What is said in quick succession is gathered for so long. */
   gathersMs?: number;
+  /** What is said among several waits behind what is said between two; it climbs after so long, or with 0 never. */
+  climbsMs?: number;
 }
 export const USUAL: Waits = { mode: 'followup', policy: 'drop-new' };
 
-function settingsOf({ mode: defaultMode, policy, gathersMs = 0 }: Waits): Settings<'queue' | 'daemon'> {
+function settingsOf({ mode: defaultMode, policy, gathersMs = 0, climbsMs }: Waits): Settings<'queue' | 'daemon'> {
   const defaultOverflow = { maxDepth: 4, policy };
   const queue = {
     enabled: true,
@@ -134,6 +136,12 @@ function settingsOf({ mode: defaultMode, policy, gathersMs = 0 }: Waits): Settin
     debounce: { windowMs: 0, maxBufferedMessages: 3, firstMessageImmediate: true },
     maxWaiting: 1_000,
     waitTimeoutMs: 600_000,
+    priorityEnabled: climbsMs !== undefined,
+    priorityLanes: [
+      { name: 'among them', concurrency: 1, priority: 1, agingPromotionMs: climbsMs },
+      { name: 'in person', concurrency: 1, priority: 2, agingPromotionMs: 1_000 },
+    ],
+    laneAssignment: { defaultLane: 'in person', dmLane: 'in person', mentionLane: 'among them' },
   };
   return { current: { queue, daemon: { shutdownTimeoutMs: 8_000 } } } as unknown as Settings<'queue' | 'daemon'>;
 }

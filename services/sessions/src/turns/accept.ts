@@ -78,12 +78,14 @@ export interface AcceptDeps extends GatheringDeps {
   /** Makes room for a turn in a queue that is full; undefined where it is refused instead. */
   makeRoom: (turn: TurnDocument) => Promise<TurnDocument | undefined>;
   /** The room to run the turn at once, if this replica has it and nobody waits for it. */
-  reserve: (agent: Agent) => Slot | undefined;
+  reserve: (agent: Agent, lane: string | undefined) => Slot | undefined;
+  /** The lane in which a turn waits; undefined where there are none. */
+  laneOf: (identity: SessionIdentity, principal: Principal) => string | undefined;
   unreserve: (slot: Slot) => void;
   /** Throws when too many turns of the tenant wait for one more to do so. */
   admitWaiting: () => Promise<Disposable>;
   /** Throws when that is known already, and there is no room to run the turn at once. */
-  refuseWaiting: (agent: Agent) => void;
+  refuseWaiting: (agent: Agent, lane: string | undefined) => void;
   /** Whether turns are likely to wait in a session: then it is looked at before anything is written. */
   isBusy: (sessionKey: string) => boolean;
   /** Of acceptances in one session one begins when the one before is over, so that they are in the order in which they came. */
@@ -95,7 +97,7 @@ export interface AcceptDeps extends GatheringDeps {
  * idempotency key gives the turn it named: attach if it runs, replay if it is done, refuse if the body differs.
  */
 export async function accept(deps: AcceptDeps, request: TurnRequest, principal: Principal): Promise<Accepted> {
-  const asked = ask(deps.agents, request, principal);
+  const asked = ask(deps, request, principal);
   shed(deps, asked);
   return deps.inTurn(asked.sessionKey, async () => {
     const earlier = await earlierTurn(deps, asked);
@@ -110,9 +112,9 @@ export async function accept(deps: AcceptDeps, request: TurnRequest, principal: 
 }
 
 /** Of what is too much nothing is read and nothing is written: refusing must cost less than doing. What has a key may be there already. */
-function shed({ agents, refuseWaiting }: AcceptDeps, { principal, agentId, idempotencyKey }: Asked): void {
+function shed({ agents, refuseWaiting }: AcceptDeps, { principal, agentId, lane, idempotencyKey }: Asked): void {
   const agent = idempotencyKey === undefined ? agents.find(principal.tenant, agentId) : undefined;
-  if (agent && !agent.suspended) refuseWaiting(agent);
+  if (agent && !agent.suspended) refuseWaiting(agent, lane);
 }
 
 /** A request, once it is known who asks and what is meant. */
@@ -124,6 +126,7 @@ interface Asked {
   /** The agent that was asked for by name, and the one that is meant. */
   named: string | undefined;
   agentId: string;
+  lane: string | undefined;
   /** What a key stands for. */
   fingerprint: () => string;
   idempotencyKey: string | undefined;
@@ -143,7 +146,7 @@ export function meantSession(
   return { named, standard, identity, key: formatSessionKey(identity) };
 }
 
-function ask(agents: AgentDirectory, request: TurnRequest, principal: Principal): Asked {
+function ask({ agents, laneOf }: Pick<AcceptDeps, 'agents' | 'laneOf'>, request: TurnRequest, principal: Principal): Asked {
   const { named, standard, identity, key: sessionKey } = meantSession(agents, request, principal);
   if (!SessionKey.safeParse(sessionKey).success) throw new ServiceError('INVALID_ARGUMENT', 'The key of this session would be too long.');
   requireIds(identity, principal);
@@ -157,6 +160,7 @@ function ask(agents: AgentDirectory, request: TurnRequest, principal: Principal)
     sessionKey,
     named,
     agentId: named ?? identity.agentId ?? standard,
+    lane: laneOf(identity, principal),
     fingerprint: () => digest([message, agentId ?? null, scopes ?? null, sessionKey, ...bounds]),
     // None of the three has a space in it.
     idempotencyKey: key === undefined ? undefined : `${principal.client} ${method} ${key}`,
@@ -243,7 +247,7 @@ async function write(deps: AcceptDeps, asked: Asked, who: Who): Promise<Accepted
   const { tenant } = asked.principal;
   const looking = gatheringOf(deps, { tenant, sessionKey: asked.sessionKey, message: asked.request.message });
   const gathering = looking && (await looking);
-  const slot = gathering?.until === undefined ? deps.reserve(who.agent) : undefined;
+  const slot = gathering?.until === undefined ? deps.reserve(who.agent, asked.lane) : undefined;
   let used = false;
   try {
     using _admitted = slot ? undefined : await deps.admitWaiting();
@@ -334,7 +338,7 @@ async function makingRoom(
 }
 
 async function toTurn({ bodies, store }: AcceptDeps, asked: Asked): Promise<TurnDocument> {
-  const { request, principal, sessionKey, agentId, idempotencyKey, fingerprint } = asked;
+  const { request, principal, sessionKey, agentId, lane, idempotencyKey, fingerprint } = asked;
   const now = store.now();
   return {
     turnId: request.turnId,
@@ -352,6 +356,7 @@ async function toTurn({ bodies, store }: AcceptDeps, asked: Asked): Promise<Turn
     ...(request.origin?.traceparent === undefined ? {} : { traceparent: request.origin.traceparent }),
     ...(request.model === undefined ? {} : { model: request.model }),
     ...(request.timeoutMs === undefined ? {} : { timeoutMs: request.timeoutMs }),
+    ...(lane === undefined ? {} : { lane }),
     ...(request.method === 'turns.start' ? {} : { quiet: true as const }),
     state: 'queued',
     fence: 0,

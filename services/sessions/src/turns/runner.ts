@@ -1,8 +1,9 @@
 import { ServiceError, type Input, type Principal, type Result, type TurnResult } from '@switchyard/contracts';
 import type { TurnDocument } from '../data.ts';
 import { parseMessage } from '../commands/parse.ts';
-import { readEntry } from '../sessions/entry.ts';
+import { readEntry, toEntry } from '../sessions/entry.ts';
 import { isQueueFull } from '../sessions/mailbox.ts';
+import { lanesOf } from '../sessions/lanes.ts';
 import { follows, noSuchTurn } from '../sessions/ownership.ts';
 import { debounceOf, overflowOf, type Overflow, type Queued } from '../sessions/queue-policy.ts';
 import { accept, enterLater, meantSession, type Accepted, type AcceptDeps, type TurnRequest } from './accept.ts';
@@ -56,7 +57,7 @@ export function createRunner(deps: LauncherDeps): Runner {
     (tenant: string) =>
     ({ sessionKey, agentId }: Queued): Overflow =>
       overflowOf(settings.current.queue, sessionKey, deps.agents.find(tenant, agentId)?.config.concurrency.maxQueuedPerSession);
-  const waits = (tenant: string, agentId: string): void => launcher.waits(tenant, agentId);
+  const waits = (tenant: string, entry: string): void => launcher.waits(tenant, entry);
 
   function acceptingFor({ tenant }: Principal): AcceptDeps {
     const ofQueue = overflowFor(tenant);
@@ -66,11 +67,12 @@ export function createRunner(deps: LauncherDeps): Runner {
       debounceOf: (sessionKey) => debounceOf(settings.current.queue, sessionKey),
       makeRoom: (turn) => makeRoom({ ...deps, overflowOf: ofQueue, waits }, tenant, turn),
       taker: () => deps.holds.taker(),
-      reserve: (agent) => launcher.reserve(tenant, agent),
+      laneOf: (identity, principal) => lanesOf(settings.current.queue)?.of(identity, principal),
+      reserve: (agent, lane) => launcher.reserve(tenant, agent, lane),
       unreserve: (slot) => launcher.unreserve(slot),
       admitWaiting: () => bound.admit(tenant),
-      refuseWaiting(agent) {
-        const ms = launcher.hasRoom(tenant, agent) ? 0 : bound.fullFor(tenant);
+      refuseWaiting(agent, lane) {
+        const ms = launcher.hasRoom(tenant, agent, lane) ? 0 : bound.fullFor(tenant);
         if (ms === 0) return;
         const { agentId } = agent;
         const standard = deps.agents.default(tenant).agentId === agentId;
@@ -95,8 +97,8 @@ export function createRunner(deps: LauncherDeps): Runner {
       if (begun) launcher.begin({ ...begun, tenant, turn, agent, model });
     }
     const gathersMs = accepted.replayed ? undefined : accepted.gathersMs;
-    if (gathersMs) deps.clock.after(gathersMs, () => launcher.waits(tenant, turn.agentId));
-    else if (accepted.waits || gathersMs === 0) launcher.waits(tenant, turn.agentId);
+    if (gathersMs) deps.clock.after(gathersMs, () => launcher.waits(tenant, toEntry(turn)));
+    else if (accepted.waits || gathersMs === 0) launcher.waits(tenant, toEntry(turn));
     return { turn, replayed: accepted.replayed, here: !accepted.replayed && accepted.begun !== undefined };
   }
 
@@ -159,7 +161,7 @@ export function createRunner(deps: LauncherDeps): Runner {
 
     async enter(tenant, turn) {
       const { place } = await enterLater({ ...deps, overflowOf: overflowFor(tenant) }, tenant, turn);
-      if (place === 'waits') launcher.waits(tenant, turn.agentId);
+      if (place === 'waits') launcher.waits(tenant, toEntry(turn));
     },
 
     tellFailed(tenant, turn) {
