@@ -8,7 +8,11 @@ type Queue = Settings<'queue'>['current']['queue'];
 
 const lane = (name: string, priority: number, agingPromotionMs = 30_000) => ({ name, concurrency: 1, priority, agingPromotionMs });
 
-function queueWith(priorityLanes: Queue['priorityLanes'], laneAssignment: Partial<Queue['laneAssignment']> = {}, priorityEnabled = true): Queue {
+function queueWith(
+  priorityLanes: Queue['priorityLanes'],
+  laneAssignment: Partial<Queue['laneAssignment']> = {},
+  priorityEnabled = true,
+): Queue {
   const assigned = { defaultLane: 'normal', dmLane: 'high', mentionLane: 'normal', followupLane: 'normal', scheduledLane: 'low' };
   return { priorityEnabled, priorityLanes, laneAssignment: { ...assigned, ...laneAssignment } } as Queue;
 }

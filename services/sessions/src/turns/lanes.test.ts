@@ -89,8 +89,8 @@ test('lanes are as the configuration says', async () => {
     });
     const start = (name: string, wait: number, guildId?: string) => {
       const message = JSON.stringify([{ wait }, { text: name }]);
-      const sessionKey = { channelId: name, ...(guildId === undefined ? {} : { guildId }) };
-      return app.bus.call('turns.start', { turnId: turnIdOf(name), agentId: 'scripted', message, sessionKey });
+      const session = { channelId: name, ...(guildId === undefined ? {} : { guildId }) };
+      return app.bus.call('turns.start', { turnId: turnIdOf(name), agentId: 'scripted', message, session });
     };
     await start('long', 60_000);
     await start('direct', 0);
