@@ -58,6 +58,11 @@ test('each step up takes its time, and one that is never climbed is never climbe
   );
 });
 
+test('who climbs several steps waits for each of them', () => {
+  const lanes = lanesOf(queueWith([lane('high', 2), lane('normal', 1, 60_000), lane('low', 0, 5_000)]));
+  assert.equal(lanes?.get('low').climbMs, 65_000);
+});
+
 test('there are none unless they are wanted, and they are worked out once for a configuration', () => {
   assert.equal(lanesOf(queueWith(USUAL, {}, false)), undefined);
   assert.equal(lanesOf(queueWith([])), undefined);

@@ -1,11 +1,8 @@
-import type { Principal } from '@switchyard/contracts';
+import { WEBHOOK_CHANNEL, type Principal } from '@switchyard/contracts';
 import type { Settings } from '@switchyard/service-kit';
 import type { SessionIdentity } from './session-key.ts';
 
 type Queue = Settings<'queue'>['current']['queue'];
-
-/** The channel of what other systems send (docs/decisions/0061). */
-const WEBHOOK = 'webhook';
 
 /** How a lane stands to the others. */
 export interface Lane {
@@ -56,7 +53,7 @@ function workOut({ priorityLanes, laneAssignment }: Queue): Lanes {
   return {
     of(identity, { agent }) {
       // Who answers another agent, or a system, keeps no person waiting.
-      if (agent !== undefined || identity.channelId === WEBHOOK) return standard;
+      if (agent !== undefined || identity.channelId === WEBHOOK_CHANNEL) return standard;
       return identity.guildId === undefined ? direct : among;
     },
     get: (name) => lanes.get(name) ?? fallback,

@@ -122,7 +122,7 @@ export interface Waits {
 }
 export const USUAL: Waits = { mode: 'followup', policy: 'drop-new' };
 
-function settingsOf({ mode: defaultMode, policy, gathersMs = 0, climbsMs }: Waits): Settings<'queue' | 'daemon'> {
+function settingsOf({ mode: defaultMode, policy, gathersMs = 0, climbsMs }: Waits): Settings<'queue' | 'daemon' | 'routing'> {
   const defaultOverflow = { maxDepth: 4, policy };
   const queue = {
     enabled: true,
@@ -143,7 +143,9 @@ function settingsOf({ mode: defaultMode, policy, gathersMs = 0, climbsMs }: Wait
     ],
     laneAssignment: { defaultLane: 'in person', dmLane: 'in person', mentionLane: 'among them' },
   };
-  return { current: { queue, daemon: { shutdownTimeoutMs: 8_000 } } } as unknown as Settings<'queue' | 'daemon'>;
+  return { current: { queue, daemon: { shutdownTimeoutMs: 8_000 }, routing: { bindings: [] } } } as unknown as Settings<
+    'queue' | 'daemon' | 'routing'
+  >;
 }
 
 /** After two exchanges at the latest there is something to fold. */

@@ -75,6 +75,8 @@ test('a lane that is full keeps nobody of another lane waiting, not even who has
   await told(world, ask(replica, 'other', { session: among('other') }));
   await until(world, () => turnOf(world, 'other').state === 'done');
   assert.deepEqual([turnOf(world, 'first').state, turnOf(world, 'second').state], ['running', 'queued']);
+  const { fence, createdAt } = turnOf(world, 'other');
+  assert.equal(fence, createdAt, 'it was begun with its acceptance, and not claimed');
   await settled(world);
 });
 
@@ -103,14 +105,16 @@ test('lanes are as the configuration says', async () => {
   }
 });
 
-test('what a process that died left in a lane another one begins there', async () => {
-  const { world, replica } = replicaWith(60_000);
+test('what a process that died left in its lanes another one begins as they say', async () => {
+  const { world, replica } = replicaWith(1_000);
   await run(world, replica, 'first');
   await wait(world, replica, among('a'), 'a');
+  const askedAt = world.simulation.now();
+  await until(world, () => world.simulation.now() > askedAt + 1_500);
   await wait(world, replica, direct('d'), 'd');
   replica.process.kill();
   startReplica(world);
   await settled(world);
-  assert.deepEqual(order(world, ['a', 'd']), ['d', 'a']);
+  assert.deepEqual(order(world, ['a', 'd']), ['a', 'd']);
   assert.equal(turnOf(world, 'a').lane, 'among them');
 });

@@ -37,7 +37,7 @@ export interface LauncherDeps extends Omit<
   WorkDeps,
   'wasAnnounced' | 'isFollowed' | 'recall' | 'modeOf' | 'mostGathered' | 'stopping' | 'mayGoOn' | 'waitTimeoutMs'
 > {
-  settings: Settings<'queue' | 'daemon'>;
+  settings: Settings<'queue' | 'daemon' | 'routing'>;
 }
 
 /** Runs turns that are written already: one at a time in each session, as many at once as there are slots. */

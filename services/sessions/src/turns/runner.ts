@@ -1,6 +1,7 @@
 import { ServiceError, type Input, type Principal, type Result, type TurnResult } from '@switchyard/contracts';
 import type { TurnDocument } from '../data.ts';
 import { parseMessage } from '../commands/parse.ts';
+import { bindingsOf } from '../sessions/bindings.ts';
 import { readEntry, toEntry } from '../sessions/entry.ts';
 import { isQueueFull } from '../sessions/mailbox.ts';
 import { lanesOf } from '../sessions/lanes.ts';
@@ -57,12 +58,13 @@ export function createRunner(deps: LauncherDeps): Runner {
     (tenant: string) =>
     ({ sessionKey, agentId }: Queued): Overflow =>
       overflowOf(settings.current.queue, sessionKey, deps.agents.find(tenant, agentId)?.config.concurrency.maxQueuedPerSession);
+  const meaning = { ...deps, bindings: () => bindingsOf(settings.current.routing) };
   const waits = (tenant: string, entry: string): void => launcher.waits(tenant, entry);
 
   function acceptingFor({ tenant }: Principal): AcceptDeps {
     const ofQueue = overflowFor(tenant);
     return {
-      ...deps,
+      ...meaning,
       overflowOf: ofQueue,
       debounceOf: (sessionKey) => debounceOf(settings.current.queue, sessionKey),
       makeRoom: (turn) => makeRoom({ ...deps, overflowOf: ofQueue, waits }, tenant, turn),
@@ -108,8 +110,8 @@ export function createRunner(deps: LauncherDeps): Runner {
       return await accept(acceptingFor(principal), request, principal);
     } catch (error) {
       if (!isQueueFull(error)) throw error;
-      const { key } = meantSession(deps.agents, request, principal);
-      await cancel({ ...deps, waits }, { sessionKey: key }, principal);
+      const { key } = meantSession(meaning, request, principal);
+      await cancel({ ...meaning, waits }, { sessionKey: key }, principal);
       return accept(acceptingFor(principal), request, principal);
     }
   }
@@ -119,7 +121,7 @@ export function createRunner(deps: LauncherDeps): Runner {
     const session = await deps.sessions.for(principal).get(sessionKey);
     const queue = (session?.queue ?? []).map((entry) => readEntry(entry).turnId);
     for (const earlier of queue.slice(0, Math.max(0, queue.indexOf(turnId))).toReversed()) {
-      await cancel({ ...deps, waits }, { turnId: earlier }, principal).catch((error: unknown) => {
+      await cancel({ ...meaning, waits }, { turnId: earlier }, principal).catch((error: unknown) => {
         if (!(error instanceof ServiceError && error.code === 'NOT_FOUND')) throw error;
       });
     }
@@ -157,7 +159,7 @@ export function createRunner(deps: LauncherDeps): Runner {
       return { turn, result: await resultOf(turn, { principal, replayed: true, here: false, signal }) };
     },
 
-    cancel: (meant, principal) => cancel({ ...deps, waits }, meant, principal),
+    cancel: (meant, principal) => cancel({ ...meaning, waits }, meant, principal),
 
     async enter(tenant, turn) {
       const { place } = await enterLater({ ...deps, overflowOf: overflowFor(tenant) }, tenant, turn);
