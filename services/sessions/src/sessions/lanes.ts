@@ -35,10 +35,10 @@ export function lanesOf(queue: Queue): Lanes | undefined {
 
 function workOut({ priorityLanes, laneAssignment }: Queue): Lanes {
   const lanes = new Map<string, Lane>();
-  const [[lowest = ''] = []] = [priorityLanes.toSorted((one, other) => one.priority - other.priority).map(({ name }) => name)];
   let above: Lane | undefined;
   let level: { priority: number; lanes: Lane[] } | undefined;
-  for (const { name, concurrency, priority, agingPromotionMs } of priorityLanes.toSorted((one, other) => other.priority - one.priority)) {
+  const ordered = priorityLanes.toSorted((one, other) => other.priority - one.priority);
+  for (const { name, concurrency, priority, agingPromotionMs } of ordered) {
     if (level && level.priority !== priority) above = level.lanes.reduce((best, lane) => (isAhead(lane, best) ? lane : best));
     if (level?.priority !== priority) level = { priority, lanes: [] };
     const lane = { concurrency, ...climbing(above, agingPromotionMs) };
@@ -46,7 +46,7 @@ function workOut({ priorityLanes, laneAssignment }: Queue): Lanes {
     if (!lanes.has(name)) lanes.set(name, lane);
   }
   const { defaultLane, dmLane, mentionLane } = laneAssignment;
-  const standard = lanes.has(defaultLane) ? defaultLane : lowest;
+  const standard = lanes.has(defaultLane) ? defaultLane : (ordered.at(-1)?.name ?? '');
   const named = (name: string): string => (lanes.has(name) ? name : standard);
   const [direct, among] = [named(dmLane), named(mentionLane)];
   const fallback = lanes.get(standard) ?? { concurrency: Infinity, behind: 0, climbMs: 0 };

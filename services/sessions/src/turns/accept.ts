@@ -15,18 +15,17 @@ import type { Collection, Documents } from '@switchyard/store';
 import type { z } from 'zod';
 import type { Agent, AgentDirectory } from '../agents.ts';
 import { DAY_MS, type BodyDocument, type SessionDocument, type TurnDocument } from '../data.ts';
-import type { Bindings } from '../sessions/bindings.ts';
 import { toEntry } from '../sessions/entry.ts';
 import { enter, isQueueFull, queueFull, type Entered, type Taker } from '../sessions/mailbox.ts';
 import type { Arrival } from '../sessions/new-session.ts';
-import { standardAgent } from '../context/agent-of.ts';
 import { follows, noSuchSession, sees } from '../sessions/ownership.ts';
 import type { Overflow, Queued } from '../sessions/queue-policy.ts';
-import { formatSessionKey, parseSessionKey, resolveSession, type SessionAddress, type SessionIdentity } from '../sessions/session-key.ts';
+import { resolveSession, type SessionAddress, type SessionIdentity } from '../sessions/session-key.ts';
 import { keep } from './bodies.ts';
 import { agentGone, agentSuspended } from './endings.ts';
 import { toFailure } from './failure.ts';
 import { gatheringOf, stillGathers, type Gathering, type GatheringDeps } from './gathering.ts';
+import { meantSession, type MeaningDeps } from './meant-session.ts';
 import { modelFor } from './plan.ts';
 import { received } from './received.ts';
 import type { Slot } from './slots.ts';
@@ -130,39 +129,6 @@ interface Asked {
   /** What a key stands for. */
   fingerprint: () => string;
   idempotencyKey: string | undefined;
-}
-
-export interface MeaningDeps {
-  agents: AgentDirectory;
-  /** Which agent answers whom, where a message names none; undefined where that is always the same. */
-  bindings: () => Bindings | undefined;
-}
-
-interface Meant {
-  agentId?: string | undefined;
-  session?: SessionAddress | undefined;
-}
-
-/** The session that a caller means, and the agent. */
-export function meantSession({ agents, bindings }: MeaningDeps, request: Meant, principal: Principal) {
-  const standard = agents.default(principal.tenant).agentId;
-  const meant = request.agentId ?? principal.agent ?? boundAgent(agents, bindings(), { request, principal });
-  const own = standardAgent(agents, principal);
-  const named = meant ?? (own === standard ? undefined : own);
-  const identity = resolveSession(request.session, principal, named === standard ? undefined : named);
-  return { named, standard, identity, key: formatSessionKey(identity) };
-}
-
-/** Whoever gives the key of a session means that session; whoever names a channel or speaks somewhere is answered by who is bound there. */
-function boundAgent(
-  agents: AgentDirectory,
-  bindings: Bindings | undefined,
-  { request: { session }, principal }: { request: Meant; principal: Principal },
-): string | undefined {
-  if (!bindings || (typeof session === 'string' && parseSessionKey(session) !== undefined)) return undefined;
-  const identity = resolveSession(session, principal, undefined);
-  const agentId = identity.agentId === undefined ? bindings.of(identity) : undefined;
-  return agentId !== undefined && mayUse(principal, agentId) && agents.find(principal.tenant, agentId) ? agentId : undefined;
 }
 
 function ask(deps: AcceptDeps, request: TurnRequest, principal: Principal): Asked {

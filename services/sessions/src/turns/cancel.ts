@@ -4,7 +4,7 @@ import type { Logger } from '@switchyard/telemetry';
 import type { TurnDocument } from '../data.ts';
 import { readEntry } from '../sessions/entry.ts';
 import { follows, noSuchTurn, sees } from '../sessions/ownership.ts';
-import { meantSession, type MeaningDeps } from './accept.ts';
+import { meantSession, type MeaningDeps } from './meant-session.ts';
 import { turnCancelled } from './endings.ts';
 import { toFailure } from './failure.ts';
 import { FRAME_AFTER_ALL } from './frames.ts';

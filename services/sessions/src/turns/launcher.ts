@@ -127,7 +127,7 @@ export function createLauncher(deps: LauncherDeps): Launcher {
 
 function createState(deps: LauncherDeps): State {
   const order = createLaneOrder(() => lanesOf(deps.settings.current.queue));
-  const [rota, announced, followed] = [createRota(order.ahead), new Set<string>(), new Set<string>()];
+  const [rota, announced, followed] = [createRota((one, other) => order.ahead(one, other)), new Set<string>(), new Set<string>()];
   const stopping = new AbortController();
   const common = {
     ...deps,
