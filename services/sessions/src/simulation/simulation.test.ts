@@ -25,8 +25,8 @@ const WAYS: readonly (Waits & { share: number })[] = [
   { mode: 'collect', policy: 'summarize', share: 0.1 },
   { mode: 'steer', policy: 'drop-old', share: 0.1 },
   { mode: 'steer+followup', policy: 'drop-new', share: 0.1 },
-  { ...USUAL, resets: true, climbsMs: 2_000, share: 0.1 },
-  { mode: 'collect', policy: 'drop-new', climbsMs: 0, gathersMs: 300, share: 0.03 },
+  { ...USUAL, resets: true, climbsMs: 2_000, share: 0.05 },
+  { mode: 'collect', policy: 'drop-new', climbsMs: 0, gathersMs: 300, share: 0.02 },
   { mode: 'followup', policy: 'drop-new', gathersMs: 1_000, share: 0.03 },
   { mode: 'steer+followup', policy: 'summarize', gathersMs: 300, resets: true, share: 0.02 },
 ];

@@ -283,10 +283,10 @@ function toolsOf(process: Process, judge: Judge): ToolBox {
     repeatable: (name) => name === 'look',
     async use({ name, input }) {
       const { turn, call } = input as { turn: string; call: number };
-      judge.acts(turn, `${call}`, process);
+      const asked = judge.acts(turn, `${call}`, process);
       try {
         const result = await process.operation(() => {
-          if (name === 'act') judge.did(turn, `${call}`);
+          if (name === 'act') judge.did(asked);
           return 'done';
         });
         return { result, failed: false };
