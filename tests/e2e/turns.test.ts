@@ -102,7 +102,7 @@ onEachProfile(
       const client = openai(product);
       const { data } = await client.models.list();
       const ids = data.map(({ id }) => id);
-      assert.deepEqual(ids, ['default', 'tale', 'dev/echo', 'dev/scripted', 'dev/tools', 'dev/slow', 'dev/flaky']);
+      assert.deepEqual(ids, ['default', 'tale', 'dev/echo', 'dev/tools', 'dev/scripted', 'dev/slow', 'dev/flaky']);
       const model = { id: 'dev/echo', object: 'model', created: 0, owned_by: 'dev' };
       assert.deepEqual({ ...(await client.models.retrieve('dev/echo')) }, model);
       assert.deepEqual(await rest(product, '/v1/models/dev/echo'), { status: 200, body: model });
