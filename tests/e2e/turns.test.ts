@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { NotFoundError } from 'openai';
 import { assertOneTurn, chatUrl, contents, openai, rest } from './clients.ts';
+import { alike, byCommand, completions, overEvents, overRpc, play, script, TALE, type Play } from './conversation.ts';
 import { command } from './embedded.ts';
 import { one, openExchange, request } from './exchange.ts';
 import { isNamed, listen } from './listening.ts';
@@ -101,10 +102,32 @@ onEachProfile(
       const client = openai(product);
       const { data } = await client.models.list();
       const ids = data.map(({ id }) => id);
-      assert.deepEqual(ids, ['default', 'dev/echo', 'dev/scripted', 'dev/tools', 'dev/slow', 'dev/flaky']);
+      assert.deepEqual(ids, ['default', 'tale', 'dev/echo', 'dev/tools', 'dev/scripted', 'dev/slow', 'dev/flaky']);
       const model = { id: 'dev/echo', object: 'model', created: 0, owned_by: 'dev' };
       assert.deepEqual({ ...(await client.models.retrieve('dev/echo')) }, model);
       assert.deepEqual(await rest(product, '/v1/models/dev/echo'), { status: 200, body: model });
+    });
+
+    test('a whole conversation is the same through every client, and in the history', async () => {
+      const ways: Record<string, Play> = { heron: overRpc('http'), eagle: overRpc('ws'), crane: overEvents, finch: byCommand };
+      const played = await Promise.all(Object.entries(ways).map(async ([word, how]) => ({ word, told: await play(product, how, word) })));
+      const [first] = played;
+      assert.ok(first);
+      const { answers, found, kept } = first.told;
+      assert.match(answers[1] ?? '', /session_search answered: .*The heron nests in the old mill\./);
+      assert.deepEqual(answers[5], 'This session is labelled: Of the heron');
+      assert.equal(found.length, 1);
+      const said = script('heron');
+      assert.deepEqual(
+        kept.messages.map(({ content }) => content),
+        [said[3], answers[3], said[4], answers[4]],
+        'what was said since it began anew',
+      );
+      for (const { word, told } of played) assert.deepEqual(alike(told, word), alike(first.told, first.word), word);
+      // Who keeps the conversation itself is answered alike, and nobody else knows of it.
+      const own = await completions(product, [...script('stork').slice(0, 2), 'And what else?']);
+      assert.match(own[1] ?? '', /session_search answered: \[\]/);
+      assert.deepEqual([own[0], own[2]], [answers[0], answers[4]]);
     });
 
     test('an unknown model is 404 in the words of the interface', async () => {
@@ -123,5 +146,5 @@ onEachProfile(
       }
     });
   },
-  { concurrency: true },
+  { concurrency: true, start: () => ({ config: { agents: { default: {}, tale: TALE } } }) },
 );

@@ -67,7 +67,7 @@ export const SessionDocument = z.object({
   leaseUntil: instant,
   /** Grows with each lease, and begins with the time, so that a session that is made again never repeats one. */
   fence: count,
-  /** The agent that the first of the queue is for (`bucketKey`), while it waits with nobody at work; absent otherwise. */
+  /** The agent that the first of the queue is for, and its lane (`sessions/entry.ts`), while it waits with nobody at work; absent otherwise. */
   waitsFor: z.string().optional(),
   /** Since when the first of the queue waits, while nobody is at work; absent otherwise. */
   runnableAt: instant.optional(),
@@ -143,6 +143,8 @@ export const TurnDocument = z.object({
   timeoutMs: count.optional(),
   /** Until when it waits for more to be said, which it then hears (`turns/gathering.ts`). */
   gathersUntil: instant.optional(),
+  /** The lane in which it waits for its agent, where there were any when it came (`sessions/lanes.ts`). */
+  lane: z.string().optional(),
   /** Whoever asked for it waits for the whole answer. Its text is told in few frames, until somebody follows it. */
   quiet: z.literal(true).optional(),
   state: WorkState,

@@ -87,7 +87,7 @@ export function defineSessions(timing: SessionsTiming = {}) {
   return defineService({
     contract,
     version: '0.1.0',
-    settings: ['models', 'providers', 'queue', 'daemon', 'security'],
+    settings: ['models', 'providers', 'queue', 'daemon', 'security', 'routing'],
 
     async setup({ settings, store, bus, log, own, replica, env }) {
       const { budgets: budgetDocuments, cached, ...data } = await openData(store);

@@ -156,7 +156,8 @@ export const routing = z
         }),
       )
       .max(MAX.many)
-      .default([]),
+      .default([])
+      .describe('where a message names no agent: the one that says most of where it comes from; else the default agent'),
   })
   .prefault({})
   .describe('which agent answers whom');

@@ -24,8 +24,8 @@ test('of a part of the configuration the written leaves are named; in a list, th
 });
 
 test('what a webhook cannot set off yet is named, and what it can is not', () => {
-  const mapping = { id: 'm', model: 'dev/echo', timeoutSeconds: 60, messageTemplate: 'x' };
-  const later = { wakeMode: 'now', textTemplate: 'x', deliver: true, channel: 'telegram', to: '42' };
+  const mapping = { id: 'm', model: 'dev/echo', timeoutSeconds: 60, messageTemplate: 'x', deliver: true };
+  const later = { wakeMode: 'now', textTemplate: 'x', channel: 'telegram', to: '42' };
   assert.deepEqual(
     notInForce({ mappings: [mapping, { ...mapping, ...later }] }, 'webhooks'),
     Object.keys(later).map((name) => `webhooks.mappings.1.${name}`),

@@ -27,9 +27,9 @@ const debounce = {
 
 const PriorityLane = z.strictObject({
   name: z.string().min(1).max(MAX.name),
-  concurrency: positive(3),
-  priority: count(0),
-  agingPromotionMs: count(30_000).describe('0 never'),
+  concurrency: positive(3).describe('turns at once of one replica'),
+  priority: count(0).describe('higher ones first'),
+  agingPromotionMs: count(30_000).describe('who has waited so long counts as one who has just come to the lane above; 0 never'),
 });
 
 /** How messages wait for their turn. */
@@ -50,7 +50,7 @@ export const queue = z
     debounce: z.strictObject(debounce).prefault({}),
     perChannelDebounce: z.record(upTo(MAX.name), z.strictObject(debounce).prefault({})).check(mostKeys(MAX.many)).default({}),
     followup: z.strictObject({ maxFollowupRuns: count(3), followupOnCompaction: flag(true) }).prefault({}),
-    priorityEnabled: flag(false),
+    priorityEnabled: flag(false).describe('turns that wait for an agent wait in lanes'),
     priorityLanes: z
       .array(PriorityLane)
       .max(MAX.few)
@@ -61,9 +61,9 @@ export const queue = z
       ]),
     laneAssignment: z
       .strictObject({
-        defaultLane: text('normal'),
-        dmLane: text('high'),
-        mentionLane: text('normal'),
+        defaultLane: text('normal').describe('of webhooks, of other agents, and of what names a lane that is not there'),
+        dmLane: text('high').describe('of who speaks with the agent alone'),
+        mentionLane: text('normal').describe('of groups'),
         followupLane: text('normal'),
         scheduledLane: text('low'),
       })

@@ -263,9 +263,9 @@ test('what is set and read by nothing is named, with the place that counts', asy
   const [a, b] = config.split(':');
   const bus = await connectBus('memory:', { log: silentLogger() });
   t.after(() => bus.drain());
-  await store(bus, { queue: { priorityEnabled: true, maxConcurrentSessions: 2 } });
+  await store(bus, { queue: { followup: { maxFollowupRuns: 1 }, maxConcurrentSessions: 2 } });
   await using source = await open({ SWITCHYARD_CONFIG: config, SWITCHYARD_MEMORY__WAL_MODE: 'true', SWITCHYARD_TTS: '{"voice": "x"}' });
-  assert.ok(!source.notInForce().some(({ path }) => path === 'queue.priorityEnabled'));
+  assert.ok(!source.notInForce().some(({ path }) => path === 'queue.followup.maxFollowupRuns'));
   await source.follow(bus, silentLogger());
   assert.equal(source.notInForce(), source.notInForce(), 'worked out once, not for each that asks');
   assert.deepEqual(source.notInForce(), [
@@ -274,7 +274,7 @@ test('what is set and read by nothing is named, with the place that counts', asy
     { path: 'memory.walMode', from: 'SWITCHYARD_MEMORY__WAL_MODE' },
     { path: 'plugins.plugins.a.b.priority', from: b },
     { path: 'providers.entries.p.models.0.compat.nativeWebSearchTool', from: a },
-    { path: 'queue.priorityEnabled', from: 'the stored configuration' },
+    { path: 'queue.followup.maxFollowupRuns', from: 'the stored configuration' },
     { path: 'tts.voice', from: 'SWITCHYARD_TTS' },
   ]);
 });

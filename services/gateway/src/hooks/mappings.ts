@@ -21,6 +21,8 @@ export interface Mapping {
   path: string | undefined;
   source: string | undefined;
   action: 'agent' | 'wake';
+  /** Its answer is for a channel. */
+  delivers: boolean;
   agentId: string | undefined;
   sessionKey: Template | undefined;
   message: Template | undefined;
@@ -86,7 +88,19 @@ function hmacCheck({ hmac }: Webhooks, key: Check['key']): Check {
 }
 
 function toMapping(written: Partial<Written>, check: Check | undefined): Mapping {
-  const { id, name: title, match, action = 'agent', agentId, sessionKey, messageTemplate, model, timeoutSeconds, secret } = written;
+  const {
+    id,
+    name: title,
+    match,
+    action = 'agent',
+    agentId,
+    sessionKey,
+    messageTemplate,
+    model,
+    timeoutSeconds,
+    deliver = false,
+    secret,
+  } = written;
   return {
     id: id ?? null,
     name: nameOf(id ?? match?.path ?? 'webhook'),
@@ -94,6 +108,7 @@ function toMapping(written: Partial<Written>, check: Check | undefined): Mapping
     path: match?.path === undefined ? undefined : normalPath(match.path),
     source: match?.source,
     action,
+    delivers: deliver,
     agentId,
     sessionKey: sessionKey === undefined ? undefined : compileTemplate(sessionKey),
     message: messageTemplate === undefined ? undefined : compileTemplate(messageTemplate),

@@ -19,7 +19,7 @@ export interface Arrival {
 
 /** A delivery that is who it says it is, and what it is for. */
 export interface Received {
-  mapping: Mapping | (ReturnType<typeof unmapped> & { action: 'agent'; id: null });
+  mapping: Mapping | (ReturnType<typeof unmapped> & { action: 'agent'; delivers: false; id: null });
   payload: unknown;
   /** What is said where no template says anything. */
   otherwise: string;
@@ -52,7 +52,7 @@ export async function receiveStrict(arrival: Arrival, check: Check): Promise<Rec
   }
   const { event, source } = parsed.data;
   const known = hooks.mappings.find((one) => !one.keyed && hasPath(one, STRICT_PATH) && hasSource(one, payload));
-  const mapping = known ?? { ...unmapped(source), action: 'agent', id: null };
+  const mapping = known ?? { ...unmapped(source), action: 'agent', delivers: false, id: null };
   const otherwise = `Event ${event} from ${source}:\n${signed.body.toString()}`;
   return { mapping, payload, otherwise, key: keyOf(mapping.name, delivery) };
 }

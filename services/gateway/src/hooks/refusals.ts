@@ -9,6 +9,14 @@ export const NO_WAKING: Refusal = {
   retryAfterMs: 60_000,
 };
 
+/** Answers are delivered by channels, and nothing serves them: who wants one delivered is not told that it will be. */
+export const NO_DELIVERING: Refusal = {
+  status: 503,
+  message: 'Nothing here can deliver an answer to a channel yet: use a mapping without deliver',
+  code: 'UNAVAILABLE',
+  retryAfterMs: 60_000,
+};
+
 const TOO_LARGE: Refusal = { status: 400, message: 'Request body exceeds maximum size', code: 'OUT_OF_RANGE' };
 
 /** What a sender is told to try again. Everything else that a service refuses is a fault of ours, or of the configuration. */

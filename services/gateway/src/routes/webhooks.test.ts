@@ -188,6 +188,14 @@ test('waking an agent is refused in a sentence until somebody can', async () => 
   assert.match(((await response.json()) as { error: string }).error, /^Nothing here can wake an agent yet/);
 });
 
+test('an answer that is to be delivered is refused in a sentence until somebody can deliver it, and nothing begins', async () => {
+  await using t = await start({ mappings: [{ id: 'told', deliver: true, channel: 'telegram', to: '42' }] });
+  const response = await t.gateway.post('/hooks/any', '{}', { headers: signed('{}') });
+  assert.equal(response.status, 503);
+  assert.match(((await response.json()) as { error: string }).error, /^Nothing here can deliver an answer/);
+  assert.deepEqual(t.started, []);
+});
+
 test('an event on the strict endpoint is for the mapping of its source, else for the default agent', async () => {
   await using t = await start({ mappings: [{ id: 'ci', match: { source: 'ci' }, messageTemplate: 'CI says {{event}}: {{data.text}}' }] });
   const event = (source: string) => JSON.stringify({ event: 'build', source, data: { text: 'green' }, timestamp: '2026-01-02T03:04:05Z' });

@@ -9,7 +9,7 @@ import { followHooks, mayBeUnsigned, shownHeaders } from '../hooks/follow-hooks.
 import { normalPath } from '../hooks/mappings.ts';
 import { createHookPaths } from '../hooks/paths.ts';
 import { receiveMapped, receiveStrict, type Arrival, type Received } from '../hooks/receive.ts';
-import { hookRefusal, NO_WAKING } from '../hooks/refusals.ts';
+import { hookRefusal, NO_DELIVERING, NO_WAKING } from '../hooks/refusals.ts';
 import { createSenders } from '../hooks/senders.ts';
 import { STRICT_PATH, StrictPayload } from '../hooks/strict.ts';
 import { NOT_FOUND, refuse, RefusalError } from '../server/refusal.ts';
@@ -93,6 +93,7 @@ async function keep(
   { mapping, payload, otherwise, key }: Received,
 ): Promise<void> {
   if (mapping.action === 'wake') throw new RefusalError(NO_WAKING);
+  if (mapping.delivers) throw new RefusalError(NO_DELIVERING);
   const query = request.query as Record<string, unknown>;
   const given = { payload, headers: shownHeaders(request.headers, settings.current.webhooks), query, path, now: new Date().toISOString() };
   const turn = { mapping, given, otherwise, key, tenant: settings.current.tenantId };

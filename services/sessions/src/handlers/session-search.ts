@@ -8,6 +8,7 @@ import { snippetOf } from '../search/snippet.ts';
 import { callersSession, timesOf, type Reading } from '../sessions/directory.ts';
 import { labelOf } from '../sessions/label.ts';
 import { sees } from '../sessions/ownership.ts';
+import { channelKind } from '../sessions/session-key.ts';
 import { settled } from '../sessions/settled.ts';
 import { texts } from '../turns/bodies.ts';
 import { spoken } from '../turns/spoken.ts';
@@ -90,6 +91,6 @@ interface Hit {
 
 function toMatch({ place, score, session, turn }: Hit, snippet: string): Match {
   const { key: sessionKey, agentId, channelId } = session;
-  const [channelType = channelId] = channelId.split(':');
+  const channelType = channelKind(channelId);
   return { sessionKey, agentId, ...labelOf(session), channelType, snippet, score, timestamp: timesOf(turn)[place.at] ?? turn.createdAt };
 }

@@ -63,8 +63,8 @@ export function createSaidIndex(deps: SaidIndexDeps): SaidIndex {
 
   async function forgetEpoch(epoch: string): Promise<void> {
     for (;;) {
-      const scope = { tenant, group: GROUP, kind: epoch, now: store.now() };
-      const { ids } = await index.list({ ...scope, oldestFirst: true, offset: 0, limit: LIST_PAGE });
+      const kinds = [epoch];
+      const { ids } = await index.list({ tenant, group: GROUP, kinds, now: store.now(), oldestFirst: true, offset: 0, limit: LIST_PAGE });
       await index.apply(ids.map(gone), null);
       if (ids.length < LIST_PAGE) return;
     }

@@ -40,16 +40,18 @@ test('each session is there once, however often it was said there, and no more t
   assert.equal((await app.bus.call('session.search', { query: 'tide' })).length, 4);
 });
 
-test('what was emptied or deleted is found no more, and what is said after it is', async () => {
+test('what was emptied or deleted is found no more, and what is said after it, or elsewhere, is', async () => {
   await using app = await testSessions({ as: admin });
   await app.bus.call('agent.execute', say('the tide'));
   await app.bus.call('agent.execute', say('the tide', 'bob'));
+  await app.bus.call('agent.execute', say('a harbour', 'eve'));
   assert.equal((await app.bus.call('session.search', { query: 'tide' })).length, 2);
   await app.bus.call('session.reset', { session_key: KEY });
   await app.bus.call('session.delete', { session_key: 'default:bob:gateway' });
   assert.deepEqual(await app.bus.call('session.search', { query: 'tide' }), []);
   await app.bus.call('agent.execute', say('a crane'));
   assert.equal((await app.bus.call('session.search', { query: 'crane' })).length, 1);
+  assert.equal((await app.bus.call('session.search', { query: 'harbour' })).length, 1);
 });
 
 test('a tenant finds its own, and a client that is held to its own sessions those that it made', async () => {

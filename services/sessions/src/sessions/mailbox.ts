@@ -115,7 +115,7 @@ export interface Claimed {
 }
 
 /**
- * Takes the lease of the session that has waited longest for an agent (`bucketKey`): one indexed write, however many wait. Without
+ * Takes the lease of the session that has waited longest for an agent, in one of its lanes where there are any: one indexed write, however many wait. Without
  * it two would work on one session. Null when none waits, or none since before `since`. What gathers more first is left to do so.
  */
 export async function claim(

@@ -1,6 +1,6 @@
 import type { Settings } from '@switchyard/service-kit';
 import type { TurnDocument } from '../data.ts';
-import { channelOf } from './session-key.ts';
+import { channelKind, channelOf } from './session-key.ts';
 
 type Queue = Settings<'queue'>['current']['queue'];
 
@@ -42,7 +42,7 @@ export function debounceOf(
 function ofChannel<T>(perChannel: Readonly<Record<string, T>>, sessionKey: string): T | undefined {
   if (isEmpty(perChannel)) return undefined;
   const channel = channelOf(sessionKey);
-  const [kind = channel] = channel.split(':');
+  const kind = channelKind(channel);
   // A channel may have any name, also one that every object has.
   const named = [channel, kind].find((name) => Object.hasOwn(perChannel, name));
   return named === undefined ? undefined : perChannel[named];

@@ -107,3 +107,8 @@ function fromParts({ tenantId, ...parts }: SessionPartsGiven): Named {
 export function channelOf(sessionKey: string): string {
   return parseSessionKey(sessionKey)?.channelId ?? sessionKey;
 }
+
+/** What kind of channel it is: `telegram` of `telegram:42`. */
+export function channelKind(channelId: string): string {
+  return channelId.split(':', 1)[0] ?? channelId;
+}

@@ -12,12 +12,12 @@ import { createTrees } from './trees.fixture.ts';
 export interface Judge {
   watching: Pick<Watching, 'changed'>;
   hear(bus: SimulatedBus): void;
-  /** A tool was asked to act; nothing says whether it did. */
-  acts(turn: string, call: string, process: Process): void;
+  /** A tool was asked to act; nothing says whether it did. What it does is told by the name that this gives. */
+  acts(turn: string, call: string, process: Process): string;
   /** Each time that a tool was asked. */
   acted: string[];
   /** A tool did something that must not be done twice. */
-  did(turn: string, call: string): void;
+  did(name: string): void;
   /** A client was told how its turns have ended. */
   told(turns: readonly Pick<TurnDocument, 'turnId' | 'state'>[]): void;
   /** A session was emptied by somebody who had read it so, and told what was in it. */
@@ -177,6 +177,8 @@ export function createJudge(now: () => number, idleMs = Infinity): Judge {
       const may = [...speakers].filter(([id]) => isIt(id) || joins.heardBy(id).some(isIt)).map(([, speaker]) => speaker.process);
       if (!judge.slept)
         claim(may.includes(process), `${process.name} acts in ${turn}, call ${call}, which ${may.map(({ name }) => name).join()} runs`);
+      // One that is cancelled may have asked already, for a turn that it had heard and that now asks for itself.
+      return `${turn} ${call} ${joins.freed(turn)}`;
     },
     told(turns) {
       for (const { turnId, state } of turns) claim(hasEnded({ state }), `${turnId} was told to have ended, and is ${state}`);
@@ -193,8 +195,7 @@ export function createJudge(now: () => number, idleMs = Infinity): Judge {
       for (const { turnId, seq } of turns) assert.equal(remembered.has(turnId), seq !== undefined, `whether ${turnId} is remembered`);
     },
     emptied: ({ key, epoch, lastSeq }) => claim(over.get(epoch) === lastSeq, `${key} was emptied of more than was told`),
-    did(turn, call) {
-      const name = `${turn} ${call} ${joins.freed(turn)}`;
+    did(name) {
       claim(!counted.has(name), `${name} was done twice`);
       counted.add(name);
     },

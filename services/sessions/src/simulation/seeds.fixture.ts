@@ -113,7 +113,7 @@ async function ask(world: World, at: number, clock: Clock): Promise<void> {
       turnId: tries === 0 ? turnId : `turn_${`${at}again${tries}`.padEnd(22, 'x')}`,
       message,
       agentId,
-      session: `default:alice:${channelId}`,
+      session: `default:alice:${channelId}${world.waits.climbsMs !== undefined && at % 2 === 1 ? ':guild:them' : ''}`,
       ...(keyed ? { idempotencyKey: `key${at}` } : {}),
     };
     const told = await withinReason(replica.runner.start(asked as never, principal), clock);

@@ -26,12 +26,14 @@ const WAYS: readonly (Waits & { share: number })[] = [
   { mode: 'collect', policy: 'summarize', share: 0.1 },
   { mode: 'steer', policy: 'drop-old', share: 0.1 },
   { mode: 'steer+followup', policy: 'drop-new', share: 0.1 },
+  { ...USUAL, resets: true, climbsMs: 2_000, share: 0.05 },
+  { mode: 'collect', policy: 'drop-new', climbsMs: 0, gathersMs: 300, share: 0.02 },
   { mode: 'followup', policy: 'drop-new', gathersMs: 1_000, share: 0.03 },
   { mode: 'steer+followup', policy: 'summarize', gathersMs: 300, resets: true, share: 0.02 },
 ];
 
 for (const { share, ...waits } of WAYS) {
-  test(`${waits.mode}, ${waits.policy}${waits.resets ? ', resets' : ''}${waits.compacts ? ', compacts' : ''}${waits.prepares ? ' within turns' : ''}${waits.exports ? ', exports' : ''}${waits.remembers ? ', remembers' : ''}${waits.expires ? ', expires' : ''}${waits.gathersMs ? ', gathers' : ''}: whatever a seed makes happen, each accepted turn ends once and is counted once, in order`, async (t) => {
+  test(`${waits.mode}, ${waits.policy}${waits.resets ? ', resets' : ''}${waits.compacts ? ', compacts' : ''}${waits.prepares ? ' within turns' : ''}${waits.exports ? ', exports' : ''}${waits.remembers ? ', remembers' : ''}${waits.expires ? ', expires' : ''}${waits.gathersMs ? ', gathers' : ''}${waits.climbsMs === undefined ? '' : ', lanes'}: whatever a seed makes happen, each accepted turn ends once and is counted once, in order`, async (t) => {
     const last = Number(ONE ?? MANY ?? USUAL_SEEDS * share);
     const started = performance.now();
     let [played, grown, expired, exports] = [0, 0, 0, 0];

@@ -119,10 +119,12 @@ export interface Waits {
   expires?: true;
   /** What is said in quick succession is gathered for so long. */
   gathersMs?: number;
+  /** What is said among several waits behind what is said between two; it climbs after so long, or with 0 never. */
+  climbsMs?: number;
 }
 export const USUAL: Waits = { mode: 'followup', policy: 'drop-new' };
 
-function settingsOf({ mode: defaultMode, policy, gathersMs = 0 }: Waits): Settings<'queue' | 'daemon'> {
+function settingsOf({ mode: defaultMode, policy, gathersMs = 0, climbsMs }: Waits): Settings<'queue' | 'daemon' | 'routing'> {
   const defaultOverflow = { maxDepth: 4, policy };
   const queue = {
     enabled: true,
@@ -136,8 +138,16 @@ function settingsOf({ mode: defaultMode, policy, gathersMs = 0 }: Waits): Settin
     debounce: { windowMs: 0, maxBufferedMessages: 3, firstMessageImmediate: true },
     maxWaiting: 1_000,
     waitTimeoutMs: 600_000,
+    priorityEnabled: climbsMs !== undefined,
+    priorityLanes: [
+      { name: 'among them', concurrency: 1, priority: 1, agingPromotionMs: climbsMs },
+      { name: 'in person', concurrency: 1, priority: 2, agingPromotionMs: 1_000 },
+    ],
+    laneAssignment: { defaultLane: 'in person', dmLane: 'in person', mentionLane: 'among them' },
   };
-  return { current: { queue, daemon: { shutdownTimeoutMs: 8_000 } } } as unknown as Settings<'queue' | 'daemon'>;
+  return { current: { queue, daemon: { shutdownTimeoutMs: 8_000 }, routing: { bindings: [] } } } as unknown as Settings<
+    'queue' | 'daemon' | 'routing'
+  >;
 }
 
 /** After two exchanges at the latest there is something to fold. */
@@ -279,10 +289,10 @@ function toolsOf(process: Process, judge: Judge): ToolBox {
     repeatable: (name) => name === 'look',
     async use({ name, input }) {
       const { turn, call } = input as { turn: string; call: number };
-      judge.acts(turn, `${call}`, process);
+      const asked = judge.acts(turn, `${call}`, process);
       try {
         const result = await process.operation(() => {
-          if (name === 'act') judge.did(turn, `${call}`);
+          if (name === 'act') judge.did(asked);
           return 'done';
         });
         return { result, failed: false };

@@ -18,14 +18,14 @@ import { DAY_MS, type BodyDocument, type SessionDocument, type TurnDocument } fr
 import { toEntry } from '../sessions/entry.ts';
 import { enter, isQueueFull, queueFull, type Entered, type Taker } from '../sessions/mailbox.ts';
 import type { Arrival } from '../sessions/new-session.ts';
-import { standardAgent } from '../context/agent-of.ts';
 import { follows, noSuchSession, sees } from '../sessions/ownership.ts';
 import type { Overflow, Queued } from '../sessions/queue-policy.ts';
-import { formatSessionKey, resolveSession, type SessionAddress, type SessionIdentity } from '../sessions/session-key.ts';
+import { resolveSession, type SessionAddress, type SessionIdentity } from '../sessions/session-key.ts';
 import { keep } from './bodies.ts';
 import { agentGone, agentSuspended } from './endings.ts';
 import { toFailure } from './failure.ts';
 import { gatheringOf, stillGathers, type Gathering, type GatheringDeps } from './gathering.ts';
+import { meantSession, type MeaningDeps } from './meant-session.ts';
 import { modelFor } from './plan.ts';
 import { received } from './received.ts';
 import type { Slot } from './slots.ts';
@@ -66,10 +66,9 @@ export type Accepted =
       begun?: { session: SessionDocument; slot: Slot; since: number };
     };
 
-export interface AcceptDeps extends GatheringDeps {
+export interface AcceptDeps extends GatheringDeps, MeaningDeps {
   turns: Collection<TurnDocument>;
   bodies: Collection<BodyDocument>;
-  agents: AgentDirectory;
   models: Models;
   clock: Clock;
   taker: () => Taker;
@@ -78,12 +77,14 @@ export interface AcceptDeps extends GatheringDeps {
   /** Makes room for a turn in a queue that is full; undefined where it is refused instead. */
   makeRoom: (turn: TurnDocument) => Promise<TurnDocument | undefined>;
   /** The room to run the turn at once, if this replica has it and nobody waits for it. */
-  reserve: (agent: Agent) => Slot | undefined;
+  reserve: (agent: Agent, lane: string | undefined) => Slot | undefined;
+  /** The lane in which a turn waits; undefined where there are none. */
+  laneOf: (identity: SessionIdentity, principal: Principal) => string | undefined;
   unreserve: (slot: Slot) => void;
   /** Throws when too many turns of the tenant wait for one more to do so. */
   admitWaiting: () => Promise<Disposable>;
   /** Throws when that is known already, and there is no room to run the turn at once. */
-  refuseWaiting: (agent: Agent) => void;
+  refuseWaiting: (agent: Agent, lane: string | undefined) => void;
   /** Whether turns are likely to wait in a session: then it is looked at before anything is written. */
   isBusy: (sessionKey: string) => boolean;
   /** Of acceptances in one session one begins when the one before is over, so that they are in the order in which they came. */
@@ -95,7 +96,7 @@ export interface AcceptDeps extends GatheringDeps {
  * idempotency key gives the turn it named: attach if it runs, replay if it is done, refuse if the body differs.
  */
 export async function accept(deps: AcceptDeps, request: TurnRequest, principal: Principal): Promise<Accepted> {
-  const asked = ask(deps.agents, request, principal);
+  const asked = ask(deps, request, principal);
   shed(deps, asked);
   return deps.inTurn(asked.sessionKey, async () => {
     const earlier = await earlierTurn(deps, asked);
@@ -110,9 +111,9 @@ export async function accept(deps: AcceptDeps, request: TurnRequest, principal: 
 }
 
 /** Of what is too much nothing is read and nothing is written: refusing must cost less than doing. What has a key may be there already. */
-function shed({ agents, refuseWaiting }: AcceptDeps, { principal, agentId, idempotencyKey }: Asked): void {
+function shed({ agents, refuseWaiting }: AcceptDeps, { principal, agentId, lane, idempotencyKey }: Asked): void {
   const agent = idempotencyKey === undefined ? agents.find(principal.tenant, agentId) : undefined;
-  if (agent && !agent.suspended) refuseWaiting(agent);
+  if (agent && !agent.suspended) refuseWaiting(agent, lane);
 }
 
 /** A request, once it is known who asks and what is meant. */
@@ -124,27 +125,14 @@ interface Asked {
   /** The agent that was asked for by name, and the one that is meant. */
   named: string | undefined;
   agentId: string;
+  lane: string | undefined;
   /** What a key stands for. */
   fingerprint: () => string;
   idempotencyKey: string | undefined;
 }
 
-/** The session that a caller means, and the agent. */
-export function meantSession(
-  agents: AgentDirectory,
-  request: { agentId?: string | undefined; session?: SessionAddress | undefined },
-  principal: Principal,
-) {
-  const standard = agents.default(principal.tenant).agentId;
-  const meant = request.agentId ?? principal.agent;
-  const own = standardAgent(agents, principal);
-  const named = meant ?? (own === standard ? undefined : own);
-  const identity = resolveSession(request.session, principal, named === standard ? undefined : named);
-  return { named, standard, identity, key: formatSessionKey(identity) };
-}
-
-function ask(agents: AgentDirectory, request: TurnRequest, principal: Principal): Asked {
-  const { named, standard, identity, key: sessionKey } = meantSession(agents, request, principal);
+function ask(deps: AcceptDeps, request: TurnRequest, principal: Principal): Asked {
+  const { named, standard, identity, key: sessionKey } = meantSession(deps, request, principal);
   if (!SessionKey.safeParse(sessionKey).success) throw new ServiceError('INVALID_ARGUMENT', 'The key of this session would be too long.');
   requireIds(identity, principal);
   const { message, agentId, scopes, method, model, timeoutMs, idempotencyKey: key } = request;
@@ -157,6 +145,7 @@ function ask(agents: AgentDirectory, request: TurnRequest, principal: Principal)
     sessionKey,
     named,
     agentId: named ?? identity.agentId ?? standard,
+    lane: deps.laneOf(identity, principal),
     fingerprint: () => digest([message, agentId ?? null, scopes ?? null, sessionKey, ...bounds]),
     // None of the three has a space in it.
     idempotencyKey: key === undefined ? undefined : `${principal.client} ${method} ${key}`,
@@ -243,10 +232,10 @@ async function write(deps: AcceptDeps, asked: Asked, who: Who): Promise<Accepted
   const { tenant } = asked.principal;
   const looking = gatheringOf(deps, { tenant, sessionKey: asked.sessionKey, message: asked.request.message });
   const gathering = looking && (await looking);
-  const slot = gathering?.until === undefined ? deps.reserve(who.agent) : undefined;
+  const slot = gathering?.until === undefined ? deps.reserve(who.agent, asked.lane) : undefined;
   let used = false;
   try {
-    using _admitted = slot ? undefined : await admitWaiting(deps, who.agent);
+    using _admitted = slot ? undefined : await admitWaiting(deps, who.agent, asked.lane);
     const written = { ...(await toTurn(deps, asked)), ...(gathering?.until === undefined ? {} : { gathersUntil: gathering.until }) };
     const there = await insert(deps, asked, written);
     if (there) return await replay(deps, asked, there);
@@ -262,11 +251,15 @@ async function write(deps: AcceptDeps, asked: Asked, who: Who): Promise<Accepted
 }
 
 /** Who is refused after a count is told for how long, as those are who come until the next one. */
-async function admitWaiting({ admitWaiting: admit, refuseWaiting }: AcceptDeps, agent: Agent): Promise<Disposable> {
+async function admitWaiting(
+  { admitWaiting: admit, refuseWaiting }: AcceptDeps,
+  agent: Agent,
+  lane: string | undefined,
+): Promise<Disposable> {
   try {
     return await admit();
   } catch (error) {
-    if (error instanceof ServiceError && error.code === 'RESOURCE_EXHAUSTED') refuseWaiting(agent);
+    if (error instanceof ServiceError && error.code === 'RESOURCE_EXHAUSTED') refuseWaiting(agent, lane);
     throw error;
   }
 }
@@ -344,7 +337,7 @@ async function makingRoom(
 }
 
 async function toTurn({ bodies, store }: AcceptDeps, asked: Asked): Promise<TurnDocument> {
-  const { request, principal, sessionKey, agentId, idempotencyKey, fingerprint } = asked;
+  const { request, principal, sessionKey, agentId, lane, idempotencyKey, fingerprint } = asked;
   const now = store.now();
   return {
     turnId: request.turnId,
@@ -362,6 +355,7 @@ async function toTurn({ bodies, store }: AcceptDeps, asked: Asked): Promise<Turn
     ...(request.origin?.traceparent === undefined ? {} : { traceparent: request.origin.traceparent }),
     ...(request.model === undefined ? {} : { model: request.model }),
     ...(request.timeoutMs === undefined ? {} : { timeoutMs: request.timeoutMs }),
+    ...(lane === undefined ? {} : { lane }),
     ...(request.method === 'turns.start' ? {} : { quiet: true as const }),
     state: 'queued',
     fence: 0,

@@ -1,11 +1,10 @@
 import { ServiceError, type Input, type Principal, type Result } from '@switchyard/contracts';
 import type { Collection, Store } from '@switchyard/store';
 import type { Logger } from '@switchyard/telemetry';
-import type { AgentDirectory } from '../agents.ts';
 import type { TurnDocument } from '../data.ts';
 import { readEntry } from '../sessions/entry.ts';
 import { follows, noSuchTurn, sees } from '../sessions/ownership.ts';
-import { meantSession } from './accept.ts';
+import { meantSession, type MeaningDeps } from './meant-session.ts';
 import { turnCancelled } from './endings.ts';
 import { toFailure } from './failure.ts';
 import { FRAME_AFTER_ALL } from './frames.ts';
@@ -32,9 +31,8 @@ import { commitCancel, hasEnded } from './turn-writes.ts';
  * | and whoever cancels dies    | an end that nobody was told of, or an entry    | the runner, or the next claim, tells and settles it       |
  */
 
-export interface CancelDeps extends MakingKnown {
+export interface CancelDeps extends MakingKnown, MeaningDeps {
   turns: Collection<TurnDocument>;
-  agents: AgentDirectory;
   store: Pick<Store, 'now'>;
   log: Logger;
 }
@@ -53,8 +51,7 @@ async function cancelOne(
 ): Promise<Result<'agent.cancel'>> {
   const turn = await deps.turns.for(principal).get(turnId);
   if (!turn || !(await follows(deps.sessions, principal, turn))) throw noSuchTurn();
-  const elsewhere =
-    sessionKey !== undefined && meantSession(deps.agents, { agentId, session: sessionKey }, principal).key !== turn.sessionKey;
+  const elsewhere = sessionKey !== undefined && meantSession(deps, { agentId, session: sessionKey }, principal).key !== turn.sessionKey;
   if (elsewhere || (agentId !== undefined && agentId !== turn.agentId)) throw noSuchTurn();
   return answer(turn.sessionKey, [await end(deps, principal.tenant, turn)]);
 }
@@ -65,7 +62,7 @@ async function cancelSession(
   { agentId, sessionKey }: Input<'agent.cancel'>,
   principal: Principal,
 ): Promise<Result<'agent.cancel'>> {
-  const { key } = meantSession(deps.agents, { agentId, session: sessionKey }, principal);
+  const { key } = meantSession(deps, { agentId, session: sessionKey }, principal);
   const session = await deps.sessions.for(principal).get(key);
   const ended: TurnDocument[] = [];
   for (const entry of session && sees(principal, session) ? session.queue.toReversed() : []) {

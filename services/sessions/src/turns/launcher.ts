@@ -1,13 +1,16 @@
-import { bucketKey, bucketKeyParts } from '@switchyard/contracts';
+import { bucketKeyParts } from '@switchyard/contracts';
 import type { ModelRef } from '@switchyard/models';
 import type { Settings } from '@switchyard/service-kit';
 import type { Agent } from '../agents.ts';
 import type { SessionDocument, TurnDocument } from '../data.ts';
+import { agentKeyOf, inLane, laneOfWaiting, readEntry, waitsForOf } from '../sessions/entry.ts';
+import { lanesOf } from '../sessions/lanes.ts';
 import { claim } from '../sessions/mailbox.ts';
 import { debounceOf, queueMode } from '../sessions/queue-policy.ts';
 import { createClaims, type Claims } from './claims.ts';
 import { acceptedFrame, createFrameWriter } from './frames.ts';
 import { leaseLost, type Hold } from './hold.ts';
+import { createLaneOrder, type LaneOrder } from './lane-order.ts';
 import { onceAtATime } from './once-at-a-time.ts';
 import { createRecall } from './recall.ts';
 import { createRota, type Rota } from './rota.ts';
@@ -34,15 +37,15 @@ export interface LauncherDeps extends Omit<
   WorkDeps,
   'wasAnnounced' | 'isFollowed' | 'recall' | 'modeOf' | 'mostGathered' | 'stopping' | 'mayGoOn' | 'waitTimeoutMs'
 > {
-  settings: Settings<'queue' | 'daemon'>;
+  settings: Settings<'queue' | 'daemon' | 'routing'>;
 }
 
 /** Runs turns that are written already: one at a time in each session, as many at once as there are slots. */
 export interface Launcher extends AsyncDisposable {
-  /** The room for a turn of an agent that has just come, if there is any here and nobody waits for it. */
-  reserve(tenant: string, agent: Agent): Slot | undefined;
+  /** The room for a turn of an agent that has just come, if there is any here and nobody waits for it who could have it. */
+  reserve(tenant: string, agent: Agent, lane: string | undefined): Slot | undefined;
   /** Whether there is such room now. */
-  hasRoom(tenant: string, agent: Agent): boolean;
+  hasRoom(tenant: string, agent: Agent, lane: string | undefined): boolean;
   /** Gives back what was reserved for nothing. */
   unreserve(slot: Slot): void;
   /** Tells the readers of a turn that it is written. */
@@ -51,8 +54,8 @@ export interface Launcher extends AsyncDisposable {
   follow(turnId: string): void;
   /** Works on a session whose lease was taken for this turn, in the room that was reserved for it. Nobody waits for it. */
   begin(given: Begun): void;
-  /** A turn waits for an agent, with nobody at work in its session. */
-  waits(tenant: string, agentId: string): void;
+  /** The turn of an entry waits for its agent, with nobody at work in its session. */
+  waits(tenant: string, entry: string): void;
   /** Finds out for which agents turns wait, whoever accepted them, and runs what there is room for. Never fails. */
   look(): Promise<void>;
 }
@@ -69,6 +72,7 @@ interface State extends LauncherDeps {
   work: WorkDeps;
   slots: Slots;
   rota: Rota;
+  order: LaneOrder;
   claims: Claims;
   running: Set<Promise<void>>;
   announced: Set<string>;
@@ -83,14 +87,13 @@ export function createLauncher(deps: LauncherDeps): Launcher {
   const state = createState(deps);
   const unobserve = observeTurns(state.running, state.turns);
   return {
-    reserve(tenant, agent) {
-      const waitsFor = bucketKey(tenant, agent.agentId);
-      if (state.draining || state.rota.has(waitsFor)) return undefined;
-      return state.slots.take(waitsFor, limitsOf(state, agent));
+    reserve(tenant, agent, lane) {
+      const waitsFor = waitsForOf(tenant, { agentId: agent.agentId, lane });
+      return mayPass(state, waitsFor) ? takeSlot(state, waitsFor, agent) : undefined;
     },
-    hasRoom(tenant, agent) {
-      const waitsFor = bucketKey(tenant, agent.agentId);
-      return !state.draining && !state.rota.has(waitsFor) && state.slots.hasRoom(waitsFor, limitsOf(state, agent));
+    hasRoom(tenant, agent, lane) {
+      const waitsFor = waitsForOf(tenant, { agentId: agent.agentId, lane });
+      return mayPass(state, waitsFor) && state.slots.hasRoom(agentKeyOf(waitsFor), limitsOf(state, agent, waitsFor));
     },
     unreserve(slot) {
       slot.give();
@@ -100,11 +103,13 @@ export function createLauncher(deps: LauncherDeps): Launcher {
     follow: (turnId) => remember(state.followed, turnId),
     begin({ tenant, session, slot, since, ...first }) {
       const hold = deps.holds.add({ tenant, session, lapsed: false }, since);
-      run(state, hold, { waitsFor: bucketKey(tenant, first.agent.agentId), slot, first });
+      run(state, hold, { waitsFor: waitsForOf(tenant, first.turn), slot, first });
     },
-    waits(tenant, agentId) {
-      const waitsFor = bucketKey(tenant, agentId);
+    waits(tenant, entry) {
+      const coming = readEntry(entry);
+      const waitsFor = waitsForOf(tenant, coming);
       state.rota.add(waitsFor);
+      state.order.came(waitsFor, coming.from);
       pump(state);
       if (!hasRoom(state, waitsFor)) ring(state);
     },
@@ -121,11 +126,14 @@ export function createLauncher(deps: LauncherDeps): Launcher {
 }
 
 function createState(deps: LauncherDeps): State {
-  const [rota, announced, followed, stopping] = [createRota(), new Set<string>(), new Set<string>(), new AbortController()];
+  const order = createLaneOrder(() => lanesOf(deps.settings.current.queue));
+  const [rota, announced, followed] = [createRota((one, other) => order.ahead(one, other)), new Set<string>(), new Set<string>()];
+  const stopping = new AbortController();
   const common = {
     ...deps,
     slots: createSlots(),
     rota,
+    order,
     claims: createClaims(MOST_CLAIMS),
     running: new Set<Promise<void>>(),
     announced,
@@ -151,13 +159,32 @@ function createState(deps: LauncherDeps): State {
   return state;
 }
 
-function limitsOf({ settings }: State, agent: Agent): SlotLimits {
-  return { total: settings.current.queue.maxConcurrentSessions, perAgent: agent.config.concurrency.maxConcurrentRuns };
+function limitsOf({ settings }: State, agent: Agent, waitsFor: string): SlotLimits {
+  const { queue } = settings.current;
+  const limits = { total: queue.maxConcurrentSessions, perAgent: agent.config.concurrency.maxConcurrentRuns };
+  const name = laneOfWaiting(waitsFor);
+  const lanes = name === undefined ? undefined : lanesOf(queue);
+  return name === undefined || !lanes ? limits : { ...limits, lane: { name, most: lanes.get(name).concurrency } };
 }
 
-/** The agent of a `bucketKey`. */
+function takeSlot(state: State, waitsFor: string, agent: Agent): Slot | undefined {
+  return state.slots.take(agentKeyOf(waitsFor), limitsOf(state, agent, waitsFor));
+}
+
+/** Whoever comes passes nobody by who waits for the same agent, unless there is no room in the lane of these. */
+function mayPass(state: State, waitsFor: string): boolean {
+  const { draining, rota, settings } = state;
+  if (draining || rota.has(waitsFor)) return false;
+  const agent = agentKeyOf(waitsFor);
+  if (agent === waitsFor) return true;
+  const lanes = lanesOf(settings.current.queue)?.names ?? [];
+  const others = [agent, ...lanes.map((lane) => inLane(agent, lane))];
+  return !others.some((other) => other !== waitsFor && rota.has(other) && hasRoom(state, other));
+}
+
+/** The agent of what is waited for. */
 function agentOf({ agents }: State, waitsFor: string): { agent: Agent | undefined; known: boolean } {
-  const { tenant = '', id = '' } = bucketKeyParts(waitsFor) ?? {};
+  const { tenant = '', id = '' } = bucketKeyParts(agentKeyOf(waitsFor)) ?? {};
   const agent = agents.find(tenant, id);
   return { agent, known: agent !== undefined || agents.all(tenant).length > 0 };
 }
@@ -165,7 +192,7 @@ function agentOf({ agents }: State, waitsFor: string): { agent: Agent | undefine
 /** A turn whose agent is gone needs no room: nobody will ever answer it. Until the registry has spoken, nobody knows. */
 function hasRoom(state: State, waitsFor: string): boolean {
   const { agent, known } = agentOf(state, waitsFor);
-  return agent ? state.slots.hasRoom(waitsFor, limitsOf(state, agent)) : known;
+  return agent ? state.slots.hasRoom(agentKeyOf(waitsFor), limitsOf(state, agent, waitsFor)) : known;
 }
 
 /** Claims for each agent that has room and that turns wait for: who waited longest is next. */
@@ -178,27 +205,34 @@ function pump(state: State): void {
 }
 
 async function claimFor(state: State, waitsFor: string): Promise<void> {
-  const { rota, claims, sessions, holds, clock, log } = state;
+  const { rota, order, claims, sessions, holds, clock, log } = state;
   const { agent } = agentOf(state, waitsFor);
-  const slot = agent && state.slots.take(waitsFor, limitsOf(state, agent));
+  const slot = agent && takeSlot(state, waitsFor, agent);
   const [lookedAt, since] = [rota.time, clock.now()];
   claims.begin(waitsFor);
   try {
     const claimed = await claim(sessions, waitsFor, holds.taker());
     claims.end(waitsFor, claimed !== null);
-    if (claimed) run(state, holds.add(claimed, since), { waitsFor, slot });
-    else {
-      rota.remove(waitsFor, lookedAt);
+    if (claimed) {
+      order.given(waitsFor, readEntry(claimed.session.queue[0] ?? '').from);
+      run(state, holds.add(claimed, since), { waitsFor, slot });
+    } else {
+      forget(state, waitsFor, lookedAt);
       slot?.give();
     }
     pump(state);
   } catch (err) {
     // Not tried again at once: what failed was the database. The next look finds it.
     claims.end(waitsFor, false);
-    rota.remove(waitsFor, lookedAt);
+    forget(state, waitsFor, lookedAt);
     slot?.give();
     log.warn({ err, errorKind: 'dependency', hint: 'it is tried again within seconds' }, 'waiting turns were not started');
   }
+}
+
+function forget({ rota, order }: State, waitsFor: string, lookedAt: number): void {
+  rota.remove(waitsFor, lookedAt);
+  if (!rota.has(waitsFor)) order.forget(waitsFor);
 }
 
 interface Run {
@@ -208,7 +242,7 @@ interface Run {
 }
 
 function run(state: State, hold: Hold, { waitsFor, slot, first }: Run): void {
-  const { running, log, rota } = state;
+  const { running, log, rota, order } = state;
   const done = work(state.work, hold, { waitsFor, ...(first ? { first } : {}) })
     .catch((err: unknown) => {
       log.error(
@@ -221,8 +255,11 @@ function run(state: State, hold: Hold, { waitsFor, slot, first }: Run): void {
       slot?.give();
       running.delete(done);
       // What is left of the session waits for somebody.
-      const next = hold.session.waitsFor;
-      if (next !== undefined) rota.add(next);
+      const { waitsFor: next, runnableAt = 0 } = hold.session;
+      if (next !== undefined) {
+        rota.add(next);
+        order.came(next, runnableAt);
+      }
       pump(state);
     });
   running.add(done);
@@ -263,9 +300,10 @@ async function look(state: State): Promise<void> {
         limit: 1,
       },
     );
-    const found = items[0]?.waitsFor;
+    const { waitsFor: found, runnableAt = 0 } = items[0] ?? {};
     if (found === undefined) break;
     state.rota.add(found);
+    state.order.first(found, runnableAt);
     if (!hasRoom(state, found)) await endOverdue(state, found);
     last = found;
   }

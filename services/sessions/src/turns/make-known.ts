@@ -3,7 +3,7 @@ import type { Bus } from '@switchyard/bus';
 import type { Clock } from '@switchyard/service-kit';
 import type { Collection } from '@switchyard/store';
 import type { BodyDocument, SessionDocument, TurnDocument } from '../data.ts';
-import { readEntry, toEntry } from '../sessions/entry.ts';
+import { toEntry } from '../sessions/entry.ts';
 import { withdraw } from '../sessions/withdraw.ts';
 import { forget, hasBodies } from './bodies.ts';
 import { createFrameWriter, FRAME_AFTER_ALL } from './frames.ts';
@@ -19,8 +19,8 @@ export interface MakingKnown {
   waiting: Waiting;
   shares: LogShares;
   runs: Runs;
-  /** A turn waits for an agent, with nobody at work in its session. */
-  waits: (tenant: string, agentId: string) => void;
+  /** The turn of an entry waits for its agent, with nobody at work in its session. */
+  waits: (tenant: string, entry: string) => void;
 }
 
 /**
@@ -38,6 +38,6 @@ export async function makeKnown(deps: MakingKnown, tenant: string, turn: TurnDoc
     deps.waiting.tell(tenant, turnId, { failure });
   }
   const next = (await withdraw(deps.sessions.for({ tenant }), tenant, { key, entry: toEntry(turn) }))?.queue[0];
-  if (next !== undefined) deps.waits(tenant, readEntry(next).agentId);
+  if (next !== undefined) deps.waits(tenant, next);
   if (forgetAt !== undefined && hasBodies(turn)) await forget(deps.bodies, tenant, turnId, forgetAt);
 }

@@ -1,16 +1,18 @@
 import { bucketKeyParts } from '@switchyard/contracts';
+import { agentKeyOf } from '../sessions/entry.ts';
 
 /** Tenants and agents whose last turn here is remembered; of more, those are forgotten whose turn is longest ago. */
 const REMEMBERED = 10_000;
 
-/** For which agents (`bucketKey`) turns wait, as far as this replica knows. */
+/** For which agents turns wait, and in which lanes (`waitsForOf`), as far as this replica knows. */
 export interface Rota {
-  /** Turns of this agent may be waiting. */
+  /** Turns of this agent may be waiting, in this lane. */
   add(waitsFor: string): void;
   has(waitsFor: string): boolean;
   /**
    * The next one of those with room: of the tenant that had its turn here longest ago, the agent that had. Who had none yet comes
-   * first. So whoever asks little is served at once, however many wait of those who ask much.
+   * first. So whoever asks little is served at once, however many wait of those who ask much. Of the lanes of an agent the one that is
+   * ahead of the others.
    */
   next(hasRoom: (waitsFor: string) => boolean): string | undefined;
   /** Looked, and nothing waited, so it had no turn; what was added since it was looked for stays. */
@@ -27,7 +29,8 @@ interface Waiting {
   before: readonly [tenant: number, agent: number];
 }
 
-export function createRota(): Rota {
+/** `ahead`: whether one lane of an agent comes before another. */
+export function createRota(ahead: (one: string, other: string) => boolean = () => false): Rota {
   const tenants = new Map<string, Map<string, Waiting>>();
   const [tenantTurns, agentTurns] = [createTurns(), createTurns()];
   let time = 0;
@@ -43,7 +46,7 @@ export function createRota(): Rota {
       time += 1;
       if (there) there.addedAt = time;
       else {
-        agents.set(waitsFor, { addedAt: time, before: [tenantTurns.of(tenant), agentTurns.of(waitsFor)] });
+        agents.set(waitsFor, { addedAt: time, before: [tenantTurns.of(tenant), agentTurns.of(agentKeyOf(waitsFor))] });
         size += 1;
       }
     },
@@ -53,16 +56,16 @@ export function createRota(): Rota {
       for (const [tenant, agents] of tenants) {
         const at = tenantTurns.of(tenant);
         if (first && at >= first.at) continue;
-        const waitsFor = longestAgo(agents.keys(), agentTurns, hasRoom);
+        const waitsFor = longestAgo(agents.keys(), { turns: agentTurns, may: hasRoom, ahead });
         if (waitsFor !== undefined) first = { tenant, waitsFor, at };
       }
       if (!first) return undefined;
       const { tenant, waitsFor, at } = first;
       const waiting = tenants.get(tenant)?.get(waitsFor);
-      if (waiting) waiting.before = [at, agentTurns.of(waitsFor)];
+      if (waiting) waiting.before = [at, agentTurns.of(agentKeyOf(waitsFor))];
       turns += 1;
       tenantTurns.set(tenant, turns);
-      agentTurns.set(waitsFor, turns);
+      agentTurns.set(agentKeyOf(waitsFor), turns);
       return waitsFor;
     },
     remove(waitsFor, lookedAt) {
@@ -71,7 +74,7 @@ export function createRota(): Rota {
       const waiting = agents?.get(waitsFor);
       if (!agents || !waiting) return;
       tenantTurns.set(tenant, waiting.before[0]);
-      agentTurns.set(waitsFor, waiting.before[1]);
+      agentTurns.set(agentKeyOf(waitsFor), waiting.before[1]);
       if (waiting.addedAt > lookedAt) return;
       agents.delete(waitsFor);
       size -= 1;
@@ -105,12 +108,23 @@ function createTurns(): Turns {
   };
 }
 
-function longestAgo(names: Iterable<string>, turns: Turns, may: (name: string) => boolean): string | undefined {
-  let first: string | undefined;
-  for (const name of names) if ((first === undefined || turns.of(name) < turns.of(first)) && may(name)) first = name;
-  return first;
+interface Choosing {
+  turns: Turns;
+  may: (name: string) => boolean;
+  ahead: (one: string, other: string) => boolean;
+}
+
+function longestAgo(names: Iterable<string>, { turns, may, ahead }: Choosing): string | undefined {
+  let first: { name: string; agent: string; at: number } | undefined;
+  for (const name of names) {
+    const agent = agentKeyOf(name);
+    const at = turns.of(agent);
+    if (first && (agent === first.agent ? !ahead(name, first.name) : at >= first.at)) continue;
+    if (may(name)) first = { name, agent, at };
+  }
+  return first?.name;
 }
 
 function tenantOf(waitsFor: string): string {
-  return bucketKeyParts(waitsFor)?.tenant ?? '';
+  return bucketKeyParts(agentKeyOf(waitsFor))?.tenant ?? '';
 }

@@ -1,15 +1,18 @@
 import { ServiceError, type Input, type Principal, type Result, type TurnResult } from '@switchyard/contracts';
 import type { TurnDocument } from '../data.ts';
 import { parseMessage } from '../commands/parse.ts';
-import { readEntry } from '../sessions/entry.ts';
+import { bindingsOf } from '../sessions/bindings.ts';
+import { readEntry, toEntry } from '../sessions/entry.ts';
 import { isQueueFull } from '../sessions/mailbox.ts';
+import { lanesOf } from '../sessions/lanes.ts';
 import { follows, noSuchTurn } from '../sessions/ownership.ts';
 import { debounceOf, overflowOf, type Overflow, type Queued } from '../sessions/queue-policy.ts';
-import { accept, enterLater, meantSession, type Accepted, type AcceptDeps, type TurnRequest } from './accept.ts';
+import { accept, enterLater, type Accepted, type AcceptDeps, type TurnRequest } from './accept.ts';
 import { cancel } from './cancel.ts';
 import { toError } from './failure.ts';
 import { createFrameWriter } from './frames.ts';
 import { createLauncher, type Launcher, type LauncherDeps } from './launcher.ts';
+import { meantSession } from './meant-session.ts';
 import { oneAfterAnother } from './one-after-another.ts';
 import { makeRoom } from './overflow.ts';
 import { stateOf } from './state-of.ts';
@@ -56,25 +59,28 @@ export function createRunner(deps: LauncherDeps): Runner {
     (tenant: string) =>
     ({ sessionKey, agentId }: Queued): Overflow =>
       overflowOf(settings.current.queue, sessionKey, deps.agents.find(tenant, agentId)?.config.concurrency.maxQueuedPerSession);
-  const waits = (tenant: string, agentId: string): void => launcher.waits(tenant, agentId);
+  const meaning = { ...deps, bindings: () => bindingsOf(settings.current.routing) };
+  const waits = (tenant: string, entry: string): void => launcher.waits(tenant, entry);
 
   function acceptingFor({ tenant }: Principal): AcceptDeps {
     const ofQueue = overflowFor(tenant);
     return {
-      ...deps,
+      ...meaning,
       overflowOf: ofQueue,
       debounceOf: (sessionKey) => debounceOf(settings.current.queue, sessionKey),
       makeRoom: (turn) => makeRoom({ ...deps, overflowOf: ofQueue, waits }, tenant, turn),
       taker: () => deps.holds.taker(),
-      reserve: (agent) => launcher.reserve(tenant, agent),
+      laneOf: (identity, principal) => lanesOf(settings.current.queue)?.of(identity, principal),
+      reserve: (agent, lane) => launcher.reserve(tenant, agent, lane),
       unreserve: (slot) => launcher.unreserve(slot),
       admitWaiting: () => bound.admit(tenant),
-      refuseWaiting(agent) {
-        const full = launcher.hasRoom(tenant, agent) ? undefined : bound.fullFor(tenant);
+      refuseWaiting(agent, lane) {
+        const full = launcher.hasRoom(tenant, agent, lane) ? undefined : bound.fullFor(tenant);
         if (!full) return;
         const { agentId } = agent;
         const standard = deps.agents.default(tenant).agentId === agentId;
-        throw tooManyWait(settings.current.queue.maxWaiting, { ...full, agentId, standard });
+        // Another lane of the agent may have room: which one a call is for only its owner knows.
+        throw tooManyWait(settings.current.queue.maxWaiting, lane === undefined ? { ...full, agentId, standard } : undefined);
       },
       isBusy: (sessionKey) => crowded.has(`${tenant} ${sessionKey}`) || deps.holds.has(tenant, sessionKey),
       inTurn: (sessionKey, work) => oneByOne(`${tenant} ${sessionKey}`, work),
@@ -95,8 +101,8 @@ export function createRunner(deps: LauncherDeps): Runner {
       if (begun) launcher.begin({ ...begun, tenant, turn, agent, model });
     }
     const gathersMs = accepted.replayed ? undefined : accepted.gathersMs;
-    if (gathersMs) deps.clock.after(gathersMs, () => launcher.waits(tenant, turn.agentId));
-    else if (accepted.waits || gathersMs === 0) launcher.waits(tenant, turn.agentId);
+    if (gathersMs) deps.clock.after(gathersMs, () => launcher.waits(tenant, toEntry(turn)));
+    else if (accepted.waits || gathersMs === 0) launcher.waits(tenant, toEntry(turn));
     return { turn, replayed: accepted.replayed, here: !accepted.replayed && accepted.begun !== undefined };
   }
 
@@ -106,8 +112,8 @@ export function createRunner(deps: LauncherDeps): Runner {
       return await accept(acceptingFor(principal), request, principal);
     } catch (error) {
       if (!isQueueFull(error)) throw error;
-      const { key } = meantSession(deps.agents, request, principal);
-      await cancel({ ...deps, waits }, { sessionKey: key }, principal);
+      const { key } = meantSession(meaning, request, principal);
+      await cancel({ ...meaning, waits }, { sessionKey: key }, principal);
       return accept(acceptingFor(principal), request, principal);
     }
   }
@@ -117,7 +123,7 @@ export function createRunner(deps: LauncherDeps): Runner {
     const session = await deps.sessions.for(principal).get(sessionKey);
     const queue = (session?.queue ?? []).map((entry) => readEntry(entry).turnId);
     for (const earlier of queue.slice(0, Math.max(0, queue.indexOf(turnId))).toReversed()) {
-      await cancel({ ...deps, waits }, { turnId: earlier }, principal).catch((error: unknown) => {
+      await cancel({ ...meaning, waits }, { turnId: earlier }, principal).catch((error: unknown) => {
         if (!(error instanceof ServiceError && error.code === 'NOT_FOUND')) throw error;
       });
     }
@@ -155,11 +161,11 @@ export function createRunner(deps: LauncherDeps): Runner {
       return { turn, result: await resultOf(turn, { principal, replayed: true, here: false, signal }) };
     },
 
-    cancel: (meant, principal) => cancel({ ...deps, waits }, meant, principal),
+    cancel: (meant, principal) => cancel({ ...meaning, waits }, meant, principal),
 
     async enter(tenant, turn) {
       const { place } = await enterLater({ ...deps, overflowOf: overflowFor(tenant) }, tenant, turn);
-      if (place === 'waits') launcher.waits(tenant, turn.agentId);
+      if (place === 'waits') launcher.waits(tenant, toEntry(turn));
     },
 
     tellFailed(tenant, turn) {

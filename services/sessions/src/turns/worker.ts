@@ -1,9 +1,8 @@
-import { bucketKey } from '@switchyard/contracts';
 import type { ModelRef } from '@switchyard/models';
 import type { Agent, AgentDirectory } from '../agents.ts';
 import { DAY_MS, type GoneDocument, type TurnDocument } from '../data.ts';
 import { clearGone } from '../sessions/emptying.ts';
-import { readEntry } from '../sessions/entry.ts';
+import { readEntry, waitsForOf } from '../sessions/entry.ts';
 import { giveBack, settle, type Counted } from '../sessions/mailbox.ts';
 import { forget, hasBodies } from './bodies.ts';
 import { effectOf } from './effects.ts';
@@ -51,7 +50,7 @@ export interface First {
 }
 
 export interface Work {
-  /** The agent that there is room for. */
+  /** The agent that there is room for, and its lane. */
   waitsFor: string;
   first?: First;
   /** There is no room, and the first of the queue has waited for too long: it only ends. */
@@ -64,7 +63,7 @@ export async function work(deps: WorkDeps, hold: Hold, { waitsFor, first, overdu
   let given = first;
   let entry = hold.session.queue[0];
   while (entry !== undefined && !deps.stopping.aborted) {
-    if (bucketKey(hold.tenant, readEntry(entry).agentId) !== waitsFor) break;
+    if (waitsForOf(hold.tenant, readEntry(entry)) !== waitsFor) break;
     const ended = await endHead(deps, hold, { entry, first: given });
     if (ended === 'elsewhere') return;
     if (ended === 'handed over') return leave(deps, hold, true);
@@ -244,7 +243,7 @@ function tellAgain(deps: WorkDeps, { tenant }: Hold, turn: TurnDocument, end: En
 interface Settling {
   entry: string;
   ended: HeadEnd;
-  /** The agent that may go on; undefined when nobody may. */
+  /** The agent that may go on, in its lane; undefined when nobody may. */
   waitsFor: string | undefined;
 }
 
@@ -267,8 +266,8 @@ async function settleHead(deps: WorkDeps, hold: Hold, { entry, ended, waitsFor }
   };
   const goesOn = (next: string | undefined): boolean => {
     if (next === undefined) return false;
-    const { agentId, from } = readEntry(next);
-    return bucketKey(hold.tenant, agentId) === waitsFor && from <= deps.store.now() && deps.mayGoOn();
+    const coming = readEntry(next);
+    return waitsForOf(hold.tenant, coming) === waitsFor && coming.from <= deps.store.now() && deps.mayGoOn();
   };
   const sessions = deps.sessions.for(hold);
   await forgetLong(deps, hold, ended?.turn);

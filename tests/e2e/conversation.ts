@@ -1,0 +1,110 @@
+import assert from 'node:assert/strict';
+import { chatUrl, openai } from './clients.ts';
+import { command, type Running } from './embedded.ts';
+import { one, openExchange, request, type Transport } from './exchange.ts';
+import { isNamed, listen } from './listening.ts';
+
+/** The agent of these conversations: its model calls a tool that it is told of, and what was said first is soon told in summaries. */
+export const TALE = { model: 'dev/tools', contextEngine: { freshTailTurns: 1, leafMinFanout: 2, condensedMinFanout: 2 } };
+
+/** What is played: `word` stands nowhere but in this conversation. */
+export function script(word: string): string[] {
+  return [
+    `The ${word} nests in the old mill.`,
+    `session.search {"query": "${word}"}`,
+    '/reset',
+    `A ${word} eats mice.`,
+    'And what else?',
+    `/label Of the ${word}`,
+    '/compact',
+  ];
+}
+
+/** What a client is told of a conversation besides its answers. */
+export interface Told {
+  answers: string[];
+  found: { sessionKey: string; snippet: string }[];
+  kept: { messages: { role: string; content: string }[] };
+}
+
+/** One client in one conversation. */
+export interface Player {
+  ask(message: string): Promise<string>;
+  call(method: 'session.search' | 'session.export', params: Record<string, string>): Promise<unknown>;
+}
+
+export type Play = <T>(product: Running, channelId: string, played: (player: Player) => Promise<T>) => Promise<T>;
+
+export function overRpc(transport: Transport): Play {
+  return async (product, channelId, played) => {
+    await using client = await openExchange(transport, product);
+    const call = async (method: string, params: object): Promise<unknown> => {
+      const { result, error } = one(await client.say(request(method, params)));
+      assert.equal(error, undefined, method);
+      return result;
+    };
+    const ask = async (message: string): Promise<string> => {
+      const answer = await call('agent.execute', { message, agentId: 'tale', sessionKey: { channelId } });
+      return (answer as { response: string }).response;
+    };
+    return await played({ ask, call });
+  };
+}
+
+/** Asks by streams; what no stream tells it asks as pages do. */
+export const overEvents: Play = (product, channelId, played) =>
+  overRpc('http')(product, channelId, ({ call }) =>
+    played({
+      call,
+      async ask(message) {
+        using stream = listen(chatUrl(product, { message, agentId: 'tale', sessionKey: channelId }));
+        const { name, data } = await stream.until(isNamed('done', 'error'));
+        assert.equal(name, 'done', JSON.stringify(data));
+        return String(data['response']);
+      },
+    }),
+  );
+
+export const byCommand: Play = (product, channelId, played) => {
+  const run = async (...words: string[]): Promise<unknown> => {
+    const { code, stdout, stderr } = await command(product, '--output', 'json', ...words);
+    assert.equal(code, 0, stderr);
+    return JSON.parse(stdout);
+  };
+  return played({
+    ask: async (message) => ((await run('ask', '--agent', 'tale', '--session', channelId, message)) as { response: string }).response,
+    call: (method, params) => run('rpc', method, ...Object.entries(params).map(([name, value]) => `${name}=${value}`)),
+  });
+};
+
+/** Keeps its conversation itself: nothing of it is in any history, and commands are words like others. */
+export async function completions(product: Running, messages: readonly string[]): Promise<string[]> {
+  const client = openai(product);
+  const said: { role: 'user' | 'assistant'; content: string }[] = [];
+  for (const content of messages) {
+    said.push({ role: 'user', content });
+    const { choices } = await client.chat.completions.create({ model: 'tale', messages: said });
+    said.push({ role: 'assistant', content: choices[0]?.message.content ?? '' });
+  }
+  return said.filter(({ role }) => role === 'assistant').map(({ content }) => content);
+}
+
+/** Plays the whole, then looks for what was said and has all of it told. */
+export async function play(product: Running, how: Play, word: string): Promise<Told> {
+  return how(product, `tale-${word}`, async (player) => {
+    const answers: string[] = [];
+    for (const message of script(word)) answers.push(await player.ask(message));
+    const found = (await player.call('session.search', { query: word })) as Told['found'];
+    const key = `agent:tale:default:${product.client}:tale-${word}`;
+    const kept = (await player.call('session.export', { session_key: key })) as Told['kept'];
+    return { answers, found, kept };
+  });
+}
+
+/** The same for every client: its word, its times, its ids and its counts of tokens and characters are its own. */
+export function alike(told: Told, word: string): unknown {
+  const text = JSON.stringify(told)
+    .replaceAll(word, 'bird')
+    .replaceAll(/\b1\d{12}\b/g, '0');
+  return JSON.parse(text);
+}
