@@ -125,3 +125,19 @@ test('what is too much for one agent is refused nobody whose agent has room, and
   assert.equal((await app.bus.call('agent.execute', free)).response, 'at once');
   await assert.rejects(start(4_000), refused);
 });
+
+test('where there are lanes nobody is told for how long an agent is full: another lane may have room', async () => {
+  const lanes = {
+    priorityEnabled: true,
+    priorityLanes: [{ name: 'only', concurrency: 1, priority: 0 }],
+    laneAssignment: { defaultLane: 'only' },
+  };
+  await using app = await testSessions({
+    ...ONE_SLOT,
+    settings: { queue: { maxWaiting: 400, ...lanes }, daemon: { shutdownTimeoutMs: 100 } },
+  });
+  const start = (at: number) =>
+    app.bus.call('turns.start', { turnId: turnIdOf(`l${at}x`), message: wait, session: { userId: `u${at}`, channelId: 'c' } });
+  await Promise.all(Array.from({ length: 401 }, (_, at) => start(at)));
+  for (const at of [500, 501]) await assert.rejects(start(at), { details: { reason: 'TENANT_QUEUE_FULL', retryAfterMs: 1_000 } });
+});
