@@ -9,6 +9,7 @@ import { bodyCollection, sessionCollection, summaryCollection, turnCollection } 
 import { testSessions } from '../sessions.fixture.ts';
 import { planTurn } from '../turns/plan.ts';
 import { createRecall } from '../turns/recall.ts';
+import { createBeginnings } from './beginnings.ts';
 import { toolBox } from '../turns/tools.ts';
 
 /** `TURNS=2000` makes it as long as conversations become. */
@@ -82,11 +83,12 @@ async function buildingMs(app: TestService, entries: object): Promise<number> {
     traceparent: undefined,
     left: () => 60_000,
   };
+  const remembering = { mostChars: 8_388_608, idleMs: () => 60_000, clock: systemClock };
   let best = Infinity;
   for (let n = 0; n < 20; n += 1) {
     const began = performance.now();
     const { messages } = await planTurn(
-      { ...deps, recall: createRecall({ mostChars: 8_388_608, idleMs: () => 60_000, clock: systemClock }) },
+      { ...deps, recall: createRecall(remembering), beginnings: createBeginnings(remembering) },
       { ...about, model: { provider: 'local', modelId: 'm' }, text: 'and now?' },
     );
     best = Math.min(best, performance.now() - began);

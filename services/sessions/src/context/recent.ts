@@ -1,23 +1,21 @@
 import type { ModelMessage, ModelRef, Models } from '@switchyard/models';
 import type { Collection, Documents } from '@switchyard/store';
 import type { Agent } from '../agents.ts';
-import type { Root, SummaryDocument, TurnDocument } from '../data.ts';
+import type { SummaryDocument, TurnDocument } from '../data.ts';
 import { chatKind } from '../sessions/chat-kind.ts';
 import { marked, MARK_CHARS } from '../screening/canary.ts';
 import { texts, type Bodies } from '../turns/bodies.ts';
 import type { ToldEvidence } from '../turns/evidence.ts';
 import type { Hold } from '../turns/hold.ts';
-import { exchangeOf, type Exchange, type Recall } from '../turns/recall.ts';
+import type { Exchange, Recall } from '../turns/recall.ts';
 import { createSettingAside } from './aside.ts';
-import { summariesOf } from './make-summary.ts';
+import type { Beginnings } from './beginnings.ts';
 import { roomIn, usable, windowOf, type ModelWindow } from './room.ts';
 import { HEAD_CHARS, toldAs } from './told.ts';
 import { coveredTo, fit } from './tree.ts';
 
 /** Of what no summary stands for, so many exchanges are told at most. */
 const MOST_EXCHANGES = 1_000;
-/** As many of the first turns may stand in front of the summaries (`compactionPrefixAnchorTurns`). */
-const MOST_ANCHORS = 10;
 
 export interface Recent {
   messages: ModelMessage[];
@@ -33,6 +31,7 @@ export interface RecentDeps {
   summaries: Collection<SummaryDocument>;
   models: Models;
   recall: Recall;
+  beginnings: Beginnings;
 }
 
 interface Given {
@@ -49,13 +48,13 @@ interface Given {
  * first turns in front where they are kept there.
  */
 export async function recent(deps: RecentDeps, { turn, hold, agent, model, text }: Given): Promise<Recent> {
-  const { turns, bodies, recall } = deps;
+  const { turns, bodies, recall, beginnings } = deps;
   const { roots = [], lastSeq, messageCount } = hold.session;
   const { freshTailTurns } = agent.config.contextEngine;
   const [last, described, first] = await Promise.all([
     recall.last(turns, hold, mostExchanges(agent, hold.session)),
     windowOf(deps.models, model),
-    anchorsOf(deps, hold.session.epoch, roots),
+    beginnings.anchors(turns, hold),
   ]);
   const window = usable(described, agent);
   const aside = createSettingAside(agent.config);
@@ -67,7 +66,7 @@ export async function recent(deps: RecentDeps, { turn, hold, agent, model, text 
   const fitting = fit({ summaries: roots, exchanges, charsOf, anchorChars, freshTurns: freshTailTurns, room: left });
   const anchors = spokenIn(fitting.anchored ? first : []);
   const kept = spokenIn(exchanges.slice(0, fitting.exchanges).toReversed());
-  const summaries = await summariesOf(deps, hold.tenant, roots.slice(roots.length - fitting.summaries));
+  const summaries = await beginnings.summaries(deps.summaries, hold.tenant, roots.slice(roots.length - fitting.summaries));
   const all = [...anchors, ...kept];
   const said = await texts(bodies, all);
   const words = all.map(({ role, ...one }, at): ModelMessage => ({ role, text: aside.toldOf(one, said[at] ?? '') }));
@@ -91,13 +90,6 @@ export async function recent(deps: RecentDeps, { turn, hold, agent, model, text 
 function mostExchanges({ config }: Agent, session: Parameters<typeof chatKind>[0]): number {
   const { version, historyTurns, historyTurnOverrides: overrides } = config.contextEngine;
   return version === 'dag' ? MOST_EXCHANGES : (overrides?.[chatKind(session)] ?? historyTurns);
-}
-
-/** The turns before all that summaries stand for: whatever was said since, and whatever the settings say by now, they stay the same. */
-async function anchorsOf({ turns }: RecentDeps, epoch: string, [root]: readonly Root[]): Promise<Exchange[]> {
-  if (root === undefined) return [];
-  const { items } = await turns.find({ epoch, seq: { lt: root.from } }, { sort: [['seq', 'asc']], limit: MOST_ANCHORS });
-  return items.map(exchangeOf);
 }
 
 /** Each with which of the things it is that were said in its turn. */

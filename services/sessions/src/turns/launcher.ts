@@ -2,6 +2,7 @@ import { bucketKeyParts } from '@switchyard/contracts';
 import type { ModelRef } from '@switchyard/models';
 import type { Settings } from '@switchyard/service-kit';
 import type { Agent } from '../agents.ts';
+import { createBeginnings } from '../context/beginnings.ts';
 import type { SessionDocument, TurnDocument } from '../data.ts';
 import { agentKeyOf, inLane, laneOfWaiting, readEntry, waitsForOf } from '../sessions/entry.ts';
 import { lanesOf } from '../sessions/lanes.ts';
@@ -35,7 +36,7 @@ const MOST_OVERDUE = 1_000;
 
 export interface LauncherDeps extends Omit<
   WorkDeps,
-  'wasAnnounced' | 'isFollowed' | 'recall' | 'modeOf' | 'mostGathered' | 'stopping' | 'mayGoOn' | 'waitTimeoutMs'
+  'wasAnnounced' | 'isFollowed' | 'recall' | 'beginnings' | 'modeOf' | 'mostGathered' | 'stopping' | 'mayGoOn' | 'waitTimeoutMs'
 > {
   settings: Settings<'queue' | 'daemon' | 'routing'>;
 }
@@ -142,13 +143,15 @@ function createState(deps: LauncherDeps): State {
     draining: false,
     rangAt: -RING_MS,
   };
+  const remembering = { mostChars: RECALLED_CHARS, idleMs: () => deps.settings.current.queue.cleanupIdleMs, clock: deps.clock };
   const state: State = {
     ...common,
     work: {
       ...deps,
       waitTimeoutMs: () => deps.settings.current.queue.waitTimeoutMs,
       wasAnnounced: (turnId) => announced.delete(turnId),
-      recall: createRecall({ mostChars: RECALLED_CHARS, idleMs: () => deps.settings.current.queue.cleanupIdleMs, clock: deps.clock }),
+      recall: createRecall(remembering),
+      beginnings: createBeginnings(remembering),
       modeOf: (sessionKey) => queueMode(deps.settings.current.queue, sessionKey),
       mostGathered: (sessionKey) => debounceOf(deps.settings.current.queue, sessionKey)?.maxBufferedMessages,
       isFollowed: (turnId) => followed.has(turnId),

@@ -1,7 +1,7 @@
-import type { Clock } from '@switchyard/service-kit';
 import type { Documents } from '@switchyard/store';
 import type { SessionDocument, TurnDocument } from '../data.ts';
 import { lastTurns } from '../sessions/directory.ts';
+import { createRemembered, type RememberedOptions } from './remembered.ts';
 import { spoken, type Spoken } from './spoken.ts';
 
 /** What was asked and answered in a turn, made once from its document: it is told in many turns after it. */
@@ -30,7 +30,7 @@ export interface Where {
   session: SessionDocument;
 }
 
-interface Remembered {
+interface Known {
   epoch: string;
   lastSeq: number;
   /** How many were asked for; there are fewer only where the conversation has no more. */
@@ -38,38 +38,15 @@ interface Remembered {
   exchanges: readonly Exchange[];
   /** What is held of them. */
   chars: number;
-  at: number;
 }
 
 /** What a message takes besides its text. */
 const NAMES_CHARS = 100;
 
-export interface RecallOptions {
-  mostChars: number;
-  /** A conversation in which nothing was said for so long is forgotten with the next one that is remembered. */
-  idleMs: () => number;
-  clock: Pick<Clock, 'now'>;
-}
-
-export function createRecall({ mostChars, idleMs, clock }: RecallOptions): Recall {
-  const sessions = new Map<string, Remembered>();
-  let chars = 0;
-
-  function forget(name: string): void {
-    chars -= sessions.get(name)?.chars ?? 0;
-    sessions.delete(name);
-  }
-
-  function remember(name: string, known: Omit<Remembered, 'at'>): void {
-    forget(name);
-    const at = clock.now();
-    sessions.set(name, { ...known, at });
-    chars += known.chars;
-    for (const [oldest, { at: since }] of sessions) {
-      if (chars <= mostChars && at - since <= idleMs()) return;
-      forget(oldest);
-    }
-  }
+/** A conversation in which nothing was said for so long is forgotten with the next one that is remembered. */
+export function createRecall(options: RememberedOptions): Recall {
+  const sessions = createRemembered<Known>(options);
+  const remember = (name: string, known: Known): void => sessions.put(name, known, known.chars);
 
   return {
     async last(turns, { tenant, session }, limit) {
@@ -88,7 +65,7 @@ export function createRecall({ mostChars, idleMs, clock }: RecallOptions): Recal
       const name = `${tenant} ${session.key}`;
       const known = sessions.get(name);
       if (!known || seq === undefined) return;
-      if (known.epoch !== epoch || known.lastSeq !== session.lastSeq) return forget(name);
+      if (known.epoch !== epoch || known.lastSeq !== session.lastSeq) return sessions.forget(name);
       const added = exchangeOf(turn);
       const exchanges = [added, ...known.exchanges.slice(0, known.limit - 1)];
       const left = known.chars - heldOf(known.exchanges.slice(known.limit - 1));

@@ -6,6 +6,7 @@ import type { Collection, Store } from '@switchyard/store';
 import type { Logger } from '@switchyard/telemetry';
 import type { Agent } from '../agents.ts';
 import type { Budgets } from '../budgets/budgets.ts';
+import type { Beginnings } from '../context/beginnings.ts';
 import type { Compaction } from '../context/compaction.ts';
 import type { Screening } from '../screening/screening.ts';
 import type { QueueMode } from '../sessions/queue-policy.ts';
@@ -39,6 +40,7 @@ export interface RunDeps {
   budgets?: Budgets;
   tools: ToolsOf;
   recall: Recall;
+  beginnings: Beginnings;
   /** Without it agents remember nothing. */
   memories?: Memories;
   /** Without it nobody looks at what is said. */

@@ -162,6 +162,7 @@ async function play(deps: RunDeps, given: RunGiven, { record, reminding, witness
     summaries: deps.summaries,
     models: deps.models,
     recall: deps.recall,
+    beginnings: deps.beginnings,
     remind: reminding.remind,
     witness,
   };
