@@ -1,6 +1,7 @@
 import type { CatalogueEntry } from '../model.ts';
 import type { ProviderFamily, ProviderSettings, Ways } from '../provider-settings.ts';
 import { strictCallId } from './call-ids.ts';
+import { retentionWords, type RetentionWords } from './retention.ts';
 import { schemaForXai } from './tool-schema.ts';
 
 /** How one model wants to be spoken to over the wire of chat completions. */
@@ -22,8 +23,8 @@ export interface Dialect {
   effort: boolean;
   /** It can be told to keep the completion. */
   store: boolean;
-  /** It can be told for how long it keeps what it read. */
-  cacheRetention: boolean;
+  /** How it is told for how long it keeps what it read; absent where it cannot be told. */
+  retentions: RetentionWords | undefined;
   /** It keeps what stands in front of marks, and nothing by itself. */
   cacheMarks: boolean;
 }
@@ -39,9 +40,6 @@ interface Known {
   entry: Pick<CatalogueEntry, 'reasoning'> | undefined;
   ways: Ways;
 }
-
-// Models of OpenAI that keep what they read for a day; others refuse a request that says how long.
-const KEEPS_LONG = /^gpt-(4\.1|5|5\.\d+)(-codex(-mini|-max)?|-chat-latest)?$/;
 
 const MOST_REMEMBERED = 1_000;
 
@@ -73,7 +71,7 @@ function dialectOf(settings: Family, { host, modelId, entry, ways: { compat = {}
     usageInStream: said(sdkCompat['supportsUsageInStreaming'], true),
     effort: said(sdkCompat['supportsReasoningEffort'], entry?.reasoning === true && family !== 'anthropic'),
     store: said(sdkCompat['supportsStore'], family === 'openai'),
-    cacheRetention: said(sdkCompat['supportsLongCacheRetention'], ownHost && KEEPS_LONG.test(modelId)),
+    retentions: retentionWords(modelId, ownHost, sdkCompat['supportsLongCacheRetention']),
     cacheMarks: sdkCompat['cacheControlFormat'] === 'anthropic' || (host === 'openrouter.ai' && modelId.startsWith('anthropic/')),
   };
 }

@@ -79,6 +79,35 @@ describe('what an agent wishes', () => {
       'a proxy may refuse it',
     );
   });
+
+  test('a model is told for how long to keep in the words that it takes', () => {
+    const kept = (cacheRetention: 'short' | 'long', modelId: string, sdkCompat?: Record<string, unknown>) =>
+      told({
+        entry: { type: 'openai', ...(sdkCompat === undefined ? {} : model({ sdkCompat })) },
+        host: OPENAI,
+        asked: wishing({ cacheRetention }, modelId),
+      })['prompt_cache_retention'];
+    assert.deepEqual([kept('short', 'gpt-5.4'), kept('long', 'gpt-5.4')], ['in_memory', '24h']);
+    assert.deepEqual([kept('short', 'gpt-5.5'), kept('long', 'gpt-5.5')], [undefined, '24h'], 'it refuses in_memory');
+    for (const modelId of ['gpt-5.6', 'gpt-5.3', 'gpt-5-chat-latest', 'gpt-4.1-codex', 'gpt-5-mini']) {
+      assert.deepEqual([kept('short', modelId), kept('long', modelId)], [undefined, undefined], modelId);
+    }
+    const told24h = { supportsLongCacheRetention: true };
+    assert.deepEqual(
+      [kept('short', 'small', told24h), kept('long', 'small', told24h), kept('long', 'small')],
+      ['in_memory', '24h', undefined],
+    );
+  });
+
+  test('what an entry says of a model does not make it take a word that it refuses', () => {
+    const kept = (cacheRetention: 'short' | 'long', supportsLongCacheRetention: boolean) =>
+      told({
+        entry: { type: 'openai', models: [{ id: 'gpt-5.5', sdkCompat: { supportsLongCacheRetention } }] },
+        host: OPENAI,
+        asked: wishing({ cacheRetention }, 'gpt-5.5'),
+      })['prompt_cache_retention'];
+    assert.deepEqual([kept('short', true), kept('long', true), kept('long', false)], [undefined, '24h', undefined]);
+  });
 });
 
 describe('marks up to which an upstream keeps what it read', () => {

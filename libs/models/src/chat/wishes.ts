@@ -11,9 +11,6 @@ export function wishesTold(request: Pick<ModelRequest, 'wishes' | 'model'>, dial
     ...(thinkingLevel !== undefined && dialect.effort ? { reasoning_effort: thinkingLevel === 'off' ? 'none' : thinkingLevel } : {}),
     ...(fastMode === true && dialect.family === 'openai' ? { service_tier: 'priority' } : {}),
     ...(storeCompletions === true && dialect.store ? { store: true } : {}),
-    ...(dialect.cacheRetention ? { prompt_cache_retention: RETENTIONS[retentionOf(request)] } : {}),
+    ...(dialect.retentions === undefined ? {} : { prompt_cache_retention: dialect.retentions[retentionOf(request)] }),
   };
 }
-
-/** It keeps what it read by itself, so that `none` says nothing. */
-const RETENTIONS = { none: undefined, short: 'in_memory', long: '24h' } as const;
