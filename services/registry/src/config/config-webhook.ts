@@ -74,7 +74,7 @@ async function bodyOf(versions: Given['versions'], version: Version): Promise<ob
     event: 'config.changed',
     method: methodOf(message),
     section,
-    diff: renderDiff(before, layer).slice(0, MOST_CHARS),
+    diff: (await renderDiff(before, layer)).slice(0, MOST_CHARS),
     commitSha: sha,
     metadata: { agent, user: author, summary: reason ?? message },
     timestamp: at,

@@ -1,20 +1,25 @@
 import { isDeepStrictEqual } from 'node:util';
 import { REDACTED } from '@switchyard/contracts';
 import { isTree, type Tree } from '@switchyard/service-kit';
-import { createTwoFilesPatch, FILE_HEADERS_ONLY } from 'diff';
-import { stringify } from 'yaml';
+import type * as Diff from 'diff';
+import type * as Yaml from 'yaml';
 import { shownConfig } from '../agents/shown-config.ts';
 
 /** A diff that takes longer says all that was and all that is. */
 const PATIENCE_MS = 500;
 const CHANGED = `${REDACTED} (changed)`;
 
-/** What changed, section by section, as a unified diff of YAML; without secrets, of which it says only that they changed. */
-export function renderDiff(before: Tree, after: Tree): string {
+/**
+ * What changed, section by section, as a unified diff of YAML; without secrets, of which it says only that they changed. What writes it
+ * is loaded by the first who asks: most processes never do.
+ */
+export async function renderDiff(before: Tree, after: Tree): Promise<string> {
+  const [{ createTwoFilesPatch, FILE_HEADERS_ONLY }, { stringify }] = await Promise.all([import('diff'), import('yaml')]);
+  const writers = { createTwoFilesPatch, FILE_HEADERS_ONLY, stringify };
   const sections = [...new Set([...Object.keys(before), ...Object.keys(after)])].sort();
   return sections
     .filter((name) => !isDeepStrictEqual(before[name], after[name]))
-    .map((name) => diffOf(name, only(before, name), only(after, name)))
+    .map((name) => diffOf(writers, name, { before: only(before, name), after: only(after, name) }))
     .join('');
 }
 
@@ -22,17 +27,20 @@ function only(tree: Tree, name: string): Tree {
   return Object.hasOwn(tree, name) ? { [name]: tree[name] } : {};
 }
 
-function diffOf(name: string, before: Tree, after: Tree): string {
+type Writers = Pick<typeof Diff, 'createTwoFilesPatch' | 'FILE_HEADERS_ONLY'> & Pick<typeof Yaml, 'stringify'>;
+
+function diffOf(writers: Writers, name: string, { before, after }: { before: Tree; after: Tree }): string {
+  const { createTwoFilesPatch, FILE_HEADERS_ONLY } = writers;
   const shownBefore = shownConfig(before);
   const shownAfter = marked({ before, after, shownBefore, shownAfter: shownConfig(after) }) as Tree;
-  const [from, to] = [text(shownBefore[name]), text(shownAfter[name])];
+  const [from, to] = [text(writers, shownBefore[name]), text(writers, shownAfter[name])];
   const options = { context: 3, headerOptions: FILE_HEADERS_ONLY };
   const [a, b] = [`a/${name}`, `b/${name}`];
   const patch = createTwoFilesPatch(a, b, from, to, undefined, undefined, { ...options, timeout: PATIENCE_MS });
   return patch ?? replaced(`--- ${a}\n+++ ${b}\n`, from, to);
 }
 
-function text(value: unknown): string {
+function text({ stringify }: Pick<Writers, 'stringify'>, value: unknown): string {
   return value === undefined ? '' : stringify(value, { lineWidth: 0, aliasDuplicateObjects: false, sortMapEntries: true });
 }
 

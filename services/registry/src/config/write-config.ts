@@ -86,7 +86,7 @@ export async function checkConfig(given: ConfigGiven, { options, plan }: Pick<Co
   const errors = (await checkWhole(given, { before: head.layer, after: layer, named })).map(({ message }) => message.slice(0, MAX.line));
   const paths = changedPaths(head.layer, layer);
   const valid = errors.length === 0;
-  const outcome = valid ? { diff: renderDiff(head.layer, layer), ...withoutEffect(layer, paths) } : {};
+  const outcome = valid ? { diff: await renderDiff(head.layer, layer), ...withoutEffect(layer, paths) } : {};
   return { dryRun: true as const, valid, errors: errors.slice(0, MAX.many), ...outcome };
 }
 

@@ -9,6 +9,6 @@ export function configDiff({ versions, configuration }: ConfigGiven): Handler<'c
     const head = await versions.head();
     const since = sha ?? head.parent;
     const before = since === undefined ? head : await versions.find(since);
-    return { diff: renderDiff(before.layer, head.layer) };
+    return { diff: await renderDiff(before.layer, head.layer) };
   };
 }

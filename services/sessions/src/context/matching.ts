@@ -1,5 +1,5 @@
 import { ServiceError } from '@switchyard/contracts';
-import { RE2JS } from 're2js';
+import type { RE2JS } from 're2js';
 
 /** Of a text, how well it fits each thing that is looked for: from 0, not at all, to 1. */
 export type Fit = (text: string) => readonly number[];
@@ -32,12 +32,14 @@ function wordsOf(text: string): string[] {
 }
 
 /** By a regular expression, in time that grows with the text alone, whatever it says: a model writes it, and may have been told to. */
-export function patternFit(pattern: string): Fit {
-  const compiled = compile(pattern);
+export async function patternFit(pattern: string): Promise<Fit> {
+  const compiled = await compile(pattern);
   return (text) => [compiled.matcher(text.slice(0, MOST_CHARS)).find() ? 1 : 0];
 }
 
-function compile(pattern: string): RE2JS {
+/** Loaded by the first who looks for one. */
+async function compile(pattern: string): Promise<RE2JS> {
+  const { RE2JS } = await import('re2js');
   try {
     return RE2JS.compile(pattern, RE2JS.CASE_INSENSITIVE);
   } catch (error) {

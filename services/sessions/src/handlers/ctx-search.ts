@@ -17,7 +17,7 @@ const MOST_MS = 10_000;
 export function ctxSearch(earlier: Earlier): Handler<'ctx.search'> {
   return async ({ query, mode, scope, limit }, { principal, signal }) => {
     const session = await conversationOf(earlier, principal);
-    const fit = mode === 'regex' ? patternFit(query) : wordFit(query);
+    const fit = mode === 'regex' ? await patternFit(query) : wordFit(query);
     const looking = { tenant: principal.tenant, session, fit, query };
     const summaries = scope === 'messages' ? [] : await lookThroughSummaries(earlier, looking);
     const messages = scope === 'summaries' ? { found: [], whole: true } : await lookThroughMessages(earlier, looking, signal);
