@@ -20,17 +20,15 @@ if (files.length < (narrowed ? 1 : LEAST_FILES)) {
 /** They run the checks of the whole repository on a copy of it, or a dozen processes: after the others, for as long as that takes. */
 const LONG = /^tests\/(adding|chaos|cluster)\//;
 
+// Three tenths of the time of a test is waiting: for processes to start, for leases to run out, for servers that are away.
 const runs = [
-  { files: files.filter((file) => !LONG.test(file)), timeoutMs: 120_000 },
-  { files: files.filter((file) => LONG.test(file)), timeoutMs: 600_000 },
+  { files: files.filter((file) => !LONG.test(file)), timeoutMs: 120_000, atOnce: availableParallelism() + 1 },
+  { files: files.filter((file) => LONG.test(file)), timeoutMs: 600_000, atOnce: availableParallelism() },
 ];
 // What has to be installed first is installed now, and not in the time of the first test that asks for it.
 if (process.env['SWITCHYARD_TEST_NATS'] !== 'off')
   for (const failed of await Promise.allSettled([findNatsServer(), findMongo(), findRedisServer()]))
     if (failed.status === 'rejected') console.error(String(failed.reason));
-
-/** Three tenths of the time of a test is waiting: for processes to start, for leases to run out, for servers that are away. */
-const TOGETHER = availableParallelism() + 1;
 
 /** So many files may fail once beside others and pass alone: a machine that was busy, or a test that is unsteady. More are a fault. */
 const MOST_UNSTEADY = 2;
@@ -41,11 +39,11 @@ process.env['NODE_COMPILE_CACHE'] ??= join(root, 'node_modules/.cache/node');
 await using reports = await tempDir();
 
 /** Runs the files, and gives those of them that failed. */
-async function run(together: readonly string[], timeoutMs: number): Promise<string[]> {
+async function run(together: readonly string[], { timeoutMs, atOnce }: { timeoutMs: number; atOnce: number }): Promise<string[]> {
   const report = join(reports.path, 'failed');
   const reporters = ['spec', 'stdout', `${root}/scripts/failed-files.ts`, report];
   const flags = reporters.map((value, at) => `--test-reporter${at % 2 === 0 ? '' : '-destination'}=${value}`);
-  flags.push('--test', `--test-concurrency=${TOGETHER}`, `--test-timeout=${timeoutMs}`, '--disable-warning=ExperimentalWarning');
+  flags.push('--test', `--test-concurrency=${atOnce}`, `--test-timeout=${timeoutMs}`, '--disable-warning=ExperimentalWarning');
   const tests = spawn(process.execPath, [...flags, ...together], { stdio: 'inherit' });
   const [code] = (await once(tests, 'exit')) as [number | null];
   if (code === 0) return [];
@@ -56,12 +54,12 @@ async function run(together: readonly string[], timeoutMs: number): Promise<stri
 }
 
 const unsteady: string[] = [];
-for (const { files: together, timeoutMs } of runs) {
+for (const { files: together, ...how } of runs) {
   if (together.length === 0) continue;
-  const failed = await run(together, timeoutMs);
+  const failed = await run(together, how);
   const again = failed.length <= MOST_UNSTEADY ? failed : [];
   if (again.length > 0) console.log(`Failed, and run once more by themselves: ${again.join(' ')}`);
-  const wrong = again.length === 0 ? failed : await run(again, timeoutMs);
+  const wrong = again.length === 0 ? failed : await run(again, how);
   unsteady.push(...failed.filter((file) => !wrong.includes(file)));
   if (wrong.length > 0) process.exitCode = 1;
 }

@@ -50,6 +50,8 @@ export interface World {
   gone: SimulatedData<GoneDocument>;
   replicas: Replica[];
   started: number;
+  /** What models were asked, by the name of the turn that a script has, once for each step. */
+  asked: string[];
   /** How many exports said something, and what was wrong with any. */
   exported: number;
   wrong: Error[];
@@ -94,6 +96,7 @@ export function createWorld({ seed, faults = NO_FAULTS, waits = USUAL, sabotage 
     gone: simulatedData('gone', { key: 'epoch' }, watching),
     replicas: [],
     started: 0,
+    asked: [],
     exported: 0,
     wrong: [],
     waits,
@@ -207,7 +210,7 @@ export function startReplica(world: World): Replica {
     ...data,
     store,
     agents: agentsFor(world.waits),
-    models: modelsOf(process, world.waits),
+    models: modelsOf(process, world),
     clock: process.clock,
     settings: settingsOf(world.waits),
     log: silentLogger(),
@@ -249,9 +252,10 @@ function scriptOf(messages: readonly ModelMessage[]): { script: Script; results:
 /** As long as a few turns take. */
 const SUMMARY_PACE_MS = 400;
 
-function modelsOf({ clock }: Process, { summaryPaceMs = SUMMARY_PACE_MS }: Waits): Models {
+function modelsOf({ clock }: Process, { asked, waits: { summaryPaceMs = SUMMARY_PACE_MS } }: World): Models {
   async function* stream({ messages, signal }: ModelRequest): AsyncGenerator<ModelPart, void, void> {
     const { script, results } = scriptOf(messages);
+    asked.push(script.turn);
     for (let piece = 0; piece < script.pieces; piece += 1) {
       await Promise.race([pause(clock, script.pace), left(signal)]);
       yield { type: 'text', text: `${piece} ` };

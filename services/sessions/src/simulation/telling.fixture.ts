@@ -12,11 +12,17 @@ const STEPS = 100_000;
 export function ask(
   replica: Replica,
   name: string,
-  { agentId = 'wide', session = KEY, timeoutMs, ...script }: Partial<Script & { agentId: string; session: string; timeoutMs: number }> = {},
+  {
+    agentId = 'wide',
+    session = KEY,
+    timeoutMs,
+    key: idempotencyKey,
+    ...script
+  }: Partial<Script & { agentId: string; session: string; timeoutMs: number; key: string }> = {},
 ): Promise<TurnDocument> {
   const message = JSON.stringify({ turn: `turn_${name}`, pieces: 1, tools: [], pace: 0, ...script });
   const turnId = `turn_${name.padEnd(22, 'x')}`;
-  const request = { method: 'agent.execute' as const, turnId, message, agentId, session, timeoutMs };
+  const request = { method: 'agent.execute' as const, turnId, message, agentId, session, timeoutMs, idempotencyKey };
   return replica.runner.start(request, principal);
 }
 
@@ -25,8 +31,12 @@ export async function until(world: World, holds: () => boolean): Promise<void> {
   assert.ok(await world.simulation.run(() => (world.judge.check(), holds()), STEPS), 'it never came');
 }
 
+const nameOf = (name: string): string => `default turn_${name.padEnd(22, 'x')}`;
+
+export const isWritten = (world: World, name: string) => (): boolean => world.turns.documents.has(nameOf(name));
+
 export function turnOf({ turns }: World, name: string): TurnDocument {
-  const found = turns.documents.get(`default turn_${name.padEnd(22, 'x')}`);
+  const found = turns.documents.get(nameOf(name));
   assert.ok(found, `${name} was never written`);
   return found;
 }

@@ -25,6 +25,7 @@ import { keep } from './bodies.ts';
 import { agentGone, agentSuspended } from './endings.ts';
 import { toFailure } from './failure.ts';
 import { gatheringOf, stillGathers, type Gathering, type GatheringDeps } from './gathering.ts';
+import { asItIs, earlierTurn } from './keyed-turn.ts';
 import { meantSession, type MeaningDeps } from './meant-session.ts';
 import { modelFor } from './plan.ts';
 import { received } from './received.ts';
@@ -174,20 +175,6 @@ function agentOf(agents: AgentDirectory, { principal, named, agentId }: Asked): 
   return agent;
 }
 
-/** The turn that the key named. A key is kept for a day; one that is older than that is free again. */
-async function earlierTurn({ turns, store }: AcceptDeps, { principal, idempotencyKey }: Asked): Promise<TurnDocument | undefined> {
-  if (idempotencyKey === undefined) return undefined;
-  const mine = turns.for(principal);
-  const turn = (await mine.find({ idempotencyKey }, { limit: 1 })).items[0];
-  if (turn?.keyUntil === undefined || turn.keyUntil > store.now()) return turn;
-  await forgetKey(mine, turn);
-  return undefined;
-}
-
-export async function forgetKey(turns: Documents<TurnDocument>, { turnId, keyUntil }: TurnDocument): Promise<void> {
-  if (keyUntil !== undefined) await turns.update({ turnId, keyUntil }, { unset: ['idempotencyKey', 'keyUntil'] });
-}
-
 /** Whoever accepted it may have died before it was in a queue; it is put there again, unless it is. */
 async function replay(deps: AcceptDeps, asked: Asked, turn: TurnDocument): Promise<Accepted> {
   if (turn.fingerprint !== asked.fingerprint()) {
@@ -240,8 +227,9 @@ async function write(deps: AcceptDeps, asked: Asked, who: Who): Promise<Accepted
     const there = await insert(deps, asked, written);
     if (there) return await replay(deps, asked, there);
     const since = deps.clock.now();
-    const { place, session, turn } = await enterNew(deps, asked, { turn: written, taker: slot && deps.taker(), gathering });
+    const { place, session, turn: entered } = await enterNew(deps, asked, { turn: written, taker: slot && deps.taker(), gathering });
     used = slot !== undefined && place === 'taken';
+    const turn = used ? await asItIs(deps, asked, entered) : entered;
     const begun = slot && used && session ? { begun: { session, slot, since } } : {};
     const gathers = gathering?.until && session ? { gathersMs: await stillGathers(deps, tenant, session, gathering) } : {};
     return { turn, replayed: false, ...who, waits: place === 'waits', ...gathers, ...begun };
