@@ -28,9 +28,14 @@ export async function forgetKey(turns: Documents<TurnDocument>, { turnId, keyUnt
 
 /**
  * A turn that has a key may have been found by it while it was in no queue, put into it, and run by another replica: then it has ended by
- * the time that it enters here, and its model is not asked again. Nobody runs it beside this one, who holds the lease.
+ * the time that it enters here, and its model is not asked again. Nobody runs it beside this one, who holds the lease. Never fails: what
+ * cannot be read is run, and whoever commits first counts.
  */
 export async function asItIs({ turns }: KeyedDeps, { principal, idempotencyKey }: Keyed, turn: TurnDocument): Promise<TurnDocument> {
   if (idempotencyKey === undefined) return turn;
-  return (await turns.for(principal).get(turn.turnId)) ?? turn;
+  const there = await turns
+    .for(principal)
+    .get(turn.turnId)
+    .catch(() => null);
+  return there ?? turn;
 }
