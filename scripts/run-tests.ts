@@ -4,6 +4,7 @@ import { globSync, readFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { join, relative } from 'node:path';
 import { findMongo, findNatsServer, findRedisServer, tempDir } from '@switchyard/testkit';
+import { endOverdue } from './overdue-files.ts';
 
 const LEAST_FILES = 60;
 
@@ -22,8 +23,8 @@ const LONG = /^tests\/(adding|chaos|cluster)\//;
 
 // Three tenths of the time of a test is waiting: for processes to start, for leases to run out, for servers that are away.
 const runs = [
-  { files: files.filter((file) => !LONG.test(file)), timeoutMs: 120_000, atOnce: availableParallelism() + 1 },
-  { files: files.filter((file) => LONG.test(file)), timeoutMs: 600_000, atOnce: availableParallelism() },
+  { files: files.filter((file) => !LONG.test(file)), timeoutMs: 120_000, fileMs: 300_000, atOnce: availableParallelism() + 1 },
+  { files: files.filter((file) => LONG.test(file)), timeoutMs: 600_000, fileMs: 600_000, atOnce: availableParallelism() },
 ];
 // What has to be installed first is installed now, and not in the time of the first test that asks for it.
 if (process.env['SWITCHYARD_TEST_NATS'] !== 'off')
@@ -39,12 +40,13 @@ process.env['NODE_COMPILE_CACHE'] ??= join(root, 'node_modules/.cache/node');
 await using reports = await tempDir();
 
 /** Runs the files, and gives those of them that failed. */
-async function run(together: readonly string[], { timeoutMs, atOnce }: { timeoutMs: number; atOnce: number }): Promise<string[]> {
+async function run(together: readonly string[], { timeoutMs, fileMs, atOnce }: (typeof runs)[number]): Promise<string[]> {
   const report = join(reports.path, 'failed');
   const reporters = ['spec', 'stdout', `${root}/scripts/failed-files.ts`, report];
   const flags = reporters.map((value, at) => `--test-reporter${at % 2 === 0 ? '' : '-destination'}=${value}`);
   flags.push('--test', `--test-concurrency=${atOnce}`, `--test-timeout=${timeoutMs}`, '--disable-warning=ExperimentalWarning');
   const tests = spawn(process.execPath, [...flags, ...together], { stdio: 'inherit' });
+  using _overdue = endOverdue(tests, fileMs, (file) => console.error(`ENDED: ${file} ran for more than ${fileMs / 1000} s.`));
   const [code] = (await once(tests, 'exit')) as [number | null];
   if (code === 0) return [];
   const failed = readFileSync(report, 'utf8').split('\n').filter(Boolean);

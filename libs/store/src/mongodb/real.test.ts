@@ -87,7 +87,9 @@ test('fail-over: what is written while the primary steps down is written once, o
     if (one.status === 'rejected') assert.match((one.reason as { code: string }).code, /^(UNAVAILABLE|DEADLINE_EXCEEDED)$/);
 });
 
-async function documentsOf(t: TestContext): Promise<{ set: MongoSet; mine: Documents<ReturnType<typeof newItem>> } | undefined> {
+type Items = Documents<ReturnType<typeof newItem>>;
+
+async function documentsOf(t: TestContext): Promise<{ set: MongoSet; mine: Items } | undefined> {
   const at = await connected(t);
   if (at === undefined) return undefined;
   const store = await openStore(at.set.url, { service: at.service });
@@ -106,7 +108,7 @@ test('fail-over: the primary is killed while twenty write; what was acknowledged
   const { set, mine } = at;
   await mine.insert(newItem('count'));
   const killed = await set.primary();
-  const all = Array.from({ length: WRITERS }, (_, n) => writer(mine, String(n)));
+  const all = Array.from({ length: WRITERS }, (_, n) => writer(mine, String(n), t.signal));
   await Promise.all(all.map(({ begun }) => begun));
   await killed.kill();
   for (const one of all) one.killed();
@@ -123,12 +125,13 @@ test('fail-over: the primary is killed while twenty write; what was acknowledged
 });
 
 /** Writes documents and counts them in one, one after the other, until it has written some after the kill. */
-function writer(mine: Documents<ReturnType<typeof newItem>>, name: string) {
+function writer(mine: Items, name: string, signal: AbortSignal) {
   const begun = Promise.withResolvers<void>();
   let isKilled = false;
   async function run() {
     const wrote = { ids: [] as string[], counted: 0, tried: 0 };
     for (let [n, after] = [0, 0]; after < MORE; n += 1) {
+      signal.throwIfAborted();
       const id = `${name}-${n}`;
       wrote.tried += 1;
       try {
@@ -155,14 +158,17 @@ test('write concern: what no majority has is not acknowledged', async (t) => {
   const primary = await set.primary();
   const others = set.members.filter((one) => one !== primary);
   for (const one of others) one.pause();
-  await assert.rejects(mine.insert(newItem('alone')), ({ code }: { code: string }) => AWAY.test(code));
-  for (const one of others) one.goOn();
-  await writable(mine);
+  try {
+    await assert.rejects(mine.insert(newItem('alone')), ({ code }: { code: string }) => AWAY.test(code));
+  } finally {
+    for (const one of others) one.goOn();
+  }
+  await writable(mine, t.signal);
 });
 
-/** Writes until somebody takes it. */
-async function writable(mine: Documents<ReturnType<typeof newItem>>): Promise<void> {
-  for (let n = 0; ; n += 1) {
+/** Writes until somebody takes it, or the time of the test is over: a store that is closed refuses at once, for ever. */
+async function writable(mine: Items, signal: AbortSignal): Promise<void> {
+  for (let n = 0; !signal.aborted; n += 1) {
     const done = await mine.insert(newItem(`again-${n}`)).then(
       () => true,
       () => false,
