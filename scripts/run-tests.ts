@@ -39,8 +39,10 @@ const root = process.cwd();
 process.env['NODE_COMPILE_CACHE'] ??= join(root, 'node_modules/.cache/node');
 await using reports = await tempDir();
 
+type Limits = Pick<(typeof runs)[number], 'timeoutMs' | 'fileMs' | 'atOnce'>;
+
 /** Runs the files, and gives those of them that failed. */
-async function run(together: readonly string[], { timeoutMs, fileMs, atOnce }: (typeof runs)[number]): Promise<string[]> {
+async function run(together: readonly string[], { timeoutMs, fileMs, atOnce }: Limits): Promise<string[]> {
   const report = join(reports.path, 'failed');
   const reporters = ['spec', 'stdout', `${root}/scripts/failed-files.ts`, report];
   const flags = reporters.map((value, at) => `--test-reporter${at % 2 === 0 ? '' : '-destination'}=${value}`);

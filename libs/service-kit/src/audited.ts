@@ -1,7 +1,7 @@
 import type { Bus, Ctx, Handlers } from '@switchyard/bus';
 import { callables, ServiceError, type AuditKind, type AuditOutcome, type Contract, type ServiceName } from '@switchyard/contracts';
 import { mintId } from '@switchyard/security';
-import type { Looks } from './looks.ts';
+import { keyOf, type Looks, type Seen } from './looks.ts';
 
 /** Writing the record of what was done takes no longer than this, whatever is left of the call's own time. */
 const FINISH_MS = 5_000;
@@ -38,7 +38,7 @@ function recorded(handler: AnyHandler, { bus, method, kind, service, replica }: 
     const { principal, deadline, log, requestId } = ctx;
     const id = mintId('audit');
     await ctx
-      .call('audit.begin', { id, method, kind, target: namesIn(params), requestId, service, replica, deadline: Math.ceil(deadline) })
+      .call('audit.begin', { id, method, kind, target: namesIn(params, NAMES), requestId, service, replica, deadline: Math.ceil(deadline) })
       .catch((cause: unknown) => Promise.reject(notBegun(method, cause)));
     const finish = async (outcome: AuditOutcome, code?: string): Promise<void> => {
       const said = { id, outcome, ...(code === undefined ? {} : { code }) };
@@ -69,18 +69,28 @@ function recorded(handler: AnyHandler, { bus, method, kind, service, replica }: 
 
 /** Nothing waits for it: the answer is the handler's own, as soon as it is there. */
 function counted(handler: AnyHandler, looks: Pick<Looks, 'note'>, method: string): AnyHandler {
+  const names = namesOf(method);
+  const bare: Seen = { method, target: {}, ...SEEN };
+  const seen: Seen = { ...bare, key: keyOf(bare) };
+  const succeeded = (params: object, ctx: Ctx): void =>
+    looks.note(ctx, names.length === 0 ? seen : { ...bare, target: namesIn(params, names) });
+  const failed = (params: object, ctx: Ctx, error: unknown): void =>
+    looks.note(ctx, { method, target: namesIn(params, names), ...endingOf(error) });
   return (params, ctx) => {
-    const note = (ending: Ending): void => looks.note(ctx, { method, target: namesIn(params), ...ending });
-    const failed = (error: unknown): void => note(endingOf(error));
+    let result: unknown;
     try {
-      const result = handler(params, ctx);
-      if (result instanceof Promise) void result.then(() => note(SEEN), failed);
-      else note(SEEN);
-      return result;
+      result = handler(params, ctx);
     } catch (error) {
-      failed(error);
+      failed(params, ctx, error);
       throw error;
     }
+    if (!(result instanceof Promise)) succeeded(params, ctx);
+    else
+      void result.then(
+        () => succeeded(params, ctx),
+        (error: unknown) => failed(params, ctx, error),
+      );
+    return result;
   };
 }
 
@@ -96,9 +106,15 @@ function endingOf(error: unknown): Required<Ending> {
   return { outcome: code === 'PERMISSION_DENIED' ? 'denied' : 'failure', code };
 }
 
-function namesIn(params: object): Record<string, string> {
+/** Those of the names that a call can say. */
+function namesOf(method: string): readonly string[] {
+  const shape = (callables.get(method)?.spec.params as { shape?: object } | undefined)?.shape;
+  return shape === undefined ? NAMES : NAMES.filter((name) => name in shape);
+}
+
+function namesIn(params: object, among: readonly string[]): Record<string, string> {
   const said = params as Record<string, unknown>;
-  const names = NAMES.filter((name) => typeof said[name] === 'string' && Object.hasOwn(said, name));
+  const names = among.filter((name) => typeof said[name] === 'string' && Object.hasOwn(said, name));
   return Object.fromEntries(names.slice(0, 10).map((name) => [name, String(said[name]).slice(0, MOST_CHARS).toWellFormed()]));
 }
 

@@ -18,6 +18,12 @@ export interface Seen {
   target: Record<string, string>;
   outcome: AuditOutcome;
   code?: string;
+  /** Those with the same one are told as one; worked out where it is not given. */
+  key?: string;
+}
+
+export function keyOf({ method, outcome, code = '', target }: Seen): string {
+  return `${method} ${outcome} ${code} ${JSON.stringify(target)}`;
 }
 
 /** Puts on record what admins look at: later, together, and without anybody waiting for it. */
@@ -60,15 +66,15 @@ export function createLooks({ bus, service, replica, log }: Given): Looks {
 
   function note(ctx: Pick<Ctx, 'principal' | 'requestId'>, seen: Seen): void {
     const { principal } = ctx;
-    const { method, outcome, code = '' } = seen;
     const target = size < MOST ? seen.target : {};
-    const key = `${method} ${outcome} ${code} ${JSON.stringify(target)}`;
+    const key = seen.key ?? keyOf({ ...seen, target });
     const mine = counted.get(principal) ?? new Map<string, Counting>();
     const known = mine.get(key);
+    if (known !== undefined && known.count++ > 0) return;
     if (known === undefined && size >= MOST_OF_ALL) return void lost++;
     const now = performance.now();
-    const one = known ?? { ...seen, target, count: 0, requestId: '', firstAt: now, dueAt: now };
-    if (one.count++ === 0) Object.assign(one, { requestId: ctx.requestId, firstAt: now });
+    const one = known ?? { ...seen, target, count: 1, requestId: '', firstAt: now, dueAt: now };
+    Object.assign(one, { requestId: ctx.requestId, firstAt: now });
     if (known === undefined) {
       counted.set(principal, mine.set(key, one));
       size++;

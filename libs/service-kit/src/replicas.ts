@@ -138,7 +138,8 @@ export interface ReplicaState {
 
 /** What every live replica of every service says of one bucket, always current. */
 export interface WatchedReplicas extends Disposable {
-  all(): ReplicaState[];
+  /** The same array until one of them says something new. */
+  all(): readonly ReplicaState[];
   /** Called with each report that comes, and with those that are there already. */
   onReport(listener: (state: ReplicaState) => void): void;
 }
@@ -146,10 +147,12 @@ export interface WatchedReplicas extends Disposable {
 export async function watchReplicas(bus: Bus, { name }: BucketDefinition): Promise<WatchedReplicas> {
   const states = new Map<string, ReplicaState>();
   const listeners: ((state: ReplicaState) => void)[] = [];
+  let all: readonly ReplicaState[] | undefined;
   const watch = await (
     await bus.kv(REPLICAS_BUCKET)
   ).watch((entry) => {
     const report = readReport(entry);
+    all = undefined;
     if (report === undefined) {
       states.delete(entry.key);
       return;
@@ -160,7 +163,7 @@ export async function watchReplicas(bus: Bus, { name }: BucketDefinition): Promi
     for (const listener of listeners) listener(state);
   });
   return {
-    all: () => [...states.values()],
+    all: () => (all ??= [...states.values()]),
     onReport(listener) {
       listeners.push(listener);
       for (const state of states.values()) listener(state);

@@ -23,8 +23,10 @@ export function gatewayStatus({ configuration, inForce }: Given, restarts: Pick<
     }
     return rss;
   };
+  const sections = [...OBJECT_SECTIONS];
   return () => {
     const now = inForce();
+    const notInForce = configuration.notInForce();
     const restart = restarts.last();
     return {
       pid: process.pid,
@@ -32,8 +34,8 @@ export function gatewayStatus({ configuration, inForce }: Given, restarts: Pick<
       memoryUsage: memoryUsage(),
       nodeVersion: process.version,
       configPaths: [...configuration.files()],
-      sections: [...OBJECT_SECTIONS],
-      notInForce: configuration.notInForce().slice(0, MAX.many),
+      sections,
+      notInForce: notInForce.length === 0 ? [] : notInForce.slice(0, MAX.many),
       ...(now === undefined ? {} : { configuration: now }),
       ...(restart === undefined ? {} : { restart: progressOf(restart) }),
     };
