@@ -10,8 +10,12 @@ export interface Endpoint {
   headers: string[];
 }
 
+/** Where every wire but some of a provider's own has the key. */
+const BEARER = 'authorization';
+
 /** The endpoint of one route of a provider. Throws what its configuration lacks. */
-export function addressOf({ id, baseUrl, headers, keyName }: ProviderSettings, key: string | undefined, route: string): Endpoint {
+export function addressOf(settings: ProviderSettings, key: string | undefined, route: string, keyHeader = BEARER): Endpoint {
+  const { id, baseUrl, keyName } = settings;
   if (!URL.canParse(baseUrl)) {
     throw notConfigured('PROVIDER_NOT_CONFIGURED', `provider ${id} has no usable address: set providers.entries.${id}.baseUrl`);
   }
@@ -19,21 +23,21 @@ export function addressOf({ id, baseUrl, headers, keyName }: ProviderSettings, k
     throw notConfigured('PROVIDER_AUTH', `the secret ${keyName ?? ''} has characters that are in no key: set it again`);
   }
   const { origin, host, pathname, search } = new URL(baseUrl);
-  return { origin, host, path: `${pathname.replace(/\/+$/, '')}${route}${search}`, headers: headersOf(id, headers, key) };
+  return { origin, host, path: `${pathname.replace(/\/+$/, '')}${route}${search}`, headers: headersOf(settings, key, keyHeader) };
 }
 
 /** Of the message itself, not of the provider: whoever sends it says these. */
 const OURS = new Set(['connection', 'content-length', 'expect', 'host', 'keep-alive', 'te', 'transfer-encoding', 'upgrade']);
 
 /** Names and values in turn. Those of the settings come before ours. */
-function headersOf(id: string, configured: Readonly<Record<string, string>>, key: string | undefined): string[] {
+function headersOf({ id, headers }: ProviderSettings, key: string | undefined, keyHeader: string): string[] {
   const all = new Map([
     ['content-type', 'application/json'],
     ['accept', 'text/event-stream, application/json'],
     ['user-agent', 'switchyard'],
-    ...(key === undefined ? [] : [['authorization', `Bearer ${key}`] as const]),
+    ...(key === undefined ? [] : [[keyHeader, keyHeader === BEARER ? `Bearer ${key}` : key] as const]),
   ]);
-  for (const [written, value] of Object.entries(configured)) {
+  for (const [written, value] of Object.entries(headers)) {
     const name = written.toLowerCase();
     if (!/^[a-z0-9!#$%&'*+.^_`|~-]+$/.test(name) || OURS.has(name) || !/^[\t\x20-\x7e\x80-\xff]*$/.test(value)) {
       throw notConfigured(

@@ -13,6 +13,14 @@ interface Client {
   adapter: Adapter;
 }
 
+/** A wire of a provider's own is loaded with the first provider that has it. */
+async function speak(settings: ProviderSettings, key: string | undefined, origins: Origins): Promise<Adapter> {
+  const { wire } = settings;
+  if (wire === 'chat') return createChatAdapter(settings, key, origins);
+  const { createNativeAdapter } = await import('./native/native-adapter.ts');
+  return createNativeAdapter({ ...settings, wire }, key, origins);
+}
+
 export function createProviderClients(): ProviderClients {
   const clients = new WeakMap<ProviderSettings, Client>();
   let origins: Promise<Origins> | undefined;
@@ -20,7 +28,7 @@ export function createProviderClients(): ProviderClients {
   async function connect(settings: ProviderSettings, key: string | undefined): Promise<Adapter> {
     // Loaded when first needed: the development models do without.
     origins ??= openOrigins();
-    const adapter = createChatAdapter(settings, key, await origins);
+    const adapter = await speak(settings, key, await origins);
     clients.set(settings, { key, adapter });
     return adapter;
   }

@@ -26,6 +26,10 @@ export interface ProviderSettings {
   timeoutMs: number;
   attempts: number;
   catalogue: readonly CatalogueEntry[];
+  /** What it is spoken to in. */
+  wire: 'chat' | 'anthropic' | 'google';
+  /** Parts of names of models that are never shown what they thought before. */
+  dropThinkingHints: readonly string[];
   /** Whose ways it has, where they differ from everybody's. */
   family: ProviderFamily;
   toolCallIds: Pick<Capabilities, 'transcriptToolCallIdMode' | 'transcriptToolCallIdModelHints'>;
@@ -80,10 +84,17 @@ function fromEntry(id: string, entry: ProviderEntry | undefined, env: Env): Prov
     timeoutMs: entry?.timeoutMs ?? DEFAULT_TIMEOUT_MS,
     attempts: entry === undefined ? RETRY.attempts : entry.maxRetries + 1,
     catalogue: catalogueOf(id, baseUrl, entry),
+    wire: wireOf(entry?.type ?? id, baseUrl),
+    dropThinkingHints: entry?.capabilities.dropThinkingBlockModelHints ?? [],
     family: familyOf(id, entry),
     toolCallIds: entry?.capabilities ?? { transcriptToolCallIdMode: 'default', transcriptToolCallIdModelHints: [] },
     ways: new Map((entry?.models ?? []).map(({ id: modelId, compat, sdkCompat }) => [modelId, { compat, sdkCompat }])),
   };
+}
+
+/** A type says the wire; the routes of chat completions that some have beside it say that they are that. */
+function wireOf(type: string, baseUrl: string): ProviderSettings['wire'] {
+  return (type === 'anthropic' || type === 'google') && !/\/openai\/*$/.test(baseUrl) ? type : 'chat';
 }
 
 const FAMILIES: ReadonlySet<string> = new Set<ProviderFamily>(['openai', 'anthropic', 'google']);

@@ -24,3 +24,5 @@ export { tempDir, type TempDir } from './temp-dir.ts';
 export { testService, type TestService, type TestServiceOptions } from './test-service.ts';
 export { largest, largestFields } from './largest.ts';
 export { unbounded } from './unbounded.ts';
+export { startNativeUpstream, type NativeReply, type NativeRequest, type NativeUpstream } from './native-upstream.ts';
+export { NATIVE_WIRES, type NativeAnswer, type NativeWire } from './native-wires.ts';

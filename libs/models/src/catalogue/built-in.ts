@@ -6,11 +6,11 @@ export interface BuiltIn {
   embeds?: true;
 }
 
-/** Every one of them speaks the chat-completions protocol at this address. The order decides the default model. */
+/** Each speaks the chat-completions protocol at this address, or its own where it has one. The order decides the default model. */
 export const BUILT_IN: Readonly<Record<string, BuiltIn>> = {
   openai: { baseUrl: 'https://api.openai.com/v1', keyName: 'OPENAI_API_KEY', embeds: true },
   anthropic: { baseUrl: 'https://api.anthropic.com/v1', keyName: 'ANTHROPIC_API_KEY' },
-  google: { baseUrl: 'https://generativelanguage.googleapis.com/v1beta/openai', keyName: 'GEMINI_API_KEY', embeds: true },
+  google: { baseUrl: 'https://generativelanguage.googleapis.com/v1beta', keyName: 'GEMINI_API_KEY', embeds: true },
   deepseek: { baseUrl: 'https://api.deepseek.com/v1', keyName: 'DEEPSEEK_API_KEY' },
   groq: { baseUrl: 'https://api.groq.com/openai/v1', keyName: 'GROQ_API_KEY' },
 };

@@ -18,11 +18,22 @@ const LONG_ENOUGH = 4;
  * this one finds the other.
  */
 export function withCacheMarks(messages: ChatMessage[], asked: Asked): ChatMessage[] {
+  const marks = marksOf(messages, asked);
+  return marks === undefined ? messages : messages.map((message, at) => (marks.at.has(at) ? withMark(message, marks.mark) : message));
+}
+
+/** A mark, and the messages that it stands at. */
+export interface Marks {
+  mark: { type: string; ttl?: string };
+  at: ReadonlySet<number>;
+}
+
+/** The same for messages of any form; undefined where nothing is to be kept. */
+export function marksOf(messages: readonly { role: string }[], asked: Asked): Marks | undefined {
   const retention = lasting(asked);
-  if (retention === 'none') return messages;
+  if (retention === 'none') return undefined;
   const mark = { type: 'ephemeral', ...(retention === 'long' ? { ttl: '1h' } : {}) };
-  const marked = new Set(placesOf(messages, asked.wishes ?? {}));
-  return messages.map((message, at) => (marked.has(at) ? withMark(message, mark) : message));
+  return { mark, at: new Set(placesOf(messages, asked.wishes ?? {})) };
 }
 
 /** To keep something for long costs more to begin with. What was asked once may never be asked again. */
@@ -32,7 +43,7 @@ function lasting(asked: Asked): Retention {
   return retention === 'long' && first && asked.wishes?.adaptiveCacheRetention === true ? 'short' : retention;
 }
 
-function placesOf(messages: readonly ChatMessage[], { cacheBreakpointStrategy, advancedCacheOptimization }: Wishes): number[] {
+function placesOf(messages: readonly { role: string }[], { cacheBreakpointStrategy, advancedCacheOptimization }: Wishes): number[] {
   const constant = messages[0]?.role === 'system' ? [0] : [];
   const several = cacheBreakpointStrategy === 'multi-zone' || (cacheBreakpointStrategy === 'auto' && messages.length >= LONG_ENOUGH);
   if (!several) return constant;

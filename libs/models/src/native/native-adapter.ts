@@ -1,0 +1,146 @@
+import { streamingAdapter, type Adapter, type Attempt, type Ending, type Piece } from '../adapter.ts';
+import { NotTheProtocol } from '../chat/not-the-protocol.ts';
+import type { Origins } from '../chat/origins.ts';
+import { createEmbed } from '../embeddings/create-embed.ts';
+import { addressOf, type Endpoint } from '../endpoint.ts';
+import { frameError } from '../failure.ts';
+import type { ProviderSettings } from '../provider-settings.ts';
+import { UpstreamError } from '../upstream-error.ts';
+import { callOptions, type Manner } from './call-options.ts';
+import { Conversation } from './conversation.ts';
+import { ErrorPart, StreamReader } from './read-stream.ts';
+import { Thoughts } from './thoughts.ts';
+import { WIRES, type LibraryModel, type StreamPart, type Wire, type WireName } from './wire.ts';
+
+/** How long an answer that is complete may take to end its response, so that its connection can be used again. */
+const LINGER_MS = 1_000;
+/** Callers choose names: no more models of a provider are remembered than any catalogue has. */
+const MOST_REMEMBERED = 1_000;
+
+interface Spoken {
+  model: LibraryModel;
+  manner: Manner;
+}
+
+/**
+ * Speaks the wire of a provider's own through the library that knows it. The library makes the request and reads the answer; where it
+ * goes, with which key and over which connection is ours: it can reach nothing but the address of the settings.
+ */
+export async function createNativeAdapter(
+  settings: ProviderSettings & { wire: Exclude<WireName, 'chat'> },
+  key: string | undefined,
+  origins: Origins,
+): Promise<Adapter> {
+  const wire = WIRES[settings.wire];
+  const endpoint = addressOf(settings, key, '', wire.keyHeader);
+  const conversations = new WeakMap<AbortSignal, Conversation>();
+  const fetch = fetchThrough({ endpoint, origins, conversations });
+  const client = await wire.load({ baseURL: `${endpoint.origin}${endpoint.path}`, apiKey: '', fetch });
+  const modelOf = createModelsOf(settings, wire, client);
+
+  async function* stream(attempt: Attempt): AsyncGenerator<Piece, Ending, void> {
+    const { model, manner } = modelOf(attempt.request.model.modelId);
+    const conversation = new Conversation({ provider: settings.id, attempt, timeoutMs: settings.timeoutMs });
+    const { signal } = new AbortController();
+    conversations.set(signal, conversation);
+    const reader = new StreamReader();
+    let parts: ReadableStreamDefaultReader<StreamPart> | undefined;
+    try {
+      parts = (await model.doStream(callOptions({ request: attempt.request, signal }, manner))).stream.getReader();
+      for (;;) {
+        const { done, value } = await parts.read();
+        const piece = value === undefined ? undefined : reader.take(value);
+        if (piece !== undefined) yield piece;
+        if (reader.ending === undefined && !done) continue;
+        if (manner.thoughts !== undefined) reader.remember(manner.thoughts);
+        return reader.ending ?? { calls: [], usage: {} };
+      }
+    } catch (error) {
+      throw conversation.failure?.error ?? understood(error, conversation.answered);
+    } finally {
+      if (reader.ending === undefined || parts === undefined) conversation.end();
+      else letEnd(parts, conversation);
+    }
+  }
+
+  const embeds = settings.wire === 'google' ? { embed: createEmbed(compatible(settings), key, origins) } : {};
+  return { ...streamingAdapter(stream), ...embeds };
+}
+
+/** The routes of chat completions stand beside those of the wire. */
+function compatible(settings: ProviderSettings): ProviderSettings {
+  return { ...settings, baseUrl: `${settings.baseUrl.replace(/\/+$/, '')}/openai` };
+}
+
+/** The client of each model of a provider, made once. */
+function createModelsOf(settings: ProviderSettings, wire: Wire, client: (modelId: string) => LibraryModel): (modelId: string) => Spoken {
+  const made = new Map<string, Spoken>();
+  const kept = new Thoughts();
+  return (modelId) => {
+    const known = made.get(modelId);
+    if (known !== undefined) return known;
+    const { compat = {} } = settings.ways.get(modelId) ?? {};
+    const name = modelId.toLowerCase();
+    const drops = settings.dropThinkingHints.some((hint) => name.includes(hint.toLowerCase()));
+    const manner: Manner = {
+      wire,
+      thoughts: drops ? undefined : kept,
+      tools: compat.supportsTools !== false,
+      search: compat.nativeWebSearchTool === true,
+      maxTokens: settings.catalogue.find((entry) => entry.modelId === modelId)?.maxTokens,
+    };
+    const spoken = { model: client(modelId), manner };
+    if (made.size < MOST_REMEMBERED) made.set(modelId, spoken);
+    return spoken;
+  };
+}
+
+interface Through {
+  endpoint: Endpoint;
+  origins: Origins;
+  conversations: WeakMap<AbortSignal, Conversation>;
+}
+
+/** What libraries fetch with. Of the headers that they make, those of the wire itself are sent, and ours. */
+function fetchThrough({ endpoint, origins, conversations }: Through): typeof fetch {
+  return async (input, init) => {
+    const conversation = init?.signal ? conversations.get(init.signal) : undefined;
+    const url = new URL(String(input));
+    if (conversation === undefined || url.origin !== endpoint.origin || typeof init?.body !== 'string') throw new TypeError('not a call');
+    const { attempt } = conversation;
+    const gate = origins.gate(endpoint.origin);
+    await gate.enter(attempt.signal);
+    conversation.entered(() => origins.left(endpoint.origin, gate));
+    const trace = attempt.traceparent === undefined ? [] : ['traceparent', attempt.traceparent];
+    const headers = [...ofTheWire(new Headers(init.headers)), ...endpoint.headers, ...trace];
+    const request = { origin: endpoint.origin, path: `${url.pathname}${url.search}`, method: 'POST' as const, headers, body: init.body };
+    origins.dispatch(request, conversation);
+    return conversation.response;
+  };
+}
+
+function ofTheWire(headers: Headers): string[] {
+  return [...headers].filter(([name]) => name.startsWith('anthropic-')).flat();
+}
+
+/** What a library throws is in its own words, and may hold what was asked: what is meant by it goes on. */
+function understood(thrown: unknown, answered: boolean): unknown {
+  const error = thrown instanceof ErrorPart ? thrown.cause : thrown;
+  const { statusCode, message } = (error ?? {}) as { statusCode?: unknown; message?: unknown };
+  if (typeof statusCode === 'number' && typeof message === 'string') return new UpstreamError(message, { status: statusCode });
+  if (/^AI_(JSONParse|TypeValidation|InvalidResponseData)Error$/.test(String((error as { name?: unknown } | undefined)?.name)))
+    return new NotTheProtocol('sent what its protocol does not know');
+  if (thrown instanceof ErrorPart) return frameError(error);
+  return answered ? new NotTheProtocol('sent what cannot be read') : thrown;
+}
+
+/** What is complete may end by itself; what does not is broken off. */
+function letEnd(parts: ReadableStreamDefaultReader<StreamPart>, conversation: Conversation): void {
+  const linger = setTimeout(() => conversation.end(), LINGER_MS).unref();
+  const drain = async (): Promise<void> => {
+    while (!(await parts.read()).done);
+  };
+  void drain()
+    .catch(() => undefined)
+    .finally(() => clearTimeout(linger));
+}

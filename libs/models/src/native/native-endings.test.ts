@@ -1,0 +1,115 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { ServiceError } from '@switchyard/contracts';
+import { NATIVE_WIRES, startNativeUpstream, type NativeReply, type NativeUpstream, type NativeWire } from '@switchyard/testkit';
+import { KEY, open, request, run } from '../models.fixture.ts';
+import type { ModelRequest, Models } from '../index.ts';
+
+const CANCELLED_WITHIN_MS = 100;
+const UP = { provider: 'up', modelId: 'small' };
+
+function against({ url }: Pick<NativeUpstream, 'url'>, type: NativeWire): Models {
+  return open({ entries: { up: { type, baseUrl: url, apiKeyName: 'UP_KEY', models: [{ id: 'small' }] } }, secret: async () => KEY });
+}
+
+function asked(rest: Partial<ModelRequest> = {}): ModelRequest {
+  return request({ model: UP, ...rest });
+}
+
+interface Failing {
+  name: string;
+  reply: NativeReply;
+  code: string;
+  reason: string;
+  attempts: number;
+}
+
+function failures(wire: NativeWire): Failing[] {
+  const { events, error } = NATIVE_WIRES[wire];
+  const [begun = ''] = events({ says: [{ text: '' }] });
+  const call = events({ says: [{ call: { id: 'toolu_a', name: 'find', input: ['{"q":', '1}'] } }] });
+  const refusal = JSON.stringify({ type: 'error', error: { type: 'invalid_request_error', message: 'not so' } });
+  const json = { 'content-type': 'application/json' };
+  const overloaded = error(wire === 'google' ? 'UNAVAILABLE' : 'overloaded_error', 'overloaded');
+  const cut = { code: 'UNAVAILABLE', reason: 'STREAM_CUT', attempts: 3 };
+  const bad = { code: 'UNAVAILABLE', reason: 'BAD_RESPONSE', attempts: 1 };
+  const away = { code: 'UNAVAILABLE', reason: 'PROVIDER_UNAVAILABLE', attempts: 3 };
+  const refused = (status: number): NativeReply => ({ status, headers: json, writes: [refusal] });
+  return [
+    { name: 'a refusal', reply: refused(400), code: 'FAILED_PRECONDITION', reason: 'PROVIDER_REJECTED', attempts: 1 },
+    { name: 'a refused key', reply: refused(401), code: 'FAILED_PRECONDITION', reason: 'PROVIDER_AUTH', attempts: 1 },
+    { name: 'a 404', reply: refused(404), code: 'NOT_FOUND', reason: 'MODEL_NOT_FOUND', attempts: 1 },
+    {
+      name: 'a redirect',
+      reply: { status: 307, headers: { location: 'http://127.0.0.1:1/' }, writes: [] },
+      code: 'FAILED_PRECONDITION',
+      reason: 'PROVIDER_REJECTED',
+      attempts: 1,
+    },
+    { name: 'a 503', reply: refused(503), ...away },
+    { name: 'a body that is no JSON', reply: { writes: ['data: {"type": oops\n\n'] }, ...bad },
+    { name: 'a page', reply: { headers: { 'content-type': 'text/html' }, writes: ['<p>hello</p>'] }, ...bad },
+    { name: 'an answer that does not stream', reply: { headers: json, writes: ['{}'] }, ...bad },
+    { name: 'no end', reply: { writes: [begun] }, ...cut },
+    { name: 'a cut', reply: { writes: [begun], then: 'cut' }, ...cut },
+    { name: 'half a tool call, then a cut', reply: { writes: call.slice(0, wire === 'google' ? 1 : -2), then: 'cut' }, ...cut },
+    { name: 'a tool call, and no end', reply: { writes: call.slice(0, wire === 'google' ? -1 : -2) }, ...cut },
+    { name: 'an error in place of an answer', reply: { writes: [overloaded] }, ...away },
+    { name: 'an error in the middle', reply: { writes: [begun, overloaded] }, ...away },
+  ];
+}
+
+for (const wire of ['anthropic', 'google'] as const)
+  for (const whole of [false, true])
+    describe(`the wire of ${wire}, ${whole ? 'nobody reading along' : 'streamed'}`, () => {
+      const { events } = NATIVE_WIRES[wire];
+      const TEXT: NativeReply = { writes: events({ says: [{ text: 'one two three' }] }) };
+
+      for (const { name, reply, code, reason, attempts } of failures(wire)) {
+        test(`${name} is ${code}, ${reason}, after ${attempts} attempts, and never an answer`, async () => {
+          await using upstream = await startNativeUpstream(reply);
+          const { parts, error } = await run(against(upstream, wire), asked(), whole);
+          assert.deepEqual(parts, []);
+          assert.ok(error instanceof ServiceError);
+          assert.deepEqual([error.code, error.details.reason, upstream.requests.length], [code, reason, attempts]);
+          assert.ok(!error.message.includes(KEY));
+        });
+      }
+
+      test('429 is tried again when its Retry-After says', async () => {
+        await using upstream = await startNativeUpstream({ status: 429, headers: { 'retry-after-ms': '120' }, writes: ['{}'] }, TEXT);
+        const startedAt = performance.now();
+        const { parts } = await run(against(upstream, wire), asked(), whole);
+        assert.equal(parts.map((part) => (part.type === 'text' ? part.text : '')).join(''), 'one two three');
+        assert.ok(performance.now() - startedAt >= 115);
+      });
+
+      test('silence is MODEL_STALLED, before the answer and in it, and the upstream is left', async () => {
+        for (const writes of [[], TEXT.writes.slice(0, 1)]) {
+          await using upstream = await startNativeUpstream({ writes, then: 'stall' });
+          const { error } = await run(against(upstream, wire), asked({ promptTimeoutMs: 100 }), whole);
+          assert.ok(error instanceof ServiceError && error.details.reason === 'MODEL_STALLED');
+          await upstream.abandoned;
+        }
+      });
+
+      test('a refused connection is PROVIDER_UNREACHABLE', async () => {
+        const upstream = await startNativeUpstream(TEXT);
+        await upstream[Symbol.asyncDispose]();
+        const { error } = await run(against(upstream, wire), asked(), whole);
+        assert.ok(error instanceof ServiceError && error.details.reason === 'PROVIDER_UNREACHABLE');
+      });
+
+      test(`the upstream is left within ${CANCELLED_WITHIN_MS} ms of the caller`, async () => {
+        await using upstream = await startNativeUpstream({ writes: TEXT.writes.slice(0, 3), then: 'stall' });
+        const leaving = new AbortController();
+        const running = run(against(upstream, wire), asked({ signal: leaving.signal }), whole);
+        await upstream.asked;
+        const leftAt = performance.now();
+        leaving.abort();
+        await upstream.abandoned;
+        assert.ok(performance.now() - leftAt < CANCELLED_WITHIN_MS);
+        const { error } = await running;
+        assert.ok(error instanceof ServiceError && error.code === 'CANCELLED');
+      });
+    });

@@ -1,0 +1,167 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { NATIVE_WIRES, startNativeUpstream, type NativeAnswer, type NativeRequest, type NativeWire } from '@switchyard/testkit';
+import { KEY, open, request, run } from '../models.fixture.ts';
+import type { ModelMessage, ModelRequest } from '../index.ts';
+
+const FIND = { name: 'find', description: 'finds', parameters: { type: 'object', properties: { q: { type: 'string' } } } };
+const CALL = { callId: 'call.1', name: 'find', input: { q: 'sea' }, text: '{"q":"sea"}' };
+const TALK: readonly ModelMessage[] = [
+  { role: 'user', text: 'look' },
+  { role: 'assistant', text: '', toolCalls: [CALL] },
+  { role: 'tool', callId: 'call.1', name: 'find', result: { found: 1 }, failed: false },
+];
+
+/** What reaches the upstream of the requests, one after the other; each is answered as it says. */
+async function sent(
+  type: NativeWire,
+  turns: readonly Partial<ModelRequest>[],
+  { entry = {}, answers = [] }: Setup = {},
+): Promise<NativeRequest[]> {
+  const { events } = NATIVE_WIRES[type];
+  const plain: NativeAnswer = { says: [{ text: 'ok' }] };
+  const [first = plain, ...more] = answers;
+  await using upstream = await startNativeUpstream({ writes: events(first) }, ...more.map((answer) => ({ writes: events(answer) })));
+  const up = { type, baseUrl: upstream.url, apiKeyName: 'UP_KEY', models: [{ id: 'one', reasoning: true }], ...entry };
+  const models = open({ entries: { up }, secret: async () => KEY });
+  for (const turn of turns) {
+    const { error } = await run(models, request({ model: { provider: 'up', modelId: 'one' }, ...turn }));
+    assert.equal(error, undefined);
+  }
+  return [...upstream.requests];
+}
+
+interface Setup {
+  entry?: object;
+  answers?: readonly NativeAnswer[];
+}
+
+test('the key goes in the header of the wire, and of what the library adds only what belongs to the wire', async () => {
+  const [anthropic] = await sent('anthropic', [{}]);
+  const [google] = await sent('google', [{}]);
+  assert.deepEqual([anthropic?.headers['x-api-key'], google?.headers['x-goog-api-key']], [KEY, KEY]);
+  assert.deepEqual([anthropic?.path, google?.path], ['/v1/messages', '/v1/models/one:streamGenerateContent?alt=sse']);
+  assert.equal(anthropic?.headers['anthropic-version'], '2023-06-01');
+  for (const { headers } of [anthropic, google].filter((one) => one !== undefined))
+    assert.deepEqual([headers['authorization'], headers['user-agent']], [undefined, 'switchyard']);
+});
+
+test('headers of the entry come before ours, and nothing of the environment is a key', async () => {
+  process.env['ANTHROPIC_API_KEY'] = 'not-this-one';
+  try {
+    const [asked] = await sent('anthropic', [{}], { entry: { headers: { 'x-api-key': 'mine', 'x-team': 'a' } } });
+    assert.deepEqual([asked?.headers['x-api-key'], asked?.headers['x-team']], ['mine', 'a']);
+  } finally {
+    delete process.env['ANTHROPIC_API_KEY'];
+  }
+});
+
+test('a conversation with tools, as each of them has it', async () => {
+  const turn: Partial<ModelRequest> = {
+    system: 'Be brief.',
+    messages: TALK,
+    tools: [FIND],
+    toolChoice: 'auto',
+    temperature: 0.5,
+    maxTokens: 100,
+    stop: ['END'],
+  };
+  const [{ body: anthropic } = assert.fail()] = await sent('anthropic', [turn]);
+  assert.deepEqual(anthropic['messages'], [
+    { role: 'user', content: [{ type: 'text', text: 'look' }] },
+    { role: 'assistant', content: [{ type: 'tool_use', id: 'call_1', name: 'find', input: { q: 'sea' } }] },
+    { role: 'user', content: [{ type: 'tool_result', tool_use_id: 'call_1', content: '{"found":1}' }] },
+  ]);
+  assert.deepEqual(anthropic['system'], [{ type: 'text', text: 'Be brief.' }]);
+  const { model, max_tokens, temperature, stop_sequences, stream, tools, tool_choice } = anthropic;
+  assert.deepEqual([model, max_tokens, temperature, stop_sequences, stream], ['one', 100, 0.5, ['END'], true]);
+  assert.deepEqual(tools, [{ name: 'find', description: 'finds', input_schema: FIND.parameters }]);
+  assert.deepEqual(tool_choice, { type: 'auto' });
+
+  const [{ body: google } = assert.fail()] = await sent('google', [turn]);
+  assert.deepEqual(google['systemInstruction'], { parts: [{ text: 'Be brief.' }] });
+  const [said, called, found] = google['contents'] as { role: string; parts: Record<string, unknown>[] }[];
+  assert.deepEqual(said, { role: 'user', parts: [{ text: 'look' }] });
+  assert.deepEqual((called?.parts[0]?.['functionCall'] as Record<string, unknown>)['args'], { q: 'sea' });
+  assert.equal((found?.parts[0]?.['functionResponse'] as Record<string, unknown>)['name'], 'find');
+  assert.deepEqual(google['generationConfig'], { maxOutputTokens: 100, temperature: 0.5, stopSequences: ['END'] });
+});
+
+const THOUGHT = { thought: 'Where is it?', signature: 'c2ln' };
+const ASKS: NativeAnswer = { says: [THOUGHT, { call: { id: 'call_1', name: 'find', input: ['{"q":"sea"}'] }, signature: 'Z29v' }] };
+const THINKING = { tools: [FIND], wishes: { thinkingLevel: 'high' as const } };
+
+/** The same with the id that the upstream's call came under. */
+function talk(callId: string): ModelMessage[] {
+  const call = { ...CALL, callId };
+  return [
+    { role: 'user', text: 'look' },
+    { role: 'assistant', text: '', toolCalls: [call] },
+    { role: 'tool', callId, name: 'find', result: 'found', failed: false },
+  ];
+}
+
+test('what was thought before a call goes back with its result, signed as it came', async () => {
+  const [, { body } = assert.fail()] = await sent('anthropic', [THINKING, { ...THINKING, messages: talk('call_1') }], {
+    answers: [ASKS, { says: [] }],
+  });
+  const [, assistant] = body['messages'] as { content: unknown[] }[];
+  assert.deepEqual(assistant?.content[0], { type: 'thinking', thinking: 'Where is it?', signature: 'c2ln' });
+  assert.equal((body['thinking'] as { type: string }).type, 'enabled');
+});
+
+test('a process that did not hear the thoughts asks without any; so does one whose model is never shown them', async () => {
+  const unheard = await sent('anthropic', [{ ...THINKING, messages: talk('call_9') }]);
+  assert.equal((unheard[0]?.body['thinking'] as { type: string }).type, 'disabled');
+
+  const entry = { capabilities: { dropThinkingBlockModelHints: ['ONE'] } };
+  const dropped = await sent('anthropic', [THINKING, { ...THINKING, messages: talk('call_1') }], { entry, answers: [ASKS, { says: [] }] });
+  const [, assistant] = dropped[1]?.body['messages'] as { content: { type: string }[] }[];
+  assert.deepEqual(
+    assistant?.content.map(({ type }) => type),
+    ['tool_use'],
+  );
+  assert.equal((dropped[1]?.body['thinking'] as { type: string }).type, 'disabled');
+});
+
+test('a call is signed as the other wire signed it', async () => {
+  const { events } = NATIVE_WIRES.google;
+  await using upstream = await startNativeUpstream({ writes: events(ASKS) }, { writes: events({ says: [{ text: 'ok' }] }) });
+  const models = open({ entries: { up: { type: 'google', baseUrl: upstream.url, models: [{ id: 'gemini-3-pro' }] } } });
+  const model = { provider: 'up', modelId: 'gemini-3-pro' };
+  const { parts } = await run(models, request({ model, ...THINKING }));
+  const called = parts.find((part) => part.type === 'tool-call');
+  await run(models, request({ model, ...THINKING, messages: talk(called?.call.callId ?? '') }));
+  const [, assistant] = upstream.requests[1]?.body['contents'] as { parts: { thoughtSignature?: string }[] }[];
+  assert.ok(assistant?.parts.some(({ thoughtSignature }) => thoughtSignature === 'Z29v'));
+});
+
+test('nothing is thought where that is refused: off, and where a call is ordered', async () => {
+  const asked = await sent('anthropic', [
+    { wishes: { thinkingLevel: 'off' } },
+    { ...THINKING, toolChoice: 'required' },
+    { ...THINKING, toolChoice: { name: 'find' } },
+    THINKING,
+    {},
+  ]);
+  assert.deepEqual(
+    asked.map(({ body }) => (body['thinking'] as { type: string } | undefined)?.type),
+    ['disabled', 'disabled', 'disabled', 'enabled', undefined],
+  );
+});
+
+test('marks stand where the cache of the upstream is to end', async () => {
+  const turn = { system: 'Be brief.', wishes: { cacheRetention: 'long' as const } };
+  const [marked] = await sent('anthropic', [turn]);
+  const [unmarked] = await sent('anthropic', [{ ...turn, wishes: {} }]);
+  assert.deepEqual(marked?.body['system'], [{ type: 'text', text: 'Be brief.', cache_control: { type: 'ephemeral', ttl: '1h' } }]);
+  assert.deepEqual(unmarked?.body['system'], [{ type: 'text', text: 'Be brief.' }]);
+});
+
+test('the search of the upstream is offered where a model has it, and only beside other tools', async () => {
+  const entry = { models: [{ id: 'one', compat: { nativeWebSearchTool: true } }] };
+  const names = ({ body }: NativeRequest) => ((body['tools'] as { name?: string }[] | undefined) ?? []).map(({ name }) => name);
+  const searching = await sent('anthropic', [{ tools: [FIND] }, {}], { entry });
+  assert.deepEqual(searching.map(names), [['find', 'web_search'], []]);
+  assert.deepEqual((await sent('anthropic', [{ tools: [FIND] }])).map(names), [['find']]);
+});

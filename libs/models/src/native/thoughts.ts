@@ -1,0 +1,47 @@
+import type { StreamPart } from './wire.ts';
+
+/** What a library wants back with a part as it came. */
+export type Metadata = NonNullable<Extract<StreamPart, { type: 'tool-call' }>['providerMetadata']>;
+
+export interface Thought {
+  text: string;
+  metadata: Metadata;
+}
+
+/** What came with a call: what was thought before it, and what the upstream signed it with. */
+export interface WithCall {
+  thoughts: readonly Thought[];
+  metadata: Metadata | undefined;
+}
+
+/** Characters of thoughts that are kept; of more, the oldest go. */
+const MOST_CHARS = 4 * 1024 * 1024;
+
+/**
+ * What models thought before their calls, by the ids of the calls. Some wires want to see it again, signed as it was, with the results.
+ * It is kept for as long as there is room: whoever does not have it, as a process that took a turn over, asks without.
+ */
+export class Thoughts {
+  readonly #kept = new Map<string, WithCall & { chars: number }>();
+  #chars = 0;
+
+  keep(callId: string, kept: WithCall): void {
+    const chars = kept.thoughts.reduce((sum, { text, metadata }) => sum + text.length + JSON.stringify(metadata).length, callId.length);
+    this.#forget(callId);
+    this.#kept.set(callId, { ...kept, chars });
+    this.#chars += chars;
+    for (const oldest of this.#kept.keys()) {
+      if (this.#chars <= MOST_CHARS) return;
+      this.#forget(oldest);
+    }
+  }
+
+  of(callId: string): WithCall | undefined {
+    return this.#kept.get(callId);
+  }
+
+  #forget(callId: string): void {
+    this.#chars -= this.#kept.get(callId)?.chars ?? 0;
+    this.#kept.delete(callId);
+  }
+}
