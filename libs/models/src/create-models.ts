@@ -90,7 +90,7 @@ function createFindTarget(directory: Directory, keys: Keys, env: ModelsOptions['
       throw notConfigured('PROVIDER_AUTH', `provider ${provider} has no key: set the secret ${keyName ?? ''}`);
     }
     const headers = Object.values(settings.headers);
-    const callee = { provider, keyName: key === undefined ? undefined : keyName, key, keyWithheld, headers };
+    const callee = { provider, title: settings.name, keyName: key === undefined ? undefined : keyName, key, keyWithheld, headers };
     const cost = settings.catalogue.find((entry) => entry.modelId === modelId)?.cost;
     return { adapter: await clients.adapter(settings, key), callee, attempts: settings.attempts, cost };
   };

@@ -36,6 +36,14 @@ test('what an upstream said is shown short, on one line, without keys', () => {
   assert.ok(message.length < 400);
 });
 
+test('who failed is called as its owner calls it, beside its id', () => {
+  assert.match(
+    classify(refused({}), { ...CALLEE, title: 'The GPUs in Oslo' }).error.message,
+    /^provider The GPUs in Oslo \(up\) is over its limit/,
+  );
+  assert.match(classify(refused({}), { ...CALLEE, title: 'up' }).error.message, /^provider up is over/);
+});
+
 test('what nobody foresaw is INTERNAL and is not tried again', () => {
   const { error, transient } = classify(new RangeError('a bug'), CALLEE);
   assert.deepEqual([error.code, transient], ['INTERNAL', false]);

@@ -16,12 +16,19 @@ export interface Failure {
 /** Who was called. The key and the secrets beside it are known here only so that they can be struck from what the upstream says. */
 export interface Callee {
   provider: string;
+  /** What people call it; empty where nobody said. */
+  title?: string;
   keyName: string | undefined;
   key: string | undefined;
   /** Why the key that one would expect was not sent. */
   keyWithheld?: string | undefined;
   /** Values of the provider's headers, any of which may be a key. */
   headers?: readonly string[];
+}
+
+/** Who it is, for people: whoever runs several of a kind knows them by the names they gave them. */
+function named({ provider, title = '' }: Callee): string {
+  return title === '' || title === provider ? provider : `${title} (${provider})`;
 }
 
 /** The upstream stopped before it said that it was done. A short answer must never be made of that. */
@@ -61,10 +68,10 @@ function statusOf(code: unknown): number | undefined {
 /** Maps whatever an adapter threw to the one error a caller sees. What it carries inside (bodies, headers) is left behind. */
 export function classify(error: unknown, callee: Callee): Failure {
   if (error instanceof ServiceError) return { error, transient: error.details.reason === 'STREAM_CUT' };
-  if (error instanceof NotTheProtocol) return { error: badResponse(callee.provider, error.message), transient: false };
+  if (error instanceof NotTheProtocol) return { error: badResponse(named(callee), error.message), transient: false };
   if (error instanceof UpstreamError && error.status !== undefined) return refused(error, error.status, callee);
   if (connectionLost(error)) return unreachable(callee, networkCode(error) ?? 'connection lost');
-  return { error: new ServiceError('INTERNAL', `calling provider ${callee.provider} failed`, { cause: error }), transient: false };
+  return { error: new ServiceError('INTERNAL', `calling provider ${named(callee)} failed`, { cause: error }), transient: false };
 }
 
 /** Whether the connection failed rather than the upstream. */
@@ -87,7 +94,7 @@ function refused({ message, headers, code }: UpstreamError, status: number, call
 }
 
 function fromStatus(status: number, said: string, callee: Callee): ServiceError {
-  const { provider } = callee;
+  const provider = named(callee);
   if (status === 401 || status === 403) return failed('FAILED_PRECONDITION', 'PROVIDER_AUTH', `provider ${provider} ${aboutKey(callee)}`);
   if (status === 404) return failed('NOT_FOUND', 'MODEL_NOT_FOUND', `provider ${provider} does not know the model: ${said}`);
   if (status === 429) return failed('RESOURCE_EXHAUSTED', 'PROVIDER_RATE_LIMITED', `provider ${provider} is over its limit: ${said}`);
@@ -102,8 +109,8 @@ function aboutKey({ provider, keyName, keyWithheld }: Callee): string {
   return keyWithheld === undefined ? `wants a key: name it in ${where}` : `wants a key, and ${keyWithheld} in ${where}`;
 }
 
-function unreachable({ provider }: Callee, why: string): Failure {
-  return { error: failed('UNAVAILABLE', 'PROVIDER_UNREACHABLE', `provider ${provider} cannot be reached (${why})`), transient: true };
+function unreachable(callee: Callee, why: string): Failure {
+  return { error: failed('UNAVAILABLE', 'PROVIDER_UNREACHABLE', `provider ${named(callee)} cannot be reached (${why})`), transient: true };
 }
 
 function failed(code: ErrorCode, reason: string, message: string, details: ErrorDetails = {}): ServiceError {

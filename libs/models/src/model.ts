@@ -46,6 +46,7 @@ export type Wishes = Partial<
     | 'adaptiveCacheRetention'
     | 'cacheBreakpointStrategy'
     | 'advancedCacheOptimization'
+    | 'geminiCache'
   >
 >;
 

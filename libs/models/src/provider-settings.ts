@@ -9,6 +9,8 @@ import { RETRY } from './retry.ts';
 /** One provider as configured: where it is, what opens it, what it offers. */
 export interface ProviderSettings {
   id: string;
+  /** What people call it; empty where its entry does not say. */
+  name: string;
   /** Empty when the configuration names none; such a provider cannot answer. */
   baseUrl: string;
   /** The name of the secret with its key. Undefined: it is called without one. */
@@ -74,6 +76,7 @@ function fromEntry(id: string, entry: ProviderEntry | undefined, env: Env): Prov
   const keyName = named ?? (keyWithheld === undefined ? own : undefined);
   return {
     id,
+    name: entry?.name ?? '',
     baseUrl,
     keyName,
     keyOrigin: originOf(keyName, baseUrl),

@@ -9,10 +9,13 @@ export interface NativeReply {
   headers?: Readonly<Record<string, string>>;
   writes: readonly (string | Buffer)[];
   /** Left out: the response ends. */
-  then?: 'cut' | 'stall';
+  ending?: 'cut' | 'stall';
 }
 
+type Reply = NativeReply | ((request: NativeRequest) => NativeReply);
+
 export interface NativeRequest {
+  method: string;
   path: string;
   headers: IncomingHttpHeaders;
   body: Record<string, unknown>;
@@ -28,9 +31,9 @@ export interface NativeUpstream extends AsyncDisposable {
   readonly abandoned: Promise<void>;
 }
 
-/** The next requests meet one reply each; the last is repeated. */
-export async function startNativeUpstream(...script: readonly [NativeReply, ...NativeReply[]]): Promise<NativeUpstream> {
-  const replies: NativeReply[] = [...script];
+/** The next requests meet one reply each; the last is repeated. One may depend on what is asked. */
+export async function startNativeUpstream(...script: readonly [Reply, ...Reply[]]): Promise<NativeUpstream> {
+  const replies: Reply[] = [...script];
   const requests: NativeRequest[] = [];
   const asked = Promise.withResolvers<void>();
   const abandoned = Promise.withResolvers<void>();
@@ -40,21 +43,20 @@ export async function startNativeUpstream(...script: readonly [NativeReply, ...N
     });
     void (async () => {
       const body = await text(request);
-      requests.push({
-        path: request.url ?? '',
-        headers: request.headers,
-        body: body === '' ? {} : (JSON.parse(body) as Record<string, unknown>),
-      });
+      const { method = '', url: path = '', headers } = request;
+      const made = { method, path, headers, body: body === '' ? {} : (JSON.parse(body) as Record<string, unknown>) };
+      requests.push(made);
       asked.resolve();
-      const reply = (replies.length > 1 ? replies.shift() : replies[0]) ?? script[0];
+      const next = (replies.length > 1 ? replies.shift() : replies[0]) ?? script[0];
+      const reply = typeof next === 'function' ? next(made) : next;
       response.writeHead(reply.status ?? 200, { 'content-type': 'text/event-stream', ...reply.headers });
       for (const write of reply.writes) {
         response.write(write);
         await nextTurn();
         await nextTurn();
       }
-      if (reply.then === 'cut') response.destroy();
-      else if (reply.then === 'stall') response.flushHeaders();
+      if (reply.ending === 'cut') response.destroy();
+      else if (reply.ending === 'stall') response.flushHeaders();
       else response.end();
     })().catch(() => response.destroy());
   });

@@ -38,7 +38,7 @@ const Compat = z.strictObject({
   supportsTools: z.boolean().optional(),
   toolSchemaProfile: z.enum(['default', 'xai']).optional(),
   toolCallArgumentsEncoding: z.enum(['json', 'html-entities']).optional(),
-  nativeWebSearchTool: z.boolean().optional(),
+  nativeWebSearchTool: z.boolean().optional().describe('the provider may search the web itself, which it charges for'),
 });
 
 /** What a model can be trusted with, the most capable first. */
@@ -64,7 +64,7 @@ const ProviderModel = z.strictObject({
 const capabilities = z
   .strictObject({
     providerFamily: z.enum(['default', 'openai', 'anthropic', 'google']).default('default'),
-    dropThinkingBlockModelHints: texts(),
+    dropThinkingBlockModelHints: texts().describe('parts of ids of models that are never shown again what they thought'),
     transcriptToolCallIdMode: z.enum(['default', 'strict9']).default('default'),
     transcriptToolCallIdModelHints: texts(),
   })
@@ -72,8 +72,14 @@ const capabilities = z
 
 /** One model provider: where it is, and the name of the secret that opens it. */
 export const ProviderEntry = z.strictObject({
-  type: z.string().min(1).max(MAX.name).describe('openai, anthropic, google, or openai-compatible'),
-  name: text(),
+  type: z
+    .string()
+    .min(1)
+    .max(MAX.name)
+    .describe(
+      'what it is spoken to in: anthropic and google, each its own wire; anything else, such as openai or openai-compatible, chat completions',
+    ),
+  name: text().describe('what people call it, in errors'),
   baseUrl: address(),
   apiKeyName: upTo(MAX.name)
     .regex(/^([A-Z][A-Z0-9_]{0,255})?$/)

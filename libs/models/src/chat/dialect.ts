@@ -12,6 +12,8 @@ export interface Dialect {
   /** It may be offered tools. */
   tools: boolean;
   toolForm: ToolForm;
+  /** It searches the web by itself, where it is told that it may. */
+  search: boolean;
   /** Arguments of its calls come escaped as if they stood in a page. */
   entities: boolean;
   callId: (callId: string) => string;
@@ -65,6 +67,7 @@ function dialectOf(settings: Family, { host, modelId, entry, ways: { compat = {}
     limitName: limitNameOf(sdkCompat['maxTokensField'], ownHost),
     tools: compat.supportsTools !== false,
     toolForm: toolFormOf(compat.toolSchemaProfile === 'xai', said(sdkCompat['supportsStrictMode'], true)),
+    search: compat.nativeWebSearchTool === true,
     entities: compat.toolCallArgumentsEncoding === 'html-entities',
     callId: wantsStrictIds(settings.toolCallIds, modelId) ? strictCallId : asItIs,
     namesResults: said(sdkCompat['requiresToolResultName'], false),

@@ -16,6 +16,7 @@ export function requestBody({ request, whole }: Pick<Attempt, 'request' | 'whole
     temperature,
     stop,
     response_format: format === undefined ? undefined : formatOf(format),
+    web_search_options: dialect.search && toolChoice !== 'none' ? {} : undefined,
     tool_choice: tools.length === 0 || toolChoice === undefined ? undefined : choiceOf(toolChoice),
     ...wishesTold(request, dialect),
     ...(whole ? { stream: false } : { stream: true, stream_options: dialect.usageInStream ? { include_usage: true } : undefined }),

@@ -191,6 +191,12 @@ describe('how one model differs from others of the same wire', () => {
     assert.deepEqual(schema(model({}))?.[0]?.function.parameters, tools[0]?.parameters);
   });
 
+  test('it may search the web itself where its entry says that it can', () => {
+    const searches = (entry: object, asked = {}) => told({ entry, asked })['web_search_options'];
+    const can = model({ compat: { nativeWebSearchTool: true } });
+    assert.deepEqual([searches(can), searches(can, { toolChoice: 'none' }), searches(model({}))], [{}, undefined, undefined]);
+  });
+
   test('it has words of its own, or lacks some', () => {
     const sdkCompat = { maxTokensField: 'max_completion_tokens', supportsUsageInStreaming: false, supportsStrictMode: false };
     const body = told({ entry: model({ sdkCompat }), asked: { tools, maxTokens: 7 } });

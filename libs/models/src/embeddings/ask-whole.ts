@@ -8,6 +8,7 @@ import { UpstreamError } from '../upstream-error.ts';
 /** What is asked, and for whom. */
 export interface WholeRequest {
   body: string;
+  method?: 'POST' | 'DELETE';
   /** How large an answer may be. */
   maxBytes: number;
   signal: AbortSignal;
@@ -19,7 +20,7 @@ export interface WholeRequest {
 /** Asks for one JSON text, once the origin has room. Throws an `UpstreamError` where the upstream refuses or the way to it breaks. */
 export async function askWhole(origins: Origins, endpoint: Endpoint, request: WholeRequest): Promise<string> {
   const { origin, path } = endpoint;
-  const { body, signal, traceparent } = request;
+  const { body, method = 'POST', signal, traceparent } = request;
   const headers = traceparent === undefined ? endpoint.headers : [...endpoint.headers, 'traceparent', traceparent];
   const gate = origins.gate(origin);
   const waiting = gate.enter(signal);
@@ -28,7 +29,7 @@ export async function askWhole(origins: Origins, endpoint: Endpoint, request: Wh
   const collecting = collect(request, { resolve, reject, onClosed: () => origins.left(origin, gate) });
   signal.addEventListener('abort', collecting.leave, { once: true });
   try {
-    origins.dispatch({ origin, path, headers, method: 'POST', body }, collecting.handler);
+    origins.dispatch({ origin, path, headers, method, body }, collecting.handler);
     return await promise;
   } finally {
     signal.removeEventListener('abort', collecting.leave);

@@ -6,7 +6,6 @@ import type { CallOptions, Wire } from './wire.ts';
 
 type Message = CallOptions['prompt'][number];
 type Part = Extract<Message, { role: 'assistant' }>['content'][number];
-type ProviderOptions = Message['providerOptions'];
 
 /** How one model wants to be spoken to over a wire of its own. */
 export interface Manner {
@@ -85,7 +84,7 @@ function messageOf(message: ModelMessage, manner: Manner): Message {
   const thought = (kept[0]?.thoughts ?? []).map((one): Part => ({
     type: 'reasoning',
     text: one.text,
-    providerOptions: one.metadata as NonNullable<ProviderOptions>,
+    providerOptions: one.metadata,
   }));
   const spoken: Part[] = text === '' ? [] : [{ type: 'text', text }];
   return { role: 'assistant', content: [...thought, ...spoken, ...toolCalls.map((call, at) => callOf(call, kept[at]))] };
@@ -94,7 +93,7 @@ function messageOf(message: ModelMessage, manner: Manner): Message {
 function callOf({ callId, name, input }: ToolCall, kept: WithCall | undefined): Part {
   // Upstreams refuse a history whose arguments are not an object, so text that was none is shown to the model as text.
   const shown = typeof input === 'object' && input !== null ? input : { unparsed: input };
-  const signed = kept?.metadata === undefined ? {} : { providerOptions: kept.metadata as NonNullable<ProviderOptions> };
+  const signed = kept?.metadata === undefined ? {} : { providerOptions: kept.metadata };
   return { type: 'tool-call', toolCallId: idOf(callId), toolName: name, input: shown, ...signed };
 }
 

@@ -4,7 +4,7 @@ import type { Adapter } from '../adapter.ts';
 import { adapterContract } from '../chat/adapter.contract.ts';
 import { createProviderClients } from '../provider-clients.ts';
 import { providerSettings } from '../provider-settings.ts';
-import { nativeRecordings } from './recordings.ts';
+import { nativeRecordings } from './recordings.fixture.ts';
 
 async function speaking(type: NativeWire, baseUrl: string): Promise<Adapter> {
   const { entries } = sections.providers.parse({ entries: { up: { type, baseUrl } } });

@@ -1,6 +1,7 @@
 import { streamingAdapter, type Adapter, type Attempt, type Ending, type Piece } from '../adapter.ts';
 import { NotTheProtocol } from '../chat/not-the-protocol.ts';
 import type { Origins } from '../chat/origins.ts';
+import { askWhole } from '../embeddings/ask-whole.ts';
 import { createEmbed } from '../embeddings/create-embed.ts';
 import { addressOf, type Endpoint } from '../endpoint.ts';
 import { frameError } from '../failure.ts';
@@ -8,6 +9,7 @@ import type { ProviderSettings } from '../provider-settings.ts';
 import { UpstreamError } from '../upstream-error.ts';
 import { callOptions, type Manner } from './call-options.ts';
 import { Conversation } from './conversation.ts';
+import { PromptCaches, type Keeper } from './prompt-caches.ts';
 import { ErrorPart, StreamReader } from './read-stream.ts';
 import { Thoughts } from './thoughts.ts';
 import { WIRES, type LibraryModel, type StreamPart, type Wire, type WireName } from './wire.ts';
@@ -34,7 +36,8 @@ export async function createNativeAdapter(
   const wire = WIRES[settings.wire];
   const endpoint = addressOf(settings, key, '', wire.keyHeader);
   const conversations = new WeakMap<AbortSignal, Conversation>();
-  const fetch = fetchThrough({ endpoint, origins, conversations });
+  const caches = settings.wire === 'google' ? new PromptCaches(keeperAt(endpoint, origins)) : undefined;
+  const fetch = fetchThrough({ endpoint, origins, conversations, caches });
   const client = await wire.load({ baseURL: `${endpoint.origin}${endpoint.path}`, apiKey: '', fetch });
   const modelOf = createModelsOf(settings, wire, client);
 
@@ -99,23 +102,60 @@ interface Through {
   endpoint: Endpoint;
   origins: Origins;
   conversations: WeakMap<AbortSignal, Conversation>;
+  caches: PromptCaches | undefined;
 }
 
 /** What libraries fetch with. Of the headers that they make, those of the wire itself are sent, and ours. */
-function fetchThrough({ endpoint, origins, conversations }: Through): typeof fetch {
+function fetchThrough({ endpoint, origins, conversations, caches }: Through): typeof fetch {
   return async (input, init) => {
     const conversation = init?.signal ? conversations.get(init.signal) : undefined;
-    const url = new URL(String(input));
-    if (conversation === undefined || url.origin !== endpoint.origin || typeof init?.body !== 'string') throw new TypeError('not a call');
+    if (conversation === undefined || typeof input !== 'string') throw new TypeError('not a call');
+    const url = new URL(input);
+    if (url.origin !== endpoint.origin || typeof init?.body !== 'string') throw new TypeError('not a call');
     const { attempt } = conversation;
     const gate = origins.gate(endpoint.origin);
     await gate.enter(attempt.signal);
     conversation.entered(() => origins.left(endpoint.origin, gate));
     const trace = attempt.traceparent === undefined ? [] : ['traceparent', attempt.traceparent];
     const headers = [...ofTheWire(new Headers(init.headers)), ...endpoint.headers, ...trace];
-    const request = { origin: endpoint.origin, path: `${url.pathname}${url.search}`, method: 'POST' as const, headers, body: init.body };
-    origins.dispatch(request, conversation);
-    return conversation.response;
+    const { body, lost } = caches?.shorten(init.body, attempt.request) ?? { body: init.body, lost: undefined };
+    const path = `${url.pathname}${url.search}`;
+    origins.dispatch({ origin: endpoint.origin, path, method: 'POST', headers, body }, conversation);
+    return lost === undefined ? conversation.response : conversation.response.catch((error: unknown) => again(conversation, error, lost));
+  };
+}
+
+/** What was promised to be kept is gone, or cannot be used: the next attempt is sent whole, and at once. */
+function again(conversation: Conversation, error: unknown, lost: () => void): never {
+  const gone = error instanceof UpstreamError && error.status !== undefined && [400, 403, 404].includes(error.status);
+  if (!gone) throw error;
+  lost();
+  const cause = new UpstreamError(error.message, { status: 503, headers: { 'retry-after-ms': '0' } });
+  conversation.failure = { error: cause };
+  throw cause;
+}
+
+const KEEP_MS = 30_000;
+const MAX_KEPT_BYTES = 4 * 1024 * 1024;
+
+/** Keeps beginnings of prompts where the provider does, over the same connections as everything else. */
+function keeperAt(endpoint: Endpoint, origins: Origins): Keeper {
+  const ask = (route: string, method: 'POST' | 'DELETE', body: string): Promise<string> => {
+    const signal = AbortSignal.timeout(KEEP_MS);
+    const at = { ...endpoint, path: `${endpoint.path}${route}` };
+    return askWhole(origins, at, { body, method, maxBytes: MAX_KEPT_BYTES, signal, onAlive: () => undefined });
+  };
+  return {
+    async create(content, ttlMs) {
+      const said = JSON.parse(await ask('/cachedContents', 'POST', JSON.stringify({ ...content, ttl: `${ttlMs / 1_000}s` }))) as unknown;
+      const { name } = (said ?? {}) as { name?: unknown };
+      // It becomes a part of the address that it is removed at.
+      if (typeof name !== 'string' || !/^cachedContents\/[\w-]{1,200}$/.test(name)) throw new NotTheProtocol('gave what it keeps no name');
+      return name;
+    },
+    async remove(name) {
+      await ask(`/${name}`, 'DELETE', '').catch(() => undefined); // it ends by itself
+    },
   };
 }
 

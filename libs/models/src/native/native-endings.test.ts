@@ -51,8 +51,8 @@ function failures(wire: NativeWire): Failing[] {
     { name: 'a page', reply: { headers: { 'content-type': 'text/html' }, writes: ['<p>hello</p>'] }, ...bad },
     { name: 'an answer that does not stream', reply: { headers: json, writes: ['{}'] }, ...bad },
     { name: 'no end', reply: { writes: [begun] }, ...cut },
-    { name: 'a cut', reply: { writes: [begun], then: 'cut' }, ...cut },
-    { name: 'half a tool call, then a cut', reply: { writes: call.slice(0, wire === 'google' ? 1 : -2), then: 'cut' }, ...cut },
+    { name: 'a cut', reply: { writes: [begun], ending: 'cut' }, ...cut },
+    { name: 'half a tool call, then a cut', reply: { writes: call.slice(0, wire === 'google' ? 1 : -2), ending: 'cut' }, ...cut },
     { name: 'a tool call, and no end', reply: { writes: call.slice(0, wire === 'google' ? -1 : -2) }, ...cut },
     { name: 'an error in place of an answer', reply: { writes: [overloaded] }, ...away },
     { name: 'an error in the middle', reply: { writes: [begun, overloaded] }, ...away },
@@ -86,7 +86,7 @@ for (const wire of ['anthropic', 'google'] as const)
 
       test('silence is MODEL_STALLED, before the answer and in it, and the upstream is left', async () => {
         for (const writes of [[], TEXT.writes.slice(0, 1)]) {
-          await using upstream = await startNativeUpstream({ writes, then: 'stall' });
+          await using upstream = await startNativeUpstream({ writes, ending: 'stall' });
           const { error } = await run(against(upstream, wire), asked({ promptTimeoutMs: 100 }), whole);
           assert.ok(error instanceof ServiceError && error.details.reason === 'MODEL_STALLED');
           await upstream.abandoned;
@@ -101,7 +101,7 @@ for (const wire of ['anthropic', 'google'] as const)
       });
 
       test(`the upstream is left within ${CANCELLED_WITHIN_MS} ms of the caller`, async () => {
-        await using upstream = await startNativeUpstream({ writes: TEXT.writes.slice(0, 3), then: 'stall' });
+        await using upstream = await startNativeUpstream({ writes: TEXT.writes.slice(0, 3), ending: 'stall' });
         const leaving = new AbortController();
         const running = run(against(upstream, wire), asked({ signal: leaving.signal }), whole);
         await upstream.asked;

@@ -80,16 +80,23 @@ test('a conversation with tools, as each of them has it', async () => {
 
   const [{ body: google } = assert.fail()] = await sent('google', [turn]);
   assert.deepEqual(google['systemInstruction'], { parts: [{ text: 'Be brief.' }] });
-  const [said, called, found] = google['contents'] as { role: string; parts: Record<string, unknown>[] }[];
+  const [said, called, found] = google['contents'] as {
+    parts: { functionCall?: { args: object }; functionResponse?: { name: string } }[];
+  }[];
   assert.deepEqual(said, { role: 'user', parts: [{ text: 'look' }] });
-  assert.deepEqual((called?.parts[0]?.['functionCall'] as Record<string, unknown>)['args'], { q: 'sea' });
-  assert.equal((found?.parts[0]?.['functionResponse'] as Record<string, unknown>)['name'], 'find');
+  assert.deepEqual(called?.parts[0]?.functionCall?.args, { q: 'sea' });
+  assert.equal(found?.parts[0]?.functionResponse?.name, 'find');
   assert.deepEqual(google['generationConfig'], { maxOutputTokens: 100, temperature: 0.5, stopSequences: ['END'] });
 });
 
 const THOUGHT = { thought: 'Where is it?', signature: 'c2ln' };
 const ASKS: NativeAnswer = { says: [THOUGHT, { call: { id: 'call_1', name: 'find', input: ['{"q":"sea"}'] }, signature: 'Z29v' }] };
 const THINKING = { tools: [FIND], wishes: { thinkingLevel: 'high' as const } };
+
+/** How the upstream is to think. */
+function thinkingOf(body: NativeRequest['body'] | undefined): string | undefined {
+  return (body?.['thinking'] as { type: string } | undefined)?.type;
+}
 
 /** The same with the id that the upstream's call came under. */
 function talk(callId: string): ModelMessage[] {
@@ -107,21 +114,21 @@ test('what was thought before a call goes back with its result, signed as it cam
   });
   const [, assistant] = body['messages'] as { content: unknown[] }[];
   assert.deepEqual(assistant?.content[0], { type: 'thinking', thinking: 'Where is it?', signature: 'c2ln' });
-  assert.equal((body['thinking'] as { type: string }).type, 'enabled');
+  assert.equal(thinkingOf(body), 'enabled');
 });
 
 test('a process that did not hear the thoughts asks without any; so does one whose model is never shown them', async () => {
   const unheard = await sent('anthropic', [{ ...THINKING, messages: talk('call_9') }]);
-  assert.equal((unheard[0]?.body['thinking'] as { type: string }).type, 'disabled');
+  assert.equal(thinkingOf(unheard[0]?.body), 'disabled');
 
   const entry = { capabilities: { dropThinkingBlockModelHints: ['ONE'] } };
   const dropped = await sent('anthropic', [THINKING, { ...THINKING, messages: talk('call_1') }], { entry, answers: [ASKS, { says: [] }] });
-  const [, assistant] = dropped[1]?.body['messages'] as { content: { type: string }[] }[];
+  const [, assistant] = (dropped[1]?.body['messages'] ?? []) as { content: { type: string }[] }[];
   assert.deepEqual(
     assistant?.content.map(({ type }) => type),
     ['tool_use'],
   );
-  assert.equal((dropped[1]?.body['thinking'] as { type: string }).type, 'disabled');
+  assert.equal(thinkingOf(dropped[1]?.body), 'disabled');
 });
 
 test('a call is signed as the other wire signed it', async () => {
@@ -132,7 +139,7 @@ test('a call is signed as the other wire signed it', async () => {
   const { parts } = await run(models, request({ model, ...THINKING }));
   const called = parts.find((part) => part.type === 'tool-call');
   await run(models, request({ model, ...THINKING, messages: talk(called?.call.callId ?? '') }));
-  const [, assistant] = upstream.requests[1]?.body['contents'] as { parts: { thoughtSignature?: string }[] }[];
+  const [, assistant] = (upstream.requests[1]?.body['contents'] ?? []) as { parts: { thoughtSignature?: string }[] }[];
   assert.ok(assistant?.parts.some(({ thoughtSignature }) => thoughtSignature === 'Z29v'));
 });
 
@@ -145,7 +152,7 @@ test('nothing is thought where that is refused: off, and where a call is ordered
     {},
   ]);
   assert.deepEqual(
-    asked.map(({ body }) => (body['thinking'] as { type: string } | undefined)?.type),
+    asked.map(({ body }) => thinkingOf(body)),
     ['disabled', 'disabled', 'disabled', 'enabled', undefined],
   );
 });

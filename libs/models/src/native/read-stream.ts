@@ -74,7 +74,7 @@ function pieceOf(type: Piece['type'], text: string): Piece | undefined {
 }
 
 function merged(known: Metadata, more: Metadata): Metadata {
-  return Object.fromEntries([...Object.keys({ ...known, ...more })].map((wire) => [wire, { ...known[wire], ...more[wire] }]));
+  return Object.fromEntries(Object.keys({ ...known, ...more }).map((wire) => [wire, { ...known[wire], ...more[wire] }]));
 }
 
 function endingOf({ finishReason, usage }: Finish, calls: readonly WrittenCall[]): Ending {

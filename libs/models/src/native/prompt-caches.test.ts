@@ -1,0 +1,120 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { NATIVE_WIRES, startNativeUpstream, type NativeReply, type NativeRequest } from '@switchyard/testkit';
+import { KEY, open, request, run } from '../models.fixture.ts';
+import { PromptCaches, type Keeper } from './prompt-caches.ts';
+
+const LONG = 'Be brief. '.repeat(2_000);
+const WISH = { geminiCache: { enabled: true, maxActiveCaches: 2 } };
+const MODEL = { provider: 'up', modelId: 'one' };
+
+/** A request as the library makes it, of an agent with these instructions. */
+function bodyOf(instructions: string): string {
+  const systemInstruction = { parts: [{ text: instructions }] };
+  return JSON.stringify({ systemInstruction, tools: [], contents: [{ role: 'user', parts: [{ text: 'hi' }] }] });
+}
+
+function keeping({ refuses = false } = {}) {
+  const [created, removed]: [string[], string[]] = [[], []];
+  const keeper: Keeper = {
+    async create(_, ttlMs) {
+      if (refuses) throw new Error('no');
+      created.push(`cachedContents/${created.length} for ${ttlMs}`);
+      return `cachedContents/${created.length - 1}`;
+    },
+    remove: async (name) => void removed.push(name),
+  };
+  let now = 0;
+  const caches = new PromptCaches(keeper, () => now);
+  const asks = async (instructions: string, wishes: object = WISH) => {
+    const { body, lost } = caches.shorten(bodyOf(instructions), { model: MODEL, wishes });
+    await new Promise((resolve) => setImmediate(resolve));
+    return { name: (JSON.parse(body) as { cachedContent?: string }).cachedContent, body, lost };
+  };
+  return { asks, created, removed, wait: (ms: number) => (now += ms) };
+}
+
+test('the first request is sent whole, and the next with the name of what is kept in place of it', async () => {
+  const { asks, created } = keeping();
+  assert.equal((await asks(LONG)).body, bodyOf(LONG));
+  const { body } = await asks(LONG);
+  assert.deepEqual(JSON.parse(body), { contents: [{ role: 'user', parts: [{ text: 'hi' }] }], cachedContent: 'cachedContents/0' });
+  assert.deepEqual(created, ['cachedContents/0 for 300000']);
+});
+
+test('what is short, and what nobody wishes kept, is sent as it was', async () => {
+  const { asks, created } = keeping();
+  for (const [text, wish] of [
+    ['Be brief.', WISH],
+    [LONG, {}],
+    [LONG, { geminiCache: { enabled: false, maxActiveCaches: 2 } }],
+  ] as const) {
+    await asks(text, wish);
+    assert.equal((await asks(text, wish)).name, undefined);
+  }
+  assert.deepEqual(created, []);
+});
+
+test('no more are kept than is wished: the one that was used longest ago goes', async () => {
+  const { asks, removed } = keeping();
+  const all = ['a', 'b', 'c'].map((name) => name + LONG);
+  for (const one of all.slice(0, 2)) await asks(one);
+  await asks(all[0] ?? '');
+  await asks(all[2] ?? '');
+  assert.deepEqual(removed, ['cachedContents/1']);
+  assert.deepEqual([(await asks(all[0] ?? '')).name, (await asks(all[2] ?? '')).name], ['cachedContents/0', 'cachedContents/2']);
+});
+
+test('one is not used when it is about to end, lasts as the agent says, and is made again', async () => {
+  const { asks, created, wait } = keeping();
+  await asks(LONG, { ...WISH, cacheRetention: 'long' });
+  wait(3_600_000 - 30_000);
+  assert.equal((await asks(LONG)).name, undefined);
+  assert.equal((await asks(LONG)).name, 'cachedContents/1');
+  assert.deepEqual(created, ['cachedContents/0 for 3600000', 'cachedContents/1 for 300000']);
+});
+
+test('where keeping is refused it is not asked for again at once, and where it was lost it is', async () => {
+  const refusing = keeping({ refuses: true });
+  for (let n = 0; n < 3; n++) assert.equal((await refusing.asks(LONG)).name, undefined);
+  const { asks, created } = keeping();
+  await asks(LONG);
+  (await asks(LONG)).lost?.();
+  assert.equal((await asks(LONG)).name, undefined);
+  assert.equal(created.length, 2);
+});
+
+test('over the wire: kept, used, and where it is gone the same turn is answered without', async () => {
+  const { events } = NATIVE_WIRES.google;
+  const kept = Promise.withResolvers<void>();
+  const json = { 'content-type': 'application/json' };
+  let gone = false;
+  const reply = ({ path, body }: NativeRequest): NativeReply => {
+    if (path === '/v1/cachedContents') {
+      setImmediate(kept.resolve);
+      return { headers: json, writes: [JSON.stringify({ name: 'cachedContents/abc' })] };
+    }
+    if (gone && body['cachedContent'] !== undefined)
+      return { status: 403, headers: json, writes: ['{"error":{"message":"CachedContent not found"}}'] };
+    return { writes: events({ says: [{ text: 'ok' }] }) };
+  };
+  await using upstream = await startNativeUpstream(reply);
+  const up = { type: 'google', baseUrl: upstream.url, apiKeyName: 'UP_KEY' };
+  const models = open({ entries: { up }, secret: async () => KEY });
+  const ask = async () => {
+    const { parts, error } = await run(models, request({ model: MODEL, system: LONG, wishes: WISH }));
+    assert.equal(error, undefined);
+    assert.deepEqual(parts[0], { type: 'text', text: 'ok' });
+  };
+  const named = () => upstream.requests.filter(({ path }) => path.includes(':stream')).map(({ body }) => body['cachedContent']);
+  await ask();
+  await kept.promise;
+  while (named().at(-1) === undefined) await ask(); // the answer is on its way
+  assert.equal(named().at(-1), 'cachedContents/abc');
+  assert.equal(upstream.requests.at(-1)?.body['systemInstruction'], undefined);
+  const made = upstream.requests.find(({ path }) => path === '/v1/cachedContents');
+  assert.deepEqual([made?.body['model'], made?.body['ttl'], made?.headers['x-goog-api-key']], ['models/one', '300s', KEY]);
+  gone = true;
+  await ask();
+  assert.deepEqual(named().slice(-2), ['cachedContents/abc', undefined]);
+});
