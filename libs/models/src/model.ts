@@ -48,7 +48,7 @@ export type Wishes = Partial<
     | 'advancedCacheOptimization'
     | 'geminiCache'
   >
->;
+> & { contextEngine?: Pick<AgentConfig['contextEngine'], 'thinkingKeepTurns' | 'replayDriftIdleMs'> };
 
 /** Which model of which provider answers. */
 export interface ModelRef {

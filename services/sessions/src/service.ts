@@ -46,6 +46,7 @@ import { turnsComplete, turnsOnce, turnsResume, turnsRun, turnsStart } from './h
 import { migrate } from './earlier/migrate.ts';
 import { createCompaction } from './context/compaction.ts';
 import { createDistilling } from './context/distilling.ts';
+import { createDocumentation } from './context/documentation.ts';
 import { createSaidIndexes } from './search/said-indexes.ts';
 import { createScreening } from './screening/screening.ts';
 import { createEmptying } from './sessions/emptying.ts';
@@ -87,7 +88,7 @@ export function defineSessions(timing: SessionsTiming = {}) {
   return defineService({
     contract,
     version: '0.1.0',
-    settings: ['models', 'providers', 'queue', 'daemon', 'security', 'routing'],
+    settings: ['models', 'providers', 'queue', 'daemon', 'security', 'routing', 'documentation'],
 
     async setup({ settings, store, bus, log, own, replica, env }) {
       const { budgets: budgetDocuments, cached, ...data } = await openData(store);
@@ -136,6 +137,7 @@ export function defineSessions(timing: SessionsTiming = {}) {
         owner: replica,
         memories,
         screening,
+        documentation: createDocumentation(settings),
         remembering: createRemembering({ ...data, agents, store, bus, log }),
         distilling: createDistilling({ ...data, agents, store, bus, log }),
       };

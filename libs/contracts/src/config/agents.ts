@@ -114,9 +114,9 @@ const memoryReview = z
   .strictObject({
     enabled: flag(false),
     schedule: text('0 2 * * *').describe('cron expression'),
-    minMessages: positive(5),
-    maxSessionsPerRun: positive(10),
-    maxReviewTokens: positive(4_096),
+    minMessages: positive(5).describe('sessions that said less are left out'),
+    maxSessionsPerRun: positive(10).describe('the newest'),
+    maxReviewTokens: positive(4_096).describe('of memories that one review begins at'),
     dedupThreshold: ratio(0.85),
     autoTags: texts(),
   })

@@ -49,7 +49,8 @@ function reasoningOf(request: ModelRequest, { wire, thoughts }: Manner): NonNull
   if (!wire.thoughtsWithCalls) return level;
   const ordered = toolChoice === 'required' || typeof toolChoice === 'object';
   const calls = messages.at(-1)?.role === 'tool' ? lastCalls(messages) : [];
-  const forgotten = calls.some(({ callId }) => (thoughts?.of(callId)?.thoughts.length ?? 0) === 0);
+  const kept = heard(request, thoughts);
+  const forgotten = calls.some(({ callId }) => (kept(callId)?.thoughts.length ?? 0) === 0);
   return ordered || forgotten ? 'none' : level;
 }
 
@@ -60,18 +61,36 @@ function lastCalls(messages: readonly ModelMessage[]): readonly ToolCall[] {
 
 function promptOf(request: ModelRequest, manner: Manner): CallOptions['prompt'] {
   const { system, messages } = request;
-  const said = messages.map((message) => messageOf(message, manner));
+  const first = firstWithThoughts(request);
+  const kept = heard(request, manner.thoughts);
+  const said = messages.map((message, at) => messageOf(message, at < first ? nothing : kept));
   const all: Message[] = system === undefined ? said : [{ role: 'system', content: system }, ...said];
   const marks = manner.wire.marks ? marksOf(all, request) : undefined;
   const marked = marks === undefined ? all : all.map((message, at) => (marks.at.has(at) ? withMark(message, manner, marks.mark) : message));
   return marked.filter(({ content }) => content.length > 0);
 }
 
+type Heard = (callId: string) => WithCall | undefined;
+
+function heard({ wishes }: ModelRequest, thoughts: Thoughts | undefined): Heard {
+  return (callId) => thoughts?.of(callId, wishes?.contextEngine?.replayDriftIdleMs);
+}
+
+function nothing(): undefined {
+  return undefined;
+}
+
+/** Of what was thought long ago nothing is shown again: from this message on it is. */
+function firstWithThoughts({ messages, wishes }: ModelRequest): number {
+  const spoken = messages.flatMap(({ role }, at) => (role === 'assistant' ? [at] : []));
+  return spoken.at(-(wishes?.contextEngine?.thinkingKeepTurns ?? spoken.length)) ?? 0;
+}
+
 function withMark(message: Message, { wire }: Manner, cacheControl: { type: string; ttl?: string }): Message {
   return { ...message, providerOptions: { [wire.options]: { cacheControl } } };
 }
 
-function messageOf(message: ModelMessage, manner: Manner): Message {
+function messageOf(message: ModelMessage, heardWith: Heard): Message {
   if (message.role === 'user') return { role: 'user', content: [{ type: 'text', text: message.text }] };
   if (message.role === 'tool') {
     const { callId, name, result, failed } = message;
@@ -80,7 +99,7 @@ function messageOf(message: ModelMessage, manner: Manner): Message {
     return { role: 'tool', content: [{ type: 'tool-result', toolCallId: idOf(callId), toolName: name, output }] };
   }
   const { text, toolCalls = [] } = message;
-  const kept = toolCalls.map(({ callId }) => manner.thoughts?.of(callId));
+  const kept = toolCalls.map(({ callId }) => heardWith(callId));
   const thought = (kept[0]?.thoughts ?? []).map((one): Part => ({
     type: 'reasoning',
     text: one.text,

@@ -16,7 +16,7 @@ const TALK: readonly ModelMessage[] = [
 async function sent(
   type: NativeWire,
   turns: readonly Partial<ModelRequest>[],
-  { entry = {}, answers = [] }: Setup = {},
+  { entry = {}, answers = [], between = () => undefined }: Setup = {},
 ): Promise<NativeRequest[]> {
   const { events } = NATIVE_WIRES[type];
   const plain: NativeAnswer = { says: [{ text: 'ok' }] };
@@ -27,6 +27,7 @@ async function sent(
   for (const turn of turns) {
     const { error } = await run(models, request({ model: { provider: 'up', modelId: 'one' }, ...turn }));
     assert.equal(error, undefined);
+    between();
   }
   return [...upstream.requests];
 }
@@ -34,6 +35,8 @@ async function sent(
 interface Setup {
   entry?: object;
   answers?: readonly NativeAnswer[];
+  /** Called after each turn. */
+  between?: () => void;
 }
 
 test('the key goes in the header of the wire, and of what the library adds only what belongs to the wire', async () => {
@@ -129,6 +132,33 @@ test('a process that did not hear the thoughts asks without any; so does one who
     ['tool_use'],
   );
   assert.equal(thinkingOf(dropped[1]?.body), 'disabled');
+});
+
+test('of what was thought long ago nothing is shown again, by steps and by time', async (t) => {
+  const steps = (n: number): ModelMessage[] => [
+    { role: 'user', text: 'look' },
+    ...talk('call_1').slice(1),
+    ...Array.from({ length: n }, (_, at) => talk(`call_x${at}`).slice(1)).flat(),
+  ];
+  const shown = async (wishes: ModelRequest['wishes'], messages: ModelMessage[], laterMs = 0): Promise<boolean> => {
+    t.mock.timers.enable({ apis: ['Date'], now: 1_000_000 });
+    const turns = [THINKING, { ...THINKING, messages, wishes: { ...THINKING.wishes, ...wishes } }];
+    const [, { body } = assert.fail()] = await sent('anthropic', turns, {
+      answers: [ASKS, { says: [] }],
+      between: () => t.mock.timers.tick(laterMs),
+    });
+    t.mock.timers.reset();
+    return JSON.stringify(body).includes('c2ln');
+  };
+  const contextEngine = { thinkingKeepTurns: 2, replayDriftIdleMs: 60_000 };
+  assert.deepEqual(
+    [await shown({ contextEngine }, steps(1)), await shown({ contextEngine }, steps(2)), await shown({}, steps(2))],
+    [true, false, true],
+  );
+  assert.deepEqual(
+    [await shown({ contextEngine }, steps(0), 60_000), await shown({ contextEngine }, steps(0), 60_001), await shown({}, steps(0), 60_001)],
+    [true, false, true],
+  );
 });
 
 test('a call is signed as the other wire signed it', async () => {

@@ -22,13 +22,18 @@ const MOST_CHARS = 4 * 1024 * 1024;
  * It is kept for as long as there is room: whoever does not have it, as a process that took a turn over, asks without.
  */
 export class Thoughts {
-  readonly #kept = new Map<string, WithCall & { chars: number }>();
+  readonly #kept = new Map<string, WithCall & { chars: number; at: number }>();
+  readonly #now: () => number;
   #chars = 0;
+
+  constructor(now: () => number = Date.now) {
+    this.#now = now;
+  }
 
   keep(callId: string, kept: WithCall): void {
     const chars = kept.thoughts.reduce((sum, { text, metadata }) => sum + text.length + JSON.stringify(metadata).length, callId.length);
     this.#forget(callId);
-    this.#kept.set(callId, { ...kept, chars });
+    this.#kept.set(callId, { ...kept, chars, at: this.#now() });
     this.#chars += chars;
     for (const oldest of this.#kept.keys()) {
       if (this.#chars <= MOST_CHARS) return;
@@ -36,8 +41,10 @@ export class Thoughts {
     }
   }
 
-  of(callId: string): WithCall | undefined {
-    return this.#kept.get(callId);
+  /** Nothing where that is longer ago than `withinMs`: signatures are not for ever. */
+  of(callId: string, withinMs = Infinity): WithCall | undefined {
+    const kept = this.#kept.get(callId);
+    return kept !== undefined && this.#now() - kept.at <= withinMs ? kept : undefined;
   }
 
   #forget(callId: string): void {

@@ -1,5 +1,6 @@
 import { inserted, type SearchIndex } from '@switchyard/store';
 import type { EntryDocument } from '../data.ts';
+import { chooseSeeds, type ReviewLimits } from './seeds.ts';
 import { MOST_SOURCES, observationId, saidBy, type ObservationDeps } from './observation.ts';
 
 export interface Reviewing {
@@ -8,6 +9,7 @@ export interface Reviewing {
   /** Memories that are so near to each other say the same. */
   threshold: number;
   autoTags: readonly string[];
+  limits: ReviewLimits;
   closed: () => boolean;
 }
 
@@ -29,8 +31,11 @@ export async function consolidate(deps: ObservationDeps, reviewing: Reviewing): 
   const { tenant, agentId: group, closed } = reviewing;
   const scope = { tenant, group, now: deps.store.now(), trust: TRUST };
   const { ids } = await index.list({ ...scope, oldestFirst: false, offset: 0, limit: MOST_REVIEWED });
+  if (ids.length === 0) return reviewed;
+  const { items } = await deps.entries.for({ tenant }).find({ id: { in: ids }, goneAt: null }, { limit: ids.length });
+  const newestFirst = items.toSorted((a, b) => b.createdAt - a.createdAt);
   const seen = new Set<string>();
-  for (const id of ids) {
+  for (const { id } of chooseSeeds(newestFirst, reviewing.limits)) {
     if (closed()) break;
     if (seen.has(id)) continue;
     const cluster = (await near(deps, index, { ...reviewing, id })).filter((one) => !seen.has(one.id));

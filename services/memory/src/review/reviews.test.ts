@@ -28,7 +28,7 @@ async function house(review: object) {
   const admin = principal({ tenant, scopes: ['*'] });
   const bus = app.bus.as(admin);
   async function set(more: object): Promise<void> {
-    const config = AgentConfig.parse({ memoryReview: { schedule: EVERY_SECOND, ...more } });
+    const config = AgentConfig.parse({ memoryReview: { schedule: EVERY_SECOND, minMessages: 1, ...more } });
     const projection = { agentId: 'default', tenant, suspended: false, isDefault: true, config };
     await (await app.host.bus.kv(AGENTS_BUCKET)).put(`${tenant}.default`, Buffer.from(JSON.stringify(projection)));
   }
@@ -80,6 +80,14 @@ describe('reviews of what agents remember', { concurrency: true }, () => {
     // The one that comes later joins what was made of the others.
     await keep(SAME[1] ?? '', 'later');
     await until(async () => (await found()).some(({ sources }) => sources?.length === 4) && (await found()).length === 2);
+  });
+
+  test('sessions that said too little are left out of it', async () => {
+    const { keep, found } = await house({ enabled: true, minMessages: 4 });
+    for (const n of [0, 1]) await keep(`The tide table of ${n} hangs in the harbour office.`, `s${n}`);
+    for (const text of SAME.slice(0, 2)) await keep(text, 'long');
+    await until(async () => (await found()).some(({ sources }) => sources?.length === 2));
+    assert.equal((await found('tide table harbour')).length, 2);
   });
 
   test('it is told how many were made one', async () => {

@@ -68,7 +68,8 @@ async function reviewWhenDue(deps: ReviewDeps, { tenant, agentId, review, refuse
   refused.delete(name);
   if (!(await claim(deps, { tenant, agentId, dueAt }))) return;
   const startedAt = performance.now();
-  const reviewed = await consolidate(deps, { tenant, agentId, threshold: review.dedupThreshold, autoTags: review.autoTags, closed });
+  const { dedupThreshold: threshold, autoTags } = review;
+  const reviewed = await consolidate(deps, { tenant, agentId, threshold, autoTags, limits: review, closed });
   const durationMs = Math.round(performance.now() - startedAt);
   log.info({ tenant, agentId, ...reviewed, durationMs }, 'memories were reviewed');
   bus.as(servicePrincipal('memory', tenant)).emit('memory:consolidated', { timestamp: store.now(), agentId, ...reviewed, durationMs });

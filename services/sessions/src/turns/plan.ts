@@ -76,6 +76,8 @@ export interface PlanDeps extends RecentDeps {
   /** What stands before the question, asked with its text. */
   remind?: (question: string) => Promise<ModelMessage | undefined>;
   witness?: Pick<Witness, 'told'>;
+  /** Where help is, for agents that are to know. */
+  documentation?: (() => string | undefined) | undefined;
 }
 
 export interface PlanGiven {
@@ -108,8 +110,10 @@ export async function planTurn(deps: PlanDeps, given: PlanGiven): Promise<Omit<T
   const offered = deps.tools(agentPrincipal(principal, turn), agent.config, { ...toolTurn, earlier });
   const tools = compactTools(offered, window, agent.config.contextEngine);
   deps.witness?.told({ ...told, tools: tools.specs.length });
+  const system = deps.documentation?.();
   return {
     model,
+    ...(system === undefined ? {} : { system }),
     messages: [...before, ...asked(leftOut), ...(reminder ? [reminder] : []), { role: 'user', text }],
     tools: withBreaker(whileHeld(tools, hold), agent.config.toolRetryBreaker),
     traceparent,

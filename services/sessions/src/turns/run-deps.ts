@@ -47,6 +47,8 @@ export interface RunDeps {
   screening?: Screening;
   /** The same: nothing is told of them. */
   remembering?: Remembering;
+  /** Where help is, for agents that are to know. */
+  documentation?: () => string | undefined;
   /** What becomes of turns that wait in a session, as the configuration says now. */
   modeOf: (sessionKey: string) => QueueMode;
   /** How many messages become one turn that waits for more to be said; undefined where none does any more. */

@@ -165,6 +165,7 @@ async function play(deps: RunDeps, given: RunGiven, { record, reminding, witness
     beginnings: deps.beginnings,
     remind: reminding.remind,
     witness,
+    documentation: deps.documentation,
   };
   const text = directed?.text ?? said;
   if (!agent.config.contextEngine.deferCompaction)

@@ -1,0 +1,32 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { startUpstream } from '@switchyard/testkit';
+import { testSessions } from '../sessions.fixture.ts';
+
+/** How the prompt of a turn begins. */
+async function beginning(documentation: object): Promise<{ role: string; content: string } | undefined> {
+  await using upstream = await startUpstream();
+  const entries = { local: { type: 'openai-compatible', baseUrl: upstream.url, models: [{ id: 'm' }] } };
+  const settings = { providers: { entries }, documentation };
+  await using app = await testSessions({ settings, agents: { default: { provider: 'local', model: 'm' } } });
+  await app.bus.call('agent.execute', { message: 'where is help?' });
+  const [first] = upstream.requests[0]?.body.messages ?? [];
+  return first as { role: string; content: string } | undefined;
+}
+
+test('an agent is told where help is, as far as that is said', async () => {
+  const told = await beginning({
+    enabled: true,
+    publicDocsUrl: 'https://docs.example',
+    sourceUrl: ' ',
+    customLinks: [{ label: 'on\ncall', url: 'https://wiki.example/on-call' }],
+  });
+  const content =
+    'You are an agent of Switchyard. Help about it is here:\n- documentation: https://docs.example\n- on call: https://wiki.example/on-call';
+  assert.deepEqual(told, { role: 'system', content });
+});
+
+test('nothing is told where that is off, or no place is known', async () => {
+  for (const documentation of [{ publicDocsUrl: 'https://docs.example' }, { enabled: true }])
+    assert.equal((await beginning(documentation))?.role, 'user');
+});

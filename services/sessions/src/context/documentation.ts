@@ -1,0 +1,34 @@
+import type { Sections } from '@switchyard/contracts';
+import type { Settings } from '@switchyard/service-kit';
+
+type Documentation = Sections['documentation'];
+
+/** What an agent is told of where help about the product is; undefined where nothing is to be told. */
+export function createDocumentation(settings: Settings<'documentation'>): () => string | undefined {
+  let from: Documentation | undefined;
+  let text: string | undefined;
+  return () => {
+    const { documentation } = settings.current;
+    if (from !== documentation) [from, text] = [documentation, textOf(documentation)];
+    return text;
+  };
+}
+
+function textOf({ enabled, customLinks, ...places }: Documentation): string | undefined {
+  if (!enabled) return undefined;
+  const said: [string, string][] = [
+    ['documentation on this machine', places.localDocsPath],
+    ['documentation', places.publicDocsUrl],
+    ['source', places.sourceUrl],
+    ['community', places.communityUrl],
+    ['skills', places.skillsMarketplaceUrl],
+    ['MCP servers', places.mcpRegistryUrl],
+    ...customLinks.map(({ label, url }): [string, string] => [label, url]),
+  ];
+  const known = said.filter(([, place]) => place.trim() !== '').map(([what, place]) => `- ${oneLine(what)}: ${oneLine(place)}`);
+  return known.length === 0 ? undefined : `You are an agent of Switchyard. Help about it is here:\n${known.join('\n')}`;
+}
+
+function oneLine(text: string): string {
+  return text.trim().replaceAll(/\s+/g, ' ');
+}
