@@ -21,7 +21,7 @@ export function collectStart({ collect, worked }: Given = { collect: globalThis.
   const looks = setInterval(() => {
     if (worked() > QUIET) return;
     clearInterval(looks);
-    void collect({ type: 'major', flavor: 'last-resort' });
+    collect({ type: 'major', flavor: 'last-resort' });
   }, LOOK_MS).unref();
 }
 

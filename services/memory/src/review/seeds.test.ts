@@ -6,7 +6,7 @@ const NO_LIMITS = { minMessages: 1, maxSessionsPerRun: 100, maxReviewTokens: 10_
 
 /** Memories of these sessions, the newest first; of a dash, of none. Each is of ten tokens. */
 function memories(sessions: string) {
-  return [...sessions].map((name, at) => ({ content: `${at}`.padEnd(40), ...(name === '-' ? {} : { sessionKey: name }) }));
+  return sessions.split('').map((name, at) => ({ content: `${at}`.padEnd(40), ...(name === '-' ? {} : { sessionKey: name }) }));
 }
 
 function chosen(sessions: string, limits: Partial<typeof NO_LIMITS>): string {
