@@ -21,6 +21,8 @@ export interface AgentDirectory extends AsyncDisposable {
   find(tenant: string, agentId: string): Agent | undefined;
   /** The one that answers when nobody is named. UNAVAILABLE while the registry has not spoken yet. */
   default(tenant: string): Agent;
+  /** Those of all tenants, for what is done for nobody in particular. */
+  everybody(): Iterable<Agent>;
   /** With `held`, those of them that are named there. The same list until something changes. */
   all(tenant: string, held?: readonly string[]): readonly Agent[];
 }
@@ -48,6 +50,7 @@ export async function openAgentDirectory(bus: Bus, env: Variables, log: Logger):
       return agent;
     },
     all,
+    everybody: () => projections.entries.values(),
     [Symbol.asyncDispose]: () => projections[Symbol.asyncDispose](),
   };
 }

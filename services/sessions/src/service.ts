@@ -50,6 +50,7 @@ import { createDocumentation } from './context/documentation.ts';
 import { createSaidIndexes } from './search/said-indexes.ts';
 import { createScreening } from './screening/screening.ts';
 import { createEmptying } from './sessions/emptying.ts';
+import { startExpirySweep } from './sessions/expiry-sweep.ts';
 import { openFailover } from './turns/asking.ts';
 import { createLogShares } from './turns/log-shares.ts';
 import { createHolds, LEASE_TIMING, type LeaseTiming } from './turns/hold.ts';
@@ -154,6 +155,7 @@ export function defineSessions(timing: SessionsTiming = {}) {
       const once = own.use(createOnce({ ...common, shares, runs, leaseMs, renewMs, lookMs, turnDeadlineMs }));
       const reading = { ...data, clock: systemClock };
       const emptying = createEmptying({ ...reading, store });
+      own.use(startExpirySweep({ ...reading, store, agents, log, lookMs }));
       const dir = join((await readEnvironment(env)).data, 'index', contract.service);
       const indexes = own.use(createSaidIndexes({ ...reading, store, dir, log }));
       const responses = { ...common, shares, runs };

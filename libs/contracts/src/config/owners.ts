@@ -57,6 +57,8 @@ const SECTION_OWNERS: Readonly<Record<SectionName, Owner>> = {
 
 /** What within a section is for another than the rest of it. */
 const PART_OWNERS: Readonly<Record<string, Owner>> = {
+  // What goes on in the background is read and ended with a tool of ours, `background_tasks`, and without it would be lost.
+  'agents.*.backgroundTasks': 'tools',
   'agents.*.bootstrap': 'workspace',
   'agents.*.broadcastGroups': 'channels',
   'agents.*.deferredTools': 'tools',
@@ -80,6 +82,8 @@ const PART_OWNERS: Readonly<Record<string, Owner>> = {
   'agents.*.workspace': 'workspace',
   'agents.*.workspacePath': 'workspace',
   'daemon.logging.tracing': 'observability',
+  // Only a scheduler begins turns by the clock: until then no turn is a scheduled one.
+  'queue.laneAssignment.scheduledLane': 'scheduler',
   'security.actionConfirmation': 'sessions/admin.approval',
   'security.agentToAgent': 'sessions/subagent',
   'webhooks.mappings.*.channel': 'channels',

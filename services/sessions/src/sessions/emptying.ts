@@ -22,7 +22,7 @@ export interface EmptyingDeps {
 
 /** What becomes of the session itself; it tells whether the session was still idle and as it was looked at. */
 export type Work<T> = (session: SessionDocument, idle: IdleGuard) => Promise<{ done: boolean; result: T }>;
-type IdleGuard = ReturnType<typeof idleAs>;
+type IdleGuard = ReturnType<typeof idleAs> & ReturnType<typeof seenBy>;
 
 export type Emptying = <T>(principal: Principal, key: string, work: Work<T>) => Promise<T>;
 
@@ -41,15 +41,16 @@ export function createEmptying(deps: EmptyingDeps): Emptying {
     const note = { epoch: session.epoch, sessionKey: session.key, at: store.now() };
     // Whoever dies after the next write leaves turns that this note leads to.
     await gone.for(principal).replace(note);
-    const { done, result } = await work(session, idleAs(session, principal, store.now()));
+    const { done, result } = await work(session, { ...idleAs(session, store.now()), ...seenBy(principal) });
     if (!done) throw new ServiceError('ABORTED', 'A turn of this session began meanwhile; try again when it has ended.');
     await clearGone({ ...deps, forgetAt: store.now() + DAY_MS }, principal.tenant, note);
     return result;
   };
 }
 
-function idleAs({ key, epoch, lastSeq }: SessionDocument, principal: Principal, now: number) {
-  return { key, epoch, lastSeq, depth: 0, leaseUntil: { lte: now }, ...seenBy(principal) };
+/** What a write is guarded by that is to find a session idle and as it was looked at. */
+export function idleAs({ key, epoch, lastSeq }: SessionDocument, now: number) {
+  return { key, epoch, lastSeq, depth: 0, leaseUntil: { lte: now } };
 }
 
 /** The session has turns that run or wait; or one began meanwhile. */

@@ -16,7 +16,7 @@ export type Expiry = 'auto-reset:daily' | 'auto-reset:idle' | 'auto-reset:daily+
  * anything last ended there, or nothing did for too long. What has nothing in it is not emptied.
  */
 export function expiryOf(policy: ResetPolicy | undefined, session: SessionDocument, acceptedAt: number): Expiry | undefined {
-  if (!policy || session.messageCount === 0 || session.kind === 'sub-agent') return undefined;
+  if (!policy || !canExpire(policy, session)) return undefined;
   const { mode, dailyResetHour, dailyResetTimezone, idleTimeoutMs } = policyFor(policy, session);
   const daily = mode === 'daily' || mode === 'hybrid';
   const idle = mode === 'idle' || mode === 'hybrid';
@@ -28,6 +28,11 @@ export function expiryOf(policy: ResetPolicy | undefined, session: SessionDocume
   if (isDue.daily && isDue.idle) return 'auto-reset:daily+idle';
   if (isDue.daily) return 'auto-reset:daily';
   return isDue.idle ? 'auto-reset:idle' : undefined;
+}
+
+/** Whether it may ever be over by itself, as long as nothing is said in it. */
+export function canExpire(policy: ResetPolicy, session: SessionDocument): boolean {
+  return session.messageCount > 0 && session.kind !== 'sub-agent' && policyFor(policy, session).mode !== 'none';
 }
 
 /** What the policy says of this kind of session. */

@@ -188,6 +188,7 @@ function directoryOf(all: readonly Agent[]): AgentDirectory {
   return {
     find: (tenant, agentId) => (tenant === 'default' ? all.find((agent) => agent.agentId === agentId) : undefined),
     default: () => all[0]!,
+    everybody: () => [],
     all: (tenant) => (tenant === 'default' ? all : []),
     [Symbol.asyncDispose]: async () => undefined,
   };
