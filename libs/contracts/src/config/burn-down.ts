@@ -21,7 +21,6 @@ export const UNREAD_SETTINGS: readonly string[] = [
   'agents.*.sep',
   'agents.*.session.compaction',
   'agents.*.session.dmScope',
-  'agents.*.session.resetPolicy.sweepIntervalMs',
   'agents.*.skills.builtinTools',
   'agents.*.skills.contentScanning',
   'agents.*.skills.discoveryPaths',

@@ -15,10 +15,7 @@ test('of a part of the configuration the written leaves are named; in a list, th
     'memory.walMode',
     'memory.dbPath',
   ]);
-  assert.deepEqual(
-    notInForce({ entries: { a: { models: [{ id: 'x' }, { id: 'y', compat: { nativeWebSearchTool: true } }] } } }, 'providers'),
-    ['providers.entries.a.models.1.compat.nativeWebSearchTool'],
-  );
+  assert.deepEqual(notInForce({ mappings: [{ id: 'x' }, { id: 'y', wakeMode: 'now' }] }, 'webhooks'), ['webhooks.mappings.1.wakeMode']);
   for (const value of [undefined, null, 'text', {}, [], JSON.parse('{"__proto__": {"memory": {}}}')])
     assert.deepEqual(notInForce(value), []);
 });

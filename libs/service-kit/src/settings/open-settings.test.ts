@@ -256,9 +256,9 @@ test('a stored value that is exactly ${NAME} is the variable when it is used; th
 test('what is set and read by nothing is named, with the place that counts', async (t) => {
   const config = await files(t, {
     'a.yaml':
-      'memory: { walMode: false, dbPath: a.db }\ngateway: { port: 1, tokens: [{ id: ci, mcpClient: { allowlist: [x] } }] }\nproviders: { entries: { p: { type: openai, models: [{ id: m, compat: { nativeWebSearchTool: true } }] } } }\n',
+      'memory: { walMode: false, dbPath: a.db }\ngateway: { port: 1, tokens: [{ id: ci, mcpClient: { allowlist: [x] } }] }\nwebhooks: { mappings: [{ id: m, wakeMode: now }] }\n',
     'b.yaml':
-      'memory: { dbPath: b.db }\nagents: { oslo: { name: Oslo, contextEngine: { thinkingKeepTurns: 3 } } }\nplugins: { plugins: { a.b: { priority: 1 } } }\n',
+      'memory: { dbPath: b.db }\nagents: { oslo: { name: Oslo, sep: { minSteps: 4 } } }\nplugins: { plugins: { a.b: { priority: 1 } } }\n',
   });
   const [a, b] = config.split(':');
   const bus = await connectBus('memory:', { log: silentLogger() });
@@ -269,13 +269,13 @@ test('what is set and read by nothing is named, with the place that counts', asy
   await source.follow(bus, silentLogger());
   assert.equal(source.notInForce(), source.notInForce(), 'worked out once, not for each that asks');
   assert.deepEqual(source.notInForce(), [
-    { path: 'agents.oslo.contextEngine.thinkingKeepTurns', from: b },
+    { path: 'agents.oslo.sep.minSteps', from: b },
     { path: 'memory.dbPath', from: b },
     { path: 'memory.walMode', from: 'SWITCHYARD_MEMORY__WAL_MODE' },
     { path: 'plugins.plugins.a.b.priority', from: b },
-    { path: 'providers.entries.p.models.0.compat.nativeWebSearchTool', from: a },
     { path: 'queue.followup.maxFollowupRuns', from: 'the stored configuration' },
     { path: 'tts.voice', from: 'SWITCHYARD_TTS' },
+    { path: 'webhooks.mappings.0.wakeMode', from: a },
   ]);
 });
 
