@@ -47,13 +47,15 @@ test('a conversation that is over is emptied without anybody speaking, whoever l
   await using _other = await startService(defineSessions({ lookMs: 10 }), app.host);
   await app.bus.call('agent.execute', { agentId: 'keeper', message: 'kept', sessionKey: { channelId: 'kept' } });
   await app.bus.call('agent.execute', { message: 'one' });
-  assert.deepEqual(await said(app), ['one']);
   assert.equal((await app.nextEvent('session:expired')).reason, 'auto-reset:idle');
   assert.deepEqual(await said(app), []);
   await app.bus.call('agent.execute', { message: 'two' });
   await app.nextEvent('session:expired');
   const { sessions } = await app.bus.call('session.list', {});
-  assert.deepEqual(sessions.map(({ messageCount }) => messageCount).toSorted(), [0, 2]);
+  assert.deepEqual(
+    sessions.map(({ messageCount }) => messageCount).toSorted((x, y) => x - y),
+    [0, 2],
+  );
 });
 
 test('a conversation is not over while something in it is under way', async () => {
