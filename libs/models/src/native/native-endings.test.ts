@@ -100,6 +100,15 @@ for (const wire of ['anthropic', 'google'] as const)
         assert.ok(error instanceof ServiceError && error.details.reason === 'PROVIDER_UNREACHABLE');
       });
 
+      if (!whole)
+        test('it is left as soon by who stops reading', async () => {
+          await using upstream = await startNativeUpstream({ writes: TEXT.writes.slice(0, 3), ending: 'stall' });
+          for await (const part of against(upstream, wire).stream(asked())) if (part.type === 'text') break;
+          const leftAt = performance.now();
+          await upstream.abandoned;
+          assert.ok(performance.now() - leftAt < CANCELLED_WITHIN_MS);
+        });
+
       test(`the upstream is left within ${CANCELLED_WITHIN_MS} ms of the caller`, async () => {
         await using upstream = await startNativeUpstream({ writes: TEXT.writes.slice(0, 3), ending: 'stall' });
         const leaving = new AbortController();
