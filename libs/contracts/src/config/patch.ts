@@ -31,6 +31,7 @@ function loosenKind(schema: z.core.$ZodType): z.ZodType {
 /** Keys are made when somebody reads them: all changes that could be written are thousands of schemas, and most processes see none. */
 function loosenShape(shape: z.core.$ZodShape): z.core.$ZodShape {
   const loose = {};
-  for (const [key, inner] of Object.entries(shape)) Object.defineProperty(loose, key, { enumerable: true, get: () => loosen(inner).optional() });
+  for (const [key, inner] of Object.entries(shape))
+    Object.defineProperty(loose, key, { enumerable: true, get: () => loosen(inner).optional() });
   return loose;
 }
