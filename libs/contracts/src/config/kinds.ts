@@ -5,8 +5,7 @@ import { MAX, upTo } from '../sizes.ts';
 const Flag = z.boolean();
 const Positive = z.int().positive();
 const Count = z.int().nonnegative();
-const Text = upTo(MAX.value);
-const Texts = z.array(Text).max(MAX.many);
+const Texts = z.array(upTo(MAX.value)).max(MAX.many);
 
 export const flag = (preset: boolean) => Flag.default(preset);
 /** A whole number above zero. */
@@ -18,7 +17,7 @@ export const between = (least: number, most: number, preset: number) => z.int().
 export const ratio = (preset: number) => z.number().min(0).max(1).default(preset);
 export const percent = (preset: number) => z.number().min(0).max(100).default(preset);
 export const port = (preset: number) => z.int().min(1).max(65_535).default(preset);
-export const text = (preset = '') => Text.default(preset);
+export const text = (preset = '') => upTo(MAX.value).default(preset);
 /** Where requests are sent; empty is nowhere. */
 export const address = () => upTo(MAX.value).refine(isAddress, 'an http:// or https:// URL').default('');
 export const texts = (preset: readonly string[] = []) => Texts.default([...preset]);
