@@ -1,6 +1,7 @@
 import { connect, type Socket } from 'node:net';
 import { WebSocket } from 'ws';
-import { SLOT, type LoadPlan } from './load-plan.ts';
+import type { LoadPlan } from './load-plan.ts';
+import { inSessions } from './load-sessions.ts';
 
 /** `firstAt` is when the first byte of the body came, where that was before the answer was whole. */
 export type OnAnswer = (slot: number, good: boolean, firstAt?: number) => void;
@@ -34,7 +35,7 @@ function openHttp({ url, path, headers, body, connections, expect }: LoadPlan, o
   const { host, hostname, port } = new URL(url);
   const open = (): Socket => connect({ host: hostname, port: Number(port), noDelay: true });
   const asking = Array.from({ length: connections }, (_, slot) => {
-    const request = requestOf({ host, path: ofSlot(path, slot), headers, body: ofSlot(body, slot) });
+    const request = inSessions([path, body], slot, ([path = '', body = '']) => requestOf({ host, path, headers, body }));
     return keepAsking({ open, request, good: GOOD[expect] }, (good, firstAt) => onAnswer(slot, good, firstAt));
   });
   return {
@@ -51,11 +52,6 @@ function requestOf({ host, path, headers, body }: Pick<LoadPlan, 'path' | 'heade
   return Buffer.from([`POST ${path} HTTP/1.1`, ...lines, '', body].join('\r\n'));
 }
 
-/** What one connection asks, where each asks for something of its own. */
-function ofSlot(text: string, slot: number): string {
-  return text.replaceAll(SLOT, String(slot));
-}
-
 type IsGood = (body: Buffer) => boolean;
 
 /** What an answer is told by, at no more cost than must be. */
@@ -68,7 +64,8 @@ const GOOD: Readonly<Record<LoadPlan['expect'], IsGood>> = {
 
 interface Asking {
   open: () => Socket;
-  request: Buffer;
+  /** The bytes of the next one. */
+  request: () => Buffer;
   good: IsGood;
 }
 
@@ -101,7 +98,7 @@ function keepAsking(
   return {
     ask() {
       asked = true;
-      socket.write(request);
+      socket.write(request());
     },
     end: () => void socket.removeAllListeners('close').destroy(),
   };
@@ -142,7 +139,7 @@ function endsWith(bytes: Buffer, end: Buffer): boolean {
 }
 
 async function openSockets({ url, path, headers, body, connections, expect }: LoadPlan, onAnswer: OnAnswer): Promise<Client> {
-  const messages = Array.from({ length: connections }, (_, slot) => Buffer.from(ofSlot(body, slot)));
+  const messages = Array.from({ length: connections }, (_, slot) => inSessions([body], slot, ([text = '']) => Buffer.from(text)));
   const opening = Array.from({ length: connections }, async (_, slot) => {
     const socket = await openSocket(url + path, headers);
     socket.on('message', (data) => {
@@ -152,7 +149,7 @@ async function openSockets({ url, path, headers, body, connections, expect }: Lo
   });
   const sockets = await Promise.all(opening);
   return {
-    ask: (slot) => sockets[slot]?.send(messages[slot] as Buffer, { binary: false }),
+    ask: (slot) => sockets[slot]?.send(messages[slot]?.() as Buffer, { binary: false }),
     async close() {
       await Promise.all(sockets.map((socket) => closeSocket(socket)));
     },

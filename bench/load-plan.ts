@@ -1,5 +1,6 @@
-/** Stands in a path or a body for the number of the connection that asks. */
-export const SLOT = '%slot%';
+/** Stands in a path or a body for the session that the connection speaks in: after so many requests it is a new one, never one that was. */
+export const SESSION = '%session%';
+export const TURNS_IN_A_SESSION = 20;
 
 /** One measurement, as the load generator is told to make it. */
 export interface LoadPlan {

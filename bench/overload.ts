@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Agent, request } from 'undici';
+import { TURNS_IN_A_SESSION } from './load-plan.ts';
 import { WARM_REQUESTS, type Outcome } from './measure.ts';
 import { keepApart } from './pin.ts';
 import { residentKib } from './proc.ts';
@@ -7,11 +8,14 @@ import { startEmbedded } from './product.ts';
 import type { Subject } from './subject.ts';
 
 /** Row 19: three times what it can do is asked of it. */
-const TIMES = 3;
+export const TIMES = 3;
 /** What keeps it busy: more than run at once, fewer than may wait. */
 const CLIENTS = 32;
+/** At a time; each is followed by a new one. */
 const SESSIONS = 64;
 const MAY_WAIT = 100;
+/** A queue that can be full. */
+export const BOUNDED_QUEUE = { SWITCHYARD_QUEUE__MAX_WAITING: String(MAY_WAIT) };
 const TICK_MS = 10;
 /** By then it is warm; and by then something was refused, or nothing will be. */
 const FILLED_S = 60;
@@ -32,9 +36,9 @@ export async function measureOverload(
   const grown: number[] = [];
   for (let start = 1; start <= starts; start++) {
     await using stack = new AsyncDisposableStack();
-    const subject = await startEmbedded(stack, { env: { SWITCHYARD_QUEUE__MAX_WAITING: String(MAY_WAIT) } });
+    const subject = await startEmbedded(stack, { env: BOUNDED_QUEUE });
     using _apart = keepApart(subject.edge.pid);
-    await using load = openLoad(subject);
+    await using load = openTurnLoad(subject);
     await load.warm();
     for (let round = 1; round <= rounds; round++) {
       onProgress(`start ${start}: overload, round ${round} of ${rounds}`);
@@ -52,7 +56,9 @@ export async function measureOverload(
   ];
 }
 
-interface Load extends AsyncDisposable {
+export interface TurnLoad extends AsyncDisposable {
+  /** How many were answered until now. */
+  answered(): number;
   /** Asks until the code of what is asked is compiled. */
   warm(): Promise<void>;
   /** Answers a second when a fixed number of clients ask again at once. */
@@ -61,17 +67,20 @@ interface Load extends AsyncDisposable {
   offer(rate: number, seconds: number): Promise<number>;
 }
 
-function openLoad({ url, headers }: Subject): Load {
+export function openTurnLoad({ url, headers }: Subject): TurnLoad {
   const dispatcher = new Agent({ connections: MAY_WAIT * TIMES, pipelining: 1 });
-  let asked = 0;
+  let [asked, answers] = [0, 0];
 
   /** A connection that breaks is no answer. */
   async function turn(): Promise<boolean> {
-    return ask().catch(() => false);
+    const good = await ask().catch(() => false);
+    if (good) answers += 1;
+    return good;
   }
 
   async function ask(): Promise<boolean> {
-    const params = { message: 'hello', sessionKey: { channelId: `c${asked++ % SESSIONS}` } };
+    const [session, before] = [asked % SESSIONS, Math.floor(asked++ / (SESSIONS * TURNS_IN_A_SESSION))];
+    const params = { message: 'hello', sessionKey: { channelId: `c${session}-${before}` } };
     const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'agent.execute', params });
     const answer = await request(`${url}/rpc`, {
       method: 'POST',
@@ -93,6 +102,7 @@ function openLoad({ url, headers }: Subject): Load {
   }
 
   return {
+    answered: () => answers,
     async warm() {
       const until = performance.now() + FILLED_S * 1_000;
       await askWhile((answered) => answered < WARM_REQUESTS && performance.now() < until);

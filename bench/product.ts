@@ -33,6 +33,8 @@ interface Broker {
 export interface ProductOptions {
   /** Where the profiles of its processes are written; without, it is not profiled. */
   profiles?: string;
+  /** They can be asked what they do, at an address each of them says. */
+  inspect?: boolean;
   /** Where its models are. */
   upstream?: Subject | undefined;
   /** Where its data is; without, a directory of its own. */
@@ -46,9 +48,10 @@ export function mintBenchToken(): string {
   return `bench-${randomBytes(24).toString('hex')}`;
 }
 
-function flagsOf(service: string, { profiles }: ProductOptions): string[] {
-  if (profiles === undefined) return [...SERVER_FLAGS];
-  return [...SERVER_FLAGS, '--cpu-prof', '--cpu-prof-interval=200', `--cpu-prof-dir=${profiles}`, `--cpu-prof-name=${service}.cpuprofile`];
+function flagsOf(service: string, { profiles, inspect = false }: ProductOptions): string[] {
+  const flags = inspect ? [...SERVER_FLAGS, '--inspect=127.0.0.1:0'] : [...SERVER_FLAGS];
+  if (profiles === undefined) return flags;
+  return [...flags, '--cpu-prof', '--cpu-prof-interval=200', `--cpu-prof-dir=${profiles}`, `--cpu-prof-name=${service}.cpuprofile`];
 }
 
 export function productEnvironment(data: string, token: string): Record<string, string> {

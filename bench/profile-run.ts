@@ -8,6 +8,7 @@ import { startBroker, startCluster, startEmbedded } from './product.ts';
 import { hotSpots, hotSpotText } from './profile.ts';
 import { cases, rows, type CaseName } from './rows.ts';
 import { routeOf, startUpstream, type Subject } from './subject.ts';
+import { profileTurns } from './turns/profile-turns.ts';
 
 const CONNECTIONS = 32;
 const WARM_MS = 2_000;
@@ -31,6 +32,7 @@ interface Measured {
 /** Loads ours alone, and says which functions it spent its time in. Profiling slows it: these runs give no ratios. */
 export async function printProfiles(options: Options, onProgress: (what: string) => void): Promise<void> {
   await using directory = await tempDir();
+  for (const row of [17, 18] as const) if (options.rows.has(row)) console.log(await profileTurns(row, options.seconds, onProgress));
   const measured = await loadOurs(directory.path, options, onProgress);
   for (const { of, subject, result } of measured) {
     for (const process of WORKING[of]) {
@@ -44,8 +46,9 @@ export async function printProfiles(options: Options, onProgress: (what: string)
 /** The profiles are written when the processes end, which is before this returns. */
 async function loadOurs(profiles: string, options: Options, onProgress: (what: string) => void): Promise<Measured[]> {
   await using stack = new AsyncDisposableStack();
-  const broker = await startBroker(stack);
   const asked = new Set(rows.filter(({ row }) => options.rows.has(row)).map((row) => row.of));
+  if (asked.size === 0) return [];
+  const broker = await startBroker(stack);
   const upstream = [...asked].some((of) => cases[of].completion) ? await startUpstream(stack) : undefined;
   const given = { profiles, upstream };
   const subjects = [await startCluster(broker, stack, given), await startEmbedded(stack, given)];

@@ -48,7 +48,8 @@ export function hotSpots(file: string, { from, to, requests }: Pick<LoadResult, 
     .map(({ name, where, us }) => ({ name, where, selfUs: us / requests, share: us / busy }));
 }
 
-function place(url: string, line: number): string {
+/** Where code stands: a file of ours, of a package or of Node. */
+export function place(url: string, line: number): string {
   if (url === '') return 'native';
   return `${url.startsWith('file:') ? relative(root, fileURLToPath(url)) : url}:${line + 1}`;
 }

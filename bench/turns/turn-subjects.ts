@@ -1,5 +1,5 @@
 import { tempDir } from '@switchyard/testkit';
-import { SLOT, type LoadPlan } from '../load-plan.ts';
+import { SESSION, type LoadPlan } from '../load-plan.ts';
 import { startBroker, startCluster, startEmbedded } from '../product.ts';
 import { startNode, startUpstream, type Route, type Subject } from '../subject.ts';
 import { startRestate } from './restate.ts';
@@ -38,12 +38,12 @@ async function startBareStore(stack: AsyncDisposableStack): Promise<Subject> {
   return { name: 'bare-store', url: edge.ready[1] ?? '', headers: {}, edge, pids: [edge.pid] };
 }
 
-/** Each connection speaks in a session of its own, which grows as long as the subject lives. */
+/** Each connection speaks in sessions of its own, one after the other. */
 export function turnRoute({ name, url, headers }: Subject): Route {
   const common: Pick<LoadPlan, 'kind' | 'url' | 'headers'> = { kind: 'http', url, headers };
   if (name === 'restate') {
-    return { ...common, path: `/session/${SLOT}/turn`, body: JSON.stringify({ message: MESSAGE }), expect: 'anything' };
+    return { ...common, path: `/session/${SESSION}/turn`, body: JSON.stringify({ message: MESSAGE }), expect: 'anything' };
   }
-  const params = { message: MESSAGE, sessionKey: { channelId: SLOT } };
+  const params = { message: MESSAGE, sessionKey: { channelId: SESSION } };
   return { ...common, path: '/rpc', body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'agent.execute', params }), expect: 'result' };
 }

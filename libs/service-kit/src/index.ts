@@ -4,6 +4,7 @@ export { PROCESS_VARIABLE_HELP, readEnvironment, type Environment } from './envi
 export { followSecrets } from './follow-secrets.ts';
 export { type Dependency, type HealthRegistry, type HealthReporter, type Readiness } from './health.ts';
 export { openHost, type Host, type HostOptions } from './host.ts';
+export { http } from './http.ts';
 export { inSteps } from './in-steps.ts';
 export { largePayloads } from './large-payloads.ts';
 export { provision } from './provision.ts';

@@ -1,11 +1,17 @@
 import { z } from 'zod';
 import { MAX, upTo } from '../sizes.ts';
 
-export const flag = (preset: boolean) => z.boolean().default(preset);
+// Hundreds of settings are of these kinds: of each there is one schema, and only the default is a setting's own.
+const Flag = z.boolean();
+const Positive = z.int().positive();
+const Count = z.int().nonnegative();
+const Texts = z.array(upTo(MAX.value)).max(MAX.many);
+
+export const flag = (preset: boolean) => Flag.default(preset);
 /** A whole number above zero. */
-export const positive = (preset: number) => z.int().positive().default(preset);
+export const positive = (preset: number) => Positive.default(preset);
 /** A whole number, zero included; where it bounds something, zero means no bound. */
-export const count = (preset: number) => z.int().nonnegative().default(preset);
+export const count = (preset: number) => Count.default(preset);
 /** A whole number between two bounds, both included. A number outside is refused, never clamped. */
 export const between = (least: number, most: number, preset: number) => z.int().min(least).max(most).default(preset);
 export const ratio = (preset: number) => z.number().min(0).max(1).default(preset);
@@ -14,11 +20,7 @@ export const port = (preset: number) => z.int().min(1).max(65_535).default(prese
 export const text = (preset = '') => upTo(MAX.value).default(preset);
 /** Where requests are sent; empty is nowhere. */
 export const address = () => upTo(MAX.value).refine(isAddress, 'an http:// or https:// URL').default('');
-export const texts = (preset: readonly string[] = []) =>
-  z
-    .array(upTo(MAX.value))
-    .max(MAX.many)
-    .default([...preset]);
+export const texts = (preset: readonly string[] = []) => Texts.default([...preset]);
 
 export const LogLevel = z.enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal']);
 export const Delivery = z.enum(['allow', 'deny']);

@@ -8,18 +8,30 @@ export function patchOf<S extends z.ZodType>(schema: S): z.ZodType<DeepPartial<z
   return loosen(schema) as z.ZodType<DeepPartial<z.input<S>>, DeepPartial<z.input<S>>>;
 }
 
+/** Sections are parts of several schemas of changes: of each there is one. */
+const loosened = new WeakMap<z.core.$ZodType, z.ZodType>();
+
 function loosen(schema: z.core.$ZodType): z.ZodType {
+  const known = loosened.get(schema);
+  if (known !== undefined) return known;
   const loose = loosenKind(schema);
   const description = z.globalRegistry.get(schema)?.description;
-  return description === undefined || z.globalRegistry.get(loose)?.description !== undefined ? loose : loose.describe(description);
+  const made = description === undefined || z.globalRegistry.get(loose)?.description !== undefined ? loose : loose.describe(description);
+  loosened.set(schema, made);
+  return made;
 }
 
 function loosenKind(schema: z.core.$ZodType): z.ZodType {
   if (schema instanceof z.ZodDefault || schema instanceof z.ZodPrefault || schema instanceof z.ZodOptional) return loosen(schema.unwrap());
   if (schema instanceof z.ZodRecord) return schema.clone({ ...schema.def, valueType: loosen(schema.valueType) });
-  if (schema instanceof z.ZodObject) {
-    const shape = Object.entries(schema.shape as z.core.$ZodShape).map(([key, inner]) => [key, loosen(inner).optional()] as const);
-    return z.strictObject(Object.fromEntries(shape));
-  }
+  if (schema instanceof z.ZodObject) return z.strictObject(loosenShape(schema.shape as z.core.$ZodShape));
   return schema as z.ZodType;
+}
+
+/** Keys are made when somebody reads them: all changes that could be written are thousands of schemas, and most processes see none. */
+function loosenShape(shape: z.core.$ZodShape): z.core.$ZodShape {
+  const loose = {};
+  for (const [key, inner] of Object.entries(shape))
+    Object.defineProperty(loose, key, { enumerable: true, get: () => loosen(inner).optional() });
+  return loose;
 }

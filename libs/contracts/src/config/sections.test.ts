@@ -3,6 +3,7 @@ import { test } from 'node:test';
 import { z } from 'zod';
 import { parseParams } from '../validation.ts';
 import { AgentConfig, AgentPatch } from './agents.ts';
+import { patchOf } from './patch.ts';
 import { Configuration, ConfigurationPatch, OBJECT_SECTIONS, SECTION_NAMES, sections, topLevel, type SectionName } from './sections.ts';
 
 const defaults = Configuration.parse({});
@@ -210,4 +211,20 @@ test('a provider is at an http address, or at none', () => {
   for (const url of ['', 'http://127.0.0.1:11434/v1', 'https://api.example/v1']) assert.ok(accepts(url), url);
   for (const url of [':::', 'http://', 'localhost:11434', 'file:///etc/passwd', 'http://[::1', 'http://x:99999'])
     assert.ok(!accepts(url), url);
+});
+
+test('the keys of a change are made when somebody writes one, and once', () => {
+  let looked = 0;
+  const inner = z.string().default('x');
+  const unwrap = inner.unwrap.bind(inner);
+  inner.unwrap = () => {
+    looked += 1;
+    return unwrap();
+  };
+  const section = z.strictObject({ deep: z.strictObject({ inner }) });
+  const [patch, other] = [patchOf(section), patchOf(z.strictObject({ section }))];
+  assert.equal(looked, 0);
+  assert.deepEqual(patch.parse({ deep: {} }), { deep: {} });
+  assert.deepEqual(other.parse({ section: { deep: { inner: 'y' } } }), { section: { deep: { inner: 'y' } } });
+  assert.equal(looked, 1);
 });

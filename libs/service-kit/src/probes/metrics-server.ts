@@ -1,7 +1,8 @@
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { isIP } from 'node:net';
 import { collect, exposition, EXPOSITION_TYPE } from '@switchyard/telemetry';
 import type { HealthRegistry } from '../health.ts';
+import { http } from '../http.ts';
 import { listen, type ProbeAddress } from './listen.ts';
 
 /** Whoever watches keeps one connection; a crowd is somebody else. */
@@ -15,7 +16,7 @@ export interface ProbeServer extends AsyncDisposable {
 
 /** `/metrics` for Prometheus; `/livez`, which says only that the process runs, and `/readyz`. Nothing here is a secret, and nothing is changed. */
 export async function openMetricsServer(health: Pick<HealthRegistry, 'readiness'>, address: ProbeAddress): Promise<ProbeServer> {
-  const server = createServer(
+  const server = http.createServer(
     { requestTimeout: REQUEST_MS, headersTimeout: REQUEST_MS, connectionsCheckingInterval: REQUEST_MS / 2, maxHeaderSize: 8_192 },
     (request, response) => answer(request, response, { health, local: isLoopback(address.host) }),
   );

@@ -101,7 +101,8 @@ function createSource(
   function compose(layer: Tree): Readonly<Sections> {
     const stated = resolveReferences(layer, variables, Configuration);
     const merged = [...below.map((lower) => lower.tree), stated, tree].reduce(merge, {});
-    const parsed = Configuration.safeParse(merged, { reportInput: true });
+    // Of what is read once, compiling how to read it would take longer than the reading, and stay.
+    const parsed = Configuration.safeParse(merged, { reportInput: true, jitless: true });
     if (!parsed.success) throw new StartError(refusalOf(parsed.error, (path) => originWith(layer, path)));
     refuseShownSecrets(merged, (path) => describeOrigin(originWith(layer, path)));
     return freeze(parsed.data);

@@ -1,5 +1,5 @@
-import { STATUS_CODES } from 'node:http';
 import { inputSchema, outputSchema, type JsonSchema } from '@switchyard/contracts';
+import { http } from '@switchyard/service-kit';
 import type { z } from 'zod';
 import { surfaceOf } from '../server/refusal.ts';
 import type { AnswerDoc, Route, RouteDoc } from './route-doc.ts';
@@ -111,7 +111,7 @@ function responsesOf(path: string, { answers, refusals = [], open, body }: Route
   const error = {
     $ref: `#/components/schemas/${surfaceOf(path) === 'v1' ? 'CompletionError' : surfaceOf(path) === 'rpc' ? 'RpcError' : 'Error'}`,
   };
-  const refused = given.map((status) => [status, { description: STATUS_CODES[status] ?? '', content: json(error) }]);
+  const refused = given.map((status) => [status, { description: http.STATUS_CODES[status] ?? '', content: json(error) }]);
   const answered = Object.entries(answers).map(([status, answer]) => [status, answerOf(answer)]);
   return Object.fromEntries([...refused, ...answered]) as Record<string, unknown>;
 }

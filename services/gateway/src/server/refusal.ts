@@ -1,4 +1,4 @@
-import { STATUS_CODES, type IncomingHttpHeaders, type ServerResponse } from 'node:http';
+import type { IncomingHttpHeaders, ServerResponse } from 'node:http';
 import {
   errorData,
   httpStatus,
@@ -9,6 +9,7 @@ import {
   type ErrorCode,
   type Issue,
 } from '@switchyard/contracts';
+import { http } from '@switchyard/service-kit';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Caller } from '../admission/tokens.ts';
 import { discardBody } from './discard-body.ts';
@@ -208,7 +209,7 @@ const LEFT = 'Client Closed Request';
 
 /** What a program reads of a problem, beside the error that every reader knows. */
 function problemOf({ problem: reason, status, message, code, issues }: Refusal, requestId: string): Record<string, unknown> {
-  return { type: 'about:blank', title: STATUS_CODES[status] ?? LEFT, status, detail: message, code, reason, requestId, issues };
+  return { type: 'about:blank', title: http.STATUS_CODES[status] ?? LEFT, status, detail: message, code, reason, requestId, issues };
 }
 
 /** Statuses that `/rpc` answers as JSON-RPC, because they are about the client or the server. Others are about the HTTP request. */

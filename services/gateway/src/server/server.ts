@@ -1,7 +1,7 @@
-import { createServer, type IncomingMessage, type Server, type ServerOptions as HttpOptions, type ServerResponse } from 'node:http';
+import type { IncomingMessage, Server, ServerOptions as HttpOptions, ServerResponse } from 'node:http';
 import { createServer as createTlsServer, type ServerOptions as TlsOptions } from 'node:https';
 import type { Socket } from 'node:net';
-import type { Settings } from '@switchyard/service-kit';
+import { http, type Settings } from '@switchyard/service-kit';
 import { fastify, type ConnectionError, type FastifyError, type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import type { Caller } from '../admission/tokens.ts';
 import type { AccessLog } from './access-log.ts';
@@ -144,7 +144,7 @@ function nodeServer(tls: TlsOptions | undefined, handler: (request: IncomingMess
     hideQueryToken(request);
     handler(request, response);
   };
-  const server = tls ? createTlsServer({ ...PROTOCOL, ...tls }, listener) : createServer(PROTOCOL, listener);
+  const server = tls ? createTlsServer({ ...PROTOCOL, ...tls }, listener) : http.createServer(PROTOCOL, listener);
   server.maxHeadersCount = 100;
   server.maxRequestsPerSocket = 10_000;
   return server;

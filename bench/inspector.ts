@@ -1,0 +1,54 @@
+import { once } from 'node:events';
+import type { HeapProfiler, Profiler } from 'node:inspector';
+import type { StartedProcess } from '@switchyard/testkit';
+import { WebSocket } from 'ws';
+
+const CPU_INTERVAL_US = 200;
+const ALLOCATION_INTERVAL = 8_192;
+
+/** Watches a process that was started with `--inspect`, while something is done. */
+export interface Inspector extends Disposable {
+  /** Where its time goes. */
+  time(work: () => Promise<void>): Promise<Profiler.Profile>;
+  /** Who allocates what, also of what is garbage by the end. */
+  allocations(work: () => Promise<void>): Promise<HeapProfiler.SamplingHeapProfile>;
+}
+
+export async function inspect(process: StartedProcess): Promise<Inspector> {
+  const [, address = ''] = await process.line(/Debugger listening on (ws:\S+)/);
+  const socket = new WebSocket(address);
+  await once(socket, 'open');
+  let asked = 0;
+
+  /** The answer as the protocol of the inspector has it. */
+  async function ask(method: string, params: object = {}): Promise<unknown> {
+    const id = ++asked;
+    const { promise, resolve, reject } = Promise.withResolvers<unknown>();
+    const read = (data: Buffer): void => {
+      const answer = JSON.parse(data.toString()) as { id?: number; result?: unknown; error?: { message: string } };
+      if (answer.id !== id) return;
+      socket.off('message', read);
+      if (answer.error) reject(new Error(`${method}: ${answer.error.message}`));
+      else resolve(answer.result);
+    };
+    socket.on('message', read).send(JSON.stringify({ id, method, params }));
+    return promise;
+  }
+
+  return {
+    async time(work) {
+      await ask('Profiler.enable');
+      await ask('Profiler.setSamplingInterval', { interval: CPU_INTERVAL_US });
+      await ask('Profiler.start');
+      await work();
+      return ((await ask('Profiler.stop')) as Profiler.StopReturnType).profile;
+    },
+    async allocations(work) {
+      const all = { includeObjectsCollectedByMajorGC: true, includeObjectsCollectedByMinorGC: true };
+      await ask('HeapProfiler.startSampling', { samplingInterval: ALLOCATION_INTERVAL, ...all });
+      await work();
+      return ((await ask('HeapProfiler.stopSampling')) as HeapProfiler.StopSamplingReturnType).profile;
+    },
+    [Symbol.dispose]: () => socket.terminate(),
+  };
+}
