@@ -69,6 +69,11 @@ export interface ModelRequest {
   temperature?: number;
   maxTokens?: number;
   wishes?: Wishes;
+  /**
+   * Names the conversation that this is a step of, and whose it is. What a model thought before its calls is told to it again in the same
+   * conversation alone; without a name none of it is kept.
+   */
+  conversation?: string;
   signal: AbortSignal;
   /** How long the model may be silent before the call fails DEADLINE_EXCEEDED, reason MODEL_STALLED. */
   promptTimeoutMs: number;

@@ -4,6 +4,7 @@ export { deriveKey, mintSealingKey, readMasterKey, seal, unseal, type SealingKey
 export { matchesGlob } from './glob.ts';
 export { acceptRequestId, deriveId, mintId, randomBase62 } from './ids.ts';
 export { checkToken, hashToken, MIN_OPERATOR_TOKEN, mintToken, TOKEN_PATTERN, type TokenKind } from './tokens.ts';
+export { withoutCanaries } from './screening/canaries.ts';
 export { phrasesIn, plainOf, scoreInjection, type Injection } from './screening/injection.ts';
 export { oddShapesOf, type OddShape } from './screening/odd-shape.ts';
 export { createOutputGuard } from './screening/output-guard.ts';

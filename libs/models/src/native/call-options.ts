@@ -72,8 +72,9 @@ function promptOf(request: ModelRequest, manner: Manner): CallOptions['prompt'] 
 
 type Heard = (callId: string) => WithCall | undefined;
 
-function heard({ wishes }: ModelRequest, thoughts: Thoughts | undefined): Heard {
-  return (callId) => thoughts?.of(callId, wishes?.contextEngine?.replayDriftIdleMs);
+function heard({ conversation, wishes }: ModelRequest, thoughts: Thoughts | undefined): Heard {
+  if (conversation === undefined || thoughts === undefined) return nothing;
+  return (callId) => thoughts.of(conversation, callId, wishes?.contextEngine?.replayDriftIdleMs);
 }
 
 function nothing(): undefined {

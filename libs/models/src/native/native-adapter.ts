@@ -42,7 +42,8 @@ export async function createNativeAdapter(
   const modelOf = createModelsOf(settings, wire, client);
 
   async function* stream(attempt: Attempt): AsyncGenerator<Piece, Ending, void> {
-    const { model, manner } = modelOf(attempt.request.model.modelId);
+    const { model: ref, conversation: among } = attempt.request;
+    const { model, manner } = modelOf(ref.modelId);
     const conversation = new Conversation({ provider: settings.id, attempt, timeoutMs: settings.timeoutMs });
     const { signal } = new AbortController();
     conversations.set(signal, conversation);
@@ -55,7 +56,7 @@ export async function createNativeAdapter(
         const piece = value === undefined ? undefined : reader.take(value);
         if (piece !== undefined) yield piece;
         if (reader.ending === undefined && !done) continue;
-        if (manner.thoughts !== undefined) reader.remember(manner.thoughts);
+        if (manner.thoughts !== undefined && among !== undefined) reader.remember(manner.thoughts, among);
         return reader.ending ?? { calls: [], usage: {} };
       }
     } catch (error) {

@@ -94,7 +94,7 @@ test('a conversation with tools, as each of them has it', async () => {
 
 const THOUGHT = { thought: 'Where is it?', signature: 'c2ln' };
 const ASKS: NativeAnswer = { says: [THOUGHT, { call: { id: 'call_1', name: 'find', input: ['{"q":"sea"}'] }, signature: 'Z29v' }] };
-const THINKING = { tools: [FIND], wishes: { thinkingLevel: 'high' as const } };
+const THINKING = { conversation: 'of Alice', tools: [FIND], wishes: { thinkingLevel: 'high' as const } };
 
 /** How the upstream is to think. */
 function thinkingOf(body: NativeRequest['body'] | undefined): string | undefined {
@@ -118,6 +118,21 @@ test('what was thought before a call goes back with its result, signed as it cam
   const [, assistant] = body['messages'] as { content: unknown[] }[];
   assert.deepEqual(assistant?.content[0], { type: 'thinking', thinking: 'Where is it?', signature: 'c2ln' });
   assert.equal(thinkingOf(body), 'enabled');
+});
+
+test('what was thought in one conversation is told in no other, whatever its calls are called', async () => {
+  const { conversation: _, ...unnamed } = THINKING;
+  const anothers = { ...unnamed, conversation: 'of Bob' };
+  for (const [first, then] of [
+    [THINKING, anothers],
+    [THINKING, unnamed],
+    [unnamed, THINKING],
+    [unnamed, unnamed],
+  ] as const) {
+    const [, asked] = await sent('anthropic', [first, { ...then, messages: talk('call_1') }], { answers: [ASKS, { says: [] }] });
+    assert.doesNotMatch(JSON.stringify(asked?.body), /Where is it|c2ln/);
+    assert.equal(thinkingOf(asked?.body), 'disabled');
+  }
 });
 
 test('a process that did not hear the thoughts asks without any; so does one whose model is never shown them', async () => {

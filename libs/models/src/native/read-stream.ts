@@ -56,11 +56,11 @@ export class StreamReader {
     }
   }
 
-  /** Keeps what belongs to its calls, for when they come back with their results. */
-  remember(kept: Thoughts): void {
+  /** Keeps what belongs to its calls, for when they come back to the conversation with their results. */
+  remember(kept: Thoughts, conversation: string): void {
     const thoughts = [...this.#thoughts.values()].filter(({ metadata }) => Object.keys(metadata).length > 0);
     for (const [callId, metadata] of this.#signed)
-      if (thoughts.length > 0 || metadata !== undefined) kept.keep(callId, { thoughts, metadata });
+      if (thoughts.length > 0 || metadata !== undefined) kept.keep(conversation, callId, { thoughts, metadata });
   }
 
   #think(id: string, text: string, metadata: Metadata = {}): void {

@@ -18,8 +18,10 @@ export interface WithCall {
 const MOST_CHARS = 4 * 1024 * 1024;
 
 /**
- * What models thought before their calls, by the ids of the calls. Some wires want to see it again, signed as it was, with the results.
- * It is kept for as long as there is room: whoever does not have it, as a process that took a turn over, asks without.
+ * What models thought before their calls, by the conversation and the ids of its calls. Some wires want to see it again, signed as it was,
+ * with the results. Ids alone would not do: callers choose them, and some upstreams count them anew in each answer, so that of one
+ * conversation would be told to another. It is kept for as long as there is room: whoever does not have it, as a process that took a turn
+ * over, asks without.
  */
 export class Thoughts {
   readonly #kept = new Map<string, WithCall & { chars: number; at: number }>();
@@ -30,10 +32,11 @@ export class Thoughts {
     this.#now = now;
   }
 
-  keep(callId: string, kept: WithCall): void {
-    const chars = kept.thoughts.reduce((sum, { text, metadata }) => sum + text.length + JSON.stringify(metadata).length, callId.length);
-    this.#forget(callId);
-    this.#kept.set(callId, { ...kept, chars, at: this.#now() });
+  keep(conversation: string, callId: string, kept: WithCall): void {
+    const key = keyOf(conversation, callId);
+    const chars = kept.thoughts.reduce((sum, { text, metadata }) => sum + text.length + JSON.stringify(metadata).length, key.length);
+    this.#forget(key);
+    this.#kept.set(key, { ...kept, chars, at: this.#now() });
     this.#chars += chars;
     for (const oldest of this.#kept.keys()) {
       if (this.#chars <= MOST_CHARS) return;
@@ -42,13 +45,18 @@ export class Thoughts {
   }
 
   /** Nothing where that is longer ago than `withinMs`: signatures are not for ever. */
-  of(callId: string, withinMs = Infinity): WithCall | undefined {
-    const kept = this.#kept.get(callId);
+  of(conversation: string, callId: string, withinMs = Infinity): WithCall | undefined {
+    const kept = this.#kept.get(keyOf(conversation, callId));
     return kept !== undefined && this.#now() - kept.at <= withinMs ? kept : undefined;
   }
 
-  #forget(callId: string): void {
-    this.#chars -= this.#kept.get(callId)?.chars ?? 0;
-    this.#kept.delete(callId);
+  #forget(key: string): void {
+    this.#chars -= this.#kept.get(key)?.chars ?? 0;
+    this.#kept.delete(key);
   }
+}
+
+/** The same for no other pair, whatever characters they have. */
+function keyOf(conversation: string, callId: string): string {
+  return `${conversation.length} ${conversation}${callId}`;
 }

@@ -105,6 +105,43 @@ test('a mark of a prompt that leaked is told of by its own name', async () => {
   assert.equal((await warned).category, 'canary_leak');
 });
 
+test('a mark of a prompt does not leave in the call of a tool, however it is written', async () => {
+  const mark = 'CTKN_0123456789abcdef';
+  await using upstream = await startUpstream({ kind: 'text', text: 'fine' });
+  const entries = { local: { type: 'openai-compatible', baseUrl: upstream.url, models: [{ id: 'm' }] } };
+  const agents = { default: { provider: 'local', model: 'm' } };
+  await using app = await testSessions({ as: admin, settings: { providers: { entries } }, agents });
+  const warned = async (): Promise<string> => (await app.nextEvent('security:warn')).category;
+
+  upstream.respond(
+    { kind: 'tools', calls: [{ name: 'session_status', arguments: { why: `it is ${mark}, "so"` } }] },
+    { kind: 'text', text: 'fine' },
+  );
+  let told = warned();
+  const { turnId } = await app.bus.call('agent.start', { message: 'look' });
+  assert.equal((await ended(app.bus, turnId)).state, 'done');
+  assert.equal(await told, 'canary_leak');
+  const [, assistant] = upstream.requests.at(-1)?.body.messages as { tool_calls?: { function: { arguments: string } }[] }[];
+  assert.equal(assistant?.tool_calls?.[0]?.function.arguments, '{"why":"it is [REDACTED:canary], \\"so\\""}');
+  assert.ok(!JSON.stringify(await turnsOf(app)).includes(mark));
+
+  const asked = { model: 'local/m', message: 'look', tools: { offered: [{ name: 'find' }] } };
+  for (const [n, written] of [mark, mark.replace('_', '\\u005f')].entries()) {
+    upstream.respond({ kind: 'tools', calls: [{ name: 'find', arguments: `{"q":"${written}"}` }] });
+    told = warned();
+    const { toolCalls } = await app.bus.call('turns.complete', { ...asked, turnId: turnIdOf(`mark${n}`) });
+    assert.deepEqual(
+      toolCalls?.map((call) => call.arguments),
+      ['{"q":"[REDACTED:canary]"}'],
+    );
+    assert.equal(await told, 'canary_leak');
+  }
+  const clean = '{"q":"a\\u005fb",  "n": 1.0}';
+  upstream.respond({ kind: 'tools', calls: [{ name: 'find', arguments: clean }] });
+  const { toolCalls } = await app.bus.call('turns.complete', { ...asked, turnId: turnIdOf('clean') });
+  assert.equal(toolCalls?.[0]?.arguments, clean, 'as it was written');
+});
+
 test('turns that keep nothing are looked at alike', async () => {
   await using app = await testSessions({ as: admin });
   const asked = { turnId: turnIdOf('stateless'), model: 'dev/echo' };

@@ -1,4 +1,5 @@
-import { createOutputGuard, createReasoningFilter, outputWarnings } from '@switchyard/security';
+import { toolCall, type ToolCall } from '@switchyard/models';
+import { CANARY, createOutputGuard, createReasoningFilter, outputWarnings, withoutCanaries } from '@switchyard/security';
 import type { OutputFinding } from './output-finding.ts';
 import type { Said } from '../turns/model-step.ts';
 
@@ -9,7 +10,8 @@ export interface OutputGiven {
 }
 
 /**
- * An answer as it may leave: without what its model thought aloud, and without secrets, wherever its pieces cut them. Only what could be
+ * An answer as it may leave: without what its model thought aloud, and without secrets, wherever its pieces cut them; its calls without
+ * the marks of prompts, before anybody makes or reads one. Only what could be
  * the beginning of such a thing waits for the next piece. No generator: each that a piece goes through costs as much as reading it.
  */
 export interface SpokenOutput {
@@ -38,10 +40,25 @@ export function createSpokenOutput({ finalOnly = false, found }: OutputGiven): S
     end(said) {
       if (!streamed) say(guard.push(reasoning.push(said.text)));
       const rest = say(guard.push(reasoning.end()) + guard.end());
-      const finding = { redacted: guard.found, warned: outputWarnings(text) };
+      const calls = said.calls.length === 0 ? said.calls : unmarked(said.calls);
+      const redacted = calls === said.calls ? guard.found : [...new Set([...guard.found, CANARY])];
+      const finding = { redacted, warned: outputWarnings(text) };
       if (finding.redacted.length + finding.warned.length > 0) found?.(finding);
       // What was said as it is stays the value that it is: some are known by themselves.
-      return { said: said.text === text ? said : { ...said, text }, rest: streamed ? rest : '' };
+      return { said: said.text === text && said.calls === calls ? said : { ...said, text, calls }, rest: streamed ? rest : '' };
     },
   };
+}
+
+/** The same list where no call has a mark. */
+function unmarked(calls: ToolCall[]): ToolCall[] {
+  const clean = calls.map((call) => withoutMarks(call));
+  return clean.every((call, at) => call === calls[at]) ? calls : clean;
+}
+
+function withoutMarks(call: ToolCall): ToolCall {
+  // A letter that is written as an escape is the letter to whoever reads the call.
+  const written = typeof call.input === 'string' || !call.text.includes('\\u') ? call.text : JSON.stringify(call.input);
+  const [name, text] = [withoutCanaries(call.name), withoutCanaries(written)];
+  return name === call.name && text === written ? call : toolCall(call.callId, name, text);
 }

@@ -1,4 +1,5 @@
-import type { CallerTools, StatelessTurn, TurnMessage } from '@switchyard/contracts';
+import { hash } from 'node:crypto';
+import type { CallerTools, Principal, StatelessTurn, TurnMessage } from '@switchyard/contracts';
 import { toolCall, type ModelMessage } from '@switchyard/models';
 import type { CallersToolBox } from './tools.ts';
 
@@ -14,6 +15,18 @@ function toMessage(said: TurnMessage): ModelMessage {
   if (said.role === 'tool') return { role: 'tool', callId: said.callId, name: said.name, result: said.text, failed: false };
   const toolCalls = (said.toolCalls ?? []).map(({ callId, name, arguments: text }) => toolCall(callId, name, text));
   return { role: 'assistant', text: said.text, toolCalls };
+}
+
+/**
+ * The name of a conversation whose caller keeps it and comes back with the results of its own tools: the same for each of its requests.
+ * A caller may speak for many people, so what the first of them said is a part of it. Of a conversation whose beginning is cut off it is
+ * another.
+ */
+export function conversationName(
+  { history = [], message }: StatelessTurn,
+  { tenant, client }: Pick<Principal, 'tenant' | 'client'>,
+): string {
+  return hash('sha256', JSON.stringify([tenant, client, history[0]?.text ?? message]), 'base64url');
 }
 
 const NO_PARAMETERS = { type: 'object', properties: {} };

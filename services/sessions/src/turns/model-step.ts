@@ -103,6 +103,7 @@ function requestOf(plan: TurnPlan, { messages, maxOutputTokens = plan.maxOutputT
   const choice = silent ? 'none' : plan.tools.use === undefined ? plan.tools.choice : undefined;
   return {
     model: plan.model,
+    ...(plan.conversation === undefined ? {} : { conversation: plan.conversation }),
     messages,
     tools: plan.tools.specs,
     ...(choice === undefined ? {} : { toolChoice: choice }),

@@ -113,6 +113,8 @@ export async function planTurn(deps: PlanDeps, given: PlanGiven): Promise<Omit<T
   const system = deps.documentation?.();
   return {
     model,
+    // Earlier turns are told without their calls.
+    conversation: `${principal.tenant} ${turnId}`,
     ...(system === undefined ? {} : { system }),
     messages: [...before, ...asked(leftOut), ...(reminder ? [reminder] : []), { role: 'user', text }],
     tools: withBreaker(whileHeld(tools, hold), agent.config.toolRetryBreaker),

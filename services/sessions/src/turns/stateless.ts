@@ -5,7 +5,7 @@ import type { Agent, AgentDirectory } from '../agents.ts';
 import type { Budgets } from '../budgets/budgets.ts';
 import { asAgent } from './asking.ts';
 import { REINFORCEMENT, type Screening, type Speaker } from '../screening/screening.ts';
-import { callersTools, conversationOf } from './conversation.ts';
+import { callersTools, conversationName, conversationOf } from './conversation.ts';
 import { agentSuspended } from './endings.ts';
 import { fitting } from './fitting.ts';
 import { runTurn } from './loop.ts';
@@ -108,6 +108,7 @@ function planOf(deps: StatelessDeps, { turn, agent, model, caller, traceparent }
   const budget = budgets.of(principal, agent);
   return {
     model,
+    conversation: turn.tools ? conversationName(turn, principal) : `${principal.tenant} ${turn.turnId}`,
     messages: conversationOf(turn, reinforcing(deps, { turn, agent, caller })),
     found: (finding) => screening.tellOutput(speakerOf(caller, agent), finding),
     tools: turn.tools ? callersTools(turn.tools) : tools({ ...principal, agent: agent.agentId }, agent.config, toolTurn),

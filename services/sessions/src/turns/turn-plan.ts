@@ -15,6 +15,8 @@ export type FrameBody = WithoutNumber<TurnFrame>;
 /** Everything one turn needs to run; it knows neither sessions nor transports. */
 export interface TurnPlan {
   model: ModelRef;
+  /** Names the conversation between its steps, and whose it is. */
+  conversation?: string;
   system?: string;
   /** What was said before, and the question last. */
   messages: readonly ModelMessage[];

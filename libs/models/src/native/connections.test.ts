@@ -1,0 +1,148 @@
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { test } from 'node:test';
+import { promisify } from 'node:util';
+import { sections, ServiceError } from '@switchyard/contracts';
+import { NATIVE_WIRES, startNativeUpstream, type NativeReply, type NativeWire } from '@switchyard/testkit';
+import type { Adapter, Attempt } from '../adapter.ts';
+import { openOrigins, type Origins } from '../chat/origins.ts';
+import { request } from '../models.fixture.ts';
+import { providerSettings } from '../provider-settings.ts';
+import { createNativeAdapter } from './native-adapter.ts';
+import { WIRES, type LibraryModel } from './wire.ts';
+
+const GIVEN_UP_MS = 10_000;
+
+async function speaking(wire: NativeWire, baseUrl: string, origins: Origins): Promise<Adapter> {
+  const { entries } = sections.providers.parse({ entries: { up: { type: wire, baseUrl } } });
+  const settings = providerSettings({ entries }, {}).get('up') ?? assert.fail();
+  return createNativeAdapter({ ...settings, wire }, undefined, origins);
+}
+
+function attempt(signal = AbortSignal.timeout(GIVEN_UP_MS), modelId = 'one'): Attempt {
+  return { request: request({ model: { provider: 'up', modelId } }), whole: false, signal, number: 1, onAlive: () => undefined };
+}
+
+/** How an answer ended: as its upstream says, or with what was thrown. */
+async function endOf(adapter: Adapter, asked: Attempt = attempt()): Promise<unknown> {
+  try {
+    const pieces = adapter.stream(asked);
+    for (;;) {
+      const { done, value } = await pieces.next();
+      if (done === true) return value.finish;
+    }
+  } catch (error) {
+    return error;
+  }
+}
+
+for (const wire of ['anthropic', 'google'] as const) {
+  const text: NativeReply = { writes: NATIVE_WIRES[wire].events({ says: [{ text: 'one' }] }) };
+  const stalls: NativeReply = { writes: text.writes.slice(0, 1), ending: 'stall' };
+
+  test(`${wire}: as many are inside as may be, as many wait, and others are told so`, async () => {
+    await using upstream = await startNativeUpstream(stalls, text);
+    const adapter = await speaking(wire, upstream.url, await openOrigins({ inside: 1, waiting: 1 }));
+    const leaving = new AbortController();
+    const first = endOf(adapter, attempt(leaving.signal));
+    await upstream.asked;
+    const second = endOf(adapter);
+    const third = await endOf(adapter);
+    assert.ok(third instanceof ServiceError && third.details.reason === 'UPSTREAM_CROWDED');
+    assert.equal(upstream.requests.length, 1);
+    leaving.abort();
+    await first;
+    assert.equal(await second, 'stop');
+  });
+
+  test(`${wire}: however a call ends, the next one gets in`, async () => {
+    const refused: NativeReply = { status: 400, headers: { 'content-type': 'application/json' }, writes: ['{}'] };
+    const cut: NativeReply = { ...stalls, ending: 'cut' };
+    await using upstream = await startNativeUpstream(text, refused, cut, text);
+    const adapter = await speaking(wire, upstream.url, await openOrigins({ inside: 1, waiting: 1 }));
+    const ends = [await endOf(adapter), await endOf(adapter), await endOf(adapter), await endOf(adapter)];
+    assert.deepEqual(
+      ends.map((end) => (end instanceof Error ? 'failed' : end)),
+      ['stop', 'failed', 'failed', 'stop'],
+    );
+    assert.equal(upstream.requests.length, 4);
+  });
+}
+
+/** In place of the client of a library: it asks for what the test says. */
+function libraryThat(asks: (abortSignal: AbortSignal | undefined) => Promise<unknown>): LibraryModel {
+  const doStream: LibraryModel['doStream'] = async ({ abortSignal }) => {
+    await asks(abortSignal);
+    return { stream: new ReadableStream({ start: (stream) => stream.close() }) };
+  };
+  return { specificationVersion: 'v4', provider: 'up', modelId: 'one', supportedUrls: {}, doStream, doGenerate: () => assert.fail() };
+}
+
+test('whatever a library asks for, it reaches the address of the settings and no other', async (t) => {
+  const reached: unknown[] = [];
+  const origins = {
+    ...(await openOrigins()),
+    dispatch: ({ origin, path }: { origin?: unknown; path: string }) => reached.push([origin, path]),
+  };
+  const urls = ['http://127.0.0.1:9/v1/messages', 'http://up.example:81/v1', 'https://up.example/v1', 'http://up.example@evil.example/v1'];
+  const said: unknown[] = [];
+  t.mock.method(WIRES.anthropic, 'load', async ({ fetch: given }: { fetch: typeof fetch }) => () => {
+    const asks = async (signal: AbortSignal | undefined): Promise<void> => {
+      const init = { method: 'POST', body: '{}', ...(signal ? { signal } : {}) };
+      for (const url of urls) said.push(await given(url, init).catch((error: unknown) => error));
+      // Nobody's call: there is no caller who could leave it.
+      said.push(await given('http://up.example/v1', { method: 'POST', body: '{}' }).catch((error: unknown) => error));
+    };
+    return libraryThat(asks);
+  });
+  await endOf(await speaking('anthropic', 'http://up.example/v1', origins));
+  assert.deepEqual(
+    said.map(String),
+    Array.from({ length: 5 }, () => 'TypeError: not a call'),
+  );
+  assert.deepEqual(reached, []);
+});
+
+test('the client of a model is made once', async (t) => {
+  const { load } = WIRES.google;
+  const made: string[] = [];
+  t.mock.method(WIRES.google, 'load', async (options: Parameters<typeof load>[0]) => {
+    const make = await load(options);
+    return (modelId: string) => {
+      made.push(modelId);
+      return make(modelId);
+    };
+  });
+  await using upstream = await startNativeUpstream({ writes: NATIVE_WIRES.google.events({ says: [{ text: 'one' }] }) });
+  const adapter = await speaking('google', upstream.url, await openOrigins());
+  for (const modelId of ['one', 'two', 'one', 'two']) assert.equal(await endOf(adapter, attempt(undefined, modelId)), 'stop');
+  assert.deepEqual(made, ['one', 'two']);
+});
+
+test('the library of a wire is loaded for the first provider that speaks it', async () => {
+  const script = `
+    import { registerHooks } from 'node:module';
+    const loaded = new Set();
+    registerHooks({ resolve(specifier, context, next) {
+      const found = next(specifier, context);
+      const name = /node_modules.(@ai-sdk.[a-z]+)/.exec(found.url)?.[1];
+      if (name === '@ai-sdk/anthropic' || name === '@ai-sdk/google') loaded.add(name);
+      return found;
+    } });
+    const { sections } = await import('@switchyard/contracts');
+    const { createProviderClients } = await import('./src/provider-clients.ts');
+    const { providerSettings } = await import('./src/provider-settings.ts');
+    const entries = Object.fromEntries(['openai-compatible', 'google', 'anthropic'].map((type) => [type, { type, baseUrl: 'http://127.0.0.1:9/v1' }]));
+    const settings = providerSettings(sections.providers.parse({ entries }), {});
+    const clients = createProviderClients();
+    const seen = [];
+    for (const name of Object.keys(entries)) {
+      await clients.adapter(settings.get(name), undefined);
+      seen.push([...loaded]);
+    }
+    console.log(JSON.stringify(seen));
+  `;
+  const cwd = new URL('../../', import.meta.url);
+  const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '--eval', script], { cwd });
+  assert.deepEqual(JSON.parse(stdout), [[], ['@ai-sdk/google'], ['@ai-sdk/google', '@ai-sdk/anthropic']]);
+});
