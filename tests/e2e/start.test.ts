@@ -42,12 +42,18 @@ test('where everybody can reach it the banner says so and the log warns; who kno
 });
 
 test('a setting that nothing reads is accepted and named: on the terminal, in the log, by the server', async () => {
-  await using product = await startEmbedded({ env: { SWITCHYARD_MEMORY__WAL_MODE: 'false' } });
+  await using product = await startEmbedded({ env: { SWITCHYARD_AUTO_REPLY_ENGINE__ENABLED: 'false' } });
   const log = readFileSync(`${product.data}/logs/daemon.log`, 'utf8');
   const status = await post(product, JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'gateway.status', params: {} }));
-  assert.match(product.process.output(), /^ {2}no effect +memory\.walMode \(SWITCHYARD_MEMORY__WAL_MODE\): nothing reads this yet$/m);
-  assert.equal(log.split('\n').filter((line) => /"level":40,.*memory\.walMode \(SWITCHYARD_MEMORY__WAL_MODE\)/.test(line)).length, 1);
-  assert.match(status.text, /"notInForce":\[{"path":"memory\.walMode","from":"SWITCHYARD_MEMORY__WAL_MODE"}\]/);
+  assert.match(
+    product.process.output(),
+    /^ {2}no effect +autoReplyEngine\.enabled \(SWITCHYARD_AUTO_REPLY_ENGINE__ENABLED\): nothing reads this yet$/m,
+  );
+  assert.equal(
+    log.split('\n').filter((line) => /"level":40,.*autoReplyEngine\.enabled \(SWITCHYARD_AUTO_REPLY_ENGINE__ENABLED\)/.test(line)).length,
+    1,
+  );
+  assert.match(status.text, /"notInForce":\[{"path":"autoReplyEngine\.enabled","from":"SWITCHYARD_AUTO_REPLY_ENGINE__ENABLED"}\]/);
 });
 
 test('what a data directory holds is private', async () => {

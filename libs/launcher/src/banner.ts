@@ -87,7 +87,7 @@ function nearest(file: string): string {
   return near.startsWith('..') ? file : near;
 }
 
-/** `memory.walMode (config.yaml)`: accepted, so that one configuration serves this version and the next, but never in silence. */
+/** `autoReplyEngine.enabled (config.yaml)`: accepted, so that one configuration serves this version and the next, but never in silence. */
 function noEffectText({ notInForce, command }: Served): string {
   const named = notInForce.slice(0, MOST_NAMED).map(({ path, from }) => `${path} (${from})`);
   const more = notInForce.length - named.length;

@@ -221,13 +221,13 @@ test('a start says in one line of the log which settings nothing reads, and wher
   t.after(() => rm(data, { recursive: true }));
   const lines: string[] = [];
   const log = createLogger({ destination: { write: (line: string) => void lines.push(line) } });
-  for (const more of [{}, { SWITCHYARD_MEMORY__WAL_MODE: 'false', SWITCHYARD_GATEWAY__PORT: '0' }]) {
+  for (const more of [{}, { SWITCHYARD_AUTO_REPLY_ENGINE__ENABLED: 'false', SWITCHYARD_GATEWAY__PORT: '0' }]) {
     await using _host = await openHost({ env: { SWITCHYARD_DATA: data, SWITCHYARD_CONFIG: ':', ...more }, log });
   }
   const warnings = lines.map((line) => JSON.parse(line) as { msg: string; settings?: string[] }).filter(({ settings }) => settings);
   assert.deepEqual(
     warnings.map(({ msg, settings }) => [msg, settings]),
-    [['settings are set that nothing reads yet', ['memory.walMode (SWITCHYARD_MEMORY__WAL_MODE)']]],
+    [['settings are set that nothing reads yet', ['autoReplyEngine.enabled (SWITCHYARD_AUTO_REPLY_ENGINE__ENABLED)']]],
   );
 });
 

@@ -314,14 +314,14 @@ test('a dry run of every write says what would happen, and nothing happens', asy
   const { sha = '' } = (await history(app)).at(-1) ?? {};
   const dry = { dryRun: true } as const;
   for (const call of [
-    app.bus.call('config.patch', { memory: { walMode: false }, ...dry }),
-    app.bus.call('config.apply', { memory: { walMode: false }, ...dry }),
-    app.bus.call('config.set', { section: 'memory', key: 'walMode', value: false, ...dry }),
+    app.bus.call('config.patch', { autoReplyEngine: { enabled: false }, ...dry }),
+    app.bus.call('config.apply', { autoReplyEngine: { enabled: false }, ...dry }),
+    app.bus.call('config.set', { section: 'autoReplyEngine', key: 'enabled', value: false, ...dry }),
   ]) {
     const checked = await call;
     assert.ok('dryRun' in checked && checked.valid);
-    assert.match(checked.diff ?? '', /\+walMode: false/);
-    assert.deepEqual(checked.notInForce, ['memory.walMode']);
+    assert.match(checked.diff ?? '', /\+enabled: false/);
+    assert.deepEqual(checked.notInForce, ['autoReplyEngine.enabled']);
   }
   const back = await app.bus.call('config.rollback', { sha, ...dry });
   assert.ok('dryRun' in back && /^-warn$/m.test(back.diff ?? ''));

@@ -193,11 +193,14 @@ test('a failover profile must name a secret that is set', async () => {
 });
 
 test('gateway.status names what is set and read by nothing', async () => {
-  await using app = await start({}, { settings: { memory: { walMode: false }, queue: { followup: { maxFollowupRuns: 1 } } } });
+  await using app = await start(
+    {},
+    { settings: { autoReplyEngine: { enabled: false }, queue: { laneAssignment: { scheduledLane: 'low' } } } },
+  );
   const { notInForce } = await app.bus.call('gateway.status', {});
   assert.deepEqual(
     notInForce?.map(({ path }) => path),
-    ['memory.walMode', 'queue.followup.maxFollowupRuns'],
+    ['autoReplyEngine.enabled', 'queue.laneAssignment.scheduledLane'],
   );
 });
 

@@ -25,12 +25,15 @@ async function doctorOf(status: () => unknown): Promise<{ code: number | null; l
 
 test('settings that have no effect are named, each with the place that sets it, and are not called wrong', async () => {
   const notInForce = [
-    { path: 'memory.walMode', from: 'config.yaml' },
+    { path: 'autoReplyEngine.enabled', from: 'config.yaml' },
     { path: 'tts.voice', from: 'SWITCHYARD_TTS__VOICE' },
   ];
   const { code, line } = await doctorOf(() => ({ notInForce }));
   assert.equal(code, 0, line);
-  assert.match(line, /^· settings .*nothing reads them yet: memory\.walMode \(config\.yaml\), tts\.voice \(SWITCHYARD_TTS__VOICE\)$/);
+  assert.match(
+    line,
+    /^· settings .*nothing reads them yet: autoReplyEngine\.enabled \(config\.yaml\), tts\.voice \(SWITCHYARD_TTS__VOICE\)$/,
+  );
 });
 
 test('where all is in force it says so; what cannot be known is not called good', async () => {

@@ -85,10 +85,13 @@ export const scheduler = z
 /** What agents remember. */
 export const memory = z
   .strictObject({
-    dbPath: text('memory.db'),
-    walMode: flag(true),
-    embeddingModel: text('text-embedding-3-small'),
-    embeddingDimensions: positive(1_536),
+    dbPath: upTo(MAX.path)
+      .regex(/^(?!\/)(?!(.*\/)?\.{1,2}(\/|$))[\w./-]+$/, 'expected a path below the indexes, without .. in it')
+      .default('memory.db')
+      .describe('where the index of memories is, below `index` in the data directory; what is elsewhere is made anew'),
+    walMode: flag(true).describe('writes to the index go to a log beside it first'),
+    embeddingModel: text('text-embedding-3-small').describe('of memories alone; as shipped, that of embedding.openai'),
+    embeddingDimensions: positive(1_536).describe('of memories alone; as shipped, those of embedding.openai'),
     compaction: z
       .strictObject({ enabled: flag(true), threshold: positive(1_000), targetSize: positive(500) })
       .prefault({})

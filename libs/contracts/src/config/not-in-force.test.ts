@@ -4,16 +4,17 @@ import { UNREAD_SETTINGS } from './burn-down.ts';
 import { isUnread, notInForce } from './not-in-force.ts';
 
 test('what stands below an unread key is unread too, what stands beside it is not', () => {
-  assert.ok(UNREAD_SETTINGS.includes('memory.walMode') && UNREAD_SETTINGS.includes('agents.*.sep'));
-  for (const path of ['memory.walMode', 'agents.oslo.sep', 'agents.oslo.sep.maxSteps']) assert.equal(isUnread(path), true, path);
-  for (const path of ['gateway.port', 'agents', 'agents.oslo', 'agents.oslo.separate', 'memory', 'memory.walModes'])
+  assert.ok(UNREAD_SETTINGS.includes('autoReplyEngine') && UNREAD_SETTINGS.includes('agents.*.notification'));
+  for (const path of ['autoReplyEngine.enabled', 'agents.oslo.notification', 'agents.oslo.notification.maxPerHour'])
+    assert.equal(isUnread(path), true, path);
+  for (const path of ['gateway.port', 'agents', 'agents.oslo', 'agents.oslo.notifications', 'autoReplyEngines', 'memory'])
     assert.equal(isUnread(path), false, path);
 });
 
 test('of a part of the configuration the written leaves are named; in a list, the items that have them', () => {
-  assert.deepEqual(notInForce({ memory: { walMode: false, dbPath: 'x', retention: { maxAgeDays: 1 } }, gateway: { port: 1 }, tts: {} }), [
-    'memory.walMode',
-    'memory.dbPath',
+  assert.deepEqual(notInForce({ autoReplyEngine: { enabled: false, customPatterns: ['x'] }, gateway: { port: 1 }, tts: {} }), [
+    'autoReplyEngine.enabled',
+    'autoReplyEngine.customPatterns',
   ]);
   assert.deepEqual(notInForce({ mappings: [{ id: 'x' }, { id: 'y', wakeMode: 'now' }] }, 'webhooks'), ['webhooks.mappings.1.wakeMode']);
   for (const value of [undefined, null, 'text', {}, [], JSON.parse('{"__proto__": {"memory": {}}}')])

@@ -5,7 +5,7 @@ import type { Tree } from './tree.ts';
 
 /** A setting that somebody set and nothing reads yet. */
 export interface IneffectiveSetting {
-  /** Dotted, such as `memory.walMode`. */
+  /** Dotted, such as `autoReplyEngine.enabled`. */
   path: string;
   /** The file or the variable that sets it. */
   from: string;

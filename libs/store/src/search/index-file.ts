@@ -39,7 +39,6 @@ const TABLES = `
 /** Nobody else opens the file while we have it. A crash may lose what was written last, and that is followed again. */
 const SETTINGS = `
   PRAGMA locking_mode = EXCLUSIVE;
-  PRAGMA journal_mode = WAL;
   PRAGMA synchronous = NORMAL;
   PRAGMA trusted_schema = OFF;
   PRAGMA secure_delete = ON;
@@ -57,14 +56,14 @@ const SQLITE_BUSY = 5;
  */
 export function openIndexFile(
   dir: string,
-  { identity, given: model = LOCAL_MODEL }: Pick<SearchIndexOptions, 'identity' | 'given'>,
+  { identity, given: model = LOCAL_MODEL, wal = true }: Pick<SearchIndexOptions, 'identity' | 'given' | 'wal'>,
 ): IndexFile {
   const about = { identity, model: model.name, dimensions: String(model.dimensions), layout: String(LAYOUT) };
   for (let n = 1; n <= MOST_BESIDE_EACH_OTHER; n++) {
     const place = join(dir, String(n));
     mkdirSync(place, { recursive: true, mode: 0o700 });
     const lock = unlessBusy(() => hold(place));
-    const db = lock && unlessBusy(() => openOurs(place, about) ?? openAnew(place, about));
+    const db = lock && unlessBusy(() => openOurs(place, about, wal) ?? openAnew(place, about, wal));
     if (!db) lock?.close();
     else return { db, prepare: cached(db), model, close: () => [db, lock].forEach((one) => one.close()) };
   }
@@ -99,10 +98,10 @@ function unlessBusy<T>(open: () => T): T | undefined {
 type About = Readonly<Record<string, string>>;
 
 /** Undefined for one that is of no use. */
-function openOurs(place: string, about: About): DatabaseSync | undefined {
+function openOurs(place: string, about: About, wal: boolean): DatabaseSync | undefined {
   let db: DatabaseSync | undefined;
   try {
-    db = open(place);
+    db = open(place, wal);
     if (isOurs(db, about)) return db;
   } catch (error) {
     // An earlier version knows no lock of the place.
@@ -112,9 +111,9 @@ function openOurs(place: string, about: About): DatabaseSync | undefined {
   return undefined;
 }
 
-function openAnew(place: string, about: About): DatabaseSync {
+function openAnew(place: string, about: About, wal: boolean): DatabaseSync {
   for (const end of ['', '-wal', '-shm', '-journal']) rmSync(join(place, `${INDEX}${end}`), { recursive: true, force: true });
-  const db = open(place);
+  const db = open(place, wal);
   const keep = db.prepare('INSERT INTO meta (name, value) VALUES (?, ?)');
   for (const [name, value] of Object.entries(about)) keep.run(name, value);
   return db;
@@ -139,10 +138,10 @@ function fileIn(place: string, name: string): DatabaseSync {
   return new DatabaseSync(file, { timeout: 0, defensive: true });
 }
 
-function open(place: string): DatabaseSync {
+function open(place: string, wal: boolean): DatabaseSync {
   const db = fileIn(place, INDEX);
   try {
-    db.exec(SETTINGS + TABLES);
+    db.exec(`${SETTINGS}PRAGMA journal_mode = ${wal ? 'WAL' : 'DELETE'};${TABLES}`);
     return db;
   } catch (error) {
     db.close();

@@ -146,6 +146,8 @@ export interface SearchIndexOptions {
   wordsAlone?: boolean;
   /** Vectors are made elsewhere, by this; otherwise they are made here, of the letters of a text. */
   given?: VectorModel | undefined;
+  /** What is written goes to a log beside the file first, which is faster. Where that may not be, changes are undone from a journal. */
+  wal?: boolean;
 }
 
 /** How vectors are made: those of another name cannot be compared with these. */

@@ -13,11 +13,17 @@ export interface MemoryIndex extends AsyncDisposable {
   note(tenant: string, written: readonly EntryDocument[]): Promise<void>;
 }
 
+/** Below `dir` each process has an index of its own. */
+export interface IndexPlace {
+  dir: string;
+  wal: boolean;
+}
+
 export interface MemoryIndexDeps {
   entries: Collection<EntryDocument>;
   store: Pick<Store, 'now' | 'identity'>;
-  /** Where the indexes of this machine are. */
-  dir: string;
+  /** Where the indexes of this machine are, and how they are kept: one that is to be elsewhere is made anew there. */
+  place: () => IndexPlace;
   /** How many vectors of questions are remembered. */
   cachedVectors: () => number;
   /** Who makes vectors, if a provider does: an index of another one's is begun anew. */
@@ -36,6 +42,7 @@ const PAGE = 200;
 
 interface Followed {
   index: SearchIndex;
+  place: IndexPlace;
   /** Whose vectors it takes. */
   model: VectorModel | undefined;
   /** All that was written before is in it. */
@@ -51,7 +58,7 @@ export function createMemoryIndex(deps: MemoryIndexDeps): MemoryIndex {
   let [looks, busy, closed] = [0, false, false];
 
   /** Reads what was written since, page by page, into the index. */
-  async function follow({ index, model, to }: Followed, overlapMs: number): Promise<Followed> {
+  async function follow({ index, place, model, to }: Followed, overlapMs: number): Promise<Followed> {
     const began = store.now();
     const since = Math.max(0, to - overlapMs);
     for (let cursor: string | undefined, more = true; more && !closed;) {
@@ -64,16 +71,18 @@ export function createMemoryIndex(deps: MemoryIndexDeps): MemoryIndex {
       const changes = page.items.map(({ tenant, ...entry }) => toIndexed(tenant, entry, model));
       if (changes.length > 0 || !more) await index.apply(changes, more ? null : began);
     }
-    return { index, model, to: began };
+    return { index, place, model, to: began };
   }
 
   async function open(): Promise<Followed | undefined> {
     const there = current();
     if (there) return there;
     if (!(await isAnything())) return undefined;
-    await followed?.index[Symbol.asyncDispose]();
+    const place = deps.place();
+    await leave(place);
     const model = deps.model?.();
-    const index = openSearchIndex(deps.dir, { identity: store.identity, cachedVectors: deps.cachedVectors(), given: model });
+    const options = { identity: store.identity, cachedVectors: deps.cachedVectors(), given: model, wal: place.wal };
+    const index = openSearchIndex(place.dir, options);
     try {
       let to = await index.followedTo();
       // What was forgotten meanwhile may have left no trace.
@@ -81,7 +90,7 @@ export function createMemoryIndex(deps: MemoryIndexDeps): MemoryIndex {
         await index.clear();
         to = null;
       }
-      followed = await follow({ index, model, to: to ?? 0 }, LONG_OVERLAP_MS);
+      followed = await follow({ index, place, model, to: to ?? 0 }, LONG_OVERLAP_MS);
       return followed;
     } catch (error) {
       await index[Symbol.asyncDispose]();
@@ -89,9 +98,23 @@ export function createMemoryIndex(deps: MemoryIndexDeps): MemoryIndex {
     }
   }
 
+  /** What stays behind where nobody looks would outlive what is forgotten. */
+  async function leave({ dir }: IndexPlace): Promise<void> {
+    if (followed === undefined) return;
+    const { index, place } = followed;
+    try {
+      if (index.alive && place.dir !== dir) await index.clear();
+    } catch (err) {
+      log.warn({ err, errorKind: 'resource', hint: `remove ${place.dir}` }, 'an index that is elsewhere now could not be emptied');
+    }
+    await index[Symbol.asyncDispose]();
+  }
+
   /** One that can be asked, and whose vectors are made as they are now. */
   function current(): Followed | undefined {
-    return followed?.index.alive && followed.model?.name === deps.model?.()?.name ? followed : undefined;
+    if (!followed?.index.alive || followed.model?.name !== deps.model?.()?.name) return undefined;
+    const { dir, wal } = deps.place();
+    return followed.place.dir === dir && followed.place.wal === wal ? followed : undefined;
   }
 
   async function isAnything(): Promise<boolean> {
@@ -107,8 +130,8 @@ export function createMemoryIndex(deps: MemoryIndexDeps): MemoryIndex {
     const there = await opened();
     if (!there || closed) return;
     looks += 1;
-    const { index, model, to } = await follow(there, looks % LONG_EVERY === 0 ? LONG_OVERLAP_MS : OVERLAP_MS);
-    if (followed?.index === index) followed = { index, model, to };
+    const { index, place, model, to } = await follow(there, looks % LONG_EVERY === 0 ? LONG_OVERLAP_MS : OVERLAP_MS);
+    if (followed?.index === index) followed = { index, place, model, to };
   }
 
   const stop = clock.every(lookMs, () => {

@@ -1,5 +1,5 @@
 import type { Bus } from '@switchyard/bus';
-import { ServiceError, type Principal } from '@switchyard/contracts';
+import { sections, ServiceError, type Principal } from '@switchyard/contracts';
 import type { Settings } from '@switchyard/service-kit';
 import { toBytes, type VectorModel } from '@switchyard/store';
 import type { QuestionCache } from './question-cache.ts';
@@ -31,18 +31,30 @@ const OPEN_MS = 30_000;
 
 export interface VectorMakerDeps {
   bus: Bus;
-  settings: Settings<'embedding'>;
+  settings: Settings<'embedding' | 'memory'>;
   now: () => number;
   questions: Pick<QuestionCache, 'get' | 'put'>;
+}
+
+/** As they are shipped, these of memory say nothing: then it is as everybody has it. */
+const { embeddingModel: USUAL_MODEL, embeddingDimensions: USUAL_DIMENSIONS } = sections.memory.parse({});
+
+function chosen({ embedding: { openai }, memory }: Settings<'embedding' | 'memory'>['current']): { model: string; dimensions: number } {
+  const { embeddingModel, embeddingDimensions } = memory;
+  return {
+    model: embeddingModel === USUAL_MODEL ? openai.model : embeddingModel,
+    dimensions: embeddingDimensions === USUAL_DIMENSIONS ? openai.dimensions : embeddingDimensions,
+  };
 }
 
 export function createVectorMaker({ bus, settings, now, questions }: VectorMakerDeps): VectorMaker {
   let [failures, openUntil] = [0, 0];
 
   function model(): VectorModel | undefined {
-    const { enabled, provider, openai } = settings.current.embedding;
+    const { enabled, provider } = settings.current.embedding;
     if (!enabled || provider !== 'openai') return undefined;
-    return { name: `openai/${openai.model}@${openai.dimensions}`, dimensions: openai.dimensions };
+    const { model: name, dimensions } = chosen(settings.current);
+    return { name: `openai/${name}@${dimensions}`, dimensions };
   }
 
   function breaker(): 'closed' | 'open' | 'half-open' {
@@ -51,7 +63,7 @@ export function createVectorMaker({ bus, settings, now, questions }: VectorMaker
   }
 
   async function make(texts: readonly string[], { principal, agentId, timeoutMs, signal }: Asking): Promise<Int8Array[]> {
-    const { model: name, dimensions } = settings.current.embedding.openai;
+    const { model: name, dimensions } = chosen(settings.current);
     const input = texts.map((text) => text.slice(0, MOST_CHARS).toWellFormed());
     try {
       const answer = await bus

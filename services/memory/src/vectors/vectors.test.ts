@@ -84,6 +84,15 @@ test('with a provider what means the same is found, and every memory is paid for
   );
 });
 
+test('memories may have a model of their own', async () => {
+  const given: Provider = { asked: [] };
+  const settings = { ...openai('common'), memory: { embeddingModel: 'own' } };
+  await using app = await testService(memory, { as: admin, settings, prepare: provider(given) });
+  await app.bus.call('memory.store', { content: 'A puppy.' });
+  await filled(app.bus, 1);
+  assert.deepEqual([given.asked[0]?.model, (await app.bus.call('memory.embeddingCache', {})).provider], ['own', `openai/own@${PLACES}`]);
+});
+
 test('a provider that is down costs what only it finds, opens the breaker, and is asked again later', async () => {
   const given: Provider = { asked: [], fails: 'DOWN' };
   await using app = await testService(memory, { as: admin, settings: openai(), prepare: provider(given) });
