@@ -168,8 +168,10 @@ async function play(deps: RunDeps, given: RunGiven, { record, reminding, witness
     documentation: deps.documentation,
   };
   const text = directed?.text ?? said;
-  if (!agent.config.contextEngine.deferCompaction)
-    hold.session = await deps.compaction.prepare(hold.tenant, hold.session, { signal, left });
+  const preparing = deps.compaction.prepare(hold.tenant, hold.session, { signal, left });
+  const prepared = preparing && (await preparing);
+  // What somebody else's lease stands in is not this one's to go on from.
+  if (prepared?.fence === hold.fence) hold.session = prepared;
   const plan = await planTurn(reading, { turn, hold, agent, model, principal, traceparent, left, text, from });
   signal.throwIfAborted();
   const cap = directed?.budget ?? hold.session.prefers?.budget ?? Infinity;
