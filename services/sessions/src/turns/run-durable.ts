@@ -31,7 +31,7 @@ import { commitAnswer, commitFailure, endedMeanwhile, fenced, hasEnded, isFenced
  */
 export async function runDurable(deps: RunDeps, given: RunGiven): Promise<Ended | undefined> {
   const record = openRecord(deps, given);
-  const witness = createWitness({ now: () => deps.clock.now(), before: given.from.steps });
+  const witness = createWitness({ now: () => deps.clock.now(), before: given.from.steps, sep: given.agent.config.sep });
   try {
     const looking = lookAtTurn(deps, given, { witness, warn: (warning) => reminding.warn(warning) });
     const reminding = createReminding(deps.memories, given, { witness, reinforce: looking.before });
