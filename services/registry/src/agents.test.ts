@@ -73,10 +73,10 @@ test('a write names the settings it takes that nothing reads yet, and is silent 
   const created = await app.bus.call('agents.create', {
     name: 'oslo',
     maxSteps: 7,
-    sep: { minSteps: 4 },
+    toolLifecycle: { enabled: true },
     workspacePath: '/etc',
   });
-  assert.deepEqual(created.notInForce, ['agents.oslo.sep.minSteps', 'agents.oslo.workspacePath']);
+  assert.deepEqual(created.notInForce, ['agents.oslo.toolLifecycle.enabled', 'agents.oslo.workspacePath']);
 
   const change = { skills: { toolPolicy: { deny: ['exec'] }, watchEnabled: false } };
   for (const dryRun of [true, false]) {

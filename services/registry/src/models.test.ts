@@ -193,11 +193,11 @@ test('a failover profile must name a secret that is set', async () => {
 });
 
 test('gateway.status names what is set and read by nothing', async () => {
-  await using app = await start({}, { settings: { memory: { walMode: false }, queue: { followup: { maxFollowupRuns: 1 } } } });
+  await using app = await start({}, { settings: { memory: { walMode: false }, queue: { laneAssignment: { scheduledLane: 'x' } } } });
   const { notInForce } = await app.bus.call('gateway.status', {});
   assert.deepEqual(
     notInForce?.map(({ path }) => path),
-    ['memory.walMode', 'queue.followup.maxFollowupRuns'],
+    ['memory.walMode', 'queue.laneAssignment.scheduledLane'],
   );
 });
 

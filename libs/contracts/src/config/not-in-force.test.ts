@@ -4,9 +4,10 @@ import { UNREAD_SETTINGS } from './burn-down.ts';
 import { isUnread, notInForce } from './not-in-force.ts';
 
 test('what stands below an unread key is unread too, what stands beside it is not', () => {
-  assert.ok(UNREAD_SETTINGS.includes('memory.walMode') && UNREAD_SETTINGS.includes('agents.*.sep'));
-  for (const path of ['memory.walMode', 'agents.oslo.sep', 'agents.oslo.sep.maxSteps']) assert.equal(isUnread(path), true, path);
-  for (const path of ['gateway.port', 'agents', 'agents.oslo', 'agents.oslo.separate', 'memory', 'memory.walModes'])
+  assert.ok(UNREAD_SETTINGS.includes('memory.walMode') && UNREAD_SETTINGS.includes('agents.*.backgroundTasks'));
+  for (const path of ['memory.walMode', 'agents.oslo.backgroundTasks', 'agents.oslo.backgroundTasks.maxTotal'])
+    assert.equal(isUnread(path), true, path);
+  for (const path of ['gateway.port', 'agents', 'agents.oslo', 'agents.oslo.backgroundTasksToo', 'memory', 'memory.walModes'])
     assert.equal(isUnread(path), false, path);
 });
 

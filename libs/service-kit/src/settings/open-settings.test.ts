@@ -258,22 +258,22 @@ test('what is set and read by nothing is named, with the place that counts', asy
     'a.yaml':
       'memory: { walMode: false, dbPath: a.db }\ngateway: { port: 1, tokens: [{ id: ci, mcpClient: { allowlist: [x] } }] }\nwebhooks: { mappings: [{ id: m, wakeMode: now }] }\n',
     'b.yaml':
-      'memory: { dbPath: b.db }\nagents: { oslo: { name: Oslo, sep: { minSteps: 4 } } }\nplugins: { plugins: { a.b: { priority: 1 } } }\n',
+      'memory: { dbPath: b.db }\nagents: { oslo: { name: Oslo, scheduler: { cron: { maxJobs: 4 } } } }\nplugins: { plugins: { a.b: { priority: 1 } } }\n',
   });
   const [a, b] = config.split(':');
   const bus = await connectBus('memory:', { log: silentLogger() });
   t.after(() => bus.drain());
-  await store(bus, { queue: { followup: { maxFollowupRuns: 1 }, maxConcurrentSessions: 2 } });
+  await store(bus, { queue: { laneAssignment: { scheduledLane: 'x' }, maxConcurrentSessions: 2 } });
   await using source = await open({ SWITCHYARD_CONFIG: config, SWITCHYARD_MEMORY__WAL_MODE: 'true', SWITCHYARD_TTS: '{"voice": "x"}' });
-  assert.ok(!source.notInForce().some(({ path }) => path === 'queue.followup.maxFollowupRuns'));
+  assert.ok(!source.notInForce().some(({ path }) => path === 'queue.laneAssignment.scheduledLane'));
   await source.follow(bus, silentLogger());
   assert.equal(source.notInForce(), source.notInForce(), 'worked out once, not for each that asks');
   assert.deepEqual(source.notInForce(), [
-    { path: 'agents.oslo.sep.minSteps', from: b },
+    { path: 'agents.oslo.scheduler.cron.maxJobs', from: b },
     { path: 'memory.dbPath', from: b },
     { path: 'memory.walMode', from: 'SWITCHYARD_MEMORY__WAL_MODE' },
     { path: 'plugins.plugins.a.b.priority', from: b },
-    { path: 'queue.followup.maxFollowupRuns', from: 'the stored configuration' },
+    { path: 'queue.laneAssignment.scheduledLane', from: 'the stored configuration' },
     { path: 'tts.voice', from: 'SWITCHYARD_TTS' },
     { path: 'webhooks.mappings.0.wakeMode', from: a },
   ]);
