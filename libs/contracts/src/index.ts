@@ -31,6 +31,7 @@ export { SessionLabel } from './sessions/session-records.ts';
 export type { ResponseState } from './sessions/responses.ts';
 export type { CallerTool, CallerToolCall, CallerTools, JsonFormat, TurnMessage } from './sessions/conversation.ts';
 export * from './config/sections.ts';
+export { USUAL_CONTEXT_THRESHOLD } from './config/agent-context.ts';
 export { AgentConfig, AgentPatch } from './config/agents.ts';
 export { LogLevel, REDACTED, SecretRef } from './config/kinds.ts';
 export { McpClient } from './config/mcp-client.ts';

@@ -179,6 +179,10 @@ export const TurnDocument = z.object({
   warnings: z.array(z.string()).optional(),
   /** Since when it is to be remembered; absent where it is not to be, or the memory service has it (`turns/remembering.ts`). */
   unremembered: instant.optional(),
+  /** Since when it may be gone on from by itself; 0 where somebody does not want that, absent where there is nothing to be done (`turns/follow-ups.ts`). */
+  unfollowed: instant.optional(),
+  /** Nobody sent it: the turn that it goes on from, in which conversation, and how many in a row have done so. */
+  follows: z.object({ turnId: z.string(), run: count, epoch: z.string(), seq: count }).optional(),
   /** The number of the last frame, once the turn has ended. */
   lastFrame: count.optional(),
   /** Once it is done: which of the session's turns it is, and in which epoch. */
@@ -281,6 +285,7 @@ export const turnCollection = collection({
     { fields: ['state', 'createdAt'], across: true },
     { fields: ['keyUntil'], across: true, sparse: true },
     { fields: ['unremembered'], across: true, sparse: true },
+    { fields: ['unfollowed'], across: true, sparse: true },
   ],
   unique: [['idempotencyKey']],
   expires: { field: 'forgetAt', afterMs: 0 },

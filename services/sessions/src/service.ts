@@ -213,7 +213,8 @@ async function openData(store: Store) {
   });
 }
 
-interface RunnerGiven extends Omit<LauncherDeps, 'holds' | 'waiting' | 'runs' | 'turnDeadlineMs' | 'bus'>, Pick<SweeperDeps, 'gone'> {
+interface RunnerGiven
+  extends Omit<LauncherDeps, 'holds' | 'waiting' | 'runs' | 'followUps' | 'turnDeadlineMs' | 'bus'>, Pick<SweeperDeps, 'gone'> {
   bus: Bus;
   own: AsyncDisposableStack;
   owner: string;

@@ -47,6 +47,9 @@ const compaction = z
 
 const distillFromLcd = z.strictObject({ enabled: flag(false), minDepth: positive(1), dedupCosineThreshold: ratio(0.92) }).prefault({});
 
+/** What `contextThreshold` is where nobody has changed it: then `session.compaction.softThresholdRatio` counts. */
+export const USUAL_CONTEXT_THRESHOLD = 0.75;
+
 export const contextEngine = z
   .strictObject({
     enabled: flag(true),
@@ -68,7 +71,7 @@ export const contextEngine = z
     compactionCooldownTurns: between(1, 50, 5),
     compactionPrefixAnchorTurns: between(0, 10, 2),
     freshTailTurns: between(1, 50, 8),
-    contextThreshold: z.number().min(0.1).max(0.95).default(0.75).describe('share of the context window'),
+    contextThreshold: z.number().min(0.1).max(0.95).default(USUAL_CONTEXT_THRESHOLD).describe('share of the context window'),
     leafMinFanout: between(2, 20, 8),
     condensedMinFanout: between(2, 20, 4),
     condensedMinFanoutHard: between(2, 10, 2),

@@ -51,14 +51,14 @@ const pruning = z
 
 const compaction = z
   .strictObject({
-    softThresholdRatio: ratio(0.75),
-    hardThresholdRatio: ratio(0.9),
-    flushModel: upTo(MAX.name).optional(),
-    chunkMaxChars: positive(50_000),
+    softThresholdRatio: ratio(0.75).describe('share of the room beyond which a summary is made after a turn'),
+    hardThresholdRatio: ratio(0.9).describe('share of the room beyond which a turn waits for one'),
+    flushModel: upTo(MAX.name).optional().describe('makes summaries where the context engine names no model'),
+    chunkMaxChars: positive(50_000).describe('of what is told at once for a summary'),
     chunkOverlapMessages: count(2),
     chunkMergeSummaries: flag(true),
-    reserveTokens: positive(16_384),
-    keepRecentTokens: positive(32_768),
+    reserveTokens: positive(16_384).describe('left for the answer, at most a quarter of the window'),
+    keepRecentTokens: positive(32_768).describe('of what was said last, told word by word'),
     postCompactionSections: texts(['Session Startup', 'Red Lines']),
   })
   .prefault({});

@@ -75,6 +75,10 @@ const PART_OWNERS: Readonly<Record<string, Owner>> = {
   'agents.*.reactionLevel': 'channels',
   'agents.*.scheduler': 'scheduler',
   'agents.*.session.dmScope': 'channels',
+  // How far a turn is is told where people are written to; the interface has no event for it.
+  'agents.*.sep.userVisibleProgress': 'channels',
+  // What an agent is told in headed sections is in the files of its workspace, and in nothing else that there is.
+  'agents.*.session.compaction.postCompactionSections': 'workspace',
   'agents.*.skills': 'tools',
   'agents.*.sourceGate': 'tools',
   'agents.*.toolLifecycle': 'tools',

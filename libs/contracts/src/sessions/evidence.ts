@@ -74,6 +74,15 @@ export const TurnEvidence = z.object({
     .object({ redacted: z.array(upTo(MAX.name)).max(MAX.few), warned: z.array(upTo(MAX.name)).max(MAX.few) })
     .optional()
     .describe('kinds of what was taken out of its answer, and of what is only warned of'),
+  plan: z
+    .object({
+      steps: Count,
+      digests: z.array(Digest).max(MAX.few).describe('of each of its steps'),
+      after: Count.describe('steps that the turn made after it'),
+      early: z.literal(true).optional().describe('it ended in fewer steps than it had planned: its answer is worth a look'),
+    })
+    .optional()
+    .describe('what its model said it would do, before it called any tool'),
   before: Count.optional().describe('steps of an earlier run, which left nothing here'),
   steps: z.array(StepEvidence).max(MAX.few),
   dropped: Count.optional().describe('so many steps are missing after the first twenty'),

@@ -1,12 +1,13 @@
 import { z } from 'zod';
 import { AgentId, Count, JsonObject, SessionKey, Timestamp, TokensUsed } from '../common.ts';
-import { TurnResult } from './turns.ts';
+import { TurnId, TurnResult } from './turns.ts';
 import { MAX, upTo } from '../sizes.ts';
 
 export const SessionMessage = z.object({
   role: upTo(MAX.name),
   content: upTo(MAX.text),
   timestamp: Timestamp.optional(),
+  follows: TurnId.optional().describe('nobody said it: the conversation went on by itself after this turn'),
 });
 
 /** A short title, one line. `/label` gives a session one, and it stays when the session is emptied. */

@@ -3,9 +3,8 @@ import type { Root, SessionDocument, SummaryDocument, TurnDocument } from '../da
 import { exchangeOf, type Exchange } from '../turns/recall.ts';
 import { createRemembered, type RememberedOptions } from '../turns/remembered.ts';
 import { summariesOf } from './make-summary.ts';
+import { MOST_ANCHORS } from './most-told.ts';
 
-/** As many of the first turns may stand in front of the summaries (`compactionPrefixAnchorTurns`). */
-const MOST_ANCHORS = 10;
 /** What a document takes besides its text. */
 const NAMES_CHARS = 300;
 

@@ -5,6 +5,7 @@ import type { Logger } from '@switchyard/telemetry';
 import type { Agent, AgentDirectory } from '../agents.ts';
 import type { SessionDocument } from '../data.ts';
 import { modelOf } from '../turns/plan.ts';
+import { limitsIn, type CompactionLimits } from './compaction-limits.ts';
 import { compactionModel } from './compaction-model.ts';
 import { makeOne, type MakingDeps } from './make-summary.ts';
 import { roomOf } from './room.ts';
@@ -21,11 +22,16 @@ export interface CompactionDeps extends Omit<MakingDeps, 'spending' | 'summarise
 export interface Compaction extends AsyncDisposable {
   /** A turn was counted: where its conversation is too long by now, it is made shorter. Returns at once, and never fails. */
   consider(tenant: string, session: SessionDocument): void;
-  /** A turn of it begins: the same before it is told, where its agent does not want that put off. Never fails for what became of it. */
-  prepare(tenant: string, session: SessionDocument, turn: Preparing): Promise<SessionDocument>;
+  /**
+   * A turn of it begins: the same before it is told, where its agent does not want that put off, or it is far too long by now. Nothing
+   * where there is nothing to wait for. Never fails for what became of it.
+   */
+  prepare(tenant: string, session: SessionDocument, turn: Preparing): Promise<SessionDocument> | undefined;
   /** The same now, whether it is too long or not. Gives the session as it is then. Fails as a model does; what was made until then stays. */
   compact(tenant: string, session: SessionDocument, asked: Compacting): Promise<{ session: SessionDocument; made: number }>;
 }
+
+type Beyond = keyof CompactionLimits;
 
 export interface Preparing {
   signal: AbortSignal;
@@ -54,9 +60,9 @@ const TURN_SHARE = 0.5;
 const KNOWN_MS = 60_000;
 
 /** In pipeline mode a summary is not made again at once, so that what models are told stays the same, and cached, for some turns. */
-function isCoolingDown({ config }: Agent, session: SessionDocument, room: number): boolean {
+function isCoolingDown({ config }: Agent, session: SessionDocument, hard: number): boolean {
   const { version, compactionCooldownTurns } = config.contextEngine;
-  if (version !== 'pipeline' || session.compactSeq === undefined || sizeOf(session) > room) return false;
+  if (version !== 'pipeline' || session.compactSeq === undefined || sizeOf(session) > hard) return false;
   return session.lastSeq - session.compactSeq < compactionCooldownTurns;
 }
 
@@ -66,26 +72,25 @@ export function createCompaction(deps: CompactionDeps): Compaction {
   const running = new Map<string, Promise<void>>();
   const resting = new Map<string, number>();
   const stopping = new AbortController();
-  const known = new WeakMap<Agent, { most: number; at: number }>();
+  const known = new WeakMap<Agent, CompactionLimits & { at: number }>();
 
   async function shorten(
     tenant: string,
     seen: SessionDocument,
-    signal: AbortSignal,
-    made: (session: SessionDocument) => void,
+    { signal, beyond, made }: { signal: AbortSignal; beyond: Beyond; made?: (session: SessionDocument) => void },
   ): Promise<void> {
     const agent = agents.find(tenant, seen.agentId);
     if (!agent?.config.contextEngine.enabled) return;
     const { model, timeoutMs } = await compactionModel(models, agent);
     const room = await roomFor(agent, model);
-    const most = room * agent.config.contextEngine.contextThreshold;
-    known.set(agent, { most, at: clock.now() });
-    if (isCoolingDown(agent, seen, room)) return;
+    const limits = limitsIn(room, agent);
+    known.set(agent, { ...limits, at: clock.now() });
+    if (isCoolingDown(agent, seen, limits.hard)) return;
     const given = { tenant, agent, model, timeoutMs, room, signal, forced: false, instructions: undefined };
     let session: SessionDocument | null = seen;
-    for (let n = 0; session && sizeOf(session) > most && n < MOST_IN_A_ROW; n += 1) {
+    for (let n = 0; session && sizeOf(session) > limits[beyond] && n < MOST_IN_A_ROW; n += 1) {
       session = await makeOne(making, session, given);
-      if (session) made(session);
+      if (session) made?.(session);
     }
   }
 
@@ -93,6 +98,35 @@ export function createCompaction(deps: CompactionDeps): Compaction {
   async function roomFor(agent: Agent, model: ModelRef): Promise<number> {
     const own = await modelOf(agent, models).catch(() => model);
     return Math.min(await roomOf(models, agent, model), await roomOf(models, agent, own));
+  }
+
+  /** Waits for whoever makes a summary here already; then the conversation is as it is found. */
+  async function shortened(
+    tenant: string,
+    seen: SessionDocument,
+    { signal, left, beyond }: Preparing & { beyond: Beyond },
+  ): Promise<SessionDocument> {
+    const name = `${tenant} ${seen.key}`;
+    let session = seen;
+    using late = stopwatch(clock, left() * TURN_SHARE);
+    const within = AbortSignal.any([signal, stopping.signal, late.signal]);
+    try {
+      const underWay = running.get(name);
+      if (underWay) {
+        await unlessAborted(underWay, within);
+        session = await asItIs(tenant, seen);
+      }
+      await shorten(tenant, session, { signal: within, beyond, made: (shorter) => void (session = shorter) });
+    } catch (err) {
+      failed(name, seen, err);
+    }
+    signal.throwIfAborted();
+    return session;
+  }
+
+  async function asItIs(tenant: string, seen: SessionDocument): Promise<SessionDocument> {
+    const there = await deps.sessions.for({ tenant }).get(seen.key);
+    return there?.epoch === seen.epoch ? there : seen;
   }
 
   function failed(name: string, session: SessionDocument, err: unknown): void {
@@ -109,11 +143,10 @@ export function createCompaction(deps: CompactionDeps): Compaction {
   }
 
   /** As far as is known, so that most turns cost nothing here. */
-  function isShort(tenant: string, session: SessionDocument): boolean {
+  function isShort(agent: Agent | undefined, session: SessionDocument, beyond: Beyond): boolean {
     const size = sizeOf(session);
-    const agent = agents.find(tenant, session.agentId);
-    const limit = agent && known.get(agent);
-    return size <= SHORT_CHARS || (limit !== undefined && clock.now() - limit.at < KNOWN_MS && size <= limit.most);
+    const limits = agent && known.get(agent);
+    return size <= SHORT_CHARS || (limits !== undefined && clock.now() - limits.at < KNOWN_MS && size <= limits[beyond]);
   }
 
   function rest(name: string): void {
@@ -126,24 +159,21 @@ export function createCompaction(deps: CompactionDeps): Compaction {
   return {
     consider(tenant, session) {
       const name = `${tenant} ${session.key}`;
-      if (stopping.signal.aborted || isShort(tenant, session)) return;
+      const agent = agents.find(tenant, session.agentId);
+      if (stopping.signal.aborted || isShort(agent, session, 'soft')) return;
       if (running.has(name) || running.size >= MOST_AT_ONCE || isResting(name)) return;
-      if (agents.find(tenant, session.agentId)?.config.contextEngine.deferCompaction === false) return;
-      const done = shorten(tenant, session, stopping.signal, () => undefined)
+      if (agent?.config.contextEngine.deferCompaction === false) return;
+      const done = shorten(tenant, session, { signal: stopping.signal, beyond: 'soft' })
         .catch((err: unknown) => failed(name, session, err))
         .finally(() => running.delete(name));
       running.set(name, done);
     },
 
-    async prepare(tenant, seen, { signal, left }) {
-      const name = `${tenant} ${seen.key}`;
-      if (stopping.signal.aborted || isShort(tenant, seen) || isResting(name)) return seen;
-      let session = seen;
-      using late = stopwatch(clock, left() * TURN_SHARE);
-      const within = AbortSignal.any([signal, stopping.signal, late.signal]);
-      await shorten(tenant, seen, within, (shorter) => void (session = shorter)).catch((err: unknown) => failed(name, seen, err));
-      signal.throwIfAborted();
-      return session;
+    prepare(tenant, seen, preparing) {
+      const agent = agents.find(tenant, seen.agentId);
+      const beyond = agent?.config.contextEngine.deferCompaction === false ? 'soft' : 'hard';
+      if (stopping.signal.aborted || isShort(agent, seen, beyond) || isResting(`${tenant} ${seen.key}`)) return undefined;
+      return shortened(tenant, seen, { ...preparing, beyond });
     },
 
     async compact(tenant, seen, { signal, instructions }) {
@@ -166,6 +196,16 @@ export function createCompaction(deps: CompactionDeps): Compaction {
       await Promise.all(running.values());
     },
   };
+}
+
+/** Fails as soon as nobody waits any more. What was waited for goes on. */
+function unlessAborted(work: Promise<void>, signal: AbortSignal): Promise<void> {
+  const { promise, reject, resolve } = Promise.withResolvers<void>();
+  const leave = (): void => reject(signal.reason as Error);
+  if (signal.aborted) leave();
+  else signal.addEventListener('abort', leave, { once: true });
+  void work.then(resolve, reject);
+  return promise.finally(() => signal.removeEventListener('abort', leave));
 }
 
 /** Aborts after so long, by the clock of the house. */

@@ -13,13 +13,16 @@ import { charsOf, messagesOf, spoken } from '../turns/spoken.ts';
 import { claimCompaction, publishRoots, releaseCompaction, type Claim } from './compact-writes.ts';
 import { CLAIM_MS, keepClaim } from './keep-claim.ts';
 import { isWeak } from './capability.ts';
+import { recentChars } from './compaction-limits.ts';
 import { CHARS_A_TOKEN, windowOf } from './room.ts';
 import { isDistilled, type Distilling } from './distilling.ts';
 import type { Spending } from './spending.ts';
+import { inChunks, targetOf } from './in-chunks.ts';
+import { MOST_ANCHORS, mostExchanges } from './most-told.ts';
 import { excerpt, summarise, type Source, type Summary } from './summarise.ts';
 import type { Summarisers } from './summarisers.ts';
 import { sizeOfLine } from './told.ts';
-import { anchorsOf, coveredTo, firstOfAll, folded, nextFold, type Fold } from './tree.ts';
+import { anchorsOf, coveredTo, firstOfAll, folded, looseChars, nextFold, type Fold, type Loose, type Recent } from './tree.ts';
 
 export interface MakingDeps {
   sessions: Collection<SessionDocument>;
@@ -100,11 +103,8 @@ interface Found {
 }
 
 /** Of turns only the oldest are read: the last ones, by their numbers, are never folded. */
-async function foldOf(
-  { turns }: MakingDeps,
-  session: SessionDocument,
-  { tenant, agent, room, forced }: Making,
-): Promise<Found | undefined> {
+async function foldOf(deps: MakingDeps, session: SessionDocument, making: Making): Promise<Found | undefined> {
+  const { tenant, agent, room, forced } = making;
   const { freshTailTurns, leafMinFanout, leafChunkTokens, condensedMinFanout, condensedMinFanoutHard, incrementalMaxDepth } =
     agent.config.contextEngine;
   const { epoch, lastSeq, roots = [] } = session;
@@ -118,12 +118,29 @@ async function foldOf(
   const summaries = firstOfAll(roots, limits);
   if (summaries) return { fold: summaries, turns: [] };
   const seq = { gt: coveredTo(roots), lte: lastSeq - freshTailTurns };
-  const { items } = await turns.for({ tenant }).find({ epoch, seq }, { sort: [['seq', 'asc']], limit: PAGE });
+  const { items } = await deps.turns.for({ tenant }).find({ epoch, seq }, { sort: [['seq', 'asc']], limit: PAGE });
   const loose = items.map((turn) => ({ seq: turn.seq ?? 0, messages: messagesOf(turn), chars: charsOf(turn) }));
   // Who asks for it wants it as short as it becomes.
   const anchors = roots.length === 0 && !forced ? anchorsOf(loose, anchoring(agent, room)) : 0;
-  const fold = nextFold(roots, loose.slice(anchors), limits);
+  const recent = forced ? undefined : await recentOf(deps, session, { ...making, anchored: loose.slice(0, anchors) });
+  const fold = nextFold(roots, loose.slice(anchors), { ...limits, recent });
   return fold && { fold, turns: items.slice(anchors, anchors + (fold.turns?.length ?? 0)) };
+}
+
+/** What of the last turns stays, by its length. What stands in front of all summaries is none of it. */
+async function recentOf(
+  { turns }: MakingDeps,
+  session: SessionDocument,
+  { tenant, agent, room, anchored }: Making & { anchored: readonly Loose[] },
+): Promise<Recent> {
+  const { epoch, lastSeq, roots: [root] = [] } = session;
+  const before = root
+    ? (await turns.for({ tenant }).find({ epoch, seq: { lt: root.from } }, { sort: [['seq', 'asc']], limit: MOST_ANCHORS })).items.map(
+        charsOf,
+      )
+    : anchored.map(({ chars }) => chars);
+  const loose = before.reduce((left, chars) => left - chars, looseChars(session));
+  return { loose, chars: recentChars(room, agent), untold: lastSeq - mostExchanges(agent, session) };
 }
 
 /** The first turns are told word by word only where they leave most of the room to what came after them. */
@@ -149,12 +166,6 @@ async function sourceOf(deps: MakingDeps, { fold, turns }: Found, making: Making
   // What a tool said may come from anywhere.
   const targetTokens = targetOf(leafTargetTokens, lines);
   return { source: { lines, targetTokens, instructions, room }, taint: turns.some(({ steps }) => steps.length > 0) };
-}
-
-/** A summary is never as long as what it stands for, however little that is. */
-function targetOf(most: number, lines: Source['lines']): number {
-  const chars = lines.reduce((sum, { text }) => sum + text.length, 0);
-  return Math.max(1, Math.min(most, Math.floor(chars / CHARS_A_TOKEN / 2)));
 }
 
 /** The summaries themselves, in the order of the roots. */
@@ -198,7 +209,7 @@ async function write(deps: MakingDeps, source: Source, making: Making): Promise<
   if (weak && !stronger) return excerpted;
   try {
     const summary = await summarisers.ask(weak && stronger ? { ...making, model: stronger } : making, (model) =>
-      askOne(deps, source, { ...making, model, stronger }),
+      inChunks({ config: agent.config.session.compaction, ask: (part) => askOne(deps, part, { ...making, model, stronger }) }, source),
     );
     if (summary === undefined) return excerpted;
     spending.add(tenant, summary.input + summary.output);

@@ -2,7 +2,6 @@ import type { ModelMessage, ModelRef, Models } from '@switchyard/models';
 import type { Collection, Documents } from '@switchyard/store';
 import type { Agent } from '../agents.ts';
 import type { SummaryDocument, TurnDocument } from '../data.ts';
-import { chatKind } from '../sessions/chat-kind.ts';
 import { marked, MARK_CHARS } from '../screening/canary.ts';
 import { texts, type Bodies } from '../turns/bodies.ts';
 import type { ToldEvidence } from '../turns/evidence.ts';
@@ -10,12 +9,11 @@ import type { Hold } from '../turns/hold.ts';
 import type { Exchange, Recall } from '../turns/recall.ts';
 import { createSettingAside } from './aside.ts';
 import type { Beginnings } from './beginnings.ts';
+import { countWithin, recentChars } from './compaction-limits.ts';
+import { mostExchanges } from './most-told.ts';
 import { roomIn, usable, windowOf, type ModelWindow } from './room.ts';
 import { HEAD_CHARS, toldAs } from './told.ts';
 import { coveredTo, fit } from './tree.ts';
-
-/** Of what no summary stands for, so many exchanges are told at most. */
-const MOST_EXCHANGES = 1_000;
 
 export interface Recent {
   messages: ModelMessage[];
@@ -61,9 +59,12 @@ export async function recent(deps: RecentDeps, { turn, hold, agent, model, text 
   const exchanges = roots.length === 0 ? last : last.slice(0, lastSeq - coveredTo(roots));
   const head = roots.length === 0 ? 0 : HEAD_CHARS + MARK_CHARS;
   const anchorChars = first.reduce((sum, exchange) => sum + aside.charsOf(exchange), 0);
-  const left = roomIn(window, agent) - Math.max(text.length, turn.message.chars) - head;
+  const room = roomIn(window, agent);
+  const left = room - Math.max(text.length, turn.message.chars) - head;
   const { charsOf } = aside;
-  const fitting = fit({ summaries: roots, exchanges, charsOf, anchorChars, freshTurns: freshTailTurns, room: left });
+  const freshTurns =
+    roots.length === 0 ? freshTailTurns : Math.max(freshTailTurns, countWithin(exchanges.map(charsOf), recentChars(room, agent)));
+  const fitting = fit({ summaries: roots, exchanges, charsOf, anchorChars, freshTurns, room: left });
   const anchors = spokenIn(fitting.anchored ? first : []);
   const kept = spokenIn(exchanges.slice(0, fitting.exchanges).toReversed());
   const summaries = await beginnings.summaries(deps.summaries, hold.tenant, roots.slice(roots.length - fitting.summaries));
@@ -85,11 +86,6 @@ export async function recent(deps: RecentDeps, { turn, hold, agent, model, text 
   };
   const messages = [...words.slice(0, anchors.length), ...earlier, ...words.slice(anchors.length)];
   return { messages, earlier: messageCount > all.length || aside.some, told, window };
-}
-
-function mostExchanges({ config }: Agent, session: Parameters<typeof chatKind>[0]): number {
-  const { version, historyTurns, historyTurnOverrides: overrides } = config.contextEngine;
-  return version === 'dag' ? MOST_EXCHANGES : (overrides?.[chatKind(session)] ?? historyTurns);
 }
 
 /** Each with which of the things it is that were said in its turn. */

@@ -9,7 +9,6 @@ export const CHARS_A_TOKEN = 4;
 const SPARE_SHARE = 0.3;
 /** An answer is given so much of a window at most. */
 const ANSWER_SHARE = 0.25;
-const USUAL_ANSWER_TOKENS = 4_096;
 
 /** How much a model takes and says at most, in tokens. */
 export interface ModelWindow {
@@ -39,7 +38,7 @@ export function roomIn(window: ModelWindow | undefined, { config }: Agent): numb
   if (window === undefined) return config.maxContextChars;
   const { contextWindow } = window;
   const { minVisibleOutputTokens } = config.contextEngine.budget;
-  const usual = Math.min(config.maxTokens ?? USUAL_ANSWER_TOKENS, contextWindow * ANSWER_SHARE);
+  const usual = Math.min(config.maxTokens ?? config.session.compaction.reserveTokens, contextWindow * ANSWER_SHARE);
   const answer = Math.max(usual, leastAnswer(contextWindow, minVisibleOutputTokens));
   return Math.min(config.maxContextChars, Math.max(0, Math.floor((contextWindow * (1 - SPARE_SHARE) - answer) * CHARS_A_TOKEN)));
 }

@@ -1,9 +1,10 @@
 import type { ModelRef, Models } from '@switchyard/models';
+import { AROUND_CHARS, sizeOf, type Line } from './chunks.ts';
 import { CHARS_A_TOKEN } from './room.ts';
 
 /** What a summary is to be made of, and how long it may be. */
 export interface Source {
-  lines: readonly { role: string; text: string }[];
+  lines: readonly Line[];
   targetTokens: number;
   /** What whoever asked for it wants to be kept. */
   instructions: string | undefined;
@@ -20,8 +21,6 @@ export interface Summary {
 
 /** A little more than was asked for is no fault. */
 const SLACK = 1.5;
-/** A line of JSON around a message. */
-const AROUND_CHARS = 40;
 const LEAST_CHARS = 200;
 
 export interface Asking {
@@ -73,10 +72,11 @@ const SYSTEM =
 function questionOf({ lines, instructions, room }: Source, tokens: number): string {
   const head = `In at most ${tokens} tokens, as plain sentences.${instructions === undefined ? '' : ` Keep above all: ${instructions}`}`;
   const each = Math.max(LEAST_CHARS, Math.floor((room - head.length) / Math.max(1, lines.length)) - AROUND_CHARS);
-  const whole = lines.reduce((sum, { text }) => sum + text.length + AROUND_CHARS, head.length) <= room;
+  const whole = head.length + sizeOf(lines) <= room;
   return [head, ...lines.map(({ role, text }) => JSON.stringify({ [role]: whole ? text : cut(text, each) }))].join('\n');
 }
 
-function cut(text: string, most: number): string {
+/** The beginning of a text, where all of it would be too long. */
+export function cut(text: string, most: number): string {
   return text.length <= most ? text : `${text.slice(0, Math.max(0, most - 1)).toWellFormed()}…`;
 }

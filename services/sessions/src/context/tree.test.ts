@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import type { Root } from '../data.ts';
-import { anchorsOf, coveredTo, fit, folded, nextFold, sizeOf, type Fold, type Loose, type TreeLimits } from './tree.ts';
+import { countWithin } from './compaction-limits.ts';
+import { anchorsOf, coveredTo, fit, folded, looseChars, nextFold, sizeOf, type Fold, type Loose, type TreeLimits } from './tree.ts';
 
 /** A conversation as it grows, with every summary that was ever made of it. */
 interface Grown {
@@ -21,19 +22,22 @@ const limits: fc.Arbitrary<TreeLimits> = fc.record({
   depth: fc.constantFrom(0, 1, 2, 10, Infinity),
 });
 
-interface Anchoring {
+interface Keeping {
   anchors: { turns: number; chars: number };
+  /** So much of what was said last stays, of so many turns that are told. */
+  keep: { chars: number; told: number };
 }
 
 const limitsAndAnchors = fc
   .record({
     limits,
     anchors: fc.record({ turns: fc.integer({ min: 0, max: 10 }), chars: fc.integer({ min: 0, max: 20_000 }) }),
+    keep: fc.record({ chars: fc.integer({ min: 0, max: 40_000 }), told: fc.integer({ min: 3, max: 100 }) }),
   })
-  .map(({ limits: given, anchors }) => ({ ...given, anchors }));
+  .map(({ limits: given, anchors, keep }) => ({ ...given, anchors, keep }));
 
 /** Folds what there is to fold after each turn, while it is more than `most`. A summary is as long as it happens to be. */
-function grow(said: readonly Omit<Loose, 'seq'>[], given: TreeLimits & Partial<Anchoring>, most: number): Grown {
+function grow(said: readonly Omit<Loose, 'seq'>[], given: TreeLimits & Partial<Keeping>, most: number): Grown {
   const made = new Map<string, Fold>();
   let roots: Root[] = [];
   const turns: Loose[] = [];
@@ -43,7 +47,10 @@ function grow(said: readonly Omit<Loose, 'seq'>[], given: TreeLimits & Partial<A
     for (;;) {
       const loose = looseOf(roots, turns);
       const anchors = roots.length === 0 && given.anchors ? anchorsOf(loose, given.anchors) : 0;
-      const fold = sizeOf({ roots, chars }) > most ? nextFold(roots, loose.slice(anchors), given) : undefined;
+      const before = roots.length === 0 ? loose.slice(0, anchors) : anchoredOf(roots, turns);
+      const left = before.reduce((rest, turn) => rest - turn.chars, looseChars({ roots, chars }));
+      const recent = given.keep && { loose: left, chars: given.keep.chars, untold: turns.length - given.keep.told };
+      const fold = sizeOf({ roots, chars }) > most ? nextFold(roots, loose.slice(anchors), { ...given, recent }) : undefined;
       if (!fold) break;
       const id = `s${made.size}`;
       made.set(id, fold);
@@ -102,14 +109,19 @@ test('what is told fits any window, has the last exchanges whole as far as they 
       const { roots, turns } = grow(said, given, 20_000);
       const exchanges = looseOf(roots, turns).toReversed();
       const anchorChars = anchoredOf(roots, turns).reduce((sum, { chars }) => sum + chars, 0);
-      const kept = fit({ summaries: roots, exchanges, charsOf: ({ chars }) => chars, anchorChars, freshTurns: given.freshTurns, room });
+      const recent = countWithin(
+        exchanges.map(({ chars }) => chars),
+        given.keep.chars,
+      );
+      const freshTurns = Math.max(given.freshTurns, recent);
+      const kept = fit({ summaries: roots, exchanges, charsOf: ({ chars }) => chars, anchorChars, freshTurns, room });
       const [told, summaries] = [exchanges.slice(0, kept.exchanges), roots.slice(roots.length - kept.summaries)];
       const size =
         told.reduce((sum, { chars }) => sum + chars, 0) +
         summaries.reduce((sum, root) => sum + root.size, 0) +
         (kept.anchored ? anchorChars : 0);
       assert.ok(size <= room, `${size} of ${room}`);
-      const fresh = exchanges.slice(0, given.freshTurns);
+      const fresh = exchanges.slice(0, freshTurns);
       let left = room;
       const fits = fresh.findIndex(({ chars }) => (left -= chars) < 0);
       assert.ok(told.length >= (fits === -1 ? fresh.length : fits), 'the last exchanges come first');
@@ -128,6 +140,19 @@ test('the last turns are never folded, and there are never many summaries', () =
       for (const depth of depths) assert.ok(depths.filter((one) => one === depth).length < given.fanout);
     }),
     { numRuns: 200 },
+  );
+});
+
+test('of what was said last enough is never folded, unless it is not told in any case', () => {
+  fc.assert(
+    fc.property(fc.array(turn, { maxLength: 120 }), limitsAndAnchors, (said, given) => {
+      const { roots, turns } = grow(said, given, 0);
+      const covered = turns[coveredTo(roots) - 1];
+      if (!covered) return;
+      const after = turns.filter(({ seq }) => seq > covered.seq).reduce((sum, { chars }) => sum + chars, 0);
+      assert.ok(after >= given.keep.chars || covered.seq <= turns.length - given.keep.told, `${after} of ${given.keep.chars}`);
+    }),
+    { numRuns: 300 },
   );
 });
 

@@ -10,6 +10,8 @@ export interface Loose {
 export interface TreeLimits {
   /** The last turns are never folded. */
   freshTurns: number;
+  /** Nor those that are so long in all, as far as they are told. */
+  recent?: Recent | undefined;
   /** Fewer messages are not worth a summary. */
   leastMessages: number;
   /** What one summary of turns stands for at most, unless one turn has more. */
@@ -18,6 +20,16 @@ export interface TreeLimits {
   fanout: number;
   /** Summaries that would become one deeper than this are folded only where no turns are left to fold. */
   depth: number;
+}
+
+/** What is kept word by word of what was said last. */
+export interface Recent {
+  /** How long all is that no summary stands for. */
+  loose: number;
+  /** So much of it stays. */
+  chars: number;
+  /** Turns up to this number are not told word by word in any case. */
+  untold: number;
 }
 
 /** So many summaries may stand beside each other before they are folded all the same: a session's document names them. */
@@ -37,7 +49,7 @@ export function firstOfAll(roots: readonly Root[], { fanout, depth }: TreeLimits
 }
 
 function foldOfTurns(loose: readonly Loose[], limits: TreeLimits): Fold | undefined {
-  const old = loose.slice(0, Math.max(0, loose.length - limits.freshTurns));
+  const old = beforeRecent(loose.slice(0, Math.max(0, loose.length - limits.freshTurns)), limits.recent);
   let [count, chars, messages] = [0, 0, 0];
   for (const turn of old) {
     if (count > 0 && chars + turn.chars > limits.chunkChars) break;
@@ -46,6 +58,14 @@ function foldOfTurns(loose: readonly Loose[], limits: TreeLimits): Fold | undefi
     messages += turn.messages;
   }
   return messages > 0 && messages >= limits.leastMessages ? { turns: old.slice(0, count) } : undefined;
+}
+
+/** What may be folded so that enough of what was said last stays. */
+function beforeRecent(old: readonly Loose[], recent: Recent | undefined): readonly Loose[] {
+  if (!recent) return old;
+  let left = recent.loose;
+  const cut = old.findIndex(({ seq, chars }) => (left -= chars) < recent.chars && seq > recent.untold);
+  return cut === -1 ? old : old.slice(0, cut);
 }
 
 /** The first neighbours of one depth, as many as make one that is no deeper than that. */
@@ -88,9 +108,21 @@ export function anchorsOf(loose: readonly Loose[], { turns, chars }: { turns: nu
 }
 
 /** How much the whole of it is: the summaries, and what no summary stands for. */
-export function sizeOf({ roots = [], chars = 0 }: { roots?: readonly Root[] | undefined; chars?: number | undefined }): number {
-  const loose = roots.reduce((left, root) => left - root.chars, chars);
-  return roots.reduce((sum, { size }) => sum + size, Math.max(0, loose));
+export function sizeOf(conversation: Conversation): number {
+  return (conversation.roots ?? []).reduce((sum, { size }) => sum + size, looseChars(conversation));
+}
+
+/** How long all is that no summary stands for. */
+export function looseChars({ roots = [], chars = 0 }: Conversation): number {
+  return Math.max(
+    0,
+    roots.reduce((left, root) => left - root.chars, chars),
+  );
+}
+
+interface Conversation {
+  roots?: readonly Root[] | undefined;
+  chars?: number | undefined;
 }
 
 export interface Fitting<E> {

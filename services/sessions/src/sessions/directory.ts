@@ -37,6 +37,8 @@ export interface HistoryEntry {
   role: string;
   content: string;
   timestamp: number;
+  /** Nobody said it: the conversation went on by itself after this turn. */
+  follows?: string;
 }
 
 export interface Reading extends Settling {
@@ -58,12 +60,19 @@ export async function history(
         { sessionKey: key, epoch, seq: { lte: lastSeq } },
         { sort: [['seq', 'asc']], limit: PAGE, ...(cursor === undefined ? {} : { cursor }) },
       );
-    const all = page.items.flatMap((turn) => spoken(turn).map((one, at) => ({ ...one, timestamp: timesOf(turn)[at] ?? turn.createdAt })));
+    const all = page.items.flatMap((turn) =>
+      spoken(turn).map((one, at) => ({ ...one, timestamp: timesOf(turn)[at] ?? turn.createdAt, ...(at === 0 ? goesOnFrom(turn) : {}) })),
+    );
     const said = await texts(bodies.for(principal), all);
-    for (const [at, { role, timestamp }] of all.entries()) entries.push({ role, content: said[at] ?? '', timestamp });
+    for (const [at, { role, timestamp, follows }] of all.entries())
+      entries.push({ role, content: said[at] ?? '', timestamp, ...(follows === undefined ? {} : { follows }) });
     cursor = page.cursor;
   } while (cursor !== undefined);
   return entries;
+}
+
+function goesOnFrom({ follows }: TurnDocument): Pick<HistoryEntry, 'follows'> {
+  return follows ? { follows: follows.turnId } : {};
 }
 
 /** When each thing was said in a turn. */

@@ -21,6 +21,8 @@ export interface Lanes {
   /** A lane that is gone meanwhile is as the default one. */
   get(lane: string): Lane;
   names: readonly string[];
+  /** The lane of turns that nobody sent. */
+  followUp: string;
 }
 
 const known = new WeakMap<Queue, Lanes>();
@@ -45,7 +47,7 @@ function workOut({ priorityLanes, laneAssignment }: Queue): Lanes {
     level.lanes.push(lane);
     if (!lanes.has(name)) lanes.set(name, lane);
   }
-  const { defaultLane, dmLane, mentionLane } = laneAssignment;
+  const { defaultLane, dmLane, mentionLane, followupLane } = laneAssignment;
   const standard = lanes.has(defaultLane) ? defaultLane : (ordered.at(-1)?.name ?? '');
   const named = (name: string): string => (lanes.has(name) ? name : standard);
   const [direct, among] = [named(dmLane), named(mentionLane)];
@@ -58,6 +60,7 @@ function workOut({ priorityLanes, laneAssignment }: Queue): Lanes {
     },
     get: (name) => lanes.get(name) ?? fallback,
     names: [...lanes.keys()],
+    followUp: named(followupLane),
   };
 }
 

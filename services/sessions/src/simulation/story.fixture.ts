@@ -141,12 +141,13 @@ function settingsOf({ mode: defaultMode, policy, gathersMs = 0, climbsMs }: Wait
     debounce: { windowMs: 0, maxBufferedMessages: 3, firstMessageImmediate: true },
     maxWaiting: 1_000,
     waitTimeoutMs: 600_000,
+    followup: { maxFollowupRuns: 3, followupOnCompaction: true },
     priorityEnabled: climbsMs !== undefined,
     priorityLanes: [
       { name: 'among them', concurrency: 1, priority: 1, agingPromotionMs: climbsMs },
       { name: 'in person', concurrency: 1, priority: 2, agingPromotionMs: 1_000 },
     ],
-    laneAssignment: { defaultLane: 'in person', dmLane: 'in person', mentionLane: 'among them' },
+    laneAssignment: { defaultLane: 'in person', dmLane: 'in person', mentionLane: 'among them', followupLane: 'among them' },
   };
   return { current: { queue, daemon: { shutdownTimeoutMs: 8_000 }, routing: { bindings: [] } } } as unknown as Settings<
     'queue' | 'daemon' | 'routing'
@@ -332,8 +333,8 @@ export function isQuiet({ sessions, turns }: World): boolean {
   for (const { depth, leaseUntil, waitsFor } of sessions.documents.values()) {
     if (depth > 0 || leaseUntil > 0 || waitsFor !== undefined) return false;
   }
-  for (const { state, unremembered } of turns.documents.values()) {
-    if (state === 'queued' || state === 'running' || unremembered !== undefined) return false;
+  for (const { state, unremembered, unfollowed = 0 } of turns.documents.values()) {
+    if (state === 'queued' || state === 'running' || unremembered !== undefined || unfollowed > 0) return false;
   }
   return true;
 }

@@ -7,6 +7,7 @@ import { follows, noSuchTurn, sees } from '../sessions/ownership.ts';
 import { meantSession, type MeaningDeps } from './meant-session.ts';
 import { turnCancelled } from './endings.ts';
 import { toFailure } from './failure.ts';
+import { forbidAfter, forbidFollowUp } from './follow-ups.ts';
 import { FRAME_AFTER_ALL } from './frames.ts';
 import { logFailedTurn } from './log-failed-turn.ts';
 import { makeKnown, type MakingKnown } from './make-known.ts';
@@ -63,7 +64,11 @@ async function cancelSession(
   principal: Principal,
 ): Promise<Result<'agent.cancel'>> {
   const { key } = meantSession(deps, { agentId, session: sessionKey }, principal);
-  const session = await deps.sessions.for(principal).get(key);
+  const sessions = deps.sessions.for(principal);
+  const seen = await sessions.get(key);
+  // What is entered after this finds out, and what was entered before is read next.
+  if (seen && sees(principal, seen)) await forbidAfter(deps.turns.for(principal), seen, principal.client);
+  const session = seen && (await sessions.get(key));
   const ended: TurnDocument[] = [];
   for (const entry of session && sees(principal, session) ? session.queue.toReversed() : []) {
     const turn = await deps.turns.for(principal).get(readEntry(entry).turnId);
@@ -90,5 +95,6 @@ async function end(deps: CancelDeps, tenant: string, turn: TurnDocument): Promis
   const there = ended ?? (await turns.get(turnId)) ?? turn;
   if (!hasEnded(there)) throw new ServiceError('UNAVAILABLE', 'The turn could not be cancelled just now; try again.');
   if (there.state === 'cancelled') await makeKnown(deps, tenant, there);
+  else if (there.unfollowed) await forbidFollowUp(turns, turnId);
   return there;
 }

@@ -28,6 +28,11 @@ export function leftOut(policy: 'drop-old' | 'summarize'): ServiceError {
   });
 }
 
+/** Nobody sent it, and somebody has spoken since, or begun anew: there is nothing for it to go on with. */
+export function overtaken(): ServiceError {
+  return new ServiceError('CANCELLED', 'The conversation has gone on without it.', { details: { reason: 'OVERTAKEN', retryable: false } });
+}
+
 export function waitedTooLong(afterMs: number): ServiceError {
   return new ServiceError('DEADLINE_EXCEEDED', `The turn waited longer than ${afterMs / 1_000} seconds for its agent.`, {
     details: { reason: 'WAIT_TIMEOUT' },

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { principal, type TestService } from '@switchyard/testkit';
-import { TurnEvidence } from '@switchyard/contracts';
+import { AgentConfig, TurnEvidence } from '@switchyard/contracts';
 import { turnCollection } from '../data.ts';
 import { testSessions } from '../sessions.fixture.ts';
 import { createWitness } from './evidence.ts';
@@ -52,7 +52,7 @@ test('a turn that fails says how far it came', async () => {
 });
 
 test('however many steps a turn has, what is kept of them has a bound', () => {
-  const witness = createWitness({ now: () => 0, before: 3 });
+  const witness = createWitness({ now: () => 0, before: 3, sep: AgentConfig.parse({}).sep });
   const call = { callId: 'c', name: 'look', input: {}, text: '{}' };
   const calls = Array.from({ length: 40 }, () => call);
   for (let step = 1; step <= 150; step += 1) {

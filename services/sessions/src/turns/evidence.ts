@@ -1,8 +1,9 @@
 import { createHash } from 'node:crypto';
-import type { Screened, StepEvidence, ToolEvidence, TurnEvidence } from '@switchyard/contracts';
+import type { AgentConfig, Screened, StepEvidence, ToolEvidence, TurnEvidence } from '@switchyard/contracts';
 import type { ModelRef } from '@switchyard/models';
 import type { OutputFinding } from '../screening/output-finding.ts';
 import type { Mark } from './journal.ts';
+import { createPlanTracker } from './step-plan.ts';
 import type { FrameBody, TurnOutcome } from './turn-plan.ts';
 
 /** What a turn's model was told besides the question, in numbers. */
@@ -34,6 +35,8 @@ export interface WitnessGiven {
   now: () => number;
   /** Steps that an earlier run of the turn made. */
   before: number;
+  /** Which plans of its model are noted. */
+  sep: AgentConfig['sep'];
 }
 
 interface Open {
@@ -43,7 +46,8 @@ interface Open {
   calling: number;
 }
 
-export function createWitness({ now, before }: WitnessGiven): Witness {
+export function createWitness({ now, before, sep }: WitnessGiven): Witness {
+  const planned = createPlanTracker(sep, before);
   const steps: StepEvidence[] = [];
   let told: ToldEvidence;
   let recalled: TurnEvidence['recalled'];
@@ -82,6 +86,7 @@ export function createWitness({ now, before }: WitnessGiven): Witness {
       if (!open) return;
       if (mark.mark === 'heard') open.step.heard = (open.step.heard ?? 0) + mark.count;
       else if (mark.mark === 'said') {
+        planned.said(open.step.step, mark.text);
         noted = { input: noted.input + mark.input, output: noted.output + mark.output };
         Object.assign(open.step, { ms: now() - open.began, input: mark.input, output: mark.output });
         open.step.tools = mark.calls.slice(0, MOST_TOOLS).map(({ name, input }) => ({ name, args: digestOf(input) }));
@@ -94,12 +99,14 @@ export function createWitness({ now, before }: WitnessGiven): Witness {
         const { input, output } = outcome.result.tokensUsed;
         Object.assign(last.step, { ms: now() - last.began, input: input - noted.input, output: output - noted.output });
       }
+      const plan = planned.plan(open?.step.step ?? 0, outcome !== undefined);
       return {
         ...(model ? { model: `${model.provider}/${model.modelId}` } : {}),
         ...(told ? { told } : {}),
         ...(recalled ? { recalled } : {}),
         ...(screened ? { screened } : {}),
         ...(output ? { output } : {}),
+        ...(plan ? { plan } : {}),
         ...(before > 0 ? { before } : {}),
         steps,
         ...(dropped > 0 ? { dropped } : {}),

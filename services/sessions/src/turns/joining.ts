@@ -117,6 +117,8 @@ function mayJoin(turn: TurnDocument, other: TurnDocument): boolean {
   const rights = ({ scopes }: TurnDocument): string => scopes.toSorted().join(' ');
   return (
     fresh &&
+    // What nobody said is answered to nobody.
+    other.follows === undefined &&
     other.agentId === turn.agentId &&
     other.client === turn.client &&
     other.sessions === turn.sessions &&

@@ -11,6 +11,7 @@ import type { Compaction } from '../context/compaction.ts';
 import type { Screening } from '../screening/screening.ts';
 import type { QueueMode } from '../sessions/queue-policy.ts';
 import type { BodyDocument, GoneDocument, SessionDocument, SummaryDocument, TurnDocument } from '../data.ts';
+import type { FollowUps } from './follow-ups.ts';
 import type { FrameWriter } from './frames.ts';
 import type { Hold } from './hold.ts';
 import type { Standing } from './journal.ts';
@@ -47,6 +48,8 @@ export interface RunDeps {
   screening?: Screening;
   /** The same: nothing is told of them. */
   remembering?: Remembering;
+  /** Turns that nobody sends. */
+  followUps: Pick<FollowUps, 'wanted' | 'consider'>;
   /** Where help is, for agents that are to know. */
   documentation?: () => string | undefined;
   /** What becomes of turns that wait in a session, as the configuration says now. */

@@ -12,6 +12,7 @@ import { keep, textOf } from './bodies.ts';
 import { createWitness, type Witness } from './evidence.ts';
 import { isTrigger, startAnew } from './expiring.ts';
 import { toFailure } from './failure.ts';
+import { requireFollowing } from './follow-ups.ts';
 import { acceptedFrame } from './frames.ts';
 import { hearing } from './joining.ts';
 import type { Mark } from './journal.ts';
@@ -30,7 +31,7 @@ import { commitAnswer, commitFailure, endedMeanwhile, fenced, hasEnded, isFenced
  */
 export async function runDurable(deps: RunDeps, given: RunGiven): Promise<Ended | undefined> {
   const record = openRecord(deps, given);
-  const witness = createWitness({ now: () => deps.clock.now(), before: given.from.steps });
+  const witness = createWitness({ now: () => deps.clock.now(), before: given.from.steps, sep: given.agent.config.sep });
   try {
     const looking = lookAtTurn(deps, given, { witness, warn: (warning) => reminding.warn(warning) });
     const reminding = createReminding(deps.memories, given, { witness, reinforce: looking.before });
@@ -55,6 +56,7 @@ async function commit(
   const { result, spent, steps, warnings, remember, evidence, effect } = outcome;
   const lastFrame = frames.last();
   const { lastSeq, epoch } = hold.session;
+  const followed = result.finishReason === 'context_exhausted' && deps.followUps.wanted(turn);
   // An answer is not thrown away for a database that is away for a moment.
   const done = await hold.persist(async () => {
     const answer = await keep(deps.bodies.for(hold), turn.turnId, result.response);
@@ -69,6 +71,7 @@ async function commit(
         epoch,
         warnings,
         remember,
+        followed,
         effect,
       })) ?? endedHere(deps, given, 'done')
     );
@@ -145,6 +148,8 @@ async function play(deps: RunDeps, given: RunGiven, { record, reminding, witness
   // A turn whose client is held to its own sessions runs only in one that this client made.
   if (!sees(turn, hold.session)) throw noSuchSession();
   await startAnew(deps, given);
+  if (turn.follows)
+    await hold.persist(() => requireFollowing(deps.turns.for(hold), { turn, session: hold.session, suspended: agent.suspended }));
   const usual = given.model ?? (await hold.persist(() => stillModelOf(deps, given)));
   const model = turn.model === undefined ? await preferred(deps, hold.session, usual) : usual;
   // Whoever accepted it may have died before it could say so.
@@ -168,8 +173,10 @@ async function play(deps: RunDeps, given: RunGiven, { record, reminding, witness
     documentation: deps.documentation,
   };
   const text = directed?.text ?? said;
-  if (!agent.config.contextEngine.deferCompaction)
-    hold.session = await deps.compaction.prepare(hold.tenant, hold.session, { signal, left });
+  const preparing = deps.compaction.prepare(hold.tenant, hold.session, { signal, left });
+  const prepared = preparing && (await preparing);
+  // What somebody else's lease stands in is not this one's to go on from.
+  if (prepared?.fence === hold.fence) hold.session = prepared;
   const plan = await planTurn(reading, { turn, hold, agent, model, principal, traceparent, left, text, from });
   signal.throwIfAborted();
   const cap = directed?.budget ?? hold.session.prefers?.budget ?? Infinity;

@@ -10,6 +10,7 @@ import { debounceOf, overflowOf, type Overflow, type Queued } from '../sessions/
 import { accept, enterLater, type Accepted, type AcceptDeps, type TurnRequest } from './accept.ts';
 import { cancel } from './cancel.ts';
 import { toError } from './failure.ts';
+import { createFollowUps, forbidAfter } from './follow-ups.ts';
 import { createFrameWriter } from './frames.ts';
 import { createLauncher, type Launcher, type LauncherDeps } from './launcher.ts';
 import { meantSession } from './meant-session.ts';
@@ -23,6 +24,8 @@ import { endOf } from './waiting.ts';
 
 /** Accepts durable turns and sees them run. */
 export interface Runner extends AsyncDisposable, Pick<Launcher, 'look' | 'follow'> {
+  /** Goes on with conversations that may go on by themselves, where whoever was to do so died. */
+  sweepFollowUps(): Promise<void>;
   /** One that was there before is told as it stands now. */
   start(request: TurnRequest, principal: Principal): Promise<TurnDocument>;
   /** As start, then waits for the end. Leaving (the signal) stops the waiting, never the turn. */
@@ -49,7 +52,9 @@ interface Awaiting {
 /** Sessions in which turns were found waiting. */
 const CROWDED = 10_000;
 
-export function createRunner(deps: LauncherDeps): Runner {
+export function createRunner(given: Omit<LauncherDeps, 'followUps'>): Runner {
+  const followUps = createFollowUps({ ...given, enter });
+  const deps: LauncherDeps = { ...given, followUps };
   const { turns, settings, waiting, bodies } = deps;
   const launcher = createLauncher(deps);
   const oneByOne = oneAfterAnother();
@@ -121,6 +126,7 @@ export function createRunner(deps: LauncherDeps): Runner {
   /** Ends the caller's turns that came before this one, the last one first, so that none of them begins because another has ended. */
   async function cancelBefore({ turnId, sessionKey }: TurnDocument, principal: Principal): Promise<void> {
     const session = await deps.sessions.for(principal).get(sessionKey);
+    if (session) await forbidAfter(deps.turns.for(principal), session, principal.client);
     const queue = (session?.queue ?? []).map((entry) => readEntry(entry).turnId);
     for (const earlier of queue.slice(0, Math.max(0, queue.indexOf(turnId))).toReversed()) {
       await cancel({ ...meaning, waits }, { turnId: earlier }, principal).catch((error: unknown) => {
@@ -144,6 +150,11 @@ export function createRunner(deps: LauncherDeps): Runner {
     return end.result;
   }
 
+  async function enter(tenant: string, turn: TurnDocument): Promise<void> {
+    const { place } = await enterLater({ ...deps, overflowOf: overflowFor(tenant) }, tenant, turn);
+    if (place === 'waits') launcher.waits(tenant, toEntry(turn));
+  }
+
   return {
     async start(request, principal) {
       const { turn, replayed } = await start(request, principal);
@@ -163,10 +174,8 @@ export function createRunner(deps: LauncherDeps): Runner {
 
     cancel: (meant, principal) => cancel({ ...meaning, waits }, meant, principal),
 
-    async enter(tenant, turn) {
-      const { place } = await enterLater({ ...deps, overflowOf: overflowFor(tenant) }, tenant, turn);
-      if (place === 'waits') launcher.waits(tenant, toEntry(turn));
-    },
+    enter,
+    sweepFollowUps: () => followUps.sweep(),
 
     tellFailed(tenant, turn) {
       if (!turn?.failure) return;
@@ -178,7 +187,10 @@ export function createRunner(deps: LauncherDeps): Runner {
 
     look: () => launcher.look(),
     follow: (turnId) => launcher.follow(turnId),
-    [Symbol.asyncDispose]: () => launcher[Symbol.asyncDispose](),
+    async [Symbol.asyncDispose]() {
+      await launcher[Symbol.asyncDispose]();
+      await followUps[Symbol.asyncDispose]();
+    },
   };
 }
 

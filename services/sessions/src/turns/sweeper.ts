@@ -76,6 +76,7 @@ export function startSweeper(deps: SweeperDeps): AsyncDisposable {
       () => clearAll(deps, attempt),
       async () => deps.remembering?.sweep(),
       async () => deps.distilling?.sweep(),
+      () => deps.runner.sweepFollowUps(),
     ]),
   ];
   return {

@@ -107,6 +107,8 @@ export interface Answer {
   warnings: readonly string[];
   /** Something of it is to be remembered. */
   remember: boolean;
+  /** Its conversation may go on from it by itself. */
+  followed: boolean;
   /** It was a command: it is nobody's history, and has no number. */
   effect?: Effect | undefined;
 }
@@ -119,7 +121,7 @@ export interface Answer {
 export function commitAnswer(
   turns: Documents<TurnDocument>,
   ending: Ending,
-  { result, answer, costUsd, steps, lastSeq, epoch, warnings, remember, effect }: Answer,
+  { result, answer, costUsd, steps, lastSeq, epoch, warnings, remember, followed, effect }: Answer,
 ): Promise<TurnDocument | null> {
   const { turn, fence, lastFrame, now, evidence } = ending;
   return turns.update(
@@ -140,6 +142,7 @@ export function commitAnswer(
         finishedAt: now,
         ...(warnings.length === 0 ? {} : { warnings: [...warnings] }),
         ...(remember ? { unremembered: now } : {}),
+        ...(followed ? { unfollowed: now } : {}),
         ...(evidence ? { evidence } : {}),
       },
       emit: [saidBy(turn, result, now), ...abortedBy(turn, { finish: result.finishReason }, now)],

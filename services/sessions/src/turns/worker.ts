@@ -294,6 +294,7 @@ async function settleHead(deps: WorkDeps, hold: Hold, { entry, ended, waitsFor }
       hold.session = settled;
       tellOnce();
       if (gone) clear(deps, hold, gone);
+      else if (ended?.turn.unfollowed) deps.followUps.consider(hold.tenant, ended.turn);
       else if (settling.counted) deps.compaction.consider(hold.tenant, settled);
       return keep;
     }

@@ -1,0 +1,54 @@
+/** A message, or a summary, as whoever makes a summary is told it. */
+export interface Line {
+  role: string;
+  text: string;
+}
+
+export interface Chunking {
+  /** What is told at once. */
+  maxChars: number;
+  /** So many lines of one chunk are told with the next one too, where they leave half of it free. */
+  overlap: number;
+}
+
+/** A line of JSON around a message. */
+export const AROUND_CHARS = 40;
+/** Of what would be more, each line is cut: a conversation is no reason to ask a model without end. */
+const MOST_CHUNKS = 10;
+
+/** What is to be summarised, cut into parts that can each be told at once. A line that is longer than a part is taken apart. */
+export function chunksOf(lines: readonly Line[], { maxChars, overlap }: Chunking): Line[][] {
+  if (sizeOf(lines) <= maxChars) return [[...lines]];
+  const whole = sizeOf(lines) <= maxChars * MOST_CHUNKS;
+  const each = Math.max(1, Math.floor((maxChars * MOST_CHUNKS) / lines.length) - AROUND_CHARS);
+  const pieces = lines.flatMap(({ role, text }) =>
+    piecesOf(whole ? text : text.slice(0, each), Math.max(1, maxChars - AROUND_CHARS)).map((piece) => ({ role, text: piece })),
+  );
+  const chunks: Line[][] = [];
+  let open: Line[] = [];
+  for (const piece of pieces) {
+    if (open.length > 0 && sizeOf([...open, piece]) > maxChars) {
+      chunks.push(open);
+      const shared = overlap === 0 ? [] : open.slice(-overlap);
+      open = sizeOf(shared) <= maxChars / 2 && sizeOf([...shared, piece]) <= maxChars ? shared : [];
+    }
+    open = [...open, piece];
+  }
+  return [...chunks, open];
+}
+
+export function sizeOf(lines: readonly Line[]): number {
+  return lines.reduce((sum, { text }) => sum + text.length + AROUND_CHARS, 0);
+}
+
+/** No character is taken apart. */
+function piecesOf(text: string, most: number): string[] {
+  const pieces: string[] = [];
+  for (let at = 0; at < text.length || pieces.length === 0;) {
+    let end = at + most;
+    if (most > 1 && /^[\uDC00-\uDFFF]/.test(text.slice(end, end + 1))) end -= 1;
+    pieces.push(text.slice(at, end));
+    at = end;
+  }
+  return pieces;
+}
