@@ -121,7 +121,7 @@ test('a mark of a prompt does not leave in the call of a tool, however it is wri
   const { turnId } = await app.bus.call('agent.start', { message: 'look' });
   assert.equal((await ended(app.bus, turnId)).state, 'done');
   assert.equal(await told, 'canary_leak');
-  const [, assistant] = upstream.requests.at(-1)?.body.messages as { tool_calls?: { function: { arguments: string } }[] }[];
+  const [, assistant] = (upstream.requests.at(-1)?.body.messages ?? []) as { tool_calls?: { function: { arguments: string } }[] }[];
   assert.equal(assistant?.tool_calls?.[0]?.function.arguments, '{"why":"it is [REDACTED:canary], \\"so\\""}');
   assert.ok(!JSON.stringify(await turnsOf(app)).includes(mark));
 
