@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setTimeout as wait } from 'node:timers/promises';
-import { ServiceError } from '@switchyard/contracts';
+import type { ServiceError } from '@switchyard/contracts';
 import { principal, startUpstream, type TestService, type Upstream } from '@switchyard/testkit';
 import { turnCollection, type SessionDocument, type TurnDocument } from '../data.ts';
 import { testSessions } from '../sessions.fixture.ts';
