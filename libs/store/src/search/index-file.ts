@@ -14,6 +14,8 @@ export interface IndexFile {
   model: VectorModel;
   /** Gives its place to others. */
   close(): void;
+  /** Closes it, and leaves nothing of it behind. */
+  discard(): void;
 }
 
 const INDEX = 'index.db';
@@ -49,6 +51,9 @@ const SETTINGS = `
 /** Processes on one machine may share a directory: each has an index of its own there, and finds it again after a restart. */
 const MOST_BESIDE_EACH_OTHER = 64;
 const SQLITE_BUSY = 5;
+const SQLITE_CORRUPT = 11;
+const SQLITE_NOTADB = 26;
+const DAMAGED = new Set([SQLITE_CORRUPT, SQLITE_NOTADB]);
 
 /**
  * Opens the first index below a directory that nobody else has open. One that is damaged, of another layout, model or source, is begun
@@ -65,7 +70,7 @@ export function openIndexFile(
     const lock = unlessBusy(() => hold(place));
     const db = lock && unlessBusy(() => openOurs(place, about, wal) ?? openAnew(place, about, wal));
     if (!db) lock?.close();
-    else return { db, prepare: cached(db), model, close: () => [db, lock].forEach((one) => one.close()) };
+    else return { db, prepare: cached(db), model, close: () => close(db, lock), discard: () => discard(place, { db, lock }) };
   }
   throw new Error(`${MOST_BESIDE_EACH_OTHER} processes have an index in ${dir} already`);
 }
@@ -102,7 +107,7 @@ function openOurs(place: string, about: About, wal: boolean): DatabaseSync | und
   let db: DatabaseSync | undefined;
   try {
     db = open(place, wal);
-    if (isOurs(db, about)) return db;
+    if (isOurs(db, about) && isWhole(db)) return db;
   } catch (error) {
     // An earlier version knows no lock of the place.
     if (isBusy(error)) throw error;
@@ -112,11 +117,35 @@ function openOurs(place: string, about: About, wal: boolean): DatabaseSync | und
 }
 
 function openAnew(place: string, about: About, wal: boolean): DatabaseSync {
-  for (const end of ['', '-wal', '-shm', '-journal']) rmSync(join(place, `${INDEX}${end}`), { recursive: true, force: true });
+  remove(place);
   const db = open(place, wal);
   const keep = db.prepare('INSERT INTO meta (name, value) VALUES (?, ?)');
   for (const [name, value] of Object.entries(about)) keep.run(name, value);
   return db;
+}
+
+function remove(place: string): void {
+  for (const end of ['', '-wal', '-shm', '-journal']) rmSync(join(place, `${INDEX}${end}`), { recursive: true, force: true });
+}
+
+function close(db: DatabaseSync, lock: DatabaseSync): void {
+  db.close();
+  lock.close();
+}
+
+/** The place is given to others last, so that nobody opens what is about to be taken away. */
+function discard(place: string, { db, lock }: { db: DatabaseSync; lock: DatabaseSync }): void {
+  try {
+    db.close();
+    remove(place);
+  } finally {
+    lock.close();
+  }
+}
+
+/** What SQLite says of a file that it cannot make sense of, and FTS5 of its tables. */
+export function isDamaged(error: unknown): boolean {
+  return error instanceof Error && 'errcode' in error && DAMAGED.has(Number(error.errcode) & 0xff);
 }
 
 function isBusy(error: unknown): boolean {
@@ -157,6 +186,12 @@ function isOurs(db: DatabaseSync, about: About): boolean {
       .map(({ name, value }) => [String(name), String(value)]),
   );
   return Object.entries(about).every(([name, value]) => meta.get(name) === value);
+}
+
+/** Each entry that is there has its words. Both are counted without reading any text. */
+function isWhole(db: DatabaseSync): boolean {
+  const counted = db.prepare('SELECT (SELECT count(*) FROM entries WHERE gone = 0) = (SELECT count(*) FROM words_docsize) AS whole').get();
+  return counted?.whole === 1;
 }
 
 function cached(db: DatabaseSync): DatabaseSync['prepare'] {

@@ -36,8 +36,13 @@ const FEW_RANKED = 80;
 const GONE_MS = 2 * 86_400_000;
 const PURGE_MS = 3_600_000;
 
+export interface OpenWork extends IndexWork, Disposable {
+  /** Throws its file away, and closes it: nothing in it can be trusted. */
+  discard(): void;
+}
+
 /** Opens the index of a directory and does its work here, in this thread. */
-export function openIndexWork(dir: string, options: SearchIndexOptions): IndexWork & Disposable {
+export function openIndexWork(dir: string, options: SearchIndexOptions): OpenWork {
   const file = openIndexFile(dir, options);
   const lane = createVectorLane(file);
   const cache = createVectorCache(options.cachedVectors);
@@ -56,6 +61,7 @@ export function openIndexWork(dir: string, options: SearchIndexOptions): IndexWo
     crowded: (query) => crowded(file, query),
     alike: (query) => alike(file, lane, query),
     cacheStats: () => cache.stats(),
+    discard: () => file.discard(),
     [Symbol.dispose]: () => file.close(),
   };
 }

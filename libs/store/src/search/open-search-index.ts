@@ -27,6 +27,8 @@ export function openSearchIndex(dir: string, options: SearchIndexOptions): Searc
   worker.on('message', ({ n, ...answer }: Answer) => {
     const one = waiting.get(n);
     waiting.delete(n);
+    // Known before anybody hears of it, so that who asks again opens it anew.
+    if (answer.failed !== undefined && answer.over) alive = false;
     if (answer.failed === undefined) one?.resolve(answer.value as never);
     else one?.reject(unavailable(answer.failed));
     if (waiting.size === 0) worker.unref();

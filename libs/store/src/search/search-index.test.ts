@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
 import { Worker } from 'node:worker_threads';
 import { tempDir } from '@switchyard/testkit';
@@ -131,6 +132,44 @@ test('an index of another database, and a damaged one, is begun anew', async () 
   }
   await write();
   writeFileSync(join(dir.path, '1', 'index.db'), 'no database at all');
+  await using anew = openSearchIndex(dir.path, OPTIONS);
+  assert.equal(await anew.followedTo(), null);
+});
+
+test('an index that has lost words of what it lists is begun anew, and one that has none of what is gone is not', async () => {
+  await using dir = await tempDir();
+  const file = join(dir.path, '1', 'index.db');
+  {
+    await using index = openSearchIndex(dir.path, OPTIONS);
+    await index.apply([entry('a', 'kept'), entry('b', 'taken out')], 77);
+    await index.apply([{ tenant: 't', id: 'b', version: 2, gone: true }], 78);
+  }
+  {
+    await using whole = openSearchIndex(dir.path, OPTIONS);
+    assert.equal(await whole.followedTo(), 78);
+  }
+  {
+    using db = new DatabaseSync(file);
+    db.exec('DELETE FROM words');
+  }
+  await using anew = openSearchIndex(dir.path, OPTIONS);
+  assert.equal(await anew.followedTo(), null);
+});
+
+test('one that turns out to be damaged while it is used ends, and is begun anew by whoever opens it next', async () => {
+  await using dir = await tempDir();
+  {
+    await using index = openSearchIndex(dir.path, OPTIONS);
+    await index.apply([entry('a', 'kept')], 77);
+  }
+  {
+    using db = new DatabaseSync(join(dir.path, '1', 'index.db'), { defensive: false });
+    db.exec("UPDATE words_data SET block = x'ff' WHERE id > 10");
+  }
+  await using index = openSearchIndex(dir.path, OPTIONS);
+  assert.equal(await index.followedTo(), 77);
+  await assert.rejects(found(index, 'kept'), { code: 'UNAVAILABLE' });
+  assert.equal(index.alive, false);
   await using anew = openSearchIndex(dir.path, OPTIONS);
   assert.equal(await anew.followedTo(), null);
 });

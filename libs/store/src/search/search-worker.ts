@@ -1,4 +1,5 @@
 import { parentPort, workerData } from 'node:worker_threads';
+import { isDamaged } from './index-file.ts';
 import { openIndexWork } from './index-work.ts';
 import type { IndexWork, SearchIndexOptions } from './search-index.ts';
 
@@ -15,7 +16,8 @@ export interface Question {
   given: readonly unknown[];
 }
 
-export type Answer = { n: number; value: unknown; failed?: undefined } | { n: number; failed: string };
+/** `over`: it was damaged and is no more; whoever opens it anew begins anew. */
+export type Answer = { n: number; value: unknown; failed?: undefined } | { n: number; failed: string; over: boolean };
 
 const { dir, ...options } = workerData as WorkerGiven;
 const work = openIndexWork(dir, options);
@@ -27,6 +29,9 @@ parentPort?.on('message', ({ n, ask, given }: Question) => {
     parentPort?.postMessage({ n, value } satisfies Answer, []);
     if (ask === 'close') parentPort?.close();
   } catch (error) {
-    parentPort?.postMessage({ n, failed: error instanceof Error ? error.message : String(error) } satisfies Answer, []);
+    const over = isDamaged(error);
+    if (over) work.discard();
+    parentPort?.postMessage({ n, failed: error instanceof Error ? error.message : String(error), over } satisfies Answer, []);
+    if (over) parentPort?.close();
   }
 });

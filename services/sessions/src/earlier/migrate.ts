@@ -5,7 +5,7 @@ import type { BodyDocument, SessionDocument, TurnDocument } from '../data.ts';
 import { readEntry, toEntry, waiting } from '../sessions/entry.ts';
 import type { Bodies } from '../turns/bodies.ts';
 import { earlierMessages, migrationCollection, type EarlierMessage, type EarlierSession, type EarlierTurn } from './earlier-data.ts';
-import { forgotten, madeOf, withAnswer, withoutAnswer } from './turns.ts';
+import { epochOf, forgotten, madeOf, withAnswer, withoutAnswer } from './turns.ts';
 
 const NAME = 'mailbox';
 /** Migrations belong to no tenant. */
@@ -71,8 +71,7 @@ async function migrateSession(deps: SessionDeps, tenant: string, session: Sessio
     await deps.sessions.for({ tenant }).replace(
       {
         ...only(session),
-        // The same for whoever migrates it.
-        epoch: 'earlier',
+        epoch: epochOf(key),
         queue,
         depth: queue.length,
         owner: null,

@@ -1,9 +1,15 @@
+import { hash } from 'node:crypto';
 import type { TurnFailure } from '@switchyard/contracts';
 import { DAY_MS, type SessionDocument, type TurnDocument } from '../data.ts';
 import { keep, type Bodies } from '../turns/bodies.ts';
 import type { EarlierMessage, EarlierTurn } from './earlier-data.ts';
 
 /** Turns of an earlier version as they are now. */
+
+/** Of a session that knew none: the same for whoever migrates it, and that of no other session, because turns are found by it alone. */
+export function epochOf(sessionKey: string): string {
+  return `earlier-${hash('sha256', sessionKey, 'base64url')}`;
+}
 
 async function common(bodies: Bodies, turn: EarlierTurn, question: string): Promise<TurnDocument> {
   const { turnId, sessionKey, agentId, client, scopes, sessions, idempotencyKey, fingerprint, state, attempts, steps } = turn;
@@ -51,7 +57,7 @@ export async function withAnswer(bodies: Bodies, turn: EarlierTurn, { question, 
     tokensUsed: result?.tokensUsed ?? { input: 0, output: 0, total: 0 },
     finishReason: result?.finishReason ?? 'stop',
     seq,
-    epoch: 'earlier',
+    epoch: epochOf(turn.sessionKey),
   };
 }
 

@@ -12,8 +12,11 @@ export interface SaidIndex {
   search(asked: { text: string; owners: readonly string[] | undefined; limit: number }): Promise<{ place: Place; score: number }[]>;
   /** These are there no more. */
   forget(places: readonly Place[]): Promise<void>;
-  /** Looks whether the sessions that it knows are still there, and forgets what was said in those that are not. */
-  sweep(): Promise<void>;
+  /**
+   * Looks whether the sessions that it knows are still there, and forgets what was said in those that are not. Of what an earlier process
+   * left it looks once whether all is there that the documents count, and reads again what is not; says of how many sessions that was.
+   */
+  sweep(): Promise<number>;
 }
 
 export interface SaidIndexDeps extends Pick<Reading, 'sessions' | 'turns' | 'bodies'> {
@@ -36,6 +39,8 @@ const [THERE, GONE] = [1, 2];
 interface Known {
   epoch: string;
   seq: number;
+  /** How many things that were said there are in the index. */
+  rows: number;
 }
 
 /**
@@ -48,6 +53,8 @@ export function createSaidIndex(deps: SaidIndexDeps): SaidIndex {
   const sessions = deps.sessions.for({ tenant });
   const known = new Map<string, Known>();
   let opened = false;
+  /** How far an earlier process said that it had followed, while nobody has compared what it left with the documents. */
+  let unproven: number | undefined;
 
   /** What an earlier process has left in it. */
   async function learn(): Promise<void> {
@@ -55,7 +62,8 @@ export function createSaidIndex(deps: SaidIndexDeps): SaidIndex {
       const { ids } = await index.list({ tenant, group: GROUP, now: store.now(), oldestFirst: true, offset, limit: LIST_PAGE });
       for (const { sessionKey, epoch, seq } of ids.map(readName)) {
         const one = known.get(sessionKey);
-        if (one === undefined || one.seq < seq) known.set(sessionKey, { epoch, seq });
+        if (one?.epoch === epoch) known.set(sessionKey, { epoch, seq: Math.max(one.seq, seq), rows: one.rows + 1 });
+        else if (one === undefined || one.seq < seq) known.set(sessionKey, { epoch, seq, rows: 1 });
       }
       if (ids.length < LIST_PAGE) return;
     }
@@ -74,12 +82,10 @@ export function createSaidIndex(deps: SaidIndexDeps): SaidIndex {
     return { tenant, id, version: GONE, gone: true } as const;
   }
 
-  async function followSession(session: SessionDocument): Promise<void> {
-    const { key, epoch, lastSeq } = session;
-    const before = known.get(key);
-    if (before && before.epoch !== epoch) await forgetEpoch(before.epoch);
-    const from = before?.epoch === epoch ? before.seq : 0;
-    let cursor: string | undefined;
+  /** Reads what was said in a session after a turn; says how much that was. What is in the index already is passed over there. */
+  async function read(session: SessionDocument, from: number): Promise<number> {
+    const { epoch, lastSeq } = session;
+    let [rows, cursor]: [number, string?] = [0];
     while (from < lastSeq) {
       const page = await deps.turns
         .for({ tenant })
@@ -87,16 +93,31 @@ export function createSaidIndex(deps: SaidIndexDeps): SaidIndex {
           { epoch, seq: { gt: from, lte: lastSeq } },
           { sort: [['seq', 'asc']], limit: PAGE, ...(cursor === undefined ? {} : { cursor }) },
         );
-      await index.apply(await entriesOf(deps, session, page.items), null);
+      const entries = await entriesOf(deps, session, page.items);
+      await index.apply(entries, null);
+      rows += entries.length;
       cursor = page.cursor;
       if (cursor === undefined) break;
     }
-    known.set(key, { epoch, seq: lastSeq });
+    return rows;
+  }
+
+  async function followSession(session: SessionDocument): Promise<Known> {
+    const { key, epoch, lastSeq: seq } = session;
+    const before = known.get(key);
+    if (before && before.epoch !== epoch) await forgetEpoch(before.epoch);
+    const there = before?.epoch === epoch ? before : { seq: 0, rows: 0 };
+    const one = { epoch, seq, rows: there.rows + (await read(session, there.seq)) };
+    known.set(key, one);
+    return one;
   }
 
   async function follow(): Promise<void> {
     let to = await index.followedTo();
-    if (!opened && to !== null) await learn();
+    if (!opened && to !== null) {
+      await learn();
+      unproven = to;
+    }
     opened = true;
     const since = Math.max(0, (to ?? 0) - OVERLAP_MS);
     let cursor: string | undefined;
@@ -115,6 +136,38 @@ export function createSaidIndex(deps: SaidIndexDeps): SaidIndex {
     } while (cursor !== undefined);
   }
 
+  /**
+   * A session that did not change is followed by nobody, so what a damaged file has lost of it would stay lost. Whoever empties or deletes
+   * it meanwhile is noticed by the sweep, because what is read here is known.
+   */
+  async function heal(to: number): Promise<number> {
+    let [healed, cursor]: [number, string?] = [0];
+    do {
+      const page = await sessions.find(
+        { updatedAt: { gte: 0 } },
+        { sort: [['updatedAt', 'asc']], limit: PAGE, ...(cursor === undefined ? {} : { cursor }) },
+      );
+      for (const session of page.items) {
+        if (!goesOn()) return healed;
+        if (await healSession(session, to)) healed += 1;
+      }
+      cursor = page.cursor;
+    } while (cursor !== undefined);
+    unproven = undefined;
+    return healed;
+  }
+
+  async function healSession(session: SessionDocument, to: number): Promise<boolean> {
+    const { key, updatedAt, messageCount } = session;
+    const before = known.get(key)?.rows ?? 0;
+    const one = await followSession(session);
+    // All that was lost came last: what came after it was said to be followed is no loss.
+    if (one.rows >= messageCount) return one.rows > before && updatedAt <= to;
+    const rows = await read(session, 0);
+    known.set(key, { ...one, rows });
+    return rows > before;
+  }
+
   return {
     follow,
     async search({ text, owners, limit }) {
@@ -128,6 +181,7 @@ export function createSaidIndex(deps: SaidIndexDeps): SaidIndex {
         null,
       ),
     async sweep() {
+      const healed = unproven === undefined ? 0 : await heal(unproven);
       const keys = [...known.keys()];
       for (let at = 0; at < keys.length && goesOn(); at += PAGE) {
         const some = keys.slice(at, at + PAGE);
@@ -139,6 +193,7 @@ export function createSaidIndex(deps: SaidIndexDeps): SaidIndex {
           if (!there.has(key)) known.delete(key);
         }
       }
+      return healed;
     },
   };
 }

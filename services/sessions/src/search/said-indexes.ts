@@ -44,6 +44,7 @@ interface Open extends AsyncDisposable {
 export function createSaidIndexes(deps: SaidIndexesDeps): SaidIndexes {
   const { clock, log } = deps;
   const open = new Map<string, Open>();
+  let closed = false;
 
   function closeIdle(): void {
     for (const [tenant, one] of open) {
@@ -74,21 +75,36 @@ export function createSaidIndexes(deps: SaidIndexesDeps): SaidIndexes {
     void idle[1][Symbol.asyncDispose]();
   }
 
+  async function useOne<T>(one: Open, work: (index: SaidIndex) => Promise<T>): Promise<T> {
+    one.using += 1;
+    try {
+      await inTime(clock, one.follow());
+      void sweepNowAndThen(deps, one);
+      return await work(one.said);
+    } finally {
+      one.using -= 1;
+      one.usedAt = clock.now();
+    }
+  }
+
   const stop = clock.every(IDLE_MS / 5, closeIdle);
   return {
     async use(tenant, work) {
       const one = take(tenant);
-      one.using += 1;
       try {
-        await inTime(clock, one.follow());
-        sweepNowAndThen(deps, one);
-        return await work(one.said);
-      } finally {
-        one.using -= 1;
-        one.usedAt = clock.now();
+        return await useOne(one, work);
+      } catch (error) {
+        // A damaged file was thrown away when it was read; what was said is still there, and read again.
+        if (one.index.alive || closed) throw error;
+        log.warn(
+          { err: error, errorKind: 'dependency', hint: 'look at its disk if it goes on' },
+          'a search index ended, and is opened again',
+        );
+        return useOne(take(tenant), work);
       }
     },
     async [Symbol.asyncDispose]() {
+      closed = true;
       stop();
       await Promise.all([...open.values()].map((one) => one[Symbol.asyncDispose]()));
       log.debug({ tenants: open.size }, 'search indexes closed');
@@ -119,13 +135,17 @@ function openOne(deps: SaidIndexesDeps, tenant: string): Open {
   };
 }
 
-/** Nobody waits for it: what it takes out is shown to nobody anyway. */
-function sweepNowAndThen({ clock, log }: SaidIndexesDeps, one: Open): void {
+/** Nobody waits for it: what it takes out is shown to nobody anyway, and what it has lost was lost before. */
+async function sweepNowAndThen({ clock, log }: SaidIndexesDeps, one: Open): Promise<void> {
   if (clock.now() - one.sweptAt < SWEEP_MS) return;
   one.sweptAt = clock.now();
-  one.said.sweep().catch((err: unknown) => {
+  try {
+    const sessions = await one.said.sweep();
+    if (sessions > 0)
+      log.warn({ sessions, errorKind: 'dependency', hint: 'look at its disk' }, 'a search index had lost words, and has them again');
+  } catch (err) {
     if (one.index.alive) log.warn({ err, errorKind: 'dependency', hint: 'it is tried again in minutes' }, 'a search index was not swept');
-  });
+  }
 }
 
 async function inTime(clock: Clock, following: Promise<void>): Promise<void> {
