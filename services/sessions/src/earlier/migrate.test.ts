@@ -5,7 +5,7 @@ import { test } from 'node:test';
 import { z } from 'zod';
 import { startService } from '@switchyard/service-kit';
 import { collection, openStore } from '@switchyard/store';
-import { principal, tempDir } from '@switchyard/testkit';
+import { principal, startUpstream, tempDir } from '@switchyard/testkit';
 import { sessions as service } from '../service.ts';
 import { ended, testSessions, turnIdOf } from '../sessions.fixture.ts';
 import { earlierMessages } from './earlier-data.ts';
@@ -128,6 +128,20 @@ test('a directory of the earlier version is gone on with: its history, its answe
   const { sessions } = await app.bus.call('session.list', {});
   assert.equal(sessions.find(({ sessionKey }) => sessionKey === 'default:alice:gateway')?.messageCount, 6);
   assert.equal((await history('default:alice:gateway')).length, 6);
+});
+
+test('conversations stay apart: what was said in one is found and told in no other', async () => {
+  await using data = await tempDir();
+  await leave(data.path);
+  await using upstream = await startUpstream({ kind: 'text', text: 'well' });
+  const entries = { local: { type: 'openai-compatible', baseUrl: upstream.url, models: [{ id: 'm' }] } };
+  const own = { ...agents, default: { provider: 'local', model: 'm' } };
+  await using app = await testSessions({ data: data.path, as: alice, agents: own, settings: { ...settings, providers: { entries } } });
+  const found = await app.bus.call('session.search', { query: 'second question', limit: 20 });
+  assert.deepEqual([...new Set(found.map(({ sessionKey }) => sessionKey))], ['default:alice:gateway']);
+  await app.bus.call('agent.execute', { message: 'and on', sessionKey: { channelId: 'emptied' } });
+  const told = (upstream.requests.at(-1)?.body.messages ?? []) as { content: string }[];
+  assert.deepEqual([told.length, told[0]?.content, told.at(-1)?.content], [3, 'after it', 'and on']);
 });
 
 test('two replicas that start together, and a second start, do it once', async () => {
