@@ -132,17 +132,27 @@ test('the library of a wire is loaded for the first provider that speaks it', as
     const { sections } = await import('@switchyard/contracts');
     const { createProviderClients } = await import('./src/provider-clients.ts');
     const { providerSettings } = await import('./src/provider-settings.ts');
-    const entries = Object.fromEntries(['openai-compatible', 'google', 'anthropic'].map((type) => [type, { type, baseUrl: 'http://127.0.0.1:9/v1' }]));
+    const types = process.argv.slice(1);
+    const entries = Object.fromEntries(types.map((type) => [type, { type, baseUrl: 'http://127.0.0.1:9/v1' }]));
     const settings = providerSettings(sections.providers.parse({ entries }), {});
     const clients = createProviderClients();
     const seen = [];
-    for (const name of Object.keys(entries)) {
+    for (const name of types) {
       await clients.adapter(settings.get(name), undefined);
       seen.push([...loaded]);
     }
     console.log(JSON.stringify(seen));
   `;
   const cwd = new URL('../../', import.meta.url);
-  const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '--eval', script], { cwd });
-  assert.deepEqual(JSON.parse(stdout), [[], ['@ai-sdk/google'], ['@ai-sdk/google', '@ai-sdk/anthropic']]);
+  for (const types of [
+    ['openai-compatible', 'google', 'anthropic'],
+    ['anthropic', 'google'],
+  ]) {
+    const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '--eval', script, ...types], { cwd });
+    const libraries = types.map((type) => (type === 'openai-compatible' ? [] : [`@ai-sdk/${type}`]));
+    assert.deepEqual(
+      JSON.parse(stdout),
+      types.map((_, at) => libraries.slice(0, at + 1).flat()),
+    );
+  }
 });

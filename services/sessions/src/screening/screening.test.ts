@@ -125,6 +125,11 @@ test('a mark of a prompt does not leave in the call of a tool, however it is wri
   assert.equal(assistant?.tool_calls?.[0]?.function.arguments, '{"why":"it is [REDACTED:canary], \\"so\\""}');
   assert.ok(!JSON.stringify(await turnsOf(app)).includes(mark));
 
+  upstream.respond({ kind: 'tools', calls: [{ name: 'session_status', arguments: {} }] }, { kind: 'text', text: 'fine' });
+  await say(app, 'again');
+  const [plain, marked] = await turnsOf(app);
+  assert.deepEqual([plain?.evidence?.output, marked?.evidence?.output?.redacted], [undefined, ['canary']]);
+
   const asked = { model: 'local/m', message: 'look', tools: { offered: [{ name: 'find' }] } };
   for (const [n, written] of [mark, mark.replace('_', '\\u005f')].entries()) {
     upstream.respond({ kind: 'tools', calls: [{ name: 'find', arguments: `{"q":"${written}"}` }] });
