@@ -38,12 +38,15 @@ export interface Judge {
   grown(): number;
   /** How many conversations ended by themselves. */
   expired(): number;
+  /** How many turns were done that nobody had sent. */
+  followed(): number;
 }
 
 /** `now` is the database's: a lease may be over with nothing left to do under it. A conversation is over after `idleMs` of silence. */
 export function createJudge(now: () => number, idleMs = Infinity): Judge {
   let wrong: Error | undefined;
   let expired = 0;
+  let followed = 0;
   const entered = new Map<string, string[]>();
   const left = new Map<string, string[]>();
   const counted = new Set<string>();
@@ -141,6 +144,7 @@ export function createJudge(now: () => number, idleMs = Infinity): Judge {
     slept: false,
     grown: () => trees.grown,
     expired: () => expired,
+    followed: () => followed,
     watching: {
       changed(collection, before, after) {
         if (collection === 'sessions') {
@@ -222,6 +226,7 @@ export function createJudge(now: () => number, idleMs = Infinity): Judge {
         trees.checkEnd(session, all);
       }
       joins.checkEnd(all);
+      followed = checkFollowing(all);
     },
   };
   return judge;
@@ -232,6 +237,19 @@ function note(lists: Map<string, string[]>, key: string, turnId: string): void {
   const list = lists.get(key) ?? [];
   lists.set(key, list);
   if (!list.includes(turnId)) list.push(turnId);
+}
+
+/** Whatever nobody sent came next after the turn that it follows, before anybody said anything, and no more often than it may. */
+function checkFollowing(turns: readonly TurnDocument[]): number {
+  const following = turns.flatMap(({ follows, ...turn }) => (follows && turn.state === 'done' ? [{ ...turn, follows }] : []));
+  for (const { turnId, epoch, seq, follows } of following) {
+    assert.deepEqual([epoch, seq], [follows.epoch, follows.seq + 1], `${turnId} follows ${follows.turnId}`);
+    assert.ok(follows.run <= 3, `${turnId} is number ${follows.run}`);
+    const before = turns.find((turn) => turn.turnId === follows.turnId);
+    if (before) assert.equal(before.finishReason, 'context_exhausted', `${turnId} follows ${follows.turnId}`);
+  }
+  assert.equal(new Set(following.map(({ follows }) => follows.turnId)).size, following.length, 'a turn was gone on from twice');
+  return following.length;
 }
 
 function checkSession(

@@ -9,6 +9,7 @@ import {
   remove,
   reset,
   startReplica,
+  TOO_LONG,
   USUAL,
   type Replica,
   type Script,
@@ -101,7 +102,9 @@ async function ask(world: World, at: number, clock: Clock): Promise<void> {
   if (kind === 4 && world.waits.exports) return exportOne(world, channelId, clock);
   if (kind === 5 && world.waits.exports) return sideBySide(world, channelId, clock);
   const regrets = dice.chance(0.2);
-  const message = world.waits.resets && dice.chance(world.waits.compacts ? 0.1 : 0.25) ? '/reset' : JSON.stringify(script);
+  const resets = world.waits.resets && dice.chance(world.waits.compacts ? 0.1 : 0.25);
+  const padded = world.waits.goesOn && dice.chance(0.3) ? { ...script, padding: TOO_LONG } : script;
+  const message = resets ? '/reset' : JSON.stringify(padded);
   for (let tries = 0; tries < (keyed ? 4 : 1); tries += 1) {
     const replica = pick(world);
     if (!replica) {

@@ -17,6 +17,7 @@ const WAYS: readonly (Waits & { share: number })[] = [
   { ...USUAL, resets: true, share: 0.1 },
   { ...USUAL, resets: true, compacts: true, exports: true, share: 0.1 },
   { ...USUAL, resets: true, compacts: true, prepares: true, exports: true, share: 0.1 },
+  { ...USUAL, resets: true, compacts: true, goesOn: true, share: 0.1 },
   { ...USUAL, resets: true, remembers: true, share: 0.1 },
   { ...USUAL, resets: true, expires: true, share: 0.1 },
   { mode: 'collect', policy: 'drop-new', compacts: true, share: 0.1 },
@@ -33,10 +34,10 @@ const WAYS: readonly (Waits & { share: number })[] = [
 ];
 
 for (const { share, ...waits } of WAYS) {
-  test(`${waits.mode}, ${waits.policy}${waits.resets ? ', resets' : ''}${waits.compacts ? ', compacts' : ''}${waits.prepares ? ' within turns' : ''}${waits.exports ? ', exports' : ''}${waits.remembers ? ', remembers' : ''}${waits.expires ? ', expires' : ''}${waits.gathersMs ? ', gathers' : ''}${waits.climbsMs === undefined ? '' : ', lanes'}: whatever a seed makes happen, each accepted turn ends once and is counted once, in order`, async (t) => {
+  test(`${waits.mode}, ${waits.policy}${waits.resets ? ', resets' : ''}${waits.compacts ? ', compacts' : ''}${waits.prepares ? ' within turns' : ''}${waits.exports ? ', exports' : ''}${waits.goesOn ? ', goes on' : ''}${waits.remembers ? ', remembers' : ''}${waits.expires ? ', expires' : ''}${waits.gathersMs ? ', gathers' : ''}${waits.climbsMs === undefined ? '' : ', lanes'}: whatever a seed makes happen, each accepted turn ends once and is counted once, in order`, async (t) => {
     const last = Number(ONE ?? MANY ?? USUAL_SEEDS * share);
     const started = performance.now();
-    let [played, grown, expired, exports] = [0, 0, 0, 0];
+    let [played, grown, expired, exports, followed] = [0, 0, 0, 0, 0];
     for (let seed = ONE === undefined ? 1 : last; seed <= last; seed += 1) {
       if (MANY === undefined && performance.now() - started > USUAL_MS * share && played >= LEAST) break;
       try {
@@ -44,6 +45,7 @@ for (const { share, ...waits } of WAYS) {
         exports += exported;
         grown += judge.grown();
         expired += judge.expired();
+        followed += judge.followed();
       } catch (error) {
         throw new Error(`with SEED=${seed}, ${waits.mode}, ${waits.policy}`, { cause: error });
       }
@@ -52,6 +54,7 @@ for (const { share, ...waits } of WAYS) {
     t.diagnostic(`${played} seeds in ${Math.round(performance.now() - started)} ms`);
     assert.ok(played > 0);
     if (waits.exports) assert.ok(exports > played / 4, `${exports} exports in ${played} stories`);
+    if (waits.goesOn) assert.ok(followed > played / 4, `${followed} turns that nobody sent in ${played} stories`);
     if (waits.expires) assert.ok(expired > 0, `${expired} conversations were over in ${played} stories`);
     if (waits.compacts) assert.ok(grown > played / (waits.prepares ? 5 : 2), `${grown} summaries in ${played} stories`);
   });

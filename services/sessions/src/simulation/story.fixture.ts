@@ -22,6 +22,7 @@ import { openRunner } from '../service.ts';
 import type { QueueMode } from '../sessions/queue-policy.ts';
 import { createLogShares } from '../turns/log-shares.ts';
 import { createEmptying, emptied, type Emptying } from '../sessions/emptying.ts';
+import { GO_ON } from '../turns/follow-ups.ts';
 import { createRemembering } from '../turns/remembering.ts';
 import type { Runner } from '../turns/runner.ts';
 import type { ToolBox } from '../turns/tools.ts';
@@ -112,6 +113,8 @@ export interface Waits {
   compacts?: true;
   /** They are made within the turn that finds it so. */
   prepares?: true;
+  /** Some messages are more than their model can be told, and their conversation goes on by itself. */
+  goesOn?: true;
   /** How long a summary takes, where that is not a few turns. */
   summaryPaceMs?: number;
   /** Conversations are exported meanwhile. */
@@ -247,14 +250,22 @@ export function startReplica(world: World): Replica {
 function scriptOf(messages: readonly ModelMessage[]): { script: Script; results: number } {
   const at = messages.findLastIndex(({ role }) => role === 'user');
   const asked = messages[at];
-  const script = JSON.parse(asked?.role === 'user' ? asked.text : '') as Script;
+  const text = asked?.role === 'user' ? asked.text : '';
+  const script = text === GO_ON ? GOES_ON : (JSON.parse(text) as Script);
   return { script, results: messages.slice(at + 1).filter(({ role }) => role === 'tool').length };
 }
+
+/** What a turn does that nobody sent. */
+const GOES_ON: Script = { turn: 'nobody', pieces: 1, tools: [], pace: 10 };
+
+/** More than fits into this window. */
+export const TOO_LONG = 'x'.repeat(4_000);
+const WINDOW = { provider: 'dev', modelId: 'echo', contextWindow: 1_000, maxTokens: 100, input: ['text'], cost: { input: 0, output: 0 } };
 
 /** As long as a few turns take. */
 const SUMMARY_PACE_MS = 400;
 
-function modelsOf({ clock }: Process, { asked, waits: { summaryPaceMs = SUMMARY_PACE_MS } }: World): Models {
+function modelsOf({ clock }: Process, { asked, waits: { summaryPaceMs = SUMMARY_PACE_MS, goesOn } }: World): Models {
   async function* stream({ messages, signal }: ModelRequest): AsyncGenerator<ModelPart, void, void> {
     const { script, results } = scriptOf(messages);
     asked.push(script.turn);
@@ -274,7 +285,12 @@ function modelsOf({ clock }: Process, { asked, waits: { summaryPaceMs = SUMMARY_
     return { text: 'so', reasoning: '', calls: [], reason: 'stop', usage: { input: 1, output: 1 }, costUsd: 0 };
   }
   const found = { provider: 'dev', modelId: 'echo' };
-  const known = { find: async () => found, fallback: async () => found, revision: async () => found, catalogue: async () => [] };
+  const known = {
+    find: async () => found,
+    fallback: async () => found,
+    revision: async () => found,
+    catalogue: async () => (goesOn ? [WINDOW] : []),
+  };
   return { stream, complete, ...known } as unknown as Models;
 }
 

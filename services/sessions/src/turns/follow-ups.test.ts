@@ -5,7 +5,7 @@ import type { ServiceError } from '@switchyard/contracts';
 import { principal, startUpstream, type TestService, type Upstream } from '@switchyard/testkit';
 import { turnCollection, type SessionDocument, type TurnDocument } from '../data.ts';
 import { testSessions } from '../sessions.fixture.ts';
-import { followUpId, GO_ON, requireFollowing } from './follow-ups.ts';
+import { createFollowUps, followUpId, GO_ON, requireFollowing } from './follow-ups.ts';
 
 const admin = principal({ scopes: ['*'] });
 const KEY = 'default:test:gateway';
@@ -153,4 +153,23 @@ test('one that is in its queue already does not begin after a reset, after anybo
     begins({ unfollowed: 0 }),
   ]);
   assert.deepEqual(found, ['begins', 'begins', 'OVERTAKEN', 'OVERTAKEN', 'AGENT_SUSPENDED', 'TURN_CANCELLED']);
+});
+
+test('what nobody foresaw is tried again, and for ten minutes at most', async () => {
+  const given: boolean[] = [];
+  for (const later of [599_999, 600_000]) {
+    let gone = false;
+    const deps = {
+      sessions: { for: () => ({ get: async () => Promise.reject(new TypeError('not foreseen')) }) },
+      turns: { for: () => ({ update: async () => void (gone = true) }) },
+      settings: { current: { queue: { followup: { maxFollowupRuns: 3, followupOnCompaction: true } } } },
+      store: { now: () => 1_000 + later },
+      log: { warn: () => undefined },
+    };
+    const followUps = createFollowUps(deps as never);
+    followUps.consider('default', { turnId: 'turn_before', sessionKey: KEY, unfollowed: 1_000 } as TurnDocument);
+    await followUps[Symbol.asyncDispose]();
+    given.push(gone);
+  }
+  assert.deepEqual(given, [false, true]);
 });

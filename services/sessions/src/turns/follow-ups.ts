@@ -95,10 +95,18 @@ interface GoingOn {
 }
 
 async function goOn(deps: FollowUpDeps, tenant: string, { turn, signal }: GoingOn): Promise<void> {
-  const found = mayFollow(deps, turn) ? await roomFor(deps, tenant, { turn, signal }) : 'none';
+  const found = mayFollow(deps, turn) ? await roomFor(deps, tenant, { turn, signal }).catch(unlessGivenUp(deps, turn)) : 'none';
   if (found === 'later') return;
   if (found === 'room') await follow(deps, tenant, turn);
   await deps.turns.for({ tenant }).update({ turnId: turn.turnId, unfollowed: { gt: 0 } }, { unset: ['unfollowed'] });
+}
+
+/** What fails is tried again, and not for ever. */
+function unlessGivenUp({ store }: FollowUpDeps, { unfollowed = 0 }: TurnDocument): (error: unknown) => 'none' {
+  return (error) => {
+    if (store.now() - unfollowed < GIVEN_UP_MS) throw error;
+    return 'none';
+  };
 }
 
 /** Whether there is room for a turn to go on: only where its conversation was made shorter since, and nothing was said in it. */
