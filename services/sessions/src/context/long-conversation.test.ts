@@ -23,19 +23,36 @@ const KEY = 'default:test:gateway';
 const WINDOW_TOKENS = 4_000;
 const BUILDING_MS = 5;
 
+interface Message {
+  role: string;
+  content: string | null;
+}
+
 const admin = principal({ scopes: ['*'] });
 const config = {
   provider: 'local',
   model: 'm',
   maxTokens: 500,
-  contextEngine: { freshTailTurns: 4, leafMinFanout: 4, condensedMinFanout: 3, leafChunkTokens: 1_000, leafTargetTokens: 96 },
+  contextEngine: {
+    freshTailTurns: 4,
+    leafMinFanout: 4,
+    condensedMinFanout: 3,
+    leafChunkTokens: 1_000,
+    leafTargetTokens: 96,
+    compactionModel: 'writer/m',
+  },
 };
 
 test(`of ${TURNS} turns no request is beyond the window, and what was said in the tenth is known in the last ones`, async (t) => {
   await using upstream = await startUpstream({ kind: 'text', text: SUMMARY });
-  const entries = {
-    local: { type: 'openai-compatible' as const, baseUrl: upstream.url, models: [{ id: 'm', contextWindow: WINDOW_TOKENS }] },
-  };
+  // Summaries are asked for beside the turns: what is said to one must not be answered to the other.
+  await using writer = await startUpstream({ kind: 'text', text: SUMMARY });
+  const entryOf = (baseUrl: string) => ({
+    type: 'openai-compatible' as const,
+    baseUrl,
+    models: [{ id: 'm', contextWindow: WINDOW_TOKENS }],
+  });
+  const entries = { local: entryOf(upstream.url), writer: entryOf(writer.url) };
   await using app = await testSessions({ as: admin, settings: { providers: { entries } }, agents: { default: config } });
   const began = performance.now();
   for (let n = 1; n <= TURNS; n += 1) {
@@ -48,8 +65,10 @@ test(`of ${TURNS} turns no request is beyond the window, and what was said in th
     await app.bus.call('agent.execute', { message });
   }
   const took = (performance.now() - began) / TURNS;
-  const told = upstream.requests.map(({ body }) => body.messages as { role: string; content: string | null }[]);
-  const longest = Math.max(...told.map((messages) => messages.reduce((sum, { content }) => sum + (content ?? '').length, 0)));
+  const [told, written] = [upstream, writer].map(({ requests }) => requests.map(({ body }) => body.messages as Message[]));
+  assert.ok(told && written);
+  const lengths = [...told, ...written].map((messages) => messages.reduce((sum, { content }) => sum + (content ?? '').length, 0));
+  const longest = Math.max(...lengths);
   assert.ok(longest <= WINDOW_TOKENS * 4, `${longest} characters`);
   const asked = told.findIndex((messages) => messages.at(-1)?.content === 'How does the vault open?');
   assert.ok(!JSON.stringify(told[asked]).includes('otters'), 'it is told no more');
