@@ -1,3 +1,4 @@
+export { atIntervals } from './at-intervals.ts';
 export { pause, systemClock, type Clock } from './clock.ts';
 export { defineService, type AnyService, type ServiceDefinition, type Setup } from './define-service.ts';
 export { PROCESS_VARIABLE_HELP, readEnvironment, type Environment } from './environment.ts';

@@ -1,9 +1,8 @@
 import type { TrustLevel } from '@switchyard/contracts';
-import type { Clock, Settings } from '@switchyard/service-kit';
+import { atIntervals, type Clock, type Settings } from '@switchyard/service-kit';
 import type { Collection, Store } from '@switchyard/store';
 import type { Logger } from '@switchyard/telemetry';
 import type { z } from 'zod';
-import { atIntervals } from '../at-intervals.ts';
 import type { EntryDocument } from '../data.ts';
 import type { MemoryIndex } from '../index/memory-index.ts';
 import { forgetSources } from '../review/observation.ts';

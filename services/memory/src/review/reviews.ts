@@ -1,10 +1,9 @@
 import { AGENTS_BUCKET, AgentConfig, AgentProjection, servicePrincipal } from '@switchyard/contracts';
 import type { Bus } from '@switchyard/bus';
-import { resolveReferences, watchBucket, type Clock, type Variables } from '@switchyard/service-kit';
+import { atIntervals, resolveReferences, watchBucket, type Clock, type Variables } from '@switchyard/service-kit';
 import { inserted, type Collection } from '@switchyard/store';
 import type { Logger } from '@switchyard/telemetry';
 import { Cron } from 'croner';
-import { atIntervals } from '../at-intervals.ts';
 import type { ReviewDocument } from '../data.ts';
 import { consolidate } from './consolidate.ts';
 import type { ObservationDeps } from './observation.ts';

@@ -1,8 +1,7 @@
 import { ServiceError, servicePrincipal } from '@switchyard/contracts';
-import type { Clock, Settings } from '@switchyard/service-kit';
+import { atIntervals, type Clock, type Settings } from '@switchyard/service-kit';
 import type { Collection, Store, VectorModel } from '@switchyard/store';
 import type { Logger } from '@switchyard/telemetry';
-import { atIntervals } from '../at-intervals.ts';
 import type { EntryDocument } from '../data.ts';
 import type { MemoryIndex } from '../index/memory-index.ts';
 import { giveBack, lacking, ofEachAgent, rest, take, TAKEN, type Found } from './lacking.ts';

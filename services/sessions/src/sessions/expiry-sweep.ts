@@ -1,4 +1,4 @@
-import type { Clock } from '@switchyard/service-kit';
+import { atIntervals, type Clock } from '@switchyard/service-kit';
 import type { Logger } from '@switchyard/telemetry';
 import type { Agent, AgentDirectory } from '../agents.ts';
 import { DAY_MS, type SessionDocument } from '../data.ts';
@@ -39,35 +39,22 @@ interface Swept {
 export function startExpirySweep(deps: ExpirySweepDeps): AsyncDisposable {
   const { agents, clock, log, lookMs } = deps;
   const swept = new Map<string, Swept>();
-  let running: Promise<void> | undefined;
-  let stopped = false;
 
-  async function sweep(): Promise<void> {
+  async function sweep(closed: () => boolean): Promise<void> {
     for (const [tenant, policies] of policiesOf(agents)) {
       const by = JSON.stringify([...policies]);
       const before = swept.get(tenant);
       const everyMs = Math.min(...[...policies.values()].map(({ sweepIntervalMs }) => sweepIntervalMs));
-      if (stopped || (before?.by === by && clock.now() - before.at < everyMs)) continue;
+      if (closed() || (before?.by === by && clock.now() - before.at < everyMs)) continue;
       const at = clock.now();
-      const from = await sweepTenant(deps, tenant, { policies, from: before?.by === by ? before.from : 0, closed: () => stopped });
+      const from = await sweepTenant(deps, tenant, { policies, from: before?.by === by ? before.from : 0, closed });
       swept.set(tenant, { at, by, from });
     }
   }
 
-  const stop = clock.every(lookMs, () => {
-    running ??= sweep()
-      .catch((err: unknown) => {
-        log.warn({ err, errorKind: 'dependency', hint: 'it is tried again' }, 'conversations that are over were not emptied');
-      })
-      .finally(() => (running = undefined));
-  });
-  return {
-    async [Symbol.asyncDispose]() {
-      stopped = true;
-      stop();
-      await running;
-    },
-  };
+  const failed = (err: unknown): void =>
+    log.warn({ err, errorKind: 'dependency', hint: 'it is tried again' }, 'conversations that are over were not emptied');
+  return atIntervals({ clock, ms: lookMs, failed }, sweep);
 }
 
 /** Those of the agents of each tenant that have one. */

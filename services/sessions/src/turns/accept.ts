@@ -30,6 +30,7 @@ import { meantSession, type MeaningDeps } from './meant-session.ts';
 import { modelFor } from './plan.ts';
 import { received } from './received.ts';
 import type { Slot } from './slots.ts';
+import { unbegun } from './unbegun.ts';
 
 export interface TurnRequest {
   /** What was called: the same idempotency key means another turn with another method. */
@@ -345,13 +346,7 @@ async function toTurn({ bodies, store }: AcceptDeps, asked: Asked): Promise<Turn
     ...(request.timeoutMs === undefined ? {} : { timeoutMs: request.timeoutMs }),
     ...(lane === undefined ? {} : { lane }),
     ...(request.method === 'turns.start' ? {} : { quiet: true as const }),
-    state: 'queued',
-    fence: 0,
-    attempts: 0,
-    steps: [],
-    checkpoints: 0,
-    tail: [],
-    createdAt: now,
+    ...unbegun(now),
   };
 }
 

@@ -11,6 +11,7 @@ import { lanesOf } from '../sessions/lanes.ts';
 import { agentSuspended, overtaken, turnCancelled } from './endings.ts';
 import { toFailure } from './failure.ts';
 import { commitFailure, hasEnded } from './turn-writes.ts';
+import { unbegun } from './unbegun.ts';
 
 /*
  * A turn whose window is full ends, and what comes after it has room once its conversation is made shorter. That it may go on by itself
@@ -189,13 +190,7 @@ function followUpOf({ store, settings }: FollowUpDeps, before: TurnDocument): Tu
     fingerprint: id,
     follows: { turnId, run: (before.follows?.run ?? 0) + 1, epoch, seq },
     ...(lane !== undefined && { lane }),
-    state: 'queued',
-    fence: 0,
-    attempts: 0,
-    steps: [],
-    checkpoints: 0,
-    tail: [],
-    createdAt: store.now(),
+    ...unbegun(store.now()),
   };
 }
 

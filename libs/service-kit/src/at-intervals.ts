@@ -1,4 +1,4 @@
-import type { Clock } from '@switchyard/service-kit';
+import type { Clock } from './clock.ts';
 
 export interface Interval {
   clock: Pick<Clock, 'every'>;
