@@ -9,9 +9,9 @@ import { keepPrivately, readPrivately } from '@switchyard/launcher';
 import { findMongo, findNatsServer, findRedisServer, makeReplicaSet } from '@switchyard/testkit';
 import { StartError } from '@switchyard/service-kit';
 import type { Crew } from './crew.ts';
-import { freePort } from './free-port.ts';
 import { runJob } from './job.ts';
 import { nodeCommand, type Member } from './member.ts';
+import type { Ports } from './ports.ts';
 import { busEnvironment, natsKey, type Servers } from './services.ts';
 
 const HOST = '127.0.0.1';
@@ -28,6 +28,7 @@ export interface StartServers {
   dir: string;
   /** The password of a name. */
   key: (name: string) => string;
+  ports: Ports;
   crew: Crew;
   stack: AsyncDisposableStack;
   /** Aborts when the start is given up. */
@@ -67,8 +68,8 @@ function turnStreams(): Record<string, string> {
 }
 
 /** The bus with the configuration that is delivered: JetStream, and a user for each service. */
-async function natsServer({ dir, key }: StartServers): Promise<Server> {
-  const [binary, port] = [await findNatsServer(), await freePort()];
+async function natsServer({ dir, key, ports }: StartServers): Promise<Server> {
+  const [binary, port] = [await findNatsServer(), await ports.one()];
   const passwords = natsUsers().map(({ name }) => [`NATS_${name.toUpperCase()}_PASSWORD`, key(natsKey(name))] as const);
   return {
     url: `nats://${HOST}:${port}`,
@@ -85,6 +86,7 @@ async function natsServer({ dir, key }: StartServers): Promise<Server> {
 /** Documents and, where it is one, blobs. A MongoDB is a replica set of one, which knows itself by its port, so that stays what it was. */
 async function mongoServer({
   dir,
+  ports,
   say,
 }: StartServers): Promise<Server & { blobs: string; prepare: (signal: AbortSignal) => Promise<void> }> {
   const { name, real, command } = await findMongo();
@@ -92,7 +94,7 @@ async function mongoServer({
   const own = join(dir, real ? 'mongodb' : 'mongodb-stand-in');
   mkdirSync(own, { recursive: true, mode: 0o700 });
   const before = readPrivately(dir, 'mongodb-port');
-  const port = await freePort(before === undefined ? undefined : Number(before));
+  const port = await ports.one(before === undefined ? undefined : Number(before));
   if (real && before !== undefined && port !== Number(before))
     throw new StartError(`port ${before} is in use, and the database in ${own} is bound to it. End what has it, or move ${own} away.`);
   keepPrivately(dir, 'mongodb-port', String(port));
@@ -117,8 +119,8 @@ async function mongoServer({
 }
 
 /** What replicas share and may lose: nothing of it is written to the disk. */
-async function redisServer({ dir, key }: StartServers): Promise<Server> {
-  const [binary, port] = [await findRedisServer(), await freePort()];
+async function redisServer({ dir, key, ports }: StartServers): Promise<Server> {
+  const [binary, port] = [await findRedisServer(), await ports.one()];
   const password = key('redis');
   const own = join(dir, 'redis');
   mkdirSync(own, { recursive: true, mode: 0o700 });

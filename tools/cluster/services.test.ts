@@ -17,6 +17,7 @@ const GROUND: Parameters<typeof serviceMembers>[0] = {
   token: 'token',
   host: '127.0.0.1',
   gatewayPorts: [1, 2],
+  ports: { many: async (count) => Array.from({ length: count }, (_, at) => at + 3) },
   url: 'http://127.0.0.1:1',
   replicas: 2,
   variables: {},

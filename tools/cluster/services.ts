@@ -2,8 +2,8 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { isBuilt, SERVICES, type ServiceName } from '@switchyard/contracts';
 import type { ConfigurationSource, Variables } from '@switchyard/service-kit';
-import { freePorts } from './free-port.ts';
 import { nodeCommand, type Member } from './member.ts';
+import type { Ports } from './ports.ts';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
 
@@ -40,6 +40,8 @@ export interface Ground extends Servers {
   /** Where the gateways listen, each on a port. */
   host: string;
   gatewayPorts: readonly number[];
+  /** Where all others do. */
+  ports: Pick<Ports, 'many'>;
   /** Where clients reach them. */
   url: string;
   /** How many there are of each other service. */
@@ -55,7 +57,7 @@ export async function serviceMembers(ground: Ground): Promise<Member[]> {
     const count = service === 'gateway' ? ground.gatewayPorts.length : ground.replicas;
     return Array.from({ length: count }, (_, at) => [service, at] as const);
   });
-  const ports = await freePorts(members.length * 2 + ground.replicas, ground.gatewayPorts);
+  const ports = await ground.ports.many(members.length * 2 + ground.replicas);
   const blobPorts = ports.splice(members.length * 2);
   return members.map(([service, at], nth) => {
     const [metrics = 0, health = 0] = ports.slice(nth * 2);

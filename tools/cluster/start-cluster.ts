@@ -1,15 +1,15 @@
 import { appendFileSync, mkdirSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import type { RunFile } from '@switchyard/contracts';
-import { claimDataDirectory, keepToken, openRunFile, readRunFile, readToken } from '@switchyard/launcher';
+import { claimDataDirectory, keepToken, leaveNote, openRunFile, readRunFile, readToken } from '@switchyard/launcher';
 import { mintToken } from '@switchyard/security';
 import { openSettings, readEnvironment, StartError, type ConfigurationSource, type Variables } from '@switchyard/service-kit';
 import { awaitReady } from './await-ready.ts';
 import { openCrew, type Crew } from './crew.ts';
-import { freePort } from './free-port.ts';
 import { openKeys } from './keys.ts';
 import { endLeftovers, findLeftovers } from './leftovers.ts';
 import { listenForClients } from './listen.ts';
+import { openPorts } from './ports.ts';
 import { startServers } from './servers.ts';
 import { LAUNCHER, serviceMembers, type Servers } from './services.ts';
 
@@ -54,6 +54,7 @@ export async function startCluster(env: Variables, starting: Starting): Promise<
   const dir = join(data, 'cluster');
   const graceMs = settings.current.daemon.shutdownTimeoutMs + EXTRA_GRACE_MS;
   stack.use(claimDataDirectory(data));
+  leaveNote(environment);
   mkdirSync(join(dir, 'logs'), { recursive: true, mode: 0o700 });
   const log = join(dir, 'logs', `${LAUNCHER}.log`);
   const say = (line: string): void => {
@@ -65,8 +66,9 @@ export async function startCluster(env: Variables, starting: Starting): Promise<
   keepToken(data, token);
 
   const { host, port } = settings.current.gateway;
+  const ports = stack.use(await openPorts());
   const gatewayPorts: number[] = [];
-  for (let at = 1; at <= wanted; at++) gatewayPorts.push(await freePort(port === 0 ? undefined : port + at));
+  for (let at = 1; at <= wanted; at++) gatewayPorts.push(await ports.one(port === 0 ? undefined : port + at));
   const gateways = gatewayPorts.map((one) => addressOf(host, one));
   const balancer = stack.use(await listenForClients({ host, port, targets: gateways }));
   const runFile = stack.use(openRunFile(data));
@@ -79,7 +81,7 @@ export async function startCluster(env: Variables, starting: Starting): Promise<
   const goingOn = AbortSignal.any([signal, givenUp.signal]);
   const working = async (): Promise<void> => {
     const key = openKeys(join(dir, 'keys'));
-    const servers = await between(await startServers({ dir, key, crew, stack, signal: goingOn, ending: signal, say }));
+    const servers = await between(await startServers({ dir, key, ports, crew, stack, signal: goingOn, ending: signal, say }));
     goingOn.throwIfAborted();
     const members = await serviceMembers({
       ...servers,
@@ -88,6 +90,7 @@ export async function startCluster(env: Variables, starting: Starting): Promise<
       token,
       host,
       gatewayPorts,
+      ports,
       url,
       replicas: REPLICAS,
       variables: env,

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { chdir, cwd } from 'node:process';
 import { after, test } from 'node:test';
 import { locate, noToken } from './context.ts';
 import { TOKEN } from './command.fixture.ts';
@@ -31,6 +32,18 @@ test('flags win over variables, variables over what the data directory says', ()
   const byData = locate({}, { SWITCHYARD_DATA: used, SWITCHYARD_URL: '', SWITCHYARD_TOKEN: '' });
   assert.deepEqual([byData.url, byData.urlFrom, byData.token, byData.tokenFrom], ['http://127.0.0.1:5000', 'run.json', TOKEN, 'saved']);
   assert.deepEqual(byData.run?.processes, [process]);
+});
+
+test('where the configuration of the last start put everything is found by the note that it left', (t) => {
+  const here = dataWith('here', {});
+  const before = cwd();
+  chdir(here);
+  t.after(() => chdir(before));
+  mkdirSync('.switchyard');
+  assert.equal(locate({}, {}).data, '.switchyard');
+  writeFileSync('.switchyard/data-dir', `${used}\n`);
+  assert.deepEqual([locate({}, {}).data, locate({}, {}).token], [used, TOKEN]);
+  assert.equal(locate({}, { SWITCHYARD_DATA: here }).data, here);
 });
 
 test('with nothing said and nothing there it is this machine, without a token', () => {

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join, relative, resolve } from 'node:path';
 import type { Client } from '@switchyard/client';
-import type { RunFile } from '@switchyard/contracts';
+import { DATA_NOTE, type RunFile } from '@switchyard/contracts';
 import { Failure, wrongUsage } from './failure.ts';
 import { readRunFile } from './run-file.ts';
 import { quote, ROOT, self, serverProgram } from './self.ts';
@@ -39,10 +39,16 @@ export function locate(flags: Flags, env: Variables = process.env): Where {
   return { ...place, ...findToken(place, flags, env) };
 }
 
-/** The data directory as it is best shown: relative when it is below here. */
+/** Where the last start was told to keep everything, by the configuration that it had. */
 function findData(flags: Flags, env: Variables): string {
   const said = flags['data'] ?? (env['SWITCHYARD_DATA'] || undefined);
   if (said !== undefined) return said;
+  const usual = usualData();
+  return readLine(join(usual, DATA_NOTE)) ?? usual;
+}
+
+/** The usual data directory as it is best shown: relative when it is below here. */
+function usualData(): string {
   if (existsSync(DEFAULT_DATA) || !serverProgram()) return DEFAULT_DATA;
   const ofCheckout = join(ROOT, DEFAULT_DATA);
   if (!existsSync(ofCheckout)) return DEFAULT_DATA;
@@ -113,6 +119,14 @@ function givenToken(flags: Flags, env: Variables): { token: string; tokenFrom: T
 /** The token that a server left in its data directory. */
 export function savedToken(data: string): string | undefined {
   return readToken(join(data, 'token'));
+}
+
+function readLine(file: string): string | undefined {
+  try {
+    return readFileSync(file, 'utf8').trim() || undefined;
+  } catch {
+    return undefined;
+  }
 }
 
 function readToken(file: string): string | undefined {

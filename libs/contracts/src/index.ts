@@ -5,6 +5,7 @@ export * from './blob-ref.ts';
 export { mostKeys } from './most-keys.ts';
 export { MAX } from './sizes.ts';
 export * from './subjects.ts';
+export { isOauthTokenName, oauthTokenName } from './oauth-token.ts';
 export { toolName } from './tool-name.ts';
 export * from './validation.ts';
 export { LogModule } from './log-module.ts';
@@ -66,7 +67,7 @@ export {
 export { DISCOVER, openRpcDocument, openRpcSteps, type ContentDescriptor, type OpenRpcDocument, type OpenRpcMethod } from './openrpc.ts';
 export { contractsLock, narrowings, serializeLock, staleLock, type ContractsLock, type LockEntry } from './compatibility.ts';
 export { inputSchema, outputSchema, type JsonSchema } from './json-schema.ts';
-export { parseRunFile, type RunFile, type RunningProcess } from './run-file.ts';
+export { DATA_NOTE, parseRunFile, type RunFile, type RunningProcess } from './run-file.ts';
 export { SERVER_FLAGS } from './server-flags.ts';
 export { gateway } from './gateway/contract.ts';
 export { observability } from './observability/contract.ts';

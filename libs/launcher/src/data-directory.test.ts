@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import { chmodSync, mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs';
+import { chdir, cwd } from 'node:process';
 import { test } from 'node:test';
 import { tempDir } from '@switchyard/testkit';
-import { claimDataDirectory, keepPrivately, readPrivately } from './data-directory.ts';
+import { claimDataDirectory, keepPrivately, leaveNote, readPrivately } from './data-directory.ts';
 
 test('a directory is made private, and has one owner at a time', async () => {
   await using dir = await tempDir();
@@ -21,6 +22,21 @@ test('what cannot be a directory is a sentence', async () => {
   await using dir = await tempDir();
   writeFileSync(`${dir.path}/file`, '');
   assert.throws(() => claimDataDirectory(`${dir.path}/file/below`), /cannot be used.*SWITCHYARD_DATA=/);
+});
+
+test('where a setting put everything elsewhere a note in the usual place says so, until that is used again', async (t) => {
+  await using dir = await tempDir();
+  const before = cwd();
+  chdir(dir.path);
+  t.after(() => chdir(before));
+  leaveNote({ data: 'elsewhere', dataFrom: 'settings' });
+  assert.equal(readPrivately('.switchyard', 'data-dir'), `${dir.path}/elsewhere`);
+  leaveNote({ data: '/data', dataFrom: 'environment' });
+  assert.equal(readPrivately('.switchyard', 'data-dir'), `${dir.path}/elsewhere`);
+  leaveNote({ data: '.switchyard', dataFrom: 'default' });
+  assert.equal(readPrivately('.switchyard', 'data-dir'), undefined);
+  chmodSync('.switchyard', 0o500);
+  leaveNote({ data: 'elsewhere', dataFrom: 'settings' }); // and fails nothing
 });
 
 test('so is what stands in the way inside of it', async () => {

@@ -1,6 +1,7 @@
 import { chmodSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
-import { StartError } from '@switchyard/service-kit';
+import { join, resolve } from 'node:path';
+import { DATA_NOTE } from '@switchyard/contracts';
+import { DEFAULT_DATA, StartError, type Environment } from '@switchyard/service-kit';
 import { lockDirectory } from '@switchyard/store';
 
 const PRIVATE_DIR = 0o700;
@@ -16,6 +17,22 @@ export function claimDataDirectory(dir: string): Disposable {
     throw notWritable(dir, cause);
   }
   return lockDirectory(dir);
+}
+
+/**
+ * Where the setting `dataDir` names another, a note in the usual directory tells the command: it reads neither the configuration nor
+ * the environment of the server. Without the note the command is told by whoever calls it.
+ */
+export function leaveNote({ data, dataFrom }: Pick<Environment, 'data' | 'dataFrom'>): void {
+  const note = join(DEFAULT_DATA, DATA_NOTE);
+  try {
+    if (dataFrom === 'default') rmSync(note, { force: true });
+    if (dataFrom !== 'settings' || resolve(data) === resolve(DEFAULT_DATA)) return;
+    mkdirSync(DEFAULT_DATA, { recursive: true, mode: PRIVATE_DIR });
+    keepPrivately(DEFAULT_DATA, DATA_NOTE, resolve(data));
+  } catch {
+    // A directory that cannot be written to may be why there is another.
+  }
 }
 
 /** The token that is saved in a data directory. */

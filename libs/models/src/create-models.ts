@@ -92,7 +92,7 @@ function createFindTarget(directory: Directory, keys: Keys, env: ModelsOptions['
     const headers = Object.values(settings.headers);
     const callee = { provider, title: settings.name, keyName: key === undefined ? undefined : keyName, key, keyWithheld, headers };
     const cost = settings.catalogue.find((entry) => entry.modelId === modelId)?.cost;
-    return { adapter: await clients.adapter(settings, key), callee, attempts: settings.attempts, cost };
+    return { adapter: await clients.adapter(settings, key, used.keyName), callee, attempts: settings.attempts, cost };
   };
 }
 

@@ -3,7 +3,7 @@ import { BUILT_IN, type BuiltIn } from './catalogue/built-in.ts';
 type Env = Readonly<Record<string, string | undefined>>;
 
 /** What providers' keys are called. */
-const KEY_NAME = /_(KEY|API_TOKEN)$|^HF_TOKEN$/;
+const KEY_NAME = /_(KEY|API_TOKEN|OAUTH_TOKEN)$|^HF_TOKEN$/;
 /** What other keys are called, and what is the house's own. */
 const OTHER_KEYS = /^(SWITCHYARD|SECRETS)_|_(MASTER|ACCESS|PRIVATE|SIGNING|ENCRYPTION|SECRET|SSH|DEPLOY)_KEY$/;
 

@@ -8,7 +8,7 @@ test('a key is kept for its time, an absent one is asked for again soon, a failu
   const asked: string[] = [];
   let stored: Record<string, string> = { KEPT: 'k' };
   const keys = createKeys({
-    env: { FROM_ENV: 'e' },
+    env: { FROM_ENV: 'e', MY_OAUTH_TOKEN: 'not here' },
     ttlMs: 30_000,
     secret: async (name) => {
       asked.push(name);
@@ -21,6 +21,7 @@ test('a key is kept for its time, an absent one is asked for again soon, a failu
   assert.equal(await get('KEPT'), 'k');
   assert.equal(await get('LATER'), undefined);
   assert.equal(await get('FROM_ENV'), 'e');
+  assert.equal(await get('MY_OAUTH_TOKEN'), undefined);
   assert.equal(await get(undefined), undefined);
   await assert.rejects(get('DOWN'), /down/);
   assert.equal(await get('DOWN'), undefined);

@@ -1,4 +1,4 @@
-import { ServiceError } from '@switchyard/contracts';
+import { isOauthTokenName, ServiceError } from '@switchyard/contracts';
 
 /** A key by the name of its secret, and the origin that it is bound to, where it is bound to one. */
 export interface WantedKey {
@@ -36,7 +36,8 @@ export function createKeys({ secret, env, ttlMs }: KeysOptions): Keys {
   const known = new Map<string, Known>();
 
   async function read(name: string, origin: string | undefined): Promise<string | undefined> {
-    return (await secret(name, origin)) || env[name] || undefined;
+    // Where a sign-in may be kept is a setting, which the owner of secrets keeps to.
+    return (await secret(name, origin)) || (isOauthTokenName(name) ? undefined : env[name]) || undefined;
   }
 
   return {

@@ -1,17 +1,17 @@
+import { isOauthTokenName } from '@switchyard/contracts';
 import type { Adapter } from './adapter.ts';
 import { createChatAdapter } from './chat/chat-adapter.ts';
 import { openOrigins, type Origins } from './chat/origins.ts';
 import type { ProviderSettings } from './provider-settings.ts';
 
-/** Makes the client of a provider when it is first called; again only when its settings or its key changed. */
+/** Makes the client of a provider when it is first called; again only when its settings changed, or with another key. */
 export interface ProviderClients {
-  adapter(settings: ProviderSettings, key: string | undefined): Adapter | Promise<Adapter>;
+  /** With the key of that name, where it is not the provider's own. */
+  adapter(settings: ProviderSettings, key: string | undefined, keyName?: string): Adapter | Promise<Adapter>;
 }
 
-interface Client {
-  key: string | undefined;
-  adapter: Adapter;
-}
+/** Agents may have keys of their own, and keys are changed: so many clients of one provider are kept. */
+const MOST_KEYS = 32;
 
 /** A wire of a provider's own is loaded with the first provider that has it. */
 async function speak(settings: ProviderSettings, key: string | undefined, origins: Origins): Promise<Adapter> {
@@ -21,22 +21,27 @@ async function speak(settings: ProviderSettings, key: string | undefined, origin
   return createNativeAdapter({ ...settings, wire }, key, origins);
 }
 
+/** The same text may be a key under one name, and a sign-in under another. */
+function sentAs(key = '', keyName = ''): string {
+  return isOauthTokenName(keyName) ? `Bearer ${key}` : key;
+}
+
 export function createProviderClients(): ProviderClients {
-  const clients = new WeakMap<ProviderSettings, Client>();
+  const clients = new WeakMap<ProviderSettings, Map<string, Adapter>>();
   let origins: Promise<Origins> | undefined;
 
-  async function connect(settings: ProviderSettings, key: string | undefined): Promise<Adapter> {
+  async function connect(settings: ProviderSettings, key: string | undefined, keyName: string | undefined): Promise<Adapter> {
     // Loaded when first needed: the development models do without.
     origins ??= openOrigins();
-    const adapter = await speak(settings, key, await origins);
-    clients.set(settings, { key, adapter });
+    const adapter = await speak({ ...settings, keyName }, key, await origins);
+    const ofProvider = clients.get(settings) ?? new Map<string, Adapter>();
+    clients.set(settings, ofProvider.set(sentAs(key, keyName), adapter));
+    if (ofProvider.size > MOST_KEYS) ofProvider.delete(ofProvider.keys().next().value ?? '');
     return adapter;
   }
 
   return {
-    adapter(settings, key) {
-      const client = clients.get(settings);
-      return client !== undefined && client.key === key ? client.adapter : connect(settings, key);
-    },
+    adapter: (settings, key, keyName = settings.keyName) =>
+      clients.get(settings)?.get(sentAs(key, keyName)) ?? connect(settings, key, keyName),
   };
 }

@@ -8,6 +8,7 @@ import type { HealthReporter } from './health.ts';
 import type { Revisions } from './replicas.ts';
 import type { ConfigurationSource } from './settings/open-settings.ts';
 import type { SectionName, Settings } from './settings.ts';
+import type { StoreFile } from './store-file.ts';
 
 /** What a service is given to set itself up. */
 export interface Setup<K extends SectionName> {
@@ -44,6 +45,8 @@ export interface ServiceDefinition<C extends Contract, K extends SectionName> {
   version: string;
   /** Sections of the configuration it reads, declared in contracts. */
   settings: readonly K[];
+  /** The file that its settings want its documents in, where documents are kept in files. */
+  storeFile?: (settings: Settings<K>['current']) => StoreFile | undefined;
   setup(given: Setup<K>): Promise<Handlers<C>> | Handlers<C>;
 }
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { homedir, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { mintToken } from '@switchyard/security';
@@ -19,6 +19,7 @@ test('with nothing set, everything is in this process and under .switchyard', as
   const { variables, ...table } = await readEnvironment({});
   assert.deepEqual(table, {
     data: '.switchyard',
+    dataFrom: 'default',
     bus: 'memory:',
     store: 'sqlite:.switchyard/store',
     cache: 'memory:',
@@ -45,6 +46,21 @@ test('what is set is taken, and an empty variable is as good as none', async () 
   });
   assert.deepEqual([table.store, table.bus, table.cache], ['sqlite:/data/store', 'nats://a:4222,nats://b:4222', 'memory:']);
   assert.deepEqual([table.config, table.replica, table.turnStreams, table.busCopies], [['a.yaml', 'b.yaml'], 'sessions-0', 16, 3]);
+});
+
+test('where nobody names a directory the setting does: in the environment, or else in the last file that says one', async () => {
+  await using first = await tempFile('dataDir: /first\nlogLevel: warn\n');
+  await using last = await tempFile('dataDir: ${BASE}/last\n');
+  const files = { SWITCHYARD_CONFIG: `${first.file}:${last.file}`, BASE: '/base' };
+  const at = async (env: Record<string, string>) => {
+    const { data, dataFrom, store } = await readEnvironment(env);
+    return [data, dataFrom, store];
+  };
+  assert.deepEqual(await at(files), ['/base/last', 'settings', 'sqlite:/base/last/store']);
+  assert.deepEqual(await at({ SWITCHYARD_CONFIG: first.file }), ['/first', 'settings', 'sqlite:/first/store']);
+  assert.deepEqual((await at({ ...files, SWITCHYARD_DATA_DIR: '/variable' }))[0], '/variable');
+  assert.deepEqual((await at({ ...files, SWITCHYARD_DATA: '/data' })).slice(0, 2), ['/data', 'environment']);
+  assert.deepEqual((await at({ SWITCHYARD_DATA_DIR: '~/mine' }))[0], join(homedir(), 'mine'));
 });
 
 test('a cache is a server with or without credentials, encryption and the number of a database', async () => {

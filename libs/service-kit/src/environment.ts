@@ -3,6 +3,7 @@ import { isRedisUrl } from '@switchyard/cache';
 import { MAX, streamsOf, TURNS_LOG } from '@switchyard/contracts';
 import { checkToken, MIN_OPERATOR_TOKEN } from '@switchyard/security';
 import { z } from 'zod';
+import { readDataDir } from './settings/read-data-dir.ts';
 import { readSecret, type Variables } from './read-secret.ts';
 import { BLOB_VARIABLE_HELP } from './blob-access.ts';
 import { BUS_VARIABLE_HELP } from './bus-access.ts';
@@ -12,6 +13,8 @@ import { StartError } from './start-error.ts';
 export interface Environment {
   /** The data directory. */
   data: string;
+  /** Who named it. */
+  dataFrom: 'environment' | 'settings' | 'default';
   bus: string;
   store: string;
   cache: string;
@@ -33,7 +36,8 @@ export interface Environment {
 /** 0 takes a free one. */
 export type ProbePort = number | 'off';
 
-const DEFAULT_DATA = '.switchyard';
+/** Where everything is kept unless somebody says otherwise. */
+export const DEFAULT_DATA = '.switchyard';
 const LOOPBACK = '127.0.0.1';
 const LAST_PORT = 65_535;
 const NO_PORT = 'must be a port, 0 for a free one, or off';
@@ -151,7 +155,10 @@ export const Table = z.object({
 /** Reads the table once. A bad value is refused in one sentence that names the variable and never repeats the value. */
 export async function readEnvironment(variables: Variables): Promise<Environment> {
   const read = (name: string): Promise<string | undefined> => readSecret(variables, `SWITCHYARD_${name}`);
-  const data = (await read('DATA')) ?? DEFAULT_DATA;
+  const config = (await read('CONFIG'))?.split(':').filter((path) => path !== '');
+  const named = await read('DATA');
+  const setting = named === undefined ? await readDataDir(variables, config) : undefined;
+  const data = named ?? setting ?? DEFAULT_DATA;
   const store = (await read('STORE')) ?? 'sqlite:';
   const table = Table.safeParse({
     data,
@@ -190,7 +197,8 @@ export async function readEnvironment(variables: Variables): Promise<Environment
     probes,
     turnStreams,
     busCopies,
-    config: (await read('CONFIG'))?.split(':').filter((path) => path !== ''),
+    dataFrom: named !== undefined ? 'environment' : setting !== undefined ? 'settings' : 'default',
+    config,
     variables,
   };
 }

@@ -37,8 +37,8 @@ export interface Host extends AsyncDisposable {
   connect(service: ServiceName): Promise<Bus>;
   /** Aborts when the process is told to end before it has started. */
   readonly signal: AbortSignal | undefined;
-  /** A service's documents; whoever opens them closes them. */
-  store(service: ServiceName): Promise<Store>;
+  /** A service's documents, where they are kept in files in that one if one is named; whoever opens them closes them. */
+  store(service: ServiceName, file?: string): Promise<Store>;
   /** What a service's replicas share and may lose; whoever opens it closes it. One that is away is not waited for. */
   cache(service: ServiceName): Promise<Cache>;
   /** Where the process keeps what is too large for a message: opened when first asked for, closed with the host. */
@@ -139,9 +139,15 @@ export async function openHost(options: HostOptions): Promise<Host> {
       buses.add(own);
       return own;
     },
-    async store(service) {
+    async store(service, file) {
       const strict = options.checkResults === true;
-      const open = () => openServiceStore(environment.store, { service, strict, log: log.child({ service, module: 'store' }) });
+      const open = () =>
+        openServiceStore(environment.store, {
+          service,
+          ...(file === undefined ? {} : { file }),
+          strict,
+          log: log.child({ service, module: 'store' }),
+        });
       const store = await reach(open, { ...waiting, dependency: 'store' });
       if (store.connected) stores.add(store.connected);
       if (stores.size > 0) health.probe('store', () => ([...stores].every((connected) => connected()) ? undefined : AWAY));

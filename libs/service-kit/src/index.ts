@@ -1,7 +1,7 @@
 export { atIntervals } from './at-intervals.ts';
 export { pause, systemClock, type Clock } from './clock.ts';
 export { defineService, type AnyService, type ServiceDefinition, type Setup } from './define-service.ts';
-export { PROCESS_VARIABLE_HELP, readEnvironment, type Environment } from './environment.ts';
+export { PROCESS_VARIABLE_HELP, DEFAULT_DATA, readEnvironment, type Environment } from './environment.ts';
 export { followSecrets } from './follow-secrets.ts';
 export { type Dependency, type HealthRegistry, type HealthReporter, type Readiness } from './health.ts';
 export { openHost, type Host, type HostOptions } from './host.ts';
@@ -30,6 +30,7 @@ export { createSecretReader, createSecretSealer, openSecretAsking, type SecretRe
 export { referencesIn, resolveReferences, sentReferences } from './settings/references.ts';
 export { isTree, merge, only, refuseUnsafeKeys, treeOf, valueAt, type Tree } from './settings/tree.ts';
 export { StartError } from './start-error.ts';
+export type { StoreFile } from './store-file.ts';
 export { startService } from './start-service.ts';
 export { watchBucket, type WatchedBucket } from './watch-bucket.ts';
 export type { SectionName, Settings } from './settings.ts';

@@ -11,9 +11,12 @@ import { createLooks } from './looks.ts';
 import { lazyStore } from './lazy-store.ts';
 import { reportRevisions } from './replicas.ts';
 import type { SectionName } from './settings.ts';
+import { placeStoreFile } from './store-file.ts';
 
 /** The part of the time for shutting down that calls get to finish; the rest is for handing over and closing. */
 const FINISHING_SHARE = 2 / 3;
+/** How the address of a store begins that keeps documents in files. */
+const IN_FILES = 'sqlite:';
 
 /**
  * Starts one service on a host it shares with any number of others. Disposing drains it: first it stops taking calls and finishes
@@ -39,7 +42,7 @@ export async function startService<C extends Contract, K extends SectionName>(
   starting.defer(host.health.follow(tellProcess));
   tellProcess();
   const health = host.health.reporter(service);
-  const store = documentsOf(host, starting, { bus, service, report, health, log, signal: host.signal });
+  const store = documentsOf(host, definition, starting, { bus, service, report, health, log, signal: host.signal });
   const cache = cacheOf(host, starting, service);
   starting.defer(host.settings.onRevision((revision) => report.applied(CONFIG_BUCKET.name, revision)));
   report.applied(CONFIG_BUCKET.name, host.settings.revision);
@@ -85,10 +88,20 @@ export async function startService<C extends Contract, K extends SectionName>(
 }
 
 /** Opened when the service asks for documents, claimed before it gets any, closed before its report is taken away. */
-function documentsOf(host: Host, starting: AsyncDisposableStack, claim: ClaimStore): Store {
+function documentsOf<K extends SectionName>(
+  host: Host,
+  { storeFile }: Pick<ServiceDefinition<Contract, K>, 'storeFile'>,
+  starting: AsyncDisposableStack,
+  claim: ClaimStore,
+): Store {
   const claimed = starting.use(new DisposableStack());
   const store = lazyStore(async () => {
-    const opened = await host.store(claim.service);
+    const { store, data } = host.environment;
+    const inFiles = storeFile !== undefined && store.startsWith(IN_FILES);
+    const place = inFiles
+      ? { service: claim.service, file: storeFile(host.settings.current), dir: store.slice(IN_FILES.length), data }
+      : undefined;
+    const opened = await host.store(claim.service, place && claimed.use(placeStoreFile(place)).file);
     try {
       claimed.use(await claimStore(opened.identity, claim));
     } catch (error) {

@@ -109,6 +109,8 @@ export interface StoreLog {
 export interface StoreOptions {
   /** Whose documents; names the database. */
   service: string;
+  /** Where they are kept in a file: that one, and not one named after the service. */
+  file?: string;
   log?: StoreLog;
   /** Refuses a query across tenants that no index serves. For tests and development. */
   strict?: boolean;

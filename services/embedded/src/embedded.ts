@@ -6,6 +6,7 @@ import {
   claimDataDirectory,
   commandHere,
   describeProvider,
+  leaveNote,
   openRunFile,
   withoutCredentials,
   type Served,
@@ -48,8 +49,10 @@ interface StartingEmbedded extends Starting {
 
 async function startEmbedded(env: Variables, { stack, signal, onListening }: StartingEmbedded): Promise<Host> {
   const started = performance.now();
-  const { data, token: given, bus } = await readEnvironment(env);
+  const environment = await readEnvironment(env);
+  const { data, token: given, bus } = environment;
   stack.use(claimDataDirectory(data));
+  leaveNote(environment);
   const host = stack.use(
     await sayIfSlow(bus, openHost({ env, logDestination: (settings) => openLogFile(settings, data), metricsPort: METRICS_PORT, signal })),
   );

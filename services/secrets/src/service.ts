@@ -1,5 +1,5 @@
-import { secrets as contract } from '@switchyard/contracts';
-import { defineService, type ServiceDefinition } from '@switchyard/service-kit';
+import { isOauthTokenName, secrets as contract } from '@switchyard/contracts';
+import { defineService, type ServiceDefinition, type StoreFile } from '@switchyard/service-kit';
 import {
   auditBegunCollection,
   auditCollection,
@@ -33,6 +33,13 @@ import { createKeyOrigins } from './values/key-origins.ts';
 import { openValues } from './values/open-values.ts';
 import { createRate } from './values/rate.ts';
 
+/** The name that says nothing in particular: that of the setting as it is shipped. */
+const USUAL = 'secrets.db';
+
+function fileOf(path: string): StoreFile | undefined {
+  return path === USUAL ? undefined : { setting: 'security.secrets.dbPath', path };
+}
+
 export interface SecretsOptions {
   /** Called once at the start, when the declared tokens are there and before anybody is let in. */
   firstToken?: (tokens: FirstToken) => Promise<void>;
@@ -43,12 +50,13 @@ export interface SecretsOptions {
 /** Owns bearer tokens and the values of secrets. */
 export function defineSecrets({ firstToken, envFile }: SecretsOptions = {}): ServiceDefinition<
   typeof contract,
-  'gateway' | 'tenantId' | 'providers' | 'webhooks'
+  'gateway' | 'tenantId' | 'providers' | 'webhooks' | 'security' | 'oauth'
 > {
   return defineService({
     contract,
     version: '0.1.0',
-    settings: ['gateway', 'tenantId', 'providers', 'webhooks'],
+    settings: ['gateway', 'tenantId', 'providers', 'webhooks', 'security', 'oauth'],
+    storeFile: ({ security }) => fileOf(security.secrets.dbPath),
 
     async setup({ settings, store, bus, own, env, log, configuration, opensWith }) {
       const { secrets, dataKeys, keyOrigins, rates, records, heads, begun, ...data } = await store.open({
@@ -75,7 +83,9 @@ export function defineSecrets({ firstToken, envFile }: SecretsOptions = {}): Ser
       own.defer(bus.onRestored(() => projector.rebuild()));
       const given = { ...data, store, projector, tenantId: tenant };
       own.use(endExpired({ ...given, log }));
-      const values = await openValues({ secrets, dataKeys, store, tenant, env, envFile, log });
+      const { enabled: demanded } = settings.current.security.secrets;
+      const mustBeSealed = (name: string): boolean => settings.current.oauth.storage === 'encrypted' && isOauthTokenName(name);
+      const values = await openValues({ secrets, dataKeys, store, tenant, env, envFile, demanded, mustBeSealed, log });
       const audit = own.use(
         openAudit({ data: { records, heads, begun }, store, log, seal: values.auditSeal, sealedElsewhere: values.sealedElsewhere }),
       );

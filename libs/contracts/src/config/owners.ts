@@ -13,7 +13,8 @@ const SECTION_OWNERS: Readonly<Record<SectionName, Owner>> = {
   tenantId: 'registry',
   logLevel: 'registry',
   dataDir: 'registry',
-  agentDir: 'sessions',
+  // What of an agent is in files is its workspace; all else is in documents.
+  agentDir: 'workspace',
   config: 'registry',
   agents: 'sessions',
   channels: 'channels',

@@ -17,7 +17,7 @@ import { approvals, security } from './security.ts';
 export const topLevel = {
   tenantId: z.string().min(1).max(64).default('default').describe('the tenant of what belongs to nobody else'),
   logLevel: LogLevel.default('info').describe('the least severe line that is logged'),
-  dataDir: text().describe('empty is where the environment says'),
+  dataDir: text().describe('where everything is kept; SWITCHYARD_DATA comes before it, and empty is .switchyard'),
   agentDir: text().describe('empty is within the data directory'),
 };
 

@@ -1,3 +1,4 @@
+import { oauthTokenName } from '@switchyard/contracts';
 import type { ModelRef } from '../model.ts';
 import type { Breakers } from './breakers.ts';
 import { circuitOpen, notAllowed } from './faults.ts';
@@ -12,6 +13,8 @@ export interface Candidate {
   /** Under which its failures are counted. */
   name: string;
 }
+
+const NONE: Readonly<Record<string, string>> = {};
 
 /** What is remembered of earlier calls. */
 export interface Memory {
@@ -49,16 +52,22 @@ function configured(memory: Memory, asker: Asker, meant: ModelRef): Candidate[] 
   return distinct(models.flatMap((model) => candidatesOf(memory, asker, model)));
 }
 
-/** The keys that an agent names for a provider: the one that answered last, then the others in their order. */
+/**
+ * What an agent names for a provider: the sign-in of its profile there, then its keys, the one that answered last before the others
+ * in their order.
+ */
 function candidatesOf({ keys }: Memory, { tenant, agentId, config }: Asker, model: ModelRef): Candidate[] {
   const { provider, modelId } = model;
+  const { oauthProfiles = NONE } = config;
   const { authProfiles } = config.modelFailover;
   const about = { model: { provider, modelId } };
   const name = `${tenant} ${agentId} ${nameOf(model)}`;
   const named = authProfiles.length === 0 ? [] : authProfiles.filter((one) => one.provider === provider).map(({ keyName }) => keyName);
-  if (named.length === 0) return [{ ...about, keyName: undefined, name }];
+  const profile = Object.hasOwn(oauthProfiles, provider) ? oauthProfiles[provider] : undefined;
+  const signedIn = profile === undefined ? [] : [oauthTokenName(provider, profile)];
+  if (named.length + signedIn.length === 0) return [{ ...about, keyName: undefined, name }];
   const good = keys.lastGood(provider);
-  const names = good !== undefined && named.includes(good) ? [good, ...named] : named;
+  const names = [...signedIn, ...(good !== undefined && named.includes(good) ? [good, ...named] : named)];
   return names.map((keyName) => ({ ...about, keyName, name: `${name} ${keyName}` }));
 }
 

@@ -23,7 +23,7 @@ async function house({ first, second = [YES] }: Setup) {
   const stack = new AsyncDisposableStack();
   const upstreams = { first: stack.use(await startUpstream(...first)), second: stack.use(await startUpstream(...second)) };
   const entry = ({ url }: Upstream) => ({ type: 'openai-compatible', baseUrl: url });
-  const secrets: Record<string, string> = { ONE_API_KEY: 'sk-one', TWO_API_KEY: 'sk-two' };
+  const secrets: Record<string, string> = { ONE_API_KEY: 'sk-one', TWO_API_KEY: 'sk-two', FIRST_WORK_OAUTH_TOKEN: 'signed-in' };
   const models = open({
     entries: { first: entry(upstreams.first), second: entry(upstreams.second) },
     secret: async (name) => secrets[name] ?? null,
@@ -232,4 +232,22 @@ test('a key that is refused rests, longer each time, and the next one is used; t
   assert.equal(await ask(), 'yes (first)');
   assert.deepEqual(used(), ['Bearer sk-two', 'Bearer sk-one']);
   assert.deepEqual(at.told(), ['model:auth_cooldown']);
+});
+
+test('an agent with a profile at a provider is signed in there, before any key that it names and in place of the provider’s own', async () => {
+  const refused: UpstreamBehaviour = { kind: 'status', status: 401 };
+  await using at = await house({ first: [YES, YES, refused, YES, YES] });
+  const used = (): unknown => at.first.requests.at(-1)?.headers.authorization;
+  const oauthProfiles = { first: 'work', other: 'home' };
+  assert.equal(await at.as({ oauthProfiles }).ask(), 'yes (first)');
+  assert.equal(used(), 'Bearer signed-in');
+  assert.equal(await at.as({}, 'bergen').ask(), 'yes (first)');
+  assert.equal(used(), undefined);
+  const authProfiles = [{ keyName: 'ONE_API_KEY', provider: 'first' }];
+  const both = at.as({ ...ONCE, oauthProfiles, modelFailover: { authProfiles } });
+  assert.equal(await both.ask(), 'yes (first)');
+  assert.equal(used(), 'Bearer sk-one');
+  at.failover.forgetKeys();
+  assert.equal(await both.ask(), 'yes (first)');
+  assert.equal(used(), 'Bearer signed-in');
 });

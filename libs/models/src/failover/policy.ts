@@ -5,7 +5,7 @@ import type { ModelAnswer, ModelPart, ModelRef, ModelRequest, Models, ModelUsage
 export interface Asker {
   tenant: string;
   agentId: string;
-  config: Pick<AgentConfig, 'modelFailover' | 'circuitBreaker' | 'sdkRetry' | 'promptTimeout'>;
+  config: Pick<AgentConfig, 'modelFailover' | 'circuitBreaker' | 'sdkRetry' | 'promptTimeout' | 'oauthProfiles'>;
 }
 
 type FailoverEventName =

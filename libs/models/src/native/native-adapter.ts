@@ -1,3 +1,4 @@
+import { isOauthTokenName } from '@switchyard/contracts';
 import { streamingAdapter, type Adapter, type Attempt, type Ending, type Piece } from '../adapter.ts';
 import { NotTheProtocol } from '../chat/not-the-protocol.ts';
 import type { Origins } from '../chat/origins.ts';
@@ -34,7 +35,7 @@ export async function createNativeAdapter(
   origins: Origins,
 ): Promise<Adapter> {
   const wire = WIRES[settings.wire];
-  const endpoint = addressOf(settings, key, '', wire.keyHeader);
+  const endpoint = endpointOf(settings, key, wire);
   const conversations = new WeakMap<AbortSignal, Conversation>();
   const caches = settings.wire === 'google' ? new PromptCaches(keeperAt(endpoint, origins)) : undefined;
   const fetch = fetchThrough({ endpoint, origins, conversations, caches });
@@ -69,6 +70,13 @@ export async function createNativeAdapter(
 
   const embeds = settings.wire === 'google' ? { embed: createEmbed(compatible(settings), key, origins) } : {};
   return { ...streamingAdapter(stream), ...embeds };
+}
+
+/** A sign-in goes where every wire has it, and is announced where the upstream wants that. */
+function endpointOf(settings: ProviderSettings, key: string | undefined, { keyHeader, signedIn }: Wire): Endpoint {
+  if (!isOauthTokenName(settings.keyName ?? '')) return addressOf(settings, key, '', keyHeader);
+  const endpoint = addressOf(settings, key, '');
+  return { ...endpoint, headers: [...endpoint.headers, ...signedIn] };
 }
 
 /** The routes of chat completions stand beside those of the wire. */

@@ -49,6 +49,27 @@ test('the key goes in the header of the wire, and of what the library adds only 
     assert.deepEqual([headers['authorization'], headers['user-agent']], [undefined, 'switchyard']);
 });
 
+test('a sign-in is no key: it goes where every wire has it, announced where the upstream wants that', async () => {
+  const keyName = 'UP_WORK_OAUTH_TOKEN';
+  const [anthropic] = await sent('anthropic', [{ keyName }]);
+  const [google] = await sent('google', [{ keyName }]);
+  for (const one of [anthropic, google]) assert.equal(one?.headers['authorization'], `Bearer ${KEY}`);
+  assert.deepEqual([anthropic?.headers['x-api-key'], google?.headers['x-goog-api-key']], [undefined, undefined]);
+  assert.equal(anthropic?.headers['anthropic-beta'], 'oauth-2025-04-20');
+});
+
+test('the same text is a key under one name and a sign-in under another, from one call to the next', async () => {
+  const requests = await sent('anthropic', [{}, { keyName: 'UP_WORK_OAUTH_TOKEN' }, {}]);
+  assert.deepEqual(
+    requests.map(({ headers }) => [headers['x-api-key'], headers['authorization']]),
+    [
+      [KEY, undefined],
+      [undefined, `Bearer ${KEY}`],
+      [KEY, undefined],
+    ],
+  );
+});
+
 test('headers of the entry come before ours, and nothing of the environment is a key', async () => {
   process.env['ANTHROPIC_API_KEY'] = 'not-this-one';
   try {

@@ -18,6 +18,8 @@ export interface LibraryOptions {
 export interface Wire {
   /** The header that the key stands in. */
   keyHeader: string;
+  /** Names and values in turn: what is said beside a sign-in, which is no key. */
+  signedIn: readonly string[];
   /** Under what the library keeps what only this wire has. */
   options: 'anthropic' | 'google';
   /** What is said with every call. */
@@ -37,6 +39,7 @@ export type WireName = ProviderSettings['wire'];
 export const WIRES: Readonly<Record<Exclude<WireName, 'chat'>, Wire>> = {
   anthropic: {
     keyHeader: 'x-api-key',
+    signedIn: ['anthropic-beta', 'oauth-2025-04-20'],
     options: 'anthropic',
     // Nobody sees a call before it is whole, so its arguments need not come before they are checked.
     always: { anthropic: { toolStreaming: false } },
@@ -47,6 +50,7 @@ export const WIRES: Readonly<Record<Exclude<WireName, 'chat'>, Wire>> = {
   },
   google: {
     keyHeader: 'x-goog-api-key',
+    signedIn: [],
     options: 'google',
     always: {},
     marks: false,

@@ -1,5 +1,5 @@
 import { closeSync, existsSync, mkdirSync, openSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname } from 'node:path';
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import { ServiceError } from '@switchyard/contracts';
 
@@ -26,9 +26,8 @@ const SETTINGS = `
 `;
 
 /** Opens or creates a file that only its owner may read; checks it first if it was not closed cleanly. */
-export function openDatabase(dir: string, service: string): Database {
-  const file = join(dir, `${service}.db`);
-  createPrivately(dir, file);
+export function openDatabase(file: string): Database {
+  createPrivately(dirname(file), file);
   const uncleanlyClosed = existsSync(`${file}-wal`);
   const db = new DatabaseSync(file, { timeout: 5000, enableForeignKeyConstraints: true, defensive: true });
   try {

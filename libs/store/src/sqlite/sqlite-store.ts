@@ -1,3 +1,4 @@
+import { join } from 'node:path';
 import { ServiceError } from '@switchyard/contracts';
 import type { AnyCollectionSpec, Document } from '../collection.ts';
 import { misuse } from '../misuse.ts';
@@ -19,10 +20,10 @@ const SWEEP_MS = 60_000;
 const SWEEP_BATCH = 1_000;
 const CLOSE_GRACE_MS = 3_000;
 
-/** One service's documents in one file, `<dir>/<service>.db`. Whoever starts services on a directory holds its lock (`lockDirectory`). */
-export function openSqliteStore(dir: string, { service, log, strict = false }: StoreOptions): Store {
+/** One service's documents in one file, `<dir>/<service>.db` unless another is named. Whoever starts services on a directory holds its lock (`lockDirectory`). */
+export function openSqliteStore(dir: string, { service, file = join(dir, `${service}.db`), log, strict = false }: StoreOptions): Store {
   if (!SERVICE_NAME.test(service)) throw new ServiceError('INTERNAL', 'a store is opened for a service by its name');
-  const database = openDatabase(dir, service);
+  const database = openDatabase(file);
   prepareLedger(database.db);
   const disk = openDisk(database.log);
   const queue = createQueue(database.db, disk);

@@ -43,7 +43,7 @@ test('a copy is another database, and one that was moved stays what it is', asyn
 });
 
 test('a commit is on the disk, and tables are strict', () => {
-  const { db } = openDatabase(join(root, 'settings'), 'sessions');
+  const { db } = openDatabase(join(root, 'settings', 'sessions.db'));
   const read = (name: string) => Object.values(db.prepare(`PRAGMA ${name}`).get() ?? {})[0];
   const settings = ['journal_mode', 'synchronous', 'busy_timeout', 'foreign_keys', 'trusted_schema', 'journal_size_limit'];
   assert.deepEqual(settings.map(read), ['wal', 1, 5000, 1, 0, 67_108_864]);
@@ -103,7 +103,7 @@ test('every write that was acknowledged before kill -9 is there, each with its e
 test('an index follows its declaration, and documents stay', async () => {
   const dir = join(root, 'indexes');
   const indexes = () => {
-    const { db } = openDatabase(dir, 'sessions');
+    const { db } = openDatabase(join(dir, 'sessions.db'));
     const rows = db
       .prepare(`SELECT name, rootpage FROM sqlite_master WHERE tbl_name = 'c_items' AND type = 'index' AND sql IS NOT NULL ORDER BY name`)
       .all();
@@ -194,10 +194,10 @@ test('a URL without a store, a directory that cannot be, a damaged file: one sen
 
 test('a file that was not closed and is damaged is found out at the start', async () => {
   const dir = join(root, 'unclean');
-  const { db } = openDatabase(dir, 'sessions');
+  const { db } = openDatabase(join(dir, 'sessions.db'));
   db.exec(`CREATE TABLE t (x TEXT) STRICT; CREATE INDEX i ON t (x); INSERT INTO t VALUES ('a'), ('b');`);
   db.close();
-  const damaged = openDatabase(dir, 'sessions').db;
+  const damaged = openDatabase(join(dir, 'sessions.db')).db;
   damaged.enableDefensive(false);
   damaged.exec(`PRAGMA writable_schema = ON; DELETE FROM sqlite_master WHERE name = 'i'; PRAGMA writable_schema = RESET;`);
   const child = spawn(process.execPath, [

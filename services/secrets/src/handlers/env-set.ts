@@ -26,7 +26,7 @@ export function envSet({ values, origins, rate, tenantId, store, bus }: Given): 
     requireOperator(principal, tenantId);
     hideValue(value);
     if (isHouseSecret(key)) throw reserved(key);
-    const place = values.writable();
+    const place = values.writable(key);
     await rate(principal, 'env.set', A_MINUTE);
     const action = await place.set(key, value);
     await origins.release(key); // after: whoever dies in between leaves the new value bound, and not the old one free

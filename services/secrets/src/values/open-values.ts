@@ -17,6 +17,10 @@ interface Given {
   env: Variables;
   /** Of a process that keeps all it has on this machine alone. */
   envFile: string | undefined;
+  /** They are sealed, or there are none: no file in clear text. */
+  demanded: boolean;
+  /** Whether what has this name is kept and read sealed or not at all. */
+  mustBeSealed: (name: string) => boolean;
   log: Logger;
 }
 
@@ -29,8 +33,9 @@ export interface OpenedValues {
   box: Box;
   /** Without a master key: whether another replica has one by now, and seals what this one could not. */
   sealedElsewhere: () => Promise<boolean>;
-  /** Throws where there is none. */
-  writable(): Values;
+  /** For what has this name. Throws where there is none. */
+  writable(name?: string): Values;
+  mustBeSealed: (name: string) => boolean;
 }
 
 const INTAKE = 'switchyard/intake/v1';
@@ -38,8 +43,11 @@ const INTAKE = 'switchyard/intake/v1';
 let ofProcess: Box | undefined;
 
 /** Sealed where there is a master key, else in a file where there may be one. Refuses to start without the key of what is sealed. */
-export async function openValues({ secrets, dataKeys, store, tenant, env, envFile, log }: Given): Promise<OpenedValues> {
+export async function openValues(given: Given): Promise<OpenedValues> {
+  const { secrets, dataKeys, store, tenant, env, demanded, mustBeSealed, log } = given;
+  const envFile = demanded ? undefined : given.envFile;
   const masters = await readMasterKeys(env);
+  if (masters === undefined && demanded) throw new StartError(DEMANDED);
   const documents = secrets.for({ tenant });
   const keys = dataKeys.for({ tenant });
   if (masters === undefined && (await isSealed(keys))) throw new StartError((await documents.count({})) > 0 ? SEALED : SEALED_RECORD);
@@ -54,10 +62,13 @@ export async function openValues({ secrets, dataKeys, store, tenant, env, envFil
     box: key === undefined ? (ofProcess ??= openBox()) : openBox(deriveKey(key, INTAKE)),
     auditSeal: key && (await auditSeal(keys, key)),
     sealedElsewhere: async () => key === undefined && (await isSealed(keys)),
-    writable() {
-      const [place] = places;
-      if (place === undefined) throw new ServiceError('FAILED_PRECONDITION', NONE, { details: { reason: 'NO_MASTER_KEY' } });
-      return place;
+    mustBeSealed,
+    writable(name = '') {
+      const onlySealed = mustBeSealed(name);
+      const place = onlySealed ? sealed : places[0];
+      if (place !== undefined) return place;
+      const why = onlySealed ? `oauth.storage is encrypted, and ${NO_KEY}` : NONE;
+      throw new ServiceError('FAILED_PRECONDITION', why, { details: { reason: 'NO_MASTER_KEY' } });
     },
   };
 }
@@ -65,8 +76,9 @@ export async function openValues({ secrets, dataKeys, store, tenant, env, envFil
 const SEALED = 'There are sealed secrets, and SECRETS_MASTER_KEY is not set: set the one they are sealed with.';
 const SEALED_RECORD =
   'The record of what was done is sealed with a master key, and SECRETS_MASTER_KEY is not set: set the one it was started with before.';
-const NONE =
-  'There is no master key, and a file is for one process alone: give the secrets service SECRETS_MASTER_KEY (openssl rand -hex 32) and start it again.';
+const NO_KEY = 'there is no master key: give the secrets service SECRETS_MASTER_KEY (openssl rand -hex 32) and start it again.';
+const NONE = `A file is for one process alone, and ${NO_KEY}`;
+const DEMANDED = `security.secrets.enabled is true, and ${NO_KEY}`;
 
 async function readMasterKeys(env: Variables): Promise<MasterKeys | undefined> {
   const current = await readKey(env, 'SECRETS_MASTER_KEY');

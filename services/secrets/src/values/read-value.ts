@@ -3,12 +3,14 @@ import type { OpenedValues } from './open-values.ts';
 
 /** What was set while everything ran, else the environment, else the file that `<NAME>_FILE` points to. */
 export async function readValue(
-  { values, env }: { values: Pick<OpenedValues, 'places'>; env: Variables },
+  { values, env }: { values: Pick<OpenedValues, 'places' | 'mustBeSealed'>; env: Variables },
   name: string,
 ): Promise<string | undefined> {
+  const onlySealed = values.mustBeSealed(name);
   for (const place of values.places) {
+    if (onlySealed && place.storage !== 'encrypted') continue;
     const value = await place.get(name);
     if (value !== undefined) return value;
   }
-  return readSecret(env, name);
+  return onlySealed ? undefined : readSecret(env, name);
 }
