@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { SERVER_FLAGS } from '@switchyard/contracts';
+import { EMBEDDED_FLAGS, SERVER_FLAGS } from '@switchyard/contracts';
 import { findNatsServer, startProcess, tempDir, type StartedProcess } from '@switchyard/testkit';
 import { callOf } from './rows.ts';
 import { startNode, type Subject } from './subject.ts';
@@ -49,7 +49,8 @@ export function mintBenchToken(): string {
 }
 
 function flagsOf(service: string, { profiles, inspect = false }: ProductOptions): string[] {
-  const flags = inspect ? [...SERVER_FLAGS, '--inspect=127.0.0.1:0'] : [...SERVER_FLAGS];
+  const usual = service === 'embedded' ? EMBEDDED_FLAGS : SERVER_FLAGS;
+  const flags = inspect ? [...usual, '--inspect=127.0.0.1:0'] : [...usual];
   if (profiles === undefined) return flags;
   return [...flags, '--cpu-prof', '--cpu-prof-interval=200', `--cpu-prof-dir=${profiles}`, `--cpu-prof-name=${service}.cpuprofile`];
 }

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { SERVER_FLAGS } from '@switchyard/contracts';
+import { EMBEDDED_FLAGS } from '@switchyard/contracts';
 import { tempDir } from '@switchyard/testkit';
 import { freePort } from './free-port.ts';
 import { mintBenchToken, productEnvironment } from './product.ts';
@@ -64,7 +64,7 @@ async function startOurs(): Promise<Started> {
   const token = mintBenchToken();
   const port = String(await freePort());
   const env = { ...productEnvironment(data.path, token), SWITCHYARD_PORT: port };
-  return await time('services/embedded/src/main.ts', { env, port, headers: { authorization: `Bearer ${token}` }, flags: SERVER_FLAGS });
+  return await time('services/embedded/src/main.ts', { env, port, headers: { authorization: `Bearer ${token}` }, flags: EMBEDDED_FLAGS });
 }
 
 async function startBare(): Promise<Started> {

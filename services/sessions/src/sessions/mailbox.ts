@@ -21,6 +21,13 @@ export interface Taker {
 /** `taken`: this write also took the lease. `waits`: the turn is the first, with nobody at work. `queued`: others come first. */
 export type Entered = { session: SessionDocument; place: 'taken' | 'waits' | 'queued' } | { session?: undefined; place: 'there' };
 
+/** What whoever enters knows. */
+interface Expected {
+  taker?: Taker | undefined;
+  /** Nobody is likely to be there: then it is not looked at first. */
+  free?: boolean;
+}
+
 /**
  * Puts a turn at the end of its session's queue; with a taker, where nobody is at work and nothing waits, takes the lease in the
  * same write. The first turn makes the session. Without this write the turn would be in no queue, and only a sweep would find it.
@@ -28,10 +35,12 @@ export type Entered = { session: SessionDocument; place: 'taken' | 'waits' | 'qu
  * A client that is held to its own sessions enters no other (NOT_FOUND), nobody enters one that has its own name on it and that
  * somebody else made (FAILED_PRECONDITION), and no more than `maxDepth` wait (RESOURCE_EXHAUSTED). `there`: the queue held it already.
  */
-export async function enter(sessions: Documents<SessionDocument>, arrival: Arrival, taker?: Taker): Promise<Entered> {
+export async function enter(sessions: Documents<SessionDocument>, arrival: Arrival, { taker, free = false }: Expected = {}): Promise<Entered> {
   for (;;) {
     const taken = taker && (await pushWithLease(sessions, arrival, taker));
     if (taken) return { session: taken, place: 'taken' };
+    const first = free && !taker ? await push(sessions, arrival, 'waits') : null;
+    if (first) return { session: first, place: 'waits' };
     // What is read says which write to try, and that one guards itself.
     const present = await sessions.get(arrival.key);
     if (present) refuse(present, arrival);

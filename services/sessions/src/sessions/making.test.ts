@@ -207,6 +207,29 @@ test('a turn that is started later, by whatever process, is held as its client w
   });
 });
 
+test('where nobody is expected nothing is looked at first, and who is there all the same comes first', async () => {
+  await using data = await tempDir();
+  await using beside = await besides(data.path);
+  const { mine } = beside;
+  const turn = { tenant: 'default', key: KEY, identity: { tenant: 'default', userId: 'somebody', channelId: 'gateway' } };
+  const arrival = (entry: string) => ({
+    ...turn,
+    agentId: 'default',
+    client: 'mary',
+    sessions: 'own' as const,
+    entry,
+    maxDepth: 5,
+    now: 2,
+  });
+  const unread = { ...mine, get: () => assert.fail('it was looked at') } as Documents<SessionDocument>;
+  await mine.replace(made('mary'));
+  const first = await enter(unread, arrival('t1 2 default'), { free: true });
+  assert.deepEqual([first.place, first.session?.waitsFor], ['waits', 'default.default']);
+  const second = await enter(mine, arrival('t2 3 default'), { free: true });
+  assert.deepEqual([second.place, second.session?.queue], ['queued', ['t1 2 default', 't2 3 default']]);
+  assert.equal((await enter(mine, arrival('t2 3 default'), { free: true })).place, 'there');
+});
+
 test('who looked while a session was its own enters, empties and reads nothing of what took its place', async () => {
   await using data = await tempDir();
   await using beside = await besides(data.path);
@@ -216,11 +239,11 @@ test('who looked while a session was its own enters, empties and reads nothing o
   const looked = { ...mine, get: async (key: string) => mine.get(key).finally(becomesCarls) } as Documents<SessionDocument>;
   const identity = { tenant: 'default', userId: 'somebody', channelId: 'gateway' };
   const taker = { owner: 'o', now: 2, leaseMs: 1 };
-  for (const taking of [taker, undefined]) {
+  for (const expected of [{ taker }, {}, { free: true }]) {
     await mine.replace({ ...made('mary'), depth: 5 });
     const turn = { tenant: 'default', key: KEY, identity, agentId: 'default', entry: 't 2 default', maxDepth: 1, now: 2 };
     await mine.replace(made('carl'));
-    await assert.rejects(enter(mine, { ...turn, client: 'mary', sessions: 'own' }, taking), unknown);
+    await assert.rejects(enter(mine, { ...turn, client: 'mary', sessions: 'own' }, expected), unknown);
     assert.deepEqual(await mine.get(KEY), made('carl'));
   }
 

@@ -287,7 +287,7 @@ async function enterNew(
     now: turn.createdAt,
   };
   try {
-    return await makingRoom(deps, turn, () => enter(deps.sessions.for(principal), arrival, taker));
+    return await makingRoom(deps, turn, () => enter(deps.sessions.for(principal), arrival, { taker, free: !deps.isBusy(key) }));
   } catch (error) {
     const refused = error instanceof ServiceError && error.code !== 'UNAVAILABLE';
     if (refused) await forgetRefused(deps.turns.for(principal), turn, { error, now: deps.store.now() });

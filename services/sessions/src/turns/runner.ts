@@ -102,7 +102,7 @@ export function createRunner(given: Omit<LauncherDeps, 'followUps'>): Runner {
     if (!accepted.replayed) {
       const { agent, model, begun } = accepted;
       launcher.announce(tenant, turn, model);
-      crowded.note(`${tenant} ${turn.sessionKey}`, begun === undefined);
+      crowded.note(`${tenant} ${turn.sessionKey}`, begun === undefined && !accepted.waits);
       if (begun) launcher.begin({ ...begun, tenant, turn, agent, model });
     }
     const gathersMs = accepted.replayed ? undefined : accepted.gathersMs;
