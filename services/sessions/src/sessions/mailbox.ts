@@ -35,7 +35,11 @@ interface Expected {
  * A client that is held to its own sessions enters no other (NOT_FOUND), nobody enters one that has its own name on it and that
  * somebody else made (FAILED_PRECONDITION), and no more than `maxDepth` wait (RESOURCE_EXHAUSTED). `there`: the queue held it already.
  */
-export async function enter(sessions: Documents<SessionDocument>, arrival: Arrival, { taker, free = false }: Expected = {}): Promise<Entered> {
+export async function enter(
+  sessions: Documents<SessionDocument>,
+  arrival: Arrival,
+  { taker, free = false }: Expected = {},
+): Promise<Entered> {
   for (;;) {
     const taken = taker && (await pushWithLease(sessions, arrival, taker));
     if (taken) return { session: taken, place: 'taken' };
