@@ -1,14 +1,17 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createClient, RpcError, type Client } from '@switchyard/client';
+import { freePort, startProcess, tempDir } from '@switchyard/testkit';
 import { isAlive } from '../cluster/processes.ts';
 import { chatUrl, contents } from './clients.ts';
 import { startEmbedded } from './embedded.ts';
 import { isNamed, listen } from './listening.ts';
 
 const PAUSE_MS = 20;
+const COMMAND = join(import.meta.dirname, '../../libs/cli/src/main.ts');
 const config = { agents: { default: {}, slow: { provider: 'dev', model: 'slow' } } };
 
 test('one process takes its own place: same id, same port, no call fails that is tried again, and what runs goes on', async () => {
@@ -35,6 +38,33 @@ test('one process takes its own place: same id, same port, no call fails that is
   assert.equal((await contents(product, 'going-on')).length, 2, 'the question was asked once');
   client.close();
   assert.deepEqual(await product.process.end('SIGTERM'), { code: 0, signal: null });
+});
+
+test('a process that may reach some files only answers, finds, and is started again by who started it', async () => {
+  await using data = await tempDir();
+  const port = await freePort();
+  const env = {
+    HOME: data.path,
+    SWITCHYARD_DATA: data.path,
+    SWITCHYARD_PORT: String(port),
+    SWITCHYARD_CONFIG: ':',
+    SWITCHYARD_SECURITY__PERMISSION__ENABLE_NODE_PERMISSIONS: 'true',
+  };
+  await using product = await startProcess([process.execPath, COMMAND, 'start'], { env, ready: /^Try:/m });
+  // The command ends what it started only where it may end itself.
+  await using _ended = { [Symbol.asyncDispose]: async () => void (await product.end('SIGTERM')) };
+  const token = readFileSync(join(data.path, 'token'), 'utf8').trim();
+  const client = createClient({ url: `http://127.0.0.1:${port}`, token });
+  const { response } = await client.call('agent.execute', { message: 'a needle' });
+  assert.match(response, /needle/);
+  const { pid } = await client.call('gateway.status', {});
+  await client.call('gateway.restart', {});
+  while ((await again(client, 'gateway.status')).pid === pid) await sleep(PAUSE_MS);
+  const found = await client.call('session.search', { query: 'needle' });
+  assert.notEqual(found.length, 0);
+  client.close();
+  assert.deepEqual(await product.end('SIGTERM'), { code: 0, signal: null });
+  assert.ok(!product.output().includes('SecurityWarning'), product.output());
 });
 
 /** As a client does that tries again: while nobody listens, or whoever does says that nobody is there. */

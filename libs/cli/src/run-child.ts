@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { constants } from 'node:os';
-import { EMBEDDED_FLAGS } from '@switchyard/contracts';
+import { EMBEDDED_FLAGS, RESTART_CODE } from '@switchyard/contracts';
 
 const FORWARDED = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
@@ -13,6 +13,13 @@ const ONE_WISH_MS = 250;
  * Ctrl-C reaches it once, through us: servers take the second signal as an order to drop everything.
  */
 export async function runChild(program: string, env: NodeJS.ProcessEnv, oneWishMs: number = ONE_WISH_MS): Promise<number> {
+  for (;;) {
+    const code = await runOnce(program, env, oneWishMs);
+    if (code !== RESTART_CODE) return code;
+  }
+}
+
+async function runOnce(program: string, env: NodeJS.ProcessEnv, oneWishMs: number): Promise<number> {
   const child = spawn(process.execPath, [...EMBEDDED_FLAGS, program], { stdio: 'inherit', env, detached: true });
   const heard = new Map<NodeJS.Signals, number>();
   const forward = (signal: NodeJS.Signals): void => {

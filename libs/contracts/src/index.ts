@@ -68,7 +68,7 @@ export { DISCOVER, openRpcDocument, openRpcSteps, type ContentDescriptor, type O
 export { contractsLock, narrowings, serializeLock, staleLock, type ContractsLock, type LockEntry } from './compatibility.ts';
 export { inputSchema, outputSchema, type JsonSchema } from './json-schema.ts';
 export { DATA_NOTE, parseRunFile, type RunFile, type RunningProcess } from './run-file.ts';
-export { EMBEDDED_FLAGS, SERVER_FLAGS } from './server-flags.ts';
+export { EMBEDDED_FLAGS, RESTART_CODE, SERVER_FLAGS } from './server-flags.ts';
 export { gateway } from './gateway/contract.ts';
 export { observability } from './observability/contract.ts';
 export { registry } from './registry/contract.ts';

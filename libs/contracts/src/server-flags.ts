@@ -6,6 +6,9 @@
  */
 const COMMON = ['--heap-growing-percent=100', '--expose-gc', '--disable-warning=ExperimentalWarning'];
 
+/** With this a process exits that is to be started again, and may not do so itself. Others know it as EX_TEMPFAIL. */
+export const RESTART_CODE = 75;
+
 /** Half of Node's young generation keeps ten thousand idle connections within 200 MiB, at no cost that could be measured. */
 export const SERVER_FLAGS: readonly string[] = ['--max-semi-space-size=16', ...COMMON];
 

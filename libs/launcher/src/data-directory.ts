@@ -1,11 +1,10 @@
-import { chmodSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { DATA_NOTE } from '@switchyard/contracts';
-import { DEFAULT_DATA, StartError, type Environment } from '@switchyard/service-kit';
+import { DEFAULT_DATA, keepFile, StartError, type Environment } from '@switchyard/service-kit';
 import { lockDirectory } from '@switchyard/store';
 
 const PRIVATE_DIR = 0o700;
-const PRIVATE_FILE = 0o600;
 
 /** Makes the data directory this process's own, readable by its user alone. Another process in it is named in one sentence. */
 export function claimDataDirectory(dir: string): Disposable {
@@ -61,11 +60,8 @@ export function readPrivately(dir: string, name: string): string | undefined {
 
 /** For this user alone. The file is whole and on the disk, or as it was before. */
 export function keepPrivately(dir: string, name: string, text: string): void {
-  const file = join(dir, name);
   try {
-    rmSync(`${file}.new`, { force: true });
-    writeFileSync(`${file}.new`, `${text}\n`, { mode: PRIVATE_FILE, flush: true });
-    renameSync(`${file}.new`, file);
+    keepFile(join(dir, name), `${text}\n`);
   } catch (cause) {
     throw notWritable(dir, cause);
   }

@@ -13,7 +13,7 @@ import { RETRY, type RetryPolicy } from './retry.ts';
 
 export interface ModelsOptions {
   /** Read at each call, so that a change is in force at once. One object per revision. */
-  settings: () => Readonly<Pick<Sections, 'models' | 'providers'>>;
+  settings: () => Readonly<Pick<Sections, 'models' | 'providers' | 'security'>>;
   /** The value of a secret, null when there is none. Asked by name, and by the origin that a key is bound to, once in `keyTtlMs`. */
   secret: (name: string, origin?: string) => Promise<string | null>;
   env: Readonly<Record<string, string | undefined>>;
@@ -81,7 +81,8 @@ function createFindTarget(directory: Directory, keys: Keys, env: ModelsOptions['
     const settings = directory.configured().get(provider);
     if (settings === undefined) throw modelNotFound(`no provider ${provider}`);
     const used = named === undefined ? settings : withKey(settings, named, env);
-    const { keyName, keyRefusal, keyOptional, keyWithheld } = used;
+    const { keyName, keyRefusal, keyOptional, keyWithheld, hostRefusal } = used;
+    if (hostRefusal !== undefined) throw notConfigured('HOST_NOT_ALLOWED', `provider ${provider}: ${hostRefusal}`);
     if (keyRefusal !== undefined) throw notConfigured('PROVIDER_AUTH', `provider ${provider}: ${keyRefusal}`);
     const key = await keys.get(used).catch((error: unknown) => {
       throw isBoundElsewhere(error) ? notConfigured('PROVIDER_AUTH', `provider ${provider}: ${error.message}`) : error;

@@ -4,7 +4,7 @@ import { isBoundElsewhere, type Keys, type WantedKey } from './keys.ts';
 import type { CatalogueEntry } from './model.ts';
 import { providerSettings, type ProviderSettings } from './provider-settings.ts';
 
-type ModelSettings = Readonly<Pick<Sections, 'models' | 'providers'>>;
+type ModelSettings = Readonly<Pick<Sections, 'models' | 'providers' | 'security'>>;
 
 /** What one revision of the configuration offers with the keys there are. The same object for as long as nothing of it changes. */
 export interface Offer {
@@ -30,6 +30,13 @@ export interface DirectoryOptions {
   keys: Keys;
 }
 
+/** The providers as they are made of one revision of the settings. */
+interface Revision {
+  of: Sections['providers'];
+  hosts: readonly string[];
+  all: Map<string, ProviderSettings>;
+}
+
 /** An offer, what it was made from, and until when it need not be looked at again. */
 interface Made {
   offer: Offer;
@@ -38,12 +45,14 @@ interface Made {
 }
 
 export function createDirectory({ settings, env, keys }: DirectoryOptions): Directory {
-  let revision: { of: Sections['providers']; all: Map<string, ProviderSettings> } | undefined;
+  let revision: Revision | undefined;
   let made: Made | undefined;
 
   function configured(): ReadonlyMap<string, ProviderSettings> {
-    const { providers } = settings();
-    if (revision?.of !== providers) revision = { of: providers, all: providerSettings(providers, env) };
+    const { providers, security } = settings();
+    const hosts = security.permission.allowedNetHosts;
+    if (revision?.of !== providers || revision.hosts !== hosts)
+      revision = { of: providers, hosts, all: providerSettings(providers, { env, hosts }) };
     return revision.all;
   }
 
@@ -62,7 +71,9 @@ export function createDirectory({ settings, env, keys }: DirectoryOptions): Dire
     const all = configured();
     const current = made?.configured === all && made.offer.models === models ? made : undefined;
     if (current !== undefined && keys.until(current.keys) > Date.now()) return current.offer;
-    const placed = [...all.values()].filter(({ baseUrl, keyRefusal }) => baseUrl !== '' && keyRefusal === undefined);
+    const placed = [...all.values()].filter(
+      ({ baseUrl, keyRefusal, hostRefusal }) => baseUrl !== '' && (keyRefusal ?? hostRefusal) === undefined,
+    );
     const guarded = placed.filter(({ keyOptional }) => !keyOptional);
     const able = await Promise.all(placed.map(async (one) => one.keyOptional || (await has(one))));
     const answering = placed.filter((_, index) => able[index]);

@@ -13,7 +13,11 @@ interface Setup {
 }
 
 function open({ models = {}, entries = {}, secrets = {}, env = {} }: Setup = {}): Models {
-  const settings = { models: sections.models.parse(models), providers: sections.providers.parse({ entries }) };
+  const settings = {
+    models: sections.models.parse(models),
+    providers: sections.providers.parse({ entries }),
+    security: sections.security.parse({}),
+  };
   return createModels({ settings: () => settings, secret: async (name) => secrets[name] ?? null, env });
 }
 
@@ -116,6 +120,7 @@ test('a key is asked for once in a while, not once a call', async () => {
   const settings = {
     models: sections.models.parse({}),
     providers: sections.providers.parse({ entries: { up: { ...OLLAMA, apiKeyName: 'UP_KEY' } } }),
+    security: sections.security.parse({}),
   };
   const secret = async (name: string): Promise<string | null> => {
     if (name === 'UP_KEY') asked += 1;

@@ -116,3 +116,18 @@ test('a redirect of whoever makes vectors is refused too: the key goes nowhere e
   await assert.rejects(models.embed(asked), { code: 'FAILED_PRECONDITION' });
   assert.deepEqual([upstream.requests.length, elsewhere.requests.length], [1, 0]);
 });
+
+test('where some hosts may be called a provider at another answers nothing, and is asked nothing', async () => {
+  await using upstream = await startUpstream(TEXT);
+  const entry = { type: 'openai-compatible', models: [{ id: LOCAL.modelId }] };
+  const entries = { local: { ...entry, baseUrl: upstream.url } };
+  const elsewhere = open({ entries, allowedNetHosts: ['api.example.com'] });
+  const { error } = await run(elsewhere, request());
+  assert.ok(error instanceof ServiceError);
+  assert.deepEqual([error.details.reason, upstream.requests.length], ['HOST_NOT_ALLOWED', 0]);
+  assert.match(error.message, /^provider local: 127\.0\.0\.1 is none of the hosts .* security\.permission\.allowedNetHosts/);
+  assert.ok(!(await elsewhere.providers()).includes('local'));
+  const here = open({ entries, allowedNetHosts: ['api.example.com', '127.0.0.1'] });
+  assert.equal((await run(here, request())).error, undefined);
+  assert.ok((await here.providers()).includes('local'));
+});

@@ -9,10 +9,12 @@ export const TEXT: UpstreamBehaviour = { kind: 'text', text: 'one two three', us
 interface Setup extends Partial<Omit<ModelsOptions, 'settings'>> {
   models?: object;
   entries?: Record<string, object>;
+  allowedNetHosts?: readonly string[];
 }
 
-export function open({ models = {}, entries = {}, ...options }: Setup): Models {
-  const settings = { models: sections.models.parse(models), providers: sections.providers.parse({ entries }) };
+export function open({ models = {}, entries = {}, allowedNetHosts = [], ...options }: Setup): Models {
+  const security = sections.security.parse({ permission: { allowedNetHosts } });
+  const settings = { models: sections.models.parse(models), providers: sections.providers.parse({ entries }), security };
   return createModels({ settings: () => settings, secret: async () => null, env: {}, retry: { baseMs: 5, maxMs: 5 }, ...options });
 }
 

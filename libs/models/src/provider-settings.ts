@@ -1,4 +1,5 @@
 import type { ProviderEntry, Sections } from '@switchyard/contracts';
+import { whyNotCalled } from '@switchyard/security';
 import { PUBLISHED, type Published } from './catalogue/2026-11.ts';
 import { BUILT_IN } from './catalogue/built-in.ts';
 import { DEV_PROVIDER } from './dev/dev-provider.ts';
@@ -21,6 +22,8 @@ export interface ProviderSettings {
   keyWithheld: string | undefined;
   /** Why the key that its entry names is not sent there; such a provider cannot answer. */
   keyRefusal: string | undefined;
+  /** Why it is called nowhere: its host is none of those that may be. */
+  hostRefusal: string | undefined;
   /** It can be called without its key, because somebody chose its address. */
   keyOptional: boolean;
   headers: Readonly<Record<string, string>>;
@@ -51,19 +54,25 @@ const DEFAULT_TIMEOUT_MS = 120_000;
 const ASSUMED_CONTEXT = 32_768;
 const ASSUMED_MAX_TOKENS = 4_096;
 
+interface Surroundings {
+  env: Env;
+  /** Those that may be called; empty where all may. */
+  hosts: readonly string[];
+}
+
 /** The providers of one revision of the configuration, those it names first. `dev` is not among them. */
-export function providerSettings(providers: Sections['providers'], env: Env): Map<string, ProviderSettings> {
+export function providerSettings(providers: Sections['providers'], given: Surroundings): Map<string, ProviderSettings> {
   const all = new Map<string, ProviderSettings>();
   for (const [id, entry] of Object.entries(providers.entries)) {
-    if (id !== DEV_PROVIDER && entry.enabled) all.set(id, fromEntry(id, entry, env));
+    if (id !== DEV_PROVIDER && entry.enabled) all.set(id, fromEntry(id, entry, given));
   }
   for (const id of Object.keys(BUILT_IN)) {
-    if (!Object.hasOwn(providers.entries, id)) all.set(id, fromEntry(id, undefined, env));
+    if (!Object.hasOwn(providers.entries, id)) all.set(id, fromEntry(id, undefined, given));
   }
   return all;
 }
 
-function fromEntry(id: string, entry: ProviderEntry | undefined, env: Env): ProviderSettings {
+function fromEntry(id: string, entry: ProviderEntry | undefined, { env, hosts }: Surroundings): ProviderSettings {
   const builtIn = BUILT_IN[id];
   const ownUrl = (id === 'openai' ? env['OPENAI_BASE_URL'] : undefined) || entry?.baseUrl;
   // Only without an address of its own does an entry borrow that of its type, and with it the key that belongs there.
@@ -82,6 +91,7 @@ function fromEntry(id: string, entry: ProviderEntry | undefined, env: Env): Prov
     keyOrigin: originOf(keyName, baseUrl),
     keyWithheld,
     keyRefusal,
+    hostRefusal: whyNotCalled(baseUrl, hosts),
     keyOptional: Boolean(ownUrl) && !entry?.apiKeyName,
     headers: entry?.headers ?? {},
     timeoutMs: entry?.timeoutMs ?? DEFAULT_TIMEOUT_MS,

@@ -4,7 +4,11 @@ import { sections, type AgentProjection } from '@switchyard/contracts';
 import { createModels, findVisible, visibleNames, type Models } from './index.ts';
 
 function open(models: object, entries: Record<string, object> = {}): Models {
-  const settings = { models: sections.models.parse(models), providers: sections.providers.parse({ entries }) };
+  const settings = {
+    models: sections.models.parse(models),
+    providers: sections.providers.parse({ entries }),
+    security: sections.security.parse({}),
+  };
   return createModels({ settings: () => settings, secret: async () => null, env: {} });
 }
 

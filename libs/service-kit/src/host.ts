@@ -13,6 +13,7 @@ import { followLevels } from './follow-levels.ts';
 import { followRestart } from './follow-restart.ts';
 import { createHealthRegistry, type HealthRegistry } from './health.ts';
 import { openKept } from './kept.ts';
+import { permissionFlags } from './permissions.ts';
 import { openProbes } from './probes/open-probes.ts';
 import { largePayloads } from './large-payloads.ts';
 import { openBlobs, type OpenBlobsOptions } from './open-blobs.ts';
@@ -71,6 +72,8 @@ export interface HostOptions {
   metricsPort?: number;
   /** Stops the waiting for dependencies. */
   signal?: AbortSignal;
+  /** Starts the process again with flags of Node that its settings demand: called before anything else is opened. */
+  restrict?: (flags: readonly string[]) => never;
 }
 
 const REPLICA_DIGITS = 8;
@@ -87,6 +90,8 @@ export async function openHost(options: HostOptions): Promise<Host> {
   const access = await readBusAccess(environment.bus, options.env);
   const blobAccess = await readBlobAccess(options.env, environment.data);
   const settings = opening.use(await openSettings(environment, options.preset === undefined ? {} : { preset: options.preset }));
+  const flags = options.restrict && permissionFlags(environment, settings);
+  if (flags) options.restrict?.(flags);
   const log = options.log ?? openLog(settings, options.logDestination, opening);
   const telemetry = await startTelemetry(options.env, { service: options.service ?? 'switchyard', log });
   opening.defer(() => telemetry.shutdown());

@@ -23,12 +23,14 @@ export {
 export { runProcess, runService, startSentence, type Starting } from './run-service.ts';
 export { variableOf, type Pin } from './settings/environment-layer.ts';
 export { type IneffectiveSetting } from './settings/not-in-force.ts';
+export { startAgainWith } from './permissions.ts';
 export { openSettings, type ConfigurationSource, type Refusal } from './settings/open-settings.ts';
 export { type Origin } from './settings/origin.ts';
 export { closest } from './settings/closest.ts';
 export { createSecretReader, createSecretSealer, openSecretAsking, type SecretReader, type SecretSealer } from './sealed-secrets.ts';
 export { referencesIn, resolveReferences, sentReferences } from './settings/references.ts';
 export { isTree, merge, only, refuseUnsafeKeys, treeOf, valueAt, type Tree } from './settings/tree.ts';
+export { keepFile } from './keep-file.ts';
 export { StartError } from './start-error.ts';
 export type { StoreFile } from './store-file.ts';
 export { startService } from './start-service.ts';

@@ -4,6 +4,7 @@ import closeWithGrace from 'close-with-grace';
 import { collectStart } from './collect-start.ts';
 import type { ServiceDefinition } from './define-service.ts';
 import { openHost, type Host } from './host.ts';
+import { startAgainWith } from './permissions.ts';
 import type { SectionName } from './settings.ts';
 import { startService } from './start-service.ts';
 import { StartError } from './start-error.ts';
@@ -16,7 +17,7 @@ const PATIENCE_MS = 1_000;
 export async function runService<C extends Contract, K extends SectionName>(definition: ServiceDefinition<C, K>): Promise<void> {
   const { service } = definition.contract;
   await runProcess(service, async ({ stack, signal }) => {
-    const host = stack.use(await openHost({ env: process.env, service, signal }));
+    const host = stack.use(await openHost({ env: process.env, service, signal, restrict: startAgainWith }));
     stack.use(await startService(definition, host));
     return host;
   });

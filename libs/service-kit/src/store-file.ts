@@ -1,6 +1,7 @@
-import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
 import { dirname, isAbsolute, join, relative, resolve } from 'node:path';
 import { lockDirectory } from '@switchyard/store';
+import { keepFile } from './keep-file.ts';
 import { StartError } from './start-error.ts';
 
 /** The file that a setting wants a service's documents in. */
@@ -31,8 +32,8 @@ export function placeStoreFile({ service, file, dir, data }: Wish): { file: stri
   const last = readNote(note) ?? usual;
   if (wanted !== last && existsSync(last) && !existsSync(wanted)) throw leftBehind(file?.setting ?? note, { last, wanted });
   const held = file === undefined || isWithin(wanted, data) ? undefined : lockDirectory(dirname(wanted));
-  if (wanted === usual) rmSync(note, { force: true });
-  else writeNote(note, wanted);
+  if (wanted !== usual) writeNote(note, wanted);
+  else if (existsSync(note)) rmSync(note);
   return { file: wanted, [Symbol.dispose]: () => held?.[Symbol.dispose]() };
 }
 
@@ -47,7 +48,7 @@ function readNote(note: string): string | undefined {
 
 function writeNote(note: string, file: string): void {
   mkdirSync(dirname(note), { recursive: true, mode: 0o700 });
-  writeFileSync(note, `${file}\n`, { mode: 0o600, flush: true });
+  keepFile(note, `${file}\n`);
 }
 
 function leftBehind(from: string, { last, wanted }: { last: string; wanted: string }): StartError {

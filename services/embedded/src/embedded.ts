@@ -16,6 +16,7 @@ import {
   openHost,
   readEnvironment,
   runProcess,
+  startAgainWith,
   startService,
   StartError,
   type Host,
@@ -54,7 +55,16 @@ async function startEmbedded(env: Variables, { stack, signal, onListening }: Sta
   stack.use(claimDataDirectory(data));
   leaveNote(environment);
   const host = stack.use(
-    await sayIfSlow(bus, openHost({ env, logDestination: (settings) => openLogFile(settings, data), metricsPort: METRICS_PORT, signal })),
+    await sayIfSlow(
+      bus,
+      openHost({
+        env,
+        logDestination: (settings) => openLogFile(settings, data),
+        metricsPort: METRICS_PORT,
+        signal,
+        restrict: startAgainWith,
+      }),
+    ),
   );
 
   if (!host.settings.current.gateway.enabled) throw new StartError(NO_EDGE);

@@ -1,3 +1,4 @@
+import { RESTART_CODE } from '@switchyard/contracts';
 import { StartError, type Variables } from '@switchyard/service-kit';
 
 /**
@@ -5,6 +6,8 @@ import { StartError, type Variables } from '@switchyard/service-kit';
  * and what files and code say by now counts. It listens where it listened, also where it had taken any free port.
  */
 export function takeOwnPlace(env: Variables, port: number): never {
+  // Whoever may start no process is started by who started it.
+  if (process.permission !== undefined) process.exit(RESTART_CODE);
   const { SWITCHYARD_GATEWAY__PORT: _any, ...rest } = env;
   const given = Object.entries({ ...rest, SWITCHYARD_PORT: String(port) }).filter(([, value]) => value !== undefined);
   const argv = [process.execPath, ...process.execArgv, ...process.argv.slice(1)];

@@ -44,7 +44,7 @@ import { openLevels } from './levels/open-levels.ts';
 export const registry = defineService({
   contract,
   version: '0.1.0',
-  settings: ['agents', 'routing', 'tenantId', 'models', 'providers', 'embedding', 'logLevel', 'daemon'],
+  settings: ['agents', 'routing', 'tenantId', 'models', 'providers', 'embedding', 'logLevel', 'daemon', 'security'],
 
   async setup({ settings, store, bus, log, own, env, configuration }) {
     const {

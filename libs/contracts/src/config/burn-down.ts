@@ -60,7 +60,6 @@ export const UNREAD_SETTINGS: readonly string[] = [
   'scheduler',
   'security.actionConfirmation',
   'security.agentToAgent',
-  'security.permission',
   'sendPolicy',
   'senderTrustDisplay',
   'streaming',

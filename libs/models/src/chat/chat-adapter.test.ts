@@ -9,7 +9,7 @@ import { recordings, wholeRecordings } from './recordings.ts';
 
 async function ours(baseUrl: string): Promise<Adapter> {
   const { entries } = sections.providers.parse({ entries: { up: { type: 'openai-compatible', baseUrl } } });
-  const settings = providerSettings({ entries }, {}).get('up');
+  const settings = providerSettings({ entries }, { env: {}, hosts: [] }).get('up');
   if (settings === undefined) throw new Error('no provider');
   return createChatAdapter(settings, undefined, await openOrigins());
 }

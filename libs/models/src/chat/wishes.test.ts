@@ -21,7 +21,7 @@ function told({ entry = {}, host = '127.0.0.1', asked = {} }: Told): Record<stri
   const { entries } = sections.providers.parse({
     entries: { local: { type: 'openai-compatible', baseUrl: `https://${host}/v1`, ...entry } },
   });
-  const settings = providerSettings({ entries }, {}).get('local') ?? assert.fail();
+  const settings = providerSettings({ entries }, { env: {}, hosts: [] }).get('local') ?? assert.fail();
   const full = request(asked);
   return JSON.parse(String(requestBody({ request: full, whole: false }, createDialects(settings, host)(full.model.modelId)))) as Record<
     string,

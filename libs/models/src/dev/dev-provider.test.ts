@@ -6,7 +6,7 @@ import { createModels, toolCall, type ModelMessage, type ModelPart, type ModelRe
 const SEARCH: ToolSpec = { name: 'memory_search', description: 'searches', parameters: { type: 'object' } };
 
 function devModels(): Models {
-  const settings = { models: sections.models.parse({}), providers: sections.providers.parse({}) };
+  const settings = { models: sections.models.parse({}), providers: sections.providers.parse({}), security: sections.security.parse({}) };
   return createModels({ settings: () => settings, secret: async () => null, env: {}, retry: { baseMs: 1, maxMs: 1 } });
 }
 

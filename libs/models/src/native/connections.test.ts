@@ -15,7 +15,7 @@ const GIVEN_UP_MS = 10_000;
 
 async function speaking(wire: NativeWire, baseUrl: string, origins: Origins): Promise<Adapter> {
   const { entries } = sections.providers.parse({ entries: { up: { type: wire, baseUrl } } });
-  const settings = providerSettings({ entries }, {}).get('up') ?? assert.fail();
+  const settings = providerSettings({ entries }, { env: {}, hosts: [] }).get('up') ?? assert.fail();
   return createNativeAdapter({ ...settings, wire }, undefined, origins);
 }
 
@@ -134,7 +134,7 @@ test('the library of a wire is loaded for the first provider that speaks it', as
     const { providerSettings } = await import('./src/provider-settings.ts');
     const types = process.argv.slice(1);
     const entries = Object.fromEntries(types.map((type) => [type, { type, baseUrl: 'http://127.0.0.1:9/v1' }]));
-    const settings = providerSettings(sections.providers.parse({ entries }), {});
+    const settings = providerSettings(sections.providers.parse({ entries }), { env: {}, hosts: [] });
     const clients = createProviderClients();
     const seen = [];
     for (const name of types) {

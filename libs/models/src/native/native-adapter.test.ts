@@ -8,7 +8,7 @@ import { nativeRecordings } from './recordings.fixture.ts';
 
 async function speaking(type: NativeWire, baseUrl: string): Promise<Adapter> {
   const { entries } = sections.providers.parse({ entries: { up: { type, baseUrl } } });
-  const settings = providerSettings({ entries }, {}).get('up');
+  const settings = providerSettings({ entries }, { env: {}, hosts: [] }).get('up');
   if (settings === undefined) throw new Error('no provider');
   return createProviderClients().adapter(settings, undefined);
 }

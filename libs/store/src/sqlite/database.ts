@@ -2,6 +2,7 @@ import { closeSync, existsSync, mkdirSync, openSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import { ServiceError } from '@switchyard/contracts';
+import { DATABASE_WAITS } from './disk.ts';
 
 export interface Database {
   db: DatabaseSync;
@@ -18,7 +19,7 @@ const SQLITE_NOTADB = 26;
 /** Nobody is told of a commit before the log is on the disk (`queue.ts`), which NORMAL leaves to us: so the event loop need not wait for it. */
 const SETTINGS = `
   PRAGMA journal_mode = WAL;
-  PRAGMA synchronous = NORMAL;
+  PRAGMA synchronous = ${DATABASE_WAITS ? 'FULL' : 'NORMAL'};
   PRAGMA trusted_schema = OFF;
   PRAGMA wal_autocheckpoint = 1000;
   PRAGMA journal_size_limit = 67108864;

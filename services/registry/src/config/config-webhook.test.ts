@@ -43,11 +43,11 @@ async function startListener(...statuses: number[]) {
   };
 }
 
-function start(url: string, secret?: object): Promise<TestService> {
+function start(url: string, secret?: object, allowedNetHosts: string[] = []): Promise<TestService> {
   const configWebhook = { url, ...(secret && { secret }) } as { url: string };
   return testService(registry, {
     as: principal({ client: 'ops', scopes: ['*'] }),
-    settings: { daemon: { configWebhook } },
+    settings: { daemon: { configWebhook }, security: { permission: { allowedNetHosts } } },
     prepare: async (host) => {
       await (await host.connect('secrets')).serve(secrets, { 'secrets.resolve': resolveSecrets({ HOOK_KEY: KEY }) }, { version: '0.0.0' });
     },
@@ -101,4 +101,17 @@ test('without its key nothing is sent', TIMEOUT, async () => {
   const last = (await listener.until(1)).at(-1)?.body ?? '';
   assert.notEqual((JSON.parse(last) as { section?: string }).section, 'logLevel');
   assert.ok(!last.includes('in the open'));
+});
+
+test('nothing is told at a host that may not be called', TIMEOUT, async () => {
+  await using listener = await startListener();
+  for (const [hosts, told] of [
+    [['hooks.example.com'], 0],
+    [['hooks.example.com', '127.0.0.1'], 1],
+  ] as const) {
+    const app = await start(listener.url, undefined, [...hosts]);
+    await app.bus.call('config.set', { section: 'gateway', key: 'maxBatchSize', value: 9 });
+    await app[Symbol.asyncDispose]();
+    assert.equal(listener.told.length, told, hosts.join());
+  }
 });

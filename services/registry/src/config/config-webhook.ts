@@ -1,6 +1,7 @@
 import { createHmac } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { SecretRef } from '@switchyard/contracts';
+import { whyNotCalled } from '@switchyard/security';
 import type { SecretReader, Settings } from '@switchyard/service-kit';
 import type { Logger } from '@switchyard/telemetry';
 import { renderDiff } from './render-diff.ts';
@@ -13,7 +14,7 @@ const PAUSE_MS = 1_000;
 const MOST_CHARS = 65_536;
 
 interface Given {
-  settings: Settings<'daemon'>;
+  settings: Settings<'daemon' | 'security'>;
   versions: Pick<Versions, 'find'>;
   secret: SecretReader;
   log: Pick<Logger, 'warn'>;
@@ -37,6 +38,8 @@ export function createConfigWebhook({ settings, versions, secret, log, pauseMs =
   async function tell(version: Version): Promise<void> {
     const { url, timeoutMs, secret: key } = settings.current.daemon.configWebhook;
     if (url === undefined || url === '') return;
+    const refusal = whyNotCalled(url, settings.current.security.permission.allowedNetHosts);
+    if (refusal !== undefined) throw new Error(refusal);
     const body = JSON.stringify(await bodyOf(versions, version));
     const value = await valueOf(key, secret);
     const signed = value === undefined ? {} : { 'x-webhook-signature': `sha256=${createHmac('sha256', value).update(body).digest('hex')}` };

@@ -1,10 +1,10 @@
-import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { isDeepStrictEqual, parseEnv } from 'node:util';
 import { ServiceError } from '@switchyard/contracts';
+import { keepFile } from '@switchyard/service-kit';
 import { providerOf } from './provider-of.ts';
 import type { Values } from './values.ts';
 
-const PRIVATE = 0o600;
 const HEAD = '# Secrets of Switchyard, in clear text. env.set writes this file anew; set SECRETS_MASTER_KEY to have them sealed instead.\n';
 
 /** In a file that this user alone may read, for whoever has no master key. Its process is the only one that writes it. */
@@ -21,7 +21,7 @@ export function openEnvFile(path: string): Values {
       const after = { ...before, [name]: value };
       const text = HEAD + Object.entries(after).map(line).join('');
       if (!isDeepStrictEqual({ ...parseEnv(text) }, after)) throw unfit();
-      write(path, text);
+      keepFile(path, text);
       return Object.hasOwn(before, name) ? 'updated' : 'created';
     },
     async list() {
@@ -40,14 +40,6 @@ function unfit(): ServiceError {
   return new ServiceError('FAILED_PRECONDITION', 'A file of variables cannot hold this value: set SECRETS_MASTER_KEY and start again.', {
     details: { reason: 'NO_MASTER_KEY' },
   });
-}
-
-/** Whole and on the disk, or as it was before. */
-function write(path: string, text: string): void {
-  const next = `${path}.new`;
-  rmSync(next, { force: true });
-  writeFileSync(next, text, { mode: PRIVATE, flush: true });
-  renameSync(next, path);
 }
 
 function readOr(path: string, otherwise: string): string {

@@ -86,7 +86,7 @@ export const guards: readonly Guard[] = [
     says: 'the queue holds it',
     covered: 'Only the holder of the lease settles, one turn after the other.',
   },
-  { write: 'settle', without: ['depth'], says: 'nothing came meanwhile', seed: 41 },
+  { write: 'settle', without: ['depth'], says: 'nothing came meanwhile', seed: 24 },
   {
     write: 'giveBack',
     without: ['fence', 'depth'],
@@ -134,7 +134,7 @@ export const guards: readonly Guard[] = [
   },
   { write: 'commit', without: ['state'], says: 'it has not ended', seed: 211 },
   { write: 'commit', without: ['fence'], says: 'nobody with a later lease has it', seed: 2795 },
-  { write: 'share', without: ['state'], says: 'it has not ended', waits: COLLECT, seed: 1447 },
+  { write: 'share', without: ['state'], says: 'it has not ended', waits: COLLECT, seed: 528 },
   {
     write: 'share',
     without: ['fence'],
@@ -142,7 +142,7 @@ export const guards: readonly Guard[] = [
     waits: COLLECT,
     covered: 'Whoever has a later lease finds the same end of the same turn, which does not change any more.',
   },
-  { write: 'leave', without: ['queue'], says: 'the queue holds it', waits: COLLECT, seed: 111 },
+  { write: 'leave', without: ['queue'], says: 'the queue holds it', waits: COLLECT, seed: 93 },
   {
     write: 'leave',
     without: ['fence'],
@@ -166,7 +166,7 @@ export const guards: readonly Guard[] = [
   },
   { write: 'publish', without: ['compactFence'], says: 'nobody with a later claim makes one', waits: COMPACTS, seed: 12834 },
   { write: 'publish', without: ['epoch'], says: 'it is still the same conversation', waits: COMPACTS, seed: 39 },
-  { write: 'leaveOut', without: ['state', 'fence', 'attempts'], says: 'nobody has begun it', waits: DROP_OLD, seed: 395 },
+  { write: 'leaveOut', without: ['state', 'fence', 'attempts'], says: 'nobody has begun it', waits: DROP_OLD, seed: 292 },
 ];
 
 /** The same protocol without this guard. */

@@ -53,8 +53,6 @@ export interface World {
   started: number;
   /** What models were asked, by the name of the turn that a script has, once for each step. */
   asked: string[];
-  /** How many answers there are at once, and were at most. */
-  answers: { now: number; most: number };
   /** How many exports said something, and what was wrong with any. */
   exported: number;
   wrong: Error[];
@@ -100,7 +98,6 @@ export function createWorld({ seed, faults = NO_FAULTS, waits = USUAL, sabotage 
     replicas: [],
     started: 0,
     asked: [],
-    answers: { now: 0, most: 0 },
     exported: 0,
     wrong: [],
     waits,
@@ -268,19 +265,13 @@ const WINDOW = { provider: 'dev', modelId: 'echo', contextWindow: 1_000, maxToke
 /** As long as a few turns take. */
 const SUMMARY_PACE_MS = 400;
 
-function modelsOf({ clock }: Process, { asked, answers, waits: { summaryPaceMs = SUMMARY_PACE_MS, goesOn } }: World): Models {
+function modelsOf({ clock }: Process, { asked, waits: { summaryPaceMs = SUMMARY_PACE_MS, goesOn } }: World): Models {
   async function* stream({ messages, signal }: ModelRequest): AsyncGenerator<ModelPart, void, void> {
     const { script, results } = scriptOf(messages);
     asked.push(script.turn);
-    answers.now += 1;
-    answers.most = Math.max(answers.most, answers.now);
-    try {
-      for (let piece = 0; piece < script.pieces; piece += 1) {
-        await Promise.race([pause(clock, script.pace), left(signal)]);
-        yield { type: 'text', text: `${piece} ` };
-      }
-    } finally {
-      answers.now -= 1;
+    for (let piece = 0; piece < script.pieces; piece += 1) {
+      await Promise.race([pause(clock, script.pace), left(signal)]);
+      yield { type: 'text', text: `${piece} ` };
     }
     const name = script.tools[results];
     if (name !== undefined) {

@@ -8,7 +8,11 @@ import { asAgent } from './asking.ts';
 test('what an agent wishes of its models is told to the upstream, whether the answer is streamed or not', async () => {
   await using upstream = await startUpstream({ kind: 'text', text: 'yes', usage: { prompt: 1, completion: 1 } });
   const local = { type: 'openai', baseUrl: upstream.url, models: [{ id: 'm', reasoning: true }] };
-  const settings = { models: sections.models.parse({}), providers: sections.providers.parse({ entries: { local } }) };
+  const settings = {
+    models: sections.models.parse({}),
+    providers: sections.providers.parse({ entries: { local } }),
+    security: sections.security.parse({}),
+  };
   const models = createModels({ settings: () => settings, secret: async () => null, env: {} });
   const { thinker } = sections.agents.parse({ thinker: { thinkingLevel: 'xhigh', fastMode: true, storeCompletions: true } });
   const config = thinker ?? assert.fail();

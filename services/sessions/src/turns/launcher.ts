@@ -246,16 +246,7 @@ interface Run {
 
 function run(state: State, hold: Hold, { waitsFor, slot, first }: Run): void {
   const { running, log, rota, order } = state;
-  let room = slot;
-  const giveRoom = (): void => {
-    room?.give();
-    room = undefined;
-  };
-  const ran = (): void => {
-    giveRoom();
-    pump(state);
-  };
-  const done = work(state.work, hold, { waitsFor, ran, ...(first ? { first } : {}) })
+  const done = work(state.work, hold, { waitsFor, ...(first ? { first } : {}) })
     .catch((err: unknown) => {
       log.error(
         { session: hold.key, err, errorKind: 'dependency', hint: 'another runner goes on when the lease has run out' },
@@ -264,7 +255,7 @@ function run(state: State, hold: Hold, { waitsFor, slot, first }: Run): void {
     })
     .then(() => {
       hold.end();
-      giveRoom();
+      slot?.give();
       running.delete(done);
       // What is left of the session waits for somebody.
       const { waitsFor: next, runnableAt = 0 } = hold.session;

@@ -55,12 +55,10 @@ export interface Work {
   first?: First;
   /** There is no room, and the first of the queue has waited for too long: it only ends. */
   overdue?: boolean;
-  /** Called once it is known that nothing more runs: what is still to be written needs no room. */
-  ran?: () => void;
 }
 
 /** Works on a session while it holds the lease: turn after turn of one agent, until nothing is left or others are next. */
-export async function work(deps: WorkDeps, hold: Hold, { waitsFor, first, overdue = false, ran }: Work): Promise<void> {
+export async function work(deps: WorkDeps, hold: Hold, { waitsFor, first, overdue = false }: Work): Promise<void> {
   if (overdue && (await mayHaveBegun(deps, hold))) return leave(deps, hold, false);
   let given = first;
   let entry = hold.session.queue[0];
@@ -69,7 +67,7 @@ export async function work(deps: WorkDeps, hold: Hold, { waitsFor, first, overdu
     const ended = await endHead(deps, hold, { entry, first: given });
     if (ended === 'elsewhere') return;
     if (ended === 'handed over') return leave(deps, hold, true);
-    if (!(await settleHead(deps, hold, { entry, ended, waitsFor: overdue ? undefined : waitsFor, ran }))) return;
+    if (!(await settleHead(deps, hold, { entry, ended, waitsFor: overdue ? undefined : waitsFor }))) return;
     given = undefined;
     entry = hold.session.queue[0];
   }
@@ -247,13 +245,11 @@ interface Settling {
   ended: HeadEnd;
   /** The agent that may go on, in its lane; undefined when nobody may. */
   waitsFor: string | undefined;
-  ran: (() => void) | undefined;
 }
 
 /** Takes what has ended out of the queue, and tells its readers. False when the lease is given back, or somebody else's. */
-async function settleHead(deps: WorkDeps, hold: Hold, { entry, ended, waitsFor, ran }: Settling): Promise<boolean> {
+async function settleHead(deps: WorkDeps, hold: Hold, { entry, ended, waitsFor }: Settling): Promise<boolean> {
   let told = false;
-  let over = false;
   const tellJoined = ended?.turn.joined && (await endJoined(deps, hold, ended));
   const tellOnce = (): void => {
     if (!told) ended?.tell();
@@ -269,7 +265,7 @@ async function settleHead(deps: WorkDeps, hold: Hold, { entry, ended, waitsFor, 
         .then(tellOnce, () => undefined);
   };
   const goesOn = (next: string | undefined): boolean => {
-    if (over || next === undefined) return false;
+    if (next === undefined) return false;
     const coming = readEntry(next);
     return waitsForOf(hold.tenant, coming) === waitsFor && coming.from <= deps.store.now() && deps.mayGoOn();
   };
@@ -292,11 +288,7 @@ async function settleHead(deps: WorkDeps, hold: Hold, { entry, ended, waitsFor, 
       now,
       effect,
     };
-    const writing = hold.persist(() => settle(sessions, settling), tellWhenKept);
-    // Whoever is next is claimed by the same commit.
-    if (!keep && !over) ran?.();
-    over ||= !keep;
-    const settled = await writing;
+    const settled = await hold.persist(() => settle(sessions, settling), tellWhenKept);
     if (settled) {
       if (ended && settling.counted) deps.recall.add({ tenant: hold.tenant, session }, ended.turn);
       hold.session = settled;
