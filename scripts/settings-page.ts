@@ -67,12 +67,14 @@ ${groups.map((name) => section(name, settings)).join('\n\n')}
 
 ## What nothing reads
 
-${UNREAD_SETTINGS.length - remaining.length} settings, or groups of them, wait for a service that answers nothing yet. These ${remaining.length} are for one that is there:
-
-| Key | For |
-| --- | --- |
-${remaining.map((path) => row([code(path), code(ownerOf(path) ?? '')])).join('\n')}
+${UNREAD_SETTINGS.length - remaining.length} settings, or groups of them, wait for a service that answers nothing yet. ${leftOver(remaining)}
 `;
+}
+
+function leftOver(remaining: readonly string[]): string {
+  if (remaining.length === 0) return 'None is for one that is there.';
+  const rows = remaining.map((path) => row([code(path), code(ownerOf(path) ?? '')]));
+  return ['These are for one that is there:', '', '| Key | For |', '| --- | --- |', ...rows].join('\n');
 }
 
 function section(name: SectionName, settings: readonly Setting[]): string {

@@ -20,6 +20,7 @@ import { createPlace } from './index/place.ts';
 import { createMemoryIndex } from './index/memory-index.ts';
 import { startReviewing } from './review/reviews.ts';
 import { startFilling } from './vectors/fill.ts';
+import { createLocalModel, type LocalModelDeps } from './vectors/local-model.ts';
 import { createQuestionCache } from './vectors/question-cache.ts';
 import { createVectorMaker } from './vectors/vector-maker.ts';
 
@@ -31,16 +32,18 @@ const TEND_MS = 60_000;
 /** How often is looked whether a review is due. */
 const REVIEW_MS = 15_000;
 
-export interface MemoryTiming {
+export interface MemoryOptions {
   tendMs?: number;
   reviewMs?: number;
+  /** What loads the library of models that run in this process. */
+  load?: LocalModelDeps['load'];
 }
 
 /** Owns what agents remember. */
 export const memory = defineMemory();
 
-/** The same on another clock. */
-export function defineMemory({ tendMs = TEND_MS, reviewMs = REVIEW_MS }: MemoryTiming = {}) {
+/** The same on another clock, or with another library. */
+export function defineMemory({ tendMs = TEND_MS, reviewMs = REVIEW_MS, load }: MemoryOptions = {}) {
   return defineService({
     contract,
     version: '0.1.0',
@@ -54,7 +57,8 @@ export function defineMemory({ tendMs = TEND_MS, reviewMs = REVIEW_MS }: MemoryT
       const cachedVectors = (): number => settings.current.embedding.cache.maxEntries;
       const common = { entries, store, settings, log, clock: systemClock, replica, lookMs: LOOK_MS };
       const questions = own.use(createQuestionCache({ ...common, questions: asked }));
-      const maker = createVectorMaker({ bus, settings, now: () => store.now(), questions });
+      const local = own.use(createLocalModel({ settings, data, log, ...(load && { load }) }));
+      const maker = createVectorMaker({ bus, settings, now: () => store.now(), questions, local });
       const index = own.use(createMemoryIndex({ ...common, place, cachedVectors, model: () => maker.model() }));
       own.use(startFilling({ ...common, index, maker }));
       own.use(startTending({ ...common, index, tendMs }));

@@ -44,7 +44,6 @@ export const UNREAD_SETTINGS: readonly string[] = [
   'deliveryQueue',
   'deliveryTiming',
   'diagnostics',
-  'embedding.local',
   'envelope',
   'imageGen',
   'integrations',

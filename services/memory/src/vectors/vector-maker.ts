@@ -2,9 +2,10 @@ import type { Bus } from '@switchyard/bus';
 import { sections, ServiceError, type Principal } from '@switchyard/contracts';
 import type { Settings } from '@switchyard/service-kit';
 import { toBytes, type VectorModel } from '@switchyard/store';
+import type { LocalModel } from './local-model.ts';
 import type { QuestionCache } from './question-cache.ts';
 
-/** Asks a provider for vectors, where the configuration names one. */
+/** Asks a provider, or a model in this process, for vectors, where the configuration names one. */
 export interface VectorMaker {
   /** How vectors are made now; undefined while no provider makes them. */
   model(): VectorModel | undefined;
@@ -34,6 +35,7 @@ export interface VectorMakerDeps {
   settings: Settings<'embedding' | 'memory'>;
   now: () => number;
   questions: Pick<QuestionCache, 'get' | 'put'>;
+  local: Pick<LocalModel, 'model' | 'embed'>;
 }
 
 /** As they are shipped, these of memory say nothing: then it is as everybody has it. */
@@ -47,11 +49,12 @@ function chosen({ embedding: { openai }, memory }: Settings<'embedding' | 'memor
   };
 }
 
-export function createVectorMaker({ bus, settings, now, questions }: VectorMakerDeps): VectorMaker {
+export function createVectorMaker({ bus, settings, now, questions, local }: VectorMakerDeps): VectorMaker {
   let [failures, openUntil] = [0, 0];
 
   function model(): VectorModel | undefined {
     const { enabled, provider } = settings.current.embedding;
+    if (enabled && provider === 'local') return local.model();
     if (!enabled || provider !== 'openai') return undefined;
     const { model: name, dimensions } = chosen(settings.current);
     return { name: `openai/${name}@${dimensions}`, dimensions };
@@ -62,15 +65,22 @@ export function createVectorMaker({ bus, settings, now, questions }: VectorMaker
     return now() < openUntil ? 'open' : 'half-open';
   }
 
-  async function make(texts: readonly string[], { principal, agentId, timeoutMs, signal }: Asking): Promise<Int8Array[]> {
+  async function ofProvider(input: string[], { principal, agentId, timeoutMs, signal }: Asking): Promise<Float32Array[]> {
     const { model: name, dimensions } = chosen(settings.current);
+    const answer = await bus
+      .as(principal)
+      .call('models.embed', { model: name, input, dimensions, agentId }, { timeoutMs, ...(signal ? { signal } : {}) });
+    return answer.vectors.map(numbersOf);
+  }
+
+  async function make(texts: readonly string[], given: Asking): Promise<Int8Array[]> {
+    const { signal } = given;
     const input = texts.map((text) => text.slice(0, MOST_CHARS).toWellFormed());
     try {
-      const answer = await bus
-        .as(principal)
-        .call('models.embed', { model: name, input, dimensions, agentId }, { timeoutMs, ...(signal ? { signal } : {}) });
+      const here = settings.current.embedding.provider === 'local';
+      const vectors = await (here ? withinTime(local, input, given) : ofProvider(input, given));
       failures = 0;
-      return answer.vectors.map((vector) => toBytes(numbersOf(vector)));
+      return vectors.map(toBytes);
     } catch (error) {
       // Whoever left, a text that was refused, and a budget that is used up say nothing of the provider.
       if (signal?.aborted !== true && !isRefusal(error) && spentFor(error) === undefined && ++failures >= FAILURES_IN_A_ROW)
@@ -96,6 +106,14 @@ export function createVectorMaker({ bus, settings, now, questions }: VectorMaker
   }
 
   return { model, make, ofQuestion, breaker };
+}
+
+/** A search waits only so long; what was begun for it is done all the same. */
+function withinTime(local: Pick<LocalModel, 'embed'>, input: string[], { signal, timeoutMs }: Asking): Promise<Float32Array[]> {
+  const late = Promise.withResolvers<never>();
+  const error = new ServiceError('DEADLINE_EXCEEDED', 'the local model did not answer in time');
+  const timer = setTimeout(() => late.reject(error), timeoutMs);
+  return Promise.race([local.embed(input, signal), late.promise]).finally(() => clearTimeout(timer));
 }
 
 /** The text was not taken: another try has no other end. */

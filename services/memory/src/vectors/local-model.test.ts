@@ -1,0 +1,133 @@
+import assert from 'node:assert/strict';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { CONFIG_BUCKET, type ConfigurationPatch } from '@switchyard/contracts';
+import { createLogger } from '@switchyard/telemetry';
+import { principal, tempDir, testService, type TestService } from '@switchyard/testkit';
+import { defineMemory } from '../service.ts';
+import { INSTALL, loadLibrary, type Gpu, type LocalLibrary } from './local-library.ts';
+
+const admin = principal({ scopes: ['*'] });
+const PLACES = 4;
+const CONCEPTS = [/\b(car|automobile)/i, /\b(dog|hound)/i, /\b(doctor|physician)/i];
+
+/** The library, of which every model knows what texts are about and nothing else. */
+function library() {
+  const asked: { gpu?: Gpu; uri?: string; directory?: string; contextSize?: number; longest: number; freed: number; running: number } = {
+    longest: 0,
+    freed: 0,
+    running: 0,
+  };
+  const texts = new Map<number, string>();
+  const load = async (): Promise<LocalLibrary> => ({
+    getLlama: async ({ gpu }) => {
+      asked.gpu = gpu;
+      return {
+        loadModel: async () => ({
+          embeddingVectorSize: PLACES,
+          tokenize(text) {
+            texts.set(texts.size, text);
+            return [texts.size - 1, ...Array.from(text, () => 0)];
+          },
+          createEmbeddingContext: async ({ contextSize }) => {
+            asked.contextSize = contextSize;
+            return {
+              async getEmbeddingFor(tokens) {
+                asked.longest = Math.max(asked.longest, tokens.length);
+                assert.equal(asked.running++, 0, 'two at once');
+                await new Promise((resolve) => setImmediate(resolve));
+                asked.running -= 1;
+                const text = texts.get(tokens[0] ?? -1) ?? '';
+                return { vector: [...CONCEPTS.map((concept) => Number(concept.test(text))), 0.05] };
+              },
+            };
+          },
+        }),
+        dispose: async () => void (asked.freed += 1),
+      };
+    },
+    resolveModelFile: async (uri, { directory }) => {
+      Object.assign(asked, { uri, directory });
+      if (uri === 'gone.gguf') throw new Error('there is no such model');
+      return join(directory, 'model.gguf');
+    },
+  });
+  return { asked, load };
+}
+
+const local = (more: object = {}): ConfigurationPatch => ({ embedding: { provider: 'local', local: { modelUri: 'one.gguf', ...more } } });
+
+async function until(what: () => Promise<boolean>): Promise<void> {
+  for (const end = Date.now() + 10_000; !(await what());) {
+    assert.ok(Date.now() < end, 'it never came');
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+}
+
+const providerOf = async ({ bus }: TestService): Promise<string | null> => (await bus.call('memory.embeddingCache', {})).provider;
+
+test('a model in this process finds what means the same, with what the settings say of it', async () => {
+  await using data = await tempDir();
+  const { asked, load } = library();
+  const settings = local({ gpu: false, contextSize: 64, modelsDir: 'own/models' });
+  await using app = await testService(defineMemory({ load }), { as: admin, settings, data: data.path });
+  await until(async () => (await providerOf(app)) === `local/one.gguf@${PLACES}`);
+  assert.deepEqual([asked.gpu, asked.uri, asked.directory, asked.contextSize], [false, 'one.gguf', join(data.path, 'own/models'), 64]);
+  await app.bus.call('memory.store', { content: 'The automobile is in the garage.' });
+  await app.bus.call('memory.store', { content: `The hound is called Bruno. ${'And so on. '.repeat(50)}` });
+  await until(async () => (await app.bus.call('memory.stats', {})).embeddedEntries === 2);
+  const { results } = await app.bus.call('memory.search', { query: 'Where did I leave my car?' });
+  assert.deepEqual(
+    results.map(({ content }) => content),
+    ['The automobile is in the garage.'],
+  );
+  assert.equal(asked.longest, 61, 'a longer text is read up to where the context ends');
+});
+
+test('another model takes its place while everything runs, and the one before is given back', async () => {
+  const { asked, load } = library();
+  const app = await testService(defineMemory({ load }), { as: admin, settings: local() });
+  await until(async () => (await providerOf(app)) === `local/one.gguf@${PLACES}`);
+  const bucket = await (await app.host.connect('registry')).kv(CONFIG_BUCKET);
+  const layer = local({ modelUri: 'two.gguf' });
+  await bucket.put('head', Buffer.from(JSON.stringify({ layer })));
+  await until(async () => (await providerOf(app)) === `local/two.gguf@${PLACES}`);
+  assert.equal(asked.freed, 1);
+  await app[Symbol.asyncDispose]();
+  assert.equal(asked.freed, 2);
+});
+
+test('without the library, or without the model, vectors are of letters, and the log says what to do', async () => {
+  const missing = Object.assign(new Error('Cannot find package'), { code: 'ERR_MODULE_NOT_FOUND' });
+  const cases = [
+    [async () => Promise.reject(missing), local(), INSTALL],
+    [library().load, local({ modelUri: 'gone.gguf' }), 'see to embedding.local'],
+  ] as const;
+  for (const [load, settings, says] of cases) {
+    const lines: string[] = [];
+    const log = createLogger({ level: 'warn', destination: { write: (line: string) => void lines.push(line) } });
+    await using app = await testService(defineMemory({ load }), { as: admin, settings, log });
+    await until(async () => lines.some((line) => line.includes(says)));
+    assert.equal(await providerOf(app), 'local');
+    await app.bus.call('memory.store', { content: 'The automobile is in the garage.' });
+    assert.equal((await app.bus.call('memory.search', { query: 'automobile garage' })).results.length, 1);
+  }
+});
+
+test('nobody who has not asked for it loads anything', async () => {
+  const load = async (): Promise<LocalLibrary> => assert.fail('it was loaded');
+  for (const embedding of [{ provider: 'auto' as const }, { provider: 'local' as const, enabled: false }]) {
+    await using app = await testService(defineMemory({ load }), { as: admin, settings: { embedding } });
+    await app.bus.call('memory.store', { content: 'kept' });
+  }
+});
+
+const installed = await loadLibrary().then(
+  () => true,
+  () => false,
+);
+test('the library itself loads what it needs', { skip: installed ? false : `not installed here: ${INSTALL}` }, async () => {
+  const { getLlama } = await loadLibrary();
+  const llama = await getLlama({ gpu: false, logLevel: 'error', build: 'never', progressLogs: false });
+  await llama.dispose();
+});
