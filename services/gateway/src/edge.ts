@@ -4,7 +4,7 @@ import type { Bus } from '@switchyard/bus';
 import type { Settings } from '@switchyard/service-kit';
 import type { Logger, Span } from '@switchyard/telemetry';
 import type { onRequestHookHandler } from 'fastify';
-import type { Dashboard } from './dashboard/files.ts';
+import type { FollowedDashboard } from './dashboard/follow-dashboard.ts';
 import type { GuardOptions, RouteDoc } from './docs/route-doc.ts';
 import type { Tickets } from './admission/tickets.ts';
 import type { Caller, Tokens } from './admission/tokens.ts';
@@ -29,7 +29,7 @@ export interface Edge {
   readonly tickets: Pick<Tickets, 'make'>;
   readonly hookKeys: HookKeys;
   /** What stands under `/app/`; undefined where there is none. */
-  readonly dashboard: Dashboard | undefined;
+  readonly dashboard: Pick<FollowedDashboard, 'current'>;
   /** Opened when it is first asked for. */
   readonly blobs: () => Promise<BlobStore>;
   readonly limits: Limits;

@@ -12,7 +12,7 @@ import { createAccessLog } from './server/access-log.ts';
 import type { Connections } from './sockets/connections.ts';
 import { createDispatcher } from './rpc/dispatch.ts';
 import { closeSockets, drainRequests, REQUESTS_FINISH_MS } from './server/drain.ts';
-import { readDashboard } from './dashboard/files.ts';
+import { followDashboard } from './dashboard/follow-dashboard.ts';
 import type { Edge, EdgeSections } from './edge.ts';
 import { createEdgeMethods } from './rpc/edge-methods.ts';
 import { openFanOut } from './sockets/fan-out.ts';
@@ -55,6 +55,8 @@ export interface GatewayOptions {
   host: string;
   /** 0 picks a free one. */
   port: number;
+  /** Whether the dashboard was named before the start, in a file or a variable. */
+  declaredDashboard?: boolean;
   /** Without them it speaks in clear text. */
   tls?: TlsSettings | undefined;
   /** The services without which it is not ready; those that every gateway needs unless said. */
@@ -94,7 +96,6 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
   const failures = opening.use(createFailureLog(log));
   const limits = opening.use(await openSharedLimits({ bus, cache: options.cache, settings }));
   const tokens = opening.use(await openTokens({ bus, log, ...(options.onRevision ? { onRevision: options.onRevision } : {}) }));
-  const { web } = settings.current.gateway;
   const tickets = await openTickets({ bus, tokens });
   const admission = createAdmission({ settings, tokens, tickets, limits, host });
   const edge: Edge = {
@@ -104,7 +105,7 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
     failures,
     tokens,
     tickets,
-    dashboard: web.enabled && web.path !== undefined ? readDashboard(web.path) : undefined,
+    dashboard: opening.use(followDashboard({ settings, log, declared: options.declaredDashboard ?? true })),
     blobs: options.blobs ?? noBlobs,
     hookKeys: opening.use(await openHookKeys({ bus, settings, log })),
     limits,

@@ -26,7 +26,7 @@ export function defineGateway({ onListening }: GatewayHooks = {}): ServiceDefini
     version: VERSION,
     settings: ['gateway', 'webhooks', 'tenantId', 'daemon'],
 
-    async setup({ settings, bus, cache, blobs, log, own, health, revisions }) {
+    async setup({ settings, bus, cache, blobs, log, own, health, revisions, configuration }) {
       const { enabled, host, port, tls } = settings.current.gateway;
       if (!enabled) {
         log.warn('gateway.enabled is false, so nothing listens');
@@ -46,6 +46,7 @@ export function defineGateway({ onListening }: GatewayHooks = {}): ServiceDefini
         host,
         port,
         tls,
+        declaredDashboard: configuration.origin('gateway.web.path').layer !== 'stored',
         onRevision,
       });
       own.defer(() => gateway.close(drainTimes(settings.current)));

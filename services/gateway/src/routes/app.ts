@@ -31,16 +31,19 @@ const HEADERS = {
 
 /** `GET /` and `/app/*`: the dashboard in `gateway.web.path`. Without one both say so. */
 export function registerApp(app: FastifyInstance, edge: Edge): void {
-  const { dashboard } = edge;
+  const there = (): Dashboard => {
+    const { current } = edge.dashboard;
+    if (current === undefined) throw none();
+    return current;
+  };
   const { tls } = edge.settings.current.gateway;
   const headers = { ...HEADERS, ...(tls === undefined ? {} : { 'strict-transport-security': `max-age=${YEAR_S}` }) };
   app.get('/', edge.route(ROOT), (_request, reply) => {
-    if (dashboard === undefined) throw none();
+    there();
     return reply.redirect('/app/', 302);
   });
   app.get<{ Params: { '*': string } }>('/app/*', edge.route(APP), (request, reply) => {
-    if (dashboard === undefined) throw none();
-    return send(dashboard, { request, reply: reply.headers(headers), path: request.params['*'] });
+    return send(there(), { request, reply: reply.headers(headers), path: request.params['*'] });
   });
 }
 
