@@ -13,6 +13,8 @@ const READY_MS = 60_000;
 /** What is lost stays lost: there is no need to wait for it for long. */
 const PATIENCE_MS = 12_000;
 const TALKERS = 8;
+/** On a busy machine a fault may meet nothing that it matters to: then the story is told again, with another seed. */
+const PLAYS = 3;
 
 const STOPPED_MS = 8_500;
 const BETWEEN_MS = 1_500;
@@ -58,12 +60,13 @@ describe('the checker sees what is missing', { skip: SKIP, timeout: 500_000 }, (
     test(`without ${sabotage}`, async (t) => {
       const { plan, breaks } = STORIES[sabotage];
       await restart(sabotage);
-      const { violations } = await play(101 + at, plan);
-      t.diagnostic(summary(violations));
-      assert.ok(
-        violations.some(({ invariant }) => invariant === breaks),
-        summary(violations),
-      );
+      const broken: string[] = [];
+      for (let again = 0; again < PLAYS && !broken.includes(breaks); again += 1) {
+        const { violations } = await play(101 + at + again * SABOTAGES.length, plan);
+        t.diagnostic(summary(violations));
+        broken.push(...violations.map(({ invariant }) => invariant));
+      }
+      assert.ok(broken.includes(breaks), `${breaks} holds in ${PLAYS} stories`);
     });
   }
 
