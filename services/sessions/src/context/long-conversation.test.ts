@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { createModels } from '@switchyard/models';
 import { systemClock } from '@switchyard/service-kit';
 import { silentLogger } from '@switchyard/telemetry';
-import { AgentConfig } from '@switchyard/contracts';
+import { AgentConfig, sections } from '@switchyard/contracts';
 import { principal, startUpstream, type TestService } from '@switchyard/testkit';
 import { bodyCollection, sessionCollection, summaryCollection, turnCollection } from '../data.ts';
 import { testSessions } from '../sessions.fixture.ts';
@@ -89,8 +89,12 @@ async function buildingMs(app: TestService, entries: object): Promise<number> {
   const session = await sessions.for(admin).get(KEY);
   const [turn] = (await turns.for(admin).find({ epoch: session?.epoch ?? '' }, { sort: [['seq', 'desc']], limit: 1 })).items;
   assert.ok(session && turn);
-  const settings = { providers: { entries }, models: { dev: false, defaultModel: '', defaultProvider: '' } };
-  const models = createModels({ settings: () => settings as never, secret: async () => null, env: {}, log: silentLogger() });
+  const settings = {
+    providers: sections.providers.parse({ entries }),
+    models: sections.models.parse({ dev: false }),
+    security: sections.security.parse({}),
+  };
+  const models = createModels({ settings: () => settings, secret: async () => null, env: {}, log: silentLogger() });
   const agent = { agentId: 'default', tenant: 'default', suspended: false, isDefault: true, config: AgentConfig.parse(config) };
   const tools = (who: typeof admin, of: typeof agent.config, given: Parameters<typeof toolBox>[3]) => toolBox(app.bus, who, of, given);
   const deps = { tools, turns: turns.for(admin), bodies: bodies.for(admin), summaries, models };
