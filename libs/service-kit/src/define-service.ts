@@ -27,6 +27,8 @@ export interface Setup<K extends SectionName> {
   own: AsyncDisposableStack;
   /** Names this replica in leases, reports and discovery. */
   replica: string;
+  /** The data directory of the process: for what can be made anew from documents. */
+  data: string;
   /** The process's environment, for the few who must read it. Never log it. */
   env: Readonly<Record<string, string | undefined>>;
   /** Says whether the service can do work; shown by `/readyz` and health checks. */

@@ -53,7 +53,7 @@ export async function startService<C extends Contract, K extends SectionName>(
   await store.publishTo((event) => bus.record(event));
 
   const own = starting.use(new AsyncDisposableStack());
-  const { variables: env } = host.environment;
+  const { variables: env, data } = host.environment;
   let opening: Opening | undefined;
   const handlers = await definition.setup({
     settings,
@@ -64,6 +64,7 @@ export async function startService<C extends Contract, K extends SectionName>(
     log,
     own,
     replica,
+    data,
     env,
     health,
     revisions: report,

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { memory as contract } from '@switchyard/contracts';
-import { defineService, readEnvironment, systemClock } from '@switchyard/service-kit';
+import { defineService, systemClock } from '@switchyard/service-kit';
 import { entryCollection, questionCollection, reviewCollection } from './data.ts';
 import { startTending } from './entries/tending.ts';
 import type { Given } from './handlers/given.ts';
@@ -49,10 +49,9 @@ export function defineMemory({ tendMs = TEND_MS, reviewMs = REVIEW_MS, load }: M
     version: '0.1.0',
     settings: ['routing', 'embedding', 'memory'],
 
-    async setup({ settings, store, bus, log, own, replica, env }) {
+    async setup({ settings, store, bus, log, own, replica, data, env }) {
       const collections = { entries: entryCollection, questions: questionCollection, reviews: reviewCollection };
       const { entries, questions: asked, reviews } = await store.open(collections);
-      const { data } = await readEnvironment(env);
       const place = createPlace(join(data, 'index'), settings);
       const cachedVectors = (): number => settings.current.embedding.cache.maxEntries;
       const common = { entries, store, settings, log, clock: systemClock, replica, lookMs: LOOK_MS };

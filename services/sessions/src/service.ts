@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { sessions as contract, TURN_DEADLINE_MS, TURNS_LOG } from '@switchyard/contracts';
 import { createModels } from '@switchyard/models';
 import type { Bus } from '@switchyard/bus';
-import { countReplicas, createSecretReader, defineService, followSecrets, readEnvironment, systemClock } from '@switchyard/service-kit';
+import { countReplicas, createSecretReader, defineService, followSecrets, systemClock } from '@switchyard/service-kit';
 import type { Store } from '@switchyard/store';
 import { openAgentDirectory } from './agents.ts';
 import { createBudgets } from './budgets/budgets.ts';
@@ -91,7 +91,7 @@ export function defineSessions(timing: SessionsTiming = {}) {
     version: '0.1.0',
     settings: ['models', 'providers', 'queue', 'daemon', 'security', 'routing', 'documentation'],
 
-    async setup({ settings, store, bus, log, own, replica, env }) {
+    async setup({ settings, store, bus, log, own, replica, data: directory, env }) {
       const { budgets: budgetDocuments, cached, ...data } = await openData(store);
       await migrate({ ...data, store, log });
       // Frames published before there is a log are kept nowhere.
@@ -156,7 +156,7 @@ export function defineSessions(timing: SessionsTiming = {}) {
       const reading = { ...data, clock: systemClock };
       const emptying = createEmptying({ ...reading, store });
       own.use(startExpirySweep({ ...reading, store, agents, log, lookMs }));
-      const dir = join((await readEnvironment(env)).data, 'index', contract.service);
+      const dir = join(directory, 'index', contract.service);
       const indexes = own.use(createSaidIndexes({ ...reading, store, dir, log }));
       const responses = { ...common, shares, runs };
       return {

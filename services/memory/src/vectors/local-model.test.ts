@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { CONFIG_BUCKET, type ConfigurationPatch } from '@switchyard/contracts';
+import { CONFIG_BUCKET, sections, type ConfigurationPatch } from '@switchyard/contracts';
 import { createLogger } from '@switchyard/telemetry';
 import { principal, tempDir, testService, type TestService } from '@switchyard/testkit';
 import { defineMemory } from '../service.ts';
 import { INSTALL, loadLibrary, type Gpu, type LocalLibrary } from './local-library.ts';
+import { createLocalModel } from './local-model.ts';
 
 const admin = principal({ scopes: ['*'] });
 const PLACES = 4;
@@ -13,10 +14,20 @@ const CONCEPTS = [/\b(car|automobile)/i, /\b(dog|hound)/i, /\b(doctor|physician)
 
 /** The library, of which every model knows what texts are about and nothing else. */
 function library() {
-  const asked: { gpu?: Gpu; uri?: string; directory?: string; contextSize?: number; longest: number; freed: number; running: number } = {
+  const asked: {
+    gpu?: Gpu;
+    uri?: string;
+    directory?: string;
+    contextSize?: number;
+    longest: number;
+    freed: number;
+    running: number;
+    most: number;
+  } = {
     longest: 0,
     freed: 0,
     running: 0,
+    most: 0,
   };
   const texts = new Map<number, string>();
   const load = async (): Promise<LocalLibrary> => ({
@@ -34,7 +45,7 @@ function library() {
             return {
               async getEmbeddingFor(tokens) {
                 asked.longest = Math.max(asked.longest, tokens.length);
-                assert.equal(asked.running++, 0, 'two at once');
+                asked.most = Math.max(asked.most, ++asked.running);
                 await new Promise((resolve) => setImmediate(resolve));
                 asked.running -= 1;
                 const text = texts.get(tokens[0] ?? -1) ?? '';
@@ -115,11 +126,29 @@ test('without the library, or without the model, vectors are of letters, and the
 });
 
 test('nobody who has not asked for it loads anything', async () => {
-  const load = async (): Promise<LocalLibrary> => assert.fail('it was loaded');
+  let loaded = 0;
+  const { load } = library();
+  const counted = (): Promise<LocalLibrary> => {
+    loaded += 1;
+    return load();
+  };
   for (const embedding of [{ provider: 'auto' as const }, { provider: 'local' as const, enabled: false }]) {
-    await using app = await testService(defineMemory({ load }), { as: admin, settings: { embedding } });
+    await using app = await testService(defineMemory({ load: counted }), { as: admin, settings: { embedding } });
     await app.bus.call('memory.store', { content: 'kept' });
   }
+  assert.equal(loaded, 0);
+});
+
+test('texts are read one after the other, whoever asks', async () => {
+  const { asked, load } = library();
+  const embedding = sections.embedding.parse({ provider: 'local' });
+  const settings = { current: { embedding }, onChange: () => () => undefined };
+  const loaded = Promise.withResolvers<void>();
+  const log = { info: () => loaded.resolve(), warn: () => loaded.reject(new Error('it was not loaded')) };
+  await using model = createLocalModel({ settings, data: '/data', log, load });
+  await loaded.promise;
+  const [one, two] = await Promise.all([model.embed(['a car', 'a dog'], undefined), model.embed(['a doctor'], undefined)]);
+  assert.deepEqual([one.length, two.length, asked.most], [2, 1, 1]);
 });
 
 const installed = await loadLibrary().then(
