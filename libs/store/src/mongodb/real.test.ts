@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, test, type TestContext } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
 import { MongoClient, MongoServerError } from 'mongodb';
 import { startMongoSet, type MongoSet } from '@switchyard/testkit';
 import { a, items, newItem } from '../fixture.contract.ts';
@@ -16,6 +17,8 @@ before(async () => {
   if (servers !== undefined) process.stderr.write(`MongoDB is ${servers.name}\n`);
 });
 after(() => servers?.[Symbol.asyncDispose]());
+
+const PAUSE_MS = 20;
 
 /** Undefined, and said, where there is none. */
 async function connected(t: TestContext): Promise<{ set: MongoSet; client: MongoClient; database: string; service: string } | undefined> {
@@ -166,7 +169,10 @@ test('write concern: what no majority has is not acknowledged', async (t) => {
   await writable(mine, t.signal);
 });
 
-/** Writes until somebody takes it, or the time of the test is over: a store that is closed refuses at once, for ever. */
+/**
+ * Writes until somebody takes it, or the time of the test is over. A store that is away or closed refuses at once, and asked again at
+ * once would leave the event loop no time to hear that it is back.
+ */
 async function writable(mine: Items, signal: AbortSignal): Promise<void> {
   for (let n = 0; !signal.aborted; n += 1) {
     const done = await mine.insert(newItem(`again-${n}`)).then(
@@ -174,5 +180,6 @@ async function writable(mine: Items, signal: AbortSignal): Promise<void> {
       () => false,
     );
     if (done) return;
+    await delay(PAUSE_MS);
   }
 }
