@@ -17,7 +17,7 @@ const TOKEN = 'operator-chosen-'.padEnd(40, 'x');
 
 interface ComposeService {
   image?: string;
-  build?: { args: { IMAGE: string } };
+  build?: { target?: string; args: { IMAGE: string } };
   entrypoint?: string[];
   command?: string[];
   environment?: Record<string, string | null>;
@@ -63,7 +63,12 @@ test('every service that some code answers for has an image, and stands in the c
     assert.equal((services[name] as { deploy?: { replicas: number } }).deploy?.replicas, 2, name);
     assert.deepEqual([services[name]?.read_only, keysOf(services[name])], [true, [name]], name);
   }
-  for (const [name, { build }] of Object.entries(services)) assert.ok(build === undefined || images.has(build.args.IMAGE), name);
+  for (const [name, { build }] of Object.entries(services)) {
+    if (build === undefined) continue;
+    assert.ok(images.has(build.args.IMAGE), name);
+    // A healthcheck that is switched off is one that `up --wait` waits for in vain: jobs have an image without.
+    assert.equal(build.target, build.args.IMAGE === 'jobs' ? 'job' : undefined, name);
+  }
 });
 
 test('whatever is waited for is there, every image of others has its version, and every volume is declared', () => {

@@ -1,0 +1,111 @@
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { after, before, describe, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { createClient, RpcError, type Client } from '@switchyard/client';
+import { isBuilt, SERVICES } from '@switchyard/contracts';
+import { freePort } from '@switchyard/testkit';
+
+const SKIP =
+  process.env['SWITCHYARD_TEST_DOCKER'] !== 'on' && 'SWITCHYARD_TEST_DOCKER=on runs them: they need Docker Engine and its images';
+/** Building every image, where none is there yet. */
+const PATIENCE_MS = 1_500_000;
+const PROJECT = 'switchyard-test';
+const root = fileURLToPath(new URL('../../', import.meta.url));
+const run = promisify(execFile);
+const built = SERVICES.filter((name) => name === 'gateway' || isBuilt(name));
+const idempotent = { idempotent: true, timeoutMs: 60_000 };
+const CHANNEL = 'kept';
+
+describe('docker compose up', { skip: SKIP, timeout: PATIENCE_MS }, () => {
+  let env: NodeJS.ProcessEnv;
+  let client: Client;
+  before(async () => {
+    env = { ...process.env, COMPOSE_PROJECT_NAME: PROJECT, SWITCHYARD_PORT: String(await freePort()) };
+    await compose('down', '--volumes');
+    await compose('up', '--build', '--detach', '--wait');
+    const token = await compose('exec', '-T', 'secrets', 'cat', '/run/keys/token');
+    client = createClient({ url: `http://127.0.0.1:${env['SWITCHYARD_PORT']}`, token });
+  });
+  after(() => compose('down', '--volumes'));
+
+  async function compose(...args: string[]): Promise<string> {
+    return (await run('docker', ['compose', ...args], { cwd: root, env, maxBuffer: 2 ** 26 })).stdout;
+  }
+  async function ask(message: string): Promise<string> {
+    return (
+      await client.call('agent.execute', { message, sessionKey: { channelId: CHANNEL } }, { idempotencyKey: message, timeoutMs: 60_000 })
+    ).response;
+  }
+
+  test('every service is there twice, on a root that it cannot write to, as a user without rights', async () => {
+    for (const service of built)
+      for (const index of ['1', '2']) {
+        const inside = await compose(
+          'exec',
+          '-T',
+          '--index',
+          index,
+          service,
+          'sh',
+          '-c',
+          'id -u; cat /proc/1/comm; touch /app/x 2>&1 || true',
+        );
+        assert.match(inside, /^1000\ntini\n.*Read-only file system\n$/, `${service} ${index}`);
+      }
+  });
+
+  test('an answer survives the death of one container of each service', async () => {
+    assert.match(await ask('first'), /first/);
+    for (const service of built) await run('docker', ['kill', `${PROJECT}-${service}-1`]);
+    assert.match(await ask('second'), /second/);
+    await compose('up', '--detach', '--wait');
+  });
+
+  test('without a bus a gateway says so, and all goes on by itself when it is back', async () => {
+    await run('docker', ['kill', `${PROJECT}-nats-1`]);
+    const unavailable = (error: unknown): boolean =>
+      error instanceof RpcError && error.data.code === 'UNAVAILABLE' && error.data.reason !== 'CONNECTION_LOST';
+    for (let n = 0; n < 5; n += 1) await assert.rejects(client.call('session.list', {}), unavailable);
+    await run('docker', ['start', `${PROJECT}-nats-1`]);
+    await compose('up', '--detach', '--wait');
+    assert.match(await ask('third'), /third/);
+  });
+
+  test('no container has a volume of its own, which it would leave behind', async () => {
+    const ids = (await compose('ps', '--all', '--quiet')).split('\n').filter(Boolean);
+    const { stdout } = await run('docker', [
+      'inspect',
+      '--format',
+      '{{range .Mounts}}{{if eq .Type "volume"}}{{println .Name}}{{end}}{{end}}',
+      ...ids,
+    ]);
+    const names = new Set(stdout.split('\n').filter(Boolean));
+    assert.deepEqual(
+      [...names].toSorted(),
+      ['keys', 'mongo', 'nats'].map((name) => `${PROJECT}_${name}`),
+    );
+  });
+
+  test('what was said is there after all of them went and came again', async () => {
+    await compose('down');
+    await compose('up', '--detach', '--wait');
+    const { messages } = await client.call('session.history', { channelId: CHANNEL }, idempotent);
+    const asked = messages.filter(({ role }) => role === 'user').map(({ content }) => content);
+    assert.deepEqual(asked, ['first', 'second', 'third']);
+  });
+
+  test('nothing is left when its volumes are taken, too', async () => {
+    await compose('down', '--volumes');
+    const kinds = [
+      ['ps', '--all'],
+      ['volume', 'ls'],
+      ['network', 'ls'],
+    ];
+    for (const kind of kinds) {
+      const { stdout } = await run('docker', [...kind, '--quiet', '--filter', `label=com.docker.compose.project=${PROJECT}`]);
+      assert.equal(stdout, '', kind.join(' '));
+    }
+  });
+});
