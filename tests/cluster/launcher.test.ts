@@ -8,7 +8,7 @@ import { healthClient, startProcess, tempDir, type TempDir } from '@switchyard/t
 import { contents, openai } from '../e2e/clients.ts';
 import { command, launch, linesWritten, startProduct, type Running } from '../e2e/embedded.ts';
 import { call } from '../e2e/exchange.ts';
-import { isAlive, processesOf, processOf, replaced, SKIP, whoAnswers } from './processes.ts';
+import { answering, isAlive, processesOf, processOf, replaced, SKIP } from './processes.ts';
 
 const STOP = new URL('../../tools/cluster/stop.ts', import.meta.url).pathname;
 const SERVERS = ['nats', 'mongodb', 'redis'];
@@ -40,7 +40,7 @@ describe('a cluster on one machine', { skip: SKIP, timeout: 300_000 }, () => {
       if (replica !== 'cluster') assert.ok(existsSync(log), log);
       for (const port of Object.values(ports)) assert.ok(product.process.output().includes(String(port)), replica);
     }
-    assert.deepEqual([...((await whoAnswers(product))?.keys() ?? [])].sort(), processes.filter(isReplica).map(nameOf).sort());
+    await answering(product, processes.filter(isReplica).map(nameOf));
   });
 
   test('each service can be watched: over gRPC, and by Prometheus', async () => {

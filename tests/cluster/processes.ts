@@ -1,10 +1,12 @@
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { isDeepStrictEqual } from 'node:util';
 import { parseRunFile, type RunningProcess, type ServicePresence } from '@switchyard/contracts';
 import type { Running } from '../e2e/embedded.ts';
 
 const POLL_MS = 50;
+const PATIENCE_MS = 30_000;
 
 export const SKIP =
   (process.env['SWITCHYARD_TEST_NATS'] === 'off' && 'SWITCHYARD_TEST_NATS=off') ||
@@ -34,6 +36,17 @@ export async function whoAnswers(product: Running): Promise<Map<string, number> 
   const replicas = seen.map((services) => (services ?? []).flatMap((service) => service.replicas));
   const everywhere = replicas[0]?.filter(({ pid }) => replicas.every((others) => others.some((other) => other.pid === pid))) ?? [];
   return new Map(everywhere.map(({ replica, pid }) => [replica, pid]));
+}
+
+/** Resolves once these replicas and no others answer: one that is busy for a moment is not heard by every gateway in it. */
+export async function answering(product: Running, replicas: readonly string[]): Promise<void> {
+  const since = performance.now();
+  for (;;) {
+    const heard = [...((await whoAnswers(product))?.keys() ?? [])].toSorted();
+    if (isDeepStrictEqual(heard, replicas.toSorted())) return;
+    if (performance.now() - since > PATIENCE_MS) return assert.deepEqual(heard, replicas.toSorted());
+    await sleep(POLL_MS);
+  }
 }
 
 async function readiness(gateway: string, token: string): Promise<ServicePresence[] | undefined> {

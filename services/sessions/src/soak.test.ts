@@ -20,7 +20,7 @@ import {
 } from './soak.fixture.ts';
 
 /** Longer than anything here takes, shorter than a sweep that would hide what was forgotten. */
-const PATIENCE_MS = 20_000;
+const PATIENCE_MS = 40_000;
 const UNSWEPT = { sweepMs: 60_000, lookMs: 60_000 };
 const SWEPT = { sweepMs: 50, lookMs: 50, orphanMs: 1_000, leaseMs: 900, renewMs: 300, heldMs: 750 };
 const LIVES = 7;
@@ -164,7 +164,7 @@ async function checkSlots({ app }: Life): Promise<void> {
   const wait = JSON.stringify([{ wait: 50 }, { text: 'done' }]);
   const bus = asClient(app.bus, 'alice');
   const call = (at: number, agentId: string, message: string) =>
-    bus.call('agent.execute', { agentId, message, sessionKey: { userId: 'slots', channelId: `s${at}` } }, { timeoutMs: 5_000 });
+    bus.call('agent.execute', { agentId, message, sessionKey: { userId: 'slots', channelId: `s${at}` } }, { timeoutMs: PATIENCE_MS });
   await Promise.all([call(0, 'scripted', wait), call(1, 'scripted', wait), call(2, 'default', 'hello')]);
 }
 
