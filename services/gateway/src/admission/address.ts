@@ -4,7 +4,7 @@ import { BlockList, isIP, type Socket } from 'node:net';
 const LOOPBACK_HOSTS = ['localhost', '127.0.0.1', '[::1]'];
 
 /** Who is at the other end: the right-most hop that is not a proxy of ours, so that nobody can claim another's address. */
-export function clientAddress(request: IncomingMessage, trusted: BlockList | undefined): string {
+export function clientAddress(request: Pick<IncomingMessage, 'headers' | 'socket'>, trusted: BlockList | undefined): string {
   const peer = plainAddress(request.socket.remoteAddress ?? 'unknown');
   const forwarded = request.headers['x-forwarded-for'];
   if (!trusted || forwarded === undefined || !isTrusted(trusted, peer)) return peer;

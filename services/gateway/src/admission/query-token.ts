@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 
-const tokens = new WeakMap<IncomingMessage, string>();
-const tickets = new WeakMap<IncomingMessage, string>();
+const tokens = new WeakMap<object, string>();
+const tickets = new WeakMap<object, string>();
 
 /** Takes `?token=` and `?ticket=` out of the URL before anything can log them. */
 export function hideQueryToken(request: IncomingMessage): void {
@@ -20,10 +20,10 @@ export function hideQueryToken(request: IncomingMessage): void {
   request.url = url.slice(0, question) + (query.size === 0 ? '' : `?${query.toString()}`);
 }
 
-export function queryToken(request: IncomingMessage): string | undefined {
+export function queryToken(request: object): string | undefined {
   return tokens.get(request);
 }
 
-export function queryTicket(request: IncomingMessage): string | undefined {
+export function queryTicket(request: object): string | undefined {
   return tickets.get(request);
 }

@@ -1,3 +1,4 @@
+import type { ServerResponse } from 'node:http';
 import type { Reply } from '@switchyard/bus';
 import { callables, type Callable, type StatelessResult } from '@switchyard/contracts';
 import { mintId } from '@switchyard/security';
@@ -11,7 +12,7 @@ import { textAnswer, type Answer } from '../rpc/answers.ts';
 import { FORWARDED, gather } from '../rpc/gather.ts';
 import { createCollect, type Collect } from '../rpc/large-answers.ts';
 import { parseBody } from '../server/body.ts';
-import { Exchange, exchangeRoute, type ExchangeGround, type Wire } from '../server/exchange.ts';
+import { Exchange, exchangeRoute, type ExchangeGround, type NodeWire } from '../server/exchange.ts';
 import type { FrontRoute } from '../server/front.ts';
 import { SECURITY_HEADERS } from '../server/headers.ts';
 import { startRouteSpan } from '../server/trace.ts';
@@ -76,10 +77,12 @@ interface Serving extends ExchangeGround {
 class CompletionExchange extends Exchange {
   readonly #serving: Serving;
   readonly #span: Span | undefined;
+  readonly #response: ServerResponse;
   #answer: Answer | undefined;
 
-  constructor(serving: Serving, wire: Wire) {
+  constructor(serving: Serving, wire: NodeWire) {
     super(serving, ROUTE, wire);
+    this.#response = wire.response;
     this.#serving = serving;
     this.#span = tracing() ? startRouteSpan(wire.request, wire.response, { route: PATH, requestId: this.requestId }) : undefined;
   }
@@ -137,7 +140,7 @@ class CompletionExchange extends Exchange {
   /** A turn whose pieces are told as they come, or that goes on without this request. */
   async #follow(caller: Caller, completion: CompletionRequest, key: string | undefined): Promise<void> {
     const { edge } = this.#serving;
-    const asked: Asked = { completion, caller, ids: this.#ids(), response: this.response };
+    const asked: Asked = { completion, caller, ids: this.#ids(), response: this.#response };
     try {
       const keyed = key === undefined ? undefined : await startKeyedRun(edge, asked, key);
       const head = keyed?.head ?? completionHead(completion.turn.model);

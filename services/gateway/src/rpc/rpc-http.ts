@@ -49,21 +49,18 @@ export function createRpc(options: RpcOptions): FrontRoute {
   const { settings } = options;
   const write = (exchange: RpcExchange): void => exchange.writeOwn();
   const serving: Serving = { ...options, sendHere: gather(HERE, write), sendForwarded: gather(FORWARDED, write) };
-  return {
-    path: PATH,
-    doc: DOC,
-    handle(request, response) {
-      const exchange = new RpcExchange(serving, { request, response });
-      try {
-        const caller = exchange.admit(anybody);
-        if (caller === undefined) return;
-        const limit = messageLimit(caller, settings.current.gateway.httpBodyLimitBytes);
-        exchange.read(caller, limit, (body) => exchange.run(caller, body));
-      } catch (error) {
-        exchange.fail(error);
-      }
-    },
+  const serve = (wire: Wire): void => {
+    const exchange = new RpcExchange(serving, wire);
+    try {
+      const caller = exchange.admit(anybody);
+      if (caller === undefined) return;
+      const limit = messageLimit(caller, settings.current.gateway.httpBodyLimitBytes);
+      exchange.read(caller, limit, (body) => exchange.run(caller, body));
+    } catch (error) {
+      exchange.fail(error);
+    }
   };
+  return { path: PATH, doc: DOC, handle: (request, response) => serve({ request, response }), serve };
 }
 
 /** Each call says what its method needs. */
@@ -119,7 +116,7 @@ class RpcExchange extends Exchange {
   async #writePieces({ length, pieces }: PiecedAnswer): Promise<void> {
     this.answered = true;
     try {
-      await pipeline(Readable.from(pieces, ONE_PIECE), this.begin(length));
+      await pipeline(Readable.from(pieces, ONE_PIECE), this.writable(length));
     } catch (error) {
       if (error instanceof ServiceError) this.fail(error);
     }

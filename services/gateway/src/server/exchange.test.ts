@@ -8,16 +8,17 @@ import { Exchange, exchangeRoute, type ExchangeGround } from './exchange.ts';
 /** Who leaves is not admitted, logged or refused by anybody. */
 const NOBODY = {} as ExchangeGround;
 
-function open(): Exchange {
+function open(): { exchange: Exchange; response: ServerResponse } {
   const request = new IncomingMessage(new Socket());
-  return new Exchange(NOBODY, exchangeRoute('/x', 'rest', {}), { request, response: new ServerResponse(request) });
+  const response = new ServerResponse(request);
+  return { exchange: new Exchange(NOBODY, exchangeRoute('/x', 'rest', {}), { request, response }), response };
 }
 
 test('a client that leaves is noticed once, also one that left before anybody looked', async () => {
   for (const before of [true, false]) {
-    const exchange = open();
+    const { exchange, response } = open();
     let left = 0;
-    const leave = () => once(exchange.response.destroy(), 'close');
+    const leave = () => once(response.destroy(), 'close');
     if (before) await leave();
     exchange.onLeft(() => left++);
     if (!before) await leave();

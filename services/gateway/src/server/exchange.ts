@@ -1,14 +1,16 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Writable } from 'node:stream';
 import type { ServiceError } from '@switchyard/contracts';
-import { isRefusal, type Admission } from '../admission/admission.ts';
+import { isRefusal, type Admission, type RequestHead } from '../admission/admission.ts';
 import type { Caller } from '../admission/tokens.ts';
 import type { Answer } from '../rpc/answers.ts';
 import type { AccessLog } from './access-log.ts';
 import { isJson, readBody } from './body.ts';
 import { discardBody } from './discard-body.ts';
 import { describeError, type FailureLog } from './failure-log.ts';
+import type { PlainWire } from './fast-path/fast-path.ts';
 import { VERB } from './front.ts';
-import { INTERNAL, knownRefusal, NOT_JSON, refuseRaw, type Refusal, type Surface } from './refusal.ts';
+import { BODY_TOO_LARGE, INTERNAL, knownRefusal, NOT_JSON, refuseRaw, type Refusal, type Surface } from './refusal.ts';
 import { durationsOf, type NoteDuration } from './request-durations.ts';
 import { requestIdOf } from './request-id.ts';
 import { cutIfStalled } from './stall.ts';
@@ -36,10 +38,26 @@ export interface ExchangeGround {
   failures: FailureLog;
 }
 
+/** Where an answer goes. */
+export interface Outlet {
+  readonly statusCode: number;
+  readonly destroyed: boolean;
+  readonly writableFinished: boolean;
+  writeHead(status: number, headers: string[]): this;
+  end(body?: string | Buffer, encoding?: BufferEncoding): unknown;
+  on(event: 'close', left: () => void): unknown;
+  setTimeout(ms: number): unknown;
+}
+
 /** What comes in and what goes out. */
-export interface Wire {
+export type Wire = NodeWire | PlainWire;
+
+/** As Node reads it. */
+export interface NodeWire {
   request: IncomingMessage;
   response: ServerResponse;
+  /** It is still to be read. */
+  body?: undefined;
 }
 
 const NONE: readonly string[] = [];
@@ -47,8 +65,8 @@ const JSON_TYPE = 'application/json; charset=utf-8';
 
 /** One request in front of Fastify and its answer. A class, because one is made for every call. */
 export class Exchange {
-  readonly request: IncomingMessage;
-  readonly response: ServerResponse;
+  readonly request: RequestHead;
+  readonly response: Outlet;
   readonly requestId: string;
   /** Who asks, once that is known. */
   caller: Caller | undefined;
@@ -56,14 +74,16 @@ export class Exchange {
   answered = false;
   readonly #ground: ExchangeGround;
   readonly #route: ExchangeRoute;
+  readonly #wire: Wire;
   readonly #startedAt = performance.now();
 
-  constructor(ground: ExchangeGround, route: ExchangeRoute, { request, response }: Wire) {
+  constructor(ground: ExchangeGround, route: ExchangeRoute, wire: Wire) {
     this.#ground = ground;
     this.#route = route;
-    this.request = request;
-    this.response = response;
-    this.requestId = requestIdOf(request);
+    this.#wire = wire;
+    this.request = wire.request;
+    this.response = wire.response;
+    this.requestId = requestIdOf(wire.request);
   }
 
   /** The caller's own trace; nothing when it sent none that is valid. */
@@ -82,14 +102,18 @@ export class Exchange {
 
   /** Hands on the body, whole, or answers why it is not taken. */
   read(caller: Caller, limit: number, onBody: (body: Buffer) => void): void {
-    readBody(this.request, { limit, caller }, (error, body) => {
+    const onRead = (error: Error | null, body?: Buffer): void => {
       if (body === undefined) return this.fail(error);
       try {
         onBody(body);
       } catch (thrown) {
         this.fail(thrown);
       }
-    });
+    };
+    const wire = this.#wire;
+    if (wire.body === undefined) readBody(wire.request, { limit, caller }, onRead);
+    else if (wire.body.length > limit) this.refuse(BODY_TOO_LARGE);
+    else onRead(null, wire.body);
   }
 
   /** Calls back when the client leaves before it has its answer; nothing is answered then. */
@@ -108,12 +132,18 @@ export class Exchange {
   write(answer: Answer | undefined, more?: readonly string[]): void {
     if (this.response.destroyed) return; // it left meanwhile
     if (answer === undefined) this.response.writeHead(204, this.headers()).end();
-    else this.begin(answer.length, more).end(answer, 'latin1');
+    else this.#begin(answer.length, more).end(answer, 'latin1');
     this.note();
   }
 
-  /** Begins an answer of so many bytes. */
-  begin(length: number, more = NONE): ServerResponse {
+  /** Begins an answer of so many bytes, which are to be written to what it returns. */
+  writable(length: number): Writable {
+    this.#begin(length);
+    const { body, response } = this.#wire;
+    return body === undefined ? response : response.stream();
+  }
+
+  #begin(length: number, more = NONE): Outlet {
     cutIfStalled(this.response, length);
     return this.response.writeHead(200, [...this.headers(), 'content-type', JSON_TYPE, 'content-length', String(length), ...more]);
   }
@@ -131,7 +161,7 @@ export class Exchange {
   refuse(refusal: Refusal, error?: unknown): undefined {
     this.answered = true;
     this.#noteRefusal(refusal, error);
-    discardBody(this.request);
+    if (this.#wire.body === undefined) discardBody(this.#wire.request);
     const { caller = this.caller } = refusal;
     refuseRaw(this.response, refusal, { surface: this.#route.surface, requestId: this.requestId, more: this.#standing(caller) });
     this.note();

@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { RouteDoc } from '../docs/route-doc.ts';
 import type { FastifyInstance, onRequestHookHandler } from 'fastify';
+import { requestLine, type PlainRoute, type PlainWire } from './fast-path/fast-path.ts';
 
 /** The verb of every route here. */
 export const VERB = 'POST';
@@ -16,6 +17,8 @@ export interface FrontRoute {
   path: string;
   doc: RouteDoc;
   handle: FrontHandler;
+  /** Answers what the fast path has read; without it that has nothing of the route. Never throws. */
+  serve?: (wire: PlainWire) => void;
 }
 
 /** Who answers a request, where that is seen at a glance. Rare spellings, as with a host in the address, take the way through Fastify. */
@@ -36,4 +39,9 @@ export function registerFront(app: FastifyInstance, routes: readonly FrontRoute[
     };
     app.post(path, { onRequest: handOver, config: { doc } }, () => undefined);
   }
+}
+
+/** Those that the fast path may answer. */
+export function plainRoutes(routes: readonly FrontRoute[]): PlainRoute[] {
+  return routes.flatMap(({ path, serve }) => (serve ? [{ line: requestLine(VERB, path), serve }] : []));
 }

@@ -1,7 +1,8 @@
-import type { Server, ServerResponse } from 'node:http';
+import type { Server } from 'node:http';
 import { Server as TlsServer } from 'node:https';
 import type { Server as Listener, Socket } from 'node:net';
 import type { Settings } from '@switchyard/service-kit';
+import type { Outlet } from './exchange.ts';
 
 /** The listener accepts this many beyond all caps: a new socket must be accepted before an idle one can be closed for it. */
 const HEADROOM = 64;
@@ -18,12 +19,16 @@ export interface PlainSockets extends Disposable {
   /** Sockets without a request so far. Node counts them as busy, and browsers open some in advance. */
   silent(): Socket[];
   readonly size: number;
+  /** The socket is asked something, to which this will be the answer. */
+  onRequest: (socket: Socket, response: Answering) => void;
 }
+
+type Answering = Pick<Outlet, 'writableFinished' | 'destroyed'>;
 
 interface Plain {
   address: string | undefined;
   /** To the last request; undefined before the first. */
-  response: ServerResponse | undefined;
+  response: Answering | undefined;
 }
 
 /**
@@ -73,10 +78,11 @@ export function followPlainSockets({ server, settings, addressOf }: PlainSockets
     socket.once('close', () => forget(socket));
   });
   const carrierOf = followCarriers(server);
-  server.on('request', ({ socket }, response) => {
+  const onRequest = (socket: Socket, response: Answering): void => {
     const plain = all.get(carrierOf(socket));
     if (plain) plain.response = response;
-  });
+  };
+  server.on('request', ({ socket }, response) => onRequest(socket, response));
   server.on('upgrade', ({ socket }) => forget(carrierOf(socket)));
 
   const apply = (): void => {
@@ -90,6 +96,7 @@ export function followPlainSockets({ server, settings, addressOf }: PlainSockets
     get size() {
       return all.size;
     },
+    onRequest,
     [Symbol.dispose]: unwatch,
   };
 }

@@ -25,7 +25,10 @@ export interface TlsMaterial {
 
 /** Reads and checks all three files. Throws a `StartError` that names the setting, and what is wrong with what it names. */
 export async function readTlsMaterial({ certPath, keyPath, caPath }: TlsSettings, now = Date.now()): Promise<TlsMaterial> {
-  const [cert, key, ca] = await Promise.all([readPem('certPath', certPath), readPem('keyPath', keyPath), readPem('caPath', caPath)]);
+  // One after the other: of several that cannot be read, the first is named each time.
+  const cert = await readPem('certPath', certPath);
+  const key = await readPem('keyPath', keyPath);
+  const ca = await readPem('caPath', caPath);
   const certificate = parse('certPath', certPath, 'a certificate in PEM', () => new X509Certificate(cert));
   const secret: KeyObject = parse('keyPath', keyPath, 'a private key in PEM without a passphrase', () => createPrivateKey(key));
   parse('caPath', caPath, 'certificates in PEM', () => new X509Certificate(ca));
