@@ -1,4 +1,3 @@
-import type { IncomingMessage } from 'node:http';
 import type { BlockList, Socket } from 'node:net';
 import type { Rate } from '@switchyard/cache';
 import type { TokenScope } from '@switchyard/contracts';
@@ -20,11 +19,9 @@ import {
   UNVOUCHED,
   type Refusal,
 } from '../server/refusal.ts';
+import type { RequestHead } from '../server/wire.ts';
 import type { Tickets } from './tickets.ts';
 import { bearerSecret, type Caller, type Tokens } from './tokens.ts';
-
-/** What is looked at of a request, whoever read it. */
-export type RequestHead = Pick<IncomingMessage, 'headers' | 'socket'>;
 
 /** Decides who gets in; the same for every transport. */
 export interface Admission {

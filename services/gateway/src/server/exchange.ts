@@ -1,20 +1,19 @@
-import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Writable } from 'node:stream';
 import type { ServiceError } from '@switchyard/contracts';
-import { isRefusal, type Admission, type RequestHead } from '../admission/admission.ts';
+import { isRefusal, type Admission } from '../admission/admission.ts';
 import type { Caller } from '../admission/tokens.ts';
 import type { Answer } from '../rpc/answers.ts';
 import type { AccessLog } from './access-log.ts';
 import { isJson, readBody } from './body.ts';
 import { discardBody } from './discard-body.ts';
 import { describeError, type FailureLog } from './failure-log.ts';
-import type { PlainWire } from './fast-path/fast-path.ts';
 import { VERB } from './front.ts';
 import { BODY_TOO_LARGE, INTERNAL, knownRefusal, NOT_JSON, refuseRaw, type Refusal, type Surface } from './refusal.ts';
 import { durationsOf, type NoteDuration } from './request-durations.ts';
 import { requestIdOf } from './request-id.ts';
 import { cutIfStalled } from './stall.ts';
 import { traceparentOf } from './trace.ts';
+import type { Outlet, RequestHead, Wire } from './wire.ts';
 
 /** What is the same for every request of a route in front of Fastify. */
 export interface ExchangeRoute {
@@ -36,28 +35,6 @@ export interface ExchangeGround {
   admission: Admission;
   accessLog: AccessLog;
   failures: FailureLog;
-}
-
-/** Where an answer goes. */
-export interface Outlet {
-  readonly statusCode: number;
-  readonly destroyed: boolean;
-  readonly writableFinished: boolean;
-  writeHead(status: number, headers: string[]): this;
-  end(body?: string | Buffer, encoding?: BufferEncoding): unknown;
-  on(event: 'close', left: () => void): unknown;
-  setTimeout(ms: number): unknown;
-}
-
-/** What comes in and what goes out. */
-export type Wire = NodeWire | PlainWire;
-
-/** As Node reads it. */
-export interface NodeWire {
-  request: IncomingMessage;
-  response: ServerResponse;
-  /** It is still to be read. */
-  body?: undefined;
 }
 
 const NONE: readonly string[] = [];

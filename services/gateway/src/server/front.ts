@@ -1,7 +1,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { RouteDoc } from '../docs/route-doc.ts';
 import type { FastifyInstance, onRequestHookHandler } from 'fastify';
-import { requestLine, type PlainRoute, type PlainWire } from './fast-path/fast-path.ts';
+import { requestLine } from './fast-path/fast-path.ts';
+import type { PlainRoute, PlainWire } from './wire.ts';
 
 /** The verb of every route here. */
 export const VERB = 'POST';

@@ -2,7 +2,7 @@ import type { Server } from 'node:http';
 import { Server as TlsServer } from 'node:https';
 import type { Server as Listener, Socket } from 'node:net';
 import type { Settings } from '@switchyard/service-kit';
-import type { Outlet } from './exchange.ts';
+import type { Outlet } from './wire.ts';
 
 /** The listener accepts this many beyond all caps: a new socket must be accepted before an idle one can be closed for it. */
 const HEADROOM = 64;

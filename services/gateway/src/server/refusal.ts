@@ -13,7 +13,7 @@ import { http } from '@switchyard/service-kit';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Caller } from '../admission/tokens.ts';
 import { discardBody } from './discard-body.ts';
-import type { Outlet } from './exchange.ts';
+import type { Outlet } from './wire.ts';
 import { SECURITY_HEADERS } from './headers.ts';
 
 /** Which transport an answer must look like. */

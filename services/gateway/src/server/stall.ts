@@ -1,4 +1,4 @@
-import type { Outlet } from './exchange.ts';
+import type { Outlet } from './wire.ts';
 
 /** Node hands a text of this size to the kernel whole, so there is nothing of it that we would have to keep. */
 const LARGE = 16_384;

@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Socket } from 'node:net';
-import type { PlainRoute, PlainWire } from './fast-path.ts';
+import type { PlainRoute, PlainWire } from '../wire.ts';
 import { PlainReply, type ReplyGround } from './plain-reply.ts';
 import { readHead } from './read-head.ts';
 

@@ -1,22 +1,8 @@
 import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
-import type { RequestHead } from '../../admission/admission.ts';
 import { Connection } from './connection.ts';
+import type { PlainRoute } from '../wire.ts';
 import type { PlainReply } from './plain-reply.ts';
-
-/** A request that was read at a glance, and where its answer goes. */
-export interface PlainWire {
-  request: RequestHead;
-  response: PlainReply;
-  body: Buffer;
-}
-
-export interface PlainRoute {
-  /** What its requests begin with, such as `POST /rpc HTTP/1.1` and the end of the line. */
-  line: Buffer;
-  /** Answers it. Never throws. */
-  serve(wire: PlainWire): void;
-}
 
 export interface FastPathOptions {
   /** Not listening yet. */

@@ -1,7 +1,7 @@
 import { STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 import { Writable } from 'node:stream';
-import type { Outlet } from '../exchange.ts';
+import type { PlainOutlet } from '../wire.ts';
 import { httpDate } from './http-date.ts';
 
 const VALUE = /^[\t\x20-\x7e]*$/;
@@ -31,7 +31,7 @@ export interface ReplyGround {
 }
 
 /** The answer to one request on the fast path, once: what of `ServerResponse` an exchange uses. A class, because one is made for every call. */
-export class PlainReply implements Outlet {
+export class PlainReply implements PlainOutlet {
   statusCode = 200;
   /** Nothing more is written. */
   ended = false;
