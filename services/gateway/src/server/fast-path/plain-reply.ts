@@ -1,6 +1,6 @@
-import { STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 import { Writable } from 'node:stream';
+import { http } from '@switchyard/service-kit';
 import type { PlainOutlet } from '../wire.ts';
 import { httpDate } from './http-date.ts';
 
@@ -54,7 +54,7 @@ export class PlainReply implements PlainOutlet {
 
   /** Names and values in turn; the length of the body among them, unless the status has none. */
   writeHead(status: number, headers: readonly string[]): this {
-    let head = `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? 'Unknown'}\r\n`;
+    let head = `HTTP/1.1 ${status} ${http.STATUS_CODES[status] ?? 'Unknown'}\r\n`;
     for (let at = 1; at < headers.length; at += 2) {
       const value = headers[at] as string;
       if (!VALUE.test(value)) throw new TypeError(`The header ${headers[at - 1]} has a character that no header may have.`);
