@@ -79,9 +79,9 @@ export class Connection implements ReplyGround {
     return this.#options.draining.aborted || this.#served >= this.#options.mostRequests;
   }
 
-  replied(): void {
+  replied(last: boolean): void {
     this.idleSince = performance.now();
-    if (this.isLast()) this.socket.destroySoon();
+    if (last) this.socket.destroySoon();
     else if (this.#held !== undefined) process.nextTick(() => this.goOn());
   }
 

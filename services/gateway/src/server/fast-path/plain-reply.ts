@@ -5,6 +5,9 @@ import type { PlainOutlet } from '../wire.ts';
 import { httpDate } from './http-date.ts';
 
 const VALUE = /^[\t\x20-\x7e]*$/;
+const ENDS = 'connection: close\r\n\r\n';
+const NOTHING = Buffer.alloc(0);
+
 /** Made anew only when it changes. */
 let said = { keepAliveMs: -1, text: '' };
 
@@ -16,9 +19,6 @@ function stays(keepAliveMs: number): string {
   return said.text;
 }
 
-const ENDS = 'connection: close\r\n\r\n';
-const NOTHING = Buffer.alloc(0);
-
 /** What a reply needs of its connection. */
 export interface ReplyGround {
   readonly socket: Socket;
@@ -26,8 +26,8 @@ export interface ReplyGround {
   readonly keepAliveMs: number;
   /** Whether the connection ends with this answer. */
   isLast(): boolean;
-  /** All of the answer was handed to the kernel or waits for it. */
-  replied(): void;
+  /** All of the answer was handed to the kernel or waits for it; `last`, where it said that nothing follows. */
+  replied(last: boolean): void;
 }
 
 /** The answer to one request on the fast path, once: what of `ServerResponse` an exchange uses. A class, because one is made for every call. */
@@ -39,6 +39,7 @@ export class PlainReply implements PlainOutlet {
   #head = '';
   #left: (() => void) | undefined;
   #stalls = false;
+  #last = false;
 
   constructor(ground: ReplyGround) {
     this.#ground = ground;
@@ -61,7 +62,8 @@ export class PlainReply implements PlainOutlet {
       head += `${headers[at - 1]}: ${value}\r\n`;
     }
     this.statusCode = status;
-    this.#head = `${head}date: ${httpDate()}\r\n${this.#ground.isLast() ? ENDS : stays(this.#ground.keepAliveMs)}`;
+    this.#last = this.#ground.isLast();
+    this.#head = `${head}date: ${httpDate()}\r\n${this.#last ? ENDS : stays(this.#ground.keepAliveMs)}`;
     return this;
   }
 
@@ -118,6 +120,6 @@ export class PlainReply implements PlainOutlet {
 
   #end(): void {
     this.ended = true;
-    this.#ground.replied();
+    this.#ground.replied(this.#last);
   }
 }
