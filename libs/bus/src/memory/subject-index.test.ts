@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { subjectMatcher } from './subject-index.ts';
+import { createSubjectIndex, subjectMatcher } from './subject-index.ts';
 
 /** The rule itself, token by token. */
 function falls(subject: string, pattern: string): boolean {
@@ -24,5 +24,30 @@ test('whatever the form of a pattern, it matches as its tokens do', () => {
       assert.equal(subjectMatcher(form)(text), falls(text, form), `${text} against ${form}`);
     }),
     { numRuns: 2_000 },
+  );
+});
+
+test('a message goes to all who listen to its subject and to nobody else, whoever came and went before', () => {
+  const steps = fc.array(fc.record({ form: patterns.map((wanted) => wanted.join('.')), comes: fc.boolean() }), { maxLength: 20 });
+  fc.assert(
+    fc.property(steps, fc.array(tokens, { minLength: 1 }), (changes, subjects) => {
+      const index = createSubjectIndex<string>();
+      const there = new Set<string>();
+      for (const { form, comes } of changes) {
+        if (comes === there.has(form)) continue;
+        if (comes) index.add(form, form, undefined);
+        else index.remove(form, form, undefined);
+        if (comes) there.add(form);
+        else there.delete(form);
+        for (const subject of subjects.map((text) => text.join('.'))) {
+          const heard: string[] = [];
+          const told = index.route(subject, (listener) => heard.push(listener));
+          const due = [...there].filter((one) => falls(subject, one));
+          assert.deepEqual(heard.toSorted(), due.toSorted(), subject);
+          assert.equal(told, due.length > 0);
+        }
+      }
+    }),
+    { numRuns: 1_000 },
   );
 });

@@ -6,7 +6,9 @@ export function subjectMatcher(pattern: string): (subject: string) => boolean {
   if (open) wanted.pop();
   if (!wanted.includes('*')) return startsWith(prefixOf(wanted));
   if (!open && wanted.indexOf('*') === wanted.length - 1) return endsInOneToken(prefixOf(wanted.slice(0, -1)));
+  const beginning = prefixOf(wanted.slice(0, wanted.indexOf('*')));
   return (subject) => {
+    if (!subject.startsWith(beginning)) return false; // most are told apart without being taken apart
     const tokens = subject.split('.');
     if (open ? tokens.length <= wanted.length : tokens.length !== wanted.length) return false;
     return wanted.every((token, at) => token === '*' || token === tokens[at]);
@@ -33,6 +35,7 @@ export function isWildcard(pattern: string): boolean {
 
 /** Those who listen to one subject or pattern: each plain listener hears all, a queue group takes turns. */
 interface Topic<L> {
+  tokens: readonly string[];
   matches: (subject: string) => boolean;
   plain: L[];
   groups: Map<string, { members: L[]; next: number }>;
@@ -45,17 +48,38 @@ export interface SubjectIndex<L> {
   route(subject: string, to: (listener: L) => void): boolean;
 }
 
-/** Exact subjects are found in one look-up; only patterns are tried one by one. */
+/** Subjects begin in a few ways, by kind and by service or connection: this is far more than there are. */
+const MOST_BEGINNINGS = 1_024;
+
+/** Exact subjects are found in one look-up; of the patterns those are tried that begin as the subject does. */
 export function createSubjectIndex<L>(): SubjectIndex<L> {
   const exact = new Map<string, Topic<L>>();
   const patterns = new Map<string, Topic<L>>();
+  /** The patterns that may match, by how subjects begin. */
+  const near = new Map<string, readonly Topic<L>[]>();
   const indexOf = (subject: string) => (isWildcard(subject) ? patterns : exact);
+
+  function patternsNear(subject: string): readonly Topic<L>[] {
+    const beginning = beginningOf(subject);
+    let found = near.get(beginning);
+    if (found === undefined) {
+      const tokens = beginning.split('.');
+      found = [...patterns.values()].filter((pattern) => mayBegin(pattern.tokens, tokens));
+      if (near.size >= MOST_BEGINNINGS) near.clear();
+      near.set(beginning, found);
+    }
+    return found;
+  }
 
   return {
     add(subject, listener, queue) {
       const index = indexOf(subject);
       let topic = index.get(subject);
-      if (topic === undefined) index.set(subject, (topic = { matches: subjectMatcher(subject), plain: [], groups: new Map() }));
+      if (topic === undefined) {
+        topic = { tokens: subject.split('.'), matches: subjectMatcher(subject), plain: [], groups: new Map() };
+        index.set(subject, topic);
+        if (index === patterns) near.clear();
+      }
       if (queue === undefined) topic.plain.push(listener);
       else join(topic, queue, listener);
     },
@@ -64,15 +88,33 @@ export function createSubjectIndex<L>(): SubjectIndex<L> {
       const topic = index.get(subject);
       if (topic === undefined) return;
       leave(topic, listener, queue);
-      if (topic.plain.length === 0 && topic.groups.size === 0) index.delete(subject);
+      if (topic.plain.length > 0 || topic.groups.size > 0) return;
+      index.delete(subject);
+      if (index === patterns) near.clear();
     },
     route(subject, to) {
       const topic = exact.get(subject);
       let heard = topic !== undefined && hand(topic, to);
-      for (const pattern of patterns.values()) if (pattern.matches(subject)) heard = hand(pattern, to) || heard;
+      for (const pattern of patternsNear(subject)) if (pattern.matches(subject)) heard = hand(pattern, to) || heard;
       return heard;
     },
   };
+}
+
+/** The first two tokens, or all where there are no more. */
+function beginningOf(subject: string): string {
+  const end = subject.indexOf('.', subject.indexOf('.') + 1);
+  return end === -1 ? subject : subject.slice(0, end);
+}
+
+/** Whether what begins with these tokens may fall under a pattern. */
+function mayBegin(pattern: readonly string[], tokens: readonly string[]): boolean {
+  for (const [at, token] of tokens.entries()) {
+    const wanted = pattern[at];
+    if (wanted === '>') return true;
+    if (wanted !== '*' && wanted !== token) return false;
+  }
+  return true;
 }
 
 function join<L>(topic: Topic<L>, queue: string, listener: L): void {

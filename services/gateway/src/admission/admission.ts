@@ -107,12 +107,13 @@ export function createAdmission({ settings, tokens, tickets, limits, host }: Adm
   function identify(request: RequestHead, tokenInQuery: boolean): Caller | Refusal {
     const bought = tokenInQuery ? spent.get(request) : undefined;
     if (bought) return bought;
-    const { authorization } = request.headers;
+    const { authorization, upgrade } = request.headers;
     const last = presented.get(request.socket);
     if (last && last.authorization === authorization && tokens.valid(last.caller)) return last.caller;
     const secret = authorization === undefined && tokenInQuery ? queryToken(request) : bearerSecret(authorization);
     const caller = secret === undefined ? undefined : tokens.authenticate(secret);
-    if (caller && authorization !== undefined) presented.set(request.socket, { authorization, caller });
+    // What becomes a WebSocket sends no other request.
+    if (caller && authorization !== undefined && upgrade === undefined) presented.set(request.socket, { authorization, caller });
     if (caller) return caller;
     if (secret !== undefined && !tokens.sound()) return UNVOUCHED;
     const wait = limits.authFailures.take(addressOf(request), rates.authFailures(settings.current.gateway));

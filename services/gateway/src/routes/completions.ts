@@ -13,7 +13,7 @@ import { FORWARDED, gather } from '../rpc/gather.ts';
 import { createCollect, type Collect } from '../rpc/large-answers.ts';
 import { parseBody } from '../server/body.ts';
 import { Exchange, exchangeRoute, type ExchangeGround } from '../server/exchange.ts';
-import type { NodeWire } from '../server/wire.ts';
+import type { RequestHead, Wire } from '../server/wire.ts';
 import type { FrontRoute } from '../server/front.ts';
 import { SECURITY_HEADERS } from '../server/headers.ts';
 import { startRouteSpan } from '../server/trace.ts';
@@ -48,21 +48,33 @@ const COMPLETE = callables.get('turns.complete') as Callable;
 export function createCompletions(edge: Edge, ground: ExchangeGround): FrontRoute {
   const send = gather<CompletionExchange>(FORWARDED, (exchange) => exchange.writeOwn());
   const serving: Serving = { ...ground, edge, send, collect: createCollect(edge.bus.maxPayload) };
-  return {
-    path: PATH,
-    doc: DOC,
-    handle(request, response) {
-      const exchange = new CompletionExchange(serving, { request, response });
-      try {
-        const caller = exchange.admit(mayComplete);
-        if (caller === undefined) return;
-        exchange.read(caller, edge.settings.current.gateway.httpBodyLimitBytes, (body) => exchange.run(caller, body));
-      } catch (error) {
-        exchange.fail(error);
-      }
-    },
+  const serve = (wire: Wire): void => {
+    const exchange = new CompletionExchange(serving, wire);
+    try {
+      const caller = exchange.admit(mayComplete);
+      if (caller === undefined) return;
+      exchange.read(caller, edge.settings.current.gateway.httpBodyLimitBytes, (body) => exchange.run(caller, body));
+    } catch (error) {
+      exchange.fail(error);
+    }
   };
+  return { path: PATH, doc: DOC, handle: (request, response) => serve({ request, response }), plain: { takes: isWhole, serve } };
 }
+
+/** Whether it is answered in one piece and only once, as far as that is seen at a glance: whatever leaves a doubt is read by Node. */
+function isWhole({ headers }: RequestHead, body: Buffer): boolean {
+  if (tracing() || headers['idempotency-key'] !== undefined || ESCAPES.some((escape) => body.includes(escape))) return false;
+  const at = body.indexOf(STREAM);
+  if (at === -1) return true;
+  const value = at + STREAM.length;
+  return NOT_STREAMED.test(body.toString('latin1', value, value + LOOKED_AT)) && body.indexOf(STREAM, value) === -1;
+}
+
+const STREAM = Buffer.from('"stream"');
+/** A letter of that name may be spelled so. */
+const ESCAPES = [String.raw`\u006`, String.raw`\u007`].map((text) => Buffer.from(text));
+const NOT_STREAMED = /^ *: *false *[,}]/;
+const LOOKED_AT = 16;
 
 function mayComplete(caller: Caller) {
   return lacksScope(caller, SCOPES);
@@ -75,17 +87,25 @@ interface Serving extends ExchangeGround {
   collect: Collect;
 }
 
+interface Followed {
+  caller: Caller;
+  completion: CompletionRequest;
+  key: string | undefined;
+}
+
 class CompletionExchange extends Exchange {
   readonly #serving: Serving;
   readonly #span: Span | undefined;
-  readonly #response: ServerResponse;
+  /** Undefined for a request that is answered in one piece. */
+  readonly #response: ServerResponse | undefined;
   #answer: Answer | undefined;
 
-  constructor(serving: Serving, wire: NodeWire) {
+  constructor(serving: Serving, wire: Wire) {
     super(serving, ROUTE, wire);
-    this.#response = wire.response;
     this.#serving = serving;
-    this.#span = tracing() ? startRouteSpan(wire.request, wire.response, { route: PATH, requestId: this.requestId }) : undefined;
+    if (wire.body !== undefined) return;
+    this.#response = wire.response;
+    if (tracing()) this.#span = startRouteSpan(wire.request, wire.response, { route: PATH, requestId: this.requestId });
   }
 
   override get traceparent(): string | undefined {
@@ -96,7 +116,8 @@ class CompletionExchange extends Exchange {
     const completion = completionBody(parseBody(body), caller.lenient);
     const key = idempotencyKeyOf(this.request);
     if (key === undefined && !completion.stream) this.#complete(caller, completion);
-    else void this.#follow(caller, completion, key);
+    else if (this.#response) void this.#follow(this.#response, { caller, completion, key });
+    else throw new TypeError('what is not answered in one piece was taken for it');
   }
 
   /** The answer there is. */
@@ -139,9 +160,9 @@ class CompletionExchange extends Exchange {
   }
 
   /** A turn whose pieces are told as they come, or that goes on without this request. */
-  async #follow(caller: Caller, completion: CompletionRequest, key: string | undefined): Promise<void> {
+  async #follow(response: ServerResponse, { caller, completion, key }: Followed): Promise<void> {
     const { edge } = this.#serving;
-    const asked: Asked = { completion, caller, ids: this.#ids(), response: this.#response };
+    const asked: Asked = { completion, caller, ids: this.#ids(), response };
     try {
       const keyed = key === undefined ? undefined : await startKeyedRun(edge, asked, key);
       const head = keyed?.head ?? completionHead(completion.turn.model);

@@ -61,7 +61,7 @@ export function createRpc(options: RpcOptions): FrontRoute {
       exchange.fail(error);
     }
   };
-  return { path: PATH, doc: DOC, handle: (request, response) => serve({ request, response }), serve };
+  return { path: PATH, doc: DOC, handle: (request, response) => serve({ request, response }), plain: { takes: () => true, serve } };
 }
 
 /** Each call says what its method needs. */

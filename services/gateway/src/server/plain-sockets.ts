@@ -50,6 +50,11 @@ export function followPlainSockets({ server, settings, addressOf }: PlainSockets
     if (siblings?.size === 0) addresses.delete(plain.address);
   }
 
+  /** One for all sockets, also for those that become WebSockets and stay. */
+  function forgetThis(this: Socket): void {
+    forget(this);
+  }
+
   /** Ends the oldest of them that has nothing under way. */
   function makeRoom(among: Iterable<Socket>): boolean {
     for (const socket of among) {
@@ -75,7 +80,7 @@ export function followPlainSockets({ server, settings, addressOf }: PlainSockets
     }
     all.set(socket, { address, response: undefined });
     if (address !== undefined) join(addresses, address, socket);
-    socket.once('close', () => forget(socket));
+    socket.on('close', forgetThis);
   });
   const carrierOf = followCarriers(server);
   const onRequest = (socket: Socket, response: Answering): void => {

@@ -42,6 +42,8 @@ export interface PlainOutlet extends Outlet {
 export interface PlainRoute {
   /** What they begin with, such as `POST /rpc HTTP/1.1` and the end of the line. */
   line: Buffer;
+  /** Whether one can be answered that was read so: none that cannot has been looked at when Node reads it. */
+  takes(request: RequestHead, body: Buffer): boolean;
   /** Answers one. Never throws. */
   serve(wire: PlainWire): void;
 }

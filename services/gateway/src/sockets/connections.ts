@@ -4,7 +4,7 @@ import type { Answer } from '../rpc/answers.ts';
 import type { Cancel } from '../rpc/in-flight.ts';
 import { createGauge } from '../admission/limits.ts';
 import type { Caller } from '../admission/tokens.ts';
-import { textFrame } from './text-frame.ts';
+import { latin1Frame } from './text-frame.ts';
 import { framesDone } from './unfinished-frames.ts';
 
 /** One open WebSocket. Ten thousand of them idle on one edge, so nothing here has a timer or a buffer of its own. */
@@ -12,6 +12,8 @@ export interface Connection {
   readonly socket: WebSocket;
   /** The stream below the WebSocket. */
   readonly stream: Duplex;
+  /** No message to us is longer, in bytes. */
+  readonly largest: number;
   readonly caller: Caller;
   readonly address: string;
   readonly traceparent: string | undefined;
@@ -38,7 +40,7 @@ const SLOW_READER = 1013;
 /** All connections of this replica. */
 export interface Connections {
   readonly all: ReadonlySet<Connection>;
-  add(from: Pick<Connection, 'socket' | 'stream' | 'caller' | 'address' | 'traceparent'>): Connection;
+  add(from: Pick<Connection, 'socket' | 'stream' | 'largest' | 'caller' | 'address' | 'traceparent'>): Connection;
   remove(connection: Connection): void;
   /** Writes at the end of this turn of the event loop, together with whatever else goes to the same client. */
   send(connection: Connection, data: Answer): void;
@@ -73,7 +75,7 @@ export function createConnections({ onClient }: ConnectionsOptions): Connections
     if (!takes(connection)) return;
     uncork(connection);
     // A short one as one piece: `ws` writes two, which costs twice as much.
-    if (typeof data === 'string') connection.stream.write(textFrame(data));
+    if (typeof data === 'string') connection.stream.write(latin1Frame(data), 'latin1');
     else connection.socket.send(data, TEXT);
     regulate(connection);
   }

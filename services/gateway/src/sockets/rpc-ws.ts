@@ -2,7 +2,7 @@ import type { IncomingMessage, Server } from 'node:http';
 import type { Duplex } from 'node:stream';
 import type { Rate } from '@switchyard/cache';
 import { mintId } from '@switchyard/security';
-import { WebSocketServer, type RawData, type ServerOptions, type WebSocket } from 'ws';
+import { WebSocket, WebSocketServer, type RawData, type ServerOptions } from 'ws';
 import { faultAnswer, type Answer, type Fault } from '../rpc/answers.ts';
 import { UNAUTHORIZED } from './close-ended.ts';
 import type { Connection, Connections } from './connections.ts';
@@ -17,6 +17,7 @@ import { hideQueryToken } from '../admission/query-token.ts';
 import { NOT_FOUND, rateLimited, retryAfterSeconds, UNVOUCHED, type Refusal } from '../server/refusal.ts';
 import { requestIdOf } from '../server/request-id.ts';
 import type { Caller } from '../admission/tokens.ts';
+import { readWholeFrames, type FrameListener } from './whole-frames.ts';
 import { traceparentOf } from '../server/trace.ts';
 
 const ROUTE = 'GET /ws';
@@ -51,11 +52,30 @@ export interface RpcWsOptions {
 export function acceptWebSockets(server: Server, { edge, admission, dispatcher, connections }: RpcWsOptions): void {
   const { settings, tokens, log, failures } = edge;
   const { messages } = edge.limits;
-  const upgrades = new WebSocketServer(PROTOCOL);
+  const upgrades = new WebSocketServer<typeof ConnectedSocket>({ ...PROTOCOL, WebSocket: ConnectedSocket });
+  /** What every socket has stands here once: what is made for each is held by each, and so is all that it can see. */
+  const broke = (error: Error): void => log.debug({ err: error }, 'a connection broke');
+  const frames: FrameListener<Connection> = {
+    onText: (connection, message) => receive(connection, message, false),
+    onOther: (connection, length) => frameBytes(connection, length, connection.largest),
+  };
+  const listeners = {
+    message: heard((connection, data: RawData, isBinary: boolean) => {
+      framesDone(connection);
+      receive(connection, data, isBinary);
+    }),
+    ping: heard(controlFrame),
+    pong: heard((connection, data: Buffer) => {
+      controlFrame(connection, data);
+      connection.unansweredPings = 0;
+    }),
+    close: heard((connection) => connections.remove(connection)),
+    error: heard(({ caller }, error: Error) => log.debug({ err: error, tokenId: caller.tokenId }, 'a WebSocket failed')),
+  };
 
   server.on('upgrade', (request: IncomingMessage, stream: Duplex, head: Buffer) => {
     hideQueryToken(request);
-    stream.on('error', (error) => log.debug({ err: error }, 'a connection broke'));
+    stream.on('error', broke);
     const path = request.url?.split('?', 1)[0];
     if (path !== '/ws') return refuseUpgrade(stream, noted(request, NOT_FOUND));
     const spending = admission.spend(request);
@@ -100,22 +120,12 @@ export function acceptWebSockets(server: Server, { edge, admission, dispatcher, 
     return refused ? { ...refused, caller } : caller;
   }
 
-  function open(socket: WebSocket, { stream, request, caller }: { stream: Duplex; request: IncomingMessage; caller: Caller }): void {
-    const traceparent = traceparentOf(request);
-    const connection = connections.add({ socket, stream, caller, address: admission.addressOf(request), traceparent });
-    const largest = largestPayload(caller);
-    stream.prependListener('data', (chunk: Buffer) => frameBytes(connection, chunk.length, largest));
-    socket.on('message', (data, isBinary) => {
-      framesDone(connection);
-      receive(connection, data, isBinary);
-    });
-    socket.on('ping', (data: Buffer) => controlFrame(connection, data));
-    socket.on('pong', (data: Buffer) => {
-      controlFrame(connection, data);
-      connection.unansweredPings = 0;
-    });
-    socket.on('close', () => connections.remove(connection));
-    socket.on('error', (error) => log.debug({ err: error, tokenId: caller.tokenId }, 'a WebSocket failed'));
+  function open(socket: ConnectedSocket, { stream, request, caller }: Opened): void {
+    const [address, traceparent] = [admission.addressOf(request), traceparentOf(request)];
+    const connection = connections.add({ socket, stream, largest: largestPayload(caller), caller, address, traceparent });
+    socket.connection = connection;
+    readWholeFrames(connection, frames);
+    for (const [event, listener] of Object.entries(listeners)) socket.on(event, listener);
     stream.on('drain', () => connections.regulate(connection));
   }
 
@@ -178,6 +188,24 @@ export function acceptWebSockets(server: Server, { edge, admission, dispatcher, 
     failures.note({ requestId, route: ROUTE, code, reason, message: text, caller });
     connections.send(connection, faultAnswer(fault, requestId, NULL_ID));
   }
+}
+
+interface Opened {
+  stream: Duplex;
+  request: IncomingMessage;
+  caller: Caller;
+}
+
+/** A WebSocket that knows its connection: its listeners are the same as those of all others. */
+class ConnectedSocket extends WebSocket {
+  connection: Connection | undefined;
+}
+
+/** A listener of a socket, for what is done with its connection. */
+function heard<A extends unknown[]>(then: (connection: Connection, ...said: A) => void): (this: WebSocket, ...said: A) => void {
+  return function (...said) {
+    if (this instanceof ConnectedSocket && this.connection) then(this.connection, ...said);
+  };
 }
 
 /** A new request of a connection. */

@@ -64,10 +64,12 @@ export class Connection implements ReplyGround {
     if (this.#isHeldUp()) return this.#hold(bytes);
     const head = this.#headOf(bytes);
     if (head === undefined || bytes.length !== head.bytes.length + head.length) return this.#options.handOver(bytes);
+    const body = bytes.subarray(head.bytes.length);
+    if (!head.route.takes(head.request, body)) return this.#options.handOver(bytes);
     this.#served += 1;
     const response = (this.#reply = new PlainReply(this));
     this.#options.onRequest(this.socket, response);
-    const wire: PlainWire = { request: head.request, response, body: bytes.subarray(head.bytes.length) };
+    const wire: PlainWire = { request: head.request, response, body };
     head.route.serve(wire);
   }
 
