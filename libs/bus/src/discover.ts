@@ -57,6 +57,7 @@ export function discover({ transport, mux }: Wire, { closely = false, until }: D
       onLost: reject,
     },
     WINDOW_MS,
+    DISCOVERY,
   );
   const asked = transport.connected() && transport.publish({ subject: question.subject, data: EMPTY, reply: mux.address(id, DISCOVERY) });
   if (!asked && mux.close(id)) reject(busUnreachable());

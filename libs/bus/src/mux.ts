@@ -5,6 +5,8 @@ import type { Message, Transport } from './transport.ts';
 
 /** How late a deadline may be noticed. One timer serves all of them. */
 const TICK_MS = 20;
+/** So many addresses are kept to be used again: a broker finds who listens to one it has seen in a third of the time. */
+const MOST_FREE = 256;
 
 /** The part of the inbox that answers come to. */
 export const REPLIES = 'r';
@@ -21,12 +23,16 @@ export interface Waiting {
 }
 
 export interface Mux {
-  /** Begins to wait; the id is what `address` turns into the reply subject. */
-  open(waiting: Waiting, timeoutMs: number): number;
-  /** It ends in the name of who is asked, so that the network can let nobody else answer. */
+  /**
+   * Begins to wait; the id is what `address` turns into the reply subject. What comes on another subject is not heard: an address ends
+   * in the name of who is asked, so that the network lets nobody else answer.
+   */
+  open(waiting: Waiting, timeoutMs: number, answerer?: string): number;
   address(id: number, answerer?: string): string;
-  /** Forgets a call; what still arrives for it is dropped. False if it was forgotten before. */
+  /** Forgets a call; what still arrives for it is dropped, however late. False if it was forgotten before. */
   close(id: number): boolean;
+  /** Forgets a call whose last answer came, so that nothing more can arrive for it: its address may be another call's now. */
+  done(id: number): boolean;
   /** Ends everything that waits; what comes later waits again. */
   lose(error: ServiceError): void;
   /** Ends everything that waits, and the sweep. */
@@ -36,38 +42,86 @@ export interface Mux {
   readonly size: number;
 }
 
+/** Where calls wait, one after another. */
+interface Seat {
+  id: number;
+  answerer: string | undefined;
+  address: string;
+  /** Nobody, while it is free. */
+  waiting: Waiting | undefined;
+  /** By `performance.now()`. */
+  until: number;
+  /** When it is looked at next, in ticks; 0 for never. */
+  due: number;
+}
+
 /** Matches replies to calls: one wildcard inbox, one table, one sweep for all deadlines. */
 export function createMux(transport: Pick<Transport, 'inbox' | 'subscribe'>, name = REPLIES): Mux {
   const prefix = `${transport.inbox}.${name}.`;
-  const waiting = createSlots<Waiting>();
-  const sweep = createSweep(expire, () => waiting.size === 0);
+  const seats = createSlots<Seat>();
+  const sweep = createSweep(expire, () => taken === 0);
+  let free: Seat[] = [];
+  let taken = 0;
   let over = false;
 
   const inbox = transport.subscribe(`${prefix}>`, (message) => {
-    waiting.get(Number.parseInt(message.subject.slice(prefix.length), 36))?.onMessage(message);
+    const seat = seats.get(Number.parseInt(message.subject.slice(prefix.length), 36));
+    if (seat?.address === message.subject) seat.waiting?.onMessage(message);
   });
 
-  function expire(id: number): void {
-    const call = waiting.get(id);
-    if (call === undefined) return;
-    const moreMs = call.moreMs?.() ?? 0;
-    if (moreMs > 0) return sweep.add(id, moreMs);
-    waiting.remove(id);
-    call.onDeadline();
+  const addressOf = (id: number, answerer: string | undefined): string =>
+    answerer === undefined ? prefix + id.toString(36) : `${prefix}${id.toString(36)}.${answerer}`;
+
+  function newSeat(): Seat {
+    const seat: Seat = { id: 0, answerer: undefined, address: '', waiting: undefined, until: 0, due: 0 };
+    seat.id = seats.add(seat);
+    return seat;
+  }
+
+  /** Who waited there; undefined if nobody did. */
+  function leave(seat: Seat | undefined, reuse: boolean): Waiting | undefined {
+    const waiting = seat?.waiting;
+    if (seat === undefined || waiting === undefined) return undefined;
+    seat.waiting = undefined;
+    taken--;
+    if (reuse && free.length < MOST_FREE) free.push(seat);
+    else seats.remove(seat.id);
+    return waiting;
+  }
+
+  function expire(seat: Seat): void {
+    if (seat.waiting === undefined) return;
+    const left = seat.until - performance.now();
+    const moreMs = left > 0 ? left : (seat.waiting.moreMs?.() ?? 0);
+    if (moreMs > 0) return sweep.add(seat, performance.now() + moreMs);
+    leave(seat, false)?.onDeadline();
   }
 
   function lose(error: ServiceError): void {
-    for (const call of waiting.clear()) call.onLost(error);
+    const lost = seats.clear().map((seat) => leave(seat, false));
+    free = [];
+    for (const waiting of lost) waiting?.onLost(error);
   }
 
   return {
-    open(call, timeoutMs) {
-      const id = waiting.add(call);
-      sweep.add(id, timeoutMs);
-      return id;
+    open(waiting, timeoutMs, answerer) {
+      const seat = free.pop() ?? newSeat();
+      if (seat.address === '' || seat.answerer !== answerer) {
+        seat.answerer = answerer;
+        seat.address = addressOf(seat.id, answerer);
+      }
+      seat.waiting = waiting;
+      seat.until = performance.now() + timeoutMs;
+      taken++;
+      sweep.add(seat, seat.until);
+      return seat.id;
     },
-    address: (id, answerer) => (answerer === undefined ? prefix + id.toString(36) : `${prefix}${id.toString(36)}.${answerer}`),
-    close: (id) => waiting.remove(id) !== undefined,
+    address(id, answerer) {
+      const seat = seats.get(id);
+      return seat?.answerer === answerer && seat !== undefined ? seat.address : addressOf(id, answerer);
+    },
+    close: (id) => leave(seats.get(id), false) !== undefined,
+    done: (id) => leave(seats.get(id), true) !== undefined,
     lose,
     end() {
       over = true;
@@ -77,54 +131,64 @@ export function createMux(transport: Pick<Transport, 'inbox' | 'subscribe'>, nam
     },
     ended: () => over,
     get size() {
-      return waiting.size;
+      return taken;
     },
   };
 }
 
 interface Sweep {
-  add(id: number, timeoutMs: number): void;
+  /** Looks at a seat once `until` is over, by `performance.now()`, or before that. */
+  add(seat: Seat, until: number): void;
   stop(): void;
 }
 
-/** The id of an answered call stays in its bucket until the bucket is due: removing it would cost more than its few bytes. */
-function createSweep(onDue: (id: number) => void, isIdle: () => boolean): Sweep {
-  const buckets = new Map<number, number[]>();
+/** A seat is looked at no more than once for all who waited there meanwhile; one that is free stays until it is due. */
+function createSweep(onDue: (seat: Seat) => void, isIdle: () => boolean): Sweep {
+  const buckets = new Map<number, Seat[]>();
   let timer: NodeJS.Timeout | undefined;
   let swept = 0;
 
   function sweep(): void {
-    const now = ticks(0);
+    const now = tickOf(performance.now());
     while (swept < now) {
       const due = buckets.get(++swept);
       if (due === undefined) continue;
       buckets.delete(swept);
-      due.forEach(onDue);
+      for (const seat of due) look(seat, swept);
     }
     if (isIdle()) stop();
+  }
+
+  function look(seat: Seat, tick: number): void {
+    if (seat.due !== tick) return; // it was looked at earlier
+    seat.due = 0;
+    onDue(seat);
   }
 
   function stop(): void {
     clearInterval(timer);
     timer = undefined;
+    for (const seats of buckets.values()) for (const seat of seats) seat.due = 0;
     buckets.clear();
   }
 
   return {
-    add(id, timeoutMs) {
+    add(seat, until) {
       if (timer === undefined) {
-        swept = ticks(0);
+        swept = tickOf(performance.now());
         timer = setInterval(sweep, TICK_MS);
       }
-      const tick = ticks(timeoutMs) + 1;
+      const tick = tickOf(until) + 1;
+      if (seat.due !== 0 && seat.due <= tick) return;
+      seat.due = tick;
       const bucket = buckets.get(tick);
-      if (bucket === undefined) buckets.set(tick, [id]);
-      else bucket.push(id);
+      if (bucket === undefined) buckets.set(tick, [seat]);
+      else bucket.push(seat);
     },
     stop,
   };
 }
 
-function ticks(fromNowMs: number): number {
-  return Math.floor((performance.now() + fromNowMs) / TICK_MS);
+function tickOf(ms: number): number {
+  return Math.floor(ms / TICK_MS);
 }

@@ -74,6 +74,7 @@ function receive(wire: Wire, reception: Reception): () => void {
       },
     },
     head.timeoutMs,
+    callable.service,
   );
   signal?.addEventListener('abort', leave, { once: true });
   listen(receiving);

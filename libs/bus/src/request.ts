@@ -112,7 +112,8 @@ class Call implements Waiting {
 
   send(): void {
     const { mux, calls } = this.#wire;
-    this.#id = mux.open(this, Math.min(this.#made.head.timeoutMs, calls.silenceMs));
+    const { head, callable } = this.#made;
+    this.#id = mux.open(this, Math.min(head.timeoutMs, calls.silenceMs), callable.service);
     if (isLarge(this.#wire, this.#made.params)) return this.#sendLarge();
     const failure = submit(this.#wire, this.#id, this.#made);
     if (failure !== undefined) setImmediate(() => mux.close(this.#id) && this.#onReply({ error: failure }));
@@ -138,7 +139,7 @@ class Call implements Waiting {
       this.#heardAt = performance.now();
       return;
     }
-    this.#wire.mux.close(this.#id);
+    this.#wire.mux.done(this.#id);
     const error = readFailure(callable, message);
     if (error !== undefined) return this.#onReply({ error });
     const ref = refOf(message);

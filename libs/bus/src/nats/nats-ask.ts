@@ -19,7 +19,7 @@ export function ask({ acks, link }: NatsAsker, said: readonly Outgoing[], isLast
       {
         onMessage(answer) {
           answers.push(answer);
-          if (isLast(answer) && acks.close(id)) resolve(answers);
+          if (isLast(answer) && acks.done(id)) resolve(answers);
         },
         onDeadline: () => reject(busUnreachable()),
         onLost: reject,

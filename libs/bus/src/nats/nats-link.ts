@@ -4,6 +4,7 @@ import type { Logger } from '@switchyard/telemetry';
 import { busClosed, busUnreachable } from '../failures.ts';
 import { headerLines, withLine } from '../headers.ts';
 import { MAX_PAYLOAD, type Endpoint, type Message, type Outgoing, type Subscription } from '../transport.ts';
+import { readWholeMessages } from './nats-inbound.ts';
 import { readMessage } from './nats-message.ts';
 import { createOutbound, HOLD_MS } from './nats-outbound.ts';
 import { createSeldom, type Seldom } from './seldom.ts';
@@ -45,8 +46,9 @@ export interface LinkOptions {
 }
 
 export function createLink(connection: NatsConnection, { inbox, log, holdMs = HOLD_MS }: LinkOptions): NatsLink {
-  // The client's own publish and message view cost more than the rest of a call; see nats-outbound and nats-message.
+  // The client's own publish, parser and message view cost more than the rest of a call; see nats-outbound, -inbound and -message.
   const { protocol } = connection as NatsConnectionImpl;
+  readWholeMessages(protocol);
   const maxPayload = agreeOnPayload(connection, log);
   const outbound = createOutbound(protocol, maxPayload, holdMs);
   const listeners = new Set<LinkListener>();
