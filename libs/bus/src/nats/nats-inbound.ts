@@ -24,7 +24,9 @@ export function readWholeMessages(protocol: Protocol): void {
   // Each connection to a server gets a parser of its own.
   Object.defineProperty(protocol, 'parser', {
     get: () => parser,
-    set: (next: Parser) => void (parser = atAGlance(protocol, next)),
+    set(next: Parser) {
+      parser = atAGlance(protocol, next);
+    },
   });
 }
 
