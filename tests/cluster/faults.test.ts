@@ -15,6 +15,8 @@ const SILENT_MS = 10_000;
 const PATIENCE_MS = 5_000;
 /** Longer than a call waits for a database that stands still. */
 const TOLD_MS = 15_000;
+/** Calls of a gateway that wait for their answers, among its metrics. */
+const PENDING = /^switchyard_bus_pending\{[^}]*service="gateway"[^}]*\} (\d+)/m;
 /** What a call may end with while a server is away: said, and within its deadline. */
 const AWAY = ['UNAVAILABLE', 'DEADLINE_EXCEEDED'];
 
@@ -23,12 +25,22 @@ describe('a server of the cluster that dies', { skip: SKIP, timeout: 500_000 }, 
   before(async () => void (product = await startProduct('cluster')));
   after(() => product[Symbol.asyncDispose]());
 
+  /** Resolves once the gateways wait for so many answers. */
+  async function underWay(calls: number): Promise<void> {
+    const gateways = (await processesOf(product)).filter(({ service }) => service === 'gateway');
+    for (let waiting = 0; waiting < calls; await sleep(POLL_MS)) {
+      const texts = gateways.map(async ({ ports }) => (await fetch(`http://127.0.0.1:${ports['metrics']}/metrics`)).text());
+      const counts = (await Promise.all(texts)).map((text) => (PENDING.exec(text) ?? assert.fail('no gauge of calls that wait'))[1]);
+      waiting = counts.reduce((sum, count) => sum + Number(count), 0);
+    }
+  }
+
   test('a service that dies under a call: its caller is told within a third of the time that the call has', async () => {
     const replicas = (await processesOf(product)).filter(({ service }) => service === 'registry');
     for (const { pid } of replicas) process.kill(pid, 'SIGSTOP');
     const from = performance.now();
     const told = Promise.all([ask(product, 'agents.list'), ask(product, 'agents.create', { name: 'oslo' })]);
-    await sleep(POLL_MS); // they are in the hands of a process that is stopped
+    await underWay(2); // they are in the hands of a process that is stopped
     for (const { pid } of replicas) process.kill(pid, 'SIGKILL');
     for (const { error } of await told) {
       assert.deepEqual([error?.data?.['code'], error?.data?.['reason']], ['UNAVAILABLE', 'CALL_SILENT'], JSON.stringify(error));
