@@ -58,6 +58,8 @@ const TOKENS: Record<keyof typeof SECRETS, TokenProjection['scopes']> = { all: [
 export interface TestGateway extends AsyncDisposable {
   url: string;
   gateway: Gateway;
+  /** The gateway's own connection to the bus. */
+  edgeBus: Bus;
   /** The side of the services. */
   bus: Bus;
   /** Takes the bus away from the edge, for good. */
@@ -116,6 +118,7 @@ export async function startTestGateway(options: TestGatewayOptions = {}): Promis
     url: gateway.url,
     gateway,
     bus,
+    edgeBus,
     loseBus: () => edgeBus.drain(),
     settings,
     putToken: async ({ key, ...token }) => revisions.wait(await bucket.put(key ?? token.id, project(token))),

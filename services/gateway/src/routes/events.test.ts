@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
+import { mock, test } from 'node:test';
 import { EventSource } from 'eventsource';
 import { EVENTS_LOG, type Principal } from '@switchyard/contracts';
 import { SECRETS, startTestGateway, type TestGateway, type TestGatewayOptions } from '../gateway.fixture.ts';
@@ -164,4 +164,21 @@ test('an EventSource that comes back while nobody can serve it is told to come a
   const back = await t.open({ ...sse, 'last-event-id': `${name}-0` });
   assert.deepEqual([back.status, back.headers.get('content-type')], [200, 'text/event-stream']);
   assert.match(await back.text(), /^retry: \d{4,}\n\n$/);
+});
+
+test('while the log is not there, who stands somewhere is to come back to that place, and who does not is told', async () => {
+  await using t = await start();
+  const { name } = await positionOf(t.gateway);
+  const { log } = t.gateway.edgeBus;
+  const away = mock.method(t.gateway.edgeBus, 'log', () => Promise.reject(new Error('the log is gone')));
+  const response = await t.open({ 'last-event-id': `${name}-0` });
+  assert.deepEqual([response.status, response.headers.get('content-type')], [200, 'text/event-stream']);
+  assert.match(await response.text(), new RegExp(`^retry: 3000\\nid: ${name}-0\\n\\n$`));
+  assert.equal((await t.open()).status, 500);
+  away.mock.restore();
+  assert.equal(t.gateway.edgeBus.log, log);
+  t.say('after');
+  const events = readEvents(await t.open({ 'last-event-id': `${name}-0` }));
+  assert.equal(contentOf((await take(events, 2)).at(-1) ?? {}), 'after');
+  await events.return();
 });

@@ -62,6 +62,21 @@ interface Listening {
   after: EventPlace | undefined;
 }
 
+/**
+ * The log is not there for now. Any status but 200 tells an EventSource never to come back, so who stands somewhere is given a stream
+ * that ends at once, and asks again from there.
+ */
+function comeBack(edge: Edge, { request, reply, after, error }: Omit<Listening, 'feed'> & { error: unknown }): undefined {
+  if (after === undefined) throw error;
+  edge.log.warn({ err: error, requestId: request.id, errorKind: 'dependency', hint: 'the client comes back' }, 'events not read');
+  openEventStream(reply, {
+    first: `retry: ${RETRY_MS}\nid: ${after.name}-${after.seq}\n\n`,
+    admitted: () => false,
+    onDrain: () => undefined,
+    onClose: () => undefined,
+  }).end();
+}
+
 async function sendEvents(edge: Edge, { request, reply, feed, after }: Listening): Promise<void> {
   const leave = (): void => stream.end(); // a gateway that drains: the client comes back elsewhere
   const reader = createEventReader({
@@ -74,7 +89,8 @@ async function sendEvents(edge: Edge, { request, reply, feed, after }: Listening
       stream.end();
     },
   });
-  const place = await reader.open(after);
+  const place = await reader.open(after).catch((error: unknown) => comeBack(edge, { request, reply, after, error }));
+  if (place === undefined) return;
   const stream = openEventStream(reply, {
     first: `retry: ${RETRY_MS}\n${place}`,
     admitted: () => edge.tokens.admits(request.caller),
