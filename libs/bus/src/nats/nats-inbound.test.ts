@@ -122,6 +122,22 @@ test('after a message that came in two pieces they are read at a glance again, w
   }
 });
 
+test('a payload of empty lines that came in two pieces costs the client no more than another', () => {
+  let asked = 0;
+  const protocol = { parser: undefined as unknown as Parser, processMsg: () => undefined, push: () => undefined };
+  const parser = new Parser(protocol);
+  const parse = parser.parse.bind(parser);
+  parser.parse = (bytes) => {
+    asked++;
+    parse(bytes);
+  };
+  protocol.parser = parser;
+  readWholeMessages(protocol);
+  const bytes = Buffer.from(`MSG a 1 5000\r\n${'\n'.repeat(5_000)}\r\n`);
+  for (const piece of [bytes.subarray(0, 1_000), bytes.subarray(1_000)]) parser.parse(piece);
+  assert.ok(asked < 6, `${asked} times`);
+});
+
 test('a connection that was made anew is read in the same way', () => {
   const protocol = {
     parser: undefined as unknown as Parser,

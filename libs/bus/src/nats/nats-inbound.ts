@@ -37,13 +37,18 @@ function atAGlance(protocol: Protocol, parser: Parser): Parser {
     for (let at = 0; at < bytes.length;) {
       if (parser.state === State.OP_START) at = takeMessages(protocol, bytes, at);
       if (at === bytes.length) return;
-      // Between two operations the client is at the end of a line, if anywhere.
-      const end = bytes.indexOf(LF, at) + 1 || bytes.length;
+      const end = operationEnd(parser, bytes, at);
       parse(bytes.subarray(at, end));
       at = end;
     }
   };
   return parser;
+}
+
+/** How far the client has to read until it may be between two operations. A payload is one piece to it, however many lines it has. */
+function operationEnd({ state, ma, msgBuf }: Parser, bytes: Buffer, at: number): number {
+  if (state === State.MSG_PAYLOAD && msgBuf) return Math.min(at + ma.size - msgBuf.length + 2, bytes.length);
+  return bytes.indexOf(LF, at) + 1 || bytes.length;
 }
 
 /** Returns where what is no whole message begins. */
