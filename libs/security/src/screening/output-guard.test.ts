@@ -104,20 +104,23 @@ test('words that only look like it are said at once and as they are', () => {
   assert.deepEqual(guarded(['Hello', ' there', ', how', ' are you', '?']).said, ['Hello', ' there', ', how', ' are you', '?']);
 });
 
+const ROUNDS = 10;
+
 test('time and room are in proportion to the text, also where it is made to look like secrets', () => {
   const hostile = ['sk-', '-----BEGIN ', 'ghp_ ', '1234567:A', 'AKIA', '-', 'sk-a.', '\\n', 'x'];
   for (const unit of hostile) {
     const took = (chars: number): number => {
       const text = unit.repeat(chars / unit.length);
-      // Of the processor: a machine that others use shows in no other time.
-      const began = process.threadCpuUsage();
+      const began = performance.now();
       guarded([text]);
       guarded(text.match(/[^]{1,50}/g) ?? []);
-      const { user, system } = process.threadCpuUsage(began);
-      return (user + system) / 1_000;
+      return performance.now() - began;
     };
     took(20_000);
-    const [little, much] = [Math.min(took(50_000), took(50_000)), Math.min(took(400_000), took(400_000))];
+    // The least of several: others on the machine, and the collector, only ever add to it.
+    let [little, much] = [Infinity, Infinity];
+    for (let round = 0; round < ROUNDS && !(much < 8 * 5 * little + 20); round += 1)
+      [little, much] = [Math.min(little, took(50_000)), Math.min(much, took(400_000))];
     assert.ok(much < 8 * 5 * little + 20, `${unit}: ${little} ms for 50,000 characters, ${much} ms for 400,000`);
   }
 });

@@ -1,6 +1,7 @@
 import { MongoClient, MongoParseError, type MongoClientOptions } from 'mongodb';
 import { ServiceError } from '@switchyard/contracts';
 import { badUrl, type MongoAddress } from './address.ts';
+import { ENDING } from './connection.ts';
 import { explain, isRefusal } from './errors.ts';
 
 /** Each wait of the driver has its end. What it repeats by itself it repeats once. */
@@ -27,7 +28,7 @@ const SAFETY: MongoClientOptions = {
 
 /** Connects, or says in one sentence why not: UNAVAILABLE for a server that may come yet, else FAILED_PRECONDITION. */
 export async function connect({ url }: MongoAddress, appName: string): Promise<MongoClient> {
-  const client = createClient(url, { ...WAITS, ...POOL, ...SAFETY, appName, ignoreUndefined: true });
+  const client = createClient(url, { ...WAITS, ...POOL, ...SAFETY, ...ENDING, appName, ignoreUndefined: true });
   try {
     await client.connect();
     await client.db('admin').command({ ping: 1 });
