@@ -30,6 +30,21 @@ function isNotification(message: Uint8Array): boolean {
   return message[RESULT_AT] === LETTER_M;
 }
 
+const OK_AT = '{"type":"res",'.length;
+/** How far into an answer `ok` stands: behind a short id. */
+const OK_WITHIN = 32;
+
+function isOk(answer: Buffer): boolean {
+  return answer.subarray(OK_AT, OK_AT + OK_WITHIN).includes('"ok":true');
+}
+
+/** Where others say of what kind a message is: of ours nothing stands there that could be taken for it. */
+const EVENT = '{"type":"event",';
+
+function isEvent(message: Buffer): boolean {
+  return message.toString('latin1', 0, EVENT.length) === EVENT;
+}
+
 /** What the client costs, the measured server cannot have on this machine: so it knows one request, and of an answer what it must. */
 function openHttp({ url, path, headers, body, connections, expect }: LoadPlan, onAnswer: OnAnswer): Client {
   const { host, hostname, port } = new URL(url);
@@ -59,6 +74,7 @@ const GOOD: Readonly<Record<LoadPlan['expect'], IsGood>> = {
   result: isResult,
   completion: (body) => body.includes('"chat.completion"'),
   chunks: (body) => body.includes('"finish_reason":"stop"') && body.includes('data: [DONE]', -64),
+  ok: isOk,
   anything: () => true,
 };
 
@@ -138,12 +154,15 @@ function endsWith(bytes: Buffer, end: Buffer): boolean {
   return bytes.length >= end.length && bytes.compare(end, 0, end.length, bytes.length - end.length) === 0;
 }
 
-async function openSockets({ url, path, headers, body, connections, expect }: LoadPlan, onAnswer: OnAnswer): Promise<Client> {
+async function openSockets(plan: LoadPlan, onAnswer: OnAnswer): Promise<Client> {
+  const { url, path, headers, body, connections, expect, greeting } = plan;
+  const [isGood, isAside] = [GOOD[expect], expect === 'ok' ? isEvent : isNotification];
   const messages = Array.from({ length: connections }, (_, slot) => inSessions([body], slot, ([text = '']) => Buffer.from(text)));
   const opening = Array.from({ length: connections }, async (_, slot) => {
     const socket = await openSocket(url + path, headers);
+    if (greeting !== undefined) await greet(socket, greeting, isAside);
     socket.on('message', (data) => {
-      if (!isNotification(data as Buffer)) onAnswer(slot, expect === 'anything' || isResult(data as Buffer));
+      if (!isAside(data as Buffer)) onAnswer(slot, isGood(data as Buffer));
     });
     return socket;
   });
@@ -154,6 +173,19 @@ async function openSockets({ url, path, headers, body, connections, expect }: Lo
       await Promise.all(sockets.map((socket) => closeSocket(socket)));
     },
   };
+}
+
+function greet(socket: WebSocket, greeting: string, isAside: (message: Buffer) => boolean): Promise<void> {
+  socket.send(greeting);
+  return new Promise((resolve, reject) => {
+    socket.once('close', () => reject(new Error('closed at the greeting')));
+    socket.on('message', function answered(data) {
+      if (isAside(data as Buffer)) return;
+      socket.off('message', answered);
+      if (isOk(data as Buffer)) resolve();
+      else reject(new Error((data as Buffer).toString('utf8', 0, 200)));
+    });
+  });
 }
 
 /** A WebSocket that is open; `url` begins with http. */

@@ -10,8 +10,10 @@ export interface LoadPlan {
   path: string;
   headers: Record<string, string>;
   body: string;
-  /** What every answer must be: a JSON-RPC result, a completion, the chunks of one up to its end. Only an echo is excused. */
-  expect: 'result' | 'completion' | 'chunks' | 'anything';
+  /** Over a WebSocket: said first, and answered before anything else is asked. */
+  greeting?: string | undefined;
+  /** What every answer must be: a JSON-RPC result, a completion, the chunks of one up to its end, `ok`. Only an echo is excused. */
+  expect: 'result' | 'completion' | 'chunks' | 'ok' | 'anything';
   /** One request in flight on each. */
   connections: number;
   /** Requests come so often a second, whether the last ones are answered or not. Without, each follows an answer: a closed loop. */

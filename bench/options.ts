@@ -17,7 +17,7 @@ export interface Options {
   profile: boolean;
 }
 
-const ALL_ROWS = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 15, 16, 17, 18, 19, 21];
+const ALL_ROWS = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 21];
 
 /** Throws a sentence about what cannot be understood. */
 export function readOptions(args: readonly string[]): Options {

@@ -19,6 +19,7 @@ const WORKING: Readonly<Record<CaseName, readonly string[]>> = {
   call: ['gateway', 'registry', 'embedded'],
   'ws-call': ['gateway', 'registry', 'embedded'],
   'edge-answer': ['gateway'],
+  'ws-edge-answer': ['gateway'],
   completion: ['gateway', 'sessions', 'embedded'],
   'completion-stream': ['gateway', 'sessions', 'embedded'],
 };

@@ -5,7 +5,7 @@ import type { SubjectName } from './subject-name.ts';
 export type Metric = 'rate' | 'p50' | 'p99' | 'cpu' | 'edge-cpu' | 'added-first';
 
 /** What is asked of ours, over which route. */
-export type CaseName = 'call' | 'ws-call' | 'edge-answer' | 'completion' | 'completion-stream';
+export type CaseName = 'call' | 'ws-call' | 'edge-answer' | 'ws-edge-answer' | 'completion' | 'completion-stream';
 
 export interface Case {
   kind: LoadPlan['kind'];
@@ -45,6 +45,7 @@ export const cases: Readonly<Record<CaseName, Case>> = {
   call: callCase('http', 'gateway.status', 'POST /rpc'),
   'ws-call': callCase('ws', 'gateway.status', 'WS'),
   'edge-answer': callCase('http', 'system.ping', 'POST /rpc'),
+  'ws-edge-answer': callCase('ws', 'system.ping', 'WS'),
   completion: completionCase(false),
   'completion-stream': completionCase(true),
 };
@@ -97,6 +98,8 @@ export const rows: readonly Row[] = [
   { row: 9, of: 'completion', baseline: 'proxy', connections: 32, metric: 'cpu', target: {} },
   { row: 9, of: 'completion', baseline: 'floor-v1', connections: 32, metric: 'rate', target: {} },
   { row: 9, of: 'completion', baseline: 'floor-v1', connections: 128, metric: 'rate', target: {} },
+  { row: 14, of: 'ws-call', baseline: 'openclaw', connections: 32, metric: 'rate', target: { least: 2 } },
+  { row: 14, of: 'ws-edge-answer', baseline: 'openclaw', connections: 32, metric: 'rate', target: { least: 4 }, embedded: { least: 4 } },
   {
     row: 15,
     of: 'call',

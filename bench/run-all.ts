@@ -7,6 +7,7 @@ import type { Options } from './options.ts';
 import { measureOverload } from './overload.ts';
 import { startBroker, startCluster, startEmbedded } from './product.ts';
 import { absolutesOf, type Absolute } from './report.ts';
+import { startOpenclaw } from './openclaw.ts';
 import { startPortkey } from './portkey.ts';
 import { cases, groupsOf, keyOf, rows, type Group } from './rows.ts';
 import { measureStart } from './startup.ts';
@@ -111,6 +112,7 @@ async function measureStarted(
 async function startOther(name: SubjectName, ground: Ground, stack: AsyncDisposableStack): Promise<Subject> {
   const { upstream } = ground;
   if (upstream !== undefined && name === 'upstream') return upstream;
+  if (name === 'openclaw') return startOpenclaw(stack);
   return upstream !== undefined && name === 'portkey' ? startPortkey(upstream.url, stack) : startBaseline(name, ground, stack);
 }
 

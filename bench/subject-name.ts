@@ -12,6 +12,7 @@ export type SubjectName =
   | 'proxy'
   | 'floor-v1'
   | 'portkey'
+  | 'openclaw'
   | 'upstream'
   | 'restate'
   | 'bare-store';

@@ -12,18 +12,20 @@ export interface Subject {
   edge: StartedProcess;
   /** All of them, the edge and the broker included. */
   pids: number[];
+  /** Where it speaks otherwise than ours. */
+  speaks?: Partial<Route>;
 }
 
 export const root = join(import.meta.dirname, '..');
 const LISTENING = /listening on (http:\S+)/;
 
-export type Route = Pick<LoadPlan, 'kind' | 'url' | 'path' | 'headers' | 'body' | 'expect'>;
+export type Route = Pick<LoadPlan, 'kind' | 'url' | 'path' | 'headers' | 'body' | 'expect' | 'greeting'>;
 
 /** What is asked of a subject, and where. A baseline has only one route. */
-export function routeOf({ name, url, headers }: Subject, { kind, body, expect, completion }: Case): Route {
+export function routeOf({ name, url, headers, speaks }: Subject, { kind, body, expect, completion }: Case): Route {
   const isOurs = name === 'nats' || name === 'embedded';
   const path = completion ? '/v1/chat/completions' : kind === 'http' ? '/rpc' : isOurs ? '/ws' : '/';
-  return { kind, url, path, headers, body, expect: name === 'bare-ws' ? 'anything' : expect };
+  return { kind, url, path, headers, body, expect: name === 'bare-ws' ? 'anything' : expect, ...speaks };
 }
 
 /** As `bin/switchyard` has it: what was compiled once is not compiled again. */
