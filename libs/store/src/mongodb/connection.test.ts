@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { connect as open, createServer, type AddressInfo, type Socket } from 'node:net';
 import { test, type TestContext } from 'node:test';
 import { MongoClient } from 'mongodb';
+import { startMongo } from '@switchyard/testkit';
 import { ENDING, EndingConnection } from './connection.ts';
 
 const ADMIN = { db: 'admin' };
@@ -45,20 +46,20 @@ test('a command that the socket did not take whole is refused when the connectio
   }
 });
 
-test('the driver takes the class for what looks out for servers', async (t) => {
-  let made = 0;
+test('the driver takes the class for what looks out for servers, and for commands', async (t) => {
+  const server = await startMongo();
+  t.after(() => server.stop());
+  const made = new Set<string>();
   class Counted extends EndingConnection {
-    constructor(socket: Socket, options: object) {
+    constructor(socket: Socket, options: { id: number | string }) {
       super(socket, options);
-      made += 1;
+      made.add(typeof options.id);
     }
   }
-  const server = createServer((socket) => socket.destroy()).listen(0, '127.0.0.1');
-  t.after(() => server.close());
-  await once(server, 'listening');
-  const options = { ...ENDING, connectionType: Counted, serverSelectionTimeoutMS: 50 };
-  const client = new MongoClient(`mongodb://127.0.0.1:${(server.address() as AddressInfo).port}`, options);
-  await assert.rejects(client.connect());
-  await client.close();
-  assert.notEqual(made, 0);
+  assert.ok(Object.hasOwn(ENDING, 'connectionType'));
+  const options: object = { connectionType: Counted };
+  await using client = await new MongoClient(server.url, options).connect();
+  await client.db('admin').command({ ping: 1 });
+  // A look-out is called by a word.
+  assert.deepEqual([...made].toSorted(), ['number', 'string']);
 });
