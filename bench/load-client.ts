@@ -38,7 +38,7 @@ function isOk(answer: Buffer): boolean {
   return answer.subarray(OK_AT, OK_AT + OK_WITHIN).includes('"ok":true');
 }
 
-/** Where others say of what kind a message is: of ours nothing stands there that could be taken for it. */
+/** What OpenClaw says unasked begins so. */
 const EVENT = '{"type":"event",';
 
 function isEvent(message: Buffer): boolean {
