@@ -94,6 +94,14 @@ export type Reply =
   | { data?: undefined; large: LargeAnswer; error?: undefined }
   | { data?: undefined; large?: undefined; error: ServiceError };
 
+/** Hears a stream as it comes. Nothing is told after its end. */
+export interface StreamSink {
+  /** One chunk: bytes of final JSON. */
+  chunk(data: Uint8Array): void;
+  /** The bytes of the result, or the error. */
+  end(how: Uint8Array | ServiceError): void;
+}
+
 export interface BusEvent<N extends EventName = EventName> {
   name: N;
   payload: EventPayload<N>;
@@ -129,6 +137,12 @@ export interface Bus {
 
   /** What the edge uses: bytes in, bytes out, no promise, no parsing. Returns a function that cancels; after it nothing is called back. */
   forward(callable: Callable, params: Uint8Array, head: CallHead, onReply: (reply: Reply) => void): () => void;
+
+  /**
+   * The same for what streams. Chunks are told as they come, so that whoever hands them on bounds what waits there. Returns what leaves,
+   * which cancels the work.
+   */
+  forwardStream(callable: Callable, params: Uint8Array, head: CallHead, sink: StreamSink): () => void;
 
   /** Raw, ordered publication on a subject from `contracts`: the frames of turns, notifications. */
   publish(subject: string, data: Uint8Array, options?: PublishOptions): void;

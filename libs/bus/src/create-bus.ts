@@ -18,7 +18,7 @@ import { abandoned, busUnreachable, tooLarge } from './failures.ts';
 import type { LargePayloads } from './large.ts';
 import { createMux } from './mux.ts';
 import { encodePrincipal } from './principal.ts';
-import { stream } from './read-stream.ts';
+import { follow, stream } from './read-stream.ts';
 import { ask } from './sealed-call.ts';
 import { whenRestored } from './when-restored.ts';
 import { serve } from './serve.ts';
@@ -151,6 +151,7 @@ function speakFor(shared: Shared, principal: Principal): Bus {
       return one;
     },
     forward: (callable, params, head, onReply) => ask(wire, { callable, params, head }, onReply),
+    forwardStream: (callable, params, head, sink) => follow(wire, { callable, params, head }, sink),
     publish(subject, data, { passing = false } = {}) {
       checkSize(wire, subject, data);
       transport.publish(passing ? { subject, data, passing } : { subject, data });

@@ -1,7 +1,7 @@
 import type { Chunk, Params, Result, ServiceError, StreamName } from '@switchyard/contracts';
-import type { CallOptions } from './bus.ts';
+import type { CallOptions, StreamSink } from './bus.ts';
 import { prepare, signalOf, type Caller } from './call.ts';
-import { cancelled, slowReader, streamGap, streamSilent, timedOut } from './failures.ts';
+import { cancelled, internal, slowReader, streamGap, streamSilent, timedOut } from './failures.ts';
 import { createFrameReader, type FrameInbox } from './frame-reader.ts';
 import { FRAME, SEQ } from './headers.ts';
 import { collectLarge, openLarge, refOf } from './large.ts';
@@ -21,6 +21,35 @@ export function stream<N extends StreamName>(
     const signal = signalOf(caller, given.options);
     return receive(wire, { made: prepare(wire, caller, name, given), inbox, signal });
   });
+}
+
+/** The same for who takes each frame as it comes, as bytes. Returns what leaves it; nothing is called back after that. */
+export function follow(wire: Wire, made: Request, sink: StreamSink): () => void {
+  let over = false;
+  const end = (how: Uint8Array | ServiceError): void => {
+    if (over) return;
+    over = true;
+    sink.end(how);
+  };
+  const inbox: FrameInbox = {
+    chunk(data) {
+      if (over) return;
+      try {
+        sink.chunk(data);
+      } catch (thrown) {
+        leave();
+        sink.end(internal(thrown));
+      }
+    },
+    behind: () => 0,
+    drop: () => void (over = true),
+    // What fails at once is told when the call has returned.
+    end: (how) => void (begun ? end(how) : setImmediate(end, how)),
+  };
+  let begun = false;
+  const leave = receive(wire, { made, inbox, signal: undefined });
+  begun = true;
+  return leave;
 }
 
 interface Reception {

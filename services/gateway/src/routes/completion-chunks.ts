@@ -42,7 +42,8 @@ export function completionAnswer({ id, created, model }: CompletionHead, result:
 /** The frames of a streamed completion, in the order in which they are sent. */
 export interface CompletionChunks {
   readonly role: string;
-  content(text: string): string;
+  /** `written` is a text as JSON has it, without the quotes around it. */
+  content(written: string): string;
   /** A chunk for each tool that the caller is to run; each call is whole. */
   toolCalls(result: StatelessResult): string[];
   finish(result: StatelessResult): string;
@@ -58,7 +59,7 @@ export function completionChunks({ id, created, model }: CompletionHead): Comple
   const open = ',"finish_reason":null}]}\n\n';
   return {
     role: `${choice}{"role":"assistant"}${open}`,
-    content: (text) => `${choice}{"content":${JSON.stringify(text)}}${open}`,
+    content: (written) => `${choice}{"content":"${written}"}${open}`,
     toolCalls: ({ toolCalls = [] }) =>
       toolCalls.map((call, index) => `${choice}${JSON.stringify({ tool_calls: [{ index, ...toolCallOf(call) }] })}${open}`),
     finish: (result) => `${choice}{},"finish_reason":"${finishReasonOf(result)}"}]}\n\n`,

@@ -1,13 +1,10 @@
 import type { Bus } from '@switchyard/bus';
-import { ServiceError, type StatelessResult } from '@switchyard/contracts';
+import type { StatelessResult } from '@switchyard/contracts';
 import { mintId } from '@switchyard/security';
-import type { Edge } from '../edge.ts';
-import type { Exchange } from '../server/exchange.ts';
-import { completionChunks, DONE, type CompletionHead } from './completion-chunks.ts';
-import { errorFrame, failureError } from './errors.ts';
+import type { CompletionStream } from './completion-stream.ts';
+import { failureError } from './errors.ts';
 import type { CompletionRequest } from './completion-body.ts';
-import type { Asked, Reader, Run, Step } from './keyed-completion.ts';
-import { beginEventStream, createJoinedText } from './sse.ts';
+import type { Reader, Run, Step } from './keyed-completion.ts';
 
 /** What is asked of a turn that runs for one response. */
 export type RunAsked = Reader & { completion: Pick<CompletionRequest, 'turn'> };
@@ -47,38 +44,13 @@ function saysMore(step: Step): boolean {
   return step.done === true || (step.value.type !== 'accepted' && step.value.type !== 'step');
 }
 
-export interface Chunked extends Asked {
-  head: CompletionHead;
-  run: Run;
-  /** Where the turn is when the response begins. */
-  step: Step;
-  /** Those that any answer has, names and values in turn. */
-  headers: readonly string[];
-}
-
-/** A failure ends the stream with an error frame and no finish chunk, so that no client takes a part for the whole. */
-export async function sendChunks(edge: Edge, exchange: Exchange, { completion, caller, response, head, run, step, headers }: Chunked) {
-  const chunks = completionChunks(head);
-  response.once('finish', () => exchange.note());
-  const stream = beginEventStream(response, headers, {
-    first: chunks.role,
-    admitted: () => edge.tokens.admits(caller),
-    onDrain: () => text.drained(),
-    onClose: () => undefined,
-  });
-  const text = createJoinedText(stream, { send: (piece) => stream.write(chunks.content(piece)) });
+/** Tells the rest of a turn, from its first word on. */
+export async function tellChunks(stream: CompletionStream, run: Run, step: Step): Promise<void> {
   try {
     let now = step;
-    for (; !now.done; now = await run()) if (now.value.type === 'delta') text.add(now.value.text);
-    text.flush();
-    for (const chunk of chunks.toolCalls(now.value)) stream.write(chunk);
-    stream.write(chunks.finish(now.value));
-    if (completion.includeUsage) stream.write(chunks.usage(now.value));
+    for (; !now.done; now = await run()) if (now.value.type === 'delta') stream.text(JSON.stringify(now.value.text).slice(1, -1));
+    stream.finish(now.value);
   } catch (error) {
-    text.flush();
-    const known = error instanceof ServiceError ? error : new ServiceError('INTERNAL', 'Internal error', { cause: error });
-    exchange.noteFailure(known);
-    stream.write(errorFrame(known));
+    stream.fail(error);
   }
-  stream.end(DONE);
 }

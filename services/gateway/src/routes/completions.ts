@@ -20,9 +20,11 @@ import { startRouteSpan } from '../server/trace.ts';
 import { idempotencyKeyOf } from './chat-request.ts';
 import { CompletionBody, completionBody, type CompletionRequest } from './completion-body.ts';
 import { completionAnswer, completionHead, type CompletionHead } from './completion-chunks.ts';
-import { firstWords, resultOf, sendChunks, startRun } from './completion-run.ts';
+import { relayCompletion } from './completion-relay.ts';
+import { firstWords, resultOf, tellChunks } from './completion-run.ts';
+import { openCompletionStream, type CompletionStream } from './completion-stream.ts';
 import { completionError } from './errors.ts';
-import { startKeyedRun, type Asked } from './keyed-completion.ts';
+import { startKeyedRun } from './keyed-completion.ts';
 
 const PATH = '/v1/chat/completions';
 const ROUTE = exchangeRoute(PATH, 'v1', SECURITY_HEADERS);
@@ -90,7 +92,7 @@ interface Serving extends ExchangeGround {
 interface Followed {
   caller: Caller;
   completion: CompletionRequest;
-  key: string | undefined;
+  key: string;
 }
 
 class CompletionExchange extends Exchange {
@@ -115,9 +117,11 @@ class CompletionExchange extends Exchange {
   run(caller: Caller, body: Buffer): void {
     const completion = completionBody(parseBody(body), caller.lenient);
     const key = idempotencyKeyOf(this.request);
-    if (key === undefined && !completion.stream) this.#complete(caller, completion);
-    else if (this.#response) void this.#follow(this.#response, { caller, completion, key });
-    else throw new TypeError('what is not answered in one piece was taken for it');
+    if (key === undefined && !completion.stream) return this.#complete(caller, completion);
+    const response = this.#response;
+    if (response === undefined) throw new TypeError('what is not answered in one piece was taken for it');
+    if (key === undefined) this.#stream(response, caller, completion);
+    else void this.#follow(response, { caller, completion, key });
   }
 
   /** The answer there is. */
@@ -159,26 +163,47 @@ class CompletionExchange extends Exchange {
     if (!this.answered) this.fail(completionError(error));
   }
 
-  /** A turn whose pieces are told as they come, or that goes on without this request. */
+  /** A turn whose pieces are told as they come. */
+  #stream(response: ServerResponse, caller: Caller, completion: CompletionRequest): void {
+    const head = completionHead(completion.turn.model);
+    relayCompletion({
+      edge: this.#serving.edge,
+      caller,
+      turn: completion.turn,
+      ids: this.#ids(),
+      response,
+      begin: () => this.#begin(response, { caller, completion, head }),
+      refuse: (error) => this.fail(completionError(error)),
+    });
+  }
+
+  /** A turn that goes on without this request. */
   async #follow(response: ServerResponse, { caller, completion, key }: Followed): Promise<void> {
     const { edge } = this.#serving;
-    const asked: Asked = { completion, caller, ids: this.#ids(), response };
     try {
-      const keyed = key === undefined ? undefined : await startKeyedRun(edge, asked, key);
-      const head = keyed?.head ?? completionHead(completion.turn.model);
-      const run = keyed?.run ?? startRun(edge.bus, asked);
-      const more = keyed?.replayed === true ? REPLAYED : [];
+      const { head, replayed, run } = await startKeyedRun(edge, { completion, caller, ids: this.#ids(), response }, key);
+      const more = replayed ? REPLAYED : [];
       if (!completion.stream) {
         const result = await resultOf(run);
         this.answered = true;
         return this.write(textAnswer(JSON.stringify(completionAnswer(head, result))), more);
       }
       const step = await firstWords(run);
-      this.answered = true;
-      await sendChunks(edge, this, { ...asked, head, run, step, headers: [...this.headers(), ...more] });
+      await tellChunks(this.#begin(response, { caller, completion, head }, more), run, step);
     } catch (error) {
       this.fail(completionError(error));
     }
+  }
+
+  #begin(
+    response: ServerResponse,
+    { caller, completion, head }: { caller: Caller; completion: CompletionRequest; head: CompletionHead },
+    more: readonly string[] = [],
+  ): CompletionStream {
+    this.answered = true;
+    const { includeUsage } = completion;
+    const headers = [...this.headers(), ...more];
+    return openCompletionStream({ edge: this.#serving.edge, exchange: this, caller, response, head, includeUsage, headers });
   }
 
   #ids(): { requestId: string; traceparent?: string } {
