@@ -52,7 +52,8 @@ export function createChatAdapter(settings: ProviderSettings, key: string | unde
           await exchange.more();
           const pieces = exchange.take();
           if (pieces.length === 0 && exchange.over) return understood(attempt, exchange.ending());
-          yield* pieces;
+          // One by one: `yield*` makes an iterator of promises of a list.
+          for (const piece of pieces) yield piece;
         }
       } finally {
         ended[Symbol.dispose]();
