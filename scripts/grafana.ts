@@ -1,7 +1,7 @@
 import type { MetricName } from '@switchyard/telemetry';
 import { metric } from './prometheus.ts';
 
-type Unit = 's' | 'reqps' | 'short' | 'bytes' | 'percentunit' | 'currencyUSD';
+type Unit = 's' | 'reqps' | 'none' | 'short' | 'bytes' | 'percentunit' | 'currencyUSD';
 
 interface Panel {
   title: string;
@@ -180,7 +180,7 @@ const rows: readonly Row[] = [
       },
       { title: 'Busy event loop', unit: 'percentunit', queries: one(metric('nodejs.eventloop.utilization'), '{{instance}}') },
       { title: 'Running for', unit: 's', queries: one(metric('process.uptime'), '{{instance}}') },
-      { title: 'Configuration in force', unit: 'short', queries: one(metric('switchyard.config.revision'), '{{instance}}') },
+      { title: 'Configuration in force', unit: 'none', queries: one(metric('switchyard.config.revision'), '{{instance}}') },
     ],
   },
 ];

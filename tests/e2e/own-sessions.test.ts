@@ -3,7 +3,7 @@ import { createHash, randomBytes } from 'node:crypto';
 import { after, before, describe, test } from 'node:test';
 import { connectBus, type Bucket, type Bus } from '@switchyard/bus';
 import { TOKENS_BUCKET, type TokenProjection } from '@switchyard/contracts';
-import { awaitRevision } from '@switchyard/service-kit';
+import { watchReplicas } from '@switchyard/service-kit';
 import { silentLogger } from '@switchyard/telemetry';
 import { startNatsServer } from '@switchyard/testkit';
 import { chatUrl, rest } from './clients.ts';
@@ -103,7 +103,8 @@ describe('whose sessions, on every route', { skip: NATS_OFF, timeout: 60_000 }, 
     const hash = createHash('sha256').update(token).digest('hex');
     const entry: TokenProjection = { id, hash, scopes: ['*'], tenant: 'default', client, sessions, lenient: false, ver: ++made };
     const revision = await bucket.put(`default.${id}`, Buffer.from(JSON.stringify(entry)));
-    assert.ok(await awaitRevision({ bus, service: 'gateway', bucket: TOKENS_BUCKET.name, revision, timeoutMs: 5_000 }));
+    using replicas = await watchReplicas(bus, TOKENS_BUCKET);
+    assert.ok(await replicas.awaitRevision({ service: 'gateway', revision, timeoutMs: 5_000 }));
     return { ...product, token, id, key: `default:${client}:gateway` };
   }
 

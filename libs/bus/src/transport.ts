@@ -123,7 +123,7 @@ export interface Watch {
  */
 export interface Bucket {
   get(key: string): Promise<BucketEntry | undefined>;
-  /** Returns the new revision; revisions of a bucket only grow. */
+  /** Returns the new revision. Revisions of a bucket only grow, also where what was in it is lost and it is made anew. */
   put(key: string, value: Uint8Array): Promise<number>;
   /** Writes only over `revision` (0: only if absent); undefined when somebody else was first. */
   update(key: string, value: Uint8Array, revision: number): Promise<number | undefined>;

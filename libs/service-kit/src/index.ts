@@ -11,7 +11,6 @@ export { largePayloads } from './large-payloads.ts';
 export { provision } from './provision.ts';
 export { readSecret, type Variables } from './read-secret.ts';
 export {
-  awaitRevision,
   countReplicas,
   reportRevisions,
   watchReplicas,

@@ -136,82 +136,73 @@ export interface ReplicaState {
   ready: boolean;
 }
 
-/** What every live replica of every service says of one bucket, always current. */
+export interface AwaitRevision {
+  service: string;
+  revision: number;
+  timeoutMs: number;
+}
+
+/**
+ * What every live replica of every service says of one bucket, always current. A bus that lost the reports loses no replica here
+ * until it had the time to report again: whoever has to know who is there opens this before, and keeps it open.
+ */
 export interface WatchedReplicas extends Disposable {
   /** The same array until one of them says something new. */
   all(): readonly ReplicaState[];
   /** Called with each report that comes, and with those that are there already. */
   onReport(listener: (state: ReplicaState) => void): void;
+  /** True once every live replica of the service reports at least this revision (at once when none lives), false at the time-out. */
+  awaitRevision(wanted: AwaitRevision): Promise<boolean>;
 }
 
 export async function watchReplicas(bus: Bus, { name }: BucketDefinition): Promise<WatchedReplicas> {
   const states = new Map<string, ReplicaState>();
   const listeners: ((state: ReplicaState) => void)[] = [];
+  const waiting = new Set<() => void>();
   let all: readonly ReplicaState[] | undefined;
   const watch = await (
     await bus.kv(REPLICAS_BUCKET)
   ).watch((entry) => {
-    const report = readReport(entry);
+    take(entry.key, readReport(entry));
+    for (const look of waiting) look();
+  });
+
+  function take(replica: string, report: z.infer<typeof Report> | undefined): void {
     all = undefined;
     if (report === undefined) {
-      states.delete(entry.key);
+      states.delete(replica);
       return;
     }
     const { process, ready = false } = report;
-    const state = { replica: entry.key, revision: report.revisions[name], refused: report.refused?.[name], process, ready };
-    states.set(entry.key, state);
+    const state = { replica, revision: report.revisions[name], refused: report.refused?.[name], process, ready };
+    states.set(replica, state);
     for (const listener of listeners) listener(state);
-  });
+  }
+
   return {
     all: () => (all ??= [...states.values()]),
     onReport(listener) {
       listeners.push(listener);
       for (const state of states.values()) listener(state);
     },
+    async awaitRevision({ service, revision, timeoutMs }) {
+      const isBehind = (state: ReplicaState): boolean => state.replica.startsWith(`${service}.`) && (state.revision ?? -1) < revision;
+      const outcome = Promise.withResolvers<boolean>();
+      const look = (): void => {
+        if (!states.values().some(isBehind)) outcome.resolve(true);
+      };
+      const timer = setTimeout(outcome.resolve, timeoutMs, false);
+      waiting.add(look);
+      look();
+      try {
+        return await outcome.promise;
+      } finally {
+        clearTimeout(timer);
+        waiting.delete(look);
+      }
+    },
     [Symbol.dispose]: () => watch.stop(),
   };
-}
-
-export interface AwaitRevision {
-  bus: Bus;
-  service: string;
-  bucket: string;
-  revision: number;
-  timeoutMs: number;
-}
-
-/** True once every live replica of the service reports at least this revision (at once when none lives), false at the time-out. */
-export async function awaitRevision({ bus, service, bucket, revision, timeoutMs }: AwaitRevision): Promise<boolean> {
-  const behind = new Set<string>();
-  const outcome = Promise.withResolvers<boolean>();
-  let complete = false;
-  const settle = (): void => {
-    if (complete && behind.size === 0) outcome.resolve(true);
-  };
-
-  const timer = setTimeout(outcome.resolve, timeoutMs, false);
-  const watching = (await bus.kv(REPLICAS_BUCKET)).watch((entry) => {
-    if (!entry.key.startsWith(`${service}.`)) return;
-    if (isBehind(entry, bucket, revision)) behind.add(entry.key);
-    else behind.delete(entry.key);
-    settle();
-  });
-  watching.then(() => {
-    complete = true;
-    settle();
-  }, outcome.reject);
-
-  try {
-    return await outcome.promise;
-  } finally {
-    clearTimeout(timer);
-    void watching.then((watch) => watch.stop()).catch(outcome.reject);
-  }
-}
-
-function isBehind(entry: BucketEntry, bucket: string, revision: number): boolean {
-  if (entry.value === undefined) return false;
-  return (readReport(entry)?.revisions[bucket] ?? -1) < revision;
 }
 
 function readReport({ value }: BucketEntry): z.infer<typeof Report> | undefined {

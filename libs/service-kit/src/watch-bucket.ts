@@ -32,7 +32,7 @@ export async function watchBucket<S extends z.ZodType>(
     }
     if (value === undefined) entries.delete(entry.key);
     else entries.set(entry.key, value);
-    revision = entry.revision; // they only grow, unless the bus lost what it kept and began anew
+    revision = entry.revision; // they only grow; 0 where the bus lost what it kept, and nobody has told anything anew
     for (const listener of listeners) tell(listener, entry.key, value);
   }
 

@@ -7,7 +7,7 @@ import { openBlobStore, serveBlobs } from '@switchyard/blob';
 import { connectBus, type Bus } from '@switchyard/bus';
 import { INLINE_BYTES, SERVER_FLAGS, sessions, TOKENS_BUCKET, TOKENS_TOLD } from '@switchyard/contracts';
 import { hashToken } from '@switchyard/security';
-import { awaitRevision, largePayloads } from '@switchyard/service-kit';
+import { largePayloads, watchReplicas } from '@switchyard/service-kit';
 import { silentLogger } from '@switchyard/telemetry';
 import { startNatsServer, startProcess, tempDir } from '@switchyard/testkit';
 import { SECRETS } from './gateway.fixture.ts';
@@ -70,7 +70,8 @@ async function openHouse(t: TestContext): Promise<House> {
 }
 
 async function known(bus: Bus, revision: number): Promise<void> {
-  assert.ok(await awaitRevision({ bus, service: 'gateway', bucket: TOKENS_BUCKET.name, revision, timeoutMs: 20_000 }));
+  using replicas = await watchReplicas(bus, TOKENS_BUCKET);
+  assert.ok(await replicas.awaitRevision({ service: 'gateway', revision, timeoutMs: 20_000 }));
 }
 
 async function ask(url: string, megabytes: number, slowly = false): Promise<[number, number]> {

@@ -6,7 +6,7 @@ import { test, type TestContext } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { contracts, NEEDED_AT_THE_EDGE, TOKENS_BUCKET, TOKENS_TOLD } from '@switchyard/contracts';
 import { hashToken } from '@switchyard/security';
-import { awaitRevision, openHost, startService, type Host } from '@switchyard/service-kit';
+import { openHost, startService, watchReplicas, type Host } from '@switchyard/service-kit';
 import { createLogger, silentLogger, type Logger } from '@switchyard/telemetry';
 import { createAuthority, startProcess, tempDir } from '@switchyard/testkit';
 import { defineGateway } from './service.ts';
@@ -41,7 +41,8 @@ test('listens where it says, confirms the tokens it knows, answers pings from bo
   const bucket = await host.bus.kv(TOKENS_BUCKET);
   await bucket.put(TOKENS_TOLD, Buffer.from('{"told":true}'));
   const revision = await bucket.put('default.alice', Buffer.from(JSON.stringify(token)));
-  assert.ok(await awaitRevision({ bus: host.bus, service: 'gateway', bucket: TOKENS_BUCKET.name, revision, timeoutMs: 10_000 }));
+  using replicas = await watchReplicas(host.bus, TOKENS_BUCKET);
+  assert.ok(await replicas.awaitRevision({ service: 'gateway', revision, timeoutMs: 10_000 }));
 
   const response = await fetch(`${service.url}/rpc`, {
     method: 'POST',

@@ -78,7 +78,7 @@ export function defineSecrets({ firstToken, envFile }: SecretsOptions = {}): Ser
       if (!(await anyGrantsEverything(mine, store.now())))
         log.warn({ tenant }, 'no token may do everything; a start with SWITCHYARD_TOKEN set makes one');
 
-      const projector = await openProjector(bus, data.tokens);
+      const projector = own.use(await openProjector(bus, data.tokens));
       await projector.rebuild();
       own.defer(bus.onRestored(() => projector.rebuild()));
       const given = { ...data, store, projector, tenantId: tenant };

@@ -53,6 +53,8 @@ export async function ensureBucket(manager: JetStreamManager, { name, ttlMs, cop
     allow_atomic: true,
     ...runsOut,
     ...copiesOf(copies),
+    // A bucket that is made anew after a loss begins past every revision of the lost one: nobody writes each millisecond.
+    first_seq: Date.now(),
   });
 }
 

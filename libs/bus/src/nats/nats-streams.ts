@@ -44,10 +44,13 @@ function ensureShare(manager: JetStreamManager, definition: LogDefinition, share
 /** Creates it, or brings the one that is there to what is wanted, where we may. `what` is what it is called where it is missing. */
 export async function ensureStream(manager: JetStreamManager, what: string, wanted: Wanted): Promise<void> {
   const present = await findStream(manager, wanted.name);
+  const { first_seq: _, ...changeable } = wanted; // what it counts from is settled when it is created
   try {
     if (present === undefined) await manager.streams.add(wanted);
-    else if (!isDeepStrictEqual(present, { ...present, ...wanted })) await manager.streams.update(wanted.name, wanted);
+    else if (!isDeepStrictEqual(present, { ...present, ...changeable })) await manager.streams.update(wanted.name, changeable);
   } catch (error) {
+    // Several create it at once, and each would count from another number: the first one does.
+    if (present === undefined && isTaken(error)) return ensureStream(manager, what, wanted);
     if (isTooFewServers(error)) throw tooFewServers(what, wanted.num_replicas ?? 1, error);
     if (!isForbidden(error)) throw error;
     if (present === undefined) throw notProvisioned(what, error);
@@ -80,6 +83,13 @@ const TOO_FEW_SERVERS: readonly number[] = [10_074, 10_005];
 
 function isTooFewServers(error: unknown): boolean {
   return error instanceof JetStreamApiError && TOO_FEW_SERVERS.includes(error.code);
+}
+
+/** There is one of this name, with another configuration. The client has no word for it. */
+const NAME_TAKEN = 10_058;
+
+function isTaken(error: unknown): boolean {
+  return error instanceof JetStreamApiError && error.code === NAME_TAKEN;
 }
 
 async function findStream(manager: JetStreamManager, name: string): Promise<StreamConfig | undefined> {

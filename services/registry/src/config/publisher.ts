@@ -67,7 +67,7 @@ export async function openPublisher(bus: Bus, versions: Pick<Versions, 'head'>, 
 
   const timer = setInterval(() => void look(), LOOK_EVERY_MS).unref();
   const unfollow = bus.onRestored(() => {
-    heard = undefined; // revisions begin anew where what was in the bucket is lost
+    heard = undefined; // what was in the bucket may be lost
     return publish();
   });
   return {

@@ -69,7 +69,7 @@ test('what expired is listed no more, and its id is free once it was swept, for 
   assert.equal(await listed(app, 'past'), undefined);
   await assert.rejects(app.bus.call('tokens.rotate', { id: 'past' }), { code: 'NOT_FOUND' });
   const store = { now: () => Date.now() };
-  const projector = await openProjector(app.host.bus, data.tokens);
+  using projector = await openProjector(app.host.bus, data.tokens);
   await sweepExpired({ ...data, store, projector, tenantId: 'default', log: kept.log });
   assert.ok(kept.lines().some(({ msg, tokenId }) => msg === 'a token expired' && tokenId === 'past'));
   await app.bus.call('tokens.create', { id: 'past', scopes: ['rpc'] });

@@ -1,15 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
-import {
-  bucketKey,
-  bucketKeyParts,
-  TOKENS_BUCKET,
-  TOKENS_TOLD,
-  TokenProjection,
-  type BucketDefinition,
-  type TokensTold,
-} from '@switchyard/contracts';
+import { bucketKey, bucketKeyParts, TOKENS_BUCKET, TOKENS_TOLD, TokenProjection, type TokensTold } from '@switchyard/contracts';
 import type { BucketEntry, Bus } from '@switchyard/bus';
-import { awaitRevision } from '@switchyard/service-kit';
+import { watchReplicas } from '@switchyard/service-kit';
 import type { Collection } from '@switchyard/store';
 import type { z } from 'zod';
 import { isLive, type LiveToken, type TokenDocument } from '../data.ts';
@@ -32,11 +24,11 @@ export interface TokenProjector {
   rebuild(): Promise<void>;
 }
 
-export async function openProjector(bus: Bus, tokens: Collection<TokenDocument>): Promise<TokenProjector> {
-  const definition: BucketDefinition = TOKENS_BUCKET;
-  const bucket = await bus.kv(definition);
-  const confirmed = (revision: number): Promise<boolean> =>
-    awaitRevision({ bus, service: 'gateway', bucket: definition.name, revision, timeoutMs: CONFIRM_MS });
+/** Knows which gateways there are from the beginning, so that none is forgotten where the bus loses what they reported. */
+export async function openProjector(bus: Bus, tokens: Collection<TokenDocument>): Promise<TokenProjector & Disposable> {
+  const bucket = await bus.kv(TOKENS_BUCKET);
+  const gateways = await watchReplicas(bus, TOKENS_BUCKET);
+  const confirmed = (revision: number): Promise<boolean> => gateways.awaitRevision({ service: 'gateway', revision, timeoutMs: CONFIRM_MS });
 
   let rebuilding = 0;
 
@@ -83,6 +75,8 @@ export async function openProjector(bus: Bus, tokens: Collection<TokenDocument>)
       const whole = mine === rebuilding && (await bucket.get(TOKENS_TOLD))?.value === undefined;
       if (whole) await bucket.put(TOKENS_TOLD, Buffer.from(JSON.stringify(TOLD)));
     },
+
+    [Symbol.dispose]: () => gateways[Symbol.dispose](),
   };
 }
 
