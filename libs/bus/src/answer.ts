@@ -96,6 +96,7 @@ function begin(desk: Desk, method: Method, message: Message): Running | undefine
     controller: undefined,
     timer: undefined,
     stopped: undefined,
+    send: undefined,
     goesOn: false,
     ended: false,
   };

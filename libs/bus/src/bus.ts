@@ -55,9 +55,15 @@ export interface Ctx {
   emit<N extends EventName>(name: N, payload: EventPayload<N>): void;
 }
 
+/** What a handler that streams knows besides. */
+export interface StreamCtx<N extends StreamName> extends Ctx {
+  /** Sends a chunk now, before what is yielded after it: a yield costs more than most chunks. Throws for one that fits no message. */
+  send(chunk: Chunk<N>): void;
+}
+
 /** Answers one method or operation. Params are validated already. A streaming one is an async generator. */
 export type Handler<N extends CallName> = N extends StreamName
-  ? (params: Input<N>, ctx: Ctx) => AsyncGenerator<Chunk<N>, Result<N>, void>
+  ? (params: Input<N>, ctx: StreamCtx<N>) => AsyncGenerator<Chunk<N>, Result<N>, void>
   : (params: Input<N>, ctx: Ctx) => Promise<Result<N>> | Result<N>;
 
 /** What a service answers. A declared method without a handler is not served: callers get UNAVAILABLE. */

@@ -1,5 +1,6 @@
+import type { StreamName } from '@switchyard/contracts';
 import { bindTrace, type Logger } from '@switchyard/telemetry';
-import type { Ctx } from './bus.ts';
+import type { Ctx, StreamCtx } from './bus.ts';
 import { call, type Caller } from './call.ts';
 import { emit } from './events.ts';
 import { KEY, REQUEST, TRACEPARENT } from './headers.ts';
@@ -12,7 +13,7 @@ import type { Wire } from './wire.ts';
  * What a handler sees of its call. A class because one is made for every call: getters on a prototype cost nothing until they
  * are read. The verbs are getters too, so that they can be taken out of it like the rest.
  */
-export class CallContext implements Ctx {
+export class CallContext implements StreamCtx<StreamName> {
   readonly #wire: Wire;
   readonly #running: Running;
   #log: Logger | undefined;
@@ -61,6 +62,10 @@ export class CallContext implements Ctx {
 
   get emit(): Ctx['emit'] {
     return (name, payload) => emit(this.#wire, encodePrincipal(this.principal), name, payload);
+  }
+
+  get send() {
+    return (chunk: unknown): void => this.#running.send?.(chunk);
   }
 
   #caller(): Caller {

@@ -44,6 +44,11 @@ export function headerLines(...headers: readonly (readonly [name: string, value:
   return lines as HeaderLines;
 }
 
+/** What goes with every frame of a stream. */
+export function frameLines(seq: number, kind: FrameKind): HeaderLines {
+  return `\r\n${SEQ}: ${seq}\r\n${FRAME}: ${kind}` as HeaderLines;
+}
+
 export function joinLines(first: HeaderLines, second: HeaderLines): HeaderLines {
   return (first + second) as HeaderLines;
 }

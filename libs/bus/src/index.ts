@@ -1,4 +1,18 @@
-export type { Bus, BusEvent, CallOptions, Ctx, Handler, Handlers, OnOptions, Reply, Served, ServeOptions, StreamSink, DiscoverOptions } from './bus.ts';
+export type {
+  Bus,
+  BusEvent,
+  CallOptions,
+  Ctx,
+  Handler,
+  Handlers,
+  OnOptions,
+  Reply,
+  Served,
+  ServeOptions,
+  StreamCtx,
+  StreamSink,
+  DiscoverOptions,
+} from './bus.ts';
 export type { Bucket, BucketEntry, Log, LogEntry, LogPosition, Message, Outgoing, Subscription, Transport, Watch } from './transport.ts';
 export type { CallHead, HeaderLines } from './headers.ts';
 export { readEvent } from './events.ts';

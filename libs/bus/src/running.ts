@@ -1,6 +1,6 @@
-import type { Callable, Principal, ServiceError } from '@switchyard/contracts';
+import type { Callable, Principal, ServiceError, StreamName } from '@switchyard/contracts';
 import type { Histogram, Logger, Span } from '@switchyard/telemetry';
-import type { Ctx } from './bus.ts';
+import type { StreamCtx } from './bus.ts';
 import { timedOut } from './failures.ts';
 import { TIMEOUT } from './headers.ts';
 import type { Opening } from './sealed.ts';
@@ -9,7 +9,7 @@ import type { EndpointStats, Message } from './transport.ts';
 /** One method being served. */
 export interface Method {
   readonly callable: Callable;
-  readonly handler: (params: unknown, ctx: Ctx) => unknown;
+  readonly handler: (params: unknown, ctx: StreamCtx<StreamName>) => unknown;
   readonly stats: EndpointStats;
   /** What its calls took, by how they ended: made when one first ended so. */
   readonly durations: Map<string, Histogram>;
@@ -36,6 +36,8 @@ export interface Running {
   timer: NodeJS.Timeout | undefined;
   /** Why it was told to stop; nothing is answered after that. */
   stopped: ServiceError | undefined;
+  /** Sends a chunk of a call that streams. Nothing goes out any more once it has ended. */
+  send: ((chunk: unknown) => void) | undefined;
   /** It takes longer than a turn of the event loop. */
   goesOn: boolean;
   ended: boolean;

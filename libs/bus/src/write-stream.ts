@@ -1,7 +1,7 @@
 import type { ServiceError } from '@switchyard/contracts';
 import { EMPTY, encodeJson } from './bytes.ts';
 import { chunkTooLarge, encodeError, errorHeaders, tooLarge } from './failures.ts';
-import { FRAME, SEQ, headerBytes, headerLines, joinLines, type FrameKind, type HeaderLines } from './headers.ts';
+import { SEQ, frameLines, headerBytes, headerLines, joinLines, type FrameKind, type HeaderLines } from './headers.ts';
 import { putAnswer, refLines, type LargePayloads } from './large.ts';
 import { isLarge } from './request.ts';
 import { signalOf, type Running } from './running.ts';
@@ -25,6 +25,7 @@ export async function writeStream(
   const frames = createFrames(wire, running);
   const signal = signalOf(running);
   let burst = 0;
+  running.send = (chunk) => sendChunk(wire, running, { frames, outcome, chunk });
   try {
     for (;;) {
       const step = await generator.next();
@@ -45,8 +46,22 @@ export async function writeStream(
     frames.fail(error);
     return error;
   } finally {
+    running.send = undefined;
     frames.end();
   }
+}
+
+interface Sending {
+  frames: ReturnType<typeof createFrames>;
+  outcome: StreamOutcome;
+  chunk: unknown;
+}
+
+function sendChunk(wire: Wire, { method }: Running, { frames, outcome, chunk }: Sending): void {
+  outcome.check(chunk, 'chunk');
+  const data = encodeJson(chunk);
+  if (isLarge(wire, data)) throw chunkTooLarge(method.callable, data.length, wire.inlineBytes);
+  frames.send('chunk', data);
 }
 
 /** What comes piece by piece comes in pieces that fit a message; the result alone may be as large as any answer. */
@@ -79,7 +94,7 @@ function createFrames({ transport, streams }: Wire, running: Running) {
   }
 
   function send(kind: FrameKind, data: Uint8Array, more?: HeaderLines): void {
-    const lines = headerLines([SEQ, String(seq)], [FRAME, kind]);
+    const lines = frameLines(seq, kind);
     publish(data, more === undefined ? lines : joinLines(lines, more));
   }
 

@@ -3,11 +3,11 @@ import { DEV_PROVIDER } from './dev/dev-provider.ts';
 import { embedStep } from './embeddings/embed-step.ts';
 import { classify, type Callee, type Failure } from './failure.ts';
 import type { Keys } from './keys.ts';
-import type { CatalogueEntry, EmbedAnswer, EmbedRequest, ModelAnswer, ModelPart, ModelRef, ModelRequest } from './model.ts';
+import type { CatalogueEntry, EmbedAnswer, EmbedRequest, ModelAnswer, ModelEnd, ModelPart, ModelRef, ModelRequest, Say } from './model.ts';
 import { beginModelCall, type ModelCall, type Operation } from './model-call.ts';
 import { createPace } from './pace.ts';
 import { RETRY, retry, type RetryPolicy } from './retry.ts';
-import { beginStep, completeStep, isEnd, type Step } from './stream-step.ts';
+import { beginStep, completeStep, isEnd, tellStep, type Step } from './stream-step.ts';
 import { createWatch, type Watch } from './watch.ts';
 
 /** What answers one call: the model, and who it belongs to. */
@@ -38,6 +38,7 @@ interface UnderWay {
 
 export interface Calls {
   stream(request: ModelRequest, attempts?: number): AsyncGenerator<ModelPart, void, void>;
+  tell(request: ModelRequest, say: Say): Promise<ModelEnd | undefined>;
   complete(request: ModelRequest): Promise<ModelAnswer>;
   embed(request: EmbedRequest): Promise<EmbedAnswer>;
 }
@@ -123,6 +124,24 @@ export function createCalls({ find, keys, log, retry: pauses = RETRY }: CallsOpt
           await step.leave();
         }
         call.end();
+      } catch (error) {
+        throw failed(underWay, error);
+      } finally {
+        leave(underWay);
+      }
+    },
+
+    async tell(request, say) {
+      const underWay = begin(request);
+      const { call } = underWay;
+      try {
+        const step = await begun(underWay, (one) => beginStep(stepOf(one, request, false)));
+        call.saw();
+        const end = await tellStep(step, say);
+        if (end === undefined) return undefined;
+        call.used(end);
+        call.end();
+        return end;
       } catch (error) {
         throw failed(underWay, error);
       } finally {

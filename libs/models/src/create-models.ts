@@ -36,6 +36,7 @@ export function createModels(options: ModelsOptions): Models {
   const calls = createCalls({ ...options, find: createFindTarget(directory, keys, env), keys });
   return {
     stream: (request) => calls.stream(request),
+    tell: (request, say) => calls.tell(request, say),
     complete: (request) => calls.complete(request),
     forgetKeys: () => keys.forgetAll(),
     embed: (request) => calls.embed(request),

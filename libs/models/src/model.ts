@@ -121,6 +121,12 @@ export interface ModelAnswer {
   model?: ModelRef;
 }
 
+/** Text as it comes; gives false to leave the answer where it is. */
+export type Say = (text: string, type: 'text' | 'reasoning') => boolean;
+
+/** How an answer ended that was told piece by piece. */
+export type ModelEnd = Omit<ModelAnswer, 'text' | 'reasoning'>;
+
 /** Texts that a model turns into vectors. */
 export interface EmbedRequest extends Pick<ModelRequest, 'model' | 'signal' | 'promptTimeoutMs' | 'traceparent'> {
   input: readonly string[];
@@ -167,6 +173,10 @@ export interface Models {
    * DEADLINE_EXCEEDED (MODEL_STALLED), CANCELLED, NOT_FOUND (MODEL_NOT_FOUND).
    */
   stream(request: ModelRequest): AsyncGenerator<ModelPart, void, void>;
+  /**
+   * The same for who is told instead of asking for part after part, which costs more than reading them. Undefined where `say` left.
+   */
+  tell(request: ModelRequest, say: Say): Promise<ModelEnd | undefined>;
   /**
    * The same where nobody reads along. The upstream may be asked for all of it in one piece; until that is there nothing was seen
    * of it, so it is retried until then. Fails as `stream` does.

@@ -38,11 +38,20 @@ export async function run(
   const parts: ModelPart[] = [];
   try {
     if (whole) parts.push(...partsOf(await models.complete(asked)));
-    else for await (const part of models.stream(asked)) parts.push(part);
+    else parts.push(...(await told(models, asked, (part) => parts.push(part))));
     return { parts };
   } catch (error) {
     return { parts, error };
   }
+}
+
+async function told(models: Models, asked: ModelRequest, hear: (part: ModelPart) => void): Promise<ModelPart[]> {
+  const end = await models.tell(asked, (text, type) => {
+    hear({ type, text });
+    return true;
+  });
+  if (end === undefined) throw new Error('it was left');
+  return partsOf({ text: '', reasoning: '', ...end });
 }
 
 export function partsOf({ text, reasoning, calls, ...end }: ModelAnswer): ModelPart[] {

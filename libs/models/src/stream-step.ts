@@ -1,6 +1,6 @@
 import type { Adapter, Attempt, Ending, Piece } from './adapter.ts';
 import { streamCut } from './failure.ts';
-import type { CatalogueEntry, ModelAnswer, ModelPart } from './model.ts';
+import type { CatalogueEntry, ModelAnswer, ModelEnd, ModelPart, Say } from './model.ts';
 import { toolCall } from './tool-call.ts';
 import { priceOf, toUsage } from './usage.ts';
 
@@ -66,6 +66,38 @@ export async function beginStep(step: Step): Promise<BegunStep> {
 
 function partsAtEnd({ calls, ...end }: Finished): readonly ModelPart[] {
   return [...calls.map((call) => ({ type: 'tool-call' as const, call })), { type: 'finish', ...end }];
+}
+
+/** After so many pieces in a row the event loop gets its turn, or nothing of them would ever leave. */
+const BURST = 256;
+
+/** Tells the rest of a step that has begun; undefined where it is left before its end. */
+export async function tellStep(step: BegunStep, say: Say): Promise<ModelEnd | undefined> {
+  let burst = 0;
+  try {
+    let said = step.first;
+    for (; !isEnd(said); said = await step.next()) {
+      if (!say(said.text, said.type)) return undefined;
+      if (++burst % BURST === 0) await nextTurn();
+    }
+    return endOf(said);
+  } finally {
+    await step.leave();
+  }
+}
+
+function endOf(parts: readonly ModelPart[]): ModelEnd {
+  const calls = parts.flatMap((part) => (part.type === 'tool-call' ? [part.call] : []));
+  const finish = parts.at(-1);
+  if (finish?.type !== 'finish') throw new TypeError('an answer ends with its finish');
+  const { reason, usage, costUsd } = finish;
+  return { calls, reason, usage, costUsd };
+}
+
+function nextTurn(): Promise<void> {
+  return new Promise((resolve) => {
+    setImmediate(resolve);
+  });
 }
 
 /** The same, told when it is complete. */

@@ -17,7 +17,8 @@ const SHAPES: readonly ((text: string) => string)[] = [
   (content) => `{"choices":[{"delta":{"content":"a","content":${JSON.stringify(content)}}}]}`,
   (content) => `{"choices":[{"delta":{"content":"${content}"}}]}`,
   (content) => JSON.stringify({ choices: [{ delta: { content: 'a' } }], model: content }),
-  (content) => JSON.stringify({ choices: [{ delta: { tool_calls: [{ index: 0, id: content, function: { name: 'f', arguments: content } }] } }] }),
+  (content) =>
+    JSON.stringify({ choices: [{ delta: { tool_calls: [{ index: 0, id: content, function: { name: 'f', arguments: content } }] } }] }),
   (content) => JSON.stringify({ choices: [{ delta: { content } }], error: { message: content } }),
   (content) => content,
 ];
@@ -47,10 +48,15 @@ test('what is remembered of a chunk never changes what the next one says', () =>
     fc.property(fc.array(chunk, { maxLength: 30 }), (chunks) => {
       const alone = heard(chunks, () => new CompletionReader());
       // The end of a stream and what it says of its end stay with a reader: chunks that say so are the last.
-      const last = alone.findIndex((said) => typeof said === 'string' || Object.values(said as object).some((one) => one === true || one === 'stop'));
+      const last = alone.findIndex(
+        (said) => typeof said === 'string' || Object.values(said as object).some((one) => one === true || one === 'stop'),
+      );
       const all = last === -1 ? chunks : chunks.slice(0, last + 1);
       const one = new CompletionReader();
-      assert.deepEqual(heard(all, () => one), alone.slice(0, all.length));
+      assert.deepEqual(
+        heard(all, () => one),
+        alone.slice(0, all.length),
+      );
     }),
     { numRuns: 500 },
   );

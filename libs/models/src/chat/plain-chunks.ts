@@ -25,7 +25,8 @@ export function createPlainChunks(): PlainChunks {
 
   return {
     textOf(data) {
-      if (before === '' || data.length < before.length + after.length || !data.startsWith(before) || !data.endsWith(after)) return undefined;
+      if (before === '' || data.length < before.length + after.length || !data.startsWith(before) || !data.endsWith(after))
+        return undefined;
       const text = data.slice(before.length, data.length - after.length);
       if (NOT_PLAIN.test(text)) return undefined;
       tries = 0;

@@ -46,11 +46,11 @@ async function house({ first, second = [YES] }: Setup) {
         async ask(rest: object = {}): Promise<string> {
           let said = '';
           try {
-            for await (const part of asker.stream(request({ model: FIRST, ...rest }))) {
-              if (part.type === 'text') said += part.text;
-              if (part.type === 'finish') said += ` (${part.model?.provider})`;
-            }
-            return said;
+            const end = await asker.tell(request({ model: FIRST, ...rest }), (text, type) => {
+              if (type === 'text') said += text;
+              return true;
+            });
+            return `${said} (${end?.model?.provider})`;
           } catch (error) {
             assert.ok(error instanceof ServiceError);
             return `${said}!${error.details.reason}`;

@@ -1,5 +1,5 @@
 import type { AgentConfig, EventPayload } from '@switchyard/contracts';
-import type { ModelAnswer, ModelPart, ModelRef, ModelRequest, Models, ModelUsage } from '../model.ts';
+import type { ModelRef, Models, ModelUsage } from '../model.ts';
 
 /** Who asks, and what the configuration says of how. */
 export interface Asker {
@@ -26,10 +26,7 @@ export interface Failover {
    * Asks as `Models` does, and where a model fails before it has said anything the next one of the agent's chain. What each said and
    * how it failed is remembered, in this process, for who asks next.
    */
-  for(asker: Asker): {
-    stream(request: ModelRequest): AsyncGenerator<ModelPart, void, void>;
-    complete(request: ModelRequest): Promise<ModelAnswer>;
-  };
+  for(asker: Asker): Pick<Models, 'tell' | 'complete'>;
   /** A secret was set: no key rests any more. */
   forgetKeys(): void;
 }
@@ -42,7 +39,7 @@ export interface Answered {
 }
 
 export interface FailoverDeps {
-  models: Pick<Models, 'stream' | 'complete'>;
+  models: Pick<Models, 'tell' | 'complete'>;
   /** Milliseconds that passed since some moment. */
   now: () => number;
   tell: (tenant: string, event: FailoverEvent) => void;

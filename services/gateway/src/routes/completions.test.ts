@@ -1,16 +1,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import OpenAI, { APIError } from 'openai';
-import type { Handler } from '@switchyard/bus';
+import type { Ctx, Handler } from '@switchyard/bus';
 import { ServiceError, type FinishReason, type TurnResult } from '@switchyard/contracts';
 import type { z } from 'zod';
 import { SECRETS } from '../gateway.fixture.ts';
 import { readEvents, RESULT, startTestTurns, type FrameBody } from './turns.fixture.ts';
 
-type Play = (
-  asked: Parameters<Handler<'turns.run'>>[0],
-  ctx: Parameters<Handler<'turns.run'>>[1],
-) => AsyncGenerator<FrameBody, TurnResult, void>;
+type Play = (asked: Parameters<Handler<'turns.run'>>[0], ctx: Ctx) => AsyncGenerator<FrameBody, TurnResult, void>;
 
 const TOKEN = SECRETS.rpc;
 const HOW_TO = `A lenient token takes this request: bin/switchyard rpc tokens.create id=NAME scopes='["rpc"]' lenient=true`;

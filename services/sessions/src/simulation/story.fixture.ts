@@ -1,5 +1,5 @@
 import { AgentConfig, ServiceError, type Input, type Principal } from '@switchyard/contracts';
-import type { ModelAnswer, ModelMessage, ModelPart, ModelRequest, Models } from '@switchyard/models';
+import type { ModelAnswer, ModelEnd, ModelMessage, ModelRequest, Models, Say } from '@switchyard/models';
 import { pause, type Settings } from '@switchyard/service-kit';
 import { silentLogger } from '@switchyard/telemetry';
 import {
@@ -266,19 +266,17 @@ const WINDOW = { provider: 'dev', modelId: 'echo', contextWindow: 1_000, maxToke
 const SUMMARY_PACE_MS = 400;
 
 function modelsOf({ clock }: Process, { asked, waits: { summaryPaceMs = SUMMARY_PACE_MS, goesOn } }: World): Models {
-  async function* stream({ messages, signal }: ModelRequest): AsyncGenerator<ModelPart, void, void> {
+  async function tell({ messages, signal }: ModelRequest, say: Say): Promise<ModelEnd | undefined> {
     const { script, results } = scriptOf(messages);
     asked.push(script.turn);
     for (let piece = 0; piece < script.pieces; piece += 1) {
       await Promise.race([pause(clock, script.pace), left(signal)]);
-      yield { type: 'text', text: `${piece} ` };
+      if (!say(`${piece} `, 'text')) return undefined;
     }
     const name = script.tools[results];
-    if (name !== undefined) {
-      const call = { callId: `call${results}`, name, input: { turn: script.turn, call: results }, text: '{}' };
-      yield { type: 'tool-call', call };
-    }
-    yield { type: 'finish', reason: name === undefined ? 'stop' : 'tool-calls', usage: { input: 1, output: script.pieces }, costUsd: 0 };
+    const call = name !== undefined && { callId: `call${results}`, name, input: { turn: script.turn, call: results }, text: '{}' };
+    const usage = { input: 1, output: script.pieces };
+    return { calls: call ? [call] : [], reason: call ? 'tool-calls' : 'stop', usage, costUsd: 0 };
   }
   async function complete({ signal }: ModelRequest): Promise<ModelAnswer> {
     await Promise.race([pause(clock, summaryPaceMs), left(signal)]);
@@ -291,7 +289,7 @@ function modelsOf({ clock }: Process, { asked, waits: { summaryPaceMs = SUMMARY_
     revision: async () => found,
     catalogue: async () => (goesOn ? [WINDOW] : []),
   };
-  return { stream, complete, ...known } as unknown as Models;
+  return { tell, complete, ...known } as unknown as Models;
 }
 
 /** Rejects when nobody wants to hear any more. */

@@ -12,12 +12,12 @@ export interface AskingDeps {
 }
 
 /** The models as an agent asks them, with what it wishes of each. */
-export type Asking = Pick<Models, 'stream' | 'complete'>;
+export type Asking = Pick<Models, 'tell' | 'complete'>;
 
 export function asAgent({ models, failover }: AskingDeps, tenant: string, { agentId, config }: Agent): Asking {
   const asked = failover?.for({ tenant, agentId, config }) ?? models;
   return {
-    stream: (request) => asked.stream({ ...request, wishes: config }),
+    tell: (request, say) => asked.tell({ ...request, wishes: config }, say),
     complete: (request) => asked.complete({ ...request, wishes: config }),
   };
 }

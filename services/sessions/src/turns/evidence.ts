@@ -20,6 +20,8 @@ export interface Witness {
   /** What was found in what it said. */
   found: (finding: OutputFinding) => void;
   seen: (frame: FrameBody) => void;
+  /** It said a piece of its answer. */
+  spoke: (text: string) => void;
   noted: (mark: Mark) => void;
   /** All of it, in as little room as it may take. */
   evidence: (model: ModelRef | undefined, outcome?: Pick<TurnOutcome, 'result'>) => TurnEvidence;
@@ -76,11 +78,12 @@ export function createWitness({ now, before, sep }: WitnessGiven): Witness {
     },
     seen(frame) {
       if (frame.type === 'step') return begin(frame.step);
+      if (open && frame.type === 'tool' && frame.state === 'called') open.calling = now();
+    },
+    spoke(text) {
       if (!open) return;
-      if (frame.type === 'delta') {
-        open.step.firstMs ??= now() - open.began;
-        open.step.chars += frame.text.length;
-      } else if (frame.type === 'tool' && frame.state === 'called') open.calling = now();
+      open.step.firstMs ??= now() - open.began;
+      open.step.chars += text.length;
     },
     noted(mark) {
       if (!open) return;

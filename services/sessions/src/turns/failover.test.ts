@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ServiceError } from '@switchyard/contracts';
-import { CIRCUIT_OPEN, type ModelPart } from '@switchyard/models';
+import { CIRCUIT_OPEN, type ModelEnd, type ModelRequest, type Say } from '@switchyard/models';
 import { startUpstream, type Upstream } from '@switchyard/testkit';
 import { testSessions, turnIdOf } from '../sessions.fixture.ts';
 import { runTurn } from './loop.ts';
@@ -45,18 +45,18 @@ test('a turn that has begun ends by name where every model is left alone by now'
   const usage = { input: 3, output: 2 };
   let calls = 0;
   const models = {
-    async *stream(): AsyncGenerator<ModelPart, void, void> {
+    tell: async (_request: ModelRequest, say: Say): Promise<ModelEnd> => {
       if ((calls += 1) > 1) throw new ServiceError('UNAVAILABLE', 'left alone', { details: { reason: CIRCUIT_OPEN } });
-      yield { type: 'text', text: 'looking' };
-      yield { type: 'tool-call', call };
-      yield { type: 'finish', reason: 'tool-calls', usage, costUsd: 0 };
+      say('looking', 'text');
+      return { calls: [call], reason: 'tool-calls', usage, costUsd: 0 };
     },
     complete: () => assert.fail('it is read as it comes'),
   };
   const tools = { specs: [], reads: () => true, repeatable: () => true, use: async () => ({ result: 'seen', failed: false }) };
   const { signal } = new AbortController();
   const limits = { maxSteps: 5, maxTokens: 1_000, promptTimeoutMs: 1_000 };
-  const plan = { ...limits, model: { provider: 'first', modelId: 'm1' }, messages: [], tools, signal };
+  const tell = () => undefined;
+  const plan = { ...limits, model: { provider: 'first', modelId: 'm1' }, messages: [], tools, signal, tell };
   const running = runTurn(models, plan);
   let step = await running.next();
   while (!step.done) step = await running.next();

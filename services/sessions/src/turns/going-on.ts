@@ -3,7 +3,7 @@ import type { ModelMessage, ModelUsage } from '@switchyard/models';
 import { reserve } from './asking-budget.ts';
 import type { Asking } from './asking.ts';
 import { LEFT_ALONE, modelStep, NO_ANSWER, type AskedFor, type Said } from './model-step.ts';
-import type { FrameBody, TurnPlan } from './turn-plan.ts';
+import type { TurnPlan } from './turn-plan.ts';
 
 const GO_ON = 'Your answer was cut off because it was too long. Go on exactly where it ends, and repeat nothing of it.';
 
@@ -11,11 +11,11 @@ const GO_ON = 'Your answer was cut off because it was too long. Go on exactly wh
  * An answer that was cut off, once more with more room. What was said stays, because it was told: the model goes on from there, or begins
  * anew where it had said nothing yet. What fails here leaves the answer as it was cut.
  */
-export async function* wholeAnswer(
+export async function wholeAnswer(
   models: Asking,
   plan: TurnPlan,
   { said, asked }: { said: Said; asked: Pick<AskedFor, 'messages' | 'left' | 'say'> },
-): AsyncGenerator<FrameBody, Said, void> {
+): Promise<Said> {
   const { format, maxOutputTokens = 0, signal } = plan;
   // A JSON text cannot be gone on with: the second half would be a text of its own.
   const most = format === undefined || said.text === '' ? await plan.escalateTo?.() : undefined;
@@ -30,12 +30,8 @@ export async function* wholeAnswer(
     const reserved = await reserve({ ...plan, maxOutputTokens: most }, messages, true);
     if (reserved === 'exceeded') return said;
     const left = asked.left - said.usage.input - said.usage.output;
-    const going = modelStep(models, plan, { messages, left, reserved, begun: true, maxOutputTokens: most, say });
-    for (;;) {
-      const frame = await going.next();
-      if (frame.done) return frame.value === LEFT_ALONE ? said : joined(said, frame.value);
-      yield frame.value;
-    }
+    const more = await modelStep(models, plan, { messages, left, reserved, begun: true, maxOutputTokens: most, say });
+    return more === LEFT_ALONE ? said : joined(said, more);
   } catch (error) {
     if (told || signal.aborted || !(error instanceof ServiceError)) throw error;
     return said;

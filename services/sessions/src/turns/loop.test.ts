@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { AgentConfig, ServiceError } from '@switchyard/contracts';
-import type { ModelAnswer, ModelPart, ModelRequest } from '@switchyard/models';
+import type { ModelAnswer, ModelEnd, ModelRequest } from '@switchyard/models';
 import type { Asking } from './asking.ts';
 import { standingOf, type Mark } from './journal.ts';
 import { runTurn } from './loop.ts';
@@ -17,15 +17,13 @@ function saying(...answers: Saying[]): Asking & { asked: ModelRequest[] } {
   const asked: ModelRequest[] = [];
   return {
     asked,
-    async *stream(request): AsyncGenerator<ModelPart, void, void> {
+    async tell(request, say): Promise<ModelEnd> {
       const { text = '', calls = [], reason = calls.length > 0 ? 'tool-calls' : 'stop', fails } = answers[asked.length] ?? {};
       asked.push({ ...request, messages: [...request.messages] });
-      if (text !== '') yield { type: 'text', text };
+      if (text !== '') say(text, 'text');
       if (fails) throw fails;
-      for (const [n, name] of calls.entries()) {
-        yield { type: 'tool-call', call: { callId: `${asked.length}-${n}`, name, input: {}, text: '{}' } };
-      }
-      yield { type: 'finish', reason, usage, costUsd: 0.5 };
+      const made = calls.map((name, n) => ({ callId: `${asked.length}-${n}`, name, input: {}, text: '{}' }));
+      return { calls: made, reason, usage, costUsd: 0.5 };
     },
     complete: () => assert.fail('it is read as it comes'),
   };
@@ -54,7 +52,7 @@ const plan = (rest: Partial<TurnPlan> = {}): TurnPlan => ({
 
 async function play(models: Asking, given: TurnPlan) {
   const frames: FrameBody[] = [];
-  const running = runTurn(models, given);
+  const running = runTurn(models, { ...given, tell: (text) => void frames.push({ type: 'delta', text }) });
   for (;;) {
     const step = await running.next();
     if (step.done) return { ...step.value, frames };

@@ -41,12 +41,12 @@ export async function* runTurn(models: Asking, plan: TurnPlan): AsyncGenerator<F
     const left = plan.maxTokens - state.spent.input - state.spent.output;
     const asking = { messages: told, left, begun: state.steps > 1, followsUp: followUps.asked, silent: state.silent };
     const spoken = createSpokenOutput(plan);
-    const first = yield* modelStep(models, plan, { ...asking, reserved, say: spoken.push });
+    const first = await modelStep(models, plan, { ...asking, reserved, say: spoken.push });
     if (first === LEFT_ALONE) return end({ finishReason: 'circuit_open' });
     const isCut = first.reason === 'length' && !first.beyond;
-    const whole = isCut ? yield* wholeAnswer(models, plan, { said: first, asked: { ...asking, say: spoken.push } }) : first;
+    const whole = isCut ? await wholeAnswer(models, plan, { said: first, asked: { ...asking, say: spoken.push } }) : first;
     const { said, rest } = spoken.end(whole);
-    if (rest !== '') yield { type: 'delta', text: rest };
+    if (rest !== '') plan.tell?.(rest);
     count(state, said);
     if (said.beyond) return end({ finishReason: 'budget_exceeded' });
     const [call] = said.calls;

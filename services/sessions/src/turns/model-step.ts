@@ -1,9 +1,9 @@
 import { ServiceError } from '@switchyard/contracts';
-import { CIRCUIT_OPEN, type ModelAnswer, type ModelMessage, type ModelPart, type ModelRequest, type ToolCall } from '@switchyard/models';
+import { CIRCUIT_OPEN, type ModelAnswer, type ModelMessage, type ModelRequest, type ToolCall } from '@switchyard/models';
 import type { Reserved, Used } from '../budgets/budgets.ts';
 import { tokensOf } from '../context/room.ts';
 import type { Asking } from './asking.ts';
-import type { FrameBody, TurnPlan } from './turn-plan.ts';
+import type { TurnPlan } from './turn-plan.ts';
 
 /** What a model said in one step. */
 export type Said = Omit<ModelAnswer, 'reasoning' | 'calls'> & {
@@ -39,27 +39,14 @@ export const LEFT_ALONE = 'left alone';
 /** Of a model that could not be asked why it said nothing. */
 export const NO_ANSWER: Said = { text: '', calls: [], reason: 'other', usage: { input: 0, output: 0 }, costUsd: 0 };
 
-/** One call of the model. Its text comes as frames. */
-export async function* modelStep(
-  models: Asking,
-  plan: TurnPlan,
-  asking: AskedFor,
-): AsyncGenerator<FrameBody, Said | typeof LEFT_ALONE, void> {
+/** One call of the model, whose text is told as it comes. */
+export async function modelStep(models: Asking, plan: TurnPlan, asking: AskedFor): Promise<Said | typeof LEFT_ALONE> {
   const asked = requestOf(plan, asking);
   const said: Said = { text: '', calls: [], reason: 'other', usage: { input: 0, output: 0 }, costUsd: 0 };
   let ended = false;
   try {
-    if (plan.whole === true) Object.assign(said, await models.complete(asked));
-    else
-      for await (const part of models.stream(asked)) {
-        take(said, part);
-        if (part.type !== 'text') continue;
-        const text = asking.say(part.text);
-        if (text !== '') yield { type: 'delta', text };
-        if (said.text.length <= asking.left * MOST_CHARS_A_TOKEN) continue;
-        cutOff(said);
-        break;
-      }
+    if (plan.tell === undefined) Object.assign(said, await models.complete(asked));
+    else await listen(models, asked, { said, asking, tell: plan.tell });
     ended = said.beyond !== true;
     return said;
   } catch (error) {
@@ -71,16 +58,24 @@ export async function* modelStep(
   }
 }
 
-/** What one part of an answer adds to it. */
-function take(said: Said, part: ModelPart): void {
-  if (part.type === 'text') said.text += part.text;
-  else if (part.type === 'tool-call') said.calls.push(part.call);
-  else if (part.type === 'finish') {
-    said.reason = part.reason;
-    said.usage = part.usage;
-    said.costUsd = part.costUsd;
-    if (part.model) said.model = part.model;
-  }
+interface Listening {
+  said: Said;
+  asking: AskedFor;
+  tell: (text: string) => void;
+}
+
+/** Tells what may be told of each piece, and leaves the model where it says more than it may. */
+async function listen(models: Asking, asked: ModelRequest, { said, asking, tell }: Listening): Promise<void> {
+  const most = asking.left * MOST_CHARS_A_TOKEN;
+  const end = await models.tell(asked, (piece, type) => {
+    if (type !== 'text') return true;
+    said.text += piece;
+    const text = asking.say(piece);
+    if (text !== '') tell(text);
+    return said.text.length <= most;
+  });
+  if (end === undefined) cutOff(said);
+  else Object.assign(said, end);
 }
 
 /** What it really used is said at an end that is not waited for. */

@@ -75,6 +75,7 @@ export function createOnceRuns(deps: OnceRunsDeps): OnceRuns {
           ...caller,
           deadline: Date.now() + deps.turnDeadlineMs,
           signal: run.stop.signal,
+          send: (frame) => hear(run, frame),
         },
       );
       try {
@@ -136,9 +137,14 @@ async function follow(run: Run, turn: ReturnType<typeof runStateless>): Promise<
   for (;;) {
     const step = await turn.next();
     if (step.done) return step.value;
-    if (step.value.type === 'delta') run.text += step.value.text;
     if (step.value.type !== 'done') await say(run, step.value);
   }
+}
+
+/** A piece of its text. */
+function hear(run: Run, { n: _n, ...frame }: TurnFrame): void {
+  if (frame.type === 'delta') run.text += frame.text;
+  if (!run.whole) run.frames.push(frame);
 }
 
 /** That a tool acts is written down before it does. */

@@ -194,13 +194,17 @@ async function play(deps: RunDeps, given: RunGiven, { record, reminding, witness
   };
   const hear = hearing(deps, given, { join: joining });
   const heard = async (step: number): Promise<readonly string[]> => looking.heard(await hear(step));
-  const told = { note, hear: heard, warn: reminding.warn, found: looking.found };
+  const tell = (text: string): void => {
+    witness.spoke(text);
+    record.heard(text);
+    frames.push({ type: 'delta', text });
+  };
+  const told = { note, hear: heard, tell, warn: reminding.warn, found: looking.found };
   const running = runTurn(asAgent(deps, hold.tenant, agent), { ...plan, ...told, maxTokens, budget, signal, from });
   for (;;) {
     const frame = await running.next();
     if (frame.done) return maxTokens === cap ? usedUp(frame.value) : frame.value;
     witness.seen(frame.value);
-    if (frame.value.type === 'delta') record.heard(frame.value.text);
     frames.push(frame.value);
   }
 }

@@ -24,20 +24,29 @@ export interface StatelessDeps {
 
 type Asking = Pick<Ctx, 'principal' | 'signal' | 'deadline' | 'requestId' | 'traceparent'>;
 
-/** A turn that keeps nothing and has no lane: its frames are the answer, and leaving them ends it. */
+/** Whoever reads along. */
+export interface Reading extends Asking {
+  /** Sends a frame with a piece of the text, before those that are yielded after it. */
+  send(frame: TurnFrame): void;
+}
+
+/** A turn that keeps nothing and has no lane: its frames are the answer, those with text as they come, and leaving them ends it. */
 export async function* runStateless(
   deps: StatelessDeps,
   turn: StatelessTurn,
-  caller: Asking,
+  caller: Reading,
 ): AsyncGenerator<TurnFrame, StatelessResult, void> {
   const { agent, model } = await whoAnswers(deps, turn, caller);
   let n = 0;
+  const tell = (text: string): void => {
+    for (const part of fitting({ type: 'delta', text })) caller.send({ n: n++, ...part });
+  };
   using measured = measureStateless({ agentId: agent.agentId, turnId: turn.turnId }, caller.traceparent);
   yield { n: n++, type: 'accepted', turnId: turn.turnId, agentId: agent.agentId, model: `${model.provider}/${model.modelId}` };
-  const running = runTurn(
-    asAgent(deps, caller.principal.tenant, agent),
-    planOf(deps, { turn, agent, model, caller, traceparent: measured.traceparent }),
-  );
+  const running = runTurn(asAgent(deps, caller.principal.tenant, agent), {
+    ...planOf(deps, { turn, agent, model, caller, traceparent: measured.traceparent }),
+    tell,
+  });
   try {
     for (;;) {
       const frame = await running.next();
@@ -61,7 +70,7 @@ export async function completeStateless(deps: StatelessDeps, turn: StatelessTurn
   const { agent, model } = await whoAnswers(deps, turn, caller);
   using measured = measureStateless({ agentId: agent.agentId, turnId: turn.turnId }, caller.traceparent);
   const plan = planOf(deps, { turn, agent, model, caller, traceparent: measured.traceparent });
-  const running = runTurn(asAgent(deps, caller.principal.tenant, agent), { ...plan, whole: true });
+  const running = runTurn(asAgent(deps, caller.principal.tenant, agent), plan);
   let toolRan = false;
   try {
     for (;;) {

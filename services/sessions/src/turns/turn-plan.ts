@@ -33,8 +33,8 @@ export interface TurnPlan {
   maxOutputTokens?: number;
   temperature?: number;
   promptTimeoutMs: number;
-  /** Nobody reads the text as it comes: there are no frames of it. */
-  whole?: boolean;
+  /** Told of the text as it comes, which no frame says. Without it nobody reads along, and the model may be asked for all of it at once. */
+  tell?: ((text: string) => void) | undefined;
   signal: AbortSignal;
   /** The span of the turn, which its model calls belong to. */
   traceparent?: string | undefined;
