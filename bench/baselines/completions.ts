@@ -37,6 +37,22 @@ export function relay(upstream: Pool, body: string, response: ServerResponse): v
   });
 }
 
+/** What the upstream answers, piece by piece. */
+export function follow(upstream: Pool, body: string, onPiece: (piece: Buffer) => void, onEnd: () => void): void {
+  upstream.dispatch(request(body), {
+    onRequestStart: () => undefined,
+    onResponseStart: () => undefined,
+    onResponseData: (_controller, bytes) => onPiece(bytes),
+    onResponseEnd: onEnd,
+    onResponseError: onEnd,
+  });
+}
+
+/** Whether an answer is to come in pieces: one place in the text is all that these baselines look at. */
+export function isStreamed(body: string): boolean {
+  return body.includes('"stream":true');
+}
+
 /** What the upstream answers, once it is whole. */
 export function ask(upstream: Pool, body: string, onAnswer: (answer: string) => void): void {
   const parts: Buffer[] = [];

@@ -1,5 +1,5 @@
 import { Pool } from 'undici';
-import { ask, upstreamUrl } from './completions.ts';
+import { ask, follow, isStreamed, upstreamUrl } from './completions.ts';
 import { connectHop, createPublish, replyOf } from './hop.ts';
 import { subjectName } from './http.ts';
 
@@ -10,7 +10,16 @@ connection.subscribe(subjectName(), {
   queue: 'bench',
   callback(_error, message) {
     const reply = replyOf(message);
-    ask(upstream, message.string(), (answer) => publish(reply, '', answer));
+    const body = message.string();
+    // A piece is a message, and an empty one is the end.
+    if (isStreamed(body))
+      follow(
+        upstream,
+        body,
+        (piece) => publish(reply, '', piece.toString()),
+        () => publish(reply, '', ''),
+      );
+    else ask(upstream, body, (answer) => publish(reply, '', answer));
   },
 });
 await connection.flush();

@@ -1,14 +1,22 @@
 import { fastify } from 'fastify';
-import { completionPath, readRaw } from './completions.ts';
-import { connectHop, createRequest } from './hop.ts';
+import { completionPath, isStreamed, readRaw } from './completions.ts';
+import { connectHop, createFollow, createRequest } from './hop.ts';
 import { subjectName } from './http.ts';
 
 // The least that a gateway can do whose models are asked by a service behind NATS.
-const ask = createRequest(await connectHop());
+const connection = await connectHop();
+const ask = createRequest(connection);
+const follow = createFollow(connection);
 const subject = subjectName();
 const app = fastify({ logger: false, exposeHeadRoutes: false, forceCloseConnections: true });
 readRaw(app);
 app.post(completionPath, (request, reply) => {
+  if (isStreamed(request.body as string)) {
+    reply.hijack();
+    reply.raw.writeHead(200, { 'content-type': 'text/event-stream' });
+    follow(subject, request.body as string, (bytes) => void (bytes.length === 0 ? reply.raw.end() : reply.raw.write(bytes)));
+    return;
+  }
   reply.header('content-type', 'application/json');
   ask(subject, request.body as string, (bytes) => reply.send(Buffer.from(bytes)));
 });

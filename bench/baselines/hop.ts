@@ -23,20 +23,29 @@ export function createPublish(connection: NatsConnection): Publish {
   };
 }
 
+type Ask = (subject: string, payload: string, onReply: (bytes: Uint8Array) => void) => void;
+
 /** One wildcard inbox and a map of callbacks: no promise, timer or error object for a request. */
-export function createRequest(
-  connection: NatsConnection,
-): (subject: string, payload: string, onReply: (bytes: Uint8Array) => void) => void {
+export function createRequest(connection: NatsConnection): Ask {
+  return createAsk(connection, '_INBOX_bench.', () => true);
+}
+
+/** The same, for an answer in pieces up to an empty one. */
+export function createFollow(connection: NatsConnection): Ask {
+  return createAsk(connection, '_INBOX_pieces.', (bytes) => bytes.length === 0);
+}
+
+function createAsk(connection: NatsConnection, inbox: string, isLast: (bytes: Uint8Array) => boolean): Ask {
   const publish = createPublish(connection);
-  const inbox = '_INBOX_bench.';
   const waiting = new Map<string, (bytes: Uint8Array) => void>();
   let last = 0;
   connection.subscribe(`${inbox}*`, {
     callback(_error, message) {
       const id = subjectOf(message).slice(inbox.length);
+      const bytes = (message as MsgImpl)._rdata;
       const onReply = waiting.get(id);
-      waiting.delete(id);
-      onReply?.((message as MsgImpl)._rdata);
+      if (isLast(bytes)) waiting.delete(id);
+      onReply?.(bytes);
     },
   });
   return (subject, payload, onReply) => {
