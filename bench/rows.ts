@@ -93,6 +93,7 @@ export const rows: readonly Row[] = [
   { row: 8, of: 'completion-stream', baseline: 'upstream', connections: 1, metric: 'added-first', target: { most: 2 } },
   { row: 8, of: 'completion-stream', baseline: 'portkey', connections: 32, metric: 'cpu', target: { most: 0.45 } },
   { row: 8, of: 'completion-stream', baseline: 'portkey', connections: 32, metric: 'rate', target: {} },
+  { row: 8, of: 'completion-stream', baseline: 'floor-v1', connections: 32, metric: 'cpu', target: {} },
   { row: 9, of: 'completion', baseline: 'proxy', connections: 32, metric: 'rate', target: { least: 0.5 }, embedded: { least: 0.5 } },
   { row: 9, of: 'completion', baseline: 'proxy', connections: 128, metric: 'rate', target: { least: 0.8 }, embedded: { least: 0.5 } },
   { row: 9, of: 'completion', baseline: 'proxy', connections: 32, metric: 'cpu', target: {} },

@@ -3,6 +3,7 @@ import { test } from 'node:test';
 import { ServiceError, contracts, refusal, type Params } from '@switchyard/contracts';
 import { createLogger, hideValue } from '@switchyard/telemetry';
 import type { Ctx } from './bus.ts';
+import { createEncoder } from './encoded.ts';
 import { headerLines } from './headers.ts';
 import { alice, forward, result, to, version, type BusFixture } from './fixture.contract.ts';
 
@@ -175,17 +176,26 @@ export function callContract({ withBuses, withSecrets }: BusFixture): void {
     );
   });
 
-  test('an answer that breaks its contract fails loudly where results are checked', async () => {
+  test('an answer that breaks its contract fails loudly where results are checked, also one that is JSON already', async () => {
     const wrong = () => JSON.parse('{"value":7}') as { value: string };
-    await withSecrets(wrong, async (caller) => {
-      await assert.rejects(caller.call('secrets.resolve', { name: 'A', to }), {
-        code: 'INTERNAL',
-        message: /result of secrets\.resolve breaks its contract: value: expected string, got number/,
+    const written = () => createEncoder({})({ value: 7 as unknown as string });
+    for (const handler of [wrong, written])
+      await withSecrets(handler, async (caller) => {
+        await assert.rejects(caller.call('secrets.resolve', { name: 'A', to }), {
+          code: 'INTERNAL',
+          message: /result of secrets\.resolve breaks its contract: value: expected string, got number/,
+        });
       });
-    });
-    await withSecrets(wrong, async (caller) => assert.deepEqual(await caller.call('secrets.resolve', { name: 'A', to }), { value: 7 }), {
-      checkResults: false,
-    });
+  });
+
+  test('an answer whose unchanging part was written before is whole', async () => {
+    const encode = createEncoder({});
+    await withSecrets(
+      ({ name }) => encode({ value: name }),
+      async (caller) => assert.deepEqual(await caller.call('secrets.resolve', { name: 'A', to }), { value: 'A' }),
+    );
+    const { json } = createEncoder({ same: ['"', 1], also: { deep: null } })({ value: 'x', n: 2 });
+    assert.deepEqual(JSON.parse(json), { value: 'x', n: 2, same: ['"', 1], also: { deep: null } });
   });
 
   test('the deadline is counted from when the call came, whenever it is asked for', async () => {

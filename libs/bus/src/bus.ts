@@ -19,6 +19,7 @@ import type {
   UnaryName,
 } from '@switchyard/contracts';
 import type { Logger } from '@switchyard/telemetry';
+import type { Encoded } from './encoded.ts';
 import type { CallHead } from './headers.ts';
 import type { LargeAnswer } from './large.ts';
 import type { Opening } from './sealed.ts';
@@ -64,7 +65,7 @@ export interface StreamCtx<N extends StreamName> extends Ctx {
 /** Answers one method or operation. Params are validated already. A streaming one is an async generator. */
 export type Handler<N extends CallName> = N extends StreamName
   ? (params: Input<N>, ctx: StreamCtx<N>) => AsyncGenerator<Chunk<N>, Result<N>, void>
-  : (params: Input<N>, ctx: Ctx) => Promise<Result<N>> | Result<N>;
+  : (params: Input<N>, ctx: Ctx) => Promise<Result<N>> | Result<N> | Encoded<Result<N>>;
 
 /** What a service answers. A declared method without a handler is not served: callers get UNAVAILABLE. */
 export type Handlers<C extends Contract> = {

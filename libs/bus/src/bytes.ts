@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { Encoded } from './encoded.ts';
 
 export const EMPTY = new Uint8Array(0);
 
@@ -20,7 +21,7 @@ export function decodeText(bytes: Uint8Array): string {
 
 /** `undefined` becomes `null`, so that there is always an answer to parse. */
 export function encodeJson(value: unknown): Uint8Array {
-  return Buffer.from(JSON.stringify(value) ?? 'null');
+  return Buffer.from(value instanceof Encoded ? value.json : (JSON.stringify(value) ?? 'null'));
 }
 
 /** An empty payload means `{}`. So does the text `{}`, which is what most calls send: it is recognised without being parsed. */

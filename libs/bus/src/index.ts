@@ -15,6 +15,7 @@ export type {
 } from './bus.ts';
 export type { Bucket, BucketEntry, Log, LogEntry, LogPosition, Message, Outgoing, Subscription, Transport, Watch } from './transport.ts';
 export type { CallHead, HeaderLines } from './headers.ts';
+export { createEncoder, type Encoded } from './encoded.ts';
 export { readEvent } from './events.ts';
 export { checkEmits } from './attribution.ts';
 export { connectBus, type ConnectBusOptions } from './connect-bus.ts';

@@ -1,5 +1,5 @@
-import type { Handler } from '@switchyard/bus';
-import { MAX, OBJECT_SECTIONS, type RollingRestart } from '@switchyard/contracts';
+import { createEncoder, type Handler } from '@switchyard/bus';
+import { MAX, OBJECT_SECTIONS, type Result, type RollingRestart } from '@switchyard/contracts';
 import type { ConfigurationSource } from '@switchyard/service-kit';
 import type { InForce } from '../config/in-force.ts';
 import type { Restarts } from '../restart/open-restart.ts';
@@ -23,24 +23,32 @@ export function gatewayStatus({ configuration, inForce }: Given, restarts: Pick<
     }
     return rss;
   };
+  const { pid, version: nodeVersion } = process;
   const sections = [...OBJECT_SECTIONS];
-  return () => {
-    const now = inForce();
-    const notInForce = configuration.notInForce();
-    const restart = restarts.last();
-    return {
-      pid: process.pid,
-      uptime: process.uptime(),
-      memoryUsage: memoryUsage(),
-      nodeVersion: process.version,
-      configPaths: [...configuration.files()],
+  let written: { seen: readonly unknown[]; encode: Encode } | undefined;
+
+  /** What changes seldom is written when one of these is another one. */
+  function encoderOf(): Encode {
+    const [now, files, ineffective, restart] = [inForce(), configuration.files(), configuration.notInForce(), restarts.last()];
+    const seen = [now, files, ineffective, restart];
+    if (written?.seen.every((one, at) => one === seen[at])) return written.encode;
+    const encode = createEncoder({
+      pid,
+      nodeVersion,
+      configPaths: [...files],
       sections,
-      notInForce: notInForce.length === 0 ? [] : notInForce.slice(0, MAX.many),
+      notInForce: ineffective.slice(0, MAX.many),
       ...(now === undefined ? {} : { configuration: now }),
       ...(restart === undefined ? {} : { restart: progressOf(restart) }),
-    };
-  };
+    });
+    written = { seen, encode };
+    return encode;
+  }
+
+  return () => encoderOf()({ uptime: process.uptime(), memoryUsage: memoryUsage() });
 }
+
+type Encode = ReturnType<typeof createEncoder<Omit<Result<'gateway.status'>, 'uptime' | 'memoryUsage'>>>;
 
 function progressOf({ state, since, by, restarted, turn, waiting, reason }: RollingRestart) {
   const names = waiting.flatMap(({ replicas }) => replicas);
