@@ -3,12 +3,16 @@ import { mock, test } from 'node:test';
 import { headerLines } from '../headers.ts';
 import { createOutbound } from './nats-outbound.ts';
 
-/** The one method of the client that is used, writing down what it is given. */
+/** The two methods of the client that are used, writing down what they are given. */
 function protocol() {
   const writes: string[] = [];
+  const handedOver: number[] = [];
   return {
     connected: true,
     writes,
+    /** How many writes there were by each time that they were handed to the socket at once. */
+    handedOver,
+    flushPending: () => void handedOver.push(writes.length),
     sendCommand: (...parts: (string | Uint8Array)[]) =>
       void writes.push(parts.map((part) => Buffer.from(part).toString('latin1')).join('')),
   };
@@ -37,6 +41,19 @@ test('what is published in one turn of the event loop is one write', async () =>
   );
   await nextTurn();
   assert.equal(to.writes.length, 1);
+});
+
+test('a crowd does not wait for the end of the turn, and keeps its order', async () => {
+  const to = protocol();
+  const outbound = createOutbound(to, 1_000_000);
+  const lines = Array.from({ length: 150 }, (_, at) => `PUB s${at} 1\r\nx\r\n`);
+  for (const at of lines.keys()) outbound.publish({ subject: `s${at}`, data: Buffer.from('x') });
+  assert.deepEqual(to.writes, [lines.slice(0, 64).join(''), lines.slice(64, 128).join('')]);
+  assert.deepEqual(to.handedOver, [1, 2]);
+  await nextTurn();
+  assert.deepEqual(to.writes[2], lines.slice(128).join(''));
+  await nextTurn();
+  assert.deepEqual([to.writes.length, to.handedOver.length], [3, 2]);
 });
 
 test('large payloads keep their place among small ones', async () => {

@@ -6,6 +6,11 @@ import type { Outgoing } from '../transport.ts';
 /** For how long, and how much, is kept for a server that cannot be reached. What comes later is refused. */
 export const HOLD_MS = 5_000;
 const HOLD_BYTES = 16 * 1024 * 1024;
+/**
+ * So many do not wait for the end of the turn: the server and whoever they are for begin with them while the rest are made. Else many
+ * calls would go round all together, and everybody but one would stand still at any time.
+ */
+const MOST_WAITING = 64;
 /** Larger payloads are handed over as they are; smaller ones share one buffer. */
 const COPY_BYTES = 16 * 1024;
 
@@ -14,6 +19,12 @@ const LINE_END = Buffer.of(CR, LF);
 
 /** The part of the client that talks to the server. */
 type Protocol = Pick<ProtocolHandler, 'connected' | 'sendCommand'>;
+
+/** A part of it that its types keep to themselves. */
+interface Writing {
+  /** Hands to the socket what commands have gathered. */
+  flushPending(): void;
+}
 
 export interface Outbound {
   /** False when it is refused. Throws for what must never reach the wire. */
@@ -26,8 +37,9 @@ export interface Outbound {
   heldBytes(): number;
 }
 
-/** Everything published in one turn of the event loop goes to the server as one write. */
+/** What is published in one turn of the event loop goes to the server as one write, or as few. */
 export function createOutbound(protocol: Protocol, maxPayload: number, holdMs = HOLD_MS): Outbound {
+  const writing = protocol as Protocol & Writing;
   let queue: Outgoing[] = [];
   let scheduled = false;
   let heldBytes = 0;
@@ -48,6 +60,14 @@ export function createOutbound(protocol: Protocol, maxPayload: number, holdMs = 
     send(protocol, messages);
   }
 
+  /** The client itself would wait until no promise is left to go on, and so for all that the turn still makes. */
+  function writeNow(): void {
+    const waits = scheduled;
+    flush();
+    scheduled = waits;
+    writing.flushPending();
+  }
+
   function hold(message: Outgoing): boolean {
     const now = Date.now();
     if (downSince === 0) downSince = now;
@@ -62,7 +82,7 @@ export function createOutbound(protocol: Protocol, maxPayload: number, holdMs = 
     publish(message) {
       checkMessage(message, maxPayload);
       if (!protocol.connected) return hold(message);
-      queue.push(message);
+      if (queue.push(message) >= MOST_WAITING) writeNow();
       if (!scheduled) {
         scheduled = true;
         setImmediate(flush);
