@@ -71,7 +71,7 @@ export function replyOf(message: Msg): string {
   return ascii((message as MsgImpl)._msg.reply ?? new Uint8Array());
 }
 
-function subjectOf(message: Msg): string {
+export function subjectOf(message: Msg): string {
   return ascii((message as MsgImpl)._msg.subject);
 }
 

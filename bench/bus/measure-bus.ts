@@ -25,10 +25,13 @@ const CONTESTS: readonly Contest[] = [
   { ...call, theirs: 'moleculer-caller', inFlight: 128, target: { least: 1.45 } },
   { ...call, theirs: 'raw-caller', inFlight: 1, target: {} },
   { ...call, theirs: 'raw-caller', inFlight: 128, target: {} },
+  { ...call, what: 'the least call', ours: 'raw-caller', theirs: 'moleculer-caller', inFlight: 1, target: {} },
   { ...call, theirs: 'nest-caller', inFlight: 32, target: { least: 2.3 } },
   { ...call, theirs: 'nest-caller', inFlight: 128, target: { least: 2.3 } },
   { row: 16, what: 'durable append', ours: 'ours-append', theirs: 'client-append', inFlight: 32, target: { least: 2.5 } },
   { row: 16, what: 'durable append', ours: 'ours-append', theirs: 'client-append', inFlight: 128, target: { least: 2.5 } },
+  { row: 16, what: 'the least append', ours: 'raw-append', theirs: 'client-append', inFlight: 32, target: {} },
+  { row: 16, what: 'the least append', ours: 'raw-append', theirs: 'client-append', inFlight: 128, target: {} },
 ];
 
 export interface BusOptions {
