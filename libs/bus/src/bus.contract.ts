@@ -2,6 +2,7 @@ import { after, before, describe } from 'node:test';
 import { callContract } from './bus-calls.contract.ts';
 import { discoveryContract } from './bus-discovery.contract.ts';
 import { eventContract } from './bus-events.contract.ts';
+import { forwardedStreamContract } from './bus-forwarded-streams.contract.ts';
 import { leavingContract } from './bus-leaving.contract.ts';
 import { largeContract } from './bus-large.contract.ts';
 import { repeatingContract } from './bus-repeating.contract.ts';
@@ -24,6 +25,7 @@ export function busContract(name: string, open: () => Promise<Network>): void {
     describe('time and leaving', () => leavingContract(fixture));
     describe('what may be made again', () => repeatingContract(fixture));
     describe('streams', () => streamContract(fixture));
+    describe('streams that are told', () => forwardedStreamContract(fixture));
     describe('what is too large for a message', () => largeContract(fixture));
     describe('what is secret', () => sealedContract(fixture));
     describe('events, doorbells and raw subjects', () => eventContract(fixture));

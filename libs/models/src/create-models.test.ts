@@ -257,6 +257,20 @@ test('leaving the loop ends the connection', async () => {
   await upstream.abandoned;
 });
 
+test('whoever is told leaves by saying so, and the connection ends', async () => {
+  await using upstream = await startUpstream({ kind: 'stall', text: 'one two three', afterTokens: 2 });
+  const heard: string[] = [];
+
+  const end = await against(upstream).tell(request(), (text) => {
+    heard.push(text);
+    return false;
+  });
+
+  assert.equal(end, undefined);
+  assert.equal(heard.length, 1);
+  await upstream.abandoned;
+});
+
 test('an address nobody answers at is UNAVAILABLE', async () => {
   const upstream = await startUpstream();
   await upstream[Symbol.asyncDispose]();

@@ -62,9 +62,7 @@ export function createOutbound(protocol: Protocol, maxPayload: number, holdMs = 
 
   /** The client itself would wait until no promise is left to go on, and so for all that the turn still makes. */
   function writeNow(): void {
-    const waits = scheduled;
     flush();
-    scheduled = waits;
     writing.flushPending();
   }
 

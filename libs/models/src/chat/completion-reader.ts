@@ -3,7 +3,7 @@ import { frameError } from '../failure.ts';
 import { createCallBuilder, type CallBuilder } from './call-builder.ts';
 import { isMembers, membersOf, textOf, type Members } from './members.ts';
 import { NotTheProtocol } from './not-the-protocol.ts';
-import { createPlainChunks } from './plain-chunks.ts';
+import { createPlainChunks, type PlainChunks } from './plain-chunks.ts';
 import { readUsage } from './read-usage.ts';
 
 const DONE = '[DONE]';
@@ -19,9 +19,13 @@ export class CompletionReader {
   #reasoning = '';
   #finish: string | undefined;
   #usage: CountedUsage = {};
-  readonly #plain = createPlainChunks();
+  readonly #plain: PlainChunks;
   /** The upstream said that nothing follows. */
   done = false;
+
+  constructor(plain = createPlainChunks()) {
+    this.#plain = plain;
+  }
 
   /** One chunk of a stream as it was sent, or its end. */
   chunk(data: string): void {

@@ -30,6 +30,8 @@ test('whatever is not a piece in its plainest spelling is read', () => {
     '{"n":1,"type":"delta","text":"',
     '{"n":1,"type":"delta","text":"}',
     '{"type":"delta","n":1,"text":"a"}',
+    '{"m":1,"type":"delta","text":"a"}',
+    '{"n":1,"type":"delta","text":"a"]',
     '{"n":1,"type":"tool","text":"a","x":"{\\"n\\":1,\\"type\\":\\"delta\\",\\"text\\":\\"a\\"}"}',
   ];
   for (const text of others) assert.equal(writtenText(Buffer.from(text)), undefined, text);

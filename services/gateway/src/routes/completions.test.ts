@@ -104,6 +104,18 @@ test('a completion in pieces: role, content, finish, usage, end; data frames onl
   ]);
 });
 
+test('whatever a piece says comes as it was said, each in a chunk of its own', async () => {
+  const said = ['plain', 'say "hi"', '\\', '\\"', '\n\u0000', 'é😀', '\u2028', '{"n":1,"type":"delta","text":"x"}', '\ud83d', '\ude00'];
+  await using t = await start(async function* () {
+    for (const text of said) yield { type: 'delta', text };
+    return RESULT;
+  });
+  const heard: unknown[] = [];
+  for await (const { choices } of await t.client.chat.completions.create({ ...body, stream: true }))
+    if (choices[0]?.delta.content !== undefined) heard.push(choices[0].delta.content);
+  assert.deepEqual(heard, said);
+});
+
 test('the streams of the openai package work, with usage only when it is asked for', async () => {
   await using t = await start(words);
   let text = '';
@@ -209,6 +221,21 @@ test('a failure after the first piece ends the stream with an error frame and no
     })(),
   );
   assert.match(failure.message, /The model broke off/);
+});
+
+test('a frame that says how the turn failed ends the stream as well', async () => {
+  const error = { code: 'RESOURCE_EXHAUSTED' as const, message: 'enough' };
+  await using t = await start(async function* () {
+    yield { type: 'delta', text: 'one ' };
+    yield { type: 'error', error };
+    return RESULT;
+  });
+  const response = await t.gateway.post('/v1/chat/completions', JSON.stringify({ ...body, stream: true }), { token: TOKEN });
+  const data = (await Array.fromAsync(readEvents(response))).map((event) => event.data);
+  assert.deepEqual(
+    data.slice(2).map((chunk) => (chunk as { error?: { message: string } }).error?.message ?? chunk),
+    ['enough', '[DONE]'],
+  );
 });
 
 test('leaving cancels the turn', async () => {

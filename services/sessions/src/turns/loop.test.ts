@@ -62,6 +62,15 @@ async function play(models: Asking, given: TurnPlan) {
 
 const lastAsked = ({ asked }: { asked: ModelRequest[] }) => asked.at(-1)?.messages ?? [];
 
+test('what could have been the beginning of a secret is told once the answer has ended without one', async () => {
+  const said = 'the key begins with sk-';
+  const { frames, result } = await play(saying({ text: said }), plan());
+  const told = frames.flatMap((frame) => (frame.type === 'delta' ? [frame.text] : []));
+  assert.ok(told.length > 1, 'a part of it waited');
+  assert.equal(told.join(''), said);
+  assert.equal(result.response, said);
+});
+
 test('neighbours that only read run side by side, all others one after the other; answers come in the order of the calls', async () => {
   const order: string[] = [];
   const gate = Promise.withResolvers<void>();
