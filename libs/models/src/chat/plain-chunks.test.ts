@@ -82,3 +82,19 @@ test('an upstream whose chunks differ in more than their text is not looked at f
   for (let at = 0; at < 10; at++) plain.learn(padded('x', String(at)), 'x');
   assert.equal(plain.textOf(padded('y', '9')), undefined);
 });
+
+test('nothing is remembered of a chunk that says more than its text, or whose text stands twice', () => {
+  const plain = createPlainChunks();
+  const twice = (text: string): string => `{"choices":[{"delta":{"content":"${text}","content":"a"}}]}`;
+  plain.learn(twice('a'), 'a');
+  assert.equal(plain.textOf(twice('b')), undefined);
+
+  const ends = (text: string, finish: string): string => JSON.stringify({ choices: [{ delta: { content: text }, finish_reason: finish }] });
+  const reader = new CompletionReader();
+  for (const chunk of [ends('a', 'stop'), ends('b', 'length'), ends('c', 'stop')]) reader.chunk(chunk);
+  assert.equal(reader.ending().finish, 'stop');
+  const again = new CompletionReader();
+  for (const chunk of [ends('a', 'stop'), JSON.stringify({ choices: [{ finish_reason: 'length' }] }), ends('c', 'stop')])
+    again.chunk(chunk);
+  assert.equal(again.ending().finish, 'stop');
+});
