@@ -24,6 +24,8 @@ export interface LoadPlan {
   ms: number;
   /** Whose processor time is read, at both ends of the measurement. */
   pids: number[];
+  /** Who works along and is no stranger, such as the upstream of everybody. */
+  beside?: readonly number[];
 }
 
 export interface LoadResult {

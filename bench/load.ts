@@ -9,17 +9,18 @@ function report(message: LoadReport): void {
 }
 
 async function run(plan: LoadPlan): Promise<LoadResult> {
-  const { pids, ms } = plan;
+  const { pids, ms, beside = [] } = plan;
+  const known = [...pids, ...beside];
   const loop = await startLoop(plan);
   const warmed = await warm(loop, plan);
   const before = pids.map(cpuSeconds);
-  const strangersBefore = strangerSeconds(pids);
+  const strangersBefore = strangerSeconds(known);
   const from = microseconds();
   loop.begin();
   await after(ms);
   const to = microseconds();
   const taking = loop.take();
-  const strangers = (strangerSeconds(pids) - strangersBefore) / ((to - from) / 1e6);
+  const strangers = (strangerSeconds(known) - strangersBefore) / ((to - from) / 1e6);
   const used = pids.map((pid, at) => [pid, cpuSeconds(pid) - (before[at] as number)]);
   const { latencies, firsts, failures, lates } = await taking;
   await loop.end();

@@ -38,6 +38,8 @@ export interface MeasureOptions {
   load: Load;
   rounds: number;
   seconds: number;
+  /** As in a plan. */
+  beside: readonly number[];
   /** Called before each measurement, because a long run without a word looks dead. */
   onProgress: (what: string) => void;
 }
@@ -52,7 +54,7 @@ export async function measureGroup(
   results: Rounds,
   options: MeasureOptions,
 ): Promise<void> {
-  const { load, rounds, seconds, onProgress } = options;
+  const { load, rounds, seconds, beside, onProgress } = options;
   for (const { name } of subjects) if (!results.has(name)) results.set(name, []);
   for (let round = 0; round < rounds; round++) {
     for (const subject of round % 2 === 0 ? subjects : subjects.toReversed()) {
@@ -66,6 +68,7 @@ export async function measureGroup(
         perSecond,
         ms: seconds * 1_000,
         pids: subject.pids,
+        beside: beside.filter((pid) => !subject.pids.includes(pid)),
       });
       answered.set(subject, before + result.warmed + result.requests);
       results.get(subject.name)?.push({ ...result, edgeCpu: result.cpu[subject.edge.pid] ?? Number.NaN });

@@ -105,7 +105,7 @@ async function measureStarted(
   using load = await startLoad();
   for (const { group, rounds: results } of groups) {
     const subjects = [...ours, ...group.baselines.flatMap((name) => baselines.get(name) ?? [])];
-    await measureGroup(group, subjects, results, { load, rounds, seconds, onProgress });
+    await measureGroup(group, subjects, results, { load, rounds, seconds, beside: upstream?.pids ?? [], onProgress });
   }
 }
 

@@ -59,7 +59,7 @@ export interface Ctx {
 /** What a handler that streams knows besides. */
 export interface StreamCtx<N extends StreamName> extends Ctx {
   /** Sends a chunk now, before what is yielded after it: a yield costs more than most chunks. Throws for one that fits no message. */
-  send(chunk: Chunk<N>): void;
+  readonly send: (chunk: Chunk<N>) => void;
 }
 
 /** Answers one method or operation. Params are validated already. A streaming one is an async generator. */

@@ -80,6 +80,17 @@ export function createCalls({ find, keys, log, retry: pauses = RETRY }: CallsOpt
     call.leave();
   }
 
+  /** Its work, to the one end that it has: nobody watches over it any more then. */
+  async function toItsEnd<T>(underWay: UnderWay, work: () => Promise<T>): Promise<T> {
+    try {
+      return await work();
+    } catch (error) {
+      throw failed(underWay, error);
+    } finally {
+      leave(underWay);
+    }
+  }
+
   /** Finds out who answers, and tries until one attempt begins as it should. */
   async function begun<T>(underWay: UnderWay, attempt: (one: Try) => Promise<T>, attempts?: number): Promise<T> {
     const { request, watch, call } = underWay;
@@ -131,10 +142,10 @@ export function createCalls({ find, keys, log, retry: pauses = RETRY }: CallsOpt
       }
     },
 
-    async tell(request, say) {
+    tell(request, say) {
       const underWay = begin(request);
       const { call } = underWay;
-      try {
+      return toItsEnd(underWay, async () => {
         const step = await begun(underWay, (one) => beginStep(stepOf(one, request, false)));
         call.saw();
         const end = await tellStep(step, say);
@@ -142,11 +153,7 @@ export function createCalls({ find, keys, log, retry: pauses = RETRY }: CallsOpt
         call.used(end);
         call.end();
         return end;
-      } catch (error) {
-        throw failed(underWay, error);
-      } finally {
-        leave(underWay);
-      }
+      });
     },
 
     async complete(request) {
@@ -155,34 +162,29 @@ export function createCalls({ find, keys, log, retry: pauses = RETRY }: CallsOpt
       const { call } = underWay;
       const whole = pace.whole(request);
       try {
-        const answer = await begun(underWay, (one) => completeStep(stepOf(one, request, whole)));
-        call.saw();
-        call.used(answer);
-        call.end();
-        return answer;
-      } catch (error) {
-        throw failed(underWay, error);
+        return await toItsEnd(underWay, async () => {
+          const answer = await begun(underWay, (one) => completeStep(stepOf(one, request, whole)));
+          call.saw();
+          call.used(answer);
+          call.end();
+          return answer;
+        });
       } finally {
-        leave(underWay);
         if (whole) pace.took(request, performance.now() - startedAt);
       }
     },
 
-    async embed(request) {
+    embed(request) {
       const underWay = begin(request, 'embeddings');
       const { call } = underWay;
-      try {
+      return toItsEnd(underWay, async () => {
         const answer = await begun(underWay, ({ provider, adapter, cost, ...attempt }) =>
           embedStep({ provider, adapter, cost, attempt: { ...attempt, request } }),
         );
         call.used({ usage: { input: answer.tokens, output: 0 }, costUsd: answer.costUsd });
         call.end();
         return answer;
-      } catch (error) {
-        throw failed(underWay, error);
-      } finally {
-        leave(underWay);
-      }
+      });
     },
   };
 }

@@ -1,4 +1,4 @@
-/** What a chunk does that says a piece of text and nothing else, as the text that it says. */
+/** Tells the text of chunks that say nothing else without parsing them. */
 export interface PlainChunks {
   /** The text of a chunk that differs from the last one only in it; undefined where it has to be read. */
   textOf(data: string): string | undefined;

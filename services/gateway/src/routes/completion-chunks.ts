@@ -52,6 +52,11 @@ export interface CompletionChunks {
 
 export const DONE = 'data: [DONE]\n\n';
 
+/** A text as JSON has it, without the quotes around it. */
+export function writtenAs(text: string): string {
+  return JSON.stringify(text).slice(1, -1);
+}
+
 /** What is the same in every frame is rendered once. */
 export function completionChunks({ id, created, model }: CompletionHead): CompletionChunks {
   const head = `data: ${JSON.stringify({ id, object: 'chat.completion.chunk', created, model }).slice(0, -1)},"choices":[`;

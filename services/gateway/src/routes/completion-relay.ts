@@ -4,9 +4,10 @@ import { callables, ServiceError, type Callable, type StatelessResult, type Turn
 import { mintId } from '@switchyard/security';
 import type { Caller } from '../admission/tokens.ts';
 import type { Edge } from '../edge.ts';
-import { failureError } from './errors.ts';
-import type { CompletionStream } from './completion-stream.ts';
 import type { CompletionRequest } from './completion-body.ts';
+import { writtenAs } from './completion-chunks.ts';
+import type { CompletionStream } from './completion-stream.ts';
+import { failureError } from './errors.ts';
 
 const RUN = callables.get('turns.run') as Callable;
 /** How the bytes of every piece begin, but for its number. */
@@ -51,7 +52,7 @@ function createRelay(begin: () => CompletionStream, refuse: (error: unknown) => 
     if (frame.type === 'error') return fail(failureError(frame.error));
     if (frame.type === 'accepted' || frame.type === 'step') return;
     stream ??= begin();
-    if (frame.type === 'delta') stream.text(JSON.stringify(frame.text).slice(1, -1));
+    if (frame.type === 'delta') stream.text(writtenAs(frame.text));
   }
 
   return {

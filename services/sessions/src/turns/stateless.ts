@@ -27,7 +27,7 @@ type Asking = Pick<Ctx, 'principal' | 'signal' | 'deadline' | 'requestId' | 'tra
 /** Whoever reads along. */
 export interface Reading extends Asking {
   /** Sends a frame with a piece of the text, before those that are yielded after it. */
-  send(frame: TurnFrame): void;
+  readonly send: (frame: TurnFrame) => void;
 }
 
 /** A turn that keeps nothing and has no lane: its frames are the answer, those with text as they come, and leaving them ends it. */
@@ -37,9 +37,10 @@ export async function* runStateless(
   caller: Reading,
 ): AsyncGenerator<TurnFrame, StatelessResult, void> {
   const { agent, model } = await whoAnswers(deps, turn, caller);
+  const { send } = caller;
   let n = 0;
   const tell = (text: string): void => {
-    for (const part of fitting({ type: 'delta', text })) caller.send({ n: n++, ...part });
+    for (const part of fitting({ type: 'delta', text })) send({ n: n++, ...part });
   };
   using measured = measureStateless({ agentId: agent.agentId, turnId: turn.turnId }, caller.traceparent);
   yield { n: n++, type: 'accepted', turnId: turn.turnId, agentId: agent.agentId, model: `${model.provider}/${model.modelId}` };
