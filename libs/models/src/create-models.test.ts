@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { getEventListeners } from 'node:events';
 import { test } from 'node:test';
 import { ServiceError } from '@switchyard/contracts';
 import { startUpstream } from '@switchyard/testkit';
@@ -257,17 +258,19 @@ test('leaving the loop ends the connection', async () => {
   await upstream.abandoned;
 });
 
-test('whoever is told leaves by saying so, and the connection ends', async () => {
+test('whoever is told leaves by saying so: the connection ends, and nobody watches over the call any more', async () => {
   await using upstream = await startUpstream({ kind: 'stall', text: 'one two three', afterTokens: 2 });
+  const { signal } = new AbortController();
   const heard: string[] = [];
 
-  const end = await against(upstream).tell(request(), (text) => {
+  const end = await against(upstream).tell(request({ signal }), (text) => {
     heard.push(text);
     return false;
   });
 
   assert.equal(end, undefined);
   assert.equal(heard.length, 1);
+  assert.equal(getEventListeners(signal, 'abort').length, 0);
   await upstream.abandoned;
 });
 
