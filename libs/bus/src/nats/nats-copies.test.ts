@@ -1,10 +1,9 @@
 import assert from 'node:assert/strict';
-import { test, type TestContext } from 'node:test';
+import { test } from 'node:test';
 import { jetstreamManager, type JetStreamManager } from '@nats-io/jetstream';
 import { connect } from '@nats-io/transport-node';
 import { silentLogger } from '@switchyard/telemetry';
 import { freePort, startNatsServer, type NatsServer } from '@switchyard/testkit';
-import type { Transport } from '../transport.ts';
 import { connectNats } from './connect-nats.ts';
 
 const OFF = process.env['SWITCHYARD_TEST_NATS'] === 'off' && 'SWITCHYARD_TEST_NATS=off';
@@ -24,7 +23,8 @@ async function persist<T>(work: () => Promise<T>): Promise<T> {
   }
 }
 
-async function startCluster(t: TestContext): Promise<Map<string, NatsServer>> {
+/** The servers stop after whatever is deferred later: clients leave while there is somebody to leave. */
+async function startCluster(stack: AsyncDisposableStack): Promise<Map<string, NatsServer>> {
   const ports = await Promise.all(NAMES.map(() => freePort()));
   const routes = ports.map((port) => `nats://127.0.0.1:${port}`).join(', ');
   const started = await Promise.all(
@@ -34,16 +34,16 @@ async function startCluster(t: TestContext): Promise<Map<string, NatsServer>> {
       }),
     ),
   );
-  t.after(() => Promise.all(started.map((server) => server.stop())));
+  stack.defer(async () => void (await Promise.all(started.map((server) => server.stop()))));
   return new Map(NAMES.map((name, at) => [name, started[at] as NatsServer]));
 }
 
-async function join(t: TestContext, servers: Map<string, NatsServer>): Promise<{ transport: Transport; manager: JetStreamManager }> {
+async function join(stack: AsyncDisposableStack, servers: Map<string, NatsServer>) {
   const urls = [...servers.values()].map(({ url }) => url);
   const transport = await connectNats(urls.join(','), { log: silentLogger() });
-  t.after(() => transport.drain());
+  stack.defer(() => transport.drain());
   const connection = await connect({ servers: urls, maxReconnectAttempts: -1, reconnectTimeWait: 50 });
-  t.after(() => connection.close());
+  stack.defer(() => connection.close());
   return { transport, manager: await jetstreamManager(connection, { checkAPI: false }) };
 }
 
@@ -57,9 +57,10 @@ async function leaderOf(manager: JetStreamManager, name: string, copies: number)
   });
 }
 
-test('with three copies the death of one of three servers loses no message and no value', { skip: OFF, timeout: 90_000 }, async (t) => {
-  const servers = await startCluster(t);
-  const { transport, manager } = await join(t, servers);
+test('with three copies the death of one of three servers loses no message and no value', { skip: OFF, timeout: 90_000 }, async () => {
+  await using stack = new AsyncDisposableStack();
+  const servers = await startCluster(stack);
+  const { transport, manager } = await join(stack, servers);
   const [log, bucket] = [await persist(() => transport.log(LOG)), await persist(() => transport.kv(BUCKET))];
   await persist(() => log.append({ subject: 'kept.a', data: Buffer.from('0') }, 'id-0'));
   await persist(() => bucket.put('large', Buffer.alloc(MiB, 'x')));
@@ -92,10 +93,11 @@ test('with three copies the death of one of three servers loses no message and n
   watch.stop();
 });
 
-test('more copies than there are servers are refused in a sentence', { skip: OFF, timeout: 60_000 }, async (t) => {
+test('more copies than there are servers are refused in a sentence', { skip: OFF, timeout: 60_000 }, async () => {
+  await using stack = new AsyncDisposableStack();
   const alone = await startNatsServer();
-  t.after(() => alone.stop());
-  const single = await join(t, new Map([['alone', alone]]));
+  stack.defer(() => alone.stop());
+  const single = await join(stack, new Map([['alone', alone]]));
   const refused = { code: 'FAILED_PRECONDITION', details: { reason: 'TOO_FEW_SERVERS' } };
   await assert.rejects(single.transport.log({ ...LOG, copies: 3 }), {
     ...refused,
@@ -103,7 +105,7 @@ test('more copies than there are servers are refused in a sentence', { skip: OFF
   });
   await single.transport.kv(BUCKET);
   await assert.rejects(single.transport.kv({ ...BUCKET, copies: 3 }), refused);
-  const { transport } = await join(t, await startCluster(t));
+  const { transport } = await join(stack, await startCluster(stack));
   await persist(() => transport.log(LOG));
   await assert.rejects(transport.log({ ...LOG, copies: 5 }), refused);
 });

@@ -50,7 +50,8 @@ export async function ensureStream(manager: JetStreamManager, what: string, want
     else if (!isDeepStrictEqual(present, { ...present, ...changeable })) await manager.streams.update(wanted.name, changeable);
   } catch (error) {
     // Several create it at once, and each would count from another number: the first one does.
-    if (present === undefined && isTaken(error)) return ensureStream(manager, what, wanted);
+    const isThereNow = present === undefined && isTaken(error) && (await findStream(manager, wanted.name)) !== undefined;
+    if (isThereNow) return ensureStream(manager, what, wanted);
     if (isTooFewServers(error)) throw tooFewServers(what, wanted.num_replicas ?? 1, error);
     if (!isForbidden(error)) throw error;
     if (present === undefined) throw notProvisioned(what, error);
