@@ -2,15 +2,11 @@ import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { MongoClient } from 'mongodb';
 import { makeReplicaSet } from './mongo-admin.ts';
-import { findMongoOfUbuntu, MONGO_OF_UBUNTU } from './mongo-of-ubuntu.ts';
-import { findMongo } from './mongo-server-binary.ts';
+import { findMongo, type MongoProgram } from './mongo-server-binary.ts';
 import { startServer, type ServerProcess } from './server-process.ts';
 import { tempDir } from './temp-dir.ts';
-import { startWireRelay } from './wire-relay.ts';
 
 const START_MS = 30_000;
-/** The least that the driver takes: what MongoDB 4.4 speaks. */
-const WIRE_VERSION = 9;
 
 /** Several servers of MongoDB itself that keep the same, one of which takes the writes. */
 export interface MongoSet extends AsyncDisposable {
@@ -23,14 +19,7 @@ export interface MongoSet extends AsyncDisposable {
   primary(): Promise<ServerProcess>;
 }
 
-interface Program {
-  name: string;
-  command: (directory: string, port: number) => string[];
-  ready: RegExp;
-  older: boolean;
-}
-
-/** Undefined, and `onMissing` is told why, where MongoDB itself cannot be had. */
+/** Returns undefined and calls `onMissing` with the reason when no real MongoDB is available. */
 export async function startMongoSet(size: number, onMissing: (why: string) => void): Promise<MongoSet | undefined> {
   const program = await findProgram(onMissing);
   if (program === undefined) return undefined;
@@ -45,7 +34,7 @@ export async function startMongoSet(size: number, onMissing: (why: string) => vo
     const member = await startServer({ name, command: (port) => program.command(directory, port), ready, startMs: START_MS });
     starting.defer(() => member.end('SIGKILL'));
     members.push(member);
-    ports.push(program.older ? await relayed(member, starting) : member.port);
+    ports.push(member.port);
   }
   const hosts = ports.map((port) => `127.0.0.1:${port}`);
   await makeReplicaSet(`mongodb://${hosts[0]}`, Date.now() + START_MS, hosts);
@@ -66,31 +55,9 @@ export async function startMongoSet(size: number, onMissing: (why: string) => vo
   };
 }
 
-async function relayed(member: ServerProcess, stack: AsyncDisposableStack): Promise<number> {
-  const relay = await startWireRelay(() => member.port, WIRE_VERSION);
-  stack.defer(() => relay.stop());
-  return relay.port;
-}
-
-async function findProgram(onMissing: (why: string) => void): Promise<Program | undefined> {
+async function findProgram(onMissing: (why: string) => void): Promise<MongoProgram | undefined> {
   const found = await findMongo().catch(() => undefined);
-  if (found?.real === true) return { ...found, older: false };
-  try {
-    const command = await findMongoOfUbuntu();
-    const alone = ['--bind_ip', '127.0.0.1', '--nounixsocket', '--replSet', 'rs0', '--wiredTigerCacheSizeGB', '0.25'];
-    return {
-      name: MONGO_OF_UBUNTU,
-      command: (directory, port) => [...command, ...alone, '--dbpath', directory, '--port', String(port)],
-      ready: /waiting for connections/,
-      older: true,
-    };
-  } catch (error) {
-    onMissing(`needs MongoDB itself: ${found?.name ?? 'nothing was found'}, and ${MONGO_OF_UBUNTU} cannot be had (${reason(error)})`);
-    return undefined;
-  }
-}
-
-function reason(error: unknown): string {
-  const written = error instanceof Error && 'stderr' in error ? String(error.stderr).trim() : '';
-  return (written === '' ? String(error) : written).split('\n').at(-1) ?? '';
+  if (found?.real === true) return found;
+  onMissing(`requires a real MongoDB server; found ${found?.name ?? 'none'}`);
+  return undefined;
 }

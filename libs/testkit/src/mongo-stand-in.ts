@@ -38,6 +38,7 @@ export function standInCommand(file: string, port: number): string[] {
 
 function versionOf(directory: string): string {
   const hash = createHash('sha256');
-  for (const name of readdirSync(directory).toSorted()) hash.update(name).update(readFileSync(join(directory, name)));
+  const names = readdirSync(directory).filter((name) => !name.endsWith('.md'));
+  for (const name of names.toSorted()) hash.update(name).update(readFileSync(join(directory, name)));
   return hash.digest('hex').slice(0, 12);
 }
