@@ -43,7 +43,6 @@ import { sessionSearch } from './handlers/session-search.ts';
 import { sessionSend } from './handlers/session-send.ts';
 import { sessionStatus } from './handlers/session-status.ts';
 import { turnsComplete, turnsOnce, turnsResume, turnsRun, turnsStart } from './handlers/turns.ts';
-import { migrate } from './earlier/migrate.ts';
 import { createCompaction } from './context/compaction.ts';
 import { createDistilling } from './context/distilling.ts';
 import { createDocumentation } from './context/documentation.ts';
@@ -93,7 +92,6 @@ export function defineSessions(timing: SessionsTiming = {}) {
 
     async setup({ settings, store, bus, log, own, replica, data: directory, env }) {
       const { budgets: budgetDocuments, cached, ...data } = await openData(store);
-      await migrate({ ...data, store, log });
       // Frames published before there is a log are kept nowhere.
       const frames = await bus.log(TURNS_LOG);
       const replicas = own.use(await countReplicas(bus, contract.service));
