@@ -52,7 +52,7 @@ export interface Ctx {
   /** As `bus.call`, for the same principal, within what is left of the deadline. */
   call<N extends UnaryName>(name: N, params: Params<N>, options?: CallOptions): Promise<Result<N>>;
   stream<N extends StreamName>(name: N, params: Params<N>, options?: CallOptions): AsyncGenerator<Chunk<N>, Result<N>, void>;
-  /** Tells the world; may be lost. What must not be lost is emitted by the write itself (docs/decisions/0004). */
+  /** Tells the world; may be lost. What must not be lost is emitted by the write itself (docs/decisions/0007). */
   emit<N extends EventName>(name: N, payload: EventPayload<N>): void;
 }
 

@@ -77,7 +77,7 @@ export type PublicDetails = Pick<ErrorDetails, 'reason' | 'retryable' | 'retryAf
 
 /**
  * Whether the same call may simply be made again: it may succeed then, and the one that failed has not acted. Decided here for a
- * code alone; whoever throws and knows more says so in the details (docs/decisions/0018).
+ * code alone; whoever throws and knows more says so in the details (docs/decisions/0012).
  */
 export function isRetryable(code: ErrorCode, { retryable }: Pick<ErrorDetails, 'retryable'>): boolean {
   return retryable ?? RETRYABLE.has(code);

@@ -13,7 +13,7 @@ const IMPATIENT = { serverSelectionTimeoutMS: 3_000, socketTimeoutMS: 1_000, con
 test('a server keeps what is written through a crash, and answers nothing while it is paused', async (t) => {
   const server = await startOwnMongo();
   t.after(() => server.stop());
-  // A client each time: one that lives through a crash may not find its server again (decision 0093).
+  // A client each time: one that lives through a crash may not find its server again (decision 0007).
   const ask = async <T>(what: (things: Collection<{ _id: number }>) => Promise<T>): Promise<T> => {
     await using client = new MongoClient(server.url, IMPATIENT);
     return await what(client.db('test').collection('things'));

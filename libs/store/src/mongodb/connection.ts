@@ -12,7 +12,7 @@ type ConnectionClass = new (socket: Socket, options: object) => DriverConnection
 const { Connection } = createRequire(import.meta.url)('mongodb/lib/cmap/connection.js') as { Connection: ConnectionClass };
 
 /**
- * A connection on which no command waits for ever (decision 0093). The driver waits for `drain` after a write that the socket did not
+ * A connection on which no command waits for ever (decision 0007). The driver waits for `drain` after a write that the socket did not
  * take at once, and a socket that is gone says neither `drain` nor `error`: a look-out caught by it never sees its server again.
  */
 export class EndingConnection extends Connection {

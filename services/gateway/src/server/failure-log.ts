@@ -36,7 +36,7 @@ const MAX_NAME = 100;
 
 /**
  * Any id that was shown with an error is found at the default level. A flood of refusals costs what its ids cost: it is written
- * together, and its lines are few (docs/decisions/0019).
+ * together, and its lines are few (docs/decisions/0020).
  */
 export function createFailureLog(log: Logger): FailureLog {
   const flood = createFlood<Failure>({ kindOf, write: (together) => write(log, together) });

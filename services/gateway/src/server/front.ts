@@ -12,7 +12,7 @@ export type FrontHandler = (request: IncomingMessage, response: ServerResponse) 
 
 /**
  * A `POST` that is answered in front of Fastify, whose routing, hooks and objects are a fifth of what a short call costs the edge
- * (docs/decisions/0013, 0042).
+ * (docs/decisions/0014).
  */
 export interface FrontRoute {
   path: string;

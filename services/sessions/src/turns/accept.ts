@@ -94,7 +94,7 @@ export interface AcceptDeps extends GatheringDeps, MeaningDeps {
 }
 
 /**
- * Writes the turn, and its place in the queue of its session, before anybody says `accepted` (docs/decisions/0027). A known
+ * Writes the turn, and its place in the queue of its session, before anybody says `accepted` (docs/decisions/0009). A known
  * idempotency key gives the turn it named: attach if it runs, replay if it is done, refuse if the body differs.
  */
 export async function accept(deps: AcceptDeps, request: TurnRequest, principal: Principal): Promise<Accepted> {

@@ -27,7 +27,7 @@ export function requestLine(verb: string, path: string): Buffer {
 /**
  * Answers what is called most without Node's reader of HTTP, which costs more than all that is done with a short call. Every other
  * request, and everything after it on its connection, goes to Node as if it had been there from the start
- * (docs/decisions/0090).
+ * (docs/decisions/0014).
  */
 export function openFastPath({ server, routes, draining, onRequest }: FastPathOptions): FastPath {
   const connections = new Map<Socket, Connection>();
