@@ -4,7 +4,6 @@ import type { Logger } from '@switchyard/telemetry';
 import { busClosed, busUnreachable } from '../failures.ts';
 import { headerLines, withLine } from '../headers.ts';
 import { MAX_PAYLOAD, type Endpoint, type Message, type Outgoing, type Subscription } from '../transport.ts';
-import { readWholeMessages } from './nats-inbound.ts';
 import { readMessage } from './nats-message.ts';
 import { createOutbound, HOLD_MS } from './nats-outbound.ts';
 import { createSeldom, type Seldom } from './seldom.ts';
@@ -46,11 +45,11 @@ export interface LinkOptions {
 }
 
 export function createLink(connection: NatsConnection, { inbox, log, holdMs = HOLD_MS }: LinkOptions): NatsLink {
-  // The client's own publish, parser and message view cost more than the rest of a call; see nats-outbound, -inbound and -message.
-  const { protocol } = connection as NatsConnectionImpl;
-  readWholeMessages(protocol);
+  // The client's own publish and message view cost more than the rest of a call; see nats-outbound.ts and nats-message.ts.
+  const client = connection as NatsConnectionImpl;
+  const { protocol } = client;
   const maxPayload = agreeOnPayload(connection, log);
-  const outbound = createOutbound(protocol, maxPayload, holdMs);
+  const outbound = createOutbound(client, maxPayload, holdMs);
   const listeners = new Set<LinkListener>();
   const tell = (change: keyof LinkListener) => listeners.forEach((listener) => listener[change]?.());
   const seldom = createSeldom();

@@ -2,7 +2,6 @@ import type { Msg } from '@nats-io/nats-core';
 import type { MsgImpl } from '@nats-io/nats-core/internal';
 import { findHeader } from '../headers.ts';
 import type { Message } from '../transport.ts';
-import { WholeHead } from './nats-inbound.ts';
 
 const SPACE = 0x20;
 /** `NATS/1.0` */
@@ -21,12 +20,11 @@ interface NatsMessage extends Message {
  */
 export function readMessage(message: Msg, subject?: string): Message {
   const { _msg: head, _rdata: bytes } = message as MsgImpl;
-  const whole = head instanceof WholeHead;
   const headerLength = Math.max(head.hdr, 0);
   const read: NatsMessage = {
-    subject: subject ?? (whole ? head.subjectText() : latin1(head.subject)),
+    subject: subject ?? latin1(head.subject),
     data: headerLength === 0 ? bytes : bytes.subarray(headerLength),
-    reply: whole ? head.replyText() : head.reply && latin1(head.reply),
+    reply: head.reply && latin1(head.reply),
     status: headerLength === 0 ? undefined : readStatus(bytes),
     bytes,
     headerLength,

@@ -3,25 +3,27 @@ import { mock, test } from 'node:test';
 import { headerLines } from '../headers.ts';
 import { createOutbound } from './nats-outbound.ts';
 
-/** The two methods of the client that are used, writing down what they are given. */
-function protocol() {
+/** A client connection that records the commands it is asked to send. */
+function recordingConnection() {
   const writes: string[] = [];
-  const handedOver: number[] = [];
+  const flushes: number[] = [];
   return {
-    connected: true,
     writes,
-    /** How many writes there were by each time that they were handed to the socket at once. */
-    handedOver,
-    flushPending: () => void handedOver.push(writes.length),
-    sendCommand: (...parts: (string | Uint8Array)[]) =>
-      void writes.push(parts.map((part) => Buffer.from(part).toString('latin1')).join('')),
+    /** The number of writes before each flush. */
+    flushes,
+    flush: async () => void flushes.push(writes.length),
+    protocol: {
+      connected: true,
+      sendCommand: (...parts: (string | Uint8Array)[]) =>
+        void writes.push(parts.map((part) => Buffer.from(part).toString('latin1')).join('')),
+    },
   };
 }
 
 const nextTurn = () => new Promise((resolve) => setImmediate(resolve));
 
 test('what is published in one turn of the event loop is one write', async () => {
-  const to = protocol();
+  const to = recordingConnection();
   const outbound = createOutbound(to, 1_000_000);
   outbound.publish({ subject: 'a', data: Buffer.from('one') });
   outbound.publish({ subject: 'b', data: Buffer.from('héé'), reply: 'r' });
@@ -44,20 +46,20 @@ test('what is published in one turn of the event loop is one write', async () =>
 });
 
 test('a crowd does not wait for the end of the turn, and keeps its order', async () => {
-  const to = protocol();
+  const to = recordingConnection();
   const outbound = createOutbound(to, 1_000_000);
   const lines = Array.from({ length: 150 }, (_, at) => `PUB s${at} 1\r\nx\r\n`);
   for (const at of lines.keys()) outbound.publish({ subject: `s${at}`, data: Buffer.from('x') });
   assert.deepEqual(to.writes, [lines.slice(0, 64).join(''), lines.slice(64, 128).join('')]);
-  assert.deepEqual(to.handedOver, [1, 2]);
+  assert.deepEqual(to.flushes, [1, 2]);
   await nextTurn();
   assert.deepEqual(to.writes[2], lines.slice(128).join(''));
   await nextTurn();
-  assert.deepEqual([to.writes.length, to.handedOver.length], [3, 2]);
+  assert.deepEqual([to.writes.length, to.flushes.length], [3, 2]);
 });
 
 test('large payloads keep their place among small ones', async () => {
-  const to = protocol();
+  const to = recordingConnection();
   const outbound = createOutbound(to, 1_000_000);
   const large = 'x'.repeat(100_000);
   for (const data of ['1', '2', large, large, '3']) outbound.publish({ subject: 's', data: Buffer.from(data) });
@@ -66,28 +68,28 @@ test('large payloads keep their place among small ones', async () => {
 });
 
 test('what was queued just before the server went is held like the rest', async () => {
-  const to = protocol();
+  const to = recordingConnection();
   const outbound = createOutbound(to, 1_000_000);
   outbound.publish({ subject: 'request', data: Buffer.from(''), expires: performance.now() + 5 });
   outbound.publish({ subject: 'event', data: Buffer.from('') });
-  to.connected = false;
+  to.protocol.connected = false;
   await new Promise((resolve) => setTimeout(resolve, 10));
-  to.connected = true;
+  to.protocol.connected = true;
   outbound.flush();
   assert.deepEqual(to.writes, ['PUB event 0\r\n\r\n']);
 });
 
 test('requests that were given up are not sent, and the next outage is held from its own beginning', () => {
-  const to = protocol();
+  const to = recordingConnection();
   const outbound = createOutbound(to, 1_000_000);
-  to.connected = false;
+  to.protocol.connected = false;
   outbound.publish({ subject: 'request', data: Buffer.from(''), expires: performance.now() + 60_000 });
   outbound.giveUp();
   assert.equal(outbound.publish({ subject: 'event', data: Buffer.from('') }), false);
-  to.connected = true;
+  to.protocol.connected = true;
   outbound.flush();
   assert.deepEqual(to.writes, []);
-  to.connected = false;
+  to.protocol.connected = false;
   const later = Date.now() + 3_600_000;
   mock.method(Date, 'now', () => later);
   assert.equal(outbound.publish({ subject: 'next', data: Buffer.from('') }), true);
@@ -95,31 +97,31 @@ test('requests that were given up are not sent, and the next outage is held from
 });
 
 test('it says how much it holds: nothing while all goes out, and nothing of what was given up', async () => {
-  const to = protocol();
+  const to = recordingConnection();
   const outbound = createOutbound(to, 1_000_000);
   outbound.publish({ subject: 'a', data: Buffer.from('at once') });
   assert.equal(outbound.heldBytes(), 0);
   await nextTurn();
-  to.connected = false;
+  to.protocol.connected = false;
   outbound.publish({ subject: 'request', data: Buffer.from('12345'), expires: performance.now() + 60_000 });
   outbound.publish({ subject: 'event', data: Buffer.from('123') });
   assert.equal(outbound.heldBytes(), 8);
   outbound.giveUp();
   assert.equal(outbound.heldBytes(), 3);
-  to.connected = true;
+  to.protocol.connected = true;
   outbound.flush();
   assert.equal(outbound.heldBytes(), 0);
 });
 
 test('what nobody waits for any more is not sent late', async () => {
-  const to = protocol();
+  const to = recordingConnection();
   const outbound = createOutbound(to, 1_000_000);
-  to.connected = false;
+  to.protocol.connected = false;
   assert.equal(outbound.publish({ subject: 'stale', data: Buffer.from(''), expires: performance.now() - 1 }), true);
   assert.equal(outbound.publish({ subject: 'wanted', data: Buffer.from(''), expires: performance.now() + 60_000 }), true);
   outbound.flush();
   assert.equal(to.writes.length, 0);
-  to.connected = true;
+  to.protocol.connected = true;
   outbound.flush();
   assert.deepEqual(to.writes, ['PUB wanted 0\r\n\r\n']);
 });
