@@ -3,7 +3,7 @@ export PATH := $(CURDIR)/node_modules/.bin:$(PATH)
 NODE = $(or $(wildcard node_modules/.bin/node),node)
 BIN := node_modules/.bin
 TSC = $(NODE) node_modules/typescript-7/bin/tsc
-TESTS ?= {libs,services,tests,scripts,bench,tools,deploy}/**/*.test.ts
+TESTS ?= {libs,services,tests,scripts,bench,deploy}/**/*.test.ts
 
 .DEFAULT_GOAL := help
 .PHONY: help start cluster cluster-stop check test chaos bench fix lock generate service install install-run clean
@@ -15,10 +15,10 @@ start: install-run ## Starts everything in one process: no server beside it, no 
 	@exec bin/switchyard start
 
 cluster: install-run ## Starts every service by itself, twice, with NATS, MongoDB and Redis: a cluster on this machine, without Docker.
-	@exec $(NODE) tools/cluster/main.ts
+	@exec $(NODE) scripts/cluster/main.ts
 
 cluster-stop: ## Drains and ends the cluster that make cluster started.
-	@$(NODE) tools/cluster/stop.ts
+	@$(NODE) scripts/cluster/stop.ts
 
 check: install ## Types, lint, format, boundaries, dead code, contracts, protos.
 	$(TSC) -p tsconfig.json
@@ -31,7 +31,7 @@ check: install ## Types, lint, format, boundaries, dead code, contracts, protos.
 	$(NODE) scripts/generate.ts
 	$(NODE) scripts/check-repository.ts
 	$(NODE) scripts/check-dockerfile.ts
-	$(NODE) $(BIN)/dclint --max-warnings 0 docker-compose.yml
+	$(NODE) $(BIN)/dclint -c scripts/dclint.json --max-warnings 0 docker-compose.yml
 	cd proto && ../$(BIN)/buf lint
 
 test: install ## All tests, against real servers.

@@ -26,11 +26,11 @@ for (const file of tracked.filter((name) => /\.(ts|mjs|js|md|ya?ml|proto)$/.test
 const workspaces = tracked
   .filter((file) => /^(libs|services)\/[^/]+\/package\.json$/.test(file))
   .map((file) => file.replace('/package.json', ''));
-const owners = readFileSync('CODEOWNERS', 'utf8');
+const owners = readFileSync('.github/CODEOWNERS', 'utf8');
 const readme = readFileSync('README.md', 'utf8');
 for (const workspace of workspaces) {
   if (!existsSync(`${workspace}/README.md`)) wrong.push(`${workspace} has no README.md`);
-  if (!owners.includes(`/${workspace}/`)) wrong.push(`${workspace} has no owner in CODEOWNERS`);
+  if (!owners.includes(`/${workspace}/`)) wrong.push(`${workspace} has no owner in .github/CODEOWNERS`);
   if (!readme.includes(`](${workspace}/README.md)`)) wrong.push(`${workspace} is not in the README.md of the repository`);
 }
 

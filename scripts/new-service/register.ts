@@ -12,7 +12,7 @@ export function registered(names: ServiceNames, root: string): Record<string, st
   const { name, code, declared } = names;
   const key = name === code ? code : `'${name}': ${code}`;
   const insertions: Record<string, Insertion[]> = {
-    CODEOWNERS: [[`${owned(`/services/${name}/`, name)}\n`, `/${EMBEDDED}/`]],
+    '.github/CODEOWNERS': [[`${owned(`/services/${name}/`, name)}\n`, `/${EMBEDDED}/`]],
     'README.md': [[` · [${name}](services/${name}/README.md)`, ` · [embedded](${EMBEDDED}/README.md)`]],
     'docker-compose.yml': [[container(name), '  # Whole connections, to a gateway that says that it takes work.\n']],
     [`${EMBEDDED}/src/services.ts`]: [
@@ -21,7 +21,7 @@ export function registered(names: ServiceNames, root: string): Record<string, st
     ],
   };
   if (!declared) {
-    insertions['CODEOWNERS']?.push([`${owned(`/${CONTRACTS}/${name}/`, name)}\n`, `/${CONTRACTS}/observability/`]);
+    insertions['.github/CODEOWNERS']?.push([`${owned(`/${CONTRACTS}/${name}/`, name)}\n`, `/${CONTRACTS}/observability/`]);
     insertions[`${CONTRACTS}/define.ts`] = [[`  '${name}',\n`, '] as const;\nexport type ServiceName']];
     insertions[`${CONTRACTS}/registry.ts`] = [
       [`import { ${code} } from './${name}/contract.ts';\n`, "import { observability } from './observability/contract.ts';"],

@@ -8,7 +8,7 @@ import { options, rules } from '../../scripts/boundary-rules.ts';
 const fixtures = fileURLToPath(new URL('fixtures/', import.meta.url));
 
 test('every rule sees the fixture that breaks it', async () => {
-  const { output } = await cruise(['services', 'libs', 'tools'], {
+  const { output } = await cruise(['services', 'libs', 'scripts'], {
     ...options,
     baseDir: fixtures,
     validate: true,

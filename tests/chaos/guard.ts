@@ -1,5 +1,5 @@
 import { readRunFile } from '@switchyard/launcher';
-import { endLeftovers, findLeftovers } from '../../tools/cluster/leftovers.ts';
+import { endLeftovers, findLeftovers } from '../../scripts/cluster/leftovers.ts';
 
 /*
  * Waits until the process that started it is gone, however that ended, and ends the cluster which that one ran in this directory: one

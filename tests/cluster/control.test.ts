@@ -4,7 +4,7 @@ import { after, before, describe, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createClient, RpcError, type Client } from '@switchyard/client';
 import { tempDir } from '@switchyard/testkit';
-import { startCluster, type Cluster } from '../../tools/cluster/start-cluster.ts';
+import { startCluster, type Cluster } from '../../scripts/cluster/start-cluster.ts';
 import { SKIP } from './processes.ts';
 import { startPings } from './pings.ts';
 

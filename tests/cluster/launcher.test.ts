@@ -10,7 +10,7 @@ import { command, launch, linesWritten, startProduct, type Running } from '../e2
 import { call } from '../e2e/exchange.ts';
 import { answering, isAlive, processesOf, processOf, replaced, SKIP } from './processes.ts';
 
-const STOP = new URL('../../tools/cluster/stop.ts', import.meta.url).pathname;
+const STOP = new URL('../../scripts/cluster/stop.ts', import.meta.url).pathname;
 const SERVERS = ['nats', 'mongodb', 'redis'];
 
 async function gone(processes: readonly RunningProcess[]): Promise<void> {

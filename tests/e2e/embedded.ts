@@ -8,7 +8,7 @@ import { startProcess, tempDir, type StartedProcess } from '@switchyard/testkit'
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
 
-const PROGRAMS = { embedded: `${root}services/embedded/src/main.ts`, cluster: `${root}tools/cluster/main.ts` };
+const PROGRAMS = { embedded: `${root}services/embedded/src/main.ts`, cluster: `${root}scripts/cluster/main.ts` };
 
 /** In one process, or in one for each replica of each service, beside real servers. */
 export type Profile = keyof typeof PROGRAMS;

@@ -12,7 +12,7 @@ const INSTALL_MS = 300_000;
 /** It keeps what tests write in memory until that is saved; a second of a busy test is some megabytes. */
 const MEMORY = ['-Xms32m', '-Xmx384m', '-XX:+UseSerialGC', '-XX:TieredStopAtLevel=1'];
 
-const source = fileURLToPath(new URL('../../../tools/mongo-stand-in/', import.meta.url));
+const source = fileURLToPath(new URL('../../../scripts/mongo-stand-in/', import.meta.url));
 const tools = fileURLToPath(new URL('../../../.tools/', import.meta.url));
 
 export const STAND_IN = 'the stand-in mongo-java-server 1.47.0 (no users, no $jsonSchema, no write concern)';

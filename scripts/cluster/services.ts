@@ -139,7 +139,7 @@ export function natsKey(user: string): string {
 
 /** The program behind a name of `run.json`. */
 export function programOf(service: string): string {
-  return service === LAUNCHER ? join(root, 'tools/cluster/main.ts') : join(root, 'services', service, 'src/main.ts');
+  return service === LAUNCHER ? join(root, 'scripts/cluster/main.ts') : join(root, 'services', service, 'src/main.ts');
 }
 
 function inherited(variables: Variables): Record<string, string> {
