@@ -20,8 +20,7 @@ import { openHookKeys } from './hooks/keys.ts';
 import { createHookPaths } from './hooks/paths.ts';
 import { createAdmission } from './admission/admission.ts';
 import { createFailureLog } from './server/failure-log.ts';
-import { openFastPath } from './server/fast-path/fast-path.ts';
-import { plainRoutes, registerFront } from './server/front.ts';
+import { registerFront } from './server/front.ts';
 import { registerHealth } from './server/health.ts';
 import { openSharedLimits } from './admission/shared-limits.ts';
 import { followPlainSockets } from './server/plain-sockets.ts';
@@ -143,9 +142,6 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
     routes.push(...[method].flat().map((verb) => ({ verb, path, doc: config?.doc })));
   });
   const sockets = opening.use(followPlainSockets({ server: app.server, settings, addressOf: (socket) => admission.peerOf(socket) }));
-  const fastPath = secure
-    ? undefined
-    : opening.use(openFastPath({ ...sockets, server: app.server, routes: plainRoutes(front), draining: draining.signal }));
   registerFront(app, front);
   void app.register((within, _options, done) => {
     addCommonHooks(within, accessLog);
@@ -183,7 +179,7 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
       draining.abort();
       if (delayMs > 0) await delay(delayMs);
       closing.abort();
-      await Promise.all([drainRequests({ server: app.server, sockets, fastPath, finishMs, giveUp }), closeSockets(connections)]);
+      await Promise.all([drainRequests({ server: app.server, sockets, finishMs, giveUp }), closeSockets(connections)]);
       await opened.disposeAsync();
     },
   };

@@ -1,10 +1,10 @@
+import type { IncomingMessage } from 'node:http';
 import { BlockList, isIP, type Socket } from 'node:net';
-import type { RequestHead } from '../server/wire.ts';
 
 const LOOPBACK_HOSTS = ['localhost', '127.0.0.1', '[::1]'];
 
 /** Who is at the other end: the right-most hop that is not a proxy of ours, so that nobody can claim another's address. */
-export function clientAddress(request: RequestHead, trusted: BlockList | undefined): string {
+export function clientAddress(request: IncomingMessage, trusted: BlockList | undefined): string {
   const peer = plainAddress(request.socket.remoteAddress ?? 'unknown');
   const forwarded = request.headers['x-forwarded-for'];
   if (!trusted || forwarded === undefined || !isTrusted(trusted, peer)) return peer;

@@ -1,3 +1,4 @@
+import type { IncomingMessage } from 'node:http';
 import type { BlockList, Socket } from 'node:net';
 import type { Rate } from '@switchyard/cache';
 import type { TokenScope } from '@switchyard/contracts';
@@ -19,31 +20,30 @@ import {
   UNVOUCHED,
   type Refusal,
 } from '../server/refusal.ts';
-import type { RequestHead } from '../server/wire.ts';
 import type { Tickets } from './tickets.ts';
 import { bearerSecret, type Caller, type Tokens } from './tokens.ts';
 
 /** Decides who gets in; the same for every transport. */
 export interface Admission {
   /** Whether a browser's page may talk to us from where it is; undefined when it may. */
-  screen(request: RequestHead): Refusal | undefined;
+  screen(request: IncomingMessage): Refusal | undefined;
   /** Who is asking, or why they are turned away: 401, 429 once their address has failed too often, 503 while nobody can tell. */
-  identify(request: RequestHead, tokenInQuery: boolean): Caller | Refusal;
+  identify(request: IncomingMessage, tokenInQuery: boolean): Caller | Refusal;
   /**
    * Spends the ticket that stands in the query, where it stands for a token; then `identify` knows whose it is. Undefined where there
    * is nothing to wait for.
    */
-  spend(request: RequestHead): Promise<void> | undefined;
+  spend(request: IncomingMessage): Promise<void> | undefined;
   /** Counts one HTTP request of a client, or of an address that has no client. */
   limit(key: string): Refusal | undefined;
   /** Counts the calls of a batch beyond the first, which came with its request. */
   limitBatch(key: string, calls: number): Refusal | undefined;
   /** All of the above for one HTTP request, whatever it wants. */
-  admit(request: RequestHead, tokenInQuery?: boolean): Caller | Refusal;
+  admit(request: IncomingMessage, tokenInQuery?: boolean): Caller | Refusal;
   guard(options: GuardOptions): onRequestHookHandler;
   /** How much of its rate the client has left, as headers of `/v1`: names and values in turn. */
   standing(caller: Caller): string[];
-  addressOf(request: RequestHead): string;
+  addressOf(request: IncomingMessage): string;
   /** Who is at the other end of a socket; undefined for a trusted proxy. */
   peerOf(socket: Socket): string | undefined;
 }
@@ -74,9 +74,9 @@ export function createAdmission({ settings, tokens, tickets, limits, host }: Adm
   /** The caller of each connection's last request. Comparing the header with it is faster than hashing the token again. */
   const presented = new WeakMap<Socket, { authorization: string; caller: Caller }>();
   /** Whom the ticket of a request stood for; UNVOUCHED where nobody could say. */
-  const spent = new WeakMap<RequestHead, Caller | Refusal>();
+  const spent = new WeakMap<IncomingMessage, Caller | Refusal>();
 
-  function screen(request: RequestHead): Refusal | undefined {
+  function screen(request: IncomingMessage): Refusal | undefined {
     const { headers } = request;
     const known = derived();
     const { hosts, origins } = known;
@@ -88,11 +88,11 @@ export function createAdmission({ settings, tokens, tickets, limits, host }: Adm
     return undefined;
   }
 
-  function addressOf(request: RequestHead): string {
+  function addressOf(request: IncomingMessage): string {
     return clientAddress(request, derived().trusted);
   }
 
-  function spend(request: RequestHead): Promise<void> | undefined {
+  function spend(request: IncomingMessage): Promise<void> | undefined {
     const ticket = queryTicket(request);
     const { authorization, origin } = request.headers;
     if (ticket === undefined || authorization !== undefined || queryToken(request) !== undefined || screen(request)) return undefined;
@@ -104,7 +104,7 @@ export function createAdmission({ settings, tokens, tickets, limits, host }: Adm
     );
   }
 
-  function identify(request: RequestHead, tokenInQuery: boolean): Caller | Refusal {
+  function identify(request: IncomingMessage, tokenInQuery: boolean): Caller | Refusal {
     const bought = tokenInQuery ? spent.get(request) : undefined;
     if (bought) return bought;
     const { authorization, upgrade } = request.headers;
@@ -132,7 +132,7 @@ export function createAdmission({ settings, tokens, tickets, limits, host }: Adm
     return wait === 0 ? undefined : overRate(wait, rate);
   }
 
-  function admit(request: RequestHead, tokenInQuery = false): Caller | Refusal {
+  function admit(request: IncomingMessage, tokenInQuery = false): Caller | Refusal {
     const foreign = screen(request);
     if (foreign) return foreign;
     const caller = identify(request, tokenInQuery);

@@ -1,4 +1,3 @@
-import type { ServerResponse } from 'node:http';
 import type { Reply } from '@switchyard/bus';
 import { callables, type Callable, type StatelessResult } from '@switchyard/contracts';
 import { mintId } from '@switchyard/security';
@@ -12,8 +11,7 @@ import { textAnswer, type Answer } from '../rpc/answers.ts';
 import { FORWARDED, gather } from '../rpc/gather.ts';
 import { createCollect, type Collect } from '../rpc/large-answers.ts';
 import { parseBody } from '../server/body.ts';
-import { Exchange, exchangeRoute, type ExchangeGround } from '../server/exchange.ts';
-import type { RequestHead, Wire } from '../server/wire.ts';
+import { Exchange, exchangeRoute, type ExchangeGround, type RequestResponse } from '../server/exchange.ts';
 import type { FrontRoute } from '../server/front.ts';
 import { SECURITY_HEADERS } from '../server/headers.ts';
 import { startRouteSpan } from '../server/trace.ts';
@@ -50,8 +48,8 @@ const COMPLETE = callables.get('turns.complete') as Callable;
 export function createCompletions(edge: Edge, ground: ExchangeGround): FrontRoute {
   const send = gather<CompletionExchange>(FORWARDED, (exchange) => exchange.writeOwn());
   const serving: Serving = { ...ground, edge, send, collect: createCollect(edge.bus.maxPayload) };
-  const serve = (wire: Wire): void => {
-    const exchange = new CompletionExchange(serving, wire);
+  const serve = (pair: RequestResponse): void => {
+    const exchange = new CompletionExchange(serving, pair);
     try {
       const caller = exchange.admit(mayComplete);
       if (caller === undefined) return;
@@ -60,23 +58,8 @@ export function createCompletions(edge: Edge, ground: ExchangeGround): FrontRout
       exchange.fail(error);
     }
   };
-  return { path: PATH, doc: DOC, handle: (request, response) => serve({ request, response }), plain: { takes: isWhole, serve } };
+  return { path: PATH, doc: DOC, handle: (request, response) => serve({ request, response }) };
 }
-
-/** Whether it is answered in one piece and only once, as far as that is seen at a glance: whatever leaves a doubt is read by Node. */
-function isWhole({ headers }: RequestHead, body: Buffer): boolean {
-  if (tracing() || headers['idempotency-key'] !== undefined || ESCAPES.some((escape) => body.includes(escape))) return false;
-  const at = body.indexOf(STREAM);
-  if (at === -1) return true;
-  const value = at + STREAM.length;
-  return NOT_STREAMED.test(body.toString('latin1', value, value + LOOKED_AT)) && body.indexOf(STREAM, value) === -1;
-}
-
-const STREAM = Buffer.from('"stream"');
-/** A letter of that name may be spelled so. */
-const ESCAPES = [String.raw`\u006`, String.raw`\u007`].map((text) => Buffer.from(text));
-const NOT_STREAMED = /^ *: *false *[,}]/;
-const LOOKED_AT = 16;
 
 function mayComplete(caller: Caller) {
   return lacksScope(caller, SCOPES);
@@ -98,16 +81,12 @@ interface Followed {
 class CompletionExchange extends Exchange {
   readonly #serving: Serving;
   readonly #span: Span | undefined;
-  /** Undefined for a request that is answered in one piece. */
-  readonly #response: ServerResponse | undefined;
   #answer: Answer | undefined;
 
-  constructor(serving: Serving, wire: Wire) {
-    super(serving, ROUTE, wire);
+  constructor(serving: Serving, pair: RequestResponse) {
+    super(serving, ROUTE, pair);
     this.#serving = serving;
-    if (wire.body !== undefined) return;
-    this.#response = wire.response;
-    if (tracing()) this.#span = startRouteSpan(wire.request, wire.response, { route: PATH, requestId: this.requestId });
+    if (tracing()) this.#span = startRouteSpan(pair.request, pair.response, { route: PATH, requestId: this.requestId });
   }
 
   override get traceparent(): string | undefined {
@@ -118,10 +97,8 @@ class CompletionExchange extends Exchange {
     const completion = completionBody(parseBody(body), caller.lenient);
     const key = idempotencyKeyOf(this.request);
     if (key === undefined && !completion.stream) return this.#complete(caller, completion);
-    const response = this.#response;
-    if (response === undefined) throw new TypeError('what is not answered in one piece was taken for it');
-    if (key === undefined) this.#stream(response, caller, completion);
-    else void this.#follow(response, { caller, completion, key });
+    if (key === undefined) this.#stream(caller, completion);
+    else void this.#follow({ caller, completion, key });
   }
 
   /** The answer there is. */
@@ -164,22 +141,23 @@ class CompletionExchange extends Exchange {
   }
 
   /** A turn whose pieces are told as they come. */
-  #stream(response: ServerResponse, caller: Caller, completion: CompletionRequest): void {
+  #stream(caller: Caller, completion: CompletionRequest): void {
     const head = completionHead(completion.turn.model);
     relayCompletion({
       edge: this.#serving.edge,
       caller,
       turn: completion.turn,
       ids: this.#ids(),
-      response,
-      begin: () => this.#begin(response, { caller, completion, head }),
+      response: this.response,
+      begin: () => this.#begin({ caller, completion, head }),
       refuse: (error) => this.fail(completionError(error)),
     });
   }
 
   /** A turn that goes on without this request. */
-  async #follow(response: ServerResponse, { caller, completion, key }: Followed): Promise<void> {
+  async #follow({ caller, completion, key }: Followed): Promise<void> {
     const { edge } = this.#serving;
+    const { response } = this;
     try {
       const { head, replayed, run } = await startKeyedRun(edge, { completion, caller, ids: this.#ids(), response }, key);
       const more = replayed ? REPLAYED : [];
@@ -189,18 +167,18 @@ class CompletionExchange extends Exchange {
         return this.write(textAnswer(JSON.stringify(completionAnswer(head, result))), more);
       }
       const step = await firstWords(run);
-      await tellChunks(this.#begin(response, { caller, completion, head }, more), run, step);
+      await tellChunks(this.#begin({ caller, completion, head }, more), run, step);
     } catch (error) {
       this.fail(completionError(error));
     }
   }
 
   #begin(
-    response: ServerResponse,
     { caller, completion, head }: { caller: Caller; completion: CompletionRequest; head: CompletionHead },
     more: readonly string[] = [],
   ): CompletionStream {
     this.answered = true;
+    const { response } = this;
     const { includeUsage } = completion;
     const headers = [...this.headers(), ...more];
     return openCompletionStream({ edge: this.#serving.edge, exchange: this, caller, response, head, includeUsage, headers });

@@ -6,8 +6,7 @@ import type { RouteDoc } from '../docs/route-doc.ts';
 import { KeyHeader, RpcAnswer, RpcBody } from '../docs/shapes.ts';
 import { messageLimit } from '../admission/admission.ts';
 import type { Caller } from '../admission/tokens.ts';
-import { Exchange, exchangeRoute, type ExchangeGround } from '../server/exchange.ts';
-import type { Wire } from '../server/wire.ts';
+import { Exchange, exchangeRoute, type ExchangeGround, type RequestResponse } from '../server/exchange.ts';
 import type { FrontRoute } from '../server/front.ts';
 import { SECURITY_HEADERS } from '../server/headers.ts';
 import type { Answer } from './answers.ts';
@@ -50,8 +49,8 @@ export function createRpc(options: RpcOptions): FrontRoute {
   const { settings } = options;
   const write = (exchange: RpcExchange): void => exchange.writeOwn();
   const serving: Serving = { ...options, sendHere: gather(HERE, write), sendForwarded: gather(FORWARDED, write) };
-  const serve = (wire: Wire): void => {
-    const exchange = new RpcExchange(serving, wire);
+  const serve = (pair: RequestResponse): void => {
+    const exchange = new RpcExchange(serving, pair);
     try {
       const caller = exchange.admit(anybody);
       if (caller === undefined) return;
@@ -61,7 +60,7 @@ export function createRpc(options: RpcOptions): FrontRoute {
       exchange.fail(error);
     }
   };
-  return { path: PATH, doc: DOC, handle: (request, response) => serve({ request, response }), plain: { takes: () => true, serve } };
+  return { path: PATH, doc: DOC, handle: (request, response) => serve({ request, response }) };
 }
 
 /** Each call says what its method needs. */
@@ -81,8 +80,8 @@ class RpcExchange extends Exchange {
   #forwarded = false;
   #answer: Answer | undefined;
 
-  constructor(serving: Serving, wire: Wire) {
-    super(serving, ROUTE, wire);
+  constructor(serving: Serving, pair: RequestResponse) {
+    super(serving, ROUTE, pair);
     this.#serving = serving;
   }
 

@@ -1,7 +1,6 @@
 import type { Server } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Connections } from '../sockets/connections.ts';
-import type { FastPath } from './fast-path/fast-path.ts';
 import type { PlainSockets } from './plain-sockets.ts';
 
 const SOCKETS_CLOSE_MS = 500;
@@ -15,20 +14,16 @@ const GOING_AWAY = 1001;
 export interface Draining {
   server: Server;
   sockets: PlainSockets;
-  fastPath: Pick<FastPath, 'closeIdle'> | undefined;
   finishMs: number;
   /** Answers the requests that take longer. */
   giveUp: () => void;
 }
 
 /** Stops accepting and lets requests finish. */
-export async function drainRequests({ server, sockets, fastPath, finishMs, giveUp }: Draining): Promise<void> {
+export async function drainRequests({ server, sockets, finishMs, giveUp }: Draining): Promise<void> {
   const closed = new Promise<true>((resolve) => server.close(() => resolve(true)));
   // Node lets a kept-alive connection stay open after its last answer; a draining server has no use for it.
-  const sweep = setInterval(() => {
-    server.closeIdleConnections();
-    fastPath?.closeIdle();
-  }, 20);
+  const sweep = setInterval(() => server.closeIdleConnections(), 20);
   const hush = setTimeout(() => sockets.silent().forEach((socket) => socket.destroy()), SILENT_MS);
   const finished = await Promise.race([closed, delay(finishMs, false, { ref: false })]);
   if (!finished) {

@@ -1,4 +1,4 @@
-import type { Writable } from 'node:stream';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { ServiceError } from '@switchyard/contracts';
 import { isRefusal, type Admission } from '../admission/admission.ts';
 import type { Caller } from '../admission/tokens.ts';
@@ -8,12 +8,11 @@ import { isJson, readBody } from './body.ts';
 import { discardBody } from './discard-body.ts';
 import { describeError, type FailureLog } from './failure-log.ts';
 import { VERB } from './front.ts';
-import { BODY_TOO_LARGE, INTERNAL, knownRefusal, NOT_JSON, refuseRaw, type Refusal, type Surface } from './refusal.ts';
+import { INTERNAL, knownRefusal, NOT_JSON, refuseRaw, type Refusal, type Surface } from './refusal.ts';
 import { durationsOf, type NoteDuration } from './request-durations.ts';
 import { requestIdOf } from './request-id.ts';
 import { cutIfStalled } from './stall.ts';
 import { traceparentOf } from './trace.ts';
-import type { Outlet, RequestHead, Wire } from './wire.ts';
 
 /** What is the same for every request of a route in front of Fastify. */
 export interface ExchangeRoute {
@@ -37,13 +36,19 @@ export interface ExchangeGround {
   failures: FailureLog;
 }
 
+/** A request and the response to it. */
+export interface RequestResponse {
+  request: IncomingMessage;
+  response: ServerResponse;
+}
+
 const NONE: readonly string[] = [];
 const JSON_TYPE = 'application/json; charset=utf-8';
 
 /** One request in front of Fastify and its answer. A class, because one is made for every call. */
 export class Exchange {
-  readonly request: RequestHead;
-  readonly response: Outlet;
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
   readonly requestId: string;
   /** Who asks, once that is known. */
   caller: Caller | undefined;
@@ -51,16 +56,14 @@ export class Exchange {
   answered = false;
   readonly #ground: ExchangeGround;
   readonly #route: ExchangeRoute;
-  readonly #wire: Wire;
   readonly #startedAt = performance.now();
 
-  constructor(ground: ExchangeGround, route: ExchangeRoute, wire: Wire) {
+  constructor(ground: ExchangeGround, route: ExchangeRoute, { request, response }: RequestResponse) {
     this.#ground = ground;
     this.#route = route;
-    this.#wire = wire;
-    this.request = wire.request;
-    this.response = wire.response;
-    this.requestId = requestIdOf(wire.request);
+    this.request = request;
+    this.response = response;
+    this.requestId = requestIdOf(request);
   }
 
   /** The caller's own trace; nothing when it sent none that is valid. */
@@ -87,10 +90,7 @@ export class Exchange {
         this.fail(thrown);
       }
     };
-    const wire = this.#wire;
-    if (wire.body === undefined) readBody(wire.request, { limit, caller }, onRead);
-    else if (wire.body.length > limit) this.refuse(BODY_TOO_LARGE);
-    else onRead(null, wire.body);
+    readBody(this.request, { limit, caller }, onRead);
   }
 
   /** Calls back when the client leaves before it has its answer; nothing is answered then. */
@@ -114,13 +114,11 @@ export class Exchange {
   }
 
   /** Begins an answer of so many bytes, which are to be written to what it returns. */
-  writable(length: number): Writable {
-    this.#begin(length);
-    const { body, response } = this.#wire;
-    return body === undefined ? response : response.stream();
+  writable(length: number): ServerResponse {
+    return this.#begin(length);
   }
 
-  #begin(length: number, more = NONE): Outlet {
+  #begin(length: number, more = NONE): ServerResponse {
     cutIfStalled(this.response, length);
     return this.response.writeHead(200, [...this.headers(), 'content-type', JSON_TYPE, 'content-length', String(length), ...more]);
   }
@@ -138,7 +136,7 @@ export class Exchange {
   refuse(refusal: Refusal, error?: unknown): undefined {
     this.answered = true;
     this.#noteRefusal(refusal, error);
-    if (this.#wire.body === undefined) discardBody(this.#wire.request);
+    discardBody(this.request);
     const { caller = this.caller } = refusal;
     refuseRaw(this.response, refusal, { surface: this.#route.surface, requestId: this.requestId, more: this.#standing(caller) });
     this.note();

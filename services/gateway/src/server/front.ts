@@ -1,8 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { RouteDoc } from '../docs/route-doc.ts';
 import type { FastifyInstance, onRequestHookHandler } from 'fastify';
-import { requestLine } from './fast-path/fast-path.ts';
-import type { PlainRoute } from './wire.ts';
 
 /** The verb of every route here. */
 export const VERB = 'POST';
@@ -18,8 +16,6 @@ export interface FrontRoute {
   path: string;
   doc: RouteDoc;
   handle: FrontHandler;
-  /** For requests that the fast path has read; without it that has nothing of the route. */
-  plain?: Pick<PlainRoute, 'takes' | 'serve'>;
 }
 
 /** Who answers a request, where that is seen at a glance. Rare spellings, as with a host in the address, take the way through Fastify. */
@@ -40,9 +36,4 @@ export function registerFront(app: FastifyInstance, routes: readonly FrontRoute[
     };
     app.post(path, { onRequest: handOver, config: { doc } }, () => undefined);
   }
-}
-
-/** Those that the fast path may answer. */
-export function plainRoutes(routes: readonly FrontRoute[]): PlainRoute[] {
-  return routes.flatMap(({ path, plain }) => (plain ? [{ line: requestLine(VERB, path), ...plain }] : []));
 }

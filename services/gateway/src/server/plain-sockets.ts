@@ -1,8 +1,7 @@
-import type { Server } from 'node:http';
+import type { Server, ServerResponse } from 'node:http';
 import { Server as TlsServer } from 'node:https';
 import type { Server as Listener, Socket } from 'node:net';
 import type { Settings } from '@switchyard/service-kit';
-import type { Outlet } from './wire.ts';
 
 /** The listener accepts this many beyond all caps: a new socket must be accepted before an idle one can be closed for it. */
 const HEADROOM = 64;
@@ -19,16 +18,12 @@ export interface PlainSockets extends Disposable {
   /** Sockets without a request so far. Node counts them as busy, and browsers open some in advance. */
   silent(): Socket[];
   readonly size: number;
-  /** The socket is asked something, to which this will be the answer. */
-  onRequest: (socket: Socket, response: Answering) => void;
 }
-
-type Answering = Pick<Outlet, 'writableFinished' | 'destroyed'>;
 
 interface Plain {
   address: string | undefined;
   /** To the last request; undefined before the first. */
-  response: Answering | undefined;
+  response: ServerResponse | undefined;
 }
 
 /**
@@ -83,11 +78,10 @@ export function followPlainSockets({ server, settings, addressOf }: PlainSockets
     socket.on('close', forgetThis);
   });
   const carrierOf = followCarriers(server);
-  const onRequest = (socket: Socket, response: Answering): void => {
+  server.on('request', ({ socket }, response) => {
     const plain = all.get(carrierOf(socket));
     if (plain) plain.response = response;
-  };
-  server.on('request', ({ socket }, response) => onRequest(socket, response));
+  });
   server.on('upgrade', ({ socket }) => forget(carrierOf(socket)));
 
   const apply = (): void => {
@@ -101,7 +95,6 @@ export function followPlainSockets({ server, settings, addressOf }: PlainSockets
     get size() {
       return all.size;
     },
-    onRequest,
     [Symbol.dispose]: unwatch,
   };
 }

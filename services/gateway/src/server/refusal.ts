@@ -1,4 +1,4 @@
-import type { IncomingHttpHeaders } from 'node:http';
+import type { IncomingHttpHeaders, ServerResponse } from 'node:http';
 import {
   errorData,
   httpStatus,
@@ -13,7 +13,6 @@ import { http } from '@switchyard/service-kit';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Caller } from '../admission/tokens.ts';
 import { discardBody } from './discard-body.ts';
-import type { Outlet } from './wire.ts';
 import { SECURITY_HEADERS } from './headers.ts';
 
 /** Which transport an answer must look like. */
@@ -164,7 +163,7 @@ function comeBack(reply: FastifyReply, { retryAfterMs = 0 }: Refusal): FastifyRe
 
 /** The same where there is no Fastify around it. */
 export function refuseRaw(
-  response: Outlet,
+  response: ServerResponse,
   refusal: Refusal,
   { surface, requestId, more = [] }: { surface: Surface; requestId: string; more?: readonly string[] },
 ): void {

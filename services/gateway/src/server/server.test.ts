@@ -213,3 +213,31 @@ test('a body in parts from nobody, where no token is asked for, is passed over',
   }
   assert.equal((await fetch(`${gateway.url}/livez`)).status, 200);
 });
+
+test('answers pipelined requests in their order when the first one is slow', async () => {
+  const held = Promise.withResolvers<void>();
+  const status = async (): Promise<never> => {
+    await held.promise;
+    throw new Error('late');
+  };
+  await using gateway = await startTestGateway({ handlers: { 'session.status': status } });
+  const call = (id: string, method: string): string => JSON.stringify({ jsonrpc: '2.0', id, method });
+  const post = (body: string): string =>
+    `POST /rpc HTTP/1.1\r\nhost: localhost\r\n${bearer}\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body}`;
+  const answer = speak(gateway, post(call('first', 'session.status')) + post(call('second', 'system.ping')) + head('GET /health'));
+  // Requests that were sent earlier have been read when this one is answered.
+  await gateway.post('/rpc', call('beside', 'system.ping'), { token: SECRETS.all });
+  held.resolve();
+  assert.match(await answer, /"id":"first"[^]*"id":"second"[^]*"status"/);
+});
+
+test('closes the connection with each response while draining', async () => {
+  await using gateway = await startTestGateway();
+  const ping = '{"jsonrpc":"2.0","id":1,"method":"system.ping"}';
+  const connection = async (): Promise<string | null> =>
+    (await gateway.post('/rpc', ping, { token: SECRETS.all })).headers.get('connection');
+  assert.equal(await connection(), 'keep-alive');
+  const closed = gateway.gateway.close({ delayMs: 100 });
+  assert.equal(await connection(), 'close');
+  await closed;
+});

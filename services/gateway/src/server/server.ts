@@ -48,7 +48,7 @@ export function createHttpServer({
   const app: FastifyInstance = fastify({
     serverFactory: (handler) =>
       nodeServer(tls, (request, response) => {
-        if (draining.aborted) response.shouldKeepAlive = false;
+        if (draining.aborted) response.setHeader('connection', 'close');
         (frontOf(front, request) ?? handler)(request, response);
       }),
     rewriteUrl: ({ method, url = '/' }) => (method === 'POST' ? hookPaths.routed(url) : url),
