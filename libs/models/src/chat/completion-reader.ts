@@ -3,7 +3,6 @@ import { frameError } from '../failure.ts';
 import { createCallBuilder, type CallBuilder } from './call-builder.ts';
 import { isMembers, membersOf, textOf, type Members } from './members.ts';
 import { NotTheProtocol } from './not-the-protocol.ts';
-import { createPlainChunks, type PlainChunks } from './plain-chunks.ts';
 import { readUsage } from './read-usage.ts';
 
 const DONE = '[DONE]';
@@ -19,28 +18,14 @@ export class CompletionReader {
   #reasoning = '';
   #finish: string | undefined;
   #usage: CountedUsage = {};
-  readonly #plain: PlainChunks;
   /** The upstream said that nothing follows. */
   done = false;
-
-  constructor(plain = createPlainChunks()) {
-    this.#plain = plain;
-  }
 
   /** One chunk of a stream as it was sent, or its end. */
   chunk(data: string): void {
     if (this.done) return;
-    const text = this.#plain.textOf(data);
-    if (text !== undefined) this.#text += text;
-    else if (data === DONE) this.done = true;
-    else this.#readChunk(data);
-  }
-
-  #readChunk(data: string): void {
-    const chunk = parse(data);
-    this.#read(chunk, 'delta');
-    const text = onlyText(chunk);
-    if (text !== undefined) this.#plain.learn(data, text);
+    if (data === DONE) this.done = true;
+    else this.#read(parse(data), 'delta');
   }
 
   /** A completion that was not streamed. */
@@ -92,21 +77,6 @@ export class CompletionReader {
     if (type === 'text') this.#text += textOf(said) ?? '';
     else if (Array.isArray(thinking)) this.#reasoning += thinking.map((one) => textOf(membersOf(one)['text']) ?? '').join('');
   }
-}
-
-/** Members whose values do not matter, however they change. */
-const SAYS_NOTHING: ReadonlySet<string> = new Set(['id', 'object', 'created', 'model', 'choices', 'system_fingerprint', 'service_tier']);
-
-/** The text of a chunk that says nothing else; undefined for any other. */
-function onlyText(chunk: Members): string | undefined {
-  for (const name in chunk) if (!SAYS_NOTHING.has(name) && chunk[name] !== null) return undefined;
-  const { choices } = chunk;
-  if (!Array.isArray(choices) || choices.length !== 1) return undefined;
-  const { delta, finish_reason: finish } = membersOf(choices[0]);
-  if (finish != null) return undefined;
-  const said = membersOf(delta);
-  for (const name in said) if (name !== 'content' && name !== 'role' && said[name] !== null) return undefined;
-  return textOf(said['content']);
 }
 
 function parse(data: string): Members {
