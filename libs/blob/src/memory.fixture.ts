@@ -1,4 +1,4 @@
-// One end of the transfer of a 50 MB blob; prints the maximum extra memory. `serve DIR` serves a file store and prints on SIGTERM.
+// One end of the transfer of a 100 MB blob; prints the maximum extra memory. `serve DIR` serves a file store and prints on SIGTERM.
 // `write ADDRESS`, `read ADDRESS ID` and `read-slowly ADDRESS ID` are clients.
 import { setTimeout as delay } from 'node:timers/promises';
 import { silentLogger } from '@switchyard/telemetry';
@@ -11,7 +11,7 @@ import { putBlob } from './put-blob.ts';
 import { readBlob } from './read-blob.ts';
 
 const MB = 1_000_000;
-const BYTES = 50 * MB;
+const BYTES = 100 * MB;
 const PIECE = 50_000;
 const SLOW_MB = 10;
 

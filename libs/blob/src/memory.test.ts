@@ -7,7 +7,7 @@ import { startProcess, tempDir } from '@switchyard/testkit';
 const MAX_EXTRA_MB = 96;
 const MAX_MEMORY_LINE = /max ([0-9.]+) MB(?:: (\S+))?/;
 
-test(`transfers 50 MB with less than ${MAX_EXTRA_MB} MB of extra memory at both ends, also to a slow reader`, async (t) => {
+test(`transfers 100 MB with less than ${MAX_EXTRA_MB} MB of extra memory at both ends, also to a slow reader`, async (t) => {
   await using directory = await tempDir();
   const command = (...words: string[]) => [process.execPath, fileURLToPath(new URL('./memory.fixture.ts', import.meta.url)), ...words];
   await using server = await startProcess(command('serve', directory.path), { ready: /listening on (\S+)/ });
@@ -22,8 +22,8 @@ test(`transfers 50 MB with less than ${MAX_EXTRA_MB} MB of extra memory at both 
   }
 
   const id = await runClient('write');
-  assert.equal(await runClient('read', id), '50000000');
-  assert.equal(await runClient('read-slowly', id), '50000000');
+  assert.equal(await runClient('read', id), '100000000');
+  assert.equal(await runClient('read-slowly', id), '100000000');
   await server.end();
   const [, max = ''] = MAX_MEMORY_LINE.exec(server.output()) ?? [];
   t.diagnostic(`serve: ${max} MB`);

@@ -1,7 +1,6 @@
 import type { Contract } from '@switchyard/contracts';
 import type { Logger } from '@switchyard/telemetry';
 import closeWithGrace from 'close-with-grace';
-import { collectStart } from './collect-start.ts';
 import type { ServiceDefinition } from './define-service.ts';
 import { openHost, type Host } from './host.ts';
 import { startAgainWith } from './permissions.ts';
@@ -70,7 +69,6 @@ export async function runProcess(name: string, start: (given: Starting) => Promi
   try {
     host = await starting;
     for (const sentence of host.unused()) host.log.warn(sentence);
-    collectStart();
   } catch (error) {
     if (ending.signal.aborted) return;
     grace.uninstall();
