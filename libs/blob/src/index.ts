@@ -7,10 +7,10 @@ export {
   type BlobWriter,
   type ReadOptions,
   type WriteHead,
-} from './blob-store.ts';
-export { mintBlobId } from './check.ts';
-export { BLOB_LIMITS, type BlobLimits } from './limits.ts';
+} from './store/blob-store.ts';
+export { mintBlobId } from './store/validate-blob.ts';
+export { BLOB_LIMITS, type BlobLimits } from './store/blob-limits.ts';
 export { openBlobStore, isBlobUrl, type OpenBlobStoreOptions } from './open-blob-store.ts';
-export { bytesOf, putBlob, type PutOptions, type Source } from './put-blob.ts';
-export { readBlob } from './read-blob.ts';
+export { bytesOf, putBlob, type PutOptions, type Source } from './transfer/put-blob.ts';
+export { readBlob } from './transfer/read-blob.ts';
 export { serveBlobs } from './serve-blobs.ts';

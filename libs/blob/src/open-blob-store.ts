@@ -1,7 +1,7 @@
 import { resolve } from 'node:path';
 import { ServiceError } from '@switchyard/contracts';
-import type { BlobStore } from './blob-store.ts';
-import { createBlobStore, type BlobStoreOptions } from './create-blob-store.ts';
+import type { BlobStore } from './store/blob-store.ts';
+import { createBlobStore, type BlobStoreOptions } from './store/create-blob-store.ts';
 import type { ConnectBlobsOptions } from './grpc/connect-blobs.ts';
 
 export interface OpenBlobStoreOptions extends BlobStoreOptions {

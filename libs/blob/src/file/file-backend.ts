@@ -1,12 +1,12 @@
 import { constants } from 'node:fs';
 import { open, readdir, stat, unlink, type FileHandle } from 'node:fs/promises';
-import type { Backend, BlobKey } from '../backend.ts';
-import type { BlobStatus } from '../blob-store.ts';
-import { alreadyWhole, unknownBlob } from '../failures.ts';
+import type { Backend, BlobKey } from '../store/blob-backend.ts';
+import type { BlobStatus } from '../store/blob-store.ts';
+import { alreadyWhole, unknownBlob } from '../store/blob-errors.ts';
 import { explain, explained, ifThere } from './file-errors.ts';
-import { HEAD_BYTES, readHead } from './file-head.ts';
+import { HEAD_BYTES, readHead } from './file-header.ts';
 import { openUpload } from './file-upload.ts';
-import { makeDirectory, placesOf, tenantDirectory, unfinishedIn, wholeIn, type Places } from './places.ts';
+import { makeDirectory, placesOf, tenantDirectory, unfinishedIn, wholeIn, type Places } from './blob-paths.ts';
 import { readPieces } from './read-pieces.ts';
 import { sweepFiles } from './sweep-files.ts';
 

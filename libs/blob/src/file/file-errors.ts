@@ -1,5 +1,5 @@
 import { ServiceError } from '@switchyard/contracts';
-import { storeAway, storeFull } from '../failures.ts';
+import { storeAway, storeFull } from '../store/blob-errors.ts';
 
 const FULL: ReadonlySet<unknown> = new Set(['ENOSPC', 'EDQUOT', 'EFBIG']);
 

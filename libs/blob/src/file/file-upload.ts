@@ -1,11 +1,11 @@
 import { constants } from 'node:fs';
 import { open, rename, unlink, type FileHandle } from 'node:fs/promises';
 import type { BlobRef } from '@switchyard/contracts';
-import type { Upload, UploadFacts } from '../backend.ts';
-import { takenOver } from '../failures.ts';
+import type { Upload, UploadFacts } from '../store/blob-backend.ts';
+import { takenOver } from '../store/blob-errors.ts';
 import { codeOf, explained, ifThere } from './file-errors.ts';
-import { HEAD_BYTES, readHead, writeAll, writeHead } from './file-head.ts';
-import { madeIn, syncDirectory, type Places } from './places.ts';
+import { HEAD_BYTES, readHead, writeAll, writeHead } from './file-header.ts';
+import { madeIn, syncDirectory, type Places } from './blob-paths.ts';
 import { readPieces } from './read-pieces.ts';
 
 const PRIVATE = 0o600;

@@ -1,5 +1,5 @@
 import type { FileHandle } from 'node:fs/promises';
-import { CHUNK_BYTES } from '../blob-store.ts';
+import { CHUNK_BYTES } from '../store/blob-store.ts';
 import { explain } from './file-errors.ts';
 
 /** What stands in a file from one position up to another; less where the file ends before. */

@@ -1,7 +1,7 @@
 import { opendir, open, rmdir, stat, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { codeOf, ifThere } from './file-errors.ts';
-import { readHead } from './file-head.ts';
+import { readHead } from './file-header.ts';
 
 export interface Directories {
   unfinished: string;

@@ -1,8 +1,8 @@
 import { ServiceError, type BlobRef } from '@switchyard/contracts';
 import { openBucket, type Bucket, type BucketFile, type BucketKey, type BucketUpload } from '@switchyard/store';
-import type { Backend, Upload } from '../backend.ts';
-import { CHUNK_BYTES } from '../blob-store.ts';
-import { alreadyWhole, takenOver } from '../failures.ts';
+import type { Backend, Upload } from '../store/blob-backend.ts';
+import { CHUNK_BYTES } from '../store/blob-store.ts';
+import { alreadyWhole, takenOver } from '../store/blob-errors.ts';
 
 /** Names the database. */
 const SERVICE = 'blobs';

@@ -9,9 +9,9 @@ import {
 } from '@grpc/grpc-js';
 import { ServiceError } from '@switchyard/contracts';
 import type { Logger } from '@switchyard/telemetry';
-import type { BlobStore } from '../blob-store.ts';
+import type { BlobStore } from '../store/blob-store.ts';
 import { createGuard } from './credentials.ts';
-import { toStatus } from './errors.ts';
+import { toStatus } from './grpc-errors.ts';
 import { readMessages } from './read-messages.ts';
 import type { GetRequest, GetResponse, Named, PutRequest, PutResponse, StatusResponse } from './messages.ts';
 

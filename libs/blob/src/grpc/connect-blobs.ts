@@ -1,15 +1,15 @@
 import { credentials, loadPackageDefinition, type ChannelCredentials, type GrpcObject } from '@grpc/grpc-js';
 import { load } from '@grpc/proto-loader';
-import type { Blobs, BlobStatus, BlobStore } from '../blob-store.ts';
-import { checkHead, checkId, checkRange, checkTenant } from '../check.ts';
-import { BLOB_LIMITS } from '../limits.ts';
+import type { Blobs, BlobStatus, BlobStore } from '../store/blob-store.ts';
+import { checkHead, checkId, checkRange, checkTenant } from '../store/validate-blob.ts';
+import { BLOB_LIMITS } from '../store/blob-limits.ts';
 import { withToken } from './credentials.ts';
-import { toError } from './errors.ts';
+import { toError } from './grpc-errors.ts';
 import { LARGEST_MESSAGE, LOADING, PROTO, type Named, type StatusResponse } from './messages.ts';
-import { openRemoteReading } from './remote-reading.ts';
+import { openRemoteReading } from './remote-reader.ts';
 import { openRemoteWriter } from './remote-writer.ts';
-import { severalHosts } from './several-hosts.ts';
-import type { Answer, Remote, StubConstructor } from './stub.ts';
+import { severalHosts } from './multi-host-resolver.ts';
+import type { Answer, Remote, StubConstructor } from './client-stub.ts';
 
 const ANSWER_MS = 10_000;
 

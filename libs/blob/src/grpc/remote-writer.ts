@@ -1,9 +1,9 @@
 import type { BlobRef, ServiceError } from '@switchyard/contracts';
-import { CHUNK_BYTES, type BlobWriter, type TransferOptions, type WriteHead } from '../blob-store.ts';
-import { idle, left } from '../failures.ts';
-import { toError } from './errors.ts';
+import { CHUNK_BYTES, type BlobWriter, type TransferOptions, type WriteHead } from '../store/blob-store.ts';
+import { idle, left } from '../store/blob-errors.ts';
+import { toError } from './grpc-errors.ts';
 import type { PutRequest } from './messages.ts';
-import type { Remote } from './stub.ts';
+import type { Remote } from './client-stub.ts';
 
 /** Resolves once the other side has admitted the write. */
 export async function openRemoteWriter(remote: Remote, head: WriteHead, { signal, onEnd }: TransferOptions): Promise<BlobWriter> {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { a, opener, readAll, someBytes, TYPE, type OpenBlobs } from './fixture.contract.ts';
-import { bytesOf, putBlob } from './put-blob.ts';
+import { bytesOf, putBlob } from '../transfer/put-blob.ts';
 
 export function readingContract(open: OpenBlobs): void {
   const fresh = opener(open);

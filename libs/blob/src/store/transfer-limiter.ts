@@ -1,6 +1,6 @@
 import type { ServiceError } from '@switchyard/contracts';
-import { closed, idle, left, tooMany } from './failures.ts';
-import type { BlobLimits } from './limits.ts';
+import { closed, idle, left, tooMany } from './blob-errors.ts';
+import type { BlobLimits } from './blob-limits.ts';
 
 /** A write or a read that runs, and the place it takes. Disposing gives the place back. */
 export interface Transfer extends Disposable {

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { mintBlobId } from './check.ts';
+import { mintBlobId } from '../store/validate-blob.ts';
 import { a, b, newHead, opener, readAll, sha256, someBytes, TYPE, writeAll, type OpenBlobs } from './fixture.contract.ts';
-import { bytesOf, putBlob } from './put-blob.ts';
+import { bytesOf, putBlob } from '../transfer/put-blob.ts';
 
 const MIB = 1_048_576;
 

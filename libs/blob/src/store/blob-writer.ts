@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto';
 import type { ServiceError } from '@switchyard/contracts';
-import type { Backend, BlobKey, Upload, UploadFacts } from './backend.ts';
+import type { Backend, BlobKey, Upload, UploadFacts } from './blob-backend.ts';
 import type { BlobWriter, TransferOptions, WriteHead } from './blob-store.ts';
-import { checkSha256 } from './check.ts';
-import { alreadyWhole, left, notWhatWasSent, tooLarge, tooMany, wrongOffset } from './failures.ts';
-import type { BlobLimits } from './limits.ts';
-import type { Transfers } from './transfers.ts';
+import { checkSha256 } from './validate-blob.ts';
+import { alreadyWhole, left, notWhatWasSent, tooLarge, tooMany, wrongOffset } from './blob-errors.ts';
+import type { BlobLimits } from './blob-limits.ts';
+import type { Transfers } from './transfer-limiter.ts';
 
 export interface WriterDeps {
   backend: Backend;

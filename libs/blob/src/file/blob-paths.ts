@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { mkdir, open } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import type { BlobKey } from '../backend.ts';
+import type { BlobKey } from '../store/blob-backend.ts';
 import { codeOf } from './file-errors.ts';
 
 const PRIVATE = 0o700;

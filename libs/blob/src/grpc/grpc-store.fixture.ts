@@ -1,5 +1,5 @@
 import { silentLogger } from '@switchyard/telemetry';
-import type { BlobStore } from '../blob-store.ts';
+import type { BlobStore } from '../store/blob-store.ts';
 import { connectBlobs } from './connect-blobs.ts';
 import { serveBlobs } from './serve-blobs.ts';
 

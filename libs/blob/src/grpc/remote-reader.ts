@@ -1,10 +1,10 @@
 import type { ServiceError as GrpcError } from '@grpc/grpc-js';
 import { ServiceError } from '@switchyard/contracts';
-import type { BlobReading, ReadOptions } from '../blob-store.ts';
-import { idle, left } from '../failures.ts';
-import { toError } from './errors.ts';
+import type { BlobReading, ReadOptions } from '../store/blob-store.ts';
+import { idle, left } from '../store/blob-errors.ts';
+import { toError } from './grpc-errors.ts';
 import type { GetResponse } from './messages.ts';
-import type { Remote } from './stub.ts';
+import type { Remote } from './client-stub.ts';
 
 /** Pieces are taken from the connection as they are asked for: what is not asked for holds the other side back. */
 export async function openRemoteReading(remote: Remote, id: string, options: ReadOptions): Promise<BlobReading> {

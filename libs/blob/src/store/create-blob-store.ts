@@ -1,13 +1,13 @@
 import type { Logger } from '@switchyard/telemetry';
-import type { Backend, BlobKey } from './backend.ts';
+import type { Backend, BlobKey } from './blob-backend.ts';
 import type { Blobs, BlobStore } from './blob-store.ts';
-import { checkHead, checkId, checkRange, checkTenant } from './check.ts';
-import { expiredBlob, takenOver, unknownBlob } from './failures.ts';
-import { BLOB_LIMITS, type BlobLimits } from './limits.ts';
-import { openReading } from './open-reading.ts';
-import { openWriter, type Writing } from './open-writer.ts';
+import { checkHead, checkId, checkRange, checkTenant } from './validate-blob.ts';
+import { expiredBlob, takenOver, unknownBlob } from './blob-errors.ts';
+import { BLOB_LIMITS, type BlobLimits } from './blob-limits.ts';
+import { openReading } from './blob-reader.ts';
+import { openWriter, type Writing } from './blob-writer.ts';
 import { startSweeper } from './sweeper.ts';
-import { createTransfers } from './transfers.ts';
+import { createTransfers } from './transfer-limiter.ts';
 
 export interface BlobStoreOptions {
   log: Logger;

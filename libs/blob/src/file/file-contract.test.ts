@@ -2,13 +2,12 @@ import { after } from 'node:test';
 import { join } from 'node:path';
 import { silentLogger } from '@switchyard/telemetry';
 import { tempDir } from '@switchyard/testkit';
-import { blobContract } from '../blob.contract.ts';
+import { blobContract } from '../contract/blob.contract.ts';
 import { openBlobStore } from '../open-blob-store.ts';
-import { overGrpc } from './over-grpc.fixture.ts';
 
 const directory = await tempDir();
 after(() => directory[Symbol.asyncDispose]());
 
-blobContract('in files of another process', ({ place, ...options }) =>
-  overGrpc(() => openBlobStore(`file:${join(directory.path, place)}`, { log: silentLogger(), ...options })),
+blobContract('in files', ({ place, ...options }) =>
+  openBlobStore(`file:${join(directory.path, place)}`, { log: silentLogger(), ...options }),
 );

@@ -1,5 +1,5 @@
 import { describe } from 'node:test';
-import { boundsContract } from './bounds.contract.ts';
+import { boundsContract } from './limits.contract.ts';
 import { expiryContract } from './expiry.contract.ts';
 import type { OpenBlobs } from './fixture.contract.ts';
 import { readingContract } from './reading.contract.ts';

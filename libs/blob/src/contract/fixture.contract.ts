@@ -1,8 +1,8 @@
 import { createHash, randomBytes } from 'node:crypto';
 import type { TestContext } from 'node:test';
-import type { Blobs, BlobStore, WriteHead } from './blob-store.ts';
-import { mintBlobId } from './check.ts';
-import type { BlobLimits } from './limits.ts';
+import type { Blobs, BlobStore, WriteHead } from '../store/blob-store.ts';
+import { mintBlobId } from '../store/validate-blob.ts';
+import type { BlobLimits } from '../store/blob-limits.ts';
 
 /** What a suite opens: a store on an empty place, or on one that was used before, on a clock of its own. */
 export interface OpenOptions {

@@ -2,13 +2,13 @@
 // `write ADDRESS`, `read ADDRESS ID` and `read-slowly ADDRESS ID` are clients.
 import { setTimeout as delay } from 'node:timers/promises';
 import { silentLogger } from '@switchyard/telemetry';
-import type { Blobs } from './blob-store.ts';
-import { connectBlobs } from './grpc/connect-blobs.ts';
-import { TOKEN } from './grpc/over-grpc.fixture.ts';
-import { serveBlobs } from './grpc/serve-blobs.ts';
-import { openBlobStore } from './open-blob-store.ts';
-import { putBlob } from './put-blob.ts';
-import { readBlob } from './read-blob.ts';
+import type { Blobs } from '../store/blob-store.ts';
+import { connectBlobs } from './connect-blobs.ts';
+import { TOKEN } from './grpc-store.fixture.ts';
+import { serveBlobs } from './serve-blobs.ts';
+import { openBlobStore } from '../open-blob-store.ts';
+import { putBlob } from '../transfer/put-blob.ts';
+import { readBlob } from '../transfer/read-blob.ts';
 
 const MB = 1_000_000;
 const BYTES = 100 * MB;

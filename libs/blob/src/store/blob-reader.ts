@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
 import type { BlobRef, ServiceError } from '@switchyard/contracts';
-import type { Backend, BlobKey } from './backend.ts';
+import type { Backend, BlobKey } from './blob-backend.ts';
 import type { BlobReading, ReadOptions } from './blob-store.ts';
-import { beyondEnd, expiredBlob, notWhatWasWritten, unknownBlob } from './failures.ts';
-import type { Transfers } from './transfers.ts';
+import { beyondEnd, expiredBlob, notWhatWasWritten, unknownBlob } from './blob-errors.ts';
+import type { Transfers } from './transfer-limiter.ts';
 
 export interface ReadingDeps {
   backend: Backend;

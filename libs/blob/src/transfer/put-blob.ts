@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import { ServiceError, type BlobRef } from '@switchyard/contracts';
-import { CHUNK_BYTES, type Blobs } from './blob-store.ts';
-import { mintBlobId } from './check.ts';
-import { createPatience } from './patience.ts';
+import { CHUNK_BYTES, type Blobs } from '../store/blob-store.ts';
+import { mintBlobId } from '../store/validate-blob.ts';
+import { createPatience } from './retry.ts';
 
 /** The bytes from an offset on: asked for again when a write was cut off, and the same each time. */
 export type Source = (offset: number) => AsyncIterable<Uint8Array> | Iterable<Uint8Array>;

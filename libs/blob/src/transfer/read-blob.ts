@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
-import type { BlobReading, Blobs, ReadOptions } from './blob-store.ts';
-import { notWhatWasWritten } from './failures.ts';
-import { createPatience } from './patience.ts';
+import type { BlobReading, Blobs, ReadOptions } from '../store/blob-store.ts';
+import { notWhatWasWritten } from '../store/blob-errors.ts';
+import { createPatience } from './retry.ts';
 
 /** As `blobs.read`, but a reading that is cut off goes on where it was cut, and what was read whole is held against its checksum here. */
 export async function readBlob(blobs: Blobs, id: string, options: ReadOptions = {}): Promise<BlobReading> {

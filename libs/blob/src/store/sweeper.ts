@@ -1,6 +1,6 @@
 import type { Logger } from '@switchyard/telemetry';
-import type { Backend } from './backend.ts';
-import type { BlobLimits } from './limits.ts';
+import type { Backend } from './blob-backend.ts';
+import type { BlobLimits } from './blob-limits.ts';
 
 export interface SweeperOptions {
   backend: Backend;

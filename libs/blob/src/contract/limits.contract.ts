@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { a, b, newHead, opener, readAll, sha256, someBytes, TYPE, writeAll, type OpenBlobs } from './fixture.contract.ts';
-import { bytesOf, putBlob } from './put-blob.ts';
+import { bytesOf, putBlob } from '../transfer/put-blob.ts';
 
 const TOO_LARGE = { code: 'FAILED_PRECONDITION', details: { reason: 'PAYLOAD_TOO_LARGE' } };
 

@@ -1,9 +1,9 @@
 import { after, before } from 'node:test';
 import { silentLogger } from '@switchyard/telemetry';
 import { startMongo, type MongoServer } from '@switchyard/testkit';
-import { blobContract } from '../blob.contract.ts';
-import type { OpenOptions } from '../fixture.contract.ts';
-import { overGrpc } from '../grpc/over-grpc.fixture.ts';
+import { blobContract } from '../contract/blob.contract.ts';
+import type { OpenOptions } from '../contract/fixture.contract.ts';
+import { overGrpc } from '../grpc/grpc-store.fixture.ts';
 import { openBlobStore } from '../open-blob-store.ts';
 
 let server: MongoServer;
