@@ -56,11 +56,26 @@ function begun(desk: Desk, call: Running): void {
 }
 
 function handle(desk: Desk, call: Running): void {
+  try {
+    const body = parseJson(call.params);
+    if (call.method.callable.sealed === undefined) run(desk, call, body);
+    else runSealed(desk, call, body).catch((error: unknown) => fail(desk, call, error));
+  } catch (error) {
+    fail(desk, call, error);
+  }
+}
+
+async function runSealed(desk: Desk, call: Running, body: unknown): Promise<void> {
+  goOn(desk, call);
+  const opened = await openParams(call, body);
+  if (call.stopped === undefined) run(desk, call, opened);
+  else end(desk, call, call.stopped);
+}
+
+function run(desk: Desk, call: Running, body: unknown): void {
   const { method } = call;
   try {
-    const { sealed, spec } = method.callable;
-    const said = parseJson(call.params);
-    const params = parseParams(spec.params, sealed === undefined ? said : openParams(desk.wire, call, said));
+    const params = parseParams(method.callable.spec.params, body);
     const result = method.handler(params, new CallContext(desk.wire, call));
     if (!method.callable.streams && !isPromise(result)) return succeed(desk, call, result);
     goOn(desk, call);
@@ -143,7 +158,8 @@ function succeed(desk: Desk, call: Running, value: unknown): void {
     check(desk.wire, call, { value, kind: 'result' });
     const data = encodeJson(value);
     if (data.length > INLINE_BYTES) checkLarge(call.method, data.length);
-    if (call.method.callable.sealed?.result.length) return succeedSealed(desk, call, data);
+    if (call.method.callable.sealed?.result.length)
+      return void succeedSealed(desk, call, data).catch((error: unknown) => fail(desk, call, error));
     if (isLarge(desk.wire, data)) return void succeedLarge(desk, call, data).catch((error: unknown) => fail(desk, call, error));
     if (data.length > transport.maxPayload) throw tooLarge(`The answer of ${call.method.callable.name}`, data.length, transport.maxPayload);
     transport.publish({ subject: call.reply, data });
@@ -153,9 +169,10 @@ function succeed(desk: Desk, call: Running, value: unknown): void {
   end(desk, call, undefined);
 }
 
-function succeedSealed(desk: Desk, call: Running, data: Uint8Array): void {
-  desk.wire.transport.publish({ subject: call.reply, data: sealResult(desk.wire, call, data) });
-  end(desk, call, undefined);
+async function succeedSealed(desk: Desk, call: Running, data: Uint8Array): Promise<void> {
+  const sealed = await sealResult(call, data);
+  if (call.stopped === undefined) desk.wire.transport.publish({ subject: call.reply, data: sealed });
+  end(desk, call, call.stopped);
 }
 
 /** Only what a contract names is ever put aside: a secret, say, is not written to a disk because it is long. */

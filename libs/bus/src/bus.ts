@@ -22,7 +22,7 @@ import type { Logger } from '@switchyard/telemetry';
 import type { Encoded } from './encoded.ts';
 import type { CallHead } from './headers.ts';
 import type { LargeAnswer } from './large.ts';
-import type { Opening } from './sealed.ts';
+import type { ParamsDecryption } from './sealed.ts';
 import type { Bucket, Log, Message, Subscription } from './transport.ts';
 
 export interface CallOptions {
@@ -79,8 +79,8 @@ export interface ServeOptions {
   log?: Logger;
   /** How it is, for whoever looks closely (`discover`). */
   readiness?: () => ReplicaReadiness;
-  /** What opens the params of methods that have secret ones. */
-  opening?: Opening | undefined;
+  /** Required if a method has sealed params. */
+  paramsDecryption?: ParamsDecryption | undefined;
 }
 
 export interface Served {

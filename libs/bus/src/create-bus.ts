@@ -7,7 +7,7 @@ import {
   type Principal,
   type ServiceName,
 } from '@switchyard/contracts';
-import { mintId, openBox } from '@switchyard/security';
+import { createDecryptionKey, mintId } from '@switchyard/security';
 import { observe, type Logger } from '@switchyard/telemetry';
 import type { Bus, CallOptions, Served } from './bus.ts';
 import { EMPTY } from './bytes.ts';
@@ -55,7 +55,7 @@ export function createBus(transport: Transport, options: BusOptions): Bus {
     replica,
     streams: { ...STREAM_LIMITS, ...options.streams },
     calls: { ...CALL_LIMITS, ...options.calls },
-    box: onceMade(openBox),
+    replyKey: onceMade(createDecryptionKey),
     checkResults: options.checkResults ?? false,
     large: options.large,
     inlineBytes: options.inlineBytes ?? transport.inlineBytes,

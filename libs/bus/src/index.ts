@@ -22,7 +22,7 @@ export { connectBus, type ConnectBusOptions } from './connect-bus.ts';
 export type { BusCredentials } from './credentials.ts';
 export { collectLarge, type LargeAnswer, type LargePayloads } from './large.ts';
 export { createBus, type BusOptions } from './create-bus.ts';
-export type { Opening } from './sealed.ts';
+export type { ParamsDecryption } from './sealed.ts';
 export { connectMemory } from './memory/connect-memory.ts';
 export { createMemoryHub, type MemoryHub } from './memory/memory-hub.ts';
 export { CERTIFICATE_REFUSED } from './failures.ts';

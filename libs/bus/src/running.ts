@@ -3,7 +3,7 @@ import type { Histogram, Logger, Span } from '@switchyard/telemetry';
 import type { StreamCtx } from './bus.ts';
 import { timedOut } from './failures.ts';
 import { TIMEOUT } from './headers.ts';
-import type { Opening } from './sealed.ts';
+import type { ParamsDecryption } from './sealed.ts';
 import type { EndpointStats, Message } from './transport.ts';
 
 /** One method being served. */
@@ -14,8 +14,8 @@ export interface Method {
   /** What its calls took, by how they ended: made when one first ended so. */
   readonly durations: Map<string, Histogram>;
   readonly log: Logger;
-  /** What opens secret params; there where the contract has any. */
-  readonly opening: Opening | undefined;
+  /** Set for methods with sealed params. */
+  readonly paramsDecryption: ParamsDecryption | undefined;
 }
 
 /** One call being answered. */

@@ -1,44 +1,40 @@
-import { ServiceError, type SealedParts } from '@switchyard/contracts';
+import { ServiceError } from '@switchyard/contracts';
+import { encryptTo } from '@switchyard/security';
 import { EMPTY, decodeJson } from './bytes.ts';
 import { PRINCIPAL, SEAL } from './headers.ts';
 import type { Running } from './running.ts';
-import { comesInClear, opensNotHere, paramsPlace, readSealText, resultPlace, sealedJson, sealedTextIn, type Seal } from './sealed.ts';
-import type { Wire } from './wire.ts';
+import { bindParams, bindResult, encodeSealed, notSealed, paramsNotDecrypted, parseSeal, readSealed, type Seal } from './sealed.ts';
 
 /**
- * The params of a call with secret members, whichever of the two has them. Throws before anything is done where they are not sealed
- * to this service, and where its answer could be sealed to nobody.
+ * The params of a call with sealed members. Throws before the handler runs if the params are not encrypted to this service, or if
+ * the result could not be encrypted to the caller.
  */
-export function openParams(wire: Wire, call: Running, said: unknown): unknown {
-  const { callable, opening } = call.method;
-  const seal = sealOf(call);
-  if (needs(callable.sealed, 'result') && sealTo(wire, call, seal, EMPTY) === undefined) throw comesInClear(callable.name);
-  if (!needs(callable.sealed, 'params')) return said;
-  const text = sealedTextIn(said);
-  if (text === undefined) throw comesInClear(callable.name);
-  const place = paramsPlace(callable.name, seal, call.message.header(PRINCIPAL) ?? '');
-  const plain = opening?.isFresh(seal.at) === true ? opening.box.unseal(text, place) : undefined;
-  if (plain === undefined) throw opensNotHere(callable.name);
-  return decodeJson(plain);
+export async function openParams(call: Running, body: unknown): Promise<unknown> {
+  const { callable, paramsDecryption } = call.method;
+  const seal = readSeal(call);
+  if (callable.sealed?.result.length && (await encryptResult(call, seal, EMPTY)) === undefined) throw notSealed(callable.name);
+  if (!callable.sealed?.params.length) return body;
+  const jwe = readSealed(body);
+  if (jwe === undefined) throw notSealed(callable.name);
+  const binding = bindParams(callable.name, seal, call.message.header(PRINCIPAL) ?? '');
+  const plaintext = paramsDecryption?.isFresh(seal.keyIssuedAt) === true ? await paramsDecryption.key.decrypt(jwe, binding) : undefined;
+  if (plaintext === undefined) throw paramsNotDecrypted(callable.name);
+  return decodeJson(plaintext);
 }
 
-/** An answer, for the process that asked. */
-export function sealResult(wire: Wire, call: Running, data: Uint8Array): Uint8Array {
-  const text = sealTo(wire, call, sealOf(call), data);
-  if (text === undefined) throw new ServiceError('INTERNAL', 'an answer could not be sealed'); // it could when the call came
-  return sealedJson(text);
+/** Encrypts a result to the calling process. */
+export async function sealResult(call: Running, data: Uint8Array): Promise<Uint8Array> {
+  const jwe = await encryptResult(call, readSeal(call), data);
+  if (jwe === undefined) throw new ServiceError('INTERNAL', 'The result cannot be encrypted.'); // `openParams` has checked the key
+  return encodeSealed(jwe);
 }
 
-function sealTo(wire: Wire, { method }: Running, seal: Seal, data: Uint8Array): string | undefined {
-  return wire.box().seal(seal.key, data, resultPlace(method.callable.name, seal));
+function encryptResult({ method }: Running, seal: Seal, data: Uint8Array): Promise<string | undefined> {
+  return encryptTo(seal.replyKey, data, bindResult(method.callable.name, seal));
 }
 
-function sealOf({ method, message }: Running): Seal {
-  const seal = readSealText(message.header(SEAL));
-  if (seal === undefined) throw comesInClear(method.callable.name);
+function readSeal({ method, message }: Running): Seal {
+  const seal = parseSeal(message.header(SEAL));
+  if (seal === undefined) throw notSealed(method.callable.name);
   return seal;
-}
-
-function needs(sealed: SealedParts | undefined, part: keyof SealedParts): boolean {
-  return sealed !== undefined && sealed[part].length > 0;
 }

@@ -1,72 +1,70 @@
 import { ServiceError } from '@switchyard/contracts';
-import type { Box } from '@switchyard/security';
+import type { DecryptionKey, JweBinding } from '@switchyard/security';
 
-/** How a service opens what is sealed to it. All its replicas open the same. */
-export interface Opening {
-  readonly box: Pick<Box, 'unseal'>;
-  /** Whether what was sealed at this time (epoch ms, as the service itself said it) may still be opened. */
-  isFresh(at: number): boolean;
+/** How a service decrypts sealed params. All replicas of the service share the key. */
+export interface ParamsDecryption {
+  readonly key: Pick<DecryptionKey, 'decrypt'>;
+  /** Whether params encrypted to a key that the service issued at this time (epoch ms, service clock) are still accepted. */
+  isFresh(keyIssuedAt: number): boolean;
 }
 
-/** What goes with a call that has secret members, for both directions. */
+/** Identifies a call with sealed members. Sent in the `Sy-Seal` header; both directions are bound to it. */
 export interface Seal {
-  /** The key of the process that asks. */
-  key: string;
-  /** Drawn for the call. */
+  /** Public key of the calling process. A sealed result is encrypted to it. */
+  replyKey: string;
+  /** Random, for each call. */
   nonce: string;
-  /** When the owner said what to seal to; 0 where the params are no secret. */
-  at: number;
+  /** When the service issued the key that the params are encrypted to; 0 if no params are sealed. */
+  keyIssuedAt: number;
 }
 
-const SEAL_TEXT = /^([A-Za-z0-9_-]{43})\.([A-Za-z0-9_]{22,64})\.(\d{1,15})$/;
+const SEAL_HEADER = /^([A-Za-z0-9_-]{43})\.([A-Za-z0-9_]{22,64})\.(\d{1,15})$/;
 
-/** As one header. */
-export function sealText({ key, nonce, at }: Seal): string {
-  return `${key}.${nonce}.${at}`;
+export function formatSeal({ replyKey, nonce, keyIssuedAt }: Seal): string {
+  return `${replyKey}.${nonce}.${keyIssuedAt}`;
 }
 
-/** Undefined for what no `sealText` wrote. */
-export function readSealText(text: string | undefined): Seal | undefined {
-  const [, key, nonce, at] = SEAL_TEXT.exec(text ?? '') ?? [];
-  return key === undefined || nonce === undefined ? undefined : { key, nonce, at: Number(at) };
+/** Undefined if the header is missing or malformed. */
+export function parseSeal(header: string | undefined): Seal | undefined {
+  const [, replyKey, nonce, keyIssuedAt] = SEAL_HEADER.exec(header ?? '') ?? [];
+  return replyKey === undefined || nonce === undefined ? undefined : { replyKey, nonce, keyIssuedAt: Number(keyIssuedAt) };
 }
 
-/** What params open for: this method, called by this principal, in this call. */
-export function paramsPlace(method: string, seal: Seal, principal: string): string[] {
-  return ['params', method, sealText(seal), principal];
+/** Binds params to the method, the call and the principal. */
+export function bindParams(method: string, seal: Seal, principal: string): JweBinding {
+  return { direction: 'params', method, seal: formatSeal(seal), principal };
 }
 
-/** What a result opens for: the process that asked for it, in this call. */
-export function resultPlace(method: string, seal: Seal): string[] {
-  return ['result', method, sealText(seal)];
+/** Binds a result to the method and the call. */
+export function bindResult(method: string, seal: Seal): JweBinding {
+  return { direction: 'result', method, seal: formatSeal(seal) };
 }
 
-/** What stands in the message instead of params or result. */
-export function sealedJson(sealed: string): Uint8Array {
+/** The message body that carries a JWE instead of params or a result. */
+export function encodeSealed(sealed: string): Uint8Array {
   return Buffer.from(JSON.stringify({ sealed }));
 }
 
-/** Undefined for what is not sealed. */
-export function sealedTextIn(said: unknown): string | undefined {
-  return typeof said === 'object' && said !== null && 'sealed' in said && typeof said.sealed === 'string' ? said.sealed : undefined;
+/** The JWE of a message body. Undefined if the body is not sealed. */
+export function readSealed(body: unknown): string | undefined {
+  return typeof body === 'object' && body !== null && 'sealed' in body && typeof body.sealed === 'string' ? body.sealed : undefined;
 }
 
-/** There is no way back to clear text: who sends it is of an earlier version, or somebody else. */
-export function comesInClear(method: string): ServiceError {
-  return new ServiceError('FAILED_PRECONDITION', `${method} is called sealed, or not at all: who calls it is of another version.`, {
+export function notSealed(method: string): ServiceError {
+  return new ServiceError('FAILED_PRECONDITION', `${method} accepts sealed calls only. Update the caller to the version of the service.`, {
     details: { reason: 'NOT_SEALED' },
   });
 }
 
-/** Nothing was done. The service was started with another key since it was asked for one, or somebody has played it again. */
-export function opensNotHere(method: string): ServiceError {
-  return new ServiceError('UNAVAILABLE', `What ${method} was told does not open here (any more), and nothing was done: try again.`, {
+/** The service restarted with another key, or the call is a replay. */
+export function paramsNotDecrypted(method: string): ServiceError {
+  return new ServiceError('UNAVAILABLE', `The params of ${method} cannot be decrypted. Nothing was done; try again.`, {
     details: { reason: 'NOT_SEALED', retryable: true },
   });
 }
 
-export function answerNotMine(method: string): ServiceError {
-  return new ServiceError('DATA_LOSS', `the answer of ${method} was not sealed for this call: it is not used`, {
+export function resultNotDecrypted(method: string): ServiceError {
+  return new ServiceError('DATA_LOSS', `The result of ${method} was not encrypted for this call and is discarded.`, {
     details: { reason: 'NOT_SEALED', retryable: false },
   });
 }

@@ -6,7 +6,7 @@ import type { Handlers, ServeOptions, Served } from './bus.ts';
 import { decodeText } from './bytes.ts';
 import { createRefusals } from './log-failure.ts';
 import type { Method } from './running.ts';
-import type { Opening } from './sealed.ts';
+import type { ParamsDecryption } from './sealed.ts';
 import type { Endpoint } from './transport.ts';
 import type { Wire } from './wire.ts';
 
@@ -14,7 +14,10 @@ import type { Wire } from './wire.ts';
 export async function serve<C extends Contract>(wire: Wire, contract: C, handlers: Handlers<C>, options: ServeOptions): Promise<Served> {
   const desk: Desk = { wire, running: new Map(), refusals: createRefusals(), alive: undefined, whenEmpty: undefined };
   const { service } = contract;
-  const methods = servedMethods(contract, handlers, { log: options.log ?? wire.log, opening: options.opening });
+  const methods = servedMethods(contract, handlers, {
+    log: options.log ?? wire.log,
+    paramsDecryption: options.paramsDecryption,
+  });
   const cancels = wire.transport.subscribe(subjects.cancel(service), (message) => cancel(desk, decodeText(message.data)));
   const info = {
     name: service,
@@ -43,19 +46,20 @@ export async function serve<C extends Contract>(wire: Wire, contract: C, handler
 function servedMethods<C extends Contract>(
   contract: C,
   handlers: Handlers<C>,
-  { log, opening }: { log: Logger; opening: Opening | undefined },
+  { log, paramsDecryption }: { log: Logger; paramsDecryption: ParamsDecryption | undefined },
 ): Method[] {
   return Object.entries(handlers).map(([name, handler]) => {
     const callable = callables.get(name);
     if (callable === undefined || callable.service !== contract.service) throw new TypeError(`${contract.service} declares no ${name}`);
-    if (callable.sealed?.params.length && opening === undefined) throw new TypeError(`${name} has secret params, and nothing opens them`);
+    if (callable.sealed?.params.length && paramsDecryption === undefined)
+      throw new TypeError(`${name} has sealed params; serve() needs paramsDecryption`);
     return {
       callable,
       handler: handler as Method['handler'],
       stats: { requests: 0, errors: 0, lastError: undefined, processingMs: 0 },
       durations: new Map(),
       log: log.child({ method: name }),
-      opening,
+      paramsDecryption,
     };
   });
 }

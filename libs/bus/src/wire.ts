@@ -1,5 +1,5 @@
 import type { ServiceName } from '@switchyard/contracts';
-import type { Box } from '@switchyard/security';
+import type { DecryptionKey } from '@switchyard/security';
 import type { Logger } from '@switchyard/telemetry';
 import type { LargePayloads } from './large.ts';
 import type { Mux } from './mux.ts';
@@ -39,8 +39,8 @@ export interface Wire {
   /** Where payloads of more than `inlineBytes` go; without it a message carries whatever it can. */
   readonly large: LargePayloads | undefined;
   readonly inlineBytes: number;
-  /** Where answers with secret members come to; made when it is first needed. */
-  readonly box: () => Box;
+  /** Decrypts results with sealed members. Generated on first use. */
+  readonly replyKey: () => DecryptionKey;
   /** Whether what handlers answer and emit is held against the contract, for tests and development. */
   readonly checkResults: boolean;
 }

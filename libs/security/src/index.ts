@@ -1,9 +1,9 @@
-export { openBox, type Box } from './box.ts';
 export { checkChain, linkHash, linkMac, textMac, type ChainCheck, type Link } from './chain.ts';
 export { deriveKey, mintSealingKey, readMasterKey, seal, unseal, type SealingKey } from './envelope.ts';
 export { matchesGlob } from './glob.ts';
 export { whyNotCalled } from './hosts.ts';
 export { acceptRequestId, deriveId, mintId, randomBase62 } from './ids.ts';
+export { createDecryptionKey, encryptTo, type DecryptionKey, type JweBinding } from './jwe.ts';
 export { checkToken, hashToken, MIN_OPERATOR_TOKEN, mintToken, TOKEN_PATTERN, type TokenKind } from './tokens.ts';
 export { withoutCanaries } from './screening/canaries.ts';
 export { phrasesIn, plainOf, scoreInjection, type Injection } from './screening/injection.ts';

@@ -1,7 +1,7 @@
 import type { BlobStore } from '@switchyard/blob';
 import type { Cache } from '@switchyard/cache';
 import type { Contract } from '@switchyard/contracts';
-import type { Bus, Handlers, Opening } from '@switchyard/bus';
+import type { Bus, Handlers, ParamsDecryption } from '@switchyard/bus';
 import type { Store } from '@switchyard/store';
 import type { Logger } from '@switchyard/telemetry';
 import type { HealthReporter } from './health.ts';
@@ -35,8 +35,8 @@ export interface Setup<K extends SectionName> {
   health: HealthReporter;
   /** Says which revisions of a KV bucket are in force here, for whoever waits until all replicas have one. */
   revisions: Revisions;
-  /** Said once, by a service whose methods have secret params: what opens them. */
-  opensWith: (opening: Opening) => void;
+  /** Called once by a service that has methods with sealed params. */
+  setParamsDecryption: (decryption: ParamsDecryption) => void;
   /** The whole configuration and where each part comes from, for the registry; others use `settings`. */
   configuration: ConfigurationSource;
 }

@@ -26,7 +26,7 @@ export { startAgainWith } from './permissions.ts';
 export { openSettings, type ConfigurationSource, type Refusal } from './settings/open-settings.ts';
 export { type Origin } from './settings/origin.ts';
 export { closest } from './settings/closest.ts';
-export { createSecretReader, createSecretSealer, openSecretAsking, type SecretReader, type SecretSealer } from './sealed-secrets.ts';
+export { createSecretReader, createSecretRecipient, encryptSecret, type SecretReader } from './secret-encryption.ts';
 export { referencesIn, resolveReferences, sentReferences } from './settings/references.ts';
 export { isTree, merge, only, refuseUnsafeKeys, treeOf, valueAt, type Tree } from './settings/tree.ts';
 export { keepFile } from './keep-file.ts';

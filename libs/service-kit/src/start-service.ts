@@ -1,4 +1,4 @@
-import type { Opening } from '@switchyard/bus';
+import type { ParamsDecryption } from '@switchyard/bus';
 import type { Cache } from '@switchyard/cache';
 import { CONFIG_BUCKET, type Contract, type ServiceName } from '@switchyard/contracts';
 import type { Store } from '@switchyard/store';
@@ -54,7 +54,7 @@ export async function startService<C extends Contract, K extends SectionName>(
 
   const own = starting.use(new AsyncDisposableStack());
   const { variables: env, data } = host.environment;
-  let opening: Opening | undefined;
+  let paramsDecryption: ParamsDecryption | undefined;
   const handlers = await definition.setup({
     settings,
     store,
@@ -68,7 +68,7 @@ export async function startService<C extends Contract, K extends SectionName>(
     env,
     health,
     revisions: report,
-    opensWith: (said) => void (opening = said),
+    setParamsDecryption: (decryption) => void (paramsDecryption = decryption),
     configuration: host.settings,
   });
   const looks = starting.use(createLooks({ bus, service, replica, log }));
@@ -77,7 +77,7 @@ export async function startService<C extends Contract, K extends SectionName>(
     replica,
     log,
     readiness: () => host.health.readiness(),
-    opening,
+    paramsDecryption,
   });
   starting.defer(() => served.drain(host.settings.current.daemon.shutdownTimeoutMs * FINISHING_SHARE));
   starting.defer(() => looks.tell()); // while the owner of the record, which this may be, still answers

@@ -18,7 +18,7 @@ export { dice, type Dice } from './simulation/dice.ts';
 export { createSimulatedBus, type SimulatedBus } from './simulation/simulated-bus.ts';
 export { simulatedData, type SimulatedData, type Watching, type Write } from './simulation/simulated-store.ts';
 export { createSimulation, NO_FAULTS, type Faults, type Process, type Simulation } from './simulation/simulation.ts';
-export { resolveSecrets } from './sealed-secrets.ts';
+export { resolveSecrets } from './resolve-secrets.ts';
 export { startProcess, type Exit, type StartedProcess, type StartProcessOptions } from './start-process.ts';
 export { tempDir, type TempDir } from './temp-dir.ts';
 export { testService, type TestService, type TestServiceOptions } from './test-service.ts';

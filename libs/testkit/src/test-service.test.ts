@@ -7,7 +7,7 @@ import { collection, type Collection } from '@switchyard/store';
 import { createLogger } from '@switchyard/telemetry';
 import { z } from 'zod';
 import { principal } from './principal.ts';
-import { resolveSecrets } from './sealed-secrets.ts';
+import { resolveSecrets } from './resolve-secrets.ts';
 import { tempDir } from './temp-dir.ts';
 import { testService } from './test-service.ts';
 

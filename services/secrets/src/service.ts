@@ -16,7 +16,7 @@ import { auditBegin, auditFinish, auditLooked, auditRead } from './handlers/audi
 import { envList } from './handlers/env-list.ts';
 import { envSet } from './handlers/env-set.ts';
 import { secretsResolve } from './handlers/secrets-resolve.ts';
-import { openingOf, secretsSealingKey } from './handlers/secrets-sealing-key.ts';
+import { createParamsDecryption, secretsSealingKey } from './handlers/secrets-sealing-key.ts';
 import { secretsWebhookKeys } from './handlers/secrets-webhook-keys.ts';
 import { tokensCreate } from './handlers/tokens-create.ts';
 import { tokensList } from './handlers/tokens-list.ts';
@@ -58,7 +58,7 @@ export function defineSecrets({ firstToken, envFile }: SecretsOptions = {}): Ser
     settings: ['gateway', 'tenantId', 'providers', 'webhooks', 'security', 'oauth'],
     storeFile: ({ security }) => fileOf(security.secrets.dbPath),
 
-    async setup({ settings, store, bus, own, env, log, configuration, opensWith }) {
+    async setup({ settings, store, bus, own, env, log, configuration, setParamsDecryption }) {
       const { secrets, dataKeys, keyOrigins, rates, records, heads, begun, ...data } = await store.open({
         tokens: tokenCollection,
         spent: spentCollection,
@@ -89,7 +89,7 @@ export function defineSecrets({ firstToken, envFile }: SecretsOptions = {}): Ser
       const audit = own.use(
         openAudit({ data: { records, heads, begun }, store, log, seal: values.auditSeal, sealedElsewhere: values.sealedElsewhere }),
       );
-      opensWith(openingOf({ values, store }));
+      setParamsDecryption(createParamsDecryption({ values, store }));
       const allowed = own.use(await watchAllowed(bus, log)).of;
       const documents = keyOrigins.for({ tenant });
       const origins = createKeyOrigins({ documents, store, providers: () => settings.current.providers, configuration });

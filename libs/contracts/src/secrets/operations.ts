@@ -15,7 +15,7 @@ const Origin = upTo(MAX.url)
 const SEALED = /^[A-Za-z0-9_.-]*$/;
 const Sealed = upTo(MAX_SEALED).regex(SEALED);
 
-const SealedKey = upTo(1_500)
+const SealedKey = upTo(2_000)
   .regex(SEALED)
   .describe('sealed to the asker; null when no such secret is set, or it is longer than 256 characters');
 

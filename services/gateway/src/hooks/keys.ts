@@ -1,6 +1,6 @@
 import type { Bus } from '@switchyard/bus';
 import { ServiceError, type SecretRef } from '@switchyard/contracts';
-import { followSecrets, openSecretAsking, type Settings } from '@switchyard/service-kit';
+import { followSecrets, createSecretRecipient, type Settings } from '@switchyard/service-kit';
 import type { Logger } from '@switchyard/telemetry';
 
 /** What was not heard of, because the bus was away, holds for no longer. */
@@ -17,15 +17,18 @@ type Known = ReadonlyMap<string, string | null>;
 /** Asks the owner of secrets when a key is needed first, and again when a secret or the configuration has changed. */
 export async function openHookKeys({ bus, settings, log }: { bus: Bus; settings: Settings<'webhooks'>; log: Logger }): Promise<HookKeys> {
   let known: { keys: Promise<Known>; until: number } | undefined;
-  const asking = openSecretAsking('gateway');
+  const recipient = createSecretRecipient('gateway');
   const forget = (): void => void (known = undefined);
   const watch = await followSecrets(bus, forget);
   const stop = settings.onChange(forget);
 
   async function ask(): Promise<Known> {
-    const to = asking.asker();
+    const to = recipient.createRequest();
     const { keys } = await bus.call('secrets.webhookKeys', { to });
-    return new Map(keys.map(({ name, value }) => [name, value === null ? null : asking.open(name, value, to)]));
+    const decrypted = keys.map(
+      async ({ name, value }) => [name, value === null ? null : await recipient.decrypt(name, value, to)] as const,
+    );
+    return new Map(await Promise.all(decrypted));
   }
 
   async function current(): Promise<Known> {

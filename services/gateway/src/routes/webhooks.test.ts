@@ -3,7 +3,7 @@ import { createHmac } from 'node:crypto';
 import { test } from 'node:test';
 import { sign } from '@octokit/webhooks-methods';
 import { secrets, SECRETS_BUCKET, ServiceError } from '@switchyard/contracts';
-import { createSecretSealer } from '@switchyard/service-kit';
+import { encryptSecret } from '@switchyard/service-kit';
 import { Webhook } from 'standardwebhooks';
 import type { WebhooksGiven } from '../gateway.fixture.ts';
 import { startTestTurns, type TestTurns } from './turns.fixture.ts';
@@ -325,16 +325,15 @@ test('a mapping with a key of its own is not set off by the key of the strict en
 test('a key that is named comes from the owner of secrets, and a new one is in force once it says so', async () => {
   let value: string | null = TOKEN;
   let asked = 0;
-  const sealFor = createSecretSealer();
   const ref = { source: 'env', provider: 'default', id: 'HOOK_TOKEN' } as const;
   await using t = await start({ token: ref, mappings: [issues] });
   assert.equal((await send(t, '/hooks/issues', opened))[0], 503, 'nobody knows the key');
   await t.gateway.bus.serve(
     secrets,
     {
-      'secrets.webhookKeys'({ to }) {
+      async 'secrets.webhookKeys'({ to }) {
         asked += 1;
-        return { keys: [{ name: 'HOOK_TOKEN', value: value === null ? null : sealFor('HOOK_TOKEN', value, to) }] };
+        return { keys: [{ name: 'HOOK_TOKEN', value: value === null ? null : await encryptSecret('HOOK_TOKEN', value, to) }] };
       },
     },
     { version: '0.0.0' },

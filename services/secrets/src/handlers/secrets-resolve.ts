@@ -1,6 +1,6 @@
 import type { Handler } from '@switchyard/bus';
 import { ServiceError } from '@switchyard/contracts';
-import { createSecretSealer, StartError, type Variables } from '@switchyard/service-kit';
+import { encryptSecret, StartError, type Variables } from '@switchyard/service-kit';
 import type { Store } from '@switchyard/store';
 import type { KeyOrigins } from '../values/key-origins.ts';
 import { hideValue } from '@switchyard/telemetry';
@@ -22,7 +22,6 @@ interface Given {
  */
 export function secretsResolve({ values, env, allowed, origins, store }: Given): Handler<'secrets.resolve'> {
   const tell = createTeller(store);
-  const sealFor = createSecretSealer();
 
   return async ({ name, origin, to }, ctx) => {
     try {
@@ -32,7 +31,7 @@ export function secretsResolve({ values, env, allowed, origins, store }: Given):
       const value = await readValue({ values, env }, name);
       if (value !== undefined) hideValue(value);
       tell(ctx, name, value === undefined ? 'not_found' : 'success');
-      return { value: value === undefined ? null : sealFor(name, value, to) };
+      return { value: value === undefined ? null : await encryptSecret(name, value, to) };
     } catch (err) {
       if (err instanceof ServiceError && err.code === 'PERMISSION_DENIED') tell(ctx, name, 'denied');
       if (!(err instanceof StartError)) throw err;

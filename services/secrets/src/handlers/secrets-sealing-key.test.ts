@@ -1,24 +1,24 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ServiceError } from '@switchyard/contracts';
-import { openBox } from '@switchyard/security';
-import { openingOf } from './secrets-sealing-key.ts';
+import { createDecryptionKey, encryptTo } from '@switchyard/security';
+import { createParamsDecryption } from './secrets-sealing-key.ts';
 
-test('what does not open where nothing may be written says why nothing may; what is sealed opens for a minute', () => {
-  const box = openBox();
-  const clock = { now: () => 1_000_000 };
-  const closed = openingOf({
+test('params decryption reports a missing master key, and accepts keys for one minute', async () => {
+  const paramsKey = createDecryptionKey();
+  const store = { now: () => 1_000_000 };
+  const readOnly = createParamsDecryption({
     values: {
-      box,
+      paramsKey,
       writable: () => {
         throw new ServiceError('FAILED_PRECONDITION', 'there is no master key');
       },
     },
-    store: clock,
+    store,
   });
-  assert.throws(() => closed.box.unseal('sealed to another replica', []), { code: 'FAILED_PRECONDITION' });
-  const open = openingOf({ values: { box, writable: () => assert.fail() }, store: clock });
-  const text = openBox().seal(box.key, Buffer.from('x'), ['here']) ?? assert.fail();
-  assert.equal(Buffer.from(open.box.unseal(text, ['here']) ?? []).toString(), 'x');
-  assert.deepEqual([1_000_000, 940_000, 939_999, 1_060_000, 1_060_001].map(open.isFresh), [true, true, false, true, false]);
+  await assert.rejects(readOnly.key.decrypt('encrypted to another replica', {}), { code: 'FAILED_PRECONDITION' });
+  const decryption = createParamsDecryption({ values: { paramsKey, writable: () => assert.fail() }, store });
+  const jwe = (await encryptTo(paramsKey.publicKey, Buffer.from('x'), { method: 'env.set' })) ?? assert.fail();
+  assert.equal(Buffer.from((await decryption.key.decrypt(jwe, { method: 'env.set' })) ?? []).toString(), 'x');
+  assert.deepEqual([1_000_000, 940_000, 939_999, 1_060_000, 1_060_001].map(decryption.isFresh), [true, true, false, true, false]);
 });

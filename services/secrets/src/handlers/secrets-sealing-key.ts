@@ -1,29 +1,29 @@
-import type { Handler, Opening } from '@switchyard/bus';
+import type { Handler, ParamsDecryption } from '@switchyard/bus';
 import type { Store } from '@switchyard/store';
 import type { OpenedValues } from '../values/open-values.ts';
 
-/** A value that was sealed longer ago is refused, so that what was recorded cannot be played again on another day. */
-const SEALED_FOR_MS = 60_000;
+/** Params encrypted to a key that was issued longer ago are rejected, so that a recorded call cannot be replayed later. */
+const MAX_KEY_AGE_MS = 60_000;
 
-interface Given {
-  values: Pick<OpenedValues, 'box' | 'writable'>;
+interface SealingKeyDeps {
+  values: Pick<OpenedValues, 'paramsKey' | 'writable'>;
   store: Pick<Store, 'now'>;
 }
 
-/** The same from every replica that has the master key. */
-export function secretsSealingKey({ values, store }: Given): Handler<'secrets.sealingKey'> {
-  return () => ({ key: values.box.key, at: store.now() });
+/** Every replica with the same master key returns the same key. */
+export function secretsSealingKey({ values, store }: SealingKeyDeps): Handler<'secrets.sealingKey'> {
+  return () => ({ key: values.paramsKey.publicKey, at: store.now() });
 }
 
-/** Opens what was sealed to that. Where nothing may be written, that is the reason to be told. */
-export function openingOf({ values, store }: Given): Opening {
+/** Decrypts params. If that fails where no value can be stored, the error says why no value can be stored. */
+export function createParamsDecryption({ values, store }: SealingKeyDeps): ParamsDecryption {
   return {
-    isFresh: (at) => Math.abs(store.now() - at) <= SEALED_FOR_MS,
-    box: {
-      unseal(text, place) {
-        const plain = values.box.unseal(text, place);
-        if (plain === undefined) values.writable();
-        return plain;
+    isFresh: (keyIssuedAt) => Math.abs(store.now() - keyIssuedAt) <= MAX_KEY_AGE_MS,
+    key: {
+      async decrypt(jwe, binding) {
+        const plaintext = await values.paramsKey.decrypt(jwe, binding);
+        if (plaintext === undefined) values.writable();
+        return plaintext;
       },
     },
   };

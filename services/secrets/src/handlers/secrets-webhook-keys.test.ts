@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { test } from 'node:test';
-import { openSecretAsking } from '@switchyard/service-kit';
+import { createSecretRecipient } from '@switchyard/service-kit';
 import { ENV, keptLog, start } from '../secrets.fixture.ts';
 
 const env = { SWITCHYARD_TOKEN: ENV, SECRETS_MASTER_KEY: randomBytes(32).toString('hex') };
@@ -17,10 +17,11 @@ test('the edge is told the secrets that webhooks name, wherever they are kept, a
 
 /** As the edge asks; a value that came in clear text, or for another call, does not open. */
 async function keysAsked({ host }: Awaited<ReturnType<typeof start>>): Promise<Record<string, string | null>> {
-  const asking = openSecretAsking('gateway');
-  const to = asking.asker();
+  const recipient = createSecretRecipient('gateway');
+  const to = recipient.createRequest();
   const { keys } = await (await host.connect('gateway')).call('secrets.webhookKeys', { to });
-  return Object.fromEntries(keys.map(({ name, value }) => [name, value === null ? null : asking.open(name, value, to)]));
+  const decrypted = keys.map(async ({ name, value }) => [name, value === null ? null : await recipient.decrypt(name, value, to)] as const);
+  return Object.fromEntries(await Promise.all(decrypted));
 }
 
 test('what opens the house is told to nobody, and what cannot be read keeps nothing else back', async () => {

@@ -1,6 +1,6 @@
 import type { Handler } from '@switchyard/bus';
 import { MAX, type Sections } from '@switchyard/contracts';
-import { createSecretSealer, StartError, type Settings, type Variables } from '@switchyard/service-kit';
+import { encryptSecret, StartError, type Settings, type Variables } from '@switchyard/service-kit';
 import type { Store } from '@switchyard/store';
 import { hideValue } from '@switchyard/telemetry';
 import type { OpenedValues } from '../values/open-values.ts';
@@ -17,14 +17,13 @@ interface Given {
 /** The secrets that `webhooks` names now, and no other: the edge, which anybody can reach, is told as little as it can work with. */
 export function secretsWebhookKeys({ values, env, settings, store }: Given): Handler<'secrets.webhookKeys'> {
   const tell = createTeller(store);
-  const sealFor = createSecretSealer();
   return async ({ to }, ctx) => {
     const keys = [];
     for (const name of [...namesIn(settings.current.webhooks)].slice(0, MAX.words)) {
       const value = isHouseSecret(name) ? undefined : short(await read(name, ctx.log));
       tell(ctx, name, isHouseSecret(name) ? 'denied' : value === undefined ? 'not_found' : 'success');
       if (value !== undefined) hideValue(value);
-      keys.push({ name, value: value === undefined ? null : sealFor(name, value, to) });
+      keys.push({ name, value: value === undefined ? null : await encryptSecret(name, value, to) });
     }
     return { keys };
   };

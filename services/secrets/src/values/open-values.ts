@@ -1,5 +1,5 @@
 import { ServiceError } from '@switchyard/contracts';
-import { deriveKey, openBox, readMasterKey, type Box, type SealingKey } from '@switchyard/security';
+import { createDecryptionKey, deriveKey, readMasterKey, type DecryptionKey, type SealingKey } from '@switchyard/security';
 import { readSecret, StartError, type Variables } from '@switchyard/service-kit';
 import type { Collection, Store } from '@switchyard/store';
 import type { Logger } from '@switchyard/telemetry';
@@ -29,8 +29,8 @@ export interface OpenedValues {
   places: readonly Values[];
   /** What the record of what was done is sealed with. Undefined without a master key. */
   auditSeal: AuditSeal | undefined;
-  /** What is sealed to the service opens with it, at every replica. */
-  box: Box;
+  /** Decrypts the params that callers encrypt to this service. The same at every replica that has the master key. */
+  paramsKey: DecryptionKey;
   /** Without a master key: whether another replica has one by now, and seals what this one could not. */
   sealedElsewhere: () => Promise<boolean>;
   /** For what has this name. Throws where there is none. */
@@ -38,9 +38,9 @@ export interface OpenedValues {
   mustBeSealed: (name: string) => boolean;
 }
 
-const INTAKE = 'switchyard/intake/v1';
-/** Without a master key nothing is written but by the one process that has a file for it. */
-let ofProcess: Box | undefined;
+const PARAMS_KEY = 'switchyard/params-key/v1';
+/** Without a master key only one process writes secrets, so the key of that process is enough. */
+let processKey: DecryptionKey | undefined;
 
 /** Sealed where there is a master key, else in a file where there may be one. Refuses to start without the key of what is sealed. */
 export async function openValues(given: Given): Promise<OpenedValues> {
@@ -59,7 +59,7 @@ export async function openValues(given: Given): Promise<OpenedValues> {
   const places = [sealed, file].filter((place) => place !== undefined);
   return {
     places,
-    box: key === undefined ? (ofProcess ??= openBox()) : openBox(deriveKey(key, INTAKE)),
+    paramsKey: key === undefined ? (processKey ??= createDecryptionKey()) : createDecryptionKey(deriveKey(key, PARAMS_KEY)),
     auditSeal: key && (await auditSeal(keys, key)),
     sealedElsewhere: async () => key === undefined && (await isSealed(keys)),
     mustBeSealed,

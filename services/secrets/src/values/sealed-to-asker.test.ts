@@ -16,7 +16,7 @@ test('who hears everything on the bus sees that a secret was asked for and answe
   assert.equal(await resolve(app, 'OPENAI_API_KEY'), CANARY);
   await app.nextEvent('secret:accessed');
   assert.ok(heard.some((line) => line.includes('svc.secrets.secrets.resolve')));
-  assert.ok(heard.some((line) => line.includes('"value":"AGS1.')));
+  assert.ok(heard.some((line) => line.includes('"value":"eyJ')));
   for (const form of [CANARY, Buffer.from(CANARY).toString('base64url').slice(0, 30)]) assert.ok(!heard.join('\n').includes(form));
 });
 
