@@ -7,10 +7,10 @@ import {
   type BodyDocument,
   type SessionDocument,
   type TurnDocument,
-} from '../../services/sessions/src/data.ts';
+} from '../../services/sessions/src/model/session-document.ts';
 import { executionCollection } from '../../services/sessions/src/handlers/dev-tools.ts';
-import { channelOf } from '../../services/sessions/src/sessions/session-key.ts';
-import { texts } from '../../services/sessions/src/turns/bodies.ts';
+import { channelOf } from '../../services/sessions/src/model/session-key.ts';
+import { texts } from '../../services/sessions/src/model/stored-text.ts';
 
 const POLL_MS = 200;
 const ALL = { limit: 1_000_000 };

@@ -30,10 +30,10 @@ describe('databases spread by tenant and key', { timeout: 180_000 }, () => {
     const seen = queries.filter(({ tenant, key }) => tenant && key).map(rowOf);
     // One of each kind: by key, by a filter that was put together elsewhere, by a list of keys, from a type.
     for (const row of [
-      'services/sessions/src/turns/runner.ts turns.get',
-      'services/sessions/src/sessions/mailbox.ts sessions.update depth key leaseUntil',
-      'services/sessions/src/turns/waiting.ts turns.find turnId',
-      'services/sessions/src/handlers/session-delete.ts sessions.remove depth epoch key lastSeq leaseUntil',
+      'services/sessions/src/turns/turn-runner.ts turns.get',
+      'services/sessions/src/queue/session-queue.ts sessions.update depth key leaseUntil',
+      'services/sessions/src/turns/ending/turn-waiters.ts turns.find turnId',
+      'services/sessions/src/handlers/session/session-delete.ts sessions.remove depth epoch key lastSeq leaseUntil',
     ])
       assert.ok(seen.includes(row), `${row} is not among\n${seen.join('\n')}`);
     assert.ok(queries.length > 80, `only ${queries.length} were found`);

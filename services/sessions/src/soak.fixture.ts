@@ -7,9 +7,9 @@ import { mintId } from '@switchyard/security';
 import { startService } from '@switchyard/service-kit';
 import { openStore } from '@switchyard/store';
 import { principal, type TestService } from '@switchyard/testkit';
-import { bodyCollection, sessionCollection, turnCollection } from './data.ts';
-import { texts } from './turns/bodies.ts';
-import { messagesOf } from './turns/spoken.ts';
+import { bodyCollection, sessionCollection, turnCollection } from './model/session-document.ts';
+import { texts } from './model/stored-text.ts';
+import { messagesOf } from './model/turn-messages.ts';
 import { defineSessions, type SessionsTiming } from './service.ts';
 import { testSessions } from './sessions.fixture.ts';
 

@@ -15,13 +15,13 @@ export const SABOTAGE: Readonly<Record<Sabotage | 'none', Way>> = {
   none: { patches: [] },
   // A runner that was stopped is told by its own clock, before any write could miss.
   fencing: {
-    patches: [{ file: 'sessions/src/turns/hold.ts', from: 'clock.now() - state.renewedAt >= timing.heldMs', to: 'false' }],
+    patches: [{ file: 'sessions/src/queue/session-lease.ts', from: 'clock.now() - state.renewedAt >= timing.heldMs', to: 'false' }],
   },
   dedupe: { patches: [] },
   sweeper: { patches: [] },
   order: { patches: [] },
   // Whatever was under way is made again.
-  tools: { patches: [{ file: 'sessions/src/turns/use-tools.ts', from: ' && !tools.repeatable(first.name)', to: ' && false' }] },
+  tools: { patches: [{ file: 'sessions/src/agent-loop/tool-calls.ts', from: ' && !tools.repeatable(first.name)', to: ' && false' }] },
   // Who comes back for events gets some of what was missed.
   places: { patches: [{ file: 'gateway/src/events/event-reader.ts', from: 'next = after.seq + 1;', to: 'next = after.seq + 3;' }] },
 };

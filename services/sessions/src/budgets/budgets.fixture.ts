@@ -2,8 +2,8 @@ import { AgentConfig } from '@switchyard/contracts';
 import type { CatalogueEntry } from '@switchyard/models';
 import type { Clock } from '@switchyard/service-kit';
 import { openStore } from '@switchyard/store';
-import type { Agent } from '../agents.ts';
-import { budgetCollection } from '../data.ts';
+import type { Agent } from '../agents/agent-directory.ts';
+import { budgetCollection } from '../model/session-document.ts';
 import { createBudgets, type Budgets, type Call, type Reserved } from './budgets.ts';
 
 /** Noon: the hour and the day have both begun, and neither is about to end; it is not over, or the database would forget it. */

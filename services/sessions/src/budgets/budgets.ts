@@ -2,14 +2,14 @@ import { refusal, type Principal, type ServiceError } from '@switchyard/contract
 import type { ModelMessage, ModelRef, Models } from '@switchyard/models';
 import type { Clock } from '@switchyard/service-kit';
 import type { Collection, Store } from '@switchyard/store';
-import type { Agent } from '../agents.ts';
-import { charsOf } from '../context/gauge.ts';
-import { tokensOf } from '../context/room.ts';
-import type { BudgetDocument } from '../data.ts';
-import { createAllotments, type Share } from './allotments.ts';
-import { createLedger } from './ledger.ts';
-import { HOUR_MS, MICRO_USD, metersOf, type Limited, type NamedMeter } from './meters.ts';
-import { priceOf } from './prices.ts';
+import type { Agent } from '../agents/agent-directory.ts';
+import { charsOf } from '../context-window/window-guard.ts';
+import { tokensOf } from '../context-window/context-window.ts';
+import type { BudgetDocument } from '../model/session-document.ts';
+import { createAllotments, type Share } from './budget-allocations.ts';
+import { createLedger } from './budget-store.ts';
+import { HOUR_MS, MICRO_USD, metersOf, type Limited, type NamedMeter } from './budget-meters.ts';
+import { priceOf } from './model-prices.ts';
 
 /** Why a model was not asked, in the details of the error. */
 export const BUDGET_EXCEEDED = 'BUDGET_EXCEEDED';

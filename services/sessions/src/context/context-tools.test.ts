@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import type { Bus } from '@switchyard/bus';
 import type { Result } from '@switchyard/contracts';
 import { principal, startUpstream, type TestService, type Upstream } from '@switchyard/testkit';
-import { DAY_MS, sessionCollection } from '../data.ts';
+import { DAY_MS, sessionCollection } from '../model/session-document.ts';
 import { testSessions } from '../sessions.fixture.ts';
 
 const admin = principal({ scopes: ['*'] });

@@ -5,12 +5,12 @@ import { systemClock } from '@switchyard/service-kit';
 import { silentLogger } from '@switchyard/telemetry';
 import { AgentConfig, sections } from '@switchyard/contracts';
 import { principal, startUpstream, type TestService } from '@switchyard/testkit';
-import { bodyCollection, sessionCollection, summaryCollection, turnCollection } from '../data.ts';
+import { bodyCollection, sessionCollection, summaryCollection, turnCollection } from '../model/session-document.ts';
 import { testSessions } from '../sessions.fixture.ts';
-import { planTurn } from '../turns/plan.ts';
-import { createRecall } from '../turns/recall.ts';
-import { createBeginnings } from './beginnings.ts';
-import { toolBox } from '../turns/tools.ts';
+import { planTurn } from '../agent-loop/turn-planner.ts';
+import { createRecall } from './exchange-cache.ts';
+import { createBeginnings } from './history-prefix-cache.ts';
+import { toolBox } from '../agent-loop/toolbox.ts';
 
 /** `TURNS=2000` makes it as long as conversations become. */
 const TURNS = Number(process.env['TURNS'] ?? 40);

@@ -1,7 +1,7 @@
 import type { Handler } from '@switchyard/bus';
-import type { AgentDirectory } from '../agents.ts';
+import type { AgentDirectory } from '../agents/agent-directory.ts';
 import { BUDGET_EXCEEDED, type Budgets } from '../budgets/budgets.ts';
-import { standardAgent } from '../context/agent-of.ts';
+import { standardAgent } from '../agents/agent-resolution.ts';
 import { ServiceError } from '@switchyard/contracts';
 
 /**

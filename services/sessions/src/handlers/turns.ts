@@ -1,15 +1,15 @@
 import type { Handler } from '@switchyard/bus';
 import type { Collection } from '@switchyard/store';
-import type { BodyDocument, SessionDocument, TurnDocument } from '../data.ts';
-import { follows, noSuchTurn } from '../sessions/ownership.ts';
-import { texts, type Bodies } from '../turns/bodies.ts';
-import { readMarks, standingOf } from '../turns/journal.ts';
-import type { Once } from '../turns/once.ts';
-import type { Runner } from '../turns/runner.ts';
-import { stateOf } from '../turns/state-of.ts';
-import { completeStateless, runStateless, type StatelessDeps } from '../turns/stateless.ts';
-import { hasEnded } from '../turns/turn-writes.ts';
-import { endOf } from '../turns/waiting.ts';
+import type { BodyDocument, SessionDocument, TurnDocument } from '../model/session-document.ts';
+import { follows, noSuchTurn } from '../model/session-ownership.ts';
+import { texts, type Bodies } from '../model/stored-text.ts';
+import { readMarks, standingOf } from '../model/checkpoint-log.ts';
+import type { Once } from '../stateless/idempotent-turns.ts';
+import type { Runner } from '../turns/turn-runner.ts';
+import { stateOf } from '../turns/store/turn-state.ts';
+import { completeStateless, runStateless, type StatelessDeps } from '../stateless/stateless-turn.ts';
+import { hasEnded } from '../turns/store/turn-store.ts';
+import { endOf } from '../turns/ending/turn-waiters.ts';
 
 /** Accepts a durable turn for a route that listens to its frames. */
 export function turnsStart(runner: Runner): Handler<'turns.start'> {

@@ -2,14 +2,14 @@ import { ServiceError, subjects, type Principal, type Result, type ResponseState
 import type { Bus } from '@switchyard/bus';
 import type { Clock } from '@switchyard/service-kit';
 import type { Collection, Store } from '@switchyard/store';
-import type { BodyDocument, KeptDocument, Said } from '../data.ts';
-import { textOf } from '../turns/bodies.ts';
-import { turnCancelled } from '../turns/endings.ts';
-import { createFrameWriter, FRAME_AFTER_ALL } from '../turns/frames.ts';
-import { requestOf, type KeptRequest } from '../turns/kept-request.ts';
-import type { LogShares } from '../turns/log-shares.ts';
-import type { Runs } from '../turns/runs.ts';
-import { hasEnded } from '../turns/turn-writes.ts';
+import type { BodyDocument, KeptDocument, Said } from '../model/session-document.ts';
+import { textOf } from '../model/stored-text.ts';
+import { turnCancelled } from '../turns/store/turn-errors.ts';
+import { createFrameWriter, FRAME_AFTER_ALL } from '../frames/frame-publisher.ts';
+import { requestOf, type KeptRequest } from '../stateless/stored-request.ts';
+import type { LogShares } from '../frames/frame-log-quota.ts';
+import type { Runs } from '../turns/ending/running-turns.ts';
+import { hasEnded } from '../turns/store/turn-store.ts';
 
 export interface ResponsesDeps {
   kept: Collection<KeptDocument>;

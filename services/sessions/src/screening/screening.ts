@@ -3,7 +3,7 @@ import { CANARY, oddShapesOf, scoreInjection } from '@switchyard/security';
 import type { Bus } from '@switchyard/bus';
 import type { Clock } from '@switchyard/service-kit';
 import type { Logger } from '@switchyard/telemetry';
-import { createRates } from './rates.ts';
+import { createRates } from './flag-rates.ts';
 import type { OutputFinding } from './output-finding.ts';
 
 /** Whose text it is, and where it was said. */

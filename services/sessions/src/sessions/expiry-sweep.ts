@@ -1,11 +1,11 @@
 import { atIntervals, type Clock } from '@switchyard/service-kit';
 import type { Logger } from '@switchyard/telemetry';
-import type { Agent, AgentDirectory } from '../agents.ts';
-import { DAY_MS, type SessionDocument } from '../data.ts';
-import { clearGone, emptied, idleAs, type EmptyingDeps } from './emptying.ts';
+import type { Agent, AgentDirectory } from '../agents/agent-directory.ts';
+import { DAY_MS, type SessionDocument } from '../model/session-document.ts';
+import { clearGone, emptied, idleAs, type EmptyingDeps } from './session-reset.ts';
 import { sessionKeyObject } from './new-session.ts';
 import { canExpire, expiryOf, type Expiry } from './reset-policy.ts';
-import { parseSessionKey } from './session-key.ts';
+import { parseSessionKey } from '../model/session-key.ts';
 
 const PAGE = 200;
 /** A write may be there so much later than the time that it bears. */
@@ -33,7 +33,7 @@ interface Swept {
 
 /**
  * Empties conversations that are over by the policy of their agent, as often as it says, so that what is over is not kept until
- * somebody speaks again. A turn that begins does the same for its own (`turns/expiring.ts`). Every replica may sweep at once: the
+ * somebody speaks again. A turn that begins does the same for its own (`turns/execution/auto-reset.ts`). Every replica may sweep at once: the
  * write is guarded as that of `session.reset`, so it happens once, and to none that has a turn.
  */
 export function startExpirySweep(deps: ExpirySweepDeps): AsyncDisposable {

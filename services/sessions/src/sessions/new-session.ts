@@ -1,8 +1,8 @@
 import { mintId } from '@switchyard/security';
 import type { Filter, OutboxEvent } from '@switchyard/store';
-import type { SessionDocument } from '../data.ts';
-import { seenBy, type Viewer } from './ownership.ts';
-import type { SessionIdentity } from './session-key.ts';
+import type { SessionDocument } from '../model/session-document.ts';
+import { seenBy, type Viewer } from '../model/session-ownership.ts';
+import type { SessionIdentity } from '../model/session-key.ts';
 
 /** A turn that comes to a session. */
 export interface Arrival extends Viewer {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { AgentConfig } from '@switchyard/contracts';
-import type { SessionDocument } from '../data.ts';
+import type { SessionDocument } from '../model/session-document.ts';
 import { expiryOf } from './reset-policy.ts';
 
 const policyOf = (resetPolicy: object) => AgentConfig.parse({ session: { resetPolicy } }).session.resetPolicy;

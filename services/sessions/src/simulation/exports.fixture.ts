@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
-import { read } from '../sessions/directory.ts';
-import { spoken } from '../turns/spoken.ts';
-import { principal, type Replica, type World } from './story.fixture.ts';
+import { read } from '../sessions/session-directory.ts';
+import { spoken } from '../model/turn-messages.ts';
+import { principal, type Replica, type World } from './scenario.fixture.ts';
 
 /**
  * What `session.export` reads. It is what was counted, from the first turn on and in order, each message once, and no less than had been

@@ -3,8 +3,8 @@ import { test } from 'node:test';
 import { ServiceError } from '@switchyard/contracts';
 import { NO_FAULTS } from '@switchyard/testkit';
 import { pause } from '@switchyard/service-kit';
-import { createWorld, principal, reset, startReplica, USUAL, type Replica } from './story.fixture.ts';
-import { ask, isRunning, KEY, settled, told, turnOf, twoReplicas, until } from './telling.fixture.ts';
+import { createWorld, principal, reset, startReplica, USUAL, type Replica } from './scenario.fixture.ts';
+import { ask, isRunning, KEY, settled, told, turnOf, twoReplicas, until } from './event-delivery.fixture.ts';
 
 /*
  * Faults that were found in earlier versions, each once and on purpose. Time is virtual: minutes of it take milliseconds.

@@ -1,5 +1,5 @@
 import type { Watching, Write } from '@switchyard/testkit';
-import type { Waits } from './story.fixture.ts';
+import type { Waits } from './scenario.fixture.ts';
 
 /** A write of the protocol, by what it changes. */
 const writes = {

@@ -15,7 +15,7 @@ import {
   type Script,
   type Waits,
   type World,
-} from './story.fixture.ts';
+} from './scenario.fixture.ts';
 
 const CHANNELS = ['one', 'two', 'three'];
 const AGENTS = ['wide', 'wide', 'narrow'];

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { playSeed } from './seeds.fixture.ts';
-import { USUAL, type Waits } from './story.fixture.ts';
+import { USUAL, type Waits } from './scenario.fixture.ts';
 
 /** `SEED=n` plays one story again, `SEEDS=n` as many as it says. */
 const ONE = process.env['SEED'];

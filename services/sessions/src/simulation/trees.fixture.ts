@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
-import type { Root, SessionDocument, SummaryDocument, TurnDocument } from '../data.ts';
-import { messagesOf } from '../turns/spoken.ts';
+import type { Root, SessionDocument, SummaryDocument, TurnDocument } from '../model/session-document.ts';
+import { messagesOf } from '../model/turn-messages.ts';
 
 /** Watches what becomes of the summaries of conversations. */
 export interface Trees {

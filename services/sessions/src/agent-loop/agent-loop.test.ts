@@ -1,0 +1,257 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { AgentConfig, ServiceError } from '@switchyard/contracts';
+import type { ModelAnswer, ModelEnd, ModelRequest } from '@switchyard/models';
+import type { Asking } from '../agents/model-access.ts';
+import { standingOf, type Mark } from '../model/checkpoint-log.ts';
+import { runTurn } from './agent-loop.ts';
+import type { ToolBox, ToolUse } from './toolbox.ts';
+import type { FrameBody, TurnPlan } from './turn-plan.ts';
+
+const usage = { input: 3, output: 2 };
+const MODEL = { provider: 'first', modelId: 'm1' };
+type Saying = { text?: string; calls?: readonly string[]; reason?: ModelAnswer['reason']; fails?: ServiceError };
+
+/** A model that says one thing after the other, then no more; and what it was asked. */
+function saying(...answers: Saying[]): Asking & { asked: ModelRequest[] } {
+  const asked: ModelRequest[] = [];
+  return {
+    asked,
+    async tell(request, say): Promise<ModelEnd> {
+      const { text = '', calls = [], reason = calls.length > 0 ? 'tool-calls' : 'stop', fails } = answers[asked.length] ?? {};
+      asked.push({ ...request, messages: [...request.messages] });
+      if (text !== '') say(text, 'text');
+      if (fails) throw fails;
+      const made = calls.map((name, n) => ({ callId: `${asked.length}-${n}`, name, input: {}, text: '{}' }));
+      return { calls: made, reason, usage, costUsd: 0.5 };
+    },
+    complete: () => assert.fail('it is read as it comes'),
+  };
+}
+
+/** Tools whose names say whether they only read; each waits until the test lets it answer, where the test wants that. */
+function toolsThat(use: (name: string, using: ToolUse) => Promise<unknown> = (name) => Promise.resolve(`${name} answered`)): ToolBox {
+  return {
+    specs: [],
+    reads: (name) => name.startsWith('look'),
+    repeatable: (name) => name.startsWith('look'),
+    use: async ({ name }, using) => ({ result: await use(name, using), failed: false }),
+  };
+}
+
+const plan = (rest: Partial<TurnPlan> = {}): TurnPlan => ({
+  model: MODEL,
+  messages: [{ role: 'user', text: 'hello' }],
+  tools: toolsThat(),
+  maxSteps: 10,
+  maxTokens: 1_000,
+  promptTimeoutMs: 1_000,
+  signal: new AbortController().signal,
+  ...rest,
+});
+
+async function play(models: Asking, given: TurnPlan) {
+  const frames: FrameBody[] = [];
+  const running = runTurn(models, { ...given, tell: (text) => void frames.push({ type: 'delta', text }) });
+  for (;;) {
+    const step = await running.next();
+    if (step.done) return { ...step.value, frames };
+    frames.push(step.value);
+  }
+}
+
+const lastAsked = ({ asked }: { asked: ModelRequest[] }) => asked.at(-1)?.messages ?? [];
+
+test('what could have been the beginning of a secret is told once the answer has ended without one', async () => {
+  const said = 'the key begins with sk-';
+  const { frames, result } = await play(saying({ text: said }), plan());
+  const told = frames.flatMap((frame) => (frame.type === 'delta' ? [frame.text] : []));
+  assert.ok(told.length > 1, 'a part of it waited');
+  assert.equal(told.join(''), said);
+  assert.equal(result.response, said);
+});
+
+test('neighbours that only read run side by side, all others one after the other; answers come in the order of the calls', async () => {
+  const order: string[] = [];
+  const gate = Promise.withResolvers<void>();
+  const tools = toolsThat(async (name, { at }) => {
+    order.push(`${name} begins`);
+    if (name === 'look2') gate.resolve();
+    if (name === 'look1') await gate.promise;
+    order.push(`${name} ends`);
+    return at;
+  });
+  const marks: Mark[] = [];
+  const models = saying({ calls: ['act', 'look1', 'look2', 'act2'] }, { text: 'done' });
+  const { frames } = await play(models, plan({ tools, note: async (mark) => void marks.push(mark) }));
+  assert.deepEqual(order, [
+    'act begins',
+    'act ends',
+    'look1 begins',
+    'look2 begins',
+    'look2 ends',
+    'look1 ends',
+    'act2 begins',
+    'act2 ends',
+  ]);
+  assert.deepEqual(
+    marks.map((mark) => (mark.mark === 'result' ? [mark.callId, mark.result, mark.begins] : mark.mark)),
+    ['said', ['1-0', 0, '1-1'], ['1-1', 1, '1-2'], ['1-2', 2, '1-3'], ['1-3', 3, undefined]],
+  );
+  assert.deepEqual(
+    lastAsked(models).flatMap((message) => (message.role === 'tool' ? message.callId : [])),
+    ['1-0', '1-1', '1-2', '1-3'],
+  );
+  const told = frames.flatMap((frame) => (frame.type === 'tool' ? `${frame.name} ${frame.state}` : []));
+  assert.deepEqual(told.slice(2, 6), ['look1 called', 'look2 called', 'look1 succeeded', 'look2 succeeded']);
+});
+
+test('whoever dies beside calls that only read repeats those without an answer, and nothing else', async () => {
+  const marks: Mark[] = [];
+  const died = new Error('died');
+  const dying = plan({
+    note: async (mark) => {
+      marks.push(mark);
+      if (mark.mark === 'result' && mark.callId === '1-1') throw died;
+    },
+  });
+  await assert.rejects(play(saying({ calls: ['act', 'look1', 'look2', 'act2'] }), dying), died);
+  const used: string[] = [];
+  const tools = toolsThat(async (name, { step, at }) => void used.push(`${name} ${step}/${at}`));
+  await play(saying({ text: 'done' }), plan({ tools, from: standingOf(marks) }));
+  assert.deepEqual(used, ['look2 1/2', 'act2 1/3']);
+});
+
+test('an answer that was cut off goes on once with more room, where it ends; nothing that was told is told again', async () => {
+  const models = saying({ text: 'half of ', reason: 'length' }, { text: 'it' });
+  const { result, frames, spent } = await play(models, plan({ maxOutputTokens: 10, escalateTo: async () => 500 }));
+  assert.deepEqual([result.finishReason, result.response, result.tokensUsed.total, spent.costUsd], ['stop', 'half of it', 10, 1]);
+  assert.deepEqual(
+    models.asked.map(({ maxTokens }) => maxTokens),
+    [10, 500],
+  );
+  assert.deepEqual(lastAsked(models).slice(1, 2), [{ role: 'assistant', text: 'half of ' }]);
+  assert.equal(frames.flatMap((frame) => (frame.type === 'delta' ? frame.text : [])).join(''), 'half of it');
+});
+
+test('one that was cut off before it said anything begins anew; cut off twice it ends as starved', async () => {
+  const models = saying({ reason: 'length' }, { text: 'still', reason: 'length' });
+  const { result } = await play(models, plan({ escalateTo: async () => 500 }));
+  assert.deepEqual([result.finishReason, result.response], ['output_starved', 'still']);
+  assert.equal(lastAsked(models).length, 1);
+});
+
+test('an answer stays as it was cut where no more room is to be had, or asking for it fails', async () => {
+  const away = new ServiceError('INVALID_ARGUMENT', 'too many tokens');
+  for (const rest of [{}, { maxOutputTokens: 500, escalateTo: async () => 500 }, { escalateTo: async () => 500 }]) {
+    const models = saying({ text: 'half', reason: 'length' }, { fails: away });
+    const { result } = await play(models, plan(rest));
+    assert.deepEqual([result.finishReason, result.response], ['output_starved', 'half']);
+  }
+});
+
+test('one that breaks off while it goes on fails: what was told of it is no whole answer', async () => {
+  const cut = new ServiceError('UNAVAILABLE', 'the stream broke off');
+  const models = saying({ text: 'half of ', reason: 'length' }, { text: 'i', fails: cut });
+  await assert.rejects(play(models, plan({ escalateTo: async () => 500 })), cut);
+});
+
+test('a model that says nothing after its tools is asked to go on, then to answer without any; its calls keep their keys', async () => {
+  const keys: number[] = [];
+  const marks: Mark[] = [];
+  const tools = toolsThat(async (_name, { step }) => void keys.push(step));
+  const models = saying({ calls: ['act'] }, {}, { calls: ['act'] }, {}, { text: 'so it is' });
+  const given = plan({ tools, followUps: 2, note: async (mark) => void marks.push(mark) });
+  const { result, steps } = await play(models, given);
+  assert.deepEqual([result.finishReason, result.response, steps, keys], ['stop', 'so it is', 5, [1, 3]]);
+  assert.equal(standingOf(marks).steps, 3, 'whoever takes over counts on from there');
+  assert.deepEqual(
+    standingOf(marks).spent,
+    { input: 9, output: 6, cacheRead: 0, cacheWrite: 0, costUsd: 1.5 },
+    'with what the silence cost',
+  );
+  assert.equal(models.asked[3]?.toolChoice, undefined);
+  const last = saying({ calls: ['act'] }, {}, {}, {}, {}, { text: 'never asked' });
+  assert.equal((await play(last, plan({ followUps: 2 }))).result.response, '');
+  const choices = last.asked.map(({ toolChoice }) => toolChoice);
+  assert.deepEqual([choices.slice(0, 4), choices.slice(4)], [Array<undefined>(4).fill(undefined), ['none']]);
+});
+
+test('nobody is asked again that used no tool, or whose agent wants it so; where asking fails, silence is the answer', async () => {
+  const cases: [Saying[], Partial<TurnPlan>, number][] = [
+    [[{}], { followUps: 2 }, 1],
+    [[{ calls: ['act'] }, {}], {}, 2],
+    [[{ calls: ['act'] }, {}, { fails: new ServiceError('UNAVAILABLE', 'away') }], { followUps: 2 }, 3],
+  ];
+  for (const [answers, rest, asked] of cases) {
+    const models = saying(...answers);
+    const { result } = await play(models, plan(rest));
+    assert.deepEqual([result.finishReason, result.response, models.asked.length], ['stop', '', asked]);
+  }
+});
+
+test('steps that are all the same end a turn by name; one that is another lets it go on', async () => {
+  const same: Saying = { calls: ['look'] };
+  const circles = saying(same, same, same, same);
+  assert.equal((await play(circles, plan({ maxRepeats: 3 }))).result.finishReason, 'context_loop');
+  assert.equal(circles.asked.length, 3);
+  const polling = saying(same, same, { ...same, text: 'hm' }, same, same, { text: 'done' });
+  assert.equal((await play(polling, plan({ maxRepeats: 3 }))).result.finishReason, 'stop');
+});
+
+test('a window that fills up warns once, and then ends the turn before its model is asked', async () => {
+  const warnings: string[] = [];
+  const guard = { window: 1_000, warnPercent: 80, blockPercent: 95 };
+  const tools = toolsThat(async () => 'x'.repeat(1_700));
+  const models = saying({ calls: ['a'] }, { calls: ['b'] }, { calls: ['c'] });
+  const given = plan({ guard, tools, warn: (warning) => void warnings.push(warning) });
+  const { result } = await play(models, given);
+  assert.deepEqual([result.finishReason, models.asked.length], ['context_exhausted', 3]);
+  assert.deepEqual(warnings, ['The window of the model is 85 % full.']);
+  const tooLong = saying();
+  const asked = await play(tooLong, plan({ guard, messages: [{ role: 'user', text: 'x'.repeat(3_801) }] }));
+  assert.deepEqual([asked.result.finishReason, tooLong.asked.length], ['context_exhausted', 0]);
+});
+
+test('old results of tools are told in short; what is noted of them stays whole', async () => {
+  const long = 'x'.repeat(9_000);
+  const marks: Mark[] = [];
+  const models = saying({ calls: ['look'] }, { calls: ['look'] }, { text: 'done' });
+  const pruning = { config: AgentConfig.parse({ preserveRecent: 0, session: { pruning: { preserveRecentCount: 2 } } }), window: undefined };
+  const noting = async (mark: Mark): Promise<void> => void marks.push(mark);
+  await play(models, plan({ tools: toolsThat(() => Promise.resolve(long)), pruning, note: noting }));
+  const told = models.asked.map(({ messages }) => messages.flatMap((one) => (one.role === 'tool' ? String(one.result).length : [])));
+  assert.deepEqual(told, [[], [9_000], [1_039, 9_000]]);
+  assert.deepEqual(
+    marks.flatMap((mark) => (mark.mark === 'result' ? String(mark.result).length : [])),
+    [9_000, 9_000],
+  );
+});
+
+test('a secret that an answer was cut off in does not leave when the answer goes on', async () => {
+  const key = `ghp_${'a1B2'.repeat(9)}`;
+  const models = saying({ text: `it is ${key.slice(0, 9)}`, reason: 'length' }, { text: `${key.slice(9)}, so` });
+  const { result, frames } = await play(models, plan({ maxOutputTokens: 10, escalateTo: async () => 500 }));
+  assert.equal(result.response, 'it is [REDACTED:github_token], so');
+  assert.equal(frames.flatMap((frame) => (frame.type === 'delta' ? frame.text : [])).join(''), result.response);
+});
+
+test('eight calls run side by side at most, and the ninth when they are done', async () => {
+  let [now, most] = [0, 0];
+  const tools = toolsThat(async () => {
+    most = Math.max(most, (now += 1));
+    await new Promise(setImmediate);
+    now -= 1;
+  });
+  await play(saying({ calls: Array.from({ length: 9 }, () => 'look') }, { text: 'done' }), plan({ tools }));
+  assert.equal(most, 8);
+});
+
+test('an answer is not gone on with that is JSON, or whose model may not say more anyway', async () => {
+  const cut = { text: '{"half":', reason: 'length' as const };
+  for (const rest of [{ format: { name: 'half' }, maxOutputTokens: 10 }, { maxOutputTokens: 500 }]) {
+    const models = saying(cut, { text: 'never' });
+    const { result } = await play(models, plan({ ...rest, escalateTo: async () => 500 }));
+    assert.deepEqual([result.finishReason, result.response, models.asked.length], ['output_starved', '{"half":', 1]);
+  }
+});

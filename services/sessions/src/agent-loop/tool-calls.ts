@@ -1,0 +1,76 @@
+import type { ModelMessage, ToolCall } from '@switchyard/models';
+import type { ToolResult } from './tool-result-truncation.ts';
+import { OUTCOME_UNKNOWN, type ToolBox, type ToolUse } from './toolbox.ts';
+import type { FrameBody, TurnPlan } from './turn-plan.ts';
+
+export interface Using {
+  plan: TurnPlan;
+  tools: ToolBox;
+  messages: ModelMessage[];
+}
+
+export interface Calls {
+  number: number;
+  calls: readonly ToolCall[];
+  /** How many calls the step has, those that were answered before with them. */
+  of: number;
+  /** The call that is noted as begun. */
+  begun: string | undefined;
+  /** It was begun by an earlier run, and nobody knows whether it did anything. */
+  interrupted: boolean;
+}
+
+/** So many calls are made side by side. */
+const MOST_SIDE_BY_SIDE = 8;
+
+/**
+ * Makes the calls of one step. Neighbours that only read are made side by side, all others one after the other; what they answer is noted
+ * and told in the order of the calls. Of calls that run side by side one is noted as begun at most: all of them may be repeated.
+ */
+export async function* useTools(
+  { plan, tools, messages }: Using,
+  { number, calls, of, begun, interrupted }: Calls,
+): AsyncGenerator<FrameBody, void, void> {
+  for (let at = 0; at < calls.length;) {
+    const group = neighbours(tools, calls, at);
+    const [first] = group;
+    const unknown = interrupted && at === 0 && first !== undefined && begun === first.callId && !tools.repeatable(first.name);
+    for (const { callId, name } of group) yield { type: 'tool', step: number, callId, name, state: unknown ? 'interrupted' : 'called' };
+    const results = group.map((call, n) => {
+      const place = of > 1 ? of - calls.length + at + n : undefined;
+      return unknown ? INTERRUPTED : useTool(tools, call, { signal: plan.signal, step: number, at: place });
+    });
+    // The first of them that throws ends the turn; the others are nobody's any more.
+    for (const one of results.slice(1)) void Promise.resolve(one).catch(() => undefined);
+    for (const [n, { callId, name }] of group.entries()) {
+      const { result, failed, whole } = (await results[n]) as ToolResult;
+      const next = calls[at + n + 1]?.callId;
+      const noted = { result, failed, ...(whole === undefined ? {} : { whole }), ...(next === undefined ? {} : { begins: next }) };
+      await plan.note?.({ mark: 'result', callId, ...noted });
+      messages.push({ role: 'tool', callId, name, result, failed });
+      if (!unknown) yield { type: 'tool', step: number, callId, name, state: failed ? 'failed' : 'succeeded' };
+    }
+    at += group.length;
+  }
+}
+
+/** The call at a place, and those behind it that run beside it. */
+function neighbours(tools: ToolBox, calls: readonly ToolCall[], at: number): readonly ToolCall[] {
+  const most = calls.slice(at, at + MOST_SIDE_BY_SIDE);
+  const other = most.findIndex(({ name }) => !tools.reads(name));
+  return most.slice(0, other === -1 ? most.length : Math.max(1, other));
+}
+
+/** What the model reads of a call that was under way when its runner stopped, and that must not be made twice. */
+const INTERRUPTED: ToolResult = {
+  result: { error: `${OUTCOME_UNKNOWN} It was interrupted, and was not repeated.` },
+  failed: true,
+};
+
+async function useTool(tools: ToolBox, call: ToolCall, using: ToolUse): Promise<ToolResult> {
+  const { signal } = using;
+  signal.throwIfAborted();
+  const outcome = await tools.use(call, using);
+  signal.throwIfAborted();
+  return outcome;
+}

@@ -1,0 +1,68 @@
+import type { AgentConfig } from '@switchyard/contracts';
+import type { ToolResult } from './tool-result-truncation.ts';
+import type { ToolBox } from './toolbox.ts';
+
+type Limits = AgentConfig['toolRetryBreaker'];
+
+/** What became of a tool in one turn. */
+interface Failing {
+  /** Failures in a row of the same call, by what it was given. */
+  same: { args: string; count: number };
+  /** The same complaint in a row, whatever the call. */
+  pattern: { error: string; count: number };
+  failures: number;
+}
+
+/**
+ * The same tools, of which one that keeps failing is not called any more in this turn: after so many failures of one call in a row, of
+ * the tool in all, or with one complaint in a row. The model reads that it is so, and what else it may do.
+ */
+export function withBreaker(tools: ToolBox, limits: Limits): ToolBox {
+  if (!limits.enabled) return tools;
+  const failing = new Map<string, Failing>();
+  return {
+    ...tools,
+    get specs() {
+      return tools.specs;
+    },
+    async use(call, using) {
+      const args = JSON.stringify(call.input) ?? '';
+      const blocked = whyBlocked(failing.get(call.name), args, limits);
+      if (blocked) return refusal(call.name, blocked, limits);
+      const outcome = await tools.use(call, using);
+      const before = failing.get(call.name);
+      if (outcome.failed) failing.set(call.name, failedAgain(before, args, outcome));
+      else if (before) failing.set(call.name, { ...before, same: { args: '', count: 0 }, pattern: { error: '', count: 0 } });
+      return outcome;
+    },
+  };
+}
+
+function failedAgain(before: Failing | undefined, args: string, { result }: ToolResult): Failing {
+  const error = patternOf(result);
+  return {
+    same: { args, count: before?.same.args === args ? before.same.count + 1 : 1 },
+    pattern: { error, count: before?.pattern.error === error ? before.pattern.count + 1 : 1 },
+    failures: (before?.failures ?? 0) + 1,
+  };
+}
+
+/** What a complaint says, whatever its numbers and names in quotes are. */
+function patternOf(result: unknown): string {
+  return (JSON.stringify(result) ?? '').replaceAll(/\d+/g, '0').replaceAll(/\\"[^"\\]*\\"/g, '…');
+}
+
+function whyBlocked(there: Failing | undefined, args: string, limits: Limits): string | undefined {
+  if (!there) return undefined;
+  if (there.failures >= limits.maxToolFailures) return `it has failed ${there.failures} times`;
+  const { same, pattern } = there;
+  if (same.args === args && same.count >= limits.maxConsecutiveFailures) return `this call has failed ${same.count} times in a row`;
+  if (same.args === args && pattern.count >= limits.maxConsecutiveErrorPatterns)
+    return `it has failed ${pattern.count} times in a row for one reason`;
+  return undefined;
+}
+
+function refusal(name: string, why: string, { suggestAlternatives }: Limits): ToolResult {
+  const advice = suggestAlternatives ? ' Use another tool, ask for what is missing, or answer with what is known.' : '';
+  return { result: { error: `TOOL_BLOCKED: ${name} is not called any more in this turn: ${why}.${advice}` }, failed: true };
+}

@@ -1,0 +1,84 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { AgentConfig } from '@switchyard/contracts';
+import type { ModelMessage } from '@switchyard/models';
+import { createPruning } from './tool-result-pruning.ts';
+
+const answer = (name: string, result: unknown): ModelMessage => ({ role: 'tool', callId: name, name, result, failed: false });
+const filler = (count: number): ModelMessage[] => Array.from({ length: count }, () => ({ role: 'user', text: 'go on' }));
+const step: ModelMessage = { role: 'assistant', text: '', toolCalls: [] };
+
+function toldWith(config: object, messages: readonly ModelMessage[], { window, from = 0 }: { window?: number; from?: number } = {}) {
+  return createPruning({ config: AgentConfig.parse(config), window }, from).told(messages);
+}
+
+/** What the first message is told as, in characters. */
+function first(config: object, result: unknown, behind = 6): string {
+  const [told] = toldWith(config, [answer('look', result), ...filler(behind)]);
+  return told?.role === 'tool' ? String(told.result) : '';
+}
+
+const LONG = `${'a'.repeat(4_500)}${'z'.repeat(4_500)}`;
+
+test('a result beyond 8,000 characters is told by its ends, one beyond 30,000 not at all', () => {
+  assert.equal(first({}, 'x'.repeat(8_000)).length, 8_000);
+  const trimmed = first({}, LONG);
+  assert.match(trimmed, /^a{500}… \[trimmed: 8000 characters left out\] …z{500}$/);
+  assert.equal(first({}, 'x'.repeat(30_001)), '[cleared: 30001 characters that look answered]');
+  assert.match(first({}, { rows: LONG }), /^\{"rows":"a{491}… /);
+});
+
+test('only copies are shorter, the last six messages are whole, and so is what came before the turn', () => {
+  const messages = [answer('look', LONG), ...filler(6)];
+  const told = toldWith({}, messages);
+  assert.notEqual(told, messages);
+  assert.deepEqual(messages[0], answer('look', LONG));
+  assert.equal(first({}, LONG, 5), LONG);
+  assert.equal(toldWith({}, messages, { from: 1 }), messages);
+  assert.equal(toldWith({}, filler(9)).length, 9);
+});
+
+test('how much is kept, and of which tools, is the agent’s to say', () => {
+  const pruning = (rest: object) => ({ session: { pruning: rest } });
+  assert.equal(first(pruning({ enabled: false }), LONG), LONG);
+  assert.equal(first(pruning({ softTrimThresholdChars: 10_000 }), LONG), LONG);
+  assert.match(first(pruning({ hardClearThresholdChars: 8_500 }), LONG), /^\[cleared/);
+  assert.match(first(pruning({ preserveHeadChars: 3, preserveTailChars: 2 }), LONG), /^aaa… .* …zz$/);
+  assert.equal(first(pruning({ protectedTools: ['look'] }), LONG), LONG);
+  assert.equal(first(pruning({ pruneableTools: ['other'] }), LONG), LONG);
+  assert.match(first(pruning({ pruneableTools: ['look'] }), LONG), /trimmed/);
+  assert.equal(first(pruning({ preserveRecentCount: 7 }), LONG), LONG);
+  assert.equal(first({ preserveRecent: 7 }, LONG), LONG);
+});
+
+test('images are told whole where they are protected, and text is no image', () => {
+  const image = { content: [{ type: 'image', data: LONG }] };
+  const [kept] = toldWith({}, [answer('look', image), ...filler(6)]);
+  assert.deepEqual(kept, answer('look', image));
+  assert.match(first({ session: { pruning: { protectImageBlocks: false } } }, image), /trimmed/);
+  assert.match(first({}, `"type":"image"${LONG}`), /trimmed/);
+});
+
+test('as the window fills up older results are trimmed, then cleared, but for those of tools that are protected', () => {
+  const off = { session: { pruning: { enabled: false } }, preserveRecent: 0 };
+  const messages = [answer('look', LONG), answer('memory_search', LONG), step, step, step];
+  const told = (window: number, config: object = off) =>
+    toldWith(config, messages, { window }).map((one) => (one.role === 'tool' ? String(one.result).length : 0));
+  assert.deepEqual(told(18_000).slice(0, 2), [9_000, 9_000], 'a quarter full');
+  assert.match(String(toldWith(off, messages, { window: 11_000 }).map((one) => (one.role === 'tool' ? one.result : ''))[0]), /^a{500}… /);
+  assert.deepEqual([told(8_000)[0]! < 60, told(8_000)[1]], [true, 9_000], 'more than half full');
+  for (const [why, config] of Object.entries({
+    'switched off': { ...off, contextPruning: { enabled: false } },
+    'fuller allowed': { ...off, contextPruning: { softTrimRatio: 0.9, hardClearRatio: 0.9 } },
+    'longer allowed': { ...off, contextPruning: { minPrunableToolChars: 10_000 } },
+    'more answers kept': { ...off, contextPruning: { keepLastAssistants: 4 } },
+    'more messages kept': { ...off, preserveRecent: 5 },
+    'this one protected': { ...off, contextPruning: { protectedTools: ['look', 'memory.search'] } },
+  }))
+    assert.equal(told(8_000, config)[0], 9_000, why);
+});
+
+test('where the rest of a cleared answer is kept, its model is still told', () => {
+  const pointer = '[cut: 90 of 200 characters follow. ctx_result {"id":"b","offset":100} reads on.]';
+  assert.equal(first({}, `${'x'.repeat(40_000)}… ${pointer}`), `[cleared: 40082 characters that look answered] ${pointer}`);
+});

@@ -1,0 +1,116 @@
+import { toolName, type AgentConfig } from '@switchyard/contracts';
+import type { ModelMessage } from '@switchyard/models';
+import { charsOf } from '../context-window/window-guard.ts';
+import { tokensOf } from '../context-window/context-window.ts';
+
+type ToolMessage = Extract<ModelMessage, { role: 'tool' }>;
+type Cut = 'trimmed' | 'cleared';
+
+/** What a turn's model is told of what its tools answered a while ago. */
+export interface Pruning {
+  /** The conversation as it is told now: copies, in which long results are short. What the turn keeps stays whole. */
+  told: (messages: readonly ModelMessage[]) => readonly ModelMessage[];
+}
+
+export interface PruningGiven {
+  config: Pick<AgentConfig, 'contextPruning' | 'preserveRecent'> & { session: Pick<AgentConfig['session'], 'pruning'> };
+  /** Tokens that fit the window of the model; undefined where nobody knows. */
+  window: number | undefined;
+}
+
+/** As many characters of each end stay of a result that is trimmed because the window fills up. */
+const KEPT_CHARS = 500;
+/** The word on where the rest of a long answer is kept (`agent-loop/tool-result-truncation.ts`). */
+const POINTER = /\[cut: [^\]]{1,500}\]$/;
+const POINTER_CHARS = 600;
+
+/**
+ * Of the results of a turn's own tools those beyond a length are told by their ends, or not at all: by `session.pruning` whatever there
+ * is room for, by `contextPruning` once the window fills up. The last messages are told whole, and so is what came before `from`.
+ */
+export function createPruning({ config, window }: PruningGiven, from: number): Pruning {
+  const { session, contextPruning, preserveRecent } = config;
+  const bySize = session.pruning.enabled ? session.pruning : undefined;
+  const byFill = contextPruning.enabled && window !== undefined ? contextPruning : undefined;
+  const pruneable = namesOf(bySize?.pruneableTools);
+  const guarded = { bySize: namesOf(bySize?.protectedTools), byFill: namesOf(byFill?.protectedTools) };
+  const copies = new Map<Cut, WeakMap<ToolMessage, ModelMessage>>([
+    ['trimmed', new WeakMap()],
+    ['cleared', new WeakMap()],
+  ]);
+
+  function cutOfSize(message: ToolMessage, chars: number): Cut | undefined {
+    if (!bySize || guarded.bySize.has(message.name) || (pruneable.size > 0 && !pruneable.has(message.name))) return undefined;
+    if (bySize.protectImageBlocks && hasImage(message)) return undefined;
+    if (chars > bySize.hardClearThresholdChars) return 'cleared';
+    return chars > bySize.softTrimThresholdChars ? 'trimmed' : undefined;
+  }
+
+  function cutOfFill(message: ToolMessage, chars: number, filled: number): Cut | undefined {
+    if (!byFill || guarded.byFill.has(message.name) || chars < byFill.minPrunableToolChars) return undefined;
+    if (filled > byFill.hardClearRatio) return 'cleared';
+    return filled > byFill.softTrimRatio ? 'trimmed' : undefined;
+  }
+
+  function copyOf(message: ToolMessage, cut: Cut): ModelMessage {
+    const known = copies.get(cut);
+    const copy = known?.get(message) ?? { ...message, result: shortened(message, cut, bySize) };
+    known?.set(message, copy);
+    return copy;
+  }
+
+  return {
+    told(messages) {
+      const filled = byFill ? tokensOf(messages.reduce((sum, one) => sum + charsOf(one), 0)) / (window ?? Infinity) : 0;
+      const sizeUntil = messages.length - Math.max(bySize?.preserveRecentCount ?? 0, preserveRecent);
+      const fillUntil = Math.min(messages.length - preserveRecent, lastAssistants(messages, byFill?.keepLastAssistants ?? 0));
+      let told: ModelMessage[] | undefined;
+      for (let at = from; at < Math.max(sizeUntil, fillUntil); at += 1) {
+        const message = messages[at];
+        if (message?.role !== 'tool') continue;
+        const chars = charsOf(message);
+        const cuts = [at < sizeUntil && cutOfSize(message, chars), at < fillUntil && cutOfFill(message, chars, filled)];
+        const cut = cuts.includes('cleared') ? 'cleared' : cuts.includes('trimmed') ? 'trimmed' : undefined;
+        if (cut === undefined) continue;
+        told ??= [...messages];
+        told[at] = copyOf(message, cut);
+      }
+      return told ?? messages;
+    },
+  };
+}
+
+/** Tools are named as methods are, or as models call them. */
+function namesOf(names: readonly string[] = []): ReadonlySet<string> {
+  return new Set(names.map(toolName));
+}
+
+/** Where so many of the last answers of the model begin. */
+function lastAssistants(messages: readonly ModelMessage[], count: number): number {
+  let left = count;
+  for (let at = messages.length - 1; at >= 0 && left > 0; at -= 1) {
+    if (messages[at]?.role === 'assistant' && --left === 0) return at;
+  }
+  return left > 0 ? 0 : messages.length;
+}
+
+function shortened(message: ToolMessage, cut: Cut, ends: AgentConfig['session']['pruning'] | undefined): string {
+  const text = textOf(message);
+  if (cut === 'cleared') {
+    const where = POINTER.exec(text.slice(-POINTER_CHARS))?.[0];
+    return `[cleared: ${text.length} characters that ${message.name} answered]${where === undefined ? '' : ` ${where}`}`;
+  }
+  const { preserveHeadChars: head, preserveTailChars: tail } = ends ?? { preserveHeadChars: KEPT_CHARS, preserveTailChars: KEPT_CHARS };
+  if (text.length <= head + tail) return text;
+  const left = text.length - head - tail;
+  return `${text.slice(0, head)}… [trimmed: ${left} characters left out] …${text.slice(text.length - tail)}`.toWellFormed();
+}
+
+/** Text is no image, whatever it says of one. */
+function hasImage(message: ToolMessage): boolean {
+  return typeof message.result !== 'string' && textOf(message).includes('"type":"image');
+}
+
+function textOf({ result }: ToolMessage): string {
+  return typeof result === 'string' ? result : JSON.stringify(result ?? null);
+}

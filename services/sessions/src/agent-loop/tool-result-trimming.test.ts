@@ -1,0 +1,138 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { AgentConfig } from '@switchyard/contracts';
+import type { ModelMessage } from '@switchyard/models';
+import fc from 'fast-check';
+import { charsOf } from '../context-window/window-guard.ts';
+import { trimmingOf } from './tool-result-trimming.ts';
+
+const LONG = 10_000;
+const engineOf = (given: object) => AgentConfig.parse({ contextEngine: given }).contextEngine;
+
+interface Step {
+  name?: string;
+  args?: string;
+  chars?: number;
+  failed?: boolean;
+}
+
+/** A turn so far: a question, and a call with its answer for each step. */
+function turnOf(steps: readonly Step[]): ModelMessage[] {
+  const said = steps.flatMap(({ name = 'file_read', args, chars = LONG, failed = false }, n): ModelMessage[] => {
+    const text = args ?? JSON.stringify({ n });
+    return [
+      { role: 'assistant', text: '', toolCalls: [{ callId: `c${n}`, name, input: {}, text }] },
+      { role: 'tool', callId: `c${n}`, name, result: 'x'.repeat(chars), failed },
+    ];
+  });
+  return [{ role: 'user', text: 'q' }, ...said];
+}
+
+const steps = (count: number, more: Step = {}): Step[] => Array.from({ length: count }, () => more);
+
+/** Which answers were left out, by their number. */
+function leftOut(messages: readonly ModelMessage[]): number[] {
+  return messages
+    .filter((message) => message.role === 'tool')
+    .flatMap(({ result }, n) => (/^\[An? \w+ of \S+, \d+ characters, was left out/.test(String(result)) ? [n] : []));
+}
+
+function trimmed(engine: object, messages: ModelMessage[]): number[] {
+  trimmingOf(engineOf(engine))?.(messages);
+  return leftOut(messages);
+}
+
+test('up to observationTriggerChars nothing is left out; beyond it the oldest, until less than observationDeactivationChars is left', () => {
+  const engine = { observationKeepWindow: 1 };
+  assert.deepEqual(trimmed(engine, turnOf(steps(12))), []);
+  assert.deepEqual(trimmed(engine, turnOf(steps(13))), [0, 1, 2, 3, 4, 5]);
+  assert.deepEqual(
+    trimmed({ ...engine, observationTriggerChars: 50_000, observationDeactivationChars: 30_000 }, turnOf(steps(6))),
+    [0, 1, 2, 3],
+  );
+});
+
+test('what was told stays the same from step to step until there is too much again', () => {
+  const trim = trimmingOf(engineOf({ observationKeepWindow: 1 }));
+  const messages = turnOf(steps(13));
+  assert.equal(trim?.(messages), true);
+  const told = structuredClone(messages);
+  const more = [...messages, ...turnOf(steps(4)).slice(1)];
+  assert.equal(trim?.(more), false);
+  assert.deepEqual(more.slice(0, told.length), told);
+});
+
+test('the last observationKeepWindow answers stay, of the web the last ephemeralKeepWindow', () => {
+  assert.deepEqual(trimmed({ observationKeepWindow: 11 }, turnOf(steps(13))), [0, 1]);
+  const web = { name: 'web_fetch' };
+  assert.deepEqual(trimmed({ ephemeralKeepWindow: 12 }, turnOf(steps(13, web))), [0]);
+  assert.deepEqual(trimmed({ ephemeralKeepWindow: 10 }, turnOf(steps(13, web))), [0, 1, 2]);
+});
+
+test('version dag has limits of its own: annotationTriggerChars, and all but the last annotationKeepWindow are left out', () => {
+  const engine = { version: 'dag', annotationKeepWindow: 3 };
+  assert.deepEqual(trimmed(engine, turnOf(steps(20))), []);
+  assert.deepEqual(
+    trimmed(engine, turnOf(steps(21))),
+    Array.from({ length: 18 }, (_, n) => n),
+  );
+  assert.deepEqual(trimmed({ ...engine, annotationTriggerChars: 50_000 }, turnOf(steps(6))), [0, 1, 2]);
+});
+
+test('an answer that a later one of the same call took the place of, and an error, go after evictionMinAge steps', () => {
+  const old = [{ args: '{"path":"a"}', chars: 500 }, { failed: true, chars: 500 }, { chars: 500 }];
+  const again = [{ args: '{"path":"a"}', chars: 500 }];
+  const messages = (between: number): ModelMessage[] => turnOf([...old, ...steps(between, { chars: 10 }), ...again]);
+  assert.deepEqual(trimmed({}, messages(11)), []);
+  assert.deepEqual(trimmed({}, messages(12)), [0]);
+  assert.deepEqual(trimmed({}, messages(13)), [0, 1]);
+  assert.deepEqual(trimmed({ evictionMinAge: 3 }, messages(1)), [0, 1]);
+  const failedAgain = turnOf([...old.slice(0, 1), ...steps(15, { chars: 10 }), { ...again[0], failed: true }]);
+  assert.deepEqual(trimmed({}, failedAgain), [], 'a call that failed the second time took no place');
+});
+
+test('with the engine off nothing is done, and a layer that fails three times is passed over', () => {
+  assert.equal(trimmingOf(engineOf({ enabled: false })), undefined);
+  let asked = 0;
+  const trim = trimmingOf(engineOf({}), [
+    () => {
+      asked += 1;
+      throw new Error('broken');
+    },
+    () => [2],
+  ]);
+  for (const _ of [1, 2, 3, 4, 5]) assert.deepEqual([trim?.(turnOf(steps(1)))], [true], 'the other layer goes on');
+  assert.equal(asked, 3);
+});
+
+test('whatever is left out: every call keeps its answer, what people and models said stays, and the newest answers stay word for word', () => {
+  const step = fc.record({
+    name: fc.constantFrom('file_read', 'web_fetch', 'browser_snapshot', 'exec'),
+    args: fc.constantFrom('{}', '{"a":1}', '{"a":2}'),
+    chars: fc.integer({ min: 0, max: 20_000 }),
+    failed: fc.boolean(),
+  });
+  const engine = fc.record({
+    version: fc.constantFrom('pipeline', 'dag'),
+    observationKeepWindow: fc.integer({ min: 1, max: 50 }),
+    observationTriggerChars: fc.integer({ min: 50_000, max: 300_000 }),
+    observationDeactivationChars: fc.integer({ min: 20_000, max: 300_000 }),
+    ephemeralKeepWindow: fc.integer({ min: 1, max: 50 }),
+    annotationKeepWindow: fc.integer({ min: 1, max: 50 }),
+    annotationTriggerChars: fc.integer({ min: 10_000, max: 300_000 }),
+    evictionMinAge: fc.integer({ min: 3, max: 50 }),
+  });
+  fc.assert(
+    fc.property(fc.array(step, { maxLength: 60 }), engine, (said, given) => {
+      const before = turnOf(said);
+      const messages = turnOf(said);
+      trimmingOf(engineOf(given))?.(messages);
+      assert.equal(messages.length, before.length);
+      const shape = (all: ModelMessage[]) => all.map((one) => (one.role === 'tool' ? [one.callId, one.name, one.failed] : one));
+      assert.deepEqual(shape(messages), shape(before));
+      assert.deepEqual(messages.at(-1), before.at(-1));
+      for (const [at, was] of before.entries()) assert.ok(charsOf(messages[at] ?? was) <= charsOf(was));
+    }),
+    { numRuns: 200 },
+  );
+});

@@ -1,0 +1,107 @@
+import type { AgentConfig } from '@switchyard/contracts';
+import type { ModelMessage } from '@switchyard/models';
+import { charsOf } from '../context-window/window-guard.ts';
+
+type Engine = AgentConfig['contextEngine'];
+type Answer = Extract<ModelMessage, { role: 'tool' }>;
+
+/** Makes room in what a long turn tells its model, in place. Says whether it changed anything. */
+export type Trim = (messages: ModelMessage[]) => boolean;
+
+/** A way to make room. Gives the places of what is left out. */
+type Layer = (messages: readonly ModelMessage[], engine: Engine) => readonly number[];
+
+/** A layer that failed so often in a turn is passed over: a turn does not end because no room was made. */
+const MOST_FAILURES = 3;
+/** What is shorter is not worth being left out. */
+const LEAST_CHARS = 200;
+/** What the web says changes, and can be looked up again. */
+const EPHEMERAL = /^(?:web|browser|link)[._]/;
+
+/** What the settings of an agent say of the answers of tools in one turn; nothing where its context engine is off. */
+export function trimmingOf(engine: Engine, layers: readonly Layer[] = [deadAnswers, oldAnswers]): Trim | undefined {
+  if (!engine.enabled) return undefined;
+  const failures = new Map<Layer, number>();
+  return (messages) => {
+    let changed = false;
+    for (const layer of layers) {
+      if ((failures.get(layer) ?? 0) >= MOST_FAILURES) continue;
+      try {
+        for (const at of layer(messages, engine)) changed = leaveOut(messages, at) || changed;
+      } catch {
+        failures.set(layer, (failures.get(layer) ?? 0) + 1);
+      }
+    }
+    return changed;
+  };
+}
+
+/** Answers that say nothing any more, once `evictionMinAge` steps came after them: a later one is of the same call, or it was an error. */
+function deadAnswers(messages: readonly ModelMessage[], { evictionMinAge }: Engine): number[] {
+  const calls = callsIn(messages);
+  const later = new Set<string>();
+  const dead: number[] = [];
+  let age = 0;
+  for (const [at, message] of [...messages.entries()].toReversed()) {
+    if (message.role === 'assistant' && message.toolCalls) age += 1;
+    if (message.role !== 'tool') continue;
+    const call = calls.get(message.callId) ?? message.callId;
+    if (age >= evictionMinAge && (message.failed || later.has(call))) dead.push(at);
+    if (!message.failed) later.add(call);
+  }
+  return dead;
+}
+
+/** What was called by the id of a call: the same call has the same name and arguments. */
+function callsIn(messages: readonly ModelMessage[]): Map<string, string> {
+  const calls = messages.flatMap((message) => (message.role === 'assistant' ? (message.toolCalls ?? []) : []));
+  return new Map(calls.map(({ callId, name, text }) => [callId, `${name} ${text}`]));
+}
+
+/**
+ * The oldest answers, once all together are too long, until they are well below that: so that what a model was told stays the same word
+ * for word in the steps between, and is cached. The newest stay, of what the web said fewer.
+ */
+function oldAnswers(messages: readonly ModelMessage[], engine: Engine): number[] {
+  const { trigger, enough, keep } = limitsOf(engine);
+  const answers = answersIn(messages);
+  let chars = answers.reduce((sum, one) => sum + one.chars, 0);
+  if (chars <= trigger) return [];
+  const ephemeral = answers.filter(({ name }) => EPHEMERAL.test(name));
+  const kept = new Set([
+    ...answers.filter(({ name }) => !EPHEMERAL.test(name)).slice(-keep),
+    ...ephemeral.slice(-Math.min(keep, engine.ephemeralKeepWindow)),
+  ]);
+  const old: number[] = [];
+  for (const one of answers) {
+    if (chars < enough) break;
+    if (kept.has(one) || one.chars < LEAST_CHARS) continue;
+    old.push(one.at);
+    chars -= one.chars;
+  }
+  return old;
+}
+
+function limitsOf(engine: Engine): { trigger: number; enough: number; keep: number } {
+  const { version, observationTriggerChars, observationDeactivationChars, observationKeepWindow } = engine;
+  if (version === 'dag') return { trigger: engine.annotationTriggerChars, enough: 0, keep: engine.annotationKeepWindow };
+  return { trigger: observationTriggerChars, enough: observationDeactivationChars, keep: observationKeepWindow };
+}
+
+function answersIn(messages: readonly ModelMessage[]): { at: number; name: string; chars: number }[] {
+  return messages.flatMap((message, at) => (message.role === 'tool' ? [{ at, name: message.name, chars: charsOf(message) }] : []));
+}
+
+/** False where there was nothing to leave out. */
+function leaveOut(messages: ModelMessage[], at: number): boolean {
+  const message = messages[at];
+  if (message?.role !== 'tool') return false;
+  const chars = charsOf(message);
+  if (chars < LEAST_CHARS) return false;
+  messages[at] = { ...message, result: textFor(message, chars) };
+  return true;
+}
+
+function textFor({ name, failed }: Answer, chars: number): string {
+  return `[${failed ? 'An error' : 'An answer'} of ${name}, ${chars} characters, was left out to make room. Call it again if it is needed.]`;
+}

@@ -1,0 +1,97 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { AgentConfig, sessions as contract } from '@switchyard/contracts';
+import { connectMemory, createBus, createMemoryHub, type Ctx, type Handlers } from '@switchyard/bus';
+import { silentLogger } from '@switchyard/telemetry';
+import { principal } from '@switchyard/testkit';
+import { toolBox } from './toolbox.ts';
+
+const call = { callId: 'call_1', name: 'session_status', input: {} };
+
+/** The tools of an agent, on a bus where the sessions service answers as the test says. */
+async function toolsWith(handlers: Handlers<typeof contract>, config: object = {}, left = 60_000) {
+  const bus = createBus(connectMemory(createMemoryHub()), { log: silentLogger(), service: 'sessions' });
+  await bus.serve(contract, handlers, { version: '0.0.0' });
+  return {
+    tools: toolBox(bus, principal(), AgentConfig.parse(config), { turnId: 'turn_a', left: () => left }),
+    [Symbol.asyncDispose]: () => bus.drain(),
+  };
+}
+
+test('every tool has a name of its own', async () => {
+  await using app = await toolsWith({});
+  const names = app.tools.specs.map(({ name }) => name);
+  assert.ok(names.length > 0);
+  assert.equal(new Set(names).size, names.length);
+});
+
+test('a tool that hangs lets go of its turn when the turn is stopped', async () => {
+  await using app = await toolsWith({
+    'session.status': (_, { signal }) => new Promise((_resolve, reject) => signal.addEventListener('abort', reject)),
+  });
+  const stopping = new AbortController();
+  const used = app.tools.use(call, { signal: stopping.signal, step: 1 });
+  setImmediate(() => stopping.abort());
+  assert.match(JSON.stringify((await used).result), /CANCELLED/);
+});
+
+test('what a tool answers and what it complains of are cut alike', async () => {
+  const long = '💥'.repeat(100);
+  await using app = await toolsWith(
+    { 'session.history': () => ({ messages: [{ role: 'user', content: long, timestamp: 1 }] }) },
+    { maxToolResultChars: 50 },
+  );
+  const using = { signal: new AbortController().signal, step: 1 };
+  const { result } = await app.tools.use({ ...call, name: 'session_history' }, using);
+  assert.match(String(result), /^\{"messages".{0,40}… \[cut: \d+ of 2\d\d characters left out\]$/su);
+  assert.ok(String(result).isWellFormed());
+  const refused = await app.tools.use({ ...call, name: 'session_history', input: { ['x'.repeat(500)]: 1 } }, using);
+  assert.equal(refused.failed, true);
+  assert.match(JSON.stringify(refused.result), /cut: \d+ of \d+/);
+});
+
+const STATUS = { model: 'm', agentName: 'a', tokensUsed: { totalTokens: 0, totalCost: 0 }, stepsExecuted: 0, maxSteps: 1 };
+
+test('a call is made for the turn’s principal, within what is left of the turn, under the turn, its step and its place in it', async () => {
+  const heard: Pick<Ctx, 'principal' | 'key' | 'deadline'>[] = [];
+  await using app = await toolsWith(
+    { 'session.status': (_, { principal: who, key, deadline }) => (heard.push({ principal: who, key, deadline }), STATUS) },
+    {},
+    2_000,
+  );
+  const { signal } = new AbortController();
+  await app.tools.use(call, { signal, step: 3 });
+  await app.tools.use(call, { signal, step: 4, at: 1 });
+  assert.deepEqual(
+    heard.map(({ key }) => key),
+    ['turn_a/3', 'turn_a/4/1'],
+  );
+  assert.deepEqual(heard[0]?.principal, principal());
+  assert.ok((heard[0]?.deadline ?? Infinity) <= Date.now() + 2_000);
+});
+
+test('a tool that is slower than what is left of its turn is given up, and told to stop', async () => {
+  const stopped = Promise.withResolvers<void>();
+  await using app = await toolsWith(
+    {
+      'session.status': (_, { signal }) =>
+        new Promise((_resolve, reject) => signal.addEventListener('abort', () => (stopped.resolve(), reject(new Error('stopped'))))),
+    },
+    {},
+    100,
+  );
+  const { result, failed } = await app.tools.use(call, { signal: new AbortController().signal, step: 1 });
+  assert.equal(failed, true);
+  assert.match(JSON.stringify(result), /DEADLINE_EXCEEDED/);
+  assert.doesNotMatch(JSON.stringify(result), /OUTCOME_UNKNOWN/, 'of what may be made again nothing is unknown');
+  await stopped.promise;
+});
+
+test('what a tool answers may be a megabyte; the model is shown its beginning', async () => {
+  const content = 'x'.repeat(1_000_000);
+  await using app = await toolsWith({ 'session.history': () => ({ messages: [{ role: 'user', content, timestamp: 1 }] }) });
+  const { result, failed } = await app.tools.use({ ...call, name: 'session_history' }, { signal: new AbortController().signal, step: 1 });
+  assert.equal(failed, false);
+  assert.ok(String(result).length < 200_000);
+  assert.match(String(result), /… \[cut: \d+ of 1000\d+ characters left out\]$/);
+});

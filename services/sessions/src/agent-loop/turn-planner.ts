@@ -1,0 +1,157 @@
+import { ServiceError, type Principal, type TokenScope } from '@switchyard/contracts';
+import { requireAllowed, resolveAgentModel, type ModelMessage, type ModelRef, type Models } from '@switchyard/models';
+import type { Agent } from '../agents/agent-directory.ts';
+import { compactTools } from './tool-list-compaction.ts';
+import type { WindowGuard } from '../context-window/window-guard.ts';
+import { recent, type RecentDeps } from '../context/recent-history.ts';
+import { leastAnswer, windowOf, type ModelWindow } from '../context-window/context-window.ts';
+import { trimmingOf } from './tool-result-trimming.ts';
+import type { TurnDocument } from '../model/session-document.ts';
+import { keepApart } from '../model/stored-text.ts';
+import type { Witness } from './turn-trace.ts';
+import { leaseLost, type Hold } from '../queue/session-lease.ts';
+import type { Standing } from '../model/checkpoint-log.ts';
+import { leftOutText } from '../queue/dropped-messages.ts';
+import type { TurnPlan } from './turn-plan.ts';
+import { withBreaker } from './tool-circuit-breaker.ts';
+import type { ToolBox, ToolTurn } from './toolbox.ts';
+
+/** The model an agent speaks with: its own, else the one of the house. */
+export async function modelOf(agent: Agent, models: Models): Promise<ModelRef> {
+  const { model, provider, modelRoutes } = agent.config;
+  const found = await resolveAgentModel(models, { provider, model, modelRoutes });
+  if (found) return found;
+  const routed = model === 'default' ? (modelRoutes.default ?? model) : model;
+  const name = provider === 'default' ? routed : `${provider}/${model}`;
+  throw new ServiceError('FAILED_PRECONDITION', `The agent ${agent.agentId} names the model ${name}, which no configured provider has.`, {
+    details: { reason: 'MODEL_NOT_FOUND' },
+  });
+}
+
+/** The model that a turn names, which its agent must be allowed; without a name that of the agent. */
+export async function modelFor(agent: Agent, models: Models, name: string | undefined): Promise<ModelRef> {
+  if (name === undefined) return modelOf(agent, models);
+  const found = await models.find(name);
+  if (!found) {
+    throw new ServiceError(
+      'FAILED_PRECONDITION',
+      `A turn of the agent ${agent.agentId} names the model ${name}, which no configured provider has.`,
+      {
+        details: { reason: 'MODEL_NOT_FOUND' },
+      },
+    );
+  }
+  requireAllowed(agent, found);
+  return found;
+}
+
+/** What the configuration of an agent says about each of its turns. */
+export function limitsOf({ config }: Agent) {
+  const { postBatchContinuation } = config.contextEngine;
+  return {
+    maxSteps: config.maxSteps,
+    maxTokens: config.budgets.perExecution,
+    maxCostUsd: config.budgets.perExecutionUsd,
+    promptTimeoutMs: config.promptTimeout.promptTimeoutMs,
+    maxRepeats: config.contextGuard.enabled ? config.contextGuard.maxRepeats : undefined,
+    finalOnly: config.enforceFinalTag,
+    followUps: postBatchContinuation.enabled ? postBatchContinuation.maxRetries : undefined,
+    trim: trimmingOf(config.contextEngine),
+    ...(config.maxTokens === undefined ? {} : { maxOutputTokens: config.maxTokens }),
+    ...(config.temperature === undefined ? {} : { temperature: config.temperature }),
+  } satisfies Partial<TurnPlan>;
+}
+
+/** How long an answer of a model may become that was cut off; nothing where its agent wants none longer. */
+export function escalationOf({ config }: Agent, models: Models, model: ModelRef): TurnPlan['escalateTo'] {
+  const { enabled, escalatedMaxTokens } = config.contextEngine.outputEscalation;
+  return enabled ? async () => Math.min(escalatedMaxTokens, (await windowOf(models, model))?.maxTokens ?? Infinity) : undefined;
+}
+
+/** The tools of an agent that acts for a principal. */
+export type ToolsOf = (principal: Principal, config: Agent['config'], turn: ToolTurn) => ToolBox;
+
+export interface PlanDeps extends RecentDeps {
+  tools: ToolsOf;
+  /** What stands before the question, asked with its text. */
+  remind?: (question: string) => Promise<ModelMessage | undefined>;
+  witness?: Pick<Witness, 'told'>;
+  /** Where help is, for agents that are to know. */
+  documentation?: (() => string | undefined) | undefined;
+}
+
+export interface PlanGiven {
+  turn: TurnDocument;
+  hold: Hold;
+  agent: Agent;
+  model: ModelRef;
+  principal: Principal;
+  /** The span of the turn. */
+  traceparent: string | undefined;
+  /** Milliseconds that are left of the turn. */
+  left: () => number;
+  /** What is asked. */
+  text: string;
+  /** Where earlier runs of the turn came to. */
+  from?: Pick<Standing, 'kept'>;
+}
+
+/** What a durable turn sends to its model: the recent conversation and the question. */
+export async function planTurn(deps: PlanDeps, given: PlanGiven): Promise<Omit<TurnPlan, 'signal'>> {
+  const { turn, hold, agent, model, principal, traceparent, left, text } = given;
+  const { turnId, requestId } = turn;
+  const keep = (long: string): Promise<string> => hold.persist(() => keepApart(deps.bodies, turnId, long));
+  const toolTurn = { turnId, requestId, traceparent, left, counted: model.provider === 'dev', keep, kept: given.from?.kept ?? false };
+  const [{ messages: before, earlier, told, window }, leftOut, reminder] = await Promise.all([
+    recent(deps, given),
+    leftOutText(deps.turns, turn),
+    deps.remind?.(text),
+  ]);
+  const offered = deps.tools(agentPrincipal(principal, turn), agent.config, { ...toolTurn, earlier });
+  const tools = compactTools(offered, window, agent.config.contextEngine);
+  deps.witness?.told({ ...told, tools: tools.specs.length });
+  const system = deps.documentation?.();
+  return {
+    model,
+    // Earlier turns are told without their calls.
+    conversation: `${principal.tenant} ${turnId}`,
+    ...(system === undefined ? {} : { system }),
+    messages: [...before, ...asked(leftOut), ...(reminder ? [reminder] : []), { role: 'user', text }],
+    tools: withBreaker(whileHeld(tools, hold), agent.config.toolRetryBreaker),
+    traceparent,
+    escalateTo: escalationOf(agent, deps.models, model),
+    guard: guardOf(agent, window),
+    pruning: { config: agent.config, window: window?.contextWindow },
+    ...limitsOf(agent),
+  };
+}
+
+function guardOf({ config }: Agent, window: ModelWindow | undefined): WindowGuard | undefined {
+  const { enabled, warnPercent, blockPercent } = config.contextGuard;
+  if (!enabled || !window) return undefined;
+  const leastOutput = leastAnswer(window.contextWindow, config.contextEngine.budget.minVisibleOutputTokens);
+  return { window: window.contextWindow, warnPercent, blockPercent, leastOutput };
+}
+
+function asked(text: string | undefined): ModelMessage[] {
+  return text === undefined ? [] : [{ role: 'user', text }];
+}
+
+/** A runner that was paused learns here that its lease is over, before a tool does anything for it. */
+function whileHeld(tools: ToolBox, hold: Hold): ToolBox {
+  return {
+    ...tools,
+    get specs() {
+      return tools.specs;
+    },
+    async use(call, using) {
+      if (!hold.held()) throw leaseLost();
+      return tools.use(call, using);
+    },
+  };
+}
+
+/** Who a turn acts as: its caller, within the scopes of the turn, as that agent in that session. */
+function agentPrincipal(principal: Principal, turn: TurnDocument): Principal {
+  return { ...principal, scopes: turn.scopes as TokenScope[], agent: turn.agentId, session: turn.sessionKey };
+}

@@ -1,0 +1,67 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { principal, type TestService } from '@switchyard/testkit';
+import { AgentConfig, TurnEvidence } from '@switchyard/contracts';
+import { turnCollection } from '../model/session-document.ts';
+import { testSessions } from '../sessions.fixture.ts';
+import { createWitness } from './turn-trace.ts';
+
+const admin = principal({ scopes: ['*'] });
+const SECRET = 'otters7green';
+
+async function evidenceOf({ host }: TestService): Promise<TurnEvidence | undefined> {
+  const store = await host.store('sessions');
+  const { turns } = await store.open({ turns: turnCollection });
+  const { items } = await turns.for(admin).find({}, { sort: [['createdAt', 'desc']], limit: 1 });
+  await store.close();
+  const [{ evidence } = {}] = items;
+  return evidence === undefined ? undefined : TurnEvidence.parse(JSON.parse(evidence));
+}
+
+test('of each step there are numbers, times and digests, and nothing of what was said', async () => {
+  await using app = await testSessions({ as: admin, agents: { default: { model: 'dev/tools' } } });
+  await app.bus.call('agent.execute', { message: SECRET });
+  await app.bus.call('agent.execute', { message: `session_search {"query":"${SECRET}"}` });
+  const evidence = await evidenceOf(app);
+  assert.ok(!JSON.stringify(evidence).includes(SECRET));
+  assert.equal(evidence?.model, 'dev/tools');
+  const { messages, summaries, leftOut, tools = 0 } = evidence.told ?? {};
+  assert.deepEqual([messages, summaries, leftOut], [2, 0, 0]);
+  assert.ok(tools > 0);
+  assert.deepEqual(
+    evidence.steps.map(({ step }) => step),
+    [1, 2],
+  );
+  const [first, second] = evidence.steps;
+  const [tool] = first?.tools ?? [];
+  assert.equal(tool?.name, 'session_search');
+  assert.match(tool.args, /^[0-9a-f]{12}$/);
+  assert.match(tool.result ?? '', /^[0-9a-f]{12}$/);
+  assert.deepEqual([tool.failed, first?.tools?.length, second?.tools], [false, 1, undefined]);
+  for (const { ms, input = 0, output = 0 } of evidence.steps) assert.ok(ms >= 0 && input > 0 && output > 0);
+});
+
+test('a turn that fails says how far it came', async () => {
+  await using app = await testSessions({ as: admin, agents: { default: { model: 'dev/scripted' } } });
+  await assert.rejects(app.bus.call('agent.execute', { message: '[{"text":"half"},{"error":{"status":400,"message":"no"}}]' }));
+  const evidence = await evidenceOf(app);
+  assert.deepEqual(
+    evidence?.steps.map(({ step, chars }) => [step, chars]),
+    [[1, 4]],
+  );
+});
+
+test('however many steps a turn has, what is kept of them has a bound', () => {
+  const witness = createWitness({ now: () => 0, before: 3, sep: AgentConfig.parse({}).sep });
+  const call = { callId: 'c', name: 'look', input: {}, text: '{}' };
+  const calls = Array.from({ length: 40 }, () => call);
+  for (let step = 1; step <= 150; step += 1) {
+    witness.seen({ type: 'step', step });
+    witness.noted({ mark: 'said', text: '', calls, input: 1, output: 1, costUsd: 0, begins: 'c' });
+    for (const { callId } of calls) witness.noted({ mark: 'result', callId, result: 'x', failed: false });
+  }
+  const evidence = witness.evidence(undefined);
+  assert.deepEqual([evidence.steps.length, evidence.dropped, evidence.before], [60, 90, 3]);
+  assert.deepEqual([evidence.steps[19]?.step, evidence.steps[20]?.step, evidence.steps.at(-1)?.moreTools], [20, 111, 24]);
+  assert.ok(JSON.stringify(evidence).length < 131_072);
+});

@@ -1,0 +1,139 @@
+import { createHash } from 'node:crypto';
+import type { AgentConfig, Screened, StepEvidence, ToolEvidence, TurnEvidence } from '@switchyard/contracts';
+import type { ModelRef } from '@switchyard/models';
+import type { OutputFinding } from '../screening/output-finding.ts';
+import type { Mark } from '../model/checkpoint-log.ts';
+import { createPlanTracker } from './step-plan.ts';
+import type { FrameBody, TurnOutcome } from './turn-plan.ts';
+
+/** What a turn's model was told besides the question, in numbers. */
+export type ToldEvidence = TurnEvidence['told'];
+
+/** Writes down how a turn went, step by step: numbers, times and digests, and nothing of what was said. It rides the write that ends the turn. */
+export interface Witness {
+  /** What the model was told at first. */
+  told: (told: ToldEvidence) => void;
+  /** What memory found: how many, and how long they are. */
+  recalled: (found: NonNullable<TurnEvidence['recalled']>) => void;
+  /** Something odd that it was told. */
+  screened: (screened: Screened) => void;
+  /** What was found in what it said. */
+  found: (finding: OutputFinding) => void;
+  seen: (frame: FrameBody) => void;
+  /** It said a piece of its answer. */
+  spoke: (text: string) => void;
+  noted: (mark: Mark) => void;
+  /** All of it, in as little room as it may take. */
+  evidence: (model: ModelRef | undefined, outcome?: Pick<TurnOutcome, 'result'>) => TurnEvidence;
+}
+
+/** Of more steps the first and the last are kept, and of more tools in a step the first. */
+const FIRST_STEPS = 20;
+const LAST_STEPS = 40;
+const MOST_TOOLS = 16;
+const DIGEST_CHARS = 12;
+
+export interface WitnessGiven {
+  now: () => number;
+  /** Steps that an earlier run of the turn made. */
+  before: number;
+  /** Which plans of its model are noted. */
+  sep: AgentConfig['sep'];
+}
+
+interface Open {
+  step: StepEvidence;
+  began: number;
+  /** The call under way, and since when. */
+  calling: number;
+}
+
+export function createWitness({ now, before, sep }: WitnessGiven): Witness {
+  const planned = createPlanTracker(sep, before);
+  const steps: StepEvidence[] = [];
+  let told: ToldEvidence;
+  let recalled: TurnEvidence['recalled'];
+  let screened: Screened | undefined;
+  let output: TurnEvidence['output'];
+  let dropped = 0;
+  let open: Open | undefined;
+  let noted = { input: 0, output: 0 };
+
+  function begin(step: number): void {
+    const began = now();
+    open = { step: { step, ms: 0, chars: 0 }, began, calling: began };
+    steps.push(open.step);
+    if (steps.length > FIRST_STEPS + LAST_STEPS) {
+      steps.splice(FIRST_STEPS, 1);
+      dropped += 1;
+    }
+  }
+
+  return {
+    told: (what) => void (told = what),
+    recalled: (found) => void (recalled = found),
+    screened: (what) => void (screened = screened && screened.score >= what.score ? screened : what),
+    found({ redacted, warned }) {
+      output = { redacted: both(output?.redacted, redacted), warned: both(output?.warned, warned) };
+    },
+    seen(frame) {
+      if (frame.type === 'step') return begin(frame.step);
+      if (open && frame.type === 'tool' && frame.state === 'called') open.calling = now();
+    },
+    spoke(text) {
+      if (!open) return;
+      open.step.firstMs ??= now() - open.began;
+      open.step.chars += text.length;
+    },
+    noted(mark) {
+      if (!open) return;
+      if (mark.mark === 'heard') open.step.heard = (open.step.heard ?? 0) + mark.count;
+      else if (mark.mark === 'said') {
+        planned.said(open.step.step, mark.text);
+        noted = { input: noted.input + mark.input, output: noted.output + mark.output };
+        Object.assign(open.step, { ms: now() - open.began, input: mark.input, output: mark.output });
+        open.step.tools = mark.calls.slice(0, MOST_TOOLS).map(({ name, input }) => ({ name, args: digestOf(input) }));
+        if (mark.calls.length > MOST_TOOLS) open.step.moreTools = mark.calls.length - MOST_TOOLS;
+      } else answered(open.step.tools, mark, now() - open.calling);
+    },
+    evidence(model, outcome) {
+      const last = outcome && open;
+      if (last && last.step.input === undefined) {
+        const { input, output } = outcome.result.tokensUsed;
+        Object.assign(last.step, { ms: now() - last.began, input: input - noted.input, output: output - noted.output });
+      }
+      const plan = planned.plan(open?.step.step ?? 0, outcome !== undefined);
+      return {
+        ...(model ? { model: `${model.provider}/${model.modelId}` } : {}),
+        ...(told ? { told } : {}),
+        ...(recalled ? { recalled } : {}),
+        ...(screened ? { screened } : {}),
+        ...(output ? { output } : {}),
+        ...(plan ? { plan } : {}),
+        ...(before > 0 ? { before } : {}),
+        steps,
+        ...(dropped > 0 ? { dropped } : {}),
+      };
+    },
+  };
+}
+
+function both(known: readonly string[] = [], names: readonly string[]): string[] {
+  return [...new Set([...known, ...names])];
+}
+
+/** Results come in the order of the calls. */
+function answered(tools: ToolEvidence[] | undefined, { result, failed }: Extract<Mark, { mark: 'result' }>, ms: number): void {
+  const open = tools?.find((tool) => tool.failed === undefined);
+  if (!open) return;
+  const text = textOf(result);
+  Object.assign(open, { failed, ms, chars: text.length, result: digestOf(text) });
+}
+
+function textOf(value: unknown): string {
+  return typeof value === 'string' ? value : (JSON.stringify(value) ?? 'null');
+}
+
+function digestOf(value: unknown): string {
+  return createHash('sha256').update(textOf(value)).digest('hex').slice(0, DIGEST_CHARS);
+}

@@ -1,0 +1,36 @@
+import type { AgentConfig } from '@switchyard/contracts';
+import type { SessionDocument } from '../model/session-document.ts';
+import { parseSessionKey } from '../model/session-key.ts';
+
+type Verbosity = AgentConfig['verbosity'];
+
+/** What a model is told of each level; `auto` is for the model to judge. */
+const LEVELS: Readonly<Record<Verbosity['defaultLevel'], string | undefined>> = {
+  auto: undefined,
+  terse: 'Answer in as few words as do, without explanations.',
+  concise: 'Answer shortly: what was asked, and little besides.',
+  standard: 'Answer at a usual length.',
+  detailed: 'Answer at length, with reasons and details.',
+};
+
+/** How an answer is to be written in this session, said next to its question; undefined where the model may judge. */
+export function verbosityNote({ verbosity }: Pick<AgentConfig, 'verbosity'>, session: SessionDocument): string | undefined {
+  if (!verbosity.enabled) return undefined;
+  const { channelId, key } = session;
+  const [channelType = channelId] = channelId.split(':');
+  const { overrides } = verbosity;
+  const own = Object.hasOwn(overrides, channelId)
+    ? overrides[channelId]
+    : Object.hasOwn(overrides, channelType)
+      ? overrides[channelType]
+      : {};
+  const inThread = parseSessionKey(key)?.threadId === undefined ? undefined : verbosity.threadLevel;
+  const { level = inThread ?? verbosity.defaultLevel, maxResponseChars, useMarkdown, allowCodeBlocks } = own ?? {};
+  const lines = [
+    LEVELS[level],
+    maxResponseChars === undefined ? undefined : `Use at most ${maxResponseChars} characters.`,
+    useMarkdown === false ? 'Write plain text without Markdown.' : undefined,
+    allowCodeBlocks === false ? 'Write no blocks of code.' : undefined,
+  ].filter((line) => line !== undefined);
+  return lines.length === 0 ? undefined : `How the next message is to be answered: ${lines.join(' ')}`;
+}

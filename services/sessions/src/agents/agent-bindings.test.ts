@@ -1,0 +1,60 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { principal } from '@switchyard/testkit';
+import { testSessions } from '../sessions.fixture.ts';
+import { bindingsOf } from './agent-bindings.ts';
+
+const alice = { tenant: 'default', userId: 'alice', channelId: 'telegram:42' };
+
+test('who says most of who speaks where is bound; of several that say as much the first', () => {
+  const bindings = bindingsOf({
+    defaultAgentId: 'default',
+    bindings: [
+      { agentId: 'anybody' },
+      { channelType: 'telegram', agentId: 'kind' },
+      { channelType: 'telegram', agentId: 'late' },
+      { guildId: 'them', channelType: 'telegram', agentId: 'group' },
+      { channelId: 'telegram:42', agentId: 'channel' },
+      { peerId: 'bob', agentId: 'peer' },
+    ],
+  });
+  const of = (more: object): string | undefined => bindings?.of({ ...alice, ...more });
+  assert.deepEqual(
+    [
+      of({ peerId: 'bob', guildId: 'them' }),
+      of({ guildId: 'them' }),
+      of({ channelId: 'telegram:7', guildId: 'them' }),
+      of({ channelId: 'telegram' }),
+      of({ channelId: 'gateway' }),
+    ],
+    ['peer', 'channel', 'group', 'kind', undefined],
+  );
+});
+
+test('a message that names no agent is answered by who is bound to where it comes from, and every other one as ever', async () => {
+  const bindings = ['one', 'gone', 'other'].map((agentId) => ({ channelType: agentId === 'other' ? 'shop' : 'desk', agentId }));
+  const agents = { one: { model: 'dev/scripted' }, other: {} };
+  await using app = await testSessions({ agents, settings: { routing: { bindings } } });
+  const { bus } = app;
+  const say = async (more: object, as = bus): Promise<string | undefined> =>
+    (await as.call('agent.execute', { message: '[{"text":"hello"}]', ...more })).sessionKey;
+  assert.equal(await say({ sessionKey: { channelId: 'desk:1' } }), 'agent:one:default:test:desk:1');
+  assert.equal(await say({ sessionKey: { channelId: 'shop' } }), 'agent:other:default:test:shop');
+  assert.equal(await say({ sessionKey: { channelId: 'street' } }), 'default:test:street');
+  assert.equal(await say({}), 'default:test:gateway');
+  assert.equal(await say({ agentId: 'other', sessionKey: { channelId: 'desk:1' } }), 'agent:other:default:test:desk:1');
+  const sent = await bus.call('session.send', { key: 'default:test:desk:1', message: 'hello' });
+  assert.equal(sent.sessionKey, 'default:test:desk:1', 'who gives a key means that session');
+  const held = bus.as(principal({ client: 'bob', agents: ['other'] }));
+  assert.equal(await say({ sessionKey: { channelId: 'desk' } }, held), 'agent:other:default:bob:desk', 'one it may not use answers nobody');
+  const [message, sessionKey] = ['[{"wait":60000}]', { channelId: 'desk:2' }];
+  const { turnId } = await bus.call('agent.start', { message, sessionKey });
+  const { turns } = await bus.call('agent.cancel', { sessionKey });
+  assert.deepEqual(turns, [{ turnId, state: 'cancelled' }], 'cancelled is where it was said');
+});
+
+test('an agent that is bound and not there answers nobody', async () => {
+  await using app = await testSessions({ settings: { routing: { bindings: [{ channelType: 'desk', agentId: 'gone' }] } } });
+  const { sessionKey } = await app.bus.call('agent.execute', { message: 'hello', sessionKey: { channelId: 'desk' } });
+  assert.equal(sessionKey, 'default:test:desk');
+});

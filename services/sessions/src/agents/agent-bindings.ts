@@ -1,0 +1,42 @@
+import type { Settings } from '@switchyard/service-kit';
+import { channelKind, type SessionIdentity } from '../model/session-key.ts';
+
+type Routing = Settings<'routing'>['current']['routing'];
+type Binding = Routing['bindings'][number];
+
+/** Which agent answers whom, where a message names none. */
+export interface Bindings {
+  /** The agent of the binding that says most of who speaks where; of several that say as much the first. */
+  of(identity: SessionIdentity): string | undefined;
+}
+
+const known = new WeakMap<Routing, Bindings>();
+
+/** Undefined where there are none. Worked out once for a configuration. */
+export function bindingsOf(routing: Routing): Bindings | undefined {
+  if (routing.bindings.length === 0) return undefined;
+  let bindings = known.get(routing);
+  if (!bindings) known.set(routing, (bindings = workOut(routing)));
+  return bindings;
+}
+
+function workOut({ bindings }: Routing): Bindings {
+  // One that names nobody is bound to nobody: for all the rest there is `routing.defaultAgentId`.
+  const weighed = bindings.map((binding) => ({ binding, weight: weightOf(binding) })).filter(({ weight }) => weight > 0);
+  const ordered = weighed.toSorted((one, other) => other.weight - one.weight).map(({ binding }) => binding);
+  return { of: (identity) => ordered.find((binding) => isMeant(binding, identity))?.agentId };
+}
+
+/** Each part counts for more than all after it. */
+function weightOf({ peerId, channelId, guildId, channelType }: Binding): number {
+  return [peerId, channelId, guildId, channelType].reduce((sum, part) => sum * 2 + (part === undefined ? 0 : 1), 0);
+}
+
+function isMeant({ peerId, channelId, guildId, channelType }: Binding, who: SessionIdentity): boolean {
+  return (
+    (peerId === undefined || peerId === who.peerId) &&
+    (channelId === undefined || channelId === who.channelId) &&
+    (guildId === undefined || guildId === who.guildId) &&
+    (channelType === undefined || channelType === channelKind(who.channelId))
+  );
+}

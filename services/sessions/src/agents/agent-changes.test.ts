@@ -1,0 +1,32 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { listen, putAgent, removeAgent, testSessions, turnIdOf } from '../sessions.fixture.ts';
+
+test('of an agent that is suspended in the middle of a turn that turn finishes, and no new one begins', async () => {
+  await using app = await testSessions({ agents: { slow: { model: 'dev/slow' } } });
+  const turnId = turnIdOf('running');
+  const heard = listen(app.bus, turnId);
+  await app.bus.call('turns.start', { turnId, agentId: 'slow', message: 'one two three' });
+  await heard.until('delta');
+  await putAgent(app.host.bus, 'slow', { config: { model: 'dev/slow' }, suspended: true });
+  await app.bus.flush();
+  await assert.rejects(app.bus.call('agent.execute', { agentId: 'slow', message: 'hello' }), {
+    code: 'FAILED_PRECONDITION',
+    details: { reason: 'AGENT_SUSPENDED' },
+  });
+  const frames = await heard.until('done');
+  assert.equal(frames.at(-1)?.type, 'done');
+});
+
+test('the sessions of an agent that is deleted can be read, and take no new turn', async () => {
+  await using app = await testSessions({ agents: { oslo: {} } });
+  await app.bus.call('agent.execute', { agentId: 'oslo', message: 'hello' });
+  await removeAgent(app.host.bus, 'oslo');
+  const [session] = (await app.bus.call('session.list', {})).sessions;
+  const session_key = session?.sessionKey ?? '';
+  assert.equal(session?.agentId, 'oslo');
+  assert.equal((await app.bus.call('session.history', { session_key })).messages.length, 2);
+  await assert.rejects(app.bus.call('agent.execute', { agentId: 'oslo', message: 'again' }), { code: 'INVALID_ARGUMENT' });
+  await assert.rejects(app.bus.call('session.send', { key: session_key, message: 'again' }), { code: 'FAILED_PRECONDITION' });
+  assert.equal((await app.bus.call('session.history', { session_key })).messages.length, 2);
+});

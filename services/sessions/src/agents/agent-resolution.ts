@@ -1,0 +1,13 @@
+import { mayUse, type Principal } from '@switchyard/contracts';
+import type { AgentDirectory } from './agent-directory.ts';
+
+/** Whose conversations a caller means: those of the agent that it is or is bound to, else of the default one. */
+export function agentOf(agents: AgentDirectory, principal: Pick<Principal, 'tenant' | 'agent' | 'agents'>): string {
+  return principal.agent ?? standardAgent(agents, principal);
+}
+
+/** Who answers where no agent is named: the default one, or the first of those that the caller is held to. */
+export function standardAgent(agents: AgentDirectory, principal: Pick<Principal, 'tenant' | 'agents'>): string {
+  const { agentId } = agents.default(principal.tenant);
+  return mayUse(principal, agentId) ? agentId : (principal.agents?.[0] ?? agentId);
+}

@@ -1,0 +1,45 @@
+import { servicePrincipal } from '@switchyard/contracts';
+import type { Bus } from '@switchyard/bus';
+import { createFailover, type Failover, type FailoverDeps, type Models } from '@switchyard/models';
+import type { Clock } from '@switchyard/service-kit';
+import type { Logger } from '@switchyard/telemetry';
+import type { Agent } from './agent-directory.ts';
+
+export interface AskingDeps {
+  models: Models;
+  /** Without it the model meant is the only one that is asked. */
+  failover?: Failover;
+}
+
+/** The models as an agent asks them, with what it wishes of each. */
+export type Asking = Pick<Models, 'tell' | 'complete'>;
+
+export function asAgent({ models, failover }: AskingDeps, tenant: string, { agentId, config }: Agent): Asking {
+  const asked = failover?.for({ tenant, agentId, config }) ?? models;
+  return {
+    tell: (request, say) => asked.tell({ ...request, wishes: config }, say),
+    complete: (request) => asked.complete({ ...request, wishes: config }),
+  };
+}
+
+interface FailoverGiven {
+  models: Models;
+  bus: Bus;
+  clock: Clock;
+  log: Logger;
+  answered: NonNullable<FailoverDeps['answered']>;
+}
+
+/** What is remembered here of models that fail. Its news may be lost. */
+export function openFailover({ models, bus, clock, log, answered }: FailoverGiven): Failover {
+  return createFailover({
+    models,
+    answered,
+    now: () => clock.now(),
+    tell: (tenant, { name, payload }) => bus.as(servicePrincipal('sessions', tenant)).emit(name, payload),
+    log: {
+      warn: (fields, message) =>
+        log.warn({ ...fields, errorKind: 'dependency', hint: 'another model or key of the agent is asked' }, message),
+    },
+  });
+}

@@ -1,0 +1,66 @@
+import type { AgentConfig } from '@switchyard/contracts';
+import type { Meter } from './budget-store.ts';
+
+type OfAgents = Pick<AgentConfig['budgets'], 'perHour' | 'perDay' | 'perHourUsd' | 'perDayUsd'>;
+/** What may be used in one stretch of time. Money is in US dollars. */
+export type Limits = { [N in keyof OfAgents]?: OfAgents[N] | undefined };
+
+/** Whose limits they are, and where they are set. */
+export interface Limited {
+  tenant: string;
+  /** `agent:<id>` or `token:<client>`. */
+  subject: string;
+  /** The same in words. */
+  who: string;
+  /** The path of the setting that holds the limits. */
+  path: string;
+  limits: Limits;
+}
+
+/** A meter, and what a caller is told where it is empty. */
+export interface NamedMeter extends Meter {
+  unit: 'tokens' | 'money';
+  who: string;
+  path: string;
+  endsAt: number;
+}
+
+export const MICRO_USD = 1_000_000;
+export const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
+
+/** The meters of one who is limited, as of now. Hours and days are those of UTC, the same for every replica. */
+export function metersOf({ limits: { perHour, perDay, perHourUsd, perDayUsd }, ...limited }: Limited, now: number): NamedMeter[] {
+  return [
+    ...meter(limited, { name: 'perHour', limit: perHour, unit: 'tokens' }, now),
+    ...meter(limited, { name: 'perDay', limit: perDay, unit: 'tokens' }, now),
+    ...meter(limited, { name: 'perHourUsd', limit: perHourUsd, unit: 'money' }, now),
+    ...meter(limited, { name: 'perDayUsd', limit: perDayUsd, unit: 'money' }, now),
+  ];
+}
+
+interface Limit {
+  name: keyof Limits;
+  limit: number | undefined;
+  unit: NamedMeter['unit'];
+}
+
+function meter({ tenant, subject, who, path }: Omit<Limited, 'limits'>, { name, limit, unit }: Limit, now: number): NamedMeter[] {
+  if (limit === undefined) return [];
+  const ms = name.startsWith('perHour') ? HOUR_MS : DAY_MS;
+  const startsAt = now - (now % ms);
+  const endsAt = startsAt + ms;
+  return [
+    {
+      tenant,
+      id: `${subject} ${name} ${new Date(startsAt).toISOString().slice(0, 13)}`,
+      limit: unit === 'money' ? Math.floor(limit * MICRO_USD) : limit,
+      // A call that began in the stretch may end a while after it.
+      forgetAt: endsAt + HOUR_MS,
+      unit,
+      who,
+      path: `${path}.${name}`,
+      endsAt,
+    },
+  ];
+}

@@ -1,0 +1,97 @@
+import type { Answered, Asker, ModelRef } from '@switchyard/models';
+import { inserted, type Collection, type Store } from '@switchyard/store';
+import type { Logger } from '@switchyard/telemetry';
+import { DAY_MS, type CachedDocument } from '../model/session-document.ts';
+import { savedUsd, type Priced } from './cache-savings.ts';
+
+/** What is not written yet is lost with the process: these are statistics, and a turn does not wait for them. */
+const WRITE_EVERY_MS = 2_000;
+/** How many days back are counted. */
+export const COUNTED_DAYS = 30;
+
+type Counts = Pick<CachedDocument, 'calls' | 'hits' | 'cachedTokens' | 'costUsd' | 'savedUsd'>;
+type Counted = Omit<CachedDocument, keyof Counts>;
+
+/** Answers of one model to one agent that are not written yet: their sum, since each of them would be held for seconds. */
+interface Waiting {
+  tenant: string;
+  model: ModelRef;
+  counted: Counted;
+  sum: Omit<Counts, 'savedUsd'> & Required<Pick<Answered['usage'], 'cacheRead' | 'cacheWrite'>>;
+}
+
+/** What prompt caching found and saved. Every replica adds its own to the same documents. */
+export interface CacheTally extends AsyncDisposable {
+  note(asker: Asker, answered: Answered): void;
+  /** Resolves when all that was noted here is written. */
+  flush(): Promise<void>;
+}
+
+interface Given {
+  cached: Collection<CachedDocument>;
+  store: Pick<Store, 'now'>;
+  models: Priced;
+  log: Pick<Logger, 'warn'>;
+}
+
+export function createCacheTally({ cached, store, models, log }: Given): CacheTally {
+  const waiting = new Map<string, Waiting>();
+  let writing: Promise<void> = Promise.resolve();
+  let timer: NodeJS.Timeout | undefined;
+
+  async function write(): Promise<void> {
+    const all = [...waiting.values()];
+    waiting.clear();
+    for (const { tenant, model, counted, sum } of all) {
+      const { cacheRead, cacheWrite, ...counts } = sum;
+      const saved = await savedUsd(models, { model, usage: { cacheRead, cacheWrite } });
+      await add(cached, tenant, { counted, counts: { ...counts, savedUsd: saved } });
+    }
+  }
+
+  function flush(): Promise<void> {
+    clearTimeout(timer);
+    timer = undefined;
+    writing = writing.then(write).catch((err: unknown) => {
+      log.warn({ err, errorKind: 'dependency', hint: 'the statistics of prompt caching miss a few calls' }, 'counts were not written');
+    });
+    return writing;
+  }
+
+  return {
+    note({ tenant, agentId }, { model, usage: { cacheRead = 0, cacheWrite = 0 }, costUsd }) {
+      const now = store.now();
+      const day = now - (now % DAY_MS);
+      const key = `${tenant} ${agentId} ${model.provider}/${model.modelId} ${day}`;
+      let there = waiting.get(key);
+      if (!there) waiting.set(key, (there = { tenant, model, counted: countedIn(day, agentId, model), sum: nothing() }));
+      const { sum } = there;
+      sum.calls += 1;
+      sum.hits += cacheRead > 0 ? 1 : 0;
+      sum.cachedTokens += cacheRead;
+      sum.cacheRead += cacheRead;
+      sum.cacheWrite += cacheWrite;
+      sum.costUsd += costUsd;
+      timer ??= setTimeout(() => void flush(), WRITE_EVERY_MS).unref();
+    },
+    flush,
+    [Symbol.asyncDispose]: flush,
+  };
+}
+
+function countedIn(day: number, agentId: string, { provider, modelId: model }: ModelRef): Counted {
+  const id = `${new Date(day).toISOString().slice(0, 10)} ${agentId} ${provider}/${model}`;
+  return { id, agentId, provider, model, day, forgetAt: day + (COUNTED_DAYS + 1) * DAY_MS };
+}
+
+function nothing(): Waiting['sum'] {
+  return { calls: 0, hits: 0, cachedTokens: 0, costUsd: 0, cacheRead: 0, cacheWrite: 0 };
+}
+
+/** The first of all replicas makes the document, and whoever loses that race adds to it. */
+async function add(cached: Collection<CachedDocument>, tenant: string, { counted, counts }: { counted: Counted; counts: Counts }) {
+  const mine = cached.for({ tenant });
+  if (await mine.update({ id: counted.id }, { inc: counts })) return;
+  if (await inserted(() => mine.insert({ ...counted, ...counts }))) return;
+  await mine.update({ id: counted.id }, { inc: counts });
+}

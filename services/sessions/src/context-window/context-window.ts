@@ -1,0 +1,71 @@
+import type { CapabilityClass } from '@switchyard/contracts';
+import type { ModelRef, Models } from '@switchyard/models';
+import type { Agent } from '../agents/agent-directory.ts';
+import { classOf } from './model-capability.ts';
+
+/** As many characters make a token, as a rule. */
+export const CHARS_A_TOKEN = 4;
+/** Of a window so much is left for what the rule does not see, and because models read a full one badly. */
+const SPARE_SHARE = 0.3;
+/** An answer is given so much of a window at most. */
+const ANSWER_SHARE = 0.25;
+
+/** How much a model takes and says at most, in tokens. */
+export interface ModelWindow {
+  contextWindow: number;
+  maxTokens: number;
+  capability: CapabilityClass;
+}
+
+/** Windows by the name of the model, for as long as models stay as they are. */
+const windows = new WeakMap<object, Promise<ReadonlyMap<string, ModelWindow>>>();
+
+/** How many characters of a conversation a turn of an agent may tell its model: what the agent says, and no more than the window takes. */
+export async function roomOf(models: Models, agent: Agent, model: ModelRef): Promise<number> {
+  return roomIn(usable(await windowOf(models, model), agent), agent);
+}
+
+/** As much of a window as its agent lets a model of its class have: one that is not very capable reads a long text badly. */
+export function usable(window: ModelWindow | undefined, { config }: Agent): ModelWindow | undefined {
+  const { enabled, budget } = config.contextEngine;
+  if (!enabled || window === undefined) return window;
+  const caps: Partial<Record<CapabilityClass, number>> = { small: budget.effectiveContextCapSmall, nano: budget.effectiveContextCapNano };
+  const cap = caps[window.capability] ?? 0;
+  return cap === 0 || cap >= window.contextWindow ? window : { ...window, contextWindow: cap };
+}
+
+export function roomIn(window: ModelWindow | undefined, { config }: Agent): number {
+  if (window === undefined) return config.maxContextChars;
+  const { contextWindow } = window;
+  const { minVisibleOutputTokens } = config.contextEngine.budget;
+  const usual = Math.min(config.maxTokens ?? config.session.compaction.reserveTokens, contextWindow * ANSWER_SHARE);
+  const answer = Math.max(usual, leastAnswer(contextWindow, minVisibleOutputTokens));
+  return Math.min(config.maxContextChars, Math.max(0, Math.floor((contextWindow * (1 - SPARE_SHARE) - answer) * CHARS_A_TOKEN)));
+}
+
+/** Tokens that an answer is to have at least; of a very small window no more than it is given at most. */
+export function leastAnswer(contextWindow: number, minVisibleOutputTokens: number): number {
+  return Math.min(minVisibleOutputTokens, contextWindow * ANSWER_SHARE);
+}
+
+/** Undefined for a model that nobody has described. */
+export async function windowOf(models: Models, { provider, modelId }: ModelRef): Promise<ModelWindow | undefined> {
+  const revision = await models.revision();
+  const known = windows.get(revision) ?? readWindows(models);
+  windows.set(revision, known);
+  return (await known).get(`${provider}/${modelId}`);
+}
+
+async function readWindows(models: Models): Promise<ReadonlyMap<string, ModelWindow>> {
+  const catalogue = await models.catalogue();
+  return new Map(catalogue.map((entry) => [`${entry.provider}/${entry.modelId}`, { ...entry, capability: classOf(entry) }]));
+}
+
+/** So many characters of what was said an agent is shown at once when it looks it up. */
+export function mostChars({ config }: Agent): number {
+  return config.contextEngine.maxExpandTokens * CHARS_A_TOKEN;
+}
+
+export function tokensOf(chars: number): number {
+  return Math.ceil(chars / CHARS_A_TOKEN);
+}

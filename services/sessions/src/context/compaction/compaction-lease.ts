@@ -1,0 +1,39 @@
+import { ServiceError } from '@switchyard/contracts';
+import type { Clock } from '@switchyard/service-kit';
+import type { Documents, Store } from '@switchyard/store';
+import type { SessionDocument } from '../../model/session-document.ts';
+import { renewCompaction, type Claim } from './compaction-store.ts';
+
+/** Who dies while it makes a summary keeps others from it for no longer than this, and who lives says so well before. */
+export const CLAIM_MS = 10_000;
+const RENEW_MS = 3_000;
+
+/** A claim that is renewed for as long as its summary takes. */
+export interface KeptClaim extends Disposable {
+  /** Aborts when the claim is somebody else's: what is still made would be for nothing. */
+  readonly signal: AbortSignal;
+}
+
+export function keepClaim(
+  { clock, store }: { clock: Clock; store: Pick<Store, 'now'> },
+  sessions: Documents<SessionDocument>,
+  claim: Claim,
+): KeptClaim {
+  const lost = new AbortController();
+  const stop = clock.every(RENEW_MS, () => {
+    renewCompaction(sessions, claim, store.now() + CLAIM_MS).then(
+      (renewed) => {
+        if (!renewed) lost.abort(claimLost());
+      },
+      // A database that is away for a moment is asked again; until then the claim may run out, and the tree is guarded by its number.
+      () => undefined,
+    );
+  });
+  return { signal: lost.signal, [Symbol.dispose]: stop };
+}
+
+function claimLost(): ServiceError {
+  return new ServiceError('ABORTED', 'Somebody else makes this summary, or the conversation is over.', {
+    details: { reason: 'CLAIM_LOST' },
+  });
+}

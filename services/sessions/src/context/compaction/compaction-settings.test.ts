@@ -1,0 +1,176 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { setTimeout as wait } from 'node:timers/promises';
+import { principal, startUpstream, type TestService, type Upstream } from '@switchyard/testkit';
+import { testSessions } from '../../sessions.fixture.ts';
+
+const admin = principal({ scopes: ['*'] });
+const KEY = 'default:test:gateway';
+const SUMMARY = 'They spoke of harbours.';
+const WORDS = 'harbour '.repeat(20);
+const PATIENCE_MS = 10_000;
+const ENGINE = {
+  freshTailTurns: 1,
+  leafMinFanout: 2,
+  compactionPrefixAnchorTurns: 0,
+  compactionModel: 'writer/m',
+  // What is made is made before the turn goes on, so that nobody has to wait for it here.
+  deferCompaction: false,
+};
+
+interface House extends AsyncDisposable {
+  app: TestService;
+  /** Answers turns, makes summaries, and makes them where another model is named. */
+  upstream: Upstream;
+  writer: Upstream;
+  other: Upstream;
+}
+
+interface Given {
+  compaction?: object;
+  engine?: object;
+  agent?: object;
+  model?: object;
+}
+
+async function start({ compaction = {}, engine = {}, agent = {}, model = {} }: Given): Promise<House> {
+  const stack = new AsyncDisposableStack();
+  const behaviour = { kind: 'text', text: SUMMARY } as const;
+  const [upstream, writer, other] = await Promise.all([1, 2, 3].map(() => startUpstream(behaviour)));
+  assert.ok(upstream && writer && other);
+  for (const one of [upstream, writer, other]) stack.use(one);
+  const entryOf = ({ url }: Upstream) => ({
+    type: 'openai-compatible' as const,
+    baseUrl: url,
+    maxRetries: 0,
+    models: [{ id: 'm', contextWindow: 128_000, ...model }],
+  });
+  const settings = { providers: { entries: { local: entryOf(upstream), writer: entryOf(writer), other: entryOf(other) } } };
+  const config = {
+    provider: 'local',
+    model: 'm',
+    maxContextChars: 4_000,
+    contextEngine: { ...ENGINE, ...engine },
+    session: { compaction: { keepRecentTokens: 1, ...compaction } },
+    ...agent,
+  };
+  const app = stack.use(await testSessions({ as: admin, settings, agents: { default: config } }));
+  return { app, upstream, writer, other, [Symbol.asyncDispose]: () => stack.disposeAsync() };
+}
+
+async function say({ app }: House, count: number, { words = WORDS, userId }: { words?: string; userId?: string } = {}): Promise<void> {
+  const sessionKey = userId === undefined ? {} : { sessionKey: { userId } };
+  for (let n = 0; n < count; n += 1) await app.bus.call('agent.execute', { message: `${n}: ${words}`, ...sessionKey });
+}
+
+const told = ({ upstream }: House) => upstream.requests.at(-1)?.body.messages as { role: string; content: string }[];
+const asked = ({ body }: Upstream['requests'][number]) => (body.messages as { content: string }[]).at(-1)?.content ?? '';
+const compact = ({ app }: House) => app.bus.call('session.compact', { key: KEY });
+const preview = async ({ app }: House) => (await app.bus.call('context.tree', { conversation_id: KEY })).nodes[0]?.contentPreview ?? '';
+
+test('a summary is made beyond softThresholdRatio of the room, or beyond contextThreshold where that was changed', async () => {
+  const made: boolean[] = [];
+  for (const [softThresholdRatio, contextThreshold] of [
+    [0.2, undefined],
+    [0.8, undefined],
+    [0.2, 0.8],
+    [0.8, 0.2],
+  ]) {
+    await using house = await start({ compaction: { softThresholdRatio }, engine: contextThreshold ? { contextThreshold } : {} });
+    await say(house, 7);
+    made.push(house.writer.requests.length > 0);
+  }
+  assert.deepEqual(made, [true, false, false, true]);
+});
+
+test('beyond hardThresholdRatio a turn waits for a summary although they are made after turns, and below it does not', async () => {
+  const waited: unknown[] = [];
+  for (const hardThresholdRatio of [0.3, 1]) {
+    const compaction = { softThresholdRatio: 0.1, hardThresholdRatio };
+    await using house = await start({ compaction, engine: { deferCompaction: true } });
+    // Two conversations at once are made shorter after their turns: these two keep all others from it.
+    house.writer.respond({ kind: 'stall' }, { kind: 'stall' }, { kind: 'text', text: SUMMARY });
+    for (const userId of ['ann', 'bob']) await say(house, 3, { userId });
+    for (const end = Date.now() + PATIENCE_MS; house.writer.requests.length < 2; await wait(5)) assert.ok(Date.now() < end);
+    await say(house, 8);
+    waited.push([house.writer.requests.length > 2, told(house)[0]?.content.includes('"earlier"')]);
+  }
+  assert.deepEqual(waited, [
+    [true, true],
+    [false, false],
+  ]);
+});
+
+test('a turn that waits for a summary waits no longer than half of its time, and then goes on', async () => {
+  const compaction = { softThresholdRatio: 0.1, hardThresholdRatio: 0.1 };
+  const agent = { promptTimeout: { promptTimeoutMs: 300, stallCeilingMultiplier: 1 } };
+  await using house = await start({ compaction, engine: { deferCompaction: true }, agent });
+  house.writer.respond({ kind: 'stall' });
+  await say(house, 3);
+  await house.writer.asked;
+  const { finishReason } = await house.app.bus.call('agent.execute', { message: 'and now?' });
+  assert.deepEqual([finishReason, told(house).length, house.writer.requests.length], ['stop', 7, 1]);
+});
+
+test('flushModel makes the summaries of an agent whose context engine names no model for it', async () => {
+  const counts: number[][] = [];
+  for (const compactionModel of ['', 'writer/m']) {
+    await using house = await start({ compaction: { flushModel: 'other/m' }, engine: { compactionModel } });
+    await say(house, 4);
+    await compact(house);
+    counts.push([house.other.requests.length, house.writer.requests.length]);
+  }
+  assert.deepEqual(counts, [
+    [1, 0],
+    [0, 1],
+  ]);
+});
+
+test('what is longer than chunkMaxChars is told in chunks that share messages, and their summaries are made one, or stand in a row', async () => {
+  const lines: string[][][] = [];
+  const made: string[] = [];
+  for (const chunkMergeSummaries of [true, false]) {
+    await using house = await start({ compaction: { chunkMaxChars: 550, chunkOverlapMessages: 1, chunkMergeSummaries } });
+    house.writer.respond({ kind: 'text', text: 'One.' }, { kind: 'text', text: 'Two.' }, { kind: 'text', text: 'Three.' });
+    await say(house, 4);
+    await compact(house);
+    const all = house.writer.requests.map((request) => asked(request).split('\n').slice(1));
+    lines.push(all.map((told) => told.map((line) => line.replaceAll(/harbour +|They spoke of /g, ''))));
+    made.push(await preview(house));
+  }
+  const said = (n: number) => [`{"user":"${n}: "}`, '{"assistant":"harbours."}'];
+  assert.deepEqual(lines[0]?.slice(0, 2), [
+    [...said(0), ...said(1)],
+    ['{"assistant":"harbours."}', ...said(2)],
+  ]);
+  assert.deepEqual(lines[0]?.at(-1), ['{"summary":"One."}', '{"summary":"Two."}']);
+  assert.deepEqual([lines[0]?.length, lines[1]?.length], [3, 2]);
+  assert.deepEqual(made, ['Three.', 'One.\nTwo.']);
+});
+
+test('reserveTokens of the window are left for the answer, and of a small one no more than a quarter', async () => {
+  const counts: number[] = [];
+  for (const reserveTokens of [256, 500, 16_384]) {
+    const agent = { contextGuard: { enabled: false }, maxContextChars: 100_000 };
+    const engine = { budget: { minVisibleOutputTokens: 256 }, deferCompaction: true, freshTailTurns: 8 };
+    await using house = await start({ compaction: { reserveTokens }, engine, agent, model: { contextWindow: 2_000 } });
+    await say(house, 6, { words: 'x'.repeat(900) });
+    counts.push(told(house).length);
+  }
+  assert.deepEqual(counts, [7, 5, 5]);
+});
+
+test('what was said last is told word by word, as much as keepRecentTokens says, unless somebody asks for less', async () => {
+  const counts: number[] = [];
+  for (const keepRecentTokens of [1, 200]) {
+    await using house = await start({ compaction: { keepRecentTokens, softThresholdRatio: 0.5 } });
+    await say(house, 12);
+    counts.push(told(house).length);
+    await compact(house);
+    await say(house, 1);
+    counts.push(told(house).length);
+  }
+  const summary = 1;
+  const question = 1;
+  assert.deepEqual(counts, [summary + 2 + question, summary + 2 + question, summary + 10 + question, summary + 2 + question]);
+});

@@ -1,0 +1,220 @@
+import { ServiceError } from '@switchyard/contracts';
+import type { ModelRef } from '@switchyard/models';
+import type { Clock } from '@switchyard/service-kit';
+import type { Logger } from '@switchyard/telemetry';
+import type { Agent, AgentDirectory } from '../../agents/agent-directory.ts';
+import type { SessionDocument } from '../../model/session-document.ts';
+import { modelOf } from '../../agent-loop/turn-planner.ts';
+import { limitsIn, type CompactionLimits } from './compaction-limits.ts';
+import { compactionModel } from './compaction-model.ts';
+import { makeOne, type MakingDeps } from './summary-builder.ts';
+import { roomOf } from '../../context-window/context-window.ts';
+import { createSpending } from './summary-spending.ts';
+import { createSummarisers } from './summarizer-selection.ts';
+import { sizeOf } from './summary-tree.ts';
+
+export interface CompactionDeps extends Omit<MakingDeps, 'spending' | 'summarisers'> {
+  agents: AgentDirectory;
+  log: Logger;
+}
+
+/** Keeps conversations within what their models can be told, by summaries of what was said first. Everything said stays. */
+export interface Compaction extends AsyncDisposable {
+  /** A turn was counted: where its conversation is too long by now, it is made shorter. Returns at once, and never fails. */
+  consider(tenant: string, session: SessionDocument): void;
+  /**
+   * A turn of it begins: the same before it is told, where its agent does not want that put off, or it is far too long by now. Nothing
+   * where there is nothing to wait for. Never fails for what became of it.
+   */
+  prepare(tenant: string, session: SessionDocument, turn: Preparing): Promise<SessionDocument> | undefined;
+  /** The same now, whether it is too long or not. Gives the session as it is then. Fails as a model does; what was made until then stays. */
+  compact(tenant: string, session: SessionDocument, asked: Compacting): Promise<{ session: SessionDocument; made: number }>;
+}
+
+type Beyond = keyof CompactionLimits;
+
+export interface Preparing {
+  signal: AbortSignal;
+  /** Milliseconds that are left of the turn. */
+  left: () => number;
+}
+
+export interface Compacting {
+  signal: AbortSignal;
+  /** What the summaries are to keep above all. */
+  instructions?: string | undefined;
+}
+
+/** So many conversations are made shorter at once in this process; of the others the next turn reminds it. */
+const MOST_AT_ONCE = 2;
+/** Of one conversation so many summaries in a row. */
+const MOST_IN_A_ROW = 20;
+/** A conversation whose summary failed is left alone for so long. */
+const REST_MS = 60_000;
+const MOST_RESTING = 10_000;
+/** Nothing shorter is ever too long. */
+const SHORT_CHARS = 64;
+/** A turn spends no more of its time on what is told it. */
+const TURN_SHARE = 0.5;
+/** How long a conversation of an agent may be is looked up no more often: models may change, and nearly no turn needs to know. */
+const KNOWN_MS = 60_000;
+
+/** In pipeline mode a summary is not made again at once, so that what models are told stays the same, and cached, for some turns. */
+function isCoolingDown({ config }: Agent, session: SessionDocument, hard: number): boolean {
+  const { version, compactionCooldownTurns } = config.contextEngine;
+  if (version !== 'pipeline' || session.compactSeq === undefined || sizeOf(session) > hard) return false;
+  return session.lastSeq - session.compactSeq < compactionCooldownTurns;
+}
+
+export function createCompaction(deps: CompactionDeps): Compaction {
+  const { agents, models, clock, log } = deps;
+  const making: MakingDeps = { ...deps, spending: createSpending(clock), summarisers: createSummarisers({ models, clock }) };
+  const running = new Map<string, Promise<void>>();
+  const resting = new Map<string, number>();
+  const stopping = new AbortController();
+  const known = new WeakMap<Agent, CompactionLimits & { at: number }>();
+
+  async function shorten(
+    tenant: string,
+    seen: SessionDocument,
+    { signal, beyond, made }: { signal: AbortSignal; beyond: Beyond; made?: (session: SessionDocument) => void },
+  ): Promise<void> {
+    const agent = agents.find(tenant, seen.agentId);
+    if (!agent?.config.contextEngine.enabled) return;
+    const { model, timeoutMs } = await compactionModel(models, agent);
+    const room = await roomFor(agent, model);
+    const limits = limitsIn(room, agent);
+    known.set(agent, { ...limits, at: clock.now() });
+    if (isCoolingDown(agent, seen, limits.hard)) return;
+    const given = { tenant, agent, model, timeoutMs, room, signal, forced: false, instructions: undefined };
+    let session: SessionDocument | null = seen;
+    for (let n = 0; session && sizeOf(session) > limits[beyond] && n < MOST_IN_A_ROW; n += 1) {
+      session = await makeOne(making, session, given);
+      if (session) made?.(session);
+    }
+  }
+
+  /** What whoever makes summaries can be told at once, and no more than the agent itself can. */
+  async function roomFor(agent: Agent, model: ModelRef): Promise<number> {
+    const own = await modelOf(agent, models).catch(() => model);
+    return Math.min(await roomOf(models, agent, model), await roomOf(models, agent, own));
+  }
+
+  /** Waits for whoever makes a summary here already; then the conversation is as it is found. */
+  async function shortened(
+    tenant: string,
+    seen: SessionDocument,
+    { signal, left, beyond }: Preparing & { beyond: Beyond },
+  ): Promise<SessionDocument> {
+    const name = `${tenant} ${seen.key}`;
+    let session = seen;
+    using late = stopwatch(clock, left() * TURN_SHARE);
+    const within = AbortSignal.any([signal, stopping.signal, late.signal]);
+    try {
+      const underWay = running.get(name);
+      if (underWay) {
+        await unlessAborted(underWay, within);
+        session = await asItIs(tenant, seen);
+      }
+      await shorten(tenant, session, { signal: within, beyond, made: (shorter) => void (session = shorter) });
+    } catch (err) {
+      failed(name, seen, err);
+    }
+    signal.throwIfAborted();
+    return session;
+  }
+
+  async function asItIs(tenant: string, seen: SessionDocument): Promise<SessionDocument> {
+    const there = await deps.sessions.for({ tenant }).get(seen.key);
+    return there?.epoch === seen.epoch ? there : seen;
+  }
+
+  function failed(name: string, session: SessionDocument, err: unknown): void {
+    rest(name);
+    if (stopping.signal.aborted) return;
+    log.warn(
+      { session: session.key, err, errorKind: 'dependency', hint: 'it is tried again after a later turn' },
+      'conversation not shortened',
+    );
+  }
+
+  function isResting(name: string): boolean {
+    return (resting.get(name) ?? 0) > clock.now();
+  }
+
+  /** As far as is known, so that most turns cost nothing here. */
+  function isShort(agent: Agent | undefined, session: SessionDocument, beyond: Beyond): boolean {
+    const size = sizeOf(session);
+    const limits = agent && known.get(agent);
+    return size <= SHORT_CHARS || (limits !== undefined && clock.now() - limits.at < KNOWN_MS && size <= limits[beyond]);
+  }
+
+  function rest(name: string): void {
+    resting.delete(name);
+    resting.set(name, clock.now() + REST_MS);
+    const [oldest] = resting.keys();
+    if (resting.size > MOST_RESTING && oldest !== undefined) resting.delete(oldest);
+  }
+
+  return {
+    consider(tenant, session) {
+      const name = `${tenant} ${session.key}`;
+      const agent = agents.find(tenant, session.agentId);
+      if (stopping.signal.aborted || isShort(agent, session, 'soft')) return;
+      if (running.has(name) || running.size >= MOST_AT_ONCE || isResting(name)) return;
+      if (agent?.config.contextEngine.deferCompaction === false) return;
+      const done = shorten(tenant, session, { signal: stopping.signal, beyond: 'soft' })
+        .catch((err: unknown) => failed(name, session, err))
+        .finally(() => running.delete(name));
+      running.set(name, done);
+    },
+
+    prepare(tenant, seen, preparing) {
+      const agent = agents.find(tenant, seen.agentId);
+      const beyond = agent?.config.contextEngine.deferCompaction === false ? 'soft' : 'hard';
+      if (stopping.signal.aborted || isShort(agent, seen, beyond) || isResting(`${tenant} ${seen.key}`)) return undefined;
+      return shortened(tenant, seen, { ...preparing, beyond });
+    },
+
+    async compact(tenant, seen, { signal, instructions }) {
+      const agent = agents.find(tenant, seen.agentId) ?? agents.default(tenant);
+      const { model, timeoutMs } = await compactionModel(models, agent);
+      const room = await roomFor(agent, model);
+      const given = { tenant, agent, model, timeoutMs, room, signal, forced: true, instructions };
+      let session = seen;
+      let made = 0;
+      for (; made < MOST_IN_A_ROW; made += 1) {
+        const next = await makeOne(making, session, given);
+        if (!next) break;
+        session = next;
+      }
+      return { session, made };
+    },
+
+    async [Symbol.asyncDispose]() {
+      stopping.abort(new ServiceError('CANCELLED', 'This process ends.'));
+      await Promise.all(running.values());
+    },
+  };
+}
+
+/** Fails as soon as nobody waits any more. What was waited for goes on. */
+function unlessAborted(work: Promise<void>, signal: AbortSignal): Promise<void> {
+  const { promise, reject, resolve } = Promise.withResolvers<void>();
+  const leave = (): void => reject(signal.reason as Error);
+  if (signal.aborted) leave();
+  else signal.addEventListener('abort', leave, { once: true });
+  void work.then(resolve, reject);
+  return promise.finally(() => signal.removeEventListener('abort', leave));
+}
+
+/** Aborts after so long, by the clock of the house. */
+function stopwatch(clock: Pick<Clock, 'after'>, ms: number): Disposable & { signal: AbortSignal } {
+  const late = new AbortController();
+  const stop = clock.after(ms, () => {
+    late.abort(
+      new ServiceError('DEADLINE_EXCEEDED', 'The turn goes on with what it is told so far.', { details: { reason: 'SUMMARY_TIMEOUT' } }),
+    );
+  });
+  return { signal: late.signal, [Symbol.dispose]: stop };
+}

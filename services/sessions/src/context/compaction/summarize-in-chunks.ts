@@ -1,0 +1,37 @@
+import type { AgentConfig } from '@switchyard/contracts';
+import { chunksOf, type Line } from './summary-chunks.ts';
+import { CHARS_A_TOKEN } from '../../context-window/context-window.ts';
+import { cut, type Source, type Summary } from './summarizer.ts';
+
+export interface InChunks {
+  config: Pick<AgentConfig['session']['compaction'], 'chunkMaxChars' | 'chunkOverlapMessages' | 'chunkMergeSummaries'>;
+  ask: (source: Source) => Promise<Summary>;
+}
+
+/**
+ * A summary of what is more than whoever makes it is told at once: of each part one, and of these one again, or all of them in a row
+ * where they are not to be merged. Never longer than was asked for in all. What fails ends it: nothing of it is of use alone.
+ */
+export async function inChunks({ config, ask }: InChunks, source: Source): Promise<Summary> {
+  const { chunkMaxChars, chunkOverlapMessages, chunkMergeSummaries } = config;
+  const chunks = chunksOf(source.lines, { maxChars: chunkMaxChars, overlap: chunkOverlapMessages });
+  if (chunks.length <= 1) return ask(source);
+  const most = chunkMergeSummaries ? source.targetTokens : Math.ceil(source.targetTokens / chunks.length);
+  const parts: Summary[] = [];
+  for (const lines of chunks) parts.push(await ask({ ...source, lines, targetTokens: targetOf(most, lines) }));
+  const texts = parts.map(({ text }) => ({ role: 'summary', text }));
+  const text = cut(parts.map((part) => part.text).join('\n'), source.targetTokens * CHARS_A_TOKEN);
+  const last = chunkMergeSummaries ? await ask({ ...source, lines: texts }) : { text, input: 0, output: 0, costUsd: 0 };
+  return [...parts, last].reduce((sum, part) => ({
+    text: part.text,
+    input: sum.input + part.input,
+    output: sum.output + part.output,
+    costUsd: sum.costUsd + part.costUsd,
+  }));
+}
+
+/** A summary is never as long as what it stands for, however little that is. */
+export function targetOf(most: number, lines: readonly Line[]): number {
+  const chars = lines.reduce((sum, { text }) => sum + text.length, 0);
+  return Math.max(1, Math.min(most, Math.floor(chars / CHARS_A_TOKEN / 2)));
+}

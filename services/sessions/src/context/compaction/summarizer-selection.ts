@@ -1,0 +1,64 @@
+import { ServiceError } from '@switchyard/contracts';
+import { createBreakers, type ModelRef, type Models } from '@switchyard/models';
+import type { Clock } from '@switchyard/service-kit';
+import type { Agent } from '../../agents/agent-directory.ts';
+import { BUDGET_EXCEEDED } from '../../budgets/budgets.ts';
+
+/** Which models make the summaries of an agent, and which of them are left alone for a while because they keep failing. */
+export interface Summarisers {
+  /**
+   * Asks the model meant, and where it fails the same one of the providers that the agent names for that. Undefined where every one of
+   * them keeps failing; fails as the last one did that was asked.
+   */
+  ask<A>(wanted: Wanted, ask: (model: ModelRef) => Promise<A>): Promise<A | undefined>;
+}
+
+export interface Wanted {
+  tenant: string;
+  agent: Agent;
+  model: ModelRef;
+  signal: AbortSignal;
+}
+
+export function createSummarisers({ models, clock }: { models: Pick<Models, 'find'>; clock: Pick<Clock, 'now'> }): Summarisers {
+  const breakers = createBreakers(() => clock.now());
+
+  async function candidates({ agent, model }: Wanted): Promise<ModelRef[]> {
+    const { summarizerFallbackProviders: names } = agent.config.contextEngine.compaction;
+    const others = await Promise.all(names.map((name) => models.find(name.includes('/') ? name : `${name}/${model.modelId}`)));
+    return [model, ...others.flatMap((other) => other ?? [])];
+  }
+
+  return {
+    async ask(wanted, ask) {
+      const { tenant, agent, signal } = wanted;
+      const { failureThreshold, resetTimeoutMs, halfOpenTimeoutMs } = agent.config.contextEngine.summarizerBreaker;
+      const policy = { failureThreshold, resetTimeoutMs, halfOpenTimeoutMs };
+      let failed: { error: unknown } | undefined;
+      for (const model of await candidates(wanted)) {
+        const name = JSON.stringify([tenant, agent.agentId, model.provider, model.modelId]);
+        if (breakers.waitMs(name, policy) > 0) continue;
+        breakers.begin(name);
+        try {
+          const answer = await ask(model);
+          breakers.succeeded(name);
+          return answer;
+        } catch (error) {
+          // Whoever left, and a budget that is used up, say nothing of the model.
+          if (signal.aborted || isSpent(error) || !(error instanceof ServiceError)) {
+            breakers.left(name);
+            throw error;
+          }
+          breakers.failed(name, policy, error.message);
+          failed = { error };
+        }
+      }
+      if (failed) throw failed.error;
+      return undefined;
+    },
+  };
+}
+
+function isSpent(error: unknown): boolean {
+  return error instanceof ServiceError && error.details.reason === BUDGET_EXCEEDED;
+}

@@ -1,0 +1,249 @@
+import { ServiceError } from '@switchyard/contracts';
+import type { Failover, ModelRef, Models } from '@switchyard/models';
+import { mintId } from '@switchyard/security';
+import type { Clock } from '@switchyard/service-kit';
+import type { Collection, Store } from '@switchyard/store';
+import type { Agent } from '../../agents/agent-directory.ts';
+import { askWithin } from '../../budgets/budgeted-model-call.ts';
+import { BUDGET_EXCEEDED, type Budgets } from '../../budgets/budgets.ts';
+import type { BodyDocument, Root, SessionDocument, SummaryDocument, TurnDocument } from '../../model/session-document.ts';
+import { asAgent } from '../../agents/model-access.ts';
+import { texts } from '../../model/stored-text.ts';
+import { charsOf, messagesOf, spoken } from '../../model/turn-messages.ts';
+import { claimCompaction, publishRoots, releaseCompaction, type Claim } from './compaction-store.ts';
+import { CLAIM_MS, keepClaim } from './compaction-lease.ts';
+import { isWeak } from '../../context-window/model-capability.ts';
+import { recentChars } from './compaction-limits.ts';
+import { CHARS_A_TOKEN, windowOf } from '../../context-window/context-window.ts';
+import { isDistilled, type Distilling } from './summary-distillation.ts';
+import type { Spending } from './summary-spending.ts';
+import { inChunks, targetOf } from './summarize-in-chunks.ts';
+import { MOST_ANCHORS, mostExchanges } from './history-limits.ts';
+import { excerpt, summarise, type Source, type Summary } from './summarizer.ts';
+import type { Summarisers } from './summarizer-selection.ts';
+import { sizeOfLine } from './summary-prompt.ts';
+import { anchorsOf, coveredTo, firstOfAll, folded, looseChars, nextFold, type Fold, type Loose, type Recent } from './summary-tree.ts';
+
+export interface MakingDeps {
+  sessions: Collection<SessionDocument>;
+  turns: Collection<TurnDocument>;
+  bodies: Collection<BodyDocument>;
+  summaries: Collection<SummaryDocument>;
+  models: Models;
+  failover?: Failover;
+  store: Pick<Store, 'now'>;
+  clock: Clock;
+  spending: Spending;
+  summarisers: Summarisers;
+  /** Without it nobody counts what agents use. */
+  budgets?: Budgets;
+  /** Without it no summary is remembered. */
+  distilling?: Distilling;
+}
+
+export interface Making {
+  tenant: string;
+  agent: Agent;
+  /** What makes the summary, and how much it can be told. */
+  model: ModelRef;
+  /** How long it may be silent. */
+  timeoutMs: number;
+  room: number;
+  signal: AbortSignal;
+  /** Somebody asked for it: also few messages are folded. */
+  forced: boolean;
+  instructions: string | undefined;
+}
+
+const PAGE = 200;
+
+/**
+ * Makes the next summary of a conversation and hangs it into the tree. It is written before it is hung, so whoever dies in between leaves
+ * the tree as it was. Gives the session as it is then; null where there is nothing to fold, somebody else is at it, or the conversation
+ * is over.
+ */
+export async function makeOne(deps: MakingDeps, seen: SessionDocument, making: Making): Promise<SessionDocument | null> {
+  const { store } = deps;
+  const [sessions, summaries] = [deps.sessions.for(making), deps.summaries.for(making)];
+  if (!(await foldOf(deps, seen, making))) return null;
+  const now = store.now();
+  const claim = await claimCompaction(sessions, seen, { now, until: now + CLAIM_MS });
+  if (!claim) return null;
+  using kept = keepClaim(deps, sessions, claim);
+  try {
+    const found = await foldOf(deps, claim.session, making);
+    if (!found) return await given(deps, making, claim);
+    const { source, taint } = await sourceOf(deps, found, making);
+    const signal = AbortSignal.any([making.signal, kept.signal]);
+    const { text, ...cost } = await write(deps, source, { ...making, signal });
+    const made = hung(claim, found.fold, { text, taint, now: store.now() });
+    const { roots } = made;
+    const noted = deps.distilling !== undefined && isDistilled(making.agent, made.document);
+    const document = noted ? { ...made.document, undistilled: store.now() } : made.document;
+    await summaries.insert(document);
+    const published = await publishRoots(sessions, claim, { roots, cost });
+    if (!published) await summaries.remove({ id: document.id });
+    else if (noted) deps.distilling?.tell(making.tenant, published, document);
+    return published;
+  } catch (error) {
+    await releaseCompaction(sessions, claim).catch(() => undefined);
+    throw error;
+  }
+}
+
+async function given(deps: MakingDeps, making: Making, claim: Claim): Promise<null> {
+  await releaseCompaction(deps.sessions.for(making), claim);
+  return null;
+}
+
+interface Found {
+  fold: Fold;
+  /** The turns that it is made of, where it is made of turns. */
+  turns: readonly TurnDocument[];
+}
+
+/** Of turns only the oldest are read: the last ones, by their numbers, are never folded. */
+async function foldOf(deps: MakingDeps, session: SessionDocument, making: Making): Promise<Found | undefined> {
+  const { tenant, agent, room, forced } = making;
+  const { freshTailTurns, leafMinFanout, leafChunkTokens, condensedMinFanout, condensedMinFanoutHard, incrementalMaxDepth } =
+    agent.config.contextEngine;
+  const { epoch, lastSeq, roots = [] } = session;
+  const limits = {
+    freshTurns: 0,
+    leastMessages: forced ? 1 : leafMinFanout,
+    chunkChars: Math.min(leafChunkTokens * CHARS_A_TOKEN, Math.floor(room / 2)),
+    fanout: forced ? Math.min(condensedMinFanout, condensedMinFanoutHard) : condensedMinFanout,
+    depth: forced || incrementalMaxDepth < 0 ? Infinity : incrementalMaxDepth,
+  };
+  const summaries = firstOfAll(roots, limits);
+  if (summaries) return { fold: summaries, turns: [] };
+  const seq = { gt: coveredTo(roots), lte: lastSeq - freshTailTurns };
+  const { items } = await deps.turns.for({ tenant }).find({ epoch, seq }, { sort: [['seq', 'asc']], limit: PAGE });
+  const loose = items.map((turn) => ({ seq: turn.seq ?? 0, messages: messagesOf(turn), chars: charsOf(turn) }));
+  // Who asks for it wants it as short as it becomes.
+  const anchors = roots.length === 0 && !forced ? anchorsOf(loose, anchoring(agent, room)) : 0;
+  const recent = forced ? undefined : await recentOf(deps, session, { ...making, anchored: loose.slice(0, anchors) });
+  const fold = nextFold(roots, loose.slice(anchors), { ...limits, recent });
+  return fold && { fold, turns: items.slice(anchors, anchors + (fold.turns?.length ?? 0)) };
+}
+
+/** What of the last turns stays, by its length. What stands in front of all summaries is none of it. */
+async function recentOf(
+  { turns }: MakingDeps,
+  session: SessionDocument,
+  { tenant, agent, room, anchored }: Making & { anchored: readonly Loose[] },
+): Promise<Recent> {
+  const { epoch, lastSeq, roots: [root] = [] } = session;
+  const before = root
+    ? (await turns.for({ tenant }).find({ epoch, seq: { lt: root.from } }, { sort: [['seq', 'asc']], limit: MOST_ANCHORS })).items.map(
+        charsOf,
+      )
+    : anchored.map(({ chars }) => chars);
+  const loose = before.reduce((left, chars) => left - chars, looseChars(session));
+  return { loose, chars: recentChars(room, agent), untold: lastSeq - mostExchanges(agent, session) };
+}
+
+/** The first turns are told word by word only where they leave most of the room to what came after them. */
+const ANCHOR_SHARE = 0.1;
+
+function anchoring({ config }: Agent, room: number): { turns: number; chars: number } {
+  const { version, compactionPrefixAnchorTurns } = config.contextEngine;
+  return { turns: version === 'pipeline' ? compactionPrefixAnchorTurns : 0, chars: room * ANCHOR_SHARE };
+}
+
+async function sourceOf(deps: MakingDeps, { fold, turns }: Found, making: Making): Promise<{ source: Source; taint: boolean }> {
+  const { agent, instructions, room } = making;
+  const { leafTargetTokens, condensedTargetTokens } = agent.config.contextEngine;
+  if (fold.roots) {
+    const parts = await summariesOf(deps, making.tenant, fold.roots);
+    const lines = parts.map(({ text }) => ({ role: 'summary', text }));
+    const targetTokens = targetOf(condensedTargetTokens, lines);
+    return { source: { lines, targetTokens, instructions, room }, taint: parts.some(({ taint }) => taint) };
+  }
+  const all = turns.flatMap(spoken);
+  const said = await texts(deps.bodies.for(making), all);
+  const lines = all.map(({ role }, at) => ({ role, text: said[at] ?? '' }));
+  // What a tool said may come from anywhere.
+  const targetTokens = targetOf(leafTargetTokens, lines);
+  return { source: { lines, targetTokens, instructions, room }, taint: turns.some(({ steps }) => steps.length > 0) };
+}
+
+/** The summaries themselves, in the order of the roots. */
+export async function summariesOf(
+  { summaries }: Pick<MakingDeps, 'summaries'>,
+  tenant: string,
+  roots: readonly Pick<Root, 'id'>[],
+): Promise<SummaryDocument[]> {
+  if (roots.length === 0) return [];
+  const { items } = await summaries.for({ tenant }).find({ id: { in: roots.map(({ id }) => id) } }, { limit: roots.length });
+  const byId = new Map(items.map((one) => [one.id, one]));
+  return roots.flatMap(({ id }) => byId.get(id) ?? []);
+}
+
+/** All summaries of a conversation, from the top down. */
+export async function wholeTree(
+  deps: Pick<MakingDeps, 'summaries'>,
+  tenant: string,
+  { roots = [] }: Pick<SessionDocument, 'roots'>,
+): Promise<SummaryDocument[]> {
+  const all: SummaryDocument[] = [];
+  for (let level: readonly { id: string }[] = roots; level.length > 0;) {
+    const summaries = await summariesOf(deps, tenant, level);
+    all.push(...summaries);
+    level = summaries.flatMap(({ children }) => children.map((id) => ({ id })));
+  }
+  return all;
+}
+
+/** Beyond what a tenant may spend on it, or its agent at all, and while all who could make it keep failing, there is no model to ask. */
+async function write(deps: MakingDeps, source: Source, making: Making): Promise<Summary> {
+  const { spending, summarisers, models } = deps;
+  const { tenant, agent } = making;
+  const { summarizerSpend, compaction } = agent.config.contextEngine;
+  const { maxTokensPerTenantPerHour: perHour, maxTokensPerTenantPerDay: perDay } = summarizerSpend;
+  const excerpted = { text: excerpt(source), input: 0, output: 0, costUsd: 0 };
+  if (!spending.may(tenant, { perHour, perDay })) return excerpted;
+  const stronger = compaction.strongerSummarizerModel === '' ? undefined : await models.find(compaction.strongerSummarizerModel);
+  const weak = compaction.preferEvictionByCapability && isWeak((await windowOf(models, making.model))?.capability);
+  // What a model leaves out that is not capable of it is worse to miss than what is cut off.
+  if (weak && !stronger) return excerpted;
+  try {
+    const summary = await summarisers.ask(weak && stronger ? { ...making, model: stronger } : making, (model) =>
+      inChunks({ config: agent.config.session.compaction, ask: (part) => askOne(deps, part, { ...making, model, stronger }) }, source),
+    );
+    if (summary === undefined) return excerpted;
+    spending.add(tenant, summary.input + summary.output);
+    return summary;
+  } catch (error) {
+    if (error instanceof ServiceError && error.details.reason === BUDGET_EXCEEDED) return excerpted;
+    throw error;
+  }
+}
+
+function askOne(deps: MakingDeps, source: Source, making: Making & { stronger: ModelRef | undefined }): Promise<Summary> {
+  const { clock, budgets } = deps;
+  const { tenant, agent, model, stronger, timeoutMs, signal } = making;
+  const messages = source.lines.map(({ text }) => ({ role: 'user' as const, text }));
+  const call = { model, messages, maxOutputTokens: source.targetTokens };
+  const bounds = { budget: budgets?.of({ tenant }, agent), call, clock, ms: 2 * timeoutMs, late: tookTooLong(), signal };
+  const models = asAgent(deps, tenant, agent);
+  return askWithin(bounds, (within) => summarise({ models, model, stronger, timeoutMs, signal: within }, source));
+}
+
+function tookTooLong(): ServiceError {
+  return new ServiceError('DEADLINE_EXCEEDED', 'The model took too long for a summary.', { details: { reason: 'SUMMARY_TIMEOUT' } });
+}
+
+interface Hanging {
+  text: string;
+  taint: boolean;
+  now: number;
+}
+
+function hung({ session }: Claim, fold: Fold, { text, taint, now }: Hanging): { document: SummaryDocument; roots: Root[] } {
+  const { key: sessionKey, epoch, roots: before = [] } = session;
+  const id = mintId('sum');
+  const { root, roots } = folded(before, fold, { id, size: sizeOfLine({ id, text, taint }) });
+  const children = (fold.roots ?? []).map(({ id }) => id);
+  return { document: { ...root, epoch, sessionKey, children, text, taint, createdAt: now }, roots };
+}

@@ -1,0 +1,99 @@
+import { ServiceError, type Params } from '@switchyard/contracts';
+import type { Bus } from '@switchyard/bus';
+import type { Collection, Store } from '@switchyard/store';
+import type { Logger } from '@switchyard/telemetry';
+import type { Agent, AgentDirectory } from '../../agents/agent-directory.ts';
+import { DAY_MS, type SessionDocument, type SummaryDocument } from '../../model/session-document.ts';
+import { isForeign } from '../../screening/untrusted-message.ts';
+
+/*
+ * Summaries of conversations that agents remember for good (`memory.distillFromLcd`). That one is to be remembered is noted in it when it
+ * is written (`undistilled`), and the note goes once the memory service has it. Whoever dies in between leaves the note, and a sweep
+ * tells it; told twice, it is kept once. One that no root leads to was never told to anybody, and is not remembered either.
+ */
+
+export interface Distilling {
+  /** Of a summary that hangs in the tree since just now. Returns at once; what fails here is told by a sweep. */
+  tell(tenant: string, session: SessionDocument, summary: SummaryDocument): void;
+  sweep(): Promise<void>;
+}
+
+export interface DistillingDeps {
+  sessions: Collection<SessionDocument>;
+  summaries: Collection<SummaryDocument>;
+  agents: AgentDirectory;
+  store: Pick<Store, 'now'>;
+  bus: Pick<Bus, 'as'>;
+  log: Logger;
+}
+
+/** A note that is older was left by a process that died, or could not be told then. */
+const LATE_MS = 1_000;
+const BATCH = 100;
+
+/** Whether a summary is one that its agent remembers. */
+export function isDistilled({ config }: Agent, { depth }: Pick<SummaryDocument, 'depth'>): boolean {
+  const { enabled, minDepth } = config.contextEngine.memory.distillFromLcd;
+  return enabled && depth >= minDepth;
+}
+
+export function createDistilling(deps: DistillingDeps): Distilling {
+  const { sessions, summaries, agents, store, bus, log } = deps;
+
+  async function forgetNote(tenant: string, id: string): Promise<void> {
+    await summaries.for({ tenant }).update({ id, undistilled: { gt: 0 } }, { unset: ['undistilled'] });
+  }
+
+  async function tell(tenant: string, session: SessionDocument, summary: SummaryDocument): Promise<void> {
+    const agent = agents.find(tenant, session.agentId);
+    const client = session.createdBy;
+    // What is nobody's own cannot be kept for anybody.
+    if (agent && client !== undefined && isDistilled(agent, summary)) {
+      const { dedupCosineThreshold: unlessAlike } = agent.config.contextEngine.memory.distillFromLcd;
+      await bus.as({ tenant, client, scopes: [] }).call('memory.capture', { captured: [capturedOf(agent, summary, unlessAlike)] });
+    }
+    await forgetNote(tenant, summary.id);
+  }
+
+  /** False when the memory service is away: the others are not told either. */
+  async function tellNoted(tenant: string, summary: SummaryDocument): Promise<boolean> {
+    try {
+      const session = await sessions.for({ tenant }).get(summary.sessionKey);
+      if (session && isIn(session, summary)) await tell(tenant, session, summary);
+      else await forgetNote(tenant, summary.id);
+      return true;
+    } catch (err) {
+      if (!(err instanceof ServiceError)) throw err;
+      if (err.retryable && summary.createdAt > store.now() - DAY_MS) return false;
+      log.warn({ summary: summary.id, err, errorKind: 'dependency', hint: 'the summary itself is whole' }, 'a summary is not remembered');
+      await forgetNote(tenant, summary.id);
+      return true;
+    }
+  }
+
+  return {
+    tell(tenant, session, summary) {
+      tell(tenant, session, summary).catch((err: unknown) => {
+        log.info({ summary: summary.id, err, errorKind: 'dependency', hint: 'a sweep tells it again' }, 'a summary is not remembered yet');
+      });
+    },
+
+    async sweep() {
+      const before = store.now() - LATE_MS;
+      const noted = summaries.system().find({ undistilled: { gt: 0, lte: before } }, { sort: [['undistilled', 'asc']], limit: BATCH });
+      for (const { tenant, ...summary } of (await noted).items) if (!(await tellNoted(tenant, summary))) return;
+    },
+  };
+}
+
+/** Whether a root leads to it, by now maybe through others. */
+function isIn({ epoch, roots = [] }: SessionDocument, { epoch: of, id, depth, from, to }: SummaryDocument): boolean {
+  return epoch === of && roots.some((root) => root.id === id || (root.depth > depth && root.from <= from && root.to >= to));
+}
+
+function capturedOf(agent: Agent, summary: SummaryDocument, unlessAlike: number): Params<'memory.capture'>['captured'][number] {
+  const { id: turnId, sessionKey, text: content, taint } = summary;
+  const foreign = isForeign(sessionKey);
+  const about = { turnId, agentId: agent.agentId, sessionKey, ...(foreign && { sourceType: 'web' as const }) };
+  return { ...about, content, memoryType: 'semantic', outside: taint || foreign, unlessAlike };
+}

@@ -1,0 +1,99 @@
+import { ServiceError, type Principal } from '@switchyard/contracts';
+import type { Collection } from '@switchyard/store';
+import type { BodyDocument, SessionDocument, SummaryDocument, TurnDocument } from '../model/session-document.ts';
+import { callersSession, timesOf } from '../sessions/session-directory.ts';
+import { texts } from '../model/stored-text.ts';
+import { spoken } from '../model/turn-messages.ts';
+
+/** What a turn can look up of the conversation that it is in. */
+export interface Earlier {
+  sessions: Collection<SessionDocument>;
+  turns: Collection<TurnDocument>;
+  bodies: Collection<BodyDocument>;
+  summaries: Collection<SummaryDocument>;
+}
+
+/** A message that was said earlier. */
+export interface EarlierMessage {
+  /** Its turn, and which of the things it is that were said there. */
+  id: string;
+  turn: number;
+  role: 'user' | 'assistant';
+  at: number;
+  content: string;
+  untrusted?: true;
+}
+
+const PAGE = 100;
+
+/** The conversation of the turn that asks. NOT_FOUND for whoever is in none. */
+export async function conversationOf({ sessions }: Earlier, principal: Principal): Promise<SessionDocument> {
+  const session = principal.session === undefined ? undefined : await callersSession(sessions, principal);
+  if (!session) throw new ServiceError('NOT_FOUND', 'There is no conversation to look into.');
+  return session;
+}
+
+/** A summary of that conversation. One of another is as unknown as one that never was. */
+export async function summaryOf({ summaries }: Earlier, tenant: string, asked: { session: SessionDocument; id: string }) {
+  const { key, epoch } = asked.session;
+  const summary = await summaries.for({ tenant }).get(asked.id);
+  if (summary?.sessionKey !== key || summary.epoch !== epoch) throw unknown();
+  return summary;
+}
+
+/** A message of that conversation, by its id. */
+export async function messageOf(
+  earlier: Earlier,
+  tenant: string,
+  { session, id }: { session: SessionDocument; id: string },
+): Promise<EarlierMessage> {
+  const [turnId = ''] = id.split('/');
+  const turn = await earlier.turns.for({ tenant }).get(turnId);
+  const counted = turn?.epoch === session.epoch && turn.seq !== undefined && turn.seq <= session.lastSeq;
+  const said = counted ? (await messagesOf(earlier, tenant, [turn])).find((one) => one.id === id) : undefined;
+  if (!said) throw unknown();
+  return said;
+}
+
+export interface Range {
+  from: number;
+  to: number;
+  newestFirst?: boolean;
+}
+
+/** What was said in turns with numbers in a row, page by page, so that whoever has enough reads no further. */
+export async function* messagesBetween(
+  earlier: Earlier,
+  tenant: string,
+  { session, from, to, newestFirst = false }: Range & { session: SessionDocument },
+): AsyncGenerator<EarlierMessage, void, void> {
+  const { epoch, lastSeq } = session;
+  const seq = { gte: from, lte: Math.min(to, lastSeq) };
+  let cursor: string | undefined;
+  do {
+    const page = await earlier.turns
+      .for({ tenant })
+      .find({ epoch, seq }, { sort: [['seq', newestFirst ? 'desc' : 'asc']], limit: PAGE, ...(cursor === undefined ? {} : { cursor }) });
+    const said = await messagesOf(earlier, tenant, page.items);
+    yield* newestFirst ? said.toReversed().toSorted((one, other) => other.turn - one.turn) : said;
+    cursor = page.cursor;
+  } while (cursor !== undefined);
+}
+
+async function messagesOf({ bodies }: Earlier, tenant: string, turns: readonly TurnDocument[]): Promise<EarlierMessage[]> {
+  const all = turns.flatMap((turn) => spoken(turn).map((one, n) => ({ ...one, n, turn })));
+  const said = await texts(bodies.for({ tenant }), all);
+  return all.map(({ role, n, turn }, at) => ({
+    id: `${turn.turnId}/${n}`,
+    turn: turn.seq ?? 0,
+    role,
+    at: timesOf(turn)[n] ?? turn.createdAt,
+    content: said[at] ?? '',
+    // What a tool said may come from anywhere.
+    ...(role === 'assistant' && turn.steps.length > 0 ? { untrusted: true as const } : {}),
+  }));
+}
+
+function unknown(): ServiceError {
+  return new ServiceError('NOT_FOUND', 'There is no such message or summary in this conversation.');
+}

@@ -1,0 +1,90 @@
+import type { Documents } from '@switchyard/store';
+import type { SessionDocument, TurnDocument } from '../model/session-document.ts';
+import { lastTurns } from '../sessions/session-directory.ts';
+import { createRemembered, type RememberedOptions } from './bounded-cache.ts';
+import { spoken, type Spoken } from '../model/turn-messages.ts';
+
+/** What was asked and answered in a turn, made once from its document: it is told in many turns after it. */
+export interface Exchange {
+  spoken: readonly Spoken[];
+  /** How long it is. */
+  chars: number;
+  /** How much of it is held here. */
+  held: number;
+}
+
+/**
+ * The last exchanges of sessions that are worked on here, so that a conversation that goes on here need not be read again each time.
+ * A turn that counts never changes, and the number of the last one says whether what is remembered is all there is: so it may be
+ * forgotten at any time, and is never wrong.
+ */
+export interface Recall {
+  /** Newest first. */
+  last(turns: Documents<TurnDocument>, where: Where, limit: number): Promise<readonly Exchange[]>;
+  /** A turn was counted, of a session that was `before`. */
+  add(before: Where, counted: TurnDocument): void;
+}
+
+export interface Where {
+  tenant: string;
+  session: SessionDocument;
+}
+
+interface Known {
+  epoch: string;
+  lastSeq: number;
+  /** How many were asked for; there are fewer only where the conversation has no more. */
+  limit: number;
+  exchanges: readonly Exchange[];
+  /** What is held of them. */
+  chars: number;
+}
+
+/** What a message takes besides its text. */
+const NAMES_CHARS = 100;
+
+/** A conversation in which nothing was said for so long is forgotten with the next one that is remembered. */
+export function createRecall(options: RememberedOptions): Recall {
+  const sessions = createRemembered<Known>(options);
+  const remember = (name: string, known: Known): void => sessions.put(name, known, known.chars);
+
+  return {
+    async last(turns, { tenant, session }, limit) {
+      const name = `${tenant} ${session.key}`;
+      const { epoch, lastSeq } = session;
+      const known = sessions.get(name);
+      if (known?.epoch === epoch && known.lastSeq === lastSeq && known.limit >= limit) return known.exchanges.slice(0, limit);
+      const found = await lastTurns(turns, session, limit);
+      const exchanges = found.map(exchangeOf);
+      remember(name, { epoch, lastSeq, limit, exchanges, chars: heldOf(exchanges) });
+      return exchanges;
+    },
+
+    add({ tenant, session }, turn) {
+      const { seq, epoch } = turn;
+      const name = `${tenant} ${session.key}`;
+      const known = sessions.get(name);
+      if (!known || seq === undefined) return;
+      if (known.epoch !== epoch || known.lastSeq !== session.lastSeq) return sessions.forget(name);
+      const added = exchangeOf(turn);
+      const exchanges = [added, ...known.exchanges.slice(0, known.limit - 1)];
+      const left = known.chars - heldOf(known.exchanges.slice(known.limit - 1));
+      remember(name, { ...known, lastSeq: seq, exchanges, chars: left + added.held });
+    },
+  };
+}
+
+/** What one turn that is done says in later ones. */
+export function exchangeOf(turn: Parameters<typeof spoken>[0]): Exchange {
+  const all = spoken(turn);
+  let [chars, held] = [0, 0];
+  for (const { said } of all) {
+    chars += said.chars;
+    held += NAMES_CHARS + (said.text?.length ?? 0);
+  }
+  return { spoken: all, chars, held };
+}
+
+function heldOf(exchanges: readonly Exchange[]): number {
+  return exchanges.reduce((sum, { held }) => sum + held, 0);
+}

@@ -1,0 +1,66 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Collection, Documents } from '@switchyard/store';
+import type { Root, SessionDocument, SummaryDocument, TurnDocument } from '../model/session-document.ts';
+import { createBeginnings } from './history-prefix-cache.ts';
+
+const root = (id: string, from = 3): Root => ({ id, from }) as Root;
+const at = (epoch: string, ...roots: Root[]) => ({ tenant: 'a', session: { key: 's', epoch, roots } as unknown as SessionDocument });
+
+function testBeginnings(mostChars = 100_000) {
+  const asked: string[][] = [];
+  const kept = (tenant: string) => ({
+    async find({ id }: { id: { in: string[] } }) {
+      asked.push(id.in.map((one) => `${tenant} ${one}`));
+      return { items: id.in.filter((one) => one !== 'gone').map((one) => ({ id: one, text: `of ${tenant}: ${one}` })) };
+    },
+  });
+  const summaries = { for: ({ tenant }: { tenant: string }) => kept(tenant) } as unknown as Collection<SummaryDocument>;
+  let finds = 0;
+  const turns = {
+    async find({ epoch }: { epoch: string }) {
+      finds += 1;
+      return { items: [{ turnId: `first of ${epoch}`, message: { chars: 1, text: '?' }, answer: { chars: 1, text: '!' }, seq: 1 }] };
+    },
+  } as unknown as Documents<TurnDocument>;
+  const beginnings = createBeginnings({ mostChars, idleMs: () => 30_000, clock: { now: () => 0 } });
+  const read = async (tenant: string, ...ids: string[]): Promise<string[]> =>
+    (
+      await beginnings.summaries(
+        summaries,
+        tenant,
+        ids.map((id) => root(id)),
+      )
+    ).map(({ text }) => text);
+  const anchors = async (where: ReturnType<typeof at>): Promise<(string | undefined)[]> =>
+    (await beginnings.anchors(turns, where)).map(({ spoken: [first] }) => first?.turnId);
+  return { read, anchors, asked, finds: () => finds };
+}
+
+test('summaries are read once, in the order of the tree, and of a tenant alone', async () => {
+  const { read, asked } = testBeginnings();
+  assert.deepEqual(await read('a', 's1', 's2'), ['of a: s1', 'of a: s2']);
+  assert.deepEqual(await read('a', 's3', 's2', 's1'), ['of a: s3', 'of a: s2', 'of a: s1']);
+  assert.deepEqual(await read('b', 's1'), ['of b: s1']);
+  assert.deepEqual(await read('a', 'gone', 's1'), ['of a: s1']);
+  assert.deepEqual(asked, [['a s1', 'a s2'], ['a s3'], ['b s1'], ['a gone']]);
+});
+
+test('those for which there is no room are read again', async () => {
+  const { read, asked } = testBeginnings(700);
+  for (const id of ['s1', 's2', 's3', 's1']) await read('a', id);
+  assert.deepEqual(asked.length, 4);
+  await read('a', 's3');
+  assert.deepEqual(asked.length, 4);
+});
+
+test('the first turns of a conversation are read once; of another one, before another summary, or of another tenant, again', async () => {
+  const { anchors, finds } = testBeginnings();
+  assert.deepEqual([await anchors(at('e')), finds()], [[], 0], 'nothing is summed up');
+  for (let n = 0; n < 2; n += 1) assert.deepEqual(await anchors(at('e', root('s1'), root('s2', 9))), ['first of e']);
+  assert.equal(finds(), 1);
+  await anchors({ ...at('e', root('s1')), tenant: 'b' });
+  await anchors(at('e', root('s1', 5)));
+  assert.equal(finds(), 3);
+  assert.deepEqual(await anchors(at('f', root('s1'))), ['first of f']);
+});

@@ -1,0 +1,48 @@
+import type { Collection, Documents } from '@switchyard/store';
+import type { Root, SessionDocument, SummaryDocument, TurnDocument } from '../model/session-document.ts';
+import { exchangeOf, type Exchange } from './exchange-cache.ts';
+import { createRemembered, type RememberedOptions } from './bounded-cache.ts';
+import { summariesOf } from './compaction/summary-builder.ts';
+import { MOST_ANCHORS } from './compaction/history-limits.ts';
+
+/** What a document takes besides its text. */
+const NAMES_CHARS = 300;
+
+/**
+ * What stands in front of the last exchanges of a conversation: its first turns, and summaries of what came after them. Every turn is
+ * told of them, and what they say never changes: another summary has another id, and the first turns of a conversation stay what they
+ * were. So they are read once, may be forgotten at any time, and are never wrong.
+ */
+export interface Beginnings {
+  /** In their order; one that is gone is left out. */
+  summaries(summaries: Collection<SummaryDocument>, tenant: string, roots: readonly Root[]): Promise<SummaryDocument[]>;
+  /** The turns before all that summaries stand for. */
+  anchors(turns: Documents<TurnDocument>, where: { tenant: string; session: SessionDocument }): Promise<readonly Exchange[]>;
+}
+
+export function createBeginnings(options: RememberedOptions): Beginnings {
+  const known = createRemembered<SummaryDocument>(options);
+  const first = createRemembered<readonly Exchange[]>(options);
+
+  return {
+    async summaries(summaries, tenant, roots) {
+      const missing = roots.filter(({ id }) => known.get(`${tenant} ${id}`) === undefined);
+      const read = new Map((await summariesOf({ summaries }, tenant, missing)).map((one) => [one.id, one]));
+      const all = roots.flatMap(({ id }) => known.get(`${tenant} ${id}`) ?? read.get(id) ?? []);
+      for (const one of read.values()) known.put(`${tenant} ${one.id}`, one, NAMES_CHARS + one.text.length);
+      return all;
+    },
+
+    async anchors(turns, { tenant, session: { epoch, roots: [root] = [] } }) {
+      if (root === undefined) return [];
+      const name = `${tenant} ${epoch} ${root.from}`;
+      const there = first.get(name);
+      if (there) return there;
+      const { items } = await turns.find({ epoch, seq: { lt: root.from } }, { sort: [['seq', 'asc']], limit: MOST_ANCHORS });
+      const exchanges = items.map(exchangeOf);
+      const held = exchanges.reduce((sum, one) => sum + one.held, NAMES_CHARS);
+      first.put(name, exchanges, held);
+      return exchanges;
+    },
+  };
+}

@@ -1,9 +1,0 @@
-import type { SessionDocument } from '../data.ts';
-import { tokensOf } from './room.ts';
-import { sizeOf } from './tree.ts';
-
-/** How much of a conversation is told by itself and in summaries. */
-export function lengthOf({ messageCount, roots = [], ...session }: SessionDocument): { messages: number; tokens: number } {
-  const folded = roots.reduce((sum, { messages }) => sum + messages, 0);
-  return { messages: messageCount - folded + roots.length, tokens: tokensOf(sizeOf({ ...session, roots })) };
-}

@@ -1,0 +1,50 @@
+import { toolName, type AgentConfig } from '@switchyard/contracts';
+import type { Exchange } from './exchange-cache.ts';
+import type { Spoken } from '../model/turn-messages.ts';
+import { allows } from '../agents/tool-policy.ts';
+import { CHARS_A_TOKEN } from '../context-window/context-window.ts';
+
+/** Of a message that is set aside a model is told as much as makes it know what it is. */
+const SHOWN_CHARS = 1_000;
+const READS_ON = 'ctx.inspect';
+
+/** Tells messages that are as long as a large file by how they begin, and where the rest is. */
+export interface SettingAside {
+  /** How long an exchange is as it is told. */
+  charsOf: (exchange: Exchange) => number;
+  toldOf: (message: Pick<Spoken, 'turnId' | 'said'> & { n: number }, text: string) => string;
+  /** Something was set aside. */
+  readonly some: boolean;
+}
+
+/** Only what an agent may look up is set aside, and never what is asked now: everything said stays in its turn. */
+export function createSettingAside({ contextEngine, skills }: Pick<AgentConfig, 'contextEngine' | 'skills'>): SettingAside {
+  const { enabled, largeFileTokenThreshold } = contextEngine;
+  const most = enabled ? largeFileTokenThreshold * CHARS_A_TOKEN : Infinity;
+  let may: boolean | undefined;
+  let some = false;
+  const isAside = (chars: number): boolean => chars > most && (may ??= allows(skills.toolPolicy, READS_ON));
+  return {
+    get some() {
+      return some;
+    },
+    charsOf({ chars, spoken }) {
+      if (chars <= most) return chars;
+      const told = spoken.map(({ turnId, said }, n) =>
+        isAside(said.chars) ? SHOWN_CHARS + wordOf(turnId, n, said.chars).length : said.chars,
+      );
+      return told.reduce((sum, one) => sum + one, 0);
+    },
+    toldOf({ turnId, said, n }, text) {
+      if (!isAside(said.chars)) return text;
+      some = true;
+      return `${text.slice(0, SHOWN_CHARS).toWellFormed()}${wordOf(turnId, n, said.chars)}`;
+    },
+  };
+}
+
+function wordOf(turnId: string, n: number, chars: number): string {
+  const id = `${turnId}/${n}`;
+  const rest = `${toolName(READS_ON)} ${JSON.stringify({ id, offset: SHOWN_CHARS })} reads on.`;
+  return `… [set aside: ${chars - SHOWN_CHARS} of ${chars} characters follow. ${rest}]`;
+}

@@ -1,0 +1,94 @@
+import type { ModelMessage, ModelRef, Models } from '@switchyard/models';
+import type { Collection, Documents } from '@switchyard/store';
+import type { Agent } from '../agents/agent-directory.ts';
+import type { SummaryDocument, TurnDocument } from '../model/session-document.ts';
+import { marked, MARK_CHARS } from '../screening/prompt-canary.ts';
+import { texts, type Bodies } from '../model/stored-text.ts';
+import type { ToldEvidence } from '../agent-loop/turn-trace.ts';
+import type { Hold } from '../queue/session-lease.ts';
+import type { Exchange, Recall } from './exchange-cache.ts';
+import { createSettingAside } from './oversized-message.ts';
+import type { Beginnings } from './history-prefix-cache.ts';
+import { countWithin, recentChars } from './compaction/compaction-limits.ts';
+import { mostExchanges } from './compaction/history-limits.ts';
+import { roomIn, usable, windowOf, type ModelWindow } from '../context-window/context-window.ts';
+import { HEAD_CHARS, toldAs } from './compaction/summary-prompt.ts';
+import { coveredTo, fit } from './compaction/summary-tree.ts';
+
+export interface Recent {
+  messages: ModelMessage[];
+  /** There is more that is not told word by word. */
+  earlier: boolean;
+  window: ModelWindow | undefined;
+  told: Omit<NonNullable<ToldEvidence>, 'tools'>;
+}
+
+export interface RecentDeps {
+  turns: Documents<TurnDocument>;
+  bodies: Bodies;
+  summaries: Collection<SummaryDocument>;
+  models: Models;
+  recall: Recall;
+  beginnings: Beginnings;
+}
+
+interface Given {
+  turn: TurnDocument;
+  hold: Hold;
+  agent: Agent;
+  model: ModelRef;
+  /** What is asked. */
+  text: string;
+}
+
+/**
+ * What was said before, oldest first, as much as there is room for: the last exchanges, and summaries of what came before them, with the
+ * first turns in front where they are kept there.
+ */
+export async function recent(deps: RecentDeps, { turn, hold, agent, model, text }: Given): Promise<Recent> {
+  const { turns, bodies, recall, beginnings } = deps;
+  const { roots = [], lastSeq, messageCount } = hold.session;
+  const { freshTailTurns } = agent.config.contextEngine;
+  const [last, described, first] = await Promise.all([
+    recall.last(turns, hold, mostExchanges(agent, hold.session)),
+    windowOf(deps.models, model),
+    beginnings.anchors(turns, hold),
+  ]);
+  const window = usable(described, agent);
+  const aside = createSettingAside(agent.config);
+  const exchanges = roots.length === 0 ? last : last.slice(0, lastSeq - coveredTo(roots));
+  const head = roots.length === 0 ? 0 : HEAD_CHARS + MARK_CHARS;
+  const anchorChars = first.reduce((sum, exchange) => sum + aside.charsOf(exchange), 0);
+  const room = roomIn(window, agent);
+  const left = room - Math.max(text.length, turn.message.chars) - head;
+  const { charsOf } = aside;
+  const freshTurns =
+    roots.length === 0 ? freshTailTurns : Math.max(freshTailTurns, countWithin(exchanges.map(charsOf), recentChars(room, agent)));
+  const fitting = fit({ summaries: roots, exchanges, charsOf, anchorChars, freshTurns, room: left });
+  const anchors = spokenIn(fitting.anchored ? first : []);
+  const kept = spokenIn(exchanges.slice(0, fitting.exchanges).toReversed());
+  const summaries = await beginnings.summaries(deps.summaries, hold.tenant, roots.slice(roots.length - fitting.summaries));
+  const all = [...anchors, ...kept];
+  const said = await texts(bodies, all);
+  const words = all.map(({ role, ...one }, at): ModelMessage => ({ role, text: aside.toldOf(one, said[at] ?? '') }));
+  const earlier: ModelMessage[] = summaries.length === 0 ? [] : [{ role: 'user', text: toldAs(summaries, marked(hold.session)) }];
+  const folded = summaries.reduce((sum, one) => sum + one.messages, 0);
+  const whole = fitting.exchanges;
+  const told = {
+    messages: all.length,
+    chars: words.reduce((sum, one) => sum + (one.role === 'tool' ? 0 : one.text.length), 0),
+    ...(whole === 0 ? {} : { turns: { from: lastSeq - whole + 1, to: lastSeq } }),
+    summaries: summaries.length,
+    ...(summaries.length === 0 ? {} : { summaryIds: summaries.map(({ id }) => id) }),
+    depth: summaries.reduce((deepest, { depth }) => Math.max(deepest, depth), 0),
+    folded,
+    leftOut: Math.max(0, messageCount - folded - all.length),
+  };
+  const messages = [...words.slice(0, anchors.length), ...earlier, ...words.slice(anchors.length)];
+  return { messages, earlier: messageCount > all.length || aside.some, told, window };
+}
+
+/** Each with which of the things it is that were said in its turn. */
+function spokenIn(exchanges: readonly Exchange[]) {
+  return exchanges.flatMap(({ spoken }) => spoken.map((one, n) => ({ ...one, n })));
+}

@@ -1,0 +1,84 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { TURNS_LOG } from '@switchyard/contracts';
+import { systemClock } from '@switchyard/service-kit';
+import { createLogShares } from './frame-log-quota.ts';
+
+const ROOM = 1_000_000;
+const OVERHEAD = 200;
+const SAID = 800;
+/** What one takes of the room. */
+const FRAME = SAID + OVERHEAD;
+
+function shares(room = (): number => ROOM) {
+  let now = 12_345_678;
+  const { keeps } = createLogShares({ clock: { ...systemClock, now: () => now }, room, messageBytes: OVERHEAD });
+  return {
+    keeps,
+    later: (ms: number): void => void (now += ms),
+    /** How much is kept of somebody who says more than there is room for. */
+    flood(tenant: string): number {
+      let kept = 0;
+      for (let said = 0; said < ROOM; said += FRAME) if (keeps(tenant, SAID)) kept += FRAME;
+      return kept;
+    },
+  };
+}
+
+test('one tenant fills half of the room, and never more, however long it goes on', () => {
+  const it = shares();
+  let kept = it.flood('loud');
+  assert.equal(kept, ROOM / 2);
+  for (let minute = 0; minute < 9; minute++) {
+    it.later(TURNS_LOG.maxAgeMs / 10);
+    kept += it.flood('loud');
+  }
+  assert.equal(kept, ROOM / 2);
+});
+
+test('whoever says little is kept whole beside a flood, whoever came first', () => {
+  const it = shares();
+  for (let n = 0; n < 50; n++) assert.ok(it.keeps('early', SAID));
+  it.flood('loud');
+  it.later(1_000);
+  for (let n = 0; n < 50; n++) assert.ok(it.keeps('early', SAID) && it.keeps('late', SAID));
+  assert.equal(it.flood('loud'), 0);
+});
+
+test('many who flood are cut at one height, which sinks as they become more', () => {
+  const it = shares();
+  const kept = Array.from({ length: 100 }, (_, n) => n).map((n) => {
+    return it.flood(`loud${n}`);
+  });
+  // Each newcomer finds those who came before it cut lower: at about a half, a quarter, a sixth.
+  for (const [n, part] of [1 / 2, 1 / 4, 1 / 6].entries())
+    assert.ok(Math.abs((kept[n] ?? 0) - part * ROOM) <= ROOM / 64, `${n}: ${kept[n]}`);
+  assert.ok(kept.every((one, n) => n === 0 || one <= (kept[n - 1] ?? 0)));
+  assert.ok(it.keeps('quiet', SAID), 'and whoever says little is kept beside all of them');
+});
+
+test('what the log has let go of makes room again, not before', () => {
+  const it = shares();
+  it.flood('loud');
+  it.later(TURNS_LOG.maxAgeMs - 1);
+  assert.equal(it.flood('loud'), 0);
+  it.later(TURNS_LOG.maxAgeMs / 10 + 1_000);
+  assert.equal(it.flood('loud'), ROOM / 2);
+});
+
+test('replicas that come and go share the room', () => {
+  let replicas = 1;
+  const it = shares(() => ROOM / replicas);
+  replicas = 4;
+  it.later(1_000);
+  assert.equal(it.flood('loud'), ROOM / 8);
+  replicas = 1;
+  it.later(1_000);
+  assert.equal(it.flood('loud'), ROOM / 2 - ROOM / 8);
+});
+
+test('a frame that is larger than the room passes, and takes none', () => {
+  const it = shares();
+  assert.equal(it.keeps('loud', ROOM), false);
+  assert.equal(it.flood('loud'), ROOM / 2);
+});

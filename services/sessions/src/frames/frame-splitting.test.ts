@@ -1,0 +1,58 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { INLINE_BYTES, type TurnFrame } from '@switchyard/contracts';
+import { excerptOf, fitting, partsOf } from './frame-splitting.ts';
+import type { FrameBody } from '../agent-loop/turn-plan.ts';
+
+const tokensUsed = { input: 1, output: 1, total: 2 };
+/** Of all characters those that JSON makes longest, and those that are two. */
+const WORST = ['\u0000', '\ud800', 'é', '🎈', `x${'🎈'.repeat(9)}`].map((text) => text.repeat(200_000 / text.length));
+
+const bytesOf = (body: FrameBody): number =>
+  Buffer.byteLength(JSON.stringify({ n: Number.MAX_SAFE_INTEGER, fence: Number.MAX_SAFE_INTEGER, ...body }));
+
+test('a text in parts is the text, no part is too large for a message, and no character is taken apart', () => {
+  for (const text of ['', 'short', ...WORST]) {
+    const parts = partsOf(text);
+    assert.equal(parts.join(''), text);
+    for (const part of parts) {
+      assert.ok(Buffer.byteLength(JSON.stringify(part)) < INLINE_BYTES - 1_024);
+      assert.equal(part.isWellFormed(), text.isWellFormed());
+    }
+  }
+});
+
+test('whatever a turn says fits a message', () => {
+  for (const text of WORST) {
+    const bodies: FrameBody[] = [
+      { type: 'delta', text },
+      { type: 'resumed', text },
+      { type: 'done', result: { response: text, tokensUsed, finishReason: 'stop' } },
+      {
+        type: 'done',
+        result: { response: '', tokensUsed, finishReason: 'tool_calls', toolCalls: [{ callId: 'c', name: 'n', arguments: text }] },
+      },
+      { type: 'error', error: { code: 'INTERNAL', message: text, details: { text } } },
+    ];
+    for (const body of bodies) {
+      const parts = fitting(body);
+      assert.equal(parts[0]?.type, body.type);
+      for (const part of parts) assert.ok(bytesOf(part) <= INLINE_BYTES, `${part.type}: ${bytesOf(part)}`);
+      const said = parts.map((part) => (part as Partial<TurnFrame & { text: string }>).text ?? '').join('');
+      if ('text' in body) assert.equal(said, text);
+    }
+  }
+});
+
+test('what fits is said as it is; an end that does not fit says that it is not whole', () => {
+  const done: FrameBody = { type: 'done', result: { response: 'é'.repeat(30_000), tokensUsed, finishReason: 'stop' } };
+  assert.deepEqual(fitting(done), [done]);
+  const long: FrameBody = { type: 'done', result: { response: 'é'.repeat(33_000), tokensUsed, finishReason: 'stop' } };
+  assert.deepEqual(fitting(long), [{ type: 'done', whole: false, result: { response: '', tokensUsed, finishReason: 'stop' } }]);
+});
+
+test('of a long text an event tells the beginning', () => {
+  assert.equal(excerptOf('short'), 'short');
+  assert.equal(excerptOf('é'.repeat(10_000)), 'é'.repeat(10_000));
+  assert.equal(excerptOf('é'.repeat(10_001)), `${'é'.repeat(10_000)}…`);
+});

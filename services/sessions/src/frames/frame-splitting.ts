@@ -1,0 +1,47 @@
+import { INLINE_BYTES } from '@switchyard/contracts';
+import type { FrameBody } from '../agent-loop/turn-plan.ts';
+
+/** Of a text in one message. No character takes more than six bytes as JSON, so that with what stands around it, it always fits. */
+const MOST_CHARS = 10_000;
+/** What a frame needs besides what is measured. */
+const AROUND_BYTES = 1_024;
+const LOW_SURROGATE = /^[\uDC00-\uDFFF]/;
+
+/** A text in parts that each fit a message; no character is taken apart. */
+export function partsOf(text: string): string[] {
+  const parts: string[] = [];
+  for (let at = 0; at < text.length;) {
+    let end = at + MOST_CHARS;
+    if (LOW_SURROGATE.test(text.slice(end, end + 1))) end -= 1;
+    parts.push(text.slice(at, end));
+    at = end;
+  }
+  return parts;
+}
+
+/** What an event tells of a text: all of it, or its beginning, where the turn itself has the rest. */
+export function excerptOf(text: string): string {
+  return text.length <= MOST_CHARS ? text : `${partsOf(text)[0]}…`;
+}
+
+/** What has to be said instead of a frame, so that each fits a message: a text in parts, an end without what `turns.resume` tells. */
+export function fitting(body: FrameBody): FrameBody[] {
+  if (body.type === 'delta' && body.text.length > MOST_CHARS) return partsOf(body.text).map((text) => ({ type: 'delta', text }));
+  if (body.type === 'resumed' && body.text.length > MOST_CHARS) {
+    const [text = '', ...rest] = partsOf(body.text);
+    return [{ type: 'resumed', text }, ...rest.map((part): FrameBody => ({ type: 'delta', text: part }))];
+  }
+  if (body.type === 'done' && isTooLong(body.result)) {
+    const { tokensUsed, finishReason } = body.result;
+    return [{ type: 'done', whole: false, result: { response: '', tokensUsed, finishReason } }];
+  }
+  if (body.type === 'error' && isTooLong(body.error)) {
+    const { code, message } = body.error;
+    return [{ type: 'error', error: { code, message: excerptOf(message) } }];
+  }
+  return [body];
+}
+
+function isTooLong(value: object): boolean {
+  return Buffer.byteLength(JSON.stringify(value)) > INLINE_BYTES - AROUND_BYTES;
+}

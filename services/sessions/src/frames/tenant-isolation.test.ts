@@ -1,0 +1,81 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { subjects, TurnFrame, TURNS_LOG } from '@switchyard/contracts';
+import { principal, startNatsServer, type TestService } from '@switchyard/testkit';
+import { listen, putAgent, testSessions, turnIdOf } from '../sessions.fixture.ts';
+
+const NATS_OFF = process.env['SWITCHYARD_TEST_NATS'] === 'off' && 'SWITCHYARD_TEST_NATS=off';
+const agents = { default: { model: 'dev/scripted' } };
+/** The messages are scripts of long answers. */
+const settings = { security: { input: { maxChars: 1_048_576 } } };
+const TEXT = 'x'.repeat(400_000);
+const AT_ONCE = 8;
+/** Of the log; one tenant alone may fill half of it. */
+const FLOOD = 0.6;
+
+test('a flood of one tenant pushes out no frame of another, in one process', async () => {
+  await using app = await testSessions({ agents, settings });
+  await flood(app);
+});
+
+test('a flood of one tenant pushes out no frame of another, on NATS', { skip: NATS_OFF, timeout: 120_000 }, async () => {
+  const server = await startNatsServer();
+  try {
+    await using app = await testSessions({ agents, settings, env: { SWITCHYARD_BUS: server.url } });
+    await flood(app);
+  } finally {
+    await server.stop();
+  }
+});
+
+async function flood({ bus, host }: TestService): Promise<void> {
+  for (const tenant of ['quiet', 'loud']) await putAgent(host.bus, 'default', { tenant, config: agents.default });
+  const [quiet, loud] = ['quiet', 'loud'].map((tenant) => bus.as(principal({ tenant, scopes: ['*'] })));
+  assert.ok(quiet && loud);
+  const log = await bus.log(TURNS_LOG);
+  const keptOf = async (turnId: string): Promise<string[]> =>
+    (await log.read(subjects.turn(turnId))).map(({ data }) => TurnFrame.parse(JSON.parse(Buffer.from(data).toString())).type);
+
+  /** A server tells those who listen a moment before it has kept what they hear. */
+  const isKept = async (turnId: string, said: readonly string[]): Promise<void> => {
+    let kept = await keptOf(turnId);
+    while (kept.length < said.length) kept = await keptOf(turnId);
+    assert.deepEqual(kept, said);
+  };
+
+  const early = turnIdOf('early');
+  const earlyHeard = listen(bus, early);
+  await quiet.call('turns.start', { turnId: early, message: JSON.stringify([{ text: 'a' }, { wait: 1 }, { text: 'b' }]) });
+  const said = (await earlyHeard.until('done')).map(({ type }) => type);
+  await isKept(early, said);
+
+  const turns = Math.ceil((log.maxBytes * FLOOD) / TEXT.length);
+  const last = Array.from({ length: turns }, (_, n) => turnIdOf(`loud${n}x`));
+  for (let from = 0; from < turns; from += AT_ONCE) {
+    await Promise.all(
+      last.slice(from, from + AT_ONCE).map(async (turnId, at) => {
+        const heard = listen(bus, turnId);
+        const session = { channelId: `c${from + at}` };
+        await loud.call('turns.start', { turnId, session, message: JSON.stringify([{ text: TEXT }]) });
+        const frames = await heard.until('done');
+        assert.deepEqual(
+          frames.map(({ n }) => n),
+          frames.map((_, n) => n),
+          'whoever listens hears all of it',
+        );
+      }),
+    );
+  }
+
+  assert.deepEqual(await keptOf(early), said, 'what was said before is still there');
+  const late = turnIdOf('late');
+  const lateHeard = listen(bus, late);
+  await quiet.call('turns.start', { turnId: late, message: JSON.stringify([{ text: 'c' }]) });
+  await isKept(
+    late,
+    (await lateHeard.until('done')).map(({ type }) => type),
+  );
+  assert.ok(!(await keptOf(last.at(-1) ?? '')).includes('delta'), 'the log has no room for more of what the flood says');
+  const { state, result } = await loud.call('turns.resume', { turnId: last.at(-1) ?? '' });
+  assert.deepEqual([state, result?.response], ['done', TEXT], 'whose turns answer all the same');
+}

@@ -1,7 +1,0 @@
-import type { Handler } from '@switchyard/bus';
-import type { Runner } from '../turns/runner.ts';
-
-/** Ends turns of the caller that run or wait. */
-export function agentCancel(runner: Runner): Handler<'agent.cancel'> {
-  return (params, { principal }) => runner.cancel(params, principal);
-}

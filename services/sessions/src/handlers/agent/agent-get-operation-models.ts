@@ -1,0 +1,41 @@
+import type { Handler } from '@switchyard/bus';
+import { ServiceError } from '@switchyard/contracts';
+import { AGENT_OPERATIONS, operationModel, type AgentOperation, type Models, type ModelRef } from '@switchyard/models';
+import type { Agent, AgentDirectory } from '../../agents/agent-directory.ts';
+import { compactionModel } from '../../context/compaction/compaction-model.ts';
+import { modelOf } from '../../agent-loop/turn-planner.ts';
+
+/** Which model does which work of an agent now. */
+export function agentGetOperationModels(agents: AgentDirectory, models: Models): Handler<'agent.getOperationModels'> {
+  return async ({ agentId }, { principal }) => {
+    const agent = agents.find(principal.tenant, agentId);
+    if (!agent) throw new ServiceError('NOT_FOUND', `There is no agent ${agentId}.`, { details: { agentId } });
+    const primary = await modelOf(agent, models);
+    const answering = await models.providers();
+    const operations = await Promise.all(AGENT_OPERATIONS.map((operation) => rowOf({ agent, models, primary, answering }, operation)));
+    const tieringActive = operations.some((one) => one.tieringActive);
+    return { agentId, primaryModel: primary.modelId, providerFamily: primary.provider, tieringActive, operations };
+  };
+}
+
+interface Given {
+  agent: Agent;
+  models: Models;
+  primary: ModelRef;
+  /** Providers that have what they need to answer. */
+  answering: readonly string[];
+}
+
+async function rowOf({ agent, models, primary, answering }: Given, operationType: AgentOperation) {
+  const of = { primary, config: agent.config };
+  const isCompaction = operationType === 'compaction';
+  const { model, ...how } = isCompaction ? await compactionModel(models, agent) : await operationModel(models, of, operationType);
+  return {
+    operationType,
+    model: model.modelId,
+    provider: model.provider,
+    ...how,
+    crossProvider: model.provider !== primary.provider,
+    apiKeyConfigured: answering.includes(model.provider),
+  };
+}

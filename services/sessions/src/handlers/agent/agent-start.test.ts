@@ -1,0 +1,41 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { principal } from '@switchyard/testkit';
+import { testSessions, turnIdOf } from '../../sessions.fixture.ts';
+
+const slow = { agents: { slow: { model: 'dev/slow' } } };
+
+test('a turn is begun without waiting for it, and followed to its end', async () => {
+  await using app = await testSessions(slow);
+  const { turnId, sessionKey, state } = await app.bus.call('agent.start', { message: 'hello', agentId: 'slow', sessionKey: 'lobby' });
+  assert.deepEqual([sessionKey, state], [`agent:slow:default:test:lobby`, 'queued']);
+  const answer = await app.bus.call('agent.attach', { turnId });
+  assert.deepEqual([answer.turnId, answer.sessionKey, answer.finishReason], [turnId, sessionKey, 'stop']);
+  assert.match(answer.response, /You said: hello/);
+  assert.deepEqual(await app.bus.call('agent.attach', { turnId, after: 3 }), answer, 'also after its end');
+});
+
+test('with one key beginning it and running it mean one turn', async () => {
+  await using app = await testSessions(slow);
+  const asked = { message: 'hello', agentId: 'slow', idempotencyKey: 'k1' };
+  const { turnId } = await app.bus.call('agent.start', asked);
+  const { response } = await app.bus.call('agent.execute', asked);
+  assert.equal((await app.bus.call('agent.start', asked)).turnId, turnId);
+  assert.equal((await app.bus.call('agent.attach', { turnId })).response, response);
+  assert.equal((await app.bus.call('session.list', {})).sessions[0]?.messageCount, 2);
+  await assert.rejects(app.bus.call('agent.start', { ...asked, message: 'other' }), {
+    details: { reason: 'IDEMPOTENCY_MISMATCH', turnId },
+  });
+});
+
+test('nobody follows a turn of somebody else', async () => {
+  await using app = await testSessions(slow);
+  const { turnId } = await app.bus.call('agent.start', { message: 'hello', agentId: 'slow' });
+  for (const who of [{ client: 'other' }, { tenant: 'elsewhere' }]) {
+    await assert.rejects(app.bus.as(principal(who)).call('agent.attach', { turnId }), {
+      code: 'NOT_FOUND',
+      message: 'There is no such turn.',
+    });
+  }
+  await assert.rejects(app.bus.call('agent.attach', { turnId: turnIdOf('never') }), { message: 'There is no such turn.' });
+});

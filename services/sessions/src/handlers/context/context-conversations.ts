@@ -1,0 +1,43 @@
+import type { Handler } from '@switchyard/bus';
+import type { Result } from '@switchyard/contracts';
+import type { AgentDirectory } from '../../agents/agent-directory.ts';
+import { agentOf } from '../../agents/agent-resolution.ts';
+import type { SessionDocument } from '../../model/session-document.ts';
+import { seenBy } from '../../model/session-ownership.ts';
+import { allSettled, type Settling } from '../../sessions/session-settling.ts';
+
+type Conversation = Result<'context.conversations'>['conversations'][number];
+
+const PAGE = 1_000;
+
+/** The conversations of the caller's agent in which something was said, newest first. */
+export function contextConversations({ agents, ...settling }: Settling & { agents: AgentDirectory }): Handler<'context.conversations'> {
+  return async ({ limit, offset }, { principal }) => {
+    const mine = settling.sessions.for(principal);
+    const filter = { ...seenBy(principal), agentId: agentOf(agents, principal), messageCount: { gt: 0 } };
+    const total = await mine.count(filter);
+    const found: SessionDocument[] = [];
+    let cursor: string | undefined;
+    do {
+      const next = { limit: Math.min(PAGE, offset + limit - found.length), ...(cursor === undefined ? {} : { cursor }) };
+      const query = () => mine.find(filter, { sort: [['updatedAt', 'desc']], ...next });
+      const page = await allSettled(settling, principal.tenant, query);
+      found.push(...page.items);
+      cursor = page.cursor;
+    } while (cursor !== undefined && found.length < offset + limit);
+    return { conversations: found.slice(offset, offset + limit).map((session) => toConversation(principal.tenant, session)), total };
+  };
+}
+
+function toConversation(tenant: string, { epoch, agentId, key, since, createdAt, updatedAt, messageCount }: SessionDocument): Conversation {
+  return {
+    conversation_id: epoch,
+    tenant_id: tenant,
+    agent_id: agentId,
+    session_key: key,
+    title: null,
+    created_at: new Date(since ?? createdAt).toISOString(),
+    updated_at: new Date(updatedAt).toISOString(),
+    message_count: messageCount,
+  };
+}

@@ -1,0 +1,87 @@
+import type { Handler } from '@switchyard/bus';
+import { ServiceError, TurnEvidence, type Principal, type Result } from '@switchyard/contracts';
+import type { Collection } from '@switchyard/store';
+import type { AgentDirectory } from '../../agents/agent-directory.ts';
+import { agentOf } from '../../agents/agent-resolution.ts';
+import { wholeTree } from '../../context/compaction/summary-builder.ts';
+import { tokensOf } from '../../context-window/context-window.ts';
+import type { SessionDocument, SummaryDocument } from '../../model/session-document.ts';
+import { sees } from '../../model/session-ownership.ts';
+import { meantKey } from '../../model/session-key.ts';
+import { settled, type Settling } from '../../sessions/session-settling.ts';
+
+type Node = Result<'context.tree'>['nodes'][number];
+type EvidentTurn = NonNullable<Result<'context.tree'>['turns']>[number];
+
+const EPOCH = 'epoch_';
+const PREVIEW_CHARS = 500;
+
+export interface ContextTreeDeps extends Settling {
+  agents: AgentDirectory;
+  summaries: Collection<SummaryDocument>;
+}
+
+/** The summaries of a conversation, from the top down. One of another agent, tenant or client is as unknown as one that never was. */
+export function contextTree(deps: ContextTreeDeps): Handler<'context.tree'> {
+  return async ({ conversation_id, turns }, { principal }) => {
+    const session = await conversation(deps, principal, conversation_id);
+    const { roots = [], messageCount } = session;
+    const folded = roots.reduce((sum, { messages }) => sum + messages, 0);
+    return {
+      conversationId: session.epoch,
+      nodes: await nodesOf(deps, principal.tenant, session),
+      messageCount: messageCount - folded,
+      ...(turns === 0 ? {} : { turns: await evidentTurns(deps, principal, { session, limit: turns }) }),
+    };
+  };
+}
+
+/** How the last turns went, newest first. */
+async function evidentTurns(
+  { turns }: ContextTreeDeps,
+  principal: Principal,
+  { session: { epoch, lastSeq }, limit }: { session: SessionDocument; limit: number },
+): Promise<EvidentTurn[]> {
+  const { items } = await turns.for(principal).find({ epoch, seq: { gt: 0, lte: lastSeq } }, { sort: [['seq', 'desc']], limit });
+  return items.map(({ turnId, seq = 0, createdAt, evidence }) => {
+    return { turnId, turn: seq, at: createdAt, ...(evidence === undefined ? {} : { evidence: TurnEvidence.parse(JSON.parse(evidence)) }) };
+  });
+}
+
+/** Named by its epoch, or by the key of the session that it is in now. */
+async function conversation(deps: ContextTreeDeps, principal: Principal, named: string): Promise<SessionDocument> {
+  const key = named.startsWith(EPOCH) ? await keyOf(deps, principal, named) : meantKey(named, principal);
+  const seen = key === undefined ? null : await deps.sessions.for(principal).get(key);
+  const session = seen && (await settled(deps, principal.tenant, seen));
+  const isIt = !named.startsWith(EPOCH) || session?.epoch === named;
+  const theirs = session && isIt && sees(principal, session) && session.agentId === agentOf(deps.agents, principal);
+  if (!theirs) throw new ServiceError('NOT_FOUND', 'There is no such conversation.');
+  return session;
+}
+
+/** A turn that is done says of which session an epoch is. */
+async function keyOf({ turns }: ContextTreeDeps, principal: Principal, epoch: string): Promise<string | undefined> {
+  const { items } = await turns.for(principal).find({ epoch, seq: { gt: 0 } }, { sort: [['seq', 'asc']], limit: 1 });
+  return items[0]?.sessionKey;
+}
+
+/** Depth by depth, and each once. */
+async function nodesOf(deps: ContextTreeDeps, tenant: string, session: SessionDocument): Promise<Node[]> {
+  const summaries = await wholeTree(deps, tenant, session);
+  const parents = new Map(summaries.flatMap(({ id, children }) => children.map((child) => [child, id])));
+  return summaries.map((one) => toNode(one, parents.get(one.id)));
+}
+
+function toNode({ id, depth, text, children, taint, createdAt }: SummaryDocument, parent: string | undefined): Node {
+  return {
+    summaryId: id,
+    kind: depth === 0 ? 'leaf' : 'condensed',
+    depth,
+    tokenCount: tokensOf(text.length),
+    contentPreview: text.slice(0, PREVIEW_CHARS).toWellFormed(),
+    childIds: children,
+    parentIds: parent === undefined ? [] : [parent],
+    taint,
+    createdAt,
+  };
+}

@@ -1,0 +1,45 @@
+import type { Handler } from '@switchyard/bus';
+import type { Result } from '@switchyard/contracts';
+import type { AgentDirectory } from '../../agents/agent-directory.ts';
+import { conversationOf, messageOf, summaryOf, type Earlier } from '../../context/conversation-lookup.ts';
+import { mostChars } from '../../context-window/context-window.ts';
+import type { SessionDocument } from '../../model/session-document.ts';
+
+export interface CtxDeps extends Earlier {
+  agents: AgentDirectory;
+}
+
+type Shown = Omit<Result<'ctx.inspect'>, 'chars' | 'next'>;
+
+/** One message or summary, as much of it at once as the agent may expand. */
+export function ctxInspect(deps: CtxDeps): Handler<'ctx.inspect'> {
+  return async ({ id, offset }, { principal }) => {
+    const { tenant } = principal;
+    const session = await conversationOf(deps, principal);
+    const shown = await (id.startsWith('sum_') ? shownSummary : shownMessage)(deps, tenant, { session, id });
+    const end = offset + mostChars(agentOf(deps, tenant, session));
+    const { length: chars } = shown.content;
+    return { ...shown, content: shown.content.slice(offset, end).toWellFormed(), chars, ...(end < chars ? { next: end } : {}) };
+  };
+}
+
+interface Asked {
+  session: SessionDocument;
+  id: string;
+}
+
+async function shownSummary(deps: CtxDeps, tenant: string, asked: Asked): Promise<Shown> {
+  const { id, text, depth, from, to, children, taint, createdAt } = await summaryOf(deps, tenant, asked);
+  const tainted = taint ? { untrusted: true as const } : {};
+  return { id, kind: 'summary', at: createdAt, content: text, ...tainted, depth, turns: { from, to }, children };
+}
+
+async function shownMessage(deps: CtxDeps, tenant: string, asked: Asked): Promise<Shown> {
+  const { turn, ...message } = await messageOf(deps, tenant, asked);
+  return { ...message, kind: 'message', turns: { from: turn, to: turn } };
+}
+
+/** The agent of a conversation, whatever it is set to by now. */
+export function agentOf({ agents }: CtxDeps, tenant: string, { agentId }: SessionDocument) {
+  return agents.find(tenant, agentId) ?? agents.default(tenant);
+}

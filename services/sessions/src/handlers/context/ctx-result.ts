@@ -1,0 +1,26 @@
+import type { Handler } from '@switchyard/bus';
+import { ServiceError } from '@switchyard/contracts';
+import { conversationOf } from '../../context/conversation-lookup.ts';
+import { mostChars } from '../../context-window/context-window.ts';
+import type { SessionDocument, TurnDocument } from '../../model/session-document.ts';
+import { hasEnded } from '../../turns/store/turn-store.ts';
+import { agentOf, type CtxDeps } from './ctx-inspect.ts';
+
+/** What a tool answered, as much of it at once as the agent may expand. One of another conversation is as unknown as one that never was. */
+export function ctxResult(deps: CtxDeps): Handler<'ctx.result'> {
+  return async ({ id, offset }, { principal }) => {
+    const session = await conversationOf(deps, principal);
+    const [turnId = ''] = id.split('/');
+    const turn = await deps.turns.for(principal).get(turnId);
+    const kept = turn && isPartOf(turn, session) ? await deps.bodies.for(principal).get(id) : null;
+    if (!kept) throw new ServiceError('NOT_FOUND', 'There is no such answer of a tool in this conversation.');
+    const end = offset + mostChars(agentOf(deps, principal.tenant, session));
+    const { length: chars } = kept.text;
+    return { id, content: kept.text.slice(offset, end).toWellFormed(), chars, ...(end < chars ? { next: end } : {}) };
+  };
+}
+
+/** Of a conversation that is over nothing is read any more. */
+function isPartOf(turn: TurnDocument, { key, epoch }: SessionDocument): boolean {
+  return turn.sessionKey === key && (!hasEnded(turn) || turn.epoch === epoch);
+}

@@ -1,0 +1,59 @@
+import type { Handler } from '@switchyard/bus';
+import type { Result } from '@switchyard/contracts';
+import { conversationOf, messagesBetween, type Earlier } from '../../context/conversation-lookup.ts';
+import { wholeTree } from '../../context/compaction/summary-builder.ts';
+import { patternFit, ranked, wordFit, type Fit } from '../../context/text-matching.ts';
+import type { SessionDocument } from '../../model/session-document.ts';
+import { snippetOf } from '../../search/snippet.ts';
+
+type Found = Result<'ctx.search'>['results'][number];
+type Candidate = Omit<Found, 'score'> & { fits: readonly number[] };
+
+/** The newest messages of a conversation; how much is looked through before an answer is given. */
+const MOST_MESSAGES = 20_000;
+const MOST_MS = 10_000;
+
+/** Looks through the documents of the one conversation: an index would have to be kept for all, and this one is seldom asked. */
+export function ctxSearch(earlier: Earlier): Handler<'ctx.search'> {
+  return async ({ query, mode, scope, limit }, { principal, signal }) => {
+    const session = await conversationOf(earlier, principal);
+    const fit = mode === 'regex' ? await patternFit(query) : wordFit(query);
+    const looking = { tenant: principal.tenant, session, fit, query };
+    const summaries = scope === 'messages' ? [] : await lookThroughSummaries(earlier, looking);
+    const messages = scope === 'summaries' ? { found: [], whole: true } : await lookThroughMessages(earlier, looking, signal);
+    const results = ranked([...messages.found, ...summaries])
+      .slice(0, limit)
+      .map(({ fits: _fits, ...one }) => one);
+    return { results, whole: messages.whole };
+  };
+}
+
+interface Looking {
+  tenant: string;
+  session: SessionDocument;
+  fit: Fit;
+  query: string;
+}
+
+async function lookThroughMessages(earlier: Earlier, { tenant, session, fit, query }: Looking, signal: AbortSignal) {
+  const found: Candidate[] = [];
+  const until = performance.now() + MOST_MS;
+  let looked = 0;
+  for await (const message of messagesBetween(earlier, tenant, { session, from: 0, to: session.lastSeq, newestFirst: true })) {
+    signal.throwIfAborted();
+    if (looked >= MOST_MESSAGES || performance.now() >= until) return { found, whole: false };
+    looked += 1;
+    const { id, role, turn, at, content } = message;
+    found.push({ id, kind: 'message', role, turn, at, snippet: '', fits: fit(content) });
+    const last = found.at(-1);
+    if (last?.fits.some((one) => one > 0)) last.snippet = snippetOf(content, query);
+  }
+  return { found, whole: true };
+}
+
+async function lookThroughSummaries(earlier: Earlier, { tenant, session, fit, query }: Looking): Promise<Candidate[]> {
+  const summaries = await wholeTree(earlier, tenant, session);
+  return summaries.map(({ id, text, createdAt }) => {
+    return { id, kind: 'summary', at: createdAt, snippet: snippetOf(text, query), fits: fit(text) };
+  });
+}

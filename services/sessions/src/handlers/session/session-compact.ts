@@ -1,0 +1,37 @@
+import type { Handler } from '@switchyard/bus';
+import { ServiceError } from '@switchyard/contracts';
+import type { Compaction } from '../../context/compaction/compaction.ts';
+import { lengthOf } from '../../context/conversation-size.ts';
+import { requireSession } from '../../sessions/session-directory.ts';
+import { settled, type Settling } from '../../sessions/session-settling.ts';
+
+/** Makes summaries of all but the last turns. Turns go on meanwhile. Where somebody makes one already, it is refused. */
+export function sessionCompact({
+  compaction,
+  store,
+  ...settling
+}: Settling & { compaction: Compaction; store: { now(): number } }): Handler<'session.compact'> {
+  return async ({ key }, { principal, signal }) => {
+    const seen = await requireSession(settling.sessions, principal, key);
+    const session = (await settled(settling, principal.tenant, seen)) ?? seen;
+    if ((session.compactUntil ?? 0) > store.now()) throw atIt();
+    const before = lengthOf(session);
+    const { session: after, made } = await compaction.compact(principal.tenant, session, { signal });
+    const { messages, tokens } = lengthOf(after);
+    return {
+      sessionKey: session.key,
+      messageCount: session.messageCount,
+      estimatedTokens: before.tokens,
+      compactionTriggered: made > 0,
+      instructions: null,
+      messagesAfter: messages,
+      tokensAfter: tokens,
+    };
+  };
+}
+
+function atIt(): ServiceError {
+  return new ServiceError('FAILED_PRECONDITION', 'A summary of this conversation is being made; try again when it is done.', {
+    details: { reason: 'COMPACTING', retryable: true, retryAfterMs: 2_000 },
+  });
+}

@@ -1,0 +1,33 @@
+import type { Bus, Handler } from '@switchyard/bus';
+import { ServiceError } from '@switchyard/contracts';
+import { history, type Reading } from '../../sessions/session-directory.ts';
+import type { Emptying } from '../../sessions/session-reset.ts';
+
+/** What an answer needs around its transcript. */
+const ENVELOPE_BYTES = 16_384;
+
+export interface SessionDeleteDeps extends Reading {
+  bus: Pick<Bus, 'maxPayload'>;
+  emptying: Emptying;
+}
+
+/** Removes a session and what was said in it; the transcript is in this answer and nowhere else. */
+export function sessionDelete({ bus, emptying, ...reading }: SessionDeleteDeps): Handler<'session.delete'> {
+  return ({ session_key }, { principal }) =>
+    emptying(principal, session_key, async (session, idle) => {
+      const { key, metadata } = session;
+      const said = await history(reading, principal, session);
+      const transcript = { messages: said, metadata, messageCount: said.length };
+      if (Buffer.byteLength(JSON.stringify(transcript)) > bus.maxPayload - ENVELOPE_BYTES) {
+        throw new ServiceError(
+          'FAILED_PRECONDITION',
+          'The transcript is larger than one answer can be. Empty the session first: session.reset.',
+          {
+            details: { reason: 'PAYLOAD_TOO_LARGE' },
+          },
+        );
+      }
+      const removed = await reading.sessions.for(principal).remove(idle);
+      return { done: removed > 0, result: { sessionKey: key, deleted: true, transcript } };
+    });
+}

@@ -1,0 +1,17 @@
+import type { Handler } from '@switchyard/bus';
+import { callersSession, newestOwnSession, read, requireSession, type Reading } from '../../sessions/session-directory.ts';
+import { labelOf } from '../../model/session-label.ts';
+
+/** One session's messages: the one named, or the caller's own: the one the calling agent is in, the newest of a channel or of all. */
+export function sessionHistory(reading: Reading): Handler<'session.history'> {
+  const { sessions } = reading;
+  return async ({ channelId, session_key }, { principal }) => {
+    const session =
+      session_key !== undefined
+        ? await requireSession(sessions, principal, session_key)
+        : channelId !== undefined
+          ? await newestOwnSession(sessions, principal, channelId)
+          : await callersSession(sessions, principal);
+    return session ? { messages: await read(reading, principal, session), ...labelOf(session) } : { messages: [] };
+  };
+}

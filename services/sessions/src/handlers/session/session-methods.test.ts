@@ -1,0 +1,72 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { memory } from '@switchyard/contracts';
+import { principal } from '@switchyard/testkit';
+import { ended, testSessions } from '../../sessions.fixture.ts';
+
+const admin = principal({ scopes: ['*'] });
+const KEY = 'default:test:gateway';
+const agents = { slow: { model: 'dev/slow' }, scripted: { model: 'dev/scripted' } };
+
+test('a run says what was asked, that it runs, and how it ended', async () => {
+  await using app = await testSessions({ as: admin, agents });
+  const { turnId } = await app.bus.call('agent.start', { message: 'hello', agentId: 'slow' });
+  const before = await app.bus.call('session.run_status', { run_id: turnId });
+  assert.match(before.status, /^(queued|running)$/);
+  assert.deepEqual([before.runId, before.task, before.agentId, before.response], [turnId, 'hello', 'slow', undefined]);
+  const { result } = await ended(app.bus, turnId);
+  const after = await app.bus.call('session.run_status', { run_id: turnId });
+  assert.deepEqual([after.status, after.endReason, after.finishReason], ['completed', 'completed', 'stop']);
+  assert.deepEqual([after.response, after.tokensUsed, after.cost], [result?.response, result?.tokensUsed, { total: 0 }]);
+  assert.ok(after.completedAt !== undefined && after.runtimeMs === after.completedAt - after.startedAt);
+});
+
+test('a run that failed or was ended says so, and why', async () => {
+  await using app = await testSessions({ as: admin, agents });
+  const failing = await app.bus.call('agent.start', { message: '[{"error":{"status":400,"message":"no"}}]', agentId: 'scripted' });
+  await ended(app.bus, failing.turnId);
+  const failed = await app.bus.call('session.run_status', { run_id: failing.turnId });
+  assert.deepEqual([failed.status, failed.endReason], ['failed', 'failed']);
+  assert.match(failed.error ?? '', /^FAILED_PRECONDITION: .*no/);
+  const { turnId } = await app.bus.call('agent.start', { message: '[{"wait":60000}]', agentId: 'scripted' });
+  await app.bus.call('agent.cancel', { turnId });
+  const killed = await app.bus.call('session.run_status', { run_id: turnId });
+  assert.deepEqual([killed.status, killed.endReason], ['failed', 'killed']);
+  await assert.rejects(app.bus.call('session.run_status', { run_id: 'run_none' }), { code: 'NOT_FOUND' });
+});
+
+test('a conversation is cleared with its counts, and once', async () => {
+  await using app = await testSessions({ as: admin });
+  for (const message of ['one', 'two']) await app.bus.call('agent.execute', { message });
+  assert.deepEqual(await app.bus.call('session.reset_conversation', { session_key: KEY }), {
+    sessionKey: KEY,
+    lcdRowsDeleted: 2,
+    sessionMessagesCleared: 4,
+    runtimeSessionDestroyed: true,
+  });
+  assert.deepEqual((await app.bus.call('session.history', { session_key: KEY })).messages, []);
+  const again = await app.bus.call('session.reset_conversation', { session_key: KEY });
+  assert.deepEqual([again.lcdRowsDeleted, again.sessionMessagesCleared], [0, 0]);
+});
+
+test('a conversation is cleared after the turn that runs in it', async () => {
+  await using app = await testSessions({ as: admin, agents });
+  const { turnId, sessionKey } = await app.bus.call('agent.start', { message: '[{"wait":150},{"text":"x"}]', agentId: 'scripted' });
+  const { sessionMessagesCleared } = await app.bus.call('session.reset_conversation', { session_key: sessionKey });
+  assert.equal(sessionMessagesCleared, 2);
+  assert.equal((await ended(app.bus, turnId)).state, 'done');
+});
+
+test('memories of a conversation go with it where that is asked; a memory that does not answer does not hold it up', async () => {
+  await using app = await testSessions({ as: admin });
+  await app.bus.call('agent.execute', { message: 'one' });
+  const unreached = await app.bus.call('session.reset_conversation', { session_key: KEY, memory: true });
+  assert.deepEqual([unreached.sessionMessagesCleared, unreached.memoriesDeleted], [2, 0]);
+  const asked: unknown[] = [];
+  const forgetSession = (given: unknown) => (asked.push(given), { forgotten: 3 });
+  await (await app.host.connect('memory')).serve(memory, { 'memory.forgetSession': forgetSession }, { version: '0.0.0' });
+  const { memoriesDeleted } = await app.bus.call('session.reset_conversation', { session_key: KEY, memory: true });
+  assert.deepEqual([memoriesDeleted, asked], [3, [{ sessionKey: KEY, purgeDerived: false }]]);
+  await app.bus.call('session.reset_conversation', { session_key: KEY, memory: true, purge_derived: true });
+  assert.deepEqual(asked.at(-1), { sessionKey: KEY, purgeDerived: true });
+});

@@ -1,0 +1,28 @@
+import type { Handler } from '@switchyard/bus';
+import type { Principal, Result } from '@switchyard/contracts';
+import type { Collection, Store } from '@switchyard/store';
+import type { SessionDocument } from '../../model/session-document.ts';
+import { emptied, type Emptying, type Work } from '../../sessions/session-reset.ts';
+import { sessionKeyObject } from '../../sessions/new-session.ts';
+import { parseSessionKey } from '../../model/session-key.ts';
+
+export interface ResettingDeps {
+  sessions: Collection<SessionDocument>;
+  store: Pick<Store, 'now'>;
+}
+
+/** The same session, empty; its metadata stays. */
+export function sessionReset({ emptying, ...deps }: ResettingDeps & { emptying: Emptying }): Handler<'session.reset'> {
+  return ({ session_key }, { principal }) => emptying(principal, session_key, resetting(deps, principal));
+}
+
+/** What becomes of a session that somebody empties, and that nobody works on. */
+export function resetting({ sessions, store }: ResettingDeps, principal: Principal): Work<Result<'session.reset'>> {
+  return async (session, idle) => {
+    const { key, userId, channelId, messageCount } = session;
+    const identity = parseSessionKey(key) ?? { tenant: principal.tenant, userId, channelId };
+    const expired = { name: 'session:expired', payload: { sessionKey: sessionKeyObject(identity), reason: 'operator-reset' } };
+    const reset = await sessions.for(principal).update(idle, emptied(store.now(), [expired]));
+    return { done: reset !== null, result: { sessionKey: key, reset: true, previousMessageCount: messageCount } };
+  };
+}

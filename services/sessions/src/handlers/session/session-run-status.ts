@@ -1,0 +1,53 @@
+import type { Handler } from '@switchyard/bus';
+import { MAX, ServiceError, type Result } from '@switchyard/contracts';
+import type { Collection, Store } from '@switchyard/store';
+import type { BodyDocument, SessionDocument, TurnDocument } from '../../model/session-document.ts';
+import { follows } from '../../model/session-ownership.ts';
+import { textOf } from '../../model/stored-text.ts';
+import { hasEnded } from '../../turns/store/turn-store.ts';
+
+export interface SessionRunStatusDeps {
+  sessions: Collection<SessionDocument>;
+  turns: Collection<TurnDocument>;
+  bodies: Collection<BodyDocument>;
+  store: Pick<Store, 'now'>;
+}
+
+type Run = Result<'session.run_status'>;
+
+const STATUS = { queued: 'queued', running: 'running', done: 'completed', failed: 'failed', cancelled: 'failed' } as const;
+
+/** How far work is that nobody waits for, such as a turn that `agent.start` began. Somebody else's is as unknown as one that never was. */
+export function sessionRunStatus({ sessions, turns, bodies, store }: SessionRunStatusDeps): Handler<'session.run_status'> {
+  return async ({ run_id }, { principal }) => {
+    const turn = await turns.for(principal).get(run_id);
+    if (!turn || !(await follows(sessions, principal, turn))) throw new ServiceError('NOT_FOUND', 'There is no such run.');
+    const { turnId, agentId, sessionKey, state, createdAt, startedAt, message, answer } = turn;
+    const mine = bodies.for(principal);
+    const begun = startedAt ?? createdAt;
+    return {
+      runId: turnId,
+      status: STATUS[state],
+      agentId,
+      task: await textOf(mine, turnId, message),
+      sessionKey,
+      startedAt: begun,
+      queuedAt: createdAt,
+      runtimeMs: Math.max(0, (turn.finishedAt ?? store.now()) - begun),
+      ...(hasEnded(turn) ? endOf(turn) : {}),
+      ...(answer === undefined ? {} : { response: await textOf(mine, turnId, answer) }),
+    };
+  };
+}
+
+function endOf({ state, finishedAt, tokensUsed, costUsd, finishReason, stepCount, failure }: TurnDocument): Partial<Run> {
+  return {
+    ...(finishedAt === undefined ? {} : { completedAt: finishedAt }),
+    ...(tokensUsed === undefined ? {} : { tokensUsed }),
+    ...(costUsd === undefined ? {} : { cost: { total: costUsd } }),
+    ...(finishReason === undefined ? {} : { finishReason }),
+    ...(stepCount === undefined ? {} : { stepsExecuted: stepCount }),
+    ...(failure === undefined ? {} : { error: `${failure.code}: ${failure.message}`.slice(0, MAX.line).toWellFormed() }),
+    endReason: state === 'cancelled' ? 'killed' : state === 'failed' ? 'failed' : 'completed',
+  };
+}

@@ -1,0 +1,96 @@
+import type { Handler } from '@switchyard/bus';
+import type { Principal, Result } from '@switchyard/contracts';
+import type { SessionDocument, TurnDocument } from '../../model/session-document.ts';
+import type { Place } from '../../search/message-location.ts';
+import type { SaidIndex } from '../../search/message-index.ts';
+import type { SaidIndexes } from '../../search/tenant-message-indexes.ts';
+import { snippetOf } from '../../search/snippet.ts';
+import { callersSession, timesOf, type Reading } from '../../sessions/session-directory.ts';
+import { labelOf } from '../../model/session-label.ts';
+import { sees } from '../../model/session-ownership.ts';
+import { channelKind } from '../../model/session-key.ts';
+import { settled } from '../../sessions/session-settling.ts';
+import { texts } from '../../model/stored-text.ts';
+import { spoken } from '../../model/turn-messages.ts';
+
+type Match = Result<'session.search'>[number];
+
+/** What is found in one session may be most of what is found: it is asked for more, so often, until there are enough sessions. */
+const WIDTHS = [5, 25, 125];
+
+export interface SessionSearchDeps extends Reading {
+  indexes: SaidIndexes;
+}
+
+/** The sessions in which it was said, each with the best of it, the best first. The index says where to look, the documents what is there. */
+export function sessionSearch({ indexes, ...reading }: SessionSearchDeps): Handler<'session.search'> {
+  return async ({ query, limit }, { principal }) => {
+    const own = await callersSession(reading.sessions, principal);
+    // Whoever was told an answer finds it.
+    if (own) await settled(reading, principal.tenant, own);
+    return indexes.use(principal.tenant, (index) => search({ ...reading, index }, principal, { query, limit }));
+  };
+}
+
+interface Searching extends Reading {
+  index: SaidIndex;
+}
+
+async function search(deps: Searching, principal: Principal, { query, limit }: { query: string; limit: number }): Promise<Match[]> {
+  const owners = principal.sessions === 'own' ? [principal.client, ''] : undefined;
+  let matches: Match[] = [];
+  for (const width of WIDTHS) {
+    const asked = limit * width;
+    const hits = await deps.index.search({ text: query, owners, limit: asked });
+    const best = new Map<string, (typeof hits)[number]>();
+    for (const hit of hits) if (!best.has(hit.place.sessionKey)) best.set(hit.place.sessionKey, hit);
+    const found = [...best.values()].slice(0, limit);
+    matches = await shown(deps, principal, { query, found });
+    if (matches.length >= limit || hits.length < asked) break;
+  }
+  return matches;
+}
+
+interface Found {
+  query: string;
+  found: readonly { place: Place; score: number }[];
+}
+
+async function shown(deps: Searching, principal: Principal, { query, found }: Found): Promise<Match[]> {
+  const { sessions, turns, bodies, index } = deps;
+  const places = found.map(({ place }) => place);
+  const [bySession, byTurn] = await Promise.all([
+    sessions.for(principal).find({ key: { in: places.map(({ sessionKey }) => sessionKey) } }, { limit: places.length || 1 }),
+    turns.for(principal).find({ turnId: { in: places.map(({ turnId }) => turnId) } }, { limit: places.length || 1 }),
+  ]);
+  const there = found.flatMap((hit) => {
+    const session = bySession.items.find(({ key }) => key === hit.place.sessionKey);
+    const turn = byTurn.items.find(({ turnId }) => turnId === hit.place.turnId);
+    return session && turn && isThere(hit.place, session) ? { ...hit, session, turn } : [];
+  });
+  const stale = places.filter((place) => !there.some((hit) => hit.place === place));
+  if (stale.length > 0) await index.forget(stale);
+  const visible = there.filter(({ session }) => sees(principal, session));
+  const said = await texts(
+    bodies.for(principal),
+    visible.flatMap(({ turn, place }) => spoken(turn)[place.at] ?? []),
+  );
+  return visible.map((hit, at) => toMatch(hit, snippetOf(said[at] ?? '', query)));
+}
+
+function isThere({ epoch, seq }: Place, session: SessionDocument): boolean {
+  return session.epoch === epoch && seq <= session.lastSeq;
+}
+
+interface Hit {
+  place: Place;
+  score: number;
+  session: SessionDocument;
+  turn: TurnDocument;
+}
+
+function toMatch({ place, score, session, turn }: Hit, snippet: string): Match {
+  const { key: sessionKey, agentId, channelId } = session;
+  const channelType = channelKind(channelId);
+  return { sessionKey, agentId, ...labelOf(session), channelType, snippet, score, timestamp: timesOf(turn)[place.at] ?? turn.createdAt };
+}

@@ -1,0 +1,13 @@
+import type { Handler } from '@switchyard/bus';
+import { mintId } from '@switchyard/security';
+import type { Runner } from '../../turns/turn-runner.ts';
+
+/** A turn in the session of a key; the first one makes it. */
+export function sessionSend(runner: Runner): Handler<'session.send'> {
+  return async ({ key, message, agentId, idempotencyKey }, ctx) => {
+    const origin = { requestId: ctx.requestId, traceparent: ctx.traceparent };
+    const request = { method: 'session.send' as const, turnId: mintId('turn'), message, agentId, session: key, idempotencyKey, origin };
+    const { turn, result } = await runner.execute(request, ctx.principal, ctx.signal);
+    return { ...result, sessionKey: turn.sessionKey };
+  };
+}

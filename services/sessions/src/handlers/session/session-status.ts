@@ -1,0 +1,32 @@
+import type { Principal } from '@switchyard/contracts';
+import type { Handler } from '@switchyard/bus';
+import type { Models } from '@switchyard/models';
+import type { Agent, AgentDirectory } from '../../agents/agent-directory.ts';
+import { standardAgent } from '../../agents/agent-resolution.ts';
+import { callersSession } from '../../sessions/session-directory.ts';
+import { settled, type Settling } from '../../sessions/session-settling.ts';
+import { modelOf } from '../../agent-loop/turn-planner.ts';
+
+/** What the calling agent runs on and its session has used; for a client its own newest session, and who has none is shown the default agent. */
+export function sessionStatus(settling: Settling, agents: AgentDirectory, models: Models): Handler<'session.status'> {
+  return async (_, { principal }) => {
+    const seen = await callersSession(settling.sessions, principal);
+    const session = seen && (await settled(settling, principal.tenant, seen));
+    const inTurn = principal.session !== undefined;
+    const agentId = (inTurn ? principal.agent : undefined) ?? session?.agentId ?? principal.agent;
+    const agent = (agentId === undefined ? undefined : agents.find(principal.tenant, agentId)) ?? standing(agents, principal);
+    const model = await modelOf(agent, models);
+    return {
+      model: `${model.provider}/${model.modelId}`,
+      agentName: agent.config.name,
+      tokensUsed: { totalTokens: (session?.inputTokens ?? 0) + (session?.outputTokens ?? 0), totalCost: session?.costUsd ?? 0 },
+      stepsExecuted: session?.lastSteps ?? 0,
+      maxSteps: agent.config.maxSteps,
+    };
+  };
+}
+
+/** Who is shown where there is no session. */
+function standing(agents: AgentDirectory, principal: Principal): Agent {
+  return agents.find(principal.tenant, standardAgent(agents, principal)) ?? agents.default(principal.tenant);
+}

@@ -1,0 +1,121 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { principal } from '@switchyard/testkit';
+import { testSessions, turnIdOf } from '../../sessions.fixture.ts';
+
+const alice = principal({ client: 'alice', scopes: ['*'] });
+const KEY = 'default:alice:gateway';
+
+test('sessions are listed newest first, by kind and by age', async () => {
+  await using app = await testSessions({ as: alice });
+  await app.bus.call('agent.execute', { message: 'first' });
+  await app.bus.call('agent.execute', { message: 'in a group', sessionKey: { guildId: 'g', channelId: 'chat' } });
+  const listed = await app.bus.call('session.list', {});
+  assert.deepEqual(
+    listed.sessions.map(({ sessionKey, kind, messageCount }) => ({ sessionKey, kind, messageCount })),
+    [
+      { sessionKey: 'default:alice:chat:guild:g', kind: 'group', messageCount: 2 },
+      { sessionKey: KEY, kind: 'dm', messageCount: 2 },
+    ],
+  );
+  assert.equal(listed.total, 2);
+  assert.equal((await app.bus.call('session.list', { kind: 'group' })).sessions.length, 1);
+  assert.equal((await app.bus.call('session.list', { kind: 'sub-agent' })).sessions.length, 0);
+  assert.equal((await app.bus.call('session.list', { since_minutes: 5 })).sessions.length, 2);
+});
+
+test('an export holds everything, and a deleted session is gone but for its transcript', async () => {
+  await using app = await testSessions({ as: alice });
+  await app.bus.call('agent.execute', { message: 'keep this' });
+  const exported = await app.bus.call('session.export', { session_key: KEY });
+  assert.deepEqual([exported.sessionKey, exported.messageCount, exported.messages.length], [KEY, 2, 2]);
+  const deleted = await app.bus.call('session.delete', { session_key: KEY });
+  assert.deepEqual(deleted.transcript.messages, exported.messages);
+  await assert.rejects(app.bus.call('session.export', { session_key: KEY }), { code: 'NOT_FOUND' });
+  assert.deepEqual(await app.bus.call('session.history', {}), { messages: [] });
+});
+
+test('a reset session is the same session, empty', async () => {
+  await using app = await testSessions({ as: alice });
+  await app.bus.call('agent.execute', { message: 'forget this' });
+  assert.deepEqual(await app.bus.call('session.reset', { session_key: KEY }), { sessionKey: KEY, reset: true, previousMessageCount: 2 });
+  assert.equal((await app.nextEvent('session:expired')).reason, 'operator-reset');
+  assert.deepEqual(await app.bus.call('session.history', { session_key: KEY }), { messages: [] });
+  const { response } = await app.bus.call('agent.execute', { message: 'hello' });
+  assert.match(response, /hello/);
+  assert.equal((await app.bus.call('session.export', { session_key: KEY })).messageCount, 2);
+});
+
+test('a session is not emptied under a running turn', async () => {
+  await using app = await testSessions({ as: alice, agents: { slow: { model: 'dev/slow' } } });
+  await app.bus.call('turns.start', { turnId: turnIdOf('busy'), agentId: 'slow', message: 'hold on' });
+  const session_key = `agent:slow:${KEY}`;
+  for (const method of ['session.reset', 'session.delete'] as const) {
+    await assert.rejects(app.bus.call(method, { session_key }), {
+      code: 'FAILED_PRECONDITION',
+      details: { reason: 'SESSION_BUSY', retryable: true },
+    });
+  }
+});
+
+test('session.send continues the session of a key, and another tenant’s key is unknown', async () => {
+  await using app = await testSessions({ as: alice });
+  const answer = await app.bus.call('session.send', { key: 'default:dora:telegram', message: 'hello' });
+  assert.equal(answer.sessionKey, 'default:dora:telegram');
+  await app.bus.call('session.send', { key: 'default:dora:telegram', message: 'again' });
+  assert.equal((await app.bus.call('session.history', { session_key: 'default:dora:telegram' })).messages.length, 4);
+  const elsewhere = app.bus.as(principal({ tenant: 'acme', scopes: ['*'] }));
+  for (const call of [
+    () => app.bus.call('session.send', { key: 'acme:x:y', message: 'hello' }),
+    () => elsewhere.call('session.export', { session_key: 'default:dora:telegram' }),
+    () => elsewhere.call('session.history', { session_key: 'default:dora:telegram' }),
+  ]) {
+    await assert.rejects(call, { code: 'NOT_FOUND' });
+  }
+});
+
+test('history without a key is the newest session that this client made, of one channel or of any, and never anybody else’s', async () => {
+  await using app = await testSessions({ as: alice });
+  await app.bus.call('agent.execute', { message: 'from alice' });
+  const bob = app.bus.as(principal({ client: 'bob', scopes: ['*'] }));
+  const first = async (bus: typeof bob, channelId?: string) =>
+    (await bus.call('session.history', channelId === undefined ? {} : { channelId })).messages[0]?.content;
+  assert.equal(await first(bob, 'gateway'), undefined);
+  await bob.call('session.send', { key: KEY, message: 'said by bob to alice' });
+  assert.equal(await first(bob, 'gateway'), undefined, 'a session that alice made is hers');
+  await bob.call('agent.execute', { message: 'from bob' });
+  await bob.call('agent.execute', { message: 'from bob, elsewhere', sessionKey: { channelId: 'phone' } });
+  assert.deepEqual(
+    [await first(bob, 'gateway'), await first(bob, 'phone'), await first(bob)],
+    ['from bob', 'from bob, elsewhere', 'from bob, elsewhere'],
+  );
+  assert.equal(await first(app.bus), 'from alice');
+  assert.equal(await first(app.bus.as(principal({ tenant: 'acme' }))), undefined);
+});
+
+test('status is of the newest session that the caller made, whatever its channel, with its agent; in a turn of that turn’s', async () => {
+  const agents = { default: { name: 'Ada' }, tools: { name: 'Tom', model: 'dev/tools' }, third: { name: 'Tim', model: 'dev/tools' } };
+  await using app = await testSessions({ as: alice, agents });
+  const named = async () => (await app.bus.call('session.status', {})).agentName;
+  await app.bus.call('agent.execute', { agentId: 'tools', message: 'which?', sessionKey: { channelId: 'phone' } });
+  assert.equal(await named(), 'Tom');
+  assert.equal((await app.bus.call('session.status', {})).model, 'dev/tools');
+  await app.bus.call('agent.execute', { message: 'hello' });
+  assert.equal(await named(), 'Ada');
+  const { response } = await app.bus.call('agent.execute', { agentId: 'tools', message: 'session_status {}' });
+  assert.match(response, /"agentName":"Tom","tokensUsed":\{"totalTokens":0,/);
+  const sent = await app.bus.call('session.send', { key: `agent:tools:${KEY}`, agentId: 'third', message: 'session_status {}' });
+  assert.match(sent.response, /"agentName":"Tim","tokensUsed":\{"totalTokens":[1-9]/, 'a turn of Tim in a session of Tom');
+});
+
+test('status names the model and what the session used', async () => {
+  await using app = await testSessions({ as: alice, agents: { default: { name: 'Ada', maxSteps: 7 } } });
+  await app.bus.call('agent.execute', { message: 'hello' });
+  assert.deepEqual(await app.bus.call('session.status', {}), {
+    model: 'dev/echo',
+    agentName: 'Ada',
+    tokensUsed: { totalTokens: 10, totalCost: 0 },
+    stepsExecuted: 1,
+    maxSteps: 7,
+  });
+});

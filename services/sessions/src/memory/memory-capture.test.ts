@@ -1,0 +1,126 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { setTimeout as wait } from 'node:timers/promises';
+import { memory, ServiceError, type Input } from '@switchyard/contracts';
+import type { Handlers } from '@switchyard/bus';
+import { principal, type TestService } from '@switchyard/testkit';
+import { turnCollection, type TurnDocument } from '../model/session-document.ts';
+import { ended, testSessions, turnIdOf } from '../sessions.fixture.ts';
+
+type Captured = Input<'memory.capture'>['captured'][number];
+
+const admin = principal({ scopes: ['*'] });
+const KEY = 'default:test:gateway';
+const MESSAGE = 'Remember that the code is blue.';
+const AWAY = new ServiceError('UNAVAILABLE', 'away');
+/** A note is an older one after a second. */
+const PATIENCE_MS = 10_000;
+
+interface House extends AsyncDisposable {
+  app: TestService;
+  told: Captured[];
+  /** What the memory service says to the next ones; then it keeps all. */
+  refusals: ServiceError[];
+}
+
+async function start(agents: Record<string, object> = {}): Promise<House> {
+  const [told, refusals]: [Captured[], ServiceError[]] = [[], []];
+  const app = await testSessions({ as: admin, agents, settings: { queue: { defaultMode: 'collect' } }, timing: { sweepMs: 20 } });
+  const handlers: Handlers<typeof memory> = {
+    'memory.recall': () => ({ entries: [], empty: true, textCandidates: 0, vectorCandidates: 0 }),
+    'memory.capture': ({ captured }) => {
+      const refusal = refusals.shift();
+      if (refusal) throw refusal;
+      told.push(...captured);
+      return { stored: captured.length };
+    },
+    'memory.forgetSession': () => ({ forgotten: 0 }),
+  };
+  await (await app.host.connect('memory')).serve(memory, handlers, { version: '0.0.0' });
+  return { app, told, refusals, [Symbol.asyncDispose]: () => app[Symbol.asyncDispose]() };
+}
+
+async function noted({ app }: House): Promise<TurnDocument[]> {
+  const store = await app.host.store('sessions');
+  const { turns } = await store.open({ turns: turnCollection });
+  const { items } = await turns.for(principal()).find({ unremembered: { gt: 0 } });
+  await store.close();
+  return items;
+}
+
+async function until(holds: () => Promise<boolean>): Promise<void> {
+  for (const end = Date.now() + PATIENCE_MS; !(await holds());) {
+    assert.ok(Date.now() < end, 'it never came');
+    await wait(20);
+  }
+}
+
+test('what the memory service could not be told at once it is told later, the same, and the note goes', async () => {
+  await using house = await start();
+  house.refusals.push(AWAY, AWAY);
+  await house.app.bus.call('agent.execute', { message: MESSAGE });
+  assert.equal((await noted(house)).length, 1);
+  await until(async () => (await noted(house)).length === 0);
+  assert.deepEqual(
+    house.told.map(({ content, outside, sessionKey }) => [content, outside, sessionKey]),
+    [[MESSAGE, false, KEY]],
+  );
+});
+
+test('a turn of which nothing is to be remembered has no note', async () => {
+  await using house = await start();
+  house.refusals.push(AWAY);
+  await house.app.bus.call('agent.execute', { message: 'hello' });
+  assert.deepEqual(await noted(house), []);
+  assert.equal(house.refusals.length, 1, 'and nobody is told');
+});
+
+test('what is refused for good is not told again', async () => {
+  await using house = await start();
+  const no = new ServiceError('INVALID_ARGUMENT', 'no');
+  house.refusals.push(no, no);
+  await house.app.bus.call('agent.execute', { message: MESSAGE });
+  await until(async () => (await noted(house)).length === 0);
+  assert.deepEqual([house.told, house.refusals.length], [[], 0]);
+});
+
+test('of a conversation that was cleared with its memories nothing is remembered later', async () => {
+  await using house = await start();
+  house.refusals.push(AWAY);
+  await house.app.bus.call('agent.execute', { message: MESSAGE });
+  await house.app.bus.call('session.reset_conversation', { session_key: KEY, memory: true });
+  assert.deepEqual([await noted(house), house.told], [[], []]);
+});
+
+test('what is asked to be remembered in a message that another turn hears is remembered too, at once or later', async () => {
+  for (const refusals of [[], [AWAY, AWAY]]) {
+    await using house = await start({ scripted: { model: 'dev/scripted' } });
+    house.refusals.push(...refusals);
+    const { bus } = house.app;
+    const ask = (name: string, message: string) => bus.call('turns.start', { turnId: turnIdOf(name), agentId: 'scripted', message });
+    await ask('before', '[{"wait":60000}]');
+    for (const [name, message] of Object.entries({ first: '[{"text":"a"}]', heard: MESSAGE, last: '[{"text":"b"}]' }))
+      await ask(name, message);
+    await bus.call('agent.cancel', { turnId: turnIdOf('before') });
+    await ended(bus, turnIdOf('first'));
+    await until(async () => house.told.length > 0 && (await noted(house)).length === 0);
+    assert.deepEqual(
+      house.told.map((one) => [one.turnId, one.content]),
+      [[turnIdOf('heard'), MESSAGE]],
+    );
+  }
+});
+
+test('what a webhook brought is told as of outside, from the web, at once or later', async () => {
+  for (const refusals of [[], [AWAY, AWAY]]) {
+    await using house = await start();
+    house.refusals.push(...refusals);
+    const session = { userId: 'hook:issues:7', channelId: 'webhook' };
+    await house.app.bus.call('turns.start', { turnId: turnIdOf('hook'), message: MESSAGE, session });
+    await until(async () => house.told.length > 0);
+    assert.deepEqual(
+      house.told.map(({ content, outside, sourceType }) => [content, outside, sourceType]),
+      [[MESSAGE, true, 'web']],
+    );
+  }
+});

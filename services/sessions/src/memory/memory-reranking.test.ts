@@ -1,0 +1,97 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { memory, type Input, type Result } from '@switchyard/contracts';
+import { principal, startUpstream, type TestService, type Upstream } from '@switchyard/testkit';
+import { sessionCollection } from '../model/session-document.ts';
+import { testSessions } from '../sessions.fixture.ts';
+
+const NOTES = ['The harbour is old.', 'The code is blue.', 'Cranes stand still.', 'Boats are red.'];
+const KEY = 'default:test:gateway';
+
+interface House extends AsyncDisposable {
+  app: TestService;
+  upstream: Upstream;
+  /** Orders memories. */
+  judge: Upstream;
+  asked: Input<'memory.recall'>[];
+}
+
+/** Of two memories a turn is reminded. */
+async function start(rerank: object, more: object = {}): Promise<House> {
+  const stack = new AsyncDisposableStack();
+  const upstream = stack.use(await startUpstream());
+  const judge = stack.use(await startUpstream({ kind: 'text', text: '[2, 4]', usage: { prompt: 5_000, completion: 7 } }));
+  const entryOf = ({ url }: Upstream) => ({ type: 'openai-compatible' as const, baseUrl: url, maxRetries: 0, models: [{ id: 'm' }] });
+  const settings = { providers: { entries: { local: entryOf(upstream), judge: entryOf(judge) } } };
+  const agent = { provider: 'local', model: 'm', rag: { maxResults: 2, rerank }, contextEngine: { compactionModel: 'judge/m' }, ...more };
+  const app = stack.use(await testSessions({ settings, agents: { default: agent } }));
+  const asked: Input<'memory.recall'>[] = [];
+  const found = NOTES.map((content, at) => ({
+    id: `m${at}`,
+    content,
+    memoryType: 'semantic' as const,
+    trustLevel: 'learned' as const,
+    createdAt: 0,
+    score: 1,
+  }));
+  const recall = (wanted: Input<'memory.recall'>): Result<'memory.recall'> => {
+    asked.push(wanted);
+    return { entries: found.slice(0, wanted.maxResults), empty: false, textCandidates: 4, vectorCandidates: 0 };
+  };
+  await (await app.host.connect('memory')).serve(memory, { 'memory.recall': recall }, { version: '0.0.0' });
+  return { app, upstream, judge, asked, [Symbol.asyncDispose]: () => stack.disposeAsync() };
+}
+
+async function reminded({ app, upstream }: House): Promise<number[]> {
+  await app.bus.as(principal()).call('agent.execute', { message: 'which colour?' });
+  const messages: unknown = upstream.requests.at(-1)?.body.messages;
+  const content = JSON.stringify(messages);
+  const places = NOTES.map((note, at) => [content.indexOf(note), at + 1] as const).filter(([place]) => place >= 0);
+  return places.toSorted(([one], [other]) => one - other).map(([, number]) => number);
+}
+
+test('with rag.rerank more is looked through, and a model says what a turn is reminded of', async () => {
+  await using off = await start({});
+  assert.deepEqual(await reminded(off), [1, 2]);
+  assert.deepEqual([off.judge.requests.length, off.asked[0]?.maxResults, off.asked[0]?.reranked], [0, 2, undefined]);
+  await using house = await start({ enabled: true });
+  const told = house.app.nextEvent('memory:reranked');
+  assert.deepEqual(await reminded(house), [2, 4]);
+  assert.deepEqual([house.judge.requests.length, house.asked[0]?.maxResults, house.asked[0]?.reranked], [1, 8, true]);
+  const { timestamp: _, durationMs: _ms, ...event } = await told;
+  const outcome = { rerankerAvailable: true, timedOut: false, fellBack: false };
+  assert.deepEqual(event, { agentId: 'default', candidateCount: 4, hitCount: 4, ...outcome });
+  const store = await house.app.host.store('sessions');
+  const { sessions } = await store.open({ sessions: sessionCollection });
+  const { inputTokens = 0, outputTokens = 0 } = (await sessions.for(principal()).get(KEY)) ?? {};
+  await store.close();
+  assert.ok(inputTokens >= 5_000 && outputTokens >= 7, `${inputTokens} and ${outputTokens}: what it cost is the conversation's`);
+});
+
+test('a model that answers too late, fails or says nothing of use leaves memories as they were found, and ends no turn', async () => {
+  for (const [behaviour, outcome] of [
+    [{ kind: 'stall' as const }, { timedOut: true, fellBack: true }],
+    [
+      { kind: 'status' as const, status: 400 },
+      { timedOut: false, fellBack: true },
+    ],
+    [
+      { kind: 'text' as const, text: 'All of them help.' },
+      { timedOut: false, fellBack: true },
+    ],
+  ] as const) {
+    await using house = await start({ enabled: true, timeoutMs: 100 });
+    house.judge.respond(behaviour);
+    const told = house.app.nextEvent('memory:reranked');
+    assert.deepEqual(await reminded(house), [1, 2]);
+    const { timedOut, fellBack } = await told;
+    assert.deepEqual({ timedOut, fellBack }, outcome);
+  }
+});
+
+test('a model that was too late three times in a row is left alone for a while', async () => {
+  await using house = await start({ enabled: true, timeoutMs: 50 });
+  house.judge.respond({ kind: 'stall' });
+  for (const _ of [1, 2, 3, 4]) await reminded(house);
+  assert.equal(house.judge.requests.length, 3);
+});

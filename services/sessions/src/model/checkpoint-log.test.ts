@@ -1,0 +1,42 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { standingOf, type Mark } from './checkpoint-log.ts';
+
+const call = (callId: string, name: string) => ({ callId, name, input: {}, text: '{}' });
+const said: Mark = {
+  mark: 'said',
+  text: 'Let me see. ',
+  calls: [call('1', 'a'), call('2', 'b')],
+  input: 3,
+  output: 2,
+  costUsd: 1,
+  begins: '1',
+};
+const result = (callId: string, begins?: string): Mark => ({
+  mark: 'result',
+  callId,
+  result: `of ${callId}`,
+  failed: false,
+  ...(begins === undefined ? {} : { begins }),
+});
+
+test('the marks of a turn say what its model has read, what it has spent, and which call was under way', () => {
+  const standing = standingOf([said, result('1', '2')]);
+  assert.deepEqual(
+    standing.messages.map(({ role }) => role),
+    ['assistant', 'tool'],
+  );
+  assert.deepEqual([standing.steps, standing.text, standing.response], [1, 'Let me see. ', 'Let me see. ']);
+  assert.deepEqual(standing.spent, { input: 3, output: 2, cacheRead: 0, cacheWrite: 0, costUsd: 1 });
+  assert.deepEqual([standing.open.map(({ callId }) => callId), standing.begun], [['2'], '2']);
+  assert.equal(standing.asked, 2, 'so that the call that is left has the place that it had');
+});
+
+test('a step whose calls all have a result leaves nothing open', () => {
+  const { open, begun } = standingOf([said, result('1', '2'), result('2')]);
+  assert.deepEqual([open, begun], [[], undefined]);
+});
+
+test('a mark that stood there twice would close a call that was never made', () => {
+  assert.deepEqual(standingOf([said, result('1', '2'), result('1', '2')]).open, []);
+});

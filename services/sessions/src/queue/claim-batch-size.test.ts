@@ -1,0 +1,32 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { createClaims } from './claim-batch-size.ts';
+
+/** Begins as many as may be. */
+function fill(claims: ReturnType<typeof createClaims>, agent: string): number {
+  let begun = 0;
+  for (; claims.may(agent); begun += 1) claims.begin(agent);
+  return begun;
+}
+
+test('who finds something looks for more at once, up to a bound, and begins with one again after nothing was found', () => {
+  const claims = createClaims(4);
+  assert.equal(fill(claims, 'a'), 1);
+  claims.end('a', true);
+  assert.equal(fill(claims, 'a'), 2);
+  claims.end('a', true);
+  claims.end('a', true);
+  assert.equal(fill(claims, 'a'), 4);
+  for (let n = 0; n < 4; n += 1) claims.end('a', true);
+  assert.equal(fill(claims, 'a'), 4);
+  claims.end('a', false);
+  assert.equal(fill(claims, 'a'), 0, 'three are still under way');
+  for (let n = 0; n < 3; n += 1) claims.end('a', false);
+  assert.equal(fill(claims, 'a'), 1);
+});
+
+test('each agent has its own', () => {
+  const claims = createClaims(4);
+  assert.equal(fill(claims, 'a'), 1);
+  assert.equal(fill(claims, 'b'), 1);
+});

@@ -1,0 +1,42 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { onceAtATime } from './coalesce.ts';
+
+test('calls during a run share one more run, which starts after they came', async () => {
+  const gates: PromiseWithResolvers<void>[] = [];
+  const work = onceAtATime(() => {
+    const gate = Promise.withResolvers<void>();
+    gates.push(gate);
+    return gate.promise;
+  });
+  const first = work();
+  const later = [work(), work(), work()];
+  assert.equal(gates.length, 1);
+  gates[0]?.resolve();
+  await first;
+  await Promise.resolve();
+  assert.equal(gates.length, 2);
+  gates[1]?.resolve();
+  await Promise.all(later);
+  assert.equal(gates.length, 2);
+});
+
+test('a call during the run after gets one of its own', async () => {
+  let runs = 0;
+  const work = onceAtATime(async () => void runs++);
+  const first = work();
+  const second = work();
+  await first;
+  await second;
+  await work();
+  assert.equal(runs, 3);
+  await Promise.all([work(), work()]);
+  assert.equal(runs, 5);
+});
+
+test('a failed run fails its caller and nobody after it', async () => {
+  let runs = 0;
+  const work = onceAtATime(() => (runs++ === 0 ? Promise.reject(new Error('once')) : Promise.resolve()));
+  const [first, second] = await Promise.allSettled([work(), work()]);
+  assert.deepEqual([first.status, second.status, runs], ['rejected', 'fulfilled', 2]);
+});

@@ -1,0 +1,124 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { ConfigurationPatch } from '@switchyard/contracts';
+import type { TestService } from '@switchyard/testkit';
+import { ask, settled, told, turnOf, twoReplicas, until } from '../simulation/event-delivery.fixture.ts';
+import { ended, testSessions, turnIdOf } from '../sessions.fixture.ts';
+
+const agents = { scripted: { model: 'dev/scripted' } };
+/** Nobody waits for it: who would is too late. */
+const LONG_MS = 300_000;
+const PATIENCE = { timeout: 30_000 };
+const answer = (text: string): string => JSON.stringify([{ text }]);
+
+function withQueue(queue: ConfigurationPatch['queue']) {
+  return testSessions({ agents, settings: { queue } });
+}
+
+function start({ bus }: TestService, name: string, message = answer(`of ${name}`)) {
+  return bus.call('turns.start', { turnId: turnIdOf(name), agentId: 'scripted', message });
+}
+
+async function answered({ bus }: TestService, name: string): Promise<string | undefined> {
+  return (await ended(bus, turnIdOf(name))).result?.response;
+}
+
+async function stateOf({ bus }: TestService, name: string): Promise<string> {
+  return (await bus.call('turns.resume', { turnId: turnIdOf(name) })).state;
+}
+
+test('the first message is answered at once, and what comes right after it together, when it is time', PATIENCE, async () => {
+  const { world, first } = await twoReplicas(undefined, 1, { mode: 'followup', policy: 'drop-new', gathersMs: 2_000 });
+  const now = (): number => world.simulation.now();
+  let askedAt = now();
+  await told(world, ask(first, 'a'));
+  await until(world, () => turnOf(world, 'a').state === 'done');
+  assert.ok(now() - askedAt < 500);
+  askedAt = now();
+  for (const name of ['b', 'c']) await told(world, ask(first, name));
+  await settled(world);
+  const { turnId, finishedAt = 0 } = turnOf(world, 'b');
+  assert.equal(turnOf(world, 'c').answeredBy, turnId);
+  assert.ok(finishedAt - askedAt >= 1_900 && finishedAt - askedAt < 3_500, `after ${finishedAt - askedAt} ms`);
+});
+
+test('as many as may be gathered begin without waiting longer', PATIENCE, async () => {
+  await using app = await withQueue({ debounce: { windowMs: LONG_MS, maxBufferedMessages: 2 } });
+  await start(app, 'a');
+  assert.equal(await answered(app, 'a'), 'of a');
+  await start(app, 'b');
+  assert.equal(await stateOf(app, 'b'), 'queued');
+  await start(app, 'c');
+  assert.deepEqual([await answered(app, 'b'), await answered(app, 'c')], ['of c', 'of c']);
+  await start(app, 'd');
+  assert.equal(await stateOf(app, 'd'), 'queued', 'it came soon after, and waits for more');
+});
+
+test('a turn hears no more than may be gathered, however many came; the rest follows', PATIENCE, async () => {
+  const { world, first } = await twoReplicas(undefined, 1, { mode: 'followup', policy: 'drop-new', gathersMs: 2_000 });
+  await told(world, ask(first, 'a', { pieces: 3, pace: 1_000 }));
+  for (const name of ['b', 'c', 'd', 'e']) await told(world, ask(first, name));
+  await settled(world);
+  const { turnId } = turnOf(world, 'b');
+  assert.deepEqual(
+    ['b', 'c', 'd', 'e'].map((name) => [turnOf(world, name).state, turnOf(world, name).answeredBy]),
+    [
+      ['done', undefined],
+      ['done', turnId],
+      ['done', turnId],
+      ['done', undefined],
+    ],
+  );
+});
+
+test('the first message waits for more as well where it is not to be answered at once', PATIENCE, async () => {
+  await using app = await withQueue({ debounce: { windowMs: LONG_MS, maxBufferedMessages: 2, firstMessageImmediate: false } });
+  await start(app, 'a');
+  assert.equal(await stateOf(app, 'a'), 'queued');
+  await start(app, 'b');
+  assert.deepEqual([await answered(app, 'a'), await answered(app, 'b')], ['of b', 'of b']);
+});
+
+test('a channel has its own time, and its own way where all of it is said', PATIENCE, async () => {
+  const own = { windowMs: 0 };
+  const first = { firstMessageImmediate: false };
+  for (const [queue, waits] of [
+    [{ defaultDebounceMs: LONG_MS, debounce: first, perChannelDebounce: { gateway: own } }, false],
+    [{ debounce: first, perChannel: { gateway: { debounceMs: LONG_MS } } }, true],
+    [{ debounce: first, perChannel: { telegram: { debounceMs: LONG_MS } } }, false],
+    [{ perChannelDebounce: { gateway: { windowMs: LONG_MS, ...first } } }, true],
+  ] as const) {
+    await using app = await withQueue(queue);
+    await start(app, 'a');
+    if (waits) assert.equal(await stateOf(app, 'a'), 'queued', JSON.stringify(queue));
+    else assert.equal(await answered(app, 'a'), 'of a', JSON.stringify(queue));
+  }
+});
+
+test('a command waits for nothing', PATIENCE, async () => {
+  await using app = await withQueue({ defaultDebounceMs: LONG_MS });
+  await start(app, 'a');
+  assert.equal(await answered(app, 'a'), 'of a');
+  await start(app, 'b', '/status');
+  assert.ok(await answered(app, 'b'));
+});
+
+test('what waits for more is cancelled like everything that waits', PATIENCE, async () => {
+  await using app = await withQueue({ defaultDebounceMs: LONG_MS, debounce: { firstMessageImmediate: false } });
+  await start(app, 'a');
+  await app.bus.call('agent.cancel', { turnId: turnIdOf('a') });
+  assert.equal(await stateOf(app, 'a'), 'cancelled');
+});
+
+test('what was gathered by a process that died is answered together by another one', PATIENCE, async () => {
+  const { world, first } = await twoReplicas(undefined, 1, { mode: 'followup', policy: 'drop-new', gathersMs: 2_000 });
+  await told(world, ask(first, 'a'));
+  await until(world, () => turnOf(world, 'a').state === 'done');
+  const askedAt = world.simulation.now();
+  for (const name of ['b', 'c']) await told(world, ask(first, name));
+  first.process.kill();
+  await settled(world);
+  const [b, c] = ['b', 'c'].map((name) => turnOf(world, name));
+  assert.deepEqual([b?.state, c?.state, c?.answeredBy], ['done', 'done', b?.turnId]);
+  assert.ok((b?.finishedAt ?? 0) - askedAt >= 1_900, 'not before it is time');
+});

@@ -1,0 +1,79 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { createRota } from './fair-scheduler.ts';
+
+const always = (): boolean => true;
+
+test('tenants take turns, and in each tenant its agents do', () => {
+  const rota = createRota();
+  for (const agent of ['big.a', 'big.b', 'big.c', 'small.a']) rota.add(agent);
+  const order = Array.from({ length: 8 }, () => rota.next(always));
+  assert.deepEqual(order, ['big.a', 'small.a', 'big.b', 'small.a', 'big.c', 'small.a', 'big.a', 'small.a']);
+});
+
+test('who has no room is passed over, and keeps its place', () => {
+  const rota = createRota();
+  for (const agent of ['t.a', 't.b']) rota.add(agent);
+  assert.equal(
+    rota.next((agent) => agent !== 't.a'),
+    't.b',
+  );
+  assert.equal(rota.next(always), 't.a');
+  assert.equal(
+    rota.next(() => false),
+    undefined,
+  );
+});
+
+test('what came while it was looked for stays', () => {
+  const rota = createRota();
+  rota.add('t.a');
+  const lookedAt = rota.time;
+  rota.add('t.a');
+  rota.remove('t.a', lookedAt);
+  assert.equal(rota.has('t.a'), true);
+  rota.remove('t.a', rota.time);
+  assert.deepEqual([rota.has('t.a'), rota.size], [false, 0]);
+});
+
+/** Its turn, and then a look that finds nothing more. */
+function serveAll(rota: ReturnType<typeof createRota>, agent: string): void {
+  for (const _ of ['served', 'nothing left'])
+    assert.equal(
+      rota.next((one) => one === agent),
+      agent,
+    );
+  rota.remove(agent, rota.time);
+}
+
+test('who begins to wait again has its place by its last turn, not behind those who never stopped', () => {
+  const rota = createRota();
+  for (const agent of ['big.a', 'small.a']) rota.add(agent);
+  assert.equal(rota.next(always), 'big.a');
+  serveAll(rota, 'small.a');
+  assert.deepEqual([rota.next(always), rota.next(always)], ['big.a', 'big.a']);
+  rota.add('small.a');
+  rota.add('new.a');
+  assert.deepEqual([rota.next(always), rota.next(always), rota.next(always)], ['new.a', 'small.a', 'big.a']);
+});
+
+test('a look that finds nothing is no turn', () => {
+  const rota = createRota();
+  for (const agent of ['one.a', 'two.a', 'two.b']) rota.add(agent);
+  for (const expected of ['one.a', 'two.a', 'one.a']) assert.equal(rota.next(always), expected);
+  const lookedAt = rota.time;
+  assert.equal(rota.next(always), 'two.b');
+  rota.add('two.b');
+  rota.remove('two.b', lookedAt);
+  assert.equal(rota.next(always), 'two.b', 'before the one that had a turn since');
+});
+
+test('a crowd is not remembered for ever', () => {
+  const rota = createRota();
+  for (let n = 0; n <= 10_000; n++) {
+    rota.add(`t${n}.a`);
+    serveAll(rota, `t${n}.a`);
+  }
+  for (const agent of ['t1.a', 't0.a']) rota.add(agent);
+  assert.equal(rota.next(always), 't0.a', 'as if it had never had a turn');
+});

@@ -1,0 +1,77 @@
+import { WEBHOOK_CHANNEL, type Principal } from '@switchyard/contracts';
+import type { Settings } from '@switchyard/service-kit';
+import type { SessionIdentity } from '../model/session-key.ts';
+
+type Queue = Settings<'queue'>['current']['queue'];
+
+/** How a lane stands to the others. */
+export interface Lane {
+  /** Turns of it that run at once on a replica. */
+  concurrency: number;
+  /** So many of the steps above it are never climbed: who waits in it comes after all who have fewer of them. */
+  behind: number;
+  /** For so long somebody must have waited in it to be as one who has just come to the highest lane, or to the one above which nobody climbs. */
+  climbMs: number;
+}
+
+/** The lanes of a configuration, worked out once for it. */
+export interface Lanes {
+  /** The lane in which a turn of this session waits. */
+  of(identity: SessionIdentity, principal: Pick<Principal, 'agent'>): string;
+  /** A lane that is gone meanwhile is as the default one. */
+  get(lane: string): Lane;
+  names: readonly string[];
+  /** The lane of turns that nobody sent. */
+  followUp: string;
+}
+
+const known = new WeakMap<Queue, Lanes>();
+
+/** Undefined where turns have no lanes. */
+export function lanesOf(queue: Queue): Lanes | undefined {
+  if (!queue.priorityEnabled || queue.priorityLanes.length === 0) return undefined;
+  let lanes = known.get(queue);
+  if (!lanes) known.set(queue, (lanes = workOut(queue)));
+  return lanes;
+}
+
+function workOut({ priorityLanes, laneAssignment }: Queue): Lanes {
+  const lanes = new Map<string, Lane>();
+  let above: Lane | undefined;
+  let level: { priority: number; lanes: Lane[] } | undefined;
+  const ordered = priorityLanes.toSorted((one, other) => other.priority - one.priority);
+  for (const { name, concurrency, priority, agingPromotionMs } of ordered) {
+    if (level && level.priority !== priority) above = level.lanes.reduce((best, lane) => (isAhead(lane, best) ? lane : best));
+    if (level?.priority !== priority) level = { priority, lanes: [] };
+    const lane = { concurrency, ...climbing(above, agingPromotionMs) };
+    level.lanes.push(lane);
+    if (!lanes.has(name)) lanes.set(name, lane);
+  }
+  const { defaultLane, dmLane, mentionLane, followupLane } = laneAssignment;
+  const standard = lanes.has(defaultLane) ? defaultLane : (ordered.at(-1)?.name ?? '');
+  const named = (name: string): string => (lanes.has(name) ? name : standard);
+  const [direct, among] = [named(dmLane), named(mentionLane)];
+  const fallback = lanes.get(standard) ?? { concurrency: Infinity, behind: 0, climbMs: 0 };
+  return {
+    of(identity, { agent }) {
+      // Who answers another agent, or a system, keeps no person waiting.
+      if (agent !== undefined || identity.channelId === WEBHOOK_CHANNEL) return standard;
+      return identity.guildId === undefined ? direct : among;
+    },
+    get: (name) => lanes.get(name) ?? fallback,
+    names: [...lanes.keys()],
+    followUp: named(followupLane),
+  };
+}
+
+/** 0 is never. */
+function climbing(above: Lane | undefined, agingPromotionMs: number): Pick<Lane, 'behind' | 'climbMs'> {
+  if (!above) return { behind: 0, climbMs: 0 };
+  return agingPromotionMs === 0
+    ? { behind: above.behind + 1, climbMs: 0 }
+    : { behind: above.behind, climbMs: above.climbMs + agingPromotionMs };
+}
+
+function isAhead(one: Lane, other: Lane): boolean {
+  return one.behind === other.behind ? one.climbMs < other.climbMs : one.behind < other.behind;
+}

@@ -1,0 +1,211 @@
+import assert from 'node:assert/strict';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { setTimeout } from 'node:timers/promises';
+import type { Bus } from '@switchyard/bus';
+import { subjects } from '@switchyard/contracts';
+import { startService } from '@switchyard/service-kit';
+import { openStore } from '@switchyard/store';
+import { principal, tempDir } from '@switchyard/testkit';
+import { sessionCollection, turnCollection } from '../model/session-document.ts';
+import { toEntry } from '../model/queue-entry.ts';
+import { sessions } from '../service.ts';
+import { listen, putAgent, removeAgent, testSessions, turnIdOf } from '../sessions.fixture.ts';
+
+const ONE_SLOT = { concurrency: { maxConcurrentRuns: 1 } };
+const scripted = { agents: { scripted: { model: 'dev/scripted', ...ONE_SLOT }, wide: { model: 'dev/scripted' } } };
+const said = (text: string, wait = 0): string => JSON.stringify([{ wait }, { text }]);
+
+/** What other replicas and dead processes do to the documents. */
+async function besides(data: string) {
+  const store = await openStore(`sqlite:${join(data, 'store')}`, { service: 'sessions' });
+  const opened = await store.open({ sessions: sessionCollection, turns: turnCollection });
+  const mine = { tenant: 'default' };
+  return {
+    sessions: opened.sessions.for(mine),
+    turns: opened.turns.for(mine),
+    [Symbol.asyncDispose]: () => store.close(),
+  };
+}
+
+/** Asks for turns, one after another: each call resolves when its turn is accepted, and `order` is that of their ends. */
+function acceptedInto(bus: Bus, order: string[], ended: Promise<void>[]) {
+  return async (name: string, userId: string, wait = 20): Promise<void> => {
+    const turnId = turnIdOf(name.replaceAll(' ', ''));
+    const heard = listen(bus, turnId);
+    await bus.call('turns.start', { turnId, agentId: 'scripted', message: said(name, wait), session: { userId } });
+    ended.push(heard.until('done').then(() => void order.push(name)));
+  };
+}
+
+test('a crowd that comes at once meets the same bound as one by one', async () => {
+  await using app = await testSessions({ ...scripted, settings: { queue: { defaultOverflow: { maxDepth: 3 } } } });
+  const answers = await Promise.allSettled(
+    Array.from({ length: 30 }, (_, at) =>
+      app.bus.call('turns.start', { turnId: turnIdOf(`crowd${at}x`), agentId: 'scripted', message: said('x', 200) }),
+    ),
+  );
+  assert.equal(answers.filter(({ status }) => status === 'fulfilled').length, 4);
+});
+
+test('a session in which a turn waits is not emptied', async () => {
+  await using app = await testSessions({ ...scripted });
+  const [first, waiting] = [turnIdOf('first'), turnIdOf('waiting')];
+  const start = (turnId: string, userId: string) =>
+    app.bus.call('turns.start', { turnId, agentId: 'scripted', message: said('hello', 150), session: { userId } });
+  await start(first, 'a');
+  const heard = listen(app.bus, waiting);
+  await start(waiting, 'b');
+  for (const method of ['session.delete', 'session.reset'] as const) {
+    await assert.rejects(app.bus.call(method, { session_key: 'agent:scripted:default:b:gateway' }), {
+      details: { reason: 'SESSION_BUSY', retryable: true },
+    });
+  }
+  await heard.until('done');
+  const { messages } = await app.bus.call('session.history', { session_key: 'agent:scripted:default:b:gateway' });
+  assert.equal(messages.length, 2);
+});
+
+test('of sessions that wait for one slot the one that waits longest is next, however much another one asks', async () => {
+  await using app = await testSessions(scripted);
+  const order: string[] = [];
+  const ended: Promise<void>[] = [];
+  const ask = acceptedInto(app.bus, order, ended);
+  await ask('1busy', 'busy', 500);
+  await ask('2busy', 'busy');
+  await ask('3patient', 'patient');
+  await ask('4busy', 'busy');
+  await ask('5busy', 'busy');
+  await Promise.all(ended);
+  assert.deepEqual(order, ['1busy', '2busy', '3patient', '4busy', '5busy']);
+});
+
+test('turns whose agent is deleted while they wait all end at once, and say why', async () => {
+  await using app = await testSessions(scripted);
+  const ids = ['1', '2', '3', '4', '5'].map((name) => turnIdOf(`doomed${name}`));
+  const heard = ids.map((turnId) => listen(app.bus, turnId));
+  for (const turnId of ids) await app.bus.call('turns.start', { turnId, agentId: 'scripted', message: said('x', 100) });
+  await removeAgent(app.host.bus, 'scripted');
+  const started = performance.now();
+  const ends = await Promise.all(heard.slice(1).map((turn) => turn.until('error')));
+  assert.ok(performance.now() - started < 4_000, 'they waited for a sweep');
+  for (const frames of ends) {
+    const end = frames.at(-1);
+    assert.equal(end?.type === 'error' && end.error.details?.['reason'], 'AGENT_DELETED');
+  }
+});
+
+test('two replicas that hear one request each accept one turn, and its session goes on', async () => {
+  await using app = await testSessions(scripted);
+  await using _second = await startService(sessions, app.host);
+  const overlaps: string[] = [];
+  let running: string | undefined;
+  app.host.bus.subscribe(subjects.turns, (message) => {
+    const { type } = JSON.parse(Buffer.from(message.data).toString()) as { type: string };
+    if (type === 'step' && running !== undefined) overlaps.push(`${message.subject} beside ${running}`);
+    if (type === 'step') running = message.subject;
+    if (type === 'done' || type === 'error') running = undefined;
+  });
+  for (let at = 0; at < 20; at += 1) {
+    const ask = (name: string, key: string) =>
+      app.bus.call('turns.start', { turnId: turnIdOf(`${name}${at}x`), agentId: 'wide', message: said('x', 2), idempotencyKey: key });
+    const last = turnIdOf(`last${at}x`);
+    const heard = listen(app.bus, last);
+    const answers = await Promise.all([
+      ask('same', `k${at}`),
+      ask('same', `k${at}`),
+      ask('same', `k${at}`),
+      ask('other', `l${at}`),
+      ask('another', `l${at}`),
+    ]);
+    assert.equal(new Set(answers.slice(0, 3).map(({ turnId }) => turnId)).size, 1);
+    assert.equal(answers[3]?.turnId, answers[4]?.turnId);
+    await app.bus.call('turns.start', { turnId: last, agentId: 'wide', message: said('x') });
+    await heard.until('done');
+  }
+  assert.deepEqual(overlaps, []);
+  const { messages } = await app.bus.call('session.history', { session_key: 'agent:wide:default:test:gateway' });
+  assert.equal(messages.length, 20 * 3 * 2);
+});
+
+test('a call that waits at one replica is answered when the turn runs at another', async () => {
+  await using app = await testSessions(scripted);
+  await using _second = await startService(sessions, app.host);
+  const answers = await Promise.all(
+    Array.from({ length: 12 }, (_, at) =>
+      app.bus
+        .call('agent.execute', { agentId: 'wide', message: said(`answer ${at}`, 5), idempotencyKey: 'k' + (at % 6) })
+        .catch((error: Error) => error.message),
+    ),
+  );
+  assert.equal(answers.filter((answer) => typeof answer === 'object').length, 6);
+});
+
+test('an idempotency key is a client’s own with one method, and outlives the agent that answered', async () => {
+  await using app = await testSessions(scripted);
+  const ask = () => app.bus.call('agent.execute', { agentId: 'wide', message: said('once'), idempotencyKey: 'k' });
+  const first = await ask();
+  const sent = await app.bus.call('session.send', {
+    key: 'agent:wide:default:test:gateway',
+    message: said('twice'),
+    agentId: 'wide',
+    idempotencyKey: 'k',
+  });
+  assert.equal(sent.response, 'twice');
+  const service = app.bus.as(principal({ client: 'service', scopes: ['*'] }));
+  const named = app.bus.as(principal({ client: 'service:a', scopes: ['*'] }));
+  await named.call('agent.execute', { message: 'of the service', idempotencyKey: 'b', sessionKey: { userId: 'x' } });
+  await service.call('agent.execute', { message: 'of a client', idempotencyKey: 'a:b', sessionKey: { userId: 'x' } });
+  await removeAgent(app.host.bus, 'wide');
+  assert.deepEqual(await ask(), first);
+});
+
+test('a turn that was done when its process died is counted by whoever comes next, once', async () => {
+  await using data = await tempDir();
+  const turnId = turnIdOf('unsettled');
+  {
+    await using app = await testSessions({ data: data.path });
+    const heard = listen(app.bus, turnId);
+    await app.bus.call('turns.start', { turnId, message: 'hello' });
+    await heard.until('done');
+  }
+  const leave = async (): Promise<void> => {
+    // As if the process had died between the two writes.
+    await using beside = await besides(data.path);
+    const turn = await beside.turns.get(turnId);
+    assert.ok(turn);
+    const mailbox = { queue: [toEntry(turn)], depth: 1, leaseUntil: 1 };
+    await beside.sessions.update({ key: 'default:test:gateway' }, { set: mailbox });
+  };
+  await leave();
+  {
+    await using beside = await besides(data.path);
+    await beside.sessions.update({ key: 'default:test:gateway' }, { set: { messageCount: 0, inputTokens: 0, lastSeq: 0 } });
+  }
+  for (const counted of [2, 2]) {
+    await using app = await testSessions({ data: data.path });
+    const idle = async (): Promise<boolean> => (await beside.sessions.find({ depth: 0 })).items.length === 1;
+    await using beside = await besides(data.path);
+    while (!(await idle())) await setTimeout(10);
+    assert.equal((await app.bus.call('session.list', {})).sessions[0]?.messageCount, counted);
+    assert.equal((await app.bus.call('session.history', {})).messages.length, counted);
+    // And once more, as if somebody had put it there again.
+    await leave();
+  }
+});
+
+test('usage is told in the tenant whose turn it was', async () => {
+  await using app = await testSessions({});
+  await putAgent(app.host.bus, 'default', { tenant: 'acme' });
+  await app.host.bus.flush();
+  const told = new Promise<string>((resolve) => {
+    app.bus.on('observability:token_usage', ({ tenant }) => resolve(tenant));
+  });
+  await app.bus.call('agent.execute', { message: 'hello' }).catch(() => undefined);
+  await told;
+  const next = new Promise<string>((resolve) => {
+    app.bus.on('observability:token_usage', ({ tenant }) => resolve(tenant));
+  });
+  await app.bus.as(principal({ tenant: 'acme' })).call('agent.execute', { message: 'hello' });
+  assert.equal(await next, 'acme');
+});

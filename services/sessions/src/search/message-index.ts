@@ -1,0 +1,227 @@
+import type { SearchEntry, SearchIndex, Store } from '@switchyard/store';
+import { timesOf, type Reading } from '../sessions/session-directory.ts';
+import type { SessionDocument, TurnDocument } from '../model/session-document.ts';
+import { texts } from '../model/stored-text.ts';
+import { spoken } from '../model/turn-messages.ts';
+import { nameOf, readName, type Place } from './message-location.ts';
+
+/** What was said in the sessions of one tenant, found by its words. */
+export interface SaidIndex {
+  /** Reads what was counted since. What was counted before this was called is found after it. */
+  follow(): Promise<void>;
+  search(asked: { text: string; owners: readonly string[] | undefined; limit: number }): Promise<{ place: Place; score: number }[]>;
+  /** These are there no more. */
+  forget(places: readonly Place[]): Promise<void>;
+  /**
+   * Looks whether the sessions that it knows are still there, and forgets what was said in those that are not. Of what an earlier process
+   * left it looks once whether all is there that the documents count, and reads again what is not; says of how many sessions that was.
+   */
+  sweep(): Promise<number>;
+}
+
+export interface SaidIndexDeps extends Pick<Reading, 'sessions' | 'turns' | 'bodies'> {
+  store: Pick<Store, 'now'>;
+  tenant: string;
+  index: SearchIndex;
+  /** Asked between pages: what it says no to goes on another time. */
+  goesOn: () => boolean;
+}
+
+/** A session may be counted so long after the moment that is written in it. */
+const OVERLAP_MS = 60_000;
+const PAGE = 100;
+const LIST_PAGE = 2_000;
+/** All of a tenant is searched together. */
+const GROUP = '';
+/** What was said never changes: it is there, or gone. */
+const [THERE, GONE] = [1, 2];
+
+interface Known {
+  epoch: string;
+  seq: number;
+  /** How many things that were said there are in the index. */
+  rows: number;
+}
+
+/**
+ * It follows the sessions by the time of their last change, and each by the numbers of its turns: so a turn is indexed when
+ * somebody searches, and costs nothing before. What is read of a session that was deleted meanwhile is found by nobody, because what is
+ * found is read from the documents.
+ */
+export function createSaidIndex(deps: SaidIndexDeps): SaidIndex {
+  const { index, tenant, store, goesOn } = deps;
+  const sessions = deps.sessions.for({ tenant });
+  const known = new Map<string, Known>();
+  let opened = false;
+  /** How far an earlier process said that it had followed, while nobody has compared what it left with the documents. */
+  let unproven: number | undefined;
+
+  /** What an earlier process has left in it. */
+  async function learn(): Promise<void> {
+    for (let offset = 0; ; offset += LIST_PAGE) {
+      const { ids } = await index.list({ tenant, group: GROUP, now: store.now(), oldestFirst: true, offset, limit: LIST_PAGE });
+      for (const { sessionKey, epoch, seq } of ids.map(readName)) {
+        const one = known.get(sessionKey);
+        if (one?.epoch === epoch) known.set(sessionKey, { epoch, seq: Math.max(one.seq, seq), rows: one.rows + 1 });
+        else if (one === undefined || one.seq < seq) known.set(sessionKey, { epoch, seq, rows: 1 });
+      }
+      if (ids.length < LIST_PAGE) return;
+    }
+  }
+
+  async function forgetEpoch(epoch: string): Promise<void> {
+    for (;;) {
+      const kinds = [epoch];
+      const { ids } = await index.list({ tenant, group: GROUP, kinds, now: store.now(), oldestFirst: true, offset: 0, limit: LIST_PAGE });
+      await index.apply(ids.map(gone), null);
+      if (ids.length < LIST_PAGE) return;
+    }
+  }
+
+  function gone(id: string) {
+    return { tenant, id, version: GONE, gone: true } as const;
+  }
+
+  /** Reads what was said in a session after a turn; says how much that was. What is in the index already is passed over there. */
+  async function read(session: SessionDocument, from: number): Promise<number> {
+    const { epoch, lastSeq } = session;
+    let [rows, cursor]: [number, string?] = [0];
+    while (from < lastSeq) {
+      const page = await deps.turns
+        .for({ tenant })
+        .find(
+          { epoch, seq: { gt: from, lte: lastSeq } },
+          { sort: [['seq', 'asc']], limit: PAGE, ...(cursor === undefined ? {} : { cursor }) },
+        );
+      const entries = await entriesOf(deps, session, page.items);
+      await index.apply(entries, null);
+      rows += entries.length;
+      cursor = page.cursor;
+      if (cursor === undefined) break;
+    }
+    return rows;
+  }
+
+  async function followSession(session: SessionDocument): Promise<Known> {
+    const { key, epoch, lastSeq: seq } = session;
+    const before = known.get(key);
+    if (before && before.epoch !== epoch) await forgetEpoch(before.epoch);
+    const there = before?.epoch === epoch ? before : { seq: 0, rows: 0 };
+    const one = { epoch, seq, rows: there.rows + (await read(session, there.seq)) };
+    known.set(key, one);
+    return one;
+  }
+
+  async function follow(): Promise<void> {
+    let to = await index.followedTo();
+    if (!opened && to !== null) {
+      await learn();
+      unproven = to;
+    }
+    opened = true;
+    const since = Math.max(0, (to ?? 0) - OVERLAP_MS);
+    let cursor: string | undefined;
+    do {
+      const page = await sessions.find(
+        { updatedAt: { gte: since } },
+        { sort: [['updatedAt', 'asc']], limit: PAGE, ...(cursor === undefined ? {} : { cursor }) },
+      );
+      for (const session of page.items) {
+        if (!goesOn()) return;
+        await followSession(session);
+      }
+      to = page.items.at(-1)?.updatedAt ?? to;
+      if (page.items.length > 0) await index.apply([], to);
+      cursor = page.cursor;
+    } while (cursor !== undefined);
+  }
+
+  /**
+   * A session that did not change is followed by nobody, so what a damaged file has lost of it would stay lost. Whoever empties or deletes
+   * it meanwhile is noticed by the sweep, because what is read here is known.
+   */
+  async function heal(to: number): Promise<number> {
+    let [healed, cursor]: [number, string?] = [0];
+    do {
+      const page = await sessions.find(
+        { updatedAt: { gte: 0 } },
+        { sort: [['updatedAt', 'asc']], limit: PAGE, ...(cursor === undefined ? {} : { cursor }) },
+      );
+      for (const session of page.items) {
+        if (!goesOn()) return healed;
+        if (await healSession(session, to)) healed += 1;
+      }
+      cursor = page.cursor;
+    } while (cursor !== undefined);
+    unproven = undefined;
+    return healed;
+  }
+
+  async function healSession(session: SessionDocument, to: number): Promise<boolean> {
+    const { key, updatedAt, messageCount } = session;
+    const before = known.get(key)?.rows ?? 0;
+    const one = await followSession(session);
+    // All that was lost came last: what came after it was said to be followed is no loss.
+    if (one.rows >= messageCount) return one.rows > before && updatedAt <= to;
+    const rows = await read(session, 0);
+    known.set(key, { ...one, rows });
+    return rows > before;
+  }
+
+  return {
+    follow,
+    async search({ text, owners, limit }) {
+      const asked = { tenant, group: GROUP, owners, text, limit, now: store.now(), vectors: false };
+      const { hits } = await index.search(asked);
+      return hits.map(({ id, score }) => ({ place: readName(id), score }));
+    },
+    forget: (places) =>
+      index.apply(
+        places.map((place) => gone(nameOf(place))),
+        null,
+      ),
+    async sweep() {
+      const healed = unproven === undefined ? 0 : await heal(unproven);
+      const keys = [...known.keys()];
+      for (let at = 0; at < keys.length && goesOn(); at += PAGE) {
+        const some = keys.slice(at, at + PAGE);
+        const there = new Map((await sessions.find({ key: { in: some } }, { limit: PAGE })).items.map(({ key, epoch }) => [key, epoch]));
+        for (const key of some) {
+          const one = known.get(key);
+          if (one === undefined || there.get(key) === one.epoch) continue;
+          await forgetEpoch(one.epoch);
+          if (!there.has(key)) known.delete(key);
+        }
+      }
+      return healed;
+    },
+  };
+}
+
+/** All that was said in some turns of a session, as the index takes it. */
+async function entriesOf(
+  { tenant, bodies }: Pick<SaidIndexDeps, 'tenant' | 'bodies'>,
+  { key, epoch, createdBy = '' }: SessionDocument,
+  turns: readonly TurnDocument[],
+): Promise<SearchEntry[]> {
+  const all = turns.flatMap((turn) => {
+    const times = timesOf(turn);
+    return spoken(turn).map((one, at) => ({ ...one, at, seq: turn.seq ?? 0, createdAt: times[at] ?? turn.createdAt }));
+  });
+  const said = await texts(bodies.for({ tenant }), all);
+  return all.map(({ turnId, at, seq, role, createdAt }, n) => ({
+    tenant,
+    id: nameOf({ turnId, at, seq, epoch, sessionKey: key }),
+    group: GROUP,
+    owner: createdBy,
+    kind: epoch,
+    trust: role,
+    tags: [],
+    session: key,
+    text: said[n] ?? '',
+    bytes: 0,
+    createdAt,
+    expiresAt: undefined,
+    version: THERE,
+  }));
+}

@@ -1,0 +1,173 @@
+import { createHash } from 'node:crypto';
+import { join } from 'node:path';
+import { refusal, ServiceError } from '@switchyard/contracts';
+import type { Clock } from '@switchyard/service-kit';
+import { openSearchIndex, type SearchIndex, type Store } from '@switchyard/store';
+import type { Logger } from '@switchyard/telemetry';
+import type { Reading } from '../sessions/session-directory.ts';
+import { onceAtATime } from '../queue/coalesce.ts';
+import { createSaidIndex, type SaidIndex } from './message-index.ts';
+
+/** The indexes of tenants, each in files and a thread of its own, so that no search reads or counts what is another tenant's. */
+export interface SaidIndexes extends AsyncDisposable {
+  /**
+   * Gives the index of a tenant, with all in it that was counted before. UNAVAILABLE, reason INDEX_BEHIND, where that takes too long: it
+   * goes on, and who asks again finds more of it. RESOURCE_EXHAUSTED while as many tenants search as may at once.
+   */
+  use<T>(tenant: string, work: (index: SaidIndex) => Promise<T>): Promise<T>;
+}
+
+export interface SaidIndexesDeps extends Reading {
+  store: Pick<Store, 'now' | 'identity'>;
+  /** Where the indexes of this machine are. */
+  dir: string;
+  log: Logger;
+}
+
+/** A thread each: so many tenants search at once, and are kept open in case they do again. */
+const MOST_OPEN = 8;
+const IDLE_MS = 300_000;
+const SWEEP_MS = 600_000;
+/** Whoever searches waits so long for what is not in the index yet. */
+const BEHIND_MS = 10_000;
+
+interface Open extends AsyncDisposable {
+  index: SearchIndex;
+  said: SaidIndex;
+  /** Follows what came before it was called; of several calls at once one serves all. */
+  follow: () => Promise<void>;
+  using: number;
+  usedAt: number;
+  sweptAt: number;
+}
+
+export function createSaidIndexes(deps: SaidIndexesDeps): SaidIndexes {
+  const { clock, log } = deps;
+  const open = new Map<string, Open>();
+  let closed = false;
+
+  function closeIdle(): void {
+    for (const [tenant, one] of open) {
+      if (one.using > 0 || clock.now() - one.usedAt < IDLE_MS) continue;
+      open.delete(tenant);
+      void one[Symbol.asyncDispose]();
+    }
+  }
+
+  /** Those that were used last are the last to be closed. */
+  function take(tenant: string): Open {
+    const found = open.get(tenant);
+    if (found?.index.alive) {
+      open.delete(tenant);
+      open.set(tenant, found);
+      return found;
+    }
+    if (!found && open.size >= MOST_OPEN) makeRoom();
+    const opened = openOne(deps, tenant);
+    open.set(tenant, opened);
+    return opened;
+  }
+
+  function makeRoom(): void {
+    const idle = [...open].find(([, { using }]) => using === 0);
+    if (!idle) throw crowded();
+    open.delete(idle[0]);
+    void idle[1][Symbol.asyncDispose]();
+  }
+
+  async function useOne<T>(one: Open, work: (index: SaidIndex) => Promise<T>): Promise<T> {
+    one.using += 1;
+    try {
+      await inTime(clock, one.follow());
+      void sweepNowAndThen(deps, one);
+      return await work(one.said);
+    } finally {
+      one.using -= 1;
+      one.usedAt = clock.now();
+    }
+  }
+
+  const stop = clock.every(IDLE_MS / 5, closeIdle);
+  return {
+    async use(tenant, work) {
+      const one = take(tenant);
+      try {
+        return await useOne(one, work);
+      } catch (error) {
+        // A damaged file was thrown away when it was read; what was said is still there, and read again.
+        if (one.index.alive || closed) throw error;
+        log.warn(
+          { err: error, errorKind: 'dependency', hint: 'look at its disk if it goes on' },
+          'a search index ended, and is opened again',
+        );
+        return useOne(take(tenant), work);
+      }
+    },
+    async [Symbol.asyncDispose]() {
+      closed = true;
+      stop();
+      await Promise.all([...open.values()].map((one) => one[Symbol.asyncDispose]()));
+      log.debug({ tenants: open.size }, 'search indexes closed');
+    },
+  };
+}
+
+function openOne(deps: SaidIndexesDeps, tenant: string): Open {
+  const { dir, store, clock } = deps;
+  let closed = false;
+  const place = createHash('sha256').update(tenant).digest('hex').slice(0, 32);
+  const index = openSearchIndex(join(dir, place), { identity: `${store.identity} ${tenant}`, cachedVectors: 0, wordsAlone: true });
+  const said = createSaidIndex({ ...deps, tenant, index, goesOn: () => !closed });
+  let following: Promise<void> = Promise.resolve();
+  const follow = onceAtATime(() => (following = said.follow()));
+  return {
+    index,
+    said,
+    follow,
+    using: 0,
+    usedAt: clock.now(),
+    sweptAt: -SWEEP_MS,
+    async [Symbol.asyncDispose]() {
+      closed = true;
+      await following.catch(() => undefined);
+      await index[Symbol.asyncDispose]();
+    },
+  };
+}
+
+/** Nobody waits for it: what it takes out is shown to nobody anyway, and what it has lost was lost before. */
+async function sweepNowAndThen({ clock, log }: SaidIndexesDeps, one: Open): Promise<void> {
+  if (clock.now() - one.sweptAt < SWEEP_MS) return;
+  one.sweptAt = clock.now();
+  try {
+    const sessions = await one.said.sweep();
+    if (sessions > 0)
+      log.warn({ sessions, errorKind: 'dependency', hint: 'look at its disk' }, 'a search index had lost words, and has them again');
+  } catch (err) {
+    if (one.index.alive) log.warn({ err, errorKind: 'dependency', hint: 'it is tried again in minutes' }, 'a search index was not swept');
+  }
+}
+
+async function inTime(clock: Clock, following: Promise<void>): Promise<void> {
+  const late = Promise.withResolvers<never>();
+  const stop = clock.after(BEHIND_MS, () => late.reject(behind()));
+  try {
+    await Promise.race([following, late.promise]);
+  } finally {
+    stop();
+    // It goes on; whoever asks next is told how.
+    following.catch(() => undefined);
+  }
+}
+
+function behind(): ServiceError {
+  return new ServiceError('UNAVAILABLE', 'What was said in these sessions is still being indexed; try again in a moment.', {
+    details: { reason: 'INDEX_BEHIND', retryable: true, retryAfterMs: 2_000 },
+  });
+}
+
+function crowded(): ServiceError {
+  return refusal('RESOURCE_EXHAUSTED', 'As many tenants search as may at once; try again in a moment.', {
+    details: { reason: 'SEARCH_CROWDED', retryAfterMs: 1_000 },
+  });
+}

@@ -1,0 +1,119 @@
+import assert from 'node:assert/strict';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { openStore } from '@switchyard/store';
+import { tempDir } from '@switchyard/testkit';
+import { bodyCollection, sessionCollection, turnCollection, type SessionDocument, type TurnDocument } from '../model/session-document.ts';
+import { keep } from '../model/stored-text.ts';
+import { testSessions, turnIdOf } from '../sessions.fixture.ts';
+
+const KEY = 'default:test:gateway';
+
+function session(key: string, at: number, fields: Partial<SessionDocument> = {}): SessionDocument {
+  const counts = {
+    messageCount: 0,
+    inputTokens: 0,
+    outputTokens: 0,
+    costUsd: 0,
+    lastSteps: 0,
+    lastSeq: 0,
+    depth: 0,
+    fence: 0,
+    leaseUntil: 0,
+  };
+  const times = { createdAt: at, updatedAt: at };
+  return {
+    key,
+    agentId: 'default',
+    userId: 'test',
+    channelId: 'gateway',
+    kind: 'dm',
+    epoch: 'e',
+    queue: [],
+    owner: null,
+    metadata: {},
+    ...counts,
+    ...times,
+    ...fields,
+  };
+}
+
+/** A session of so many turns that are done: what was asked in each, and what was answered. */
+async function fill(data: string, sessions: readonly SessionDocument[], exchanges: readonly (readonly [string, string])[]): Promise<void> {
+  const store = await openStore(`sqlite:${join(data, 'store')}`, { service: 'sessions' });
+  const opened = await store.open({ sessions: sessionCollection, turns: turnCollection, bodies: bodyCollection });
+  const mine = { tenant: 'default' };
+  const bodies = opened.bodies.for(mine);
+  await Promise.all([
+    ...sessions.map((one) => opened.sessions.for(mine).insert(one)),
+    ...exchanges.map(async ([question, answer], at) => {
+      const turnId = turnIdOf(`t${at}x`);
+      const said = { message: await keep(bodies, turnId, question), answer: await keep(bodies, turnId, answer) };
+      await opened.turns.for(mine).insert({ ...done(turnId, at), ...said });
+    }),
+  ]);
+  await store.close();
+}
+
+function done(turnId: string, at: number): Omit<TurnDocument, 'message'> {
+  const work = { state: 'done' as const, fence: 1, attempts: 1, checkpoints: 0, steps: [], tail: [], fingerprint: '' };
+  const ended = { tokensUsed: { input: 0, output: 0, total: 0 }, finishReason: 'stop' as const, seq: at + 1, epoch: 'e' };
+  return { turnId, sessionKey: KEY, agentId: 'default', client: 'test', scopes: [], createdAt: at, finishedAt: at, ...work, ...ended };
+}
+
+test('of more than a thousand sessions the newest are listed, and every kind has its own count', async () => {
+  await using data = await tempDir();
+  const dms = Array.from({ length: 1_200 }, (_, at) => session(`default:u${at}:gateway`, 1_000 + at));
+  const groups = Array.from({ length: 3 }, (_, at) => session(`default:u:gateway:guild:g${at}`, at, { kind: 'group', guildId: `g${at}` }));
+  await fill(data.path, [...dms, ...groups], []);
+  await using app = await testSessions({ data: data.path });
+  const all = await app.bus.call('session.list', {});
+  assert.deepEqual([all.sessions.length, all.total, all.sessions[0]?.sessionKey], [1_000, 1_203, 'default:u1199:gateway']);
+  const listed = await app.bus.call('session.list', { kind: 'group' });
+  assert.deepEqual([listed.sessions.length, listed.total], [3, 3]);
+  const dm = await app.bus.call('session.list', { kind: 'dm' });
+  assert.deepEqual([dm.sessions.length, dm.total], [1_000, 1_200]);
+});
+
+test('a client’s own session is found beside any number of newer ones of others', async () => {
+  await using data = await tempDir();
+  const others = Array.from({ length: 1_200 }, (_, at) => session(`default:u${at}:gateway`, 1_000 + at, { createdBy: `u${at}` }));
+  await fill(
+    data.path,
+    [session(KEY, 1, { createdBy: 'test', messageCount: 2, lastSeq: 1, inputTokens: 7 }), ...others],
+    [['mine', 'yours']],
+  );
+  await using app = await testSessions({ data: data.path });
+  for (const params of [{}, { channelId: 'gateway' }])
+    assert.equal((await app.bus.call('session.history', params)).messages[0]?.content, 'mine');
+  assert.equal((await app.bus.call('session.status', {})).tokensUsed.totalTokens, 7);
+});
+
+test('a history of more than a thousand messages is whole and in order', async () => {
+  await using data = await tempDir();
+  await fill(
+    data.path,
+    [session(KEY, 1, { messageCount: 2_500, lastSeq: 1_250 })],
+    Array.from({ length: 1_250 }, (_, at) => [`message ${at * 2}`, `message ${at * 2 + 1}`] as const),
+  );
+  await using app = await testSessions({ data: data.path });
+  const { messages } = await app.bus.call('session.history', { session_key: KEY });
+  assert.deepEqual(
+    messages.map(({ content }) => content),
+    Array.from({ length: 2_500 }, (_, seq) => `message ${seq}`),
+  );
+  assert.equal((await app.bus.call('session.delete', { session_key: KEY })).transcript.messageCount, 2_500);
+});
+
+test('a transcript that no answer can carry is not thrown away with its session', async () => {
+  await using data = await tempDir();
+  await fill(
+    data.path,
+    [session(KEY, 1, { messageCount: 10, lastSeq: 5 })],
+    Array.from({ length: 5 }, () => ['x'.repeat(1_000_000), 'y'.repeat(1_000_000)] as const),
+  );
+  await using app = await testSessions({ data: data.path });
+  await assert.rejects(app.bus.call('session.delete', { session_key: KEY }), { code: 'FAILED_PRECONDITION' });
+  assert.deepEqual(await app.bus.call('session.reset', { session_key: KEY }), { sessionKey: KEY, reset: true, previousMessageCount: 10 });
+  assert.equal((await app.bus.call('session.delete', { session_key: KEY })).deleted, true);
+});

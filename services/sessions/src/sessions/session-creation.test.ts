@@ -1,0 +1,293 @@
+import assert from 'node:assert/strict';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import type { Principal } from '@switchyard/contracts';
+import { startService, systemClock } from '@switchyard/service-kit';
+import { openStore, type Documents } from '@switchyard/store';
+import { principal, tempDir } from '@switchyard/testkit';
+import {
+  bodyCollection,
+  goneCollection,
+  sessionCollection,
+  summaryCollection,
+  turnCollection,
+  type SessionDocument,
+} from '../model/session-document.ts';
+import { sessions as service } from '../service.ts';
+import { listen, testSessions, turnIdOf } from '../sessions.fixture.ts';
+import { readMarks } from '../model/checkpoint-log.ts';
+import { read, requireSession } from './session-directory.ts';
+import { createEmptying, emptied } from './session-reset.ts';
+import { enter } from '../queue/session-queue.ts';
+
+const mary = principal({ client: 'mary', scopes: ['*'], sessions: 'own' });
+const carl = principal({ client: 'carl', scopes: ['*'], sessions: 'own' });
+const admin = principal({ client: 'admin', scopes: ['*'] });
+const KEY = 'default:somebody:gateway';
+const unknown = { code: 'NOT_FOUND', message: 'There is no such session.' };
+const script = (...steps: object[]): string => JSON.stringify(steps);
+const scripted = { agents: { scripted: { model: 'dev/scripted', concurrency: { maxConcurrentRuns: 1 } } } };
+
+/** The documents, beside the service. */
+async function besides(data: string) {
+  const store = await openStore(`sqlite:${join(data, 'store')}`, { service: 'sessions' });
+  const opened = await store.open({
+    sessions: sessionCollection,
+    turns: turnCollection,
+    bodies: bodyCollection,
+    summaries: summaryCollection,
+    gone: goneCollection,
+  });
+  return { ...opened, mine: opened.sessions.for(admin), store, clock: systemClock, [Symbol.asyncDispose]: () => store.close() };
+}
+
+/** A session as `client` would have made it; without one, as it was written before its maker was remembered. */
+function made(by: string | undefined, key = KEY): SessionDocument {
+  const counts = {
+    messageCount: 0,
+    inputTokens: 0,
+    outputTokens: 0,
+    costUsd: 0,
+    lastSteps: 0,
+    lastSeq: 0,
+    depth: 0,
+    fence: 1,
+    leaseUntil: 0,
+  };
+  const place = { key, agentId: 'default', userId: 'somebody', channelId: 'gateway', kind: 'dm' as const, metadata: {} };
+  const mailbox = { epoch: 'e', queue: [], owner: null };
+  return { ...place, ...counts, ...mailbox, createdAt: 1, updatedAt: 1, ...(by === undefined ? {} : { createdBy: by }) };
+}
+
+test('of two who make a session at once one has made it, at any replica, and the other one is refused', async () => {
+  await using app = await testSessions();
+  await using _second = await startService(service, app.host);
+  const refused = new Set<string>();
+  for (let at = 0; at < 20; at += 1) {
+    const key = `default:race${at}:gateway`;
+    const both = at % 2 === 0 ? [mary, carl] : [carl, mary];
+    const answers = await Promise.allSettled(both.map((who) => app.bus.as(who).call('session.send', { key, message: 'mine' })));
+    const seen = await Promise.allSettled(both.map((who) => app.bus.as(who).call('session.export', { session_key: key })));
+    assert.deepEqual(
+      answers.map(({ status }) => status),
+      seen.map(({ status }) => status),
+    );
+    const lost = answers.findIndex(({ status }) => status === 'rejected');
+    assert.equal(answers.filter(({ status }) => status === 'rejected').length, 1);
+    refused.add(both[lost]?.client ?? '');
+    const failed = answers[lost];
+    assert.ok(failed?.status === 'rejected');
+    assert.equal((failed.reason as Error).message, unknown.message);
+    assert.equal((await app.bus.call('session.export', { session_key: key })).messageCount, 2);
+  }
+  assert.ok(refused.size > 0);
+});
+
+test('a session that was deleted and made again is the new maker’s', async () => {
+  await using app = await testSessions();
+  const [marys, carls] = [app.bus.as(mary), app.bus.as(carl)];
+  await marys.call('session.send', { key: KEY, message: 'hers' });
+  await marys.call('session.reset', { session_key: KEY });
+  await assert.rejects(carls.call('session.send', { key: KEY, message: 'not yet' }), unknown);
+  await app.bus.call('session.delete', { session_key: KEY });
+  await carls.call('session.send', { key: KEY, message: 'his' });
+  await assert.rejects(marys.call('session.export', { session_key: KEY }), unknown);
+  assert.equal((await carls.call('session.history', {})).messages[0]?.content, 'his');
+  assert.deepEqual(await marys.call('session.history', {}), { messages: [] });
+});
+
+test('a token that was made again under an old id is another client, and has nothing of the old one', async () => {
+  await using app = await testSessions();
+  await app.bus.as(mary).call('agent.execute', { message: 'of the old one' });
+  for (const sessions of ['tenant', 'own'] as const) {
+    const again = principal({ client: 'mary.2', scopes: ['*'], ...(sessions === 'own' ? { sessions } : {}) });
+    const bus = app.bus.as(again);
+    assert.deepEqual(await bus.call('session.history', {}), { messages: [] });
+    assert.equal((await bus.call('session.status', {})).tokensUsed.totalTokens, 0);
+  }
+});
+
+test('a session of before its maker was remembered is read by its key as ever, and is nobody’s own', async () => {
+  await using data = await tempDir();
+  {
+    await using beside = await besides(data.path);
+    await beside.mine.insert({ ...made(undefined), clients: ['mary'] } as SessionDocument);
+  }
+  await using app = await testSessions({ data: data.path });
+  assert.equal((await app.bus.call('session.send', { key: KEY, message: 'still here' })).sessionKey, KEY);
+  assert.equal((await app.bus.call('session.export', { session_key: KEY })).messageCount, 2);
+  assert.equal((await app.bus.call('session.list', {})).total, 1);
+  assert.deepEqual(await app.bus.call('session.history', {}), { messages: [] });
+  await assert.rejects(app.bus.as(mary).call('session.history', { session_key: KEY }), unknown);
+  await assert.rejects(app.bus.as(mary).call('session.send', { key: KEY, message: 'hello' }), unknown);
+});
+
+test('a session of somebody else does not even tell that it is busy', async () => {
+  const settings = { queue: { defaultOverflow: { maxDepth: 1 } }, daemon: { shutdownTimeoutMs: 300 } };
+  await using app = await testSessions({ ...scripted, settings });
+  const key = `agent:scripted:${KEY}`;
+  const start = (who: Principal, name: string) =>
+    app.bus.as(who).call('turns.start', {
+      turnId: turnIdOf(name),
+      message: script({ wait: 60_000 }, { text: 'late' }),
+      session: key,
+      agentId: 'scripted',
+    });
+  await start(carl, 'runs');
+  await start(carl, 'waits');
+  await assert.rejects(start(carl, 'more'), { code: 'RESOURCE_EXHAUSTED' });
+  await assert.rejects(start(mary, 'probe'), unknown);
+  for (const method of ['session.reset', 'session.delete'] as const) {
+    await assert.rejects(app.bus.as(carl).call(method, { session_key: key }), { details: { reason: 'SESSION_BUSY', retryable: true } });
+    await assert.rejects(app.bus.as(mary).call(method, { session_key: key }), unknown);
+  }
+});
+
+test('what a client asked in another’s session is not its to follow or to ask again once it is held to its own', async () => {
+  await using app = await testSessions();
+  await app.bus.as(carl).call('session.send', { key: KEY, message: 'his' });
+  const turnId = turnIdOf('before');
+  const again = { message: 'hers, in his', session: KEY, idempotencyKey: 'k' };
+  const { sessions: _, ...free } = mary;
+  const heard = listen(app.bus, turnId);
+  await app.bus.as(free).call('turns.start', { ...again, turnId });
+  await heard.until('done');
+  assert.equal((await app.bus.as(free).call('turns.resume', { turnId })).state, 'done');
+  await assert.rejects(app.bus.as(mary).call('turns.resume', { turnId }), { code: 'NOT_FOUND' });
+  await assert.rejects(app.bus.as(mary).call('turns.start', { ...again, turnId: turnIdOf('after') }), unknown);
+});
+
+test('a turn stays its client’s when its session is deleted and made again by another', async () => {
+  await using app = await testSessions();
+  const turnId = turnIdOf('stays');
+  const heard = listen(app.bus, turnId);
+  await app.bus.as(mary).call('turns.start', { turnId, message: 'hers', session: KEY });
+  await heard.until('done');
+  await app.bus.call('session.delete', { session_key: KEY });
+  await app.bus.as(carl).call('session.send', { key: KEY, message: 'his' });
+  assert.match((await app.bus.as(mary).call('turns.resume', { turnId })).result?.response ?? '', /hers/);
+});
+
+test('a turn that waited while its session became another client’s ends there, having read nothing', async () => {
+  await using data = await tempDir();
+  await using app = await testSessions({ ...scripted, data: data.path, timing: { orphanMs: 100, sweepMs: 50 } });
+  const session = `agent:scripted:${KEY}`;
+  const start = (who: Principal, turnId: string, message: string, into = session) =>
+    app.bus.as(who).call('turns.start', { turnId, message, agentId: 'scripted', session: into });
+  await start(admin, turnIdOf('first'), script({ wait: 300 }, { text: 'first' }), 'elsewhere');
+  const [hers, his] = [turnIdOf('hers'), turnIdOf('his')];
+  const [heardHers, heardHis] = [listen(app.bus, hers), listen(app.bus, his)];
+  await start(mary, hers, script({ text: 'never said' }));
+  // No method does this to a session in which a turn waits; whatever did, the turn ends.
+  await using beside = await besides(data.path);
+  assert.equal(await beside.mine.remove({ key: session }), 1);
+  await start(carl, his, script({ text: 'said' }));
+  const end = (await heardHers.until('error')).at(-1);
+  assert.ok(end?.type === 'error');
+  assert.deepEqual([end.error.code, end.error.message], [unknown.code, unknown.message]);
+  await heardHis.until('done');
+  assert.equal((await app.bus.as(carl).call('session.export', { session_key: session })).messageCount, 2);
+});
+
+test('a turn that is started later, by whatever process, is held as its client was', async () => {
+  await using data = await tempDir();
+  const turnId = turnIdOf('later');
+  const reads = script({ tool: { name: 'session_history', input: { session_key: KEY } } }, { text: 'went on' });
+  {
+    await using app = await testSessions({ ...scripted, data: data.path, settings: { daemon: { shutdownTimeoutMs: 300 } } });
+    await app.bus.as(carl).call('session.send', { key: KEY, message: 'his' });
+    const busy = script({ wait: 400 }, { text: 'late' });
+    await app.bus.call('turns.start', { turnId: turnIdOf('busy'), agentId: 'scripted', message: busy });
+    await app.bus.as(mary).call('turns.start', { turnId, agentId: 'scripted', message: reads });
+  }
+  await using app = await testSessions({ ...scripted, data: data.path });
+  const heard = listen(app.bus, turnId);
+  if ((await app.bus.as(mary).call('turns.resume', { turnId })).state !== 'done') await heard.until('done');
+  await using beside = await besides(data.path);
+  const { steps = [] } = (await beside.turns.for(mary).get(turnId)) ?? {};
+  const marks = await readMarks(beside.bodies.for(mary), turnId, steps);
+  assert.deepEqual(marks.at(-1), {
+    mark: 'result',
+    callId: 'call_1',
+    result: { error: 'NOT_FOUND: There is no such session.' },
+    failed: true,
+  });
+});
+
+test('where nobody is expected nothing is looked at first, and who is there all the same comes first', async () => {
+  await using data = await tempDir();
+  await using beside = await besides(data.path);
+  const { mine } = beside;
+  const turn = { tenant: 'default', key: KEY, identity: { tenant: 'default', userId: 'somebody', channelId: 'gateway' } };
+  const arrival = (entry: string) => ({
+    ...turn,
+    agentId: 'default',
+    client: 'mary',
+    sessions: 'own' as const,
+    entry,
+    maxDepth: 5,
+    now: 2,
+  });
+  const unread = { ...mine, get: () => assert.fail('it was looked at') } as Documents<SessionDocument>;
+  await mine.replace(made('mary'));
+  const first = await enter(unread, arrival('t1 2 default'), { free: true });
+  assert.deepEqual([first.place, first.session?.waitsFor], ['waits', 'default.default']);
+  const second = await enter(mine, arrival('t2 3 default'), { free: true });
+  assert.deepEqual([second.place, second.session?.queue], ['queued', ['t1 2 default', 't2 3 default']]);
+  assert.equal((await enter(mine, arrival('t2 3 default'), { free: true })).place, 'there');
+});
+
+test('who looked while a session was its own enters, empties and reads nothing of what took its place', async () => {
+  await using data = await tempDir();
+  await using beside = await besides(data.path);
+  const { mine, sessions, store } = beside;
+  const becomesCarls = async (): Promise<void> => void (await mine.replace(made('carl')));
+  /** The session changes hands right after it was looked at. */
+  const looked = { ...mine, get: async (key: string) => mine.get(key).finally(becomesCarls) } as Documents<SessionDocument>;
+  const identity = { tenant: 'default', userId: 'somebody', channelId: 'gateway' };
+  const taker = { owner: 'o', now: 2, leaseMs: 1 };
+  for (const expected of [{ taker }, {}, { free: true }]) {
+    await mine.replace({ ...made('mary'), depth: 5 });
+    const turn = { tenant: 'default', key: KEY, identity, agentId: 'default', entry: 't 2 default', maxDepth: 1, now: 2 };
+    await mine.replace(made('carl'));
+    await assert.rejects(enter(mine, { ...turn, client: 'mary', sessions: 'own' }, expected), unknown);
+    assert.deepEqual(await mine.get(KEY), made('carl'));
+  }
+
+  await mine.replace(made('mary'));
+  const lookedUp = { ...sessions, for: () => looked };
+  const emptying = createEmptying({ ...beside, sessions: lookedUp, store });
+  const empty = emptying(mary, KEY, async (_, idle) => ({ done: (await mine.update(idle, emptied(3, []))) !== null, result: 'emptied' }));
+  await assert.rejects(empty, { code: 'ABORTED' });
+  assert.deepEqual(await mine.get(KEY), made('carl'));
+
+  await mine.replace(made('mary'));
+  const session = await requireSession(lookedUp, mary, KEY);
+  await assert.rejects(read(beside, mary, session), unknown);
+});
+
+test('a session with a client’s own name on it that somebody else made first is not entered by it', async () => {
+  await using app = await testSessions({ as: admin });
+  const bob = app.bus.as(principal({ client: 'bob', scopes: ['*'] }));
+  await app.bus.as(mary).call('session.send', { key: 'default:bob:gateway', message: 'waiting for bob' });
+  const taken = { code: 'FAILED_PRECONDITION', details: { reason: 'SESSION_TAKEN' }, message: /default:bob:gateway/ };
+  await assert.rejects(bob.call('agent.execute', { message: 'my secret' }), taken);
+  assert.equal((await app.bus.call('session.export', { session_key: 'default:bob:gateway' })).messageCount, 2);
+  assert.equal((await bob.call('agent.execute', { message: 'hello', sessionKey: { channelId: 'phone' } })).sessionKey, 'default:bob:phone');
+  await app.bus.call('session.delete', { session_key: 'default:bob:gateway' });
+  await bob.call('agent.execute', { message: 'mine now' });
+  await app.bus.call('session.send', { key: 'default:bob:gateway', message: 'the tenant may still speak there' });
+});
+
+test('a session of before makers were remembered is its client’s again with the next turn under its own name', async () => {
+  await using data = await tempDir();
+  {
+    await using beside = await besides(data.path);
+    await beside.mine.insert({ ...made(undefined, 'default:admin:gateway'), userId: 'admin' });
+  }
+  await using app = await testSessions({ data: data.path, as: admin });
+  await app.bus.as(principal({ client: 'somebody', scopes: ['*'] })).call('session.send', { key: 'default:admin:gateway', message: 'no' });
+  assert.deepEqual(await app.bus.call('session.history', {}), { messages: [] });
+  await app.bus.call('agent.execute', { message: 'yes' });
+  assert.equal((await app.bus.call('session.history', {})).messages.length, 4);
+});

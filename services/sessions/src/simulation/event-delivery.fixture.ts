@@ -1,0 +1,67 @@
+import assert from 'node:assert/strict';
+import type { Write } from '@switchyard/testkit';
+import type { TurnDocument } from '../model/session-document.ts';
+import { createWorld, isQuiet, principal, startReplica, type Replica, type Script, type Waits, type World } from './scenario.fixture.ts';
+
+/* What a story is told with that is not left to a seed. */
+
+export const KEY = 'default:alice:one';
+const STEPS = 100_000;
+
+/** Asks for a turn; where nothing else is said, of the agent with two slots, in the one session. */
+export function ask(
+  replica: Replica,
+  name: string,
+  {
+    agentId = 'wide',
+    session = KEY,
+    timeoutMs,
+    key: idempotencyKey,
+    ...script
+  }: Partial<Script & { agentId: string; session: string; timeoutMs: number; key: string }> = {},
+): Promise<TurnDocument> {
+  const message = JSON.stringify({ turn: `turn_${name}`, pieces: 1, tools: [], pace: 0, ...script });
+  const turnId = `turn_${name.padEnd(22, 'x')}`;
+  const request = { method: 'agent.execute' as const, turnId, message, agentId, session, timeoutMs, idempotencyKey };
+  return replica.runner.start(request, principal);
+}
+
+/** Lets things happen until it is so. */
+export async function until(world: World, holds: () => boolean): Promise<void> {
+  assert.ok(await world.simulation.run(() => (world.judge.check(), holds()), STEPS), 'it never came');
+}
+
+const nameOf = (name: string): string => `default turn_${name.padEnd(22, 'x')}`;
+
+export const isWritten = (world: World, name: string) => (): boolean => world.turns.documents.has(nameOf(name));
+
+export function turnOf({ turns }: World, name: string): TurnDocument {
+  const found = turns.documents.get(nameOf(name));
+  assert.ok(found, `${name} was never written`);
+  return found;
+}
+
+export const isRunning = (world: World, name: string) => (): boolean => turnOf(world, name).state === 'running';
+
+export async function settled(world: World): Promise<void> {
+  await until(world, () => isQuiet(world));
+  world.judge.checkEnd(world.sessions.documents.values(), world.turns.documents.values());
+}
+
+export async function twoReplicas(
+  sabotage?: (write: Write) => Record<string, unknown>,
+  seed = 1,
+  waits?: Waits,
+): Promise<{ world: World; first: Replica; second: Replica }> {
+  const world = createWorld({ seed, waits, ...(sabotage ? { sabotage } : {}) });
+  return { world, first: startReplica(world), second: startReplica(world) };
+}
+
+/** What an operation of a promise comes to, while the world goes on. */
+export async function told<T>(world: World, work: Promise<T>): Promise<PromiseSettledResult<T>> {
+  let result: PromiseSettledResult<T> | undefined;
+  void Promise.allSettled([work]).then(([one]) => (result = one));
+  await until(world, () => result !== undefined);
+  assert.ok(result);
+  return result;
+}

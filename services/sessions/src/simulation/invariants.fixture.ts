@@ -1,0 +1,265 @@
+import assert from 'node:assert/strict';
+import type { Input, TurnFrame } from '@switchyard/contracts';
+import type { Process, SimulatedBus, Watching } from '@switchyard/testkit';
+import type { SessionDocument, SummaryDocument, TurnDocument } from '../model/session-document.ts';
+import { readEntry } from '../model/queue-entry.ts';
+import { messagesOf } from '../model/turn-messages.ts';
+import { hasEnded } from '../turns/store/turn-store.ts';
+import { createJoins } from './merges.fixture.ts';
+import { createTrees } from './trees.fixture.ts';
+
+/** Sees everything that happens in a story, and says at once what must not. */
+export interface Judge {
+  watching: Pick<Watching, 'changed'>;
+  hear(bus: SimulatedBus): void;
+  /** A tool was asked to act; nothing says whether it did. What it does is told by the name that this gives. */
+  acts(turn: string, call: string, process: Process): string;
+  /** Each time that a tool was asked. */
+  acted: string[];
+  /** A tool did something that must not be done twice. */
+  did(name: string): void;
+  /** A client was told how its turns have ended. */
+  told(turns: readonly Pick<TurnDocument, 'turnId' | 'state'>[]): void;
+  /** A session was emptied by somebody who had read it so, and told what was in it. */
+  emptied(session: SessionDocument): void;
+  /** Clients were told that this turn is accepted. */
+  accepted: Set<string>;
+  /** Throws the first thing that went wrong. */
+  check(): void;
+  /** What must hold when everything is healed and nothing is left to be done. */
+  checkEnd(sessions: Iterable<SessionDocument>, turns: Iterable<TurnDocument>): void;
+  /** A machine slept: its own clock did not tell a runner that its lease is over, and only the guards of its writes did. */
+  slept: boolean;
+  /** The memory service has it. */
+  remembers(told: Input<'memory.capture'>): void;
+  /** Of all that is done everything is remembered. */
+  checkRemembered(turns: Iterable<TurnDocument>): void;
+  /** How many summaries were hung into trees. */
+  grown(): number;
+  /** How many conversations ended by themselves. */
+  expired(): number;
+  /** How many turns were done that nobody had sent. */
+  followed(): number;
+}
+
+/** `now` is the database's: a lease may be over with nothing left to do under it. A conversation is over after `idleMs` of silence. */
+export function createJudge(now: () => number, idleMs = Infinity): Judge {
+  let wrong: Error | undefined;
+  let expired = 0;
+  let followed = 0;
+  const entered = new Map<string, string[]>();
+  const left = new Map<string, string[]>();
+  const counted = new Set<string>();
+  const done = new Set<string>();
+  /** What was in an epoch when it ended. */
+  const over = new Map<string, number>();
+  const ended = new Set<string>();
+  /** Turns that may leave a queue before it is their turn: they have ended otherwise. */
+  const cancelled = new Set<string>();
+  /** Turns that empty their session when they leave its queue, and those that have. */
+  const resets = new Set<string>();
+  const hasReset = new Set<string>();
+  const joins = createJoins(claim);
+  const trees = createTrees(claim);
+  const ends = new Map<string, string>();
+  const remembered = new Map<string, string>();
+  /** Who speaks for a turn, under which lease. */
+  const speakers = new Map<string, { fence: number; process: Process }>();
+
+  function claim(holds: boolean, what: string): void {
+    if (!holds) wrong ??= new Error(what);
+  }
+
+  /** A write that came late put a turn into a queue that it had left when it ended: whoever finds it there takes it out. */
+  function isBack(key: string, entry: string): boolean {
+    const { turnId } = readEntry(entry);
+    return ended.has(turnId) && left.get(key)?.includes(turnId) === true;
+  }
+
+  function sessionChanged(before: SessionDocument | undefined, after: SessionDocument): void {
+    const { key } = after;
+    const was = before?.queue ?? [];
+    const came = after.queue.filter((entry, at) => !was.includes(entry) || after.queue.indexOf(entry) !== at);
+    const went = was.filter((entry) => !after.queue.includes(entry));
+    for (const entry of came) if (!isBack(key, entry)) note(entered, key, readEntry(entry).turnId);
+    for (const entry of went) {
+      const { turnId } = readEntry(entry);
+      const early = cancelled.has(turnId) || joins.ended(turnId) || isBack(key, entry);
+      if (!isBack(key, entry)) note(left, key, turnId);
+      claim(entry === was[0] || early, `${entry} left ${key} before ${was[0]}`);
+    }
+    claim(after.queue.length === after.depth, `${key} has ${after.queue.length} and says ${after.depth}`);
+    claim(new Set(after.queue).size === after.queue.length, `${key} holds a turn twice`);
+    claim(after.depth <= 5, `${key} holds ${after.depth}`);
+    joins.seen(after);
+    if (before && after.epoch === before.epoch) countedOnce(before, after, went);
+    if (before && before.epoch !== after.epoch) {
+      const by = went[0] === undefined ? undefined : readEntry(went[0]).turnId;
+      const expires = before.queue[0] !== undefined && went.length === 0 && isOver(before, before.queue[0]);
+      if (expires) expired += 1;
+      claim(before.queue.length === 0 || expires || (by !== undefined && resets.has(by)), `${key} was emptied with turns in it`);
+      claim(by === undefined || !hasReset.has(by), `${key} was emptied twice by ${by}`);
+      if (by !== undefined) hasReset.add(by);
+      over.set(before.epoch, before.lastSeq);
+    }
+    if (before && after.owner !== before.owner) claim(after.fence > before.fence, `${key} changed hands under one lease`);
+  }
+
+  /** Nothing was said for long before this turn was accepted. */
+  function isOver({ messageCount, updatedAt }: SessionDocument, entry: string): boolean {
+    return messageCount > 0 && readEntry(entry).at - updatedAt >= idleMs;
+  }
+
+  function countedOnce(before: SessionDocument, after: SessionDocument, went: readonly string[]): void {
+    const more = after.messageCount - before.messageCount;
+    if (more === 0) return;
+    if (went[0] !== undefined) claim(!isOver(before, went[0]), `${went[0]} was counted in a conversation that was over`);
+    const turnId = went[0] === undefined ? '' : readEntry(went[0]).turnId;
+    const heard = joins.heardBy(turnId);
+    claim(more === 2 + heard.length && went.length === 1, `${after.key} counted ${more} messages for ${went.length} turns`);
+    claim(after.lastSeq === before.lastSeq + 1, `${after.key} counted ${after.lastSeq} after ${before.lastSeq}`);
+    for (const one of [turnId, ...heard.filter((other) => joins.ended(other))]) {
+      claim(!counted.has(one), `${one} was counted twice`);
+      counted.add(one);
+    }
+  }
+
+  function turnChanged(before: TurnDocument | undefined, after: TurnDocument): void {
+    const { turnId } = after;
+    if (before && hasEnded(before)) {
+      const same = before.state === after.state && before.finishedAt === after.finishedAt && before.checkpoints === after.checkpoints;
+      claim(same, `${turnId} changed after its end`);
+    }
+    if (before) claim(after.fence >= before.fence, `${turnId} was written by an earlier lease`);
+    if (after.state === 'done' && !after.effect) done.add(turnId);
+    if (after.effect?.resets) resets.add(turnId);
+    if (after.state === 'cancelled') cancelled.add(turnId);
+    if (hasEnded(after)) ended.add(turnId);
+    joins.turnChanged(before, after);
+  }
+
+  const judge: Judge = {
+    accepted: new Set(),
+    acted: [],
+    slept: false,
+    grown: () => trees.grown,
+    expired: () => expired,
+    followed: () => followed,
+    watching: {
+      changed(collection, before, after) {
+        if (collection === 'sessions') {
+          const [was, is] = [before, after] as unknown as [SessionDocument | undefined, SessionDocument | undefined];
+          if (is) sessionChanged(was, is);
+          if (is) trees.sessionChanged(was, is);
+          if (was && !is) over.set(was.epoch, was.lastSeq);
+          if (!is) claim(was?.queue.length === 0 && was.leaseUntil <= now(), `${was?.key} was deleted with turns in it`);
+        }
+        if (collection === 'summaries') {
+          trees.summaryChanged(before as unknown as SummaryDocument | undefined, after as unknown as SummaryDocument | undefined);
+        }
+        if (collection === 'turns' && after) {
+          turnChanged(before as TurnDocument | undefined, after as unknown as TurnDocument);
+        }
+      },
+    },
+    hear(bus) {
+      bus.heard.push((subject, data, process) => {
+        const frame = JSON.parse(data) as TurnFrame;
+        if (frame.fence === undefined || frame.type === 'done' || frame.type === 'error') return;
+        const id = subject.split('.').at(-1) ?? '';
+        const speaker = speakers.get(id);
+        if (!judge.slept)
+          claim(!speaker || speaker.fence <= frame.fence, `${process.name} speaks for ${id} after ${speaker?.process.name}`);
+        if (!speaker || speaker.fence < frame.fence) speakers.set(id, { fence: frame.fence, process });
+      });
+    },
+    acts(turn, call, process) {
+      judge.acted.push(`${turn} ${call}`);
+      // Asked again under its key, a turn may have another id.
+      const isIt = (id: string): boolean => id.startsWith(`${turn}x`) || id.startsWith(`${turn}again`);
+      // What a turn has heard it does itself; one that was heard by several has each of them speak for it in turn.
+      const may = [...speakers].filter(([id]) => isIt(id) || joins.heardBy(id).some(isIt)).map(([, speaker]) => speaker.process);
+      if (!judge.slept)
+        claim(may.includes(process), `${process.name} acts in ${turn}, call ${call}, which ${may.map(({ name }) => name).join()} runs`);
+      // One that is cancelled may have asked already, for a turn that it had heard and that now asks for itself.
+      return `${turn} ${call} ${joins.freed(turn)}`;
+    },
+    told(turns) {
+      for (const { turnId, state } of turns) claim(hasEnded({ state }), `${turnId} was told to have ended, and is ${state}`);
+      for (const { turnId, state } of turns) ends.set(turnId, state);
+    },
+    remembers({ captured }) {
+      for (const { turnId, content } of captured) {
+        claim((remembered.get(turnId) ?? content) === content, `${turnId} was told to the memory in two ways`);
+        claim(done.has(turnId), `${turnId} is remembered and is not done`);
+        remembered.set(turnId, content);
+      }
+    },
+    checkRemembered(turns) {
+      for (const { turnId, seq } of turns) assert.equal(remembered.has(turnId), seq !== undefined, `whether ${turnId} is remembered`);
+    },
+    emptied: ({ key, epoch, lastSeq }) => claim(over.get(epoch) === lastSeq, `${key} was emptied of more than was told`),
+    did(name) {
+      claim(!counted.has(name), `${name} was done twice`);
+      counted.add(name);
+    },
+    check() {
+      if (wrong) throw wrong;
+    },
+    checkEnd(sessions, turns) {
+      const all = [...turns];
+      const uncancelled = (ids: readonly string[] = []): string[] => ids.filter((turnId) => !cancelled.has(turnId) && !joins.ended(turnId));
+      for (const [key, order] of entered) assert.deepEqual(uncancelled(left.get(key)), uncancelled(order), `the order of ${key}`);
+      for (const { turnId, state } of all) assert.equal(ends.get(turnId) ?? state, state, `what was told of ${turnId}`);
+      for (const { turnId, state } of all) assert.ok(hasEnded({ state }), `${turnId} is ${state}`);
+      for (const turnId of judge.accepted)
+        assert.ok(
+          all.some((turn) => turn.turnId === turnId),
+          `${turnId} was accepted and is gone`,
+        );
+      for (const turnId of resets) assert.ok(hasReset.has(turnId), `${turnId} emptied nothing`);
+      for (const turnId of done) assert.ok(counted.has(turnId), `${turnId} is done and was never counted`);
+      const keys = all.flatMap(({ idempotencyKey }) => idempotencyKey ?? []);
+      assert.equal(new Set(keys).size, keys.length, 'a key names two turns');
+      for (const session of sessions) {
+        checkSession(session, all);
+        trees.checkEnd(session, all);
+      }
+      joins.checkEnd(all);
+      followed = checkFollowing(all);
+    },
+  };
+  return judge;
+}
+
+/** The first time that a turn enters or leaves a session. */
+function note(lists: Map<string, string[]>, key: string, turnId: string): void {
+  const list = lists.get(key) ?? [];
+  lists.set(key, list);
+  if (!list.includes(turnId)) list.push(turnId);
+}
+
+/** Whatever nobody sent came next after the turn that it follows, before anybody said anything, and no more often than it may. */
+function checkFollowing(turns: readonly TurnDocument[]): number {
+  const following = turns.flatMap(({ follows, ...turn }) => (follows && turn.state === 'done' ? [{ ...turn, follows }] : []));
+  for (const { turnId, epoch, seq, follows } of following) {
+    assert.deepEqual([epoch, seq], [follows.epoch, follows.seq + 1], `${turnId} follows ${follows.turnId}`);
+    assert.ok(follows.run <= 3, `${turnId} is number ${follows.run}`);
+    const before = turns.find((turn) => turn.turnId === follows.turnId);
+    if (before) assert.equal(before.finishReason, 'context_exhausted', `${turnId} follows ${follows.turnId}`);
+  }
+  assert.equal(new Set(following.map(({ follows }) => follows.turnId)).size, following.length, 'a turn was gone on from twice');
+  return following.length;
+}
+
+function checkSession(
+  { key, queue, leaseUntil, waitsFor, epoch, lastSeq, messageCount }: SessionDocument,
+  turns: readonly TurnDocument[],
+): void {
+  assert.deepEqual({ queue, leaseUntil, waitsFor }, { queue: [], leaseUntil: 0, waitsFor: undefined }, key);
+  const history = turns.filter((turn) => turn.sessionKey === key && turn.seq !== undefined && turn.epoch === epoch);
+  const messages = history.reduce((sum, turn) => sum + messagesOf(turn), 0);
+  assert.equal(messageCount, messages, `what ${key} counts is its history`);
+  assert.ok(history.every(({ seq = Infinity }) => seq <= lastSeq));
+  assert.equal(new Set(history.map(({ seq }) => seq)).size, history.length, `numbers of ${key}`);
+}

@@ -1,0 +1,73 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Write } from '@switchyard/testkit';
+import { ask, isRunning, settled, told, turnOf, twoReplicas, until } from './event-delivery.fixture.ts';
+import type { Waits, World } from './scenario.fixture.ts';
+
+/*
+ * One answer to several turns, whose runner dies after each of the writes in turn.
+ */
+
+const writes: Record<string, (write: Write) => boolean> = {
+  'they were heard': ({ change }) => change.set?.['joined'] !== undefined,
+  'the answer was written': ({ change }) => change.set?.['seq'] !== undefined,
+  'one of them has ended': ({ change }) => change.set?.['answeredBy'] !== undefined,
+  'one of them has left the queue': ({ change, filter }) => change.inc?.['withdrawn'] !== undefined && filter['leaseUntil'] === undefined,
+  'all is counted': ({ change }) => change.set?.['lastSeq'] !== undefined,
+};
+
+/** Turns b, c and d come while a runs; the process that runs them dies right after the first such write behind which they wait. */
+async function dyingAfter(isIt: (write: Write) => boolean, waits: Waits): Promise<World> {
+  let armed = false;
+  let dead = false;
+  const { world, first, second } = await twoReplicas(
+    (write) => {
+      if (armed && !dead && isIt(write)) {
+        dead = true;
+        queueMicrotask(() => (first.process.alive ? first.process.kill() : second.process.kill()));
+      }
+      return write.filter;
+    },
+    1,
+    waits,
+  );
+  second.process.pause(20_000);
+  await told(world, ask(first, 'a', { pieces: 3, pace: 1_000, tools: ['look'] }));
+  await until(world, isRunning(world, 'a'));
+  for (const name of ['b', 'c', 'd']) await told(world, ask(first, name, { pieces: 2, pace: 500 }));
+  if (waits.mode === 'collect') await until(world, () => turnOf(world, 'a').state === 'done');
+  armed = true;
+  await settled(world);
+  assert.ok(dead);
+  return world;
+}
+
+/** How many messages its session counts, and in how many turns. */
+function countedIn({ sessions }: World): unknown {
+  const [session] = sessions.documents.values();
+  return [session?.messageCount, session?.lastSeq];
+}
+
+function assertAnsweredBy(world: World, lead: string, names: readonly string[]): void {
+  const { turnId, state, answer: given } = turnOf(world, lead);
+  assert.equal(state, 'done');
+  for (const name of names) {
+    const { state: one, answeredBy, answer } = turnOf(world, name);
+    assert.deepEqual([one, answeredBy, answer], ['done', turnId, given]);
+  }
+}
+
+for (const [when, isIt] of Object.entries(writes)) {
+  test(`collect: the process dies when ${when}; each turn ends once, with the one answer`, async () => {
+    const world = await dyingAfter(isIt, { mode: 'collect', policy: 'drop-new' });
+    assertAnsweredBy(world, 'b', ['c', 'd']);
+    assert.deepEqual(countedIn(world), [6, 2]);
+  });
+
+  test(`steer: the process dies when ${when}; each turn ends once, with the one answer`, async () => {
+    const world = await dyingAfter(isIt, { mode: 'steer', policy: 'drop-new' });
+    assertAnsweredBy(world, 'a', ['b', 'c', 'd']);
+    assert.deepEqual(countedIn(world), [5, 1]);
+    assert.deepEqual(world.judge.acted, ['turn_a 0'], 'what was done before is not done again');
+  });
+}

@@ -1,0 +1,68 @@
+import assert from 'node:assert/strict';
+import type { SessionDocument, TurnDocument } from '../model/session-document.ts';
+import { readEntry } from '../model/queue-entry.ts';
+import { hasEnded } from '../turns/store/turn-store.ts';
+
+type Claim = (holds: boolean, what: string) => void;
+
+/** Sees which turns have heard which, and says what must not become of those. */
+export function createJoins(claim: Claim) {
+  const queues = new Map<string, readonly string[]>();
+  const heard = new Map<string, readonly string[]>();
+  /** Turns that ended as the one that heard them did. */
+  const shared = new Set<string>();
+  const over = new Set<string>();
+  const stopped = new Set<string>();
+  /** Turns that were heard by one that was cancelled: what was done for them there may be done once more. */
+  const freed: string[] = [];
+
+  function hears({ turnId, sessionKey }: TurnDocument, others: readonly string[]): void {
+    heard.set(turnId, others);
+    const queue = (queues.get(sessionKey) ?? []).map((entry) => readEntry(entry).turnId);
+    const last = Math.max(...others.map((other) => queue.indexOf(other)));
+    const passed = queue.slice(0, last + 1).filter((one) => one !== turnId && !others.includes(one) && !over.has(one));
+    claim(passed.length === 0, `${turnId} heard others past ${passed.join()}`);
+  }
+
+  return {
+    seen: ({ key, queue }: SessionDocument) => void queues.set(key, queue),
+    turnChanged(before: TurnDocument | undefined, after: TurnDocument): void {
+      const { turnId, state, joined = [] } = after;
+      if (joined.length > (before?.joined ?? []).length)
+        hears(
+          after,
+          joined.map((other) => other.turnId),
+        );
+      if (!hasEnded(after)) return;
+      over.add(turnId);
+      if (state === 'cancelled') {
+        stopped.add(turnId);
+        freed.push(...joined.map((other) => other.turnId));
+      }
+      const lead = [...heard].find(([id, others]) => over.has(id) && !stopped.has(id) && others.includes(turnId))?.[0];
+      if (lead !== undefined && state !== 'cancelled') shared.add(turnId);
+      if (after.answeredBy !== undefined)
+        claim(after.answeredBy === lead, `${turnId} was answered by ${after.answeredBy}, and not by ${lead}`);
+    },
+    heardBy: (turnId: string): readonly string[] => heard.get(turnId) ?? [],
+    ended: (turnId: string): boolean => shared.has(turnId),
+    /** How often what such a turn does may be done besides once. */
+    freed: (turn: string): number => freed.filter((id) => id.startsWith(`${turn}x`) || id.startsWith(`${turn}again`)).length,
+    checkEnd(turns: readonly TurnDocument[]): void {
+      for (const { turnId, failure, startedAt } of turns) {
+        const reason = failure?.details?.['reason'];
+        if (reason !== 'TURN_DROPPED' && reason !== 'TURN_SUMMARIZED') continue;
+        assert.equal(startedAt, undefined, `${turnId} had begun, and was left out`);
+        const toldOf = turns.some(({ leftOut = [] }) => leftOut.some(({ lines }) => lines.some((line) => line.turnId === turnId)));
+        assert.equal(toldOf, reason === 'TURN_SUMMARIZED', `who is told of ${turnId}`);
+      }
+      for (const { turnId, state, joined = [] } of turns) {
+        if (state === 'cancelled') continue;
+        for (const other of turns.filter((one) => joined.some((named) => named.turnId === one.turnId))) {
+          assert.ok(other.state === state || other.state === 'cancelled', `${other.turnId} is ${other.state}, and ${turnId} is ${state}`);
+          assert.equal(other.seq, undefined, `${other.turnId} has a number besides ${turnId}`);
+        }
+      }
+    },
+  };
+}

@@ -1,0 +1,354 @@
+import { AgentConfig, ServiceError, type Input, type Principal } from '@switchyard/contracts';
+import type { ModelAnswer, ModelEnd, ModelMessage, ModelRequest, Models, Say } from '@switchyard/models';
+import { pause, type Settings } from '@switchyard/service-kit';
+import { silentLogger } from '@switchyard/telemetry';
+import {
+  createSimulatedBus,
+  createSimulation,
+  NO_FAULTS,
+  simulatedData,
+  type Faults,
+  type Process,
+  type SimulatedBus,
+  type SimulatedData,
+  type Simulation,
+  type Watching,
+} from '@switchyard/testkit';
+import type { Agent, AgentDirectory } from '../agents/agent-directory.ts';
+import type { Reading } from '../sessions/session-directory.ts';
+import { createCompaction, type Compaction } from '../context/compaction/compaction.ts';
+import type { BodyDocument, GoneDocument, SessionDocument, SummaryDocument, TurnDocument } from '../model/session-document.ts';
+import { openRunner } from '../service.ts';
+import type { QueueMode } from '../queue/queue-policy.ts';
+import { createLogShares } from '../frames/frame-log-quota.ts';
+import { createEmptying, emptied, type Emptying } from '../sessions/session-reset.ts';
+import { GO_ON } from '../turns/execution/auto-continue.ts';
+import { createRemembering } from '../memory/memory-capture.ts';
+import type { Runner } from '../turns/turn-runner.ts';
+import type { ToolBox } from '../agent-loop/toolbox.ts';
+import { createJudge, type Judge } from './invariants.fixture.ts';
+
+export const principal: Principal = { tenant: 'default', client: 'alice', scopes: ['*'] };
+
+/** What a message of a story says that its turn does: so many pieces of text, and these tools before the end. */
+export interface Script {
+  turn: string;
+  pieces: number;
+  tools: readonly ('look' | 'act')[];
+  /** Milliseconds between two things that it does. */
+  pace: number;
+}
+
+/** Two replicas of the service, or more one after another, in a world that a seed drives. */
+export interface World {
+  simulation: Simulation;
+  judge: Judge;
+  bus: SimulatedBus;
+  sessions: SimulatedData<SessionDocument>;
+  turns: SimulatedData<TurnDocument>;
+  bodies: SimulatedData<BodyDocument>;
+  summaries: SimulatedData<SummaryDocument>;
+  gone: SimulatedData<GoneDocument>;
+  replicas: Replica[];
+  started: number;
+  /** What models were asked, by the name of the turn that a script has, once for each step. */
+  asked: string[];
+  /** How many exports said something, and what was wrong with any. */
+  exported: number;
+  wrong: Error[];
+  waits: Waits;
+}
+
+export interface Replica {
+  process: Process;
+  runner: Runner;
+  own: AsyncDisposableStack;
+  emptying: Emptying;
+  compaction: Compaction;
+  reading: Reading;
+  sessions: ReturnType<SimulatedData<SessionDocument>['from']>;
+}
+
+export interface WorldOptions {
+  seed: number;
+  faults?: Faults;
+  waits?: Waits | undefined;
+  sabotage?: Watching['sabotage'];
+}
+
+export function createWorld({ seed, faults = NO_FAULTS, waits = USUAL, sabotage }: WorldOptions): World {
+  const simulation = createSimulation(seed, faults);
+  const judge = createJudge(() => simulation.now(), waits.expires ? IDLE_MS : Infinity);
+  const watching = { ...judge.watching, ...(sabotage ? { sabotage } : {}) };
+  const bus = createSimulatedBus();
+  judge.hear(bus);
+  bus.answer = (name, params) => {
+    if (name === 'memory.capture') judge.remembers(params as Input<'memory.capture'>);
+    return {};
+  };
+  return {
+    simulation,
+    judge,
+    bus,
+    sessions: simulatedData('sessions', { key: 'key' }, watching),
+    turns: simulatedData('turns', { key: 'turnId', unique: ['idempotencyKey'] }, watching),
+    bodies: simulatedData('bodies', { key: 'id' }, watching),
+    summaries: simulatedData('summaries', { key: 'id' }, watching),
+    gone: simulatedData('gone', { key: 'epoch' }, watching),
+    replicas: [],
+    started: 0,
+    asked: [],
+    exported: 0,
+    wrong: [],
+    waits,
+  };
+}
+
+export interface Waits {
+  mode: QueueMode;
+  policy: 'drop-new' | 'drop-old' | 'summarize';
+  /** Some of the messages empty their session. */
+  resets?: true;
+  /** Conversations are so soon too long that summaries are made of them. */
+  compacts?: true;
+  /** They are made within the turn that finds it so. */
+  prepares?: true;
+  /** Some messages are more than their model can be told, and their conversation goes on by itself. */
+  goesOn?: true;
+  /** How long a summary takes, where that is not a few turns. */
+  summaryPaceMs?: number;
+  /** Conversations are exported meanwhile. */
+  exports?: true;
+  /** All that is said is to be remembered. */
+  remembers?: true;
+  /** A conversation is over when nothing was said in it for `IDLE_MS`. */
+  expires?: true;
+  /** What is said in quick succession is gathered for so long. */
+  gathersMs?: number;
+  /** What is said among several waits behind what is said between two; it climbs after so long, or with 0 never. */
+  climbsMs?: number;
+}
+export const USUAL: Waits = { mode: 'followup', policy: 'drop-new' };
+
+function settingsOf({ mode: defaultMode, policy, gathersMs = 0, climbsMs }: Waits): Settings<'queue' | 'daemon' | 'routing'> {
+  const defaultOverflow = { maxDepth: 4, policy };
+  const queue = {
+    enabled: true,
+    cleanupIdleMs: 60_000,
+    maxConcurrentSessions: 3,
+    defaultMode,
+    defaultOverflow,
+    perChannel: {},
+    perChannelDebounce: {},
+    defaultDebounceMs: gathersMs,
+    debounce: { windowMs: 0, maxBufferedMessages: 3, firstMessageImmediate: true },
+    maxWaiting: 1_000,
+    waitTimeoutMs: 600_000,
+    followup: { maxFollowupRuns: 3, followupOnCompaction: true },
+    priorityEnabled: climbsMs !== undefined,
+    priorityLanes: [
+      { name: 'among them', concurrency: 1, priority: 1, agingPromotionMs: climbsMs },
+      { name: 'in person', concurrency: 1, priority: 2, agingPromotionMs: 1_000 },
+    ],
+    laneAssignment: { defaultLane: 'in person', dmLane: 'in person', mentionLane: 'among them', followupLane: 'among them' },
+  };
+  return { current: { queue, daemon: { shutdownTimeoutMs: 8_000 }, routing: { bindings: [] } } } as unknown as Settings<
+    'queue' | 'daemon' | 'routing'
+  >;
+}
+
+/** After two exchanges at the latest there is something to fold. */
+const SHORT = {
+  maxContextChars: 600,
+  contextEngine: { contextThreshold: 0.1, freshTailTurns: 1, leafMinFanout: 2, condensedMinFanout: 2 },
+};
+
+const PREPARED = { ...SHORT, contextEngine: { ...SHORT.contextEngine, deferCompaction: false, compactionPrefixAnchorTurns: 1 } };
+
+function agentOf(agentId: string, maxConcurrentRuns: number, more: object = {}): Agent {
+  const config = AgentConfig.parse({ model: 'dev/echo', concurrency: { maxConcurrentRuns }, ...more });
+  return { agentId, tenant: 'default', suspended: false, isDefault: agentId === 'wide', config };
+}
+
+const AGENTS = directoryOf([agentOf('wide', 2), agentOf('narrow', 1)]);
+const SHORT_AGENTS = directoryOf([agentOf('wide', 2, SHORT), agentOf('narrow', 1, SHORT)]);
+const PREPARED_AGENTS = directoryOf([agentOf('wide', 2, PREPARED), agentOf('narrow', 1, PREPARED)]);
+const REMEMBERS = { rag: { capture: 'all' } };
+const REMEMBERING_AGENTS = directoryOf([agentOf('wide', 2, REMEMBERS), agentOf('narrow', 1, REMEMBERS)]);
+
+/** Some conversations of a story last longer, and most do not. */
+export const IDLE_MS = 2_000;
+const EXPIRES = { session: { resetPolicy: { mode: 'idle', idleTimeoutMs: IDLE_MS } } };
+const EXPIRING_AGENTS = directoryOf([agentOf('wide', 2, EXPIRES), agentOf('narrow', 1, EXPIRES)]);
+
+function agentsFor({ compacts, prepares, remembers, expires }: Waits): AgentDirectory {
+  if (expires) return EXPIRING_AGENTS;
+  if (prepares) return PREPARED_AGENTS;
+  if (remembers) return REMEMBERING_AGENTS;
+  return compacts ? SHORT_AGENTS : AGENTS;
+}
+
+function directoryOf(all: readonly Agent[]): AgentDirectory {
+  return {
+    find: (tenant, agentId) => (tenant === 'default' ? all.find((agent) => agent.agentId === agentId) : undefined),
+    default: () => all[0]!,
+    everybody: () => [],
+    all: (tenant) => (tenant === 'default' ? all : []),
+    [Symbol.asyncDispose]: async () => undefined,
+  };
+}
+
+/** One more replica of the service: all of its code, on the clock, the store and the bus of the world. */
+export function startReplica(world: World): Replica {
+  const { simulation, bus, judge } = world;
+  const process = simulation.start(`r${++world.started}`);
+  const data = {
+    sessions: world.sessions.from(process),
+    turns: world.turns.from(process),
+    bodies: world.bodies.from(process),
+    summaries: world.summaries.from(process),
+    gone: world.gone.from(process),
+  };
+  const store = { now: () => simulation.now() };
+  const own = new AsyncDisposableStack();
+  const given = {
+    ...data,
+    store,
+    agents: agentsFor(world.waits),
+    models: modelsOf(process, world),
+    clock: process.clock,
+    settings: settingsOf(world.waits),
+    log: silentLogger(),
+    own,
+    owner: process.name,
+    timing: {},
+    shares: createLogShares({ clock: process.clock, room: () => Infinity, messageBytes: 0 }),
+  };
+  const compaction = own.use(createCompaction(given));
+  const connection = bus.from(process);
+  const remembering = createRemembering({ ...given, bus: connection });
+  const runner = openRunner({
+    ...given,
+    ...(world.waits.remembers ? { remembering } : {}),
+    compaction,
+    bus: connection,
+    tools: () => toolsOf(process, judge),
+  });
+  const replica = {
+    process,
+    runner,
+    own,
+    compaction,
+    reading: { ...data, clock: process.clock },
+    emptying: createEmptying({ ...data, store, clock: process.clock }),
+    sessions: data.sessions,
+  };
+  world.replicas.push(replica);
+  return replica;
+}
+
+function scriptOf(messages: readonly ModelMessage[]): { script: Script; results: number } {
+  const at = messages.findLastIndex(({ role }) => role === 'user');
+  const asked = messages[at];
+  const text = asked?.role === 'user' ? asked.text : '';
+  const script = text === GO_ON ? GOES_ON : (JSON.parse(text) as Script);
+  return { script, results: messages.slice(at + 1).filter(({ role }) => role === 'tool').length };
+}
+
+/** What a turn does that nobody sent. */
+const GOES_ON: Script = { turn: 'nobody', pieces: 1, tools: [], pace: 10 };
+
+/** More than fits into this window. */
+export const TOO_LONG = 'x'.repeat(4_000);
+const WINDOW = { provider: 'dev', modelId: 'echo', contextWindow: 1_000, maxTokens: 100, input: ['text'], cost: { input: 0, output: 0 } };
+
+/** As long as a few turns take. */
+const SUMMARY_PACE_MS = 400;
+
+function modelsOf({ clock }: Process, { asked, waits: { summaryPaceMs = SUMMARY_PACE_MS, goesOn } }: World): Models {
+  async function tell({ messages, signal }: ModelRequest, say: Say): Promise<ModelEnd | undefined> {
+    const { script, results } = scriptOf(messages);
+    asked.push(script.turn);
+    for (let piece = 0; piece < script.pieces; piece += 1) {
+      await Promise.race([pause(clock, script.pace), left(signal)]);
+      if (!say(`${piece} `, 'text')) return undefined;
+    }
+    const name = script.tools[results];
+    const call = name !== undefined && { callId: `call${results}`, name, input: { turn: script.turn, call: results }, text: '{}' };
+    const usage = { input: 1, output: script.pieces };
+    return { calls: call ? [call] : [], reason: call ? 'tool-calls' : 'stop', usage, costUsd: 0 };
+  }
+  async function complete({ signal }: ModelRequest): Promise<ModelAnswer> {
+    await Promise.race([pause(clock, summaryPaceMs), left(signal)]);
+    return { text: 'so', reasoning: '', calls: [], reason: 'stop', usage: { input: 1, output: 1 }, costUsd: 0 };
+  }
+  const found = { provider: 'dev', modelId: 'echo' };
+  const known = {
+    find: async () => found,
+    fallback: async () => found,
+    revision: async () => found,
+    catalogue: async () => (goesOn ? [WINDOW] : []),
+  };
+  return { tell, complete, ...known } as unknown as Models;
+}
+
+/** Rejects when nobody wants to hear any more. */
+function left(signal: AbortSignal): Promise<never> {
+  return new Promise((_resolve, reject) => {
+    const leave = (): void => reject(signal.reason as Error);
+    if (signal.aborted) leave();
+    signal.addEventListener('abort', leave, { once: true });
+  });
+}
+
+/** `look` may be repeated, `act` must not be. */
+function toolsOf(process: Process, judge: Judge): ToolBox {
+  return {
+    specs: [],
+    reads: (name) => name === 'look',
+    repeatable: (name) => name === 'look',
+    async use({ name, input }) {
+      const { turn, call } = input as { turn: string; call: number };
+      const asked = judge.acts(turn, `${call}`, process);
+      try {
+        const result = await process.operation(() => {
+          if (name === 'act') judge.did(asked);
+          return 'done';
+        });
+        return { result, failed: false };
+      } catch (error) {
+        if (error instanceof ServiceError) return { result: { error: error.code }, failed: true };
+        throw error;
+      }
+    },
+  };
+}
+
+/** What `session.reset` does. */
+export async function reset({ emptying, sessions }: Replica, world: World, key: string): Promise<void> {
+  await emptying(principal, key, async (session, idle) => {
+    const done = (await sessions.for(principal).update(idle, emptied(world.simulation.now(), []))) !== null;
+    if (done) world.judge.emptied(session);
+    return { done, result: undefined };
+  });
+}
+
+/** What `session.delete` does. */
+export async function remove({ emptying, sessions }: Replica, world: World, key: string): Promise<void> {
+  await emptying(principal, key, async (session, idle) => {
+    const done = (await sessions.for(principal).remove(idle)) > 0;
+    if (done) world.judge.emptied(session);
+    return { done, result: undefined };
+  });
+}
+
+/** Whether nothing is left to be done. */
+export function isQuiet({ sessions, turns }: World): boolean {
+  for (const { depth, leaseUntil, waitsFor } of sessions.documents.values()) {
+    if (depth > 0 || leaseUntil > 0 || waitsFor !== undefined) return false;
+  }
+  for (const { state, unremembered, unfollowed = 0 } of turns.documents.values()) {
+    if (state === 'queued' || state === 'running' || unremembered !== undefined || unfollowed > 0) return false;
+  }
+  return true;
+}

@@ -1,0 +1,72 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Write } from '@switchyard/testkit';
+import { createWorld, isQuiet, principal, startReplica, type Replica, type World } from './scenario.fixture.ts';
+
+/*
+ * What a turn writes between its arrival and its answer. Each write is one document and waits for the disk once, on either store.
+ */
+
+interface Watched {
+  world: World;
+  replica: Replica;
+  /** What was written since it was last asked, in order. */
+  writes: () => string[];
+}
+
+function watched(): Watched {
+  const seen: Write[] = [];
+  const world = createWorld({
+    seed: 1,
+    sabotage: (write) => {
+      seen.push(write);
+      return write.filter;
+    },
+  });
+  return { world, replica: startReplica(world), writes: () => seen.splice(0).map(named) };
+}
+
+/** By what each of them is for. */
+function named({ collection, filter, change }: Write): string {
+  const { set = {}, push, pull, inc = {} } = change;
+  if (filter['unique'] !== undefined) return `insert ${collection}`;
+  if (push?.['queue'] !== undefined) return inc['fence'] === undefined ? 'enter' : 'enter and take the lease';
+  if (pull !== undefined) return 'settle';
+  if (set['finishedAt'] !== undefined) return 'commit';
+  if (inc['attempts'] !== undefined) return 'take';
+  return inc['fence'] === undefined ? `change ${collection}` : 'claim';
+}
+
+function ask({ runner }: Replica, name: string, channel: string, { agentId = 'wide', pace = 0 } = {}): Promise<unknown> {
+  const turnId = `turn_${name.padEnd(22, 'x')}`;
+  const message = JSON.stringify({ turn: turnId, pieces: 2, tools: [], pace });
+  return runner.start({ method: 'agent.execute', turnId, message, agentId, session: `default:alice:${channel}` }, principal);
+}
+
+async function over({ simulation }: World, work: Promise<unknown>[], holds: () => boolean): Promise<void> {
+  let done = false;
+  void Promise.all(work).then(() => (done = true));
+  assert.ok(await simulation.run(() => done && holds(), 100_000), 'it never came');
+}
+
+test('a turn without tools is four writes', async () => {
+  const { world, replica, writes } = watched();
+  await over(world, [ask(replica, 'first', 'one')], () => isQuiet(world));
+  // Where no session could be entered, the first turn makes it.
+  assert.deepEqual(writes(), ['insert turns', 'enter and take the lease', 'insert sessions', 'commit', 'settle']);
+  await over(world, [ask(replica, 'second', 'one')], () => isQuiet(world));
+  assert.deepEqual(writes(), ['insert turns', 'enter and take the lease', 'commit', 'settle']);
+});
+
+test('one that waits for its agent is one more, the claim', async () => {
+  const { world, replica, writes } = watched();
+  const waits = (): boolean => [...world.sessions.documents.values()].some(({ waitsFor }) => waitsFor !== undefined);
+  await over(world, [ask(replica, 'one', 'a', { agentId: 'narrow', pace: 100 }), ask(replica, 'two', 'b', { agentId: 'narrow' })], waits);
+  writes();
+  await over(world, [], () => isQuiet(world));
+  const found = writes();
+  const count = (name: string): number => found.filter((one) => one === name).length;
+  assert.deepEqual([count('commit'), count('settle'), count('take'), count('insert turns')], [2, 2, 0, 0]);
+  // The last of them finds that nobody waits any more.
+  assert.ok(count('claim') <= 2, found.join());
+});

@@ -1,0 +1,248 @@
+import {
+  ServiceError,
+  type KeyedTurn,
+  type StatelessResult,
+  type StatelessTurn,
+  type TurnFailure,
+  type TurnFrame,
+} from '@switchyard/contracts';
+import type { Bus, Ctx } from '@switchyard/bus';
+import type { Clock, Lease } from '@switchyard/service-kit';
+import type { Collection, Store } from '@switchyard/store';
+import type { Logger } from '@switchyard/telemetry';
+import type { BodyDocument, KeptDocument } from '../model/session-document.ts';
+import { keepAs } from '../model/stored-text.ts';
+import { timedOut, turnCancelled } from '../turns/store/turn-errors.ts';
+import { createFrameWriter, type FrameWriter } from '../frames/frame-publisher.ts';
+import { persist } from '../queue/session-lease.ts';
+import type { LogShares } from '../frames/frame-log-quota.ts';
+import type { Runs } from '../turns/ending/running-turns.ts';
+import { runStateless, type StatelessDeps } from './stateless-turn.ts';
+import { hasEnded } from '../turns/store/turn-store.ts';
+
+export type OnceCaller = Pick<Ctx, 'principal' | 'requestId' | 'traceparent'>;
+
+/** What is asked, whatever it is kept under. */
+export type OnceAsked = Omit<StatelessTurn, 'turnId'> & Pick<KeyedTurn, 'whole'>;
+
+export interface OnceRunsDeps extends StatelessDeps {
+  kept: Collection<KeptDocument>;
+  bodies: Collection<BodyDocument>;
+  store: Pick<Store, 'now'>;
+  clock: Clock;
+  bus: Bus;
+  shares: LogShares;
+  runs: Runs;
+  log: Logger;
+  turnDeadlineMs: number;
+}
+
+/** Runs the turns that were claimed here. */
+export interface OnceRuns extends AsyncDisposable {
+  /** Resolves once the turn has begun; fails when it is refused, and its key is free then. */
+  begin(lease: Lease<KeptDocument>, asked: OnceAsked, caller: OnceCaller): Promise<void>;
+  /** Ends a turn that is not run any more, and tells whoever reads along. */
+  fail(lease: Lease<KeptDocument>, error: ServiceError): Promise<void>;
+}
+
+/** The first number of each further run, above all those of the run before. */
+const FRAMES_OF_A_RUN = 1_000_000;
+/** How long a process that is told to end waits for the turns that it runs. */
+const FINISH_MS = 5_000;
+const SHUTTING_DOWN = 'SHUTTING_DOWN';
+
+/** One turn, while it runs here. */
+interface Run {
+  lease: Lease<KeptDocument>;
+  frames: FrameWriter;
+  /** Nobody reads the pieces of its answer. */
+  whole: boolean;
+  stop: AbortController;
+  /** All that was said so far, and the lengths of the pieces in which it was. */
+  text: string;
+  pieces: number[];
+}
+
+export function createOnceRuns(deps: OnceRunsDeps): OnceRuns {
+  const running = new Map<Run, Promise<void>>();
+  return {
+    async begin(lease, asked, caller) {
+      const run = createRun(deps, lease, asked.whole ?? false);
+      const turn = runStateless(
+        deps,
+        { ...asked, turnId: lease.document.turnId },
+        {
+          ...caller,
+          deadline: Date.now() + deps.turnDeadlineMs,
+          signal: run.stop.signal,
+          send: (frame) => hear(run, frame),
+        },
+      );
+      try {
+        const accepted = await turn.next();
+        if (!accepted.done) await say(run, accepted.value);
+      } catch (error) {
+        await end(deps, run, { error: knownOf(error), free: lease.document.attempts === 1 || !isResponse(run) });
+        throw error;
+      }
+      const forgetRun = deps.runs.add(lease.document.turnId, () => run.stop.abort(turnCancelled()));
+      const late = deps.clock.after(deps.turnDeadlineMs, () => run.stop.abort(timedOut(deps.turnDeadlineMs)));
+      const over = play(deps, run, turn).finally(() => {
+        late();
+        forgetRun();
+        running.delete(run);
+      });
+      running.set(run, over);
+    },
+    fail: (lease, error) => end(deps, createRun(deps, lease, true), { error, free: false }),
+    async [Symbol.asyncDispose]() {
+      const grace = deps.clock.after(FINISH_MS, () => {
+        for (const run of running.keys()) run.stop.abort(stopping());
+      });
+      await Promise.all(running.values());
+      grace();
+    },
+  };
+}
+
+function createRun(deps: OnceRunsDeps, lease: Lease<KeptDocument>, whole: boolean): Run {
+  const { turnId, attempts } = lease.document;
+  const stop = new AbortController();
+  lease.signal.addEventListener('abort', () => stop.abort(lease.signal.reason), { once: true });
+  const from = (attempts - 1) * FRAMES_OF_A_RUN;
+  const pieces: number[] = [];
+  const onPiece = (text: string): void => void pieces.push(text.length);
+  const voice = { tenant: lease.tenant, turnId, from, fence: lease.fence, held: () => !lease.signal.aborted, onPiece };
+  const frames = createFrameWriter(deps, voice);
+  // Whatever the run before said, readers go on from here.
+  if (attempts > 1) frames.push({ type: 'resumed', text: '' });
+  return { lease, frames, whole, stop, text: '', pieces };
+}
+
+async function play(deps: OnceRunsDeps, run: Run, turn: ReturnType<typeof runStateless>): Promise<void> {
+  try {
+    const result = await follow(run, turn);
+    await finish(deps, run, result);
+  } catch (error) {
+    const { signal } = run.stop;
+    const cause: unknown = signal.aborted ? signal.reason : error;
+    if (isResponse(run) && !run.lease.document.acted && isStopping(cause)) return await run.lease.release();
+    await end(deps, run, { error: knownOf(cause), free: false });
+  } finally {
+    run.frames.close();
+  }
+}
+
+async function follow(run: Run, turn: ReturnType<typeof runStateless>): Promise<StatelessResult> {
+  for (;;) {
+    const step = await turn.next();
+    if (step.done) return step.value;
+    if (step.value.type !== 'done') await say(run, step.value);
+  }
+}
+
+/** A piece of its text. */
+function hear(run: Run, { n: _n, ...frame }: TurnFrame): void {
+  if (frame.type === 'delta') run.text += frame.text;
+  if (!run.whole) run.frames.push(frame);
+}
+
+/** That a tool acts is written down before it does. */
+async function say({ lease, frames, ...run }: Run, { n: _n, ...frame }: TurnFrame): Promise<void> {
+  if (frame.type === 'tool' && frame.state === 'called' && !lease.document.acted) await lease.write({ set: { acted: true } });
+  if (!run.whole || frame.type === 'accepted' || frame.type === 'tool') frames.push(frame);
+}
+
+/** The answer is kept before anybody hears that it is whole, and not thrown away for a database that is away for a moment. */
+async function finish(deps: OnceRunsDeps, run: Run, result: StatelessResult): Promise<void> {
+  const { kept, bodies, clock } = deps;
+  const { lease, frames, text } = run;
+  const { key, turnId, forgetAt } = lease.document;
+  const lastFrame = frames.last();
+  const mine = bodies.for(lease);
+  await persist(clock, async () => {
+    const answer = await keepAs(mine, { turnId, text: JSON.stringify(result), forgetAt });
+    const more = text === result.response ? {} : { text: await keepAs(mine, { turnId, text, forgetAt }) };
+    const told = await toldOf(deps, run);
+    try {
+      await lease.finish('done', { answer, ...more, ...told, lastFrame });
+    } catch (error) {
+      // Written before, and only its answer was lost.
+      const there = await kept.for(lease).get(key);
+      if (there?.fence !== lease.fence || there.state !== 'done') throw error;
+    }
+  });
+  frames.end({ type: 'done', result });
+}
+
+/** What a response is told by again, and what it said where it did not come to its end. */
+async function toldOf({ bodies, store }: OnceRunsDeps, run: Run, failed = false): Promise<Partial<KeptDocument>> {
+  if (!isResponse(run)) return {};
+  const { lease, text, pieces } = run;
+  const { turnId, forgetAt } = lease.document;
+  const mine = bodies.for(lease);
+  return {
+    endedAt: store.now(),
+    pieces: await keepAs(mine, { turnId, text: JSON.stringify(pieces), forgetAt }),
+    ...(failed && text !== '' ? { text: await keepAs(mine, { turnId, text, forgetAt }) } : {}),
+  };
+}
+
+/** A turn ends without an answer. One that may simply be made again gives its key back. */
+async function end(deps: OnceRunsDeps, run: Run, { error, free }: { error: ServiceError; free: boolean }): Promise<void> {
+  const { kept, clock, log } = deps;
+  const { lease, frames } = run;
+  const { key, turnId, acted } = lease.document;
+  const lastFrame = frames.last();
+  // Whoever has the lease now, or cancelled it, says how it ends.
+  if (run.stop.signal.aborted && isCancelled(run.stop.signal.reason)) return;
+  if (lease.signal.aborted)
+    return log.warn({ turnId, err: error, errorKind: 'internal', hint: 'somebody else has the turn' }, 'turn fenced');
+  const retryable = error.retryable && !acted;
+  const failure: TurnFailure = { code: error.code, message: error.message, details: { ...error.details, turnId, retryable } };
+  try {
+    await persist(clock, async () => lease.finish('failed', { failure, ...(await toldOf(deps, run, true)), lastFrame }));
+    if (free || (retryable && !isResponse(run))) await kept.for(lease).remove({ key, turnId, fence: lease.fence });
+  } catch (err) {
+    log.warn({ turnId, err, errorKind: 'dependency', hint: 'its lease runs out, and it is ended then' }, 'turn not ended');
+  }
+  frames.end({ type: 'error', error: failure });
+}
+
+/** A response stays as it ended; anything else that may be made again leaves nothing behind. */
+function isResponse({ lease }: Run): boolean {
+  return lease.document.asked !== undefined;
+}
+
+/** Whether a key may be used anew: it was kept long enough, or what it stood for has not acted and may be made again. */
+export function isFree(turn: KeptDocument, now: number): boolean {
+  if (!hasEnded(turn)) return turn.forgetAt <= now && turn.leaseUntil <= now;
+  return turn.forgetAt <= now || turn.failure?.details?.['retryable'] === true;
+}
+
+function isCancelled(cause: unknown): boolean {
+  return cause instanceof ServiceError && cause.details.reason === turnCancelled().details.reason;
+}
+
+/** Whoever is told to end hands over what another one can begin anew. */
+function isStopping(cause: unknown): boolean {
+  return cause instanceof ServiceError && cause.details.reason === SHUTTING_DOWN;
+}
+
+/** Whoever ran it is gone. What its tools did is unknown, and nothing is done twice. */
+export function interrupted({ acted, turnId }: Pick<KeptDocument, 'acted' | 'turnId'>): ServiceError {
+  const message = acted
+    ? 'The turn was interrupted after a tool was called; whether the tool did anything is unknown.'
+    : 'The turn was interrupted; ask again.';
+  return new ServiceError('UNAVAILABLE', message, { details: { reason: 'INTERRUPTED', turnId, retryable: !acted } });
+}
+
+function stopping(): ServiceError {
+  return new ServiceError('UNAVAILABLE', 'The process that ran the turn was told to end; ask again.', {
+    details: { reason: SHUTTING_DOWN },
+  });
+}
+
+function knownOf(error: unknown): ServiceError {
+  return error instanceof ServiceError ? error : new ServiceError('INTERNAL', 'Internal error', { cause: error });
+}

@@ -1,0 +1,143 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Params, Result, TurnFrame } from '@switchyard/contracts';
+import type { Bus } from '@switchyard/bus';
+import { principal, startUpstream, type Upstream } from '@switchyard/testkit';
+import { newWork } from '@switchyard/service-kit';
+import { isFree } from './idempotent-turn-runs.ts';
+import { ended, listen, testSessions, turnIdOf } from '../sessions.fixture.ts';
+
+type Asked = Params<'turns.once'>;
+
+let asked = 0;
+
+/** A request under a key, as a gateway makes it: with an id and a head of its own each time. */
+function request(more: Partial<Asked> = {}): Asked {
+  const at = ++asked;
+  const head = { id: `chatcmpl-${at}`, created: at };
+  return { turnId: turnIdOf(`once${at}`), model: 'default', message: 'hello', idempotencyKey: 'k1', fingerprint: 'f1', head, ...more };
+}
+
+function ask(bus: Bus, more: Partial<Asked> = {}): Promise<Result<'turns.once'>> {
+  return bus.call('turns.once', request(more));
+}
+
+/** Sessions whose default agent speaks with an upstream that counts. */
+async function withUpstream(upstream: Upstream, more: Parameters<typeof testSessions>[0] = {}) {
+  const entries = { lab: { type: 'openai-compatible' as const, baseUrl: upstream.url, models: [{ id: 'one' }] } };
+  return testSessions({ settings: { providers: { entries } }, agents: { default: { provider: 'lab', model: 'one' } }, ...more });
+}
+
+test('of many requests under one key, also at once, one turn runs, and all are told of it', async () => {
+  await using upstream = await startUpstream();
+  await using app = await withUpstream(upstream);
+  const all = await Promise.all(Array.from({ length: 20 }, () => ask(app.bus)));
+  assert.equal(new Set(all.map(({ turnId, head }) => `${turnId} ${head.id} ${head.created}`)).size, 1);
+  const { state, result } = await ended(app.bus, all[0]?.turnId ?? '');
+  assert.deepEqual([state, upstream.requests.length], ['done', 1]);
+  const later = await ask(app.bus);
+  assert.deepEqual(later, all[0]);
+  assert.equal((await app.bus.call('turns.resume', { turnId: later.turnId })).result?.response, result?.response);
+  assert.equal(upstream.requests.length, 1);
+});
+
+test('another request under the key is refused, and another client has keys of its own', async () => {
+  await using app = await testSessions();
+  const { turnId } = await ask(app.bus);
+  await assert.rejects(ask(app.bus, { fingerprint: 'f2' }), {
+    code: 'INVALID_ARGUMENT',
+    details: { reason: 'IDEMPOTENCY_MISMATCH', turnId },
+  });
+  await ended(app.bus, turnId);
+  await assert.rejects(ask(app.bus, { fingerprint: 'f2' }), { code: 'INVALID_ARGUMENT' });
+  for (const who of [{ client: 'other' }, { tenant: 'elsewhere' }]) {
+    const bus = app.bus.as(principal(who));
+    if ('client' in who) assert.notEqual((await ask(bus, { fingerprint: 'f2' })).turnId, turnId);
+    await assert.rejects(bus.call('turns.resume', { turnId }), { code: 'NOT_FOUND' });
+  }
+});
+
+test('it says what a stateless turn says, and nothing of it is in any history', async () => {
+  await using app = await testSessions();
+  const turn = request({ message: 'hello there' });
+  const heard = listen(app.bus, turn.turnId);
+  await app.bus.call('turns.once', turn);
+  const frames = await heard.until('done');
+  assert.deepEqual([...new Set(frames.map(({ type }) => type))], ['accepted', 'step', 'delta', 'done']);
+  assert.deepEqual(
+    frames.map(({ n }) => n),
+    frames.map((_, at) => at),
+  );
+  const said = frames.map((frame) => (frame.type === 'delta' ? frame.text : '')).join('');
+  const end = frames.at(-1) as TurnFrame & { type: 'done' };
+  assert.equal(said, end.result.response);
+  const status = await app.bus.call('turns.resume', { turnId: turn.turnId });
+  assert.deepEqual([status.result, status.lastFrame, status.soFar?.text], [end.result, frames.length - 1, said]);
+  assert.equal((await app.bus.call('session.list', {})).total, 0);
+  assert.deepEqual(await app.bus.call('session.history', {}), { messages: [] });
+});
+
+test('who reads along in no pieces hears only of its tools and its end', async () => {
+  await using app = await testSessions();
+  const turn = request({ whole: true });
+  const heard = listen(app.bus, turn.turnId);
+  await app.bus.call('turns.once', turn);
+  const frames = await heard.until('done');
+  assert.deepEqual(
+    frames.map(({ type }) => type),
+    ['accepted', 'done'],
+  );
+});
+
+test('a key whose turn was refused is free again', async () => {
+  await using app = await testSessions({ agents: { asleep: {} }, suspended: ['asleep'] });
+  await assert.rejects(ask(app.bus, { model: 'nobody/home', fingerprint: 'f1' }), { code: 'NOT_FOUND' });
+  await assert.rejects(ask(app.bus, { model: 'asleep', fingerprint: 'f2' }), { code: 'FAILED_PRECONDITION' });
+  const { turnId } = await ask(app.bus, { fingerprint: 'f3' });
+  assert.equal((await ended(app.bus, turnId)).state, 'done');
+});
+
+test('a turn that failed and has not acted gives its key back; one whose tool was called tells its failure again', async () => {
+  await using app = await testSessions({ agents: { default: { model: 'dev/scripted' } } });
+  const script = (...steps: object[]) => JSON.stringify(steps);
+  const error = { error: { status: 503, message: 'away' } };
+
+  const idle = request({ message: script({ text: 'a ' }, error) });
+  const heard = listen(app.bus, idle.turnId);
+  await app.bus.call('turns.once', idle);
+  const [failure] = (await heard.until('error')).slice(-1);
+  assert.equal(failure?.type === 'error' && failure.error.details?.['retryable'], true, JSON.stringify(failure));
+  const again = await ask(app.bus, { message: script({ text: 'b' }) });
+  assert.notEqual(again.turnId, idle.turnId);
+
+  const acts = { idempotencyKey: 'k2', message: script({ tool: { name: 'session_history', input: {} } }, error) };
+  const first = await ask(app.bus, acts);
+  const { state, failure: told } = await ended(app.bus, first.turnId);
+  assert.deepEqual([state, told?.details?.['retryable']], ['failed', false], JSON.stringify(told));
+  assert.deepEqual(await ask(app.bus, acts), first);
+});
+
+test('a key is free after a day, whatever it stood for, and not before; nobody takes it from a turn that runs', () => {
+  const DAY = 86_400_000;
+  const turn = {
+    ...newWork(),
+    key: 'a k',
+    turnId: turnIdOf('x'),
+    client: 'a',
+    fingerprint: 'f',
+    head: { id: 'h', created: 1 },
+    acted: false,
+  };
+  const kept = (more: object) => ({ ...turn, forgetAt: DAY, ...more });
+  const failed = (retryable: boolean) => ({ failure: { code: 'UNAVAILABLE', message: 'away', details: { retryable } } as const });
+  const cases: [object, now: number, free: boolean][] = [
+    [{ state: 'done' }, DAY - 1, false],
+    [{ state: 'done' }, DAY, true],
+    [{ state: 'failed', ...failed(false) }, 1, false],
+    [{ state: 'failed', ...failed(true) }, 1, true],
+    [{ state: 'running', leaseUntil: DAY + 5 }, DAY, false],
+    [{ state: 'running', leaseUntil: 5 }, 10, false],
+    [{ state: 'queued' }, DAY, true],
+  ];
+  for (const [more, now, free] of cases) assert.equal(isFree(kept(more), now), free, JSON.stringify(more));
+});

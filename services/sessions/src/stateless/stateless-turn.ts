@@ -1,0 +1,149 @@
+import { ServiceError, type StatelessResult, type StatelessTurn, type TurnFrame } from '@switchyard/contracts';
+import type { Ctx } from '@switchyard/bus';
+import { findVisible, type Failover, type ModelRef, type Models } from '@switchyard/models';
+import type { Agent, AgentDirectory } from '../agents/agent-directory.ts';
+import type { Budgets } from '../budgets/budgets.ts';
+import { asAgent } from '../agents/model-access.ts';
+import { REINFORCEMENT, type Screening, type Speaker } from '../screening/screening.ts';
+import { callersTools, conversationName, conversationOf } from './stateless-conversation.ts';
+import { agentSuspended } from '../turns/store/turn-errors.ts';
+import { fitting } from '../frames/frame-splitting.ts';
+import { runTurn } from '../agent-loop/agent-loop.ts';
+import { escalationOf, limitsOf, type ToolsOf } from '../agent-loop/turn-planner.ts';
+import { measureStateless } from '../turns/store/turn-metrics.ts';
+import type { TurnPlan } from '../agent-loop/turn-plan.ts';
+
+export interface StatelessDeps {
+  tools: ToolsOf;
+  models: Models;
+  failover?: Failover;
+  agents: AgentDirectory;
+  budgets: Budgets;
+  screening: Pick<Screening, 'look' | 'tellInput' | 'tellOutput'>;
+}
+
+type Asking = Pick<Ctx, 'principal' | 'signal' | 'deadline' | 'requestId' | 'traceparent'>;
+
+/** Whoever reads along. */
+export interface Reading extends Asking {
+  /** Sends a frame with a piece of the text, before those that are yielded after it. */
+  readonly send: (frame: TurnFrame) => void;
+}
+
+/** A turn that keeps nothing and has no lane: its frames are the answer, those with text as they come, and leaving them ends it. */
+export async function* runStateless(
+  deps: StatelessDeps,
+  turn: StatelessTurn,
+  caller: Reading,
+): AsyncGenerator<TurnFrame, StatelessResult, void> {
+  const { agent, model } = await whoAnswers(deps, turn, caller);
+  const { send } = caller;
+  let n = 0;
+  const tell = (text: string): void => {
+    for (const part of fitting({ type: 'delta', text })) send({ n: n++, ...part });
+  };
+  using measured = measureStateless({ agentId: agent.agentId, turnId: turn.turnId }, caller.traceparent);
+  yield { n: n++, type: 'accepted', turnId: turn.turnId, agentId: agent.agentId, model: `${model.provider}/${model.modelId}` };
+  const running = runTurn(asAgent(deps, caller.principal.tenant, agent), {
+    ...planOf(deps, { turn, agent, model, caller, traceparent: measured.traceparent }),
+    tell,
+  });
+  try {
+    for (;;) {
+      const frame = await running.next();
+      if (frame.done) {
+        measured.end(frame.value.result);
+        for (const part of fitting({ type: 'done', result: frame.value.result })) yield { n: n++, ...part };
+        return frame.value.result;
+      }
+      for (const part of fitting(frame.value)) yield { n: n++, ...part };
+    }
+  } catch (error) {
+    measured.fail(error);
+    throw error;
+  } finally {
+    await running.return(undefined as never);
+  }
+}
+
+/** The same for a caller that waits for the result. A failure after a tool ran says that the turn is not to be run again. */
+export async function completeStateless(deps: StatelessDeps, turn: StatelessTurn, caller: Asking): Promise<StatelessResult> {
+  const { agent, model } = await whoAnswers(deps, turn, caller);
+  using measured = measureStateless({ agentId: agent.agentId, turnId: turn.turnId }, caller.traceparent);
+  const plan = planOf(deps, { turn, agent, model, caller, traceparent: measured.traceparent });
+  const running = runTurn(asAgent(deps, caller.principal.tenant, agent), plan);
+  let toolRan = false;
+  try {
+    for (;;) {
+      const frame = await running.next();
+      if (frame.done) {
+        measured.end(frame.value.result);
+        return frame.value.result;
+      }
+      toolRan ||= frame.value.type === 'tool';
+    }
+  } catch (error) {
+    measured.fail(error);
+    throw toolRan && error instanceof ServiceError ? notAgain(error) : error;
+  }
+}
+
+function notAgain({ code, message, details, cause }: ServiceError): ServiceError {
+  return new ServiceError(code, message, { details: { ...details, retryable: false }, cause });
+}
+
+async function whoAnswers({ models, agents }: StatelessDeps, { model }: StatelessTurn, { principal }: Asking) {
+  const { tenant } = principal;
+  const named = await findVisible(models, agents.all(tenant, principal.agents), model);
+  const agent = named && agents.find(tenant, named.agentId);
+  if (!named || !agent) throw new ServiceError('NOT_FOUND', 'Model not found', { details: { reason: 'MODEL_NOT_FOUND' } });
+  if (agent.suspended) throw agentSuspended(agent.agentId);
+  return { agent, model: named.model };
+}
+
+interface PlanGiven {
+  turn: StatelessTurn;
+  agent: Agent;
+  model: ModelRef;
+  caller: Asking;
+  /** The span of the turn. */
+  traceparent: string | undefined;
+}
+
+function planOf(deps: StatelessDeps, { turn, agent, model, caller, traceparent }: PlanGiven): TurnPlan {
+  const { tools, models, budgets, screening } = deps;
+  const { principal, signal, requestId } = caller;
+  const left = (): number => caller.deadline - Date.now();
+  const toolTurn = { turnId: turn.turnId, requestId, traceparent, left, counted: model.provider === 'dev' };
+  const budget = budgets.of(principal, agent);
+  return {
+    model,
+    conversation: turn.tools ? conversationName(turn, principal) : `${principal.tenant} ${turn.turnId}`,
+    messages: conversationOf(turn, reinforcing(deps, { turn, agent, caller })),
+    found: (finding) => screening.tellOutput(speakerOf(caller, agent), finding),
+    tools: turn.tools ? callersTools(turn.tools) : tools({ ...principal, agent: agent.agentId }, agent.config, toolTurn),
+    traceparent,
+    ...limitsOf(agent),
+    // Most calls are given what they need without a wait.
+    budget: { reserve: (call) => budget.reserveNow(call) ?? budget.reserve(call) },
+    signal,
+    ...(turn.stop === undefined ? {} : { stop: turn.stop }),
+    ...(turn.format === undefined ? {} : { format: turn.format }),
+    ...(turn.system === undefined ? {} : { system: turn.system }),
+    // Whoever says how long an answer may be wants none longer.
+    ...(turn.maxTokens === undefined ? { escalateTo: escalationOf(agent, models, model) } : { maxOutputTokens: turn.maxTokens }),
+    ...(turn.temperature === undefined ? {} : { temperature: turn.temperature }),
+  };
+}
+
+/** What is told before a message that looks like orders. Of one that is gone on from, somebody was told before. */
+function reinforcing({ screening }: StatelessDeps, { turn, agent, caller }: Pick<PlanGiven, 'turn' | 'agent' | 'caller'>) {
+  const screened = screening.look(turn.message);
+  if (!screened) return undefined;
+  if ((turn.since ?? []).length === 0) screening.tellInput(speakerOf(caller, agent), screened);
+  return screened.risk === 'low' ? undefined : REINFORCEMENT;
+}
+
+function speakerOf({ principal: { tenant, client }, requestId }: Asking, { agentId }: Agent): Speaker {
+  return { tenant, client, agentId, traceId: requestId };
+}

@@ -1,0 +1,25 @@
+import type { OutboxEvent } from '@switchyard/store';
+import type { TurnDocument } from '../../model/session-document.ts';
+import { sessionKeyObject } from '../../sessions/new-session.ts';
+import type { SessionIdentity } from '../../model/session-key.ts';
+import { excerptOf } from '../../frames/frame-splitting.ts';
+
+/** What is told of a turn with the write that it is accepted by. */
+export function received(turn: TurnDocument, text: string, identity: SessionIdentity): OutboxEvent {
+  return {
+    name: 'message:received',
+    payload: {
+      message: {
+        id: turn.turnId,
+        channelId: identity.channelId,
+        channelType: identity.channelId,
+        senderId: turn.client,
+        text: excerptOf(text),
+        timestamp: turn.createdAt,
+        attachments: [],
+        metadata: {},
+      },
+      sessionKey: sessionKeyObject(identity),
+    },
+  };
+}

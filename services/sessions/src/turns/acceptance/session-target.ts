@@ -1,0 +1,38 @@
+import { mayUse, type Principal } from '@switchyard/contracts';
+import type { AgentDirectory } from '../../agents/agent-directory.ts';
+import { standardAgent } from '../../agents/agent-resolution.ts';
+import type { Bindings } from '../../agents/agent-bindings.ts';
+import { formatSessionKey, parseSessionKey, resolveSession, type SessionAddress } from '../../model/session-key.ts';
+
+export interface MeaningDeps {
+  agents: AgentDirectory;
+  /** Which agent answers whom, where a message names none; undefined where that is always the same. */
+  bindings: () => Bindings | undefined;
+}
+
+interface Meant {
+  agentId?: string | undefined;
+  session?: SessionAddress | undefined;
+}
+
+/** The session that a caller means, and the agent. */
+export function meantSession({ agents, bindings }: MeaningDeps, request: Meant, principal: Principal) {
+  const standard = agents.default(principal.tenant).agentId;
+  const meant = request.agentId ?? principal.agent ?? boundAgent(agents, bindings(), { request, principal });
+  const own = standardAgent(agents, principal);
+  const named = meant ?? (own === standard ? undefined : own);
+  const identity = resolveSession(request.session, principal, named === standard ? undefined : named);
+  return { named, standard, identity, key: formatSessionKey(identity) };
+}
+
+/** Whoever gives the key of a session means that session; whoever names a channel or speaks somewhere is answered by who is bound there. */
+function boundAgent(
+  agents: AgentDirectory,
+  bindings: Bindings | undefined,
+  { request: { session }, principal }: { request: Meant; principal: Principal },
+): string | undefined {
+  if (!bindings || (typeof session === 'string' && parseSessionKey(session) !== undefined)) return undefined;
+  const identity = resolveSession(session, principal, undefined);
+  const agentId = identity.agentId === undefined ? bindings.of(identity) : undefined;
+  return agentId !== undefined && mayUse(principal, agentId) && agents.find(principal.tenant, agentId) ? agentId : undefined;
+}

@@ -1,0 +1,379 @@
+import { createHash } from 'node:crypto';
+import {
+  CallerId,
+  invalidParams,
+  mayUse,
+  ServiceError,
+  SessionKey,
+  type Principal,
+  type TokenScope,
+  type TurnId,
+} from '@switchyard/contracts';
+import type { ModelRef, Models } from '@switchyard/models';
+import type { Clock } from '@switchyard/service-kit';
+import type { Collection, Documents } from '@switchyard/store';
+import type { z } from 'zod';
+import type { Agent, AgentDirectory } from '../../agents/agent-directory.ts';
+import { DAY_MS, type BodyDocument, type SessionDocument, type TurnDocument } from '../../model/session-document.ts';
+import { toEntry } from '../../model/queue-entry.ts';
+import { enter, isQueueFull, queueFull, type Entered, type Taker } from '../../queue/session-queue.ts';
+import type { Arrival } from '../../sessions/new-session.ts';
+import { follows, noSuchSession, sees } from '../../model/session-ownership.ts';
+import type { Overflow, Queued } from '../../queue/queue-policy.ts';
+import { resolveSession, type SessionAddress, type SessionIdentity } from '../../model/session-key.ts';
+import { keep } from '../../model/stored-text.ts';
+import { agentGone, agentSuspended } from '../store/turn-errors.ts';
+import { toFailure } from '../store/turn-failure.ts';
+import { gatheringOf, stillGathers, type Gathering, type GatheringDeps } from '../../queue/debounce.ts';
+import { asItIs, earlierTurn } from '../store/idempotency-key.ts';
+import { meantSession, type MeaningDeps } from './session-target.ts';
+import { modelFor } from '../../agent-loop/turn-planner.ts';
+import { received } from './received-event.ts';
+import type { Slot } from '../../queue/concurrency-slots.ts';
+import { unbegun } from '../../model/new-turn.ts';
+
+export interface TurnRequest {
+  /** What was called: the same idempotency key means another turn with another method. */
+  method: 'agent.execute' | 'session.send' | 'turns.start';
+  turnId: z.infer<typeof TurnId>;
+  message: string;
+  agentId?: string | undefined;
+  session?: SessionAddress;
+  scopes?: readonly TokenScope[] | undefined;
+  idempotencyKey?: string | undefined;
+  /** The model that is to answer, by its name. */
+  model?: string | undefined;
+  timeoutMs?: number | undefined;
+  /** The ids of the call that asks for it. */
+  origin?: { requestId: string; traceparent: string | undefined };
+}
+
+/** How often a turn is written whose key somebody had who had it no more when it was looked for. */
+const MOST_INSERTS = 5;
+
+/** How long it is known that a turn was refused which somebody may ask for: as long as its frames would be. */
+const REFUSED_MS = 600_000;
+
+/** A turn that is written now, or one that was there already under the request's idempotency key. */
+export type Accepted =
+  | { turn: TurnDocument; replayed: true; waits: boolean }
+  | {
+      turn: TurnDocument;
+      replayed: false;
+      agent: Agent;
+      model: ModelRef;
+      waits: boolean;
+      /** For so many milliseconds it waits for more to be said. */
+      gathersMs?: number;
+      begun?: { session: SessionDocument; slot: Slot; since: number };
+    };
+
+export interface AcceptDeps extends GatheringDeps, MeaningDeps {
+  turns: Collection<TurnDocument>;
+  bodies: Collection<BodyDocument>;
+  models: Models;
+  clock: Clock;
+  taker: () => Taker;
+  /** Turns that may wait in one session, and what becomes of one more. */
+  overflowOf: (turn: Queued) => Overflow;
+  /** Makes room for a turn in a queue that is full; undefined where it is refused instead. */
+  makeRoom: (turn: TurnDocument) => Promise<TurnDocument | undefined>;
+  /** The room to run the turn at once, if this replica has it and nobody waits for it. */
+  reserve: (agent: Agent, lane: string | undefined) => Slot | undefined;
+  /** The lane in which a turn waits; undefined where there are none. */
+  laneOf: (identity: SessionIdentity, principal: Principal) => string | undefined;
+  unreserve: (slot: Slot) => void;
+  /** Throws when too many turns of the tenant wait for one more to do so. */
+  admitWaiting: () => Promise<Disposable>;
+  /** Throws when that is known already, and there is no room to run the turn at once. */
+  refuseWaiting: (agent: Agent, lane: string | undefined) => void;
+  /** Whether turns are likely to wait in a session: then it is looked at before anything is written. */
+  isBusy: (sessionKey: string) => boolean;
+  /** Of acceptances in one session one begins when the one before is over, so that they are in the order in which they came. */
+  inTurn: <T>(sessionKey: string, work: () => Promise<T>) => Promise<T>;
+}
+
+/**
+ * Writes the turn, and its place in the queue of its session, before anybody says `accepted` (docs/decisions/0009). A known
+ * idempotency key gives the turn it named: attach if it runs, replay if it is done, refuse if the body differs.
+ */
+export async function accept(deps: AcceptDeps, request: TurnRequest, principal: Principal): Promise<Accepted> {
+  const asked = ask(deps, request, principal);
+  shed(deps, asked);
+  return deps.inTurn(asked.sessionKey, async () => {
+    const earlier = await earlierTurn(deps, asked);
+    if (earlier) {
+      if (!(await follows(deps.sessions, principal, earlier))) throw noSuchSession();
+      return replay(deps, asked, earlier);
+    }
+    const agent = agentOf(deps.agents, asked);
+    const model = await modelFor(agent, deps.models, request.model);
+    return write(deps, asked, { agent, model });
+  });
+}
+
+/** Of what is too much nothing is read and nothing is written: refusing must cost less than doing. What has a key may be there already. */
+function shed({ agents, refuseWaiting }: AcceptDeps, { principal, agentId, lane, idempotencyKey }: Asked): void {
+  const agent = idempotencyKey === undefined ? agents.find(principal.tenant, agentId) : undefined;
+  if (agent && !agent.suspended) refuseWaiting(agent, lane);
+}
+
+/** A request, once it is known who asks and what is meant. */
+interface Asked {
+  request: TurnRequest;
+  principal: Principal;
+  identity: SessionIdentity;
+  sessionKey: string;
+  /** The agent that was asked for by name, and the one that is meant. */
+  named: string | undefined;
+  agentId: string;
+  lane: string | undefined;
+  /** What a key stands for. */
+  fingerprint: () => string;
+  idempotencyKey: string | undefined;
+}
+
+function ask(deps: AcceptDeps, request: TurnRequest, principal: Principal): Asked {
+  const { named, standard, identity, key: sessionKey } = meantSession(deps, request, principal);
+  if (!SessionKey.safeParse(sessionKey).success) throw new ServiceError('INVALID_ARGUMENT', 'The key of this session would be too long.');
+  requireIds(identity, principal);
+  const { message, agentId, scopes, method, model, timeoutMs, idempotencyKey: key } = request;
+  // Requests of before there were these two have the fingerprint that they had.
+  const bounds = model === undefined && timeoutMs === undefined ? [] : [model ?? null, timeoutMs ?? null];
+  return {
+    request,
+    principal,
+    identity,
+    sessionKey,
+    named,
+    agentId: named ?? identity.agentId ?? standard,
+    lane: deps.laneOf(identity, principal),
+    fingerprint: () => digest([message, agentId ?? null, scopes ?? null, sessionKey, ...bounds]),
+    // None of the three has a space in it.
+    idempotencyKey: key === undefined ? undefined : `${principal.client} ${method} ${key}`,
+  };
+}
+
+/** A key given whole, or a plain channel, was not looked into before: who chooses a session chooses ids. */
+function requireIds({ tenant: _tenant, agentId: _agentId, ...parts }: SessionIdentity, { client }: Principal): void {
+  const wrong = Object.entries(parts).find(([, part]) => part !== client && !CallerId.safeParse(part).success)?.[0];
+  if (wrong === undefined) return;
+  const [path, expected] = [`sessionKey.${wrong}`, CallerId.description ?? 'an id'];
+  throw invalidParams([{ path, expected, received: 'another string', message: `${path}: expected ${expected}, got another string` }]);
+}
+
+function digest(said: unknown): string {
+  return createHash('sha256').update(JSON.stringify(said)).digest('base64url');
+}
+
+function agentOf(agents: AgentDirectory, { principal, named, agentId }: Asked): Agent {
+  const agent = mayUse(principal, agentId) ? agents.find(principal.tenant, agentId) : undefined;
+  if (!agent && named !== undefined) {
+    throw new ServiceError('INVALID_ARGUMENT', `Unknown agent: ${agentId}`, { details: { reason: 'UNKNOWN_AGENT' } });
+  }
+  if (!agent) throw agentGone(agentId);
+  if (agent.suspended) throw agentSuspended(agentId);
+  return agent;
+}
+
+/** Whoever accepted it may have died before it was in a queue; it is put there again, unless it is. */
+async function replay(deps: AcceptDeps, asked: Asked, turn: TurnDocument): Promise<Accepted> {
+  if (turn.fingerprint !== asked.fingerprint()) {
+    throw new ServiceError('INVALID_ARGUMENT', 'This idempotency key was used for another request.', {
+      details: { reason: 'IDEMPOTENCY_MISMATCH', turnId: turn.turnId },
+    });
+  }
+  if (turn.state !== 'queued') return { turn, replayed: true, waits: false };
+  const { place } = await makingRoom(deps, turn, (there) => enterLater(deps, asked.principal.tenant, there));
+  return { turn, replayed: true, waits: place === 'waits' };
+}
+
+/** Puts a turn that is written into its session's queue, unless it is there. */
+export async function enterLater(
+  deps: Pick<AcceptDeps, 'sessions' | 'store' | 'overflowOf'>,
+  tenant: string,
+  turn: TurnDocument,
+): Promise<Entered> {
+  const { sessionKey: key, agentId, client, sessions } = turn;
+  const identity = resolveSession(key, { tenant, client, scopes: [] }, undefined);
+  const arrival = {
+    tenant,
+    key,
+    identity,
+    agentId,
+    client,
+    sessions,
+    entry: toEntry(turn),
+    maxDepth: deps.overflowOf(turn).maxDepth,
+    now: deps.store.now(),
+  };
+  return enter(deps.sessions.for({ tenant }), arrival);
+}
+
+interface Who {
+  agent: Agent;
+  model: ModelRef;
+}
+
+async function write(deps: AcceptDeps, asked: Asked, who: Who): Promise<Accepted> {
+  await refuseBefore(deps, asked);
+  const { tenant } = asked.principal;
+  const looking = gatheringOf(deps, { tenant, sessionKey: asked.sessionKey, message: asked.request.message });
+  const gathering = looking && (await looking);
+  const slot = gathering?.until === undefined ? deps.reserve(who.agent, asked.lane) : undefined;
+  let used = false;
+  try {
+    using _admitted = slot ? undefined : await admitWaiting(deps, who.agent, asked.lane);
+    const written = { ...(await toTurn(deps, asked)), ...(gathering?.until === undefined ? {} : { gathersUntil: gathering.until }) };
+    const there = await insert(deps, asked, written);
+    if (there) return await replay(deps, asked, there);
+    const since = deps.clock.now();
+    const { place, session, turn: entered } = await enterNew(deps, asked, { turn: written, taker: slot && deps.taker(), gathering });
+    used = slot !== undefined && place === 'taken';
+    const turn = used ? await asItIs(deps, asked, entered) : entered;
+    const begun = slot && used && session ? { begun: { session, slot, since } } : {};
+    const gathers = gathering?.until && session ? { gathersMs: await stillGathers(deps, tenant, session, gathering) } : {};
+    return { turn, replayed: false, ...who, waits: place === 'waits', ...gathers, ...begun };
+  } finally {
+    if (slot && !used) deps.unreserve(slot);
+  }
+}
+
+/** Who is refused after a count is told for how long, as those are who come until the next one. */
+async function admitWaiting(
+  { admitWaiting: admit, refuseWaiting }: AcceptDeps,
+  agent: Agent,
+  lane: string | undefined,
+): Promise<Disposable> {
+  try {
+    return await admit();
+  } catch (error) {
+    if (error instanceof ServiceError && error.code === 'RESOURCE_EXHAUSTED') refuseWaiting(agent, lane);
+    throw error;
+  }
+}
+
+/**
+ * What would be refused is refused before anything is written, where that is likely: so that what is shed costs a read. What
+ * counts is the guard of entering.
+ */
+async function refuseBefore({ sessions, isBusy, overflowOf }: AcceptDeps, { principal, sessionKey, agentId }: Asked): Promise<void> {
+  if (principal.sessions !== 'own' && principal.agents === undefined && !isBusy(sessionKey)) return;
+  const session = await sessions.for(principal).get(sessionKey);
+  if (!session) return;
+  if (!sees(principal, session)) throw noSuchSession();
+  const { maxDepth, policy } = overflowOf({ sessionKey, agentId });
+  if (policy === 'drop-new' && session.depth > maxDepth) throw queueFull(maxDepth);
+}
+
+/** A turn that may not enter is as if it had never come. */
+async function enterNew(
+  deps: AcceptDeps,
+  { principal, identity, sessionKey: key, agentId }: Asked,
+  { turn, taker, gathering }: { turn: TurnDocument; taker: Taker | undefined; gathering: Gathering | undefined },
+): Promise<Entered & { turn: TurnDocument }> {
+  const { tenant, client, sessions, agents } = principal;
+  const arrival: Arrival = {
+    ...(agents && { agents }),
+    tenant,
+    key,
+    identity,
+    agentId,
+    client,
+    sessions,
+    entry: toEntry(turn),
+    maxDepth: deps.overflowOf(turn).maxDepth,
+    askedAt: gathering?.askedAt,
+    now: turn.createdAt,
+  };
+  try {
+    return await makingRoom(deps, turn, () => enter(deps.sessions.for(principal), arrival, { taker, free: !deps.isBusy(key) }));
+  } catch (error) {
+    const refused = error instanceof ServiceError && error.code !== 'UNAVAILABLE';
+    if (refused) await forgetRefused(deps.turns.for(principal), turn, { error, now: deps.store.now() });
+    throw error;
+  }
+}
+
+/** One with a key may have been found by it elsewhere, and told to be accepted: then it has ended, and its key is free again. */
+async function forgetRefused(
+  turns: Documents<TurnDocument>,
+  { turnId, idempotencyKey, ...turn }: TurnDocument,
+  { error, now }: { error: unknown; now: number },
+): Promise<void> {
+  const waits = { turnId, state: 'queued', fence: 0 } as const;
+  if (idempotencyKey === undefined) return void (await turns.remove(waits));
+  const failure = toFailure(error, { ...turn, turnId });
+  const ended = { state: 'failed', failure, lastFrame: 1, finishedAt: now, forgetAt: now + REFUSED_MS } as const;
+  await turns.update(waits, { set: ended, unset: ['idempotencyKey', 'keyUntil'] });
+}
+
+/** Tries again for as long as there is room to be made. */
+async function makingRoom(
+  { makeRoom }: Pick<AcceptDeps, 'makeRoom'>,
+  turn: TurnDocument,
+  tryIt: (turn: TurnDocument) => Promise<Entered>,
+): Promise<Entered & { turn: TurnDocument }> {
+  for (let newcomer = turn; ;) {
+    try {
+      return { ...(await tryIt(newcomer)), turn: newcomer };
+    } catch (error) {
+      const next = isQueueFull(error) ? await makeRoom(newcomer) : undefined;
+      if (!next) throw error;
+      newcomer = next;
+    }
+  }
+}
+
+async function toTurn({ bodies, store }: AcceptDeps, asked: Asked): Promise<TurnDocument> {
+  const { request, principal, sessionKey, agentId, lane, idempotencyKey, fingerprint } = asked;
+  const now = store.now();
+  return {
+    turnId: request.turnId,
+    sessionKey,
+    agentId,
+    message: await keep(bodies.for(principal), request.turnId, request.message),
+    client: principal.client,
+    sessions: principal.sessions,
+    ...(principal.budgets && { budgets: principal.budgets }),
+    ...(principal.agents && { agents: [...principal.agents] }),
+    scopes: narrowed(principal.scopes, request.scopes),
+    ...(idempotencyKey === undefined ? {} : { idempotencyKey, keyUntil: now + DAY_MS }),
+    fingerprint: fingerprint(),
+    ...(request.origin === undefined ? {} : { requestId: request.origin.requestId }),
+    ...(request.origin?.traceparent === undefined ? {} : { traceparent: request.origin.traceparent }),
+    ...(request.model === undefined ? {} : { model: request.model }),
+    ...(request.timeoutMs === undefined ? {} : { timeoutMs: request.timeoutMs }),
+    ...(lane === undefined ? {} : { lane }),
+    ...(request.method === 'turns.start' ? {} : { quiet: true as const }),
+    ...unbegun(now),
+  };
+}
+
+/**
+ * Writes the turn: without it nothing would be left of what was asked if this process died. It enters its queue next, and nobody is
+ * told before. If another replica was first with the same idempotency key or turn id, that turn is given instead.
+ */
+async function insert(deps: AcceptDeps, asked: Asked, turn: TurnDocument): Promise<TurnDocument | undefined> {
+  const { principal, identity, request } = asked;
+  const turns = deps.turns.for(principal);
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      await turns.insert(turn, { emit: [received(turn, request.message, identity)], followed: true });
+      return undefined;
+    } catch (error) {
+      if (!(error instanceof ServiceError && error.code === 'ALREADY_EXISTS')) throw error;
+      const same = await turns.get(turn.turnId);
+      const other = (await earlierTurn(deps, asked)) ?? (same?.client === principal.client ? same : undefined);
+      if (other) return other;
+      // The turn that had the key was refused meanwhile, or its key was kept long enough: it is free again.
+      if (same || attempt === MOST_INSERTS) throw error;
+    }
+  }
+}
+
+/** What a caller asks for can only narrow what its token holds. */
+function narrowed(held: readonly TokenScope[], asked: readonly TokenScope[] | undefined): TokenScope[] {
+  if (!asked || asked.includes('*')) return [...held];
+  return held.includes('*') ? [...asked] : asked.filter((scope) => held.includes(scope));
+}

@@ -1,0 +1,83 @@
+import type { Collection, Store } from '@switchyard/store';
+import type { Logger } from '@switchyard/telemetry';
+import type { SessionDocument, TurnDocument } from '../../model/session-document.ts';
+import { readEntry } from '../../model/queue-entry.ts';
+import type { Overflow, Queued } from '../../queue/queue-policy.ts';
+import { leftOut } from '../store/turn-errors.ts';
+import { toFailure } from '../store/turn-failure.ts';
+import { FRAME_AFTER_ALL } from '../../frames/frame-publisher.ts';
+import { linesOf } from '../../queue/dropped-messages.ts';
+import { logFailedTurn } from '../store/turn-failure-log.ts';
+import { makeKnown, type MakingKnown } from './end-notification.ts';
+import { noteEnd } from '../store/turn-metrics.ts';
+import { commitLeftOut, hasEnded } from '../store/turn-store.ts';
+
+export interface OverflowDeps extends MakingKnown {
+  turns: Collection<TurnDocument>;
+  store: Pick<Store, 'now'>;
+  log: Logger;
+  overflowOf: (turn: Queued) => Overflow;
+}
+
+/**
+ * Makes room for a turn in a queue that is full, where the configuration wants it: of those that wait the oldest is ended, and leaves.
+ * Resolves with the turn that comes, which may have learned what was left out for it; undefined when it is refused instead.
+ */
+export async function makeRoom(deps: OverflowDeps, tenant: string, newcomer: TurnDocument): Promise<TurnDocument | undefined> {
+  const { policy, maxDepth } = deps.overflowOf(newcomer);
+  if (policy === 'drop-new') return undefined;
+  const session = await deps.sessions.for({ tenant }).get(newcomer.sessionKey);
+  if (!session || session.depth <= maxDepth) return newcomer;
+  for (const turnId of await mayBeLeftOut(deps, tenant, session)) {
+    const other = await deps.turns.for({ tenant }).get(turnId);
+    // Who died here left one that has ended so, and is still there. One that is done is for whoever counts it.
+    if (other?.state === 'cancelled') return leaves(deps, tenant, { turn: newcomer, other });
+    if (!other || hasEnded(other)) continue;
+    const turn = policy === 'summarize' ? await told(deps, tenant, { turn: newcomer, other }) : newcomer;
+    // Somebody else has put it there meanwhile.
+    if (!turn) return undefined;
+    const ended = await end(deps, tenant, { turn: other, policy });
+    if (ended) return leaves(deps, tenant, { turn, other: ended });
+  }
+  return undefined;
+}
+
+/** Who waits, oldest first: not who runs, nor those whom that one has heard. */
+async function mayBeLeftOut({ turns }: OverflowDeps, tenant: string, { queue, leaseUntil }: SessionDocument): Promise<string[]> {
+  const ids = queue.map((entry) => readEntry(entry).turnId);
+  const { joined = [] } = (await turns.for({ tenant }).get(ids[0] ?? '')) ?? {};
+  const heard = new Set(joined.map(({ turnId }) => turnId));
+  return ids.filter((turnId, at) => (at > 0 || leaseUntil === 0) && !heard.has(turnId));
+}
+
+interface LeavingOut {
+  turn: TurnDocument;
+  other: TurnDocument;
+}
+
+async function leaves(deps: OverflowDeps, tenant: string, { turn, other }: LeavingOut): Promise<TurnDocument> {
+  await makeKnown(deps, tenant, other);
+  return turn;
+}
+
+/** Written down before the other one ends, so that nothing of it is lost if this process dies in between. */
+async function told({ turns, bodies }: OverflowDeps, tenant: string, { turn, other }: LeavingOut): Promise<TurnDocument | null> {
+  const lines = await linesOf(bodies.for({ tenant }), other);
+  return turns.for({ tenant }).update({ turnId: turn.turnId, state: 'queued', fence: 0 }, { push: { leftOut: lines } });
+}
+
+/** Null when somebody has begun it meanwhile. */
+async function end(
+  deps: OverflowDeps,
+  tenant: string,
+  { turn, policy }: { turn: TurnDocument; policy: Parameters<typeof leftOut>[0] },
+): Promise<TurnDocument | null> {
+  const error = leftOut(policy);
+  const failure = toFailure(error, turn);
+  const now = deps.store.now();
+  const ended = await commitLeftOut(deps.turns.for({ tenant }), { turnId: turn.turnId, failure, lastFrame: FRAME_AFTER_ALL, now });
+  if (!ended) return null;
+  noteEnd('durable', failure, now - turn.createdAt);
+  logFailedTurn(deps.log, tenant, { turn: ended, error });
+  return ended;
+}

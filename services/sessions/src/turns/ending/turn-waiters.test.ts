@@ -1,0 +1,63 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Bus, Message } from '@switchyard/bus';
+import { systemClock } from '@switchyard/service-kit';
+import { createWaiting, type WaitingDeps } from './turn-waiters.ts';
+
+const RESULT = { response: 'hi', tokensUsed: { input: 1, output: 1, total: 2 }, finishReason: 'stop' as const };
+const DONE: Message = {
+  subject: 'turn',
+  data: Buffer.from(JSON.stringify({ n: 3, type: 'done', result: RESULT })),
+  reply: undefined,
+  status: undefined,
+  header: () => undefined,
+};
+
+/** Someone who waits, with a clock that ticks when it is told to and a bus that says who listens. */
+function setUp() {
+  const ticks: (() => void)[] = [];
+  const listeners = new Set<(message: Message) => void>();
+  const subscribe: Bus['subscribe'] = (_subject, onMessage) => {
+    listeners.add(onMessage);
+    return { unsubscribe: () => void listeners.delete(onMessage), drain: async () => undefined };
+  };
+  const nothing = { for: () => ({ find: async () => ({ items: [] }) }) };
+  const clock = { ...systemClock, every: (_ms: number, work: () => void) => (ticks.push(work), () => undefined) };
+  const waiting = createWaiting({ bus: { subscribe }, clock, turns: nothing, bodies: nothing } as unknown as WaitingDeps);
+  const { signal } = new AbortController();
+  return { waiting, signal, listeners, tick: () => ticks.forEach((work) => work()) };
+}
+
+test('who waits for a turn that runs elsewhere listens at once', async () => {
+  const { waiting, signal, listeners } = setUp();
+  const end = waiting.end('default', 'turn_1', { signal });
+  assert.equal(listeners.size, 1);
+  for (const listener of listeners) listener(DONE);
+  assert.deepEqual(await end, { result: RESULT });
+  assert.equal(listeners.size, 0);
+});
+
+test('who waits for a turn that runs here is told by it, and listens once that has not come for long: somebody else may have it by then', async () => {
+  const { waiting, signal, listeners, tick } = setUp();
+  const first = waiting.end('default', 'turn_1', { signal, here: true });
+  assert.equal(listeners.size, 0);
+  waiting.tell('default', 'turn_1', { result: RESULT });
+  assert.deepEqual(await first, { result: RESULT });
+
+  const second = waiting.end('default', 'turn_2', { signal, here: true });
+  tick();
+  tick();
+  assert.equal(listeners.size, 1);
+  for (const listener of listeners) listener(DONE);
+  assert.deepEqual(await second, { result: RESULT });
+  assert.equal(listeners.size, 0);
+});
+
+test('who waits beside somebody who was told not to listen does', async () => {
+  const { waiting, signal, listeners } = setUp();
+  const ends = [waiting.end('default', 'turn_1', { signal, here: true }), waiting.end('default', 'turn_1', { signal })];
+  assert.equal(listeners.size, 1);
+  waiting.tell('default', 'turn_1', { result: RESULT });
+  assert.deepEqual(await Promise.all(ends), [{ result: RESULT }, { result: RESULT }]);
+  assert.equal(listeners.size, 0);
+});

@@ -1,0 +1,136 @@
+import { ServiceError, subjects, type TurnFrame } from '@switchyard/contracts';
+import type { Bus, Subscription } from '@switchyard/bus';
+import type { Clock } from '@switchyard/service-kit';
+import type { Collection } from '@switchyard/store';
+import type { BodyDocument, TurnDocument } from '../../model/session-document.ts';
+import { textOf } from '../../model/stored-text.ts';
+import type { TurnEnd } from '../execution/turn-run.ts';
+import { hasEnded } from '../store/turn-store.ts';
+
+/** How often those are looked for that nobody told of their end, and how many at once. */
+const LOOK_MS = 1_000;
+const LOOKED_AT = 100;
+
+/** Callers that wait for the end of turns, wherever these run. */
+export interface Waiting extends Disposable {
+  /** Resolves with the end of a turn. Rejects CANCELLED when the signal says to stop waiting, and for nothing else. */
+  end(tenant: string, turnId: string, waits: Waits): Promise<TurnEnd>;
+  /** A turn has ended here. */
+  tell(tenant: string, turnId: string, end: TurnEnd): void;
+}
+
+export interface Waits {
+  signal: AbortSignal;
+  /** It runs here, and who runs it tells of its end: it is listened for only once that has not come for long. */
+  here?: boolean;
+}
+
+export interface WaitingDeps {
+  bus: Pick<Bus, 'subscribe'>;
+  turns: Collection<TurnDocument>;
+  bodies: Collection<BodyDocument>;
+  clock: Clock;
+}
+
+interface Waiter {
+  tenant: string;
+  turnId: string;
+  settle: Set<(end: TurnEnd) => void>;
+  listening: Subscription | undefined;
+}
+
+/**
+ * A caller is told by the run itself, by a frame, or by the turn's document: frames may be missed, and a read may fail, so the
+ * documents are looked at again until the caller leaves. All of a tenant are looked at together.
+ */
+export function createWaiting(deps: WaitingDeps): Waiting {
+  const waiters = new Map<string, Waiter>();
+  let stop: (() => void) | undefined;
+  let looking = false;
+
+  function tell(tenant: string, turnId: string, end: TurnEnd): void {
+    const waiter = waiters.get(`${tenant} ${turnId}`);
+    for (const settle of waiter?.settle ?? []) settle(end);
+  }
+
+  function look(): void {
+    if (looking) return;
+    looking = true;
+    for (const waiter of waiters.values()) listen(waiter);
+    // What fails is looked at again.
+    void lookAt(deps, waiters, tell)
+      .catch(() => undefined)
+      .finally(() => (looking = false));
+  }
+
+  function listen(waiter: Waiter): void {
+    const { tenant, turnId } = waiter;
+    waiter.listening ??= deps.bus.subscribe(subjects.turn(turnId), ({ data }) => {
+      const text = Buffer.from(data.buffer, data.byteOffset, data.byteLength);
+      // Most frames end nothing, and are not worth being read. Within what is said, the quotes would be escaped.
+      if (!text.includes('"type":"done"') && !text.includes('"type":"error"')) return;
+      const frame = JSON.parse(text.toString()) as TurnFrame;
+      if (frame.type === 'done') tell(tenant, turnId, { result: frame.result });
+      if (frame.type === 'error') tell(tenant, turnId, { failure: frame.error });
+    });
+  }
+
+  function join(tenant: string, turnId: string, here: boolean): Waiter {
+    const name = `${tenant} ${turnId}`;
+    const waiter = waiters.get(name) ?? { tenant, turnId, settle: new Set<(end: TurnEnd) => void>(), listening: undefined };
+    waiters.set(name, waiter);
+    if (!here) listen(waiter);
+    stop ??= deps.clock.every(LOOK_MS, look);
+    return waiter;
+  }
+
+  function leave(waiter: Waiter, settle: (end: TurnEnd) => void): void {
+    waiter.settle.delete(settle);
+    if (waiter.settle.size > 0) return;
+    waiters.delete(`${waiter.tenant} ${waiter.turnId}`);
+    waiter.listening?.unsubscribe();
+    if (waiters.size > 0) return;
+    stop?.();
+    stop = undefined;
+  }
+
+  return {
+    async end(tenant, turnId, { signal, here = false }) {
+      const { promise, resolve, reject } = Promise.withResolvers<TurnEnd>();
+      const waiter = join(tenant, turnId, here);
+      waiter.settle.add(resolve);
+      const gone = (): void => reject(new ServiceError('CANCELLED', 'The caller left; the turn goes on.'));
+      if (signal.aborted) gone();
+      signal.addEventListener('abort', gone, { once: true });
+      try {
+        return await promise;
+      } finally {
+        signal.removeEventListener('abort', gone);
+        leave(waiter, resolve);
+      }
+    },
+    tell,
+    [Symbol.dispose]: () => stop?.(),
+  };
+}
+
+/** The oldest waiters first; those that were looked at wait longest for the next look. */
+async function lookAt({ turns, bodies }: WaitingDeps, waiters: Map<string, Waiter>, tell: Waiting['tell']): Promise<void> {
+  const byTenant = new Map<string, string[]>();
+  for (const [name, waiter] of [...waiters].slice(0, LOOKED_AT)) {
+    byTenant.set(waiter.tenant, [...(byTenant.get(waiter.tenant) ?? []), waiter.turnId]);
+    waiters.delete(name);
+    waiters.set(name, waiter);
+  }
+  for (const [tenant, ids] of byTenant) {
+    const { items } = await turns.for({ tenant }).find({ turnId: { in: ids } }, { limit: LOOKED_AT });
+    for (const turn of items) if (hasEnded(turn)) tell(tenant, turn.turnId, await endOf(bodies.for({ tenant }), turn));
+  }
+}
+
+/** What a turn that has ended came to, as its document says. */
+export async function endOf(bodies: ReturnType<Collection<BodyDocument>['for']>, turn: TurnDocument): Promise<TurnEnd> {
+  const { turnId, answer, tokensUsed, finishReason, failure } = turn;
+  if (answer && tokensUsed && finishReason) return { result: { response: await textOf(bodies, turnId, answer), tokensUsed, finishReason } };
+  return { failure: failure ?? { code: 'UNKNOWN', message: 'The turn ended, and nothing says how.', details: { turnId } } };
+}

@@ -1,0 +1,175 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { setTimeout as wait } from 'node:timers/promises';
+import type { ServiceError } from '@switchyard/contracts';
+import { principal, startUpstream, type TestService, type Upstream } from '@switchyard/testkit';
+import { turnCollection, type SessionDocument, type TurnDocument } from '../../model/session-document.ts';
+import { testSessions } from '../../sessions.fixture.ts';
+import { createFollowUps, followUpId, GO_ON, requireFollowing } from './auto-continue.ts';
+
+const admin = principal({ scopes: ['*'] });
+const KEY = 'default:test:gateway';
+const SUMMARY = 'They spoke of harbours.';
+const PATIENCE_MS = 10_000;
+/** More than the window takes. */
+const TOO_MUCH = 'x'.repeat(4 * 3_300);
+
+interface House extends AsyncDisposable {
+  app: TestService;
+  /** Answers turns, and makes summaries. */
+  upstream: Upstream;
+  writer: Upstream;
+}
+
+async function start({ queue = {}, contextWindow = 4_000 }: { queue?: object; contextWindow?: number } = {}): Promise<House> {
+  const stack = new AsyncDisposableStack();
+  const upstream = stack.use(await startUpstream({ kind: 'text', text: SUMMARY }));
+  const writer = stack.use(await startUpstream({ kind: 'text', text: SUMMARY }));
+  const entryOf = ({ url }: Upstream, window: number) => ({
+    type: 'openai-compatible' as const,
+    baseUrl: url,
+    maxRetries: 0,
+    models: [{ id: 'm', contextWindow: window }],
+  });
+  const settings = { providers: { entries: { local: entryOf(upstream, contextWindow), writer: entryOf(writer, 128_000) } }, queue };
+  const contextEngine = { freshTailTurns: 1, leafMinFanout: 2, compactionPrefixAnchorTurns: 0, compactionModel: 'writer/m' };
+  const config = { provider: 'local', model: 'm', contextEngine };
+  const app = stack.use(await testSessions({ as: admin, settings, agents: { default: config }, timing: { sweepMs: 20 } }));
+  return { app, upstream, writer, [Symbol.asyncDispose]: () => stack.disposeAsync() };
+}
+
+const say = ({ app }: House, message: string) => app.bus.call('agent.execute', { message });
+const history = async ({ app }: House) => (await app.bus.call('session.history', { session_key: KEY })).messages;
+
+/** A few words, then more than there is room for. */
+async function exhaust(house: House): Promise<void> {
+  for (const words of ['one', 'two']) await say(house, words);
+  assert.equal((await say(house, TOO_MUCH)).finishReason, 'context_exhausted');
+}
+
+async function documents({ app }: House, change?: { turnId: string; unfollowed: number }): Promise<TurnDocument[]> {
+  const store = await app.host.store('sessions');
+  const { turns } = await store.open({ turns: turnCollection });
+  if (change) await turns.for(admin).update({ turnId: change.turnId }, { set: { unfollowed: change.unfollowed } });
+  const { items } = await turns.for(admin).find({}, { sort: [['createdAt', 'asc']] });
+  await store.close();
+  return items;
+}
+
+async function until(holds: () => Promise<boolean>): Promise<void> {
+  for (const end = Date.now() + PATIENCE_MS; !(await holds()); await wait(10)) assert.ok(Date.now() < end, 'it never came');
+}
+
+const settled = (house: House) =>
+  until(async () => (await documents(house)).every(({ unfollowed = 0, seq }) => unfollowed === 0 && seq !== undefined));
+
+test('a conversation whose window was full goes on by itself once it is made shorter, once, in the lane for that', async () => {
+  await using house = await start({ queue: { priorityEnabled: true, laneAssignment: { followupLane: 'low' } } });
+  await exhaust(house);
+  await until(async () => (await history(house)).length === 8);
+  const origin = (await documents(house)).at(2);
+  assert.ok(origin);
+  const said = (await history(house)).slice(4).map(({ role, content, follows }) => [role, content.slice(0, 40), follows]);
+  assert.deepEqual(said, [
+    ['user', TOO_MUCH.slice(0, 40), undefined],
+    ['assistant', '', undefined],
+    ['user', GO_ON.slice(0, 40), origin.turnId],
+    ['assistant', SUMMARY, undefined],
+  ]);
+  await settled(house);
+  const [next, ...others] = (await documents(house)).slice(3);
+  assert.deepEqual([next?.turnId, next?.lane, next?.client, next?.scopes, others], [followUpId(origin.turnId), 'low', 'test', ['*'], []]);
+  // Whoever died before it could take the note away.
+  await documents(house, { turnId: origin.turnId, unfollowed: 1 });
+  await settled(house);
+  assert.equal((await history(house)).length, 8);
+});
+
+test('it goes on no more than maxFollowupRuns times in a row, and not at all where followupOnCompaction is off', async () => {
+  const runs: unknown[] = [];
+  for (const followup of [{ maxFollowupRuns: 2 }, { maxFollowupRuns: 0 }, { followupOnCompaction: false }]) {
+    // What a turn is told that goes on is too much for this model, too.
+    await using house = await start({ queue: { followup }, contextWindow: 50 });
+    for (const words of ['one', 'two']) await say(house, words);
+    assert.equal((await say(house, TOO_MUCH)).finishReason, 'context_exhausted');
+    if (followup.maxFollowupRuns) await until(async () => (await documents(house)).length === 5);
+    await settled(house);
+    runs.push((await documents(house)).slice(3).map(({ follows, finishReason }) => [follows?.run, finishReason]));
+  }
+  const each = [1, 2].map((run) => [run, 'context_exhausted']);
+  assert.deepEqual(runs, [each, [], []]);
+});
+
+test('where the model of summaries is away a sweep makes it go on, and a conversation without anything to fold does not', async () => {
+  await using house = await start();
+  assert.equal((await say(house, TOO_MUCH)).finishReason, 'context_exhausted');
+  await settled(house);
+  assert.equal((await history(house)).length, 2, 'there was nothing to make shorter');
+  house.writer.respond({ kind: 'status', status: 503 }, { kind: 'text', text: SUMMARY });
+  await exhaust(house);
+  await until(async () => (await history(house)).length === 10);
+  assert.equal((await history(house)).at(-2)?.content, GO_ON);
+});
+
+test('after a cancellation, a /stop, a reset or a message of somebody it does not go on', async () => {
+  const others: unknown[] = [];
+  const ends: ((house: House) => Promise<unknown>)[] = [
+    ({ app }) => app.bus.call('agent.cancel', { sessionKey: KEY }),
+    (house) => say(house, '/stop'),
+    ({ app }) => app.bus.call('session.reset', { session_key: KEY }),
+    (house) => say(house, 'three'),
+  ];
+  for (const end of ends) {
+    await using house = await start();
+    house.writer.respond({ kind: 'status', status: 503 });
+    await exhaust(house);
+    await until(async () => house.writer.requests.length > 0);
+    await end(house);
+    house.writer.respond({ kind: 'text', text: SUMMARY });
+    await until(async () => (await documents(house)).every(({ unfollowed = 0 }) => unfollowed === 0));
+    others.push((await documents(house)).filter(({ follows }) => follows !== undefined));
+  }
+  assert.deepEqual(others, [[], [], [], []]);
+});
+
+test('one that is in its queue already does not begin after a reset, after anybody has spoken, of a suspended agent, or where nobody wants it', async () => {
+  const follows = { turnId: 'turn_before', run: 1, epoch: 'epoch_1', seq: 7 };
+  const turn = { turnId: 'turn_next', agentId: 'default', follows } as TurnDocument;
+  const session = { epoch: 'epoch_1', lastSeq: 7 } as SessionDocument;
+  const begins = async (given: { session?: object; suspended?: boolean; unfollowed?: number }): Promise<unknown> => {
+    const turns = { get: async () => ({ unfollowed: given.unfollowed }) } as never;
+    const { suspended = false } = given;
+    return requireFollowing(turns, { turn, session: { ...session, ...given.session }, suspended }).then(
+      () => 'begins',
+      (error: ServiceError) => error.details.reason,
+    );
+  };
+  const found = await Promise.all([
+    begins({ unfollowed: 5 }),
+    begins({}),
+    begins({ session: { epoch: 'epoch_2' } }),
+    begins({ session: { lastSeq: 8 } }),
+    begins({ suspended: true }),
+    begins({ unfollowed: 0 }),
+  ]);
+  assert.deepEqual(found, ['begins', 'begins', 'OVERTAKEN', 'OVERTAKEN', 'AGENT_SUSPENDED', 'TURN_CANCELLED']);
+});
+
+test('what nobody foresaw is tried again, and for ten minutes at most', async () => {
+  const given: boolean[] = [];
+  for (const later of [599_999, 600_000]) {
+    let gone = false;
+    const deps = {
+      sessions: { for: () => ({ get: async () => Promise.reject(new TypeError('not foreseen')) }) },
+      turns: { for: () => ({ update: async () => void (gone = true) }) },
+      settings: { current: { queue: { followup: { maxFollowupRuns: 3, followupOnCompaction: true } } } },
+      store: { now: () => 1_000 + later },
+      log: { warn: () => undefined },
+    };
+    const followUps = createFollowUps(deps as never);
+    followUps.consider('default', { turnId: 'turn_before', sessionKey: KEY, unfollowed: 1_000 } as TurnDocument);
+    await followUps[Symbol.asyncDispose]();
+    given.push(gone);
+  }
+  assert.deepEqual(given, [false, true]);
+});

@@ -1,0 +1,53 @@
+import { servicePrincipal } from '@switchyard/contracts';
+import type { Bus } from '@switchyard/bus';
+import { listPrice } from '../../budgets/model-prices.ts';
+import { savedBy, type Priced } from '../../cache-stats/cache-savings.ts';
+import type { TurnDocument } from '../../model/session-document.ts';
+import { channelOf } from '../../model/session-key.ts';
+import type { Spent } from '../../model/checkpoint-log.ts';
+import type { TurnOutcome } from '../../agent-loop/turn-plan.ts';
+
+interface Teller {
+  bus: Bus;
+  models: Priced;
+}
+
+/**
+ * What a turn cost, for whoever counts in its tenant. May be lost: the session's own totals are in its document. The total is what was
+ * paid, by all models that were asked; its parts are what the list of the last of them says, and nothing where nobody priced it.
+ */
+export async function tellUsage({ bus, models }: Teller, tenant: string, turn: TurnDocument, outcome: TurnOutcome): Promise<void> {
+  const { model, result, latencyMs, spent } = outcome;
+  const { input, output, total } = result.tokensUsed;
+  const price = await listPrice(models, model);
+  bus.as(servicePrincipal('sessions', tenant)).emit('observability:token_usage', {
+    timestamp: Date.now(),
+    traceId: turn.turnId,
+    agentId: turn.agentId,
+    channelId: channelOf(turn.sessionKey),
+    executionId: turn.turnId,
+    provider: model.provider,
+    model: model.modelId,
+    tokens: { prompt: input, completion: output, total },
+    cost: { ...partsOf(spent, price), total: spent.costUsd },
+    latencyMs: Math.round(latencyMs),
+    cacheReadTokens: spent.cacheRead,
+    cacheWriteTokens: spent.cacheWrite,
+    sessionKey: turn.sessionKey,
+    savedVsUncached: savedBy(spent, price),
+    cacheEligible: price !== undefined && price.cacheRead > 0,
+  });
+}
+
+const MILLION = 1_000_000;
+
+function partsOf({ input, output, cacheRead, cacheWrite }: Spent, price: Awaited<ReturnType<typeof listPrice>>) {
+  if (price === undefined) return { input: 0, output: 0, cacheRead: 0, cacheWrite: 0 };
+  const fresh = Math.max(0, input - cacheRead - cacheWrite);
+  return {
+    input: (fresh * price.input) / MILLION,
+    output: (output * price.output) / MILLION,
+    cacheRead: (cacheRead * price.cacheRead) / MILLION,
+    cacheWrite: (cacheWrite * price.cacheWrite) / MILLION,
+  };
+}

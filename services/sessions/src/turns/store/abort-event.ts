@@ -1,0 +1,37 @@
+import type { AbortReason, TurnFailure, TurnResult } from '@switchyard/contracts';
+import type { OutboxEvent } from '@switchyard/store';
+import type { TurnDocument } from '../../model/session-document.ts';
+
+/** How a turn with an answer ended, where that is one of its limits. */
+const BY_FINISH: Partial<Record<TurnResult['finishReason'], AbortReason>> = {
+  max_steps: 'max_steps',
+  budget_exceeded: 'budget_exceeded',
+  budget_exhausted: 'budget_exceeded',
+  circuit_open: 'circuit_breaker',
+  context_exhausted: 'context_exhausted',
+  context_loop: 'context_loop',
+  output_starved: 'output_starved',
+};
+
+/** The same of one without, by the reason in the details of its failure. */
+const BY_FAILURE: Readonly<Record<string, AbortReason>> = {
+  TURN_CANCELLED: 'user_stop',
+  TURN_TIMEOUT: 'pipeline_timeout',
+  CIRCUIT_OPEN: 'circuit_breaker',
+  BUDGET_EXCEEDED: 'budget_exceeded',
+};
+
+/** Which turn it is. */
+export type Aborted = Pick<TurnDocument, 'turnId' | 'sessionKey' | 'agentId'>;
+
+/** What is told of a turn that a limit ended, with the write that ends it; nothing of others. */
+export function abortedBy(
+  turn: Aborted,
+  end: { finish: TurnResult['finishReason'] } | { failure: TurnFailure },
+  now: number,
+): OutboxEvent[] {
+  const reason = 'finish' in end ? BY_FINISH[end.finish] : BY_FAILURE[String(end.failure.details?.['reason'])];
+  if (reason === undefined) return [];
+  const { turnId, sessionKey, agentId } = turn;
+  return [{ name: 'execution:aborted', payload: { turnId, sessionKey, agentId, reason, timestamp: now } }];
+}

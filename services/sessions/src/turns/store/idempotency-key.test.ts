@@ -1,0 +1,26 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Collection } from '@switchyard/store';
+import { principal } from '@switchyard/testkit';
+import type { TurnDocument } from '../../model/session-document.ts';
+import { asItIs } from './idempotency-key.ts';
+
+const accepted = { turnId: 'turn_a', state: 'queued' } as TurnDocument;
+const ended = { turnId: 'turn_a', state: 'done' } as TurnDocument;
+
+/** What a database gives, where it is asked. */
+async function asFound(get: () => Promise<TurnDocument | null>, idempotencyKey: string | undefined = 'k'): Promise<TurnDocument> {
+  const turns = { for: () => ({ get }) } as unknown as Collection<TurnDocument>;
+  return asItIs({ turns, store: { now: () => 0 } }, { principal: principal(), idempotencyKey }, accepted);
+}
+
+test('a turn with a key is what it has become; what cannot be read, or is gone, is what it was', async () => {
+  assert.equal(await asFound(async () => ended), ended);
+  assert.equal(await asFound(async () => null), accepted);
+  assert.equal(await asFound(() => Promise.reject(new Error('no database'))), accepted);
+});
+
+test('one without a key is nobody else’s, and not read', async () => {
+  const turns = { for: () => assert.fail('it was read') } as unknown as Collection<TurnDocument>;
+  assert.equal(await asItIs({ turns, store: { now: () => 0 } }, { principal: principal(), idempotencyKey: undefined }, accepted), accepted);
+});

@@ -1,0 +1,20 @@
+import { ServiceError } from '@switchyard/contracts';
+import { parseTraceparent, type Logger } from '@switchyard/telemetry';
+import type { TurnDocument } from '../../model/session-document.ts';
+
+const MAX_TEXT = 500;
+
+/** Whoever was shown the id of a turn that failed finds in the log why it did. */
+export function logFailedTurn(log: Logger, tenant: string, { turn, error }: { turn: TurnDocument; error: unknown }): void {
+  const { turnId, sessionKey, agentId, client, requestId, traceparent } = turn;
+  const traceId = parseTraceparent(traceparent)?.traceId;
+  const line = { requestId, traceId, turnId, tenant, client, agentId, sessionKey };
+  if (!(error instanceof ServiceError) || error.code === 'INTERNAL') {
+    log.error({ ...line, code: 'INTERNAL', err: error, errorKind: 'internal', hint: 'a defect; see the stack' }, 'turn failed');
+    return;
+  }
+  const { code, message, cause } = error;
+  const { reason, status } = error.details;
+  const told = { ...line, code, reason, status, error: message.slice(0, MAX_TEXT) };
+  log.info(cause === undefined ? told : { ...told, err: cause }, 'turn failed');
+}

@@ -1,0 +1,30 @@
+import type { Principal, TurnId, TurnState } from '@switchyard/contracts';
+import type { Collection } from '@switchyard/store';
+import type { z } from 'zod';
+import type { SessionDocument, TurnDocument } from '../../model/session-document.ts';
+import { readEntry } from '../../model/queue-entry.ts';
+
+export interface TurnReading {
+  sessions: Collection<SessionDocument>;
+  turns: Collection<TurnDocument>;
+}
+
+/** Where a turn stands: with `heardBy`, it runs as a part of that one, and says nothing until its end. */
+export interface Stands {
+  state: TurnState;
+  heardBy?: z.infer<typeof TurnId>;
+}
+
+/**
+ * What a turn's document says, but for one that waits there while another one, which works on the answer of both, has heard it: that
+ * stands in the other one's document alone, which is of the first in the queue of their session.
+ */
+export async function stateOf({ sessions, turns }: TurnReading, principal: Principal, turn: TurnDocument): Promise<Stands> {
+  const { turnId, sessionKey, state } = turn;
+  if (state !== 'queued') return { state };
+  const [first] = (await sessions.for(principal).get(sessionKey))?.queue ?? [];
+  if (first === undefined || readEntry(first).turnId === turnId) return { state };
+  const lead = await turns.for(principal).get(readEntry(first).turnId);
+  const isHeard = lead?.state !== 'cancelled' && lead?.joined?.some((heard) => heard.turnId === turnId) === true;
+  return isHeard ? { state: 'running', heardBy: lead.turnId } : { state };
+}

@@ -1,0 +1,90 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { ask, isRunning, settled, told, turnOf, twoReplicas, until } from '../simulation/event-delivery.fixture.ts';
+import { ended, listen, testSessions, turnIdOf } from '../sessions.fixture.ts';
+
+const agents = { echo: { model: 'dev/echo' }, strict: { model: 'dev/echo', modelFailover: { allowedModels: ['dev/echo'] } } };
+const script = (...steps: object[]): string => JSON.stringify(steps);
+
+test('a turn that names a model is answered by it, whatever its agent and its session have', async () => {
+  await using app = await testSessions({ agents });
+  const start = (name: string, more: object) =>
+    app.bus.call('turns.start', { turnId: turnIdOf(name), agentId: 'echo', message: 'hi', ...more });
+  const heard = listen(app.bus, turnIdOf('named'));
+  await start('chosen', { message: '/model switch dev slow' });
+  await ended(app.bus, turnIdOf('chosen'));
+  await start('named', { model: 'dev/scripted', message: script({ text: 'by the script' }) });
+  const [accepted] = await heard.until('done');
+  assert.equal(accepted?.type === 'accepted' && accepted.model, 'dev/scripted');
+  assert.equal((await ended(app.bus, turnIdOf('named'))).result?.response, 'by the script');
+});
+
+test('a model that the agent may not use, or that nobody has, is refused before anything is kept', async () => {
+  await using app = await testSessions({ agents });
+  const start = (agentId: string, model: string) =>
+    app.bus.call('turns.start', { turnId: turnIdOf('refused'), agentId, message: 'hi', model });
+  for (const [agentId, model, reason] of [
+    ['strict', 'dev/slow', 'MODEL_NOT_ALLOWED'],
+    ['echo', 'nobody/knows', 'MODEL_NOT_FOUND'],
+  ] as const) {
+    await assert.rejects(start(agentId, model), (error: { code?: string; details?: { reason?: string } }) => {
+      assert.deepEqual([error.code, error.details?.reason], ['FAILED_PRECONDITION', reason]);
+      return true;
+    });
+  }
+  await assert.rejects(app.bus.call('turns.resume', { turnId: turnIdOf('refused') }), { code: 'NOT_FOUND' });
+  assert.equal((await start('strict', 'dev/echo')).state !== 'failed', true);
+});
+
+test('the same key with another model is another request', async () => {
+  await using app = await testSessions({ agents });
+  const start = (name: string, more: object) =>
+    app.bus.call('turns.start', { turnId: turnIdOf(name), agentId: 'echo', message: 'hi', idempotencyKey: 'k', ...more });
+  const { turnId } = await start('one', { model: 'dev/echo' });
+  assert.equal((await start('two', { model: 'dev/echo' })).turnId, turnId);
+  await assert.rejects(start('three', { model: 'dev/slow' }), { code: 'INVALID_ARGUMENT' });
+  await assert.rejects(start('four', {}), { code: 'INVALID_ARGUMENT' });
+});
+
+test('a turn ends by name when the time that was said for it is over', async () => {
+  await using app = await testSessions({ agents });
+  const turnId = turnIdOf('late');
+  await app.bus.call('turns.start', { turnId, agentId: 'echo', model: 'dev/scripted', message: script({ wait: 60_000 }), timeoutMs: 50 });
+  const { failure } = await ended(app.bus, turnId);
+  assert.deepEqual(
+    [failure?.code, failure?.details?.['reason'], failure?.message],
+    ['DEADLINE_EXCEEDED', 'TURN_TIMEOUT', 'The turn took longer than 0.05 seconds.'],
+  );
+});
+
+test('that time counts from the first start of the turn, whoever goes on with it', async () => {
+  for (const [timeoutMs, state] of [
+    [6_000, 'failed'],
+    [60_000, 'done'],
+  ] as const) {
+    const { world, first } = await twoReplicas();
+    await told(world, ask(first, 'a', { pieces: 3, pace: 1_000, timeoutMs }));
+    await until(world, isRunning(world, 'a'));
+    const killedAt = world.simulation.now();
+    first.process.kill();
+    await settled(world);
+    const turn = turnOf(world, 'a');
+    assert.deepEqual([turn.state, turn.attempts], [state, 2]);
+    assert.ok((turn.startedAt ?? Infinity) <= killedAt, 'it began before');
+  }
+});
+
+test('a turn with a model of its own is not answered together with others', async () => {
+  await using app = await testSessions({
+    agents: { scripted: { model: 'dev/scripted' } },
+    settings: { queue: { defaultMode: 'collect' } },
+  });
+  const start = (name: string, message: string, more: object = {}) =>
+    app.bus.call('turns.start', { turnId: turnIdOf(name), agentId: 'scripted', message, ...more });
+  await start('before', script({ wait: 60_000 }));
+  await start('one', script({ text: 'of one' }));
+  await start('other', 'two', { model: 'dev/echo' });
+  await app.bus.call('agent.cancel', { turnId: turnIdOf('before') });
+  assert.equal((await ended(app.bus, turnIdOf('one'))).result?.response, 'of one');
+  assert.match((await ended(app.bus, turnIdOf('other'))).result?.response ?? '', /You said: two/);
+});

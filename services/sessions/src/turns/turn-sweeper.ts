@@ -1,0 +1,168 @@
+import { ServiceError } from '@switchyard/contracts';
+import type { Clock } from '@switchyard/service-kit';
+import type { Collection, Store } from '@switchyard/store';
+import type { Logger } from '@switchyard/telemetry';
+import type { Distilling } from '../context/compaction/summary-distillation.ts';
+import {
+  DAY_MS,
+  type BodyDocument,
+  type GoneDocument,
+  type SessionDocument,
+  type SummaryDocument,
+  type TurnDocument,
+} from '../model/session-document.ts';
+import { clearGone } from '../sessions/session-reset.ts';
+import { release } from '../queue/session-queue.ts';
+import { toFailure } from './store/turn-failure.ts';
+import type { Holds } from '../queue/session-lease.ts';
+import { forgetKey } from './store/idempotency-key.ts';
+import type { Remembering } from '../memory/memory-capture.ts';
+import type { Runner } from './turn-runner.ts';
+import { commitFailure } from './store/turn-store.ts';
+
+const BATCH = 100;
+/** So often every turn that waits is looked at, and not only those that became old enough. */
+const ALL_MS = 600_000;
+
+export interface SweeperDeps {
+  sessions: Collection<SessionDocument>;
+  turns: Collection<TurnDocument>;
+  bodies: Collection<BodyDocument>;
+  summaries: Collection<SummaryDocument>;
+  gone: Collection<GoneDocument>;
+  store: Pick<Store, 'now'>;
+  clock: Clock;
+  holds: Holds;
+  runner: Runner;
+  remembering?: Remembering;
+  distilling?: Distilling;
+  log: Logger;
+  /** How often is looked for leases that ran out, and for turns that wait. */
+  lookMs: number;
+  /** How often for the rest. */
+  sweepMs: number;
+  /** A turn that no queue holds was left by a process that died between two writes; a live one needs milliseconds. */
+  orphanMs: number;
+}
+
+/** Finds what nobody finished: who is meant stands in the README. Every replica may sweep at once. */
+export function startSweeper(deps: SweeperDeps): AsyncDisposable {
+  let stopped = false;
+  const running = new Set<Promise<void>>();
+  const orphans = createOrphans(deps);
+
+  /** What fails holds up neither the rest of its kind nor the other kinds. */
+  async function attempt(work: () => Promise<void>): Promise<void> {
+    if (stopped) return;
+    await work().catch((err: unknown) => {
+      deps.log.warn({ err, errorKind: 'dependency', hint: 'it is tried again at the next sweep' }, 'sweep failed');
+    });
+  }
+
+  function repeat(everyMs: number, works: readonly (() => Promise<void>)[]): () => void {
+    let busy = false;
+    const once = async (): Promise<void> => {
+      if (busy || stopped) return;
+      busy = true;
+      for (const work of works) await attempt(work);
+      busy = false;
+    };
+    const begin = (): void => {
+      const done = once().finally(() => running.delete(done));
+      running.add(done);
+    };
+    begin();
+    return deps.clock.every(everyMs, begin);
+  }
+
+  const stops = [
+    repeat(deps.lookMs, [() => releaseLapsed(deps, attempt), () => deps.runner.look()]),
+    repeat(deps.sweepMs, [
+      () => orphans.enter(attempt),
+      () => forgetKeys(deps),
+      () => clearAll(deps, attempt),
+      async () => deps.remembering?.sweep(),
+      async () => deps.distilling?.sweep(),
+      () => deps.runner.sweepFollowUps(),
+    ]),
+  ];
+  return {
+    async [Symbol.asyncDispose]() {
+      stopped = true;
+      for (const stop of stops) stop();
+      await Promise.all(running);
+    },
+  };
+}
+
+type Attempt = (work: () => Promise<void>) => Promise<void>;
+
+/** Leases that ran out, but for those that this process still works under: its machine may have slept, and it renews them. */
+async function releaseLapsed(deps: SweeperDeps, attempt: Attempt): Promise<void> {
+  const { sessions, store, holds } = deps;
+  const lapsed = await sessions.system().find({ leaseUntil: { gt: 0, lte: store.now() } }, { sort: [['leaseUntil', 'asc']], limit: BATCH });
+  for (const { tenant, ...session } of lapsed.items) {
+    if (!holds.has(tenant, session.key)) await attempt(async () => void (await release(sessions.for({ tenant }), { tenant, session })));
+  }
+}
+
+/**
+ * Turns that were written and entered no queue. Each is looked at once, when it is old enough: what is in a queue stays there until
+ * it has ended. Now and then all are looked at: a write may come so late, or a machine sleep so long, that a turn is old when it is there.
+ */
+function createOrphans(deps: SweeperDeps) {
+  const { turns, store, clock, orphanMs } = deps;
+  let from = 0;
+  let allAt = clock.now();
+  return {
+    async enter(attempt: Attempt): Promise<void> {
+      if (clock.now() - allAt >= ALL_MS) [from, allAt] = [0, clock.now()];
+      const before = store.now() - orphanMs;
+      let cursor: string | undefined;
+      let whole = true;
+      do {
+        const page = await turns
+          .system()
+          .find(
+            { state: 'queued', createdAt: { gte: from, lt: before } },
+            { sort: [['createdAt', 'asc']], limit: BATCH, ...(cursor === undefined ? {} : { cursor }) },
+          );
+        for (const { tenant, ...turn } of page.items) {
+          let entered = false;
+          await attempt(async () => {
+            await enterOrEnd(deps, tenant, turn);
+            entered = true;
+          });
+          whole &&= entered;
+        }
+        cursor = page.cursor;
+      } while (cursor !== undefined);
+      if (whole) from = before;
+    },
+  };
+}
+
+/** One that may not enter any more was not accepted either: nobody was told that it is. */
+async function enterOrEnd({ runner, turns, store }: SweeperDeps, tenant: string, turn: TurnDocument): Promise<void> {
+  try {
+    await runner.enter(tenant, turn);
+  } catch (error) {
+    if (!(error instanceof ServiceError) || error.code === 'UNAVAILABLE') throw error;
+    const ending = { turn, fence: 0, lastFrame: 1, now: store.now() };
+    runner.tellFailed(tenant, await commitFailure(turns.for({ tenant }), ending, toFailure(error, turn)));
+  }
+}
+
+/** Keys that were kept for as long as they are. */
+async function forgetKeys({ turns, store }: SweeperDeps): Promise<void> {
+  const { items } = await turns.system().find({ keyUntil: { gt: 0, lte: store.now() } }, { sort: [['keyUntil', 'asc']], limit: BATCH });
+  for (const { tenant, ...turn } of items) await forgetKey(turns.for({ tenant }), turn);
+}
+
+/** Turns of epochs that are over. */
+async function clearAll(deps: SweeperDeps, attempt: Attempt): Promise<void> {
+  const { items } = await deps.gone
+    .system()
+    .find({ at: { lte: deps.store.now() - deps.orphanMs } }, { sort: [['at', 'asc']], limit: BATCH });
+  for (const { tenant, ...gone } of items) await attempt(() => clearGone({ ...deps, forgetAt: deps.store.now() + DAY_MS }, tenant, gone));
+}
