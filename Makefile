@@ -30,6 +30,9 @@ check: install ## Types, lint, format, boundaries, dead code, contracts, protos.
 	$(NODE) scripts/settings-page.ts
 	$(NODE) scripts/generate.ts
 	$(NODE) scripts/check-repository.ts
+	$(NODE) scripts/check/check-prose.ts
+	$(NODE) scripts/check/check-layout.ts
+	$(NODE) scripts/check/check-commits.ts
 	$(NODE) scripts/check-dockerfile.ts
 	$(NODE) $(BIN)/dclint -c scripts/dclint.json --max-warnings 0 docker-compose.yml
 	cd proto && ../$(BIN)/buf lint
