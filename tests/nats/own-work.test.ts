@@ -31,7 +31,7 @@ test('each service does all of its work as the user that is meant for it', { ski
   await client.call('agents.create', { name: 'Second' });
   const second = await client.call('agent.execute', { message: 'hi', agentId: 'second' });
   assert.match(second.response, /You said: hi/);
-  // Larger than any message: the registry writes it in parts, sessions watches them.
+  // An agent of 200 KB: a bucket value above the size of other messages.
   const large = { trustPromptOverrides: { known: 'w'.repeat(200_000) } };
   await client.call('agents.update', { agentId: 'second', provider: 'dev', model: 'slow', elevatedReply: large });
   const answer = async (): Promise<string> => (await client.call('agent.execute', { message: 'hi', agentId: 'second' })).response;

@@ -27,7 +27,6 @@ const PUBLISH: Table = {
   'ctl.gateway.counted': ['gateway'],
   '$KV.tokens.default.ops': ['secrets'],
   '$KV.agents.default.main': ['registry'],
-  '$KV.agents.default.main./.a.0': ['registry'],
   '$KV.config.head': ['registry'],
   '$JS.API.INFO': [],
   '$JS.API.STREAM.LIST': [],
@@ -140,7 +139,7 @@ async function probeBoundary(probe: Probe, service: ServiceName, other: ServiceN
   for (const subject of [`rpc.${other}.>`, `svc.${other}.>`, `evt.${other}.>`])
     if ((await probe.subscribes(subject)) && !(subject.startsWith('evt') && READS_EVENTS.includes(service)))
       wrong.push(`subscribe ${subject}`);
-  for (const subject of [`evt.${other}.any.thing`, `ctl.${other}.wake`, `$KV.replicas.${other}.one`, `$KV.replicas.${other}.one./.a.0`])
+  for (const subject of [`evt.${other}.any.thing`, `ctl.${other}.wake`, `$KV.replicas.${other}.one`])
     if ((await probe.publishes(subject)) !== mine) wrong.push(`publish ${subject}`);
   return wrong;
 }

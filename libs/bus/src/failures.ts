@@ -104,11 +104,6 @@ export function notProvisioned(what: string, cause: unknown): ServiceError {
   return new ServiceError('UNAVAILABLE', message, { details: { reason: 'NOT_PROVISIONED' }, cause });
 }
 
-/** Parts of it are gone, and nobody replaced it: somebody else than the bus has been there. */
-export function halfValue(bucket: string, key: string): ServiceError {
-  return failure('DATA_LOSS', `The value of ${key} in the bucket ${bucket} is not whole.`, 'VALUE_NOT_WHOLE');
-}
-
 export function tooFewServers(what: string, copies: number, cause: unknown): ServiceError {
   const message = `The bus cannot keep ${copies} copies of the ${what}: it has too few servers that are up and have room.`;
   return new ServiceError('FAILED_PRECONDITION', message, { details: { reason: 'TOO_FEW_SERVERS' }, cause });

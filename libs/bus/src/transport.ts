@@ -117,10 +117,7 @@ export interface Watch {
   stop(): void;
 }
 
-/**
- * Control state with revisions, watched by every replica. Keys match `[A-Za-z0-9_.=-]+`. A value may be larger than a message: whoever
- * reads or watches gets it whole, or the one before or after it.
- */
+/** Control state with revisions, watched by every replica. Keys match `[A-Za-z0-9_.=-]+`. A value is one message. */
 export interface Bucket {
   get(key: string): Promise<BucketEntry | undefined>;
   /** Returns the new revision. Revisions of a bucket only grow, also where what was in it is lost and it is made anew. */

@@ -11,8 +11,8 @@ export interface NatsAsker {
   acks: Mux;
 }
 
-/** Says what belongs together in one write, and collects the answers to the last of it until one is the last of them. */
-export function ask({ acks, link }: NatsAsker, said: readonly Outgoing[], isLast: (answer: Message) => boolean): Promise<Message[]> {
+/** Publishes a request and collects its answers until `isLast` is true for one. */
+export function ask({ acks, link }: NatsAsker, request: Outgoing, isLast: (answer: Message) => boolean): Promise<Message[]> {
   return new Promise((resolve, reject) => {
     const answers: Message[] = [];
     const id = acks.open(
@@ -26,13 +26,8 @@ export function ask({ acks, link }: NatsAsker, said: readonly Outgoing[], isLast
       },
       ANSWER_MS,
     );
-    const expires = performance.now() + ANSWER_MS;
-    const question = said.length - 1;
     try {
-      const refused = said.some(
-        (message, at) => !link.publish({ ...message, ...(at === question ? { reply: acks.address(id) } : {}), expires }),
-      );
-      if (!refused) return;
+      if (link.publish({ ...request, reply: acks.address(id), expires: performance.now() + ANSWER_MS })) return;
       acks.close(id);
       reject(busUnreachable());
     } catch (error) {

@@ -3,22 +3,24 @@ import { test, type TestContext } from 'node:test';
 import { jetstreamManager, type JetStreamManager } from '@nats-io/jetstream';
 import { connect } from '@nats-io/transport-node';
 import { silentLogger } from '@switchyard/telemetry';
-import { startNatsServer } from '@switchyard/testkit';
+import { startNatsServer, type NatsServer } from '@switchyard/testkit';
 import { bytes } from '../collector.contract.ts';
-import type { Transport } from '../transport.ts';
+import type { BucketEntry, Transport } from '../transport.ts';
 import { connectNats } from './connect-nats.ts';
 
+const MiB = 1_048_576;
 const OFF = process.env['SWITCHYARD_TEST_NATS'] === 'off' && 'SWITCHYARD_TEST_NATS=off';
 
-async function scene(t: TestContext): Promise<{ manager: JetStreamManager; join(): Promise<Transport> }> {
+async function scene(t: TestContext): Promise<{ manager: JetStreamManager; server: NatsServer; join(): Promise<Transport> }> {
   const stack = new AsyncDisposableStack();
   t.after(() => stack.disposeAsync());
   const server = await startNatsServer();
   stack.defer(() => server.stop());
-  const connection = await connect({ servers: server.url });
+  const connection = await connect({ servers: server.url, maxReconnectAttempts: -1, reconnectTimeWait: 20 });
   stack.defer(() => connection.close());
   return {
     manager: await jetstreamManager(connection),
+    server,
     async join() {
       const transport = await connectNats(server.url, { log: silentLogger() });
       stack.defer(() => transport.drain());
@@ -50,7 +52,72 @@ test('a bucket that is there counts on as it did, and is brought to its definiti
   await manager.streams.add({ name: 'KV_old', subjects: ['$KV.old.>'], max_msgs_per_subject: 1 });
   const bucket = await (await join()).kv({ name: 'old' });
   assert.deepEqual([await bucket.put('k', bytes('1')), await bucket.put('k', bytes('2'))], [1, 2]);
-  assert.equal((await manager.streams.info('KV_old')).config.allow_atomic, true);
+  assert.equal((await manager.streams.info('KV_old')).config.allow_rollup_hdrs, true);
   const again = await (await join()).kv({ name: 'old', ttlMs: 60_000 });
   assert.equal(await again.put('k', bytes('3')), 3);
+});
+
+function valueOf(size: number, text: string): Uint8Array {
+  return new Uint8Array(Buffer.alloc(size, text));
+}
+
+async function waitUntil(isTrue: () => boolean): Promise<void> {
+  while (!isTrue()) await new Promise((resolve) => setTimeout(resolve, 10));
+}
+
+test('rejects a value that no message can carry, and any value once the bucket holds 64 MiB', { skip: OFF, timeout: 60_000 }, async (t) => {
+  const { join } = await scene(t);
+  const bucket = await (await join()).kv({ name: 'full' });
+  await assert.rejects(bucket.put('k', valueOf(8 * MiB + 1, 'x')), {
+    code: 'FAILED_PRECONDITION',
+    details: { reason: 'PAYLOAD_TOO_LARGE' },
+  });
+  for (let n = 0; n < 63; n++) await bucket.put(`k${n}`, valueOf(MiB, 'x'));
+  await assert.rejects(bucket.put('last', valueOf(2 * MiB, 'x')), (error: Error) => {
+    assert.match((error.cause as Error).message, /maximum bytes exceeded/);
+    return true;
+  });
+  assert.equal(await bucket.get('last'), undefined);
+  assert.equal((await bucket.get('k0'))?.value?.length, MiB);
+});
+
+test('a watch delivers complete values and the latest one across a server restart', { skip: OFF, timeout: 60_000 }, async (t) => {
+  const { join, server } = await scene(t);
+  const transport = await join();
+  const bucket = await transport.kv({ name: 'things' });
+  await bucket.put('k', valueOf(MiB, 'a'));
+  const entries: BucketEntry[] = [];
+  const watch = await bucket.watch((entry) => entries.push(entry));
+  for (const letter of 'bcdefgh') {
+    const writing = bucket.put('k', valueOf(MiB, letter)).catch(() => undefined);
+    if (letter === 'd') {
+      await server.restart();
+      await waitUntil(() => transport.connected());
+    }
+    await writing;
+  }
+  let revision: number | undefined;
+  while (revision === undefined) revision = await bucket.put('k', valueOf(MiB, 'z')).catch(() => undefined);
+  await waitUntil(() => (entries.at(-1)?.revision ?? 0) >= (revision ?? 0));
+  for (const { value } of entries) assert.deepEqual(value, valueOf(MiB, String.fromCharCode(value?.[0] ?? 0)));
+  assert.equal(entries.at(-1)?.value?.[0], 'z'.charCodeAt(0));
+  watch.stop();
+});
+
+test('a watch delivers values that are written after the server lost its store', { skip: OFF, timeout: 30_000 }, async (t) => {
+  const { join, server } = await scene(t);
+  const transport = await join();
+  const bucket = await transport.kv({ name: 'things' });
+  await bucket.put('k', valueOf(MiB, 'old'));
+  const entries: BucketEntry[] = [];
+  const watch = await bucket.watch((entry) => entries.push(entry));
+  const restored = Promise.withResolvers<void>();
+  transport.follow({ restored: () => restored.resolve() });
+  await server.restart({ empty: true });
+  await restored.promise;
+  const revision = await bucket.put('k', valueOf(MiB - 9, 'new'));
+  await waitUntil(() => entries.length === 2);
+  assert.deepEqual(entries.at(-1), { key: 'k', value: valueOf(MiB - 9, 'new'), revision });
+  assert.deepEqual(await bucket.get('k'), { key: 'k', value: valueOf(MiB - 9, 'new'), revision });
+  watch.stop();
 });

@@ -76,7 +76,7 @@ function withId({ headers }: Outgoing, id: string): HeaderLines {
 type Ack = { seq: number; duplicate: boolean };
 
 async function requestAck(logs: NatsLogs, message: Outgoing): Promise<Ack | 'nobody'> {
-  const [answer] = await ask(logs, [message], () => true);
+  const [answer] = await ask(logs, message, () => true);
   if (answer === undefined || answer.status === 503) return 'nobody';
   const ack = decodeJson(answer.data) as { seq?: number; duplicate?: boolean; error?: { description: string } };
   if (ack.seq === undefined) throw busUnreachable(new Error(ack.error?.description ?? 'not an acknowledgement'));
@@ -86,7 +86,7 @@ async function requestAck(logs: NatsLogs, message: Outgoing): Promise<Ack | 'nob
 /** Part of what is there, and where the rest begins. Asked of the stream directly: a consumer would have to be made and removed. */
 async function readBatch(logs: NatsLogs, stream: string, from: From): Promise<{ entries: LogEntry[]; more: boolean } | undefined> {
   const query = { subject: `$JS.API.DIRECT.GET.${stream}`, data: encodeJson({ batch: READ_BATCH, ...from }) };
-  const answers = await ask(logs, [query], ({ status }) => status !== undefined);
+  const answers = await ask(logs, query, ({ status }) => status !== undefined);
   const end = answers.pop();
   if (end?.status === 503) return undefined;
   return { entries: answers.map(readEntry), more: Number(answers.at(-1)?.header('Nats-Num-Pending') ?? 0) > 0 };

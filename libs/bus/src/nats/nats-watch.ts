@@ -4,8 +4,8 @@ import { mintId } from '@switchyard/security';
 import { EMPTY } from '../bytes.ts';
 import { busClosed } from '../failures.ts';
 import type { BucketEntry, Message, Subscription, Watch } from '../transport.ts';
+import { isDeletion, keySubject } from './nats-bucket-entry.ts';
 import type { NatsLink } from './nats-link.ts';
-import { isPart, keySubject, partOf, readHead } from './nats-value.ts';
 
 const HEARTBEAT_MS = 1_000;
 /** Two heartbeats missed, and a little. */
@@ -39,8 +39,6 @@ interface Consumer {
   readonly keys: Set<string>;
   /** Keys that were read from a stream that is lost, and not yet from its successor. */
   readonly carried: Set<string>;
-  /** What came of a value in parts, whose head comes last. */
-  readonly held: { of: string | undefined; pieces: Uint8Array[] };
   /** How many messages there were to deliver when this consumer was made, and how many there still were behind the last one. */
   toCome: number;
   pending: number;
@@ -68,7 +66,6 @@ export async function openWatch(source: WatchSource, bucket: string, onEntry: (e
     stream: undefined,
     keys: new Set(),
     carried: new Set(),
-    held: { of: undefined, pieces: [] },
     toCome: Infinity,
     pending: Infinity,
     heardAt: Date.now(),
@@ -145,7 +142,6 @@ async function recognise(consumer: Consumer, stream: string): Promise<void> {
   consumer.stream = created;
   if (same && state.last_seq >= consumer.lastSeq) return;
   consumer.lastSeq = 0;
-  hold(consumer, undefined);
   for (const key of consumer.keys) consumer.carried.add(key);
   setTimeout(dropCarried, consumer.source.link.holdMs, consumer).unref();
 }
@@ -189,33 +185,13 @@ function onMessage(consumer: Consumer, message: Message): void {
   consumer.lastSeq = position.streamSeq;
   consumer.pending = position.pending;
   vouch(consumer);
-  const key = message.subject.slice(keySubject(consumer.bucket, '').length);
-  if (isPart(key)) keepPart(consumer, message);
-  else onHead(consumer, key, { message, revision: position.streamSeq });
+  onEntryMessage(consumer, message, position.streamSeq);
   checkLoaded(consumer);
 }
 
-/** The parts of a value stand in the stream one after the other, right before its head. */
-function keepPart(consumer: Consumer, message: Message): void {
-  const of = partOf((name) => message.header(name));
-  if (of === undefined) return;
-  if (consumer.held.of !== of) hold(consumer, of);
-  consumer.held.pieces.push(new Uint8Array(message.data));
-}
-
-function hold(consumer: Consumer, of: string | undefined): void {
-  Object.assign(consumer.held, { of, pieces: [] });
-}
-
-function onHead(consumer: Consumer, key: string, { message, revision }: { message: Message; revision: number }): void {
-  const head = readHead({ data: new Uint8Array(message.data), revision, header: (name) => message.header(name) });
-  const { of, pieces } = consumer.held;
-  hold(consumer, undefined);
-  if (head.parts !== undefined && (of !== head.parts.id || pieces.length !== head.parts.count)) {
-    consumer.source.link.log.error({ bucket: consumer.bucket, key, revision }, 'a value that is not whole was not taken over');
-    return;
-  }
-  const value = head.parts === undefined ? head.value : new Uint8Array(Buffer.concat(pieces));
+function onEntryMessage(consumer: Consumer, message: Message, revision: number): void {
+  const key = message.subject.slice(keySubject(consumer.bucket, '').length);
+  const value = isDeletion((name) => message.header(name)) ? undefined : new Uint8Array(message.data);
   consumer.carried.delete(key);
   if (value === undefined) consumer.keys.delete(key);
   else consumer.keys.add(key);
@@ -240,9 +216,9 @@ function vouch(consumer: Consumer): void {
   consumer.sound = true;
 }
 
-/** What is replaced meanwhile comes later than it would have, and for a moment counts as nothing; behind a part there is its head. */
-function checkLoaded({ loaded, delivered, toCome, pending, held }: Consumer): void {
-  if (pending === 0 && delivered >= toCome && held.of === undefined) loaded.resolve();
+/** A value that is replaced during the start is delivered later, and for a moment the server does not count it as pending. */
+function checkLoaded({ loaded, delivered, toCome, pending }: Consumer): void {
+  if (pending === 0 && delivered >= toCome) loaded.resolve();
 }
 
 interface Position {
