@@ -24,6 +24,6 @@ test('findLayoutFaults accepts layers, and test code that imports upwards', () =
 
 test('findLayoutFaults counts production files of a folder and not its tests', () => {
   const files = Array.from({ length: 26 }, (_, index) => [file(`libs/x/src/f${index}.ts`), file(`libs/x/src/f${index}.test.ts`)]).flat();
-  assert.deepEqual(findLayoutFaults(files), ['libs/x/src: 26 files']);
+  assert.deepEqual(findLayoutFaults(files), ['libs/x/src: more than 25 files']);
   assert.deepEqual(findLayoutFaults(files.slice(2)), []);
 });

@@ -11,13 +11,13 @@ export interface SourceFile {
 
 /**
  * Finds folders of production code that are too large, and pairs of folders of one package that import each other.
- * Each fault is one line: `libs/x/src/a: 31 files`, or `libs/x/src/a <-> libs/x/src/b`.
+ * Each fault is one line: `libs/x/src/a: more than 25 files`, or `libs/x/src/a <-> libs/x/src/b`.
  */
 export function findLayoutFaults(files: readonly SourceFile[]): string[] {
   const production = files.filter(({ path }) => /^(?:libs|services)\//.test(path) && path.endsWith('.ts') && !TEST_CODE.test(path));
   const faults: string[] = [];
   for (const [folder, members] of Object.entries(Object.groupBy(production, ({ path }) => dirname(path))))
-    if ((members?.length ?? 0) > MAX_FILES_PER_FOLDER) faults.push(`${folder}: ${members?.length} files`);
+    if ((members?.length ?? 0) > MAX_FILES_PER_FOLDER) faults.push(`${folder}: more than ${MAX_FILES_PER_FOLDER} files`);
   const imports = new Set(production.flatMap(listFolderImports));
   for (const edge of imports) {
     const [from = '', to = ''] = edge.split(' ');
