@@ -32,7 +32,9 @@ function make(service: ServiceNames): void {
   run(`${root}node_modules/.bin/oxfmt`, Object.keys({ ...changed, ...written }));
   run(process.execPath, ['scripts/lock-contracts.ts', '--write']);
   run(process.execPath, ['scripts/generate.ts', '--write']);
-  console.log(`services/${service.name} is there, and ${Object.keys(changed).join(', ')} know it. What to do next: docs/guide/adding.md`);
+  console.log(
+    `services/${service.name} is there, and ${Object.keys(changed).join(', ')} know it. What to do next: docs/guide/extending.md`,
+  );
 }
 
 /** All that a new workspace adds to what is installed is a link. */

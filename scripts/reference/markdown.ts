@@ -5,7 +5,7 @@ export function code(text: string): string {
   return `\`${text}\``;
 }
 
-/** Free text in a table: no line breaks, and angle brackets are no HTML. */
+/** Escapes free text for a table cell: no line breaks, no HTML. */
 export function cell(text: string): string {
   return text.replaceAll('\n', ' ').replaceAll('<', '&lt;');
 }
@@ -26,7 +26,7 @@ export function described({ description }: JsonSchema): string {
   return typeof description === 'string' ? description : '';
 }
 
-/** The fields of an object, a row each; what is no object in a sentence. `must` is the word for those that are never left out. */
+/** Renders the fields of an object as a table, any other schema as a sentence. `must` labels required fields. */
 export function fields(schema: JsonSchema, must: 'required' | 'always'): string {
   const { properties, required = [] } = schema;
   if (properties === undefined) return cell(sentence(described(schema) || describeType(schema)));
@@ -34,7 +34,7 @@ export function fields(schema: JsonSchema, must: 'required' | 'always'): string 
     const preset = describeDefault(field);
     return [code(name), cell(describeType(field)), required.includes(name) ? must : cell(preset), cell(described(field))];
   });
-  return rows.length === 0 ? 'Nothing.' : table(['Field', 'Type', must === 'required' ? 'Default' : '', 'Meaning'], rows);
+  return rows.length === 0 ? 'No fields.' : table(['Field', 'Type', must === 'required' ? 'Default' : '', 'Meaning'], rows);
 }
 
 export function sentence(text: string): string {

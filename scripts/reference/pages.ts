@@ -3,7 +3,7 @@ import { limitsPage } from './limits.ts';
 import { methodPages } from './methods.ts';
 import { routesPage } from './routes.ts';
 
-/** The pages of the reference that are read from the contracts, by their file. */
+/** Renders the reference pages that derive from the contracts, keyed by file. */
 export async function referencePages(): Promise<Record<string, string>> {
   return {
     ...methodPages(),
