@@ -1,48 +1,26 @@
 import assert from 'node:assert/strict';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { test } from 'node:test';
-import * as ws from 'ws';
 import { createBroadcast } from './broadcast.ts';
 import type { Connection } from './connections.ts';
-import { latin1Frame, textFrame } from './text-frame.ts';
-
-/** The reader that clients have; the package's types leave it out. */
-const { Receiver } = ws as unknown as {
-  Receiver: new (options: object) => { on(event: 'message', listener: (data: Buffer) => void): void; write(bytes: Buffer): void };
-};
 
 /** Connections that only remember what was written to them. */
 function audience(count: number): {
   all: Connection[];
-  written: Map<Connection, Buffer[]>;
-  write: (to: Connection, frames: Buffer) => void;
+  written: Map<Connection, (readonly Uint8Array[])[]>;
+  write: (to: Connection, messages: readonly Uint8Array[]) => void;
 } {
-  const written = new Map<Connection, Buffer[]>();
+  const written = new Map<Connection, (readonly Uint8Array[])[]>();
   const all = Array.from({ length: count }, () => {
     const connection = {} as Connection;
     written.set(connection, []);
     return connection;
   });
-  return { all, written, write: (to, frames) => void written.get(to)?.push(frames) };
+  return { all, written, write: (to, messages) => void written.get(to)?.push(messages) };
 }
 
-/** What a client understands. */
-function read(frames: readonly Buffer[]): string[] {
-  const messages: string[] = [];
-  const receiver = new Receiver({ isServer: false, maxPayload: 1_000_000 });
-  receiver.on('message', (data) => void messages.push(data.toString()));
-  for (const frame of frames) receiver.write(frame);
-  return messages;
-}
-
-test('a frame is one that clients read, whatever its length', () => {
-  for (const length of [0, 1, 125, 126, 65_535, 65_536, 200_000]) {
-    const message = 'é'.repeat(length / 2) + 'x'.repeat(length % 2);
-    assert.deepEqual(read([textFrame(Buffer.from(message))]), [message], `${length} bytes`);
-    const frame = latin1Frame(Buffer.from(message).toString('latin1'));
-    assert.deepEqual(read([Buffer.from(frame, 'latin1')]), [message], `${length} bytes as text`);
-  }
-});
+/** The text of everything that was sent to one connection. */
+const read = (calls: readonly (readonly Uint8Array[])[]): string[] => calls.flat().map((message) => Buffer.from(message).toString());
 
 test('what comes in one turn is one write to each, of the same bytes', async () => {
   const { all, written, write } = audience(3);

@@ -1,7 +1,6 @@
 import type { Connection } from './connections.ts';
-import { textFrame } from './text-frame.ts';
 
-/** Connections that are written to before others get their turn of the event loop. */
+/** Messages that are sent before other work gets its turn of the event loop. */
 const SLICE = 512;
 /** What one write to a client holds at most; a longer run of messages becomes several. */
 const RUN_BYTES = 256 * 1024;
@@ -16,11 +15,11 @@ export interface Broadcast {
   send(topic: string, message: Uint8Array, receivers: () => Iterable<Connection>): boolean;
 }
 
-/** Messages of one topic that follow upon each other: one piece of bytes, made once for all receivers. */
+/** Consecutive messages of one topic. */
 interface Run {
   readonly topic: string;
   readonly receivers: () => Iterable<Connection>;
-  readonly frames: Buffer[];
+  readonly messages: Uint8Array[];
   bytes: number;
 }
 
@@ -28,28 +27,27 @@ interface Run {
  * Tells many connections the same. Each gets everything that came since it was last written to in one write: a write to a socket
  * costs a thousand times what another frame in it costs, so the more there is to tell, the less each message costs.
  */
-export function createBroadcast(write: (connection: Connection, frames: Buffer) => void): Broadcast {
+export function createBroadcast(sendAll: (connection: Connection, messages: readonly Uint8Array[]) => void): Broadcast {
   const runs: Run[] = [];
   let waitingBytes = 0;
-  let current: { receivers: Iterator<Connection>; frames: Buffer } | undefined;
+  let current: { receivers: Iterator<Connection>; messages: readonly Uint8Array[] } | undefined;
 
   function begin(): void {
     const run = runs.shift();
     if (run === undefined) return;
     waitingBytes -= run.bytes;
-    const frames = run.frames.length === 1 ? (run.frames[0] as Buffer) : Buffer.concat(run.frames, run.bytes);
-    current = { receivers: run.receivers()[Symbol.iterator](), frames };
+    current = { receivers: run.receivers()[Symbol.iterator](), messages: run.messages };
   }
 
   function slice(): void {
-    for (let written = 0; written < SLICE;) {
+    for (let sent = 0; sent < SLICE;) {
       if (current === undefined) begin();
       if (current === undefined) return;
       const { value, done } = current.receivers.next();
       if (done) current = undefined;
       else {
-        write(value, current.frames);
-        written++;
+        sendAll(value, current.messages);
+        sent += current.messages.length;
       }
     }
     setImmediate(slice);
@@ -59,13 +57,12 @@ export function createBroadcast(write: (connection: Connection, frames: Buffer) 
     send(topic, message, receivers) {
       if (waitingBytes + message.length > MAX_WAITING_BYTES) return false;
       const idle = runs.length === 0 && current === undefined;
-      const frame = textFrame(message);
-      waitingBytes += frame.length;
+      waitingBytes += message.length;
       const last = runs.at(-1);
       if (last?.topic === topic && last.bytes < RUN_BYTES) {
-        last.frames.push(frame);
-        last.bytes += frame.length;
-      } else runs.push({ topic, receivers, frames: [frame], bytes: frame.length });
+        last.messages.push(message);
+        last.bytes += message.length;
+      } else runs.push({ topic, receivers, messages: [message], bytes: message.length });
       if (idle) setImmediate(slice);
       return true;
     },

@@ -1,10 +1,9 @@
 import type { Duplex } from 'node:stream';
 import { WebSocket } from 'ws';
-import type { Answer } from '../rpc/answers.ts';
+import { answerBytes, type Answer } from '../rpc/answers.ts';
 import type { Cancel } from '../rpc/in-flight.ts';
 import { createGauge } from '../admission/limits.ts';
 import type { Caller } from '../admission/tokens.ts';
-import { latin1Frame } from './text-frame.ts';
 import { framesDone } from './unfinished-frames.ts';
 
 /** One open WebSocket. Ten thousand of them idle on one edge, so nothing here has a timer or a buffer of its own. */
@@ -44,8 +43,8 @@ export interface Connections {
   remove(connection: Connection): void;
   /** Writes at the end of this turn of the event loop, together with whatever else goes to the same client. */
   send(connection: Connection, data: Answer): void;
-  /** Writes at once what is on the wire already: whole frames, which many may share. */
-  write(connection: Connection, frames: Buffer): void;
+  /** The same for several messages, which many connections may share. */
+  sendAll(connection: Connection, messages: readonly Uint8Array[]): void;
   /** Stops reading from a client that has too much outstanding, until it has less. */
   regulate(connection: Connection): void;
   byClient(client: Caller): ReadonlySet<Connection> | undefined;
@@ -74,16 +73,14 @@ export function createConnections({ onClient }: ConnectionsOptions): Connections
   function send(connection: Connection, data: Answer): void {
     if (!takes(connection)) return;
     uncork(connection);
-    // A short one as one piece: `ws` writes two, which costs twice as much.
-    if (typeof data === 'string') connection.stream.write(latin1Frame(data), 'latin1');
-    else connection.socket.send(data, TEXT);
+    connection.socket.send(answerBytes(data), TEXT);
     regulate(connection);
   }
 
-  /** Beside what `ws` writes, which never leaves a frame half written. */
-  function write(connection: Connection, frames: Buffer): void {
+  function sendAll(connection: Connection, messages: readonly Uint8Array[]): void {
     if (!takes(connection)) return;
-    connection.stream.write(frames);
+    uncork(connection);
+    for (const message of messages) connection.socket.send(message, TEXT);
     regulate(connection);
   }
 
@@ -99,7 +96,7 @@ export function createConnections({ onClient }: ConnectionsOptions): Connections
   return {
     all,
     send,
-    write,
+    sendAll,
     regulate,
     byClient: ({ key }) => clients.get(key),
     ofAddress: (address) => addresses.count(address),

@@ -22,8 +22,8 @@ export function openFanOut({ bus, tokens, log }: FanOutDeps): { connections: Con
   let lost = 0;
   const subscriptions = new Map<string, Subscription>();
   const connections = createConnections({ onClient });
-  const broadcast = createBroadcast((connection, frames) => {
-    if (tokens.valid(connection.caller)) connections.write(connection, frames);
+  const broadcast = createBroadcast((connection, messages) => {
+    if (tokens.valid(connection.caller)) connections.sendAll(connection, messages);
   });
 
   function onClient(client: Caller, present: boolean): void {

@@ -1,7 +1,6 @@
 import type { Settings } from '@switchyard/service-kit';
 import { WebSocket } from 'ws';
 import { PAUSE_BACKLOG_BYTES, type Connection, type Connections } from './connections.ts';
-import { textFrame } from './text-frame.ts';
 
 const PING_EVERY_MS = 30_000;
 const MAX_UNANSWERED_PINGS = 2;
@@ -29,9 +28,9 @@ export function startHeartbeat({ settings, connections, pingEveryMs = PING_EVERY
   }
 
   function beat(): void {
-    const frame = textFrame(Buffer.from(`{"jsonrpc":"2.0","method":"heartbeat","params":{"ts":${Date.now()}}}`));
+    const heartbeat = [Buffer.from(`{"jsonrpc":"2.0","method":"heartbeat","params":{"ts":${Date.now()}}}`)];
     forEach(connections.all, (connection) => {
-      if (connection.socket.bufferedAmount < PAUSE_BACKLOG_BYTES) connections.write(connection, frame);
+      if (connection.socket.bufferedAmount < PAUSE_BACKLOG_BYTES) connections.sendAll(connection, heartbeat);
     });
   }
 

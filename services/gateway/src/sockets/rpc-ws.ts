@@ -17,7 +17,6 @@ import { hideQueryToken } from '../admission/query-token.ts';
 import { NOT_FOUND, rateLimited, retryAfterSeconds, UNVOUCHED, type Refusal } from '../server/refusal.ts';
 import { requestIdOf } from '../server/request-id.ts';
 import type { Caller } from '../admission/tokens.ts';
-import { readWholeFrames, type FrameListener } from './whole-frames.ts';
 import { traceparentOf } from '../server/trace.ts';
 
 const ROUTE = 'GET /ws';
@@ -55,9 +54,14 @@ export function acceptWebSockets(server: Server, { edge, admission, dispatcher, 
   const upgrades = new WebSocketServer<typeof ConnectedSocket>({ ...PROTOCOL, WebSocket: ConnectedSocket });
   /** What every socket has stands here once: what is made for each is held by each, and so is all that it can see. */
   const broke = (error: Error): void => log.debug({ err: error }, 'a connection broke');
-  const frames: FrameListener<Connection> = {
-    onText: (connection, message) => receive(connection, message, false),
-    onOther: (connection, length) => frameBytes(connection, length, connection.largest),
+  const byStream = new WeakMap<Duplex, Connection>();
+  const onBytes = function (this: Duplex, { length }: Buffer): void {
+    const connection = byStream.get(this);
+    if (connection) frameBytes(connection, length, connection.largest);
+  };
+  const onDrain = function (this: Duplex): void {
+    const connection = byStream.get(this);
+    if (connection) connections.regulate(connection);
   };
   const listeners = {
     message: heard((connection, data: RawData, isBinary: boolean) => {
@@ -124,9 +128,10 @@ export function acceptWebSockets(server: Server, { edge, admission, dispatcher, 
     const [address, traceparent] = [admission.addressOf(request), traceparentOf(request)];
     const connection = connections.add({ socket, stream, largest: largestPayload(caller), caller, address, traceparent });
     socket.connection = connection;
-    readWholeFrames(connection, frames);
+    byStream.set(stream, connection);
+    stream.prependListener('data', onBytes); // before `ws` reads the same bytes and reports a message
+    stream.on('drain', onDrain);
     for (const [event, listener] of Object.entries(listeners)) socket.on(event, listener);
-    stream.on('drain', () => connections.regulate(connection));
   }
 
   /** The order of checks is part of the interface: token, binary, rate, size, then what the message says. */
