@@ -1,8 +1,9 @@
+import { LRUCache } from 'lru-cache';
 import type { ModelRef, ModelRequest } from './model.ts';
 
 /** Of the longest silence a model may keep: whoever once took so much of it for one answer may need more for the next. */
 const LONG = 0.25;
-const MAX_REMEMBERED = 1_000;
+const MAX_SLOW_MODELS = 1_000;
 
 /**
  * Which answers are asked for in one piece. That costs the least, but such an answer is silence until it is there: so a model
@@ -15,13 +16,12 @@ export interface Pace {
 }
 
 export function createPace(): Pace {
-  const slow = new Set<string>();
+  const slow = new LRUCache<string, true>({ max: MAX_SLOW_MODELS });
   return {
     whole: ({ model }) => !slow.has(nameOf(model)),
     took({ model, promptTimeoutMs }, ms) {
       if (ms < promptTimeoutMs * LONG) return;
-      if (slow.size >= MAX_REMEMBERED) slow.clear();
-      slow.add(nameOf(model));
+      slow.set(nameOf(model), true);
     },
   };
 }

@@ -1,4 +1,5 @@
 import { isOauthTokenName } from '@switchyard/contracts';
+import { LRUCache } from 'lru-cache';
 import type { Adapter } from './adapter.ts';
 import { createChatAdapter } from './chat/chat-adapter.ts';
 import { openOrigins, type Origins } from './chat/origins.ts';
@@ -10,8 +11,8 @@ export interface ProviderClients {
   adapter(settings: ProviderSettings, key: string | undefined, keyName?: string): Adapter | Promise<Adapter>;
 }
 
-/** Agents may have keys of their own, and keys are changed: so many clients of one provider are kept. */
-const MOST_KEYS = 32;
+/** Clients cached per provider, one for each key. Agents may have keys of their own, and keys are rotated. */
+const MAX_CLIENTS_PER_PROVIDER = 32;
 
 /** A wire of a provider's own is loaded with the first provider that has it. */
 async function speak(settings: ProviderSettings, key: string | undefined, origins: Origins): Promise<Adapter> {
@@ -27,16 +28,15 @@ function sentAs(key = '', keyName = ''): string {
 }
 
 export function createProviderClients(): ProviderClients {
-  const clients = new WeakMap<ProviderSettings, Map<string, Adapter>>();
+  const clients = new WeakMap<ProviderSettings, LRUCache<string, Adapter>>();
   let origins: Promise<Origins> | undefined;
 
   async function connect(settings: ProviderSettings, key: string | undefined, keyName: string | undefined): Promise<Adapter> {
     // Loaded when first needed: the development models do without.
     origins ??= openOrigins();
     const adapter = await speak({ ...settings, keyName }, key, await origins);
-    const ofProvider = clients.get(settings) ?? new Map<string, Adapter>();
+    const ofProvider = clients.get(settings) ?? new LRUCache<string, Adapter>({ max: MAX_CLIENTS_PER_PROVIDER });
     clients.set(settings, ofProvider.set(sentAs(key, keyName), adapter));
-    if (ofProvider.size > MOST_KEYS) ofProvider.delete(ofProvider.keys().next().value ?? '');
     return adapter;
   }
 

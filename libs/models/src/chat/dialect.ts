@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache';
 import type { CatalogueEntry } from '../model.ts';
 import type { ProviderFamily, ProviderSettings, Ways } from '../provider-settings.ts';
 import { strictCallId } from './call-ids.ts';
@@ -43,18 +44,18 @@ interface Known {
   ways: Ways;
 }
 
-const MOST_REMEMBERED = 1_000;
+/** Callers choose model ids, so the cache is bounded. */
+const MAX_DIALECTS = 1_000;
 
 /** The dialect of each model of a provider. */
 export function createDialects(settings: Family, host: string): (modelId: string) => Dialect {
   const known = new Map(settings.catalogue.map((entry) => [entry.modelId, { entry, ways: settings.ways.get(entry.modelId) ?? {} }]));
-  const made = new Map<string, Dialect>();
+  const cache = new LRUCache<string, Dialect>({ max: MAX_DIALECTS });
   return (modelId) => {
-    const before = made.get(modelId);
-    if (before !== undefined) return before;
+    const cached = cache.get(modelId);
+    if (cached !== undefined) return cached;
     const dialect = dialectOf(settings, { host, modelId, ...(known.get(modelId) ?? { entry: undefined, ways: {} }) });
-    // Callers choose names: no more of them are remembered than any catalogue has.
-    if (made.size < MOST_REMEMBERED) made.set(modelId, dialect);
+    cache.set(modelId, dialect);
     return dialect;
   };
 }

@@ -1,4 +1,5 @@
 import type { AgentConfig } from '@switchyard/contracts';
+import { LRUCache } from 'lru-cache';
 
 type BreakerPolicy = AgentConfig['circuitBreaker'];
 
@@ -24,17 +25,15 @@ interface Breaker {
   probedAt: number | undefined;
 }
 
-/** What fails is remembered of so many; of the longest known it is forgotten first. */
-const MOST_REMEMBERED = 10_000;
+/** Maximum number of tracked breakers; the least recently used is evicted first. */
+const MAX_BREAKERS = 10_000;
 
 export function createBreakers(now: () => number): Breakers {
-  const failing = new Map<string, Breaker>();
+  const failing = new LRUCache<string, Breaker>({ max: MAX_BREAKERS });
 
   function breakerOf(name: string): Breaker {
     const known = failing.get(name);
     if (known) return known;
-    const [oldest] = failing.keys();
-    if (failing.size >= MOST_REMEMBERED && oldest !== undefined) failing.delete(oldest);
     const made: Breaker = { failures: 0, why: '', openedAt: undefined, probedAt: undefined };
     failing.set(name, made);
     return made;

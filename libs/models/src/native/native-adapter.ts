@@ -1,4 +1,5 @@
 import { isOauthTokenName } from '@switchyard/contracts';
+import { LRUCache } from 'lru-cache';
 import { streamingAdapter, type Adapter, type Attempt, type Ending, type Piece } from '../adapter.ts';
 import { NotTheProtocol } from '../chat/not-the-protocol.ts';
 import type { Origins } from '../chat/origins.ts';
@@ -17,8 +18,8 @@ import { WIRES, type LibraryModel, type StreamPart, type Wire, type WireName } f
 
 /** How long an answer that is complete may take to end its response, so that its connection can be used again. */
 const LINGER_MS = 1_000;
-/** Callers choose names: no more models of a provider are remembered than any catalogue has. */
-const MOST_REMEMBERED = 1_000;
+/** Clients cached per provider. Callers choose model ids, so the cache is bounded. */
+const MAX_CACHED_MODELS = 1_000;
 
 interface Spoken {
   model: LibraryModel;
@@ -86,11 +87,11 @@ function compatible(settings: ProviderSettings): ProviderSettings {
 
 /** The client of each model of a provider, made once. */
 function createModelsOf(settings: ProviderSettings, wire: Wire, client: (modelId: string) => LibraryModel): (modelId: string) => Spoken {
-  const made = new Map<string, Spoken>();
+  const cache = new LRUCache<string, Spoken>({ max: MAX_CACHED_MODELS });
   const kept = new Thoughts();
   return (modelId) => {
-    const known = made.get(modelId);
-    if (known !== undefined) return known;
+    const cached = cache.get(modelId);
+    if (cached !== undefined) return cached;
     const { compat = {} } = settings.ways.get(modelId) ?? {};
     const name = modelId.toLowerCase();
     const drops = settings.dropThinkingHints.some((hint) => name.includes(hint.toLowerCase()));
@@ -102,7 +103,7 @@ function createModelsOf(settings: ProviderSettings, wire: Wire, client: (modelId
       maxTokens: settings.catalogue.find((entry) => entry.modelId === modelId)?.maxTokens,
     };
     const spoken = { model: client(modelId), manner };
-    if (made.size < MOST_REMEMBERED) made.set(modelId, spoken);
+    cache.set(modelId, spoken);
     return spoken;
   };
 }

@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache';
 import type { StreamPart } from './wire.ts';
 
 /** What a library wants back with a part as it came. */
@@ -14,8 +15,8 @@ export interface WithCall {
   metadata: Metadata | undefined;
 }
 
-/** Characters of thoughts that are kept; of more, the oldest go. */
-const MOST_CHARS = 4 * 1024 * 1024;
+/** Characters of cached thoughts; the least recently used are evicted first. */
+const MAX_CHARS = 4 * 1024 * 1024;
 
 /**
  * What models thought before their calls, by the conversation and the ids of its calls. Some wires want to see it again, signed as it was,
@@ -24,24 +25,15 @@ const MOST_CHARS = 4 * 1024 * 1024;
  * over, asks without.
  */
 export class Thoughts {
-  readonly #kept = new Map<string, WithCall & { chars: number; at: number }>();
+  readonly #kept = new LRUCache<string, WithCall & { at: number }>({ maxSize: MAX_CHARS, sizeCalculation: charsOf });
   readonly #now: () => number;
-  #chars = 0;
 
   constructor(now: () => number = Date.now) {
     this.#now = now;
   }
 
   keep(conversation: string, callId: string, kept: WithCall): void {
-    const key = keyOf(conversation, callId);
-    const chars = kept.thoughts.reduce((sum, { text, metadata }) => sum + text.length + JSON.stringify(metadata).length, key.length);
-    this.#forget(key);
-    this.#kept.set(key, { ...kept, chars, at: this.#now() });
-    this.#chars += chars;
-    for (const oldest of this.#kept.keys()) {
-      if (this.#chars <= MOST_CHARS) return;
-      this.#forget(oldest);
-    }
+    this.#kept.set(keyOf(conversation, callId), { ...kept, at: this.#now() });
   }
 
   /** Nothing where that is longer ago than `withinMs`: signatures are not for ever. */
@@ -49,11 +41,10 @@ export class Thoughts {
     const kept = this.#kept.get(keyOf(conversation, callId));
     return kept !== undefined && this.#now() - kept.at <= withinMs ? kept : undefined;
   }
+}
 
-  #forget(key: string): void {
-    this.#chars -= this.#kept.get(key)?.chars ?? 0;
-    this.#kept.delete(key);
-  }
+function charsOf({ thoughts }: WithCall, key: string): number {
+  return thoughts.reduce((sum, { text, metadata }) => sum + text.length + JSON.stringify(metadata).length, key.length);
 }
 
 /** The same for no other pair, whatever characters they have. */
