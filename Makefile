@@ -50,8 +50,7 @@ fix: install ## Formats, and mends what lint can mend.
 	$(BIN)/oxfmt .
 	$(BIN)/oxlint --fix
 
-# NARROW reaches the script through the environment, so that no shell reads the reason.
-lock: install ## Writes down what the contracts promise, what nobody serves yet, and who may do what on the bus; NARROW="why" also what breaks a promise.
+lock: install ## Updates the snapshots of the contracts and everything generated from them; a breaking change needs a line in CHANGELOG.md.
 	$(NODE) scripts/lock-contracts.ts --write
 	$(NODE) scripts/lock-settings.ts
 	$(NODE) scripts/settings-page.ts --write

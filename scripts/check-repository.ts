@@ -12,6 +12,18 @@ const tracked = execFileSync('git', ['ls-files', '--cached', '--others', '--excl
   .filter((file) => file !== '' && existsSync(file));
 const wrong: string[] = [];
 
+/** The root shows what the product needs. Settings of tools lie in scripts/ or package.json, unless the tool reads the root only. */
+const ROOT_ENTRIES: ReadonlySet<string> = new Set(
+  ['README.md', 'LICENSE', 'CHANGELOG.md', 'CONTRIBUTING.md', 'SECURITY.md', 'Makefile', 'docker-compose.yml'].concat(
+    ['package.json', 'package-lock.json', 'tsconfig.base.json', 'tsconfig.json'],
+    ['services', 'libs', 'deploy', 'proto', 'tests', 'bench', 'scripts', 'docs', 'bin', '.github', '.ci'],
+    ['.dockerignore', '.gitattributes', '.gitignore', '.npmrc', '.oxfmtrc.json', '.oxlintrc.json'],
+  ),
+);
+for (const entry of new Set(tracked.map((file) => file.split('/')[0] ?? ''))) {
+  if (!ROOT_ENTRIES.has(entry)) wrong.push(`${entry} does not belong at the root of the repository; move it into a folder`);
+}
+
 for (const file of tracked.filter((name) => /\.(ts|mjs|js)$/.test(name))) {
   const lines = readFileSync(file, 'utf8').split('\n').length - 1;
   if (lines > MOST_LINES) wrong.push(`${file} has ${lines} lines; split what does two things (at most ${MOST_LINES})`);

@@ -8,30 +8,28 @@ const lock = (...names: string[]): ContractsLock => ({
   operations: {},
   events: {},
 });
-const day = '2026-11-22';
 
-test('a lock that is the contracts is left alone', () => {
-  assert.deepEqual(decideLock(lock('a.b'), lock('a.b'), { write: true, why: '', day }), { write: false });
+test('decideLock keeps a snapshot that equals the contracts', () => {
+  assert.deepEqual(decideLock(lock('a.b'), lock('a.b'), { write: true, changelogExtended: true }), { write: false });
 });
 
-test('what only adds is taken in, on request', () => {
-  assert.deepEqual(decideLock(lock('a.b'), lock('a.b', 'a.c'), { write: true, why: '', day }), { write: true });
-  assert.match(decideLock(lock('a.b'), lock('a.b', 'a.c'), { write: false, why: '', day }).refuse ?? '', /have grown/);
+test('decideLock writes additions without a changelog entry', () => {
+  assert.deepEqual(decideLock(lock('a.b'), lock('a.b', 'a.c'), { write: true, changelogExtended: false }), { write: true });
+  const { refusal } = decideLock(lock('a.b'), lock('a.b', 'a.c'), { write: false, changelogExtended: false });
+  assert.match(refusal ?? '', /new entries/);
 });
 
-test('what breaks a promise is refused without a reason, and by a check always', () => {
-  for (const asked of [
-    { write: true, why: ' \n', day },
-    { write: false, why: 'nobody calls it', day },
+test('decideLock refuses a breaking change without a changelog entry, and always during a check', () => {
+  for (const options of [
+    { write: true, changelogExtended: false },
+    { write: false, changelogExtended: true },
   ]) {
-    const { write, record, refuse } = decideLock(lock('a.b', 'a.c'), lock('a.b'), asked);
-    assert.deepEqual({ write, record }, { write: false, record: undefined });
-    assert.match(refuse ?? '', /a\.c is gone\n.*make lock NARROW="why"/);
+    const { write, refusal } = decideLock(lock('a.b', 'a.c'), lock('a.b'), options);
+    assert.equal(write, false);
+    assert.match(refusal ?? '', /a\.c is gone\n.*CHANGELOG\.md/);
   }
 });
 
-test('a reason is kept, with the day and every promise that it takes back', () => {
-  const { write, record, refuse } = decideLock(lock('a.b', 'a.c', 'a.d'), lock('a.b'), { write: true, why: ' nobody\ncalls them ', day });
-  assert.deepEqual({ write, refuse }, { write: true, refuse: undefined });
-  assert.equal(record, '2026-11-22 nobody calls them\n  a.c is gone\n  a.d is gone\n\n');
+test('decideLock writes a breaking change with a changelog entry', () => {
+  assert.deepEqual(decideLock(lock('a.b', 'a.c', 'a.d'), lock('a.b'), { write: true, changelogExtended: true }), { write: true });
 });

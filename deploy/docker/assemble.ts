@@ -8,8 +8,8 @@ import { images } from './images.ts';
 
 const root = resolve(fileURLToPath(new URL('../..', import.meta.url)));
 const OURS = '@switchyard/';
-/** Only tests need these. */
-const TEST_CODE = /\.(test|contract|fixture)\.ts$/;
+/** Files that only tests and checks read. */
+const TEST_CODE = /\.(test|contract|fixture)\.ts$|\/contracts\/snapshots$/;
 
 interface Manifest {
   dependencies?: Record<string, string>;

@@ -18,12 +18,13 @@ export interface LockEntry {
 
 type Kind = 'methods' | 'operations' | 'events';
 
-/** All that the contracts promise, as `contracts.lock.json` keeps it. */
+/** Everything the contracts promise. The folder `snapshots` keeps the part of each service in a file of its own. */
 export type ContractsLock = Record<Kind, Record<string, LockEntry>>;
 
 const KINDS: readonly Kind[] = ['methods', 'operations', 'events'];
-const ON_PURPOSE = 'Add instead of changing. A promise that must be taken back all the same: make lock NARROW="why".';
-const COMMAND = 'npx node scripts/lock-contracts.ts --write';
+const ON_PURPOSE =
+  'Add a field or method instead of changing one. If the change is intended, describe it under "Unreleased" in CHANGELOG.md and run: make lock';
+const COMMAND = 'make lock';
 
 /** The present contracts in the form of the lock: sorted, and free of text that promises nothing. */
 export function contractsLock(): ContractsLock {
@@ -49,11 +50,26 @@ export function narrowings(before: ContractsLock, after: ContractsLock): string[
 export function staleLock(lock: ContractsLock, present: ContractsLock): string | undefined {
   if (serializeLock(lock) === serializeLock(present)) return undefined;
   const broken = narrowings(lock, present);
-  if (broken.length === 0) return `The contracts have grown. Write them down: ${COMMAND}`;
-  return `The contracts break what was promised:\n${broken.map((sentence) => `  ${sentence}`).join('\n')}\n${ON_PURPOSE}`;
+  if (broken.length === 0) return `The contracts have new entries. Update the snapshots: ${COMMAND}`;
+  return `The contracts break existing promises:\n${broken.map((sentence) => `  ${sentence}`).join('\n')}\n${ON_PURPOSE}`;
 }
 
-/** A line for each part of an entry, so that a difference shows which promise changed. */
+/** Splits the lock by the service that owns each entry. */
+export function splitByService(lock: ContractsLock): Record<string, ContractsLock> {
+  const parts: Record<string, ContractsLock> = {};
+  for (const kind of KINDS)
+    for (const [name, entry] of Object.entries(lock[kind]))
+      (parts[entry.service] ??= { methods: {}, operations: {}, events: {} })[kind][name] = entry;
+  return parts;
+}
+
+/** Joins the parts that {@link splitByService} made. */
+export function mergeLocks(parts: readonly ContractsLock[]): ContractsLock {
+  const merged = (kind: Kind): Record<string, LockEntry> => Object.assign({}, ...parts.map((part) => part[kind]));
+  return { methods: merged('methods'), operations: merged('operations'), events: merged('events') };
+}
+
+/** Writes each part of an entry on its own line, so that a diff shows which promise changed. */
 export function serializeLock(lock: ContractsLock): string {
   return `${lines(sorted(lock), 3)}\n`;
 }

@@ -65,7 +65,16 @@ export {
   type ServiceState,
 } from './discovery.ts';
 export { DISCOVER, openRpcDocument, openRpcSteps, type ContentDescriptor, type OpenRpcDocument, type OpenRpcMethod } from './openrpc.ts';
-export { contractsLock, narrowings, serializeLock, staleLock, type ContractsLock, type LockEntry } from './compatibility.ts';
+export {
+  contractsLock,
+  mergeLocks,
+  narrowings,
+  serializeLock,
+  splitByService,
+  staleLock,
+  type ContractsLock,
+  type LockEntry,
+} from './compatibility.ts';
 export { inputSchema, outputSchema, type JsonSchema } from './json-schema.ts';
 export { DATA_NOTE, parseRunFile, type RunFile, type RunningProcess } from './run-file.ts';
 export { EMBEDDED_FLAGS, RESTART_CODE, SERVER_FLAGS } from './server-flags.ts';
