@@ -42,8 +42,7 @@ export function completionAnswer({ id, created, model }: CompletionHead, result:
 /** The frames of a streamed completion, in the order in which they are sent. */
 export interface CompletionChunks {
   readonly role: string;
-  /** `written` is a text as JSON has it, without the quotes around it. */
-  content(written: string): string;
+  content(text: string): string;
   /** A chunk for each tool that the caller is to run; each call is whole. */
   toolCalls(result: StatelessResult): string[];
   finish(result: StatelessResult): string;
@@ -52,11 +51,6 @@ export interface CompletionChunks {
 
 export const DONE = 'data: [DONE]\n\n';
 
-/** A text as JSON has it, without the quotes around it. */
-export function writtenAs(text: string): string {
-  return JSON.stringify(text).slice(1, -1);
-}
-
 /** What is the same in every frame is rendered once. */
 export function completionChunks({ id, created, model }: CompletionHead): CompletionChunks {
   const head = `data: ${JSON.stringify({ id, object: 'chat.completion.chunk', created, model }).slice(0, -1)},"choices":[`;
@@ -64,7 +58,7 @@ export function completionChunks({ id, created, model }: CompletionHead): Comple
   const open = ',"finish_reason":null}]}\n\n';
   return {
     role: `${choice}{"role":"assistant"}${open}`,
-    content: (written) => `${choice}{"content":"${written}"}${open}`,
+    content: (text) => `${choice}{"content":${JSON.stringify(text)}}${open}`,
     toolCalls: ({ toolCalls = [] }) =>
       toolCalls.map((call, index) => `${choice}${JSON.stringify({ tool_calls: [{ index, ...toolCallOf(call) }] })}${open}`),
     finish: (result) => `${choice}{},"finish_reason":"${finishReasonOf(result)}"}]}\n\n`,

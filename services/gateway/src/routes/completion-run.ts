@@ -1,7 +1,6 @@
 import type { Bus } from '@switchyard/bus';
 import type { StatelessResult } from '@switchyard/contracts';
 import { mintId } from '@switchyard/security';
-import { writtenAs } from './completion-chunks.ts';
 import type { CompletionStream } from './completion-stream.ts';
 import { failureError } from './errors.ts';
 import type { CompletionRequest } from './completion-body.ts';
@@ -49,7 +48,7 @@ function saysMore(step: Step): boolean {
 export async function tellChunks(stream: CompletionStream, run: Run, step: Step): Promise<void> {
   try {
     let now = step;
-    for (; !now.done; now = await run()) if (now.value.type === 'delta') stream.text(writtenAs(now.value.text));
+    for (; !now.done; now = await run()) if (now.value.type === 'delta') stream.text(now.value.text);
     stream.finish(now.value);
   } catch (error) {
     stream.fail(error);

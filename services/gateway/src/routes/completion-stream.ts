@@ -10,8 +10,7 @@ import { beginEventStream, createJoinedText, type EventStream } from './sse.ts';
 
 /** A completion on its way to the client, chunk by chunk. It has one end. */
 export interface CompletionStream {
-  /** Text as JSON has it, without the quotes around it: nobody here needs to read it. */
-  text(written: string): void;
+  text(text: string): void;
   finish(result: StatelessResult): void;
   /** A failure ends it with an error frame and no finish chunk, so that no client takes a part for the whole. */
   fail(error: unknown): void;
@@ -44,10 +43,10 @@ export function openCompletionStream(options: CompletionStreamOptions): Completi
     onClose: () => undefined,
   });
   const batch = new Batch(stream);
-  const text = createJoinedText(stream, { send: (written) => batch.add(chunks.content(written)) });
+  const text = createJoinedText(stream, { send: (joined) => batch.add(chunks.content(joined)) });
 
   return {
-    text: (written) => text.add(written),
+    text: (piece) => text.add(piece),
     finish(result) {
       text.flush();
       for (const chunk of chunks.toolCalls(result)) batch.add(chunk);
