@@ -11,6 +11,7 @@ import {
   type EventPayload,
   type Principal,
 } from '@switchyard/contracts';
+import { LRUCache } from 'lru-cache';
 import { checkEmits } from './attribution.ts';
 import type { BusEvent, OnOptions } from './bus.ts';
 import { decodeJson, encodeJson } from './bytes.ts';
@@ -88,7 +89,8 @@ function tenantOf(message: Message): string {
   return principal.tenant;
 }
 
-const speakers = new Map<string, Principal>();
+const MAX_SPEAKERS = 2_048;
+const speakers = new LRUCache<string, Principal>({ max: MAX_SPEAKERS });
 
 /** One object per service and tenant, because the encoding is remembered by object. */
 function speaker({ service }: Wire, tenant: string): HeaderLines {

@@ -1,10 +1,11 @@
 import { TOKEN_SCOPES, type Principal, type Spend, type TokenScope } from '@switchyard/contracts';
+import { LRUCache } from 'lru-cache';
 import { PRINCIPAL, headerLines, isHeaderValue, type HeaderLines } from './headers.ts';
 
-const MAX_REMEMBERED = 2_048;
+const MAX_CACHED_PRINCIPALS = 2_048;
 
 const encoded = new WeakMap<Principal, HeaderLines>();
-const decoded = new Map<string, Principal>();
+const decoded = new LRUCache<string, Principal>({ max: MAX_CACHED_PRINCIPALS });
 
 /** The header that says who it is. Encoded once per object, so keep the object as long as the token lives. */
 export function encodePrincipal(principal: Principal): HeaderLines {
@@ -19,25 +20,15 @@ export function encodePrincipal(principal: Principal): HeaderLines {
   return line;
 }
 
-/** Reads the header's value. The same text gives the same frozen object while it is remembered. Undefined for what no `encodePrincipal` wrote. */
+/** Reads the header's value. The same text gives the same frozen object while it is cached. Undefined for what no `encodePrincipal` wrote. */
 export function decodePrincipal(text: string): Principal | undefined {
   const known = decoded.get(text);
   if (known !== undefined) return known;
   const principal = parse(text);
   if (principal === undefined) return undefined;
-  if (decoded.size >= MAX_REMEMBERED) forgetOldest();
   decoded.set(text, principal);
   encoded.set(principal, headerLines([PRINCIPAL, text])); // as it came, for calls made on the way
   return principal;
-}
-
-/** Drops the older half: a Map keeps insertion order. Entries in use are decoded once more; a hit needs no bookkeeping. */
-function forgetOldest(): void {
-  let left = MAX_REMEMBERED / 2;
-  for (const text of decoded.keys()) {
-    if (left-- === 0) return;
-    decoded.delete(text);
-  }
 }
 
 function parse(text: string): Principal | undefined {

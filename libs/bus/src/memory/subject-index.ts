@@ -1,3 +1,5 @@
+import { LRUCache } from 'lru-cache';
+
 /** Whether a subject falls under a pattern: `*` is one token, a last `>` is one or more. */
 export function subjectMatcher(pattern: string): (subject: string) => boolean {
   if (!isWildcard(pattern)) return (subject) => subject === pattern;
@@ -49,14 +51,14 @@ export interface SubjectIndex<L> {
 }
 
 /** Subjects begin in a few ways, by kind and by service or connection: this is far more than there are. */
-const MOST_BEGINNINGS = 1_024;
+const MAX_BEGINNINGS = 1_024;
 
 /** Exact subjects are found in one look-up; of the patterns those are tried that begin as the subject does. */
 export function createSubjectIndex<L>(): SubjectIndex<L> {
   const exact = new Map<string, Topic<L>>();
   const patterns = new Map<string, Topic<L>>();
   /** The patterns that may match, by how subjects begin. */
-  const near = new Map<string, readonly Topic<L>[]>();
+  const near = new LRUCache<string, readonly Topic<L>[]>({ max: MAX_BEGINNINGS });
   const indexOf = (subject: string) => (isWildcard(subject) ? patterns : exact);
 
   function patternsNear(subject: string): readonly Topic<L>[] {
@@ -65,7 +67,6 @@ export function createSubjectIndex<L>(): SubjectIndex<L> {
     if (found === undefined) {
       const tokens = beginning.split('.');
       found = [...patterns.values()].filter((pattern) => mayBegin(pattern.tokens, tokens));
-      if (near.size >= MOST_BEGINNINGS) near.clear();
       near.set(beginning, found);
     }
     return found;

@@ -81,7 +81,7 @@ function createTransport(link: NatsLink, manager: JetStreamManager): Transport {
     } catch (err) {
       if (reconnect !== reconnects) return;
       const reason = err instanceof Error ? err.message : String(err);
-      link.seldom.say('kept', () => link.log.warn({ reason }, 'what NATS kept is not there again yet'));
+      link.throttle.log('kept', () => link.log.warn({ reason }, 'what NATS kept is not there again yet'));
       setTimeout(() => void restore(reconnect, true), RECONNECT_MS).unref();
       return;
     }

@@ -6,7 +6,7 @@ import { headerLines, withLine } from '../headers.ts';
 import { MAX_PAYLOAD, type Endpoint, type Message, type Outgoing, type Subscription } from '../transport.ts';
 import { readMessage } from './nats-message.ts';
 import { createOutbound, HOLD_MS } from './nats-outbound.ts';
-import { createSeldom, type Seldom } from './seldom.ts';
+import { createLogThrottle, type LogThrottle } from './log-throttle.ts';
 
 /** What changes for those who hold something on the server. */
 export interface LinkListener {
@@ -21,7 +21,7 @@ export interface NatsLink {
   readonly inbox: string;
   readonly log: Logger;
   /** For what fails again and again while the connection is the same one. */
-  readonly seldom: Seldom;
+  readonly throttle: LogThrottle;
   readonly maxPayload: number;
   /** How long what was lost may take to come back. */
   readonly holdMs: number;
@@ -52,7 +52,7 @@ export function createLink(connection: NatsConnection, { inbox, log, holdMs = HO
   const outbound = createOutbound(client, maxPayload, holdMs);
   const listeners = new Set<LinkListener>();
   const tell = (change: keyof LinkListener) => listeners.forEach((listener) => listener[change]?.());
-  const seldom = createSeldom();
+  const throttle = createLogThrottle();
   const isOpen = () => !connection.isClosed() && !connection.isDraining();
 
   let outage: NodeJS.Timeout | undefined;
@@ -63,7 +63,7 @@ export function createLink(connection: NatsConnection, { inbox, log, holdMs = HO
   }
 
   void followStatus(connection, (status) => {
-    report(status, { log, seldom });
+    report(status, { log, throttle });
     if (status.type === 'disconnect') outage ??= setTimeout(giveUp, holdMs).unref();
     if (status.type !== 'reconnect') return;
     clearTimeout(outage);
@@ -75,7 +75,7 @@ export function createLink(connection: NatsConnection, { inbox, log, holdMs = HO
   return {
     inbox,
     log,
-    seldom,
+    throttle,
     maxPayload,
     holdMs,
     closed: connection.closed().then((err) => {
@@ -173,15 +173,15 @@ async function followStatus(connection: NatsConnection, onStatus: (status: Statu
   for await (const status of connection.status()) onStatus(status);
 }
 
-function report(status: Status, { log, seldom }: Pick<NatsLink, 'log' | 'seldom'>): void {
+function report(status: Status, { log, throttle }: Pick<NatsLink, 'log' | 'throttle'>): void {
   switch (status.type) {
     case 'disconnect':
-      seldom.forget();
+      throttle.reset();
       return log.warn({ server: status.server }, 'the connection to NATS is lost');
     case 'reconnect':
       return log.info({ server: status.server }, 'connected to NATS again');
     case 'error':
-      return reportError(status.error, { log, seldom });
+      return reportError(status.error, { log, throttle });
     case 'ldm':
       return log.warn({ server: status.server }, 'the NATS server is about to stop');
     default:
@@ -191,9 +191,9 @@ function report(status: Status, { log, seldom }: Pick<NatsLink, 'log' | 'seldom'
 /** Whoever tries to make a stream and may not says itself which job makes it. */
 const MAKING = /^\$JS\.API\.STREAM\.CREATE\./;
 
-function reportError(err: Error, { log, seldom }: Pick<NatsLink, 'log' | 'seldom'>): void {
+function reportError(err: Error, { log, throttle }: Pick<NatsLink, 'log' | 'throttle'>): void {
   if (!(err instanceof errors.PermissionViolationError)) return log.error({ err }, 'NATS reports an error');
   const { operation, subject } = err;
   if (MAKING.test(subject)) return;
-  seldom.say(`${operation} ${subject}`, () => log.error({ operation, subject }, 'NATS does not let this service do that'));
+  throttle.log(`${operation} ${subject}`, () => log.error({ operation, subject }, 'NATS does not let this service do that'));
 }

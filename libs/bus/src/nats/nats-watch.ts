@@ -108,8 +108,8 @@ function recreate(consumer: Consumer): void {
       const { source, bucket } = consumer;
       if (consumer.stopped) return;
       const reason = err instanceof Error ? err.message : String(err);
-      const { log, seldom } = source.link;
-      seldom.say(`watch ${bucket}: ${reason}`, () => log.warn({ bucket, reason }, 'a watch is lost and could not be taken up again yet'));
+      const { log, throttle } = source.link;
+      throttle.log(`watch ${bucket}: ${reason}`, () => log.warn({ bucket, reason }, 'a watch is lost and could not be taken up again yet'));
       setTimeout(() => {
         consumer.creating = false;
         recreate(consumer);

@@ -1,6 +1,6 @@
-import { MAX_NOTES, type Board } from '../cache.ts';
+import { LRUCache } from 'lru-cache';
+import { MAX_NOTES, MAX_TTL_MS, type Board } from '../cache.ts';
 import { checkNote } from '../check.ts';
-import { createExpiringMap } from '../expiring-map.ts';
 
 /** Boards are named by the code that uses them, so there are few. */
 const MAX_BOARDS = 1_000;
@@ -13,13 +13,13 @@ interface Left {
 }
 
 /** The boards of this process, by the names of their entries. */
-export function createBoards(now: () => number): { open(name: string, keepMs: number): Board } {
-  const boards = createExpiringMap<Left[]>({ maxEntries: MAX_BOARDS, now });
+export function createBoards(): { open(name: string, keepMs: number): Board } {
+  const boards = new LRUCache<string, Left[]>({ max: MAX_BOARDS, ttl: MAX_TTL_MS });
   let seq = 0;
 
   function leave(name: string, note: Omit<Left, 'seq'>, keepMs: number): void {
     const kept = [...(boards.get(name) ?? []), { ...note, seq: ++seq }].slice(-MAX_NOTES);
-    boards.set(name, kept, keepMs);
+    boards.set(name, kept, { ttl: keepMs });
   }
 
   return {
@@ -28,7 +28,7 @@ export function createBoards(now: () => number): { open(name: string, keepMs: nu
       let read = 0;
       return {
         async exchange(note) {
-          const at = now();
+          const at = performance.now();
           if (note !== undefined) {
             checkNote(note);
             leave(name, { by, at, text: note }, keepMs);

@@ -1,5 +1,5 @@
-import type { Rate } from '../cache.ts';
-import { createExpiringMap } from '../expiring-map.ts';
+import { LRUCache } from 'lru-cache';
+import { MAX_TTL_MS, type Rate } from '../cache.ts';
 import { newWindow, take, type Window } from '../window.ts';
 
 const MAX_WINDOWS = 50_000;
@@ -12,19 +12,20 @@ export interface Local {
   count(name: string): number;
 }
 
-export function createLocal(now: () => number = () => performance.now()): Local {
-  const windows = createExpiringMap<Window>({ maxEntries: MAX_WINDOWS, now });
-  const counters = createExpiringMap<number>({ maxEntries: MAX_COUNTERS, now });
+export function createLocal(): Local {
+  const windows = new LRUCache<string, Window>({ max: MAX_WINDOWS, ttl: MAX_TTL_MS });
+  const counters = new LRUCache<string, number>({ max: MAX_COUNTERS, ttl: MAX_TTL_MS });
   return {
     take(name, rate, amount) {
       const window = windows.get(name) ?? newWindow();
-      const wait = take(window, rate, now(), amount);
-      if (wait === 0) windows.set(name, window, rate.windowMs);
+      const wait = take(window, rate, performance.now(), amount);
+      if (wait === 0) windows.set(name, window, { ttl: rate.windowMs });
       return wait;
     },
     add(name, amount, ttlMs) {
+      const remainingMs = counters.getRemainingTTL(name);
       const sum = clamp((counters.get(name) ?? 0) + amount);
-      counters.set(name, sum, counters.leftMs(name) || ttlMs);
+      counters.set(name, sum, { ttl: remainingMs > 0 ? remainingMs : ttlMs });
       return sum;
     },
     count: (name) => counters.get(name) ?? 0,

@@ -1,7 +1,7 @@
-import type { Cache } from '../cache.ts';
+import { LRUCache } from 'lru-cache';
+import { MAX_TTL_MS, type Cache } from '../cache.ts';
 import { checkAdd, checkBoard, checkSet, checkTake } from '../check.ts';
 import { entryName } from '../entry-name.ts';
-import { createExpiringMap } from '../expiring-map.ts';
 import { createBoards } from './boards.ts';
 import { createLocal } from './local.ts';
 
@@ -9,14 +9,14 @@ export const MAX_VALUES = 10_000;
 export const MAX_BYTES = 64 * 1024 * 1024;
 
 /** Everything in this process, and gone with it. */
-export function createMemoryCache(now: () => number = () => performance.now()): Cache {
-  const local = createLocal(now);
-  const boards = createBoards(now);
-  const values = createExpiringMap<string>({
-    maxEntries: MAX_VALUES,
-    maxBytes: MAX_BYTES,
-    sizeOf: (value) => Buffer.byteLength(value),
-    now,
+export function createMemoryCache(): Cache {
+  const local = createLocal();
+  const boards = createBoards();
+  const values = new LRUCache<string, string>({
+    max: MAX_VALUES,
+    maxSize: MAX_BYTES,
+    sizeCalculation: (value) => Math.max(1, Buffer.byteLength(value)),
+    ttl: MAX_TTL_MS,
   });
   return {
     shared: false,
@@ -32,9 +32,9 @@ export function createMemoryCache(now: () => number = () => performance.now()): 
     get: async (key) => values.get(entryName(key)),
     async set(key, value, ttlMs) {
       checkSet(value, ttlMs);
-      values.set(entryName(key), value, ttlMs);
+      values.set(entryName(key), value, { ttl: ttlMs });
     },
-    delete: async (key) => values.delete(entryName(key)),
+    delete: async (key) => void values.delete(entryName(key)),
     board(key, keepMs) {
       checkBoard(keepMs);
       return boards.open(entryName(key), keepMs);

@@ -1,4 +1,5 @@
-import { createExpiringMap } from '../expiring-map.ts';
+import { LRUCache } from 'lru-cache';
+import { MAX_TTL_MS } from '../cache.ts';
 import { MAX_BYTES, MAX_VALUES } from '../memory/memory-cache.ts';
 
 /** Null for what was deleted. */
@@ -17,23 +18,28 @@ export interface Debts {
 export type Pay = (name: string, value: string | null, ttlMs: number) => Promise<boolean>;
 
 export function createDebts(pay: Pay): Debts {
-  const sizeOf = ({ value }: Owed): number => (value === null ? 0 : Buffer.byteLength(value));
-  const owed = createExpiringMap<Owed>({ maxEntries: MAX_VALUES, maxBytes: MAX_BYTES, sizeOf });
+  const owed = new LRUCache<string, Owed>({
+    max: MAX_VALUES,
+    maxSize: MAX_BYTES,
+    sizeCalculation: ({ value }) => Math.max(1, Buffer.byteLength(value ?? '')),
+    ttl: MAX_TTL_MS,
+  });
   let settling = false;
 
   async function settle(): Promise<void> {
-    for (const name of owed.names()) {
-      const debt = owed.get(name);
+    const names = owed.rkeys().toArray(); // oldest first; entries change during the loop
+    for (const name of names) {
+      const debt = owed.peek(name);
       if (debt === undefined) continue;
-      if (!(await pay(name, debt.value, owed.leftMs(name)))) return;
-      if (owed.get(name) === debt) owed.delete(name);
+      if (!(await pay(name, debt.value, Math.ceil(owed.getRemainingTTL(name))))) return;
+      if (owed.peek(name) === debt) owed.delete(name);
     }
   }
 
   return {
     get: (name) => owed.get(name),
-    owe: (name, value, ttlMs) => owed.set(name, { value }, ttlMs),
-    forget: (name) => owed.delete(name),
+    owe: (name, value, ttlMs) => void owed.set(name, { value }, { ttl: ttlMs }),
+    forget: (name) => void owed.delete(name),
     settle() {
       if (settling || owed.size === 0) return;
       settling = true;
