@@ -1,7 +1,9 @@
 import { createHash } from 'node:crypto';
+import type { Sections } from '@switchyard/contracts';
 import type { Clock, Settings } from '@switchyard/service-kit';
 import { inserted, type Collection, type Documents, type Store } from '@switchyard/store';
 import type { Logger } from '@switchyard/telemetry';
+import { LRUCache } from 'lru-cache';
 import type { QuestionDocument } from '../data.ts';
 
 /** Which vector: of a text, by a model, for a tenant, which alone pays for it and has it. */
@@ -40,42 +42,50 @@ export interface QuestionCacheDeps {
 /** Of those that are too many, so many go at a time. */
 const BATCH = 500;
 
-interface Known {
-  vector: Int8Array;
-  madeAt: number;
+type MemoryLevelSettings = Pick<Sections['embedding']['cache'], 'maxEntries' | 'ttlMs'>;
+
+interface MemoryLevel extends MemoryLevelSettings {
+  vectors: LRUCache<string, Int8Array>;
 }
 
 export function createQuestionCache(deps: QuestionCacheDeps): QuestionCache {
   const { questions, store, settings, clock, log } = deps;
-  const kept = new Map<string, Known>();
   const [l1, l2] = [counts(), counts()];
   const cache = () => settings.current.embedding.cache;
+  let memoryLevel = createMemoryLevel(cache());
   const isFresh = (madeAt: number): boolean => madeAt + (cache().ttlMs ?? Infinity) > store.now();
   let [closed, work]: [boolean, Promise<void>] = [false, Promise.resolve()];
 
-  /** What was used longest ago goes first. */
-  function keepHere(id: string, known: Known): void {
-    const most = cache().maxEntries;
-    kept.delete(id);
-    if (most > 0) kept.set(id, known);
-    while (kept.size > most) {
-      const [oldest] = kept.keys();
-      if (oldest === undefined) return;
-      kept.delete(oldest);
-      l1.evictions += 1;
-    }
+  function createMemoryLevel({ maxEntries, ttlMs }: MemoryLevelSettings): MemoryLevel {
+    const vectors = new LRUCache<string, Int8Array>({
+      maxSize: Math.max(maxEntries, 1),
+      sizeCalculation: () => 1,
+      ttl: ttlMs ?? 0,
+      ttlResolution: 0,
+      perf: store,
+      dispose: (_vector, _id, reason) => {
+        if (reason === 'evict') l1.evictions += 1;
+      },
+    });
+    return { maxEntries, ttlMs, vectors };
   }
 
-  function fromHere(id: string): Int8Array | undefined {
-    const known = kept.get(id);
-    if (known && isFresh(known.madeAt)) {
-      l1.hits += 1;
-      keepHere(id, known);
-      return known.vector;
-    }
-    kept.delete(id);
-    l1.misses += 1;
-    return undefined;
+  /** The bounds of an LRUCache are fixed: after a change of the settings the memory level starts empty. */
+  function inMemory(): LRUCache<string, Int8Array> {
+    const { maxEntries, ttlMs } = cache();
+    if (maxEntries !== memoryLevel.maxEntries || ttlMs !== memoryLevel.ttlMs) memoryLevel = createMemoryLevel({ maxEntries, ttlMs });
+    return memoryLevel.vectors;
+  }
+
+  function storeInMemory(id: string, vector: Int8Array, madeAt: number): void {
+    if (cache().maxEntries > 0) inMemory().set(id, vector, { start: madeAt });
+  }
+
+  function getFromMemory(id: string): Int8Array | undefined {
+    const vector = inMemory().get(id);
+    if (vector === undefined) l1.misses += 1;
+    else l1.hits += 1;
+    return vector;
   }
 
   async function fromDatabase(tenant: string, id: string): Promise<Int8Array | undefined> {
@@ -87,12 +97,12 @@ export function createQuestionCache(deps: QuestionCacheDeps): QuestionCache {
     }
     l2.hits += 1;
     const vector = new Int8Array(Buffer.from(found.vector, 'base64'));
-    keepHere(id, { vector, madeAt: found.madeAt });
+    storeInMemory(id, vector, found.madeAt);
     return vector;
   }
 
   async function prune(): Promise<void> {
-    for (const [id, { madeAt }] of kept) if (!isFresh(madeAt)) kept.delete(id);
+    inMemory().purgeStale();
     l2.evictions += await trim(deps, () => closed);
   }
 
@@ -113,13 +123,13 @@ export function createQuestionCache(deps: QuestionCacheDeps): QuestionCache {
   return {
     async get({ tenant, model, text }) {
       const id = idOf({ tenant, model, text });
-      return fromHere(id) ?? (await fromDatabase(tenant, id));
+      return getFromMemory(id) ?? (await fromDatabase(tenant, id));
     },
 
     put({ tenant, model, text }, vector) {
       const id = idOf({ tenant, model, text });
       const madeAt = store.now();
-      keepHere(id, { vector, madeAt });
+      storeInMemory(id, vector, madeAt);
       const { persistent, persistentMaxEntries, ttlMs } = cache();
       if (!persistent || persistentMaxEntries === 0) return;
       const made = { madeAt, vector: Buffer.from(vector).toString('base64'), ...(ttlMs === undefined ? {} : { forgetAt: madeAt + ttlMs }) };
@@ -130,7 +140,7 @@ export function createQuestionCache(deps: QuestionCacheDeps): QuestionCache {
 
     async stats() {
       const { maxEntries, persistent, persistentMaxEntries } = cache();
-      const first = { ...l1, entries: kept.size, maxEntries };
+      const first = { ...l1, entries: inMemory().size, maxEntries };
       if (!persistent) return { l1: first };
       return { l1: first, l2: { ...l2, entries: await questions.system().count({ madeAt: { gt: 0 } }), maxEntries: persistentMaxEntries } };
     },

@@ -2,10 +2,11 @@ import type { Ctx } from '@switchyard/bus';
 import { ServiceError, type EventPayload, type Principal } from '@switchyard/contracts';
 import { matchesGlob } from '@switchyard/security';
 import type { Store } from '@switchyard/store';
+import { LRUCache } from 'lru-cache';
 
-/** Of what happens again and again, so much is told: one of a kind in this time. */
-const QUIET_MS = 60_000;
-const MOST_KINDS = 10_000;
+/** Minimum interval between two events about the same reader, secret and outcome. */
+const EVENT_INTERVAL_MS = 60_000;
+const MAX_RECENT_EVENTS = 10_000;
 
 /** What opens the house itself: kept by nobody but who runs it, and read by no service. */
 const HOUSE = /^(SECRETS_MASTER_KEY|SWITCHYARD_)/;
@@ -27,16 +28,15 @@ export function checkReader({ tenant, agent }: Principal, name: string, allowed:
 
 type Outcome = EventPayload<'secret:accessed'>['outcome'];
 
-/** Tells who read what, or asked in vain: once a minute of the same, because who needs a key asks for it all day. */
+/** Emits `secret:accessed` at most once a minute for each reader, secret and outcome: a service reads the same key all day. */
 export function createTeller(store: Pick<Store, 'now'>): (ctx: Pick<Ctx, 'emit' | 'principal'>, name: string, outcome: Outcome) => void {
-  const told = new Map<string, number>();
+  const recent = new LRUCache<string, true>({ max: MAX_RECENT_EVENTS, ttl: EVENT_INTERVAL_MS, ttlResolution: 0, perf: store });
   return (ctx, name, outcome) => {
     const { tenant, client, agent } = ctx.principal;
-    const kind = JSON.stringify([tenant, client, agent, name, outcome]);
-    const now = store.now();
-    if (now - (told.get(kind) ?? -Infinity) < QUIET_MS) return;
-    if (told.size >= MOST_KINDS) told.clear();
-    told.set(kind, now);
-    ctx.emit('secret:accessed', { secretName: name, ...(agent === undefined ? {} : { agentId: agent }), outcome, timestamp: now });
+    const key = JSON.stringify([tenant, client, agent, name, outcome]);
+    if (recent.has(key)) return;
+    recent.set(key, true);
+    const timestamp = store.now();
+    ctx.emit('secret:accessed', { secretName: name, ...(agent === undefined ? {} : { agentId: agent }), outcome, timestamp });
   };
 }
