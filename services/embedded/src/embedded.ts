@@ -24,9 +24,9 @@ import {
   type Variables,
 } from '@switchyard/service-kit';
 import { firstToken } from './first-token.ts';
-import { takeOwnPlace } from './take-own-place.ts';
+import { takeOwnPlace } from './reexec.ts';
 import { logFileOf, openLogFile } from './log-file.ts';
-import { keepRecords } from './records.ts';
+import { keepRecords } from './run-record.ts';
 import { services } from './services.ts';
 
 const VERSION = '0.1.0';

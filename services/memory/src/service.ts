@@ -1,9 +1,9 @@
 import { join } from 'node:path';
 import { memory as contract } from '@switchyard/contracts';
 import { defineService, systemClock } from '@switchyard/service-kit';
-import { entryCollection, questionCollection, reviewCollection } from './data.ts';
-import { startTending } from './entries/tending.ts';
-import type { Given } from './handlers/given.ts';
+import { entryCollection, questionCollection, reviewCollection } from './documents/collections.ts';
+import { startTending } from './retention/retention.ts';
+import type { Given } from './handlers/handler-deps.ts';
 import { memoryBrowse } from './handlers/memory-browse.ts';
 import { memoryCapture } from './handlers/memory-capture.ts';
 import { memoryDelete } from './handlers/memory-delete.ts';
@@ -16,12 +16,12 @@ import { memoryRecall } from './handlers/memory-recall.ts';
 import { memorySearch } from './handlers/memory-search.ts';
 import { memoryStats } from './handlers/memory-stats.ts';
 import { memoryStore } from './handlers/memory-store.ts';
-import { createPlace } from './index/place.ts';
+import { createPlace } from './index/index-location.ts';
 import { createMemoryIndex } from './index/memory-index.ts';
 import { startReviewing } from './review/reviews.ts';
-import { startFilling } from './vectors/fill.ts';
+import { startFilling } from './vectors/vector-backfill.ts';
 import { createLocalModel, type LocalModelDeps } from './vectors/local-model.ts';
-import { createQuestionCache } from './vectors/question-cache.ts';
+import { createQuestionCache } from './vectors/query-vector-cache.ts';
 import { createVectorMaker } from './vectors/vector-maker.ts';
 
 /** What another replica wrote is found here this long after it at most, and what it takes to read it. */

@@ -2,7 +2,7 @@ import { TOKENS_BUCKET, TokenProjection } from '@switchyard/contracts';
 import { createSecretReader, startService, watchBucket, type Host } from '@switchyard/service-kit';
 import { createLogger, type Logger } from '@switchyard/telemetry';
 import { principal, testService, type TestService, type TestServiceOptions } from '@switchyard/testkit';
-import { spentCollection, tokenCollection, TokenDocument, type TokenData } from './data.ts';
+import { spentCollection, tokenCollection, TokenDocument, type TokenData } from './documents/collections.ts';
 import { defineSecrets, secrets, type SecretsOptions } from './service.ts';
 
 export const ENV = 'e'.repeat(40);

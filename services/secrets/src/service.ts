@@ -10,8 +10,8 @@ import {
   secretCollection,
   spentCollection,
   tokenCollection,
-} from './data.ts';
-import { openAudit } from './audit/open-audit.ts';
+} from './documents/collections.ts';
+import { openAudit } from './audit/audit-log.ts';
 import { auditBegin, auditFinish, auditLooked, auditRead } from './handlers/audit.ts';
 import { envList } from './handlers/env-list.ts';
 import { envSet } from './handlers/env-set.ts';
@@ -22,16 +22,16 @@ import { tokensCreate } from './handlers/tokens-create.ts';
 import { tokensList } from './handlers/tokens-list.ts';
 import { tokensRevoke } from './handlers/tokens-revoke.ts';
 import { tokensRotate } from './handlers/tokens-rotate.ts';
-import { readDeclarations } from './tokens/declarations.ts';
-import { declareTokens } from './tokens/declare.ts';
-import { endExpired } from './tokens/end-expired.ts';
+import { readDeclarations } from './tokens/token-declarations.ts';
+import { declareTokens } from './tokens/declare-tokens.ts';
+import { endExpired } from './tokens/expire-tokens.ts';
 import { createFirstToken, type FirstToken } from './tokens/first-token.ts';
 import { anyGrantsEverything } from './tokens/live-tokens.ts';
-import { openProjector } from './tokens/projection.ts';
-import { watchAllowed } from './values/allowed.ts';
+import { openProjector } from './tokens/token-projector.ts';
+import { watchAllowed } from './values/agent-allowlists.ts';
 import { createKeyOrigins } from './values/key-origins.ts';
-import { openValues } from './values/open-values.ts';
-import { createRate } from './values/rate.ts';
+import { openValues } from './values/secret-values.ts';
+import { createRate } from './values/rate-limit.ts';
 
 /** The name that says nothing in particular: that of the setting as it is shipped. */
 const USUAL = 'secrets.db';

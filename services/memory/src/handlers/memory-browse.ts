@@ -1,8 +1,8 @@
 import type { Handler } from '@switchyard/bus';
-import { toEntry } from '../entries/entry.ts';
-import { readFound } from '../entries/read.ts';
-import { agentOf, ownersFor } from '../entries/scope.ts';
-import type { Given } from './given.ts';
+import { toEntry } from '../documents/entry.ts';
+import { readFound } from '../entries/read-entries.ts';
+import { agentOf, ownersFor } from '../entries/memory-scope.ts';
+import type { Given } from './handler-deps.ts';
 
 /** Of a longer text a list shows its beginning. */
 const MOST_CHARS = 500;

@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto';
 import { ServiceError, TrustLevel, type Input } from '@switchyard/contracts';
 import type { Ctx, Handler } from '@switchyard/bus';
-import type { EntryDocument } from '../data.ts';
-import { forget } from '../entries/forget.ts';
-import { remember } from '../entries/remember.ts';
-import type { Given } from './given.ts';
+import type { EntryDocument } from '../documents/collections.ts';
+import { forget } from '../entries/delete-entries.ts';
+import { remember } from '../entries/store-entry.ts';
+import type { Given } from './handler-deps.ts';
 
 type Captured = Input<'memory.capture'>['captured'][number];
 

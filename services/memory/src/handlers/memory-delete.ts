@@ -1,10 +1,10 @@
 import { ServiceError } from '@switchyard/contracts';
 import type { Handler } from '@switchyard/bus';
-import { forget } from '../entries/forget.ts';
-import { isVisible } from '../entries/scope.ts';
-import type { EntryDocument } from '../data.ts';
+import { forget } from '../entries/delete-entries.ts';
+import { isVisible } from '../entries/memory-scope.ts';
+import type { EntryDocument } from '../documents/collections.ts';
 import { forgetSources, unlink } from '../review/observation.ts';
-import type { Given } from './given.ts';
+import type { Given } from './handler-deps.ts';
 
 /** Once it answered, no replica shows the entry any more. */
 export function memoryDelete(given: Given): Handler<'memory.delete'> {

@@ -1,8 +1,8 @@
 import type { Result } from '@switchyard/contracts';
 import type { Handler } from '@switchyard/bus';
-import { embedderOf } from '../entries/stats.ts';
-import type { LevelStats } from '../vectors/question-cache.ts';
-import type { Given } from './given.ts';
+import { embedderOf } from '../entries/memory-stats.ts';
+import type { LevelStats } from '../vectors/query-vector-cache.ts';
+import type { Given } from './handler-deps.ts';
 
 /** Of this replica, but for what all of them keep together; each counts what it was asked itself. */
 export function memoryEmbeddingCache({ index, settings, maker, questions }: Given): Handler<'memory.embeddingCache'> {

@@ -1,9 +1,9 @@
 import { MAX, ServiceError, type MemoryEntry } from '@switchyard/contracts';
 import type { Handler } from '@switchyard/bus';
-import { toEntry } from '../entries/entry.ts';
-import { everyEntry } from '../entries/read.ts';
-import { isVisible } from '../entries/scope.ts';
-import type { Given } from './given.ts';
+import { toEntry } from '../documents/entry.ts';
+import { everyEntry } from '../entries/read-entries.ts';
+import { isVisible } from '../entries/memory-scope.ts';
+import type { Given } from './handler-deps.ts';
 
 /** Read from the documents, page by page, oldest first; what is written meanwhile may be in it or not. */
 export function memoryExport({ entries, store }: Given): Handler<'memory.export'> {

@@ -1,8 +1,8 @@
 import { ServiceError } from '@switchyard/contracts';
 import type { Handler } from '@switchyard/bus';
-import { forget } from '../entries/forget.ts';
-import { everyEntry } from '../entries/read.ts';
-import type { Given } from './given.ts';
+import { forget } from '../entries/delete-entries.ts';
+import { everyEntry } from '../entries/read-entries.ts';
+import type { Given } from './handler-deps.ts';
 
 /** Forgets page after page; whoever asks again after a failure ends what is left. */
 export function memoryFlush({ entries, store, index }: Given): Handler<'memory.flush'> {

@@ -1,7 +1,7 @@
 import type { Handler } from '@switchyard/bus';
-import { forget } from '../entries/forget.ts';
+import { forget } from '../entries/delete-entries.ts';
 import { unlink } from '../review/observation.ts';
-import type { Given } from './given.ts';
+import type { Given } from './handler-deps.ts';
 
 const PAGE = 200;
 

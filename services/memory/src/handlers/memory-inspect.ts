@@ -1,8 +1,8 @@
 import type { Handler } from '@switchyard/bus';
-import { toEntry } from '../entries/entry.ts';
-import { isVisible } from '../entries/scope.ts';
-import { readStats } from '../entries/stats.ts';
-import type { Given } from './given.ts';
+import { toEntry } from '../documents/entry.ts';
+import { isVisible } from '../entries/memory-scope.ts';
+import { readStats } from '../entries/memory-stats.ts';
+import type { Given } from './handler-deps.ts';
 
 /** What is another tenant's, or another client's, is as unknown as what never was. */
 export function memoryInspect(given: Given): Handler<'memory.inspect'> {

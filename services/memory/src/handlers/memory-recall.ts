@@ -1,10 +1,10 @@
 import type { Handler } from '@switchyard/bus';
-import type { EntryDocument } from '../data.ts';
-import { readFound } from '../entries/read.ts';
-import { tellRecalled } from '../entries/recalled.ts';
-import { SHARED } from '../entries/scope.ts';
-import { vectorsFor } from '../vectors/question.ts';
-import type { Given } from './given.ts';
+import type { EntryDocument } from '../documents/collections.ts';
+import { readFound } from '../entries/read-entries.ts';
+import { tellRecalled } from '../entries/recall-event.ts';
+import { SHARED } from '../entries/memory-scope.ts';
+import { vectorsFor } from '../vectors/query-vectors.ts';
+import type { Given } from './handler-deps.ts';
 
 /** Texts that begin alike say the same. */
 const ALIKE_CHARS = 200;

@@ -1,9 +1,9 @@
 import type { Handler } from '@switchyard/bus';
-import { toEntry } from '../entries/entry.ts';
-import { readFound } from '../entries/read.ts';
-import { agentOf, ownersFor } from '../entries/scope.ts';
-import { vectorsFor } from '../vectors/question.ts';
-import type { Given } from './given.ts';
+import { toEntry } from '../documents/entry.ts';
+import { readFound } from '../entries/read-entries.ts';
+import { agentOf, ownersFor } from '../entries/memory-scope.ts';
+import { vectorsFor } from '../vectors/query-vectors.ts';
+import type { Given } from './handler-deps.ts';
 
 /** A search waits so long for the vector of its question, and goes on by words alone then. */
 const VECTOR_MS = 2_000;

@@ -1,6 +1,6 @@
 import type { Handler } from '@switchyard/bus';
-import { readStats } from '../entries/stats.ts';
-import type { Given } from './given.ts';
+import { readStats } from '../entries/memory-stats.ts';
+import type { Given } from './handler-deps.ts';
 
 export function memoryStats(given: Given): Handler<'memory.stats'> {
   return async (_params, ctx) => readStats(given, ctx);

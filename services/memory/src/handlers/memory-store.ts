@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import type { Handler } from '@switchyard/bus';
-import { agentOf, SHARED } from '../entries/scope.ts';
-import { remember } from '../entries/remember.ts';
-import type { Given } from './given.ts';
+import { agentOf, SHARED } from '../entries/memory-scope.ts';
+import { remember } from '../entries/store-entry.ts';
+import type { Given } from './handler-deps.ts';
 
 /** Answers once it is kept, and can be found at the replica that answers. */
 export function memoryStore(given: Given): Handler<'memory.store'> {

@@ -2,8 +2,8 @@ import { ServiceError } from '@switchyard/contracts';
 import type { Clock } from '@switchyard/service-kit';
 import { openSearchIndex, type Collection, type SearchIndex, type Store, type VectorModel } from '@switchyard/store';
 import type { Logger } from '@switchyard/telemetry';
-import { GONE_MS, type EntryDocument } from '../data.ts';
-import { toIndexed } from '../entries/entry.ts';
+import { GONE_MS, type EntryDocument } from '../documents/collections.ts';
+import { toIndexed } from '../documents/entry.ts';
 
 /** This replica's index of what is remembered. It follows the documents, and is opened when there is something to find. */
 export interface MemoryIndex extends AsyncDisposable {

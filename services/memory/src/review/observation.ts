@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { Collection, Documents, Store } from '@switchyard/store';
-import type { EntryDocument } from '../data.ts';
-import { forget } from '../entries/forget.ts';
+import type { EntryDocument } from '../documents/collections.ts';
+import { forget } from '../entries/delete-entries.ts';
 import type { MemoryIndex } from '../index/memory-index.ts';
 
 /*

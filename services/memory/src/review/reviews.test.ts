@@ -5,7 +5,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { AGENTS_BUCKET, AgentConfig } from '@switchyard/contracts';
 import { principal, testService, type TestService } from '@switchyard/testkit';
 import { createLogger } from '@switchyard/telemetry';
-import { reviewCollection } from '../data.ts';
+import { reviewCollection } from '../documents/collections.ts';
 import { defineMemory } from '../service.ts';
 
 const EVERY_SECOND = '* * * * * *';

@@ -4,8 +4,8 @@ import { atIntervals, resolveReferences, watchBucket, type Clock, type Variables
 import { inserted, type Collection } from '@switchyard/store';
 import type { Logger } from '@switchyard/telemetry';
 import { Cron } from 'croner';
-import type { ReviewDocument } from '../data.ts';
-import { consolidate } from './consolidate.ts';
+import type { ReviewDocument } from '../documents/collections.ts';
+import { consolidate } from './consolidation.ts';
 import type { ObservationDeps } from './observation.ts';
 
 export interface ReviewDeps extends ObservationDeps {

@@ -5,7 +5,7 @@ import { CONFIG_BUCKET, sections, type ConfigurationPatch } from '@switchyard/co
 import { createLogger } from '@switchyard/telemetry';
 import { principal, tempDir, testService, type TestService } from '@switchyard/testkit';
 import { defineMemory } from '../service.ts';
-import { INSTALL, loadLibrary, type Gpu, type LocalLibrary } from './local-library.ts';
+import { INSTALL, loadLibrary, type Gpu, type LocalLibrary } from './llama-library.ts';
 import { createLocalModel } from './local-model.ts';
 
 const admin = principal({ scopes: ['*'] });

@@ -4,7 +4,7 @@ import { ServiceError, type Sections } from '@switchyard/contracts';
 import type { Settings } from '@switchyard/service-kit';
 import type { VectorModel } from '@switchyard/store';
 import type { Logger } from '@switchyard/telemetry';
-import { INSTALL, isNotInstalled, loadLibrary, type LlamaContext, type LlamaModel, type LocalLibrary } from './local-library.ts';
+import { INSTALL, isNotInstalled, loadLibrary, type LlamaContext, type LlamaModel, type LocalLibrary } from './llama-library.ts';
 
 type Wanted = Sections['embedding']['local'];
 

@@ -3,7 +3,7 @@ import { sections, ServiceError, type Principal } from '@switchyard/contracts';
 import type { Settings } from '@switchyard/service-kit';
 import { toBytes, type VectorModel } from '@switchyard/store';
 import type { LocalModel } from './local-model.ts';
-import type { QuestionCache } from './question-cache.ts';
+import type { QuestionCache } from './query-vector-cache.ts';
 
 /** Asks a provider, or a model in this process, for vectors, where the configuration names one. */
 export interface VectorMaker {

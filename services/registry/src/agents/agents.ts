@@ -2,7 +2,7 @@ import { AgentConfig, AgentId, type Sections } from '@switchyard/contracts';
 import { merge, only, resolveReferences, type ConfigurationSource, type Variables, type Tree } from '@switchyard/service-kit';
 import type { Collection } from '@switchyard/store';
 import type { Logger } from '@switchyard/telemetry';
-import type { AgentDocument } from '../data.ts';
+import type { AgentDocument } from '../documents/collections.ts';
 
 /** An agent as it is in force: what the files say, what was stored over it, what the environment pins. */
 export interface Agent {

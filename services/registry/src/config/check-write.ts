@@ -1,8 +1,8 @@
 import { invalidParams, isImmutable, mutableAlternatives, ServiceError, type Issue } from '@switchyard/contracts';
 import { refuseUnsafeKeys, sentReferences, StartError, type ConfigurationSource, type Tree } from '@switchyard/service-kit';
 import { checkReferences } from './check-references.ts';
-import { changedPaths } from './changes.ts';
-import { redactedPaths } from './whole.ts';
+import { changedPaths } from './config-changes.ts';
+import { redactedPaths } from './stored-layer.ts';
 
 export interface Proposed {
   /** What is stored now. */

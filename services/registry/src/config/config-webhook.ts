@@ -5,8 +5,8 @@ import { whyNotCalled } from '@switchyard/security';
 import type { SecretReader, Settings } from '@switchyard/service-kit';
 import type { Logger } from '@switchyard/telemetry';
 import { renderDiff } from './render-diff.ts';
-import type { Version } from './kept-versions.ts';
-import type { Versions } from './versions.ts';
+import type { Version } from './version-storage.ts';
+import type { Versions } from './version-chain.ts';
 
 const ATTEMPTS = 3;
 const PAUSE_MS = 1_000;

@@ -3,12 +3,12 @@ import { CONFIG_BUCKET } from '@switchyard/contracts';
 import { watchReplicas, type ConfigurationSource, type WatchedReplicas } from '@switchyard/service-kit';
 import type { Collection, Store } from '@switchyard/store';
 import type { Logger } from '@switchyard/telemetry';
-import type { ConfigHeadDocument, ConfigLayerDocument, ConfigVersionDocument } from '../data.ts';
-import { createInForce, type InForce } from './in-force.ts';
-import { openPublisher } from './publisher.ts';
-import { rollBackRefused } from './roll-back-refused.ts';
+import type { ConfigHeadDocument, ConfigLayerDocument, ConfigVersionDocument } from '../documents/collections.ts';
+import { createInForce, type InForce } from './active-version.ts';
+import { openPublisher } from './head-publisher.ts';
+import { rollBackRefused } from './automatic-rollback.ts';
 import { createConfigWebhook } from './config-webhook.ts';
-import { openVersions, type Versions } from './versions.ts';
+import { openVersions, type Versions } from './version-chain.ts';
 import type { ConfigGiven } from './write-config.ts';
 
 interface Given {

@@ -3,7 +3,7 @@ import { REDACTED } from '@switchyard/contracts';
 import { isTree, type Tree } from '@switchyard/service-kit';
 import type * as Diff from 'diff';
 import type * as Yaml from 'yaml';
-import { shownConfig } from '../agents/shown-config.ts';
+import { shownConfig } from './redact-config.ts';
 
 /** A diff that takes longer says all that was and all that is. */
 const PATIENCE_MS = 500;

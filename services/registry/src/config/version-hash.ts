@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { isTree, type Tree } from '@switchyard/service-kit';
-import type { ConfigVersionDocument } from '../data.ts';
+import type { ConfigVersionDocument } from '../documents/collections.ts';
 
 /** The name of a version: the SHA-256 of all it says, its parent and its layer included. */
 export function versionHash(version: Omit<ConfigVersionDocument, 'sha'>, layer: Tree): string {

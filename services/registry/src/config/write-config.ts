@@ -2,15 +2,15 @@ import type { Ctx } from '@switchyard/bus';
 import { MAX, notInForce, ServiceError, type EventPayload } from '@switchyard/contracts';
 import type { ConfigurationSource, Tree } from '@switchyard/service-kit';
 import type { OutboxEvent, Store } from '@switchyard/store';
-import { shownConfig } from '../agents/shown-config.ts';
-import type { Configured } from '../agents/check-configured.ts';
-import { changedPaths } from './changes.ts';
+import { shownConfig } from './redact-config.ts';
+import type { Configured } from '../agents/check-config-agents.ts';
+import { changedPaths } from './config-changes.ts';
 import { checkWrite, type Proposed } from './check-write.ts';
-import type { Version } from './kept-versions.ts';
-import type { Publisher } from './publisher.ts';
+import type { Version } from './version-storage.ts';
+import type { Publisher } from './head-publisher.ts';
 import { renderDiff } from './render-diff.ts';
-import type { Decision, Versions } from './versions.ts';
-import type { Present } from './whole.ts';
+import type { Decision, Versions } from './version-chain.ts';
+import type { Present } from './stored-layer.ts';
 
 /** How many versions are kept without anybody asking; looked at once in so many writes. */
 const MOST_VERSIONS = 1_000;

@@ -13,11 +13,11 @@ import {
   dataKeyCollection,
   type AuditBegunDocument,
   type AuditData,
-} from '../data.ts';
+} from '../documents/collections.ts';
 import { ENV, root, secondReplica, start } from '../secrets.fixture.ts';
 import { auditSeal, isSealed, openDataKey } from '../values/data-key.ts';
-import { createChain } from './chain.ts';
-import { openAudit, type Audit } from './open-audit.ts';
+import { createChain } from './audit-chain.ts';
+import { openAudit, type Audit } from './audit-log.ts';
 
 const TIMEOUT = { timeout: 30_000 };
 const TENANT = { tenant: 'default' };

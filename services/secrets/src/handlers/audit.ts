@@ -1,5 +1,5 @@
 import type { Handler } from '@switchyard/bus';
-import type { Audit } from '../audit/open-audit.ts';
+import type { Audit } from '../audit/audit-log.ts';
 
 export function auditBegin(audit: Audit): Handler<'audit.begin'> {
   return async (act, { principal }) => {

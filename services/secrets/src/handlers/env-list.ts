@@ -1,9 +1,9 @@
 import type { Handler } from '@switchyard/bus';
 import { matchesGlob } from '@switchyard/security';
-import type { OpenedValues } from '../values/open-values.ts';
-import type { Rate } from '../values/rate.ts';
+import type { OpenedValues } from '../values/secret-values.ts';
+import type { Rate } from '../values/rate-limit.ts';
 import { requireOperator } from '../values/require-operator.ts';
-import type { Listed } from '../values/values.ts';
+import type { Listed } from '../values/secret-storage.ts';
 
 const A_MINUTE = 30;
 

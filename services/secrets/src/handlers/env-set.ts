@@ -3,9 +3,9 @@ import { SECRETS_BUCKET, SECRETS_CHANGED, ServiceError } from '@switchyard/contr
 import type { Store } from '@switchyard/store';
 import { hideValue } from '@switchyard/telemetry';
 import type { KeyOrigins } from '../values/key-origins.ts';
-import type { OpenedValues } from '../values/open-values.ts';
-import type { Rate } from '../values/rate.ts';
-import { isHouseSecret } from '../values/reading.ts';
+import type { OpenedValues } from '../values/secret-values.ts';
+import type { Rate } from '../values/rate-limit.ts';
+import { isHouseSecret } from '../values/secret-access.ts';
 import { requireOperator } from '../values/require-operator.ts';
 
 const A_MINUTE = 5;

@@ -4,9 +4,9 @@ import { encryptSecret, StartError, type Variables } from '@switchyard/service-k
 import type { Store } from '@switchyard/store';
 import type { KeyOrigins } from '../values/key-origins.ts';
 import { hideValue } from '@switchyard/telemetry';
-import type { OpenedValues } from '../values/open-values.ts';
+import type { OpenedValues } from '../values/secret-values.ts';
 import { readValue } from '../values/read-value.ts';
-import { checkReader, createTeller, isHouseSecret, type Allowed } from '../values/reading.ts';
+import { checkReader, createTeller, isHouseSecret, type Allowed } from '../values/secret-access.ts';
 
 interface Given {
   values: OpenedValues;

@@ -1,6 +1,6 @@
 import type { Handler, ParamsDecryption } from '@switchyard/bus';
 import type { Store } from '@switchyard/store';
-import type { OpenedValues } from '../values/open-values.ts';
+import type { OpenedValues } from '../values/secret-values.ts';
 
 /** Params encrypted to a key that was issued longer ago are rejected, so that a recorded call cannot be replayed later. */
 const MAX_KEY_AGE_MS = 60_000;

@@ -3,9 +3,9 @@ import { MAX, type Sections } from '@switchyard/contracts';
 import { encryptSecret, StartError, type Settings, type Variables } from '@switchyard/service-kit';
 import type { Store } from '@switchyard/store';
 import { hideValue } from '@switchyard/telemetry';
-import type { OpenedValues } from '../values/open-values.ts';
+import type { OpenedValues } from '../values/secret-values.ts';
 import { readValue } from '../values/read-value.ts';
-import { createTeller, isHouseSecret } from '../values/reading.ts';
+import { createTeller, isHouseSecret } from '../values/secret-access.ts';
 
 interface Given {
   values: OpenedValues;

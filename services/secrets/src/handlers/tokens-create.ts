@@ -1,12 +1,12 @@
 import type { Handler } from '@switchyard/bus';
 import { invalidParams, ServiceError } from '@switchyard/contracts';
 import { hashToken, mintToken } from '@switchyard/security';
-import { ENVIRONMENT_TOKEN } from '../tokens/declarations.ts';
-import { makeToken } from '../tokens/make-token.ts';
-import { ownExpiry } from '../tokens/own-expiry.ts';
-import { checkGrant, contradiction, grantOf, refuseLimited, refuseOutliving, type Granted } from '../tokens/rules.ts';
-import { tenantMeant } from '../tokens/tenant-meant.ts';
-import type { TokensGiven } from '../tokens/tokens-given.ts';
+import { ENVIRONMENT_TOKEN } from '../tokens/token-declarations.ts';
+import { makeToken } from '../tokens/insert-token.ts';
+import { ownExpiry } from '../tokens/caller-expiry.ts';
+import { checkGrant, contradiction, grantOf, refuseLimited, refuseOutliving, type Granted } from '../tokens/grant-rules.ts';
+import { tenantMeant } from '../tokens/target-tenant.ts';
+import type { TokensGiven } from '../tokens/token-deps.ts';
 
 /** The secret is in this answer and nowhere else. */
 export function tokensCreate(given: TokensGiven): Handler<'tokens.create'> {

@@ -1,9 +1,9 @@
 import type { Handler } from '@switchyard/bus';
-import type { LiveToken } from '../data.ts';
+import type { LiveToken } from '../documents/collections.ts';
 import { liveTokens } from '../tokens/live-tokens.ts';
-import { grantOf } from '../tokens/rules.ts';
-import { tenantMeant } from '../tokens/tenant-meant.ts';
-import type { TokensGiven } from '../tokens/tokens-given.ts';
+import { grantOf } from '../tokens/grant-rules.ts';
+import { tenantMeant } from '../tokens/target-tenant.ts';
+import type { TokensGiven } from '../tokens/token-deps.ts';
 
 const MOST = 10_000;
 

@@ -1,8 +1,8 @@
 import type { Handler } from '@switchyard/bus';
 import { changeToken } from '../tokens/change-token.ts';
-import { endToken } from '../tokens/end-token.ts';
-import { tenantMeant } from '../tokens/tenant-meant.ts';
-import type { TokensGiven } from '../tokens/tokens-given.ts';
+import { endToken } from '../tokens/revoke-token.ts';
+import { tenantMeant } from '../tokens/target-tenant.ts';
+import type { TokensGiven } from '../tokens/token-deps.ts';
 
 /** Ends a token: once this answered, no live gateway accepts it. */
 export function tokensRevoke(given: TokensGiven): Handler<'tokens.revoke'> {

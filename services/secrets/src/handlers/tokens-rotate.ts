@@ -1,10 +1,10 @@
 import type { Handler } from '@switchyard/bus';
 import { hashToken, mintToken } from '@switchyard/security';
 import { changeToken } from '../tokens/change-token.ts';
-import { ownExpiry } from '../tokens/own-expiry.ts';
-import { refuseLimited, refuseOutliving } from '../tokens/rules.ts';
-import { tenantMeant } from '../tokens/tenant-meant.ts';
-import type { TokensGiven } from '../tokens/tokens-given.ts';
+import { ownExpiry } from '../tokens/caller-expiry.ts';
+import { refuseLimited, refuseOutliving } from '../tokens/grant-rules.ts';
+import { tenantMeant } from '../tokens/target-tenant.ts';
+import type { TokensGiven } from '../tokens/token-deps.ts';
 
 /** One write puts the new secret in place of the old: at no instant are there two, or none. */
 export function tokensRotate(given: TokensGiven): Handler<'tokens.rotate'> {

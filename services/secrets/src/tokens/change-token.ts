@@ -1,8 +1,8 @@
 import { ServiceError, type Principal } from '@switchyard/contracts';
 import type { Documents } from '@switchyard/store';
-import { isLive, type LiveToken, type TokenDocument } from '../data.ts';
-import { checkGrant, isExpired, noSuchToken, refuseDeclared } from './rules.ts';
-import type { TokensGiven } from './tokens-given.ts';
+import { isLive, type LiveToken, type TokenDocument } from '../documents/collections.ts';
+import { checkGrant, isExpired, noSuchToken, refuseDeclared } from './grant-rules.ts';
+import type { TokensGiven } from './token-deps.ts';
 
 const MAX_ATTEMPTS = 5;
 

@@ -1,9 +1,9 @@
 import { hashToken } from '@switchyard/security';
 import type { Documents, Store } from '@switchyard/store';
-import type { TokenDocument } from '../data.ts';
+import type { TokenDocument } from '../documents/collections.ts';
 import { anyGrantsEverything } from './live-tokens.ts';
-import { makeToken } from './make-token.ts';
-import { EVERYTHING } from './rules.ts';
+import { makeToken } from './insert-token.ts';
+import { EVERYTHING } from './grant-rules.ts';
 
 const FIRST_START = 'the first start'; // no client is called so
 

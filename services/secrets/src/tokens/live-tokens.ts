@@ -1,6 +1,6 @@
 import type { Documents } from '@switchyard/store';
-import { isLive, type LiveToken, type TokenDocument } from '../data.ts';
-import { couldMake, EVERYTHING, isExpired } from './rules.ts';
+import { isLive, type LiveToken, type TokenDocument } from '../documents/collections.ts';
+import { couldMake, EVERYTHING, isExpired } from './grant-rules.ts';
 
 const PAGE = 500;
 

@@ -1,7 +1,7 @@
 import { deriveKey, mintSealingKey, seal, textMac, unseal, type SealingKey } from '@switchyard/security';
 import { StartError } from '@switchyard/service-kit';
 import { inserted, type Documents, type Store } from '@switchyard/store';
-import type { DataKeyDocument } from '../data.ts';
+import type { DataKeyDocument } from '../documents/collections.ts';
 
 const ONLY = 'dek-1';
 

@@ -1,7 +1,7 @@
 import { ServiceError, type Sections } from '@switchyard/contracts';
 import type { ConfigurationSource } from '@switchyard/service-kit';
 import { inserted, type Documents, type Store } from '@switchyard/store';
-import type { KeyOriginDocument } from '../data.ts';
+import type { KeyOriginDocument } from '../documents/collections.ts';
 
 interface Given {
   documents: Documents<KeyOriginDocument>;

@@ -1,5 +1,5 @@
 import { readSecret, type Variables } from '@switchyard/service-kit';
-import type { OpenedValues } from './open-values.ts';
+import type { OpenedValues } from './secret-values.ts';
 
 /** What was set while everything ran, else the environment, else the file that `<NAME>_FILE` points to. */
 export async function readValue(

@@ -1,0 +1,28 @@
+import type { Principal } from '@switchyard/contracts';
+import type { Collection, Documents } from '@switchyard/store';
+import type { EntryDocument } from '../documents/collections.ts';
+import { isVisible } from './memory-scope.ts';
+
+/** An index may be a moment behind: what it found is read from the documents, and shown as those are and only to whom they are shown. */
+export async function readFound(
+  entries: Collection<EntryDocument>,
+  principal: Principal,
+  { ids, now }: { ids: readonly string[]; now: number },
+): Promise<EntryDocument[]> {
+  if (ids.length === 0) return [];
+  const { items } = await entries.for(principal).find({ id: { in: ids } }, { limit: ids.length });
+  const byId = new Map(items.map((entry) => [entry.id, entry]));
+  return ids.flatMap((id) => byId.get(id) ?? []).filter((entry) => isVisible(entry, principal, now));
+}
+
+const PAGE = 200;
+
+/** All entries of a tenant that are there, in no order that says anything. */
+export async function* everyEntry(mine: Documents<EntryDocument>): AsyncGenerator<EntryDocument[], void> {
+  for (let cursor: string | undefined, more = true; more;) {
+    const page = await mine.find({ goneAt: null }, { limit: PAGE, ...(cursor === undefined ? {} : { cursor }) });
+    yield page.items;
+    cursor = page.cursor;
+    more = cursor !== undefined;
+  }
+}

@@ -1,0 +1,89 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { setTimeout as wait } from 'node:timers/promises';
+import type { ConfigurationPatch } from '@switchyard/contracts';
+import { principal, tempDir, testService, type TestService } from '@switchyard/testkit';
+import { entryCollection, type EntryDocument } from '../documents/collections.ts';
+import { defineMemory } from '../service.ts';
+
+const admin = principal({ scopes: ['*'] });
+const DAY_MS = 86_400_000;
+const ENOUGH_MS = 10_000;
+
+type Put = Partial<EntryDocument> & { id: string; daysOld: number };
+
+/** A memory service that keeps house all the time, and what was written into its documents before. */
+async function start(settings: ConfigurationPatch, before: readonly Put[]) {
+  const stack = new AsyncDisposableStack();
+  const data = stack.use(await tempDir());
+  const service = (tendMs: number, more: ConfigurationPatch = {}) =>
+    testService(defineMemory({ tendMs }), { data: data.path, as: admin, settings: more });
+  {
+    await using writing = await service(DAY_MS);
+    await write(writing, before);
+  }
+  const app = stack.use(await service(20, settings));
+  return { app, [Symbol.asyncDispose]: () => stack.disposeAsync() };
+}
+
+async function write({ host }: TestService, before: readonly Put[]): Promise<void> {
+  const store = await host.store('memory');
+  const { entries } = await store.open({ entries: entryCollection });
+  for (const { daysOld, ...one } of before) {
+    const createdAt = store.now() - Math.round(daysOld * DAY_MS);
+    const usual = { agentId: 'default', userId: 'ann', owner: '', who: 'ann', sourceType: 'conversation', taintLevel: 'clean' } as const;
+    const text = { content: `What ${one.id} says.`, memoryType: 'episodic', trustLevel: 'learned', tags: ['conversation'] } as const;
+    await entries.for(admin).insert({ ...usual, ...text, createdAt, changedAt: store.now(), ...one, tags: [...(one.tags ?? text.tags)] });
+  }
+}
+
+const left = async ({ bus }: TestService): Promise<string[]> =>
+  (await bus.call('memory.export', {})).entries.map(({ id }) => id).toSorted();
+
+/** Once house was kept; it stays so. */
+async function settled(app: TestService, expected: readonly string[]): Promise<void> {
+  const until = performance.now() + ENOUGH_MS;
+  while ((await left(app)).length > expected.length && performance.now() < until) await wait(20);
+  assert.deepEqual(await left(app), expected.toSorted());
+  await wait(100);
+  assert.deepEqual(await left(app), expected.toSorted());
+}
+
+const several = (name: string, count: number, more: Partial<Put> = {}): Put[] =>
+  Array.from({ length: count }, (_, n) => ({ id: `${name}-${n}`, daysOld: 50 - n, ...more }));
+const ids = (puts: readonly Put[]): string[] => puts.map(({ id }) => id);
+
+test('what is older than retention.maxAgeDays is forgotten, but nothing that is the system’s', async () => {
+  const old = { id: 'old', daysOld: 11 };
+  const kept = [
+    { id: 'young', daysOld: 9 },
+    { id: 'rule', daysOld: 400, trustLevel: 'system' as const },
+  ];
+  await using house = await start({ memory: { retention: { maxAgeDays: 10 } } }, [old, ...kept]);
+  await settled(house.app, ids(kept));
+});
+
+test('of an agent that remembers more than retention.maxEntries the oldest goes, whatever its kind; the system’s neither goes nor counts', async () => {
+  const mine = several('mine', 6, { memoryType: 'semantic', tags: [] });
+  const kept = [...mine.slice(2), ...several('rule', 3, { trustLevel: 'system' }), ...several('other', 4, { agentId: 'other' })];
+  await using house = await start({ memory: { retention: { maxEntries: 4 } } }, [...mine.slice(0, 2), ...kept]);
+  await settled(house.app, ids(kept));
+});
+
+test('what collects by itself is thinned to compaction.targetSize once it is more than the threshold; what was stored on purpose stays', async () => {
+  const collected = several('collected', 8);
+  const few = several('few', 6, { agentId: 'other' });
+  const known = several('known', 9, { memoryType: 'semantic' });
+  const stored = several('stored', 9, { tags: ['operator-stored'] });
+  const settings = { memory: { compaction: { threshold: 6, targetSize: 3 } } };
+  await using house = await start(settings, [...collected, ...few, ...known, ...stored]);
+  await settled(house.app, ids([...collected.slice(5), ...few, ...known, ...stored]));
+});
+
+test('0 is without a bound, and compaction.enabled false is none', async () => {
+  const all = several('all', 8, { daysOld: 5_000 });
+  const settings = { memory: { retention: { maxAgeDays: 0, maxEntries: 0 }, compaction: { enabled: false, threshold: 2, targetSize: 1 } } };
+  await using house = await start(settings, all);
+  await house.app.bus.call('memory.search', { query: 'says' });
+  await settled(house.app, ids(all));
+});

@@ -1,0 +1,55 @@
+import { ServiceError } from '@switchyard/contracts';
+import { inserted, type Collection, type OutboxEvent, type Store } from '@switchyard/store';
+import type { AgentDocument } from '../documents/collections.ts';
+import type { Agent, Agents } from './agents.ts';
+import { noAgent } from './agent-not-found.ts';
+import type { Projector } from './agent-projector.ts';
+
+const MAX_ATTEMPTS = 5;
+
+/** What a change sets on the stored document of an agent. */
+export type AgentChange = Partial<Pick<AgentDocument, 'patch' | 'suspended' | 'deletedAt'>> & { emit?: readonly OutboxEvent[] };
+
+export interface WriteGiven {
+  agents: Agents;
+  collection: Collection<AgentDocument>;
+  store: Pick<Store, 'now'>;
+  projector: Projector;
+}
+
+/**
+ * Changes an agent that is there and puts it in force; `decide` sees it as it is and may refuse by throwing. Nothing is lost
+ * when two change it at once: the second decides anew.
+ */
+export async function changeAgent(
+  given: WriteGiven,
+  { tenant, agentId }: { tenant: string; agentId: string },
+  decide: (agent: Agent) => Promise<AgentChange> | AgentChange,
+): Promise<Agent> {
+  for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt += 1) {
+    const agent = await given.agents.find(tenant, agentId);
+    if (agent === undefined) throw noAgent(agentId);
+    const { emit = [], ...set } = await decide(agent);
+    if (!(await write(given, agent, { set, emit }))) continue;
+    await given.projector.refresh(tenant, agentId);
+    return (await given.agents.find(tenant, agentId)) ?? agent;
+  }
+  throw new ServiceError('ABORTED', `agent ${agentId} is being changed by others; try again`);
+}
+
+interface Written {
+  set: Omit<AgentChange, 'emit'>;
+  emit: readonly OutboxEvent[];
+}
+
+/** False when somebody else was first. */
+async function write({ collection, store }: WriteGiven, { tenant, agentId, stored }: Agent, { set, emit }: Written): Promise<boolean> {
+  const documents = collection.for({ tenant });
+  const updatedAt = store.now();
+  if (stored !== undefined) {
+    const changed = await documents.update({ agentId, version: stored.version }, { set: { ...set, updatedAt }, inc: { version: 1 }, emit });
+    return changed !== null;
+  }
+  const blank = { agentId, patch: {}, suspended: false, deletedAt: null, createdAt: updatedAt, updatedAt, version: 1 };
+  return inserted(() => documents.insert({ ...blank, ...set }, { emit }));
+}

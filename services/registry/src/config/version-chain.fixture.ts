@@ -1,0 +1,128 @@
+import type { TestContext } from 'node:test';
+import { connectBus, createMemoryHub, type Bus } from '@switchyard/bus';
+import { CONFIG_BUCKET } from '@switchyard/contracts';
+import { merge, type Tree } from '@switchyard/service-kit';
+import { openStore, type Collection, type Document, type Store } from '@switchyard/store';
+import { silentLogger } from '@switchyard/telemetry';
+import { tempDir } from '@switchyard/testkit';
+import { configHeadCollection, configLayerCollection, configVersionCollection } from '../documents/collections.ts';
+import { openPublisher, type Publisher } from './head-publisher.ts';
+import { openVersions, type Versions } from './version-chain.ts';
+
+/**
+ * Before a write or right after it, the process is gone: nothing that it does from then on happens. Or it lives, and does not hear
+ * that the write was done.
+ */
+export interface Death {
+  write: 'version' | 'layer' | 'head' | 'bucket';
+  when: 'before' | 'after' | 'unheard';
+}
+
+/** What all replicas share: documents, a bus, and what was published of the events of writes. */
+export interface World {
+  events: { sha: string; key?: string }[];
+  replica(death?: Death): Promise<Replica>;
+  /** Changes what a version says, behind everybody's back. */
+  tamper(sha: string, layer: Tree): Promise<void>;
+  /** What the services are told. */
+  told(): Promise<{ sha: string; layer: Tree } | undefined>;
+}
+
+export interface Replica {
+  versions: Versions;
+  publisher: Publisher;
+  /** Sets one key, tells everybody, and names the version. */
+  set(key: string, value: unknown): Promise<string>;
+}
+
+export async function openWorld(t: TestContext): Promise<World> {
+  const dir = await tempDir();
+  t.after(() => dir[Symbol.asyncDispose]());
+  const store = await openStore(`sqlite:${dir.path}`, { service: 'registry', log: silentLogger(), strict: true });
+  t.after(() => store.close());
+  const events: World['events'] = [];
+  await store.publishTo(async ({ payload }) => void events.push(payload as World['events'][number]));
+  const bus = await connectBus('memory:', { log: silentLogger(), hub: createMemoryHub() });
+  t.after(() => bus.drain());
+  return {
+    events,
+    replica: (death) => openReplica(t, { store, bus, dying: createDying(death) }),
+    async tamper(sha, layer) {
+      const { layers } = await store.open({ layers: configLayerCollection });
+      await layers.for({ tenant: 'default' }).replace({ sha, layer });
+    },
+    async told() {
+      const entry = await (await bus.kv(CONFIG_BUCKET)).get('head');
+      return entry?.value && (JSON.parse(Buffer.from(entry.value).toString()) as { sha: string; layer: Tree });
+    },
+  };
+}
+
+async function openReplica(t: TestContext, { store, bus, dying }: { store: Store; bus: Bus; dying: Dying }): Promise<Replica> {
+  const kept = await store.open({ layers: configLayerCollection, versions: configVersionCollection, heads: configHeadCollection });
+  const versions = await openVersions({
+    layers: dying.collection('layer', kept.layers),
+    versions: dying.collection('version', kept.versions),
+    heads: dying.collection('head', kept.heads),
+    tenant: 'default',
+    store,
+  });
+  const publisher = await openPublisher(dying.bus(bus), versions, silentLogger());
+  t.after(() => publisher[Symbol.asyncDispose]());
+  dying.arm();
+  return {
+    versions,
+    publisher,
+    async set(key, value) {
+      const emit = (sha: string) => [{ name: 'config:patched', payload: { sha, key } }];
+      const { sha } = await versions.commit({ author: 'ops', message: key }, ({ layer }) => ({
+        layer: merge(layer, { gateway: { [key]: value } }),
+        emit,
+      }));
+      await publisher.publish();
+      return sha;
+    },
+  };
+}
+
+const WRITES = ['insert', 'replace', 'update', 'claim', 'remove', 'put'];
+
+type Dying = ReturnType<typeof createDying>;
+
+function createDying(death: Death | undefined) {
+  let armed = false;
+  let dead = false;
+
+  function die(): never {
+    dead = true;
+    throw new Error('this process is gone');
+  }
+
+  /** The same object, of a process that may be gone. */
+  function mortal<T extends object>(target: T, name: Death['write']): T {
+    return new Proxy(target, {
+      get(from, key) {
+        const member: unknown = Reflect.get(from, key);
+        if (typeof member !== 'function') return member;
+        return async (...args: unknown[]) => {
+          if (dead) die();
+          const mine = armed && death?.write === name && WRITES.includes(String(key)) && key !== 'remove';
+          if (mine && death.when === 'before') die();
+          const result: unknown = await (member as (...args: unknown[]) => unknown).apply(from, args);
+          if (mine && death.when === 'after') die();
+          if (mine) throw new Error('no answer');
+          return result;
+        };
+      },
+    });
+  }
+
+  return {
+    arm: () => void (armed = true),
+    collection: <D extends Document>(name: Death['write'], all: Collection<D>): Collection<D> => ({
+      ...all,
+      for: (principal) => mortal(all.for(principal), name),
+    }),
+    bus: (bus: Bus): Bus => ({ ...bus, kv: async (definition) => mortal(await bus.kv(definition), 'bucket') }),
+  };
+}

@@ -1,0 +1,167 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import type { ConfigVersionDocument } from '../documents/collections.ts';
+import { versionHash } from './version-hash.ts';
+import { openWorld, type Death, type Replica, type World } from './version-chain.fixture.ts';
+
+async function chainOf({ versions }: Replica): Promise<ConfigVersionDocument[]> {
+  const chain = [];
+  for await (const version of versions.chain()) chain.push(version);
+  return chain;
+}
+
+/** One head, from which every version leads to the first one, and of which everybody is told. */
+async function assertOneChain(world: World, replica: Replica): Promise<ConfigVersionDocument[]> {
+  const chain = await chainOf(replica);
+  assert.deepEqual(
+    chain.map(({ number }) => number),
+    [...chain.keys()].reverse(),
+  );
+  assert.deepEqual(
+    chain.map(({ parent }) => parent),
+    [...chain.slice(1).map(({ sha }) => sha), undefined],
+  );
+  assert.equal((await world.told())?.sha, chain[0]?.sha);
+  return chain;
+}
+
+test('replicas that start at once on nothing agree on the first version', async (t) => {
+  const world = await openWorld(t);
+  const replicas = await Promise.all([world.replica(), world.replica(), world.replica()]);
+  await Promise.all(replicas.map(({ publisher }) => publisher.publish()));
+  const heads = await Promise.all(replicas.map(({ versions }) => versions.head()));
+  assert.equal(new Set(heads.map(({ sha }) => sha)).size, 1);
+});
+
+test('a version is called by the hash of all it says', async (t) => {
+  const world = await openWorld(t);
+  const replica = await world.replica();
+  await replica.set('maxBatchSize', 1);
+  const { sha, layer, ...said } = await replica.versions.head();
+  assert.match(sha, /^[0-9a-f]{64}$/);
+  assert.equal(versionHash(said, { gateway: { maxBatchSize: 1 } }), sha);
+  assert.notEqual(versionHash({ ...said, author: 'mallory' }, layer), sha);
+  assert.notEqual(versionHash(said, { gateway: { maxBatchSize: 2 } }), sha);
+});
+
+test(
+  'writers of different keys at several replicas lose nothing: each write is one version of one chain',
+  { timeout: 60_000 },
+  async (t) => {
+    const world = await openWorld(t);
+    const replicas = await Promise.all([world.replica(), world.replica(), world.replica()]);
+    const writes = replicas.map(async (replica, writer) => {
+      for (let n = 1; n <= 100; n++) await replica.set(`key${writer}`, n);
+    });
+    await Promise.all(writes);
+    const [first] = replicas;
+    assert.ok(first);
+    const chain = await assertOneChain(world, first);
+    assert.equal(chain.length, 301);
+    assert.deepEqual((await first.versions.head()).layer, { gateway: { key0: 100, key1: 100, key2: 100 } });
+    assert.equal(chain.filter(({ message }) => message === 'key1').length, 100);
+  },
+);
+
+describe('a process that dies in the middle of a write', () => {
+  const moments = (['version', 'layer', 'head', 'bucket'] as const).flatMap((write): Death[] => [
+    { write, when: 'before' },
+    { write, when: 'after' },
+  ]);
+  for (const death of moments) {
+    test(`${death.when} the ${death.write}: one head, told by whoever is left`, async (t) => {
+      const world = await openWorld(t);
+      const other = await world.replica();
+      await other.set('before', 1);
+      const dying = await world.replica(death);
+      await assert.rejects(dying.set('during', 1), /this process is gone/);
+
+      await other.publisher.publish();
+      const counted = death.write === 'bucket' || (death.write === 'head' && death.when === 'after');
+      assert.deepEqual((await world.told())?.layer, { gateway: { before: 1, ...(counted ? { during: 1 } : {}) } });
+      const next = await world.replica();
+      await next.set('after', 1);
+      const chain = await assertOneChain(world, next);
+      assert.deepEqual(
+        chain.map(({ message }) => message),
+        ['after', ...(counted ? ['during'] : []), 'before', 'the beginning: nothing is stored'],
+      );
+      while (world.events.length < chain.length - 1) await new Promise((resolve) => setImmediate(resolve));
+      assert.deepEqual(
+        world.events.map(({ sha }) => sha).toReversed(),
+        chain.slice(0, -1).map(({ sha }) => sha),
+        'an event for each version that counts',
+      );
+
+      const left = counted || (death.write === 'version' && death.when === 'before') ? 0 : 1;
+      assert.equal((await next.versions.fold(100)).removed, left, 'what never counted is cleared away');
+      assert.equal((await assertOneChain(world, next)).length, chain.length);
+      assert.equal((await next.versions.fold(100)).removed, 0);
+    });
+  }
+});
+
+test('a write that was done and not heard of is found, and not made twice', async (t) => {
+  const world = await openWorld(t);
+  const replica = await world.replica({ write: 'head', when: 'unheard' });
+  const sha = await replica.set('a', 1);
+  assert.deepEqual(
+    (await assertOneChain(world, replica)).map((version) => version.sha === sha),
+    [true, false],
+  );
+});
+
+test('a version that somebody changed in the database is not what it is called, and is not taken for it', async (t) => {
+  const world = await openWorld(t);
+  const replica = await world.replica();
+  const sha = await replica.set('a', 1);
+  await replica.set('a', 2);
+  await world.tamper(sha, { gateway: { host: '0.0.0.0' } });
+  await assert.rejects((await world.replica()).versions.find(sha), { code: 'DATA_LOSS' });
+});
+
+test('the head that a dead replica moved is told within seconds, without anybody asking', { timeout: 20_000 }, async (t) => {
+  const world = await openWorld(t);
+  await world.replica();
+  const dying = await world.replica({ write: 'bucket', when: 'before' });
+  await assert.rejects(dying.set('during', 1), /gone/);
+  while ((await world.told())?.layer['gateway'] === undefined) await new Promise((resolve) => setTimeout(resolve, 20));
+  assert.deepEqual((await world.told())?.layer, { gateway: { during: 1 } });
+});
+
+test('what everybody is told is known at once to whoever told it, and soon to the others, without asking the bus', async (t) => {
+  t.mock.timers.enable({ apis: ['setInterval'] }); // nobody looks again by the clock
+  const world = await openWorld(t);
+  const [one, other] = [await world.replica(), await world.replica()];
+  const sha = await one.set('a', 1);
+  assert.deepEqual([one.publisher.heard()?.sha, (await one.publisher.told())?.sha], [sha, sha]);
+  while (other.publisher.heard()?.sha !== sha) await new Promise(setImmediate);
+  assert.deepEqual(other.publisher.heard(), one.publisher.heard());
+});
+
+test('folding leaves the newest, of which the oldest is whole, and a chain that goes on', async (t) => {
+  const world = await openWorld(t);
+  const replica = await world.replica();
+  for (let n = 1; n <= 12; n++) await replica.set(`key${n % 3}`, n);
+  const before = await chainOf(replica);
+  assert.deepEqual(await replica.versions.fold(5, { dryRun: true }), { removed: 8, root: before[4]?.sha });
+  assert.equal((await chainOf(replica)).length, 13);
+
+  assert.deepEqual(await replica.versions.fold(5), { removed: 8, root: before[4]?.sha });
+  assert.deepEqual(
+    (await chainOf(replica)).map(({ sha }) => sha),
+    before.slice(0, 5).map(({ sha }) => sha),
+  );
+  assert.deepEqual((await replica.versions.find(before[4]?.sha ?? '')).layer, { gateway: { key0: 6, key1: 7, key2: 8 } });
+  await assert.rejects(replica.versions.find(before[5]?.sha ?? ''), { code: 'NOT_FOUND' });
+  await replica.set('more', 1);
+  assert.equal((await chainOf(replica)).length, 6);
+});
+
+test('a version is found by as much of its name as no other has, and by no less than seven characters', async (t) => {
+  const world = await openWorld(t);
+  const { versions, set } = await world.replica();
+  const sha = await set('a', 1);
+  assert.equal((await versions.find(sha.slice(0, 7))).sha, sha);
+  for (const name of [sha.slice(0, 6), `${sha}0`, 'g'.repeat(12)]) await assert.rejects(versions.find(name), { code: 'NOT_FOUND' });
+});

@@ -1,0 +1,79 @@
+import { randomUUID } from 'node:crypto';
+import { ServiceError } from '@switchyard/contracts';
+import type { Tree } from '@switchyard/service-kit';
+import type { Collection, Documents } from '@switchyard/store';
+import type { ConfigLayerDocument, ConfigVersionDocument } from '../documents/collections.ts';
+import { versionHash } from './version-hash.ts';
+
+const PAGE = 100;
+const DELETED_AT_ONCE = 100;
+
+/** A version with what it says. */
+export interface Version extends ConfigVersionDocument {
+  layer: Tree;
+}
+
+/** What a version is to say, before it has a name. */
+export type Draft = Omit<Version, 'sha' | 'nonce'>;
+
+/** Versions as documents, whether they count or not. */
+export interface KeptVersions {
+  /** Without what it says. */
+  get(sha: string): Promise<ConfigVersionDocument | null>;
+  /** NOT_FOUND where what it says is gone, DATA_LOSS where somebody changed it. */
+  read(version: ConfigVersionDocument): Promise<Version>;
+  /** Counts for nothing until the head names it. */
+  prepare(draft: Draft): Promise<Version>;
+  discard(shas: readonly string[]): Promise<void>;
+  /** All of at most this number, the highest first: those that count, and those that never did. */
+  downFrom(number: number): AsyncGenerator<ConfigVersionDocument, void, void>;
+}
+
+interface Given {
+  versions: Collection<ConfigVersionDocument>;
+  layers: Collection<ConfigLayerDocument>;
+  tenant: string;
+}
+
+export function createKeptVersions({ versions: all, layers: allLayers, tenant }: Given): KeptVersions {
+  const versions = all.for({ tenant });
+  const layers = allLayers.for({ tenant });
+  return {
+    get: (sha) => versions.get(sha),
+    downFrom: (number) => downFrom(versions, number),
+    async read(version) {
+      const kept = await layers.get(version.sha);
+      if (kept === null) throw noVersion(version.sha);
+      const { sha, ...said } = version;
+      if (versionHash(said, kept.layer) === sha) return { ...version, layer: kept.layer };
+      throw new ServiceError('DATA_LOSS', `version ${sha} of the configuration is not what it was when it was written`);
+    },
+    async prepare({ layer, ...draft }) {
+      const said = { ...draft, nonce: randomUUID() };
+      const sha = versionHash(said, layer);
+      // In this order, so that what is left of a writer that dies is found by its version.
+      await versions.insert({ sha, ...said });
+      await layers.insert({ sha, layer });
+      return { sha, ...said, layer };
+    },
+    async discard(shas) {
+      for (let at = 0; at < shas.length; at += DELETED_AT_ONCE) {
+        const some = shas.slice(at, at + DELETED_AT_ONCE);
+        await layers.remove({ sha: { in: some } });
+        await versions.remove({ sha: { in: some } });
+      }
+    },
+  };
+}
+
+export function noVersion(sha: string): ServiceError {
+  return new ServiceError('NOT_FOUND', `there is no version ${sha} of the configuration, or it was folded into a later one`);
+}
+
+async function* downFrom(versions: Documents<ConfigVersionDocument>, number: number): AsyncGenerator<ConfigVersionDocument, void, void> {
+  for (let next: { cursor?: string } | undefined = {}; next !== undefined;) {
+    const { items, cursor } = await versions.find({ number: { lte: number } }, { sort: [['number', 'desc']], limit: PAGE, ...next });
+    yield* items;
+    next = cursor === undefined ? undefined : { cursor };
+  }
+}

@@ -1,0 +1,21 @@
+import type { Handler } from '@switchyard/bus';
+import { ServiceError } from '@switchyard/contracts';
+import { logChange } from '../../agents/log-change.ts';
+import { changeAgent, type WriteGiven } from '../../agents/change-agent.ts';
+
+/** Leaves a tombstone, so that an agent named in a file stays deleted at the next start. */
+export function agentsDelete(given: WriteGiven): Handler<'agents.delete'> {
+  return async ({ agentId }, ctx) => {
+    const { tenant } = ctx.principal;
+    await changeAgent(given, { tenant, agentId }, ({ isDefault }) => {
+      if (isDefault)
+        throw new ServiceError('FAILED_PRECONDITION', `the default agent ${agentId} cannot be deleted`, {
+          details: { reason: 'DEFAULT_AGENT' },
+        });
+      const timestamp = given.store.now();
+      return { patch: {}, suspended: false, deletedAt: timestamp, emit: [{ name: 'agent:hot_removed', payload: { agentId, timestamp } }] };
+    });
+    logChange(ctx, agentId, { change: 'deleted' });
+    return { agentId, deleted: true };
+  };
+}

@@ -1,0 +1,32 @@
+import type { Handler } from '@switchyard/bus';
+import { ServiceError } from '@switchyard/contracts';
+import { resolveAgentModel, type ModelRef, type Models } from '@switchyard/models';
+import type { Agent, Agents } from '../../agents/agents.ts';
+import { usableBy } from '../../agents/usable-agents.ts';
+
+/** Each agent with the model it would answer with now, or the one it is configured with where nothing has it. */
+export function agentsVisible(agents: Agents, models: Models): Handler<'agents.visible'> {
+  return async (_, ctx) => ({
+    agents: await Promise.all((await usableBy(agents, ctx.principal)).map((agent) => visible(agent, models))),
+  });
+}
+
+async function visible({ agentId, config, written, suspended }: Agent, models: Models) {
+  const ref = await resolved(models, config);
+  return {
+    id: agentId,
+    name: written.name,
+    provider: ref?.provider ?? config.provider,
+    model: ref?.modelId ?? config.model,
+    status: suspended ? ('suspended' as const) : ('active' as const),
+  };
+}
+
+async function resolved(models: Models, config: Agent['config']): Promise<ModelRef | undefined> {
+  try {
+    return await resolveAgentModel(models, config);
+  } catch (error) {
+    if (error instanceof ServiceError && error.code === 'FAILED_PRECONDITION') return undefined;
+    throw error;
+  }
+}

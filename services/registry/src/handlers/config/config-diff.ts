@@ -1,0 +1,14 @@
+import type { Handler } from '@switchyard/bus';
+import { renderDiff } from '../../config/render-diff.ts';
+import { requireOperator, type ConfigGiven } from '../../config/write-config.ts';
+
+/** What the newest version stores otherwise than another one, or than the one before it. */
+export function configDiff({ versions, configuration }: ConfigGiven): Handler<'config.diff'> {
+  return async ({ sha }, ctx) => {
+    requireOperator(ctx, configuration);
+    const head = await versions.head();
+    const since = sha ?? head.parent;
+    const before = since === undefined ? head : await versions.find(since);
+    return { diff: await renderDiff(before.layer, head.layer) };
+  };
+}

@@ -1,0 +1,14 @@
+import type { Handler } from '@switchyard/bus';
+import { requireOperator, type ConfigGiven } from '../../config/write-config.ts';
+
+const KEPT = 50;
+
+export function configGc({ versions, configuration }: ConfigGiven): Handler<'config.gc'> {
+  return async ({ dryRun = false }, ctx) => {
+    requireOperator(ctx, configuration);
+    const { removed: squashed, root: newRootSha } = await versions.fold(KEPT, { dryRun });
+    const { client, tenant } = ctx.principal;
+    if (!dryRun) ctx.log.audit({ client, tenant, squashed, newRootSha }, 'old versions of the configuration were folded into one');
+    return { gc: true as const, squashed, newRootSha, ...(dryRun ? { dryRun: true as const } : {}) };
+  };
+}

@@ -1,0 +1,18 @@
+import type { Handler } from '@switchyard/bus';
+import type { Tree } from '@switchyard/service-kit';
+import { shownConfig } from '../../config/redact-config.ts';
+import { sectionNamed } from '../../config/find-section.ts';
+import { requireOperator, type ConfigGiven } from '../../config/write-config.ts';
+
+/** A section goes out with its secrets, and who asked is on record. What is kept as `${NAME}` goes out as that. */
+export function configGet({ versions, configuration }: ConfigGiven): Handler<'config.get'> {
+  return async ({ section }, ctx) => {
+    requireOperator(ctx, configuration);
+    const name = section === undefined ? undefined : sectionNamed(section);
+    const written = configuration.written((await versions.head()).layer);
+    if (name === undefined) return shownConfig(written);
+    const { client, tenant } = ctx.principal;
+    ctx.log.audit({ client, tenant, section: name }, 'a section of the configuration was read with its secrets');
+    return written[name] as Tree;
+  };
+}

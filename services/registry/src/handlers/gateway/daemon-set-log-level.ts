@@ -1,0 +1,15 @@
+import type { Handler } from '@switchyard/bus';
+import type { ConfigurationSource } from '@switchyard/service-kit';
+import { requireOperator } from '../../config/write-config.ts';
+import type { Levels } from '../../log-levels/log-levels.ts';
+
+/** Every process follows within moments; who starts later, too. */
+export function daemonSetLogLevel(levels: Pick<Levels, 'set'>, configuration: ConfigurationSource): Handler<'daemon.setLogLevel'> {
+  return async ({ level, module }, ctx) => {
+    requireOperator(ctx, configuration);
+    await levels.set(level, module);
+    const { client, tenant } = ctx.principal;
+    ctx.log.audit({ client, tenant, of: module ?? 'everything', to: level }, 'how much is logged was changed');
+    return { updated: true, level, scope: module === undefined ? 'global' : 'module', persistent: false };
+  };
+}

@@ -1,0 +1,56 @@
+import { createEncoder, type Handler } from '@switchyard/bus';
+import { MAX, OBJECT_SECTIONS, type Result, type RollingRestart } from '@switchyard/contracts';
+import type { ConfigurationSource } from '@switchyard/service-kit';
+import type { InForce } from '../../config/active-version.ts';
+import type { Restarts } from '../../restart/restart-coordinator.ts';
+
+/** Reading the memory use costs more than the rest of the answer, so it is read once in this time. */
+const MEMORY_FRESH_MS = 1_000;
+
+interface Given {
+  configuration: Pick<ConfigurationSource, 'files' | 'notInForce'>;
+  inForce: InForce;
+}
+
+export function gatewayStatus({ configuration, inForce }: Given, restarts: Pick<Restarts, 'last'>): Handler<'gateway.status'> {
+  let rss = 0;
+  let readAt = -Infinity;
+  const memoryUsage = (): number => {
+    const now = performance.now();
+    if (now - readAt >= MEMORY_FRESH_MS) {
+      rss = process.memoryUsage.rss();
+      readAt = now;
+    }
+    return rss;
+  };
+  const { pid, version: nodeVersion } = process;
+  const sections = [...OBJECT_SECTIONS];
+  let written: { seen: readonly unknown[]; encode: Encode } | undefined;
+
+  /** What changes seldom is written when one of these is another one. */
+  function encoderOf(): Encode {
+    const [now, files, ineffective, restart] = [inForce(), configuration.files(), configuration.notInForce(), restarts.last()];
+    const seen = [now, files, ineffective, restart];
+    if (written?.seen.every((one, at) => one === seen[at])) return written.encode;
+    const encode = createEncoder({
+      pid,
+      nodeVersion,
+      configPaths: [...files],
+      sections,
+      notInForce: ineffective.slice(0, MAX.many),
+      ...(now === undefined ? {} : { configuration: now }),
+      ...(restart === undefined ? {} : { restart: progressOf(restart) }),
+    });
+    written = { seen, encode };
+    return encode;
+  }
+
+  return () => encoderOf()({ uptime: process.uptime(), memoryUsage: memoryUsage() });
+}
+
+type Encode = ReturnType<typeof createEncoder<Omit<Result<'gateway.status'>, 'uptime' | 'memoryUsage'>>>;
+
+function progressOf({ state, since, by, restarted, turn, waiting, reason }: RollingRestart) {
+  const names = waiting.flatMap(({ replicas }) => replicas);
+  return { state, since, by, restarted, leaving: turn?.replicas ?? [], waiting: names, ...(reason === undefined ? {} : { reason }) };
+}

@@ -1,0 +1,98 @@
+import type { Ctx, Handler } from '@switchyard/bus';
+import { ServiceError, type Input, type Result } from '@switchyard/contracts';
+import type { DefaultEmbedder, EmbedAnswer, ModelRef, Models } from '@switchyard/models';
+import type { Settings } from '@switchyard/service-kit';
+import type { Agents } from '../../agents/agents.ts';
+
+export interface ModelsEmbedDeps {
+  agents: Agents;
+  models: Models;
+  settings: Settings<'embedding'>;
+}
+
+/** As a rule a token has so many characters. */
+const CHARS_A_TOKEN = 4;
+
+/**
+ * Turns texts into vectors, by whom the name or the configuration says. What it is expected to need is counted before, in the budgets of
+ * the agent and the caller, and what it needed beyond that after. What it cost is told to the caller's tenant.
+ */
+export function modelsEmbed({ agents, models, settings }: ModelsEmbedDeps): Handler<'models.embed'> {
+  return async ({ model: name, input, dimensions, agentId }, ctx) => {
+    const { enabled, provider } = settings.current.embedding;
+    const model = enabled ? await models.embedder(name, standardOf(provider)) : undefined;
+    if (model === undefined) throw noEmbedder();
+    const spending = { ...model, ...(agentId === undefined ? {} : { agentId }) };
+    const counted = await ctx.call('budgets.spend', { ...spending, tokens: tokensOf(input) });
+    const startedAt = performance.now();
+    const answer = await models.embed({
+      model,
+      input,
+      ...(dimensions === undefined ? {} : { dimensions }),
+      signal: ctx.signal,
+      promptTimeoutMs: Math.max(1, ctx.deadline - Date.now()),
+      traceparent: ctx.traceparent,
+    });
+    tellBeyond(ctx, { spending, counted, answer });
+    tellUsage(ctx, { agentId: agentId ?? agents.defaultId(), model, answer, latencyMs: Math.round(performance.now() - startedAt) });
+    return { model: answer.model, vectors: answer.vectors };
+  };
+}
+
+function tokensOf(input: readonly string[]): number {
+  return Math.ceil(input.reduce((sum, text) => sum + text.length, 0) / CHARS_A_TOKEN);
+}
+
+interface Counted {
+  spending: Omit<Input<'budgets.spend'>, 'tokens' | 'costUsd' | 'late'>;
+  counted: Result<'budgets.spend'>;
+  answer: EmbedAnswer;
+}
+
+/** Nobody waits for it, and vectors that were paid for are not thrown away because it could not be told. */
+function tellBeyond(ctx: Ctx, { spending, counted, answer }: Counted): void {
+  const tokens = Math.max(0, answer.tokens - counted.tokens);
+  const costUsd = Math.max(0, answer.costUsd - counted.costUsd);
+  if (tokens === 0 && costUsd === 0) return;
+  ctx.call('budgets.spend', { ...spending, tokens, costUsd, late: true }).catch((err: unknown) => {
+    ctx.log.warn({ err, errorKind: 'dependency', hint: 'the next ones are counted' }, 'what an embedding used was not counted whole');
+  });
+}
+
+/** The vectors of `local` are made where memory is kept, and nowhere else. */
+function standardOf(provider: 'auto' | 'local' | 'openai'): DefaultEmbedder {
+  if (provider === 'auto') return 'any';
+  return provider === 'local' ? 'none' : { provider };
+}
+
+function noEmbedder(): ServiceError {
+  return new ServiceError('NOT_FOUND', 'No embedding provider configured', { details: { reason: 'NO_EMBEDDER' } });
+}
+
+interface Used {
+  agentId: string;
+  model: ModelRef;
+  answer: EmbedAnswer;
+  latencyMs: number;
+}
+
+/** Where no agent asked it is told of the default one, as what the tenant itself uses. */
+function tellUsage(ctx: Ctx, { agentId, model, answer: { tokens, costUsd }, latencyMs }: Used): void {
+  ctx.emit('observability:token_usage', {
+    timestamp: Date.now(),
+    traceId: ctx.requestId,
+    agentId,
+    channelId: 'openai',
+    executionId: ctx.requestId,
+    provider: model.provider,
+    model: model.modelId,
+    tokens: { prompt: tokens, completion: 0, total: tokens },
+    cost: { input: costUsd, output: 0, cacheRead: 0, cacheWrite: 0, total: costUsd },
+    latencyMs,
+    cacheReadTokens: 0,
+    cacheWriteTokens: 0,
+    sessionKey: `${ctx.principal.tenant}:openai-api:openai`,
+    savedVsUncached: 0,
+    cacheEligible: false,
+  });
+}

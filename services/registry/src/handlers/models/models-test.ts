@@ -1,0 +1,29 @@
+import type { Handler } from '@switchyard/bus';
+import type { ModelRef, Models } from '@switchyard/models';
+import type { Validated } from '../../models/validated-models.ts';
+
+/** A model that does not answer is a result, not an error, and so is one that nobody knows. */
+export function modelsTest(models: Models, validated: Validated): Handler<'models.test'> {
+  return async ({ model, provider }) => {
+    const name = provider === undefined ? model : `${provider}/${model}`;
+    const ref = (await models.find(name)) ?? (await listed(models, name));
+    if (ref === undefined)
+      return { ok: false, latencyMs: 0, provider: provider ?? providerIn(model), error: `no provider has a model ${name}` };
+    return { ...(await validated.test(models, ref)), provider: ref.provider };
+  };
+}
+
+/** The provider of `provider/model`; empty for a bare name. */
+function providerIn(model: string): string {
+  return model.slice(0, Math.max(0, model.indexOf('/')));
+}
+
+/** A model of the catalogue whose provider cannot answer: the test says why. */
+async function listed(models: Models, name: string): Promise<ModelRef | undefined> {
+  const catalogue = await models.catalogue();
+  const slash = name.indexOf('/');
+  const provider = name.slice(0, Math.max(0, slash));
+  if (provider !== 'dev' && catalogue.some((entry) => entry.provider === provider)) return { provider, modelId: name.slice(slash + 1) };
+  const entry = catalogue.find(({ modelId }) => modelId === name);
+  return entry && { provider: entry.provider, modelId: entry.modelId };
+}

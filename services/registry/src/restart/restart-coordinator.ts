@@ -1,0 +1,116 @@
+import type { BucketEntry, Bus } from '@switchyard/bus';
+import { RESTART_BUCKET, RESTART_KEY, RollingRestart } from '@switchyard/contracts';
+import { mintId } from '@switchyard/security';
+import type { ConfigurationSource, WatchedReplicas } from '@switchyard/service-kit';
+import type { Store } from '@switchyard/store';
+import type { Logger } from '@switchyard/telemetry';
+import { liveProcesses } from './live-processes.ts';
+import { nextStep, planRestart } from './rolling-restart.ts';
+
+const LOOK_EVERY_MS = 250;
+/** For whoever keeps processes alive to start one again, and for it to be ready. */
+const START_MS = 90_000;
+/** Load balancers that look every second. */
+const LEAST_SETTLE_MS = 1_000;
+
+interface Given {
+  bus: Bus;
+  replicas: Pick<WatchedReplicas, 'all' | 'onReport'>;
+  configuration: Pick<ConfigurationSource, 'current'>;
+  store: Pick<Store, 'now'>;
+  log: Logger;
+  /** How long one may take. */
+  longestMs?: number;
+}
+
+/** A restart of every process, one after the other, driven by whichever replicas of the registry live. */
+export interface Restarts extends AsyncDisposable {
+  /** Begins one, unless one goes on: resolves with that one then. */
+  begin(by: string): Promise<RollingRestart>;
+  /** The one that goes on, or the last one there was. */
+  last(): RollingRestart | undefined;
+}
+
+/** Each step is one guarded write, so that of several replicas that see it one does it, and one that starts later goes on. */
+export async function openRestarts(given: Given): Promise<Restarts> {
+  const { bus, replicas, configuration, store, log } = given;
+  const bucket = await bus.kv(RESTART_BUCKET);
+  let last: { restart: RollingRestart; revision: number } | undefined;
+  let stepping: Promise<void> | undefined;
+  let timer: NodeJS.Timeout | undefined;
+
+  function hear(entry: BucketEntry): void {
+    if (entry.key !== RESTART_KEY) return;
+    const restart = read(entry);
+    last = restart && { restart, revision: entry.revision };
+    clearInterval(timer);
+    if (restart?.state !== 'running') return;
+    timer = setInterval(look, LOOK_EVERY_MS).unref();
+    look();
+  }
+
+  function look(): void {
+    stepping ??= step()
+      .catch((err: unknown) => log.warn({ err }, 'the restart cannot go on now; it is tried again'))
+      .finally(() => (stepping = undefined));
+  }
+
+  async function step(): Promise<void> {
+    if (last === undefined) return;
+    const { restart, revision } = last;
+    const { daemon, gateway } = configuration.current;
+    const next = nextStep(restart, {
+      live: liveProcesses(replicas.all()),
+      now: store.now(),
+      longestMs: given.longestMs ?? daemon.shutdownTimeoutMs + START_MS,
+      settleMs: Math.max(gateway.drainDelayMs, LEAST_SETTLE_MS),
+    });
+    if (next === undefined || (await write(next, revision)) === undefined) return;
+    tell(log, next);
+  }
+
+  const write = (restart: RollingRestart, revision: number): Promise<number | undefined> =>
+    bucket.update(RESTART_KEY, Buffer.from(JSON.stringify(restart)), revision);
+
+  const watch = await bucket.watch(hear);
+  replicas.onReport(() => last?.restart.state === 'running' && look());
+  return {
+    async begin(by) {
+      for (;;) {
+        const entry = await bucket.get(RESTART_KEY);
+        const running = entry && read(entry);
+        if (running?.state === 'running') return running;
+        const restart = planRestart(liveProcesses(replicas.all()), { id: mintId('restart'), by, now: store.now() });
+        if ((await write(restart, entry?.revision ?? 0)) !== undefined) return restart;
+      }
+    },
+    last: () => last?.restart,
+    async [Symbol.asyncDispose]() {
+      clearInterval(timer);
+      watch.stop();
+      await stepping;
+    },
+  };
+}
+
+/** What cannot be read is no restart. */
+function read({ value }: BucketEntry): RollingRestart | undefined {
+  if (value === undefined) return undefined;
+  try {
+    return RollingRestart.parse(JSON.parse(Buffer.from(value).toString()));
+  } catch {
+    return undefined;
+  }
+}
+
+function tell(log: Logger, { id, state, turn, waiting, restarted, reason }: RollingRestart): void {
+  const left = waiting.flatMap(({ replicas }) => replicas);
+  if (state === 'done') log.info({ restart: id, restarted }, 'every process was restarted');
+  else if (state === 'stopped')
+    log.error(
+      { restart: id, reason, restarted, left, errorKind: 'dependency', hint: 'whoever keeps it alive may know why' },
+      'a restart was stopped',
+    );
+  else if (turn !== undefined && turn.backAt === undefined)
+    log.info({ restart: id, replicas: turn.replicas }, 'a process is told to leave');
+}

@@ -1,0 +1,231 @@
+import assert from 'node:assert/strict';
+import { writeFile } from 'node:fs/promises';
+import { test } from 'node:test';
+import type { McpClient } from '@switchyard/contracts';
+import { hashToken } from '@switchyard/security';
+import { tempDir } from '@switchyard/testkit';
+import { clientOf } from './grant-rules.ts';
+import { ENV, openData, projected, root, secondReplica, start, stored } from '../secrets.fixture.ts';
+
+const OPS = 'o'.repeat(40);
+const OTHER = 'p'.repeat(40);
+
+type Token = {
+  id: string;
+  secret: string | { source: 'env'; provider: string; id: string };
+  scopes?: ('rpc' | '*' | 'mcp-client')[];
+  sessions?: 'own';
+  lenient?: boolean;
+  mcpClient?: Partial<McpClient>;
+};
+const configured = (...tokens: Token[]) => ({
+  settings: { gateway: { tokens: tokens.map((token) => ({ scopes: ['rpc' as const], ...token })) } },
+});
+const ops = { id: 'ops', secret: OPS };
+
+/** Starts on the documents and ends at once. */
+async function startOnce(data: string, options: Parameters<typeof start>[0] = {}): Promise<void> {
+  await (await start({ data, ...options }))[Symbol.asyncDispose]();
+}
+
+test('a declared token is changed where it is declared, and the refusal names the place', async () => {
+  await using dir = await tempDir();
+  const [secret, file] = [`${dir.path}/secret`, `${dir.path}/config.yaml`];
+  await writeFile(secret, ENV);
+  await writeFile(
+    file,
+    JSON.stringify({
+      gateway: {
+        tokens: [
+          { ...ops, scopes: ['rpc'] },
+          { id: 'ref', secret: { source: 'env', provider: 'env', id: 'REF' }, scopes: ['rpc'] },
+        ],
+      },
+    }),
+  );
+  const json = JSON.stringify([{ ...ops, scopes: ['rpc'] }]);
+  const cases: [env: Record<string, string>, id: string, place: string][] = [
+    [{ SWITCHYARD_TOKEN: ENV }, 'env', 'SWITCHYARD_TOKEN'],
+    [{ SWITCHYARD_TOKEN_FILE: secret }, 'env', 'SWITCHYARD_TOKEN_FILE'],
+    [{ SWITCHYARD_CONFIG: file, REF: OTHER }, 'ops', `gateway.tokens in ${file}`],
+    [{ SWITCHYARD_CONFIG: file, REF: OTHER }, 'ref', `gateway.tokens in ${file}, with its secret in REF`],
+    [{ SWITCHYARD_GATEWAY__TOKENS: json }, 'ops', 'SWITCHYARD_GATEWAY__TOKENS'],
+  ];
+  for (const [env, id, place] of cases) {
+    await using app = await start({ env });
+    assert.equal((await app.bus.call('tokens.list', {})).tokens.find((token) => token.id === id)?.declared, place);
+    for (const method of ['tokens.rotate', 'tokens.revoke'] as const) {
+      await assert.rejects(app.bus.call(method, { id }), (error: Error & { code?: string; details?: object }) => {
+        assert.equal(error.code, 'FAILED_PRECONDITION');
+        assert.deepEqual(error.details, { reason: 'DECLARED', declared: place });
+        return error.message.includes(place);
+      });
+    }
+  }
+});
+
+test('what is declared is in force: scopes, whose sessions, leniency, and a new secret with the next start', async () => {
+  await using data = await tempDir();
+  {
+    await using app = await start({ data: data.path, ...configured({ ...ops, sessions: 'own', lenient: true }) });
+    const seen = (await projected(app)).get('default.ops');
+    assert.deepEqual([seen?.hash, seen?.scopes, seen?.sessions, seen?.lenient], [hashToken(OPS), ['rpc'], 'own', true]);
+  }
+  await using app = await start({ data: data.path, ...configured({ ...ops, secret: OTHER }) });
+  const seen = (await projected(app)).get('default.ops');
+  assert.deepEqual([seen?.hash, seen?.client, seen?.sessions, seen?.lenient], [hashToken(OTHER), 'ops', 'tenant', false]);
+});
+
+test('what is declared of MCP is in force, changes with the next start, and stands by the scope alone', async () => {
+  await using data = await tempDir();
+  const seen = async (...tokens: Token[]) => {
+    await using app = await start({ data: data.path, ...configured(...tokens) });
+    return (await projected(app)).get('default.ops')?.mcpClient;
+  };
+  const mcp: Token = { ...ops, scopes: ['mcp-client'] };
+  const given = { allowlist: ['memory_search'], sessionAllowlist: [], toolRateLimit: {} };
+  assert.deepEqual(await seen({ ...mcp, mcpClient: given }), given);
+  assert.deepEqual(await seen({ ...mcp, mcpClient: { ...given, allowlist: ['*'] } }), { ...given, allowlist: ['*'] });
+  assert.equal(await seen(mcp), undefined);
+  await assert.rejects(seen({ ...ops, mcpClient: given }), {
+    message: 'gateway.tokens: the token "ops": mcpClient: expected the scope mcp-client beside it, got other scopes.',
+  });
+});
+
+test('what is declared no more is gone with the next start, and is the same client only if its secret comes back', async () => {
+  await using data = await tempDir();
+  const client = async (options: Parameters<typeof start>[0] = {}): Promise<string | undefined> => {
+    await using app = await start({ data: data.path, ...options });
+    return (await projected(app)).get('default.ops')?.client;
+  };
+  assert.equal(await client(configured(ops)), 'ops');
+  assert.equal(await client(), undefined);
+  assert.equal(await client(configured(ops)), 'ops');
+  assert.equal(await client(), undefined);
+  assert.equal(await client(configured({ ...ops, secret: OTHER })), 'ops=2');
+});
+
+test('a secret may move to another id', async () => {
+  await using data = await tempDir();
+  await startOnce(data.path, configured(ops));
+  await using app = await start({ data: data.path, ...configured({ ...ops, id: 'renamed' }) });
+  assert.deepEqual([...(await projected(app)).keys()].sort(), ['default.env', 'default.renamed']);
+});
+
+test('a declaration belongs to the configured tenant, and moves there with it', async () => {
+  await using data = await tempDir();
+  await startOnce(data.path, configured(ops));
+  const settings = { ...configured(ops).settings, tenantId: 'acme' };
+  await using app = await start({ data: data.path, settings });
+  assert.deepEqual([...(await projected(app)).keys()].sort(), ['acme.env', 'acme.ops']);
+});
+
+test('a token that was minted is never replaced: the start says so in a sentence', async () => {
+  await using data = await tempDir();
+  let minted: string;
+  {
+    await using app = await start({ data: data.path });
+    ({ secret: minted } = await app.bus.call('tokens.create', { id: 'ops', scopes: ['rpc'] }));
+  }
+  const refused = { name: 'StartError', message: /"ops", which was minted by root; choose another id, or revoke that one first/ };
+  await assert.rejects(startOnce(data.path, configured(ops)), refused);
+  await assert.rejects(startOnce(data.path, configured({ ...ops, id: 'other', secret: minted })), {
+    name: 'StartError',
+    message: /that of the token "ops"/,
+  });
+  await assert.rejects(startOnce(data.path, configured({ ...ops, secret: minted, scopes: ['*'] })), refused);
+  await using app = await start({ data: data.path });
+  assert.equal((await projected(app)).get('default.ops')?.hash, hashToken(minted));
+});
+
+test('a minted token that is declared as it is, is declared for as long, and then what it was', async () => {
+  await using data = await tempDir();
+  const declared = async (options: Parameters<typeof start>[0]): Promise<unknown[]> => {
+    await using app = await start({ data: data.path, ...options });
+    return (await app.bus.call('tokens.list', {})).tokens.map((token) => [token.id, token.declared]);
+  };
+  let minted: string;
+  {
+    await using app = await start({ data: data.path, env: {} });
+    ({ secret: minted } = await app.bus.call('tokens.create', { id: 'laptop', scopes: ['*'] }));
+  }
+  assert.deepEqual(await declared({ env: { SWITCHYARD_TOKEN: minted } }), [['laptop', 'SWITCHYARD_TOKEN']]);
+  assert.deepEqual(await declared({ env: {} }), [['laptop', undefined]]);
+});
+
+test('a secret that was revoked or rotated away comes back through no declaration', async () => {
+  await using data = await tempDir();
+  const spent: string[] = [];
+  {
+    await using app = await start({ data: data.path });
+    spent.push((await app.bus.call('tokens.create', { id: 'a', scopes: ['*'] })).secret);
+    spent.push((await app.bus.call('tokens.rotate', { id: 'a' })).secret);
+    spent.push((await app.bus.call('tokens.rotate', { id: 'a' })).secret);
+    await app.bus.call('tokens.revoke', { id: 'a' });
+  }
+  for (const secret of spent) {
+    const refused = { name: 'StartError', message: /The secret in SWITCHYARD_TOKEN was revoked or rotated away \(as "a"\)/ };
+    await assert.rejects(startOnce(data.path, { env: { SWITCHYARD_TOKEN: secret } }), refused);
+  }
+});
+
+test('nobody can take the id that the environment needs', async () => {
+  await using app = await start({ env: {} });
+  await assert.rejects(app.bus.call('tokens.create', { id: 'env', scopes: ['rpc'] }), {
+    code: 'FAILED_PRECONDITION',
+    details: { reason: 'RESERVED' },
+  });
+});
+
+test('what cannot be declared is a sentence without the secret', async () => {
+  const cases: [Token[], RegExp][] = [
+    [[{ id: 'ops', secret: { source: 'env', provider: 'env', id: 'SHORT' } }], /"ops" .*in SHORT needs at least 32 characters/],
+    [[{ id: 'ops', secret: { source: 'env', provider: 'env', id: 'NOWHERE' } }], /"ops" has no secret/],
+    [[{ id: 'ops', secret: `sy_${OPS}` }], /mistyped or cut off/],
+    [[ops, { id: 'ops', secret: OTHER }], /"ops" is declared twice/],
+    [[ops, { id: 'two', secret: OPS }], /"ops" and "two" are declared with the same secret/],
+    [[{ id: 'env', secret: OPS }], /"env" is declared twice/],
+  ];
+  for (const [tokens, message] of cases) {
+    await assert.rejects(start({ env: { SWITCHYARD_TOKEN: ENV, SHORT: 'short' }, ...configured(...tokens) }), (error: Error) => {
+      assert.equal(error.name, 'StartError');
+      assert.match(error.message, message);
+      return ![OPS, OTHER, ENV].some((secret) => error.message.includes(secret));
+    });
+  }
+});
+
+test('replicas that start at once, on what is there and on nothing, agree', async () => {
+  await using app = await start(configured(ops));
+  await using data = await openData(app);
+  await data.tokens.for(root).remove({});
+  const replicas = await Promise.all(Array.from({ length: 4 }, () => secondReplica(app)));
+  assert.deepEqual((await data.tokens.for(root).find({})).items.map(clientOf).sort(), ['env', 'ops']);
+  for (const replica of replicas) await replica[Symbol.asyncDispose]();
+});
+
+/** A token as earlier versions stored it. */
+const former = { hash: hashToken(ENV), createdBy: 'configuration' };
+
+test('documents of earlier versions still open what they opened, and are ordinary tokens until they are declared', async () => {
+  await using data = await tempDir();
+  {
+    await using app = await start({ data: data.path, env: {} });
+    await using documents = await openData(app);
+    const mine = documents.tokens.for(root);
+    for (const token of [stored('env', former), stored('ci', { scopes: ['rpc'] })]) await mine.insert(token);
+  }
+  {
+    await using app = await start({ data: data.path, env: {} });
+    const seen = (await projected(app)).get('default.env');
+    assert.deepEqual([seen?.hash, seen?.client, seen?.sessions, seen?.lenient], [hashToken(ENV), 'env', 'tenant', false]);
+    await app.bus.call('tokens.revoke', { id: 'ci' });
+    await app.bus.call('tokens.create', { id: 'ci', scopes: ['rpc'] });
+    assert.equal((await projected(app)).get('default.ci')?.client, 'ci=2');
+    await assert.rejects(app.bus.call('tokens.revoke', { id: 'env' }), { details: { reason: 'LAST_ADMIN' } });
+  }
+  await using app = await start({ data: data.path, env: { SWITCHYARD_TOKEN: OTHER } });
+  const seen = (await projected(app)).get('default.env');
+  assert.deepEqual([seen?.hash, seen?.client], [hashToken(OTHER), 'env']);
+  assert.equal((await app.bus.call('tokens.list', {})).tokens.find(({ id }) => id === 'env')?.declared, 'SWITCHYARD_TOKEN');
+});

@@ -1,0 +1,126 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Documents } from '@switchyard/store';
+import { principal } from '@switchyard/testkit';
+import { isLive, type LiveToken, type TokenDocument } from '../documents/collections.ts';
+import { openData, root, secondReplica, start, stored } from '../secrets.fixture.ts';
+import { endToken, tombstone } from './revoke-token.ts';
+
+const NOW = 1_000_000;
+const last = { code: 'FAILED_PRECONDITION', details: { reason: 'LAST_ADMIN' } };
+
+async function withTokens(...tokens: TokenDocument[]) {
+  const app = await start({ env: {} });
+  const data = await openData(app);
+  const mine = data.tokens.for(root);
+  for (const token of tokens) await mine.insert(token);
+  return {
+    app,
+    mine,
+    live: async (): Promise<string[]> => (await mine.find({ hash: { exists: true } })).items.map(({ id }) => id).sort(),
+    read: async (id: string): Promise<LiveToken> => {
+      const token = await mine.get(id);
+      return isLive(token) ? token : assert.fail(`${id} does not live`);
+    },
+    async [Symbol.asyncDispose]() {
+      await data[Symbol.asyncDispose]();
+      await app[Symbol.asyncDispose]();
+    },
+  };
+}
+
+test('the last token that may do everything stays, whatever others there are', async () => {
+  await using fixture = await withTokens(
+    stored('all'),
+    stored('admin', { scopes: ['admin', 'rpc'] }),
+    stored('own', { scopes: ['*'], sessions: 'own' }),
+  );
+  await assert.rejects(fixture.app.bus.call('tokens.revoke', { id: 'all' }), last);
+  await fixture.app.bus.call('tokens.create', { id: 'second', scopes: ['*'] });
+  await fixture.app.bus.call('tokens.revoke', { id: 'all' });
+  assert.deepEqual(await fixture.live(), ['admin', 'own', 'second']);
+});
+
+test('a token that manages tokens stays until another could make it again', async () => {
+  await using fixture = await withTokens(stored('both', { scopes: ['admin', 'rpc'] }), stored('admin', { scopes: ['admin'] }));
+  await assert.rejects(fixture.app.bus.call('tokens.revoke', { id: 'both' }), last);
+  await fixture.app.bus.call('tokens.revoke', { id: 'admin' });
+  assert.deepEqual(await fixture.live(), ['both']);
+});
+
+test('a declared token counts', async () => {
+  await using app = await start();
+  await app.bus.call('tokens.create', { id: 'minted', scopes: ['*'] });
+  await app.bus.call('tokens.revoke', { id: 'minted' });
+});
+
+test('two admins who revoke each other at the same time, through two replicas: one of them stays', async () => {
+  await using fixture = await withTokens(stored('a'), stored('b'));
+  await using _second = await secondReplica(fixture.app);
+  for (let round = 0; round < 20; round += 1) {
+    const calls = ['a', 'b'].map((id) =>
+      fixture.app.bus.as(principal({ client: id })).call('tokens.revoke', { id: id === 'a' ? 'b' : 'a' }),
+    );
+    const outcomes = await Promise.allSettled(calls);
+    const left = await fixture.live();
+    assert.ok(left.length >= 1, `round ${round} left nobody`);
+    for (const outcome of outcomes)
+      if (outcome.status === 'rejected') assert.equal((outcome.reason as { code: string }).code, 'FAILED_PRECONDITION');
+    for (const id of ['a', 'b']) if (!left.includes(id)) await fixture.app.bus.call('tokens.create', { id, scopes: ['*'] });
+  }
+});
+
+test('many who revoke each other in a ring: one stays', async () => {
+  const ids = ['a', 'b', 'c', 'd', 'e'];
+  await using fixture = await withTokens(...ids.map((id) => stored(id)));
+  await Promise.allSettled(ids.map((id) => fixture.app.bus.call('tokens.revoke', { id })));
+  assert.ok((await fixture.live()).length >= 1);
+});
+
+/** The same documents, where something happens right before the nth write. */
+function interrupted(mine: Documents<TokenDocument>, nth: number, happens: () => Promise<unknown>): Documents<TokenDocument> {
+  let writes = 0;
+  const update: Documents<TokenDocument>['update'] = async (filter, change) => {
+    writes += 1;
+    if (writes === nth) await happens();
+    return mine.update(filter, change);
+  };
+  return { ...mine, update };
+}
+
+for (const nth of [1, 2, 3]) {
+  test(`whoever is overtaken before write ${nth} by the revocation of the other does not end the last one`, async () => {
+    await using fixture = await withTokens(stored('a'), stored('b'));
+    const overtaken = interrupted(fixture.mine, nth, async () => {
+      await endToken(fixture.mine, await fixture.read('b'), { now: NOW }).catch(() => undefined);
+    });
+    await endToken(overtaken, await fixture.read('a'), { now: NOW }).catch(() => undefined);
+    assert.equal((await fixture.live()).length, 1);
+  });
+}
+
+test('whoever goes, or is marked, in the moment in which it is to stand in does not stand in', async () => {
+  for (const change of [tombstone(NOW), { set: { leaving: 'leave_b', leavingSince: NOW } }]) {
+    await using fixture = await withTokens(stored('a'), stored('b'));
+    const late = interrupted(fixture.mine, 2, () => fixture.mine.update({ id: 'b' }, change));
+    await assert.rejects(endToken(late, await fixture.read('a'), { now: NOW }), last);
+    assert.equal((await fixture.read('a')).leaving, undefined);
+  }
+});
+
+test('whoever dies between mark and end does not keep others from standing in for good', async () => {
+  await using fixture = await withTokens(stored('a', { leaving: 'leave_x', leavingSince: NOW - 1_000 }), stored('b'));
+  const b = await fixture.read('b');
+  await assert.rejects(endToken(fixture.mine, b, { now: NOW }), last);
+  assert.equal(await endToken(fixture.mine, b, { now: NOW + 10_000 }), true);
+  assert.deepEqual(await fixture.live(), ['a']);
+});
+
+test('whoever comes back too late finds the mark gone', async () => {
+  await using fixture = await withTokens(stored('a'), stored('b'));
+  const late = interrupted(fixture.mine, 3, async () => {
+    assert.equal(await endToken(fixture.mine, await fixture.read('b'), { now: NOW + 10_000 }), true);
+  });
+  assert.equal(await endToken(late, await fixture.read('a'), { now: NOW }), false);
+  assert.deepEqual(await fixture.live(), ['a']);
+});

@@ -1,0 +1,132 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { principal } from '@switchyard/testkit';
+import { ENV, keptLog, openData, projected, root, start, stored } from '../secrets.fixture.ts';
+import { sweepExpired } from './expire-tokens.ts';
+import { openProjector } from './token-projector.ts';
+
+const HOUR_MS = 3_600_000;
+const FAR = '2100-01-01T00:00:00.000Z';
+const denied = { code: 'PERMISSION_DENIED' };
+const wrong = { code: 'INVALID_ARGUMENT' };
+const last = { code: 'FAILED_PRECONDITION', details: { reason: 'LAST_ADMIN' } };
+
+async function listed(app: Awaited<ReturnType<typeof start>>, id: string) {
+  return (await app.bus.call('tokens.list', {})).tokens.find((token) => token.id === id);
+}
+
+test('a token ends at an instant or after a time, as its maker said; it is told, listed, projected and kept by a rotation', async () => {
+  await using app = await start();
+  const before = Date.now();
+  const timed = await app.bus.call('tokens.create', { id: 'timed', scopes: ['rpc'], ttlMs: HOUR_MS });
+  const until = await app.bus.call('tokens.create', { id: 'until', scopes: ['rpc'], expiresAt: '2100-01-01T01:00:00+01:00' });
+  const end = Date.parse(timed.expiresAt ?? '');
+  assert.ok(end >= before + HOUR_MS && end <= Date.now() + HOUR_MS, timed.expiresAt);
+  assert.equal(until.expiresAt, FAR);
+  await app.bus.call('tokens.rotate', { id: 'until' });
+  assert.equal((await listed(app, 'until'))?.expiresAt, FAR);
+  assert.equal((await projected(app)).get('default.until')?.expiresAt, Date.parse(FAR));
+});
+
+test('an end that is past, is no instant, or is said twice is refused by the name of its field', async () => {
+  await using app = await start();
+  const make = (end: object) => app.bus.call('tokens.create', { id: 'x', scopes: ['rpc'], ...end });
+  await assert.rejects(make({ expiresAt: '2001-01-01T00:00:00Z' }), {
+    ...wrong,
+    message: /expiresAt: expected an instant that is to come/,
+  });
+  await assert.rejects(make({ expiresAt: 'tomorrow' }), { ...wrong, message: /expiresAt/ });
+  await assert.rejects(make({ expiresAt: FAR, ttlMs: 1 }), { ...wrong, message: /ttlMs: expected nothing beside expiresAt/ });
+});
+
+test('whose token ends makes none, and takes over none, that lives longer', async () => {
+  await using app = await start();
+  await app.bus.call('tokens.create', { id: 'ends', scopes: ['*'], expiresAt: FAR });
+  await app.bus.call('tokens.create', { id: 'stays', scopes: ['rpc'] });
+  const ends = app.bus.as(principal({ client: 'ends', scopes: ['*'] }));
+  await assert.rejects(ends.call('tokens.create', { id: 'up', scopes: ['rpc'] }), { ...denied, message: /yours expires at 2100/ });
+  await assert.rejects(ends.call('tokens.create', { id: 'up', scopes: ['rpc'], expiresAt: '2100-01-01T00:00:00.001Z' }), denied);
+  await assert.rejects(ends.call('tokens.rotate', { id: 'stays' }), denied);
+  await ends.call('tokens.create', { id: 'peer', scopes: ['rpc'], expiresAt: FAR });
+  await ends.call('tokens.rotate', { id: 'peer' });
+  await ends.call('tokens.revoke', { id: 'stays' });
+});
+
+test('who expires, has budgets or is held to agents stands in for no last admin', async () => {
+  for (const limit of [{ expiresAt: Date.parse(FAR) }, { expiresAt: 1 }, { budgets: { perHour: 1 } }, { agents: ['oslo'] }]) {
+    await using app = await start({ env: {} });
+    await using data = await openData(app);
+    for (const token of [stored('all'), stored('limited', limit)]) await data.tokens.for(root).insert(token);
+    await assert.rejects(app.bus.call('tokens.revoke', { id: 'all' }), last, JSON.stringify(limit));
+  }
+});
+
+test('what expired is listed no more, and its id is free once it was swept, for another client', async () => {
+  const kept = keptLog();
+  await using app = await start({ log: kept.log });
+  await using data = await openData(app);
+  await data.tokens.for(root).insert(stored('past', { scopes: ['rpc'], expiresAt: 1 }));
+  assert.equal(await listed(app, 'past'), undefined);
+  await assert.rejects(app.bus.call('tokens.rotate', { id: 'past' }), { code: 'NOT_FOUND' });
+  const store = { now: () => Date.now() };
+  using projector = await openProjector(app.host.bus, data.tokens);
+  await sweepExpired({ ...data, store, projector, tenantId: 'default', log: kept.log });
+  assert.ok(kept.lines().some(({ msg, tokenId }) => msg === 'a token expired' && tokenId === 'past'));
+  await app.bus.call('tokens.create', { id: 'past', scopes: ['rpc'] });
+  const again = (await projected(app)).get('default.past');
+  assert.deepEqual([again?.client, again?.expiresAt], ['past=2', undefined]);
+});
+
+test('a token is held to agents, which stands in its entry; one that administers is not, and one that is makes no other', async () => {
+  await using app = await start();
+  await app.bus.call('tokens.create', { id: 'held', scopes: ['rpc'], agents: ['oslo'] });
+  assert.deepEqual((await listed(app, 'held'))?.agents, ['oslo']);
+  assert.deepEqual((await projected(app)).get('default.held')?.agents, ['oslo']);
+  for (const scopes of [['*'], ['admin', 'rpc']] as const) {
+    const asked = app.bus.call('tokens.create', { id: 'x', scopes: [...scopes], agents: ['oslo'] });
+    await assert.rejects(asked, { ...wrong, message: /agents: expected no scope admin or \*/ });
+  }
+  const held = app.bus.as({ ...root, client: 'odd', agents: ['oslo'] });
+  await assert.rejects(held.call('tokens.create', { id: 'x', scopes: ['rpc'] }), denied);
+  await app.bus.call('tokens.revoke', { id: 'held' });
+  await app.bus.call('tokens.create', { id: 'held', scopes: ['rpc'] });
+  assert.equal((await projected(app)).get('default.held')?.agents, undefined, 'whoever has the id next is not held to them');
+});
+
+test('the operator makes, lists, rotates and ends tokens of another tenant, even its last; nobody else does', async () => {
+  await using app = await start();
+  const made = await app.bus.call('tokens.create', { id: 'boss', scopes: ['*'], tenant: 'acme' });
+  assert.equal(made.tenant, 'acme');
+  assert.equal((await projected(app)).get('acme.boss')?.tenant, 'acme');
+  const boss = app.bus.as(principal({ tenant: 'acme', client: 'boss', scopes: ['*'] }));
+  const deputy = app.bus.as(principal({ client: 'deputy', scopes: ['admin'] }));
+  for (const [caller, tenant] of [
+    [boss, 'default'],
+    [deputy, 'acme'],
+  ] as const) {
+    await assert.rejects(caller.call('tokens.create', { id: 'up', scopes: ['admin'], tenant }), denied);
+    await assert.rejects(caller.call('tokens.list', { tenant }), denied);
+    await assert.rejects(caller.call('tokens.rotate', { id: 'boss', tenant }), denied);
+    await assert.rejects(caller.call('tokens.revoke', { id: 'boss', tenant }), denied);
+  }
+  await assert.rejects(boss.call('tokens.revoke', { id: 'boss' }), last);
+  assert.deepEqual(
+    (await boss.call('tokens.list', {})).tokens.map(({ id }) => id),
+    ['boss'],
+  );
+  assert.deepEqual(
+    (await app.bus.call('tokens.list', { tenant: 'acme' })).tokens.map(({ id }) => id),
+    ['boss'],
+  );
+  await app.bus.call('tokens.rotate', { id: 'boss', tenant: 'acme' });
+  await app.bus.call('tokens.revoke', { id: 'boss', tenant: 'acme' });
+  assert.equal((await projected(app)).has('acme.boss'), false);
+});
+
+test('a declared token has budgets, agents and an end too', async () => {
+  const limits = { budgets: { perDay: 10 }, agents: ['oslo'] };
+  const token = { id: 'ops', secret: 'o'.repeat(40), scopes: ['rpc' as const], ...limits, expiresAt: FAR };
+  await using app = await start({ env: { SWITCHYARD_TOKEN: ENV }, settings: { gateway: { tokens: [token] } } });
+  const { budgets, agents, expiresAt } = (await projected(app)).get('default.ops') ?? assert.fail('it is not there');
+  assert.deepEqual({ budgets, agents, expiresAt }, { ...limits, expiresAt: Date.parse(FAR) });
+});

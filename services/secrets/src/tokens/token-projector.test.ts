@@ -1,0 +1,156 @@
+import assert from 'node:assert/strict';
+import { test, type TestContext } from 'node:test';
+import type { Bus } from '@switchyard/bus';
+import { bucketKey, REPLICAS_BUCKET, TOKENS_BUCKET, TOKENS_TOLD } from '@switchyard/contracts';
+import type { Collection } from '@switchyard/store';
+import { startNatsServer, testService, type TestService } from '@switchyard/testkit';
+import { tokenCollection, TokenDocument } from '../documents/collections.ts';
+import { secrets } from '../service.ts';
+import { openProjector } from './token-projector.ts';
+
+const tenant = 'default';
+/** Of the second that a change waits, so much that it was no answer. */
+const ALL_OF_IT_MS = 900;
+const token = (id: string): TokenDocument =>
+  TokenDocument.parse({ id, hash: `hash of ${id}`, scopes: ['rpc'], ver: 1, createdAt: 1, createdBy: 'test' });
+
+/** The documents and the bus of a service that runs, for projectors of our own. */
+async function open(t: TestContext) {
+  const app = await testService(secrets);
+  const bus = await app.host.connect('secrets');
+  const store = await app.host.store('secrets');
+  t.after(async () => {
+    await store.close();
+    await app[Symbol.asyncDispose]();
+  });
+  const { tokens } = await store.open({ tokens: tokenCollection });
+  return { bus, tokens, mine: tokens.for({ tenant }), bucket: await bus.kv(TOKENS_BUCKET) };
+}
+
+/** The same collection, where somebody is faster than whoever has just read a token. */
+function raced(tokens: Collection<TokenDocument>, intrude: () => Promise<void>): Collection<TokenDocument> {
+  let once: (() => Promise<void>) | undefined = intrude;
+  return {
+    ...tokens,
+    for(principal) {
+      const mine = tokens.for(principal);
+      return {
+        ...mine,
+        async get(id) {
+          const document = await mine.get(id);
+          const now = once;
+          once = undefined;
+          await now?.();
+          return document;
+        },
+      };
+    },
+  };
+}
+
+test('a token that is revoked while all are projected anew does not come back', async (t) => {
+  const { bus, tokens, mine, bucket } = await open(t);
+  await mine.insert(token('ci'));
+  using other = await openProjector(bus, tokens);
+  using projector = await openProjector(
+    bus,
+    raced(tokens, async () => {
+      await mine.remove({ id: 'ci' });
+      await other.withdraw(tenant, 'ci');
+    }),
+  );
+  await projector.rebuild();
+  assert.deepEqual(await bucket.keys(), [TOKENS_TOLD]);
+});
+
+test('a token that is made while all are projected anew is not swept away', async (t) => {
+  const { bus, tokens, mine, bucket } = await open(t);
+  await mine.insert(token('old'));
+  using other = await openProjector(bus, tokens);
+  using projector = await openProjector(
+    bus,
+    raced(tokens, async () => {
+      await mine.insert(token('new'));
+      await other.publish(tenant, 'new');
+    }),
+  );
+  await bucket.put(`${tenant}.stray`, Buffer.from('{}'));
+  await projector.rebuild();
+  assert.deepEqual((await bucket.keys()).sort(), ['default.new', 'default.old', TOKENS_TOLD]);
+});
+
+/** Reports each revision as a gateway does that has it, until it is told to be silent. */
+async function standIn(bus: Bus): Promise<{ reported: () => number; silent: boolean }> {
+  const reports = await bus.kv(REPLICAS_BUCKET);
+  const gateway = { reported: () => last, silent: false };
+  let last = 0;
+  let reporting: Promise<unknown> | undefined;
+  await (
+    await bus.kv(TOKENS_BUCKET)
+  ).watch(({ revision }) => {
+    if (gateway.silent) return;
+    last = revision;
+    // The last one may be heard, and the test over, before it is acknowledged.
+    reporting = reports.put('gateway.a', Buffer.from(JSON.stringify({ revisions: { tokens: revision } }))).catch(() => undefined);
+  });
+  await reporting;
+  return gateway;
+}
+
+/** Loses all that the server has; resolves when the tokens were told anew. */
+async function lose(app: TestService, restart: () => Promise<void>, signal: AbortSignal): Promise<string[]> {
+  const bucket = await app.host.bus.kv(TOKENS_BUCKET);
+  const restored = new Promise<void>((resolve) => app.host.bus.onRestored(resolve));
+  await restart();
+  await restored;
+  let keys: string[] = [];
+  while (!keys.includes(TOKENS_TOLD) && !signal.aborted) keys = await bucket.keys().catch(() => []);
+  return keys;
+}
+
+const ENV = { SWITCHYARD_TOKEN: 'e'.repeat(40) };
+
+test('a server that lost its store is told all tokens anew', { timeout: 20_000 }, async (t) => {
+  await using stack = new AsyncDisposableStack();
+  const server = await startNatsServer();
+  stack.defer(() => server.stop());
+  await using app = await testService(secrets, { env: { ...ENV, SWITCHYARD_BUS: server.url } });
+  assert.deepEqual(await (await app.host.bus.kv(TOKENS_BUCKET)).keys(), ['default.env', TOKENS_TOLD]);
+  const keys = await lose(app, () => server.restart({ empty: true }), t.signal);
+  assert.deepEqual(keys, ['default.env', TOKENS_TOLD], 'and that it was all, last');
+});
+
+test(
+  'a token is not said to be there before a gateway has it that was there before the server lost its store',
+  { timeout: 20_000 },
+  async (t) => {
+    await using stack = new AsyncDisposableStack();
+    const server = await startNatsServer();
+    stack.defer(() => server.stop());
+    await using app = await testService(secrets, { env: { ...ENV, SWITCHYARD_BUS: server.url } });
+    const bucket = await app.host.bus.kv(TOKENS_BUCKET);
+    const gateway = await standIn(app.host.bus);
+    const create = async (id: string): Promise<{ revision: number; waitedMs: number }> => {
+      const began = performance.now();
+      await app.bus.call('tokens.create', { id, scopes: ['rpc'] });
+      const waitedMs = performance.now() - began;
+      return { revision: (await bucket.get(bucketKey(tenant, id)))?.revision ?? Infinity, waitedMs };
+    };
+    await create('before');
+    let before = 0;
+    for (let n = 0; n < 20; n++) before = await bucket.put(TOKENS_TOLD, Buffer.from('{"told":true}'));
+
+    gateway.silent = true;
+    await lose(app, () => server.restart({ empty: true }), t.signal);
+    const lost = await create('lost');
+    assert.ok(lost.waitedMs > ALL_OF_IT_MS, `it was waited for as long as one waits, not ${lost.waitedMs} ms`);
+    const reports = await app.host.bus.kv(REPLICAS_BUCKET);
+    await reports.put('gateway.a', Buffer.from(JSON.stringify({ revisions: { tokens: before } })));
+    const late = await create('late');
+    assert.ok(late.waitedMs > ALL_OF_IT_MS, `what it had before the loss says nothing; it was waited for ${late.waitedMs} ms`);
+
+    gateway.silent = false;
+    const after = await create('after');
+    assert.ok(gateway.reported() >= after.revision);
+  },
+);

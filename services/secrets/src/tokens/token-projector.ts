@@ -1,0 +1,111 @@
+import { isDeepStrictEqual } from 'node:util';
+import { bucketKey, bucketKeyParts, TOKENS_BUCKET, TOKENS_TOLD, TokenProjection, type TokensTold } from '@switchyard/contracts';
+import type { BucketEntry, Bus } from '@switchyard/bus';
+import { watchReplicas } from '@switchyard/service-kit';
+import type { Collection } from '@switchyard/store';
+import type { z } from 'zod';
+import { isLive, type LiveToken, type TokenDocument } from '../documents/collections.ts';
+import { clientOf, grantOf } from './grant-rules.ts';
+
+/** How long a change waits for every live gateway to say that it has it. */
+const CONFIRM_MS = 1_000;
+const PAGE = 500;
+/** How many tokens are projected side by side: after a loss they must be back before the gateways forget them. */
+const AT_ONCE = 32;
+const TOLD: z.infer<typeof TokensTold> = { told: true };
+
+/** Keeps the bucket the gateways watch equal to the tokens that are stored. */
+export interface TokenProjector {
+  /** Puts a token's present state before the gateways; resolves when the live ones have it, or after a second. */
+  publish(tenant: string, id: string): Promise<void>;
+  /** As publish, for a token that is gone. */
+  withdraw(tenant: string, id: string): Promise<void>;
+  /** Everything anew: at start, for what a crash between two writes left behind, and when the bus lost what it kept. */
+  rebuild(): Promise<void>;
+}
+
+/** Knows which gateways there are from the beginning, so that none is forgotten where the bus loses what they reported. */
+export async function openProjector(bus: Bus, tokens: Collection<TokenDocument>): Promise<TokenProjector & Disposable> {
+  const bucket = await bus.kv(TOKENS_BUCKET);
+  const gateways = await watchReplicas(bus, TOKENS_BUCKET);
+  const confirmed = (revision: number): Promise<boolean> => gateways.awaitRevision({ service: 'gateway', revision, timeoutMs: CONFIRM_MS });
+
+  let rebuilding = 0;
+
+  /** The truth is read after the entry, written over that very entry, and looked at once more: the last truth stays. */
+  async function settle(tenant: string, id: string): Promise<number> {
+    const key = bucketKey(tenant, id);
+    const mine = tokens.for({ tenant });
+    let revision = 0;
+    for (;;) {
+      const entry = await bucket.get(key);
+      const token = await mine.get(id);
+      const wanted = isLive(token) ? project(tenant, token) : undefined;
+      if (isDeepStrictEqual(read(entry), wanted)) return entry?.revision ?? revision;
+      if (wanted === undefined) revision = await bucket.remove(key);
+      else await bucket.update(key, Buffer.from(JSON.stringify(wanted)), entry?.revision ?? 0);
+    }
+  }
+
+  return {
+    async publish(tenant, id) {
+      await confirmed(await settle(tenant, id));
+    },
+
+    async withdraw(tenant, id) {
+      const removed = await bucket.remove(bucketKey(tenant, id)); // whoever was first, this revision is not before theirs
+      await confirmed(Math.max(removed, await settle(tenant, id)));
+    },
+
+    async rebuild() {
+      const mine = ++rebuilding;
+      const owners = new Map<string, Owner>();
+      for await (const { tenant, id } of allTokens(tokens)) owners.set(bucketKey(tenant, id), { tenant, id });
+      for (const key of await bucket.keys()) {
+        if (key === TOKENS_TOLD) continue;
+        const owner = bucketKeyParts(key);
+        if (owner === undefined) await bucket.remove(key);
+        else owners.set(key, owner);
+      }
+      const all = [...owners.values()];
+      for (let at = 0; at < all.length; at += AT_ONCE) {
+        await Promise.all(all.slice(at, at + AT_ONCE).map(({ tenant, id }) => settle(tenant, id)));
+      }
+      // Begun anew meanwhile, it may have told some of them to a bus that has lost them.
+      const whole = mine === rebuilding && (await bucket.get(TOKENS_TOLD))?.value === undefined;
+      if (whole) await bucket.put(TOKENS_TOLD, Buffer.from(JSON.stringify(TOLD)));
+    },
+
+    [Symbol.dispose]: () => gateways[Symbol.dispose](),
+  };
+}
+
+interface Owner {
+  tenant: string;
+  id: string;
+}
+
+function project(tenant: string, token: LiveToken): TokenProjection {
+  const { id, hash, ver } = token;
+  return { id, hash, ...grantOf(token), tenant, client: clientOf(token), ver };
+}
+
+/** What cannot be read is written anew. */
+function read(entry: BucketEntry | undefined): TokenProjection | null | undefined {
+  if (entry?.value === undefined) return undefined;
+  try {
+    return TokenProjection.parse(JSON.parse(Buffer.from(entry.value).toString()));
+  } catch {
+    return null;
+  }
+}
+
+/** In the order of their keys, which a change of a token does not disturb. */
+async function* allTokens(tokens: Collection<TokenDocument>): AsyncGenerator<TokenDocument & { tenant: string }> {
+  let cursor: string | undefined;
+  do {
+    const page = await tokens.system().find({}, { limit: PAGE, ...(cursor === undefined ? {} : { cursor }) });
+    yield* page.items.filter(isLive);
+    cursor = page.cursor;
+  } while (cursor !== undefined);
+}

@@ -1,0 +1,18 @@
+import type { Bus } from '@switchyard/bus';
+import { AgentConfig, AgentProjection, AGENTS_BUCKET, bucketKey } from '@switchyard/contracts';
+import { watchBucket } from '@switchyard/service-kit';
+import type { Logger } from '@switchyard/telemetry';
+import { z } from 'zod';
+import type { Allowed } from './secret-access.ts';
+
+/** No more than is needed: what else is wrong with an agent is no reason to forget its list. */
+const Agent = AgentProjection.extend({ config: z.object({ secrets: AgentConfig.shape.secrets }) });
+
+/** What each agent may read, as it is configured now. */
+export async function watchAllowed(bus: Bus, log: Logger): Promise<{ of: Allowed } & AsyncDisposable> {
+  const agents = await watchBucket(bus, AGENTS_BUCKET, Agent, log);
+  return {
+    of: (tenant, agentId) => agents.entries.get(bucketKey(tenant, agentId))?.config.secrets.allow,
+    [Symbol.asyncDispose]: () => agents[Symbol.asyncDispose](),
+  };
+}

@@ -1,0 +1,36 @@
+import { ServiceError, type Principal } from '@switchyard/contracts';
+import { inserted, type Collection, type Store } from '@switchyard/store';
+import type { RateDocument } from '../documents/collections.ts';
+
+const WINDOW_MS = 60_000;
+
+/** Counts a call against so many a minute of a client, over all replicas; refuses the one that is too many, and says when to come back. */
+export type Rate = (principal: Principal, method: string, most: number) => Promise<void>;
+
+/** Written down before the call is answered, so that no replica that dies forgets it. */
+export function createRate(rates: Collection<RateDocument>, store: Pick<Store, 'now'>): Rate {
+  return async (principal, method, most) => {
+    const documents = rates.for(principal);
+    const id = `${method} ${principal.client}`;
+    for (;;) {
+      const now = store.now();
+      const kept = await documents.get(id);
+      const recent = (kept?.at ?? []).filter((at) => at > now - WINDOW_MS);
+      const [oldest = now] = recent;
+      if (recent.length >= most) throw tooMany(method, most, oldest + WINDOW_MS - now);
+      const at = [...recent, now];
+      const counted =
+        kept === null
+          ? await inserted(() => documents.insert({ id, at, ver: 0 }))
+          : await documents.update({ id, ver: kept.ver }, { set: { at }, inc: { ver: 1 } });
+      if (counted) return;
+    }
+  };
+}
+
+function tooMany(method: string, most: number, retryAfterMs: number): ServiceError {
+  const seconds = Math.ceil(retryAfterMs / 1_000);
+  return new ServiceError('RESOURCE_EXHAUSTED', `${method} may be called ${most} times a minute: try again in ${seconds} s`, {
+    details: { rate: true, retryAfterMs },
+  });
+}
