@@ -2,12 +2,19 @@ import { registry as contract, ServiceError } from '@switchyard/contracts';
 import { createModels } from '@switchyard/models';
 import { createSecretReader, defineService, followSecrets, type SecretReader, type Settings } from '@switchyard/service-kit';
 import type { Logger } from '@switchyard/telemetry';
-import { checkConfigured, type Configured } from './agents/check-config-agents.ts';
+import { checkConfigured } from './agents/check-config-agents.ts';
 import { createAgents } from './agents/agents.ts';
 import { openProjector } from './agents/agent-projector.ts';
 import { watchTenants } from './agents/tenant-watch.ts';
 import { openConfig } from './config/open-config.ts';
-import { agentCollection, configHeadCollection, configLayerCollection, configVersionCollection, validatedCollection } from './documents/collections.ts';
+import type { ProposedConfiguration } from './config/write-config.ts';
+import {
+  agentCollection,
+  configHeadCollection,
+  configLayerCollection,
+  configVersionCollection,
+  validatedCollection,
+} from './documents/collections.ts';
 import { agentsCreate } from './handlers/agents/agents-create.ts';
 import { agentsDelete } from './handlers/agents/agents-delete.ts';
 import { agentsGet } from './handlers/agents/agents-get.ts';
@@ -80,7 +87,7 @@ export const registry = defineService({
     own.defer(onOtherLevel(settings, () => levels.followConfiguration(), log));
     const given = { agents, collection, store, projector, models, secret, configuration, env };
     const opened = await openConfig({ ...kept, store, bus, configuration, own, log, webhook: { settings, secret } });
-    const config = { ...opened, env, checkAgents: (configured: Configured) => checkConfigured(given, configured) };
+    const config = { ...opened, env, checkAgents: (proposed: ProposedConfiguration) => checkConfigured(given, proposed) };
     const known = createValidated(validated.for({ tenant: settings.current.tenantId }), store);
     own.use(followCatalogue({ models, settings, bus, log }));
     own.use(startScan({ agents, models, settings, validated: known, log }));

@@ -1,6 +1,6 @@
 import type { Result } from '@switchyard/contracts';
 import type { Handler } from '@switchyard/bus';
-import { embedderOf } from '../entries/memory-stats.ts';
+import { embedderOf } from './read-stats.ts';
 import type { LevelStats } from '../vectors/query-vector-cache.ts';
 import type { Given } from './handler-deps.ts';
 

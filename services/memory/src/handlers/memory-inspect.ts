@@ -1,7 +1,7 @@
 import type { Handler } from '@switchyard/bus';
 import { toEntry } from '../documents/entry.ts';
 import { isVisible } from '../entries/memory-scope.ts';
-import { readStats } from '../entries/memory-stats.ts';
+import { readStats } from './read-stats.ts';
 import type { Given } from './handler-deps.ts';
 
 /** What is another tenant's, or another client's, is as unknown as what never was. */

@@ -3,7 +3,7 @@ import type { EntryDocument } from '../documents/collections.ts';
 import { readFound } from '../entries/read-entries.ts';
 import { tellRecalled } from '../entries/recall-event.ts';
 import { SHARED } from '../entries/memory-scope.ts';
-import { vectorsFor } from '../vectors/query-vectors.ts';
+import { vectorsFor } from './query-vectors.ts';
 import type { Given } from './handler-deps.ts';
 
 /** Texts that begin alike say the same. */

@@ -2,7 +2,7 @@ import type { Handler } from '@switchyard/bus';
 import { toEntry } from '../documents/entry.ts';
 import { readFound } from '../entries/read-entries.ts';
 import { agentOf, ownersFor } from '../entries/memory-scope.ts';
-import { vectorsFor } from '../vectors/query-vectors.ts';
+import { vectorsFor } from './query-vectors.ts';
 import type { Given } from './handler-deps.ts';
 
 /** A search waits so long for the vector of its question, and goes on by words alone then. */

@@ -1,5 +1,5 @@
 import type { Handler } from '@switchyard/bus';
-import { readStats } from '../entries/memory-stats.ts';
+import { readStats } from './read-stats.ts';
 import type { Given } from './handler-deps.ts';
 
 export function memoryStats(given: Given): Handler<'memory.stats'> {

@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { AgentConfig, type ServiceError } from '@switchyard/contracts';
 import { isTree, merge, resolveReferences, valueAt, type Tree } from '@switchyard/service-kit';
+import type { ProposedConfiguration } from '../config/write-config.ts';
 import type { Agents } from './agents.ts';
 import { checkAnswers, type PatchGiven } from './check-patch.ts';
 
@@ -8,15 +9,8 @@ interface Given extends PatchGiven {
   agents: Pick<Agents, 'find'>;
 }
 
-/** A write of the configuration, as it would be in force. */
-export interface Configured {
-  before: Tree;
-  after: Tree;
-  agents: Readonly<Record<string, Tree>>;
-}
-
 /** What `agents.update` would say of the agents that a write of the configuration changes. */
-export async function checkConfigured(given: Given, { before, after, agents }: Configured): Promise<ServiceError[]> {
+export async function checkConfigured(given: Given, { before, after, agents }: ProposedConfiguration): Promise<ServiceError[]> {
   const [was, will] = [valueAt(before, ['agents']), valueAt(after, ['agents'])];
   const errors: ServiceError[] = [];
   for (const [agentId, change] of Object.entries(isTree(will) ? will : {})) {

@@ -3,7 +3,6 @@ import { MAX, notInForce, ServiceError, type EventPayload } from '@switchyard/co
 import type { ConfigurationSource, Tree } from '@switchyard/service-kit';
 import type { OutboxEvent, Store } from '@switchyard/store';
 import { shownConfig } from './redact-config.ts';
-import type { Configured } from '../agents/check-config-agents.ts';
 import { changedPaths } from './config-changes.ts';
 import { checkWrite, type Proposed } from './check-write.ts';
 import type { Version } from './version-storage.ts';
@@ -16,13 +15,20 @@ import type { Present } from './stored-layer.ts';
 const MOST_VERSIONS = 1_000;
 const FOLDED_EVERY = 100;
 
+/** The configuration before and after a write. */
+export interface ProposedConfiguration {
+  before: Tree;
+  after: Tree;
+  agents: Readonly<Record<string, Tree>>;
+}
+
 export interface ConfigGiven {
   versions: Versions;
   publisher: Publisher;
   configuration: ConfigurationSource;
   store: Pick<Store, 'now'>;
   /** What speaks against the agents that a write changes. */
-  checkAgents: (configured: Configured) => Promise<ServiceError[]>;
+  checkAgents: (proposed: ProposedConfiguration) => Promise<ServiceError[]>;
 }
 
 /** What every write may say of itself. */

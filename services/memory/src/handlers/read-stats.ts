@@ -1,8 +1,8 @@
 import type { Result } from '@switchyard/contracts';
 import type { Ctx } from '@switchyard/bus';
-import type { Given } from '../handlers/handler-deps.ts';
+import type { Given } from './handler-deps.ts';
 import type { VectorMaker } from '../vectors/vector-maker.ts';
-import { ownersFor } from './memory-scope.ts';
+import { ownersFor } from '../entries/memory-scope.ts';
 
 /** What vectors are made by, as clients are told. */
 export function embedderOf({ model }: Pick<VectorMaker, 'model'>): string {

@@ -1,5 +1,5 @@
 import type { Ctx } from '@switchyard/bus';
-import type { Given } from '../handlers/handler-deps.ts';
+import type { Given } from './handler-deps.ts';
 
 /** What a search compares with: a provider's vector, or none of them in time; where none is asked, the index makes its own. */
 export async function vectorsFor(
