@@ -2,7 +2,6 @@ export {
   CHUNK_BYTES,
   type BlobReading,
   type Blobs,
-  type BlobStatus,
   type BlobStore,
   type BlobWriter,
   type ReadOptions,

@@ -5,7 +5,7 @@ import { createBlobStore, type BlobStoreOptions } from './store/create-blob-stor
 import type { ConnectBlobsOptions } from './grpc/connect-blobs.ts';
 
 export interface OpenBlobStoreOptions extends BlobStoreOptions {
-  /** For a store in another process: that of the services, and how they know each other. */
+  /** Required for a store in another process. */
   remote?: ConnectBlobsOptions;
 }
 
@@ -14,12 +14,11 @@ const HOST = /^grpcs?:\/\/[^/?#@,]+$/;
 const HOSTS = /^grpcs?:\/\/[^/?#@,]+:\d+(,[^/?#@,]+:\d+)+$/;
 
 /**
- * Opens the blob store behind a URL: `file:DIR` on this machine, `mongodb://…` in GridFS, `grpc://host:port` or `grpcs://host:port` in another process
- * (or several, `grpc://host:port,host:port`, that have one store). What
- * one of them needs is loaded when it is opened.
+ * Opens the blob store of a URL: `file:DIR`, `mongodb://…` (GridFS), or `grpc://host:port` or `grpcs://host:port` for a store in another
+ * process; several servers of one store are separated by commas. The code of an adapter is loaded when it is opened.
  */
 export async function openBlobStore(url: string, options: OpenBlobStoreOptions): Promise<BlobStore> {
-  if (!isBlobUrl(url)) throw unusable('the blob URL must be file:DIR, mongodb://host:port or grpc://host:port');
+  if (!isBlobUrl(url)) throw invalidUrl('the blob URL must be file:DIR, mongodb://host:port or grpc://host:port');
   if (url.startsWith('file:')) {
     const { openFileBackend } = await import('./file/file-backend.ts');
     return createBlobStore(await openFileBackend(resolve(url.slice('file:'.length))), options);
@@ -29,7 +28,7 @@ export async function openBlobStore(url: string, options: OpenBlobStoreOptions):
     return createBlobStore(await openGridfsBackend(url), options);
   }
   const { remote } = options;
-  if (remote === undefined) throw unusable('the blob store in another process asks for a token');
+  if (remote === undefined) throw invalidUrl('a blob store in another process requires a token');
   const { connectBlobs } = await import('./grpc/connect-blobs.ts');
   return connectBlobs(url, remote);
 }
@@ -38,14 +37,14 @@ export function isBlobUrl(url: string): boolean {
   return (
     (url.startsWith('file:') && url.length > 'file:'.length) ||
     MONGODB.test(url) ||
-    ((HOST.test(url) || HOSTS.test(url)) && hostsOf(url).every((host) => URL.canParse(`grpc://${host}`)))
+    ((HOST.test(url) || HOSTS.test(url)) && splitHosts(url).every((host) => URL.canParse(`grpc://${host}`)))
   );
 }
 
-function hostsOf(url: string): string[] {
+function splitHosts(url: string): string[] {
   return url.replace(/^grpcs?:\/\//, '').split(',');
 }
 
-function unusable(message: string): ServiceError {
+function invalidUrl(message: string): ServiceError {
   return new ServiceError('FAILED_PRECONDITION', message, { details: { reason: 'BLOB_URL' } });
 }

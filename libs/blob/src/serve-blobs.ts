@@ -1,7 +1,7 @@
 import type { BlobServer, ServeBlobsOptions } from './grpc/serve-blobs.ts';
 
-/** As `grpc/serve-blobs.ts`, which is loaded when a store is first served. */
+/** Serves a blob store over gRPC. gRPC is loaded on the first call. */
 export async function serveBlobs(options: ServeBlobsOptions): Promise<BlobServer> {
-  const served = await import('./grpc/serve-blobs.ts');
-  return served.serveBlobs(options);
+  const server = await import('./grpc/serve-blobs.ts');
+  return server.serveBlobs(options);
 }

@@ -3,11 +3,13 @@ import type { Bucket } from './gridfs/bucket.ts';
 
 const MONGODB = /^mongodb(\+srv)?:/i;
 
-/** Opens the large files of one service: `mongodb://…`. Whoever has no such server keeps files as files. */
+/** Opens the bucket for large files of one service. Requires a `mongodb://` URL. The driver is loaded on the first call. */
 export async function openBucket(url: string, { service }: { service: string }): Promise<Bucket> {
   if (!MONGODB.test(url)) {
-    throw new ServiceError('FAILED_PRECONDITION', 'large files are kept in mongodb://host:port', { details: { reason: 'STORE_URL' } });
+    throw new ServiceError('FAILED_PRECONDITION', 'large files require a store URL such as mongodb://host:port', {
+      details: { reason: 'STORE_URL' },
+    });
   }
-  const { openMongoBucket } = await import('./gridfs/open-bucket.ts');
-  return openMongoBucket(url, service);
+  const { openGridfsBucket } = await import('./gridfs/gridfs-bucket.ts');
+  return openGridfsBucket(url, service);
 }

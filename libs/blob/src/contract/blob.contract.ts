@@ -1,16 +1,16 @@
 import { describe } from 'node:test';
-import { boundsContract } from './limits.contract.ts';
 import { expiryContract } from './expiry.contract.ts';
 import type { OpenBlobs } from './fixture.contract.ts';
+import { limitsContract } from './limits.contract.ts';
 import { readingContract } from './reading.contract.ts';
 import { writingContract } from './writing.contract.ts';
 
-/** What a blob store promises, wherever the bytes are and whatever is between. Opening a place again finds what was kept there. */
+/** Registers the tests that every blob store must pass. */
 export function blobContract(name: string, open: OpenBlobs): void {
-  describe(`blobs ${name}`, () => {
+  describe(`blob store ${name}`, () => {
     writingContract(open);
     readingContract(open);
-    boundsContract(open);
+    limitsContract(open);
     expiryContract(open);
   });
 }

@@ -1,13 +1,13 @@
 import { createHash, randomBytes } from 'node:crypto';
 import type { TestContext } from 'node:test';
+import type { BlobRef } from '@switchyard/contracts';
+import type { BlobLimits } from '../store/blob-limits.ts';
 import type { Blobs, BlobStore, WriteHead } from '../store/blob-store.ts';
 import { mintBlobId } from '../store/validate-blob.ts';
-import type { BlobLimits } from '../store/blob-limits.ts';
 
-/** What a suite opens: a store on an empty place, or on one that was used before, on a clock of its own. */
 export interface OpenOptions {
-  /** The same name is the same place. */
-  place: string;
+  /** Names the storage. Opening the same location again finds the blobs that were written there. */
+  location: string;
   limits?: Partial<BlobLimits>;
   now?: () => number;
 }
@@ -21,7 +21,6 @@ export function sha256(bytes: Uint8Array): string {
   return createHash('sha256').update(bytes).digest('hex');
 }
 
-/** Bytes that no two tests share. */
 export function someBytes(count: number): Buffer {
   return randomBytes(count);
 }
@@ -30,33 +29,26 @@ export function newHead(id = mintBlobId()): WriteHead {
   return { id, contentType: TYPE };
 }
 
-/** A store of the test's own, closed at its end. */
-export function opener(open: OpenBlobs): (t: TestContext, options?: Partial<OpenOptions>) => Promise<BlobStore> {
+/** Returns a function that opens a store for one test, in a new location by default, and closes it after the test. */
+export function createOpener(open: OpenBlobs): (t: TestContext, options?: Partial<OpenOptions>) => Promise<BlobStore> {
   return async (t, options = {}) => {
-    const store = await open({ place: mintBlobId(), ...options });
+    const store = await open({ location: mintBlobId(), ...options });
     t.after(() => store.close());
     return store;
   };
 }
 
-/** Everything, from an offset on. */
 export async function readAll(blobs: Blobs, id: string, options: { offset?: number; limit?: number } = {}): Promise<Buffer> {
   const { bytes } = await blobs.read(id, options);
   return collect(bytes);
 }
 
-export async function collect(pieces: AsyncIterable<Uint8Array>): Promise<Buffer> {
-  const all: Uint8Array[] = [];
-  for await (const piece of pieces) all.push(piece);
-  return Buffer.concat(all);
+export async function collect(chunks: AsyncIterable<Uint8Array>): Promise<Buffer> {
+  return Buffer.concat(await Array.fromAsync(chunks));
 }
 
-/** Writes in one go. */
-export async function writeAll(
-  blobs: Blobs,
-  head: WriteHead,
-  bytes: Uint8Array,
-): Promise<ReturnType<Awaited<ReturnType<Blobs['write']>>['finish']>> {
+/** Writes a blob in one attempt. */
+export async function writeAll(blobs: Blobs, head: WriteHead, bytes: Uint8Array): Promise<BlobRef> {
   const writer = await blobs.write(head);
   await writer.append(bytes);
   return writer.finish(sha256(bytes));

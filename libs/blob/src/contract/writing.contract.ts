@@ -1,82 +1,50 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { mintBlobId } from '../store/validate-blob.ts';
-import { a, b, newHead, opener, readAll, sha256, someBytes, TYPE, writeAll, type OpenBlobs } from './fixture.contract.ts';
 import { bytesOf, putBlob } from '../transfer/put-blob.ts';
-
-const MIB = 1_048_576;
+import { a, b, createOpener, newHead, readAll, sha256, someBytes, TYPE, writeAll, type OpenBlobs } from './fixture.contract.ts';
 
 export function writingContract(open: OpenBlobs): void {
-  const fresh = opener(open);
+  const openStore = createOpener(open);
 
-  test('what was written is read back, with what is known of it', async (t) => {
-    const blobs = (await fresh(t)).for(a);
+  test('reads back the bytes and metadata of a written blob', async (t) => {
+    const blobs = (await openStore(t)).for(a);
     const bytes = someBytes(300_000);
     const before = Date.now();
     const ref = await putBlob(blobs, bytesOf(bytes), { contentType: 'text/plain; charset=utf-8' });
-    const { id, expiresAt, savedAt = 0, ...known } = ref;
+    const { id, expiresAt, savedAt = 0, ...properties } = ref;
     assert.match(id, /^blob_[0-9A-Za-z]{22}$/);
-    assert.deepEqual(known, { size: bytes.length, sha256: sha256(bytes), contentType: 'text/plain; charset=utf-8' });
+    assert.deepEqual(properties, { size: bytes.length, sha256: sha256(bytes), contentType: 'text/plain; charset=utf-8' });
     assert.ok(expiresAt > before);
     assert.ok(savedAt >= before && savedAt <= Date.now());
     const reading = await blobs.read(id);
     assert.deepEqual(reading.ref, ref);
-    for await (const piece of reading.bytes) assert.ok(piece.length <= 65_536);
+    for await (const chunk of reading.bytes) assert.ok(chunk.length <= 65_536);
     assert.ok(bytes.equals(await readAll(blobs, id)));
-    assert.deepEqual(await blobs.status(id), { offset: bytes.length, ref });
+    assert.deepEqual(await blobs.status(id), ref);
   });
 
-  test('nothing at all is a blob too', async (t) => {
-    const blobs = (await fresh(t)).for(a);
+  test('stores an empty blob', async (t) => {
+    const blobs = (await openStore(t)).for(a);
     const { id, size } = await putBlob(blobs, bytesOf(Buffer.alloc(0)), { contentType: TYPE });
     assert.deepEqual([size, (await readAll(blobs, id)).length], [0, 0]);
   });
 
-  test('a write that was cut goes on where it was cut', async (t) => {
-    const blobs = (await fresh(t)).for(a);
-    const [bytes, head] = [someBytes(MIB), newHead()];
-    const cut = await blobs.write(head);
-    await cut.append(bytes.subarray(0, 400_000));
-    await cut.leave();
-    const { offset, ref } = await blobs.status(head.id);
-    assert.ok(offset > 0 && offset <= 400_000, `${offset} bytes are there`);
-    assert.equal(ref, undefined);
+  test('hides an upload until it is finished and discards an aborted one', async (t) => {
+    const blobs = (await openStore(t)).for(a);
+    const [bytes, head] = [someBytes(300_000), newHead()];
+    const writer = await blobs.write(head);
+    await writer.append(bytes);
+    await assert.rejects(blobs.status(head.id), { code: 'NOT_FOUND' });
     await assert.rejects(blobs.read(head.id), { code: 'NOT_FOUND' });
-
-    const rest = await blobs.write({ ...head, offset });
-    await rest.append(bytes.subarray(offset));
-    assert.equal((await rest.finish(sha256(bytes))).size, bytes.length);
-    assert.ok(bytes.equals(await readAll(blobs, head.id)));
+    await writer.abort();
+    await assert.rejects(writer.append(bytes), { code: 'CANCELLED' });
+    await assert.rejects(blobs.status(head.id), { code: 'NOT_FOUND' });
+    assert.equal((await writeAll(blobs, head, bytes)).sha256, sha256(bytes));
   });
 
-  test('another process goes on with it as well', async (t) => {
-    const place = mintBlobId();
-    const [bytes, head] = [someBytes(MIB), newHead()];
-    const first = await fresh(t, { place });
-    const cut = await first.for(a).write(head);
-    await cut.append(bytes.subarray(0, 600_000));
-    await first.close();
-    const second = (await fresh(t, { place })).for(a);
-    const { id } = await putBlob(second, bytesOf(bytes), { id: head.id, contentType: TYPE });
-    assert.equal(id, head.id);
-    assert.ok(bytes.equals(await readAll(second, id)));
-  });
-
-  test('bytes for another offset are refused, with the offset that is right', async (t) => {
-    const blobs = (await fresh(t)).for(a);
-    const head = newHead();
-    await assert.rejects(blobs.write({ ...head, offset: 7 }), { code: 'OUT_OF_RANGE', details: { reason: 'WRONG_OFFSET', offset: 0 } });
-    const cut = await blobs.write(head);
-    await cut.append(someBytes(100_000));
-    await cut.leave();
-    const { offset } = await blobs.status(head.id);
-    for (const wrong of [0, offset - 1, offset + 1])
-      await assert.rejects(blobs.write({ ...head, offset: wrong }), { code: 'OUT_OF_RANGE', details: { reason: 'WRONG_OFFSET', offset } });
-    assert.equal((await blobs.status(head.id)).offset, offset);
-  });
-
-  test('what arrives otherwise than it was sent is thrown away', async (t) => {
-    const blobs = (await fresh(t)).for(a);
+  test('discards an upload whose bytes do not match its SHA-256', async (t) => {
+    const blobs = (await openStore(t)).for(a);
     const [bytes, head] = [someBytes(200_000), newHead()];
     const writer = await blobs.write(head);
     await writer.append(bytes);
@@ -85,65 +53,59 @@ export function writingContract(open: OpenBlobs): void {
     assert.equal((await writeAll(blobs, head, bytes)).sha256, sha256(bytes));
   });
 
-  test('of two that write under one id the later one goes on, and the earlier hears of it', async (t) => {
-    const blobs = (await fresh(t)).for(a);
-    const [bytes, head] = [someBytes(150_000), newHead()];
-    const ended = Promise.withResolvers<{ code: string }>();
-    const earlier = await blobs.write(head, { onEnd: ended.resolve });
-    const later = await blobs.write(head);
-    assert.equal((await ended.promise).code, 'ABORTED');
-    await assert.rejects(earlier.append(bytes), { code: 'ABORTED', details: { reason: 'TAKEN_OVER', retryable: false } });
-    await later.append(bytes);
-    await later.finish(sha256(bytes));
-    assert.ok(bytes.equals(await readAll(blobs, head.id)));
+  test('keeps the first finished upload of an id and rejects the second', async (t) => {
+    const blobs = (await openStore(t)).for(a);
+    const [bytes, other, head] = [someBytes(150_000), someBytes(90_000), newHead()];
+    const [first, second] = [await blobs.write(head), await blobs.write(head)];
+    await first.append(bytes);
+    await second.append(other);
+    const ref = await second.finish(sha256(other));
+    await assert.rejects(first.finish(sha256(bytes)), { code: 'ALREADY_EXISTS', details: { reason: 'BLOB_WHOLE' } });
+    await first.abort();
+    assert.deepEqual(await blobs.status(head.id), ref);
+    assert.ok(other.equals(await readAll(blobs, head.id)));
   });
 
-  test('many who write the same under one id leave one blob', async (t) => {
-    const blobs = (await fresh(t)).for(a);
+  test('creates one blob from concurrent uploads of the same id', async (t) => {
+    const blobs = (await openStore(t)).for(a);
     const [bytes, head] = [someBytes(200_000), newHead()];
     const put = () => putBlob(blobs, bytesOf(bytes), { id: head.id, contentType: TYPE });
-    const outcomes = await Promise.allSettled(Array.from({ length: 8 }, put));
-    const refs = outcomes.flatMap((outcome) => (outcome.status === 'fulfilled' ? [outcome.value.sha256] : []));
-    assert.ok(refs.length > 0, 'one of them gets it done');
-    assert.deepEqual(new Set(refs), new Set([sha256(bytes)]));
+    const refs = await Promise.all(Array.from({ length: 8 }, put));
+    assert.deepEqual(new Set(refs.map((ref) => JSON.stringify(ref))).size, 1);
     assert.ok(bytes.equals(await readAll(blobs, head.id)));
   });
 
-  test('all of it is there once: a second write is told so, and gets the reference', async (t) => {
-    const blobs = (await fresh(t)).for(a);
+  test('rejects writing an existing blob; putBlob returns its reference', async (t) => {
+    const blobs = (await openStore(t)).for(a);
     const [bytes, head] = [someBytes(10), newHead()];
     const ref = await writeAll(blobs, head, bytes);
     await assert.rejects(blobs.write(head), { code: 'ALREADY_EXISTS', details: { reason: 'BLOB_WHOLE' } });
     assert.deepEqual(await putBlob(blobs, bytesOf(bytes), { id: head.id, contentType: TYPE }), ref);
   });
 
-  test('a blob of another tenant is as unknown as one that never was', async (t) => {
-    const store = await fresh(t);
+  test('reports a blob of another tenant as unknown and does not remove it', async (t) => {
+    const store = await openStore(t);
     const { id } = await putBlob(store.for(a), bytesOf(someBytes(10)), { contentType: TYPE });
-    const theirs = store.for(b);
+    const others = store.for(b);
     for (const unknown of [id, mintBlobId()]) {
-      const refusal = { code: 'NOT_FOUND', message: `There is no blob ${unknown}.` };
-      await assert.rejects(theirs.read(unknown), refusal);
-      await assert.rejects(theirs.status(unknown), refusal);
+      const expected = { code: 'NOT_FOUND', message: `There is no blob ${unknown}.` };
+      await assert.rejects(others.read(unknown), expected);
+      await assert.rejects(others.status(unknown), expected);
     }
-    await theirs.remove(id);
-    assert.equal((await store.for(a).status(id)).offset, 10);
+    await others.remove(id);
+    assert.equal((await store.for(a).status(id)).size, 10);
   });
 
-  test('a blob that was removed is gone, and so is half of one', async (t) => {
-    const blobs = (await fresh(t)).for(a);
+  test('remove deletes a blob and is idempotent', async (t) => {
+    const blobs = (await openStore(t)).for(a);
     const { id } = await putBlob(blobs, bytesOf(someBytes(10)), { contentType: TYPE });
-    const half = newHead();
-    await (await blobs.write(half)).leave();
-    for (const gone of [id, half.id]) {
-      await blobs.remove(gone);
-      await blobs.remove(gone);
-      await assert.rejects(blobs.status(gone), { code: 'NOT_FOUND' });
-    }
+    await blobs.remove(id);
+    await blobs.remove(id);
+    await assert.rejects(blobs.status(id), { code: 'NOT_FOUND' });
   });
 
-  test('a writer that leaves is not waited for, and one that is cancelled leaves', async (t) => {
-    const blobs = (await fresh(t)).for(a);
+  test('ends an upload when its signal aborts', async (t) => {
+    const blobs = (await openStore(t)).for(a);
     const controller = new AbortController();
     const writer = await blobs.write(newHead(), { signal: controller.signal });
     controller.abort();

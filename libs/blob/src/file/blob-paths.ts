@@ -2,59 +2,56 @@ import { createHash } from 'node:crypto';
 import { mkdir, open } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { BlobKey } from '../store/blob-backend.ts';
-import { codeOf } from './file-errors.ts';
+import { getErrorCode } from './file-errors.ts';
 
-const PRIVATE = 0o700;
-const TENANT_DIGITS = 32;
-const TRIES = 3;
+const PRIVATE_DIRECTORY = 0o700;
+const TENANT_HASH_DIGITS = 32;
+const MAX_ATTEMPTS = 3;
 
-/** Where a blob is while it is written, and once it is whole. */
-export interface Places {
-  unfinishedDirectory: string;
-  unfinished: string;
-  wholeDirectory: string;
-  whole: string;
+export interface BlobPaths {
+  uploadDirectory: string;
+  /** Start of the names of the blob's uploads. */
+  upload: string;
+  directory: string;
+  file: string;
 }
 
-export function unfinishedIn(root: string): string {
+export function uploadsDirectory(root: string): string {
   return join(root, 'unfinished');
 }
 
-export function wholeIn(root: string): string {
+export function completeDirectory(root: string): string {
   return join(root, 'whole');
 }
 
-/** What a tenant is called may be anything: its directory is named by a hash of it. Ids are checked to be letters and digits. */
-export function tenantDirectory(parent: string, tenant: string): string {
-  return join(parent, createHash('sha256').update(tenant).digest('hex').slice(0, TENANT_DIGITS));
+/** The directory of a tenant is named by a hash, because tenant names may contain any character. Ids are letters and digits. */
+export function resolvePaths(root: string, { tenant, id }: BlobKey): BlobPaths {
+  const name = createHash('sha256').update(tenant).digest('hex').slice(0, TENANT_HASH_DIGITS);
+  const uploadDirectory = join(uploadsDirectory(root), name);
+  const directory = join(completeDirectory(root), name);
+  return { uploadDirectory, upload: join(uploadDirectory, id), directory, file: join(directory, id) };
 }
 
-export function placesOf(root: string, { tenant, id }: BlobKey): Places {
-  const unfinishedDirectory = tenantDirectory(unfinishedIn(root), tenant);
-  const wholeDirectory = tenantDirectory(wholeIn(root), tenant);
-  return { unfinishedDirectory, unfinished: join(unfinishedDirectory, id), wholeDirectory, whole: join(wholeDirectory, id) };
-}
-
-/** Does it in a directory that is made if it is not there; a sweep may take an empty one away in between. */
-export async function madeIn<T>(directory: string, work: () => Promise<T>): Promise<T> {
-  for (let tried = 1; ; tried++) {
-    await makeDirectory(directory);
+/** Runs work in a directory and creates it if necessary. Repeats the work if a sweep deletes the empty directory in between. */
+export async function withDirectory<T>(directory: string, work: () => Promise<T>): Promise<T> {
+  for (let attempt = 1; ; attempt++) {
+    await createDirectory(directory);
     try {
       return await work();
     } catch (error) {
-      if (codeOf(error) !== 'ENOENT' || tried === TRIES) throw error;
+      if (getErrorCode(error) !== 'ENOENT' || attempt === MAX_ATTEMPTS) throw error;
     }
   }
 }
 
-/** With everything above it; what is new is on the disk when it resolves. */
-export async function makeDirectory(directory: string): Promise<void> {
-  const first = await mkdir(directory, { recursive: true, mode: PRIVATE });
+/** Creates a directory and its parents, and syncs the entries of new directories. */
+export async function createDirectory(directory: string): Promise<void> {
+  const first = await mkdir(directory, { recursive: true, mode: PRIVATE_DIRECTORY });
   if (first === undefined) return;
-  for (let made = directory; made.length >= first.length; made = dirname(made)) await syncDirectory(dirname(made));
+  for (let created = directory; created.length >= first.length; created = dirname(created)) await syncDirectory(dirname(created));
 }
 
-/** A name is in its directory for good only once the directory is on the disk. */
+/** A new directory entry survives a crash only after its directory is synced. */
 export async function syncDirectory(directory: string): Promise<void> {
   const handle = await open(directory);
   try {

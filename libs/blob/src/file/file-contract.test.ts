@@ -8,6 +8,6 @@ import { openBlobStore } from '../open-blob-store.ts';
 const directory = await tempDir();
 after(() => directory[Symbol.asyncDispose]());
 
-blobContract('in files', ({ place, ...options }) =>
-  openBlobStore(`file:${join(directory.path, place)}`, { log: silentLogger(), ...options }),
+blobContract('on files', ({ location, ...options }) =>
+  openBlobStore(`file:${join(directory.path, location)}`, { log: silentLogger(), ...options }),
 );

@@ -1,32 +1,32 @@
 import { ServiceError } from '@switchyard/contracts';
-import { storeAway, storeFull } from '../store/blob-errors.ts';
+import { storeFull, storeUnavailable } from '../store/blob-errors.ts';
 
 const FULL: ReadonlySet<unknown> = new Set(['ENOSPC', 'EDQUOT', 'EFBIG']);
 
-export function codeOf(error: unknown): string | undefined {
+export function getErrorCode(error: unknown): string | undefined {
   return error instanceof Error ? (error as NodeJS.ErrnoException).code : undefined;
 }
 
-/** What the file system says, in our words: no path is in them. */
-export function explain(error: unknown): ServiceError {
+/** Translates an error of the file system. The message contains no path. */
+export function toServiceError(error: unknown): ServiceError {
   if (error instanceof ServiceError) return error;
-  return FULL.has(codeOf(error)) ? storeFull(error) : storeAway(error);
+  return FULL.has(getErrorCode(error)) ? storeFull(error) : storeUnavailable(error);
 }
 
-export async function explained<T>(work: () => Promise<T>): Promise<T> {
+export async function translateErrors<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (error) {
-    throw explain(error);
+    throw toServiceError(error);
   }
 }
 
-/** Nothing where there is no such file. */
-export async function ifThere<T>(work: Promise<T>): Promise<T | undefined> {
+/** Resolves to undefined if the file does not exist. */
+export async function ignoreMissing<T>(work: Promise<T>): Promise<T | undefined> {
   try {
     return await work;
   } catch (error) {
-    if (codeOf(error) === 'ENOENT') return undefined;
+    if (getErrorCode(error) === 'ENOENT') return undefined;
     throw error;
   }
 }

@@ -1,82 +1,49 @@
 import { constants } from 'node:fs';
-import { open, rename, unlink, type FileHandle } from 'node:fs/promises';
+import { link, open, unlink } from 'node:fs/promises';
 import type { BlobRef } from '@switchyard/contracts';
-import type { Upload, UploadFacts } from '../store/blob-backend.ts';
-import { takenOver } from '../store/blob-errors.ts';
-import { codeOf, explained, ifThere } from './file-errors.ts';
-import { HEAD_BYTES, readHead, writeAll, writeHead } from './file-header.ts';
-import { madeIn, syncDirectory, type Places } from './blob-paths.ts';
-import { readPieces } from './read-pieces.ts';
+import { mintId } from '@switchyard/security';
+import type { BlobKey, Upload, UploadOptions } from '../store/blob-backend.ts';
+import { blobExists } from '../store/blob-errors.ts';
+import { resolvePaths, syncDirectory, withDirectory } from './blob-paths.ts';
+import { getErrorCode, ignoreMissing, translateErrors } from './file-errors.ts';
+import { HEADER_BYTES, writeAll, writeHeader } from './file-header.ts';
 
-const PRIVATE = 0o600;
-const { O_CREAT, O_EXCL, O_NOFOLLOW, O_RDWR } = constants;
+const PRIVATE_FILE = 0o600;
+const { O_CREAT, O_EXCL, O_NOFOLLOW, O_WRONLY } = constants;
 
-/** The file of an unfinished upload: taken up as it is, or made. */
-export async function openUpload(id: string, places: Places, facts: UploadFacts): Promise<Upload> {
-  const file = await madeIn(places.unfinishedDirectory, () => openOrMake(places.unfinished));
-  try {
-    const { size } = await file.stat();
-    const kept = size < HEAD_BYTES ? undefined : await readHead(file);
-    if (kept === undefined) {
-      await file.truncate(0);
-      await writeHead(file, facts);
-    }
-    return uploadIn({ id, places, file }, kept ?? facts, kept === undefined ? 0 : size - HEAD_BYTES);
-  } catch (error) {
-    await file.close();
-    throw error;
-  }
-}
+/** Creates a file of its own for the upload. The header is written by `commit`. */
+export async function openUpload(root: string, key: BlobKey, { contentType, expiresAt }: UploadOptions): Promise<Upload> {
+  const paths = resolvePaths(root, key);
+  const temporary = `${paths.upload}.${mintId('upload')}`;
+  const file = await withDirectory(paths.uploadDirectory, () => open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, PRIVATE_FILE));
+  let size = 0;
 
-async function openOrMake(path: string): Promise<FileHandle> {
-  try {
-    return await open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, PRIVATE);
-  } catch (error) {
-    if (codeOf(error) !== 'EEXIST') throw error;
-    return open(path, O_RDWR | O_NOFOLLOW);
-  }
-}
-
-interface Opened {
-  id: string;
-  places: Places;
-  file: FileHandle;
-}
-
-function uploadIn({ id, places, file }: Opened, { contentType, expiresAt }: UploadFacts, there: number): Upload {
-  let offset = there;
-
-  /** Written under its own name only once the disk has it, and the disk has the name before anybody is told. */
   async function commit(sha256: string): Promise<BlobRef> {
-    const savedAt = Date.now();
-    await writeHead(file, { contentType, expiresAt, savedAt, sha256 });
-    // What sweeps looks at the time of a file first.
+    const header = { contentType, expiresAt, savedAt: Date.now(), sha256 };
+    await writeHeader(file, header);
+    // The sweep compares the modification time first and reads the header only if it has passed.
     await file.utimes(new Date(), new Date(expiresAt));
     await file.sync();
-    await madeIn(places.wholeDirectory, () => rename(places.unfinished, places.whole)).catch((error: unknown) => {
-      throw codeOf(error) === 'ENOENT' ? takenOver(id) : error;
+    await withDirectory(paths.directory, () => link(temporary, paths.file)).catch((error: unknown) => {
+      throw getErrorCode(error) === 'EEXIST' ? blobExists(key.id) : error;
     });
-    await syncDirectory(places.wholeDirectory);
+    await syncDirectory(paths.directory);
+    await discard();
+    return { id: key.id, size, ...header };
+  }
+
+  async function discard(): Promise<void> {
     await file.close();
-    return { id, size: offset, sha256, contentType, expiresAt, savedAt };
+    await ignoreMissing(unlink(temporary));
   }
 
   return {
-    get offset() {
-      return offset;
-    },
-    contents: () => readPieces(file, HEAD_BYTES, HEAD_BYTES + offset),
     append: (bytes) =>
-      explained(async () => {
-        await writeAll(file, bytes, HEAD_BYTES + offset);
-        offset += bytes.length;
+      translateErrors(async () => {
+        await writeAll(file, bytes, HEADER_BYTES + size);
+        size += bytes.length;
       }),
-    commit: (sha256) => explained(() => commit(sha256)),
-    discard: () =>
-      explained(async () => {
-        await file.close();
-        await ifThere(unlink(places.unfinished));
-      }),
-    release: () => file.close(),
+    commit: (sha256) => translateErrors(() => commit(sha256)),
+    discard: () => translateErrors(discard),
   };
 }

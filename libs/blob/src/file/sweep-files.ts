@@ -1,59 +1,59 @@
 import { opendir, open, rmdir, stat, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
-import { codeOf, ifThere } from './file-errors.ts';
-import { readHead } from './file-header.ts';
+import { getErrorCode, ignoreMissing } from './file-errors.ts';
+import { readHeader } from './file-header.ts';
 
-export interface Directories {
-  unfinished: string;
-  whole: string;
+export interface BlobDirectories {
+  uploads: string;
+  complete: string;
 }
 
-/** Walks through everything, one file after the other: a sweep takes its time and little else. Gives how many it removed. */
-export async function sweepFiles({ unfinished, whole }: Directories, now: number, abandoned: number): Promise<number> {
+/** Deletes expired blobs and abandoned uploads, one file after the other. Returns the number of deletions. */
+export async function sweepFiles({ uploads, complete }: BlobDirectories, now: number, abandonedBefore: number): Promise<number> {
   let removed = 0;
-  for await (const path of filesIn(unfinished)) {
-    const file = await ifThere(stat(path));
-    if (file !== undefined && file.mtimeMs <= abandoned) removed += await removeFile(path);
+  for await (const path of listFiles(uploads)) {
+    const file = await ignoreMissing(stat(path));
+    if (file !== undefined && file.mtimeMs <= abandonedBefore) removed += await removeFile(path);
   }
-  for await (const path of filesIn(whole)) {
-    const file = await ifThere(stat(path));
+  for await (const path of listFiles(complete)) {
+    const file = await ignoreMissing(stat(path));
     if (file !== undefined && file.mtimeMs <= now && (await isExpired(path, now))) removed += await removeFile(path);
   }
   return removed;
 }
 
-/** In the directories of all tenants, which are removed when they are empty. */
-async function* filesIn(directory: string): AsyncGenerator<string, void, void> {
-  for await (const tenant of entriesOf(directory)) {
-    if ((await ifThere(stat(tenant)))?.isDirectory() !== true) continue;
-    yield* entriesOf(tenant);
+/** Lists the files of all tenants and deletes empty tenant directories. */
+async function* listFiles(directory: string): AsyncGenerator<string, void, void> {
+  for await (const tenant of listEntries(directory)) {
+    if ((await ignoreMissing(stat(tenant)))?.isDirectory() !== true) continue;
+    yield* listEntries(tenant);
     await rmdir(tenant).catch((error: unknown) => {
-      if (!IN_USE.has(codeOf(error))) throw error;
+      if (!NOT_REMOVABLE.has(getErrorCode(error))) throw error;
     });
   }
 }
 
-const IN_USE: ReadonlySet<unknown> = new Set(['ENOTEMPTY', 'EEXIST', 'ENOENT']);
+const NOT_REMOVABLE: ReadonlySet<unknown> = new Set(['ENOTEMPTY', 'EEXIST', 'ENOENT']);
 
-async function* entriesOf(directory: string): AsyncGenerator<string, void, void> {
-  const entries = await ifThere(opendir(directory));
+async function* listEntries(directory: string): AsyncGenerator<string, void, void> {
+  const entries = await ignoreMissing(opendir(directory));
   if (entries === undefined) return;
   for await (const { name } of entries) yield join(directory, name);
 }
 
-/** The time of a file is when it expires, but a copy may have another one: what counts is what the file says. */
+/** Reads the expiry time from the header, because copying a file may change its modification time. */
 async function isExpired(path: string, now: number): Promise<boolean> {
-  const file = await ifThere(open(path));
+  const file = await ignoreMissing(open(path));
   if (file === undefined) return false;
   try {
-    const head = await readHead(file);
-    return head === undefined || head.expiresAt <= now;
+    const header = await readHeader(file);
+    return header === undefined || header.expiresAt <= now;
   } finally {
     await file.close();
   }
 }
 
 async function removeFile(path: string): Promise<number> {
-  await ifThere(unlink(path));
+  await ignoreMissing(unlink(path));
   return 1;
 }

@@ -10,114 +10,145 @@ import {
 import { ServiceError } from '@switchyard/contracts';
 import type { Logger } from '@switchyard/telemetry';
 import type { BlobStore } from '../store/blob-store.ts';
-import { createGuard } from './credentials.ts';
+import { createTokenGuard } from './credentials.ts';
 import { toStatus } from './grpc-errors.ts';
-import { readMessages } from './read-messages.ts';
-import type { GetRequest, GetResponse, Named, PutRequest, PutResponse, StatusResponse } from './messages.ts';
+import type { BlobName, GetRequest, GetResponse, PutRequest, PutResponse, StatusResponse } from './messages.ts';
 
 export interface BlobServiceOptions {
   store: BlobStore;
-  /** What callers must say. */
+  /** The token that callers must send. */
   token: string;
   log: Logger;
 }
 
-type Put = ServerReadableStream<PutRequest, PutResponse>;
-type Get = ServerWritableStream<GetRequest, GetResponse>;
-type Unary<Q, A> = (call: ServerUnaryCall<Q, A>, answer: sendUnaryData<A>) => void;
+type PutCall = ServerReadableStream<PutRequest, PutResponse>;
+type GetCall = ServerWritableStream<GetRequest, GetResponse>;
+type UnaryHandler<Q, A> = (call: ServerUnaryCall<Q, A>, respond: sendUnaryData<A>) => void;
 
-/** The handlers of `BlobService`, for any server. */
-export function blobService({ store, token, log }: BlobServiceOptions): UntypedServiceImplementation {
-  const guard = createGuard(token);
+/** Creates the handlers of `BlobService` for a gRPC server. */
+export function createBlobService({ store, token, log }: BlobServiceOptions): UntypedServiceImplementation {
+  const guard = createTokenGuard(token);
 
-  function failure(error: unknown): ReturnType<typeof toStatus> {
+  function toFailure(error: unknown): ReturnType<typeof toStatus> {
     if (error instanceof ServiceError) return toStatus(error);
-    log.error({ err: error }, 'a call of the blob store failed');
+    log.error({ err: error }, 'blob store call failed');
     return toStatus(new ServiceError('INTERNAL', 'Internal error'));
   }
 
-  function unary<Q, A>(answerTo: (request: Q) => Promise<A>): Unary<Q, A> {
-    return (call, answer) => {
+  function unary<Q, A>(handle: (request: Q) => Promise<A>): UnaryHandler<Q, A> {
+    return (call, respond) => {
       Promise.try(() => {
         guard(call.metadata);
-        return answerTo(call.request);
+        return handle(call.request);
       }).then(
-        (response) => answer(null, response),
-        (error: unknown) => answer(failure(error)),
+        (response) => respond(null, response),
+        (error: unknown) => respond(toFailure(error)),
       );
     };
   }
 
   return {
-    Put(call: Put, answer: sendUnaryData<PutResponse>) {
+    Put(call: PutCall, respond: sendUnaryData<PutResponse>) {
       Promise.try(() => {
         guard(call.metadata);
         return put(store, call);
       }).then(
-        (response) => answer(null, response),
-        (error: unknown) => answer(failure(error)),
+        (response) => respond(null, response),
+        (error: unknown) => respond(toFailure(error)),
       );
     },
-    Get(call: Get) {
+    Get(call: GetCall) {
       Promise.try(() => {
         guard(call.metadata);
         return get(store, call);
       }).then(
         () => call.end(),
-        (error: unknown) => void call.emit('error', failure(error)),
+        (error: unknown) => void call.emit('error', toFailure(error)),
       );
     },
-    Status: unary(({ tenant, id }: Named): Promise<StatusResponse> => store.for({ tenant }).status(id)),
-    Remove: unary(async ({ tenant, id }: Named): Promise<object> => {
+    Status: unary(async ({ tenant, id }: BlobName): Promise<StatusResponse> => ({ ref: await store.for({ tenant }).status(id) })),
+    Remove: unary(async ({ tenant, id }: BlobName): Promise<object> => {
       await store.for({ tenant }).remove(id);
       return {};
     }),
   };
 }
 
-/** Aborts when the caller leaves, or when the store ends the transfer. */
-function endOf(call: Put | Get): { signal: AbortSignal; onEnd: (why: ServiceError) => void } {
-  const ending = new AbortController();
-  call.on('cancelled', () => ending.abort(new ServiceError('CANCELLED', 'The caller left.')));
-  return { signal: ending.signal, onEnd: (why) => ending.abort(why) };
+/** The signal aborts when the client cancels the call, or when the store ends the transfer. */
+function createCallOptions(call: PutCall | GetCall): { signal: AbortSignal; onEnd: (reason: ServiceError) => void } {
+  const controller = new AbortController();
+  call.on('cancelled', () => controller.abort(new ServiceError('CANCELLED', 'The client cancelled the call.')));
+  return { signal: controller.signal, onEnd: (reason) => controller.abort(reason) };
 }
 
-async function put(store: BlobStore, call: Put): Promise<PutResponse> {
-  const { signal, onEnd } = endOf(call);
-  const next = readMessages(call, signal);
+async function put(store: BlobStore, call: PutCall): Promise<PutResponse> {
+  const { signal, onEnd } = createCallOptions(call);
+  const next = createMessageReader(call, signal);
   const { head } = (await next()) ?? {};
   if (!head) throw new ServiceError('INVALID_ARGUMENT', 'head: expected as the first message');
-  const { tenant, ...said } = head;
-  const writer = await store.for({ tenant }).write(said, { signal, onEnd });
+  const { tenant, ...writeHead } = head;
+  const writer = await store.for({ tenant }).write(writeHead, { signal, onEnd });
   try {
-    // Says that it may begin: who is refused has not sent anything yet.
+    // The client sends its first chunk after it receives the metadata, so a rejected upload sends nothing.
     call.sendMetadata(new Metadata());
     for (let message = await next(); message; message = await next()) {
       if (message.end) return { ref: await writer.finish(message.end.sha256) };
       if (!message.chunk) throw new ServiceError('INVALID_ARGUMENT', 'part: expected a chunk or the end');
       await writer.append(message.chunk);
     }
-    throw new ServiceError('FAILED_PRECONDITION', 'The write ended without its checksum; go on where its status says.', {
+    throw new ServiceError('FAILED_PRECONDITION', 'The upload ended without its checksum; send it again.', {
       details: { reason: 'CUT_OFF', retryable: true },
     });
   } finally {
-    await writer.leave();
+    await writer.abort();
   }
 }
 
-async function get(store: BlobStore, call: Get): Promise<void> {
-  const { signal, onEnd } = endOf(call);
+async function get(store: BlobStore, call: GetCall): Promise<void> {
+  const { signal, onEnd } = createCallOptions(call);
   const { tenant, id, offset, limit } = call.request;
   const { ref, bytes } = await store.for({ tenant }).read(id, { offset, limit, signal, onEnd });
   call.write({ ref });
   for await (const chunk of bytes) {
-    if (!call.write({ chunk })) await drained(call, signal);
+    if (!call.write({ chunk })) await waitForDrain(call, signal);
   }
 }
 
-/** The reader has taken what was written; until then nothing more is read from the store. */
-async function drained(call: Get, signal: AbortSignal): Promise<void> {
+async function waitForDrain(call: GetCall, signal: AbortSignal): Promise<void> {
   await once(call, 'drain', { signal }).catch(() => {
     throw signal.reason;
   });
+}
+
+/** The idle timer of the transfer starts with the first message, which has this limit of its own. */
+const FIRST_MESSAGE_TIMEOUT_MS = 10_000;
+
+/** Returns a function that reads the next message, or undefined at the end of the stream. It rejects when the signal aborts. */
+function createMessageReader<T>(stream: AsyncIterable<T>, signal: AbortSignal): () => Promise<T | undefined> {
+  const iterator = stream[Symbol.asyncIterator]();
+  let rejectRead: ((reason: unknown) => void) | undefined;
+  let stopReason: unknown;
+
+  function stop(reason: unknown): void {
+    stopReason ??= reason;
+    rejectRead?.(stopReason);
+  }
+
+  signal.addEventListener('abort', () => stop(signal.reason), { once: true });
+  const timer = setTimeout(
+    () => stop(new ServiceError('DEADLINE_EXCEEDED', 'The first message did not arrive in time.')),
+    FIRST_MESSAGE_TIMEOUT_MS,
+  );
+
+  // `Promise.race` with one long-lived promise would keep a reference to every message.
+  return () =>
+    new Promise((resolve, reject) => {
+      if (signal.aborted) stop(signal.reason);
+      if (stopReason !== undefined) return reject(stopReason);
+      rejectRead = reject;
+      iterator.next().then(({ done, value }: IteratorResult<T, undefined>) => {
+        clearTimeout(timer);
+        resolve(done === true ? undefined : value);
+      }, reject);
+    });
 }

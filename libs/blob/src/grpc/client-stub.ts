@@ -6,26 +6,28 @@ import type {
   Metadata,
   ServiceError as GrpcError,
 } from '@grpc/grpc-js';
-import type { GetRequest, GetResponse, Named, PutRequest, PutResponse, StatusResponse } from './messages.ts';
+import type { BlobName, GetRequest, GetResponse, PutRequest, PutResponse, StatusResponse } from './messages.ts';
 
-export type Answer<A> = (error: GrpcError | null, response?: A) => void;
-interface How {
+export type ResponseCallback<A> = (error: GrpcError | null, response?: A) => void;
+
+/** Options of a unary call. */
+export interface CallOptions {
   deadline: number;
 }
 
-/** What the loader makes of the service. */
+/** The client that the loader generates from the proto file. */
 export interface BlobStub {
-  Put(metadata: Metadata, answer: Answer<PutResponse>): ClientWritableStream<PutRequest>;
+  Put(metadata: Metadata, callback: ResponseCallback<PutResponse>): ClientWritableStream<PutRequest>;
   Get(request: GetRequest, metadata: Metadata): ClientReadableStream<GetResponse>;
-  Status(request: Named, metadata: Metadata, how: How, answer: Answer<StatusResponse>): void;
-  Remove(request: Named, metadata: Metadata, how: How, answer: Answer<object>): void;
+  Status(request: BlobName, metadata: Metadata, options: CallOptions, callback: ResponseCallback<StatusResponse>): void;
+  Remove(request: BlobName, metadata: Metadata, options: CallOptions, callback: ResponseCallback<object>): void;
   close(): void;
 }
 
-export type StubConstructor = new (address: string, how: ChannelCredentials, options: ChannelOptions) => BlobStub;
+export type StubConstructor = new (address: string, credentials: ChannelCredentials, options: ChannelOptions) => BlobStub;
 
-/** What a call to the other side needs. */
-export interface Remote {
+/** What a call to a remote store needs. */
+export interface RemoteStore {
   stub: BlobStub;
   metadata: Metadata;
   tenant: string;

@@ -1,54 +1,55 @@
 import { credentials, loadPackageDefinition, type ChannelCredentials, type GrpcObject } from '@grpc/grpc-js';
 import { load } from '@grpc/proto-loader';
-import type { Blobs, BlobStatus, BlobStore } from '../store/blob-store.ts';
-import { checkHead, checkId, checkRange, checkTenant } from '../store/validate-blob.ts';
+import { ServiceError } from '@switchyard/contracts';
 import { BLOB_LIMITS } from '../store/blob-limits.ts';
-import { withToken } from './credentials.ts';
-import { toError } from './grpc-errors.ts';
-import { LARGEST_MESSAGE, LOADING, PROTO, type Named, type StatusResponse } from './messages.ts';
-import { openRemoteReading } from './remote-reader.ts';
+import type { Blobs, BlobStore } from '../store/blob-store.ts';
+import { validateHead, validateId, validateRange, validateTenant } from '../store/validate-blob.ts';
+import type { CallOptions, RemoteStore, ResponseCallback, StubConstructor } from './client-stub.ts';
+import { createTokenMetadata } from './credentials.ts';
+import { toServiceError } from './grpc-errors.ts';
+import { LOADER_OPTIONS, MAX_MESSAGE_BYTES, PROTO_FILE, type StatusResponse } from './messages.ts';
+import { registerHosts } from './multi-host-resolver.ts';
+import { openRemoteReader } from './remote-reader.ts';
 import { openRemoteWriter } from './remote-writer.ts';
-import { severalHosts } from './multi-host-resolver.ts';
-import type { Answer, Remote, StubConstructor } from './client-stub.ts';
 
-const ANSWER_MS = 10_000;
+const UNARY_TIMEOUT_MS = 10_000;
 
 export interface ConnectBlobsOptions {
-  /** Who we are: that of all services. */
+  /** The token that all services share. */
   token: string;
-  /** Texts in PEM. Without `ca` the certificates of this machine count; `cert` and `key` are ours, where the server asks for them. */
+  /** PEM texts. Without `ca` the system's authorities apply; `cert` and `key` are the client certificate, if the server requires one. */
   tls?: { ca?: string; cert?: string; key?: string };
-  /** A transfer in which nothing moves for so long is given up. */
+  /** Maximum time without progress in a transfer. */
   idleMs?: number;
 }
 
 /**
- * A blob store in another process: `grpc://host:port`, or `grpcs://` with TLS. Several processes that have one store are joined by
- * commas: another one is taken when one is away. It is connected to when it is first needed.
+ * Connects to a blob store in another process: `grpc://host:port`, or `grpcs://` with TLS. Several servers of one store are separated
+ * by commas; the client uses another one if one is down. The connection is made on the first call.
  */
 export async function connectBlobs(url: string, { token, tls = {}, idleMs = BLOB_LIMITS.idleMs }: ConnectBlobsOptions): Promise<BlobStore> {
   const [scheme = '', hosts = ''] = url.split('://');
-  const { v1 } = (loadPackageDefinition(await load(PROTO, LOADING))['switchyard'] as GrpcObject)['blob'] as GrpcObject;
+  const { v1 } = (loadPackageDefinition(await load(PROTO_FILE, LOADER_OPTIONS))['switchyard'] as GrpcObject)['blob'] as GrpcObject;
   const { BlobService } = v1 as unknown as { BlobService: StubConstructor };
   const stub = new BlobService(
-    hosts.includes(',') ? severalHosts(hosts) : hosts,
-    scheme === 'grpcs' ? secure(tls) : credentials.createInsecure(),
+    hosts.includes(',') ? registerHosts(hosts) : hosts,
+    scheme === 'grpcs' ? createTlsCredentials(tls) : credentials.createInsecure(),
     {
-      'grpc.max_receive_message_length': LARGEST_MESSAGE,
+      'grpc.max_receive_message_length': MAX_MESSAGE_BYTES,
       'grpc.keepalive_time_ms': 10_000,
       'grpc.keepalive_timeout_ms': 5_000,
       'grpc.initial_reconnect_backoff_ms': 100,
       'grpc.min_reconnect_backoff_ms': 100,
       'grpc.max_reconnect_backoff_ms': 2_000,
-      // Transfers are continued, not repeated.
+      // `putBlob` and `readBlob` retry.
       'grpc.enable_retries': 0,
     },
   );
-  const metadata = withToken(token);
+  const metadata = createTokenMetadata(token);
   return {
     for({ tenant }) {
-      checkTenant(tenant);
-      return blobsOf({ stub, metadata, tenant, idleMs });
+      validateTenant(tenant);
+      return createRemoteBlobs({ stub, metadata, tenant, idleMs });
     },
     close() {
       stub.close();
@@ -57,43 +58,41 @@ export async function connectBlobs(url: string, { token, tls = {}, idleMs = BLOB
   };
 }
 
-function blobsOf(remote: Remote): Blobs {
+function createRemoteBlobs(remote: RemoteStore): Blobs {
   const { stub, metadata, tenant } = remote;
   return {
     async write(head, options = {}) {
-      checkHead(head);
+      validateHead(head);
       return openRemoteWriter(remote, head, options);
     },
-    async status(id): Promise<BlobStatus> {
-      checkId(id);
-      const { offset, ref } = await asked<StatusResponse>((how, answer) =>
-        stub.Status({ tenant, id } satisfies Named, metadata, how, answer),
-      );
-      return { offset, ref: ref ?? undefined };
+    async status(id) {
+      validateId(id);
+      const { ref } = await callUnary<StatusResponse>((options, callback) => stub.Status({ tenant, id }, metadata, options, callback));
+      if (!ref) throw new ServiceError('INTERNAL', 'The blob store sent a status without a reference.');
+      return ref;
     },
     async read(id, options = {}) {
-      checkId(id);
-      checkRange(options);
-      return openRemoteReading(remote, id, options);
+      validateId(id);
+      validateRange(options);
+      return openRemoteReader(remote, id, options);
     },
     async remove(id) {
-      checkId(id);
-      await asked<object>((how, answer) => stub.Remove({ tenant, id }, metadata, how, answer));
+      validateId(id);
+      await callUnary<object>((options, callback) => stub.Remove({ tenant, id }, metadata, options, callback));
     },
   };
 }
 
-/** A call with one answer. */
-function asked<A>(call: (how: { deadline: number }, answer: Answer<A>) => void): Promise<A> {
+function callUnary<A>(call: (options: CallOptions, callback: ResponseCallback<A>) => void): Promise<A> {
   return new Promise((resolve, reject) => {
-    call({ deadline: Date.now() + ANSWER_MS }, (error, response) => {
-      if (error) reject(toError(error));
+    call({ deadline: Date.now() + UNARY_TIMEOUT_MS }, (error, response) => {
+      if (error) reject(toServiceError(error));
       else resolve(response as A);
     });
   });
 }
 
-function secure({ ca, cert, key }: NonNullable<ConnectBlobsOptions['tls']>): ChannelCredentials {
-  const bytes = (text: string | undefined): Buffer | null => (text === undefined ? null : Buffer.from(text));
-  return credentials.createSsl(bytes(ca), bytes(key), bytes(cert));
+function createTlsCredentials({ ca, cert, key }: NonNullable<ConnectBlobsOptions['tls']>): ChannelCredentials {
+  const toBuffer = (text: string | undefined): Buffer | null => (text === undefined ? null : Buffer.from(text));
+  return credentials.createSsl(toBuffer(ca), toBuffer(key), toBuffer(cert));
 }

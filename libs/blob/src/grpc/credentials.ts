@@ -5,26 +5,26 @@ import { ServiceError } from '@switchyard/contracts';
 const AUTHORIZATION = 'authorization';
 const SCHEME = 'Bearer ';
 
-/** Goes with every call. */
-export function withToken(token: string): Metadata {
+/** Creates the metadata that authenticates a call. */
+export function createTokenMetadata(token: string): Metadata {
   const metadata = new Metadata();
   metadata.set(AUTHORIZATION, SCHEME + token);
   return metadata;
 }
 
-/** Default deny: whoever does not say the token of the services is nobody. */
-export function createGuard(token: string): (metadata: Metadata) => void {
-  const expected = digest(SCHEME + token);
+/** Returns a function that throws UNAUTHENTICATED for calls without the token. */
+export function createTokenGuard(token: string): (metadata: Metadata) => void {
+  const expected = computeDigest(SCHEME + token);
   return (metadata) => {
-    const [given] = metadata.get(AUTHORIZATION);
-    // Hashes have one length and take one time, whatever was said.
-    if (typeof given === 'string' && timingSafeEqual(digest(given), expected)) return;
-    throw new ServiceError('UNAUTHENTICATED', 'The blob store answers services that say its token, and nobody else.', {
+    const [received] = metadata.get(AUTHORIZATION);
+    // Digests have equal lengths, which `timingSafeEqual` requires.
+    if (typeof received === 'string' && timingSafeEqual(computeDigest(received), expected)) return;
+    throw new ServiceError('UNAUTHENTICATED', 'The blob store requires the token of the services (SWITCHYARD_BLOB_TOKEN).', {
       details: { reason: 'BLOB_TOKEN' },
     });
   };
 }
 
-function digest(text: string): Buffer {
+function computeDigest(text: string): Buffer {
   return createHash('sha256').update(text).digest();
 }

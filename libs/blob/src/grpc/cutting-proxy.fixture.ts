@@ -1,23 +1,23 @@
 import { once } from 'node:events';
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
 
-/** Stands between a client and a server, and cuts their connection. */
+/** A TCP proxy that cuts connections. */
 export interface CuttingProxy extends AsyncDisposable {
   readonly port: number;
-  /** How many bytes went through, in both directions. */
+  /** Bytes that were forwarded in both directions. */
   bytes(): number;
-  /** Each of the next connections is cut after so many bytes in both directions; then none is. */
+  /** Cuts each of the next connections after the given number of bytes in both directions. Later connections are not cut. */
   cutAfter(...bytes: readonly number[]): void;
 }
 
-export async function cuttingProxy(target: number): Promise<CuttingProxy> {
+export async function startCuttingProxy(targetPort: number): Promise<CuttingProxy> {
   const sockets = new Set<Socket>();
-  let cuts: number[] = [];
-  let through = 0;
+  let limits: number[] = [];
+  let total = 0;
   const server = createServer((client) => {
-    const most = cuts.shift() ?? Infinity;
-    const upstream = connect(target, '127.0.0.1');
-    let carried = 0;
+    const limit = limits.shift() ?? Infinity;
+    const upstream = connect(targetPort, '127.0.0.1');
+    let forwarded = 0;
     const cut = (): void => {
       client.destroy();
       upstream.destroy();
@@ -29,9 +29,9 @@ export async function cuttingProxy(target: number): Promise<CuttingProxy> {
       sockets.add(from);
       from.on('error', cut).on('close', cut);
       from.on('data', (data: Buffer) => {
-        carried += data.length;
-        through += data.length;
-        if (carried > most) return cut();
+        forwarded += data.length;
+        total += data.length;
+        if (forwarded > limit) return cut();
         if (!to.write(data)) from.pause();
       });
       to.on('drain', () => from.resume());
@@ -41,8 +41,8 @@ export async function cuttingProxy(target: number): Promise<CuttingProxy> {
   await once(server, 'listening');
   return {
     port: (server.address() as AddressInfo).port,
-    bytes: () => through,
-    cutAfter: (...bytes) => (cuts = [...bytes]),
+    bytes: () => total,
+    cutAfter: (...bytes) => (limits = [...bytes]),
     async [Symbol.asyncDispose]() {
       for (const socket of sockets) socket.destroy();
       server.close();

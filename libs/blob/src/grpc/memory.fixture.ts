@@ -12,13 +12,13 @@ import { readBlob } from '../transfer/read-blob.ts';
 
 const MB = 1_000_000;
 const BYTES = 100 * MB;
-const PIECE = 50_000;
+const CHUNK = 50_000;
 const SLOW_MB = 10;
 
-const piece = Buffer.alloc(PIECE, 7);
+const chunk = Buffer.alloc(CHUNK, 7);
 
-function* generateBytes(offset: number, size = BYTES): Generator<Uint8Array> {
-  for (let at = offset; at < size; at += PIECE) yield piece;
+function* generateBytes(size = BYTES): Generator<Uint8Array> {
+  for (let sent = 0; sent < size; sent += CHUNK) yield chunk;
 }
 
 /** Measures from this call on, so that loading, compiling and connecting are not counted. */
@@ -44,15 +44,15 @@ async function serve(directory: string): Promise<void> {
 }
 
 async function warmUp(blobs: Blobs): Promise<void> {
-  const { id } = await putBlob(blobs, (offset) => generateBytes(offset, 10 * PIECE), { contentType: 'a/b' });
-  for await (const piece of (await blobs.read(id)).bytes) if (piece.length === 0) break;
+  const { id } = await putBlob(blobs, () => generateBytes(10 * CHUNK), { contentType: 'a/b' });
+  for await (const chunk of (await blobs.read(id)).bytes) if (chunk.length === 0) break;
 }
 
 async function transfer(mode: string, blobs: Blobs, id: string): Promise<string> {
-  if (mode === 'write') return (await putBlob(blobs, generateBytes, { contentType: 'a/b' })).id;
+  if (mode === 'write') return (await putBlob(blobs, () => generateBytes(), { contentType: 'a/b' })).id;
   let received = 0;
-  for await (const piece of (await readBlob(blobs, id)).bytes) {
-    received += piece.length;
+  for await (const chunk of (await readBlob(blobs, id)).bytes) {
+    received += chunk.length;
     if (mode === 'read-slowly' && received < SLOW_MB * MB) await delay(5);
   }
   return String(received);

@@ -1,18 +1,17 @@
 import { fileURLToPath } from 'node:url';
 import type { BlobRef } from '@switchyard/contracts';
 
-/** What `proto/switchyard/blob/v1/blob.proto` says, as the loader gives it. */
-export interface WireHead {
+/** The messages of `proto/switchyard/blob/v1/blob.proto` as the loader returns them. */
+export interface UploadHead {
   tenant: string;
   contentType: string;
   expiresAt: number;
   id: string;
-  offset: number;
   size: number;
 }
 
 export interface PutRequest {
-  head?: WireHead | null;
+  head?: UploadHead | null;
   chunk?: Uint8Array | null;
   end?: { sha256: string } | null;
 }
@@ -21,12 +20,12 @@ export interface PutResponse {
   ref: BlobRef;
 }
 
-export interface Named {
+export interface BlobName {
   tenant: string;
   id: string;
 }
 
-export interface GetRequest extends Named {
+export interface GetRequest extends BlobName {
   offset: number;
   limit: number;
 }
@@ -37,15 +36,14 @@ export interface GetResponse {
 }
 
 export interface StatusResponse {
-  offset: number;
-  ref?: BlobRef | null | undefined;
+  ref?: BlobRef | null;
 }
 
-const PROTOS = fileURLToPath(new URL('../../../../proto', import.meta.url));
-export const PROTO = 'switchyard/blob/v1/blob.proto';
-export const SERVICE = 'switchyard.blob.v1.BlobService';
-/** Numbers are exact up to 2^53, which no blob reaches. */
-export const LOADING = { includeDirs: [PROTOS], longs: Number, oneofs: true, defaults: true };
+const PROTO_DIRECTORY = fileURLToPath(new URL('../../../../proto', import.meta.url));
+export const PROTO_FILE = 'switchyard/blob/v1/blob.proto';
+export const SERVICE_NAME = 'switchyard.blob.v1.BlobService';
+/** Numbers are exact up to 2^53, which is more than the size of any blob. */
+export const LOADER_OPTIONS = { includeDirs: [PROTO_DIRECTORY], longs: Number, oneofs: true, defaults: true };
 
-/** A piece, and what stands around it. */
-export const LARGEST_MESSAGE = 65_536 + 1_024;
+/** A chunk and its framing. */
+export const MAX_MESSAGE_BYTES = 65_536 + 1_024;

@@ -1,31 +1,31 @@
 import { experimental, type ChannelOptions } from '@grpc/grpc-js';
 
-type Found = Parameters<experimental.ResolverListener>[0];
+type ResolverResult = Parameters<experimental.ResolverListener>[0];
 
 const SCHEME = 'switchyard-hosts';
 
-/** How gRPC is told of several servers, `host:port,host:port`, of which one is taken: the first that can be reached. */
-export function severalHosts(hosts: string): string {
-  experimental.registerResolver(SCHEME, SeveralHosts);
+/** Returns the target for several servers, `host:port,host:port`. gRPC connects to the first that it can reach. */
+export function registerHosts(hosts: string): string {
+  experimental.registerResolver(SCHEME, MultiHostResolver);
   return `${SCHEME}:${hosts}`;
 }
 
-/** gRPC resolves one name, or takes a list of addresses, but no list of names. Each is resolved as it would be alone. */
-class SeveralHosts implements experimental.Resolver {
+/** Resolves a list of host names. gRPC itself supports one name or a list of addresses. */
+class MultiHostResolver implements experimental.Resolver {
   readonly #resolvers: experimental.Resolver[];
-  readonly #found: (Found | undefined)[];
+  readonly #results: (ResolverResult | undefined)[];
   readonly #listener: experimental.ResolverListener;
 
   constructor({ path }: experimental.GrpcUri, listener: experimental.ResolverListener, options: ChannelOptions) {
     this.#listener = listener;
     const hosts = path.split(',');
-    this.#found = hosts.map(() => undefined);
-    this.#resolvers = hosts.map((host, at) =>
-      experimental.createResolver({ scheme: 'dns', path: host }, (found) => this.#tell(at, found), options),
+    this.#results = hosts.map(() => undefined);
+    this.#resolvers = hosts.map((host, index) =>
+      experimental.createResolver({ scheme: 'dns', path: host }, (result) => this.#handleResult(index, result), options),
     );
   }
 
-  /** Certificates are held against the first name, as with a list of addresses. */
+  /** Certificates are verified against the first name, as for a list of addresses. */
   static getDefaultAuthority({ path }: experimental.GrpcUri): string {
     return path.split(',', 1)[0] ?? '';
   }
@@ -38,15 +38,15 @@ class SeveralHosts implements experimental.Resolver {
     for (const resolver of this.#resolvers) resolver.destroy();
   }
 
-  /** A name that is not known takes nothing from the others. */
-  #tell(at: number, found: Found): boolean {
-    this.#found[at] = found;
-    const all = this.#found.filter((one) => one !== undefined);
-    if (all.length < this.#found.length) return true;
-    const known = all.flatMap((one) => (one.ok ? one.value : []));
-    if (known.length === 0) return this.#listener(found, {}, null, '');
-    // The same address twice is never given up.
-    const distinct = new Map(known.map((endpoint) => [experimental.endpointToString(endpoint), endpoint]));
+  /** Reports the endpoints of all names that resolve. Fails only if no name resolves. */
+  #handleResult(index: number, result: ResolverResult): boolean {
+    this.#results[index] = result;
+    const results = this.#results.filter((one) => one !== undefined);
+    if (results.length < this.#results.length) return true;
+    const endpoints = results.flatMap((one) => (one.ok ? one.value : []));
+    if (endpoints.length === 0) return this.#listener(result, {}, null, '');
+    // With a duplicate address gRPC would try to connect forever.
+    const distinct = new Map(endpoints.map((endpoint) => [experimental.endpointToString(endpoint), endpoint]));
     return this.#listener({ ok: true, value: [...distinct.values()] }, {}, null, '');
   }
 }

@@ -1,43 +1,43 @@
 import type { ServiceError as GrpcError } from '@grpc/grpc-js';
 import { ServiceError } from '@switchyard/contracts';
+import { transferCancelled, transferIdle } from '../store/blob-errors.ts';
 import type { BlobReading, ReadOptions } from '../store/blob-store.ts';
-import { idle, left } from '../store/blob-errors.ts';
-import { toError } from './grpc-errors.ts';
+import type { RemoteStore } from './client-stub.ts';
+import { toServiceError } from './grpc-errors.ts';
 import type { GetResponse } from './messages.ts';
-import type { Remote } from './client-stub.ts';
 
-/** Pieces are taken from the connection as they are asked for: what is not asked for holds the other side back. */
-export async function openRemoteReading(remote: Remote, id: string, options: ReadOptions): Promise<BlobReading> {
+/** Opens a remote blob for reading. Chunks are read from the connection on demand, which slows down the server for a slow reader. */
+export async function openRemoteReader(remote: RemoteStore, id: string, options: ReadOptions): Promise<BlobReading> {
   const { stub, metadata, tenant, idleMs } = remote;
   const { offset = 0, limit = 0, signal, onEnd } = options;
-  if (signal?.aborted === true) throw left();
+  if (signal?.aborted === true) throw transferCancelled();
   const call = stub.Get({ tenant, id, offset, limit }, metadata);
   let failure: ServiceError | undefined;
   let waiting = false;
-  const leave = (): void => stop(left());
-  signal?.addEventListener('abort', leave, { once: true });
-  call.on('error', (error: GrpcError) => note(toError(error)));
+  const cancel = (): void => stop(transferCancelled());
+  signal?.addEventListener('abort', cancel, { once: true });
+  call.on('error', (error: GrpcError) => recordFailure(toServiceError(error)));
   const messages = call[Symbol.asyncIterator]() as AsyncIterator<GetResponse, undefined>;
 
-  function note(why: ServiceError): void {
-    if (failure === undefined && !waiting) onEnd?.(why);
-    failure ??= why;
+  function recordFailure(reason: ServiceError): void {
+    if (failure === undefined && !waiting) onEnd?.(reason);
+    failure ??= reason;
   }
 
-  function stop(why: ServiceError): void {
-    note(why);
+  function stop(reason: ServiceError): void {
+    recordFailure(reason);
     call.cancel();
   }
 
   async function next(): Promise<GetResponse | undefined> {
     if (failure !== undefined) throw failure;
     waiting = true;
-    const timer = setTimeout(() => stop(idle(`the reading of ${id}`, idleMs)), idleMs);
+    const timer = setTimeout(() => stop(transferIdle(`read of ${id}`, idleMs)), idleMs);
     try {
       const { done, value } = await messages.next();
       return done === true ? undefined : value;
     } catch (error) {
-      throw failure ?? toError(error as GrpcError);
+      throw failure ?? toServiceError(error as GrpcError);
     } finally {
       clearTimeout(timer);
       waiting = false;
@@ -45,19 +45,19 @@ export async function openRemoteReading(remote: Remote, id: string, options: Rea
   }
 
   const { ref } = (await next()) ?? {};
-  if (!ref) throw new ServiceError('INTERNAL', 'The blob store began with something else than a reference.');
+  if (!ref) throw new ServiceError('INTERNAL', 'The blob store sent a chunk before the reference.');
 
-  async function* pieces(): AsyncGenerator<Uint8Array, void, void> {
+  async function* chunks(): AsyncGenerator<Uint8Array, void, void> {
     try {
       for (let message = await next(); message; message = await next()) {
         if (message.chunk) yield message.chunk;
       }
     } finally {
-      signal?.removeEventListener('abort', leave);
-      // Nobody listens any more: the other side stops, and what it still says is no news.
+      signal?.removeEventListener('abort', cancel);
+      // Stops the server if the caller left the loop early.
       call.cancel();
     }
   }
 
-  return { ref, bytes: pieces() };
+  return { ref, bytes: chunks() };
 }

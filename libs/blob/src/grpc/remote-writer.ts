@@ -1,52 +1,52 @@
 import type { BlobRef, ServiceError } from '@switchyard/contracts';
+import { transferCancelled, transferIdle } from '../store/blob-errors.ts';
 import { CHUNK_BYTES, type BlobWriter, type TransferOptions, type WriteHead } from '../store/blob-store.ts';
-import { idle, left } from '../store/blob-errors.ts';
-import { toError } from './grpc-errors.ts';
+import type { RemoteStore } from './client-stub.ts';
+import { toServiceError } from './grpc-errors.ts';
 import type { PutRequest } from './messages.ts';
-import type { Remote } from './client-stub.ts';
 
-/** Resolves once the other side has admitted the write. */
-export async function openRemoteWriter(remote: Remote, head: WriteHead, { signal, onEnd }: TransferOptions): Promise<BlobWriter> {
+/** Starts a remote upload. Resolves after the server has accepted it. */
+export async function openRemoteWriter(remote: RemoteStore, head: WriteHead, { signal, onEnd }: TransferOptions): Promise<BlobWriter> {
   const { stub, metadata, tenant, idleMs } = remote;
-  if (signal?.aborted === true) throw left();
+  if (signal?.aborted === true) throw transferCancelled();
   let waiting: PromiseWithResolvers<void> | undefined;
   let failure: ServiceError | undefined;
   let ref: BlobRef | undefined;
   const call = stub.Put(metadata, (error, response) => {
-    if (error) fail(toError(error));
+    if (error) fail(toServiceError(error));
     else ref = response?.ref;
-    settle();
+    wake();
   });
-  // What becomes of the call is told to its callback; a stream without a listener would throw.
+  // The callback receives the error. A stream without a listener would throw it.
   call.on('error', () => undefined);
-  call.on('metadata', settle);
-  call.on('drain', settle);
-  const leave = (): void => cancel(left());
-  signal?.addEventListener('abort', leave, { once: true });
+  call.on('metadata', wake);
+  call.on('drain', wake);
+  const handleAbort = (): void => cancel(transferCancelled());
+  signal?.addEventListener('abort', handleAbort, { once: true });
 
-  function fail(why: ServiceError): void {
-    if (failure === undefined && waiting === undefined) onEnd?.(why);
-    failure ??= why;
-    signal?.removeEventListener('abort', leave);
+  function fail(reason: ServiceError): void {
+    if (failure === undefined && waiting === undefined) onEnd?.(reason);
+    failure ??= reason;
+    signal?.removeEventListener('abort', handleAbort);
   }
 
-  function settle(): void {
+  function wake(): void {
     if (failure === undefined) waiting?.resolve();
     else waiting?.reject(failure);
   }
 
-  function cancel(why: ServiceError): void {
+  function cancel(reason: ServiceError): void {
     if (failure !== undefined || ref !== undefined) return;
-    fail(why);
+    fail(reason);
     call.cancel();
-    settle();
+    wake();
   }
 
-  /** Until the other side moved; one that does not is given up. */
-  async function moved(): Promise<void> {
+  /** Waits for an event of the server. Cancels the call after `idleMs`. */
+  async function waitForServer(): Promise<void> {
     if (failure !== undefined) throw failure;
     waiting = Promise.withResolvers();
-    const timer = setTimeout(() => cancel(idle(`the upload of ${head.id}`, idleMs)), idleMs);
+    const timer = setTimeout(() => cancel(transferIdle(`upload of ${head.id}`, idleMs)), idleMs);
     try {
       await waiting.promise;
     } finally {
@@ -57,28 +57,28 @@ export async function openRemoteWriter(remote: Remote, head: WriteHead, { signal
 
   async function send(request: PutRequest): Promise<void> {
     if (failure !== undefined) throw failure;
-    if (!call.write(request)) await moved();
+    if (!call.write(request)) await waitForServer();
   }
 
-  const { id, contentType, offset = 0, expiresAt = 0, size = 0 } = head;
-  call.write({ head: { tenant, id, contentType, offset, expiresAt, size } });
-  await moved();
+  const { id, contentType, expiresAt = 0, size = 0 } = head;
+  call.write({ head: { tenant, id, contentType, expiresAt, size } });
+  await waitForServer();
   return {
     async append(bytes) {
-      for (let at = 0; at < bytes.length; at += CHUNK_BYTES) await send({ chunk: bytes.subarray(at, at + CHUNK_BYTES) });
+      for (let start = 0; start < bytes.length; start += CHUNK_BYTES) await send({ chunk: bytes.subarray(start, start + CHUNK_BYTES) });
     },
     async finish(sha256) {
       await send({ end: { sha256 } });
       call.end();
-      while (ref === undefined) await moved();
-      signal?.removeEventListener('abort', leave);
+      while (ref === undefined) await waitForServer();
+      signal?.removeEventListener('abort', handleAbort);
       return ref;
     },
-    async leave() {
+    async abort() {
       if (failure !== undefined || ref !== undefined) return;
-      // Half closed, so that what is on its way is kept; the other side answers that this was not all.
-      call.end();
-      while (failure === undefined) await moved().catch(() => undefined);
+      failure = transferCancelled();
+      signal?.removeEventListener('abort', handleAbort);
+      call.cancel();
     },
   };
 }

@@ -1,47 +1,38 @@
 import type { BlobRef } from '@switchyard/contracts';
-import type { BlobStatus } from './blob-store.ts';
 
-/** Whose, and which. Both were checked; neither is a path or part of a statement by itself. */
+/** Identifies a blob. Both parts are validated, but neither is safe as a path or in a query. */
 export interface BlobKey {
   tenant: string;
   id: string;
 }
 
-/** What is kept of an upload from its first byte on. */
-export interface UploadFacts {
+/** Properties that are set when an upload starts. */
+export interface UploadOptions {
   contentType: string;
-  /** When the blob will expire, epoch milliseconds. */
+  /** Epoch milliseconds. */
   expiresAt: number;
 }
 
-/** An upload that is open for more. */
+/** An upload in progress. Several uploads of the same key do not affect each other. */
 export interface Upload {
-  /** How many bytes are there. */
-  readonly offset: number;
-  /** What is there, from the start. */
-  contents(): AsyncIterable<Uint8Array>;
   append(bytes: Uint8Array): Promise<void>;
-  /** All of it is there: from one moment to the next the blob exists, and outlasts a crash. */
+  /** Publishes the blob atomically and durably. Fails ALREADY_EXISTS if another upload of the key was committed first. */
   commit(sha256: string): Promise<BlobRef>;
   discard(): Promise<void>;
-  /** Leaves what has arrived. */
-  release(): Promise<void>;
 }
 
 /**
- * Where the bytes are. Two processes may work in one backend; within a process nobody opens an upload that is open. What is refused,
- * counted, timed or verified is the same for all and stands above it, in `createBlobStore`.
+ * Storage of the bytes. Several processes may share it. Validation, limits, timeouts and checksums are the same for all backends
+ * and belong to `createBlobStore`.
  */
-export interface Backend {
-  /** Goes on with an upload, or begins it with these facts. ALREADY_EXISTS when the blob is there. */
-  open(key: BlobKey, facts: UploadFacts): Promise<Upload>;
-  find(key: BlobKey): Promise<BlobStatus | undefined>;
-  /** The bytes of a blob, from one offset up to another. */
+export interface BlobBackend {
+  upload(key: BlobKey, options: UploadOptions): Promise<Upload>;
+  /** Returns undefined for unknown and incomplete blobs. Expired blobs are found until a sweep deletes them. */
+  find(key: BlobKey): Promise<BlobRef | undefined>;
+  /** Reads the bytes from offset `from` up to `to`. */
   read(key: BlobKey, from: number, to: number): AsyncGenerator<Uint8Array, void, void>;
   remove(key: BlobKey): Promise<void>;
-  /** How many uploads of a tenant are unfinished. */
-  uploads(tenant: string): Promise<number>;
-  /** Removes what expired before `now`, and uploads that nobody has continued since `abandoned`. Gives how many. */
-  sweep(now: number, abandoned: number): Promise<number>;
+  /** Deletes blobs that expired before `now` and uploads without progress since `abandonedBefore`. Returns the number of deletions. */
+  sweep(now: number, abandonedBefore: number): Promise<number>;
   close(): Promise<void>;
 }

@@ -1,86 +1,71 @@
 import { ServiceError } from '@switchyard/contracts';
 
-/** Whether there is none or it is another tenant's: nobody is told which. */
+/** Does not reveal whether the blob exists for another tenant. */
 export function unknownBlob(id: string): ServiceError {
   return new ServiceError('NOT_FOUND', `There is no blob ${id}.`, { details: { reason: 'BLOB_UNKNOWN' } });
 }
 
-/** It was there, and is until it is swept. */
+/** The blob expired but was not swept yet. */
 export function expiredBlob(id: string): ServiceError {
   return new ServiceError('NOT_FOUND', `The blob ${id} has expired.`, { details: { reason: 'BLOB_EXPIRED' } });
 }
 
-export function alreadyWhole(id: string): ServiceError {
-  return new ServiceError('ALREADY_EXISTS', `All of ${id} is there already; its status has the reference.`, {
-    details: { reason: 'BLOB_WHOLE' },
-  });
+export function blobExists(id: string): ServiceError {
+  return new ServiceError('ALREADY_EXISTS', `The blob ${id} exists already.`, { details: { reason: 'BLOB_WHOLE' } });
 }
 
-/** Says where to go on, so that nobody has to ask. */
-export function wrongOffset(asked: number, offset: number): ServiceError {
-  return new ServiceError('OUT_OF_RANGE', `The bytes begin at ${asked}, but ${offset} are there: go on at ${offset}.`, {
-    details: { reason: 'WRONG_OFFSET', offset },
-  });
-}
-
-export function beyondEnd(offset: number, size: number): ServiceError {
-  return new ServiceError('OUT_OF_RANGE', `Reading would begin at ${offset}, behind the end at ${size}.`, {
+export function offsetBeyondEnd(offset: number, size: number): ServiceError {
+  return new ServiceError('OUT_OF_RANGE', `The offset ${offset} is beyond the end of the blob at ${size} bytes.`, {
     details: { reason: 'BEYOND_END' },
   });
 }
 
-export function tooLarge(maxBytes: number): ServiceError {
-  return new ServiceError('FAILED_PRECONDITION', `The blob is larger than the ${maxBytes} bytes that one may have.`, {
+export function blobTooLarge(maxBytes: number): ServiceError {
+  return new ServiceError('FAILED_PRECONDITION', `The blob exceeds the limit of ${maxBytes} bytes.`, {
     details: { reason: 'PAYLOAD_TOO_LARGE' },
   });
 }
 
-export function notWhatWasSent(): ServiceError {
-  return new ServiceError('DATA_LOSS', 'What arrived is not what was sent: its SHA-256 is another. It was thrown away; send it again.', {
+export function uploadCorrupted(): ServiceError {
+  return new ServiceError('DATA_LOSS', 'The SHA-256 of the received bytes does not match. The upload was discarded; send it again.', {
     details: { reason: 'CHECKSUM', retryable: true },
   });
 }
 
-export function notWhatWasWritten(id: string): ServiceError {
-  return new ServiceError('DATA_LOSS', `What is kept of ${id} is not what was written: its SHA-256 is another.`, {
-    details: { reason: 'CHECKSUM' },
-  });
+export function blobCorrupted(id: string): ServiceError {
+  return new ServiceError('DATA_LOSS', `The SHA-256 of the stored blob ${id} does not match.`, { details: { reason: 'CHECKSUM' } });
 }
 
-export function takenOver(id: string): ServiceError {
-  return new ServiceError('ABORTED', `Somebody else goes on with ${id}.`, { details: { reason: 'TAKEN_OVER', retryable: false } });
-}
-
-export function idle(what: string, ms: number): ServiceError {
-  return new ServiceError('DEADLINE_EXCEEDED', `Nothing moved in ${what} for ${ms / 1_000} seconds.`, {
+export function transferIdle(name: string, ms: number): ServiceError {
+  return new ServiceError('DEADLINE_EXCEEDED', `The ${name} made no progress for ${ms / 1_000} seconds.`, {
     details: { reason: 'IDLE', retryable: true },
   });
 }
 
-export function left(): ServiceError {
+export function transferCancelled(): ServiceError {
   return new ServiceError('CANCELLED', 'The transfer was cancelled.');
 }
 
-export function closed(): ServiceError {
+export function storeClosed(): ServiceError {
   return new ServiceError('UNAVAILABLE', 'The blob store is closed.', { details: { reason: 'SHUTTING_DOWN' } });
 }
 
-/** There is no room on the disk or in the database. */
+/** The disk or the database has no space left. */
 export function storeFull(cause: unknown): ServiceError {
-  return new ServiceError('RESOURCE_EXHAUSTED', 'There is no room left where blobs are kept.', {
+  return new ServiceError('RESOURCE_EXHAUSTED', 'The blob store has no space left.', {
     details: { reason: 'STORE_FULL', retryable: false },
     cause,
   });
 }
 
-export function storeAway(cause: unknown): ServiceError {
-  return new ServiceError('UNAVAILABLE', 'The place where blobs are kept cannot be used.', { details: { reason: 'STORE_AWAY' }, cause });
+export function storeUnavailable(cause: unknown): ServiceError {
+  return new ServiceError('UNAVAILABLE', 'The storage of the blob store is not available.', { details: { reason: 'STORE_AWAY' }, cause });
 }
 
-const PATIENCE_MS = 1_000;
+const RETRY_AFTER_MS = 1_000;
 
-export function tooMany(what: string, most: number): ServiceError {
-  return new ServiceError('RESOURCE_EXHAUSTED', `There are ${most} ${what} already.`, {
-    details: { reason: 'TOO_MANY_TRANSFERS', retryAfterMs: PATIENCE_MS },
+export function tooManyTransfers(name: string, max: number): ServiceError {
+  return new ServiceError('RESOURCE_EXHAUSTED', `The limit of ${max} ${name} is reached.`, {
+    details: { reason: 'TOO_MANY_TRANSFERS', retryAfterMs: RETRY_AFTER_MS },
   });
 }

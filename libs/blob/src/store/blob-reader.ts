@@ -1,69 +1,68 @@
 import { createHash } from 'node:crypto';
 import type { BlobRef, ServiceError } from '@switchyard/contracts';
-import type { Backend, BlobKey } from './blob-backend.ts';
+import type { BlobBackend, BlobKey } from './blob-backend.ts';
+import { blobCorrupted, expiredBlob, offsetBeyondEnd, unknownBlob } from './blob-errors.ts';
 import type { BlobReading, ReadOptions } from './blob-store.ts';
-import { beyondEnd, expiredBlob, notWhatWasWritten, unknownBlob } from './blob-errors.ts';
-import type { Transfers } from './transfer-limiter.ts';
+import type { TransferLimiter } from './transfer-limiter.ts';
 
-export interface ReadingDeps {
-  backend: Backend;
-  transfers: Transfers;
+export interface ReaderDeps {
+  backend: BlobBackend;
+  transfers: TransferLimiter;
   now: () => number;
 }
 
-/** Opens a blob for reading; its place is free again when the loop is left, or after nobody asked for more for a while. */
-export async function openReading({ backend, transfers, now }: ReadingDeps, key: BlobKey, options: ReadOptions): Promise<BlobReading> {
+/** Opens a blob for reading. The transfer ends when the caller leaves the loop or stays idle for too long. */
+export async function openReader({ backend, transfers, now }: ReaderDeps, key: BlobKey, options: ReadOptions): Promise<BlobReading> {
   const { offset = 0, limit = 0, signal, onEnd } = options;
-  let stopped: ServiceError | undefined;
+  let endReason: ServiceError | undefined;
   let source: AsyncGenerator<Uint8Array, void, void> | undefined;
   const transfer = transfers.begin({
     tenant: key.tenant,
-    what: `the reading of ${key.id}`,
+    name: `read of ${key.id}`,
     signal,
-    onEnd(why) {
-      stopped = why;
-      onEnd?.(why);
-      void source?.return().catch(() => undefined);
+    async onEnd(reason) {
+      endReason = reason;
+      onEnd?.(reason);
+      await source?.return().catch(() => undefined);
     },
   });
   try {
-    const ref = (await transfer.during(() => backend.find(key)))?.ref;
+    const ref = await transfer.pauseIdleTimer(() => backend.find(key));
     if (ref === undefined) throw unknownBlob(key.id);
     if (ref.expiresAt <= now()) throw expiredBlob(key.id);
-    if (offset > ref.size) throw beyondEnd(offset, ref.size);
+    if (offset > ref.size) throw offsetBeyondEnd(offset, ref.size);
     const to = limit === 0 ? ref.size : Math.min(ref.size, offset + limit);
-    const opened = (source = backend.read(key, offset, to));
-    const pieces = offset === 0 && to === ref.size ? verified(ref, opened) : opened;
-    return { ref, bytes: paced(pieces) };
+    const chunks = (source = backend.read(key, offset, to));
+    return { ref, bytes: withTransfer(offset === 0 && to === ref.size ? verify(ref, chunks) : chunks) };
   } catch (error) {
     transfer[Symbol.dispose]();
     throw error;
   }
 
-  async function* paced(pieces: AsyncGenerator<Uint8Array, void, void>): AsyncGenerator<Uint8Array, void, void> {
+  async function* withTransfer(chunks: AsyncGenerator<Uint8Array, void, void>): AsyncGenerator<Uint8Array, void, void> {
     try {
       for (;;) {
-        if (stopped !== undefined) throw stopped;
-        const piece = await transfer.during(() => pieces.next());
-        if (stopped !== undefined) throw stopped;
-        if (piece.done === true) return;
-        yield piece.value;
+        if (endReason !== undefined) throw endReason;
+        const chunk = await transfer.pauseIdleTimer(() => chunks.next());
+        if (endReason !== undefined) throw endReason;
+        if (chunk.done === true) return;
+        yield chunk.value;
       }
     } finally {
       transfer[Symbol.dispose]();
-      await pieces.return().catch(() => undefined);
+      await chunks.return().catch(() => undefined);
     }
   }
 }
 
-/** Holds a blob that is read whole against its checksum, before the last piece is given away. */
-async function* verified(ref: BlobRef, pieces: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array, void, void> {
+/** Checks the SHA-256 of a whole blob before it yields the last chunk. */
+async function* verify(ref: BlobRef, chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array, void, void> {
   const hash = createHash('sha256');
-  let left = ref.size;
-  for await (const piece of pieces) {
-    left -= piece.length;
-    hash.update(piece);
-    if (left === 0 && hash.copy().digest('hex') !== ref.sha256) throw notWhatWasWritten(ref.id);
-    yield piece;
+  let remaining = ref.size;
+  for await (const chunk of chunks) {
+    remaining -= chunk.length;
+    hash.update(chunk);
+    if (remaining === 0 && hash.copy().digest('hex') !== ref.sha256) throw blobCorrupted(ref.id);
+    yield chunk;
   }
 }

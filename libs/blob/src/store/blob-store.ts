@@ -1,77 +1,66 @@
 import type { BlobRef, Principal, ServiceError } from '@switchyard/contracts';
 
-/** No piece of a blob travels or waits in memory larger than this. */
+/** Maximum size of a chunk on the wire and in memory. */
 export const CHUNK_BYTES = 65_536;
 
-/** What a write says before its first byte. */
+/** Properties of a blob that the writer sets before the first byte. */
 export interface WriteHead {
-  /** From `mintBlobId`: made up by whoever writes, so that a write that was cut off can be continued under it. */
+  /** From `mintBlobId`. The writer chooses the id, so that it can look up the blob if the reply to `finish` is lost. */
   id: string;
   contentType: string;
-  /** Where these bytes begin: 0, which is where nothing is said, or what `status` says. */
-  offset?: number;
-  /** Epoch milliseconds. The store keeps nothing for longer than it says itself, and an hour unless asked. */
+  /** Epoch milliseconds. Defaults to `ttlMs` from now and is limited to `maxTtlMs`. */
   expiresAt?: number;
-  /** How many bytes there will be in all, if that is known: what is too large is refused at once. */
+  /** Total size, if known. A blob above the limit is then rejected before it is sent. */
   size?: number;
 }
 
-/** One write, held by one writer: whoever comes later under its id takes it over, and this one fails ABORTED. */
+/** One upload. The blob does not exist until `finish` resolves. */
 export interface BlobWriter {
-  /** Resolves when more may come: who waits for it is never ahead of the store. */
+  /** Resolves when the store accepts more bytes. */
   append(bytes: Uint8Array): Promise<void>;
   /**
-   * Says that this was all, with the SHA-256 of everything from offset 0 on, in hex. Once it resolves the blob is there and on the disk.
-   * DATA_LOSS when something else has arrived: that is thrown away, and the write begins anew.
+   * Completes the upload. `sha256` is the hex digest of all bytes. Resolves when the blob is durable. Fails DATA_LOSS if the store
+   * received other bytes, and discards the upload.
    */
   finish(sha256: string): Promise<BlobRef>;
-  /** Leaves what has arrived to whoever continues it. After `finish` it does nothing. */
-  leave(): Promise<void>;
-}
-
-/** How far a write has come, and the blob once all of it is there. */
-export interface BlobStatus {
-  offset: number;
-  ref: BlobRef | undefined;
+  /** Discards the upload. Does nothing after `finish`. */
+  abort(): Promise<void>;
 }
 
 export interface TransferOptions {
   signal?: AbortSignal;
-  /** Told when it ends before its time while nobody waits for it: nothing moved, another writer took over, the store is closed. */
-  onEnd?: (why: ServiceError) => void;
+  /** Called if the transfer ends early while the caller is not waiting for it: it was idle, or the store is closed. */
+  onEnd?: (reason: ServiceError) => void;
 }
 
 export interface ReadOptions extends TransferOptions {
   offset?: number;
-  /** At most so many bytes; all unless said. */
+  /** Maximum number of bytes; 0 reads to the end. */
   limit?: number;
 }
 
-/** A blob, and its bytes in pieces of at most 64 KiB, read as they are asked for. Leaving the loop ends the reading. */
+/** A blob and its bytes in chunks of at most 64 KiB, read on demand. Leaving the loop ends the transfer. */
 export interface BlobReading {
   ref: BlobRef;
-  /** Fails DATA_LOSS before its last piece when a blob is read whole and is not what was written. */
+  /** Fails DATA_LOSS before the last chunk if the whole blob is read and its checksum differs. */
   bytes: AsyncIterable<Uint8Array>;
 }
 
-/** The blobs of one tenant; another's are unknown. */
+/** The blobs of one tenant. Blobs of other tenants do not exist here. */
 export interface Blobs {
-  /**
-   * OUT_OF_RANGE when the bytes begin elsewhere than at the end of those that are there (`details.offset` says where that is),
-   * ALREADY_EXISTS when all of them are.
-   */
+  /** Starts an upload. Fails ALREADY_EXISTS if the blob exists. */
   write(head: WriteHead, options?: TransferOptions): Promise<BlobWriter>;
-  /** NOT_FOUND when nothing under this id is there. */
-  status(id: string): Promise<BlobStatus>;
-  /** NOT_FOUND when it is unknown, not whole yet, or expired. */
+  /** Fails NOT_FOUND if the blob is unknown, incomplete or expired. */
+  status(id: string): Promise<BlobRef>;
+  /** Fails NOT_FOUND if the blob is unknown, incomplete or expired. */
   read(id: string, options?: ReadOptions): Promise<BlobReading>;
-  /** Forgets it, whole or not. Doing it again changes nothing. */
+  /** Deletes the blob. Idempotent. */
   remove(id: string): Promise<void>;
 }
 
-/** Keeps large bytes for a while. Everything fails with a `ServiceError`. */
+/** Temporary storage for large binaries. All errors are `ServiceError`s. */
 export interface BlobStore {
   for(principal: Pick<Principal, 'tenant'>): Blobs;
-  /** Ends what runs: writes can be continued elsewhere. */
+  /** Ends all transfers and discards unfinished uploads. */
   close(): Promise<void>;
 }

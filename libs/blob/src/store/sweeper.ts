@@ -1,32 +1,32 @@
 import type { Logger } from '@switchyard/telemetry';
-import type { Backend } from './blob-backend.ts';
+import type { BlobBackend } from './blob-backend.ts';
 import type { BlobLimits } from './blob-limits.ts';
 
 export interface SweeperOptions {
-  backend: Backend;
+  backend: BlobBackend;
   limits: BlobLimits;
   log: Logger;
   now: () => number;
 }
 
-/** Removes what expired and what nobody continued: at once what was left from before, then one sweep after the other. */
+/** Deletes expired blobs and abandoned uploads: once at the start, then with a pause of `sweepMs`. */
 export function startSweeper({ backend, limits, log, now }: SweeperOptions): { stop(): Promise<void> } {
   let running: Promise<void> | undefined;
   let stopped = false;
-  let timer = setTimeout(begin, 0).unref();
+  let timer = setTimeout(run, 0).unref();
 
   async function sweep(): Promise<void> {
     try {
       const removed = await backend.sweep(now(), now() - limits.abandonedMs);
-      if (removed > 0) log.debug({ removed }, 'blobs expired');
+      if (removed > 0) log.debug({ removed }, 'deleted expired blobs');
     } catch (err) {
-      log.warn({ err }, 'expired blobs could not be removed; the next sweep tries again');
+      log.warn({ err }, 'failed to delete expired blobs; retrying in the next sweep');
     }
   }
 
-  function begin(): void {
+  function run(): void {
     running = sweep().then(() => {
-      if (!stopped) timer = setTimeout(begin, limits.sweepMs).unref();
+      if (!stopped) timer = setTimeout(run, limits.sweepMs).unref();
     });
   }
 

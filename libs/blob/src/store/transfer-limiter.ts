@@ -1,80 +1,80 @@
 import type { ServiceError } from '@switchyard/contracts';
-import { closed, idle, left, tooMany } from './blob-errors.ts';
+import { storeClosed, tooManyTransfers, transferCancelled, transferIdle } from './blob-errors.ts';
 import type { BlobLimits } from './blob-limits.ts';
 
-/** A write or a read that runs, and the place it takes. Disposing gives the place back. */
+/** A running read or write. Disposing it frees its slot. */
 export interface Transfer extends Disposable {
-  /** While the store itself works nobody is idle: time counts when the other side is waited for. */
-  during<T>(work: () => Promise<T>): Promise<T>;
+  /** Runs work of the store itself. The idle timer only counts time in which the caller is waited for. */
+  pauseIdleTimer<T>(work: () => Promise<T>): Promise<T>;
 }
 
-export interface TransferPlace {
+export interface TransferRequest {
   tenant: string;
-  /** For the words of an error. */
-  what: string;
+  /** Used in error messages. */
+  name: string;
   signal: AbortSignal | undefined;
-  /** Called once if it must end before its time: idle, cancelled, or the store is closed. */
-  onEnd: (why: ServiceError) => void;
+  /** Called once if the transfer ends early: it is idle or cancelled, or the store is closed. */
+  onEnd: (reason: ServiceError) => Promise<void>;
 }
 
-/** Counts the transfers that run, and ends those in which nothing moves. */
-export interface Transfers {
-  /** Fails RESOURCE_EXHAUSTED when there are too many, of this tenant or in all. */
-  begin(place: TransferPlace): Transfer;
-  /** Ends all that run, and refuses what comes. */
-  close(): void;
+/** Limits the number of concurrent transfers and ends idle ones. */
+export interface TransferLimiter {
+  /** Fails RESOURCE_EXHAUSTED above the limit for the tenant or the process. */
+  begin(request: TransferRequest): Transfer;
+  /** Ends all transfers, waits for their `onEnd`, and rejects new ones. */
+  close(): Promise<void>;
 }
 
-export function createTransfers({ maxTransfers, maxTransfersPerTenant, idleMs }: BlobLimits): Transfers {
-  const running = new Set<(why: ServiceError) => void>();
+export function createTransferLimiter({ maxTransfers, maxTransfersPerTenant, idleMs }: BlobLimits): TransferLimiter {
+  const running = new Set<(reason: ServiceError) => Promise<void>>();
   const perTenant = new Map<string, number>();
   let open = true;
 
-  function count(tenant: string, by: number): void {
-    const now = (perTenant.get(tenant) ?? 0) + by;
-    if (now === 0) perTenant.delete(tenant);
-    else perTenant.set(tenant, now);
+  function addToTenant(tenant: string, delta: number): void {
+    const count = (perTenant.get(tenant) ?? 0) + delta;
+    if (count === 0) perTenant.delete(tenant);
+    else perTenant.set(tenant, count);
   }
 
   return {
-    begin({ tenant, what, signal, onEnd }) {
-      if (!open) throw closed();
-      if (signal?.aborted === true) throw left();
-      if (running.size >= maxTransfers) throw tooMany('transfers', maxTransfers);
-      if ((perTenant.get(tenant) ?? 0) >= maxTransfersPerTenant) throw tooMany('transfers of this tenant', maxTransfersPerTenant);
+    begin({ tenant, name, signal, onEnd }) {
+      if (!open) throw storeClosed();
+      if (signal?.aborted === true) throw transferCancelled();
+      if (running.size >= maxTransfers) throw tooManyTransfers('transfers', maxTransfers);
+      if ((perTenant.get(tenant) ?? 0) >= maxTransfersPerTenant) throw tooManyTransfers('transfers of this tenant', maxTransfersPerTenant);
       let ended = false;
-      const watch = (): NodeJS.Timeout => setTimeout(() => end(idle(what, idleMs)), idleMs).unref();
-      let timer = watch();
-      const leave = (): void => end(left());
-      signal?.addEventListener('abort', leave, { once: true });
+      const startTimer = (): NodeJS.Timeout => setTimeout(() => void end(transferIdle(name, idleMs)), idleMs).unref();
+      let timer = startTimer();
+      const cancel = (): void => void end(transferCancelled());
+      signal?.addEventListener('abort', cancel, { once: true });
       running.add(end);
-      count(tenant, 1);
+      addToTenant(tenant, 1);
 
-      function end(why?: ServiceError): void {
+      async function end(reason?: ServiceError): Promise<void> {
         if (ended) return;
         ended = true;
         clearTimeout(timer);
-        signal?.removeEventListener('abort', leave);
+        signal?.removeEventListener('abort', cancel);
         running.delete(end);
-        count(tenant, -1);
-        if (why !== undefined) onEnd(why);
+        addToTenant(tenant, -1);
+        if (reason !== undefined) await onEnd(reason);
       }
 
       return {
-        async during(work) {
+        async pauseIdleTimer(work) {
           clearTimeout(timer);
           try {
             return await work();
           } finally {
-            if (!ended) timer = watch();
+            if (!ended) timer = startTimer();
           }
         },
-        [Symbol.dispose]: () => end(),
+        [Symbol.dispose]: () => void end(),
       };
     },
-    close() {
+    async close() {
       open = false;
-      for (const end of running) end(closed());
+      await Promise.all([...running].map((end) => end(storeClosed())));
     },
   };
 }

@@ -4,42 +4,41 @@ import type { ReadOptions, WriteHead } from './blob-store.ts';
 
 const ID = /^blob_[0-9A-Za-z]{22}$/;
 const SHA256 = /^[0-9a-f]{64}$/;
-/** As a header of HTTP may say it. */
+/** Characters that are valid in an HTTP header. */
 const CONTENT_TYPE = /^[\x20-\x7e]{1,256}$/;
-const MAX_TENANT = 256;
+const MAX_TENANT_LENGTH = 256;
 
-/** 128 random bits. It says nothing of what it names and is no path. */
+/** Returns an id with 128 random bits that is safe as a file name. */
 export function mintBlobId(): string {
   return mintId('blob');
 }
 
-export function checkTenant(tenant: string): void {
-  if (tenant === '' || tenant.length > MAX_TENANT) throw invalid('tenant', `1 to ${MAX_TENANT} characters`);
+export function validateTenant(tenant: string): void {
+  if (tenant === '' || tenant.length > MAX_TENANT_LENGTH) throw invalid('tenant', `1 to ${MAX_TENANT_LENGTH} characters`);
 }
 
-export function checkId(id: string): void {
+export function validateId(id: string): void {
   if (!ID.test(id)) throw invalid('id', 'blob_ and 22 letters or digits');
 }
 
-export function checkSha256(sha256: string): void {
-  if (!SHA256.test(sha256)) throw invalid('sha256', '64 digits in hex, lower case');
+export function validateSha256(sha256: string): void {
+  if (!SHA256.test(sha256)) throw invalid('sha256', '64 lower-case hex digits');
 }
 
-export function checkHead({ id, contentType, offset = 0, expiresAt = 0, size = 0 }: WriteHead): void {
-  checkId(id);
+export function validateHead({ id, contentType, expiresAt = 0, size = 0 }: WriteHead): void {
+  validateId(id);
   if (!CONTENT_TYPE.test(contentType)) throw invalid('contentType', 'a media type such as application/json');
-  checkCount('offset', offset);
-  checkCount('expiresAt', expiresAt);
-  checkCount('size', size);
+  validateCount('expiresAt', expiresAt);
+  validateCount('size', size);
 }
 
-export function checkRange({ offset = 0, limit = 0 }: ReadOptions): void {
-  checkCount('offset', offset);
-  checkCount('limit', limit);
+export function validateRange({ offset = 0, limit = 0 }: ReadOptions): void {
+  validateCount('offset', offset);
+  validateCount('limit', limit);
 }
 
-function checkCount(field: string, value: number): void {
-  if (!Number.isSafeInteger(value) || value < 0) throw invalid(field, 'a whole number, 0 or more');
+function validateCount(field: string, value: number): void {
+  if (!Number.isSafeInteger(value) || value < 0) throw invalid(field, 'an integer of at least 0');
 }
 
 function invalid(field: string, expected: string): ServiceError {

@@ -1,37 +1,37 @@
 import { createHash } from 'node:crypto';
+import { blobCorrupted } from '../store/blob-errors.ts';
 import type { BlobReading, Blobs, ReadOptions } from '../store/blob-store.ts';
-import { notWhatWasWritten } from '../store/blob-errors.ts';
-import { createPatience } from './retry.ts';
+import { createRetry } from './retry.ts';
 
-/** As `blobs.read`, but a reading that is cut off goes on where it was cut, and what was read whole is held against its checksum here. */
+/** Reads a blob. After a retryable error, such as a lost connection, it continues at the current offset. Verifies the SHA-256 of a whole blob. */
 export async function readBlob(blobs: Blobs, id: string, options: ReadOptions = {}): Promise<BlobReading> {
-  const patience = createPatience(options.signal);
+  const retry = createRetry(options.signal);
   const { offset = 0, limit = 0 } = options;
-  let opened: BlobReading | undefined;
-  while (opened === undefined) opened = await blobs.read(id, options).catch((error: unknown) => patience.wait(error).then(() => undefined));
-  const { ref, bytes } = opened;
+  let reading: BlobReading | undefined;
+  while (reading === undefined) reading = await blobs.read(id, options).catch((error: unknown) => retry.wait(error).then(() => undefined));
+  const { ref, bytes } = reading;
   const end = limit === 0 ? ref.size : Math.min(ref.size, offset + limit);
 
-  async function* pieces(): AsyncGenerator<Uint8Array, void, void> {
-    const sum = offset === 0 && end === ref.size ? createHash('sha256') : undefined;
-    let at = offset;
-    for (let source: AsyncIterable<Uint8Array> | undefined = bytes; at < end;) {
+  async function* chunks(): AsyncGenerator<Uint8Array, void, void> {
+    const hash = offset === 0 && end === ref.size ? createHash('sha256') : undefined;
+    let position = offset;
+    for (let source: AsyncIterable<Uint8Array> | undefined = bytes; position < end;) {
       try {
-        source ??= (await blobs.read(id, { ...options, offset: at, limit: end - at })).bytes;
-        for await (const piece of source) {
-          at += piece.length;
-          sum?.update(piece);
-          if (at >= end && sum !== undefined && sum.digest('hex') !== ref.sha256) throw notWhatWasWritten(id);
-          patience.renew();
-          yield piece;
+        source ??= (await blobs.read(id, { ...options, offset: position, limit: end - position })).bytes;
+        for await (const chunk of source) {
+          position += chunk.length;
+          hash?.update(chunk);
+          if (position >= end && hash !== undefined && hash.digest('hex') !== ref.sha256) throw blobCorrupted(id);
+          retry.reset();
+          yield chunk;
         }
-        if (at < end) throw notWhatWasWritten(id);
+        if (position < end) throw blobCorrupted(id);
       } catch (error) {
-        await patience.wait(error);
+        await retry.wait(error);
         source = undefined;
       }
     }
   }
 
-  return { ref, bytes: pieces() };
+  return { ref, bytes: chunks() };
 }

@@ -1,30 +1,28 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { ServiceError } from '@switchyard/contracts';
 
-const TRIES = 6;
-const FIRST_MS = 50;
+const MAX_ATTEMPTS = 6;
+const FIRST_DELAY_MS = 50;
 
-/** How often something is tried again. */
-export interface Patience {
-  /** Waits, longer each time; throws the error when it is none that passes, or after the last try. */
+/** Retry budget of one transfer. */
+export interface Retry {
+  /** Waits with exponential backoff. Throws the error if it is not retryable or the attempts are used up. */
   wait(error: unknown): Promise<void>;
-  /** Something moved. */
-  renew(): void;
+  /** Restores all attempts after progress. */
+  reset(): void;
 }
 
-export function createPatience(signal?: AbortSignal): Patience {
-  let failed = 0;
+export function createRetry(signal?: AbortSignal): Retry {
+  let failures = 0;
   return {
     async wait(error) {
-      if (!passes(error) || ++failed === TRIES || signal?.aborted === true) throw error;
-      await delay(FIRST_MS * 2 ** (failed - 1) * (0.5 + Math.random()));
+      if (!isRetryable(error) || ++failures === MAX_ATTEMPTS || signal?.aborted === true) throw error;
+      await delay(FIRST_DELAY_MS * 2 ** (failures - 1) * (0.5 + Math.random()));
     },
-    renew: () => void (failed = 0),
+    reset: () => void (failures = 0),
   };
 }
 
-/** What a transfer that is continued gets over. */
-function passes(error: unknown): boolean {
-  if (!(error instanceof ServiceError)) return false;
-  return error.retryable || error.details.reason === 'WRONG_OFFSET' || error.details.reason === 'BLOB_WHOLE';
+function isRetryable(error: unknown): boolean {
+  return error instanceof ServiceError && (error.retryable || error.details.reason === 'BLOB_WHOLE');
 }

@@ -65,9 +65,9 @@ async function find({ blobs: open }: Edge, { params, caller }: FastifyRequest): 
   const [, id] = BLOB.exec(name) ?? [];
   if (id === undefined) throw new RefusalError(ABSENT);
   const blobs = (await open()).for(caller.principal);
-  const { ref } = await blobs.status(id);
-  // What services hand to each other is nobody's file.
-  if (ref === undefined || ref.contentType === PAYLOAD_TYPE) throw new RefusalError(ABSENT);
+  const ref = await blobs.status(id);
+  // Payloads of the bus are internal and not served as media.
+  if (ref.contentType === PAYLOAD_TYPE) throw new RefusalError(ABSENT);
   return { blobs, ref, name };
 }
 
