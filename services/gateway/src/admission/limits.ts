@@ -1,7 +1,8 @@
 import { expire, newWindow, record, take, type Rate, type Window } from '@switchyard/cache';
 import type { Sections } from '@switchyard/contracts';
+import { LRUCache } from 'lru-cache';
 
-/** A window for each of many keys, forgotten when it has been quiet. */
+/** A sliding window per key. */
 export interface RateLimiter {
   /** As `take`, for one key. */
   take(key: string, rate: Rate): number;
@@ -16,11 +17,8 @@ export interface RateLimiter {
   readonly size: number;
 }
 
-/** No attacker with many addresses gets more memory than this many windows. */
+/** Windows per limit; the least recently used one is evicted first. Set as `maxSize`, because lru-cache preallocates `max` entries. */
 const MAX_KEYS = 50_000;
-const SWEEP_EVERY = 10_000;
-/** When the table is full this many entries are dropped at once: to search all of it for each newcomer is what a flood wants. */
-const ROOM = 5_000;
 
 export interface RateLimiterOptions {
   now?: () => number;
@@ -29,31 +27,16 @@ export interface RateLimiterOptions {
 }
 
 export function createRateLimiter({ now = () => performance.now(), onTaken = () => undefined }: RateLimiterOptions = {}): RateLimiter {
-  const windows = new Map<string, Window>();
-  let sinceSweep = 0;
+  const windows = new LRUCache<string, Window>({ maxSize: MAX_KEYS, sizeCalculation: () => 1 });
 
-  function windowOf(key: string, rate: Rate): Window {
-    const known = windows.get(key);
-    if (known) return known;
-    if (windows.size >= MAX_KEYS || ++sinceSweep >= SWEEP_EVERY) sweep(rate);
-    const window = newWindow();
-    windows.set(key, window);
+  function windowOf(key: string): Window {
+    let window = windows.get(key);
+    if (window === undefined) windows.set(key, (window = newWindow()));
     return window;
   }
 
-  function sweep(rate: Rate): void {
-    sinceSweep = 0;
-    const before = now() - rate.windowMs;
-    const wanted = windows.size >= MAX_KEYS ? MAX_KEYS - ROOM : MAX_KEYS;
-    for (const [key, window] of windows) if ((window.lasts.at(-1) ?? 0) <= before) windows.delete(key);
-    for (const key of windows.keys()) {
-      if (windows.size <= wanted) break;
-      windows.delete(key); // the oldest first
-    }
-  }
-
   function takeHere(key: string, rate: Rate, amount: number): number {
-    const wait = take(windowOf(key, rate), rate, now(), amount);
+    const wait = take(windowOf(key), rate, now(), amount);
     if (wait === 0) onTaken(key, amount);
     return wait;
   }
@@ -63,7 +46,7 @@ export function createRateLimiter({ now = () => performance.now(), onTaken = () 
     takeRest: (key, rate, calls) => (calls > rate.max ? Number.POSITIVE_INFINITY : takeHere(key, rate, calls - 1)),
     add(key, rate, { amount, ageMs }) {
       if (ageMs >= rate.windowMs) return;
-      const window = windowOf(key, rate);
+      const window = windowOf(key);
       expire(window, now() - rate.windowMs);
       // Runs stand in their order: what is heard late counts as if it were no older than the newest of them.
       record(window, rate, Math.max(now() - ageMs, window.lasts.at(-1) ?? Number.NEGATIVE_INFINITY), amount);

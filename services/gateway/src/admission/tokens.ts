@@ -14,13 +14,14 @@ import {
 import { hashToken } from '@switchyard/security';
 import { watchBucket } from '@switchyard/service-kit';
 import type { Logger } from '@switchyard/telemetry';
+import { LRUCache } from 'lru-cache';
 import { z } from 'zod';
 
 /** Nothing vouches for the tokens any more once their watch has been lost this long. */
 const STALE_AFTER_MS = 5_000;
 const Entry = z.union([TokensTold, TokenProjection]);
-/** Secrets that were verified lately are not hashed again. */
-const VERIFIED_MAX = 10_000;
+/** Secrets whose caller is cached, so that they are not hashed again. */
+const MAX_VERIFIED_SECRETS = 10_000;
 
 const NEVER = Number.POSITIVE_INFINITY;
 
@@ -78,7 +79,7 @@ export async function openTokens({ bus, log, onRevision = () => undefined }: Tok
   const watched = await watchBucket(bus, TOKENS_BUCKET, Entry, log);
   const byKey = new Map<string, Known>();
   const byHash = new Map<string, Caller>();
-  const verified = new Map<string, Caller>();
+  const verified = new LRUCache<string, Caller>({ max: MAX_VERIFIED_SECRETS });
   /** Keys that the bucket has no more, of which it is not known that their tokens are no more. */
   const missing = new Set<string>();
   let told = false;
@@ -146,7 +147,6 @@ export async function openTokens({ bus, log, onRevision = () => undefined }: Tok
     if (seen) return seen;
     const caller = byHash.get(hashToken(secret));
     if (!caller) return undefined;
-    if (verified.size >= VERIFIED_MAX) verified.clear();
     verified.set(secret, caller);
     return caller;
   }

@@ -1,5 +1,6 @@
 import { FullFor, type Principal, type ServiceError } from '@switchyard/contracts';
 import type { Clock } from '@switchyard/service-kit';
+import { LRUCache } from 'lru-cache';
 import type { Caller } from '../admission/tokens.ts';
 
 /**
@@ -17,7 +18,7 @@ export interface Full {
 const MOST_BYTES = 4_096;
 /** No service is trusted for longer: what it said may not be so any more. */
 const MOST_MS = 100;
-/** Refusals that are known at a time; of more the oldest is forgotten. */
+/** Methods and tenants with cached refusals; the least recently used one is evicted first. */
 const MOST_KNOWN = 1_000;
 
 interface Known extends FullFor {
@@ -31,14 +32,11 @@ interface Known extends FullFor {
 
 export function createFull(clock: Pick<Clock, 'now'>): Full {
   /** By method and tenant: those of its agents. */
-  const known = new Map<string, Map<string, Known>>();
+  const known = new LRUCache<string, Map<string, Known>>({ max: MOST_KNOWN });
 
   function put(key: string, one: Known): void {
     const agents = known.get(key) ?? new Map<string, Known>();
-    known.delete(key);
     known.set(key, agents.set(one.agentId, one));
-    const [oldest] = known.size > MOST_KNOWN ? known.keys() : [];
-    if (oldest !== undefined) known.delete(oldest);
   }
 
   return {

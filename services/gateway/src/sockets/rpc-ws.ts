@@ -2,6 +2,7 @@ import type { IncomingMessage, Server } from 'node:http';
 import type { Duplex } from 'node:stream';
 import type { Rate } from '@switchyard/cache';
 import { mintId } from '@switchyard/security';
+import { LRUCache } from 'lru-cache';
 import { WebSocket, WebSocketServer, type RawData, type ServerOptions } from 'ws';
 import { faultAnswer, type Answer, type Fault } from '../rpc/answers.ts';
 import { UNAUTHORIZED } from './close-ended.ts';
@@ -40,6 +41,9 @@ const PROTOCOL: ServerOptions & { maxPendingAutoPongs: number } = {
   maxPendingAutoPongs: 16,
 };
 
+/** Servers of `ws`, one for each `maxPayload` in use; changes of the setting leave old ones behind. */
+const MAX_SERVERS = 8;
+
 export interface RpcWsOptions {
   edge: Edge;
   admission: Admission;
@@ -51,7 +55,7 @@ export interface RpcWsOptions {
 export function acceptWebSockets(server: Server, { edge, admission, dispatcher, connections }: RpcWsOptions): void {
   const { settings, tokens, log, failures } = edge;
   const { messages } = edge.limits;
-  const upgrades = new WebSocketServer<typeof ConnectedSocket>({ ...PROTOCOL, WebSocket: ConnectedSocket });
+  const servers = new LRUCache<number, ReturnType<typeof createServer>>({ max: MAX_SERVERS, memoMethod: createServer });
   /** What every socket has stands here once: what is made for each is held by each, and so is all that it can see. */
   const broke = (error: Error): void => log.debug({ err: error }, 'a connection broke');
   const byStream = new WeakMap<Duplex, Connection>();
@@ -90,8 +94,7 @@ export function acceptWebSockets(server: Server, { edge, admission, dispatcher, 
   function upgrade(request: IncomingMessage, stream: Duplex, head: Buffer): void {
     const outcome = admit(request);
     if (isRefusal(outcome) && outcome.status !== 401) return refuseUpgrade(stream, noted(request, outcome));
-    upgrades.options.maxPayload = largestPayload(isRefusal(outcome) ? undefined : outcome);
-    upgrades.handleUpgrade(request, stream, head, (socket) => {
+    servers.memo(largestPayload(isRefusal(outcome) ? undefined : outcome)).handleUpgrade(request, stream, head, (socket) => {
       if (isRefusal(outcome)) return turnAway(socket);
       open(socket, { stream, request, caller: outcome });
     });
@@ -204,6 +207,10 @@ interface Opened {
 /** A WebSocket that knows its connection: its listeners are the same as those of all others. */
 class ConnectedSocket extends WebSocket {
   connection: Connection | undefined;
+}
+
+function createServer(maxPayload: number) {
+  return new WebSocketServer<typeof ConnectedSocket>({ ...PROTOCOL, WebSocket: ConnectedSocket, maxPayload });
 }
 
 /** A listener of a socket, for what is done with its connection. */
