@@ -1,16 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { openStore, type Collection } from '@switchyard/store';
-import {
-  bodyCollection,
-  sessionCollection,
-  turnCollection,
-  type BodyDocument,
-  type SessionDocument,
-  type TurnDocument,
-} from '../../services/sessions/src/model/session-document.ts';
+import { sessionCollection, type SessionDocument } from '../../services/sessions/src/model/session-document.ts';
+import { turnCollection, type TurnDocument } from '../../services/sessions/src/model/turn-document.ts';
+import { texts } from '../../services/sessions/src/model/stored-text.ts';
+import { bodyCollection, type BodyDocument } from '../../services/sessions/src/model/text-document.ts';
 import { executionCollection } from '../../services/sessions/src/handlers/dev-tools.ts';
 import { channelOf } from '../../services/sessions/src/model/session-key.ts';
-import { texts } from '../../services/sessions/src/model/stored-text.ts';
 
 const POLL_MS = 200;
 const ALL = { limit: 1_000_000 };

@@ -6,16 +6,13 @@ import { countReplicas, createSecretReader, defineService, followSecrets, system
 import type { Store } from '@switchyard/store';
 import { openAgentDirectory } from './agents/agent-directory.ts';
 import { createBudgets } from './budgets/budgets.ts';
-import {
-  bodyCollection,
-  budgetCollection,
-  cachedCollection,
-  goneCollection,
-  keptCollection,
-  sessionCollection,
-  summaryCollection,
-  turnCollection,
-} from './model/session-document.ts';
+import { goneCollection, sessionCollection } from './model/session-document.ts';
+import { cachedCollection } from './model/cache-stats-document.ts';
+import { budgetCollection } from './model/budget-document.ts';
+import { keptCollection } from './model/keyed-turn-document.ts';
+import { summaryCollection } from './model/summary-document.ts';
+import { turnCollection } from './model/turn-document.ts';
+import { bodyCollection } from './model/text-document.ts';
 import { createCacheTally } from './cache-stats/cache-stats.ts';
 import { agentCacheStats } from './handlers/agent/agent-cache-stats.ts';
 import { agentCancel } from './handlers/agent/agent-cancel.ts';

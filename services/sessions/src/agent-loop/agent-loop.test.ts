@@ -6,7 +6,8 @@ import type { Asking } from '../agents/model-access.ts';
 import { standingOf, type Mark } from '../model/checkpoint-log.ts';
 import { runTurn } from './agent-loop.ts';
 import type { ToolBox, ToolUse } from './toolbox.ts';
-import type { FrameBody, TurnPlan } from './turn-plan.ts';
+import type { TurnPlan } from './turn-plan.ts';
+import type { FrameBody } from '../frames/frame-splitting.ts';
 
 const usage = { input: 3, output: 2 };
 const MODEL = { provider: 'first', modelId: 'm1' };

@@ -9,7 +9,8 @@ import { createFollowUps, wholeAnswer } from './answer-continuation.ts';
 import { addSpent, nothingSpent, standingOf, type Mark, type Spent } from '../model/checkpoint-log.ts';
 import { LEFT_ALONE, modelStep, type Said } from './model-call.ts';
 import { createCircles } from './loop-detection.ts';
-import type { FrameBody, TurnOutcome, TurnPlan } from './turn-plan.ts';
+import type { TurnOutcome, TurnPlan } from './turn-plan.ts';
+import type { FrameBody } from '../frames/frame-splitting.ts';
 import { useTools } from './tool-calls.ts';
 
 /**

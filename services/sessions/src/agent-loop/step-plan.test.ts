@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { AgentConfig, TurnEvidence } from '@switchyard/contracts';
 import { principal, startUpstream } from '@switchyard/testkit';
-import { turnCollection } from '../model/session-document.ts';
+import { turnCollection } from '../model/turn-document.ts';
 import { testSessions } from '../sessions.fixture.ts';
 import { createPlanTracker, stepsIn } from './step-plan.ts';
 

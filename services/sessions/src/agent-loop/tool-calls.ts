@@ -1,7 +1,8 @@
 import type { ModelMessage, ToolCall } from '@switchyard/models';
 import type { ToolResult } from './tool-result-truncation.ts';
 import { OUTCOME_UNKNOWN, type ToolBox, type ToolUse } from './toolbox.ts';
-import type { FrameBody, TurnPlan } from './turn-plan.ts';
+import type { TurnPlan } from './turn-plan.ts';
+import type { FrameBody } from '../frames/frame-splitting.ts';
 
 export interface Using {
   plan: TurnPlan;

@@ -1,4 +1,4 @@
-import type { StatelessResult, TurnFrame } from '@switchyard/contracts';
+import type { StatelessResult } from '@switchyard/contracts';
 import type { JsonFormat, ModelMessage, ModelRef } from '@switchyard/models';
 import type { Call, Reserved } from '../budgets/budgets.ts';
 import type { WindowGuard } from '../context-window/window-guard.ts';
@@ -7,10 +7,6 @@ import type { Trim } from './tool-result-trimming.ts';
 import type { OutputFinding } from '../screening/output-finding.ts';
 import type { Mark, Spent, Standing } from '../model/checkpoint-log.ts';
 import type { CallersToolBox, ToolBox } from './toolbox.ts';
-
-type WithoutNumber<F> = F extends { n: number } ? Omit<F, 'n'> : never;
-/** A frame before its turn gave it a number. */
-export type FrameBody = WithoutNumber<TurnFrame>;
 
 /** Everything one turn needs to run; it knows neither sessions nor transports. */
 export interface TurnPlan {

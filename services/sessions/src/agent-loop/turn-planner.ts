@@ -1,12 +1,12 @@
-import { ServiceError, type Principal, type TokenScope } from '@switchyard/contracts';
-import { requireAllowed, resolveAgentModel, type ModelMessage, type ModelRef, type Models } from '@switchyard/models';
+import type { Principal, TokenScope } from '@switchyard/contracts';
+import type { ModelMessage, ModelRef, Models } from '@switchyard/models';
 import type { Agent } from '../agents/agent-directory.ts';
 import { compactTools } from './tool-list-compaction.ts';
 import type { WindowGuard } from '../context-window/window-guard.ts';
 import { recent, type RecentDeps } from '../context/recent-history.ts';
 import { leastAnswer, windowOf, type ModelWindow } from '../context-window/context-window.ts';
 import { trimmingOf } from './tool-result-trimming.ts';
-import type { TurnDocument } from '../model/session-document.ts';
+import type { TurnDocument } from '../model/turn-document.ts';
 import { keepApart } from '../model/stored-text.ts';
 import type { Witness } from './turn-trace.ts';
 import { leaseLost, type Hold } from '../queue/session-lease.ts';
@@ -15,35 +15,6 @@ import { leftOutText } from '../queue/dropped-messages.ts';
 import type { TurnPlan } from './turn-plan.ts';
 import { withBreaker } from './tool-circuit-breaker.ts';
 import type { ToolBox, ToolTurn } from './toolbox.ts';
-
-/** The model an agent speaks with: its own, else the one of the house. */
-export async function modelOf(agent: Agent, models: Models): Promise<ModelRef> {
-  const { model, provider, modelRoutes } = agent.config;
-  const found = await resolveAgentModel(models, { provider, model, modelRoutes });
-  if (found) return found;
-  const routed = model === 'default' ? (modelRoutes.default ?? model) : model;
-  const name = provider === 'default' ? routed : `${provider}/${model}`;
-  throw new ServiceError('FAILED_PRECONDITION', `The agent ${agent.agentId} names the model ${name}, which no configured provider has.`, {
-    details: { reason: 'MODEL_NOT_FOUND' },
-  });
-}
-
-/** The model that a turn names, which its agent must be allowed; without a name that of the agent. */
-export async function modelFor(agent: Agent, models: Models, name: string | undefined): Promise<ModelRef> {
-  if (name === undefined) return modelOf(agent, models);
-  const found = await models.find(name);
-  if (!found) {
-    throw new ServiceError(
-      'FAILED_PRECONDITION',
-      `A turn of the agent ${agent.agentId} names the model ${name}, which no configured provider has.`,
-      {
-        details: { reason: 'MODEL_NOT_FOUND' },
-      },
-    );
-  }
-  requireAllowed(agent, found);
-  return found;
-}
 
 /** What the configuration of an agent says about each of its turns. */
 export function limitsOf({ config }: Agent) {

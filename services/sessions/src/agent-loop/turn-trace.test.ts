@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { principal, type TestService } from '@switchyard/testkit';
 import { AgentConfig, TurnEvidence } from '@switchyard/contracts';
-import { turnCollection } from '../model/session-document.ts';
+import { turnCollection } from '../model/turn-document.ts';
 import { testSessions } from '../sessions.fixture.ts';
 import { createWitness } from './turn-trace.ts';
 

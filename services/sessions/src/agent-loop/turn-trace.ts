@@ -4,7 +4,8 @@ import type { ModelRef } from '@switchyard/models';
 import type { OutputFinding } from '../screening/output-finding.ts';
 import type { Mark } from '../model/checkpoint-log.ts';
 import { createPlanTracker } from './step-plan.ts';
-import type { FrameBody, TurnOutcome } from './turn-plan.ts';
+import type { TurnOutcome } from './turn-plan.ts';
+import type { FrameBody } from '../frames/frame-splitting.ts';
 
 /** What a turn's model was told besides the question, in numbers. */
 export type ToldEvidence = TurnEvidence['told'];

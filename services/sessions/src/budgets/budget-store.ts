@@ -1,6 +1,6 @@
 import { ServiceError } from '@switchyard/contracts';
 import type { Collection } from '@switchyard/store';
-import type { BudgetDocument } from '../model/session-document.ts';
+import type { BudgetDocument } from '../model/budget-document.ts';
 
 /** One thing that may be used only so much of in one stretch of time, such as the tokens of an agent in this hour. */
 export interface Meter {

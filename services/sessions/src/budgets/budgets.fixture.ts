@@ -3,7 +3,7 @@ import type { CatalogueEntry } from '@switchyard/models';
 import type { Clock } from '@switchyard/service-kit';
 import { openStore } from '@switchyard/store';
 import type { Agent } from '../agents/agent-directory.ts';
-import { budgetCollection } from '../model/session-document.ts';
+import { budgetCollection } from '../model/budget-document.ts';
 import { createBudgets, type Budgets, type Call, type Reserved } from './budgets.ts';
 
 /** Noon: the hour and the day have both begun, and neither is about to end; it is not over, or the database would forget it. */

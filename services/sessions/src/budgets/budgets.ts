@@ -5,7 +5,7 @@ import type { Collection, Store } from '@switchyard/store';
 import type { Agent } from '../agents/agent-directory.ts';
 import { charsOf } from '../context-window/window-guard.ts';
 import { tokensOf } from '../context-window/context-window.ts';
-import type { BudgetDocument } from '../model/session-document.ts';
+import type { BudgetDocument } from '../model/budget-document.ts';
 import { createAllotments, type Share } from './budget-allocations.ts';
 import { createLedger } from './budget-store.ts';
 import { HOUR_MS, MICRO_USD, metersOf, type Limited, type NamedMeter } from './budget-meters.ts';

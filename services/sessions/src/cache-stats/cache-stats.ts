@@ -1,7 +1,8 @@
 import type { Answered, Asker, ModelRef } from '@switchyard/models';
 import { inserted, type Collection, type Store } from '@switchyard/store';
 import type { Logger } from '@switchyard/telemetry';
-import { DAY_MS, type CachedDocument } from '../model/session-document.ts';
+import type { CachedDocument } from '../model/cache-stats-document.ts';
+import { DAY_MS } from '../model/retention.ts';
 import { savedUsd, type Priced } from './cache-savings.ts';
 
 /** What is not written yet is lost with the process: these are statistics, and a turn does not wait for them. */

@@ -1,11 +1,38 @@
-import type { ModelRef } from '@switchyard/models';
+import type { ModelRef, Models } from '@switchyard/models';
+import type { Collection, Store } from '@switchyard/store';
+import type { Agent } from '../agents/agent-directory.ts';
+import type { Compaction } from '../context/compaction/compaction.ts';
+import type { Recall, Where } from '../context/exchange-cache.ts';
+import type { FrameWriter } from '../frames/frame-publisher.ts';
 import type { Effect, Preferences } from '../model/session-document.ts';
-import type { RunDeps, RunGiven } from '../turns/execution/turn-run.ts';
+import type { BodyDocument } from '../model/text-document.ts';
+import type { SummaryDocument } from '../model/summary-document.ts';
+import type { TurnDocument } from '../model/turn-document.ts';
+
+/** What command handlers read and change. */
+export interface CommandDeps {
+  turns: Collection<TurnDocument>;
+  bodies: Collection<BodyDocument>;
+  summaries: Collection<SummaryDocument>;
+  compaction: Pick<Compaction, 'compact'>;
+  recall: Pick<Recall, 'last'>;
+  models: Models;
+  store: Pick<Store, 'now'>;
+}
+
+/** The turn that carries the command. */
+export interface CommandTurn {
+  /** The session and its tenant. */
+  hold: Where;
+  agent: Agent;
+  frames: Pick<FrameWriter, 'push'>;
+  signal: AbortSignal;
+}
 
 /** A command as it is carried out. */
 export interface Asked {
-  deps: RunDeps;
-  given: RunGiven;
+  deps: CommandDeps;
+  given: CommandTurn;
   /** What answers here. */
   model: ModelRef;
   args: string;

@@ -2,7 +2,7 @@ import type { ModelRef } from '@switchyard/models';
 import type { Effect } from '../model/session-document.ts';
 import { nothingSpent } from '../model/checkpoint-log.ts';
 import type { TurnOutcome } from '../agent-loop/turn-plan.ts';
-import type { RunDeps, RunGiven } from '../turns/execution/turn-run.ts';
+import type { CommandDeps, CommandTurn } from './command-context.ts';
 import { answers } from './command-handlers.ts';
 import type { Command } from './command-parser.ts';
 
@@ -11,8 +11,8 @@ import type { Command } from './command-parser.ts';
  * with the answer, and happens when the turn leaves the queue.
  */
 export async function carryOut(
-  deps: RunDeps,
-  given: RunGiven,
+  deps: CommandDeps,
+  given: CommandTurn,
   { model, command }: { model: ModelRef; command: Command },
 ): Promise<TurnOutcome & { effect: Effect }> {
   const { text, effect = {} } = await answers[command.name]({ deps, given, model, args: command.args });

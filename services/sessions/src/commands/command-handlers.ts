@@ -5,8 +5,7 @@ import { coveredTo } from '../context/compaction/summary-tree.ts';
 import { history } from '../sessions/session-directory.ts';
 import { preferring, type Answer, type Asked } from './command-context.ts';
 import { chooseModel } from './model-command.ts';
-import { notInForce } from './unsupported-directive.ts';
-import { readBudget, type CommandName } from './command-parser.ts';
+import { notInForce, readBudget, type CommandName } from './command-parser.ts';
 
 const LABEL_USAGE = '/label <title> gives it one, /label - takes it away.';
 

@@ -94,3 +94,8 @@ export function readBudget(word: string): number | undefined {
   const tokens = Number.parseFloat(word) * (word.toLowerCase().endsWith('k') ? 1_000 : 1_000_000);
   return tokens >= LEAST_BUDGET && tokens <= MOST_BUDGET ? Math.round(tokens) : undefined;
 }
+
+/** What somebody is told of a directive that changes nothing. */
+export function notInForce(name: string): string {
+  return `/${name} is not in force: no model here is told of it yet.`;
+}

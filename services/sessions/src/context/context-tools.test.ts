@@ -3,7 +3,8 @@ import { test } from 'node:test';
 import type { Bus } from '@switchyard/bus';
 import type { Result } from '@switchyard/contracts';
 import { principal, startUpstream, type TestService, type Upstream } from '@switchyard/testkit';
-import { DAY_MS, sessionCollection } from '../model/session-document.ts';
+import { sessionCollection } from '../model/session-document.ts';
+import { DAY_MS } from '../model/retention.ts';
 import { testSessions } from '../sessions.fixture.ts';
 
 const admin = principal({ scopes: ['*'] });

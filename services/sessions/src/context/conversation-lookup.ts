@@ -1,8 +1,11 @@
 import { ServiceError, type Principal } from '@switchyard/contracts';
 import type { Collection } from '@switchyard/store';
-import type { BodyDocument, SessionDocument, SummaryDocument, TurnDocument } from '../model/session-document.ts';
-import { callersSession, timesOf } from '../sessions/session-directory.ts';
+import type { SessionDocument } from '../model/session-document.ts';
+import type { SummaryDocument } from '../model/summary-document.ts';
+import type { TurnDocument } from '../model/turn-document.ts';
 import { texts } from '../model/stored-text.ts';
+import type { BodyDocument } from '../model/text-document.ts';
+import { callersSession, timesOf } from '../sessions/session-directory.ts';
 import { spoken } from '../model/turn-messages.ts';
 
 /** What a turn can look up of the conversation that it is in. */

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Documents } from '@switchyard/store';
-import type { SessionDocument, TurnDocument } from '../model/session-document.ts';
+import type { SessionDocument } from '../model/session-document.ts';
+import type { TurnDocument } from '../model/turn-document.ts';
 import { createRecall, type Exchange } from './exchange-cache.ts';
 
 const session = (lastSeq: number, epoch = 'e'): SessionDocument =>

@@ -1,5 +1,6 @@
 import type { Documents } from '@switchyard/store';
-import type { SessionDocument, TurnDocument } from '../model/session-document.ts';
+import type { SessionDocument } from '../model/session-document.ts';
+import type { TurnDocument } from '../model/turn-document.ts';
 import { lastTurns } from '../sessions/session-directory.ts';
 import { createRemembered, type RememberedOptions } from './bounded-cache.ts';
 import { spoken, type Spoken } from '../model/turn-messages.ts';

@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Collection, Documents } from '@switchyard/store';
-import type { Root, SessionDocument, SummaryDocument, TurnDocument } from '../model/session-document.ts';
+import type { Root, SessionDocument } from '../model/session-document.ts';
+import type { SummaryDocument } from '../model/summary-document.ts';
+import type { TurnDocument } from '../model/turn-document.ts';
 import { createBeginnings } from './history-prefix-cache.ts';
 
 const root = (id: string, from = 3): Root => ({ id, from }) as Root;

@@ -1,5 +1,7 @@
 import type { Collection, Documents } from '@switchyard/store';
-import type { Root, SessionDocument, SummaryDocument, TurnDocument } from '../model/session-document.ts';
+import type { Root, SessionDocument } from '../model/session-document.ts';
+import type { SummaryDocument } from '../model/summary-document.ts';
+import type { TurnDocument } from '../model/turn-document.ts';
 import { exchangeOf, type Exchange } from './exchange-cache.ts';
 import { createRemembered, type RememberedOptions } from './bounded-cache.ts';
 import { summariesOf } from './compaction/summary-builder.ts';

@@ -1,5 +1,6 @@
 import type { Documents } from '@switchyard/store';
-import { DAY_MS, type SessionDocument } from '../model/session-document.ts';
+import type { SessionDocument } from '../model/session-document.ts';
+import { DAY_MS } from '../model/retention.ts';
 import type { Cost } from './compaction/compaction-store.ts';
 
 /*

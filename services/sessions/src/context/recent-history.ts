@@ -1,12 +1,12 @@
+import type { TurnEvidence } from '@switchyard/contracts';
 import type { ModelMessage, ModelRef, Models } from '@switchyard/models';
 import type { Collection, Documents } from '@switchyard/store';
 import type { Agent } from '../agents/agent-directory.ts';
-import type { SummaryDocument, TurnDocument } from '../model/session-document.ts';
+import type { SummaryDocument } from '../model/summary-document.ts';
+import type { TurnDocument } from '../model/turn-document.ts';
 import { marked, MARK_CHARS } from '../screening/prompt-canary.ts';
 import { texts, type Bodies } from '../model/stored-text.ts';
-import type { ToldEvidence } from '../agent-loop/turn-trace.ts';
-import type { Hold } from '../queue/session-lease.ts';
-import type { Exchange, Recall } from './exchange-cache.ts';
+import type { Exchange, Recall, Where } from './exchange-cache.ts';
 import { createSettingAside } from './oversized-message.ts';
 import type { Beginnings } from './history-prefix-cache.ts';
 import { countWithin, recentChars } from './compaction/compaction-limits.ts';
@@ -20,7 +20,7 @@ export interface Recent {
   /** There is more that is not told word by word. */
   earlier: boolean;
   window: ModelWindow | undefined;
-  told: Omit<NonNullable<ToldEvidence>, 'tools'>;
+  told: Omit<NonNullable<TurnEvidence['told']>, 'tools'>;
 }
 
 export interface RecentDeps {
@@ -34,7 +34,7 @@ export interface RecentDeps {
 
 interface Given {
   turn: TurnDocument;
-  hold: Hold;
+  hold: Where;
   agent: Agent;
   model: ModelRef;
   /** What is asked. */

@@ -2,10 +2,9 @@ import { subjects, type TurnFrame } from '@switchyard/contracts';
 import type { Bus } from '@switchyard/bus';
 import type { Clock } from '@switchyard/service-kit';
 import type { ModelRef } from '@switchyard/models';
-import type { TurnDocument } from '../model/session-document.ts';
-import { fitting } from './frame-splitting.ts';
+import type { TurnDocument } from '../model/turn-document.ts';
+import { fitting, type FrameBody } from './frame-splitting.ts';
 import type { LogShares } from './frame-log-quota.ts';
-import type { FrameBody } from '../agent-loop/turn-plan.ts';
 
 /** How long a turn may say nothing before a reader hears that it is alive; readers give up after thirty silent seconds. */
 const ALIVE_MS = 10_000;

@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { INLINE_BYTES, type TurnFrame } from '@switchyard/contracts';
-import { excerptOf, fitting, partsOf } from './frame-splitting.ts';
-import type { FrameBody } from '../agent-loop/turn-plan.ts';
+import { excerptOf, fitting, partsOf, type FrameBody } from './frame-splitting.ts';
 
 const tokensUsed = { input: 1, output: 1, total: 2 };
 /** Of all characters those that JSON makes longest, and those that are two. */

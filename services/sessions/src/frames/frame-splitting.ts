@@ -1,5 +1,4 @@
-import { INLINE_BYTES } from '@switchyard/contracts';
-import type { FrameBody } from '../agent-loop/turn-plan.ts';
+import { INLINE_BYTES, type TurnFrame } from '@switchyard/contracts';
 
 /** Of a text in one message. No character takes more than six bytes as JSON, so that with what stands around it, it always fits. */
 const MOST_CHARS = 10_000;
@@ -45,3 +44,8 @@ export function fitting(body: FrameBody): FrameBody[] {
 function isTooLong(value: object): boolean {
   return Buffer.byteLength(JSON.stringify(value)) > INLINE_BYTES - AROUND_BYTES;
 }
+
+type WithoutNumber<F> = F extends { n: number } ? Omit<F, 'n'> : never;
+
+/** A frame before its turn gave it a number. */
+export type FrameBody = WithoutNumber<TurnFrame>;

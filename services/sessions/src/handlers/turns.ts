@@ -1,14 +1,15 @@
 import type { Handler } from '@switchyard/bus';
 import type { Collection } from '@switchyard/store';
-import type { BodyDocument, SessionDocument, TurnDocument } from '../model/session-document.ts';
-import { follows, noSuchTurn } from '../model/session-ownership.ts';
+import type { SessionDocument } from '../model/session-document.ts';
+import { type TurnDocument, hasEnded } from '../model/turn-document.ts';
 import { texts, type Bodies } from '../model/stored-text.ts';
+import type { BodyDocument } from '../model/text-document.ts';
+import { follows, noSuchTurn } from '../model/session-ownership.ts';
 import { readMarks, standingOf } from '../model/checkpoint-log.ts';
 import type { Once } from '../stateless/idempotent-turns.ts';
 import type { Runner } from '../turns/turn-runner.ts';
 import { stateOf } from '../turns/store/turn-state.ts';
 import { completeStateless, runStateless, type StatelessDeps } from '../stateless/stateless-turn.ts';
-import { hasEnded } from '../turns/store/turn-store.ts';
 import { endOf } from '../turns/ending/turn-waiters.ts';
 
 /** Accepts a durable turn for a route that listens to its frames. */

@@ -4,7 +4,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { memory, ServiceError, type Input } from '@switchyard/contracts';
 import type { Handlers } from '@switchyard/bus';
 import { principal, type TestService } from '@switchyard/testkit';
-import { turnCollection, type TurnDocument } from '../model/session-document.ts';
+import { turnCollection, type TurnDocument } from '../model/turn-document.ts';
 import { ended, testSessions, turnIdOf } from '../sessions.fixture.ts';
 
 type Captured = Input<'memory.capture'>['captured'][number];

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { memory, ServiceError, type Input, type Result } from '@switchyard/contracts';
 import type { Ctx, Handlers } from '@switchyard/bus';
 import { principal, startUpstream, type TestService, type Upstream } from '@switchyard/testkit';
-import { turnCollection, type TurnDocument } from '../model/session-document.ts';
+import { turnCollection, type TurnDocument } from '../model/turn-document.ts';
 import { testSessions } from '../sessions.fixture.ts';
 
 type Recalled = Result<'memory.recall'>;

@@ -1,4 +1,4 @@
-import type { Heard, TurnDocument } from './session-document.ts';
+import type { Heard, TurnDocument } from './turn-document.ts';
 import { texts, type Bodies } from './stored-text.ts';
 
 /** What the messages say that a turn has heard before. */

@@ -1,5 +1,5 @@
 import { bucketKey } from '@switchyard/contracts';
-import type { TurnDocument } from './session-document.ts';
+import type { TurnDocument } from './turn-document.ts';
 
 /** One thing to be done in a session: a turn, whose it is and since when it waits. */
 export interface Entry {

@@ -1,5 +1,6 @@
 import type { Principal } from '@switchyard/contracts';
 import { noSuchSession } from './session-ownership.ts';
+import type { SessionDocument } from './session-document.ts';
 
 /** Who speaks where, complete. The tenant is the caller's; it is part of the key and never taken from a request. */
 export interface SessionIdentity {
@@ -111,4 +112,12 @@ export function channelOf(sessionKey: string): string {
 /** What kind of channel it is: `telegram` of `telegram:42`. */
 export function channelKind(channelId: string): string {
   return channelId.split(':', 1)[0] ?? channelId;
+}
+
+/** What settings know a conversation as: between two, among several, or a thread of either. */
+export type ChatKind = 'dm' | 'group' | 'thread';
+
+export function chatKind({ key, kind }: Pick<SessionDocument, 'key' | 'kind'>): ChatKind {
+  if (parseSessionKey(key)?.threadId !== undefined) return 'thread';
+  return kind === 'group' ? 'group' : 'dm';
 }

@@ -1,6 +1,7 @@
 import { mayUse, ServiceError, type Principal } from '@switchyard/contracts';
 import type { Collection, Filter } from '@switchyard/store';
-import type { SessionDocument, TurnDocument } from './session-document.ts';
+import type { SessionDocument } from './session-document.ts';
+import type { TurnDocument } from './turn-document.ts';
 
 /** Whose eyes: a client, whether it is held to the sessions that it made, and to which agents. */
 export interface Viewer {

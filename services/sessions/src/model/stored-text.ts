@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto';
 import { ServiceError } from '@switchyard/contracts';
 import type { Collection, Documents } from '@switchyard/store';
-import type { BodyDocument, Said, TurnDocument } from './session-document.ts';
+import type { TurnDocument } from './turn-document.ts';
+import type { BodyDocument, Said } from './text-document.ts';
 
 /** Characters of a text that stand in the document of its turn; what is longer has a document of its own. */
 const INLINE_CHARS = 8_192;

@@ -1,5 +1,6 @@
-import type { Said, TurnDocument } from './session-document.ts';
+import type { TurnDocument } from './turn-document.ts';
 import type { Quoted } from './stored-text.ts';
+import type { Said } from './text-document.ts';
 
 /** Something that was said in a turn, and by whom. */
 export interface Spoken extends Quoted {

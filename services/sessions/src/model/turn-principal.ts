@@ -1,5 +1,5 @@
 import type { Principal } from '@switchyard/contracts';
-import type { TurnDocument } from './session-document.ts';
+import type { TurnDocument } from './turn-document.ts';
 
 /** Who a stored turn runs for. */
 export function principalOf({ client, scopes, sessions, budgets, agents }: TurnDocument, tenant: string): Principal {

@@ -1,6 +1,5 @@
 import type { Collection, Store } from '@switchyard/store';
 import type { SessionDocument } from '../model/session-document.ts';
-import { parseMessage } from '../commands/command-parser.ts';
 import { hurry } from './session-queue.ts';
 import type { Debounce } from './queue-policy.ts';
 
@@ -28,13 +27,14 @@ export interface Gathering {
 interface Coming {
   tenant: string;
   sessionKey: string;
-  message: string;
+  /** Commands are not delayed. */
+  isCommand: () => boolean;
 }
 
 /** Undefined at once where nothing is gathered, which nobody waits for. A command is carried out as soon as it may. */
 export function gatheringOf(deps: GatheringDeps, coming: Coming): Promise<Gathering> | undefined {
   const debounce = deps.debounceOf(coming.sessionKey);
-  return debounce && !parseMessage(coming.message)?.command ? gather(deps, coming, debounce) : undefined;
+  return debounce && !coming.isCommand() ? gather(deps, coming, debounce) : undefined;
 }
 
 async function gather({ sessions, store }: GatheringDeps, { tenant, sessionKey }: Coming, debounce: Debounce): Promise<Gathering> {

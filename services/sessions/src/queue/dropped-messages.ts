@@ -1,7 +1,6 @@
 import type { Documents } from '@switchyard/store';
-import type { TurnDocument } from '../model/session-document.ts';
+import { type TurnDocument, hasEnded } from '../model/turn-document.ts';
 import { textOf, type Bodies } from '../model/stored-text.ts';
-import { hasEnded } from '../turns/store/turn-store.ts';
 
 /** Of those that were left out one after the other, so many are told of, the latest. */
 const MOST_LINES = 20;

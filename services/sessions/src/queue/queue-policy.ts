@@ -1,5 +1,5 @@
 import type { Settings } from '@switchyard/service-kit';
-import type { TurnDocument } from '../model/session-document.ts';
+import type { TurnDocument } from '../model/turn-document.ts';
 import { channelKind, channelOf } from '../model/session-key.ts';
 
 type Queue = Settings<'queue'>['current']['queue'];

@@ -2,14 +2,15 @@ import { ServiceError, subjects, type Principal, type Result, type ResponseState
 import type { Bus } from '@switchyard/bus';
 import type { Clock } from '@switchyard/service-kit';
 import type { Collection, Store } from '@switchyard/store';
-import type { BodyDocument, KeptDocument, Said } from '../model/session-document.ts';
+import type { KeptDocument } from '../model/keyed-turn-document.ts';
 import { textOf } from '../model/stored-text.ts';
+import type { BodyDocument, Said } from '../model/text-document.ts';
 import { turnCancelled } from '../turns/store/turn-errors.ts';
 import { createFrameWriter, FRAME_AFTER_ALL } from '../frames/frame-publisher.ts';
 import { requestOf, type KeptRequest } from '../stateless/stored-request.ts';
 import type { LogShares } from '../frames/frame-log-quota.ts';
 import type { Runs } from '../turns/ending/running-turns.ts';
-import { hasEnded } from '../turns/store/turn-store.ts';
+import { hasEnded } from '../model/turn-document.ts';
 
 export interface ResponsesDeps {
   kept: Collection<KeptDocument>;

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { TurnEvidence } from '@switchyard/contracts';
 import { principal, startUpstream, type TestService } from '@switchyard/testkit';
-import { turnCollection } from '../model/session-document.ts';
+import { turnCollection } from '../model/turn-document.ts';
 import { ended, listen, testSessions, turnIdOf } from '../sessions.fixture.ts';
 
 const admin = principal({ scopes: ['*'] });

@@ -1,6 +1,7 @@
 import type { SearchEntry, SearchIndex, Store } from '@switchyard/store';
 import { timesOf, type Reading } from '../sessions/session-directory.ts';
-import type { SessionDocument, TurnDocument } from '../model/session-document.ts';
+import type { SessionDocument } from '../model/session-document.ts';
+import type { TurnDocument } from '../model/turn-document.ts';
 import { texts } from '../model/stored-text.ts';
 import { spoken } from '../model/turn-messages.ts';
 import { nameOf, readName, type Place } from './message-location.ts';

@@ -1,7 +1,8 @@
 import { atIntervals, type Clock } from '@switchyard/service-kit';
 import type { Logger } from '@switchyard/telemetry';
 import type { Agent, AgentDirectory } from '../agents/agent-directory.ts';
-import { DAY_MS, type SessionDocument } from '../model/session-document.ts';
+import type { SessionDocument } from '../model/session-document.ts';
+import { DAY_MS } from '../model/retention.ts';
 import { clearGone, emptied, idleAs, type EmptyingDeps } from './session-reset.ts';
 import { sessionKeyObject } from './new-session.ts';
 import { canExpire, expiryOf, type Expiry } from './reset-policy.ts';

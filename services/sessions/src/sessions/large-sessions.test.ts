@@ -3,8 +3,10 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { openStore } from '@switchyard/store';
 import { tempDir } from '@switchyard/testkit';
-import { bodyCollection, sessionCollection, turnCollection, type SessionDocument, type TurnDocument } from '../model/session-document.ts';
+import { sessionCollection, type SessionDocument } from '../model/session-document.ts';
+import { turnCollection, type TurnDocument } from '../model/turn-document.ts';
 import { keep } from '../model/stored-text.ts';
+import { bodyCollection } from '../model/text-document.ts';
 import { testSessions, turnIdOf } from '../sessions.fixture.ts';
 
 const KEY = 'default:test:gateway';

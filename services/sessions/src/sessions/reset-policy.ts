@@ -1,6 +1,6 @@
 import type { AgentConfig } from '@switchyard/contracts';
 import type { SessionDocument } from '../model/session-document.ts';
-import { chatKind } from '../model/chat-kind.ts';
+import { chatKind } from '../model/session-key.ts';
 
 type ResetPolicy = NonNullable<AgentConfig['session']['resetPolicy']>;
 type Policy = Pick<ResetPolicy, 'mode' | 'dailyResetHour' | 'dailyResetTimezone' | 'idleTimeoutMs'>;

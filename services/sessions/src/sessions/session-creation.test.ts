@@ -5,14 +5,10 @@ import type { Principal } from '@switchyard/contracts';
 import { startService, systemClock } from '@switchyard/service-kit';
 import { openStore, type Documents } from '@switchyard/store';
 import { principal, tempDir } from '@switchyard/testkit';
-import {
-  bodyCollection,
-  goneCollection,
-  sessionCollection,
-  summaryCollection,
-  turnCollection,
-  type SessionDocument,
-} from '../model/session-document.ts';
+import { goneCollection, sessionCollection, type SessionDocument } from '../model/session-document.ts';
+import { summaryCollection } from '../model/summary-document.ts';
+import { turnCollection } from '../model/turn-document.ts';
+import { bodyCollection } from '../model/text-document.ts';
 import { sessions as service } from '../service.ts';
 import { listen, testSessions, turnIdOf } from '../sessions.fixture.ts';
 import { readMarks } from '../model/checkpoint-log.ts';

@@ -1,7 +1,9 @@
 import type { Principal } from '@switchyard/contracts';
 import type { Collection, Documents } from '@switchyard/store';
-import type { BodyDocument, SessionDocument, TurnDocument } from '../model/session-document.ts';
+import type { SessionDocument } from '../model/session-document.ts';
+import type { TurnDocument } from '../model/turn-document.ts';
 import { texts } from '../model/stored-text.ts';
+import type { BodyDocument } from '../model/text-document.ts';
 import { spoken } from '../model/turn-messages.ts';
 import { noSuchSession, seenBy, sees } from '../model/session-ownership.ts';
 import { settled, type Settling } from './session-settling.ts';

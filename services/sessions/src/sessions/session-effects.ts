@@ -1,5 +1,6 @@
 import type { OutboxEvent } from '@switchyard/store';
-import type { Effect, GoneDocument, SessionDocument, TurnDocument } from '../model/session-document.ts';
+import type { Effect, GoneDocument, SessionDocument } from '../model/session-document.ts';
+import type { TurnDocument } from '../model/turn-document.ts';
 import { emptied } from './session-reset.ts';
 import { sessionKeyObject } from './new-session.ts';
 import { parseSessionKey } from '../model/session-key.ts';

@@ -2,15 +2,12 @@ import { ServiceError, type Principal } from '@switchyard/contracts';
 import { mintId } from '@switchyard/security';
 import type { Clock } from '@switchyard/service-kit';
 import type { Collection, OutboxEvent, Store } from '@switchyard/store';
-import {
-  DAY_MS,
-  type BodyDocument,
-  type GoneDocument,
-  type SessionDocument,
-  type SummaryDocument,
-  type TurnDocument,
-} from '../model/session-document.ts';
+import type { GoneDocument, SessionDocument } from '../model/session-document.ts';
+import type { SummaryDocument } from '../model/summary-document.ts';
+import type { TurnDocument } from '../model/turn-document.ts';
 import { forget, hasBodies } from '../model/stored-text.ts';
+import type { BodyDocument } from '../model/text-document.ts';
+import { DAY_MS } from '../model/retention.ts';
 import { requireSession } from './session-directory.ts';
 import { noSuchSession, seenBy, sees } from '../model/session-ownership.ts';
 import { settled } from './session-settling.ts';

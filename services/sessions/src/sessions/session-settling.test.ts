@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Clock } from '@switchyard/service-kit';
 import type { Collection } from '@switchyard/store';
-import type { SessionDocument, TurnDocument } from '../model/session-document.ts';
+import type { SessionDocument } from '../model/session-document.ts';
+import type { TurnDocument } from '../model/turn-document.ts';
 import { allSettled, settled } from './session-settling.ts';
 
 const busy = { key: 's', queue: ['turn_1 1 default'], depth: 1 } as SessionDocument;

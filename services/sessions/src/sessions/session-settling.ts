@@ -1,7 +1,7 @@
 import { pause, type Clock } from '@switchyard/service-kit';
 import type { Collection } from '@switchyard/store';
-import type { SessionDocument, TurnDocument } from '../model/session-document.ts';
-import { hasEnded } from '../turns/store/turn-store.ts';
+import type { SessionDocument } from '../model/session-document.ts';
+import { type TurnDocument, hasEnded } from '../model/turn-document.ts';
 import { readEntry } from '../model/queue-entry.ts';
 
 /** Milliseconds, unless who ran the turn died just then; whoever takes over does it within ten seconds. */

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import type { Write } from '@switchyard/testkit';
-import type { TurnDocument } from '../model/session-document.ts';
+import type { TurnDocument } from '../model/turn-document.ts';
 import { createWorld, isQuiet, principal, startReplica, type Replica, type Script, type Waits, type World } from './scenario.fixture.ts';
 
 /* What a story is told with that is not left to a seed. */

@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict';
 import type { Input, TurnFrame } from '@switchyard/contracts';
 import type { Process, SimulatedBus, Watching } from '@switchyard/testkit';
-import type { SessionDocument, SummaryDocument, TurnDocument } from '../model/session-document.ts';
+import type { SessionDocument } from '../model/session-document.ts';
+import type { SummaryDocument } from '../model/summary-document.ts';
+import { type TurnDocument, hasEnded } from '../model/turn-document.ts';
 import { readEntry } from '../model/queue-entry.ts';
 import { messagesOf } from '../model/turn-messages.ts';
-import { hasEnded } from '../turns/store/turn-store.ts';
 import { createJoins } from './merges.fixture.ts';
 import { createTrees } from './trees.fixture.ts';
 

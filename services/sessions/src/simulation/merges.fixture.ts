@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
-import type { SessionDocument, TurnDocument } from '../model/session-document.ts';
+import type { SessionDocument } from '../model/session-document.ts';
+import { type TurnDocument, hasEnded } from '../model/turn-document.ts';
 import { readEntry } from '../model/queue-entry.ts';
-import { hasEnded } from '../turns/store/turn-store.ts';
 
 type Claim = (holds: boolean, what: string) => void;
 

@@ -17,7 +17,10 @@ import {
 import type { Agent, AgentDirectory } from '../agents/agent-directory.ts';
 import type { Reading } from '../sessions/session-directory.ts';
 import { createCompaction, type Compaction } from '../context/compaction/compaction.ts';
-import type { BodyDocument, GoneDocument, SessionDocument, SummaryDocument, TurnDocument } from '../model/session-document.ts';
+import type { GoneDocument, SessionDocument } from '../model/session-document.ts';
+import type { SummaryDocument } from '../model/summary-document.ts';
+import type { TurnDocument } from '../model/turn-document.ts';
+import type { BodyDocument } from '../model/text-document.ts';
 import { openRunner } from '../service.ts';
 import type { QueueMode } from '../queue/queue-policy.ts';
 import { createLogShares } from '../frames/frame-log-quota.ts';

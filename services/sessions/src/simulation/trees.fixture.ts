@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
-import type { Root, SessionDocument, SummaryDocument, TurnDocument } from '../model/session-document.ts';
+import type { Root, SessionDocument } from '../model/session-document.ts';
+import type { SummaryDocument } from '../model/summary-document.ts';
+import type { TurnDocument } from '../model/turn-document.ts';
 import { messagesOf } from '../model/turn-messages.ts';
 
 /** Watches what becomes of the summaries of conversations. */

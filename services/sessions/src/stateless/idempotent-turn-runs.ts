@@ -10,15 +10,16 @@ import type { Bus, Ctx } from '@switchyard/bus';
 import type { Clock, Lease } from '@switchyard/service-kit';
 import type { Collection, Store } from '@switchyard/store';
 import type { Logger } from '@switchyard/telemetry';
-import type { BodyDocument, KeptDocument } from '../model/session-document.ts';
+import type { KeptDocument } from '../model/keyed-turn-document.ts';
 import { keepAs } from '../model/stored-text.ts';
+import type { BodyDocument } from '../model/text-document.ts';
 import { timedOut, turnCancelled } from '../turns/store/turn-errors.ts';
 import { createFrameWriter, type FrameWriter } from '../frames/frame-publisher.ts';
 import { persist } from '../queue/session-lease.ts';
 import type { LogShares } from '../frames/frame-log-quota.ts';
 import type { Runs } from '../turns/ending/running-turns.ts';
 import { runStateless, type StatelessDeps } from './stateless-turn.ts';
-import { hasEnded } from '../turns/store/turn-store.ts';
+import { hasEnded } from '../model/turn-document.ts';
 
 export type OnceCaller = Pick<Ctx, 'principal' | 'requestId' | 'traceparent'>;
 

@@ -1,13 +1,15 @@
 import { ServiceError, type KeyedTurn, type Principal, type Result } from '@switchyard/contracts';
 import { createLeases, newWork, type Lease } from '@switchyard/service-kit';
 import type { Collection, Documents } from '@switchyard/store';
-import { DAY_MS, RESPONSE_MS, type BodyDocument, type KeptDocument } from '../model/session-document.ts';
-import { formatSessionKey } from '../model/session-key.ts';
+import type { KeptDocument } from '../model/keyed-turn-document.ts';
 import { textOf } from '../model/stored-text.ts';
+import type { BodyDocument } from '../model/text-document.ts';
+import { DAY_MS, RESPONSE_MS } from '../model/retention.ts';
+import { formatSessionKey } from '../model/session-key.ts';
 import { poisoned } from '../turns/store/turn-errors.ts';
 import { createOnceRuns, interrupted, isFree, type OnceCaller, type OnceRunsDeps } from './idempotent-turn-runs.ts';
 import { callerOf, keepRequest, requestOf } from './stored-request.ts';
-import { hasEnded } from '../turns/store/turn-store.ts';
+import { hasEnded } from '../model/turn-document.ts';
 
 /** Stateless turns that are made once for their key. What is kept of one is its answer, for a day; of a response also what was asked. */
 export interface Once extends AsyncDisposable {

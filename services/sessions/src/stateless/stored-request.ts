@@ -1,7 +1,8 @@
 import { HeldToAgents, KeptResponse, KeyedTurn, SpendLimits, type Principal } from '@switchyard/contracts';
 import { z } from 'zod';
-import type { KeptDocument, Said } from '../model/session-document.ts';
+import type { KeptDocument } from '../model/keyed-turn-document.ts';
 import { keepAs, textOf, type Bodies } from '../model/stored-text.ts';
+import type { Said } from '../model/text-document.ts';
 
 const StatelessRequest = KeyedTurn.omit({ turnId: true, idempotencyKey: true, fingerprint: true, head: true, whole: true, response: true });
 

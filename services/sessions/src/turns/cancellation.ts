@@ -1,7 +1,7 @@
 import { ServiceError, type Input, type Principal, type Result } from '@switchyard/contracts';
 import type { Collection, Store } from '@switchyard/store';
 import type { Logger } from '@switchyard/telemetry';
-import type { TurnDocument } from '../model/session-document.ts';
+import { type TurnDocument, hasEnded } from '../model/turn-document.ts';
 import { readEntry } from '../model/queue-entry.ts';
 import { follows, noSuchTurn, sees } from '../model/session-ownership.ts';
 import { meantSession, type MeaningDeps } from './acceptance/session-target.ts';
@@ -12,7 +12,7 @@ import { FRAME_AFTER_ALL } from '../frames/frame-publisher.ts';
 import { logFailedTurn } from './store/turn-failure-log.ts';
 import { makeKnown, type MakingKnown } from './ending/end-notification.ts';
 import { noteEnd } from './store/turn-metrics.ts';
-import { commitCancel, hasEnded } from './store/turn-store.ts';
+import { commitCancel } from './store/turn-store.ts';
 
 /*
  * A cancellation is a guarded write like any other end of a turn, by whoever is asked for it; it needs neither the lease nor the

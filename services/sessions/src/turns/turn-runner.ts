@@ -1,5 +1,5 @@
 import { ServiceError, type Input, type Principal, type Result, type TurnResult } from '@switchyard/contracts';
-import type { TurnDocument } from '../model/session-document.ts';
+import { type TurnDocument, hasEnded } from '../model/turn-document.ts';
 import { parseMessage } from '../commands/command-parser.ts';
 import { bindingsOf } from '../agents/agent-bindings.ts';
 import { readEntry, toEntry } from '../model/queue-entry.ts';
@@ -19,7 +19,6 @@ import { makeRoom } from './ending/queue-overflow.ts';
 import { stateOf } from './store/turn-state.ts';
 import { tooManyWait } from './store/turn-errors.ts';
 import { createTenantBound } from './acceptance/tenant-turn-limit.ts';
-import { hasEnded } from './store/turn-store.ts';
 import { endOf } from './ending/turn-waiters.ts';
 
 /** Accepts durable turns and sees them run. */

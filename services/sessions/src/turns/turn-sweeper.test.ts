@@ -3,7 +3,8 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { openStore, type Store } from '@switchyard/store';
 import { principal, tempDir } from '@switchyard/testkit';
-import { sessionCollection, turnCollection, type SessionDocument, type TurnDocument } from '../model/session-document.ts';
+import { sessionCollection, type SessionDocument } from '../model/session-document.ts';
+import { turnCollection, type TurnDocument } from '../model/turn-document.ts';
 import { toEntry } from '../model/queue-entry.ts';
 import { ended, listen, testSessions, turnIdOf } from '../sessions.fixture.ts';
 

@@ -3,14 +3,11 @@ import type { Clock } from '@switchyard/service-kit';
 import type { Collection, Store } from '@switchyard/store';
 import type { Logger } from '@switchyard/telemetry';
 import type { Distilling } from '../context/compaction/summary-distillation.ts';
-import {
-  DAY_MS,
-  type BodyDocument,
-  type GoneDocument,
-  type SessionDocument,
-  type SummaryDocument,
-  type TurnDocument,
-} from '../model/session-document.ts';
+import type { GoneDocument, SessionDocument } from '../model/session-document.ts';
+import type { SummaryDocument } from '../model/summary-document.ts';
+import type { TurnDocument } from '../model/turn-document.ts';
+import type { BodyDocument } from '../model/text-document.ts';
+import { DAY_MS } from '../model/retention.ts';
 import { clearGone } from '../sessions/session-reset.ts';
 import { release } from '../queue/session-queue.ts';
 import { toFailure } from './store/turn-failure.ts';

@@ -1,6 +1,6 @@
 import { operationModel, type Models, type OperationModel } from '@switchyard/models';
 import type { Agent } from '../../agents/agent-directory.ts';
-import { modelOf } from '../../agent-loop/turn-planner.ts';
+import { modelOf } from '../../agents/agent-model.ts';
 
 /** The model that makes summaries for an agent: one that its context engine names, else its `flushModel`, else the one of that operation. */
 export async function compactionModel(models: Models, agent: Agent): Promise<OperationModel> {

@@ -4,7 +4,7 @@ import type { Clock } from '@switchyard/service-kit';
 import type { Logger } from '@switchyard/telemetry';
 import type { Agent, AgentDirectory } from '../../agents/agent-directory.ts';
 import type { SessionDocument } from '../../model/session-document.ts';
-import { modelOf } from '../../agent-loop/turn-planner.ts';
+import { modelOf } from '../../agents/agent-model.ts';
 import { limitsIn, type CompactionLimits } from './compaction-limits.ts';
 import { compactionModel } from './compaction-model.ts';
 import { makeOne, type MakingDeps } from './summary-builder.ts';

@@ -1,5 +1,5 @@
 import type { Agent } from '../../agents/agent-directory.ts';
-import { chatKind } from '../../model/chat-kind.ts';
+import { chatKind } from '../../model/session-key.ts';
 
 /** Of what no summary stands for, so many exchanges are told at most. */
 const MOST_EXCHANGES = 1_000;

@@ -3,7 +3,9 @@ import type { Bus } from '@switchyard/bus';
 import type { Collection, Store } from '@switchyard/store';
 import type { Logger } from '@switchyard/telemetry';
 import type { Agent, AgentDirectory } from '../../agents/agent-directory.ts';
-import { DAY_MS, type SessionDocument, type SummaryDocument } from '../../model/session-document.ts';
+import type { SessionDocument } from '../../model/session-document.ts';
+import type { SummaryDocument } from '../../model/summary-document.ts';
+import { DAY_MS } from '../../model/retention.ts';
 import { isForeign } from '../../screening/untrusted-message.ts';
 
 /*

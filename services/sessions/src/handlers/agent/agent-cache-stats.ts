@@ -3,7 +3,8 @@ import { ServiceError } from '@switchyard/contracts';
 import type { Collection, Store } from '@switchyard/store';
 import type { AgentDirectory } from '../../agents/agent-directory.ts';
 import type { CacheTally } from '../../cache-stats/cache-stats.ts';
-import { DAY_MS, type CachedDocument } from '../../model/session-document.ts';
+import type { CachedDocument } from '../../model/cache-stats-document.ts';
+import { DAY_MS } from '../../model/retention.ts';
 
 const PAGE = 1_000;
 /** Of more than these the ones that cost most are shown. */

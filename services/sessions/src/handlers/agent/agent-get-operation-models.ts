@@ -3,7 +3,7 @@ import { ServiceError } from '@switchyard/contracts';
 import { AGENT_OPERATIONS, operationModel, type AgentOperation, type Models, type ModelRef } from '@switchyard/models';
 import type { Agent, AgentDirectory } from '../../agents/agent-directory.ts';
 import { compactionModel } from '../../context/compaction/compaction-model.ts';
-import { modelOf } from '../../agent-loop/turn-planner.ts';
+import { modelOf } from '../../agents/agent-model.ts';
 
 /** Which model does which work of an agent now. */
 export function agentGetOperationModels(agents: AgentDirectory, models: Models): Handler<'agent.getOperationModels'> {

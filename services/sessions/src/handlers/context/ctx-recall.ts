@@ -11,7 +11,8 @@ import { addCost, countRecall, dayOf } from '../../context/recall-quota.ts';
 import { mostChars } from '../../context-window/context-window.ts';
 import type { Agent } from '../../agents/agent-directory.ts';
 import { asAgent, type AskingDeps } from '../../agents/model-access.ts';
-import { DAY_MS, type SessionDocument } from '../../model/session-document.ts';
+import type { SessionDocument } from '../../model/session-document.ts';
+import { DAY_MS } from '../../model/retention.ts';
 import { agentOf, type CtxDeps } from './ctx-inspect.ts';
 
 export interface CtxRecallDeps extends CtxDeps, AskingDeps {

@@ -2,8 +2,8 @@ import type { Handler } from '@switchyard/bus';
 import { ServiceError } from '@switchyard/contracts';
 import { conversationOf } from '../../context/conversation-lookup.ts';
 import { mostChars } from '../../context-window/context-window.ts';
-import type { SessionDocument, TurnDocument } from '../../model/session-document.ts';
-import { hasEnded } from '../../turns/store/turn-store.ts';
+import type { SessionDocument } from '../../model/session-document.ts';
+import { type TurnDocument, hasEnded } from '../../model/turn-document.ts';
 import { agentOf, type CtxDeps } from './ctx-inspect.ts';
 
 /** What a tool answered, as much of it at once as the agent may expand. One of another conversation is as unknown as one that never was. */

@@ -1,6 +1,6 @@
 import type { Handler } from '@switchyard/bus';
 import { read, requireSession, type Reading } from '../../sessions/session-directory.ts';
-import { labelOf } from '../../model/session-label.ts';
+import { labelOf } from '../../model/session-document.ts';
 
 /** One session with all its messages. */
 export function sessionExport(reading: Reading): Handler<'session.export'> {

@@ -1,6 +1,6 @@
 import type { Handler } from '@switchyard/bus';
 import { callersSession, newestOwnSession, read, requireSession, type Reading } from '../../sessions/session-directory.ts';
-import { labelOf } from '../../model/session-label.ts';
+import { labelOf } from '../../model/session-document.ts';
 
 /** One session's messages: the one named, or the caller's own: the one the calling agent is in, the newest of a channel or of all. */
 export function sessionHistory(reading: Reading): Handler<'session.history'> {

@@ -1,7 +1,6 @@
 import type { Handler } from '@switchyard/bus';
 import type { Store } from '@switchyard/store';
-import type { SessionDocument } from '../../model/session-document.ts';
-import { labelOf } from '../../model/session-label.ts';
+import { type SessionDocument, labelOf } from '../../model/session-document.ts';
 import { seenBy } from '../../model/session-ownership.ts';
 import { allSettled, type Settling } from '../../sessions/session-settling.ts';
 

@@ -2,7 +2,7 @@ import type { Ctx, Handler } from '@switchyard/bus';
 import { ServiceError, type Params, type Principal } from '@switchyard/contracts';
 import { pause } from '@switchyard/service-kit';
 import type { Collection } from '@switchyard/store';
-import type { SummaryDocument } from '../../model/session-document.ts';
+import type { SummaryDocument } from '../../model/summary-document.ts';
 import { requireSession, type Reading } from '../../sessions/session-directory.ts';
 import { isBusy, type Emptying } from '../../sessions/session-reset.ts';
 import { meantKey } from '../../model/session-key.ts';

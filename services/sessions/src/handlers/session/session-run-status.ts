@@ -1,10 +1,11 @@
 import type { Handler } from '@switchyard/bus';
 import { MAX, ServiceError, type Result } from '@switchyard/contracts';
 import type { Collection, Store } from '@switchyard/store';
-import type { BodyDocument, SessionDocument, TurnDocument } from '../../model/session-document.ts';
-import { follows } from '../../model/session-ownership.ts';
+import type { SessionDocument } from '../../model/session-document.ts';
+import { type TurnDocument, hasEnded } from '../../model/turn-document.ts';
 import { textOf } from '../../model/stored-text.ts';
-import { hasEnded } from '../../turns/store/turn-store.ts';
+import type { BodyDocument } from '../../model/text-document.ts';
+import { follows } from '../../model/session-ownership.ts';
 
 export interface SessionRunStatusDeps {
   sessions: Collection<SessionDocument>;

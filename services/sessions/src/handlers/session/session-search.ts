@@ -1,12 +1,12 @@
 import type { Handler } from '@switchyard/bus';
 import type { Principal, Result } from '@switchyard/contracts';
-import type { SessionDocument, TurnDocument } from '../../model/session-document.ts';
+import { type SessionDocument, labelOf } from '../../model/session-document.ts';
+import type { TurnDocument } from '../../model/turn-document.ts';
 import type { Place } from '../../search/message-location.ts';
 import type { SaidIndex } from '../../search/message-index.ts';
 import type { SaidIndexes } from '../../search/tenant-message-indexes.ts';
 import { snippetOf } from '../../search/snippet.ts';
 import { callersSession, timesOf, type Reading } from '../../sessions/session-directory.ts';
-import { labelOf } from '../../model/session-label.ts';
 import { sees } from '../../model/session-ownership.ts';
 import { channelKind } from '../../model/session-key.ts';
 import { settled } from '../../sessions/session-settling.ts';

@@ -5,7 +5,7 @@ import type { Agent, AgentDirectory } from '../../agents/agent-directory.ts';
 import { standardAgent } from '../../agents/agent-resolution.ts';
 import { callersSession } from '../../sessions/session-directory.ts';
 import { settled, type Settling } from '../../sessions/session-settling.ts';
-import { modelOf } from '../../agent-loop/turn-planner.ts';
+import { modelOf } from '../../agents/agent-model.ts';
 
 /** What the calling agent runs on and its session has used; for a client its own newest session, and who has none is shown the default agent. */
 export function sessionStatus(settling: Settling, agents: AgentDirectory, models: Models): Handler<'session.status'> {

@@ -1,5 +1,5 @@
 import type { OutboxEvent } from '@switchyard/store';
-import type { TurnDocument } from '../../model/session-document.ts';
+import type { TurnDocument } from '../../model/turn-document.ts';
 import { sessionKeyObject } from '../../sessions/new-session.ts';
 import type { SessionIdentity } from '../../model/session-key.ts';
 import { excerptOf } from '../../frames/frame-splitting.ts';

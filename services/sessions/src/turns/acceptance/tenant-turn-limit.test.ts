@@ -4,7 +4,7 @@ import { FullFor, type ServiceError } from '@switchyard/contracts';
 import { systemClock } from '@switchyard/service-kit';
 import type { Collection } from '@switchyard/store';
 import { principal } from '@switchyard/testkit';
-import type { TurnDocument } from '../../model/session-document.ts';
+import type { TurnDocument } from '../../model/turn-document.ts';
 import { testSessions, turnIdOf } from '../../sessions.fixture.ts';
 import { createTenantBound } from './tenant-turn-limit.ts';
 

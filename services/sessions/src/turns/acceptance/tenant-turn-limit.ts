@@ -1,7 +1,7 @@
 import type { FullFor } from '@switchyard/contracts';
 import type { Clock } from '@switchyard/service-kit';
 import type { Collection } from '@switchyard/store';
-import type { TurnDocument } from '../../model/session-document.ts';
+import type { TurnDocument } from '../../model/turn-document.ts';
 import { tooManyWait } from '../store/turn-errors.ts';
 
 /** How many turns of a tenant may wait, so that none of them fills the database for all. */

@@ -14,23 +14,26 @@ import type { Clock } from '@switchyard/service-kit';
 import type { Collection, Documents } from '@switchyard/store';
 import type { z } from 'zod';
 import type { Agent, AgentDirectory } from '../../agents/agent-directory.ts';
-import { DAY_MS, type BodyDocument, type SessionDocument, type TurnDocument } from '../../model/session-document.ts';
+import type { SessionDocument } from '../../model/session-document.ts';
+import { type TurnDocument, unbegun } from '../../model/turn-document.ts';
+import { keep } from '../../model/stored-text.ts';
+import type { BodyDocument } from '../../model/text-document.ts';
+import { DAY_MS } from '../../model/retention.ts';
 import { toEntry } from '../../model/queue-entry.ts';
 import { enter, isQueueFull, queueFull, type Entered, type Taker } from '../../queue/session-queue.ts';
 import type { Arrival } from '../../sessions/new-session.ts';
 import { follows, noSuchSession, sees } from '../../model/session-ownership.ts';
 import type { Overflow, Queued } from '../../queue/queue-policy.ts';
 import { resolveSession, type SessionAddress, type SessionIdentity } from '../../model/session-key.ts';
-import { keep } from '../../model/stored-text.ts';
 import { agentGone, agentSuspended } from '../store/turn-errors.ts';
 import { toFailure } from '../store/turn-failure.ts';
+import { parseMessage } from '../../commands/command-parser.ts';
 import { gatheringOf, stillGathers, type Gathering, type GatheringDeps } from '../../queue/debounce.ts';
 import { asItIs, earlierTurn } from '../store/idempotency-key.ts';
 import { meantSession, type MeaningDeps } from './session-target.ts';
-import { modelFor } from '../../agent-loop/turn-planner.ts';
+import { modelFor } from '../../agents/agent-model.ts';
 import { received } from './received-event.ts';
 import type { Slot } from '../../queue/concurrency-slots.ts';
-import { unbegun } from '../../model/new-turn.ts';
 
 export interface TurnRequest {
   /** What was called: the same idempotency key means another turn with another method. */
@@ -218,7 +221,8 @@ interface Who {
 async function write(deps: AcceptDeps, asked: Asked, who: Who): Promise<Accepted> {
   await refuseBefore(deps, asked);
   const { tenant } = asked.principal;
-  const looking = gatheringOf(deps, { tenant, sessionKey: asked.sessionKey, message: asked.request.message });
+  const isCommand = (): boolean => parseMessage(asked.request.message)?.command !== undefined;
+  const looking = gatheringOf(deps, { tenant, sessionKey: asked.sessionKey, isCommand });
   const gathering = looking && (await looking);
   const slot = gathering?.until === undefined ? deps.reserve(who.agent, asked.lane) : undefined;
   let used = false;

@@ -1,6 +1,7 @@
 import type { Collection, Store } from '@switchyard/store';
 import type { Logger } from '@switchyard/telemetry';
-import type { SessionDocument, TurnDocument } from '../../model/session-document.ts';
+import type { SessionDocument } from '../../model/session-document.ts';
+import { type TurnDocument, hasEnded } from '../../model/turn-document.ts';
 import { readEntry } from '../../model/queue-entry.ts';
 import type { Overflow, Queued } from '../../queue/queue-policy.ts';
 import { leftOut } from '../store/turn-errors.ts';
@@ -10,7 +11,7 @@ import { linesOf } from '../../queue/dropped-messages.ts';
 import { logFailedTurn } from '../store/turn-failure-log.ts';
 import { makeKnown, type MakingKnown } from './end-notification.ts';
 import { noteEnd } from '../store/turn-metrics.ts';
-import { commitLeftOut, hasEnded } from '../store/turn-store.ts';
+import { commitLeftOut } from '../store/turn-store.ts';
 
 export interface OverflowDeps extends MakingKnown {
   turns: Collection<TurnDocument>;

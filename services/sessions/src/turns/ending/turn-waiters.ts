@@ -2,10 +2,9 @@ import { ServiceError, subjects, type TurnFrame } from '@switchyard/contracts';
 import type { Bus, Subscription } from '@switchyard/bus';
 import type { Clock } from '@switchyard/service-kit';
 import type { Collection } from '@switchyard/store';
-import type { BodyDocument, TurnDocument } from '../../model/session-document.ts';
+import { type TurnDocument, hasEnded, type TurnEnd } from '../../model/turn-document.ts';
 import { textOf } from '../../model/stored-text.ts';
-import type { TurnEnd } from '../execution/turn-run.ts';
-import { hasEnded } from '../store/turn-store.ts';
+import type { BodyDocument } from '../../model/text-document.ts';
 
 /** How often those are looked for that nobody told of their end, and how many at once. */
 const LOOK_MS = 1_000;

@@ -3,7 +3,8 @@ import { test } from 'node:test';
 import { setTimeout as wait } from 'node:timers/promises';
 import type { ServiceError } from '@switchyard/contracts';
 import { principal, startUpstream, type TestService, type Upstream } from '@switchyard/testkit';
-import { turnCollection, type SessionDocument, type TurnDocument } from '../../model/session-document.ts';
+import type { SessionDocument } from '../../model/session-document.ts';
+import { turnCollection, type TurnDocument } from '../../model/turn-document.ts';
 import { testSessions } from '../../sessions.fixture.ts';
 import { createFollowUps, followUpId, GO_ON, requireFollowing } from './auto-continue.ts';
 

@@ -5,13 +5,13 @@ import type { Collection, Documents, Store } from '@switchyard/store';
 import type { Logger } from '@switchyard/telemetry';
 import type { AgentDirectory } from '../../agents/agent-directory.ts';
 import type { Compaction } from '../../context/compaction/compaction.ts';
-import type { SessionDocument, TurnDocument } from '../../model/session-document.ts';
+import type { SessionDocument } from '../../model/session-document.ts';
+import { type TurnDocument, hasEnded, unbegun } from '../../model/turn-document.ts';
 import { isQueueFull } from '../../queue/session-queue.ts';
 import { lanesOf } from '../../queue/lanes.ts';
 import { agentSuspended, overtaken, turnCancelled } from '../store/turn-errors.ts';
 import { toFailure } from '../store/turn-failure.ts';
-import { commitFailure, hasEnded } from '../store/turn-store.ts';
-import { unbegun } from '../../model/new-turn.ts';
+import { commitFailure } from '../store/turn-store.ts';
 
 /*
  * A turn whose window is full ends, and what comes after it has room once its conversation is made shorter. That it may go on by itself

@@ -1,4 +1,4 @@
-import { DAY_MS } from '../../model/session-document.ts';
+import { DAY_MS } from '../../model/retention.ts';
 import { clearGone, emptied } from '../../sessions/session-reset.ts';
 import { sessionKeyObject } from '../../sessions/new-session.ts';
 import { expiryOf } from '../../sessions/reset-policy.ts';

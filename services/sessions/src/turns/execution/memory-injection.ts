@@ -1,5 +1,5 @@
 import type { ModelMessage } from '@switchyard/models';
-import type { Heard } from '../../model/session-document.ts';
+import type { Heard } from '../../model/turn-document.ts';
 import type { Bodies } from '../../model/stored-text.ts';
 import { allCapturedOf, type Captured } from '../../memory/captured-turn.ts';
 import type { Witness } from '../../agent-loop/turn-trace.ts';

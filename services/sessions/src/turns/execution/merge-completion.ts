@@ -1,5 +1,5 @@
 import { type TurnFailure } from '@switchyard/contracts';
-import type { TurnDocument } from '../../model/session-document.ts';
+import { type TurnDocument, hasEnded, type TurnEnd } from '../../model/turn-document.ts';
 import { toEntry } from '../../model/queue-entry.ts';
 import { leave } from '../../queue/queue-removal.ts';
 import { forget, hasBodies, keep } from '../../model/stored-text.ts';
@@ -7,9 +7,9 @@ import { toError, toFailure } from '../store/turn-failure.ts';
 import { createFrameWriter } from '../../frames/frame-publisher.ts';
 import { lookAgain, type Hold } from '../../queue/session-lease.ts';
 import { logFailedTurn } from '../store/turn-failure-log.ts';
-import type { RunDeps, TurnEnd } from './turn-run.ts';
+import type { RunDeps } from './turn-run.ts';
 import { noteEnd } from '../store/turn-metrics.ts';
-import { commitFailure, commitShared, hasEnded } from '../store/turn-store.ts';
+import { commitFailure, commitShared } from '../store/turn-store.ts';
 import type { Waiting } from '../ending/turn-waiters.ts';
 
 /** An answer up to this long is told in one frame. */

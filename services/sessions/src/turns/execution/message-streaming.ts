@@ -1,6 +1,6 @@
 import { servicePrincipal } from '@switchyard/contracts';
 import type { Bus } from '@switchyard/bus';
-import type { TurnDocument } from '../../model/session-document.ts';
+import type { TurnDocument } from '../../model/turn-document.ts';
 import { channelOf } from '../../model/session-key.ts';
 import { excerptOf } from '../../frames/frame-splitting.ts';
 

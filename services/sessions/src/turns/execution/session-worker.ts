@@ -1,6 +1,8 @@
 import type { ModelRef } from '@switchyard/models';
 import type { Agent, AgentDirectory } from '../../agents/agent-directory.ts';
-import { DAY_MS, type GoneDocument, type TurnDocument } from '../../model/session-document.ts';
+import type { GoneDocument } from '../../model/session-document.ts';
+import { type TurnDocument, hasEnded } from '../../model/turn-document.ts';
+import { DAY_MS } from '../../model/retention.ts';
 import { clearGone } from '../../sessions/session-reset.ts';
 import { readEntry, waitsForOf } from '../../model/queue-entry.ts';
 import { giveBack, settle, type Counted } from '../../queue/session-queue.ts';
@@ -18,7 +20,7 @@ import type { Runs } from '../ending/running-turns.ts';
 import { endJoined } from './merge-completion.ts';
 import { charsOf, messagesOf } from '../../model/turn-messages.ts';
 import { endTurnSpan, noteEnd, noteWait, startTurnSpan } from '../store/turn-metrics.ts';
-import { endedMeanwhile, hasEnded, take } from '../store/turn-store.ts';
+import { endedMeanwhile, take } from '../store/turn-store.ts';
 import { tellUsage } from './token-usage-event.ts';
 import { endOf, type Waiting } from '../ending/turn-waiters.ts';
 

@@ -2,7 +2,7 @@ import { servicePrincipal } from '@switchyard/contracts';
 import type { Bus } from '@switchyard/bus';
 import { listPrice } from '../../budgets/model-prices.ts';
 import { savedBy, type Priced } from '../../cache-stats/cache-savings.ts';
-import type { TurnDocument } from '../../model/session-document.ts';
+import type { TurnDocument } from '../../model/turn-document.ts';
 import { channelOf } from '../../model/session-key.ts';
 import type { Spent } from '../../model/checkpoint-log.ts';
 import type { TurnOutcome } from '../../agent-loop/turn-plan.ts';

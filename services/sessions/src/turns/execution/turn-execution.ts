@@ -1,10 +1,10 @@
 import { ServiceError } from '@switchyard/contracts';
 import type { ModelRef } from '@switchyard/models';
 import type { Call } from '../../budgets/budgets.ts';
-import { notInForce } from '../../commands/unsupported-directive.ts';
+import { notInForce, parseMessage } from '../../commands/command-parser.ts';
 import { carryOut } from '../../commands/command-execution.ts';
-import { parseMessage } from '../../commands/command-parser.ts';
-import type { Effect, Heard, SessionDocument, TurnDocument } from '../../model/session-document.ts';
+import type { Effect, SessionDocument } from '../../model/session-document.ts';
+import { type Heard, type TurnDocument, hasEnded } from '../../model/turn-document.ts';
 import { lookAtTurn, type LookingAtTurn } from './turn-screening.ts';
 import { noSuchSession, sees } from '../../model/session-ownership.ts';
 import { asAgent } from '../../agents/model-access.ts';
@@ -18,12 +18,13 @@ import { hearing } from './turn-merging.ts';
 import type { Mark } from '../../model/checkpoint-log.ts';
 import { logFailedTurn } from '../store/turn-failure-log.ts';
 import { runTurn } from '../../agent-loop/agent-loop.ts';
-import { modelFor, planTurn } from '../../agent-loop/turn-planner.ts';
+import { planTurn } from '../../agent-loop/turn-planner.ts';
+import { modelFor } from '../../agents/agent-model.ts';
 import { openRecord, type Record } from './turn-recorder.ts';
 import { createReminding, type Reminding } from './memory-injection.ts';
 import type { Ended, RunDeps, RunGiven } from './turn-run.ts';
 import type { TurnOutcome } from '../../agent-loop/turn-plan.ts';
-import { commitAnswer, commitFailure, endedMeanwhile, fenced, hasEnded, isFenced, wasEnded } from '../store/turn-store.ts';
+import { commitAnswer, commitFailure, endedMeanwhile, fenced, isFenced, wasEnded } from '../store/turn-store.ts';
 
 /**
  * Runs a turn to its end. Frames tell readers, but the guarded writes are the truth. Undefined when somebody else goes on with the

@@ -1,5 +1,5 @@
 import { ServiceError } from '@switchyard/contracts';
-import type { Heard, TurnDocument } from '../../model/session-document.ts';
+import { type Heard, type TurnDocument, hasEnded } from '../../model/turn-document.ts';
 import { parseMessage } from '../../commands/command-parser.ts';
 import { readEntry } from '../../model/queue-entry.ts';
 import type { QueueMode } from '../../queue/queue-policy.ts';
@@ -7,7 +7,6 @@ import { keep, textOf } from '../../model/stored-text.ts';
 import { leftOutText } from '../../queue/dropped-messages.ts';
 import type { Record } from './turn-recorder.ts';
 import type { RunDeps, RunGiven } from './turn-run.ts';
-import { hasEnded } from '../store/turn-store.ts';
 
 /*
  * One answer to several turns. A turn that runs may hear those that wait right behind it; from then on its document says so, and they

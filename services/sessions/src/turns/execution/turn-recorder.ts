@@ -1,10 +1,10 @@
 import type { Documents } from '@switchyard/store';
-import type { Heard, TurnDocument } from '../../model/session-document.ts';
+import { type Heard, type TurnDocument, hasEnded } from '../../model/turn-document.ts';
 import { keep } from '../../model/stored-text.ts';
 import { keepMark, type Mark } from '../../model/checkpoint-log.ts';
 import type { RunDeps, RunGiven } from './turn-run.ts';
 import { tellPiece } from './message-streaming.ts';
-import { checkpoint, endedMeanwhile, hasEnded, isFenced, wasEnded, type Checkpoint } from '../store/turn-store.ts';
+import { checkpoint, endedMeanwhile, isFenced, wasEnded, type Checkpoint } from '../store/turn-store.ts';
 
 /** How old what a turn has said may be before it is kept, for readers whom the log of frames has lost. */
 const TEXT_MS = 1_000;

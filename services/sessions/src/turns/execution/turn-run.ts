@@ -1,4 +1,4 @@
-import type { Principal, TurnFailure, TurnResult } from '@switchyard/contracts';
+import type { Principal } from '@switchyard/contracts';
 import type { Bus } from '@switchyard/bus';
 import type { Failover, ModelRef, Models } from '@switchyard/models';
 import type { Clock } from '@switchyard/service-kit';
@@ -10,13 +10,17 @@ import type { Beginnings } from '../../context/history-prefix-cache.ts';
 import type { Compaction } from '../../context/compaction/compaction.ts';
 import type { Screening } from '../../screening/screening.ts';
 import type { QueueMode } from '../../queue/queue-policy.ts';
-import type { BodyDocument, GoneDocument, SessionDocument, SummaryDocument, TurnDocument } from '../../model/session-document.ts';
+import type { GoneDocument, SessionDocument } from '../../model/session-document.ts';
+import type { SummaryDocument } from '../../model/summary-document.ts';
+import type { TurnDocument, TurnEnd } from '../../model/turn-document.ts';
+import type { BodyDocument } from '../../model/text-document.ts';
 import type { FollowUps } from './auto-continue.ts';
 import type { FrameWriter } from '../../frames/frame-publisher.ts';
 import type { Hold } from '../../queue/session-lease.ts';
 import type { Standing } from '../../model/checkpoint-log.ts';
 import type { LogShares } from '../../frames/frame-log-quota.ts';
-import type { FrameBody, TurnOutcome } from '../../agent-loop/turn-plan.ts';
+import type { TurnOutcome } from '../../agent-loop/turn-plan.ts';
+import type { FrameBody } from '../../frames/frame-splitting.ts';
 import type { Memories } from '../../memory/memory-recall.ts';
 import type { ToolsOf } from '../../agent-loop/turn-planner.ts';
 import type { Recall } from '../../context/exchange-cache.ts';
@@ -78,8 +82,6 @@ export interface RunGiven {
   /** The turn was ended by somebody else: it stops here. */
   stop: () => void;
 }
-
-export type TurnEnd = { result: TurnResult; failure?: undefined } | { failure: TurnFailure; result?: undefined };
 
 /** A turn that has ended, and how its readers are told, once its session is. */
 export interface Ended {

@@ -1,6 +1,6 @@
 import type { AbortReason, TurnFailure, TurnResult } from '@switchyard/contracts';
 import type { OutboxEvent } from '@switchyard/store';
-import type { TurnDocument } from '../../model/session-document.ts';
+import type { TurnDocument } from '../../model/turn-document.ts';
 
 /** How a turn with an answer ended, where that is one of its limits. */
 const BY_FINISH: Partial<Record<TurnResult['finishReason'], AbortReason>> = {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Collection } from '@switchyard/store';
 import { principal } from '@switchyard/testkit';
-import type { TurnDocument } from '../../model/session-document.ts';
+import type { TurnDocument } from '../../model/turn-document.ts';
 import { asItIs } from './idempotency-key.ts';
 
 const accepted = { turnId: 'turn_a', state: 'queued' } as TurnDocument;

@@ -1,6 +1,6 @@
 import type { Principal } from '@switchyard/contracts';
 import type { Collection, Documents, Store } from '@switchyard/store';
-import type { TurnDocument } from '../../model/session-document.ts';
+import type { TurnDocument } from '../../model/turn-document.ts';
 
 export interface KeyedDeps {
   turns: Collection<TurnDocument>;

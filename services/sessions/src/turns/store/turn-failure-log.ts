@@ -1,6 +1,6 @@
 import { ServiceError } from '@switchyard/contracts';
 import { parseTraceparent, type Logger } from '@switchyard/telemetry';
-import type { TurnDocument } from '../../model/session-document.ts';
+import type { TurnDocument } from '../../model/turn-document.ts';
 
 const MAX_TEXT = 500;
 

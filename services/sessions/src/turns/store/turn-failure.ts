@@ -1,5 +1,5 @@
 import { ServiceError, type TurnFailure } from '@switchyard/contracts';
-import type { TurnDocument } from '../../model/session-document.ts';
+import type { TurnDocument } from '../../model/turn-document.ts';
 
 /**
  * An error as the readers of a turn see it. Asking again would repeat what its tools did, and under its own key would only be told

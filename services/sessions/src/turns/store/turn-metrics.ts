@@ -1,9 +1,8 @@
 import { histogram, observe, startSpan, type Span } from '@switchyard/telemetry';
 import { ServiceError, type StatelessResult, type TurnFailure } from '@switchyard/contracts';
 import type { Collection } from '@switchyard/store';
-import type { TurnDocument } from '../../model/session-document.ts';
+import type { TurnDocument, TurnEnd } from '../../model/turn-document.ts';
 import { toError } from './turn-failure.ts';
-import type { TurnEnd } from '../execution/turn-run.ts';
 
 /** Kept, with a place in the queue of its session; or its frames are all there is. */
 export type TurnKind = 'durable' | 'stateless';

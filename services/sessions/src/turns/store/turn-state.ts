@@ -1,7 +1,8 @@
 import type { Principal, TurnId, TurnState } from '@switchyard/contracts';
 import type { Collection } from '@switchyard/store';
 import type { z } from 'zod';
-import type { SessionDocument, TurnDocument } from '../../model/session-document.ts';
+import type { SessionDocument } from '../../model/session-document.ts';
+import type { TurnDocument } from '../../model/turn-document.ts';
 import { readEntry } from '../../model/queue-entry.ts';
 
 export interface TurnReading {

@@ -1,6 +1,9 @@
 import { ServiceError, type TurnFailure, type TurnResult } from '@switchyard/contracts';
 import type { Documents, OutboxEvent } from '@switchyard/store';
-import { DAY_MS, type Effect, type Heard, type Said, type TurnDocument } from '../../model/session-document.ts';
+import type { Effect } from '../../model/session-document.ts';
+import { type Heard, type TurnDocument, hasEnded } from '../../model/turn-document.ts';
+import type { Said } from '../../model/text-document.ts';
+import { DAY_MS } from '../../model/retention.ts';
 import { saysNothing } from '../../screening/silent-response.ts';
 import { channelOf } from '../../model/session-key.ts';
 import { abortedBy, type Aborted } from './abort-event.ts';
@@ -12,10 +15,6 @@ import { excerptOf } from '../../frames/frame-splitting.ts';
  */
 
 const UNENDED = { in: ['queued', 'running'] } as const;
-
-export function hasEnded({ state }: Pick<TurnDocument, 'state'>): boolean {
-  return state !== 'queued' && state !== 'running';
-}
 
 export interface Taking {
   turnId: string;

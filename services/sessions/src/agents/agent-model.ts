@@ -1,0 +1,32 @@
+import { ServiceError } from '@switchyard/contracts';
+import { requireAllowed, resolveAgentModel, type ModelRef, type Models } from '@switchyard/models';
+import type { Agent } from './agent-directory.ts';
+
+/** The model an agent speaks with: its own, else the one of the house. */
+export async function modelOf(agent: Agent, models: Models): Promise<ModelRef> {
+  const { model, provider, modelRoutes } = agent.config;
+  const found = await resolveAgentModel(models, { provider, model, modelRoutes });
+  if (found) return found;
+  const routed = model === 'default' ? (modelRoutes.default ?? model) : model;
+  const name = provider === 'default' ? routed : `${provider}/${model}`;
+  throw new ServiceError('FAILED_PRECONDITION', `The agent ${agent.agentId} names the model ${name}, which no configured provider has.`, {
+    details: { reason: 'MODEL_NOT_FOUND' },
+  });
+}
+
+/** The model that a turn names, which its agent must be allowed; without a name that of the agent. */
+export async function modelFor(agent: Agent, models: Models, name: string | undefined): Promise<ModelRef> {
+  if (name === undefined) return modelOf(agent, models);
+  const found = await models.find(name);
+  if (!found) {
+    throw new ServiceError(
+      'FAILED_PRECONDITION',
+      `A turn of the agent ${agent.agentId} names the model ${name}, which no configured provider has.`,
+      {
+        details: { reason: 'MODEL_NOT_FOUND' },
+      },
+    );
+  }
+  requireAllowed(agent, found);
+  return found;
+}

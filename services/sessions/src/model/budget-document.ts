@@ -1,0 +1,15 @@
+import { z } from 'zod';
+import { collection } from '@switchyard/store';
+import { instant } from './schema-fields.ts';
+
+/** How much of something was used, or is set aside, in one stretch of time (`budgets/budget-store.ts`). */
+export const BudgetDocument = z.object({ id: z.string(), used: z.int(), forgetAt: instant });
+
+export type BudgetDocument = z.infer<typeof BudgetDocument>;
+
+export const budgetCollection = collection({
+  name: 'budgets',
+  schema: BudgetDocument,
+  key: 'id',
+  expires: { field: 'forgetAt', afterMs: 0 },
+});

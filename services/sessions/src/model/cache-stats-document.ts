@@ -1,0 +1,29 @@
+import { z } from 'zod';
+import { collection } from '@switchyard/store';
+import { count, instant } from './schema-fields.ts';
+
+/** What the calls of one agent to one model found in the caches of its provider, in one day of UTC (`cache-stats/cache-stats.ts`). */
+export const CachedDocument = z.object({
+  id: z.string(),
+  agentId: z.string(),
+  provider: z.string(),
+  model: z.string(),
+  /** When the day began. */
+  day: instant,
+  calls: count,
+  hits: count,
+  cachedTokens: count,
+  costUsd: z.number(),
+  savedUsd: z.number(),
+  forgetAt: instant,
+});
+
+export type CachedDocument = z.infer<typeof CachedDocument>;
+
+export const cachedCollection = collection({
+  name: 'cached',
+  schema: CachedDocument,
+  key: 'id',
+  indexes: [{ fields: ['day'] }, { fields: ['agentId', 'day'] }],
+  expires: { field: 'forgetAt', afterMs: 0 },
+});
