@@ -14,6 +14,6 @@ export const BlobRef = z.strictObject({
   sha256: z.string().regex(/^[0-9a-f]{64}$/),
   contentType: upTo(MAX.name),
   expiresAt: z.int().nonnegative().describe('epoch milliseconds'),
-  savedAt: z.int().nonnegative().optional().describe('epoch milliseconds; 0 where whoever keeps it does not know'),
+  savedAt: z.int().nonnegative().optional().describe('epoch milliseconds; 0 if the store does not know'),
 });
 export type BlobRef = z.infer<typeof BlobRef>;

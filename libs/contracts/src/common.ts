@@ -8,20 +8,20 @@ export const AgentId = z
   .regex(/^[a-z0-9_-]{1,64}$/)
   .describe('lower-case letters, digits, - and _');
 /** Who does a piece of work. Where the agent is the thing asked for, one that nobody knows is NOT_FOUND instead. */
-export const Worker = AgentId.describe('the default agent when left out; one that nobody knows is INVALID_ARGUMENT');
+export const Worker = AgentId.describe('default: the default agent; an unknown agent is INVALID_ARGUMENT');
 /** What a caller chooses as the id of something: a token, a session, a job. */
 export const CallerId = upTo(MAX.id)
   .regex(/^[A-Za-z0-9._:@-]{1,128}$/)
   .describe('1 to 128 letters, digits and . _ : @ -');
 export const TokenId = CallerId.describe('unique within its tenant: 1 to 128 letters, digits and . _ : @ -');
 /** Agents that a token is held to: it starts turns with no other, and sees nothing of theirs. */
-export const HeldToAgents = z.array(AgentId).min(1).max(MAX.few).describe('the agents that it may use; without it, all of its tenant');
+export const HeldToAgents = z.array(AgentId).min(1).max(MAX.few).describe('agents that the token may use; default: all of its tenant');
 /** A tenant that a token is made for. */
 export const TokenTenant = z
   .string()
   .max(64)
   .regex(/^[A-Za-z0-9._@-]{1,64}$/)
-  .describe('another tenant; only a token that may do everything, in the tenant of the installation, names one');
+  .describe('another tenant; requires a token of scope * in the tenant of the installation');
 /** Whose sessions a token may read and write: those of its tenant, or only those that it made. */
 export const SessionsOf = z.enum(['tenant', 'own']);
 export const Scope = z.enum(TOKEN_SCOPES);
@@ -87,7 +87,7 @@ export const DurationMs = z.number().nonnegative().describe('milliseconds');
 export const Usd = z.number().describe('US dollars');
 export const Rate = z.number().min(0).max(1).describe('0 to 1');
 /** A share of what was saved: below zero where saving cost more than it saved. */
-export const SavingsRate = z.number().max(1).describe('at most 1; below 0 where caching cost more than it saved');
+export const SavingsRate = z.number().max(1).describe('at most 1; negative if caching cost more than it saved');
 
 /** Bytes a caller sends inside JSON. */
 export const Base64 = z
@@ -95,7 +95,7 @@ export const Base64 = z
   .min(1)
   .max(MAX.payload)
   .refine(isBase64, 'base64')
-  .meta({ description: 'base64, standard or URL-safe, padded or not; white space is ignored', contentEncoding: 'base64' });
+  .meta({ description: 'base64, standard or URL-safe, with or without padding; white space is ignored', contentEncoding: 'base64' });
 
 /** The param that holds it. */
 export const IDEMPOTENCY_KEY = 'idempotencyKey';
@@ -113,7 +113,7 @@ export function pageSize(standard: number, most: number) {
     .int()
     .overwrite((asked) => Math.min(Math.max(asked, 1), most))
     .default(standard)
-    .describe(`1 to ${most}; beyond that the nearest of the two`);
+    .describe(`1 to ${most}; values outside are clamped`);
 }
 
 /** Checked in one pass, and without a pattern that could go back over a text of megabytes. */

@@ -17,7 +17,7 @@ test('a rate that was exceeded is -32000, a place that is full is -32603, and bo
 test('an agent nobody knows is a wrong argument where it is to do the work, and not found where it is the thing asked for', () => {
   const described = (name: string): string => JSON.stringify(inputSchema(publicMethods.get(name)?.spec.params as z.ZodType));
   for (const name of ['agent.execute', 'agent.stream', 'session.send', 'session.spawn', 'cron.add', 'graph.define'])
-    assert.match(described(name), /one that nobody knows is INVALID_ARGUMENT/, name);
+    assert.match(described(name), /an unknown agent is INVALID_ARGUMENT/, name);
 
   const asked = /^(agents|workspace)\.|^heartbeat\.(get|update|trigger)$|^agent\.(cacheStats|getOperationModels)$/;
   const named = [...publicMethods.values()].filter(({ name }) => asked.test(name) && described(name).includes('"agentId"'));

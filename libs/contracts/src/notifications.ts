@@ -23,14 +23,14 @@ function defineNotifications<N extends Record<string, NotificationSpec>>(all: N)
 /** Every notification there is. Clients ignore the ones they do not know. */
 export const notifications = defineNotifications({
   heartbeat: {
-    summary: 'The connection lives; sent every gateway.wsHeartbeatMs.',
+    summary: 'Heartbeat of the connection, every gateway.wsHeartbeatMs.',
     audience: 'all',
     from: ['gateway'],
     params: z.object({ ts: Timestamp }),
     example: { ts: 1763719200000 },
   },
   'agent.frame': {
-    summary: 'What a turn says that this connection follows with agent.attach.',
+    summary: 'A frame of a turn that this connection follows with agent.attach.',
     audience: 'connection',
     from: ['gateway'],
     params: z.object({ turnId: TurnId, frame: TurnProgress }),
@@ -44,7 +44,7 @@ export const notifications = defineNotifications({
     example: { sessionKey: 'default:alice:gateway', result: 'The second offer is the cheapest.' },
   },
   'notification.message': {
-    summary: 'An agent, a job, a heartbeat or a graph has something to say to the channel `gateway`.',
+    summary: 'A message of an agent, job, heartbeat or graph for the channel `gateway`.',
     audience: 'all',
     from: ['channels'],
     params: z.object({ text: upTo(MAX.text), timestamp: Timestamp }),

@@ -13,12 +13,12 @@ export const TokenProjection = z.object({
   hash: z.string().max(64).describe('hex SHA-256 of the secret'),
   scopes: Scopes,
   tenant: upTo(MAX.id),
-  client: upTo(MAX.name).describe('who the token speaks for; the id, unless an earlier token had it'),
-  sessions: SessionsOf.default('tenant').describe('whose sessions it may read and write'),
-  lenient: z.boolean().default(false).describe('whether /v1 passes over fields that mean nothing here'),
+  client: upTo(MAX.name).describe('client of the token; its id, unless an earlier token had that id'),
+  sessions: SessionsOf.default('tenant').describe('sessions that the token may read and write'),
+  lenient: z.boolean().default(false).describe('whether /v1 ignores unsupported fields'),
   budgets: SpendLimits.optional(),
   agents: HeldToAgents.optional(),
-  mcpClient: McpClient.optional().describe('what it may do at /mcp'),
+  mcpClient: McpClient.optional().describe('permissions at /mcp'),
   ver: z.int().positive(),
   expiresAt: Timestamp.optional(),
 });
@@ -52,8 +52,8 @@ export type LogLevelWish = z.infer<typeof LogLevelWish>;
 
 /** One process, with everything that runs in it. */
 const RestartedProcess = z.object({
-  process: upTo(MAX.id).describe('of this run: whoever is started again has another one'),
-  replicas: z.array(upTo(MAX.name)).max(MAX.few).describe('`<service>.<replica>` of each service in it'),
+  process: upTo(MAX.id).describe('id of this run; changes with each start'),
+  replicas: z.array(upTo(MAX.name)).max(MAX.few).describe('`<service>.<replica>` of each service in the process'),
 });
 
 const ByService = z.record(upTo(MAX.id), Count).check(mostKeys(MAX.few));
@@ -62,15 +62,15 @@ const ByService = z.record(upTo(MAX.id), Count).check(mostKeys(MAX.few));
 export const RollingRestart = z.object({
   id: upTo(MAX.id),
   state: z.enum(['running', 'done', 'stopped']),
-  by: upTo(MAX.name).describe('the client that asked for it'),
+  by: upTo(MAX.name).describe('requesting client'),
   since: Timestamp,
-  movedAt: Timestamp.describe('of the last step'),
+  movedAt: Timestamp.describe('time of the last step'),
   /** How many replicas of each service could work when it began: as many are to be there whenever somebody leaves. */
   ready: ByService,
   restarted: z.array(upTo(MAX.name)).max(MAX.many),
   waiting: z.array(RestartedProcess).max(MAX.many),
   /** Who leaves, how many replicas there must be of its services before the next one may, and since when there are. */
   turn: RestartedProcess.extend({ needs: ByService, backAt: Timestamp.optional() }).optional(),
-  reason: upTo(MAX.line).optional().describe('why it was stopped'),
+  reason: upTo(MAX.line).optional().describe('reason of the stop'),
 });
 export type RollingRestart = z.infer<typeof RollingRestart>;

@@ -35,15 +35,15 @@ export const BLOB_VARIABLE_HELP: Readonly<Record<string, { preset: string; means
   [BLOBS]: {
     preset: 'file: in the data directory',
     means:
-      'where large payloads are kept for a while: `file:DIR`, `mongodb://…/name` in GridFS, `grpc://host:port` or `grpcs://…` in another process (`grpc://host:port,host:port` where several have one store)',
+      'store for large payloads: `file:DIR`, `mongodb://…/name` (GridFS), or `grpc://host:port` or `grpcs://…` of another process (`grpc://host:port,host:port` for several with one store)',
   },
-  [TOKEN]: { preset: 'none', means: 'what services say to a blob store in another process, and what it asks for; at least 32 characters' },
-  [PORT]: { preset: 'off', means: 'serves the blob store of this process over gRPC, to whoever says the token; 0 takes a free port' },
-  [HOST]: { preset: LOOPBACK, means: 'the address of that port' },
-  [MAX_BYTES]: { preset: '268435456', means: 'the largest blob' },
-  [CA]: { preset: 'none', means: 'the name of a PEM file: whose certificates the other side of a blob store must have' },
-  [CERT]: { preset: 'none', means: 'the name of a PEM file: the certificate of this side; with it the port speaks TLS alone' },
-  [KEY]: { preset: 'none', means: 'the name of a PEM file: the key of that certificate' },
+  [TOKEN]: { preset: 'none', means: 'credential of services at the blob store of another process; at least 32 characters' },
+  [PORT]: { preset: 'off', means: 'port that serves the blob store of this process over gRPC, with the token; 0 selects a free port' },
+  [HOST]: { preset: LOOPBACK, means: 'listener address of that port' },
+  [MAX_BYTES]: { preset: '268435456', means: 'maximum size of a blob' },
+  [CA]: { preset: 'none', means: 'PEM file: certificate authority of the other side' },
+  [CERT]: { preset: 'none', means: 'PEM file: certificate of this side; the port then requires TLS' },
+  [KEY]: { preset: 'none', means: 'PEM file: key of that certificate' },
 };
 
 /** Reads where blobs are; what cannot work is one sentence that names the variable. */

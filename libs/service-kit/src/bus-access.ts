@@ -25,13 +25,13 @@ const NONE = 'none';
 
 /** As a reader is told of them. */
 export const BUS_VARIABLE_HELP: Readonly<Record<string, { preset: string; means: string }>> = {
-  [USER]: { preset: NONE, means: 'the user on the bus; both may stand in the address instead' },
-  [PASSWORD]: { preset: NONE, means: 'its password' },
-  [TOKEN]: { preset: NONE, means: 'a token for the bus, in place of a user' },
-  [CREDENTIALS]: { preset: NONE, means: 'the name of a credentials file for the bus, in place of a user' },
-  [CA]: { preset: NONE, means: 'the name of a PEM file: whose certificates the bus may have; without encryption nothing is sent' },
-  [CERT]: { preset: NONE, means: 'the name of a PEM file: our certificate for the bus' },
-  [KEY]: { preset: NONE, means: 'the name of a PEM file: the key of that certificate' },
+  [USER]: { preset: NONE, means: 'user on the bus; user and password may be in the address instead' },
+  [PASSWORD]: { preset: NONE, means: 'password of the user' },
+  [TOKEN]: { preset: NONE, means: 'token for the bus, instead of a user' },
+  [CREDENTIALS]: { preset: NONE, means: 'credentials file for the bus, instead of a user' },
+  [CA]: { preset: NONE, means: 'PEM file: certificate authority of the bus; TLS is then required' },
+  [CERT]: { preset: NONE, means: 'PEM file: client certificate for the bus' },
+  [KEY]: { preset: NONE, means: 'PEM file: key of that certificate' },
 };
 
 /** Reads who the process is on the bus: one way, said once. Secrets themselves are in no sentence. */

@@ -50,39 +50,45 @@ const STREAMS = `must be a number from 1 to ${MOST_STREAMS}`;
 
 /** Variables that say where the process works and with what, as a reader is told of them. All others named `SWITCHYARD_…` are configuration keys. */
 export const PROCESS_VARIABLE_HELP: Readonly<Record<string, { preset: string; means: string }>> = {
-  SWITCHYARD_DATA: { preset: DEFAULT_DATA, means: 'the directory of what is kept; `run.json` in it tells scripts what runs' },
-  SWITCHYARD_TOKEN: { preset: 'minted once, saved 0600', means: 'a token of scope `*`, for as long as it is set; at least 32 characters' },
-  SWITCHYARD_URL: { preset: 'the local edge', means: 'what the command and the client speak to' },
-  SWITCHYARD_BUS: { preset: 'memory:', means: '`nats://…` for a real one: nats-server with JetStream (`-js`) and `max_payload: 8MB`' },
+  SWITCHYARD_DATA: { preset: DEFAULT_DATA, means: 'data directory; its `run.json` describes the running processes for scripts' },
+  SWITCHYARD_TOKEN: {
+    preset: 'created once, saved with mode 0600',
+    means: 'a token of scope `*`, valid while it is set; at least 32 characters',
+  },
+  SWITCHYARD_URL: { preset: 'the local gateway', means: 'gateway address for the command and the client library' },
+  SWITCHYARD_BUS: { preset: 'memory:', means: '`nats://…`: nats-server with JetStream (`-js`) and `max_payload: 8MB`' },
   ...BUS_VARIABLE_HELP,
   SWITCHYARD_STORE: {
     preset: 'sqlite: in the data directory',
-    means: '`sqlite:DIR` keeps the documents elsewhere, `mongodb://…/name` on a server, in a database for each service',
+    means: '`sqlite:DIR` for another directory, `mongodb://…/name` for a server, with a database per service',
   },
-  SWITCHYARD_CACHE: { preset: 'memory:', means: '`redis://host:port` for what replicas count together; losing it fails nothing' },
+  SWITCHYARD_CACHE: { preset: 'memory:', means: '`redis://host:port` for rate limits shared by replicas; an outage fails no request' },
   ...BLOB_VARIABLE_HELP,
-  SWITCHYARD_CONFIG: { preset: 'config.yaml, if it is there', means: 'configuration files, joined by colons; a later one wins' },
-  SWITCHYARD_REPLICA: { preset: 'minted', means: 'the name of this replica in leases, reports and discovery' },
+  SWITCHYARD_CONFIG: {
+    preset: 'config.yaml, if it exists',
+    means: 'configuration files, separated by colons; later ones override earlier ones',
+  },
+  SWITCHYARD_REPLICA: { preset: 'generated', means: 'name of this replica in leases, reports and discovery' },
   SWITCHYARD_DEV_TOOLS: {
     preset: 'off',
-    means: 'for tests of the product itself: `on` gives turns of a development model tools whose executions can be counted',
+    means: 'for tests: `on` offers counted tools to turns of a development model',
   },
   SWITCHYARD_METRICS_PORT: {
-    preset: 'off; with everything in one process 9464, or a free one',
-    means: 'serves `/metrics` for Prometheus, `/livez` and `/readyz`; 0 takes a free one, `off` none',
+    preset: 'off; 9464 or a free port in one process',
+    means: 'serves `/metrics` for Prometheus, `/livez` and `/readyz`; 0 selects a free port, `off` disables it',
   },
-  SWITCHYARD_HEALTH_PORT: { preset: 'off', means: 'serves `grpc.health.v1.Health`; 0 takes a free one' },
+  SWITCHYARD_HEALTH_PORT: { preset: 'off', means: 'serves `grpc.health.v1.Health`; 0 selects a free port' },
   SWITCHYARD_PROBE_HOST: {
     preset: LOOPBACK,
-    means: 'the address of both: they ask for no token, so a container says `0.0.0.0` and its network who may come',
+    means: 'listener of the metrics and health ports, which need no token; `0.0.0.0` in a container with a restricted network',
   },
   SWITCHYARD_TURN_STREAMS: {
     preset: '1',
-    means: `in how many streams of NATS the frames of turns are kept, at most ${MOST_STREAMS}; read by the job that makes them alone`,
+    means: `number of NATS streams for frames of turns, at most ${MOST_STREAMS}; read by the provisioning job only`,
   },
   SWITCHYARD_BUS_COPIES: {
     preset: '1',
-    means: `on how many servers of a NATS cluster each stream and bucket is kept, at most ${MOST_COPIES}: with 3, one of three servers may die; read by the job that makes them alone`,
+    means: `number of copies of each stream and bucket in a NATS cluster, at most ${MOST_COPIES}; with 3, one of three servers may fail; read by the provisioning job only`,
   },
 };
 

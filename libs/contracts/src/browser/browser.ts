@@ -31,7 +31,7 @@ export const PageSnapshot = z.object({
 });
 
 export const Screenshot = z.object({
-  data: upTo(MAX.payload).describe('base64 of the image, PNG unless asked otherwise'),
+  data: upTo(MAX.payload).describe('base64 of the image, PNG by default'),
   mimeType: upTo(MAX.name).optional(),
   width: Count.optional(),
   height: Count.optional(),
@@ -59,7 +59,7 @@ export const ConsoleEntry = z.object({
 });
 export const ConsoleLog = z.object({ entries: z.array(ConsoleEntry).max(MAX.all).describe('the last 500, oldest first') });
 
-const Url = z.string().min(1).max(8192).describe('http, https or about; addresses inside the network are refused');
+const Url = z.string().min(1).max(8192).describe('http, https or about; internal addresses are rejected');
 const Selector = z.string().min(1).max(2000).describe('a snapshot reference (e12, @e12 or ref=e12) or a CSS selector');
 const Text = z.string().max(100_000);
 const OneTab = z.strictObject({ tabId: z.string().min(1).max(128) });
@@ -68,7 +68,7 @@ const PAGE_DEADLINE_MS = 60_000;
 const Act = z.strictObject({
   action: z.enum(['click', 'type', 'press', 'hover', 'drag', 'select', 'fill', 'scroll', 'wait', 'resize', 'evaluate', 'close']),
   selector: Selector.optional(),
-  text: Text.optional().describe('what to type, the key to press, the text to wait to be gone, or the function to evaluate'),
+  text: Text.optional().describe('text to type, key to press, text to wait for until it disappears, or function to evaluate'),
   value: Text.optional().describe('the option to select or the value to fill'),
   values: z.array(Text).max(100).optional().describe('select: several options'),
   fields: z
@@ -76,17 +76,17 @@ const Act = z.strictObject({
     .max(100)
     .optional()
     .describe('fill: several fields at once'),
-  endSelector: Selector.optional().describe('drag: where to'),
+  endSelector: Selector.optional().describe('drag: target'),
   submit: z.boolean().optional().describe('type: press Enter afterwards'),
-  slowly: z.boolean().optional().describe('type: key by key'),
+  slowly: z.boolean().optional().describe('type: one key at a time'),
   doubleClick: z.boolean().optional(),
   button: z.enum(['left', 'right', 'middle']).optional(),
   modifiers: z
     .array(z.enum(['Alt', 'Control', 'Meta', 'Shift']))
     .max(4)
     .optional(),
-  delayMs: z.int().min(0).max(10_000).optional().describe('press: how long the key stays down'),
-  timeMs: z.int().min(0).max(30_000).optional().describe('wait: how long'),
+  delayMs: z.int().min(0).max(10_000).optional().describe('press: duration'),
+  timeMs: z.int().min(0).max(30_000).optional().describe('wait: duration'),
   width: z.int().min(1).max(10_000).optional().describe('resize'),
   height: z.int().min(1).max(10_000).optional().describe('resize'),
 });
@@ -95,7 +95,7 @@ const example = { url: 'https://example.com/', title: 'Example Domain', tabId: '
 
 export const browserMethods = defineMethods({
   'browser.status': {
-    summary: 'Says whether a browser runs, and where it is.',
+    summary: 'Returns the state and location of the browser.',
     scope: 'rpc',
     params: NoParams,
     result: BrowserStatus,
@@ -106,7 +106,7 @@ export const browserMethods = defineMethods({
     ],
   },
   'browser.start': {
-    summary: 'Starts a headless browser, unless one runs.',
+    summary: 'Starts a headless browser if none is running.',
     scope: 'rpc',
     params: NoParams,
     result: BrowserStarted,
@@ -124,8 +124,8 @@ export const browserMethods = defineMethods({
     examples: [{ params: {}, result: { stopped: true } }],
   },
   'browser.navigate': {
-    summary: 'Goes to an address in the tab that has the focus.',
-    description: 'Starts the browser when none runs. Redirects into the network are refused like the address itself.',
+    summary: 'Navigates the focused tab to an address.',
+    description: 'Starts the browser if none is running. Redirects to internal addresses are rejected like the address itself.',
     scope: 'rpc',
     params: z.strictObject({ url: Url }),
     result: Navigation,
@@ -134,14 +134,14 @@ export const browserMethods = defineMethods({
     examples: [{ params: { url: 'https://example.com' }, result: example }],
   },
   'browser.snapshot': {
-    summary: 'Reads the page as text: roles, names and references to act on.',
+    summary: 'Returns the page as text: roles, names and references for actions.',
     scope: 'rpc',
     params: z.strictObject({
-      interactive: z.boolean().optional().describe('only what can be acted on'),
-      compact: z.boolean().optional().describe('without nodes that say nothing'),
+      interactive: z.boolean().optional().describe('only interactive elements'),
+      compact: z.boolean().optional().describe('without empty nodes'),
       maxDepth: z.int().min(1).max(100).optional(),
       selector: Selector.optional().describe('only this part of the page'),
-      maxChars: z.int().min(1).max(120_000).optional().describe('browser.snapshotMaxChars when left out'),
+      maxChars: z.int().min(1).max(120_000).optional().describe('default: browser.snapshotMaxChars'),
     }),
     result: PageSnapshot,
     deadlineMs: PAGE_DEADLINE_MS,
@@ -163,13 +163,13 @@ export const browserMethods = defineMethods({
     ],
   },
   'browser.screenshot': {
-    summary: 'Takes a picture of the page.',
+    summary: 'Takes a screenshot of the page.',
     scope: 'rpc',
     params: z.strictObject({
       fullPage: z.boolean().optional(),
       selector: Selector.optional().describe('only this element'),
       type: z.enum(['png', 'jpeg']).default('png'),
-      quality: z.int().min(1).max(100).optional().describe('jpeg only; 80 without it'),
+      quality: z.int().min(1).max(100).optional().describe('jpeg only; default 80'),
     }),
     result: Screenshot,
     deadlineMs: PAGE_DEADLINE_MS,
@@ -190,8 +190,8 @@ export const browserMethods = defineMethods({
     examples: [{ params: {}, result: { data: 'JVBERi0xLjQK', mimeType: 'application/pdf' } }],
   },
   'browser.act': {
-    summary: 'Does one thing on the page: clicks, types, selects, scrolls.',
-    description: 'What goes wrong on the page is told in the result: the element is not there, is covered, is one of several.',
+    summary: 'Performs one action on the page: click, type, select, scroll.',
+    description: 'Problems on the page are part of the result: a missing, covered or ambiguous element.',
     scope: 'rpc',
     params: Act,
     result: ActResult,
@@ -215,8 +215,8 @@ export const browserMethods = defineMethods({
     examples: [{ params: {}, result: { tabs: [{ id: example.tabId, url: example.url, title: example.title }] } }],
   },
   'browser.open': {
-    summary: 'Opens a tab and gives it the focus.',
-    description: 'Starts the browser when none runs.',
+    summary: 'Opens a tab and focuses it.',
+    description: 'Starts the browser if none is running.',
     scope: 'rpc',
     params: z.strictObject({ url: Url.default('about:blank') }),
     result: TabOpened,
@@ -225,7 +225,7 @@ export const browserMethods = defineMethods({
     examples: [{ params: { url: 'https://example.com' }, result: { tabId: 'tab_2' } }],
   },
   'browser.focus': {
-    summary: 'Gives a tab the focus.',
+    summary: 'Focuses a tab.',
     scope: 'rpc',
     params: OneTab,
     result: TabFocused,
@@ -242,7 +242,7 @@ export const browserMethods = defineMethods({
     examples: [{ params: { tabId: 'tab_2' }, result: { closed: true, tabId: 'tab_2' } }],
   },
   'browser.console': {
-    summary: 'Reads what the pages wrote to their console.',
+    summary: 'Returns the console output of the pages.',
     scope: 'rpc',
     params: z.strictObject({ level: z.string().min(1).max(16).optional().describe('only this level') }),
     result: ConsoleLog,

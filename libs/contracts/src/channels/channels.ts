@@ -41,7 +41,7 @@ export const ChannelHealth = z.object({
 export const ChannelsHealth = z.object({
   channels: z.array(ChannelHealth).max(MAX.all),
   timestamp: Timestamp,
-  enabled: z.boolean().describe('whether the health monitor watches'),
+  enabled: z.boolean().describe('whether the health monitor is active'),
 });
 
 export const ChannelStarted = z.object({ channelType, status: z.literal('running'), message: upTo(MAX.line) });
@@ -53,7 +53,7 @@ const telegram = { channel_type: 'telegram' };
 
 export const channelsMethods = defineMethods({
   'channels.list': {
-    summary: 'Lists the channels, the configured ones that are stopped too.',
+    summary: 'Lists the channels, including stopped ones.',
     scope: 'admin',
     params: NoParams,
     result: ChannelList,
@@ -72,7 +72,7 @@ export const channelsMethods = defineMethods({
     ],
   },
   'channels.get': {
-    summary: 'Says whether one channel runs.',
+    summary: 'Returns the state of one channel.',
     scope: 'admin',
     params: OneChannel,
     result: Channel,
@@ -81,7 +81,7 @@ export const channelsMethods = defineMethods({
     examples: [{ params: telegram, result: { channelType: 'telegram', channelId: 'telegram', status: 'running', configured: true } }],
   },
   'channels.capabilities': {
-    summary: 'Says what a channel can do: react, edit, thread, show buttons.',
+    summary: 'Returns the capabilities of a channel: reactions, edits, threads, buttons.',
     scope: 'rpc',
     params: OneChannel,
     result: ChannelAbilities,
@@ -110,7 +110,7 @@ export const channelsMethods = defineMethods({
     ],
   },
   'channels.health': {
-    summary: 'Says how every channel has been doing.',
+    summary: 'Returns the health of every channel.',
     scope: 'rpc',
     params: NoParams,
     result: ChannelsHealth,
@@ -142,7 +142,7 @@ export const channelsMethods = defineMethods({
   },
   'channels.enable': {
     summary: 'Connects a configured channel.',
-    description: 'No configuration file is written; that the channel is on survives a restart.',
+    description: 'No configuration file is written. The channel stays enabled after a restart.',
     scope: 'admin',
     audited: 'destructive',
     params: OneChannel,
@@ -154,7 +154,7 @@ export const channelsMethods = defineMethods({
     examples: [{ params: telegram, result: { channelType: 'telegram', status: 'running', message: 'telegram started' } }],
   },
   'channels.disable': {
-    summary: 'Disconnects a channel and keeps it off.',
+    summary: 'Disconnects a channel and disables it.',
     scope: 'admin',
     audited: 'destructive',
     params: OneChannel,
@@ -166,7 +166,7 @@ export const channelsMethods = defineMethods({
     examples: [{ params: telegram, result: { channelType: 'telegram', status: 'stopped', message: 'telegram stopped' } }],
   },
   'channels.restart': {
-    summary: 'Disconnects a channel and connects it again; a stopped one is started.',
+    summary: 'Reconnects a channel; a stopped one is started.',
     scope: 'admin',
     audited: 'destructive',
     params: OneChannel,

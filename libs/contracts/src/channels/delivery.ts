@@ -8,7 +8,7 @@ export const DeliveryCounts = z.object({ pending: Count, inFlight: Count, failed
 
 export const deliveryMethods = defineMethods({
   'delivery.queue.status': {
-    summary: 'Counts the deliveries by state, of all channels or of one.',
+    summary: 'Counts deliveries by state, for all channels or one.',
     scope: 'rpc',
     params: z.strictObject({ channel_type: ChannelType.optional() }),
     result: DeliveryCounts,

@@ -30,7 +30,7 @@ export const ChannelCapabilities = z.object({
 /** Adapters that come and go. */
 export const channelsEvents = defineEvents({
   'channel:registered': {
-    summary: 'A channel adapter is connected and takes messages.',
+    summary: 'A channel adapter connected and accepts messages.',
     payload: z.object({
       channelType: upTo(MAX.name),
       pluginId: upTo(MAX.name),
@@ -63,7 +63,7 @@ export const channelsEvents = defineEvents({
     },
   },
   'channel:deregistered': {
-    summary: 'A channel adapter is gone.',
+    summary: 'A channel adapter disconnected.',
     payload: z.object({ channelType: upTo(MAX.name), pluginId: upTo(MAX.name), timestamp: Timestamp }),
     example: { channelType: 'telegram', pluginId: 'telegram', timestamp: 1763719200000 },
   },

@@ -65,7 +65,7 @@ export const messageMethods = defineMethods({
   'message.send': {
     summary: 'Sends a message to a channel.',
     description:
-      'Buttons, cards and effects are passed on as they are, at most 100 of each and 65,536 characters of JSON; what a platform cannot show is left out, and the text is sent.',
+      'Buttons, cards and effects are forwarded unchanged, at most 100 of each and 65,536 characters of JSON. Unsupported ones are omitted, and the text is sent.',
     scope: 'admin',
     params: z.strictObject({
       ...chat,
@@ -73,7 +73,7 @@ export const messageMethods = defineMethods({
       buttons: MessageButtons.optional(),
       cards: platformObjects(PlatformObject).optional().describe('objects such as {title, description, image_url, color, fields, buttons}'),
       effects: platformObjects(MessageEffect).optional().describe('objects such as {type: silent}, or their types alone'),
-      thread_reply: Id.optional().describe('the thread to answer in'),
+      thread_reply: Id.optional().describe('thread of the answer'),
       idempotencyKey: IdempotencyKey.optional(),
     }),
     result: MessageSent,
@@ -99,7 +99,7 @@ export const messageMethods = defineMethods({
     ],
   },
   'message.reply': {
-    summary: 'Answers a message where it was written.',
+    summary: 'Replies to a message in its conversation.',
     scope: 'admin',
     params: z.strictObject({ ...message, text: Text }),
     result: MessageSent,
@@ -109,7 +109,7 @@ export const messageMethods = defineMethods({
     examples: [{ params: { ...there, message_id: '41', text: 'On it.' }, result: sent }],
   },
   'message.edit': {
-    summary: 'Changes the text of a message that was sent.',
+    summary: 'Edits a sent message.',
     scope: 'admin',
     audited: 'mutate',
     params: z.strictObject({ ...message, text: Text }),
@@ -149,7 +149,7 @@ export const messageMethods = defineMethods({
     ],
   },
   'message.react': {
-    summary: 'Puts an emoji on a message.',
+    summary: 'Adds an emoji reaction to a message.',
     scope: 'admin',
     audited: 'mutate',
     params: z.strictObject({ ...message, emoji: z.string().min(1).max(64) }),
@@ -166,7 +166,7 @@ export const messageMethods = defineMethods({
     scope: 'admin',
     params: z.strictObject({
       ...chat,
-      file_path: z.string().min(1).max(4096).describe('inside the workspace of the agent'),
+      file_path: z.string().min(1).max(4096).describe('path in the workspace of the agent'),
       caption: z.string().max(4096).optional(),
     }),
     result: MessageSent,

@@ -6,15 +6,15 @@ import { MAX, upTo } from '../sizes.ts';
 /** Whether it was put into the delivery queue, or why not. */
 export const NotificationResult = z.object({
   success: z.boolean(),
-  entryId: upTo(MAX.id).optional().describe('its place in the delivery queue'),
+  entryId: upTo(MAX.id).optional().describe('id in the delivery queue'),
   error: upTo(MAX.line).optional().describe('quiet_hours, rate_limited, duplicate, no_channel, …'),
 });
 
 export const notificationMethods = defineMethods({
   'notification.send': {
-    summary: 'Tells the user something on the channel that reaches them.',
+    summary: 'Notifies the user on a channel.',
     description:
-      'Without a channel it goes to the agent’s primary channel, else to the one last used. Quiet hours hold back everything but critical. A refusal is told in the result.',
+      'Without a channel the agent’s primary channel is used, else the last used one. Quiet hours suppress all but critical notifications. The result contains the reason of a rejection.',
     scope: 'rpc',
     params: z.strictObject({
       message: z.string().min(1).max(MAX.text),

@@ -80,7 +80,7 @@ export const TelegramAction = z.discriminatedUnion('action', [
   action('promote', {
     ...chat,
     user_id: Id,
-    rights: z.record(upTo(MAX.name), z.boolean()).check(mostKeys(MAX.few)).optional().describe('such as can_pin_messages'),
+    rights: z.record(upTo(MAX.name), z.boolean()).check(mostKeys(MAX.few)).optional().describe('for example can_pin_messages'),
   }),
 ]);
 
@@ -100,7 +100,7 @@ export const SlackAction = z.discriminatedUnion('action', [
   action('bookmark_add', { ...channel, title: Text.max(255), link: z.url().max(MAX.url) }),
 ]);
 
-const group = { group_jid: Id.describe('such as 123456789@g.us') };
+const group = { group_jid: Id.describe('for example 123456789@g.us') };
 const participants = { ...group, participant_jids: z.array(Id).min(1).max(1000) };
 
 /** The eleven actions on WhatsApp. */
@@ -126,7 +126,7 @@ const common = { description, scope: 'admin', result: PlatformResult, deadlineMs
 export const platformMethods = defineMethods({
   'discord.action': {
     ...common,
-    summary: 'Does on Discord what only Discord can: roles, threads, channels, moderation.',
+    summary: 'Performs Discord-specific actions: roles, threads, channels, moderation.',
     params: DiscordAction,
     emits: ['audit:event'],
     examples: [
@@ -138,7 +138,7 @@ export const platformMethods = defineMethods({
   },
   'telegram.action': {
     ...common,
-    summary: 'Does on Telegram what only Telegram can: polls, stickers, titles, moderation.',
+    summary: 'Performs Telegram-specific actions: polls, stickers, titles, moderation.',
     params: TelegramAction,
     emits: ['audit:event'],
     examples: [
@@ -150,7 +150,7 @@ export const platformMethods = defineMethods({
   },
   'slack.action': {
     ...common,
-    summary: 'Does on Slack what only Slack can: channels, topics, members, bookmarks.',
+    summary: 'Performs Slack-specific actions: channels, topics, members, bookmarks.',
     params: SlackAction,
     emits: ['audit:event'],
     examples: [
@@ -162,7 +162,7 @@ export const platformMethods = defineMethods({
   },
   'whatsapp.action': {
     ...common,
-    summary: 'Does on WhatsApp what only WhatsApp can: groups, their members and settings.',
+    summary: 'Performs WhatsApp-specific actions: groups, their members and settings.',
     params: WhatsAppAction,
     emits: ['audit:event'],
     examples: [

@@ -8,10 +8,10 @@ export const contextGuard = z
     enabled: flag(true),
     warnPercent: percent(80),
     blockPercent: percent(95),
-    maxRepeats: between(2, 100, 5).describe('steps in a row that are all the same, to the answers of their tools'),
+    maxRepeats: between(2, 100, 5).describe('identical consecutive steps, including tool results'),
   })
   .prefault({})
-  .describe('warns, then ends the turn, as the context fills up; ends one that goes in circles');
+  .describe('warns and then ends a turn whose context fills up or that repeats itself');
 
 export const contextPruning = z
   .strictObject({
@@ -27,8 +27,8 @@ export const contextPruning = z
 
 const budget = z
   .strictObject({
-    effectiveContextCapSmall: count(32_000).describe('tokens, models of class small; 0 is no cap'),
-    effectiveContextCapNano: count(16_000).describe('tokens, models of class nano; 0 is no cap'),
+    effectiveContextCapSmall: count(32_000).describe('tokens, models of class small; 0 is unlimited'),
+    effectiveContextCapNano: count(16_000).describe('tokens, models of class nano; 0 is unlimited'),
     minVisibleOutputTokens: between(256, 8_192, 768),
   })
   .prefault({});
@@ -56,7 +56,7 @@ export const contextEngine = z
     version: z.enum(['pipeline', 'dag']).default('pipeline'),
     thinkingKeepTurns: between(1, 50, 10),
     replayDriftIdleMs: between(60_000, 86_400_000, 1_800_000),
-    compactionModel: text().describe('provider/model; empty is the model of the turn'),
+    compactionModel: text().describe('provider/model; empty selects the model of the turn'),
     evictionMinAge: between(3, 50, 15).describe('turns'),
     historyTurns: between(3, 100, 15),
     historyTurnOverrides: z
@@ -75,7 +75,7 @@ export const contextEngine = z
     leafMinFanout: between(2, 20, 8),
     condensedMinFanout: between(2, 20, 4),
     condensedMinFanoutHard: between(2, 10, 2),
-    incrementalMaxDepth: between(-1, 10, 0).describe('-1 is without a bound'),
+    incrementalMaxDepth: between(-1, 10, 0).describe('-1 is unlimited'),
     leafChunkTokens: between(1_000, 100_000, 20_000),
     leafTargetTokens: between(96, 5_000, 1_200),
     condensedTargetTokens: between(256, 10_000, 2_000),
@@ -98,4 +98,4 @@ export const contextEngine = z
     memory: z.strictObject({ distillFromLcd }).prefault({}),
   })
   .prefault({})
-  .describe('how a long conversation is kept within the context window');
+  .describe('how a long conversation is fitted into the context window');

@@ -16,12 +16,12 @@ export const budgets = z
     perDayUsd: dollars,
   })
   .prefault({})
-  .describe('tokens, and US dollars by list price; hours and days are those of UTC');
+  .describe('tokens, and US dollars by list price; hours and days in UTC');
 
 export const circuitBreaker = z
   .strictObject({ failureThreshold: positive(5), resetTimeoutMs: positive(60_000), halfOpenTimeoutMs: positive(30_000) })
   .prefault({})
-  .describe('stops asking a provider that keeps failing');
+  .describe('circuit breaker for failing providers');
 
 export const toolRetryBreaker = z
   .strictObject({
@@ -32,7 +32,7 @@ export const toolRetryBreaker = z
     maxConsecutiveErrorPatterns: positive(2),
   })
   .prefault({})
-  .describe('stops a tool that keeps failing within a turn');
+  .describe('circuit breaker for failing tools within a turn');
 
 export const modelFailover = z
   .strictObject({
@@ -44,28 +44,28 @@ export const modelFailover = z
       .array(z.strictObject({ keyName: upTo(MAX.name), provider: upTo(MAX.name) }))
       .max(MAX.few)
       .default([]),
-    allowedModels: texts().describe('empty allows all'),
+    allowedModels: texts().describe('empty allows all models'),
     maxAttempts: positive(6),
     cooldownInitialMs: positive(60_000),
     cooldownMultiplier: z.number().positive().default(5),
     cooldownCapMs: positive(3_600_000),
   })
   .prefault({})
-  .describe('what is tried when a model fails');
+  .describe('failover when a model fails');
 
 export const sdkRetry = z
   .strictObject({ enabled: flag(true), maxRetries: count(5), baseDelayMs: positive(4_000), maxDelayMs: positive(60_000) })
   .prefault({})
-  .describe('retries of one model call, before its first token only');
+  .describe('retries of a model call before its first token');
 
 export const promptTimeout = z
   .strictObject({
     promptTimeoutMs: positive(180_000).describe('longest silence of a model'),
     retryPromptTimeoutMs: positive(60_000),
-    stallCeilingMultiplier: z.number().positive().optional().describe('bounds one turn to so many prompt timeouts'),
+    stallCeilingMultiplier: z.number().positive().optional().describe('maximum duration of a turn, in prompt timeouts'),
   })
   .prefault({})
-  .describe('how long a model may be silent');
+  .describe('maximum silence of a model');
 
 const OperationModel = z.strictObject({
   model: upTo(MAX.name).optional(),

@@ -24,7 +24,7 @@ const resetPolicy = z
       .prefault({}),
   })
   .optional()
-  .describe('when a session starts anew; without a policy it never does');
+  .describe('when a session is reset; without a policy never');
 
 const dmScope = z
   .strictObject({
@@ -51,19 +51,19 @@ const pruning = z
 
 const compaction = z
   .strictObject({
-    softThresholdRatio: ratio(0.75).describe('share of the room beyond which a summary is made after a turn'),
-    hardThresholdRatio: ratio(0.9).describe('share of the room beyond which a turn waits for one'),
-    flushModel: upTo(MAX.name).optional().describe('makes summaries where the context engine names no model'),
-    chunkMaxChars: positive(50_000).describe('of what is told at once for a summary'),
+    softThresholdRatio: ratio(0.75).describe('share of the available context above which compaction starts after a turn'),
+    hardThresholdRatio: ratio(0.9).describe('share of the available context above which a turn waits for compaction'),
+    flushModel: upTo(MAX.name).optional().describe('model for summaries if the context engine configures none'),
+    chunkMaxChars: positive(50_000).describe('maximum characters of one summary request'),
     chunkOverlapMessages: count(2),
     chunkMergeSummaries: flag(true),
-    reserveTokens: positive(16_384).describe('left for the answer, at most a quarter of the window'),
-    keepRecentTokens: positive(32_768).describe('of what was said last, told word by word'),
+    reserveTokens: positive(16_384).describe('tokens reserved for the answer, at most a quarter of the window'),
+    keepRecentTokens: positive(32_768).describe('tokens of the newest messages that are included verbatim'),
     postCompactionSections: texts(['Session Startup', 'Red Lines']),
   })
   .prefault({});
 
-export const session = z.strictObject({ resetPolicy, dmScope, pruning, compaction }).prefault({}).describe('the life of a session');
+export const session = z.strictObject({ resetPolicy, dmScope, pruning, compaction }).prefault({}).describe('lifetime of a session');
 
 const Name = z.string().min(1).max(128);
 
@@ -78,9 +78,9 @@ export const heartbeatTarget = z.strictObject({
 /** What an agent's heartbeat may be told, in its section and by heartbeat.update alike. */
 export const heartbeatSettings = {
   enabled: z.boolean().optional(),
-  intervalMs: z.int().nonnegative().optional().describe('0 turns it off'),
+  intervalMs: z.int().nonnegative().optional().describe('0 disables it'),
   prompt: z.string().min(1).max(20_000).optional(),
-  model: z.string().min(1).max(256).optional().describe('provider/model; the one of the agent when left out'),
+  model: z.string().min(1).max(256).optional().describe('provider/model; default: the model of the agent'),
   showOk: z.boolean().optional(),
   showAlerts: z.boolean().optional(),
   session: z.string().min(1).max(2048).optional(),
@@ -89,27 +89,27 @@ export const heartbeatSettings = {
   ackMaxChars: z.int().positive().optional(),
   responsePrefix: z.string().max(500).optional(),
   skipHeartbeatOnlyDelivery: z.boolean().optional(),
-  alertThreshold: z.int().positive().optional().describe('failures in a row'),
+  alertThreshold: z.int().positive().optional().describe('consecutive failures'),
   alertCooldownMs: z.int().positive().optional(),
   staleMs: z.int().positive().optional(),
   toolPolicy: z
     .strictObject({ profile: text('full'), allow: texts(), deny: texts() })
     .optional()
-    .describe('without one the profile heartbeat-minimal holds'),
+    .describe('default: the profile heartbeat-minimal'),
 };
 
 const heartbeat = z
   .strictObject({ ...heartbeatSettings, target: heartbeatTarget.optional() })
   .prefault({})
-  .describe('what is left out follows scheduler.heartbeat');
+  .describe('omitted keys follow scheduler.heartbeat');
 
 /** Shared by an agent's jobs and the scheduler's. */
 export const cronLimits = {
   enabled: flag(true),
   maxConcurrentRuns: positive(3),
   defaultTimezone: timezone(),
-  maxJobs: count(100).describe('0 is without a bound'),
-  maxConsecutiveErrors: count(5).describe('a job is suspended after so many; 0 never'),
+  maxJobs: count(100).describe('0 is unlimited'),
+  maxConsecutiveErrors: count(5).describe('consecutive errors after which a job is suspended; 0 never suspends'),
 };
 
 export const scheduler = z

@@ -33,10 +33,10 @@ const rag = z
     capture: z
       .enum(['off', 'asked', 'all'])
       .default('asked')
-      .describe('what is kept of a turn: nothing, what its message asks to remember, or question and answer'),
+      .describe('memories captured from a turn: none, only on request of the message, or every exchange'),
   })
   .prefault({})
-  .describe('memories put before the model');
+  .describe('memories included in the prompt');
 
 const bootstrap = z
   .strictObject({
@@ -114,9 +114,9 @@ const memoryReview = z
   .strictObject({
     enabled: flag(false),
     schedule: text('0 2 * * *').describe('cron expression'),
-    minMessages: positive(5).describe('sessions that said less are left out'),
-    maxSessionsPerRun: positive(10).describe('the newest'),
-    maxReviewTokens: positive(4_096).describe('of memories that one review begins at'),
+    minMessages: positive(5).describe('minimum number of messages of a session'),
+    maxSessionsPerRun: positive(10).describe('number of newest sessions'),
+    maxReviewTokens: positive(4_096).describe('tokens of memories that start one review'),
     dedupThreshold: ratio(0.85),
     autoTags: texts(),
   })

@@ -11,14 +11,14 @@ const mediaProcessing = z
     understandLinks: flag(true),
   })
   .prefault({})
-  .describe('what is made of attachments before the agent sees them');
+  .describe('processing of attachments before the agent receives them');
 
 const common = {
   enabled: flag(false),
   apiKey: SecretRef.optional(),
   botToken: SecretRef.optional(),
   webhookUrl: upTo(MAX.url).optional(),
-  allowFrom: texts().describe('senders that are heard; empty is everybody'),
+  allowFrom: texts().describe('allowed senders; empty allows all'),
   appToken: SecretRef.optional(),
   signingSecret: SecretRef.optional(),
   mode: z.enum(['socket', 'http']).optional(),
@@ -40,7 +40,7 @@ const email = {
   clientId: SecretRef.optional(),
   clientSecret: SecretRef.optional(),
   refreshToken: SecretRef.optional(),
-  allowMode: z.enum(['allowlist', 'open']).default('allowlist').describe('an empty allowlist hears nobody'),
+  allowMode: z.enum(['allowlist', 'open']).default('allowlist').describe('an empty allowlist rejects all senders'),
   pollingIntervalMs: positive(60_000),
 };
 
@@ -59,7 +59,7 @@ const healthCheck = z
     pollIntervalMs: positive(60_000),
     staleThresholdMs: positive(1_800_000),
     idleThresholdMs: positive(600_000),
-    errorThreshold: positive(3).describe('errors in a row'),
+    errorThreshold: positive(3).describe('consecutive errors'),
     stuckThresholdMs: positive(1_500_000),
     startupGraceMs: positive(120_000),
     autoRestartOnStale: flag(false),
@@ -95,14 +95,14 @@ export const channels = z
 /** How a text is cut and framed for a platform. */
 export const messages = z
   .strictObject({
-    maxOutboundLength: count(0).describe('characters; 0 is without a bound'),
+    maxOutboundLength: count(0).describe('characters; 0 is unlimited'),
     splitLongMessages: flag(true),
     splitMaxChars: positive(4_000),
     splitSeparator: text('\n\n'),
     showTypingIndicator: flag(true),
     systemMessagePrefix: text('[System] '),
     readReceipts: flag(false),
-    maxSendsPerExecution: count(3).describe('0 is without a bound'),
+    maxSendsPerExecution: count(3).describe('0 is unlimited'),
   })
   .prefault({})
-  .describe('how texts are cut and framed');
+  .describe('splitting and formatting of texts');

@@ -7,10 +7,10 @@ export const config = z
     references: texts()
       .default(['*'])
       .describe(
-        'variables that stored values may name as ${NAME}; * stands for any text. One whose name is like that of a secret or an address ' +
-          'has to stand here whole',
+        'variables that stored values may refer to as ${NAME}; * matches any text. A name that looks like a secret or an address ' +
+          'must be listed in full',
       ),
-    immutableOverrides: texts().describe('paths that config.* may write although they are immutable; * stands for one name'),
+    immutableOverrides: texts().describe('immutable paths that config.* may write; * matches one name'),
   })
   .prefault({})
-  .describe('what config.* may write');
+  .describe('keys that config.* may write');

@@ -10,12 +10,12 @@ const FileSize = (preset: string) =>
     .max(16)
     .regex(/^[0-9]+[kmg]?$/i)
     .default(preset)
-    .describe('bytes, or with the suffix k, m or g');
+    .describe('bytes; suffixes k, m and g are accepted');
 
 /** The process itself: how it logs, watches itself and stops. */
 export const daemon = z
   .strictObject({
-    watchdogIntervalMs: count(30_000).describe('how often systemd is told that the process works, where it asks; 0 turns it off'),
+    watchdogIntervalMs: count(30_000).describe('interval of systemd watchdog notifications; 0 disables them'),
     shutdownTimeoutMs: positive(30_000),
     metricsIntervalMs: positive(30_000),
     eventLoopDelayThresholdMs: z.number().positive().default(500),
@@ -31,14 +31,14 @@ export const daemon = z
           .prefault({}),
       })
       .prefault({})
-      .describe('the file of the log where everything runs in one process; a process by itself writes to standard error'),
+      .describe('log file in one-process installations; separate processes write to standard error'),
     configWebhook: z
       .strictObject({ url: upTo(MAX.url).optional(), timeoutMs: positive(5_000), secret: SecretRef.optional() })
       .prefault({})
-      .describe('told of every change of the configuration'),
+      .describe('webhook that is called on every configuration change'),
   })
   .prefault({})
-  .describe('how the process logs, watches itself and stops');
+  .describe('logging, watchdog and shutdown of the process');
 
 /** What runs by the clock. */
 export const scheduler = z
@@ -47,10 +47,10 @@ export const scheduler = z
     heartbeat: z
       .strictObject({
         enabled: flag(true),
-        intervalMs: count(300_000).describe('0 turns it off'),
+        intervalMs: count(300_000).describe('0 disables it'),
         showOk: flag(false),
         showAlerts: flag(true),
-        alertThreshold: positive(2).describe('failures in a row'),
+        alertThreshold: positive(2).describe('consecutive failures'),
         alertCooldownMs: positive(300_000),
         staleMs: positive(120_000),
       })
@@ -77,10 +77,10 @@ export const scheduler = z
     tasks: z
       .strictObject({ enabled: flag(false), confidenceThreshold: ratio(0.8), storeDir: text('./data/scheduler/tasks') })
       .prefault({})
-      .describe('tasks found in conversations'),
+      .describe('tasks extracted from conversations'),
   })
   .prefault({})
-  .describe('what runs by the clock');
+  .describe('scheduled jobs and heartbeats');
 
 /** What agents remember. */
 export const memory = z
@@ -88,10 +88,10 @@ export const memory = z
     dbPath: upTo(MAX.path)
       .regex(/^(?!\/)(?!(.*\/)?\.{1,2}(\/|$))[\w./-]+$/, 'expected a path below the indexes, without .. in it')
       .default('memory.db')
-      .describe('where the index of memories is, below `index` in the data directory; what is elsewhere is made anew'),
-    walMode: flag(true).describe('writes to the index go to a log beside it first'),
-    embeddingModel: text('text-embedding-3-small').describe('of memories alone; as shipped, that of embedding.openai'),
-    embeddingDimensions: positive(1_536).describe('of memories alone; as shipped, those of embedding.openai'),
+      .describe('location of the memory index, below `index` in the data directory; rebuilt after a change'),
+    walMode: flag(true).describe('write-ahead log for the index'),
+    embeddingModel: text('text-embedding-3-small').describe('embedding model for memories; default: embedding.openai'),
+    embeddingDimensions: positive(1_536).describe('vector dimensions for memories; default: embedding.openai'),
     compaction: z
       .strictObject({ enabled: flag(true), threshold: positive(1_000), targetSize: positive(500) })
       .prefault({})
@@ -99,10 +99,10 @@ export const memory = z
     retention: z
       .strictObject({ maxAgeDays: count(0), maxEntries: count(0) })
       .prefault({})
-      .describe('0 is without a bound'),
+      .describe('0 is unlimited'),
   })
   .prefault({})
-  .describe('what agents remember');
+  .describe('agent memory');
 
 /** What is watched on the machine. */
 export const monitoring = z
@@ -114,7 +114,7 @@ export const monitoring = z
     git: z.strictObject({ enabled: flag(false), repositories: texts(), checkRemote: flag(true) }).prefault({}),
   })
   .prefault({})
-  .describe('what is watched on the machine');
+  .describe('monitoring of the machine');
 
 /** What is kept about what happened. */
 export const observability = z
@@ -130,17 +130,17 @@ export const observability = z
         compressAged: flag(true),
       })
       .prefault({})
-      .describe('what is kept of files that were full, as well as what each says of itself: the smaller of both counts'),
+      .describe('retention of rotated log files, in addition to the limits of each file; the smaller limit applies'),
     alertBudget: z
       .strictObject({
         windowMs: positive(3_600_000),
         thresholds: z.record(upTo(MAX.name), z.int().positive()).check(mostKeys(MAX.many)).default({}),
       })
       .prefault({})
-      .describe('errors within the window before an alert, by error kind'),
+      .describe('errors within the window that raise an alert, by kind'),
   })
   .prefault({})
-  .describe('what is kept about what happened');
+  .describe('retention of logs and observations');
 
 /** Files that tell how a turn went. */
 export const diagnostics = z
@@ -150,4 +150,4 @@ export const diagnostics = z
     recallTrace: z.strictObject({ enabled: flag(false), maxFileBytes: positive(52_428_800) }).prefault({}),
   })
   .prefault({})
-  .describe('files that tell how a turn went');
+  .describe('trace files of turns');

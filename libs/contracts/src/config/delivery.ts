@@ -13,7 +13,7 @@ export const deliveryTiming = z
     firstBlockDelayMs: count(0),
   })
   .prefault({})
-  .describe('the pace between the blocks of an answer');
+  .describe('delay between the blocks of an answer');
 
 /** How small pieces become one block. */
 export const coalescer = z
@@ -25,7 +25,7 @@ export const coalescer = z
     adaptiveIdle: flag(false),
   })
   .prefault({})
-  .describe('how small pieces become one block');
+  .describe('merging of small pieces into blocks');
 
 const ChunkMode = z.enum(['paragraph', 'newline', 'sentence', 'length']).default('paragraph');
 const TypingMode = z.enum(['never', 'instant', 'thinking', 'message']).default('thinking');
@@ -41,7 +41,7 @@ const ChannelStreaming = z.strictObject({
   coalescer,
   typingMode: TypingMode,
   typingRefreshMs: positive(6_000),
-  typingCircuitBreakerThreshold: positive(3).describe('failures in a row'),
+  typingCircuitBreakerThreshold: positive(3).describe('consecutive failures'),
   typingTtlMs: positive(60_000),
   useMarkdownIR: flag(true),
   tableMode: TableMode,
@@ -64,7 +64,7 @@ export const streaming = z
     perChannel: z.record(upTo(MAX.name), ChannelStreaming.prefault({})).check(mostKeys(MAX.many)).default({}),
   })
   .prefault({})
-  .describe('how an answer appears, piece by piece');
+  .describe('streaming of answers to channels');
 
 /** When an agent answers in a group without being named. */
 export const autoReplyEngine = z
@@ -91,7 +91,7 @@ const SendRule = z.strictObject({
 export const sendPolicy = z
   .strictObject({ enabled: flag(true), defaultAction: Delivery.default('allow'), rules: z.array(SendRule).max(MAX.many).default([]) })
   .prefault({})
-  .describe('where agents may send');
+  .describe('targets that agents may send to');
 
 /** What an agent is told about a message besides its text. */
 export const envelope = z
@@ -103,7 +103,7 @@ export const envelope = z
     elapsedMaxMs: positive(86_400_000),
   })
   .prefault({})
-  .describe('what stands around a message');
+  .describe('message envelope');
 
 const EmojiTier = z.enum(['unicode', 'platform', 'custom']);
 
@@ -127,13 +127,13 @@ export const lifecycleReactions = z
       .default({}),
   })
   .prefault({})
-  .describe('reactions that show how far an answer is');
+  .describe('reactions that show progress');
 
 /** A text put before or after every answer. */
 export const responsePrefix = z
   .strictObject({ template: text(), position: z.enum(['prepend', 'append']).default('prepend') })
   .prefault({})
-  .describe('a text put before or after every answer');
+  .describe('text added before or after every answer');
 
 /** What waits to be delivered. */
 export const deliveryQueue = z
@@ -147,7 +147,7 @@ export const deliveryQueue = z
     pruneIntervalMs: positive(300_000),
   })
   .prefault({})
-  .describe('what waits to be delivered');
+  .describe('delivery queue');
 
 /** What was delivered elsewhere and is told to the session. */
 export const deliveryMirror = z
@@ -159,7 +159,7 @@ export const deliveryMirror = z
     maxCharsPerInjection: positive(4_000),
   })
   .prefault({})
-  .describe('deliveries a session is told about');
+  .describe('deliveries reported to a session');
 
 /** How a sender is shown to the agent. */
 export const senderTrustDisplay = z
@@ -171,10 +171,10 @@ export const senderTrustDisplay = z
     aliases: z.record(upTo(MAX.name), upTo(MAX.name)).check(mostKeys(MAX.many)).default({}),
   })
   .prefault({})
-  .describe('how a sender is shown to the agent');
+  .describe('presentation of the sender to the agent');
 
 /** Keeps file names from becoming links. */
 export const telegramFileRefGuard = z
   .strictObject({ enabled: flag(true), additionalExtensions: texts(), excludedExtensions: texts() })
   .prefault({})
-  .describe('keeps file names from becoming links');
+  .describe('prevents file names from becoming links');

@@ -10,12 +10,12 @@ const GatewayToken = z
     id: TokenId,
     secret: LongSecretRef.optional(),
     scopes: Scopes.default([]),
-    sessions: SessionsOf.default('tenant').describe('whose sessions it may read and write'),
-    lenient: flag(false).describe('/v1 passes over fields that mean nothing here'),
+    sessions: SessionsOf.default('tenant').describe('sessions that the token may read and write'),
+    lenient: flag(false).describe('/v1 ignores unsupported fields'),
     mcpClient: McpClient.optional(),
     budgets: SpendLimits.optional(),
     agents: HeldToAgents.optional(),
-    expiresAt: z.iso.datetime({ offset: true }).max(MAX.id).optional().describe('the instant from which it opens nothing'),
+    expiresAt: z.iso.datetime({ offset: true }).max(MAX.id).optional().describe('expiry time'),
   })
   .refine((token) => !token.scopes.includes('mcp-client') || token.scopes.length === 1, {
     path: ['scopes'],
@@ -37,8 +37,8 @@ export const gateway = z
       .regex(/^[A-Za-z0-9.:_-]+$/)
       .default('127.0.0.1')
       .describe('host name or address, never a URL'),
-    port: z.int().min(0).max(65_535).default(4766).describe('0 picks a free one'),
-    publicUrl: address().describe('where clients reach the gateways behind a balancer or a proxy; the OpenRPC document names it'),
+    port: z.int().min(0).max(65_535).default(4766).describe('0 selects a free port'),
+    publicUrl: address().describe('address of the load balancer or proxy, published in the OpenRPC document'),
     tls: Tls.optional(),
     tokens: z.array(GatewayToken).max(MAX.many).default([]),
     rateLimit: z
@@ -48,23 +48,18 @@ export const gateway = z
     web: z
       .strictObject({
         enabled: flag(true),
-        path: z
-          .string()
-          .min(1)
-          .max(MAX.path)
-          .optional()
-          .describe('the directory of a dashboard of your own; without it the one that ships with the product'),
+        path: z.string().min(1).max(MAX.path).optional().describe('directory of a custom dashboard; default: the bundled one'),
       })
       .prefault({})
       .describe('the dashboard and the routes under /api'),
     maxBatchSize: positive(50).describe('calls in one JSON-RPC batch'),
-    wsHeartbeatMs: count(30_000).describe('0 turns it off'),
-    corsOrigins: texts().describe('origins besides our own that may use /api'),
-    allowInsecureHttp: flag(false).describe('listening beyond this machine without TLS is known, and no warning'),
+    wsHeartbeatMs: count(30_000).describe('0 disables it'),
+    corsOrigins: texts().describe('additional origins that may use /api'),
+    allowInsecureHttp: flag(false).describe('suppresses the warning about a public listener without TLS'),
     drainDelayMs: count(0).describe(
-      'how long a gateway that is told to stop still serves while /readyz says 503; at most a third of daemon.shutdownTimeoutMs',
+      'time that a stopping gateway keeps serving while /readyz is 503; at most a third of daemon.shutdownTimeoutMs',
     ),
-    trustedProxies: texts().describe('addresses whose X-Forwarded-For is believed'),
+    trustedProxies: texts().describe('addresses whose X-Forwarded-For is trusted'),
     httpBodyLimitBytes: positive(1_048_576),
     wsMaxMessageBytes: positive(1_048_576).describe('UTF-16 units of one message'),
     wsMessageRateLimit: z
@@ -74,15 +69,15 @@ export const gateway = z
     maxConnections: positive(12_000).describe('WebSockets of one replica'),
     maxConnectionsPerToken: positive(100).describe('WebSockets'),
     maxConnectionsPerAddress: positive(200).describe('WebSockets'),
-    maxHttpConnections: positive(1_000).describe('other connections of one replica; one that is idle gives way to a new one'),
-    maxHttpConnectionsPerAddress: positive(256).describe('as maxHttpConnections, of one address; a trusted proxy may have them all'),
+    maxHttpConnections: positive(1_000).describe('other connections of one replica; idle ones are closed for new ones'),
+    maxHttpConnectionsPerAddress: positive(256).describe('the same per address; a trusted proxy may use all'),
     authFailures: z
       .strictObject({ windowMs: positive(60_000), maxFailures: positive(10) })
       .prefault({})
       .describe('failed authentications of one address'),
   })
   .prefault({})
-  .describe('the edge: address, tokens, limits');
+  .describe('gateway: listener, tokens, limits');
 
 const WebhookMapping = z.strictObject({
   id: upTo(MAX.id).optional(),
@@ -97,26 +92,26 @@ const WebhookMapping = z.strictObject({
   deliver: z.boolean().optional(),
   channel: upTo(MAX.name).optional(),
   to: upTo(MAX.line).optional(),
-  model: upTo(MAX.name).optional().describe('that answers, where the agent may use it'),
-  timeoutSeconds: z.int().positive().optional().describe('that an answer may take, from the start of its turn on'),
+  model: upTo(MAX.name).optional().describe('model of the turn, if the agent allows it'),
+  timeoutSeconds: z.int().positive().optional().describe('seconds from the start of the turn'),
   scheme: z
     .enum(['hmac', 'standard'])
     .default('hmac')
-    .describe('what proves who sent it: webhooks.hmac, or the headers webhook-id, webhook-timestamp and webhook-signature'),
-  secret: LongSecretRef.optional().describe('of this mapping alone; webhooks.token where none is set'),
+    .describe('signature scheme: webhooks.hmac, or the headers webhook-id, webhook-timestamp and webhook-signature'),
+  secret: LongSecretRef.optional().describe('key of this mapping; default: webhooks.token'),
 });
 
 const WebhookPreset = z.enum(['gmail', 'github']);
 
 const hmac = z
   .strictObject({
-    secret: LongSecretRef.optional().describe('of the strict endpoint; webhooks.token where none is set'),
+    secret: LongSecretRef.optional().describe('key of the strict endpoint; default: webhooks.token'),
     headerName: text('x-webhook-signature'),
     algorithm: z.enum(['sha256', 'sha384', 'sha512']).default('sha256'),
     timestampHeaderName: text('x-webhook-timestamp'),
     maxAgeSec: positive(300),
     requireTimestamp: flag(false),
-    signedTimestamp: flag(false).describe('the signature covers `timestamp.body`, which alone prevents replay'),
+    signedTimestamp: flag(false).describe('the signature covers `timestamp.body`, which prevents replay'),
   })
   .prefault({})
   .describe('how a body is signed');
@@ -128,13 +123,11 @@ export const webhooks = z
     path: upTo(MAX.path)
       .regex(/^(?!\/(?:api|app|media|mcp|rpc|v1|ws)(?:\/|$))(?:\/[A-Za-z0-9._~-]+)+\/?$/)
       .default('/hooks')
-      .describe('what their addresses begin with; not where other routes are'),
+      .describe('path prefix; must not collide with other routes'),
     token: LongSecretRef.optional(),
-    allowUnauthenticated: flag(false).describe(
-      'whoever reaches a gateway that listens beyond this machine may send to mappings without a key',
-    ),
+    allowUnauthenticated: flag(false).describe('allows mappings without a key on public listeners'),
     maxBodyBytes: positive(262_144),
-    presets: z.array(WebhookPreset).max(MAX.few).default([]).describe('mappings that the product has ready'),
+    presets: z.array(WebhookPreset).max(MAX.few).default([]).describe('predefined mappings'),
     mappings: z.array(WebhookMapping).max(MAX.many).default([]),
     hmac,
   })
@@ -157,10 +150,10 @@ export const routing = z
       )
       .max(MAX.many)
       .default([])
-      .describe('where a message names no agent: the one that says most of where it comes from; else the default agent'),
+      .describe('agent of messages that name none: the most specific binding, else the default agent'),
   })
   .prefault({})
-  .describe('which agent answers whom');
+  .describe('routing of messages to agents');
 
 /** A browser for agents. */
 export const browser = z

@@ -46,7 +46,7 @@ export const integrations = z
     autoReply: z.strictObject({ enabled: flag(false), rules: z.array(AutoReplyRule).max(MAX.many).default([]) }).prefault({}),
   })
   .prefault({})
-  .describe('services of other people');
+  .describe('third-party services');
 
 const Plugin = z.strictObject({
   enabled: flag(true),
@@ -79,4 +79,4 @@ export const documentation = z
       .default([]),
   })
   .prefault({})
-  .describe('where an agent finds help about the product');
+  .describe('documentation available to agents');

@@ -35,7 +35,7 @@ export const SecretLocation = z.strictObject({
   id: z.string().min(1).max(MAX.id),
 });
 
-const secretHelp = 'the value, ${VAR}, or where it is kept: {source, provider, id}';
+const secretHelp = 'the value, ${VAR}, or a reference: {source, provider, id}';
 
 /** A secret as the configuration holds it: the value, `${VAR}`, or where it is kept. */
 export const SecretRef = z.union([z.string().min(1).max(MAX.value), SecretLocation]).describe(secretHelp);
@@ -49,7 +49,7 @@ export const LongSecretRef = z
   .union([z.string().min(32).max(MAX.value), SecretLocation, z.literal(REDACTED)])
   .describe(`at least 32 characters: ${secretHelp}`);
 
-export const timezone = () => text().describe('IANA name; empty is the local time zone of the system');
+export const timezone = () => text().describe("IANA name; empty selects the system's time zone");
 
 function isAddress(url: string): boolean {
   return url === '' || (/^https?:\/\//.test(url) && URL.canParse(url));

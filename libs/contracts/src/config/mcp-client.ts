@@ -5,12 +5,12 @@ import { MAX, upTo } from '../sizes.ts';
 
 /** What a token of the scope `mcp-client` opens at `/mcp`: nothing that is not named here. */
 export const McpClient = z.strictObject({
-  allowlist: texts().describe('tools it may call'),
-  sessionAllowlist: texts().describe('sessions it may read'),
+  allowlist: texts().describe('tools the client may call'),
+  sessionAllowlist: texts().describe('sessions the client may read'),
   toolRateLimit: z
     .record(upTo(MAX.name), z.int().positive())
     .check(mostKeys(MAX.many))
     .default({})
-    .describe('calls a minute by tool; 30 where none is named'),
+    .describe('calls a minute by tool; default 30'),
 });
 export type McpClient = z.infer<typeof McpClient>;

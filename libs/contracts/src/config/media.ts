@@ -52,7 +52,7 @@ const vision = z
     videoTimeoutMs: positive(120_000),
     videoMaxDescriptionChars: positive(500),
     imageMaxFileSizeMb: z.number().positive().default(20),
-    scopeRules: z.array(ScopeRule).max(MAX.few).default([]).describe('the first that matches decides'),
+    scopeRules: z.array(ScopeRule).max(MAX.few).default([]).describe('the first match applies'),
     defaultScopeAction: Delivery.default('allow'),
   })
   .prefault({});
@@ -72,12 +72,12 @@ const documentExtraction = z
     enabled: flag(true),
     allowedMimes: z.array(upTo(MAX.name)).max(MAX.many).default(DOCUMENT_TYPES),
     maxBytes: positive(10_485_760),
-    maxChars: positive(200_000).describe('of one document'),
-    maxTotalChars: positive(500_000).describe('of one message'),
+    maxChars: positive(200_000).describe('maximum for one document'),
+    maxTotalChars: positive(500_000).describe('maximum for one message'),
     maxPages: positive(20),
     timeoutMs: positive(30_000),
     pdfImageFallback: flag(false),
-    pdfImageFallbackThreshold: count(50).describe('characters a page'),
+    pdfImageFallbackThreshold: count(50).describe('characters per page'),
   })
   .prefault({});
 
@@ -98,12 +98,12 @@ export const media = z
       .prefault({}),
     documentExtraction,
     store: z
-      .strictObject({ ttlMs: z.int().positive().optional().describe('how long a file is kept; without it until there is no room') })
+      .strictObject({ ttlMs: z.int().positive().optional().describe('retention of a file; default: until the storage is full') })
       .prefault({}),
     persistence: z.strictObject({ enabled: flag(true), maxStorageMb: positive(1_024), maxFileBytes: positive(52_428_800) }).prefault({}),
   })
   .prefault({})
-  .describe('sound, pictures, documents and links');
+  .describe('audio, images, documents and links');
 
 /** Speech made from text. */
 export const tts = z
@@ -112,7 +112,7 @@ export const tts = z
     voice: text('alloy'),
     format: text('opus'),
     model: upTo(MAX.name).optional(),
-    autoMode: SpeechMode.default('off').describe('never is off, voice_reply is inbound'),
+    autoMode: SpeechMode.default('off').describe('never equals off, voice_reply equals inbound'),
     maxTextLength: positive(4_096).describe('characters'),
     tagPattern: text(String.raw`\[\[tts(?::.*?)?\]\]`).describe('regular expression'),
     outputFormats: z
@@ -131,7 +131,7 @@ export const tts = z
       .prefault({}),
   })
   .prefault({})
-  .describe('speech made from text');
+  .describe('speech synthesis');
 
 /** Pictures made from text. */
 export const imageGen = z
@@ -139,9 +139,9 @@ export const imageGen = z
     provider: z.enum(['fal', 'openai']).default('fal'),
     model: upTo(MAX.name).optional(),
     safetyChecker: flag(true),
-    maxPerHour: positive(10).describe('pictures of one agent'),
+    maxPerHour: positive(10).describe('images per agent'),
     defaultSize: text('1024x1024').describe('pixels, width x height'),
     timeoutMs: positive(60_000),
   })
   .prefault({})
-  .describe('pictures made from text');
+  .describe('image generation');

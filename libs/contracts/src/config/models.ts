@@ -18,12 +18,12 @@ export const models = z
       )
       .max(MAX.many)
       .default([]),
-    defaultModel: text().describe('empty: the first keyed provider decides'),
+    defaultModel: text().describe('empty selects the first provider with a key'),
     defaultProvider: text(),
-    dev: z.boolean().optional().describe('the development models stay visible beside real ones'),
+    dev: z.boolean().optional().describe('keeps development models visible beside real ones'),
   })
   .prefault({})
-  .describe('which models are known');
+  .describe('model catalogue');
 
 const Cost = z
   .strictObject({
@@ -38,7 +38,7 @@ const Compat = z.strictObject({
   supportsTools: z.boolean().optional(),
   toolSchemaProfile: z.enum(['default', 'xai']).optional(),
   toolCallArgumentsEncoding: z.enum(['json', 'html-entities']).optional(),
-  nativeWebSearchTool: z.boolean().optional().describe('the provider may search the web itself, which it charges for'),
+  nativeWebSearchTool: z.boolean().optional().describe("allows the provider's own web search, which costs extra"),
 });
 
 /** What a model can be trusted with, the most capable first. */
@@ -51,7 +51,9 @@ const ProviderModel = z.strictObject({
   reasoning: flag(false),
   contextWindow: z.int().positive().optional().describe('tokens'),
   maxTokens: z.int().positive().optional().describe('tokens of one answer'),
-  capabilityClass: CapabilityClass.optional().describe('how much it is trusted with at once; unset, the size that its name says decides'),
+  capabilityClass: CapabilityClass.optional().describe(
+    'capability class, which limits the prompt; default: derived from the size in the model name',
+  ),
   input: z
     .array(z.enum(['text', 'image']))
     .max(MAX.few)
@@ -64,7 +66,7 @@ const ProviderModel = z.strictObject({
 const capabilities = z
   .strictObject({
     providerFamily: z.enum(['default', 'openai', 'anthropic', 'google']).default('default'),
-    dropThinkingBlockModelHints: texts().describe('parts of ids of models that are never shown again what they thought'),
+    dropThinkingBlockModelHints: texts().describe('parts of model ids whose reasoning is never replayed'),
     transcriptToolCallIdMode: z.enum(['default', 'strict9']).default('default'),
     transcriptToolCallIdModelHints: texts(),
   })
@@ -76,15 +78,13 @@ export const ProviderEntry = z.strictObject({
     .string()
     .min(1)
     .max(MAX.name)
-    .describe(
-      'what it is spoken to in: anthropic and google, each its own wire; anything else, such as openai or openai-compatible, chat completions',
-    ),
-  name: text().describe('what people call it, in errors'),
+    .describe('protocol: anthropic and google use their native ones; all others, for example openai-compatible, use chat completions'),
+  name: text().describe('display name in errors'),
   baseUrl: address(),
   apiKeyName: upTo(MAX.name)
     .regex(/^([A-Z][A-Z0-9_]{0,255})?$/)
     .default('')
-    .describe('name of the secret that holds the key, never the key; it ends in _KEY or _API_TOKEN'),
+    .describe('name of the secret with the key, not the key itself; ends in _KEY or _API_TOKEN'),
   enabled: flag(true),
   timeoutMs: positive(120_000),
   maxRetries: count(2),
@@ -92,7 +92,7 @@ export const ProviderEntry = z.strictObject({
     .record(upTo(MAX.name), upTo(MAX.value))
     .check(mostKeys(MAX.few))
     .default({})
-    .describe('sent with every request; shown to nobody'),
+    .describe('headers sent with every request; never shown'),
   capabilities,
   models: z.array(ProviderModel).max(MAX.many).default([]),
 });
@@ -142,10 +142,10 @@ export const embedding = z
     batch: z.strictObject({ batchSize: positive(100), indexOnStartup: flag(true) }).prefault({}),
   })
   .prefault({})
-  .describe('how texts become vectors');
+  .describe('embeddings');
 
 /** Where sign-ins at providers are kept. */
 export const oauth = z
   .strictObject({ storage: z.enum(['file', 'encrypted']).default('file') })
   .prefault({})
-  .describe('sign-ins at providers');
+  .describe('OAuth profiles of providers');

@@ -6,7 +6,7 @@ import { MAX, upTo } from '../sizes.ts';
 const QueueMode = z
   .enum(['followup', 'collect', 'steer', 'steer+followup'])
   .describe(
-    'what a turn hears besides its own message: nothing, what waits when it begins, what waits before each step, of that only what came while it ran',
+    'messages merged into a turn: none, those waiting at its start, those waiting before each step, or only those that arrived while it ran',
   );
 
 const overflow = z
@@ -15,33 +15,35 @@ const overflow = z
     policy: z
       .enum(['drop-old', 'drop-new', 'summarize'])
       .default('drop-new')
-      .describe('of one more: it takes the place of the oldest, it is refused, it takes the place and is told how the oldest began'),
+      .describe('a turn above the limit replaces the oldest, is rejected, or replaces it and gets a summary of the dropped ones'),
   })
   .prefault({});
 
 const debounce = {
-  windowMs: count(0).describe('who comes so soon after somebody else waits as long, and is answered with all who came meanwhile; 0 never'),
-  maxBufferedMessages: positive(10).describe('answered together at most; as many wait no longer'),
-  firstMessageImmediate: flag(true).describe('who comes after nobody waits for nobody'),
+  windowMs: count(0).describe(
+    'debounce window: a message within this time of another waits and is answered together with those that arrive meanwhile; 0 disables it',
+  ),
+  maxBufferedMessages: positive(10).describe('messages answered together at most; the turn starts early when the limit is reached'),
+  firstMessageImmediate: flag(true).describe('the first message is not delayed'),
 };
 
 const PriorityLane = z.strictObject({
   name: z.string().min(1).max(MAX.name),
-  concurrency: positive(3).describe('turns at once of one replica'),
-  priority: count(0).describe('higher ones first'),
-  agingPromotionMs: count(30_000).describe('who has waited so long counts as one who has just come to the lane above; 0 never'),
+  concurrency: positive(3).describe('concurrent turns of one replica'),
+  priority: count(0).describe('higher values first'),
+  agingPromotionMs: count(30_000).describe('waiting time after which a turn counts as a new member of the next higher lane; 0 disables it'),
 });
 
 /** How messages wait for their turn. */
 export const queue = z
   .strictObject({
     enabled: flag(true),
-    maxConcurrentSessions: positive(10).describe('of one replica'),
+    maxConcurrentSessions: positive(10).describe('concurrent turns of one replica'),
     maxWaiting: positive(10_000).describe('waiting turns of one tenant'),
-    waitTimeoutMs: positive(600_000).describe('how long a turn may wait for its agent'),
+    waitTimeoutMs: positive(600_000).describe('maximum waiting time of a turn for its agent'),
     cleanupIdleMs: positive(600_000),
     defaultMode: QueueMode.default('steer+followup'),
-    defaultDebounceMs: count(0).describe('where neither debounce nor a channel says more'),
+    defaultDebounceMs: count(0).describe('default if neither debounce nor the channel sets one'),
     defaultOverflow: overflow,
     perChannel: z
       .record(upTo(MAX.name), z.strictObject({ mode: QueueMode.default('steer+followup'), debounceMs: count(0), overflow }).prefault({}))
@@ -50,7 +52,7 @@ export const queue = z
     debounce: z.strictObject(debounce).prefault({}),
     perChannelDebounce: z.record(upTo(MAX.name), z.strictObject(debounce).prefault({})).check(mostKeys(MAX.many)).default({}),
     followup: z.strictObject({ maxFollowupRuns: count(3), followupOnCompaction: flag(true) }).prefault({}),
-    priorityEnabled: flag(false).describe('turns that wait for an agent wait in lanes'),
+    priorityEnabled: flag(false).describe('enables priority lanes'),
     priorityLanes: z
       .array(PriorityLane)
       .max(MAX.few)
@@ -61,13 +63,13 @@ export const queue = z
       ]),
     laneAssignment: z
       .strictObject({
-        defaultLane: text('normal').describe('of webhooks, of other agents, and of what names a lane that is not there'),
-        dmLane: text('high').describe('of who speaks with the agent alone'),
-        mentionLane: text('normal').describe('of groups'),
+        defaultLane: text('normal').describe('lane of webhooks, other agents and unknown lanes'),
+        dmLane: text('high').describe('lane of direct messages'),
+        mentionLane: text('normal').describe('lane of groups'),
         followupLane: text('normal'),
         scheduledLane: text('low'),
       })
       .prefault({}),
   })
   .prefault({})
-  .describe('how messages wait for their turn');
+  .describe('queueing of turns');

@@ -198,7 +198,7 @@ test('a change says only what it says: no default is filled in, at any depth', (
 
 test('a section becomes a JSON schema with its defaults and descriptions', () => {
   const schema = z.toJSONSchema(sections.gateway, { io: 'input' });
-  assert.equal(schema.description, 'the edge: address, tokens, limits');
+  assert.equal(schema.description, 'gateway: listener, tokens, limits');
   assert.equal(schema.additionalProperties, false);
   assert.deepEqual(schema.required, undefined);
   for (const name of SECTION_NAMES satisfies SectionName[]) z.toJSONSchema(sections[name], { io: 'input' });

@@ -15,10 +15,10 @@ import { approvals, security } from './security.ts';
 
 /** The keys that stand at the root beside the sections. */
 export const topLevel = {
-  tenantId: z.string().min(1).max(64).default('default').describe('the tenant of what belongs to nobody else'),
-  logLevel: LogLevel.default('info').describe('the least severe line that is logged'),
-  dataDir: text().describe('where everything is kept; SWITCHYARD_DATA comes before it, and empty is .switchyard'),
-  agentDir: text().describe('empty is within the data directory'),
+  tenantId: z.string().min(1).max(64).default('default').describe('tenant of the installation'),
+  logLevel: LogLevel.default('info').describe('minimum severity that is logged'),
+  dataDir: text().describe('data directory; SWITCHYARD_DATA takes precedence, empty selects .switchyard'),
+  agentDir: text().describe('empty selects the data directory'),
 };
 
 /** Every section and root key of the configuration, by name. Each parses `undefined` to its defaults and refuses unknown keys. */

@@ -21,8 +21,8 @@ const subagentContext = z
     queueTimeoutMs: between(1_000, 600_000, 120_000),
     maxRunTimeoutMs: positive(600_000),
     perStepTimeoutMs: positive(60_000),
-    graphStuckKillThresholdMs: count(600_000).describe('0 never'),
-    stuckKillThresholdMs: count(180_000).describe('0 never'),
+    graphStuckKillThresholdMs: count(600_000).describe('0 disables it'),
+    stuckKillThresholdMs: count(180_000).describe('0 disables it'),
   })
   .prefault({});
 
@@ -30,7 +30,7 @@ const agentToAgent = z
   .strictObject({
     enabled: flag(true),
     maxPingPongTurns: between(0, 5, 3),
-    allowAgents: texts().describe('empty allows all'),
+    allowAgents: texts().describe('empty allows all models'),
     subAgentRetentionMs: positive(3_600_000),
     waitTimeoutMs: positive(60_000),
     subAgentMaxSteps: positive(50),
@@ -47,8 +47,8 @@ const agentToAgent = z
 /** What agents may do, and what is written down about it. */
 export const security = z
   .strictObject({
-    logRedaction: flag(true).describe('whether what only looks like a secret is left out of the log; the values of known ones always are'),
-    auditLog: flag(true).describe('whether the log has lines of what was done, and a file config-audit.jsonl; the record itself always is'),
+    logRedaction: flag(true).describe('redacts values that look like secrets from the log; known secrets are always redacted'),
+    auditLog: flag(true).describe('writes audit lines to the log and the file config-audit.jsonl; the audit log itself is always written'),
     permission: z.strictObject({ enableNodePermissions: flag(false), allowedFsPaths: texts(), allowedNetHosts: texts() }).prefault({}),
     actionConfirmation: z
       .strictObject({ requireForDestructive: flag(true), requireForSensitive: flag(false), autoApprove: texts() })
@@ -58,18 +58,18 @@ export const security = z
     input: z
       .strictObject({
         maxChars: between(1_000, MAX.text, 100_000).describe('characters of one message in a conversation'),
-        blockInjection: flag(false).describe('refuses messages that look like attacks, instead of warning of them'),
+        blockInjection: flag(false).describe('rejects messages that look like injections instead of warning'),
       })
       .prefault({})
-      .describe('what is said to agents'),
+      .describe('screening of messages to agents'),
   })
   .prefault({})
-  .describe('what agents may do');
+  .describe('permissions and security');
 
 const ApprovalMode = z.enum(['auto', 'require', 'deny']);
 
 const ApprovalRule = z.strictObject({
-  actionPattern: z.string().min(1).max(MAX.line).describe('`*` stands for anything'),
+  actionPattern: z.string().min(1).max(MAX.line).describe('`*` matches anything'),
   mode: ApprovalMode.default('auto'),
   timeoutMs: count(300_000),
   minTrustLevel: z.enum(['untrusted', 'basic', 'verified', 'admin']).default('verified'),
@@ -80,10 +80,10 @@ export const approvals = z
   .strictObject({
     enabled: flag(false),
     defaultMode: ApprovalMode.default('auto'),
-    rules: z.array(ApprovalRule).max(MAX.many).default([]).describe('the first that matches decides'),
+    rules: z.array(ApprovalRule).max(MAX.many).default([]).describe('the first match applies'),
     defaultTimeoutMs: count(300_000),
     denialCacheTtlMs: count(60_000),
     batchApprovalTtlMs: count(30_000),
   })
   .prefault({})
-  .describe('which actions a person must allow first');
+  .describe('actions that require approval');

@@ -4,7 +4,7 @@ import { defineMethods } from '../define.ts';
 
 export const systemMethods = defineMethods({
   'system.ping': {
-    summary: 'Answers at once: the edge lives and the token is good.',
+    summary: 'Returns immediately if the gateway is running and the token is valid.',
     scope: 'rpc',
     params: NoParams,
     result: z.object({ pong: z.literal(true), ts: Timestamp }),

@@ -6,7 +6,7 @@ import { MAX, upTo } from '../sizes.ts';
 
 export const NodeId = upTo(MAX.id)
   .regex(/^[A-Za-z0-9_-]{1,128}$/)
-  .describe('letters, digits, - and _: it stands in templates and file names');
+  .describe('letters, digits, - and _; used in templates and file names');
 
 const fields = {
   node_id: NodeId,
@@ -16,11 +16,11 @@ const fields = {
   model: z.string().min(1).max(256),
   timeout_ms: z.int().positive(),
   max_steps: z.int().positive(),
-  barrier_mode: z.enum(['all', 'majority', 'best-effort']).describe('how many dependencies must have completed'),
+  barrier_mode: z.enum(['all', 'majority', 'best-effort']).describe('number of dependencies that must complete'),
   retries: z.int().min(0).max(3),
-  context_mode: z.enum(['full', 'summary', 'refs', 'none']).describe('how much of upstream outputs goes into the prompt'),
+  context_mode: z.enum(['full', 'summary', 'refs', 'none']).describe('share of upstream outputs included in the prompt'),
   type_id: NodeType,
-  type_config: JsonObject.describe('what the type needs; checked by the service'),
+  type_config: JsonObject.describe('configuration of the type; validated by the service'),
   mcp_servers: z.array(z.string().min(1).max(MAX.name)).max(MAX.few).describe('the only MCP servers this node may use'),
 };
 
@@ -80,7 +80,7 @@ export const GraphNodeInput = z
       .partial().shape,
     task: fields.task,
   })
-  .describe('needs node_id (or nodeId) and task; each name in one spelling only, agent also as agentId')
+  .describe('requires node_id (or nodeId) and task; each name in one spelling, agent also as agentId')
   .transform((node, ctx) => foldSpellings(node, spellings, ctx))
   .pipe(GraphNode);
 
@@ -95,6 +95,6 @@ export const GraphDefinition = z.strictObject({
     .array(z.strictObject({ from: NodeId, to: NodeId }))
     .max(MAX.many)
     .optional()
-    .describe('another way to say depends_on'),
+    .describe('alias of depends_on'),
 });
 export type GraphDefinition = z.output<typeof GraphDefinition>;

@@ -9,7 +9,7 @@ export const GraphStatus = z.enum(['running', 'completed', 'failed', 'cancelled'
 /** How graphs come along. */
 export const graphEvents = defineEvents({
   'graph:started': {
-    summary: 'A graph began to run.',
+    summary: 'A graph started.',
     payload: z.object({
       graphId: upTo(MAX.id),
       label: upTo(MAX.line).optional(),
@@ -19,7 +19,7 @@ export const graphEvents = defineEvents({
     example: { graphId: 'graph_4fT0mUq2Zs8KxY1bNcVdGh', label: 'market survey', nodeCount: 3, timestamp: 1763719200000 },
   },
   'graph:node_updated': {
-    summary: 'A node of a running graph changed its state.',
+    summary: 'A node of a running graph changed state.',
     payload: z.object({
       graphId: upTo(MAX.id),
       nodeId: upTo(MAX.id),
@@ -39,7 +39,7 @@ export const graphEvents = defineEvents({
     },
   },
   'graph:completed': {
-    summary: 'A graph came to its end, whichever it was.',
+    summary: 'A graph ended, successfully or not.',
     payload: z.object({
       graphId: upTo(MAX.id),
       status: GraphStatus,

@@ -33,9 +33,9 @@ const nodes = [
 
 export const graphMethods = defineMethods({
   'graph.define': {
-    summary: 'Checks a graph of tasks and keeps it under a new id.',
+    summary: 'Validates a graph of tasks and stores it under a new id.',
     description:
-      'Node fields are accepted in snake case and in camelCase, agent also as agentId. A node has both type_id and type_config or neither; a config that does not fit is refused with a hint of what was expected.',
+      'Node fields are accepted in snake case and camelCase, agent also as agentId. A node has both type_id and type_config or neither; an invalid config is rejected with the expected form.',
     scope: 'rpc',
     params: GraphDefinition,
     result: GraphDefined,
@@ -75,14 +75,14 @@ export const graphMethods = defineMethods({
     ],
   },
   'graph.execute': {
-    summary: 'Runs a graph and answers with what its nodes put out.',
+    summary: 'Runs a graph and returns the outputs of its nodes.',
     description:
-      'Waits until shortly before the deadline; a run that is not done by then goes on, and the answer says running with the outputs so far. A graph with an approval-gate needs announceChannelType and announceChannelId.',
+      'Waits until shortly before the deadline. An unfinished run continues, and the result is `running` with the outputs so far. A graph with an approval-gate requires announceChannelType and announceChannelId.',
     scope: 'rpc',
     params: z.strictObject({
       graphId: Id,
       inputs: JsonObject.optional().describe('values of the ${NAME} variables'),
-      announceChannelType: z.string().min(1).max(64).optional().describe('where approvals are asked for and the end is reported'),
+      announceChannelType: z.string().min(1).max(64).optional().describe('channel for approval requests and the final report'),
       announceChannelId: z.string().min(1).max(256).optional(),
       idempotencyKey: IdempotencyKey.optional(),
     }),
@@ -103,8 +103,8 @@ export const graphMethods = defineMethods({
     ],
   },
   'graph.status': {
-    summary: 'Says how far a graph is, or lists the graphs of late.',
-    description: 'A graph id stands for its latest run. Outputs are cut at 500 characters. recentMinutes narrows the list.',
+    summary: 'Returns the progress of a graph, or lists recent graphs.',
+    description: 'A graph id selects its latest run. Outputs are truncated to 500 characters. recentMinutes filters the list.',
     scope: 'rpc',
     params: z.strictObject({ graphId: Id.optional(), recentMinutes: z.number().nonnegative().optional() }),
     result: GraphStatusResult,
@@ -137,7 +137,7 @@ export const graphMethods = defineMethods({
     ],
   },
   'graph.outputs': {
-    summary: 'Gives what the nodes of a graph’s latest run put out.',
+    summary: 'Returns the node outputs of a graph’s latest run.',
     scope: 'rpc',
     params: OneGraph,
     result: GraphOutputs,
@@ -147,7 +147,7 @@ export const graphMethods = defineMethods({
     examples: [{ params: { graphId }, result: { graphId, outputs: { research, report: null }, source: 'memory' } }],
   },
   'graph.cancel': {
-    summary: 'Cancels a graph’s latest run: nodes at work finish, no other begins.',
+    summary: 'Cancels a graph’s latest run: running nodes finish, no further node starts.',
     scope: 'rpc',
     audited: 'destructive',
     params: OneGraph,
@@ -158,7 +158,7 @@ export const graphMethods = defineMethods({
     examples: [{ params: { graphId }, result: { graphId, cancelled: true } }],
   },
   'graph.save': {
-    summary: 'Keeps a graph’s definition under a name, replacing what had that name.',
+    summary: 'Saves a graph’s definition under a name and replaces an existing one.',
     scope: 'rpc',
     params: z.strictObject({ name: SavedName, graphId: Id }),
     result: GraphSaved,
@@ -167,7 +167,7 @@ export const graphMethods = defineMethods({
     examples: [{ params: { name: 'market-survey', graphId }, result: { name: 'market-survey', saved: true } }],
   },
   'graph.load': {
-    summary: 'Makes a fresh graph of a saved definition.',
+    summary: 'Creates a graph from a saved definition.',
     scope: 'rpc',
     params: OneSaved,
     result: GraphLoaded,
@@ -183,7 +183,7 @@ export const graphMethods = defineMethods({
     examples: [{ params: {}, result: { graphs: [{ name: 'market-survey', createdAt: 1763719200000, nodeCount: 2 }] } }],
   },
   'graph.delete': {
-    summary: 'Removes a saved definition; its runs stay.',
+    summary: 'Deletes a saved definition and keeps its runs.',
     scope: 'rpc',
     audited: 'destructive',
     params: OneSaved,
@@ -192,7 +192,7 @@ export const graphMethods = defineMethods({
     examples: [{ params: { name: 'market-survey' }, result: { name: 'market-survey', deleted: true } }],
   },
   'graph.deleteRun': {
-    summary: 'Removes a run that has ended, with its files.',
+    summary: 'Deletes a finished run with its files.',
     scope: 'rpc',
     audited: 'destructive',
     params: OneRun,
@@ -201,7 +201,7 @@ export const graphMethods = defineMethods({
     examples: [{ params: { runId }, result: { runId, deleted: true } }],
   },
   'graph.runDetail': {
-    summary: 'Shows one run, node by node.',
+    summary: 'Returns one run, node by node.',
     scope: 'rpc',
     params: OneRun,
     result: GraphRunDetail,

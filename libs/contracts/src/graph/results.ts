@@ -35,21 +35,21 @@ export const GraphDefined = z.object({
   executionOrder: z.array(upTo(MAX.name)).max(MAX.many),
   warnings: z.array(GraphWarning).max(MAX.many),
   label: upTo(MAX.line).optional(),
-  userVariables: z.array(upTo(MAX.line)).max(MAX.many).optional().describe('the ${NAME} variables its tasks ask for'),
+  userVariables: z.array(upTo(MAX.line)).max(MAX.many).optional().describe('the ${NAME} variables that its tasks use'),
 });
 
 export const GraphExecution = z.object({
   graphId,
   runId,
-  status: GraphStatus.describe('running when the wait ended before the run did'),
+  status: GraphStatus.describe('running if the wait ended before the run'),
   outputs: Outputs,
   warnings: z.array(GraphWarning).max(MAX.many),
 });
 
 export const NodeState = z.object({
   status: NodeStatus,
-  runId: upTo(MAX.id).optional().describe('of the sub-agent that does it'),
-  output: Output.describe('cut at 500 characters'),
+  runId: upTo(MAX.id).optional().describe('id of the sub-agent run'),
+  output: Output.describe('truncated to 500 characters'),
   error: upTo(MAX.line).optional(),
   startedAt: Timestamp.optional(),
   completedAt: Timestamp.optional(),
@@ -93,13 +93,13 @@ export const GraphStatusResult = z.union([GraphProgress, GraphOverview]);
 
 export const GraphOutputs = z.object({
   graphId,
-  outputs: Outputs.describe('by node id, each cut at 12,000 characters'),
+  outputs: Outputs.describe('by node id, each truncated to 12,000 characters'),
   source: z.enum(['memory', 'disk']),
 });
 
 export const GraphCancelled = z.object({ graphId, cancelled: z.literal(true) });
 export const GraphSaved = z.object({ name, saved: z.literal(true) });
-export const GraphLoaded = z.object({ graphId: graphId.describe('a fresh one each time'), name });
+export const GraphLoaded = z.object({ graphId: graphId.describe('new for each run'), name });
 export const GraphList = z.object({ graphs: z.array(z.object({ name, createdAt: Timestamp, nodeCount: Count })).max(MAX.all) });
 export const GraphDeleted = z.object({ name, deleted: z.literal(true) });
 export const GraphRunDeleted = z.object({ runId, deleted: z.literal(true) });

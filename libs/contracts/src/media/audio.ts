@@ -3,7 +3,7 @@ import { DurationMs } from '../common.ts';
 import { defineMethods } from '../define.ts';
 import { MAX, upTo } from '../sizes.ts';
 
-export const Language = z.string().min(2).max(35).describe('a language tag such as en or pt-BR; found out when left out');
+export const Language = z.string().min(2).max(35).describe('language tag, for example en or pt-BR; detected by default');
 
 /** What was said. */
 export const Transcript = z.object({
@@ -20,12 +20,11 @@ export const TRANSCRIBE_DEADLINE_MS = 150_000;
 
 export const audioMethods = defineMethods({
   'audio.transcribe': {
-    summary: 'Turns speech that comes with the call into text.',
-    description:
-      'Without a configured provider, when all of them fail, or where the audio is no base64, the result carries an error instead of a text.',
+    summary: 'Transcribes audio in the request.',
+    description: 'Without a working provider, or if the audio is not base64, the result contains an error instead of a text.',
     scope: 'rpc',
     params: z.strictObject({
-      audio: upTo(MAX.payload).describe('base64, standard or URL-safe, padded or not; white space is ignored'),
+      audio: upTo(MAX.payload).describe('base64, standard or URL-safe, with or without padding; white space is ignored'),
       mimeType: z.string().min(1).max(128).default('audio/ogg'),
       language: Language.optional(),
     }),

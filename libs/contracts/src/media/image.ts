@@ -6,7 +6,7 @@ import { MAX, upTo } from '../sizes.ts';
 export const GeneratedImage = z.discriminatedUnion('success', [
   z.object({
     success: z.literal(true),
-    delivered: z.literal(true).optional().describe('it went to the channel of the call'),
+    delivered: z.literal(true).optional().describe('sent to the channel of the call'),
     imageBase64: upTo(MAX.payload).optional(),
     mimeType: upTo(MAX.name),
   }),
@@ -26,13 +26,13 @@ const Prompt = z.string().min(1).max(10_000);
 
 export const imageMethods = defineMethods({
   'image.generate': {
-    summary: 'Makes an image from a description.',
+    summary: 'Generates an image from a description.',
     description:
-      'Sent straight to the channel the call comes from; without one it is in the result. What prevents it (no provider, the hourly limit, a refusal) is told in the result.',
+      'The image is sent to the channel of the call; without a channel it is in the result. The result contains the reason of a failure: no provider, hourly limit, refusal.',
     scope: 'rpc',
     params: z.strictObject({
       prompt: z.string().max(10_000),
-      size: z.string().min(1).max(32).optional().describe('such as 1024x1024; without it imageGen.defaultSize'),
+      size: z.string().min(1).max(32).optional().describe('for example 1024x1024; default: imageGen.defaultSize'),
     }),
     result: GeneratedImage,
     deadlineMs: IMAGE_DEADLINE_MS,
@@ -47,12 +47,12 @@ export const imageMethods = defineMethods({
     ],
   },
   'image.analyze': {
-    summary: 'Says what is in an image.',
+    summary: 'Describes an image.',
     description:
-      'A file must lie in the agent’s workspace, an address must be public. Where media.vision.scopeRules forbid it, the description says so.',
+      'A file must be in the agent’s workspace, an address must be public. If media.vision.scopeRules forbid it, the description contains the reason.',
     scope: 'rpc',
     params: z.strictObject({
-      source: z.string().min(1).max(MAX.payload).describe('a path, an address, base64 or an attachment, as source_type says'),
+      source: z.string().min(1).max(MAX.payload).describe('path, address, base64 or attachment, according to source_type'),
       source_type: z.enum(['file', 'url', 'base64', 'attachment']),
       prompt: Prompt.optional(),
       mime_type: z.string().min(1).max(128).optional(),

@@ -15,8 +15,8 @@ export const LINK_DEADLINE_MS = 45_000;
 
 export const linkMethods = defineMethods({
   'link.process': {
-    summary: 'Reads the links in a text and appends what they say.',
-    description: 'Addresses inside the network are refused, also when a redirect leads there.',
+    summary: 'Appends the content of links in a text.',
+    description: 'Internal addresses are rejected, also as redirect targets.',
     scope: 'rpc',
     params: z.strictObject({ text: upTo(MAX.text) }),
     result: EnrichedText,

@@ -13,7 +13,7 @@ export const DocumentText = z.object({
   fileName: upTo(MAX.path).optional(),
   mimeType: upTo(MAX.name),
   extractedChars: Count,
-  truncated: z.boolean().describe('the limit of characters cut it'),
+  truncated: z.boolean().describe('truncated at the character limit'),
   durationMs: DurationMs,
   pageCount: Count.optional(),
 });
@@ -67,13 +67,13 @@ export const MediaProviders = z.object({
 
 const DOCUMENT_DEADLINE_MS = 60_000;
 const VIDEO_DEADLINE_MS = 180_000;
-const AttachmentUrl = z.string().min(1).max(8192).describe('http(s), or the scheme of a channel');
+const AttachmentUrl = z.string().min(1).max(8192).describe('http(s) or the scheme of a channel');
 const PublicUrl = z.string().min(1).max(8192);
 
 export const mediaMethods = defineMethods({
   'media.transcribe': {
-    summary: 'Turns the speech of an attachment into text.',
-    description: 'What kind of sound it is, is read from its first bytes.',
+    summary: 'Transcribes an audio attachment.',
+    description: 'The audio format is detected from the first bytes.',
     scope: 'rpc',
     params: z.strictObject({ attachment_url: AttachmentUrl, language: Language.optional() }),
     result: Transcript,
@@ -89,7 +89,7 @@ export const mediaMethods = defineMethods({
     ],
   },
   'media.describe_video': {
-    summary: 'Says what happens in a film.',
+    summary: 'Describes a video.',
     scope: 'rpc',
     params: z.strictObject({ attachment_url: AttachmentUrl, prompt: z.string().min(1).max(10_000).optional() }),
     result: VisualDescription,
@@ -105,7 +105,7 @@ export const mediaMethods = defineMethods({
     ],
   },
   'media.extract_document': {
-    summary: 'Reads the text of a document.',
+    summary: 'Extracts the text of a document.',
     scope: 'rpc',
     params: z.strictObject({ attachment_url: AttachmentUrl }),
     result: DocumentText,
@@ -130,7 +130,7 @@ export const mediaMethods = defineMethods({
     ],
   },
   'media.test.stt': {
-    summary: 'Tries speech-to-text with the given sound, or with a sample of ours.',
+    summary: 'Tests speech-to-text with the given audio or a sample.',
     scope: 'admin',
     params: z.strictObject({ audio: Base64.optional(), language: Language.optional() }),
     result: TranscriptionTest,
@@ -146,7 +146,7 @@ export const mediaMethods = defineMethods({
     ],
   },
   'media.test.tts': {
-    summary: 'Tries text-to-speech and gives the sound.',
+    summary: 'Tests text-to-speech and returns the audio.',
     scope: 'admin',
     params: z.strictObject({
       text: z.string().min(1).max(MAX.text),
@@ -166,7 +166,7 @@ export const mediaMethods = defineMethods({
     ],
   },
   'media.test.vision': {
-    summary: 'Tries image understanding with the given image, or with a sample of ours.',
+    summary: 'Tests image understanding with the given image or a sample.',
     scope: 'admin',
     params: z.strictObject({ image: Base64.optional(), url: PublicUrl.optional() }),
     result: VisualTest,
@@ -183,7 +183,7 @@ export const mediaMethods = defineMethods({
     ],
   },
   'media.test.document': {
-    summary: 'Tries document extraction on a file of the workspace.',
+    summary: 'Tests document extraction with a workspace file.',
     scope: 'admin',
     params: z.strictObject({ file_path: z.string().min(1).max(4096) }),
     result: DocumentText,
@@ -200,8 +200,8 @@ export const mediaMethods = defineMethods({
     ],
   },
   'media.test.video': {
-    summary: 'Tries film understanding with the film at an address.',
-    description: 'There is no sample film: without an address the call is refused once a provider is configured.',
+    summary: 'Tests video understanding with the video at an address.',
+    description: 'No sample video is included: with a configured provider the address is required.',
     scope: 'admin',
     params: z.strictObject({ url: PublicUrl.optional() }),
     result: VisualTest,
@@ -217,7 +217,7 @@ export const mediaMethods = defineMethods({
     ],
   },
   'media.test.link': {
-    summary: 'Tries link understanding on one address.',
+    summary: 'Tests link understanding with one address.',
     scope: 'admin',
     params: z.strictObject({ url: PublicUrl }),
     result: EnrichedText,
@@ -233,7 +233,7 @@ export const mediaMethods = defineMethods({
     ],
   },
   'media.providers': {
-    summary: 'Says who transcribes, speaks, sees and draws, and what is not configured.',
+    summary: 'Lists the providers of transcription, speech, vision and image generation, and missing configuration.',
     scope: 'admin',
     params: NoParams,
     result: MediaProviders,

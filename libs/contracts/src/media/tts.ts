@@ -11,7 +11,7 @@ export const SpokenFile = z.object({ filePath: upTo(MAX.path), mimeType: upTo(MA
 export const SpeechDecision = z.object({
   shouldSynthesize: z.boolean(),
   strippedText: upTo(MAX.text),
-  mode: SpeechMode.describe('tts.autoMode as configured; never is off, voice_reply is inbound'),
+  mode: SpeechMode.describe('default: tts.autoMode; never equals off, voice_reply equals inbound'),
 });
 
 export const TTS_DEADLINE_MS = 60_000;
@@ -19,8 +19,8 @@ export const Voice = z.string().min(1).max(128);
 
 export const ttsMethods = defineMethods({
   'tts.synthesize': {
-    summary: 'Speaks a text into a file of the agent’s workspace.',
-    description: 'A [[tts:voice=…]] directive in the text overrides the voice. Without a format it is Opus on Telegram and MP3 elsewhere.',
+    summary: 'Synthesizes a text into a file of the agent’s workspace.',
+    description: 'A [[tts:voice=…]] directive in the text overrides the voice. The default format is Opus on Telegram and MP3 elsewhere.',
     scope: 'rpc',
     params: z.strictObject({
       text: z.string().min(1).max(MAX.text),
@@ -38,7 +38,7 @@ export const ttsMethods = defineMethods({
     ],
   },
   'tts.auto_check': {
-    summary: 'Decides whether a reply is to be spoken.',
+    summary: 'Decides whether a reply should be spoken.',
     scope: 'rpc',
     params: z.strictObject({
       response_text: upTo(MAX.text),

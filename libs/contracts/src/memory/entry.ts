@@ -19,10 +19,10 @@ export const MemoryEntry = z.object({
   taintLevel: z.enum(['clean', 'wrapped', 'raw']).optional(),
   tags: z.array(upTo(MAX.name)).max(MAX.many),
   metadata: JsonObject.optional(),
-  sources: z.array(upTo(MAX.id)).max(MAX.few).optional().describe('of what a review made of memories that say the same: their ids'),
+  sources: z.array(upTo(MAX.id)).max(MAX.few).optional().describe('ids of the memories that a review merged into this one'),
   createdAt: Timestamp,
   updatedAt: Timestamp.optional(),
   expiresAt: Timestamp.optional(),
-  score: Rate.optional().describe('only in search results; 1 is the best a hit can be'),
+  score: Rate.optional().describe('only in search results; at most 1'),
 });
 export type MemoryEntry = z.infer<typeof MemoryEntry>;

@@ -8,18 +8,18 @@ const took = { timestamp: Timestamp, agentId: AgentId, durationMs: DurationMs };
 export const memoryEvents = defineEvents({
   'memory:recalled': {
     beyond: true,
-    summary: 'Memories were looked for that may help with a question of a turn.',
+    summary: 'A turn searched for memories.',
     payload: z.object({
       ...took,
       lanes: z
         .array(z.enum(['text', 'vector']))
         .max(2)
-        .describe('what was searched'),
-      ftsCandidates: Count.describe('found by words'),
-      vectorCandidates: Count.describe('found by likeness; 0 where no vector of the question could be had'),
-      entityCandidates: Count.describe('always 0: there is no such lane'),
+        .describe('searched indexes'),
+      ftsCandidates: Count.describe('full-text hits'),
+      vectorCandidates: Count.describe('vector hits; 0 without a vector of the query'),
+      entityCandidates: Count.describe('always 0: not supported'),
       finalCount: Count,
-      rerankerAvailable: z.boolean().describe('a model puts them into order afterwards'),
+      rerankerAvailable: z.boolean().describe('reranked by a model afterwards'),
     }),
     example: {
       timestamp: 1763719200000,
@@ -35,14 +35,14 @@ export const memoryEvents = defineEvents({
   },
   'memory:reranked': {
     beyond: true,
-    summary: 'What was found for a question of a turn was put into order by a model, where its agent wants that.',
+    summary: 'A model reranked the memories found for a turn.',
     payload: z.object({
       ...took,
       candidateCount: Count,
-      hitCount: Count.describe('how many there were afterwards: none is lost'),
-      rerankerAvailable: z.boolean().describe('false while a model that was too late again and again is left alone'),
+      hitCount: Count.describe('number of memories afterwards; none is dropped'),
+      rerankerAvailable: z.boolean().describe('false while reranking is paused after repeated timeouts'),
       timedOut: z.boolean(),
-      fellBack: z.boolean().describe('they stayed in the order in which they were found'),
+      fellBack: z.boolean().describe('the order was not changed'),
     }),
     example: {
       timestamp: 1763719200000,
@@ -57,12 +57,12 @@ export const memoryEvents = defineEvents({
   },
   'memory:consolidated': {
     beyond: true,
-    summary: 'What an agent remembers was reviewed, and what says the same was made one.',
+    summary: 'Memories of an agent were reviewed and duplicates merged.',
     payload: z.object({
       ...took,
       clustersProcessed: Count,
       observationsCreated: Count,
-      dedupHits: Count.describe('memories that an observation stands for now'),
+      dedupHits: Count.describe('memories merged into observations'),
     }),
     example: { timestamp: 1763719200000, agentId: 'default', clustersProcessed: 2, observationsCreated: 1, dedupHits: 5, durationMs: 40 },
   },

@@ -18,13 +18,13 @@ export const MemoryStats = z.object({
   byAgent: z.record(upTo(MAX.name), Count).check(mostKeys(MAX.many)).optional(),
   totalSessions: Count.optional(),
   embeddedEntries: Count.optional(),
-  oldestCreatedAt: Timestamp.nullable().optional().describe('null when nothing is kept'),
+  oldestCreatedAt: Timestamp.nullable().optional().describe('null without memories'),
 });
 
 export const MemoryInspection = z.object({ entry: MemoryEntry.optional(), stats: MemoryStats.optional() });
 
 export const MemoryPage = z.object({
-  entries: z.array(MemoryEntry).max(MAX.all).describe('contents cut at 500 characters'),
+  entries: z.array(MemoryEntry).max(MAX.all).describe('contents truncated to 500 characters'),
   total: Count,
   offset: Count,
   limit: z.int().positive(),
@@ -44,10 +44,10 @@ export const EmbeddingCacheStats = z.object({
   misses: Count,
   hitRate: Rate,
   evictions: Count,
-  l1: CacheLevel.describe('what this replica holds in memory'),
-  l2: CacheLevel.optional().describe('what is kept in the database, where embedding.cache.persistent says so'),
+  l1: CacheLevel.describe('entries cached in this replica'),
+  l2: CacheLevel.optional().describe('entries in the database, if embedding.cache.persistent is set'),
   provider: upTo(MAX.name).nullable().describe('null while search is full-text only'),
-  vecAvailable: z.boolean().describe('whether the vector index can be used'),
+  vecAvailable: z.boolean().describe('whether the vector index is usable'),
   circuitBreaker: z.object({ state: z.enum(['closed', 'open', 'half-open']) }).optional(),
 });
 
@@ -73,17 +73,17 @@ const entry = {
 
 export const memoryMethods = defineMethods({
   'memory.store': {
-    summary: 'Remembers a text.',
+    summary: 'Stores a text as a memory.',
     description:
-      'A text that looks like an injection is kept as external and tagged security-tainted; one that asks for commands or elevated rights is refused.',
+      'A text that looks like an injection is stored as external and tagged security-tainted. A text that requests commands or elevated rights is rejected.',
     scope: 'admin',
     params: z.strictObject({
       content: z.string().min(1).max(MAX.text),
       metadata: JsonObject.optional(),
       memory_type: MemoryType.default('semantic'),
       tags: z.array(z.string().min(1).max(MAX.name)).max(20).default([]),
-      expires_at: Timestamp.optional().describe('from then on it is forgotten; epoch milliseconds'),
-      agent_id: AgentId.optional().describe('whose memory it is: the calling agent, or the default one, when left out'),
+      expires_at: Timestamp.optional().describe('expiry in epoch milliseconds'),
+      agent_id: AgentId.optional().describe('owner; default: the calling agent, else the default agent'),
     }),
     result: MemoryStored,
     blobs: ['content', 'metadata'],
@@ -92,14 +92,14 @@ export const memoryMethods = defineMethods({
     examples: [{ params: { content: entry.content, metadata: { topic: 'style' } }, result: { id: entry.id, stored: true } }],
   },
   'memory.search': {
-    summary: 'Finds memories by words and by meaning, best first.',
+    summary: 'Searches memories by words and meaning, best match first.',
     description:
-      'Searches the memories of the calling agent and tenant; what has expired is left out. Without an embedder it is full-text only.',
+      'Searches the memories of the calling agent and tenant without expired ones. Without an embedding model it is full-text only.',
     scope: 'rpc',
     params: z.strictObject({
       query: z.string().min(1).max(10_000),
       limit: pageSize(10, 100),
-      agent_id: AgentId.optional().describe('the calling agent, or the default one, when left out'),
+      agent_id: AgentId.optional().describe('default: the calling agent, else the default agent'),
     }),
     result: MemorySearchResult,
     blobs: ['results'],
@@ -109,8 +109,8 @@ export const memoryMethods = defineMethods({
     examples: [{ params: { query: 'how long should answers be', limit: 5 }, result: { results: [{ ...entry, score: 0.82 }] } }],
   },
   'memory.inspect': {
-    summary: 'Shows one memory, or counts all of them.',
-    description: 'With an id nobody knows the answer is empty. With a tenantId that is not the caller’s own too.',
+    summary: 'Returns one memory, or counts of all.',
+    description: 'The result is empty for an unknown id or another tenantId.',
     scope: 'rpc',
     params: z.strictObject({ id: EntryId.optional(), tenantId: z.string().min(1).max(64).optional() }),
     result: MemoryInspection,
@@ -124,7 +124,7 @@ export const memoryMethods = defineMethods({
     ],
   },
   'memory.browse': {
-    summary: 'Pages through memories, newest first unless asked otherwise.',
+    summary: 'Lists memories page by page, newest first by default.',
     scope: 'admin',
     params: z.strictObject({
       offset: z.int().nonnegative().default(0),
@@ -132,7 +132,7 @@ export const memoryMethods = defineMethods({
       sort: z.enum(['newest', 'oldest']).default('newest'),
       memory_type: MemoryType.optional(),
       trust_level: TrustLevel.optional(),
-      tags: z.array(z.string().min(1).max(MAX.name)).max(20).optional().describe('entries that carry all of these'),
+      tags: z.array(z.string().min(1).max(MAX.name)).max(20).optional().describe('entries with all of these tags'),
       agent_id: AgentId.optional(),
     }),
     result: MemoryPage,
@@ -147,7 +147,7 @@ export const memoryMethods = defineMethods({
     ],
   },
   'memory.delete': {
-    summary: 'Forgets one memory for good.',
+    summary: 'Deletes one memory permanently.',
     scope: 'admin',
     audited: 'destructive',
     params: z.strictObject({ id: EntryId }),
@@ -157,7 +157,7 @@ export const memoryMethods = defineMethods({
     examples: [{ params: { id: entry.id }, result: { id: entry.id, deleted: true } }],
   },
   'memory.embeddingCache': {
-    summary: 'Says how well the cache of embeddings works.',
+    summary: 'Returns statistics of the embedding cache.',
     scope: 'admin',
     params: NoParams,
     result: EmbeddingCacheStats,
@@ -181,7 +181,7 @@ export const memoryMethods = defineMethods({
     ],
   },
   'memory.export': {
-    summary: 'Gives every memory of the tenant.',
+    summary: 'Exports all memories of the tenant.',
     scope: 'admin',
     params: NoParams,
     result: MemoryExport,
@@ -191,7 +191,7 @@ export const memoryMethods = defineMethods({
     examples: [{ params: {}, result: { entries: [entry], exportedAt: 1763722800000, totalEntries: 1 } }],
   },
   'memory.stats': {
-    summary: 'Counts what is remembered and how much room it takes.',
+    summary: 'Returns entry counts and storage size.',
     scope: 'admin',
     params: NoParams,
     result: MemoryStats,
@@ -217,8 +217,8 @@ export const memoryMethods = defineMethods({
     ],
   },
   'memory.flush': {
-    summary: 'Forgets everything the tenant remembers, system entries too.',
-    description: 'Permanent: there is no way back.',
+    summary: 'Deletes all memories of the tenant, including system entries.',
+    description: 'This cannot be undone.',
     scope: 'admin',
     audited: 'destructive',
     params: NoParams,

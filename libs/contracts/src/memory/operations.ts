@@ -20,23 +20,23 @@ const Recalled = z.object({
 
 /** Something of a turn that is over, or of a conversation, to be remembered. */
 const Captured = z.strictObject({
-  turnId: upTo(MAX.id).describe('of the turn, or of the summary; told twice, it is kept once'),
+  turnId: upTo(MAX.id).describe('id of the turn or summary; stored once if sent twice'),
   agentId: AgentId,
   sessionKey: SessionKey,
   content: z.string().min(1).max(MAX.text),
   memoryType: MemoryType,
-  outside: z.boolean().describe('some of it may come from outside of the conversation'),
+  outside: z.boolean().describe('parts may come from outside the conversation'),
   sourceType: z
     .enum(['conversation', 'web'])
     .default('conversation')
-    .describe('web: another system sent it, and strangers may have written it'),
-  unlessAlike: Rate.optional().describe('it is not kept where something as near as this is remembered already'),
+    .describe('web: sent by another system, possibly written by untrusted people'),
+  unlessAlike: Rate.optional().describe('similarity above which an existing memory is kept instead'),
 });
 
 /** What the turns of agents ask and tell. Both are made for the client of the turn. */
 export const memoryOperations = defineOperations({
   'memory.recall': {
-    summary: 'What an agent remembers that may help with a question.',
+    summary: 'Returns an agent’s memories that are relevant for a query.',
     callers: CALLERS,
     params: z.strictObject({
       agentId: AgentId,
@@ -45,11 +45,11 @@ export const memoryOperations = defineOperations({
       maxChars: z.int().positive(),
       minScore: Rate,
       trustLevels: z.array(TrustLevel).max(MAX.words),
-      reranked: z.literal(true).optional().describe('whoever asks puts them into an order of its own'),
+      reranked: z.literal(true).optional().describe('the caller reranks the results'),
     }),
     result: z.object({
       entries: z.array(Recalled).max(MAX.few),
-      empty: z.boolean().describe('there is nothing at all that this agent could recall for this client'),
+      empty: z.boolean().describe('this agent has no memories for this client'),
       textCandidates: Count,
       vectorCandidates: Count,
     }),
@@ -59,7 +59,7 @@ export const memoryOperations = defineOperations({
     idempotent: true,
   },
   'memory.capture': {
-    summary: 'Keeps what is to be remembered of turns that are over.',
+    summary: 'Captures memories from completed turns.',
     callers: CALLERS,
     params: z.strictObject({ captured: z.array(Captured).max(MAX.few) }),
     result: z.object({ stored: Count }),
@@ -68,11 +68,11 @@ export const memoryOperations = defineOperations({
     idempotent: true,
   },
   'memory.forgetSession': {
-    summary: 'Forgets what was kept of one session.',
+    summary: 'Deletes the memories of one session.',
     callers: CALLERS,
     params: z.strictObject({
       sessionKey: SessionKey,
-      purgeDerived: z.boolean().default(false).describe('with what was made of them and of others that say the same'),
+      purgeDerived: z.boolean().default(false).describe('including observations derived from them'),
     }),
     result: z.object({ forgotten: Count }),
     idempotent: true,

@@ -21,7 +21,7 @@ export const TokenUsage = z.object({
   cacheReadTokens: Count,
   cacheWriteTokens: Count,
   sessionKey: SessionKey,
-  savedVsUncached: Usd.describe('negative when writing the cache cost more than reading it saved'),
+  savedVsUncached: Usd.describe('negative if caching cost more than it saved'),
   cacheEligible: z.boolean(),
   responseId: upTo(MAX.name).optional(),
   cacheCreation: z.object({ shortTtl: Count, longTtl: Count }).optional(),
@@ -29,7 +29,7 @@ export const TokenUsage = z.object({
 
 const meterEvents = defineEvents({
   'observability:metrics': {
-    summary: 'How a process feels: memory, event loop, handles.',
+    summary: 'Health of a process: memory, event loop, handles.',
     payload: z.object({
       rssBytes: Count,
       heapUsedBytes: Count,
@@ -52,7 +52,7 @@ const meterEvents = defineEvents({
     },
   },
   'observability:token_usage': {
-    summary: 'A model call was made and paid for.',
+    summary: 'Token usage and cost of a model call.',
     payload: TokenUsage,
     example: {
       timestamp: 1763719200000,
@@ -73,9 +73,9 @@ const meterEvents = defineEvents({
     },
   },
   'observability:reset': {
-    summary: 'Observations were thrown away on request.',
+    summary: 'Observations were deleted on request.',
     payload: z.object({
-      admin: upTo(MAX.name).describe('the client that asked'),
+      admin: upTo(MAX.name).describe('requesting client'),
       table: z.enum(['all', ...OBSERVATION_TABLES]),
       rowsDeleted: RowsDeleted,
       timestamp,
@@ -91,12 +91,12 @@ const meterEvents = defineEvents({
 
 const diagnosticEvents = defineEvents({
   'diagnostic:channel_health': {
-    summary: 'How busy each channel is, once a period.',
+    summary: 'Activity of each channel, once per period.',
     payload: z.object({ channels: z.array(ChannelActivity).max(MAX.all), timestamp }),
     example: { channels: [channelActivityExample], timestamp: 1763719200000 },
   },
   'diagnostic:billing_snapshot': {
-    summary: 'What each provider has cost so far, once a period.',
+    summary: 'Cost of each provider, once per period.',
     payload: z.object({
       providers: z.array(z.object({ provider: upTo(MAX.name), totalCost: Usd, totalTokens: Count, callCount: Count })).max(MAX.many),
       totalCost: Usd,
@@ -115,10 +115,10 @@ export const observabilityEvents = defineEvents({
   ...meterEvents,
   ...diagnosticEvents,
   'audit:event': {
-    summary: 'Somebody did, or tried to do, something that is kept on record.',
+    summary: 'An audited call was made or attempted.',
     payload: z.object({
       timestamp,
-      agentId: upTo(MAX.name).describe('the agent or client that acted'),
+      agentId: upTo(MAX.name).describe('acting agent or client'),
       tenantId: upTo(MAX.id),
       actionType: upTo(MAX.name),
       classification: z.enum(['read', 'mutate', 'destructive']),
@@ -136,7 +136,7 @@ export const observabilityEvents = defineEvents({
     },
   },
   'system:error': {
-    summary: 'Something failed that nobody was waiting for.',
+    summary: 'A background task failed.',
     payload: z.object({
       error: z.object({ message: upTo(MAX.line), errorKind: upTo(MAX.name) }),
       source: upTo(MAX.name),

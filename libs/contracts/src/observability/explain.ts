@@ -63,7 +63,7 @@ const Coverage = z.object({
   rollup: z.object({ present: z.boolean() }),
   offloads: z.object({ pointersResolved: Count, pointersTotal: Count }),
   toolStats: z.object({
-    reconciled: z.boolean().describe('false when the rollup counts more than the trajectory shows'),
+    reconciled: z.boolean().describe('false if the rollup counts more than the trajectory'),
     rollupSource: z.literal('last-execution'),
     divergentTools: z.array(z.object({ tool: upTo(MAX.name), rollup: ToolCounts, trajectory: ToolCounts })).max(MAX.all),
   }),
@@ -72,7 +72,7 @@ const Coverage = z.object({
 /** What happened in a session, from logged evidence alone: the same session always gives the same verdict. */
 export const IncidentReport = z.object({
   schemaVersion: z.literal(1),
-  sessionKey: SessionKey.nullable().describe('null when a trace leads to no session'),
+  sessionKey: SessionKey.nullable().describe('null if the trace has no session'),
   traceId: upTo(MAX.id).nullable(),
   agentId: AgentId.nullable(),
   channel: z.object({ type: upTo(MAX.name), id: upTo(MAX.id) }).nullable(),
@@ -96,7 +96,7 @@ export const IncidentReport = z.object({
     )
     .max(MAX.all),
   offloads: z.array(z.object({ seq: Count, toolName: upTo(MAX.name), originalChars: Count, pointer: upTo(MAX.path) })).max(MAX.all),
-  contextBudget: ContextBudget.optional().describe('of context_exhausted sessions that have budget records; the last wins'),
+  contextBudget: ContextBudget.optional().describe('for context_exhausted sessions with budget records; the last record applies'),
   summary: upTo(MAX.text),
   likelyRootCause: RootCause.nullable(),
   suggestedNextSteps: z.array(upTo(MAX.line)).max(MAX.many),

@@ -19,7 +19,7 @@ export const FleetHealthReport = z.object({
   degradedByCause: z
     .record(upTo(MAX.name), Count)
     .check(mostKeys(MAX.many))
-    .describe('end reasons of degraded sessions; unknown where there is none'),
+    .describe('end reasons of degraded sessions; unknown without one'),
   topErrorKinds: z.array(z.object({ kind: upTo(MAX.name), count: Count })).max(MAX.many),
   breakerTripTotal: Count,
   toolStats: ToolStats,

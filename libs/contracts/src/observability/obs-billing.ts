@@ -44,7 +44,7 @@ const total = { totalCost: 1.84, totalTokens: 512000, callCount: 240, totalCache
 
 export const obsBillingMethods = defineMethods({
   'obs.billing.total': {
-    summary: 'What all model calls have used and cost.',
+    summary: 'Returns usage and cost of all model calls.',
     scope: 'admin',
     params: z.strictObject({ sinceMs: SinceMs.optional() }),
     result: BillingTotal,
@@ -52,7 +52,7 @@ export const obsBillingMethods = defineMethods({
     examples: [{ params: { sinceMs: 86400000 }, result: total }],
   },
   'obs.billing.usage24h': {
-    summary: 'Tokens used in each hour of the last day.',
+    summary: 'Returns token usage per hour of the last day.',
     scope: 'admin',
     params: NoParams,
     result: z.array(HourlyUsage).max(MAX.all),
@@ -68,7 +68,7 @@ export const obsBillingMethods = defineMethods({
     ],
   },
   'obs.billing.byProvider': {
-    summary: 'What each provider’s models have used and cost.',
+    summary: 'Returns usage and cost per provider and model.',
     scope: 'admin',
     params: z.strictObject({ sinceMs: SinceMs.optional() }),
     result: z.object({ providers: z.array(ProviderBilling).max(MAX.many) }),
@@ -81,7 +81,7 @@ export const obsBillingMethods = defineMethods({
     ],
   },
   'obs.billing.byAgent': {
-    summary: 'What one agent has used and cost.',
+    summary: 'Returns usage and cost of one agent.',
     scope: 'admin',
     params: z.strictObject({ agentId: AgentId, sinceMs: SinceMs.optional() }),
     result: AgentBilling,
@@ -89,7 +89,7 @@ export const obsBillingMethods = defineMethods({
     examples: [{ params: { agentId: 'default' }, result: total }],
   },
   'obs.billing.bySession': {
-    summary: 'What one session has used and cost.',
+    summary: 'Returns usage and cost of one session.',
     scope: 'admin',
     params: z.strictObject({ sessionKey: SessionKey, sinceMs: SinceMs.optional() }),
     result: BillingTotal,
@@ -97,7 +97,7 @@ export const obsBillingMethods = defineMethods({
     examples: [{ params: { sessionKey: 'default:alice:gateway' }, result: total }],
   },
   'obs.getCacheStats': {
-    summary: 'What prompt caching hit, missed and saved.',
+    summary: 'Returns hits, misses and savings of prompt caching.',
     scope: 'admin',
     params: NoParams,
     result: PromptCacheStats,

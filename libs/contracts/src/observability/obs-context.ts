@@ -73,7 +73,7 @@ const snapshot = {
 
 export const obsContextMethods = defineMethods({
   'obs.context.pipeline': {
-    summary: 'How conversations are cut to fit their models, of one agent or all.',
+    summary: 'Returns how conversations were fitted into context windows, for one agent or all.',
     scope: 'admin',
     params: z.strictObject({ agentId: AgentId.optional() }),
     result: ContextPipeline,
@@ -91,7 +91,7 @@ export const obsContextMethods = defineMethods({
     ],
   },
   'obs.context.dag': {
-    summary: 'How many summaries the conversations have, and how they came about.',
+    summary: 'Returns counts of summaries and their triggers.',
     scope: 'admin',
     params: z.strictObject({ agentId: AgentId.optional() }),
     result: ContextDag,

@@ -17,7 +17,7 @@ const ChannelId = z.string().min(1).max(256);
 
 const obsChannelMethods = defineMethods({
   'obs.channels.all': {
-    summary: 'How busy each channel is.',
+    summary: 'Returns the activity of each channel.',
     scope: 'admin',
     params: NoParams,
     result: z.object({ channels: z.array(ChannelActivity).max(MAX.all) }),
@@ -25,7 +25,7 @@ const obsChannelMethods = defineMethods({
     examples: [{ params: {}, result: { channels: [channelActivityExample] } }],
   },
   'obs.channels.stale': {
-    summary: 'The channels that have been silent for longer than they should.',
+    summary: 'Returns channels that have been silent for too long.',
     scope: 'admin',
     params: z.strictObject({ thresholdMs: DurationMs.default(300_000) }),
     result: z.object({ stale: z.array(ChannelActivity).max(MAX.all) }),
@@ -33,7 +33,7 @@ const obsChannelMethods = defineMethods({
     examples: [{ params: { thresholdMs: 600000 }, result: { stale: [channelActivityExample] } }],
   },
   'obs.channels.get': {
-    summary: 'How busy one channel is; null for one that nothing is known of.',
+    summary: 'Returns the activity of one channel; null if unknown.',
     scope: 'admin',
     params: z.strictObject({ channelId: ChannelId }),
     result: z.object({ channel: ChannelActivity.nullable() }),
@@ -47,7 +47,7 @@ const obsChannelMethods = defineMethods({
 
 const obsDeliveryMethods = defineMethods({
   'obs.delivery.recent': {
-    summary: 'The last messages from coming in to answer going out, newest first.',
+    summary: 'Returns the latest messages from receipt to answer, newest first.',
     scope: 'admin',
     params: z.strictObject({ sinceMs: SinceMs.optional(), limit: pageSize(50, 10_000), channelId: ChannelId.optional() }),
     result: z.object({ deliveries: z.array(DeliveryTrace).max(MAX.all) }),
@@ -72,7 +72,7 @@ const obsDeliveryMethods = defineMethods({
     ],
   },
   'obs.delivery.stats': {
-    summary: 'How many deliveries went well, and how fast.',
+    summary: 'Returns success rate and latency of deliveries.',
     scope: 'admin',
     params: NoParams,
     result: z.object({ total: Count, successes: Count, failures: Count, avgLatencyMs: DurationMs }),
@@ -80,7 +80,7 @@ const obsDeliveryMethods = defineMethods({
     examples: [{ params: {}, result: { total: 44, successes: 43, failures: 1, avgLatencyMs: 1180 } }],
   },
   'obs.diagnostics': {
-    summary: 'The last diagnostic events, newest first, and how many there are of each category.',
+    summary: 'Returns the latest diagnostic events, newest first, with counts by category.',
     scope: 'admin',
     params: z.strictObject({
       category: z.string().min(1).max(64).optional(),
@@ -89,7 +89,7 @@ const obsDeliveryMethods = defineMethods({
     }),
     result: z.object({
       events: z.array(DiagnosticEvent).max(MAX.all),
-      counts: z.record(upTo(MAX.name), Count).check(mostKeys(MAX.many)).describe('over all events kept, not the page'),
+      counts: z.record(upTo(MAX.name), Count).check(mostKeys(MAX.many)).describe('over all stored events, not the page'),
     }),
     idempotent: true,
     examples: [
@@ -115,7 +115,7 @@ const obsDeliveryMethods = defineMethods({
 
 const obsResetMethods = defineMethods({
   'obs.reset': {
-    summary: 'Throws away all observations, kept and in memory.',
+    summary: 'Deletes all observations, stored and in memory.',
     scope: 'admin',
     audited: 'destructive',
     params: NoParams,
@@ -124,7 +124,7 @@ const obsResetMethods = defineMethods({
     examples: [{ params: {}, result: { reset: true, rowsDeleted: { tokenUsage: 120, delivery: 44, diagnostics: 12, channels: 3 } } }],
   },
   'obs.reset.table': {
-    summary: 'Throws away one table of observations.',
+    summary: 'Deletes one table of observations.',
     scope: 'admin',
     audited: 'destructive',
     params: z.strictObject({ table: z.enum(OBSERVATION_TABLES) }),

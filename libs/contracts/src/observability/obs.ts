@@ -12,7 +12,7 @@ const Id = z.string().min(1).max(256);
 
 const obsReportMethods = defineMethods({
   'obs.trace.search': {
-    summary: 'Searches what is on record of the sessions of the last two days, newest first.',
+    summary: 'Searches the records of sessions of the last two days, newest first.',
     scope: 'admin',
     params: z.strictObject({
       messageId: Id.optional(),
@@ -23,10 +23,10 @@ const obsReportMethods = defineMethods({
         .max(10)
         .regex(/^\d{1,9}[smhd]$/)
         .optional()
-        .describe('how far back: digits and s, m, h or d'),
+        .describe('period: digits and s, m, h or d'),
       where: z.string().max(1024).optional().describe('error: only rows with a last error'),
       limit: pageSize(200, 1000),
-      includeSynthetic: z.boolean().default(false).describe('test and benchmark sessions too'),
+      includeSynthetic: z.boolean().default(false).describe('include test and benchmark sessions'),
     }),
     result: z.object({ rows: z.array(JsonObject).max(MAX.all) }),
     idempotent: true,
@@ -42,8 +42,8 @@ const obsReportMethods = defineMethods({
     ],
   },
   'obs.explain': {
-    summary: 'What went wrong in a session, from logged evidence alone.',
-    description: 'Give sessionKey or traceId. summary keeps the report to about 6 KB; full relaxes the limits of its lists.',
+    summary: 'Explains the failure of a session from logged evidence.',
+    description: 'Requires sessionKey or traceId. summary limits the report to about 6 KB; full relaxes the list limits.',
     scope: 'admin',
     params: z
       .strictObject({
@@ -61,7 +61,7 @@ const obsReportMethods = defineMethods({
     examples: [{ params: { sessionKey: 'default:alice:gateway' }, result: incidentExample }],
   },
   'obs.fleet.health': {
-    summary: 'How all sessions of the last hours fared, from logged evidence alone.',
+    summary: 'Reports the outcome of all sessions of the last hours from logged evidence.',
     scope: 'admin',
     params: z.strictObject({ sinceHours: z.number().nonnegative().default(24).describe('0 is now') }),
     result: FleetHealthReport,

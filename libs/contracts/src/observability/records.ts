@@ -68,4 +68,4 @@ export const channelActivityExample = {
   messagesReceived: 44,
 };
 
-export const SinceMs = z.number().nonnegative().describe('how far back from now, in milliseconds; 0 is now');
+export const SinceMs = z.number().nonnegative().describe('period before now, in milliseconds; 0 is now');

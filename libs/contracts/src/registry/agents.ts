@@ -23,7 +23,7 @@ const notInForce = z
   .array(upTo(MAX.line))
   .max(MAX.many)
   .optional()
-  .describe('settings of this call that were accepted and have no effect, because nothing reads them yet');
+  .describe('accepted settings of this call without effect, because no service reads them');
 
 export const AgentCreated = z.object({
   agentId: AgentId.describe('the slug of the name'),
@@ -67,7 +67,7 @@ export const agentsMethods = defineMethods({
     examples: [{ params: {}, result: { agents: ['default', 'researcher'] } }],
   },
   'agents.create': {
-    summary: 'Creates an agent, which takes messages at once.',
+    summary: 'Creates an agent, which accepts messages immediately.',
     description: 'The id is the slug of the name. Every other key is a key of the section agents.<id> of the configuration.',
     scope: 'admin',
     audited: 'destructive',
@@ -84,7 +84,7 @@ export const agentsMethods = defineMethods({
     ],
   },
   'agents.get': {
-    summary: 'One agent, with its effective configuration.',
+    summary: 'Returns one agent with its effective configuration.',
     scope: 'admin',
     params: byId,
     result: AgentConfigured,
@@ -94,9 +94,8 @@ export const agentsMethods = defineMethods({
     examples: [{ params: { agentId: 'researcher' }, result: { agentId: 'researcher', config, suspended: false, isDefault: false } }],
   },
   'agents.update': {
-    summary: 'Changes an agent; its next turn runs with the change.',
-    description:
-      'skills, scheduler and modelFailover are merged deeply, every other key is replaced. With dryRun everything is checked and nothing is written.',
+    summary: 'Updates an agent; the change applies to its next turn.',
+    description: 'skills, scheduler and modelFailover are merged deeply, every other key is replaced. dryRun validates without writing.',
     scope: 'admin',
     audited: 'mutate',
     params: z
@@ -126,7 +125,7 @@ export const agentsMethods = defineMethods({
     ],
   },
   'agents.delete': {
-    summary: 'Deletes an agent; its sessions stay, and new turns in them fail.',
+    summary: 'Deletes an agent. Its sessions are kept, and new turns in them fail.',
     description: 'The default agent cannot be deleted.',
     scope: 'admin',
     audited: 'destructive',
@@ -137,7 +136,7 @@ export const agentsMethods = defineMethods({
     examples: [{ params: { agentId: 'researcher' }, result: { agentId: 'researcher', deleted: true } }],
   },
   'agents.suspend': {
-    summary: 'Stops an agent from taking messages; what runs, finishes.',
+    summary: 'Suspends an agent: new messages are rejected, running turns finish.',
     scope: 'admin',
     audited: 'destructive',
     params: byId,
@@ -147,7 +146,7 @@ export const agentsMethods = defineMethods({
     examples: [{ params: { agentId: 'researcher' }, result: { agentId: 'researcher', suspended: true } }],
   },
   'agents.resume': {
-    summary: 'Lets a suspended agent take messages again.',
+    summary: 'Resumes a suspended agent.',
     scope: 'admin',
     params: byId,
     result: z.object({ agentId: AgentId, resumed: z.literal(true) }),

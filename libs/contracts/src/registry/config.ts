@@ -9,20 +9,16 @@ import { MAX, upTo } from '../sizes.ts';
 import { ConfigInForce } from './config-in-force.ts';
 
 const Section = z.string().min(1).max(128);
-const Sha = z.string().min(1).max(128).describe('a version, as config.history names it, or as much of its beginning as no other has');
+const Sha = z.string().min(1).max(128).describe('version name of config.history, or a unique prefix');
 
 /** What a write may say besides what it writes. No section is called like one of them. */
 export const CONFIG_WRITE_OPTIONS = {
-  baseSha: Sha.optional().describe('the version that this write is based on: ABORTED when the head is another by now'),
-  message: upTo(MAX.line).optional().describe('why, for the history'),
-  dryRun: z.boolean().optional().describe('checks everything, writes nothing'),
+  baseSha: Sha.optional().describe('base version; the write fails with ABORTED if the head has moved'),
+  message: upTo(MAX.line).optional().describe('reason, shown in the history'),
+  dryRun: z.boolean().optional().describe('validates without writing'),
 };
 
-const notInForce = z
-  .array(upTo(MAX.line))
-  .max(MAX.many)
-  .optional()
-  .describe('what was written without effect, because nothing reads it yet');
+const notInForce = z.array(upTo(MAX.line)).max(MAX.many).optional().describe('keys without effect, because no service reads them');
 
 export const ConfigApplied = z.object({
   applied: z.literal(true),
@@ -61,7 +57,7 @@ export const ConfigChecked = z.object({
   dryRun: z.literal(true),
   valid: z.boolean(),
   errors: z.array(upTo(MAX.line)).max(MAX.many),
-  diff: upTo(MAX.payload).optional().describe('what would change in the stored configuration, as config.diff shows it'),
+  diff: upTo(MAX.payload).optional().describe('changes of the stored configuration, as a unified diff'),
   notInForce,
 });
 
@@ -81,9 +77,9 @@ export const ConfigVersion = z.object({
   section: upTo(MAX.name).optional(),
   user: upTo(MAX.name).optional(),
   agent: upTo(MAX.name).optional(),
-  parent: upTo(MAX.name).optional().describe('the version before; the first one has none'),
-  restores: upTo(MAX.name).optional().describe('the version that this one equals, of a rollback'),
-  reason: upTo(MAX.line).optional().describe('why the version before was rolled back by itself'),
+  parent: upTo(MAX.name).optional().describe('previous version; absent for the first'),
+  restores: upTo(MAX.name).optional().describe('version restored by a rollback'),
+  reason: upTo(MAX.line).optional().describe('reason of the automatic rollback'),
 });
 
 /** Which layer says what a key is, and where that layer is. */
@@ -95,7 +91,7 @@ export const ConfigOrigin = z.object({
 export const ConfigOverview = z.object({
   config: JsonObject,
   sections: z.array(upTo(MAX.name)).max(MAX.many),
-  origins: z.record(upTo(MAX.line), ConfigOrigin).check(mostKeys(MAX.all)).optional().describe('by dotted key, where it was asked for'),
+  origins: z.record(upTo(MAX.line), ConfigOrigin).check(mostKeys(MAX.all)).optional().describe('by dotted key, if requested'),
 });
 
 export const ConfigSchemas = z.object({
@@ -115,8 +111,8 @@ const SHA = '9f2c1e7ab04d';
 
 const configReads = defineMethods({
   'config.get': {
-    summary: 'One section as it is, secrets included; without a section, the whole configuration with secrets redacted.',
-    description: 'Meant for internal wiring. Each raw read is put on record.',
+    summary: 'Returns one section with its secrets; without a section, the whole configuration with redacted secrets.',
+    description: 'For internal use. Each read with secrets is recorded in the audit log.',
     scope: 'admin',
     audited: 'read',
     params: z.strictObject({ section: Section.optional() }),
@@ -128,15 +124,12 @@ const configReads = defineMethods({
     examples: [{ params: { section: 'providers' }, result: { entries: {} } }],
   },
   'config.read': {
-    summary: 'One section, or all of them, with secrets redacted.',
-    description: '`sections` lists those that are objects. The keys beside them, such as logLevel, stand at the top of `config`.',
+    summary: 'Returns one section or all, with redacted secrets.',
+    description: '`sections` lists the object sections. Other keys, for example logLevel, are root keys of `config`.',
     scope: 'admin',
     params: z.strictObject({
       section: Section.optional(),
-      origins: z
-        .boolean()
-        .optional()
-        .describe('says of each key where its value comes from; the answer has `config` then, also of one section'),
+      origins: z.boolean().optional().describe('returns the source of each key; the result then has `config`, also for one section'),
     }),
     result: z.union([ConfigOverview, JsonObject]),
     blobs: ['*'],
@@ -148,7 +141,7 @@ const configReads = defineMethods({
     ],
   },
   'config.schema': {
-    summary: 'The JSON Schema of one section, or of all.',
+    summary: 'Returns the JSON Schema of one section or all.',
     scope: 'admin',
     params: z.strictObject({ section: Section.optional() }),
     result: ConfigSchemas,
@@ -161,8 +154,8 @@ const configReads = defineMethods({
 
 const configWrites = defineMethods({
   'config.apply': {
-    summary: 'Replaces the stored configuration as a whole.',
-    description: 'What cannot change at run time must be as it is. A key set by the environment is refused with the variable’s name.',
+    summary: 'Replaces the stored configuration.',
+    description: 'Immutable keys must keep their values. A key set by the environment is rejected with the variable’s name.',
     scope: 'admin',
     audited: 'destructive',
     params: WholeConfiguration,
@@ -177,7 +170,7 @@ const configWrites = defineMethods({
   'config.patch': {
     summary: 'Merges a partial configuration into the stored one.',
     description:
-      'The params are the patch: sections by name, merged deeply, arrays replaced, beside them baseSha, message and dryRun. Model providers can be added here; their keys are only ever named.',
+      'The params are the patch: sections by name (merged deeply, arrays replaced), baseSha, message and dryRun. Model providers can be added; their API keys are referenced by name.',
     scope: 'admin',
     audited: 'destructive',
     params: Written,
@@ -196,8 +189,8 @@ const configWrites = defineMethods({
     params: z
       .strictObject({
         section: Section,
-        key: z.string().min(1).max(512).describe('dots lead deeper'),
-        value: z.unknown().describe('null takes back what was stored'),
+        key: z.string().min(1).max(512).describe('dots separate nested keys'),
+        value: z.unknown().describe('null removes the stored value'),
         ...CONFIG_WRITE_OPTIONS,
       })
       .check(safeKeys()),
@@ -208,7 +201,7 @@ const configWrites = defineMethods({
     examples: [{ params: { section: 'gateway', key: 'maxBatchSize', value: 100 }, result: { ok: true, previous: 50 } }],
   },
   'config.rollback': {
-    summary: 'Makes an earlier version the configuration again, as a new version.',
+    summary: 'Restores an earlier version as a new version.',
     scope: 'admin',
     audited: 'destructive',
     params: z.strictObject({ sha: Sha, ...CONFIG_WRITE_OPTIONS }),
@@ -219,8 +212,8 @@ const configWrites = defineMethods({
     examples: [{ params: { sha: SHA }, result: { rolledBack: true, sha: SHA, newCommitSha: 'b71d40c2e95f', restarting: true } }],
   },
   'config.gc': {
-    summary: 'Folds old versions of the configuration into one.',
-    description: 'The newest 50 stay. The oldest of them is whole, as every version is; what went before it is gone.',
+    summary: 'Deletes old versions of the configuration.',
+    description: 'The newest 50 are kept. Every version is complete, so none depends on a deleted one.',
     scope: 'admin',
     audited: 'destructive',
     params: z.strictObject({ dryRun: CONFIG_WRITE_OPTIONS.dryRun }),
@@ -252,7 +245,7 @@ const configVersions = defineMethods({
     ],
   },
   'config.diff': {
-    summary: 'What changed since a version, as a unified diff; without one, since the version before.',
+    summary: 'Returns the changes since a version, default the previous one, as a unified diff.',
     scope: 'admin',
     params: z.strictObject({ sha: Sha.optional() }),
     result: z.object({ diff: upTo(MAX.payload) }),

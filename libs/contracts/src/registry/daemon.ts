@@ -5,15 +5,15 @@ import { LogModule } from '../log-module.ts';
 
 export const daemonMethods = defineMethods({
   'daemon.setLogLevel': {
-    summary: 'Sets how much is logged, everywhere or in one module, until the next start.',
+    summary: 'Sets the log level of one module or all until the next start.',
     description:
-      'At once, in every process. What is set for a service holds for its parts too, unless they have a level of their own. What is set ' +
-      'everywhere takes back what was set for modules, and is taken back by a change of logLevel.',
+      'Takes effect immediately in every process. The level of a service also applies to its modules without a separate level. A level ' +
+      'for all modules replaces the levels of single modules. A change of logLevel replaces both.',
     scope: 'admin',
     audited: 'mutate',
     params: z.strictObject({
       level: LogLevel,
-      module: LogModule.optional().describe('a service, or a part that several have; all of them when left out'),
+      module: LogModule.optional().describe('a service or a shared module; default: all'),
     }),
     result: z.object({
       updated: z.literal(true),

@@ -7,12 +7,12 @@ const timestamp = Timestamp;
 
 const modelEvents = defineEvents({
   'model:catalog_loaded': {
-    summary: 'The catalogue of models was read.',
+    summary: 'The model catalogue was loaded.',
     payload: z.object({ providerCount: Count, modelCount: Count, timestamp }),
     example: { providerCount: 27, modelCount: 949, timestamp: 1763719200000 },
   },
   'model:fallback_attempt': {
-    summary: 'A model failed and the next one of the chain is tried.',
+    summary: 'A model failed, and the next one of the chain is called.',
     payload: z.object({
       fromProvider: upTo(MAX.name),
       fromModel: upTo(MAX.name),
@@ -43,7 +43,7 @@ const modelEvents = defineEvents({
     example: { provider: 'anthropic', model: 'claude-sonnet-4-5', totalAttempts: 6, timestamp: 1763719200000 },
   },
   'model:auth_cooldown': {
-    summary: 'A provider key was refused and rests for a while.',
+    summary: 'A provider rejected a key, which is paused.',
     payload: z.object({
       keyName: upTo(MAX.name),
       provider: upTo(MAX.name),
@@ -57,12 +57,12 @@ const modelEvents = defineEvents({
 
 const providerEvents = defineEvents({
   'provider:degraded': {
-    summary: 'A provider fails for several agents, or again and again.',
+    summary: 'A provider failed for several agents or repeatedly.',
     payload: z.object({ provider: upTo(MAX.name), failingAgents: Count, timestamp }),
     example: { provider: 'openai', failingAgents: 2, timestamp: 1763719200000 },
   },
   'provider:recovered': {
-    summary: 'A provider that was degraded answers again.',
+    summary: 'A degraded provider recovered.',
     payload: z.object({ provider: upTo(MAX.name), timestamp }),
     example: { provider: 'openai', timestamp: 1763719260000 },
   },
@@ -71,26 +71,26 @@ const providerEvents = defineEvents({
 /** What changes in the control plane. */
 export const registryEvents = defineEvents({
   'config:patched': {
-    summary: 'A part of the configuration changed and is in force.',
+    summary: 'A configuration change took effect.',
     payload: z.object({
       section: upTo(MAX.name),
       key: upTo(MAX.line).optional(),
       patchedBy: upTo(MAX.name),
       timestamp,
-      sha: upTo(MAX.name).optional().describe('the version that says so'),
-      reason: upTo(MAX.line).optional().describe('why the version before was rolled back by itself'),
+      sha: upTo(MAX.name).optional().describe('version of the change'),
+      reason: upTo(MAX.line).optional().describe('reason of the automatic rollback'),
     }),
     example: { section: 'gateway', key: 'rateLimit.maxRequests', patchedBy: 'operator', timestamp: 1763719200000 },
   },
   ...modelEvents,
   ...providerEvents,
   'agent:hot_added': {
-    summary: 'An agent was created and takes messages.',
+    summary: 'An agent was created and accepts messages.',
     payload: z.object({ agentId: AgentId, timestamp }),
     example: { agentId: 'researcher', timestamp: 1763719200000 },
   },
   'agent:hot_removed': {
-    summary: 'An agent was deleted and takes no more messages.',
+    summary: 'An agent was deleted and rejects messages.',
     payload: z.object({ agentId: AgentId, timestamp }),
     example: { agentId: 'researcher', timestamp: 1763719200000 },
   },

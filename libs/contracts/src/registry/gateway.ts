@@ -8,11 +8,17 @@ import { ConfigInForce } from './config-in-force.ts';
 export const RestartProgress = z.object({
   state: z.enum(['running', 'done', 'stopped']),
   since: Timestamp,
-  by: upTo(MAX.name).describe('the client that asked for it'),
+  by: upTo(MAX.name).describe('requesting client'),
   restarted: z.array(upTo(MAX.name)).max(MAX.many),
-  leaving: z.array(upTo(MAX.name)).max(MAX.few).describe('who is being restarted; of a restart that was stopped, who did not come back'),
-  waiting: z.array(upTo(MAX.name)).max(MAX.all).describe('whose turn has not come; of a restart that was stopped, who was left as it is'),
-  reason: upTo(MAX.line).optional().describe('why it was stopped'),
+  leaving: z
+    .array(upTo(MAX.name))
+    .max(MAX.few)
+    .describe('process being restarted; after a stopped restart, the process that did not return'),
+  waiting: z
+    .array(upTo(MAX.name))
+    .max(MAX.all)
+    .describe('processes that wait for their restart; after a stopped restart, those that were not restarted'),
+  reason: upTo(MAX.line).optional().describe('reason of the stop'),
 });
 
 /** The process that answers, and the configuration it runs. */
@@ -27,20 +33,20 @@ export const GatewayStatus = z.object({
     .array(z.object({ path: upTo(MAX.line), from: upTo(MAX.path) }))
     .max(MAX.many)
     .optional()
-    .describe('settings that a file or a variable sets without effect, because nothing reads them yet, and where they are set'),
+    .describe('settings of files and variables without effect, because no service reads them, with their source'),
   configuration: ConfigInForce.optional(),
   restart: RestartProgress.optional(),
 });
 
 export const RestartAccepted = z.object({
   restarting: z.literal(true),
-  systemd: z.boolean().optional().describe('whether something will start it again'),
+  systemd: z.boolean().optional().describe('whether a supervisor restarts it'),
   warning: upTo(MAX.line).optional(),
 });
 
 export const gatewayMethods = defineMethods({
   'gateway.status': {
-    summary: 'How the process is that owns the control plane.',
+    summary: 'Returns the state of the process that runs the control plane.',
     scope: 'admin',
     params: NoParams,
     result: GatewayStatus,
@@ -61,9 +67,9 @@ export const gatewayMethods = defineMethods({
     ],
   },
   'gateway.restart': {
-    summary: 'Drains every process and starts it again, one after the other.',
+    summary: 'Restarts every process, one after the other.',
     description:
-      'Answers at once. A process leaves when the one before is ready again; `gateway.status` says how far it is. While one goes on, asking again begins no other. When somebody does not come back, it stops, and whoever was still to come stays as it is.',
+      'Returns immediately. A process drains after its predecessor is ready; `gateway.status` shows the progress. A call during a restart starts no second one. If a process does not return, the restart stops and the remaining processes keep running.',
     scope: 'admin',
     audited: 'destructive',
     params: NoParams,

@@ -16,9 +16,9 @@ export const ModelCatalogEntry = z.object({
   baseUrl: upTo(MAX.url),
   input: z.array(z.enum(['text', 'image'])).max(MAX.many),
   reasoning: z.boolean(),
-  capabilityClass: CapabilityClass.optional().describe('where its provider’s entry says one'),
+  capabilityClass: CapabilityClass.optional().describe('if the provider’s entry sets one'),
   cost: z.object({ input: UsdPerMillion, output: UsdPerMillion, cacheRead: UsdPerMillion, cacheWrite: UsdPerMillion }),
-  validated: z.boolean().describe('whether it has answered a test'),
+  validated: z.boolean().describe('whether a test call succeeded'),
   validatedAt: Timestamp.nullable(),
 });
 
@@ -41,7 +41,7 @@ export const modelsMethods = defineMethods({
     examples: [{ params: {}, result: { providers: ['anthropic', 'google', 'openai'], count: 3 } }],
   },
   'models.list': {
-    summary: 'Lists the models of the catalogue, of one provider or of all.',
+    summary: 'Lists the models of the catalogue, for one provider or all.',
     scope: 'admin',
     params: z.strictObject({ provider: z.string().min(1).max(128).optional() }),
     result: z.array(ModelCatalogEntry).max(MAX.all),
@@ -69,7 +69,7 @@ export const modelsMethods = defineMethods({
     ],
   },
   'models.test': {
-    summary: 'Asks a model for one tiny completion and says how it went.',
+    summary: 'Tests a model with a minimal completion.',
     scope: 'admin',
     params: z.strictObject({ model: z.string().min(1).max(256), provider: z.string().min(1).max(128).optional() }),
     result: ModelTested,

@@ -24,7 +24,7 @@ const MAX_DIMENSIONS = 65_536;
 /** What the edge needs of the control plane beyond the public methods. */
 export const registryOperations = {
   'models.visible': {
-    summary: 'The names a /v1 client may use as a model.',
+    summary: 'Returns the model names for /v1 clients.',
     callers: ['gateway'] as const,
     params: z.strictObject({}),
     result: z.object({ models: z.array(VisibleModel).max(MAX.all) }),
@@ -33,21 +33,16 @@ export const registryOperations = {
   },
   'models.embed': {
     summary:
-      'Turns texts into vectors. NOT_FOUND, reason NO_EMBEDDER, where no provider can; RESOURCE_EXHAUSTED, reason BUDGET_EXCEEDED, where the agent or the token has used its budget.',
+      'Returns embeddings of texts. Fails NOT_FOUND, reason NO_EMBEDDER, without a provider; RESOURCE_EXHAUSTED, reason BUDGET_EXCEEDED, if the budget of the agent or token is used up.',
     callers: ['gateway', 'memory'] as const,
     params: z.strictObject({
-      model: z.string().min(1).max(MAX.name).describe('provider/model, an alias, or what the embedding provider calls it'),
+      model: z.string().min(1).max(MAX.name).describe('provider/model, an alias, or the embedding provider’s name'),
       input: z.array(z.string().min(1).max(MAX.text)).min(1).max(MAX_TEXTS),
-      dimensions: z
-        .int()
-        .positive()
-        .max(MAX_DIMENSIONS)
-        .optional()
-        .describe('how many numbers a vector has, where the model lets one choose'),
-      agentId: AgentId.optional().describe('whose budget it is; of the one that answers for the caller, when left out'),
+      dimensions: z.int().positive().max(MAX_DIMENSIONS).optional().describe('vector dimensions, if the model supports a choice'),
+      agentId: AgentId.optional().describe('agent whose budget is used; default: the caller’s agent'),
     }),
     result: z.object({
-      model: upTo(MAX.name).describe('as the provider calls it'),
+      model: upTo(MAX.name).describe('name at the provider'),
       vectors: z.array(upTo(MAX.text)).max(MAX_TEXTS).describe('in the order of the texts; each is base64 of little-endian float32'),
     }),
     blobs: ['input', 'vectors'],
@@ -56,7 +51,7 @@ export const registryOperations = {
     idempotent: true,
   },
   'agents.visible': {
-    summary: 'The agents of the caller’s tenant, with their models.',
+    summary: 'Returns the agents of the caller’s tenant with their models.',
     callers: ['gateway'] as const,
     params: z.strictObject({}),
     result: z.object({ agents: z.array(VisibleAgent).max(MAX.all) }),

@@ -11,10 +11,10 @@ export const TimeZone = z
   .min(1)
   .max(64)
   .refine(isTimeZone, { error: 'a time zone such as Europe/Oslo or UTC' })
-  .describe('IANA name; without it scheduler.cron.defaultTimezone');
+  .describe('IANA name; default: scheduler.cron.defaultTimezone');
 
 /** One flat object on the wire: what a kind does not use may be there all the same. */
-const unused = z.unknown().optional().describe('of no use to this kind, and ignored');
+const unused = z.unknown().optional().describe('ignored for this kind');
 
 const CronKind = z
   .strictObject({
@@ -29,7 +29,7 @@ const CronKind = z
 const IntervalKind = z
   .strictObject({
     kind: z.literal('interval'),
-    everyMs: z.int().positive().describe('counted from when the job was made'),
+    everyMs: z.int().positive().describe('counted from the creation of the job'),
     expr: unused,
     tz: unused,
     at: unused,
@@ -49,8 +49,8 @@ const OnceKind = z
     kind: z.literal('once'),
     at: z
       .union([Moment, Timestamp])
-      .describe('an instant in the future: ISO 8601 such as 2030-01-01T08:00 or 2030-01-01T08:00:30+01:00, or epoch milliseconds'),
-    tz: TimeZone.optional().describe('whose time `at` is when it has no offset; UTC when left out'),
+      .describe('a future time: ISO 8601, for example 2030-01-01T08:00 or 2030-01-01T08:00:30+01:00, or epoch milliseconds'),
+    tz: TimeZone.optional().describe('time zone of `at` without an offset; default: UTC'),
     expr: unused,
     everyMs: unused,
   })
@@ -61,7 +61,7 @@ export const CronSchedule = z.discriminatedUnion('kind', [CronKind, IntervalKind
 export type CronSchedule = z.infer<typeof CronSchedule>;
 
 const kind = z.enum(['cron', 'interval', 'once']);
-const nextRunAtMs = Timestamp.nullable().describe('null when it will not fire again');
+const nextRunAtMs = Timestamp.nullable().describe('null if it will not fire again');
 const id = upTo(MAX.id);
 
 /** What `cron.status` says of a job. */
@@ -128,8 +128,8 @@ export type CronRun = z.infer<typeof CronRun>;
 export const CronRunList = z.object({ runs: z.array(CronRun).max(MAX.all).describe('newest first') });
 export const CronTriggered = z.object({ triggered: z.literal(true), mode: z.enum(['force', 'due']), jobName: JobName.optional() });
 
-const Message = z.string().min(1).max(MAX.text).describe('what the agent is asked when the job fires');
-const Whose = AgentId.optional().describe('needed only when two agents have a job of this name');
+const Message = z.string().min(1).max(MAX.text).describe('message to the agent when the job fires');
+const Whose = AgentId.optional().describe('required only if two agents have a job of this name');
 const OneJob = z.strictObject({ name: JobName, agentId: Whose });
 
 /** In mode `force` there must be a name: the mode is the default, so that leaving both out names what is missing. */
@@ -148,7 +148,7 @@ const jobExample = { id: 'job_4fT0mUq2Zs8KxY1bNcVdGh', name: 'nightly-report' };
 
 export const cronMethods = defineMethods({
   'cron.list': {
-    summary: 'Lists the jobs, with when each fires next.',
+    summary: 'Lists the jobs with their next run.',
     scope: 'rpc',
     params: z.strictObject({ agentId: AgentId.optional().describe('only the jobs of this agent') }),
     result: CronJobList,
@@ -173,9 +173,8 @@ export const cronMethods = defineMethods({
     ],
   },
   'cron.add': {
-    summary: 'Makes a job that gives an agent a message on a schedule.',
-    description:
-      'An expression that cannot be read and an instant that has passed are refused, as is a second job of the same name and agent.',
+    summary: 'Creates a job that sends an agent a message on a schedule.',
+    description: 'Invalid expressions, past times and duplicate names per agent are rejected.',
     scope: 'rpc',
     params: z.strictObject({ name: JobName, message: Message, agentId: Worker.optional(), schedule: CronSchedule }),
     result: CronJobCreated,
@@ -211,9 +210,9 @@ export const cronMethods = defineMethods({
     ],
   },
   'cron.update': {
-    summary: 'Changes a job; what is not given stays.',
+    summary: 'Updates a job; omitted fields keep their values.',
     description:
-      'agentId picks among jobs of the same name; where the name stands alone it moves the job to that agent. enabled wakes a job that was suspended after errors.',
+      'agentId selects among jobs of the same name; if the name is unique it moves the job to that agent. enabled resumes a job that was suspended after errors.',
     scope: 'rpc',
     params: z.strictObject({
       name: JobName,
@@ -233,7 +232,7 @@ export const cronMethods = defineMethods({
     ],
   },
   'cron.remove': {
-    summary: 'Removes a job; a run that has begun finishes.',
+    summary: 'Deletes a job; a running one finishes.',
     scope: 'rpc',
     audited: 'destructive',
     params: OneJob,
@@ -242,7 +241,7 @@ export const cronMethods = defineMethods({
     examples: [{ params: { name: jobExample.name }, result: { name: jobExample.name, jobName: jobExample.name, removed: true } }],
   },
   'cron.status': {
-    summary: 'Says how one job stands.',
+    summary: 'Returns the state of one job.',
     scope: 'rpc',
     params: OneJob,
     result: CronJobStatus,
@@ -263,7 +262,7 @@ export const cronMethods = defineMethods({
     ],
   },
   'cron.runs': {
-    summary: 'Lists how a job’s runs went, newest first.',
+    summary: 'Lists the runs of a job, newest first.',
     scope: 'rpc',
     params: z.strictObject({ name: JobName, limit: pageSize(20, 1000), agentId: Whose }),
     result: CronRunList,
@@ -282,8 +281,8 @@ export const cronMethods = defineMethods({
     ],
   },
   'cron.run': {
-    summary: 'Makes a job fire now, or every job that is overdue.',
-    description: 'Answers at once; how the run went stands in cron.runs.',
+    summary: 'Runs a job now, or all overdue jobs.',
+    description: 'Returns immediately; cron.runs contains the outcome.',
     scope: 'rpc',
     params: Trigger,
     result: CronTriggered,

@@ -9,12 +9,12 @@ const jobExample = { jobId: 'job_4fT0mUq2Zs8KxY1bNcVdGh', jobName: 'nightly-repo
 /** Jobs that fire and hearts that beat. */
 export const schedulerEvents = defineEvents({
   'scheduler:job_started': {
-    summary: 'A job’s run began.',
+    summary: 'A run of a job started.',
     payload: z.object({ ...job, timestamp: Timestamp }),
     example: { ...jobExample, timestamp: 1763719200000 },
   },
   'scheduler:job_completed': {
-    summary: 'A job’s run ended, well or badly.',
+    summary: 'A run of a job ended.',
     payload: z.object({
       ...job,
       durationMs: DurationMs,
@@ -25,12 +25,12 @@ export const schedulerEvents = defineEvents({
     example: { ...jobExample, durationMs: 5200, success: true, timestamp: 1763719205200 },
   },
   'scheduler:heartbeat_check': {
-    summary: 'The system checks of one heartbeat were made.',
+    summary: 'The system checks of a heartbeat ran.',
     payload: z.object({ checksRun: Count, alertsRaised: Count, timestamp: Timestamp }),
     example: { checksRun: 6, alertsRaised: 1, timestamp: 1763719200000 },
   },
   'scheduler:heartbeat_delivered': {
-    summary: 'An agent’s heartbeat reply was delivered, or was kept back.',
+    summary: 'An agent’s heartbeat reply was delivered or suppressed.',
     payload: z.object({
       agentId: AgentId,
       channelType: upTo(MAX.name),
@@ -54,7 +54,7 @@ export const schedulerEvents = defineEvents({
     },
   },
   'scheduler:heartbeat_alert': {
-    summary: 'An agent’s heartbeat keeps failing.',
+    summary: 'An agent’s heartbeat failed repeatedly.',
     payload: z.object({
       agentId: AgentId,
       consecutiveErrors: Count,

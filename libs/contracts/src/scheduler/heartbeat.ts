@@ -8,13 +8,13 @@ import { MAX } from '../sizes.ts';
 export const HeartbeatState = z.object({
   agentId: AgentId,
   enabled: z.boolean(),
-  intervalMs: DurationMs.describe('0 when it never beats by itself'),
+  intervalMs: DurationMs.describe('0 if it beats only when triggered'),
   lastRunMs: Timestamp.nullable(),
   nextDueMs: Timestamp.nullable(),
   consecutiveErrors: Count,
   backoffUntilMs: Timestamp.nullable(),
   lastErrorKind: z.enum(['transient', 'permanent']).nullable(),
-  tickStartedAtMs: Timestamp.nullable().optional().describe('set while it beats'),
+  tickStartedAtMs: Timestamp.nullable().optional().describe('set during a heartbeat'),
   lastAlertMs: Timestamp.nullable().optional(),
 });
 export type HeartbeatState = z.infer<typeof HeartbeatState>;
@@ -33,7 +33,7 @@ const effective = { enabled: true, intervalMs: 600_000, showOk: false, showAlert
 
 export const heartbeatMethods = defineMethods({
   'heartbeat.states': {
-    summary: 'Says of every agent when its heart last beat and when it beats next.',
+    summary: 'Returns the last and next heartbeat of every agent.',
     scope: 'admin',
     params: NoParams,
     result: HeartbeatStates,
@@ -59,7 +59,7 @@ export const heartbeatMethods = defineMethods({
     ],
   },
   'heartbeat.get': {
-    summary: 'Shows an agent’s heartbeat settings: its own, and what holds.',
+    summary: 'Returns an agent’s heartbeat settings: its own and the effective ones.',
     scope: 'admin',
     params: OneAgent,
     result: HeartbeatConfig,
@@ -68,8 +68,8 @@ export const heartbeatMethods = defineMethods({
     examples: [{ params: { agentId: 'default' }, result: { agentId: 'default', perAgent: { intervalMs: 600_000 }, effective } }],
   },
   'heartbeat.update': {
-    summary: 'Changes an agent’s heartbeat settings; what is not given stays.',
-    description: 'In force at once and kept. An interval of 0 means that it beats only when triggered.',
+    summary: 'Updates an agent’s heartbeat settings; omitted fields keep their values.',
+    description: 'Takes effect immediately and is stored. With an interval of 0 it beats only when triggered.',
     scope: 'admin',
     audited: 'mutate',
     params: z.strictObject({
@@ -92,7 +92,7 @@ export const heartbeatMethods = defineMethods({
     ],
   },
   'heartbeat.trigger': {
-    summary: 'Makes an agent’s heart beat now, without waiting for what comes of it.',
+    summary: 'Triggers an agent’s heartbeat without waiting for its result.',
     scope: 'admin',
     params: OneAgent,
     result: HeartbeatTriggered,

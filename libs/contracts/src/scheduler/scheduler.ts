@@ -1,14 +1,14 @@
 import { z } from 'zod';
 import { defineMethods } from '../define.ts';
 
-const Source = z.string().min(1).max(128).describe('a free label of who woke them');
+const Source = z.string().min(1).max(128).describe('free label of the trigger');
 
 export const SchedulerWoken = z.object({ woke: z.literal(true), source: Source });
 
 export const schedulerMethods = defineMethods({
   'scheduler.wake': {
-    summary: 'Makes the hearts of all enabled agents beat soon.',
-    description: 'Answers at once; calls that come close together are one.',
+    summary: 'Triggers the heartbeats of all enabled agents.',
+    description: 'Returns immediately; calls in quick succession are merged.',
     scope: 'rpc',
     params: z.strictObject({ source: Source.default('agent') }),
     result: SchedulerWoken,

@@ -29,11 +29,11 @@ export const AuditRecord = Act.extend({
   client: upTo(MAX.name),
   agent: upTo(MAX.name).optional(),
   outcome: AuditOutcome,
-  code: upTo(MAX.name).optional().describe('of what failed'),
-  count: z.int().positive().optional().describe('of calls that changed nothing: for how many it stands'),
-  prev: upTo(MAX.id).describe('the hash of the record before; empty in the first one'),
-  mac: upTo(MAX.id).optional().describe('a MAC of all above under a key of the installation, where it has a master key'),
-  hash: upTo(MAX.id).describe('SHA-256 of all else that stands here'),
+  code: upTo(MAX.name).optional().describe('code of a failed call'),
+  count: z.int().positive().optional().describe('number of calls that this entry represents, for reads'),
+  prev: upTo(MAX.id).describe('hash of the previous entry; empty in the first'),
+  mac: upTo(MAX.id).optional().describe('MAC of all fields above, with a master key'),
+  hash: upTo(MAX.id).describe('SHA-256 of all other fields'),
 });
 export type AuditRecord = z.infer<typeof AuditRecord>;
 
@@ -42,7 +42,7 @@ const AuditLook = Act.omit({ kind: true }).extend({
   outcome: AuditOutcome,
   code: upTo(MAX.name).optional(),
   count: z.int().positive(),
-  agoMs: Count.describe('how long ago the first of them was made'),
+  agoMs: Count.describe('age of the first of these calls'),
 });
 export type AuditLook = z.infer<typeof AuditLook>;
 
@@ -53,14 +53,14 @@ export type AuditHead = z.infer<typeof AuditHead>;
 /** How every service puts on record what was done through it. */
 export const auditOperations = defineOperations({
   'audit.begin': {
-    summary: 'Says that a call is about to be made. One of which nothing more is heard is put on record as unknown.',
+    summary: 'Announces an audited call. Without a matching finish it is recorded as unknown.',
     callers: SERVICES,
-    params: Act.extend({ deadline: Timestamp.describe('when nobody waits for the call any more') }),
+    params: Act.extend({ deadline: Timestamp.describe('deadline of the call') }),
     result: z.object({ begun: z.literal(true) }),
     idempotent: true,
   },
   'audit.finish': {
-    summary: 'Puts on record how a call that was begun ended. Once for each, however often it is said.',
+    summary: 'Records the outcome of an announced call. Idempotent.',
     callers: SERVICES,
     params: z.strictObject({ id: upTo(MAX.id), outcome: AuditOutcome, code: upTo(MAX.name).optional() }),
     result: z.object({ recorded: z.literal(true) }),
@@ -68,7 +68,7 @@ export const auditOperations = defineOperations({
     idempotent: true,
   },
   'audit.looked': {
-    summary: 'Puts on record what the caller looked at, a moment after it did. Each once, however often it is said.',
+    summary: 'Records reads of the caller afterwards. Idempotent.',
     callers: SERVICES,
     params: z.strictObject({ looks: z.array(AuditLook).min(1).max(MAX.few) }),
     result: z.object({ recorded: z.literal(true) }),
@@ -77,13 +77,13 @@ export const auditOperations = defineOperations({
     idempotent: true,
   },
   'audit.read': {
-    summary: 'The chain of the caller’s tenant, from a record on, and where it ends.',
+    summary: 'Returns the audit chain of the caller’s tenant from an entry on, and its end.',
     callers: ['gateway'] as const,
     params: z.strictObject({ after: Count, limit: z.int().min(1).max(MAX.many) }),
     result: z.object({
       records: z.array(AuditRecord).max(MAX.many),
       head: AuditHead,
-      forged: z.int().positive().optional().describe('the first of them whose MAC is not one of this installation'),
+      forged: z.int().positive().optional().describe('first entry with an invalid MAC'),
     }),
     blobs: ['records'],
     looked: true,

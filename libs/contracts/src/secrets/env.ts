@@ -8,9 +8,9 @@ export const SecretStorage = z.enum(['encrypted', 'envfile']);
 
 /** A secret as it may be shown: never its value. */
 export const SecretListItem = z.object({
-  name: upTo(MAX.name).describe('as it stands in its store or file'),
+  name: upTo(MAX.name).describe('name in its store or file'),
   source: SecretStorage,
-  provider: upTo(MAX.name).optional().describe('guessed from the name'),
+  provider: upTo(MAX.name).optional().describe('derived from the name'),
   createdAt: Timestamp.optional(),
   updatedAt: Timestamp.optional(),
   usageCount: Count.optional(),
@@ -26,10 +26,10 @@ export type SecretListItem = z.infer<typeof SecretListItem>;
 
 export const envMethods = defineMethods({
   'env.set': {
-    summary: 'Stores a secret, sealed where there is a master key, and tells the services that use it.',
+    summary: 'Stores a secret, encrypted if a master key is configured, and notifies the services that use it.',
     description:
-      'At most 5 writes a minute of a client. The value is never logged and never answered. Nothing restarts: whoever uses the secret ' +
-      'asks for it anew.',
+      'Limited to 5 writes a minute per client. The value is never logged and never returned. No process restarts: services read the ' +
+      'new value on their next use.',
     scope: 'admin',
     audited: 'destructive',
     params: z.strictObject({ key: SecretName, value: SecretValue }),
@@ -46,11 +46,11 @@ export const envMethods = defineMethods({
     ],
   },
   'env.list': {
-    summary: 'Lists the names of the secrets that are set, never their values.',
-    description: 'At most 30 calls a minute of a client.',
+    summary: 'Lists the names of stored secrets, never their values.',
+    description: 'Limited to 30 calls a minute per client.',
     scope: 'admin',
     params: z.strictObject({
-      filter: z.string().max(256).optional().describe('a name, case-insensitive; * stands for any run of characters'),
+      filter: z.string().max(256).optional().describe('name pattern, case-insensitive; * matches any characters'),
       limit: pageSize(100, 500),
     }),
     result: z.object({ secrets: z.array(SecretListItem).max(MAX.all), total: Count, truncated: z.boolean() }),

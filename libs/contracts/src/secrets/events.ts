@@ -6,17 +6,17 @@ import { MAX, upTo } from '../sizes.ts';
 /** Names of secrets, never values. */
 export const secretsEvents = defineEvents({
   'secret:accessed': {
-    summary: 'A secret was read, or was asked for in vain.',
+    summary: 'A secret was read, or a read failed.',
     payload: z.object({
       secretName: upTo(MAX.name),
-      agentId: AgentId.optional().describe('where an agent asked'),
+      agentId: AgentId.optional().describe('agent of the call'),
       outcome: z.enum(['success', 'denied', 'not_found']),
       timestamp: Timestamp,
     }),
     example: { secretName: 'OPENAI_API_KEY', agentId: 'default', outcome: 'success', timestamp: 1763719200000 },
   },
   'secret:modified': {
-    summary: 'A secret was written or removed.',
+    summary: 'A secret was written or deleted.',
     payload: z.object({
       secretName: upTo(MAX.name),
       action: z.enum(['created', 'updated', 'deleted', 'imported']),

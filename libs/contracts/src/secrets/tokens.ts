@@ -10,16 +10,16 @@ export const GatewayToken = z.object({
   id: TokenId,
   scopes: Scopes,
   createdAt: IsoTime,
-  sessions: SessionsOf.describe('whose sessions it may read and write'),
-  lenient: z.boolean().describe('whether /v1 passes over fields that mean nothing here'),
+  sessions: SessionsOf.describe('sessions that the token may read and write'),
+  lenient: z.boolean().describe('whether /v1 ignores unsupported fields'),
   budgets: SpendLimits.optional(),
-  mcpClient: McpClient.optional().describe('what it may do at /mcp, of the scope mcp-client'),
+  mcpClient: McpClient.optional().describe('permissions at /mcp, for scope mcp-client'),
   agents: HeldToAgents.optional(),
-  expiresAt: IsoTime.optional().describe('from then on it opens nothing; without it, it never ends by itself'),
-  declared: upTo(MAX.url).optional().describe('the variable, or the file and the key, that declares it; it is changed there'),
+  expiresAt: IsoTime.optional().describe('expiry time; default: none'),
+  declared: upTo(MAX.url).optional().describe('variable, or file and key, that declares the token'),
 });
 
-const Secret = upTo(MAX.name).describe('the whole bearer token; shown in this answer and never again');
+const Secret = upTo(MAX.name).describe('the bearer token; returned only once');
 const byId = z.strictObject({ id: TokenId, tenant: TokenTenant.optional() });
 /** Ten years. */
 const LONGEST_MS = 315_576_000_000;
@@ -53,25 +53,25 @@ export const tokensMethods = defineMethods({
     ],
   },
   'tokens.create': {
-    summary: 'Mints a token and shows its secret, this once.',
+    summary: 'Creates a token and returns its secret once.',
     description:
-      'Nobody grants more than they hold: neither a scope, nor the sessions of the tenant; and a token with budgets makes no other. ' +
-      'A token that expires makes none that outlives it. With a tenant, it is a token of that one, which is there from then on. ' +
-      'The scope mcp-client stands alone, and whoever administers is not held to agents. ' +
-      'A token made under the id of one that was revoked is another client.',
+      'The caller cannot grant scopes or sessions that it lacks, and a token with budgets cannot create tokens. ' +
+      'A token that expires cannot create one that expires later. tenant creates the first token of another tenant. ' +
+      'The scope mcp-client cannot be combined, and admin tokens cannot be restricted to agents. ' +
+      'A token with the id of a revoked one is a new client.',
     scope: 'admin',
     audited: 'destructive',
     params: z.strictObject({
       id: TokenId,
       scopes: Scopes,
-      sessions: SessionsOf.default('tenant').describe('own: it reads, writes and lists only sessions that it made'),
-      lenient: z.boolean().default(false).describe('whether /v1 passes over fields that mean nothing here'),
+      sessions: SessionsOf.default('tenant').describe('own: restricted to sessions that the token created'),
+      lenient: z.boolean().default(false).describe('whether /v1 ignores unsupported fields'),
       budgets: SpendLimits.optional(),
       agents: HeldToAgents.optional(),
-      expiresAt: z.iso.datetime({ offset: true }).max(MAX.id).optional().describe('the instant from which it opens nothing'),
-      ttlMs: z.int().positive().max(LONGEST_MS).optional().describe('the same as a time from now; one of the two'),
+      expiresAt: z.iso.datetime({ offset: true }).max(MAX.id).optional().describe('expiry time'),
+      ttlMs: z.int().positive().max(LONGEST_MS).optional().describe('expiry as a duration from now; alternative to expiresAt'),
       tenant: TokenTenant.optional(),
-      mcpClient: McpClient.optional().describe('of the scope mcp-client alone: what it may do at /mcp; without it, nothing'),
+      mcpClient: McpClient.optional().describe('permissions at /mcp, only with scope mcp-client; default: none'),
     }),
     result: z.object({
       id: TokenId,
@@ -79,7 +79,7 @@ export const tokensMethods = defineMethods({
       scopes: Scopes,
       createdAt: IsoTime.optional(),
       expiresAt: IsoTime.optional(),
-      tenant: upTo(MAX.id).optional().describe('of a token that was made for another tenant'),
+      tenant: upTo(MAX.id).optional().describe('tenant, if the token was created for another one'),
       message: upTo(MAX.line).optional(),
     }),
     blobs: ['mcpClient'],
@@ -108,10 +108,10 @@ export const tokensMethods = defineMethods({
     ],
   },
   'tokens.revoke': {
-    summary: 'Ends a token: once this has answered, no live gateway accepts it.',
+    summary: 'Revokes a token: after the response no live gateway accepts it.',
     description:
-      'The caller must hold what the token holds. A token that manages tokens ends only while another lives that could make it ' +
-      'again. One that the environment or a file declares is taken out there.',
+      'The caller needs the scopes of the token. The last token that manages tokens cannot be revoked. ' +
+      'A token declared in the environment or a file must be removed there.',
     scope: 'admin',
     audited: 'destructive',
     params: byId,
@@ -121,10 +121,10 @@ export const tokensMethods = defineMethods({
     examples: [{ params: { id: 'laptop' }, result: { id: 'laptop', revoked: true } }],
   },
   'tokens.rotate': {
-    summary: 'Gives a token a new secret; the old one is dead at the same instant.',
+    summary: 'Replaces the secret of a token; the old one is invalid immediately.',
     description:
-      'Everything else about it stays. The caller must hold what the token holds. One that the environment or a file declares gets ' +
-      'its secret there.',
+      'All other fields are kept. The caller needs the scopes of the token. The secret of a token declared in the environment or a ' +
+      'file must be changed there.',
     scope: 'admin',
     audited: 'destructive',
     params: byId,

@@ -52,7 +52,7 @@ const Reason = z.string().max(2000).optional();
 
 export const adminApprovalMethods = defineMethods({
   'admin.approval.clearDenialCache': {
-    summary: 'Forgets remembered denials, so that the same action asks again.',
+    summary: 'Clears remembered denials, so that the same action requests approval again.',
     scope: 'admin',
     audited: 'mutate',
     params: NoParams,

@@ -9,7 +9,7 @@ const ExecuteParams = z.strictObject({
   message: z.string().min(1).max(MAX.text),
   agentId: Worker.optional(),
   sessionKey: SessionParts.optional(),
-  scopes: Scopes.optional().describe('narrows what the turn may do; never widens it'),
+  scopes: Scopes.optional().describe('restricts the permissions of the turn; never extends them'),
   idempotencyKey: IdempotencyKey.optional(),
 });
 
@@ -27,7 +27,7 @@ const executeExample = {
 
 /** The turns that were meant, each with the state that it has ended in. */
 export const AgentCancelled = z.object({
-  cancelled: z.boolean().describe('whether any of them was ended by cancelling it, now or before'),
+  cancelled: z.boolean().describe('whether any of them was cancelled, now or earlier'),
   sessionKey: SessionKey,
   turns: z.array(z.object({ turnId: TurnId, state: TurnState })).max(MAX.all),
 });
@@ -50,7 +50,7 @@ export const AgentCacheStats = z.object({
         callCount: Count,
         totalCost: Usd,
         totalCacheSaved: Usd,
-        cacheHitRate: SavingsRate.describe('saved / (cost + saved); below 0 where caching cost more than it saved'),
+        cacheHitRate: SavingsRate.describe('saved / (cost + saved); negative if caching cost more than it saved'),
       }),
     )
     .max(MAX.many),
@@ -80,8 +80,8 @@ export const AgentOperationModels = z.object({
 
 export const agentMethods = defineMethods({
   'agent.execute': {
-    summary: 'Runs one agent turn and answers when it is done.',
-    description: 'A new session key creates its session, which is then the caller’s own. The turn is durable: leaving does not end it.',
+    summary: 'Runs one agent turn and returns its result.',
+    description: 'A new session key creates a session owned by the caller. The turn is durable: disconnecting does not end it.',
     scope: 'rpc',
     params: ExecuteParams,
     result: AgentAnswer,
@@ -92,7 +92,7 @@ export const agentMethods = defineMethods({
     examples: [executeExample],
   },
   'agent.stream': {
-    summary: 'Runs one agent turn like agent.execute; pieces of the answer come over GET /api/chat/stream only.',
+    summary: 'Runs one agent turn like agent.execute. Streaming is available at GET /api/chat/stream.',
     scope: 'rpc',
     params: ExecuteParams,
     result: AgentAnswer,
@@ -103,14 +103,14 @@ export const agentMethods = defineMethods({
     examples: [executeExample],
   },
   'agent.cancel': {
-    summary: 'Ends turns of the caller that run or wait: one by its id, or all that it has in a session.',
+    summary: 'Cancels running and waiting turns of the caller: one by id, or all in a session.',
     description:
-      'agentId and sessionKey mean the session that agent.execute would mean; with turnId they must fit its turn. When it answers, those turns have ended: nothing that their runners still do counts. What ended before is told with the state it ended in, and asking twice is as asking once. Turns of other clients are left alone.',
+      'agentId and sessionKey select the session as in agent.execute; with turnId they must match its turn. After the response the turns have ended, and later results of their runners are discarded. Turns that ended earlier are returned with their state. Turns of other clients are not affected. Idempotent.',
     scope: 'rpc',
     params: z.strictObject({
       turnId: TurnId.optional(),
       agentId: Worker.optional(),
-      sessionKey: SessionAddress.optional().describe('its formatted key, or its parts'),
+      sessionKey: SessionAddress.optional().describe('formatted key, or its parts'),
     }),
     result: AgentCancelled,
     blobs: ['turns'],
@@ -126,11 +126,10 @@ export const agentMethods = defineMethods({
     ],
   },
   'agent.start': {
-    summary: 'Begins one agent turn and answers when it is accepted; agent.attach follows it.',
-    description:
-      'As agent.execute, without waiting. Both mean the same turn by the same idempotencyKey, whose session must then be named alike.',
+    summary: 'Starts one agent turn and returns when it is accepted; agent.attach follows it.',
+    description: 'Like agent.execute, without waiting. The same idempotencyKey selects the same turn in both; the session must match.',
     scope: 'rpc',
-    params: ExecuteParams.extend({ sessionKey: SessionAddress.optional().describe('its formatted key, or its parts') }),
+    params: ExecuteParams.extend({ sessionKey: SessionAddress.optional().describe('formatted key, or its parts') }),
     result: TurnAccepted,
     blobs: ['message'],
     beyond: true,
@@ -144,18 +143,13 @@ export const agentMethods = defineMethods({
     ],
   },
   'agent.attach': {
-    summary: 'Follows a turn of the caller to its end, and answers as agent.execute would have.',
+    summary: 'Follows a turn of the caller to its end and returns the result of agent.execute.',
     description:
-      'Over a WebSocket its frames come meanwhile, as notifications agent.frame: those after the number of `after`, in order, each once, also to a connection that is made anew at another gateway. Leaving does not end the turn.',
+      'Over a WebSocket, frames after the number `after` arrive as notifications agent.frame, in order, each once, also on a new connection to another gateway. Disconnecting does not end the turn.',
     scope: 'rpc',
     params: z.strictObject({
       turnId: TurnId,
-      after: z
-        .int()
-        .nonnegative()
-        .max(999_999_999)
-        .optional()
-        .describe('the number of the last frame that the caller has; from the first without it'),
+      after: z.int().nonnegative().max(999_999_999).optional().describe('number of the last received frame; default: from the first'),
     }),
     result: AgentAnswer.extend({ turnId: TurnId }),
     blobs: ['response'],
@@ -166,13 +160,13 @@ export const agentMethods = defineMethods({
     examples: [{ params: { turnId }, result: { ...executeExample.result, turnId } }],
   },
   'agent.cacheStats': {
-    summary: 'What prompt caching hit, missed and saved, for one agent or all.',
+    summary: 'Returns hits, misses and savings of prompt caching, for one agent or all.',
     description:
-      'As the providers count it, over all replicas. A call is a hit when some of its input was cached. Development models have no cache and are not counted.',
+      'As counted by the providers, over all replicas. A call is a hit if part of its input was cached. Development models are not counted.',
     scope: 'admin',
     params: z.strictObject({
       agentId: AgentId.optional(),
-      days: z.int().positive().max(30).default(30).describe('how many days of UTC back, today among them'),
+      days: z.int().positive().max(30).default(30).describe('number of UTC days including today'),
     }),
     result: AgentCacheStats,
     blobs: ['providers'],
@@ -196,7 +190,7 @@ export const agentMethods = defineMethods({
     ],
   },
   'agent.getOperationModels': {
-    summary: 'Which model does which kind of work for an agent.',
+    summary: 'Returns the model of each operation of an agent.',
     scope: 'admin',
     params: z.strictObject({ agentId: AgentId }),
     result: AgentOperationModels,

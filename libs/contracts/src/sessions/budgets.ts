@@ -9,16 +9,16 @@ const used = z.object({ tokens: Count, costUsd: z.number().nonnegative() });
 export const budgetOperations = defineOperations({
   'budgets.spend': {
     summary:
-      'Counts what a model is about to read, in the budgets of the agent and of the token that asks. RESOURCE_EXHAUSTED, reason BUDGET_EXCEEDED, where nothing is left.',
+      'Counts tokens of a model call in the budgets of the agent and the calling token. Fails RESOURCE_EXHAUSTED, reason BUDGET_EXCEEDED, if a budget is used up.',
     callers: ['registry'] as const,
     params: z.strictObject({
-      agentId: AgentId.optional().describe('the one that answers for the caller, when left out'),
+      agentId: AgentId.optional().describe('default: the caller’s agent'),
       provider: upTo(MAX.name),
       modelId: upTo(MAX.name),
       tokens: Count,
-      costUsd: z.number().nonnegative().optional().describe('by list price, when left out'),
-      late: z.boolean().optional().describe('it was used already, beyond what was counted before: it is refused no more'),
+      costUsd: z.number().nonnegative().optional().describe('default: list price'),
+      late: z.boolean().optional().describe('already used beyond the counted amount; never rejected'),
     }),
-    result: used.describe('what was counted'),
+    result: used.describe('counted amount'),
   },
 });

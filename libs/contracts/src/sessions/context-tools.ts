@@ -19,11 +19,11 @@ const EarlierId = z
 /** Something that was said earlier in a conversation. */
 const EarlierMessage = z.object({
   id: EarlierId,
-  turn: Count.describe('the number of its turn'),
+  turn: Count.describe('number of the turn'),
   role: z.enum(['user', 'assistant']),
   at: Timestamp,
   content: upTo(MAX.payload),
-  untrusted: z.literal(true).optional().describe('some of it may come from outside of the conversation'),
+  untrusted: z.literal(true).optional().describe('parts may come from outside the conversation'),
 });
 
 /** What a tool answered in a turn, where all of it is kept. */
@@ -48,28 +48,28 @@ const Found = z.object({
  */
 export const contextToolOperations = defineOperations({
   'ctx.search': {
-    summary: 'Finds what was said earlier in this conversation, and summaries of it.',
+    summary: 'Searches earlier messages and summaries of this conversation.',
     callers: CALLERS,
     params: z.strictObject({
-      query: z.string().min(1).max(1_000).describe('words, or a regular expression'),
+      query: z.string().min(1).max(1_000).describe('words or a regular expression'),
       mode: z.enum(['fts', 'regex']).default('fts'),
       scope: z.enum(['all', 'messages', 'summaries']).default('all'),
       limit: z.int().min(1).max(100).default(20),
     }),
     result: z.object({
       results: z.array(Found).max(MAX.few),
-      whole: z.boolean().describe('whether all of the conversation was looked through'),
+      whole: z.boolean().describe('whether the whole conversation was searched'),
     }),
     blobs: ['results'],
     idempotent: true,
     reads: true,
   },
   'ctx.inspect': {
-    summary: 'Shows one earlier message of this conversation, or one summary and what it stands for.',
+    summary: 'Returns one earlier message of this conversation, or one summary with its sources.',
     callers: CALLERS,
     params: z.strictObject({
-      id: EarlierId.describe('of a summary or a message'),
-      offset: z.int().nonnegative().default(0).describe('where to go on in a long one'),
+      id: EarlierId.describe('id of a summary or a message'),
+      offset: z.int().nonnegative().default(0).describe('character offset in a long text'),
     }),
     result: z.object({
       id: EarlierId,
@@ -77,45 +77,45 @@ export const contextToolOperations = defineOperations({
       role: z.enum(['user', 'assistant']).optional(),
       at: Timestamp,
       content: upTo(MAX.payload),
-      chars: Count.describe('how long all of it is'),
-      next: Count.optional().describe('the offset at which it goes on'),
+      chars: Count.describe('total length in characters'),
+      next: Count.optional().describe('offset of the next part'),
       untrusted: z.literal(true).optional(),
       depth: Count.optional(),
-      turns: z.object({ from: Count, to: Count }).optional().describe('the turns that a summary stands for'),
-      children: z.array(EarlierId).max(MAX.many).optional().describe('the summaries that it stands for'),
+      turns: z.object({ from: Count, to: Count }).optional().describe('turns that the summary covers'),
+      children: z.array(EarlierId).max(MAX.many).optional().describe('summaries that the summary covers'),
     }),
     blobs: ['content', 'children'],
     idempotent: true,
     reads: true,
   },
   'ctx.result': {
-    summary: 'Reads on in what a tool answered in this conversation, where only the beginning was shown.',
+    summary: 'Reads the next part of a truncated tool result of this conversation.',
     callers: CALLERS,
     params: z.strictObject({
-      id: ResultId.describe('as it stands where the answer was cut'),
-      offset: z.int().nonnegative().default(0).describe('the character at which to go on'),
+      id: ResultId.describe('id given at the truncation'),
+      offset: z.int().nonnegative().default(0).describe('character offset to read from'),
     }),
     result: z.object({
       id: ResultId,
       content: upTo(MAX.payload),
-      chars: Count.describe('how long all of it is'),
-      next: Count.optional().describe('the offset at which it goes on'),
+      chars: Count.describe('total length in characters'),
+      next: Count.optional().describe('offset of the next part'),
     }),
     blobs: ['content'],
     idempotent: true,
     reads: true,
   },
   'ctx.expand': {
-    summary: 'Gives the messages that a summary of this conversation stands for, word by word.',
+    summary: 'Returns the original messages that a summary of this conversation covers.',
     callers: CALLERS,
     params: z.strictObject({
       summary_id: SummaryId,
-      from: EarlierId.optional().describe('the message at which to go on'),
+      from: EarlierId.optional().describe('message to start from'),
     }),
     result: z.object({
       summaryId: SummaryId,
       messages: z.array(EarlierMessage).max(MAX.many),
-      next: EarlierId.optional().describe('the message at which it goes on; absent at its end'),
+      next: EarlierId.optional().describe('next message; absent at the end'),
     }),
     blobs: ['messages'],
     idempotent: true,
@@ -123,20 +123,20 @@ export const contextToolOperations = defineOperations({
   },
   'ctx.recall': {
     summary:
-      'Has a question answered from what was said earlier in this conversation: from what the summaries stand for, and what is found with the query, or with the question itself.',
+      'Answers a question from earlier messages of this conversation: the sources of the given summaries and the matches of the query, or of the question itself.',
     callers: CALLERS,
     params: z.strictObject({
       prompt: z.string().min(1).max(4_000).describe('the question'),
-      query: z.string().min(1).max(1_000).optional().describe('words to look for'),
+      query: z.string().min(1).max(1_000).optional().describe('search words'),
       summary_ids: z.array(SummaryId).max(20).optional(),
-      max_tokens: z.int().min(100).max(10_000).default(2_000).describe('of the answer'),
+      max_tokens: z.int().min(100).max(10_000).default(2_000).describe('maximum tokens of the answer'),
     }),
     result: z.object({
       answer: upTo(MAX.text),
-      sources: z.array(EarlierId).max(MAX.many).describe('the messages that were read for it'),
-      whole: z.boolean().describe('whether all that was meant could be read'),
+      sources: z.array(EarlierId).max(MAX.many).describe('messages that were read'),
+      whole: z.boolean().describe('whether all sources could be read'),
       tokensUsed: TokensUsed,
-      recallsLeft: Count.describe('of this conversation, today'),
+      recallsLeft: Count.describe('remaining recalls of this conversation today'),
     }),
     blobs: ['answer', 'sources'],
     deadlineMs: RECALL_DEADLINE_MS,

@@ -22,10 +22,10 @@ export const ContextNode = z.object({
   kind: z.enum(['leaf', 'condensed']),
   depth: Count,
   tokenCount: Count,
-  contentPreview: upTo(MAX.line).describe('for human eyes only: bounded, and not to be trusted'),
+  contentPreview: upTo(MAX.line).describe('for display only: bounded and untrusted'),
   childIds: z.array(upTo(MAX.id)).max(MAX.all),
   parentIds: z.array(upTo(MAX.id)).max(MAX.all),
-  taint: z.boolean().describe('whether a source was not trusted'),
+  taint: z.boolean().describe('whether a source is untrusted'),
   createdAt: Timestamp,
 });
 
@@ -61,16 +61,16 @@ export const contextMethods = defineMethods({
     ],
   },
   'context.tree': {
-    summary: 'The tree of summaries of one conversation.',
+    summary: 'Returns the summary tree of one conversation.',
     description:
-      'The key of a session names the conversation that it is in now. Of the last `turns` it also says what their models were given: in each step what was told and recalled, the question, and what the steps before it called and were answered.',
+      'A session key selects its current conversation. For the last `turns` the result contains the model input of each step: messages, memories, the question, and earlier tool calls with their results.',
     scope: 'rpc',
     params: z.strictObject({ conversation_id: z.string().min(1).max(256), turns: z.int().min(0).max(100).default(0) }),
     result: z.object({
       conversationId: upTo(MAX.id),
       nodes: z.array(ContextNode).max(MAX.all),
-      messageCount: Count.describe('raw messages that no summary holds yet'),
-      turns: z.array(EvidentTurn).max(MAX.few).optional().describe('the last that were asked for, newest first'),
+      messageCount: Count.describe('messages not covered by a summary'),
+      turns: z.array(EvidentTurn).max(MAX.few).optional().describe('requested turns, newest first'),
     }),
     blobs: ['nodes', 'turns'],
     idempotent: true,

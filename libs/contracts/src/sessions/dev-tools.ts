@@ -15,15 +15,15 @@ const Name = z
 
 const Acting = z.strictObject({
   name: Name,
-  waitMs: z.int().min(0).max(60_000).optional().describe('how long it takes, after it was counted'),
-  fails: z.boolean().optional().describe('it fails, after it was counted'),
-  chars: z.int().min(0).max(2_000_000).optional().describe('how long the text is that it answers'),
+  waitMs: z.int().min(0).max(60_000).optional().describe('duration after it was counted'),
+  fails: z.boolean().optional().describe('fails after it was counted'),
+  chars: z.int().min(0).max(2_000_000).optional().describe('length of the returned text'),
 });
 
 const Executed = z.object({
   name: Name,
-  executions: Count.describe('of this name so far, this one with them'),
-  key: upTo(MAX.id).optional().describe('of the call: the same whenever it is repeated'),
+  executions: Count.describe('executions of this name, including this one'),
+  key: upTo(MAX.id).optional().describe('key of the call; equal for repetitions'),
   text: upTo(MAX.payload).optional(),
 });
 
@@ -33,7 +33,7 @@ const Executed = z.object({
  */
 export const devToolOperations = defineOperations({
   'dev.act': {
-    summary: 'Counts that it was executed; twice is not as once.',
+    summary: 'Counts its execution; not idempotent.',
     callers: CALLERS,
     params: Acting,
     result: Executed,
@@ -41,7 +41,7 @@ export const devToolOperations = defineOperations({
     deadlineMs: DEADLINE_MS,
   },
   'dev.look': {
-    summary: 'Counts that it was executed; for its contract, twice is as once.',
+    summary: 'Counts its execution; declared idempotent.',
     callers: CALLERS,
     params: Acting,
     result: Executed,
@@ -51,7 +51,7 @@ export const devToolOperations = defineOperations({
     reads: true,
   },
   'dev.count': {
-    summary: 'How often the tools of this name were executed, and under which keys.',
+    summary: 'Returns execution counts and keys of this name.',
     callers: CALLERS,
     params: z.strictObject({ name: Name }),
     result: z.object({

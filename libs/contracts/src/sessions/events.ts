@@ -12,7 +12,7 @@ export const InboundMessage = z.object({
   channelId: upTo(MAX.name),
   channelType: upTo(MAX.name),
   senderId: upTo(MAX.name),
-  text: upTo(MAX.text).describe('of a long one the beginning, which ends with …'),
+  text: upTo(MAX.text).describe('truncated with … if long'),
   timestamp: Timestamp,
   attachments: z.array(JsonObject).max(MAX.many),
   replyTo: upTo(MAX.name).optional(),
@@ -22,7 +22,7 @@ export const InboundMessage = z.object({
 
 const messageEvents = defineEvents({
   'message:received': {
-    summary: 'A message came in for an agent.',
+    summary: 'A message for an agent was received.',
     payload: z.object({ message: InboundMessage, sessionKey: ResolvedSession }),
     example: {
       message: {
@@ -39,16 +39,16 @@ const messageEvents = defineEvents({
     },
   },
   'message:sent': {
-    summary: 'An agent’s answer left for its channel.',
+    summary: 'An agent’s answer was sent.',
     payload: z.object({
       channelId: upTo(MAX.name),
       messageId: upTo(MAX.name),
-      content: upTo(MAX.text).describe('of a long one the beginning, which ends with …'),
+      content: upTo(MAX.text).describe('truncated with … if long'),
     }),
     example: { channelId: 'gateway', messageId: 'turn_4fT0mUq2Zs8KxY1bNcVdGh', content: 'Hello, Alice.' },
   },
   'message:streaming': {
-    summary: 'A piece of an answer that is being written.',
+    summary: 'A chunk of a streaming answer.',
     payload: z.object({
       channelId: upTo(MAX.name),
       messageId: upTo(MAX.name),
@@ -63,7 +63,7 @@ const patterns = z.array(upTo(MAX.line)).max(MAX.many);
 
 const securityEvents = defineEvents({
   'security:injection_detected': {
-    summary: 'Text from outside looked like instructions to the agent.',
+    summary: 'A message contained a suspected prompt injection.',
     payload: z.object({
       timestamp: Timestamp,
       source: z.enum(['user_input', 'tool_output', 'external_content', 'memory_write', 'workspace_file']),
@@ -82,7 +82,7 @@ const securityEvents = defineEvents({
     },
   },
   'security:injection_rate_exceeded': {
-    summary: 'One session sent suspicious text too often.',
+    summary: 'A session exceeded the rate of suspicious messages.',
     payload: z.object({
       timestamp: Timestamp,
       sessionKey: SessionKey,
@@ -93,7 +93,7 @@ const securityEvents = defineEvents({
     example: { timestamp: 1763719200000, sessionKey: 'default:alice:gateway', count: 3, threshold: 3, action: 'warn' },
   },
   'security:memory_tainted': {
-    summary: 'Something an agent wanted to remember was trusted less than it claimed.',
+    summary: 'A memory was stored with less trust than requested.',
     payload: z.object({
       timestamp: Timestamp,
       agentId: AgentId,
@@ -112,7 +112,7 @@ const securityEvents = defineEvents({
     },
   },
   'security:warn': {
-    summary: 'A setting or an act is less safe than it could be.',
+    summary: 'A setting or action is insecure.',
     payload: z.object({
       category: upTo(MAX.name),
       agentId: AgentId.optional(),
@@ -143,7 +143,7 @@ export type AbortReason = z.infer<typeof AbortReason>;
 
 const executionEvents = defineEvents({
   'execution:aborted': {
-    summary: 'A turn was ended by one of its limits, or by whoever asked for it.',
+    summary: 'A turn was ended by a limit or cancelled by its client.',
     payload: z.object({
       turnId: TurnId,
       sessionKey: SessionKey,
@@ -168,7 +168,7 @@ export type FilteredReason = z.infer<typeof FilteredReason>;
 
 const filteredEvents = defineEvents({
   'response:filtered': {
-    summary: 'An answer that says nothing was not delivered. Whoever waits for it is answered with it as it is.',
+    summary: 'An empty answer was not delivered. A waiting caller receives it unchanged.',
     payload: z.object({
       turnId: TurnId,
       sessionKey: SessionKey,
@@ -191,7 +191,7 @@ const filteredEvents = defineEvents({
 
 const approvalEvents = defineEvents({
   'approval:requested': {
-    summary: 'A tool call waits for a human.',
+    summary: 'A tool call requires approval.',
     payload: ApprovalRequest,
     example: approvalExample,
   },

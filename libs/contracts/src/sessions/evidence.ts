@@ -12,7 +12,7 @@ export const ToolEvidence = z.object({
   args: Digest,
   failed: z.boolean().optional(),
   ms: z.number().optional(),
-  chars: Count.optional().describe('of its result, as the model reads it'),
+  chars: Count.optional().describe('length of the result as shown to the model'),
   result: Digest.optional(),
 });
 export type ToolEvidence = z.infer<typeof ToolEvidence>;
@@ -25,7 +25,7 @@ export const StepEvidence = z.object({
   chars: Count,
   input: z.number().optional(),
   output: z.number().optional(),
-  heard: Count.optional().describe('messages of others that it heard before'),
+  heard: Count.optional().describe('messages merged into the turn before this step'),
   tools: z.array(ToolEvidence).max(MAX.few).optional(),
   moreTools: Count.optional(),
 });
@@ -33,17 +33,17 @@ export type StepEvidence = z.infer<typeof StepEvidence>;
 
 const ToldEvidence = z
   .object({
-    messages: Count.describe('word by word'),
+    messages: Count.describe('verbatim messages'),
     chars: Count,
-    turns: z.object({ from: Count, to: Count }).optional().describe('the numbers of the turns that these messages are of'),
+    turns: z.object({ from: Count, to: Count }).optional().describe('turn numbers of these messages'),
     summaries: Count,
-    summaryIds: z.array(upTo(MAX.id)).max(MAX.many).optional().describe('in the order in which they were told'),
-    depth: Count.describe('of the deepest summary'),
-    folded: Count.describe('messages that the summaries stand for'),
-    leftOut: Count.describe('messages that were told in no form'),
-    tools: Count.describe('tools that were offered'),
+    summaryIds: z.array(upTo(MAX.id)).max(MAX.many).optional().describe('in prompt order'),
+    depth: Count.describe('depth of the deepest summary'),
+    folded: Count.describe('messages covered by summaries'),
+    leftOut: Count.describe('omitted messages'),
+    tools: Count.describe('offered tools'),
   })
-  .describe('what stood before the question');
+  .describe('prompt before the question');
 
 /** What was odd about what a turn was told, by names and numbers alone. */
 export const Screened = z.object({
@@ -65,34 +65,34 @@ export const TurnEvidence = z.object({
       reranked: z
         .object({ candidates: Count, ms: z.number(), fellBack: z.boolean(), timedOut: z.boolean(), input: Count, output: Count })
         .optional()
-        .describe('a model was asked for their order'),
+        .describe('reranked by a model'),
     })
     .optional()
-    .describe('what memory put before the question'),
-  screened: Screened.optional().describe('the worst that it was told, where that was flagged'),
+    .describe('memories included in the prompt'),
+  screened: Screened.optional().describe('worst screening result of its messages, if flagged'),
   output: z
     .object({ redacted: z.array(upTo(MAX.name)).max(MAX.few), warned: z.array(upTo(MAX.name)).max(MAX.few) })
     .optional()
-    .describe('kinds of what was taken out of its answer, and of what is only warned of'),
+    .describe('kinds of redacted and reported content in the answer'),
   plan: z
     .object({
       steps: Count,
-      digests: z.array(Digest).max(MAX.few).describe('of each of its steps'),
-      after: Count.describe('steps that the turn made after it'),
-      early: z.literal(true).optional().describe('it ended in fewer steps than it had planned: its answer is worth a look'),
+      digests: z.array(Digest).max(MAX.few).describe('digests of the planned steps'),
+      after: Count.describe('steps executed after the plan'),
+      early: z.literal(true).optional().describe('the turn ended in fewer steps than planned'),
     })
     .optional()
-    .describe('what its model said it would do, before it called any tool'),
-  before: Count.optional().describe('steps of an earlier run, which left nothing here'),
+    .describe('plan stated by the model before its first tool call'),
+  before: Count.optional().describe('steps of an earlier attempt that are not listed'),
   steps: z.array(StepEvidence).max(MAX.few),
-  dropped: Count.optional().describe('so many steps are missing after the first twenty'),
+  dropped: Count.optional().describe('number of omitted steps after the first twenty'),
 });
 export type TurnEvidence = z.infer<typeof TurnEvidence>;
 
 /** A turn of a conversation and its evidence, which turns of commands have none of. */
 export const EvidentTurn = z.object({
   turnId: TurnId,
-  turn: Count.describe('its number'),
+  turn: Count.describe('number of the turn'),
   at: Timestamp,
   evidence: TurnEvidence.optional(),
 });

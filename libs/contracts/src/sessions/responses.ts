@@ -10,16 +10,16 @@ const text = upTo(MAX.text);
 export const ResponseState = z.object({
   turnId: TurnId,
   state: TurnState,
-  createdAt: z.int().nonnegative().describe('seconds, as all times here'),
+  createdAt: z.int().nonnegative().describe('seconds, like all times here'),
   endedAt: z.int().nonnegative().optional(),
   echo: JsonObject,
   result: StatelessResult.optional(),
-  said: upTo(MAX.payload).optional().describe('all text of one that has ended, of its every step'),
+  said: upTo(MAX.payload).optional().describe('complete text of an ended response, over all steps'),
   pieces: z
     .array(z.int().positive())
     .max(MAX.payload)
     .optional()
-    .describe('how many characters each piece had in which it was told, so that it is told the same way again'),
+    .describe('characters of each streamed chunk, so that a replay has the same chunks'),
   failure: TurnFailure.optional(),
 });
 export type ResponseState = z.infer<typeof ResponseState>;
@@ -38,15 +38,15 @@ const large = ['echo', 'result', 'said', 'pieces', 'failure'];
 /** What the edge needs for responses that are kept; `turns.once` makes them. */
 export const responseOperations = {
   'responses.get': {
-    summary: 'How a response is, and what it said.',
+    summary: 'Returns the state and text of a response.',
     callers: ['gateway'] as const,
-    params: one.extend({ talk: z.boolean().optional().describe('with the conversation that it ends') }),
+    params: one.extend({ talk: z.boolean().optional().describe('including its conversation') }),
     result: ResponseState.extend({ talk: Talk.optional() }),
     blobs: [...large, 'talk'],
     idempotent: true,
   },
   'responses.cancel': {
-    summary: 'Ends a response that has not ended; of one that has, it changes nothing.',
+    summary: 'Cancels a running response; an ended one is not changed.',
     callers: ['gateway'] as const,
     params: one,
     result: ResponseState,
@@ -54,7 +54,7 @@ export const responseOperations = {
     idempotent: true,
   },
   'responses.delete': {
-    summary: 'Forgets a response, and ends it first if it runs.',
+    summary: 'Deletes a response and cancels it first if it is running.',
     callers: ['gateway'] as const,
     params: one,
     result: z.object({ deleted: z.boolean() }),

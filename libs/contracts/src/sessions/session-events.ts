@@ -24,7 +24,7 @@ export const sessionLifeEvents = defineEvents({
     example: { sessionKey: session, timestamp: 1763719200000 },
   },
   'session:expired': {
-    summary: 'A session was emptied, by its reset policy or by somebody.',
+    summary: 'A session was reset by its policy or on request.',
     payload: z.object({
       sessionKey: ResolvedSession,
       reason: upTo(MAX.line).describe('auto-reset:daily, auto-reset:idle, auto-reset:daily+idle, gateway-reset or operator-reset'),
@@ -32,7 +32,7 @@ export const sessionLifeEvents = defineEvents({
     example: { sessionKey: session, reason: 'auto-reset:daily' },
   },
   'session:sub_agent_spawned': {
-    summary: 'A session asked for a sub-agent run.',
+    summary: 'A session requested a sub-agent run.',
     payload: z.object({ runId, parentSessionKey: SessionKey, agentId: AgentId, task, timestamp }),
     example: spawn,
   },
@@ -70,7 +70,7 @@ export const sessionLifeEvents = defineEvents({
     },
   },
   'session:sub_agent_spawn_rejected': {
-    summary: 'A sub-agent run was refused because a limit was reached.',
+    summary: 'A sub-agent run was rejected by a limit.',
     payload: z.object({
       parentSessionKey: SessionKey,
       agentId: AgentId,
@@ -95,12 +95,12 @@ export const sessionLifeEvents = defineEvents({
     },
   },
   'session:sub_agent_spawn_started': {
-    summary: 'A sub-agent run got its slot and began.',
+    summary: 'A sub-agent run started.',
     payload: z.object({ runId, parentSessionKey: SessionKey, agentId: AgentId, task, depth: Count, timestamp }),
     example: { ...spawn, depth: 1 },
   },
   'session:sub_agent_spawn_queued': {
-    summary: 'A sub-agent run waits for one of its parent’s other runs to end.',
+    summary: 'A sub-agent run waits for another run of its parent.',
     payload: z.object({
       runId,
       parentSessionKey: SessionKey,
@@ -114,7 +114,7 @@ export const sessionLifeEvents = defineEvents({
     example: { ...spawn, queuePosition: 1, activeChildren: 5, maxChildren: 5 },
   },
   'session:sub_agent_lifecycle_ended': {
-    summary: 'A sub-agent run is over, with the reason why.',
+    summary: 'A sub-agent run ended, with its reason.',
     payload: z.object({
       runId,
       agentId: AgentId,

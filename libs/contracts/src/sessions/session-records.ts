@@ -7,7 +7,7 @@ export const SessionMessage = z.object({
   role: upTo(MAX.name),
   content: upTo(MAX.text),
   timestamp: Timestamp.optional(),
-  follows: TurnId.optional().describe('nobody said it: the conversation went on by itself after this turn'),
+  follows: TurnId.optional().describe('no client sent this message: the conversation continued automatically after this turn'),
 });
 
 /** A short title, one line. `/label` gives a session one, and it stays when the session is emptied. */
@@ -80,8 +80,8 @@ export const ConversationReset = z.object({
   sessionKey: SessionKey,
   lcdRowsDeleted: Count,
   sessionMessagesCleared: Count,
-  memoriesDeleted: Count.optional().describe('present when memory was asked for and there is a memory store'),
-  runtimeSessionDestroyed: z.boolean().optional().describe('false: the conversation may come back on the next turn'),
+  memoriesDeleted: Count.optional().describe('present if memory was requested and a memory store exists'),
+  runtimeSessionDestroyed: z.boolean().optional().describe('false: the next turn may recreate the conversation'),
 });
 
 export const RunStatus = z.enum(['queued', 'running', 'completed', 'failed']);

@@ -32,7 +32,7 @@ const bySessionKey = z.strictObject({ session_key: SessionKey });
 
 const sessionTurns = defineMethods({
   'session.send': {
-    summary: 'Sends a message to a session and answers with what its agent says.',
+    summary: 'Sends a message to a session and returns the agent’s answer.',
     scope: 'rpc',
     params: z.strictObject({
       key: SessionKey,
@@ -58,7 +58,7 @@ const sessionTurns = defineMethods({
     ],
   },
   'session.spawn': {
-    summary: 'Starts a sub-agent run for a session and answers while it runs.',
+    summary: 'Starts a sub-agent run for a session and returns immediately.',
     scope: 'rpc',
     params: z.strictObject({ parentKey: SessionKey, task: z.string().min(1).max(MAX.text), agentId: Worker.optional() }),
     result: SubAgentSpawned,
@@ -82,9 +82,8 @@ const sessionTurns = defineMethods({
 
 const sessionReads = defineMethods({
   'session.status': {
-    summary: 'What the caller’s agent runs on, and what its session has used.',
-    description:
-      'In a turn the session of that turn, else the newest that the caller itself made; a caller without one is shown the default agent.',
+    summary: 'Returns the caller’s agent, its model and the usage of its session.',
+    description: 'Inside a turn, the session of that turn, else the newest session created by the caller; without one, the default agent.',
     scope: 'rpc',
     params: NoParams,
     result: SessionStatus,
@@ -104,17 +103,17 @@ const sessionReads = defineMethods({
     ],
   },
   'session.history': {
-    summary: 'The messages of one session, oldest first.',
+    summary: 'Returns the messages of one session, oldest first.',
     description:
-      'Where no key is named, the caller’s own: in a turn the session of that turn, else the newest that the caller itself made, of one channel or of any. Nothing when there is none.',
+      'Without a key: inside a turn, the session of that turn, else the newest session created by the caller, optionally on one channel. Empty if none exists.',
     scope: 'rpc',
     params: z.strictObject({
       channelId: z.string().min(1).max(256).optional(),
-      session_key: SessionKey.optional().describe('one session by its key, whatever its channel'),
+      session_key: SessionKey.optional().describe('session key; the channel is ignored'),
     }),
     result: z.object({
       messages: z.array(SessionMessage).max(MAX.all),
-      label: SessionLabel.optional().describe('the label of that session'),
+      label: SessionLabel.optional().describe('label of the session'),
     }),
     blobs: ['messages'],
     idempotent: true,
@@ -123,9 +122,9 @@ const sessionReads = defineMethods({
     examples: [{ params: { channelId: 'gateway' }, result: { messages } }],
   },
   'session.search': {
-    summary: 'Finds sessions by what was said in them.',
+    summary: 'Searches sessions by message text.',
     description:
-      'The best of each session, by the words of the query in any of their forms. To a token for its own sessions: only those that it made.',
+      'Returns the best match of each session, by the words of the query in any form. Tokens with sessions=own see only their sessions.',
     scope: 'rpc',
     params: z.strictObject({ query: z.string().min(1).max(1000), limit: pageSize(10, 50) }),
     result: z.array(SessionMatch).max(50),
@@ -150,8 +149,8 @@ const sessionReads = defineMethods({
     ],
   },
   'session.run_status': {
-    summary: 'How far a run is, and what came of it.',
-    description: 'A run is a turn that goes on by itself, such as one that agent.start began: run_id is its id.',
+    summary: 'Returns the progress and result of a run.',
+    description: 'A run is a background turn, for example of agent.start; run_id is its id.',
     scope: 'rpc',
     params: z.strictObject({ run_id: z.string().min(1).max(128) }),
     result: SubAgentRun,
@@ -180,12 +179,12 @@ const sessionReads = defineMethods({
   },
   'session.list': {
     summary: 'Lists the sessions of the tenant, newest first.',
-    description: 'To a token for its own sessions: only those that it made.',
+    description: 'Tokens with sessions=own see only their sessions.',
     scope: 'admin',
     params: z.strictObject({
       kind: z.enum(['all', 'sub-agent', 'group', 'dm']).default('all'),
-      since_minutes: z.number().nonnegative().optional().describe('only those used within so many minutes'),
-      label: SessionLabel.optional().describe('only those with exactly this label'),
+      since_minutes: z.number().nonnegative().optional().describe('only sessions used within this number of minutes'),
+      label: SessionLabel.optional().describe('only sessions with exactly this label'),
     }),
     result: z.object({ sessions: z.array(SessionSummary).max(MAX.all), total: Count.optional() }),
     blobs: ['sessions'],
@@ -211,7 +210,7 @@ const sessionReads = defineMethods({
     ],
   },
   'session.export': {
-    summary: 'One session with all its messages.',
+    summary: 'Returns one session with all its messages.',
     scope: 'admin',
     audited: 'read',
     params: bySessionKey,
@@ -230,7 +229,7 @@ const sessionReads = defineMethods({
 
 const sessionWrites = defineMethods({
   'session.delete': {
-    summary: 'Removes a session and answers with its transcript.',
+    summary: 'Deletes a session and returns its transcript.',
     scope: 'admin',
     audited: 'destructive',
     params: bySessionKey,
@@ -245,7 +244,7 @@ const sessionWrites = defineMethods({
     ],
   },
   'session.reset': {
-    summary: 'Empties a session, keeps its metadata, and forgets its approval decisions.',
+    summary: 'Resets a session, keeps its metadata and clears its approval decisions.',
     scope: 'admin',
     audited: 'destructive',
     params: bySessionKey,
@@ -255,8 +254,8 @@ const sessionWrites = defineMethods({
     examples: [{ params: { session_key: KEY }, result: { sessionKey: KEY, reset: true, previousMessageCount: 2 } }],
   },
   'session.compact': {
-    summary: 'Has the older messages of a session told in summaries.',
-    description: 'Everything said stays. Counts are of what a turn is told: messages, and summaries in their place.',
+    summary: 'Replaces older messages of a session by summaries in the prompt.',
+    description: 'All messages are kept. Counts refer to the prompt: messages and the summaries that replace them.',
     scope: 'admin',
     params: z.strictObject({ key: SessionKey }),
     result: CompactionResult,
@@ -279,9 +278,9 @@ const sessionWrites = defineMethods({
     ],
   },
   'session.reset_conversation': {
-    summary: 'Clears a conversation from its durable history, its transcript and the runtime, for good.',
+    summary: 'Deletes a conversation permanently: history, transcript and runtime state.',
     description:
-      'Counts only. A session that is not there is not an error. purge_derived counts only together with memory and also deletes what other sessions supported.',
+      'Returns counts only. A missing session is not an error. purge_derived requires memory and also deletes observations supported by other sessions.',
     scope: 'admin',
     audited: 'destructive',
     params: z.strictObject({ session_key: SessionKey, memory: z.boolean().default(false), purge_derived: z.boolean().default(false) }),

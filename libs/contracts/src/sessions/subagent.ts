@@ -36,7 +36,7 @@ export const subagentMethods = defineMethods({
     ],
   },
   'subagent.kill': {
-    summary: 'Ends a sub-agent run; it counts as failed.',
+    summary: 'Stops a sub-agent run, which counts as failed.',
     scope: 'admin',
     params: z.strictObject({ target: Target }),
     result: z.object({ killed: z.literal(true), runId: upTo(MAX.id) }),
@@ -45,7 +45,7 @@ export const subagentMethods = defineMethods({
     examples: [{ params: { target: RUN }, result: { killed: true, runId: RUN } }],
   },
   'subagent.steer': {
-    summary: 'Puts a message into a running sub-agent’s conversation, as if its user had said it.',
+    summary: 'Adds a user message to the conversation of a running sub-agent.',
     scope: 'admin',
     params: z.strictObject({ target: Target, message: z.string().min(1).max(MAX.text) }),
     result: z.object({ steered: z.literal(true), runId: upTo(MAX.id) }),

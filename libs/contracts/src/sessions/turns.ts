@@ -12,7 +12,7 @@ export type TurnResult = z.infer<typeof TurnResult>;
 
 /** What a turn that keeps nothing answers. */
 export const StatelessResult = TurnResult.extend({
-  toolCalls: z.array(CallerToolCall).max(MAX.many).optional().describe('with finishReason tool_calls: what the caller is to run'),
+  toolCalls: z.array(CallerToolCall).max(MAX.many).optional().describe('with finishReason tool_calls: calls for the caller to execute'),
 });
 export type StatelessResult = z.infer<typeof StatelessResult>;
 
@@ -25,8 +25,8 @@ export const TurnState = z.enum(['queued', 'running', 'done', 'failed', 'cancell
 export type TurnState = z.infer<typeof TurnState>;
 
 const said = {
-  n: z.int().nonnegative().describe('counts from 0 within the turn; a further run of it begins higher'),
-  fence: z.int().nonnegative().optional().describe('of who says it; what comes with a lower one than was heard is dropped'),
+  n: z.int().nonnegative().describe('counts from 0 within the turn; a later attempt starts higher'),
+  fence: z.int().nonnegative().optional().describe('fence of the publisher; frames with a lower fence are dropped'),
 };
 
 /** The failure that ended a turn, as it crosses the bus. */
@@ -44,11 +44,11 @@ export type TurnFailure = z.infer<typeof TurnFailure>;
 export const FullFor = z.object({
   ms: z.number().positive(),
   agentId: AgentId,
-  standard: z.boolean().describe('it is the agent of calls that name none'),
+  standard: z.boolean().describe('the agent is the default of calls without one'),
   tries: z
     .object({ calls: z.int().positive(), everyMs: z.number().positive() })
     .optional()
-    .describe('for how many calls there may be room after it, and in how long'),
+    .describe('number of calls that may fit afterwards, and the delay'),
 });
 export type FullFor = z.infer<typeof FullFor>;
 
@@ -64,7 +64,7 @@ const progress = [
   }),
   z.object({
     ...said,
-    type: z.literal('resumed').describe('another runner goes on from what was kept: what was said beyond the text is said again'),
+    type: z.literal('resumed').describe('another runner continues from the stored text; later text is repeated'),
     text: upTo(MAX.payload),
   }),
   z.object({ ...said, type: z.literal('step'), step: z.int().positive() }),
@@ -90,7 +90,7 @@ export const TurnFrame = z.discriminatedUnion('type', [
     ...said,
     type: z.literal('done'),
     result: StatelessResult,
-    whole: z.literal(false).optional().describe('the answer is too long for a frame and left out: turns.resume has it'),
+    whole: z.literal(false).optional().describe('the answer exceeds a frame; read it with turns.resume'),
   }),
   z.object({ ...said, type: z.literal('error'), error: TurnFailure }),
 ]);
@@ -103,18 +103,18 @@ export const WEBHOOK_CHANNEL = 'webhook';
 export const SessionAddress = z.union([SessionKey, SessionParts]);
 
 export const StartTurn = z.strictObject({
-  turnId: TurnId.describe('minted by the route, so that it can listen before the turn begins'),
+  turnId: TurnId.describe('created by the route, so that it can subscribe before the turn starts'),
   message: z.string().min(1).max(MAX.text),
   agentId: AgentId.optional(),
   session: SessionAddress.optional(),
   scopes: Scopes.optional(),
   idempotencyKey: IdempotencyKey.optional(),
-  model: z.string().min(1).max(MAX.name).optional().describe('provider/model or bare model id, in place of that of the agent'),
-  timeoutMs: z.int().positive().optional().describe('how long it may take from its start on, where that is less than any turn may'),
+  model: z.string().min(1).max(MAX.name).optional().describe('provider/model or model id that overrides the agent’s'),
+  timeoutMs: z.int().positive().optional().describe('maximum duration from its start, below the general limit'),
 });
 
 export const TurnAccepted = z.object({
-  turnId: TurnId.describe('another one when the idempotency key named an earlier turn'),
+  turnId: TurnId.describe('id of the earlier turn if the idempotency key matches one'),
   sessionKey: SessionKey,
   state: TurnState,
 });
@@ -122,13 +122,13 @@ export const TurnAccepted = z.object({
 /** A turn that keeps nothing: `/v1/chat/completions`. Leaving it cancels it. */
 export const StatelessTurn = z.strictObject({
   turnId: TurnId,
-  model: z.string().min(1).max(MAX.name).describe('an agent id, provider/model or bare model id'),
+  model: z.string().min(1).max(MAX.name).describe('agent id, provider/model or model id'),
   message: z.string().min(1).max(MAX.text).describe('the last user message'),
-  history: z.array(TurnMessage).max(MAX.messages).optional().describe('what was said before the message, oldest first'),
-  since: z.array(TurnMessage).max(MAX.messages).optional().describe('what was said after it, from which the answer goes on'),
+  history: z.array(TurnMessage).max(MAX.messages).optional().describe('messages before the user message, oldest first'),
+  since: z.array(TurnMessage).max(MAX.messages).optional().describe('messages after it, which the answer continues'),
   system: upTo(MAX.text).optional(),
-  tools: CallerTools.optional().describe('without them the agent has its own'),
-  stop: z.array(z.string().min(1).max(MAX.name)).max(MAX.few).optional().describe('texts at which the answer ends, themselves left out'),
+  tools: CallerTools.optional().describe('default: the agent’s tools'),
+  stop: z.array(z.string().min(1).max(MAX.name)).max(MAX.few).optional().describe('stop sequences, excluded from the answer'),
   format: JsonFormat.optional(),
   temperature: z.number().min(0).max(2).optional(),
   maxTokens: z.int().positive().optional(),
@@ -141,16 +141,16 @@ export type AnswerHead = z.infer<typeof AnswerHead>;
 
 /** Says of a turn that it is a response: it can be asked for by its id, cancelled, deleted and gone on from for thirty days. */
 export const KeptResponse = z.strictObject({
-  echo: JsonObject.describe('what its resource repeats of its request'),
-  system: upTo(MAX.text).optional().describe('of the instructions those that are part of the conversation'),
+  echo: JsonObject.describe('request fields repeated in the resource'),
+  system: upTo(MAX.text).optional().describe('instructions that belong to the conversation'),
 });
 export type KeptResponse = z.infer<typeof KeptResponse>;
 
 /** A turn that is made once for its key, however often it is asked for. */
 export const KeyedTurn = StatelessTurn.extend({
   idempotencyKey: IdempotencyKey,
-  whole: z.boolean().optional().describe('nobody reads along: of the frames only those of tools are sent, and the result'),
-  fingerprint: upTo(MAX.id).describe('tells what is asked from anything else'),
+  whole: z.boolean().optional().describe('no client reads the stream: only tool frames and the result are sent'),
+  fingerprint: upTo(MAX.id).describe('fingerprint of the request'),
   head: AnswerHead,
   response: KeptResponse.optional(),
 });
@@ -159,7 +159,7 @@ export type KeyedTurn = z.infer<typeof KeyedTurn>;
 /** The calls for turns that only services use. */
 export const turnOperations = {
   'turns.start': {
-    summary: 'Accepts a durable turn; its frames go to turn.<turnId>.',
+    summary: 'Accepts a durable turn; its frames are published to turn.<turnId>.',
     callers: ['gateway'] as const,
     blobs: ['message'],
     params: StartTurn,
@@ -168,7 +168,7 @@ export const turnOperations = {
     idempotent: true,
   },
   'turns.run': {
-    summary: 'Runs a turn that leaves nothing behind; its frames are the answer.',
+    summary: 'Runs a stateless turn and streams its frames.',
     callers: ['gateway'] as const,
     blobs: ['message', 'history', 'since', 'system', 'tools', 'stop', 'format', 'response', 'toolCalls'],
     params: StatelessTurn,
@@ -178,7 +178,7 @@ export const turnOperations = {
     deadlineMs: TURN_DEADLINE_MS,
   },
   'turns.complete': {
-    summary: 'The same where nobody reads along. A failure after a tool ran says that it is not to be asked again.',
+    summary: 'Runs a stateless turn and returns its result. A failure after a tool call is not retryable.',
     callers: ['gateway'] as const,
     blobs: ['message', 'history', 'since', 'system', 'tools', 'stop', 'format', 'response', 'toolCalls'],
     params: StatelessTurn,
@@ -187,19 +187,19 @@ export const turnOperations = {
     deadlineMs: TURN_DEADLINE_MS,
   },
   'turns.once': {
-    summary: 'Runs a stateless turn once for its key, and keeps its answer for a day; its frames go to turn.<turnId>.',
+    summary: 'Runs a stateless turn once per key and stores its answer for a day; its frames are published to turn.<turnId>.',
     callers: ['gateway'] as const,
     params: KeyedTurn,
     blobs: ['message', 'history', 'since', 'system', 'tools', 'stop', 'format', 'response'],
     result: z.object({
-      turnId: TurnId.describe('another one when the key named an earlier turn'),
-      head: AnswerHead.describe('that of the earlier turn then'),
+      turnId: TurnId.describe('id of the earlier turn if the key matches one'),
+      head: AnswerHead.describe('that of the earlier turn'),
     }),
     emits: TURN_EVENTS,
     idempotent: true,
   },
   'turns.resume': {
-    summary: 'Says how far a turn is, to the client that started it and nobody else.',
+    summary: 'Returns the progress of a turn to the client that started it.',
     callers: ['gateway'] as const,
     blobs: ['result', 'failure', 'soFar'],
     params: z.strictObject({ turnId: TurnId }),

@@ -6,7 +6,7 @@ import { MAX, upTo } from '../sizes.ts';
 /** What happens to skills. */
 export const toolsEvents = defineEvents({
   'skill:loaded': {
-    summary: 'A skill was read and is ready for agents.',
+    summary: 'A skill was loaded and is available to agents.',
     payload: z.object({ skillName: upTo(MAX.name), source: upTo(MAX.name), timestamp: Timestamp }),
     example: { skillName: 'release-notes', source: 'workspace', timestamp: 1763719200000 },
   },
@@ -16,7 +16,7 @@ export const toolsEvents = defineEvents({
     example: { skillName: 'release-notes', durationMs: 412, success: true, timestamp: 1763719200000 },
   },
   'skill:rejected': {
-    summary: 'A skill was refused by the content scan.',
+    summary: 'The content scan rejected a skill.',
     payload: z.object({
       skillName: upTo(MAX.name),
       reason: upTo(MAX.line),
@@ -26,7 +26,7 @@ export const toolsEvents = defineEvents({
     example: { skillName: 'cleaner', reason: 'content_scan', violations: ['exec_injection'], timestamp: 1763719200000 },
   },
   'skill:registry_reset': {
-    summary: 'Everything read about skills was forgotten and is read again.',
+    summary: 'The skill cache was cleared; skills are loaded again.',
     payload: z.object({ clearedMetadata: Count, clearedPromptCache: Count, timestamp: Timestamp }),
     example: { clearedMetadata: 12, clearedPromptCache: 4, timestamp: 1763719200000 },
   },

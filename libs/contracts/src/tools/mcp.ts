@@ -42,7 +42,7 @@ export const McpTool = z.object({
 export const McpServerStatus = McpServer.extend({
   tools: z.array(McpTool).max(MAX.all),
   maxReconnectAttempts: Count,
-  generation: Count.describe('how often it has been connected'),
+  generation: Count.describe('number of connections'),
   serverInfo: Version.optional(),
   instructions: upTo(MAX.text).optional(),
 });
@@ -87,7 +87,7 @@ const settings = {
     .optional()
     .describe('values may be {{secret:NAME}}'),
   cwd: z.string().min(1).max(4096).optional(),
-  maxConcurrency: z.int().min(1).max(64).optional().describe('1 for stdio and 4 for the rest when left out'),
+  maxConcurrency: z.int().min(1).max(64).optional().describe('default: 1 for stdio, 4 for others'),
 };
 
 const spellings = { server_name: ['name', 'serverId'] };
@@ -155,16 +155,16 @@ function withTransport<C extends Config>(value: C): C {
 }
 
 const CONNECT_DEADLINE_MS = 45_000;
-const alias = 'The server is named by server_name, name or serverId.';
+const alias = 'server_name, name or serverId selects the server.';
 const implied =
-  'Without a transport, command means stdio and url streamable HTTP; both or neither is refused, unless a server of that name is configured.';
+  'The default transport is stdio with command and streamable HTTP with url; both or neither is rejected unless the server is configured.';
 
 const row = { id: 'files', name: 'files', status: 'connected', toolCount: 1 };
 const tools = [{ name: 'read', qualifiedName: 'mcp:files/read', callableName: 'mcp__files--read', description: 'Reads a file.' }];
 
 export const mcpMethods = defineMethods({
   'mcp.list': {
-    summary: 'Lists the MCP servers, with how they stand and how many tools they bring.',
+    summary: 'Lists the MCP servers with their state and number of tools.',
     scope: 'admin',
     params: NoParams,
     result: McpServerList,
@@ -172,7 +172,7 @@ export const mcpMethods = defineMethods({
     examples: [{ params: {}, result: { servers: [{ ...row, reconnectAttempt: 0 }], total: 1 } }],
   },
   'mcp.status': {
-    summary: 'Says how one MCP server stands and which tools it brings.',
+    summary: 'Returns the state and tools of one MCP server.',
     description: alias,
     scope: 'admin',
     params: McpServerRef,
@@ -194,8 +194,8 @@ export const mcpMethods = defineMethods({
     ],
   },
   'mcp.connect': {
-    summary: 'Connects to an MCP server: a configured one, or the one described.',
-    description: `${alias} ${implied} A server that is described is kept; its tools are there at once.`,
+    summary: 'Connects to a configured or given MCP server.',
+    description: `${alias} ${implied} A given server is stored, and its tools are available immediately.`,
     scope: 'admin',
     audited: 'mutate',
     params: McpServerConfig,
@@ -221,7 +221,7 @@ export const mcpMethods = defineMethods({
     ],
   },
   'mcp.disconnect': {
-    summary: 'Disconnects an MCP server; its tools are gone at once.',
+    summary: 'Disconnects an MCP server and removes its tools.',
     description: alias,
     scope: 'admin',
     audited: 'mutate',
@@ -232,7 +232,7 @@ export const mcpMethods = defineMethods({
     examples: [{ params: { serverId: 'files' }, result: { id: 'files', name: 'files', status: 'disconnected' } }],
   },
   'mcp.reconnect': {
-    summary: 'Disconnects an MCP server and connects it again.',
+    summary: 'Reconnects an MCP server.',
     description: alias,
     scope: 'admin',
     audited: 'mutate',
@@ -244,8 +244,8 @@ export const mcpMethods = defineMethods({
     examples: [{ params: { name: 'files' }, result: { ...row, tools, persistence: 'skipped' } }],
   },
   'mcp.test': {
-    summary: 'Tries a connection to an MCP server and closes it again.',
-    description: `${alias} Or a whole configuration is tried without being kept. ${implied} Waits 15 seconds at most.`,
+    summary: 'Tests a connection to an MCP server.',
+    description: `${alias} A given configuration is tested without being stored. ${implied} Timeout: 15 seconds.`,
     scope: 'admin',
     params: McpServerCandidate,
     result: McpTestResult,

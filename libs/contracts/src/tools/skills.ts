@@ -31,12 +31,12 @@ export const SkillCreated = z.object({ ok: z.literal(true), path: upTo(MAX.path)
 export const SkillUpdated = z.object({ ok: z.literal(true), name: upTo(MAX.name) });
 export const SkillDeleted = z.object({ ok: z.literal(true) });
 
-const Content = z.string().min(1).max(MAX.text).describe('SKILL.md: a YAML head with name and description, then the text');
+const Content = z.string().min(1).max(MAX.text).describe('SKILL.md: YAML front matter with name and description, then the text');
 const place = {
   scope: z.enum(['local', 'shared']).default('local').describe('shared: for every agent; only the default agent may'),
   agentId: AgentId.optional(),
 };
-const description = 'What the content scan finds critical is refused.';
+const description = 'Rejected if the content scan reports a critical finding.';
 const refusals = ['INVALID_ARGUMENT', 'FAILED_PRECONDITION', 'PERMISSION_DENIED'] as const;
 
 const name = 'release-notes';
@@ -60,7 +60,7 @@ export const skillsMethods = defineMethods({
     ],
   },
   'skills.upload': {
-    summary: 'Keeps a skill that comes with all its files.',
+    summary: 'Stores a skill with all its files.',
     description,
     scope: 'admin',
     beyond: true,
@@ -80,7 +80,7 @@ export const skillsMethods = defineMethods({
     examples: [{ params: { name, files: [{ path: 'SKILL.md', content }] }, result: { ok: true, path: 'skills/release-notes' } }],
   },
   'skills.import': {
-    summary: 'Fetches a skill from a folder of a repository.',
+    summary: 'Installs a skill from a folder of a repository.',
     description,
     scope: 'admin',
     beyond: true,
@@ -97,7 +97,7 @@ export const skillsMethods = defineMethods({
     ],
   },
   'skills.create': {
-    summary: 'Makes a skill of one text.',
+    summary: 'Creates a skill from one text.',
     description,
     scope: 'admin',
     beyond: true,
@@ -128,7 +128,7 @@ export const skillsMethods = defineMethods({
     examples: [{ params: { name, content, scope: 'shared' }, result: { ok: true, name } }],
   },
   'skills.delete': {
-    summary: 'Removes a skill with its files.',
+    summary: 'Deletes a skill with its files.',
     scope: 'admin',
     audited: 'mutate',
     beyond: true,

@@ -6,7 +6,7 @@ import { MAX, upTo } from '../sizes.ts';
 export const WorkspaceStatus = z.object({
   dir: upTo(MAX.path),
   exists: z.boolean(),
-  files: z.array(upTo(MAX.path)).max(MAX.many).describe('the template files that are there'),
+  files: z.array(upTo(MAX.path)).max(MAX.many).describe('existing template files'),
   hasGitRepo: z.boolean(),
   isBootstrapped: z.boolean(),
 });
@@ -27,7 +27,7 @@ export const FileReset = z.object({ reset: z.literal(true), fileName: upTo(MAX.p
 export const WorkspaceInitialized = z.object({ initialized: z.literal(true), dir: upTo(MAX.path) });
 
 export const GitStatus = z.object({
-  branch: upTo(MAX.name).describe('HEAD (detached) when there is none'),
+  branch: upTo(MAX.name).describe('HEAD (detached) without a branch'),
   clean: z.boolean(),
   entries: z
     .array(
@@ -47,7 +47,7 @@ export const GitCommit = z.object({
   message: upTo(MAX.line),
 });
 export const GitLog = z.object({ commits: z.array(GitCommit).max(MAX.all).describe('newest first') });
-export const GitDiff = z.object({ diff: upTo(MAX.payload).describe('unified, cut at 512 KiB with a line that says so') });
+export const GitDiff = z.object({ diff: upTo(MAX.payload).describe('unified diff, truncated to 512 KiB with a note') });
 export const GitRestored = z.object({ restored: z.literal(true) });
 
 const MAX_WRITE_BYTES = 524_288;
@@ -76,7 +76,7 @@ const commit = {
 
 export const workspaceMethods = defineMethods({
   'workspace.status': {
-    summary: 'Says whether an agent’s workspace is there and set up.',
+    summary: 'Returns whether an agent’s workspace exists and is initialized.',
     scope: 'rpc',
     params: OneAgent,
     result: WorkspaceStatus,
@@ -108,8 +108,7 @@ export const workspaceMethods = defineMethods({
   },
   'workspace.listDir': {
     summary: 'Lists one directory of the workspace.',
-    description:
-      'The root without subdir; else one of the standard directories: projects, scripts, documents, media, data, output, skills.',
+    description: 'Default: the root. subdir is one of projects, scripts, documents, media, data, output, skills.',
     scope: 'rpc',
     params: z.strictObject({ ...agent, subdir: z.string().min(1).max(4096).optional() }),
     result: DirectoryListing,
@@ -123,7 +122,7 @@ export const workspaceMethods = defineMethods({
     ],
   },
   'workspace.git.status': {
-    summary: 'Says what has changed since the last commit.',
+    summary: 'Returns the changed files since the last commit.',
     scope: 'rpc',
     params: OneAgent,
     result: GitStatus,
@@ -143,7 +142,7 @@ export const workspaceMethods = defineMethods({
     examples: [{ params: { ...me, limit: 1 }, result: { commits: [commit] } }],
   },
   'workspace.git.diff': {
-    summary: 'Shows what has changed since the last commit, in all files or in one.',
+    summary: 'Returns the diff since the last commit, for all files or one.',
     scope: 'rpc',
     params: z.strictObject({ ...agent, filePath: FilePath.optional() }),
     result: GitDiff,
@@ -159,8 +158,8 @@ export const workspaceMethods = defineMethods({
     ],
   },
   'workspace.writeFile': {
-    summary: 'Writes a file of the workspace, with the directories it needs.',
-    description: 'Up to 512 KiB of UTF-8. What was there is replaced.',
+    summary: 'Writes a file of the workspace and creates its directories.',
+    description: 'Up to 512 KiB of UTF-8. An existing file is replaced.',
     scope: 'admin',
     audited: 'mutate',
     params: z.strictObject({ ...agent, filePath: FilePath, content: Content }),
@@ -181,7 +180,7 @@ export const workspaceMethods = defineMethods({
     examples: [{ params: { ...me, filePath: 'documents/plan.md' }, result: { deleted: true } }],
   },
   'workspace.resetFile': {
-    summary: 'Puts a template file back to what it was at first.',
+    summary: 'Restores the original content of a template file.',
     scope: 'admin',
     audited: 'mutate',
     params: z.strictObject({ ...agent, fileName: z.string().min(1).max(255).describe('SOUL.md, IDENTITY.md, USER.md, …') }),
@@ -191,7 +190,7 @@ export const workspaceMethods = defineMethods({
     examples: [{ params: { ...me, fileName: 'HEARTBEAT.md' }, result: { reset: true, fileName: 'HEARTBEAT.md' } }],
   },
   'workspace.init': {
-    summary: 'Makes the workspace, its directories and template files; what is there stays.',
+    summary: 'Creates the workspace with its directories and template files; existing files are kept.',
     scope: 'admin',
     audited: 'mutate',
     params: OneAgent,
@@ -201,7 +200,7 @@ export const workspaceMethods = defineMethods({
     examples: [{ params: me, result: { initialized: true, dir: '/var/lib/switchyard/workspace' } }],
   },
   'workspace.git.commit': {
-    summary: 'Commits what has changed, in all files or in those named.',
+    summary: 'Commits changes in all files or the given ones.',
     scope: 'admin',
     params: z.strictObject({
       ...agent,
@@ -214,7 +213,7 @@ export const workspaceMethods = defineMethods({
     examples: [{ params: { ...me, message: commit.message, paths: ['SOUL.md'] }, result: commit }],
   },
   'workspace.git.restore': {
-    summary: 'Puts a file back to what was committed last.',
+    summary: 'Restores a file from the last commit.',
     scope: 'admin',
     audited: 'destructive',
     params: OneFile,

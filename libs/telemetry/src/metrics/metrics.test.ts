@@ -16,7 +16,7 @@ test('a counter counts under its labels, and is the same one whoever asks for it
   counter('switchyard.model.cost', { 'gen_ai.request.model': 'a', 'gen_ai.provider.name': 'openai' }).add();
   counter('switchyard.model.cost', { 'gen_ai.provider.name': 'openai', 'gen_ai.request.model': '"\\\n' }).add();
   assert.deepEqual(linesOf('switchyard.model.cost'), [
-    '# HELP switchyard_model_cost_usd_total What model calls cost, by the prices of the catalogue.',
+    '# HELP switchyard_model_cost_usd_total Cost of model calls by catalogue prices.',
     '# TYPE switchyard_model_cost_usd_total counter',
     'switchyard_model_cost_usd_total{gen_ai_provider_name="openai",gen_ai_request_model="a"} 1.5',
     'switchyard_model_cost_usd_total{gen_ai_provider_name="openai",gen_ai_request_model="\\"\\\\\\n"} 1',
