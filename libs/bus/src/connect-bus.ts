@@ -1,5 +1,5 @@
-import type { Bus } from './bus.ts';
-import type { BusCredentials } from './credentials.ts';
+import type { Bus } from './client/bus.ts';
+import type { BusCredentials } from './nats/bus-credentials.ts';
 import { createBus, type BusOptions } from './create-bus.ts';
 import { connectMemory } from './memory/connect-memory.ts';
 import { createMemoryHub, type MemoryHub } from './memory/memory-hub.ts';

@@ -9,21 +9,21 @@ import {
 } from '@switchyard/contracts';
 import { createDecryptionKey, mintId } from '@switchyard/security';
 import { observe, type Logger } from '@switchyard/telemetry';
-import type { Bus, CallOptions, Served } from './bus.ts';
-import { EMPTY } from './bytes.ts';
-import { call, type Caller } from './call.ts';
-import { discover } from './discover.ts';
-import { emit, eventLog, on, record } from './events.ts';
-import { abandoned, busUnreachable, tooLarge } from './failures.ts';
-import type { LargePayloads } from './large.ts';
-import { createMux } from './mux.ts';
-import { encodePrincipal } from './principal.ts';
-import { follow, stream } from './read-stream.ts';
-import { ask } from './sealed-call.ts';
-import { whenRestored } from './when-restored.ts';
-import { serve } from './serve.ts';
-import type { Bucket, Log, Message, Subscription, Transport } from './transport.ts';
-import { CALL_LIMITS, STREAM_LIMITS, type CallLimits, type StreamLimits, type Wire } from './wire.ts';
+import type { Bus, CallOptions, Served } from './client/bus.ts';
+import { EMPTY } from './wire/encoding.ts';
+import { call, type Caller } from './client/call.ts';
+import { discover } from './client/discovery.ts';
+import { emit, eventLog, on, record } from './client/events.ts';
+import { abandoned, busUnreachable, tooLarge } from './wire/errors.ts';
+import type { LargePayloads } from './payloads/large-payloads.ts';
+import { createMux } from './wire/reply-mux.ts';
+import { encodePrincipal } from './wire/principal-header.ts';
+import { follow, stream } from './client/stream-call.ts';
+import { ask } from './client/sealed-request.ts';
+import { whenRestored } from './client/restore-listener.ts';
+import { serve } from './server/service-registration.ts';
+import type { Bucket, Log, Message, Subscription, Transport } from './wire/transport.ts';
+import { CALL_LIMITS, STREAM_LIMITS, type CallLimits, type StreamLimits, type Wire } from './client/bus-context.ts';
 
 const DRAIN_GRACE_MS = 10_000;
 

@@ -1,5 +1,5 @@
 import { ServiceError } from '@switchyard/contracts';
-import type { Cache } from './cache.ts';
+import type { Cache } from './port/cache.ts';
 import { createMemoryCache } from './memory/memory-cache.ts';
 import type { RedisCacheOptions } from './redis/redis-cache.ts';
 

@@ -1,5 +1,5 @@
-import { checkKey } from '../keys.ts';
-import type { BucketEntry } from '../transport.ts';
+import { checkKey } from '../wire/keys.ts';
+import type { BucketEntry } from '../wire/transport.ts';
 
 /** As long as Node's timers can wait. */
 const MAX_DELAY_MS = 2 ** 31 - 1;

@@ -1,6 +1,6 @@
-import { findHeader, type HeaderLines } from '../headers.ts';
-import { EMPTY } from '../bytes.ts';
-import type { Message, Outgoing } from '../transport.ts';
+import { findHeader, type HeaderLines } from '../wire/headers.ts';
+import { EMPTY } from '../wire/encoding.ts';
+import type { Message, Outgoing } from '../wire/transport.ts';
 import { createMemoryBucket, type MemoryBucket } from './memory-bucket.ts';
 import { createMemoryLog, type MemoryLog } from './memory-log.ts';
 import { createSubjectIndex, type SubjectIndex } from './subject-index.ts';

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import { findHeader, type HeaderLines } from '../headers.ts';
-import type { LogEntry, LogPosition, Outgoing } from '../transport.ts';
+import { findHeader, type HeaderLines } from '../wire/headers.ts';
+import type { LogEntry, LogPosition, Outgoing } from '../wire/transport.ts';
 import { isWildcard, subjectMatcher } from './subject-index.ts';
 
 /** How much a log holds. What is in use V8 lets grow to several times its size before it collects: this is most of it. */

@@ -1,4 +1,4 @@
-import { headerLines } from '../headers.ts';
+import { headerLines } from '../wire/headers.ts';
 
 const OPERATION = 'KV-Operation';
 const MARKER = 'Nats-Marker-Reason';

@@ -4,8 +4,8 @@ import { jetstreamManager, type JetStreamManager } from '@nats-io/jetstream';
 import { connect } from '@nats-io/transport-node';
 import { silentLogger } from '@switchyard/telemetry';
 import { startNatsServer, type NatsServer } from '@switchyard/testkit';
-import { bytes } from '../collector.contract.ts';
-import type { BucketEntry, Transport } from '../transport.ts';
+import { bytes } from '../contract/message-collector.contract.ts';
+import type { BucketEntry, Transport } from '../wire/transport.ts';
 import { connectNats } from './connect-nats.ts';
 
 const MiB = 1_048_576;

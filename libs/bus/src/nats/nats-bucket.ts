@@ -1,12 +1,12 @@
 import { DiscardPolicy, JetStreamApiCodes, RetentionPolicy, StorageType, type JetStreamManager } from '@nats-io/jetstream';
 import { nanos } from '@nats-io/nats-core';
 import type { BucketDefinition } from '@switchyard/contracts';
-import { decodeJson, EMPTY } from '../bytes.ts';
-import { busUnreachable } from '../failures.ts';
-import { headerLines } from '../headers.ts';
-import { checkKey } from '../keys.ts';
-import type { Bucket, BucketEntry, Outgoing } from '../transport.ts';
-import { ask, type NatsAsker } from './nats-ask.ts';
+import { decodeJson, EMPTY } from '../wire/encoding.ts';
+import { busUnreachable } from '../wire/errors.ts';
+import { headerLines } from '../wire/headers.ts';
+import { checkKey } from '../wire/keys.ts';
+import type { Bucket, BucketEntry, Outgoing } from '../wire/transport.ts';
+import { ask, type NatsAsker } from './nats-request.ts';
 import { DELETE_HEADERS, isDeletion, keySubject } from './nats-bucket-entry.ts';
 import { typed } from './nats-errors.ts';
 import { copiesOf, ensureStream } from './nats-streams.ts';

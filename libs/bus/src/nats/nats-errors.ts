@@ -1,7 +1,7 @@
 import { JetStreamApiError } from '@nats-io/jetstream';
 import { errors } from '@nats-io/nats-core';
 import { ServiceError } from '@switchyard/contracts';
-import { busUnreachable } from '../failures.ts';
+import { busUnreachable } from '../wire/errors.ts';
 
 /** The server says that our user may not do this. The client wraps it in an error of the request. */
 export function isForbidden(error: unknown): boolean {

@@ -1,5 +1,5 @@
-import { subjectToken } from '../bytes.ts';
-import { REPLIES } from '../mux.ts';
+import { subjectToken } from '../wire/encoding.ts';
+import { REPLIES } from '../wire/reply-mux.ts';
 
 /** Where everything for the connections of one service arrives, and nothing for anybody else's. */
 export function natsInbox(service: string): string {

@@ -1,10 +1,10 @@
 import { type JetStreamManager } from '@nats-io/jetstream';
 import { streamsOf, type LogDefinition } from '@switchyard/contracts';
-import { decodeJson, encodeJson } from '../bytes.ts';
-import { busUnreachable } from '../failures.ts';
-import { headerLines, withLine, type HeaderLines } from '../headers.ts';
-import { refuseFrom, type Log, type LogEntry, type Message, type Outgoing } from '../transport.ts';
-import { ask, type NatsAsker } from './nats-ask.ts';
+import { decodeJson, encodeJson } from '../wire/encoding.ts';
+import { busUnreachable } from '../wire/errors.ts';
+import { headerLines, withLine, type HeaderLines } from '../wire/headers.ts';
+import { refuseFrom, type Log, type LogEntry, type Message, type Outgoing } from '../wire/transport.ts';
+import { ask, type NatsAsker } from './nats-request.ts';
 import { typed } from './nats-errors.ts';
 import { ensureStreams, MAX_BYTES } from './nats-streams.ts';
 

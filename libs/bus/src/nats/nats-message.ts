@@ -1,7 +1,7 @@
 import type { Msg } from '@nats-io/nats-core';
 import type { MsgImpl } from '@nats-io/nats-core/internal';
-import { findHeader } from '../headers.ts';
-import type { Message } from '../transport.ts';
+import { findHeader } from '../wire/headers.ts';
+import type { Message } from '../wire/transport.ts';
 
 const SPACE = 0x20;
 /** `NATS/1.0` */

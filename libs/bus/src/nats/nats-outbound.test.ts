@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { mock, test } from 'node:test';
-import { headerLines } from '../headers.ts';
+import { headerLines } from '../wire/headers.ts';
 import { createOutbound } from './nats-outbound.ts';
 
 /** A client connection that records the commands it is asked to send. */

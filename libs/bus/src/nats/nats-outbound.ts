@@ -1,7 +1,7 @@
 import type { ProtocolHandler } from '@nats-io/nats-core/internal';
-import { checkMessage } from '../check-message.ts';
-import { headerBytes } from '../headers.ts';
-import type { Outgoing } from '../transport.ts';
+import { checkMessage } from '../wire/validation.ts';
+import { headerBytes } from '../wire/headers.ts';
+import type { Outgoing } from '../wire/transport.ts';
 
 /** For how long, and how much, is kept for a server that cannot be reached. What comes later is refused. */
 export const HOLD_MS = 5_000;

@@ -13,8 +13,8 @@ import {
   type Callable,
   type ServiceName,
 } from '@switchyard/contracts';
-import { DISCOVERY, PING, STATS } from '../announce.ts';
-import { eventSubject } from '../events.ts';
+import { DISCOVERY, PING, STATS } from '../wire/service-announcement.ts';
+import { eventSubject } from '../client/events.ts';
 import { natsInbox, repliesTo } from './nats-inbox.ts';
 
 /** What one user of NATS may do; everything else is refused. */

@@ -10,7 +10,7 @@ import {
 } from '@nats-io/jetstream';
 import { nanos } from '@nats-io/nats-core';
 import { streamsOf, type LogDefinition } from '@switchyard/contracts';
-import { notProvisioned, tooFewServers } from '../failures.ts';
+import { notProvisioned, tooFewServers } from '../wire/errors.ts';
 import { isForbidden } from './nats-errors.ts';
 
 const DEDUPE_MS = 120_000;

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { connect as connectPlain, isIP, type Socket } from 'node:net';
 import { connect as connectSecure } from 'node:tls';
-import type { BusCredentials } from '../credentials.ts';
+import type { BusCredentials } from './bus-credentials.ts';
 
 const DEFAULT_PORT = 4222;
 /** How long the server may take for each step; it has been silent already. */

@@ -5,9 +5,9 @@ import type { NatsConnectionImpl } from '@nats-io/nats-core/internal';
 import { connect } from '@nats-io/transport-node';
 import { silentLogger } from '@switchyard/telemetry';
 import { startNatsServer, type NatsServer } from '@switchyard/testkit';
-import type { Watch } from '../transport.ts';
+import type { Watch } from '../wire/transport.ts';
 import { ensureBucket } from './nats-bucket.ts';
-import { createLink, type NatsLink } from './nats-link.ts';
+import { createLink, type NatsLink } from './nats-connection.ts';
 import { openWatch } from './nats-watch.ts';
 
 const OFF = process.env['SWITCHYARD_TEST_NATS'] === 'off' && 'SWITCHYARD_TEST_NATS=off';

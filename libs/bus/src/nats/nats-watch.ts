@@ -1,11 +1,11 @@
 import { AckPolicy, DeliverPolicy, ReplayPolicy, type ConsumerConfig, type JetStreamManager } from '@nats-io/jetstream';
 import { nanos } from '@nats-io/nats-core';
 import { mintId } from '@switchyard/security';
-import { EMPTY } from '../bytes.ts';
-import { busClosed } from '../failures.ts';
-import type { BucketEntry, Message, Subscription, Watch } from '../transport.ts';
+import { EMPTY } from '../wire/encoding.ts';
+import { busClosed } from '../wire/errors.ts';
+import type { BucketEntry, Message, Subscription, Watch } from '../wire/transport.ts';
 import { isDeletion, keySubject } from './nats-bucket-entry.ts';
-import type { NatsLink } from './nats-link.ts';
+import type { NatsLink } from './nats-connection.ts';
 
 const HEARTBEAT_MS = 1_000;
 /** Two heartbeats missed, and a little. */

@@ -1,9 +1,9 @@
 import { LRUCache } from 'lru-cache';
-import { MAX_TTL_MS, type Cache } from '../cache.ts';
-import { checkAdd, checkBoard, checkSet, checkTake } from '../check.ts';
-import { entryName } from '../entry-name.ts';
-import { createBoards } from './boards.ts';
-import { createLocal } from './local.ts';
+import { MAX_TTL_MS, type Cache } from '../port/cache.ts';
+import { checkAdd, checkBoard, checkSet, checkTake } from '../port/validation.ts';
+import { entryName } from '../port/entry-name.ts';
+import { createBoards } from './memory-boards.ts';
+import { createLocal } from './local-counters.ts';
 
 export const MAX_VALUES = 10_000;
 export const MAX_BYTES = 64 * 1024 * 1024;

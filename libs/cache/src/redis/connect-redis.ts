@@ -1,8 +1,8 @@
 import { ServiceError } from '@switchyard/contracts';
 import type { Logger } from '@switchyard/telemetry';
 import { Redis } from 'ioredis';
-import { SCRIPTS, type Scripted } from './scripts.ts';
-import { messageOf, within } from './within.ts';
+import { SCRIPTS, type Scripted } from './lua-scripts.ts';
+import { messageOf, within } from './timeout.ts';
 
 /** How long opening waits for a server: one that is away is no reason not to start. */
 const FIRST_MS = 1_000;

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import type { Board, Note } from '../cache.ts';
-import { checkNote } from '../check.ts';
+import type { Board, Note } from '../port/cache.ts';
+import { checkNote } from '../port/validation.ts';
 import type { RedisClient } from './connect-redis.ts';
 
 /** Undefined when the server did not answer in time, or was not asked because it does not answer these days. */

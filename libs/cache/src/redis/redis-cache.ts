@@ -1,13 +1,13 @@
 import type { Logger } from '@switchyard/telemetry';
-import { MAX_TTL_MS, type Cache } from '../cache.ts';
-import { checkAdd, checkBoard, checkSet, checkTake } from '../check.ts';
-import { entryName } from '../entry-name.ts';
-import { createLocal } from '../memory/local.ts';
-import { createBreaker } from './breaker.ts';
+import { MAX_TTL_MS, type Cache } from '../port/cache.ts';
+import { checkAdd, checkBoard, checkSet, checkTake } from '../port/validation.ts';
+import { entryName } from '../port/entry-name.ts';
+import { createLocal } from '../memory/local-counters.ts';
+import { createBreaker } from './circuit-breaker.ts';
 import { connectRedis, type RedisClient } from './connect-redis.ts';
-import { createDebts, type Debts } from './debts.ts';
+import { createDebts, type Debts } from './pending-writes.ts';
 import { createRedisBoard, type Ask } from './redis-board.ts';
-import { messageOf, within } from './within.ts';
+import { messageOf, within } from './timeout.ts';
 
 const TIMEOUT_MS = 50;
 const FAILURES = 5;

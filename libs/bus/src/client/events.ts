@@ -1,0 +1,113 @@
+import {
+  EVENTS_LOG,
+  INLINE_BYTES,
+  contracts,
+  describeIssues,
+  eventServices,
+  servicePrincipal,
+  subjects,
+  type Contract,
+  type EventName,
+  type EventPayload,
+  type Principal,
+} from '@switchyard/contracts';
+import { LRUCache } from 'lru-cache';
+import { checkEmits } from './emit-check.ts';
+import type { BusEvent, OnOptions } from './bus.ts';
+import { decodeJson, encodeJson } from '../wire/encoding.ts';
+import { tooLarge } from '../wire/errors.ts';
+import { PRINCIPAL, type HeaderLines } from '../wire/headers.ts';
+import { decodePrincipal, encodePrincipal } from '../wire/principal-header.ts';
+import type { Log, LogEntry, Message, Outgoing, Subscription } from '../wire/transport.ts';
+import type { Wire } from './bus-context.ts';
+
+export function emit<N extends EventName>(wire: Wire, principal: HeaderLines, name: N, payload: EventPayload<N>): void {
+  if (wire.checkResults) {
+    checkEmits(name);
+    checkPayload(name, payload);
+  }
+  wire.transport.publish(eventMessage(name, payload, principal));
+}
+
+/** As `emit`, but kept before it resolves. The same id is kept once. */
+export async function record(
+  wire: Wire,
+  events: Log,
+  event: { id: string; name: string; payload: unknown; tenant: string },
+): Promise<void> {
+  if (wire.checkResults) checkPayload(event.name, event.payload);
+  const message = eventMessage(event.name, event.payload, speaker(wire, event.tenant));
+  await events.append(message, event.id);
+}
+
+export function on<N extends EventName>(wire: Wire, name: N, onEvent: (event: BusEvent<N>) => void, options: OnOptions): Subscription {
+  return wire.transport.subscribe(
+    eventSubject(name),
+    (message) => {
+      try {
+        onEvent({ name, payload: decodeJson(message.data) as EventPayload<N>, tenant: tenantOf(message) });
+      } catch (err) {
+        wire.log.error({ err, event: name }, 'an event was not handled');
+      }
+    },
+    options.queue,
+  );
+}
+
+/** An event as the log keeps it: its payload stays bytes. Undefined for what is none. */
+export function readEvent({ subject, data, header }: Pick<LogEntry, 'subject' | 'data' | 'header'>): KeptEvent | undefined {
+  const name = names.get(subject);
+  const principal = decodePrincipal(header(PRINCIPAL) ?? '');
+  return name === undefined || principal === undefined ? undefined : { name, tenant: principal.tenant, payload: data };
+}
+
+export interface KeptEvent {
+  name: string;
+  tenant: string;
+  /** JSON. */
+  payload: Uint8Array;
+}
+
+const names: ReadonlyMap<string, string> = new Map([...eventServices.keys()].map((name) => [eventSubject(name), name]));
+
+export const eventLog = EVENTS_LOG;
+
+function eventMessage(name: string, payload: unknown, principal: HeaderLines): Outgoing {
+  return { subject: eventSubject(name), data: encodeJson(payload), headers: principal };
+}
+
+export function eventSubject(name: string): string {
+  const service = eventServices.get(name);
+  if (service === undefined) throw new TypeError(`no such event: ${name}`);
+  return subjects.event(service, name);
+}
+
+/** Only services publish, and all of them say for whom; a message without it is somebody's mistake. */
+function tenantOf(message: Message): string {
+  const principal = decodePrincipal(message.header(PRINCIPAL) ?? '');
+  if (principal === undefined) throw new TypeError('the event says nothing about whose it is');
+  return principal.tenant;
+}
+
+const MAX_SPEAKERS = 2_048;
+const speakers = new LRUCache<string, Principal>({ max: MAX_SPEAKERS });
+
+/** One object per service and tenant, because the encoding is remembered by object. */
+function speaker({ service }: Wire, tenant: string): HeaderLines {
+  const key = `${service ?? 'bus'} ${tenant}`;
+  let principal = speakers.get(key);
+  if (principal === undefined) speakers.set(key, (principal = servicePrincipal(service ?? 'bus', tenant)));
+  return encodePrincipal(principal);
+}
+
+/** For tests and development: an event keeps its contract, and fits a message. */
+function checkPayload(name: string, payload: unknown): void {
+  const { length } = encodeJson(payload);
+  if (length > INLINE_BYTES) throw tooLarge(name, length, INLINE_BYTES);
+  const service = eventServices.get(name);
+  const spec = service === undefined ? undefined : (contracts[service] as Contract).events[name];
+  const parsed = spec?.payload.safeParse(payload, { reportInput: true });
+  if (parsed?.success !== false) return;
+  const issues = describeIssues(parsed.error);
+  throw new TypeError(`${name} breaks its contract: ${issues.map((issue) => issue.message).join('; ')}`);
+}

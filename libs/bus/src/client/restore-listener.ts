@@ -1,0 +1,31 @@
+import type { Wire } from './bus-context.ts';
+
+const AGAIN_MS = 500;
+
+/** Runs `restore` after each outage, and again until it succeeds; another outage begins it anew. Returns what stops it. */
+export function whenRestored({ transport, log }: Wire, restore: () => Promise<void> | void): () => void {
+  let current = 0;
+  let timer: NodeJS.Timeout | undefined;
+
+  async function attempt(outage: number): Promise<void> {
+    try {
+      await restore();
+    } catch (err) {
+      if (outage !== current) return;
+      log.warn({ err }, 'what the bus held could not be written anew yet');
+      timer = setTimeout(() => void attempt(outage), AGAIN_MS).unref();
+    }
+  }
+
+  const leave = transport.follow({
+    restored() {
+      clearTimeout(timer);
+      void attempt(++current);
+    },
+  });
+  return () => {
+    current++;
+    clearTimeout(timer);
+    leave();
+  };
+}

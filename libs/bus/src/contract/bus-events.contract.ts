@@ -1,0 +1,104 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { EVENTS_LOG, subjects } from '@switchyard/contracts';
+import type { Message } from '../wire/transport.ts';
+import { alice, collect, type BusFixture } from './bus-fixture.contract.ts';
+
+/** Events, doorbells and raw subjects. */
+export function eventContract({ withBuses, name }: BusFixture): void {
+  test('an event reaches every listener, and one of each queue', async () => {
+    await withBuses(async (join) => {
+      const [emitter, one, two] = [await join({ service: 'registry' }), await join(), await join()];
+      const all = [collect(one), collect(two)];
+      const queued = [collect(one, 'q'), collect(two, 'q')];
+      await Promise.all([one.flush(), two.flush()]);
+      for (let n = 0; n < 10; n++) emitter.as(alice).emit('agent:hot_removed', { agentId: `a${n}`, timestamp: n });
+      await emitter.flush();
+      await Promise.all(all.map((events) => events.until(10)));
+      await Promise.all([one.flush(), two.flush()]);
+      for (const { seen } of all)
+        assert.deepEqual(
+          seen,
+          Array.from({ length: 10 }, (_, n) => ['acme', `a${n}`]),
+        );
+      assert.equal(queued[0]!.seen.length + queued[1]!.seen.length, 10);
+    });
+  });
+
+  test('a recorded event is kept once per id, under its tenant', async () => {
+    await withBuses(async (join) => {
+      const bus = await join({ service: 'registry' });
+      const events = collect(bus);
+      const log = await bus.log(EVENTS_LOG);
+      const subject = subjects.event('registry', 'agent:hot_removed');
+      const before = (await log.read(subject)).length;
+      const event = {
+        id: `ev_${name}_${process.pid}`,
+        name: 'agent:hot_removed',
+        payload: { agentId: 'x', timestamp: 1 },
+        tenant: 'acme',
+      };
+      await bus.record(event);
+      await bus.record(event);
+      const kept = (await log.read(subject)).slice(before);
+      assert.deepEqual(
+        kept.map(({ data }) => JSON.parse(Buffer.from(data).toString()) as unknown),
+        [event.payload],
+      );
+      await events.until(1);
+      assert.deepEqual(events.seen[0], ['acme', 'x']);
+      await assert.rejects(bus.record({ ...event, name: 'no:such_event' }), TypeError);
+    });
+  });
+
+  test('a listener that throws does not stop the next one', async () => {
+    await withBuses(async (join) => {
+      const bus = await join({ service: 'registry' });
+      bus.on('agent:hot_removed', () => assert.fail('on purpose'));
+      const events = collect(bus);
+      bus.subscribe('notify.all', () => assert.fail('on purpose'));
+      await bus.flush();
+      bus.publish('notify.all', Buffer.from('x'));
+      bus.emit('agent:hot_removed', { agentId: 'x', timestamp: 1 });
+      await events.until(1);
+      assert.throws(() => bus.emit('agent:hot_removed', {} as { agentId: string; timestamp: number }), /breaks its contract: agentId/);
+    });
+  });
+
+  test('a doorbell is heard by one replica', async () => {
+    await withBuses(async (join) => {
+      const heardBy: number[] = [];
+      const rung = Promise.withResolvers<void>();
+      for (const replica of [0, 1]) {
+        const bus = await join({ service: 'sessions' });
+        bus.onWake('sessions', () => {
+          if (heardBy.push(replica) === 20) rung.resolve();
+        });
+        await bus.flush();
+      }
+      const ringer = await join({ service: 'gateway' });
+      for (let n = 0; n < 20; n++) ringer.wake('sessions');
+      await rung.promise;
+      await ringer.flush();
+      assert.equal(heardBy.length, 20);
+    });
+  });
+
+  test('raw subjects are ordered, and definitions are opened once', async () => {
+    await withBuses(async (join) => {
+      const bus = await join();
+      const got = Promise.withResolvers<void>();
+      const seen: string[] = [];
+      bus.subscribe(subjects.turn('turn_x'), ({ data }: Message) => {
+        seen.push(Buffer.from(data).toString());
+        if (seen.length === 3) got.resolve();
+      });
+      await bus.flush();
+      for (const frame of ['0', '1', '2']) bus.publish(subjects.turn('turn_x'), Buffer.from(frame));
+      await got.promise;
+      assert.deepEqual(seen, ['0', '1', '2']);
+      assert.equal(bus.kv({ name: 'once' }), bus.as(alice).kv({ name: 'once' }));
+      await bus.kv({ name: 'once' });
+    });
+  });
+}

@@ -1,0 +1,146 @@
+import { callables, contracts, type Callable, type Chunk, type Params, type Principal, type Result } from '@switchyard/contracts';
+import { silentLogger } from '@switchyard/telemetry';
+import type { Bus, Ctx, Handlers, Reply } from '../client/bus.ts';
+import { createBus, type BusOptions } from '../create-bus.ts';
+import type { CallHead } from '../wire/headers.ts';
+import { encodePrincipal } from '../wire/principal-header.ts';
+import type { Network } from './transport.contract.ts';
+import type { Transport } from '../wire/transport.ts';
+
+export type ResolveHandler = NonNullable<Handlers<typeof contracts.secrets>['secrets.resolve']>;
+export type RunHandler = NonNullable<Handlers<typeof contracts.sessions>['turns.run']>;
+
+export const version = '1.0.0';
+/** Who asks for secrets here, where nobody seals any. */
+export const to: Params<'secrets.resolve'>['to'] = { service: 'sessions', key: 'A'.repeat(43), nonce: 'n'.repeat(22) };
+export const alice: Principal = { tenant: 'acme', client: 'tok_alice', scopes: ['rpc'], agent: 'oslo', session: 'acme:zoë\n:gateway' };
+export const turn: Params<'turns.run'> = { turnId: `turn_${'a'.repeat(22)}`, model: 'dev/echo', message: 'hi' };
+export const result: Result<'turns.run'> = { response: 'bye', tokensUsed: { input: 1, output: 1, total: 2 }, finishReason: 'stop' };
+export const delta = (n: number, text = String(n)): Chunk<'turns.run'> => ({ n, type: 'delta', text });
+/** How an answer is missed that may have run, where running twice is running once, and where it is not. */
+export const REPEATABLE = { mayHaveRun: true, retryable: true };
+export const FINAL = { mayHaveRun: true, retryable: false };
+export const callable = (name: string): Callable => callables.get(name) as Callable;
+
+export type Join = (options?: Partial<BusOptions>) => Promise<Bus>;
+
+/** What the tests of a bus run on. */
+export interface BusFixture {
+  readonly name: string;
+  /** A bus for each part of a test, or a bare connection; all are drained when it ends. */
+  withBuses(run: (join: Join, raw: () => Promise<Transport>) => Promise<void>): Promise<void>;
+  /** A secrets service with one handler, and somebody to call it. */
+  withSecrets(resolve: ResolveHandler, run: (caller: Bus) => Promise<void>, options?: Partial<BusOptions>): Promise<void>;
+  /** A sessions service with one streaming handler, and its reader. */
+  withTurns(run: RunHandler, read: (reader: Bus) => Promise<void>, streams?: BusOptions['streams']): Promise<void>;
+}
+
+export function createBusFixture(name: string, network: () => Network): BusFixture {
+  const withBuses: BusFixture['withBuses'] = async (run) => {
+    const buses: Bus[] = [];
+    const transports: Transport[] = [];
+    const raw = async () => {
+      const transport = await network().connect();
+      transports.push(transport);
+      return transport;
+    };
+    const join: Join = async (options = {}) => {
+      const bus = createBus(await network().connect(), { log: silentLogger(), checkResults: true, ...options });
+      buses.push(bus);
+      return bus;
+    };
+    try {
+      await run(join, raw);
+    } finally {
+      await Promise.all(buses.map((bus) => bus.drain()));
+      await Promise.all(transports.map((transport) => transport.drain()));
+    }
+  };
+
+  return {
+    name,
+    withBuses,
+    withSecrets: (resolve, run, options = {}) =>
+      withBuses(async (join) => {
+        const owner = await join({ service: 'secrets', ...options });
+        await owner.serve(contracts.secrets, { 'secrets.resolve': resolve }, { version });
+        await run(await join({ service: 'sessions' }));
+      }),
+    withTurns: (run, read, streams = {}) =>
+      withBuses(async (join) => {
+        const owner = await join({ service: 'sessions', streams });
+        await owner.serve(contracts.sessions, { 'turns.run': run }, { version });
+        await read(await join({ service: 'gateway', streams }));
+      }),
+  };
+}
+
+export function forward(bus: Bus, method: string, params: string, head: Partial<CallHead> = {}): Promise<Reply> {
+  return new Promise((resolve) => {
+    bus.forward(
+      callable(method),
+      Buffer.from(params),
+      { principal: encodePrincipal(alice), requestId: 'req_f', timeoutMs: 5_000, ...head },
+      resolve,
+    );
+  });
+}
+
+export function aborted(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    signal.addEventListener('abort', () => resolve(), { once: true });
+  });
+}
+
+/** A handler that never answers by itself. */
+export function untilAborted(onStopped: (reason: unknown) => void, onStarted: (ctx: Ctx) => unknown = () => undefined) {
+  return async (_params: unknown, ctx: Ctx): Promise<never> => {
+    onStarted(ctx);
+    await aborted(ctx.signal);
+    onStopped(ctx.signal.reason);
+    throw new Error('stopped half-way');
+  };
+}
+
+/** A handler that yields until it is told to stop. */
+export function endless(onStopped: (reason: unknown) => void, everyMs = 0): RunHandler {
+  return async function* (_params, { signal }) {
+    for (let n = 0; !signal.aborted; n++) {
+      yield delta(n);
+      if (everyMs > 0) await new Promise((resolve) => setTimeout(resolve, everyMs));
+    }
+    onStopped(signal.reason);
+    return result;
+  };
+}
+
+/** Resolves at the first message on a subject. */
+export function heard(transport: Transport, subject: string): Promise<void> {
+  return new Promise((resolve) => {
+    transport.subscribe(subject, () => resolve());
+  });
+}
+
+/** Collects one kind of event as tenant and agent. */
+export function collect(bus: Bus, queue?: string) {
+  const seen: [string, string][] = [];
+  let wake = () => undefined as void;
+  bus.on(
+    'agent:hot_removed',
+    ({ tenant, payload }) => {
+      seen.push([tenant, payload.agentId]);
+      wake();
+    },
+    queue === undefined ? {} : { queue },
+  );
+  return {
+    seen,
+    async until(count: number) {
+      while (seen.length < count) {
+        const { promise, resolve } = Promise.withResolvers<void>();
+        wake = resolve;
+        await promise;
+      }
+    },
+  };
+}

@@ -1,0 +1,146 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { ServiceError, type Chunk } from '@switchyard/contracts';
+import type { Bus, StreamSink } from '../client/bus.ts';
+import { aborted, alice, callable, delta, endless, result, turn, type BusFixture } from './bus-fixture.contract.ts';
+import { encodePrincipal } from '../wire/principal-header.ts';
+
+type Told = ['chunk', unknown] | ['end', unknown];
+
+/** Asks as the edge does, and writes down what it is told. */
+function follow(bus: Bus, hear: (told: Told) => void, params: object = turn): () => void {
+  const sink: StreamSink = {
+    chunk: (data) => hear(['chunk', JSON.parse(Buffer.from(data).toString())]),
+    end: (how) => hear(['end', how instanceof ServiceError ? how.code : JSON.parse(Buffer.from(how).toString())]),
+  };
+  const head = { principal: encodePrincipal(alice), requestId: 'req_f', timeoutMs: 5_000 };
+  return bus.forwardStream(callable('turns.run'), Buffer.from(JSON.stringify(params)), head, sink);
+}
+
+function untilEnd(bus: Bus, params?: object): Promise<Told[]> {
+  const told: Told[] = [];
+  return new Promise((resolve) => {
+    follow(bus, (one) => (told.push(one), one[0] === 'end' && resolve(told)), params);
+  });
+}
+
+/** Streams whose chunks are told and not asked for, on both sides. */
+export function forwardedStreamContract({ withBuses, withTurns }: BusFixture): void {
+  test('what is sent and what is yielded comes in that order, as bytes, and the result last', async () => {
+    await withTurns(
+      async function* (_params, { send }) {
+        yield delta(0);
+        send(delta(1));
+        send(delta(2));
+        yield delta(3);
+        await new Promise((resolve) => setImmediate(resolve));
+        send(delta(4));
+        return result;
+      },
+      async (reader) => {
+        const expected: Told[] = [0, 1, 2, 3, 4].map((n) => ['chunk', delta(n)]);
+        assert.deepEqual(await untilEnd(reader), [...expected, ['end', result]]);
+        // Whoever asks for one after another gets the same.
+        const chunks: Chunk<'turns.run'>[] = [];
+        for await (const chunk of reader.stream('turns.run', turn)) chunks.push(chunk);
+        assert.deepEqual(
+          chunks,
+          [0, 1, 2, 3, 4].map((n) => delta(n)),
+        );
+      },
+    );
+  });
+
+  test('an error is the end, also one that comes before anything was sent, and is told after the call has returned', async () => {
+    await withTurns(
+      async function* (_params, { send }) {
+        send(delta(0));
+        yield delta(1);
+        throw new ServiceError('RESOURCE_EXHAUSTED', 'enough');
+      },
+      async (reader) => {
+        assert.deepEqual(await untilEnd(reader), [
+          ['chunk', delta(0)],
+          ['chunk', delta(1)],
+          ['end', 'RESOURCE_EXHAUSTED'],
+        ]);
+        assert.deepEqual(await untilEnd(reader, { ...turn, message: '' }), [['end', 'INVALID_ARGUMENT']]);
+      },
+    );
+    await withBuses(async (join) => {
+      const caller = await join();
+      assert.deepEqual(await untilEnd(caller), [['end', 'UNAVAILABLE']]);
+      const late: Told[] = [];
+      const ended = Promise.withResolvers<void>();
+      follow(caller, (one) => (late.push(one), ended.resolve()), { ...turn, message: 'x'.repeat(caller.maxPayload) });
+      assert.deepEqual(late, []);
+      await ended.promise;
+      assert.deepEqual(late, [['end', 'FAILED_PRECONDITION']]);
+    });
+  });
+
+  test('leaving cancels the work, and nothing is told any more', async () => {
+    const stopped = Promise.withResolvers<unknown>();
+    await withTurns(endless(stopped.resolve), async (reader) => {
+      const told: Told[] = [];
+      const enough = Promise.withResolvers<void>();
+      const leave = follow(reader, (one) => (told.push(one), told.length === 3 && enough.resolve()));
+      await enough.promise;
+      const before = told.length;
+      leave();
+      assert.equal(((await stopped.promise) as { code: string }).code, 'CANCELLED');
+      assert.equal(told.length, before);
+    });
+  });
+
+  test('a sink that throws ends its own stream, and the work', async () => {
+    const stopped = Promise.withResolvers<unknown>();
+    await withTurns(endless(stopped.resolve), async (reader) => {
+      const told: Told[] = [];
+      const ended = Promise.withResolvers<void>();
+      follow(reader, (one) => {
+        told.push(one);
+        if (one[0] === 'chunk') throw new Error('of our own making');
+        ended.resolve();
+      });
+      await ended.promise;
+      assert.deepEqual(told, [
+        ['chunk', delta(0)],
+        ['end', 'INTERNAL'],
+      ]);
+      assert.equal(((await stopped.promise) as { code: string }).code, 'CANCELLED');
+    });
+  });
+
+  test('what is sent is held to the contract, and after the end nothing is sent', async () => {
+    let send: ((chunk: Chunk<'turns.run'>) => void) | undefined;
+    await withTurns(
+      async function* (_params, ctx) {
+        ({ send } = ctx);
+        ctx.send(JSON.parse('{"n":0,"type":"delta"}') as Chunk<'turns.run'>);
+        yield delta(0);
+        return result;
+      },
+      async (reader) => {
+        assert.deepEqual(await untilEnd(reader), [['end', 'INTERNAL']]);
+        send?.(delta(9));
+      },
+    );
+    const left = Promise.withResolvers<void>();
+    await withTurns(
+      async function* (_params, ctx) {
+        yield delta(0);
+        await aborted(ctx.signal);
+        ctx.send(delta(1));
+        left.resolve();
+        return result;
+      },
+      async (reader) => {
+        const told: Told[] = [];
+        const leave = follow(reader, (one) => (told.push(one), leave()));
+        await left.promise;
+        assert.deepEqual(told, [['chunk', delta(0)]]);
+      },
+    );
+  });
+}

@@ -1,0 +1,67 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { unserved } from '@switchyard/contracts';
+import { callable, forward, type BusFixture } from './bus-fixture.contract.ts';
+
+const MESSAGE = '"message":"hi"';
+
+/** Which calls that failed may simply be made again. */
+export function repeatingContract({ withBuses }: BusFixture): void {
+  test('a call that nobody got may be made again, unless its method is one that no service answers yet', async () => {
+    await withBuses(async (join) => {
+      const bus = await join();
+      const failed = async (method: string) => (await forward(bus, method, '{}')).error?.retryable;
+      assert.equal(await failed('models.visible'), true);
+      assert.equal(await failed('agent.execute'), true, 'it has not run');
+      for (const method of unserved) assert.equal(await failed(method), false, method);
+    });
+  });
+
+  test('a call whose answer did not come may be made again only where running twice is running once', async () => {
+    await withBuses(async (join, raw) => {
+      const dead = await raw();
+      for (const name of ['secrets.resolve', 'agent.execute', 'session.export']) dead.subscribe(callable(name).subject, () => undefined);
+      await dead.flush();
+      const caller = await join({ service: 'gateway', calls: { silenceMs: 100 } });
+      const cases: [method: string, params: string, retryable: boolean][] = [
+        ['agent.execute', `{${MESSAGE}}`, false],
+        ['agent.execute', `{${MESSAGE},"idempotencyKey":"k"}`, true],
+        ['agent.execute', '{"message":"my \\"idempotencyKey\\":\\"k\\""}', false],
+        ['agent.execute', '{"message":"idempotencyKey"}', false],
+        ['agent.execute', `{${MESSAGE},"sessionKey":{"idempotencyKey":"k"}}`, false],
+        ['agent.execute', '{"idempotencyKey":', false],
+        ['session.export', '{"session_key":"default:a:gateway"}', true],
+      ];
+      for (const timeoutMs of [50, 20_000]) {
+        const answers = await Promise.all(cases.map(([method, params]) => forward(caller, method, params, { timeoutMs })));
+        for (const [index, { error }] of answers.entries()) {
+          const [method, params, retryable] = cases[index] ?? assert.fail();
+          assert.equal(error?.code, timeoutMs === 50 ? 'DEADLINE_EXCEEDED' : 'UNAVAILABLE');
+          assert.equal(error?.retryable, retryable, `${error?.code} of ${method} ${params}`);
+        }
+      }
+    });
+  });
+
+  test('so may a call that the bus was lost under, or whose caller could not wait for it', async () => {
+    await withBuses(async (join, raw) => {
+      const dead = await raw();
+      for (const name of ['agent.execute', 'session.export']) dead.subscribe(callable(name).subject, () => undefined);
+      await dead.flush();
+      for (const leave of ['abandon', 'drain'] as const) {
+        const caller = await join({ service: 'gateway' });
+        const waiting = [
+          forward(caller, 'agent.execute', `{${MESSAGE}}`),
+          forward(caller, 'agent.execute', `{${MESSAGE},"idempotencyKey":"k"}`),
+          forward(caller, 'session.export', '{}'),
+        ];
+        await caller.flush();
+        await caller[leave]();
+        const retryable = (await Promise.all(waiting)).map(({ error }) => error?.retryable);
+        assert.deepEqual(retryable, [false, true, true], leave);
+        if (leave === 'abandon') continue;
+        assert.equal((await forward(caller, 'agent.execute', `{${MESSAGE}}`)).error?.retryable, true, 'it was never sent');
+      }
+    });
+  });
+}

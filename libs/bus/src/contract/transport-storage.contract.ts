@@ -1,0 +1,246 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { bytes, fresh, text } from './message-collector.contract.ts';
+import { headerLines } from '../wire/headers.ts';
+import type { BucketEntry, Transport } from '../wire/transport.ts';
+
+/** What a transport keeps: logs and buckets. */
+export function keepingContract(connect: () => Promise<Transport>): void {
+  test('a log keeps what is published on its subjects, in order, and one message per id', async () => {
+    const a = await connect();
+    const subject = fresh('log');
+    const log = await a.log({ name: subject, subjects: [`${subject}.*`], maxAgeMs: 60_000, storage: 'memory' });
+
+    const first = await log.append({ subject: `${subject}.a`, data: bytes('1'), headers: headerLines(['Sy-Seq', '0']) }, 'id-1');
+    const again = await log.append({ subject: `${subject}.a`, data: bytes('1') }, 'id-1');
+    a.publish({ subject: `${subject}.a`, data: bytes('2') });
+    await a.flush();
+    await log.append({ subject: `${subject}.b`, data: bytes('3') });
+    await log.append({ subject: `${subject}.a`, data: bytes('4') }, 'id-2');
+
+    assert.deepEqual([first.duplicate, again.duplicate, again.seq], [false, true, first.seq]);
+    const read = await log.read(`${subject}.a`);
+    assert.deepEqual(
+      read.map(({ data }) => text(data)),
+      ['1', '2', '4'],
+    );
+    assert.deepEqual(
+      read.map(({ header }) => header('Sy-Seq')),
+      ['0', undefined, undefined],
+    );
+    assert.ok(read.every(({ subject: of }) => of === `${subject}.a`));
+    assert.deepEqual(
+      (await log.read(`${subject}.*`)).map(({ data }) => text(data)),
+      ['1', '2', '3', '4'],
+    );
+    assert.deepEqual(
+      (await log.read(`${subject}.*`, read[1]?.seq)).map(({ data }) => text(data)),
+      ['2', '3', '4'],
+    );
+    assert.deepEqual(await log.read(`${subject}.none`), []);
+  });
+
+  test('a log is read whole, however long it is', async () => {
+    const a = await connect();
+    const subject = fresh('long');
+    const log = await a.log({ name: subject, subjects: [subject], maxAgeMs: 60_000, storage: 'memory' });
+    for (let n = 0; n < 1_234; n++) a.publish({ subject, data: bytes(String(n)) });
+    await log.append({ subject, data: bytes('last') });
+
+    const read = await log.read(subject);
+    assert.equal(read.length, 1_235);
+    assert.deepEqual([text(read[1_000]?.data), text(read.at(-1)?.data)], ['1000', 'last']);
+  });
+
+  test('a log is read in pages, and says how far it is', async () => {
+    const a = await connect();
+    const subject = fresh('pages');
+    const log = await a.log({ name: subject, subjects: [`${subject}.*`], maxAgeMs: 60_000, storage: 'memory' });
+    const before = await log.position();
+    const since = Date.now();
+    assert.match(before.name, /^[0-9a-z]+$/);
+    assert.equal(before.seq, 0);
+    for (let n = 1; n <= 7; n++) await log.append({ subject: `${subject}.${n % 2 ? 'odd' : 'even'}`, data: bytes(String(n)) });
+    assert.deepEqual(await log.position(), { name: before.name, seq: 7 });
+
+    const page = async (of: string, from: number) =>
+      (await log.page(`${subject}.${of}`, from, 3)).map(({ seq, data }) => `${seq} ${text(data)}`);
+    assert.deepEqual(await page('*', 0), ['1 1', '2 2', '3 3']);
+    assert.deepEqual(await page('*', 4), ['4 4', '5 5', '6 6']);
+    assert.deepEqual(await page('*', 7), ['7 7']);
+    assert.deepEqual(await page('*', 8), []);
+    assert.deepEqual(await page('odd', 2), ['3 3', '5 5', '7 7']);
+    for (const { at } of await log.page(`${subject}.*`, 0, 7)) assert.ok(at >= since && at <= Date.now(), String(at));
+  });
+
+  test('a log keeps the newest of a subject that has too many, and all of the others', async () => {
+    const a = await connect();
+    const subject = fresh('most');
+    const log = await a.log({ name: subject, subjects: [`${subject}.*`], maxAgeMs: 60_000, maxPerSubject: 3, storage: 'memory' });
+    await log.append({ subject: `${subject}.quiet`, data: bytes('one') });
+    for (let n = 0; n < 5_000; n++) a.publish({ subject: `${subject}.loud`, data: bytes(String(n)) });
+    await log.append({ subject: `${subject}.quiet`, data: bytes('two') });
+
+    const said = async (of: string) => (await log.read(`${subject}.${of}`)).map(({ data }) => text(data));
+    assert.deepEqual(await said('loud'), ['4997', '4998', '4999']);
+    assert.deepEqual(await said('quiet'), ['one', 'two']);
+    assert.deepEqual(await said('*'), ['one', '4997', '4998', '4999', 'two']);
+  });
+
+  test('a log that may be in several streams is read whole, and only whole', async () => {
+    const a = await connect();
+    const subject = fresh('parts');
+    const parts = [`${subject}.0.*`, `${subject}.1.*`];
+    const log = await a.log({ name: subject, subjects: [`${subject}.*.*`], parts, maxAgeMs: 60_000, storage: 'memory' });
+    for (const end of ['0.a', '1.b', '0.a']) await log.append({ subject: `${subject}.${end}`, data: bytes(end) });
+
+    assert.deepEqual(
+      (await log.read(`${subject}.0.a`)).map(({ data }) => text(data)),
+      ['0.a', '0.a'],
+    );
+    assert.equal((await log.read(`${subject}.*.*`)).length, 3);
+    await assert.rejects(log.read(`${subject}.0.a`, 2), /no number to read from/);
+  });
+
+  test('what only passes is heard in its place, and kept by no log', async () => {
+    const a = await connect();
+    const subject = fresh('passing');
+    const log = await a.log({ name: subject, subjects: [subject], maxAgeMs: 60_000, storage: 'memory' });
+    const heard: (string | undefined)[] = [];
+    a.subscribe(subject, ({ data }) => void heard.push(text(data)));
+    for (const said of ['kept', 'passing', 'kept too'])
+      a.publish(said === 'passing' ? { subject, data: bytes(said), passing: true } : { subject, data: bytes(said) });
+    a.publish({ subject, data: bytes('with headers'), headers: headerLines(['Sy-Seq', '3']), passing: true });
+    await a.flush();
+    const last = await log.append({ subject, data: bytes('last') });
+    await a.flush();
+
+    assert.deepEqual(heard, ['kept', 'passing', 'kept too', 'with headers', 'last']);
+    assert.deepEqual(
+      (await log.read(subject)).map(({ data }) => text(data)),
+      ['kept', 'kept too', 'last'],
+    );
+    assert.equal(last.seq, 3);
+    assert.ok(log.maxBytes > 0);
+  });
+
+  test('a log forgets what is too old', async () => {
+    const a = await connect();
+    const subject = fresh('age');
+    const log = await a.log({ name: subject, subjects: [subject], maxAgeMs: 200, storage: 'memory' });
+    await log.append({ subject, data: bytes('old') });
+    while ((await log.read(subject)).length > 0) await new Promise((resolve) => setTimeout(resolve, 20));
+    const { seq } = await log.append({ subject, data: bytes('new') });
+    assert.deepEqual(
+      (await log.read(subject)).map((entry) => [entry.seq, text(entry.data)]),
+      [[seq, 'new']],
+    );
+    assert.equal(seq, 2);
+  });
+
+  test('a bucket writes over a revision only while it is the last', async () => {
+    const bucket = await (await connect()).kv({ name: fresh('cas') });
+    const first = await bucket.update('k', bytes('1'), 0);
+    assert.ok(first !== undefined && first > 0);
+    assert.equal(await bucket.update('k', bytes('x'), 0), undefined);
+    const second = await bucket.update('k', bytes('2'), first);
+    assert.ok(second !== undefined && second > first);
+    assert.equal(await bucket.update('k', bytes('x'), first), undefined);
+    const third = await bucket.put('k', bytes('3'));
+    assert.ok(third > second);
+
+    const entry = await bucket.get('k');
+    assert.deepEqual([entry?.key, text(entry?.value), entry?.revision], ['k', '3', third]);
+    assert.equal(await bucket.get('other'), undefined);
+    await bucket.put('a=2eb.c', bytes('encoded'));
+    assert.equal(text((await bucket.get('a=2eb.c'))?.value), 'encoded');
+    await assert.rejects(bucket.put('not a key', bytes('')), TypeError);
+    await assert.rejects(bucket.get('*'), TypeError);
+  });
+
+  test('of many who create one key exactly one wins', async () => {
+    const [a, b] = [await connect(), await connect()];
+    const name = fresh('race');
+    const [mine, theirs] = [await a.kv({ name }), await b.kv({ name })];
+    const tries = Array.from({ length: 20 }, (_, n) => (n % 2 === 0 ? mine : theirs).update('k', bytes(String(n)), 0));
+    assert.equal((await Promise.all(tries)).filter((revision) => revision !== undefined).length, 1);
+  });
+
+  test('a removed key is gone, and can be created again', async () => {
+    const bucket = await (await connect()).kv({ name: fresh('remove') });
+    const written = await bucket.put('a.b', bytes('1'));
+    await bucket.put('c', bytes('2'));
+    const removed = await bucket.remove('a.b');
+    assert.ok(removed > written);
+    assert.equal(await bucket.get('a.b'), undefined);
+    assert.deepEqual(await bucket.keys(), ['c']);
+    const created = await bucket.update('a.b', bytes('3'), 0);
+    assert.ok(created !== undefined && created > removed);
+    assert.deepEqual((await bucket.keys()).sort(), ['a.b', 'c']);
+  });
+
+  test('a watch tells all there is, then every change, from whomever', async () => {
+    const [a, b] = [await connect(), await connect()];
+    const name = fresh('watch');
+    const [mine, theirs] = [await a.kv({ name }), await b.kv({ name })];
+    await theirs.put('x', bytes('1'));
+    await theirs.put('y', bytes('1'));
+    await theirs.put('x', bytes('2'));
+
+    let wake = (): void => undefined;
+    const seen: (string | undefined)[][] = [];
+    const revisions: number[] = [];
+    const watch = await mine.watch(({ key, value, revision }: BucketEntry) => {
+      seen.push([key, text(value)]);
+      revisions.push(revision);
+      wake();
+    });
+    const until = async (count: number): Promise<void> => {
+      while (seen.length < count) await new Promise<void>((resolve) => (wake = resolve));
+    };
+    assert.deepEqual(seen, [
+      ['y', '1'],
+      ['x', '2'],
+    ]);
+    assert.equal(watch.lostSince(), undefined);
+
+    // A value that is written over before it was told is never told: a bucket keeps only the last.
+    await theirs.remove('y');
+    await until(3);
+    await theirs.put('z', bytes('3'));
+    await until(4);
+    await theirs.put('z', bytes('4'));
+    await until(5);
+    assert.deepEqual(seen.slice(2), [
+      ['y', undefined],
+      ['z', '3'],
+      ['z', '4'],
+    ]);
+    assert.deepEqual(
+      revisions,
+      [...revisions].sort((one, other) => one - other),
+    );
+    watch.stop();
+  });
+
+  test('a watch of an empty bucket begins at once', async () => {
+    const bucket = await (await connect()).kv({ name: fresh('empty') });
+    const watch = await bucket.watch(() => assert.fail('there is nothing to tell'));
+    assert.equal(watch.lostSince(), undefined);
+    watch.stop();
+  });
+
+  test('an entry that is not written again runs out, and watchers hear it', async () => {
+    const bucket = await (await connect()).kv({ name: fresh('ttl'), ttlMs: 1_000 });
+    const gone = Promise.withResolvers<BucketEntry>();
+    const watch = await bucket.watch((entry) => {
+      if (entry.value === undefined) gone.resolve(entry);
+    });
+    const revision = await bucket.put('k', bytes('1'));
+    const entry = await gone.promise;
+    assert.equal(entry.key, 'k');
+    assert.ok(entry.revision > revision);
+    assert.equal(await bucket.get('k'), undefined);
+    watch.stop();
+  });
+}

@@ -1,0 +1,199 @@
+import { errors, type NatsConnection, type Status } from '@nats-io/nats-core';
+import type { NatsConnectionImpl } from '@nats-io/nats-core/internal';
+import type { Logger } from '@switchyard/telemetry';
+import { busClosed, busUnreachable } from '../wire/errors.ts';
+import { headerLines, withLine } from '../wire/headers.ts';
+import { MAX_PAYLOAD, type Endpoint, type Message, type Outgoing, type Subscription } from '../wire/transport.ts';
+import { readMessage } from './nats-message.ts';
+import { createOutbound, HOLD_MS } from './nats-outbound.ts';
+import { createLogThrottle, type LogThrottle } from './log-throttle.ts';
+
+/** What changes for those who hold something on the server. */
+export interface LinkListener {
+  reconnected?(): void;
+  /** It has been gone for longer than anything is held for it. */
+  unreachable?(): void;
+  closed?(): void;
+}
+
+/** The connection, as the parts of this adapter use it. */
+export interface NatsLink {
+  readonly inbox: string;
+  readonly log: Logger;
+  /** For what fails again and again while the connection is the same one. */
+  readonly throttle: LogThrottle;
+  readonly maxPayload: number;
+  /** How long what was lost may take to come back. */
+  readonly holdMs: number;
+  readonly closed: Promise<void>;
+  publish(message: Outgoing): boolean;
+  subscribe(subject: string, onMessage: (message: Message) => void, queue?: string): Subscription;
+  /** As `subscribe`, for the one subject of an endpoint. */
+  answer(endpoint: Endpoint, queue: string): Subscription;
+  connected(): boolean;
+  heldBytes(): number;
+  flush(): Promise<void>;
+  drain(): Promise<void>;
+  /** Returns what stops listening. */
+  follow(listener: LinkListener): () => void;
+}
+
+export interface LinkOptions {
+  inbox: string;
+  log: Logger;
+  holdMs?: number;
+}
+
+export function createLink(connection: NatsConnection, { inbox, log, holdMs = HOLD_MS }: LinkOptions): NatsLink {
+  // The client's own publish and message view cost more than the rest of a call; see nats-outbound.ts and nats-message.ts.
+  const client = connection as NatsConnectionImpl;
+  const { protocol } = client;
+  const maxPayload = agreeOnPayload(connection, log);
+  const outbound = createOutbound(client, maxPayload, holdMs);
+  const listeners = new Set<LinkListener>();
+  const tell = (change: keyof LinkListener) => listeners.forEach((listener) => listener[change]?.());
+  const throttle = createLogThrottle();
+  const isOpen = () => !connection.isClosed() && !connection.isDraining();
+
+  let outage: NodeJS.Timeout | undefined;
+
+  function giveUp(): void {
+    outbound.giveUp();
+    tell('unreachable');
+  }
+
+  void followStatus(connection, (status) => {
+    report(status, { log, throttle });
+    if (status.type === 'disconnect') outage ??= setTimeout(giveUp, holdMs).unref();
+    if (status.type !== 'reconnect') return;
+    clearTimeout(outage);
+    outage = undefined;
+    outbound.flush();
+    tell('reconnected');
+  });
+
+  return {
+    inbox,
+    log,
+    throttle,
+    maxPayload,
+    holdMs,
+    closed: connection.closed().then((err) => {
+      if (err !== undefined) log.error({ err }, 'the connection to NATS is gone for good');
+      clearTimeout(outage);
+      tell('closed');
+    }),
+    publish: (message) => isOpen() && outbound.publish(message.passing === true ? forNoStream(message) : message),
+    subscribe: (subject, onMessage, queue) =>
+      listen(connection, log, { subject, onMessage: subject.startsWith(`${inbox}.`) ? onMessage : fromServices(onMessage), queue }),
+    answer: ({ subject, onMessage }, queue) =>
+      listen(connection, log, { subject, onMessage: fromServices(onMessage), queue, exact: subject }),
+    connected: () => protocol.connected && !connection.isClosed(),
+    heldBytes: () => outbound.heldBytes(),
+    async flush() {
+      outbound.flush();
+      if (connection.isClosed()) throw busClosed();
+      await connection.flush().catch((error: unknown) => {
+        throw busUnreachable(error);
+      });
+    },
+    async drain() {
+      outbound.flush();
+      // Draining talks to the server, so it would hang without one.
+      if (isOpen()) await connection.drain().catch(() => connection.close());
+    },
+    follow(listener) {
+      listeners.add(listener);
+      return () => void listeners.delete(listener);
+    },
+  };
+}
+
+/** A stream keeps nothing that is meant for another one; whoever listens gets it all the same. */
+const NO_STREAM = headerLines(['Nats-Expected-Stream', '-']);
+
+function forNoStream(message: Outgoing): Outgoing {
+  return { ...message, headers: withLine(message.headers, NO_STREAM) };
+}
+
+function agreeOnPayload({ info }: NatsConnection, log: Logger): number {
+  const offered = info?.max_payload ?? MAX_PAYLOAD;
+  if (offered < MAX_PAYLOAD)
+    log.warn({ offered, wanted: MAX_PAYLOAD }, 'the NATS server takes smaller messages than it should: set its max_payload to 8MB');
+  return Math.min(MAX_PAYLOAD, offered);
+}
+
+/**
+ * What JetStream sends is heard at our own inbox alone, whose name nobody else knows. The server asks nobody's permission before
+ * it delivers a kept message to the subject that a reader of the stream names: a service could make it say on another's subject
+ * what it may not say there itself.
+ */
+function fromServices(onMessage: (message: Message) => void): (message: Message) => void {
+  return (message) => {
+    if (!isKept(message)) onMessage(message);
+  };
+}
+
+/** A delivery asks for its acknowledgement, an answer to a direct get names its stream. */
+function isKept(message: Message): boolean {
+  return message.reply?.startsWith('$') === true || message.header('Nats-Stream') !== undefined;
+}
+
+interface Listening {
+  subject: string;
+  onMessage: (message: Message) => void;
+  queue: string | undefined;
+  /** Set where every message has this subject, so that it need not be read. */
+  exact?: string;
+}
+
+function listen(connection: NatsConnection, log: Logger, { subject, onMessage, queue, exact }: Listening): Subscription {
+  if (connection.isClosed() || connection.isDraining()) throw busClosed();
+  let open = true;
+  const subscription = connection.subscribe(subject, {
+    ...(queue === undefined ? {} : { queue }),
+    callback(err, message) {
+      if (err !== null) log.error({ err, subject }, 'NATS refused a subscription');
+      else if (open) onMessage(readMessage(message, exact));
+    },
+  });
+  return {
+    unsubscribe() {
+      open = false;
+      subscription.unsubscribe();
+    },
+    async drain() {
+      if (!subscription.isClosed() && !connection.isClosed()) await subscription.drain();
+    },
+  };
+}
+
+/** Ends with the connection. */
+async function followStatus(connection: NatsConnection, onStatus: (status: Status) => void): Promise<void> {
+  for await (const status of connection.status()) onStatus(status);
+}
+
+function report(status: Status, { log, throttle }: Pick<NatsLink, 'log' | 'throttle'>): void {
+  switch (status.type) {
+    case 'disconnect':
+      throttle.reset();
+      return log.warn({ server: status.server }, 'the connection to NATS is lost');
+    case 'reconnect':
+      return log.info({ server: status.server }, 'connected to NATS again');
+    case 'error':
+      return reportError(status.error, { log, throttle });
+    case 'ldm':
+      return log.warn({ server: status.server }, 'the NATS server is about to stop');
+    default:
+  }
+}
+
+/** Whoever tries to make a stream and may not says itself which job makes it. */
+const MAKING = /^\$JS\.API\.STREAM\.CREATE\./;
+
+function reportError(err: Error, { log, throttle }: Pick<NatsLink, 'log' | 'throttle'>): void {
+  if (!(err instanceof errors.PermissionViolationError)) return log.error({ err }, 'NATS reports an error');
+  const { operation, subject } = err;
+  if (MAKING.test(subject)) return;
+  throttle.log(`${operation} ${subject}`, () => log.error({ operation, subject }, 'NATS does not let this service do that'));
+}

@@ -1,0 +1,62 @@
+import type { ErrorCode, ServiceError } from '@switchyard/contracts';
+import { createFlood, parseTraceparent, type Flood, type Together } from '@switchyard/telemetry';
+import { REQUEST, TRACEPARENT } from '../wire/headers.ts';
+import type { Running } from './active-call.ts';
+
+const MAX_TEXT = 500;
+
+/** Defects. Everything else was said to the caller as it is. */
+const OURS: ReadonlySet<ErrorCode> = new Set(['INTERNAL', 'UNKNOWN', 'DATA_LOSS']);
+
+/** A call that was answered with an error. */
+export interface FailedCall {
+  call: Running;
+  error: ServiceError;
+  thrown: unknown;
+}
+
+/**
+ * Writes a line for each call that a service answers with an error, under the ids that its client is shown. What is refused because
+ * there is too much of it comes in floods, and shares lines: refusing must cost less than doing.
+ */
+export function createRefusals(): Flood<FailedCall> {
+  return createFlood({ kindOf, write });
+}
+
+export function logFailure(refusals: Flood<FailedCall>, failed: FailedCall): void {
+  const { call, error } = failed;
+  if (!call.method.log.isLevelEnabled(levelOf(error))) return;
+  const id = call.message.header(REQUEST) ?? '';
+  if (error.code === 'RESOURCE_EXHAUSTED') refusals.note(failed, id);
+  else write({ first: failed, ids: new Set([id]), count: 1 });
+}
+
+function levelOf({ code }: ServiceError): 'error' | 'info' {
+  return OURS.has(code) ? 'error' : 'info';
+}
+
+function kindOf({ call: { method, principal }, error }: FailedCall): string {
+  return [method.callable.name, error.details.reason, error.message, principal.tenant, principal.client].join(' ');
+}
+
+function write({ first: { call, error, thrown }, ids, count }: Together<FailedCall>): void {
+  const { method, message, principal } = call;
+  const { code, cause, details } = error;
+  const level = levelOf(error);
+  const line = {
+    ...(ids.size === 1
+      ? { requestId: message.header(REQUEST), traceId: parseTraceparent(message.header(TRACEPARENT))?.traceId }
+      : { requestIds: [...ids] }),
+    ...(count === 1 ? {} : { count }),
+    turnId: details.turnId,
+    method: method.callable.name,
+    code,
+    reason: details.reason,
+    status: details['status'],
+    error: error.message.slice(0, MAX_TEXT),
+    tenant: principal.tenant,
+    client: principal.client,
+    ...(level === 'error' ? { err: thrown } : cause === undefined ? {} : { err: cause }),
+  };
+  method.log[level](line, 'call failed');
+}

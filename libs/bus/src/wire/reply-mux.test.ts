@@ -1,0 +1,203 @@
+import assert from 'node:assert/strict';
+import { mock, test, type TestContext } from 'node:test';
+import { ServiceError } from '@switchyard/contracts';
+import fc from 'fast-check';
+import { EMPTY } from './encoding.ts';
+import { createMux, type Mux } from './reply-mux.ts';
+import type { Message } from './transport.ts';
+
+interface Heard {
+  messages: number;
+  ended?: 'deadline' | 'lost';
+}
+
+/** A mux, and what arrives for it. */
+function start(): {
+  mux: Mux;
+  arrive: (subject: string) => void;
+  open: (timeoutMs?: number, more?: { answerer?: string; moreMs?: () => number }) => [id: number, heard: Heard];
+} {
+  let arrive: (message: Message) => void = () => assert.fail();
+  const mux = createMux({
+    inbox: '_INBOX.me',
+    subscribe(_subject, onMessage) {
+      arrive = onMessage;
+      return { unsubscribe: () => undefined, drain: async () => undefined };
+    },
+  });
+  return {
+    mux,
+    arrive: (subject) => arrive({ subject, data: EMPTY, reply: undefined, status: undefined, header: () => undefined }),
+    open(timeoutMs = 1_000, { answerer = 'sessions', moreMs } = {}) {
+      const heard: Heard = { messages: 0 };
+      const waiting = {
+        onMessage: () => void heard.messages++,
+        onDeadline: () => void (heard.ended = 'deadline'),
+        onLost: () => void (heard.ended = 'lost'),
+        ...(moreMs ? { moreMs } : {}),
+      };
+      return [mux.open(waiting, timeoutMs, answerer), heard];
+    },
+  };
+}
+
+/** Time that a test moves. */
+function clock(t: TestContext): (ms: number) => void {
+  t.mock.timers.enable({ apis: ['setInterval', 'Date'] });
+  let now = 1_000;
+  const stopped = mock.method(performance, 'now', () => now);
+  t.after(() => stopped.mock.restore());
+  return (ms) => {
+    for (let left = ms; left > 0; left -= 20) {
+      now += Math.min(left, 20);
+      t.mock.timers.tick(Math.min(left, 20));
+    }
+  };
+}
+
+test('an address is used again when its call had its last answer, and never after one that may still get some', () => {
+  const { mux, open } = start();
+  const [first] = open();
+  assert.ok(mux.done(first));
+  assert.equal(open()[0], first);
+  const gone = new Set<number>();
+  for (const forget of [(id: number) => mux.close(id), () => mux.lose(new ServiceError('UNAVAILABLE', 'gone'))]) {
+    const [id] = open();
+    gone.add(id);
+    forget(id);
+    for (let n = 0; n < 5; n++) assert.ok(!gone.has(open()[0]));
+  }
+});
+
+test('an address whose time was up is not used again', (t) => {
+  const pass = clock(t);
+  const { open } = start();
+  const [id, heard] = open(100);
+  pass(200);
+  assert.equal(heard.ended, 'deadline');
+  for (let n = 0; n < 5; n++) assert.notEqual(open()[0], id);
+});
+
+test('only who was asked is heard', () => {
+  const { mux, arrive, open } = start();
+  const [id, heard] = open(1_000, { answerer: 'sessions' });
+  arrive(mux.address(id, 'secrets'));
+  arrive(mux.address(id));
+  arrive(`${mux.address(id, 'sessions')}.x`);
+  arrive(`_INBOX.me.r.0${id.toString(36)}.sessions`);
+  assert.equal(heard.messages, 0);
+  arrive(mux.address(id, 'sessions'));
+  assert.equal(heard.messages, 1);
+  mux.done(id);
+  const [again, next] = open(1_000, { answerer: 'secrets' });
+  assert.equal(again, id);
+  arrive(mux.address(id, 'sessions'));
+  assert.equal(next.messages, 0);
+  arrive(mux.address(id, 'secrets'));
+  assert.equal(next.messages, 1);
+});
+
+test('whoever waits is told in time and not before, whoever waited at the same address', (t) => {
+  const pass = clock(t);
+  const { mux, open } = start();
+  const [first] = open(500);
+  mux.done(first);
+  pass(400);
+  const [second, later] = open(1_000);
+  assert.equal(second, first);
+  pass(900);
+  assert.equal(later.ended, undefined, 'the end of the one before is not its own');
+  pass(140);
+  assert.equal(later.ended, 'deadline');
+
+  const [third] = open(5_000);
+  mux.done(third);
+  const [fourth, sooner] = open(100);
+  assert.equal(fourth, third);
+  pass(140);
+  assert.equal(sooner.ended, 'deadline', 'it does not wait for the end of the one before');
+});
+
+test('what is prolonged is asked again when that time is over', (t) => {
+  const pass = clock(t);
+  const { open } = start();
+  let more = 300;
+  const [, heard] = open(100, { moreMs: () => more });
+  pass(140);
+  assert.equal(heard.ended, undefined);
+  more = 0;
+  pass(340);
+  assert.equal(heard.ended, 'deadline');
+});
+
+test('a call is looked at for its own sake alone, not for those who waited there before', (t) => {
+  const pass = clock(t);
+  const { mux, open } = start();
+  const [id] = open(5_000);
+  mux.done(id);
+  let looks = 0;
+  const moreMs = (): number => {
+    looks++;
+    return 10_000;
+  };
+  open(100, { moreMs });
+  pass(6_000);
+  assert.equal(looks, 1);
+});
+
+test('deadlines are kept after a time in which nobody waited', (t) => {
+  const pass = clock(t);
+  const { mux, open } = start();
+  const [id] = open(100_000);
+  mux.done(id);
+  pass(100);
+  const [, heard] = open(200);
+  pass(240);
+  assert.equal(heard.ended, 'deadline');
+});
+
+test('whatever comes and goes, each call hears its own answers, ends once and in time, and none is counted twice', (t) => {
+  const pass = clock(t);
+  const step = fc.oneof(
+    { weight: 5, arbitrary: fc.record({ open: fc.integer({ min: 20, max: 400 }) }) },
+    { weight: 4, arbitrary: fc.record({ answer: fc.nat() }) },
+    { weight: 1, arbitrary: fc.record({ close: fc.nat() }) },
+    { weight: 3, arbitrary: fc.record({ pass: fc.integer({ min: 1, max: 100 }) }) },
+    { weight: 1, arbitrary: fc.constant('lose' as const) },
+  );
+  fc.assert(
+    fc.property(fc.array(step, { maxLength: 80 }), (steps) => {
+      const { mux, arrive, open } = start();
+      const waiting = new Map<number, { heard: Heard; until: number }>();
+      for (const one of steps) {
+        if (one === 'lose') {
+          mux.lose(new ServiceError('UNAVAILABLE', 'gone'));
+          for (const { heard } of waiting.values()) assert.equal(heard.ended, 'lost');
+          waiting.clear();
+        } else if ('open' in one) {
+          const [id, heard] = open(one.open);
+          assert.ok(!waiting.has(id), 'nobody waits there');
+          waiting.set(id, { heard, until: performance.now() + one.open });
+        } else if ('pass' in one) {
+          pass(one.pass);
+          for (const [id, { heard, until }] of waiting) {
+            if (heard.ended === undefined) assert.ok(performance.now() < until + 60, 'told in time');
+            else assert.ok(performance.now() >= until, 'not before');
+            if (heard.ended !== undefined) waiting.delete(id);
+          }
+        } else {
+          const [id, call] = [...waiting][('answer' in one ? one.answer : one.close) % Math.max(waiting.size, 1)] ?? [];
+          if (id === undefined || call === undefined) continue;
+          arrive(mux.address(id, 'sessions'));
+          assert.equal(call.heard.messages, 1);
+          assert.ok('answer' in one ? mux.done(id) : mux.close(id));
+          assert.ok(!mux.done(id) && !mux.close(id));
+          waiting.delete(id);
+        }
+        assert.equal(mux.size, waiting.size);
+      }
+      mux.end();
+    }),
+    { numRuns: 500 },
+  );
+});

@@ -1,0 +1,60 @@
+import { encodeJson, subjectToken } from './encoding.ts';
+import type { Endpoint, ServiceInfo, Subscription, Transport } from './transport.ts';
+
+const NANOS_PER_MS = 1_000_000;
+const TYPE = 'io.nats.micro.v1';
+
+/** Asks every replica of every service who it is. */
+export const PING = '$SRV.PING';
+/** The same, with its numbers. */
+export const STATS = '$SRV.STATS';
+/** Where answers to those come from: whoever is there. */
+export const DISCOVERY = 'discovery';
+export const PING_TYPE = `${TYPE}.ping_response`;
+export const STATS_TYPE = `${TYPE}.stats_response`;
+
+/**
+ * Answers `$SRV.PING|INFO|STATS` as the NATS services protocol has it (ADR-32), so that `nats micro ls`, `info` and `stats`
+ * work, over any transport. Written here, because the client library counts neither failures nor time of a handler that answers
+ * later.
+ */
+export function announce(
+  transport: Pick<Transport, 'publish' | 'subscribe'>,
+  { name, version, description, replica, metadata, data }: ServiceInfo,
+  endpoints: readonly Endpoint[],
+): Subscription[] {
+  const id = subjectToken(replica);
+  const started = new Date().toISOString();
+  const identity = { name, id, version, metadata: { ...metadata, replica, started } };
+  const answers = {
+    PING: () => ({ type: PING_TYPE, ...identity }),
+    INFO: () => ({ type: `${TYPE}.info_response`, ...identity, description, endpoints: endpoints.map((one) => describe(one, name)) }),
+    STATS: () => ({ type: STATS_TYPE, ...identity, started, endpoints: endpoints.map((one) => count(one, name)), data: data?.() }),
+  };
+  return Object.entries(answers).flatMap(([verb, answer]) =>
+    [`$SRV.${verb}`, `$SRV.${verb}.${name}`, `$SRV.${verb}.${name}.${id}`].map((subject) =>
+      transport.subscribe(subject, ({ reply }) => {
+        if (reply !== undefined) transport.publish({ subject: reply, data: encodeJson(answer()) });
+      }),
+    ),
+  );
+}
+
+function describe({ name, subject, metadata = {} }: Endpoint, queue: string) {
+  return { name, subject, queue_group: queue, metadata };
+}
+
+function count({ name, subject, stats }: Endpoint, queue: string) {
+  const { requests = 0, errors = 0, lastError = '', processingMs = 0 } = stats?.() ?? {};
+  const nanos = processingMs * NANOS_PER_MS;
+  return {
+    name,
+    subject,
+    queue_group: queue,
+    num_requests: requests,
+    num_errors: errors,
+    last_error: lastError,
+    processing_time: nanos,
+    average_processing_time: requests === 0 ? 0 : Math.round(nanos / requests),
+  };
+}
