@@ -14,7 +14,7 @@ const EXCLUDED = /(?:^|\/)(?:fixtures|generated)\/|\.d\.ts$|^CHANGELOG|^LICENSE/
 
 type Ceilings = Record<string, Partial<Record<Kind, number>>>;
 
-/** `libs/bus/src/bus.ts` belongs to `libs/bus`, `docs/guide/x.md` to `docs`, `README.md` to `.`. */
+/** `libs/bus/src/index.ts` belongs to `libs/bus`, `docs/guide/x.md` to `docs`, `README.md` to `.`. */
 function packageName(path: string): string {
   const [top = '.', second] = path.split('/');
   if (second === undefined) return '.';

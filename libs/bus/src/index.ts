@@ -13,9 +13,20 @@ export type {
   StreamSink,
   DiscoverOptions,
 } from './client/bus.ts';
-export type { Bucket, BucketEntry, Log, LogEntry, LogPosition, Message, Outgoing, Subscription, Transport, Watch } from './wire/transport.ts';
+export type {
+  Bucket,
+  BucketEntry,
+  Log,
+  LogEntry,
+  LogPosition,
+  Message,
+  Outgoing,
+  Subscription,
+  Transport,
+  Watch,
+} from './wire/transport.ts';
 export type { CallHead, HeaderLines } from './wire/headers.ts';
-export { createEncoder, type Encoded } from './wire/encoded.ts';
+export { createEncoder, type Encoded } from './wire/encoding.ts';
 export { readEvent } from './client/events.ts';
 export { checkEmits } from './client/emit-check.ts';
 export { connectBus, type ConnectBusOptions } from './connect-bus.ts';

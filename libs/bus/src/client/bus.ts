@@ -19,7 +19,7 @@ import type {
   UnaryName,
 } from '@switchyard/contracts';
 import type { Logger } from '@switchyard/telemetry';
-import type { Encoded } from '../wire/encoded.ts';
+import type { Encoded } from '../wire/encoding.ts';
 import type { CallHead } from '../wire/headers.ts';
 import type { LargeAnswer } from '../payloads/large-payloads.ts';
 import type { ParamsDecryption } from '../payloads/sealed-payloads.ts';

@@ -1,13 +1,19 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
-import type { Running } from '../server/active-call.ts';
+import type { Callable } from '@switchyard/contracts';
+
+/** The call that a handler is answering. */
+export interface EmittingCall {
+  readonly method: { readonly callable: Pick<Callable, 'name' | 'emits'> };
+  readonly ended: boolean;
+}
 
 /** The call that the present work is done for. Filled only where events are held against the contract; elsewhere it costs nothing. */
-const calls = new AsyncLocalStorage<Running>();
+const calls = new AsyncLocalStorage<EmittingCall>();
 
-const breaches = new WeakMap<Running, TypeError>();
+const breaches = new WeakMap<EmittingCall, TypeError>();
 
 /** Runs a handler so that the events it causes are known to be its own. */
-export function attributed(call: Running, handle: () => void): void {
+export function attributed(call: EmittingCall, handle: () => void): void {
   calls.run(call, handle);
 }
 
@@ -26,7 +32,7 @@ export function checkEmits(event: string): void {
 }
 
 /** Throws what `checkEmits` threw, so that a handler which caught it does not answer all the same. */
-export function checkBreach(call: Running): void {
+export function checkBreach(call: EmittingCall): void {
   const breach = breaches.get(call);
   if (breach !== undefined) throw breach;
 }

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { ServiceError, contracts, refusal, type Params } from '@switchyard/contracts';
 import { createLogger, hideValue } from '@switchyard/telemetry';
 import type { Ctx } from '../client/bus.ts';
-import { createEncoder } from '../wire/encoded.ts';
+import { createEncoder } from '../wire/encoding.ts';
 import { headerLines } from '../wire/headers.ts';
 import { alice, forward, result, to, version, type BusFixture } from './bus-fixture.contract.ts';
 

@@ -1,7 +1,6 @@
-import { announce } from '../wire/service-announcement.ts';
 import { checkMessage } from '../wire/validation.ts';
 import { busClosed } from '../wire/errors.ts';
-import { drainTogether } from '../wire/subscriptions.ts';
+import { announce, drainTogether } from '../wire/service-announcement.ts';
 import { MAX_PAYLOAD, refuseFrom, type Bucket, type Log, type Outgoing, type Subscription, type Transport } from '../wire/transport.ts';
 import type { Listener, MemoryHub } from './memory-hub.ts';
 import { MAX_BYTES, MESSAGE_BYTES } from './memory-log.ts';

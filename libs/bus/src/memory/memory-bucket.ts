@@ -1,4 +1,4 @@
-import { checkKey } from '../wire/keys.ts';
+import { checkKey } from '../wire/validation.ts';
 import type { BucketEntry } from '../wire/transport.ts';
 
 /** As long as Node's timers can wait. */

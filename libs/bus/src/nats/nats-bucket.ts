@@ -4,7 +4,7 @@ import type { BucketDefinition } from '@switchyard/contracts';
 import { decodeJson, EMPTY } from '../wire/encoding.ts';
 import { busUnreachable } from '../wire/errors.ts';
 import { headerLines } from '../wire/headers.ts';
-import { checkKey } from '../wire/keys.ts';
+import { checkKey } from '../wire/validation.ts';
 import type { Bucket, BucketEntry, Outgoing } from '../wire/transport.ts';
 import { ask, type NatsAsker } from './nats-request.ts';
 import { DELETE_HEADERS, isDeletion, keySubject } from './nats-bucket-entry.ts';

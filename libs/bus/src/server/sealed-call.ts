@@ -3,7 +3,16 @@ import { encryptTo } from '@switchyard/security';
 import { EMPTY, decodeJson } from '../wire/encoding.ts';
 import { PRINCIPAL, SEAL } from '../wire/headers.ts';
 import type { Running } from './active-call.ts';
-import { bindParams, bindResult, encodeSealed, notSealed, paramsNotDecrypted, parseSeal, readSealed, type Seal } from '../payloads/sealed-payloads.ts';
+import {
+  bindParams,
+  bindResult,
+  encodeSealed,
+  notSealed,
+  paramsNotDecrypted,
+  parseSeal,
+  readSealed,
+  type Seal,
+} from '../payloads/sealed-payloads.ts';
 
 /**
  * The params of a call with sealed members. Throws before the handler runs if the params are not encrypted to this service, or if

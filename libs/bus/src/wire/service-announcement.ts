@@ -58,3 +58,11 @@ function count({ name, subject, stats }: Endpoint, queue: string) {
     average_processing_time: requests === 0 ? 0 : Math.round(nanos / requests),
   };
 }
+
+/** Several as one. */
+export function drainTogether(subscriptions: readonly Subscription[]): Subscription {
+  return {
+    unsubscribe: () => subscriptions.forEach((subscription) => subscription.unsubscribe()),
+    drain: async () => void (await Promise.all(subscriptions.map((subscription) => subscription.drain()))),
+  };
+}
