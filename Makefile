@@ -24,21 +24,21 @@ check: install ## Types, lint, format, boundaries, dead code, contracts, protos.
 	$(TSC) -p tsconfig.json
 	$(BIN)/oxlint --deny-warnings
 	$(BIN)/oxfmt --check .
-	$(NODE) scripts/check-boundaries.ts
+	$(NODE) scripts/check/check-boundaries.ts
 	$(BIN)/knip --no-config-hints
-	$(NODE) scripts/lock-contracts.ts
-	$(NODE) scripts/settings-page.ts
-	$(NODE) scripts/generate.ts
-	$(NODE) scripts/check-repository.ts
+	$(NODE) scripts/contracts/lock-contracts.ts
+	$(NODE) scripts/settings/settings-page.ts
+	$(NODE) scripts/generate/generate.ts
+	$(NODE) scripts/check/check-repository.ts
 	$(NODE) scripts/check/check-prose.ts
 	$(NODE) scripts/check/check-layout.ts
 	$(NODE) scripts/check/check-commits.ts
-	$(NODE) scripts/check-dockerfile.ts
-	$(NODE) $(BIN)/dclint -c scripts/dclint.json --max-warnings 0 docker-compose.yml
+	$(NODE) scripts/check/check-dockerfile.ts
+	$(NODE) $(BIN)/dclint -c scripts/check/dclint.json --max-warnings 0 docker-compose.yml
 	cd proto && ../$(BIN)/buf lint
 
 test: install ## All tests, against real servers.
-	$(NODE) scripts/run-tests.ts "$(TESTS)"
+	$(NODE) scripts/test/run-tests.ts "$(TESTS)"
 
 chaos: install ## A cluster that is hurt at random, and checked: SEED=… FAULTS=… plays the same again (tests/chaos/README.md).
 	@SEED="$(SEED)" FAULTS="$(FAULTS)" $(NODE) tests/chaos/main.ts
@@ -51,16 +51,16 @@ fix: install ## Formats, and mends what lint can mend.
 	$(BIN)/oxlint --fix
 
 lock: install ## Updates the snapshots of the contracts and everything generated from them; a breaking change needs a line in CHANGELOG.md.
-	$(NODE) scripts/lock-contracts.ts --write
-	$(NODE) scripts/lock-settings.ts
-	$(NODE) scripts/settings-page.ts --write
-	$(NODE) scripts/generate.ts --write
+	$(NODE) scripts/contracts/lock-contracts.ts --write
+	$(NODE) scripts/settings/lock-settings.ts
+	$(NODE) scripts/settings/settings-page.ts --write
+	$(NODE) scripts/generate/generate.ts --write
 
 generate: install ## Writes what is read from the declarations: users of NATS, alerts, the dashboard, the page of metrics.
-	$(NODE) scripts/generate.ts --write
+	$(NODE) scripts/generate/generate.ts --write
 
 service: install ## A new service with one method: make service NAME=notes
-	@$(NODE) scripts/new-service.ts
+	@$(NODE) scripts/new-service/new-service.ts
 
 install-run:
 	@node scripts/install.mjs run

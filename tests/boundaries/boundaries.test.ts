@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { cruise, type ICruiseResult } from 'dependency-cruiser';
-import { cruiseRepository } from '../../scripts/boundaries.ts';
-import { options, rules } from '../../scripts/boundary-rules.ts';
+import { cruiseRepository } from '../../scripts/check/boundaries/boundaries.ts';
+import { options, rules } from '../../scripts/check/boundaries/boundary-rules.ts';
 
 const fixtures = fileURLToPath(new URL('fixtures/', import.meta.url));
 

@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { SETTING_OWNERS, UNREAD_SETTINGS } from '@switchyard/contracts';
-import { findUnread } from '../../scripts/find-unread.ts';
-import { READERS } from '../../scripts/setting-readers.ts';
-import { listSettings } from '../../scripts/list-settings.ts';
+import { findUnread } from '../../scripts/settings/find-unread.ts';
+import { READERS } from '../../scripts/settings/setting-readers.ts';
+import { listSettings } from '../../scripts/settings/list-settings.ts';
 
 const { declared, unread, needless } = findUnread(fileURLToPath(new URL('../../', import.meta.url)), READERS);
 

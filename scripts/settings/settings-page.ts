@@ -18,7 +18,7 @@ import { describeDefault, describeType } from './describe-schema.ts';
 import { listSettings, type Setting } from './list-settings.ts';
 
 // Renders the reference page of all settings. With --write it writes the file, otherwise it fails if the file is stale.
-const file = fileURLToPath(new URL('../docs/reference/settings.md', import.meta.url));
+const file = fileURLToPath(new URL('../../docs/reference/settings.md', import.meta.url));
 const text = page(listSettings());
 
 if (process.argv.includes('--write')) writeFileSync(file, text);

@@ -8,7 +8,7 @@ import { findUnserved } from './find-unserved.ts';
 
 // Checks two records of the contracts, and updates them with --write: the snapshots of all promises (libs/contracts/snapshots, a file
 // per service), and the list of methods without a handler (burn-down.ts).
-const root = fileURLToPath(new URL('../', import.meta.url));
+const root = fileURLToPath(new URL('../../', import.meta.url));
 const snapshots = `${root}libs/contracts/snapshots/`;
 const burnDownFile = `${root}libs/contracts/src/burn-down.ts`;
 const writing = process.argv.includes('--write');
@@ -58,7 +58,7 @@ function lockUnserved(names: readonly string[]): void {
 }
 
 function burnDown(names: readonly string[]): string {
-  return `import type { MethodName } from './registry.ts';
+  return `import type { MethodName } from '../registry.ts';
 
 /**
  * Methods that are declared, routed and documented but have no handler yet. They answer UNAVAILABLE with the name of their service.

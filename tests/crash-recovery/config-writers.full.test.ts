@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { bucketKey, CONFIG_BUCKET, TokenProjection, TOKENS_BUCKET } from '@switchyard/contracts';
 import { hashToken } from '@switchyard/security';
 import { createSecretReader } from '@switchyard/service-kit';
-import { KILLS, openRig } from './rig.ts';
+import { KILLS, openRig } from './service-processes.ts';
 
 const NATS_OFF = process.env['SWITCHYARD_TEST_NATS'] === 'off' && 'SWITCHYARD_TEST_NATS=off';
 const LIMIT = { skip: NATS_OFF, timeout: 60_000 + KILLS * 20_000 };

@@ -44,7 +44,7 @@ type Limits = Pick<(typeof runs)[number], 'timeoutMs' | 'fileMs' | 'atOnce'>;
 /** Runs the files, and gives those of them that failed. */
 async function run(together: readonly string[], { timeoutMs, fileMs, atOnce }: Limits): Promise<string[]> {
   const report = join(reports.path, 'failed');
-  const reporters = ['spec', 'stdout', `${root}/scripts/failed-files.ts`, report];
+  const reporters = ['spec', 'stdout', `${root}/scripts/test/failed-files.ts`, report];
   const flags = reporters.map((value, at) => `--test-reporter${at % 2 === 0 ? '' : '-destination'}=${value}`);
   flags.push('--test', `--test-concurrency=${atOnce}`, `--test-timeout=${timeoutMs}`, '--disable-warning=ExperimentalWarning');
   const tests = spawn(process.execPath, [...flags, ...together], { stdio: 'inherit' });

@@ -1,6 +1,6 @@
 import { DEFAULT_DEADLINE_MS, isUnread, MAX, TURN_DEADLINE_MS } from '@switchyard/contracts';
-import { describeDefault, describeType } from '../describe-schema.ts';
-import { listSettings } from '../list-settings.ts';
+import { describeDefault, describeType } from '../../settings/describe-schema.ts';
+import { listSettings } from '../../settings/list-settings.ts';
 import { cell, code, described, table } from './markdown.ts';
 
 /** Names of settings that are limits. */

@@ -7,7 +7,7 @@ import { silentLogger } from '@switchyard/telemetry';
 import { principal, startNatsServer, startProcess, tempDir, type StartedProcess } from '@switchyard/testkit';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
-const DYING = new URL('./dying.ts', import.meta.url).href;
+const DYING = new URL('./crash-preload.ts', import.meta.url).href;
 const PATIENCE_MS = 60_000;
 
 /** As many processes are killed at each place. */

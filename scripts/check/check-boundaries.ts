@@ -1,5 +1,5 @@
-import { cruiseRepository } from './boundaries.ts';
-import { rules } from './boundary-rules.ts';
+import { cruiseRepository } from './boundaries/boundaries.ts';
+import { rules } from './boundaries/boundary-rules.ts';
 
 const LEAST_MODULES = 150;
 

@@ -1,5 +1,5 @@
 import type { JsonSchema } from '@switchyard/contracts';
-import { describeDefault, describeType } from '../describe-schema.ts';
+import { describeDefault, describeType } from '../../settings/describe-schema.ts';
 
 export function code(text: string): string {
   return `\`${text}\``;

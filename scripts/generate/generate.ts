@@ -18,7 +18,7 @@ const generated: Readonly<Record<string, string>> = {
 };
 
 for (const [name, text] of Object.entries(generated)) {
-  const file = fileURLToPath(new URL(`../${name}`, import.meta.url));
+  const file = fileURLToPath(new URL(`../../${name}`, import.meta.url));
   if (process.argv.includes('--write')) {
     mkdirSync(dirname(file), { recursive: true });
     writeFileSync(file, text);

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { services } from '@switchyard/embedded';
 import { startProcess, tempDir } from '@switchyard/testkit';
-import { copyOfTheTree, PATIENCE_MS, type Copy } from './copy.ts';
+import { copyOfTheTree, PATIENCE_MS, type Copy } from './repository-copy.ts';
 
 // One tree after the other: without the service, with it, with another method in it.
 const options = { timeout: PATIENCE_MS };
@@ -69,7 +69,7 @@ test('nothing is made over what is there', options, async () => {
 
 test('a method that has no handler yet is found out', options, async () => {
   copy.insert('libs/contracts/src/notes/notes.ts', CONTRACT, '});\n');
-  const { code, output } = await copy.run('node_modules/.bin/node', 'scripts/lock-contracts.ts');
+  const { code, output } = await copy.run('node_modules/.bin/node', 'scripts/contracts/lock-contracts.ts');
   assert.equal(code, 1);
   assert.match(output, /new entries.*make lock/s);
   assert.match(output, /notes\.get is declared, and no service has a handler for it/);
@@ -78,7 +78,7 @@ test('a method that has no handler yet is found out', options, async () => {
 test('a method is its contract and its handler, named in the service', options, async () => {
   copy.write('services/notes/src/handlers/notes-get.ts', HANDLER);
   const service = 'services/notes/src/service.ts';
-  copy.insert(service, "import { notesGet } from './handlers/notes-get.ts';\n", '\n/** Owns');
+  copy.insert(service, "import { notesGet } from '../adding/handlers/notes-get.ts';\n", '\n/** Owns');
   copy.insert(service, "      'notes.get': notesGet(entries),\n", '    };\n');
   await passes('make', 'lock');
   await passes('make', 'check');

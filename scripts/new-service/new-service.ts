@@ -2,12 +2,12 @@ import { execFileSync } from 'node:child_process';
 import { mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { newFiles } from './new-service/files.ts';
-import { readName, type ServiceNames } from './new-service/name.ts';
-import { registered } from './new-service/register.ts';
+import { newFiles } from './files.ts';
+import { readName, type ServiceNames } from './name.ts';
+import { registered } from './register.ts';
 
 // A new service that passes every check as it is: `make service NAME=notes`.
-const root = fileURLToPath(new URL('..', import.meta.url));
+const root = fileURLToPath(new URL('../..', import.meta.url));
 const names = readName(process.env['NAME'] ?? '', root);
 if ('refused' in names) {
   console.error(names.refused);
@@ -30,8 +30,8 @@ function make(service: ServiceNames): void {
   }
   install(service.name);
   run(`${root}node_modules/.bin/oxfmt`, Object.keys({ ...changed, ...written }));
-  run(process.execPath, ['scripts/lock-contracts.ts', '--write']);
-  run(process.execPath, ['scripts/generate.ts', '--write']);
+  run(process.execPath, ['scripts/contracts/lock-contracts.ts', '--write']);
+  run(process.execPath, ['scripts/generate/generate.ts', '--write']);
   console.log(
     `services/${service.name} is there, and ${Object.keys(changed).join(', ')} know it. What to do next: docs/guide/extending.md`,
   );

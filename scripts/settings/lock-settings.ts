@@ -6,7 +6,7 @@ import { findUnread } from './find-unread.ts';
 import { READERS } from './setting-readers.ts';
 
 // The list of settings that nothing reads yet. A test compares it with the code; this writes it.
-const root = fileURLToPath(new URL('..', import.meta.url));
+const root = fileURLToPath(new URL('../..', import.meta.url));
 const file = `${root}libs/contracts/src/config/burn-down.ts`;
 
 const { unread } = findUnread(root, READERS);

@@ -7,7 +7,7 @@ import { connectBus, type Bus } from '@switchyard/bus';
 import { registry, secrets } from '@switchyard/contracts';
 import { silentLogger } from '@switchyard/telemetry';
 import { principal, startNatsServer, startProcess, tempDir } from '@switchyard/testkit';
-import { KILLS } from './rig.ts';
+import { KILLS } from './service-processes.ts';
 
 const NATS_OFF = process.env['SWITCHYARD_TEST_NATS'] === 'off' && 'SWITCHYARD_TEST_NATS=off';
 const LIMIT = { skip: NATS_OFF, timeout: 60_000 + KILLS * 20_000 };

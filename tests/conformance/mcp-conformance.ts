@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { createServer, request } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { startEmbedded } from '../tests/e2e/embedded.ts';
+import { startEmbedded } from '../e2e/embedded.ts';
 
 /**
  * Runs the conformance suite of the Model Context Protocol against `/mcp`, by hand: it is fetched with npx, because it brings a hundred

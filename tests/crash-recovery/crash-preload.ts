@@ -6,7 +6,7 @@ import { registerHooks } from 'node:module';
  */
 
 const HOST = '/libs/service-kit/src/host.ts';
-const BUS = new URL('./dying-bus.ts', import.meta.url).href;
+const BUS = new URL('./crash-hook.ts', import.meta.url).href;
 
 registerHooks({
   resolve: (specifier, context, next) =>

@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { readdir, readFile } from 'node:fs/promises';
 import { test } from 'node:test';
 import { contracts, eventServices, notifications, publicMethods, type Contract } from '@switchyard/contracts';
-import { referencePages } from './reference/pages.ts';
+import { referencePages } from './pages.ts';
 
-const root = new URL('../', import.meta.url);
+const root = new URL('../../../', import.meta.url);
 const pages = await referencePages();
 const linesOf = (file: string): Set<string> => new Set((pages[file] ?? assert.fail(file)).split('\n'));
 
