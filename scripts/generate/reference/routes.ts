@@ -1,6 +1,6 @@
 import { publicMethods, type JsonSchema } from '@switchyard/contracts';
 import { inSteps } from '@switchyard/service-kit';
-import { openApiSteps } from '../../../services/gateway/src/docs/openapi.ts';
+import { openApiSteps } from '../../../services/gateway/src/openapi/openapi-document.ts';
 import { startTestGateway } from '../../../services/gateway/src/gateway.fixture.ts';
 import { describeType } from '../../settings/describe-schema.ts';
 import { cell, code, described, fields, json, table } from './markdown.ts';

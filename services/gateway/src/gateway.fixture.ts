@@ -7,8 +7,8 @@ import type { HealthReporter, Readiness, Settings } from '@switchyard/service-ki
 import { silentLogger, type Logger } from '@switchyard/telemetry';
 import { WebSocket, type RawData } from 'ws';
 import type { z } from 'zod';
-import type { EdgeSections } from './edge.ts';
-import { routes } from './routes/routes.ts';
+import type { EdgeSections } from './http/edge.ts';
+import { routes } from './routes.ts';
 import { openGateway, type Gateway } from './gateway.ts';
 
 export type GatewaySection = Sections['gateway'];

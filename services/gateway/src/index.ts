@@ -1,2 +1,2 @@
-export { describeExposure } from './admission/exposure.ts';
+export { describeExposure } from './auth/network-exposure.ts';
 export { defineGateway, gateway, type GatewayHooks } from './service.ts';

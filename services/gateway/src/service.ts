@@ -1,12 +1,12 @@
 import type { Handlers } from '@switchyard/bus';
 import { gateway as contract, TOKENS_BUCKET, type Sections } from '@switchyard/contracts';
 import { defineService, type ServiceDefinition } from '@switchyard/service-kit';
-import { describeExposure } from './admission/exposure.ts';
-import { REQUESTS_FINISH_MS } from './server/drain.ts';
-import { routes } from './routes/routes.ts';
-import type { EdgeSections } from './edge.ts';
+import { describeExposure } from './auth/network-exposure.ts';
+import { REQUESTS_FINISH_MS } from './http/drain.ts';
+import { routes } from './routes.ts';
+import type { EdgeSections } from './http/edge.ts';
 import { openGateway, type DrainTimes } from './gateway.ts';
-import { VERSION } from './version.ts';
+import { VERSION } from './http/version.ts';
 
 /** Of the time for shutting down: to be seen to go, and then to finish requests; the rest is for closing. */
 const DRAIN_SHARE = 1 / 3;

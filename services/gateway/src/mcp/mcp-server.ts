@@ -1,10 +1,10 @@
 import type * as library from '@modelcontextprotocol/server';
 import type { Server, ServerContext } from '@modelcontextprotocol/server';
 import { errorData, ServiceError } from '@switchyard/contracts';
-import { describeError } from '../server/failure-log.ts';
-import { callTool, toolFor, toolsFor } from './call-tool.ts';
-import type { McpExchange } from './exchange.ts';
-import { readSession, sessionResources } from './sessions.ts';
+import { describeError } from '../request/failure-log.ts';
+import { callTool, toolFor, toolsFor } from './tool-call.ts';
+import type { McpExchange } from './mcp-request.ts';
+import { readSession, sessionResources } from './session-resources.ts';
 
 /** The library, which is loaded when the first client comes. */
 export type Mcp = typeof library;

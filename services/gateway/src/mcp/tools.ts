@@ -4,8 +4,8 @@ import { mintId } from '@switchyard/security';
 import { inSteps } from '@switchyard/service-kit';
 import type { Tool } from '@modelcontextprotocol/server';
 import { z } from 'zod';
-import { failureError } from '../routes/errors.ts';
-import { countCallsOf, type CountCall } from '../rpc/call-counts.ts';
+import { failureError } from '../turns/turn-errors.ts';
+import { countCallsOf, type CountCall } from '../rpc/call-metrics.ts';
 
 /** How a tool is called: for whom, and within what. */
 export interface ToolUse {

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { faultAnswer } from './answers.ts';
+import { faultAnswer } from './json-rpc-responses.ts';
 import { runBatch, type BatchOptions } from './batch.ts';
-import type { Origin } from './in-flight.ts';
+import type { Origin } from './call-context.ts';
 import { INVALID_REQUEST, NO_PARAMS, type Item, type Request } from './envelope.ts';
 
 const from = { requestId: 'req_1', traceparent: undefined } as Origin;

@@ -1,6 +1,6 @@
-import { batchAnswer, type Answer, type Fault } from './answers.ts';
+import { batchAnswer, type Answer, type Fault } from './json-rpc-responses.ts';
 import type { Item, Request } from './envelope.ts';
-import type { Cancel, OnAnswer, Origin } from './in-flight.ts';
+import type { Cancel, OnAnswer, Origin } from './call-context.ts';
 
 const CONCURRENT = 8;
 /** What the answers of one batch may weigh together. */

@@ -1,5 +1,5 @@
 import { isUtf8 } from 'node:buffer';
-import type { Fault } from './answers.ts';
+import type { Fault } from './json-rpc-responses.ts';
 import {
   BACKSLASH,
   BROKEN,
@@ -15,7 +15,7 @@ import {
   stringEnd,
   valueEnd,
   type Scan,
-} from './json-scan.ts';
+} from './json-scanner.ts';
 
 /** Deeper nesting than this is refused: nobody means it, and what walks it later may recurse. */
 export const MAX_DEPTH = 64;

@@ -1,5 +1,5 @@
 import { IDEMPOTENCY_KEY, IdempotencyKey, invalidParams, type Callable, type ServiceError } from '@switchyard/contracts';
-import type { Fault } from './answers.ts';
+import type { Fault } from './json-rpc-responses.ts';
 
 const HEADER = 'Idempotency-Key';
 

@@ -1,0 +1,82 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { SECRETS, startTestGateway } from '../gateway.fixture.ts';
+import { createRateLimiter } from './rate-limits.ts';
+import { rateHeaders } from './rate-limit-headers.ts';
+
+const told = ({ headers }: Response) => ['limit', 'remaining', 'reset'].map((name) => headers.get(`x-ratelimit-${name}-requests`));
+const rateLimit = { maxRequests: 3, windowMs: 60_000 };
+
+test('the time is until all of the rate is there again', () => {
+  let now = 0;
+  const limiter = createRateLimiter({ now: () => now });
+  const rate = { max: 5, windowMs: 90_000 };
+  const values = () => rateHeaders(limiter, 'a', rate).filter((_, at) => at % 2 === 1);
+  assert.deepEqual(values(), ['5', '5', '0s']);
+  limiter.take('a', rate);
+  assert.deepEqual(values(), ['5', '4', '1m30s']);
+  now = 60_000;
+  limiter.take('a', rate);
+  now = 89_999;
+  assert.deepEqual(values(), ['5', '3', '1m1s']);
+  now = 149_500;
+  assert.deepEqual(values(), ['5', '4', '1s']);
+  now = 150_000;
+  assert.deepEqual(values(), ['5', '5', '0s']);
+});
+
+test('every answer on /v1 says how much of the rate is left, in front of Fastify and behind it', async () => {
+  await using gateway = await startTestGateway({ settings: { rateLimit } });
+  const ask = { token: SECRETS.rpc };
+  const answers = [
+    await gateway.post('/v1/chat/completions', '{}', ask),
+    await gateway.post('/v1/responses', '{}', ask),
+    await gateway.post('/v1/chat/completions', JSON.stringify({ model: 'x', messages: [{ role: 'user', content: 'Hi' }] }), ask),
+  ];
+  assert.deepEqual(
+    answers.map((answer) => [answer.status, ...told(answer)]),
+    [
+      [400, '3', '2', '1m0s'],
+      [400, '3', '1', '1m0s'],
+      [503, '3', '0', '1m0s'],
+    ],
+  );
+});
+
+test('whoever has used it up is told so in each of the ways that clients read', async () => {
+  await using gateway = await startTestGateway({ settings: { rateLimit: { ...rateLimit, maxRequests: 1 } } });
+  await gateway.post('/v1/responses', '{}', { token: SECRETS.rpc });
+  for (const path of ['/v1/responses', '/v1/chat/completions']) {
+    const refused = await gateway.post(path, '{}', { token: SECRETS.rpc });
+    assert.deepEqual([refused.status, ...told(refused)], [429, '1', '0', '1m0s'], path);
+    assert.match(refused.headers.get('ratelimit') ?? '', /^"default";r=0;t=(59|60)$/);
+    assert.equal(refused.headers.get('ratelimit-policy'), '"default";q=1;w=60');
+    assert.match(refused.headers.get('retry-after') ?? '', /^(59|60)$/);
+    assert.ok(Number(refused.headers.get('retry-after-ms')) > 58_000);
+  }
+});
+
+test('what succeeds says it too, and a stream; other routes say nothing of it', async () => {
+  await using gateway = await startTestGateway({
+    settings: { rateLimit },
+    handlers: {
+      'turns.complete': () => ({ response: 'Hi', tokensUsed: { input: 1, output: 1, total: 2 }, finishReason: 'stop' }),
+      // eslint-disable-next-line require-yield
+      async *'turns.run'() {
+        return { response: 'Hi', tokensUsed: { input: 1, output: 1, total: 2 }, finishReason: 'stop' };
+      },
+    },
+  });
+  const asked = { model: 'x', messages: [{ role: 'user', content: 'Hi' }] };
+  const token = SECRETS.rpc;
+  const whole = await gateway.post('/v1/chat/completions', JSON.stringify(asked), { token });
+  const stream = await gateway.post('/v1/chat/completions', JSON.stringify({ ...asked, stream: true }), { token });
+  const events = await gateway.post('/v1/responses', JSON.stringify({ model: 'x', input: 'Hi', stream: true, store: false }), { token });
+  assert.deepEqual(
+    [whole, stream, events].map((answer) => [answer.status, ...told(answer)]),
+    ['2', '1', '0'].map((left) => [200, '3', left, '1m0s']),
+  );
+  await Promise.all([stream.text(), events.text()]);
+  const elsewhere = await gateway.post('/rpc', '{"jsonrpc":"2.0","method":"system.ping","id":1}', { token: SECRETS.all });
+  assert.deepEqual(told(elsewhere), [null, null, null]);
+});

@@ -1,0 +1,50 @@
+import assert from 'node:assert/strict';
+import { glob, readFile } from 'node:fs/promises';
+import { test } from 'node:test';
+import { unbounded } from '@switchyard/testkit';
+import { Written } from './auth/rate-limit-sync.ts';
+import { KeptTicket } from './auth/tickets.ts';
+import { StrictPayload } from './webhooks/strict-body.ts';
+import { Asked } from './mcp/tools.ts';
+import { ChatBody } from './rest/chat-request.ts';
+import { CompletionBody } from './openai/chat-completions/completion-body.ts';
+import { LenientBody } from './openai/chat-completions/lenient-completion.ts';
+import { EmbeddingsBody } from './openai/embeddings.ts';
+import { ResponseInput } from './openai/responses/response-items.ts';
+import { StrictBody } from './openai/responses/response-schema.ts';
+import { ResponseTool, ResponseToolChoice } from './openai/responses/response-tools.ts';
+import { callId, name, text } from './openai/openai-fields.ts';
+import { z } from 'zod';
+
+const bodies = {
+  'auth/rate-limit-sync.ts': Written,
+  'auth/tickets.ts': KeptTicket,
+  'webhooks/strict-body.ts': StrictPayload,
+  'mcp/tools.ts': Asked,
+  'rest/chat-request.ts': ChatBody,
+  'openai/chat-completions/completion-body.ts': CompletionBody,
+  'openai/chat-completions/lenient-completion.ts': LenientBody,
+  'openai/embeddings.ts': EmbeddingsBody,
+  'openai/responses/response-items.ts': ResponseInput,
+  'openai/responses/response-schema.ts': StrictBody,
+  'openai/responses/response-tools.ts': z.tuple([ResponseTool, ResponseToolChoice]),
+  'openai/openai-fields.ts': z.tuple([text, name, callId]),
+};
+
+/** For documents: nothing that comes in is read by it. */
+const WRITTEN_DOWN = 'openapi/schemas.ts';
+
+test('every text and list of a body has a maximum', () => {
+  for (const [file, schema] of Object.entries(bodies)) assert.deepEqual(unbounded(schema), [], file);
+});
+
+test('no schema of a body is left out', async () => {
+  const root = new URL('./', import.meta.url);
+  const declaring: string[] = [];
+  for await (const file of glob('**/*.ts', { cwd: root })) {
+    const code = file.endsWith('.test.ts') || file === WRITTEN_DOWN ? '' : await readFile(new URL(file, root), 'utf8');
+    // An object without fields takes nothing, so nothing in it can be large.
+    if (/\bz\s*\.(object|strictObject|looseObject|array|record|string)\((?!\{\}\))/.test(code)) declaring.push(file);
+  }
+  assert.deepEqual(declaring.sort(), Object.keys(bodies).sort());
+});

@@ -1,0 +1,13 @@
+import type { Caller } from '../auth/tokens.ts';
+import type { Edge } from '../http/edge.ts';
+import type { Grant } from './grant.ts';
+import type { ToolUse } from './tools.ts';
+
+/** One request of an MCP client: nothing of it outlives its response. */
+export interface McpExchange {
+  edge: Edge;
+  caller: Caller;
+  grant: Grant;
+  requestId: string;
+  use: Omit<ToolUse, 'alive'>;
+}

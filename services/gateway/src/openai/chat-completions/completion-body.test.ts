@@ -1,0 +1,134 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { RefusalError } from '../../request/refusal.ts';
+import { completionBody } from './completion-body.ts';
+
+const user = { role: 'user', content: 'hi' };
+const plain = { model: 'dev/echo', messages: [user] };
+
+test('what is asked: the instructions together, the last user message, what was said before it and since', () => {
+  const messages = [
+    { role: 'system', content: 'be brief' },
+    { role: 'user', content: 'first' },
+    { role: 'assistant', content: 'yes' },
+    { role: 'system', content: 'be kind' },
+    { role: 'user', content: 'second' },
+    { role: 'assistant', content: 'so' },
+  ];
+  assert.deepEqual(
+    completionBody({ model: 'm', messages, stream: true, temperature: 2, max_tokens: 5, stream_options: { include_usage: true } }, false),
+    {
+      turn: {
+        model: 'm',
+        history: [
+          { role: 'user', text: 'first' },
+          { role: 'assistant', text: 'yes' },
+        ],
+        message: 'second',
+        since: [{ role: 'assistant', text: 'so' }],
+        system: 'be brief\nbe kind',
+        temperature: 2,
+        maxTokens: 5,
+      },
+      stream: true,
+      includeUsage: true,
+    },
+  );
+  assert.deepEqual(completionBody(plain, false), { turn: { model: 'dev/echo', message: 'hi' }, stream: false, includeUsage: false });
+});
+
+const unknown = 'expected no such parameter, got an unknown name';
+/** Added where a lenient token would have taken the request. */
+const howTo = `. A lenient token takes this request: bin/switchyard rpc tokens.create id=NAME scopes='["rpc"]' lenient=true`;
+const refused: [string, unknown, string, string | undefined][] = [
+  ['null', null, 'Invalid request: body: expected object', undefined],
+  ['an array', [], 'Invalid request: body: expected object', undefined],
+  ['no model', { messages: [user] }, 'Invalid request: model: expected string, got nothing', 'model'],
+  ['an empty model', { ...plain, model: '' }, 'Invalid request: model: expected non-empty string, got empty string', 'model'],
+  [
+    'no messages',
+    { ...plain, messages: [] },
+    'Invalid request: messages: expected array of at least 1 item, got shorter array',
+    'messages',
+  ],
+  ['tools', { ...plain, tools: [] }, `Invalid request: tools: ${unknown}${howTo}`, 'tools'],
+  [
+    'tools and a mistake',
+    { ...plain, tools: [], temperature: 3 },
+    `Invalid request: temperature: expected number of at most 2, got larger number; tools: ${unknown}`,
+    'temperature',
+  ],
+  ['several answers', { ...plain, n: 2 }, `Invalid request: n: ${unknown}`, 'n'],
+  [
+    'too many messages',
+    { ...plain, messages: Array.from({ length: 10_001 }, () => user) },
+    'Invalid request: messages: expected array of at most 10000 items, got longer array',
+    'messages',
+  ],
+  [
+    'very many fields',
+    { ...plain, ...Object.fromEntries(Array.from({ length: 99 }, (_, at) => [`x${at}`, 1])) },
+    'Invalid request: body: expected at most 100 fields',
+    undefined,
+  ],
+  ['two unknown fields', { ...plain, top_p: 1, user: 'a' }, `Invalid request: top_p: ${unknown}; user: ${unknown}${howTo}`, 'top_p'],
+  [
+    '__proto__',
+    JSON.parse('{"model":"m","messages":[{"role":"user","content":"x"}],"__proto__":{}}'),
+    `Invalid request: __proto__: ${unknown}${howTo}`,
+    '__proto__',
+  ],
+  [
+    'array content',
+    { ...plain, messages: [{ role: 'user', content: [{ type: 'text', text: 'hi' }] }] },
+    `Invalid request: messages.0.content: expected string, got array${howTo}`,
+    'messages',
+  ],
+  [
+    'another role',
+    { ...plain, messages: [{ role: 'developer', content: 'x' }] },
+    'Invalid request: messages.0.role: expected one of "system", "user", "assistant", got another string',
+    'messages',
+  ],
+  [
+    'a name on a message',
+    { ...plain, messages: [{ ...user, name: 'bob' }] },
+    `Invalid request: messages.0.name: ${unknown}${howTo}`,
+    'messages',
+  ],
+  [
+    'a high temperature',
+    { ...plain, temperature: 2.1 },
+    'Invalid request: temperature: expected number of at most 2, got larger number',
+    'temperature',
+  ],
+  ['no tokens', { ...plain, max_tokens: 0 }, 'Invalid request: max_tokens: expected number above 0, got smaller number', 'max_tokens'],
+  ['half a token', { ...plain, max_tokens: 1.5 }, 'Invalid request: max_tokens: expected integer, got fractional number', 'max_tokens'],
+  ['stream as text', { ...plain, stream: 'yes' }, 'Invalid request: stream: expected boolean, got string', 'stream'],
+  [
+    'another stream option',
+    { ...plain, stream_options: { x: 1 } },
+    `Invalid request: stream_options.x: ${unknown}${howTo}`,
+    'stream_options',
+  ],
+  ['no user message', { ...plain, messages: [{ role: 'system', content: 'x' }] }, 'No user message found in messages array', 'messages'],
+  [
+    'an empty user message',
+    { ...plain, messages: [{ role: 'user', content: '' }] },
+    'Invalid request: messages: expected a user message that is not empty',
+    'messages',
+  ],
+];
+
+for (const [what, body, message, param] of refused) {
+  test(`refused: ${what}`, () => {
+    assert.throws(
+      () => completionBody(body, false),
+      (error) => {
+        assert.ok(error instanceof RefusalError);
+        assert.deepEqual([error.refusal.status, error.refusal.message, error.refusal.param], [400, message, param]);
+        return true;
+      },
+    );
+  });
+}

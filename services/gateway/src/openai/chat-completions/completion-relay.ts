@@ -1,0 +1,69 @@
+import type { ServerResponse } from 'node:http';
+import type { CallHead, StreamSink } from '@switchyard/bus';
+import { callables, ServiceError, type Callable, type StatelessResult, type TurnFrame } from '@switchyard/contracts';
+import { mintId } from '@switchyard/security';
+import type { Caller } from '../../auth/tokens.ts';
+import type { Edge } from '../../http/edge.ts';
+import type { CompletionRequest } from './completion-body.ts';
+import type { CompletionStream } from './completion-stream.ts';
+import { failureError } from '../../turns/turn-errors.ts';
+
+const RUN = callables.get('turns.run') as Callable;
+
+export interface RelayOptions {
+  edge: Pick<Edge, 'bus'>;
+  caller: Caller;
+  turn: CompletionRequest['turn'];
+  /** Under which it is found again. */
+  ids: Pick<CallHead, 'requestId' | 'traceparent'>;
+  response: ServerResponse;
+  /** Begins the answer: something was said. */
+  begin: () => CompletionStream;
+  /** It failed before anything was said, so that it can still be told by a status. */
+  refuse: (error: unknown) => void;
+}
+
+/** Runs a turn for one streamed completion and passes its text on as it arrives. Closing the response cancels the turn. */
+export function relayCompletion({ edge, caller, turn, ids, response, begin, refuse }: RelayOptions): void {
+  const params = Buffer.from(JSON.stringify({ ...turn, turnId: mintId('turn') }));
+  const head = { ...ids, principal: caller.encodedPrincipal, timeoutMs: RUN.deadlineMs };
+  const leave = edge.bus.forwardStream(RUN, params, head, createRelay(begin, refuse));
+  response.once('close', () => void (response.writableFinished || leave()));
+  if (response.destroyed) leave();
+}
+
+/** Until the first byte of a response is out, a failure can still be a status. */
+function createRelay(begin: () => CompletionStream, refuse: (error: unknown) => void): StreamSink {
+  let stream: CompletionStream | undefined;
+  let over = false;
+
+  function fail(error: unknown): void {
+    if (over) return;
+    over = true;
+    if (stream === undefined) refuse(error);
+    else stream.fail(error);
+  }
+
+  function hear(frame: TurnFrame): void {
+    if (frame.type === 'error') return fail(failureError(frame.error));
+    if (frame.type === 'accepted' || frame.type === 'step') return;
+    stream ??= begin();
+    if (frame.type === 'delta') stream.text(frame.text);
+  }
+
+  return {
+    chunk(data) {
+      if (!over) hear(parse(data) as TurnFrame);
+    },
+    end(how) {
+      if (how instanceof ServiceError) return fail(how);
+      if (over) return;
+      over = true;
+      (stream ??= begin()).finish(parse(how) as StatelessResult);
+    },
+  };
+}
+
+function parse(bytes: Uint8Array): unknown {
+  return JSON.parse(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString());
+}

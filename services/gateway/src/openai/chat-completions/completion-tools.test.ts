@@ -1,0 +1,104 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import OpenAI, { APIError } from 'openai';
+import type { ChatCompletionMessageParam, ChatCompletionTool } from 'openai/resources/chat/completions';
+import { ServiceError, type Input, type StatelessResult } from '@switchyard/contracts';
+import { readEvents, RESULT, startTestTurns } from '../../turns/turns.fixture.ts';
+
+type Asked = Input<'turns.run'>;
+
+const LENIENT = 'test-secret-of-a-token-that-is-lenient-5';
+const CALLS = [
+  { callId: 'c1', name: 'find', arguments: '{ "id": 12345678901234567890 }' },
+  { callId: 'c2', name: 'find', arguments: '{}' },
+];
+const tools: ChatCompletionTool[] = [{ type: 'function', function: { name: 'find', parameters: { type: 'object' } } }];
+const messages: ChatCompletionMessageParam[] = [{ role: 'user', content: 'hi' }];
+const body = { model: 'dev/echo', messages, tools };
+const sent = CALLS.map(({ callId, name, arguments: text }) => ({ id: callId, type: 'function', function: { name, arguments: text } }));
+
+/** A gateway in front of turns that say some words and end as the test says, and a client with a lenient token. */
+async function start(answer: (asked: Asked) => Partial<StatelessResult> & { says?: string }) {
+  const asked: Asked[] = [];
+  const t = await startTestTurns(undefined, {
+    handlers: {
+      'turns.run': async function* (given) {
+        asked.push(given);
+        const { says = '', ...more } = answer(given);
+        yield { n: 0, type: 'accepted', turnId: given.turnId, agentId: 'default', model: 'dev/echo' };
+        if (says !== '') yield { n: 1, type: 'delta', text: says };
+        return { ...RESULT, response: says, ...more };
+      },
+      'turns.complete'(given) {
+        asked.push(given);
+        const { says = '', ...more } = answer(given);
+        return { ...RESULT, response: says, ...more };
+      },
+    },
+  });
+  await t.gateway.putToken({ id: 'lenient', secret: LENIENT, scopes: ['api'], lenient: true });
+  const client = new OpenAI({ apiKey: LENIENT, baseURL: `${t.gateway.url}/v1`, maxRetries: 0 });
+  return { ...t, asked, client, [Symbol.asyncDispose]: () => t[Symbol.asyncDispose]() };
+}
+
+const calling = (says = '') => ({ says, finishReason: 'tool_calls' as const, toolCalls: CALLS });
+
+test('calls of the caller’s tools end an answer in one piece', async () => {
+  for (const says of ['', 'Let me look.']) {
+    await using t = await start(() => calling(says));
+    const { choices } = await t.client.chat.completions.create(body);
+    const message = { role: 'assistant', content: says === '' ? null : says, tool_calls: sent };
+    assert.deepEqual(choices, [{ index: 0, message, finish_reason: 'tool_calls' }]);
+    assert.deepEqual(t.asked[0]?.tools, { offered: [{ name: 'find', parameters: { type: 'object' } }] });
+  }
+});
+
+test('calls of the caller’s tools end a streamed answer: a chunk each, then the finish', async () => {
+  await using t = await start(() => calling('Let me look.'));
+  const response = await t.gateway.post('/v1/chat/completions', JSON.stringify({ ...body, stream: true }), { token: LENIENT });
+  const events = await Array.fromAsync(readEvents(response));
+  const choices = events.slice(0, -1).map(({ data }) => (data as { choices: object[] }).choices[0]);
+  assert.deepEqual(choices, [
+    { index: 0, delta: { role: 'assistant' }, finish_reason: null },
+    { index: 0, delta: { content: 'Let me look.' }, finish_reason: null },
+    { index: 0, delta: { tool_calls: [{ index: 0, ...sent[0] }] }, finish_reason: null },
+    { index: 0, delta: { tool_calls: [{ index: 1, ...sent[1] }] }, finish_reason: null },
+    { index: 0, delta: {}, finish_reason: 'tool_calls' },
+  ]);
+  const final = await t.client.chat.completions.stream(body).finalChatCompletion();
+  assert.deepEqual(
+    final.choices[0]?.message.tool_calls?.map((call) => call.type === 'function' && call.function.arguments),
+    CALLS.map((call) => call.arguments),
+  );
+});
+
+test('what a service finds wrong names the field of the request', async () => {
+  const issue = (path: string) => ({ path, expected: 'a', received: 'b', message: `${path}: expected a, got b` });
+  for (const [path, param] of [
+    ['format', 'response_format'],
+    ['history.3.text', 'messages'],
+    ['maxTokens', 'max_tokens'],
+  ] as const) {
+    await using t = await start(() => {
+      throw new ServiceError('INVALID_ARGUMENT', 'not like that', { details: { issues: [issue(path)] } });
+    });
+    await assert.rejects(t.client.chat.completions.create(body), (error) => {
+      assert.ok(error instanceof APIError);
+      assert.deepEqual(error.error, { message: 'not like that', type: 'invalid_request_error', param, code: null });
+      return true;
+    });
+  }
+});
+
+test('whatever is not found is the model, in the words of the interface', async () => {
+  await using t = await start(() => {
+    throw new ServiceError('NOT_FOUND', 'provider local does not know the model: no such model');
+  });
+  for (const stream of [false, true]) {
+    await assert.rejects(t.client.chat.completions.create({ ...body, stream }), (error) => {
+      assert.ok(error instanceof APIError);
+      assert.deepEqual([error.status, (error.error as { message: string }).message], [404, 'Model not found']);
+      return true;
+    });
+  }
+});

@@ -1,0 +1,215 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import { RefusalError } from '../../request/refusal.ts';
+import { responseBody, toResponseRequest } from './response-body.ts';
+import type { SaidItem } from './response-items.ts';
+
+const ask = { model: 'm', input: 'hi' };
+const user = { role: 'user', content: 'hi' };
+const tool = { type: 'function', name: 'find', parameters: { type: 'object' } };
+const read = (body: unknown, lenient = false) => {
+  const parsed = responseBody(body, lenient);
+  return toResponseRequest(parsed, [], parsed.input as SaidItem[]);
+};
+
+function refusal(body: unknown, lenient = false): { message: string; param: string | undefined } {
+  try {
+    read(body, lenient);
+  } catch (error) {
+    assert.ok(error instanceof RefusalError, String(error));
+    assert.equal(error.refusal.status, 400);
+    return { message: error.refusal.message, param: error.refusal.param };
+  }
+  return assert.fail(`it was taken: ${JSON.stringify(body)}`);
+}
+
+test('what is wrong is named by its field', () => {
+  const wrong: readonly (readonly [unknown, string | undefined])[] = [
+    [null, undefined],
+    ['x', undefined],
+    [[], undefined],
+    [{}, 'model'],
+    [{ model: 'm' }, 'input'],
+    [{ model: 'm', input: null }, 'input'],
+    [{ model: '', input: 'hi' }, 'model'],
+    [{ ...ask, input: '' }, 'input'],
+    [{ ...ask, input: [] }, 'input'],
+    [{ ...ask, input: [1] }, 'input'],
+    [{ ...ask, input: [{}] }, 'input'],
+    [{ ...ask, input: [{ role: 'user' }] }, 'input'],
+    [{ ...ask, input: [{ role: 'robot', content: 'x' }] }, 'input'],
+    [{ ...ask, input: [{ type: 'item_reference' }] }, 'input'],
+    [{ ...ask, input: [{ role: 'user', content: [{ type: 'input_image', image_url: 'x' }] }] }, 'input'],
+    [{ ...ask, input: [{ role: 'assistant', content: 'nobody asked' }] }, 'input'],
+    [{ ...ask, input: [user, { type: 'function_call_output', call_id: 'c1', output: 'of no call' }] }, 'input'],
+    [{ ...ask, temperature: 3 }, 'temperature'],
+    [{ ...ask, max_output_tokens: 0 }, 'max_output_tokens'],
+    [{ ...ask, tools: [{ type: 'web_search' }] }, 'tools'],
+    [{ ...ask, tool_choice: 'required' }, 'tool_choice'],
+    [{ ...ask, tools: [tool], tool_choice: { type: 'function', name: 'other' } }, 'tool_choice'],
+    [{ ...ask, text: { format: { type: 'xml' } } }, 'text'],
+    [{ ...ask, metadata: { a: 1 } }, 'metadata'],
+    [{ ...ask, metadata: Object.fromEntries(Array.from({ length: 17 }, (_, at) => [at, 'x'])) }, 'metadata'],
+    [{ ...ask, background: true, store: false }, 'background'],
+    [{ ...ask, stream: 'yes' }, 'stream'],
+    [{ ...ask, top_p: 0.5 }, 'top_p'],
+    [{ ...ask, reasoning: { effort: 'high' } }, 'reasoning'],
+    [{ ...ask, user: 'ada' }, 'user'],
+    [Object.fromEntries(Array.from({ length: 101 }, (_, at) => [at, at])), undefined],
+  ];
+  for (const [body, param] of wrong) {
+    const { message, param: named } = refusal(body);
+    assert.equal(named, param, `${JSON.stringify(body)}: ${message}`);
+    assert.match(message, /^(Invalid request: |No user message found in input)/);
+  }
+});
+
+test('whatever is sent is taken, or refused by its field', () => {
+  const text = fc.constantFrom('', 'hi', 'm', 'user', 'find', 'c1', '__proto__');
+  const item = fc.record(
+    {
+      type: fc.constantFrom('message', 'function_call', 'function_call_output', 'reasoning', 'item_reference', undefined),
+      role: fc.constantFrom('user', 'assistant', 'system', 'developer', 'tool'),
+      content: fc.oneof(
+        text,
+        fc.array(fc.record({ type: fc.constantFrom('input_text', 'output_text', 'input_image'), text })),
+        fc.jsonValue(),
+      ),
+      call_id: text,
+      name: text,
+      arguments: text,
+      output: fc.oneof(text, fc.jsonValue()),
+    },
+    { requiredKeys: [] },
+  );
+  const choice = fc.constantFrom('auto', 'none', 'required', { type: 'function', name: 'find' }, { type: 'allowed_tools', tools: [] });
+  const body = fc.record(
+    {
+      model: text,
+      input: fc.oneof(text, fc.array(item, { maxLength: 6 }), fc.jsonValue()),
+      tools: fc.oneof(fc.array(fc.constantFrom(tool, { type: 'web_search' }), { maxLength: 3 }), fc.jsonValue()),
+      tool_choice: fc.oneof(choice, fc.jsonValue()),
+      text: fc.jsonValue(),
+      metadata: fc.jsonValue(),
+      store: fc.oneof(fc.boolean(), fc.jsonValue()),
+      background: fc.boolean(),
+    },
+    { requiredKeys: [] },
+  );
+  const property = fc.property(fc.oneof(body, fc.jsonValue()), fc.boolean(), (given, lenient) => {
+    try {
+      const { turn } = read(given, lenient);
+      assert.ok(turn.model.length > 0 && turn.message.length > 0);
+    } catch (error) {
+      assert.ok(error instanceof RefusalError && error.refusal.status === 400, String(error));
+    }
+  });
+  fc.assert(property, { numRuns: 5_000 });
+});
+
+test('a lenient token may send what has no meaning here, but not what would change whose words are gone on from', () => {
+  for (const more of [{ top_p: 0.5 }, { reasoning: { effort: 'high' } }, { user: 'ada' }, { anything: [1] }]) {
+    assert.match(refusal({ ...ask, ...more }).message, /A lenient token takes this request/);
+    assert.equal(read({ ...ask, ...more }, true).echo['top_p'], 1, 'what is repeated is what was done');
+  }
+  for (const param of ['conversation', 'prompt']) {
+    assert.equal(refusal({ ...ask, [param]: { id: 'x' } }, true).param, param);
+    assert.doesNotMatch(refusal({ ...ask, [param]: { id: 'x' } }).message, /lenient/);
+  }
+});
+
+test('what clients leave to the server, as null or as what changes nothing, is taken', () => {
+  const nothing = { top_p: 1, presence_penalty: 0, frequency_penalty: 0, top_logprobs: 0, include: [], tools: [], truncation: 'auto' };
+  const nulls = {
+    temperature: null,
+    instructions: null,
+    previous_response_id: null,
+    metadata: null,
+    reasoning: null,
+    max_tool_calls: null,
+  };
+  const { turn } = read({
+    ...ask,
+    ...nothing,
+    ...nulls,
+    service_tier: 'auto',
+    parallel_tool_calls: true,
+    text: { format: { type: 'text' } },
+  });
+  assert.deepEqual(turn, { model: 'm', message: 'hi' }, 'the agent has its own tools');
+});
+
+test('items become the messages of a turn', () => {
+  const call = (id: string) => ({ type: 'function_call', call_id: id, name: 'find', arguments: '{}', id: 'fc_1', status: 'completed' });
+  const { turn, system } = read({
+    model: 'm',
+    instructions: 'be brief',
+    input: [
+      { role: 'developer', content: [{ type: 'input_text', text: 'be kind' }] },
+      {
+        type: 'message',
+        role: 'user',
+        content: [
+          { type: 'input_text', text: 'one' },
+          { type: 'input_text', text: 'two' },
+        ],
+      },
+      { type: 'reasoning', summary: [] },
+      {
+        type: 'message',
+        id: 'msg_1',
+        status: 'completed',
+        role: 'assistant',
+        content: [{ type: 'output_text', text: 'so', annotations: [] }],
+      },
+      call('c1'),
+      call('c2'),
+      { type: 'function_call_output', call_id: 'c1', output: 'rain' },
+      { type: 'function_call_output', call_id: 'c2', output: [{ type: 'input_text', text: 'snow' }] },
+    ],
+  });
+  const called = (callId: string) => ({ callId, name: 'find', arguments: '{}' });
+  assert.deepEqual(turn, {
+    model: 'm',
+    message: 'one\ntwo',
+    since: [
+      { role: 'assistant', text: 'so', toolCalls: [called('c1'), called('c2')] },
+      { role: 'tool', callId: 'c1', name: 'find', text: 'rain' },
+      { role: 'tool', callId: 'c2', name: 'find', text: 'snow' },
+    ],
+    system: 'be brief\nbe kind',
+    tools: { offered: [] },
+  });
+  assert.equal(system, 'be kind', 'instructions are of this response alone');
+});
+
+test('tools, and which of them may or must be called', () => {
+  const tools = [tool, { ...tool, name: 'other' }];
+  const offered = [
+    { name: 'find', parameters: { type: 'object' } },
+    { name: 'other', parameters: { type: 'object' } },
+  ];
+  const choices: readonly (readonly [unknown, object])[] = [
+    ['auto', { offered, choice: 'auto' }],
+    ['required', { offered, choice: 'required' }],
+    [
+      { type: 'function', name: 'other' },
+      { offered, choice: { name: 'other' } },
+    ],
+    [
+      { type: 'allowed_tools', mode: 'required', tools: [{ type: 'function', name: 'find' }] },
+      { offered: [offered[0]], choice: 'required' },
+    ],
+  ];
+  for (const [choice, expected] of choices) assert.deepEqual(read({ ...ask, tools, tool_choice: choice }).turn.tools, expected);
+  assert.deepEqual(read({ ...ask, tools, parallel_tool_calls: false }).turn.tools, { offered, parallel: false });
+  assert.deepEqual(read({ ...ask, tool_choice: 'none' }).turn.tools, { offered: [] }, 'not those of the agent either');
+});
+
+test('a format is asked of the model', () => {
+  const schema = { type: 'object' };
+  const format = (of: object) => read({ ...ask, text: { format: of } }).turn.format;
+  assert.deepEqual(format({ type: 'json_object' }), {});
+  assert.deepEqual(format({ type: 'json_schema', name: 'n', schema, strict: true }), { name: 'n', schema, strict: true });
+});

@@ -1,0 +1,67 @@
+import { MAX, type TurnMessage } from '@switchyard/contracts';
+import { z } from 'zod';
+import type { Said } from '../chat-completions/completion-messages.ts';
+import { callId, name, text } from '../openai-fields.ts';
+
+const OTHER_PARTS = new Set(['input_image', 'input_file', 'input_audio', 'input_video']);
+
+/** A part of a content. What is no text would be left out of the answer unseen, so it is refused. */
+const TextPart = z.object({ type: z.string().max(MAX.name), text: text.optional(), refusal: text.optional() }).transform((part, ctx) => {
+  const said = part.type === 'refusal' ? part.refusal : ['input_text', 'output_text', 'text'].includes(part.type) ? part.text : undefined;
+  if (said !== undefined) return said;
+  const received = OTHER_PARTS.has(part.type) ? `a part of type ${part.type}` : 'another part';
+  ctx.addIssue({ code: 'custom', message: 'a text part', params: { received } });
+  return z.NEVER;
+});
+const content = z.union([text, z.array(TextPart).max(MAX.many)]).transform((said) => (typeof said === 'string' ? said : said.join('\n')));
+
+/** An item of an input. What clients repeat of an output (ids, statuses, annotations) has no meaning here, and is passed over. */
+const Item = z.discriminatedUnion('type', [
+  z.object({ type: z.literal('message'), role: z.enum(['user', 'assistant', 'system', 'developer']), content }),
+  z.object({ type: z.literal('function_call'), call_id: callId, name, arguments: text }),
+  z.object({ type: z.literal('function_call_output'), call_id: callId, output: content }),
+  z.object({ type: z.literal('reasoning') }),
+  z.object({ type: z.literal('item_reference'), id: z.string().min(1).max(MAX.id) }),
+]);
+export type ResponseItem = z.output<typeof Item>;
+/** An item that says what it is itself. */
+export type SaidItem = Exclude<ResponseItem, { type: 'item_reference' }>;
+
+/** Easy messages leave out their type, and references may. */
+const EasyItem = z.preprocess(withType, Item);
+
+function withType(item: unknown): unknown {
+  if (typeof item !== 'object' || item === null || ('type' in item && item.type != null)) return item;
+  return { ...item, type: 'id' in item && !('role' in item) ? 'item_reference' : 'message' };
+}
+
+/** What a request says: a text is a user's message. */
+export const ResponseInput = z.union([
+  text.min(1).transform((content): ResponseItem[] => [{ type: 'message', role: 'user', content }]),
+  z.array(EasyItem).min(1).max(MAX.messages),
+]);
+
+/** Calls that stand behind an assistant's message, or behind each other, are of one message. What a model thought is its own. */
+export function messagesOf(items: readonly SaidItem[]): Said[] {
+  const messages: Said[] = [];
+  for (const item of items) {
+    if (item.type === 'message') {
+      messages.push({ role: item.role === 'developer' ? 'system' : item.role, content: item.content });
+    } else if (item.type === 'function_call') {
+      const call = { callId: item.call_id, name: item.name, arguments: item.arguments };
+      const last = messages.at(-1);
+      if (last?.role === 'assistant') last.toolCalls = [...(last.toolCalls ?? []), call];
+      else messages.push({ role: 'assistant', content: '', toolCalls: [call] });
+    } else if (item.type === 'function_call_output') {
+      messages.push({ role: 'tool', content: item.output, callId: item.call_id });
+    }
+  }
+  return messages;
+}
+
+/** A message of a conversation that was kept, as one of a request. */
+export function saidBefore(message: TurnMessage): Said {
+  if (message.role === 'tool') return { role: 'tool', content: message.text, callId: message.callId };
+  if (message.role === 'user') return { role: 'user', content: message.text };
+  return { role: 'assistant', content: message.text, toolCalls: message.toolCalls };
+}

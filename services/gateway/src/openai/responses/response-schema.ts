@@ -1,0 +1,59 @@
+import { MAX, mostKeys } from '@switchyard/contracts';
+import { z } from 'zod';
+import { ResponseInput } from './response-items.ts';
+import { ResponseTool, ResponseToolChoice } from './response-tools.ts';
+import { name, schema, text } from '../openai-fields.ts';
+
+const MAX_PAIRS = 16;
+const key = z.string().max(64);
+
+/** The fields of the Open Responses specification that mean something here, or that nothing depends on. */
+const fields = {
+  model: name,
+  input: ResponseInput,
+  instructions: text.optional(),
+  previous_response_id: z.string().max(MAX.id).optional(),
+  stream: z.boolean().default(false),
+  store: z.boolean().default(true),
+  background: z.boolean().default(false),
+  temperature: z.number().min(0).max(2).optional(),
+  max_output_tokens: z.int().positive().optional(),
+  tools: z.array(ResponseTool).max(MAX.many).default([]),
+  tool_choice: ResponseToolChoice.optional(),
+  parallel_tool_calls: z.boolean().optional(),
+  text: z
+    .object({
+      format: z
+        .discriminatedUnion('type', [
+          z.object({ type: z.literal('text') }),
+          z.object({ type: z.literal('json_object') }),
+          z.object({ type: z.literal('json_schema'), name, schema, strict: z.boolean().nullish(), description: text.nullish() }),
+        ])
+        .nullish(),
+    })
+    .optional(),
+  metadata: z.record(key, z.string().max(512)).check(mostKeys(MAX_PAIRS)).default({}),
+  truncation: z.enum(['auto', 'disabled']).default('disabled'),
+  service_tier: z.enum(['auto', 'default', 'flex', 'priority']).optional(),
+  safety_identifier: key.optional(),
+  prompt_cache_key: key.optional(),
+  include: z.array(z.string().max(MAX.name)).max(MAX.few).optional(),
+  stream_options: z.object({ include_obfuscation: z.boolean().optional() }).optional(),
+};
+
+/** What no model here can be told, so that only the value that changes nothing is true. */
+const unkept = {
+  top_p: z.literal(1).optional(),
+  presence_penalty: z.literal(0).optional(),
+  frequency_penalty: z.literal(0).optional(),
+  top_logprobs: z.literal(0).optional(),
+  max_tool_calls: z.undefined().optional(),
+  reasoning: z.object({ effort: z.null().optional(), summary: z.null().optional() }).optional(),
+};
+const absent = z.never().optional();
+
+/** What every token takes. */
+export const StrictBody = z.strictObject({ ...fields, ...unkept });
+/** A lenient token may send more, which is passed over but for what would change whose words the answer goes on from. */
+export const LenientBody = z.object({ ...fields, conversation: absent, prompt: absent });
+export type ResponseBody = z.output<z.ZodObject<typeof fields>>;

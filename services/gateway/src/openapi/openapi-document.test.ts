@@ -1,0 +1,23 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { startTestGateway } from '../gateway.fixture.ts';
+import { openApiSteps, type OpenApiDocument } from './openapi-document.ts';
+
+const UNDOCUMENTED = ['GET /ws', 'OPTIONS /api/*'];
+
+test('every route says what it is, but for those that no client asks for by itself', async () => {
+  await using gateway = await startTestGateway();
+  const silent = gateway.gateway.routes.filter(({ doc }) => doc === undefined).map(({ verb, path }) => `${verb} ${path}`);
+  assert.deepEqual(silent.sort(), UNDOCUMENTED);
+});
+
+test('a path with a wildcard names it, and what may go wrong is written beside what is answered', () => {
+  const doc = { scopes: ['rpc'], summary: 'One.', wildcard: 'model', answers: { 200: { description: 'It.' } }, refusals: [404] } as const;
+  const steps = openApiSteps([{ verb: 'GET', path: '/v1/models/*', doc }], { url: 'http://here', version: '1.0.0' });
+  steps.next();
+  const { paths } = steps.next().value as OpenApiDocument;
+  const { get } = paths['/v1/models/{model}'] as Record<string, { operationId: string; parameters: unknown; responses: object }>;
+  assert.equal(get?.operationId, 'getV1ModelsModel');
+  assert.deepEqual(get?.parameters, [{ name: 'model', in: 'path', required: true, schema: { type: 'string' } }]);
+  assert.deepEqual(Object.keys(get?.responses ?? {}), ['200', '400', '401', '403', '404', '429', '503']);
+});

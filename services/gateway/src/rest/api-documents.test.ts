@@ -1,0 +1,59 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { openRpcSteps, publicMethods } from '@switchyard/contracts';
+import { openApiSteps } from '../openapi/openapi-document.ts';
+import { SECRETS, startTestGateway } from '../gateway.fixture.ts';
+
+/** Of the processor's time for both documents, however fast it is. The longest step, config.apply with all settings, takes a third. */
+const MOST_OF_ALL = 0.6;
+
+interface Walk {
+  steps: number;
+  longestMs: number;
+  totalMs: number;
+}
+
+function walk(steps: Iterator<unknown>): Walk {
+  const walked: Walk = { steps: 0, longestMs: 0, totalMs: 0 };
+  for (let done: boolean | undefined = false; !done; walked.steps += 1) {
+    const before = process.threadCpuUsage();
+    done = steps.next().done;
+    const { user, system } = process.threadCpuUsage(before);
+    const ms = (user + system) / 1_000;
+    walked.longestMs = Math.max(walked.longestMs, ms);
+    walked.totalMs += ms;
+  }
+  return walked;
+}
+
+test('a document that is asked for first is made in steps, none of which keeps others waiting', async () => {
+  await using gateway = await startTestGateway();
+  const { routes } = gateway.gateway;
+  const served = { url: 'http://here', version: '1.0.0' };
+  const [openRpc, openApi] = [walk(openRpcSteps(served)), walk(openApiSteps(routes, served))];
+  assert.equal(openRpc.steps, publicMethods.size + 1);
+  assert.equal(openApi.steps, routes.filter(({ doc }) => doc !== undefined).length + 1);
+  const totalMs = openRpc.totalMs + openApi.totalMs;
+  for (const { longestMs } of [openRpc, openApi]) assert.ok(longestMs < MOST_OF_ALL * totalMs, `a step took ${longestMs} of ${totalMs} ms`);
+});
+
+test('all who ask for a document while it is made get the same one', async () => {
+  await using gateway = await startTestGateway();
+  const get = async (path: string): Promise<string> =>
+    (await fetch(gateway.url + path, { headers: { authorization: `Bearer ${SECRETS.rpc}` } })).text();
+  for (const path of ['/openrpc.json', '/openapi.json', '/llms.txt']) {
+    const texts = await Promise.all([get(path), get(path), get(path)]);
+    assert.ok((texts[0]?.length ?? 0) > 1_000, path);
+    assert.equal(new Set(texts).size, 1, path);
+  }
+});
+
+test('whoever leaves while rpc.discover is answered is answered nothing, and the next call is', async () => {
+  await using gateway = await startTestGateway();
+  const call = '{"jsonrpc":"2.0","method":"rpc.discover","id":1}';
+  const left = await gateway.connect(SECRETS.rpc);
+  left.send(call);
+  left.socket.terminate();
+  const stayed = await gateway.connect(SECRETS.rpc);
+  assert.equal(((await stayed.ask(call)).result as { openrpc: string }).openrpc, '1.3.2');
+});

@@ -1,0 +1,27 @@
+import { secrets } from '@switchyard/contracts';
+import type { FastifyInstance } from 'fastify';
+import type { RouteDoc } from '../openapi/route-doc.ts';
+import { AUDIT_LIMIT, AuditQuery } from '../openapi/schemas.ts';
+import type { Edge } from '../http/edge.ts';
+import { callOptions } from '../request/trace.ts';
+import { queryLimit, queryText, type Query } from './chat-request.ts';
+import { badRequest } from '../turns/turn-errors.ts';
+
+const AUDIT: RouteDoc = {
+  scopes: ['admin'],
+  summary: 'What was done, as it stands on record, from a record on: for whoever checks that it is whole.',
+  query: AuditQuery,
+  answers: { 200: { description: 'The records, and where the chain ends.', schema: secrets.operations['audit.read'].result } },
+};
+
+/** `GET /api/audit`. */
+export function registerAudit(app: FastifyInstance, edge: Edge): void {
+  app.get('/api/audit', edge.route(AUDIT), async (request, reply) => {
+    const asked = request.query as Query;
+    const after = queryText(asked, 'after') ?? '0';
+    if (!/^[0-9]{1,15}$/.test(after)) throw badRequest('after: expected a whole number');
+    const params = { after: Number(after), limit: queryLimit(asked, AUDIT_LIMIT) };
+    reply.header('cache-control', 'no-store');
+    return edge.bus.as(request.caller.principal).call('audit.read', params, callOptions(request));
+  });
+}

@@ -1,0 +1,26 @@
+import type { FastifyInstance } from 'fastify';
+import type { RouteDoc } from '../openapi/route-doc.ts';
+import { Channels } from '../openapi/schemas.ts';
+import type { Edge } from '../http/edge.ts';
+import { callOptions } from '../request/trace.ts';
+
+const DOC: RouteDoc = {
+  scopes: ['rpc'],
+  summary: 'The channels that are enabled and run.',
+  answers: { 200: { description: 'The channels.', schema: Channels } },
+};
+
+/** `GET /api/channels`: the channels that are enabled and run. */
+export function registerChannels(app: FastifyInstance, edge: Edge): void {
+  app.get('/api/channels', edge.route(DOC), async (request, reply) => {
+    const { channels } = await edge.bus.as(request.caller.principal).call('channels.list', {}, callOptions(request));
+    reply.header('cache-control', 'no-store');
+    return {
+      channels: channels
+        .filter(({ status }) => status === 'running')
+        .map(({ channelType, channelId = channelType }) => {
+          return { type: channelType, name: channelId, enabled: true, status: 'connected' };
+        }),
+    };
+  });
+}

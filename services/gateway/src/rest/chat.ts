@@ -1,0 +1,60 @@
+import { TurnResult } from '@switchyard/contracts';
+import type { FastifyInstance, FastifyReply } from 'fastify';
+import { jsonBody } from '../request/request-body.ts';
+import type { RouteDoc } from '../openapi/route-doc.ts';
+import { KeyHeader } from '../openapi/schemas.ts';
+import type { Edge } from '../http/edge.ts';
+import { callOptions } from '../request/trace.ts';
+import { ChatBody, chatBody, withIdempotencyKey } from './chat-request.ts';
+import { failureError, notAwaited, restError, unfollowed } from '../turns/turn-errors.ts';
+import { startTurn, type StartedTurn } from '../turns/turn-start.ts';
+
+const DOC: RouteDoc = {
+  scopes: ['rpc'],
+  summary: 'Runs a turn of an agent, and answers when it is done.',
+  description: 'The turn is kept: it goes on when the client leaves. With an Idempotency-Key it runs once, however often it is asked for.',
+  headers: KeyHeader,
+  body: ChatBody,
+  example: { body: { message: 'hello' } },
+  answers: { 200: { description: 'What the agent said.', schema: TurnResult } },
+  refusals: [409, 422],
+};
+
+/** `POST /api/chat`: one durable turn, answered when it is done. Leaving does not end it. */
+export function registerChat(app: FastifyInstance, edge: Edge): void {
+  app.post('/api/chat', edge.route(DOC), async (request, reply) => {
+    const chat = withIdempotencyKey(chatBody(jsonBody(request)), request);
+    const turn = await startTurn(edge.bus.as(request.caller.principal), chat, callOptions(request)).catch((error: unknown) => {
+      throw restError(error);
+    });
+    const { response, tokensUsed, finishReason } = await answerOf(turn, reply, edge.ending);
+    reply.header('cache-control', 'no-store');
+    if (turn.earlier) reply.header('idempotency-replayed', 'true');
+    return { response, tokensUsed, finishReason };
+  });
+}
+
+/** What the turn answers; never settles for a client that has left. */
+function answerOf({ turnId, reader, repeatable, earlier }: StartedTurn, { raw }: FastifyReply, ending: AbortSignal): Promise<TurnResult> {
+  return new Promise((resolve, reject) => {
+    if (raw.destroyed) return reader.close();
+    const fail = (error: unknown): void => reject(restError(error));
+    const end = (): void => fail(unfollowed(notAwaited(turnId), { turnId, repeatable }));
+    raw.once('close', () => {
+      reader.close();
+      ending.removeEventListener('abort', end);
+    });
+    ending.addEventListener('abort', end);
+    reader.read(
+      {
+        frames(frames) {
+          const last = frames.at(-1);
+          if (last?.type === 'done') resolve(last.result);
+          else if (last?.type === 'error') fail(failureError(last.error));
+        },
+        lost: fail,
+      },
+      earlier,
+    );
+  });
+}

@@ -1,0 +1,24 @@
+import { sessions } from '@switchyard/contracts';
+import type { FastifyInstance } from 'fastify';
+import type { RouteDoc } from '../openapi/route-doc.ts';
+import { HistoryQuery } from '../openapi/schemas.ts';
+import type { Edge } from '../http/edge.ts';
+import { callOptions } from '../request/trace.ts';
+import { queryText, type Query } from './chat-request.ts';
+
+const DOC: RouteDoc = {
+  scopes: ['rpc'],
+  summary: 'What was said in the newest session of a channel that this client made.',
+  query: HistoryQuery,
+  answers: { 200: { description: 'The messages, oldest first.', schema: sessions.methods['session.history'].result } },
+};
+
+/** `GET /api/chat/history`: what was said in the caller's newest session of a channel. */
+export function registerHistory(app: FastifyInstance, edge: Edge): void {
+  app.get('/api/chat/history', edge.route(DOC), async (request, reply) => {
+    const channelId = queryText(request.query as Query, 'channelId') ?? 'gateway';
+    const { messages } = await edge.bus.as(request.caller.principal).call('session.history', { channelId }, callOptions(request));
+    reply.header('cache-control', 'no-store');
+    return { messages };
+  });
+}

@@ -1,0 +1,45 @@
+import { memory } from '@switchyard/contracts';
+import type { FastifyInstance } from 'fastify';
+import type { RouteDoc } from '../openapi/route-doc.ts';
+import { MEMORY_LIMIT, MemoriesFound, MemoryQuery } from '../openapi/schemas.ts';
+import type { Edge } from '../http/edge.ts';
+import { callOptions } from '../request/trace.ts';
+import { queryLimit, queryText, type Query } from './chat-request.ts';
+import { badRequest } from '../turns/turn-errors.ts';
+
+const SEARCH: RouteDoc = {
+  scopes: ['rpc'],
+  summary: 'What the default agent remembers of something, best first.',
+  query: MemoryQuery,
+  example: { query: { q: 'the second offer' } },
+  answers: { 200: { description: 'The memories.', schema: MemoriesFound } },
+};
+
+const STATS: RouteDoc = {
+  scopes: ['rpc'],
+  summary: 'How much is remembered.',
+  answers: { 200: { description: 'The numbers.', schema: memory.methods['memory.inspect'].result } },
+};
+
+/** `GET /api/memory/search` and `/api/memory/stats`: what the default agent remembers, and how much is remembered. */
+export function registerMemory(app: FastifyInstance, edge: Edge): void {
+  app.get('/api/memory/search', edge.route(SEARCH), async (request, reply) => {
+    const asked = request.query as Query;
+    const query = queryText(asked, 'q');
+    if (query === undefined) throw badRequest('Missing required query parameter: q');
+    const limit = queryLimit(asked, MEMORY_LIMIT);
+    const { results } = await edge.bus.as(request.caller.principal).call('memory.search', { query, limit }, callOptions(request));
+    reply.header('cache-control', 'no-store');
+    return {
+      results: results.map(({ id, content, memoryType, trustLevel, score, createdAt }) => {
+        return { id, content, memoryType, trustLevel, score, createdAt };
+      }),
+    };
+  });
+
+  app.get('/api/memory/stats', edge.route(STATS), async (request, reply) => {
+    const { stats } = await edge.bus.as(request.caller.principal).call('memory.inspect', {}, callOptions(request));
+    reply.header('cache-control', 'no-store');
+    return { stats };
+  });
+}

@@ -1,0 +1,192 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { ServiceError } from '@switchyard/contracts';
+import { mintId } from '@switchyard/security';
+import { SECRETS, type Answer, type TestSocket } from '../gateway.fixture.ts';
+import { RESULT, startTestTurns, type TestTurn, type TestTurns } from '../turns/turns.fixture.ts';
+
+interface Frame {
+  n: number;
+  type: string;
+  text?: string;
+}
+
+/** A turn that began, by whatever door. */
+async function begin(t: TestTurns): Promise<TestTurn> {
+  const started = t.next();
+  const response = await t.stream('message=hi');
+  await response.body?.cancel();
+  return started;
+}
+
+function attach(socket: TestSocket, turnId: string, after?: number): void {
+  const params = { turnId, ...(after === undefined ? {} : { after }) };
+  socket.send(JSON.stringify({ jsonrpc: '2.0', id: 'a', method: 'agent.attach', params }));
+}
+
+async function frame(socket: TestSocket, turnId: string): Promise<Frame> {
+  const { method, params } = await socket.next();
+  const said = params as { turnId: string; frame: Frame };
+  assert.deepEqual([method, said.turnId], ['agent.frame', turnId]);
+  return said.frame;
+}
+
+/** All frames up to the answer, and the answer. */
+async function readOut(socket: TestSocket, turnId: string): Promise<{ frames: Frame[]; answer: Answer }> {
+  const frames: Frame[] = [];
+  for (;;) {
+    const message = await socket.next();
+    if (message.method === undefined) return { frames, answer: message };
+    const said = message.params as { turnId: string; frame: Frame };
+    assert.equal(said.turnId, turnId);
+    frames.push(said.frame);
+  }
+}
+
+const textOf = (frames: readonly Frame[]): string => frames.map(({ text = '' }) => text).join('');
+const numbersOf = (frames: readonly Frame[]): number[] => frames.map(({ n }) => n);
+
+test('a connection that attaches gets every frame and then the answer', async () => {
+  await using t = await startTestTurns();
+  const turn = await begin(t);
+  const socket = await t.gateway.connect(SECRETS.rpc);
+  turn.say('one ');
+  attach(socket, turn.id);
+  assert.equal((await frame(socket, turn.id)).type, 'accepted');
+  assert.deepEqual(await frame(socket, turn.id), { n: 1, type: 'delta', text: 'one ' });
+  turn.say('two ');
+  turn.emit({ type: 'step', step: 2, fence: 7 });
+  turn.say('three');
+  turn.done();
+  const { frames, answer } = await readOut(socket, turn.id);
+  assert.deepEqual(frames, [
+    { n: 2, type: 'delta', text: 'two ' },
+    { n: 3, type: 'step', step: 2 },
+    { n: 4, type: 'delta', text: 'three' },
+  ]);
+  assert.deepEqual([answer.id, answer.result], ['a', { ...RESULT, sessionKey: 'default:rpc:gateway', turnId: turn.id }]);
+});
+
+test('who was cut off gets what came after the last frame it has, and then what comes', async () => {
+  await using t = await startTestTurns();
+  const turn = await begin(t);
+  turn.say('one ', 'two ', 'three ');
+  for (let after = 0; after <= 3; after++) {
+    const socket = await t.gateway.connect(SECRETS.rpc);
+    attach(socket, turn.id, after);
+    for (let n = after + 1; n <= 3; n++) assert.equal((await frame(socket, turn.id)).n, n);
+    socket.socket.terminate();
+  }
+  const socket = await t.gateway.connect(SECRETS.rpc);
+  attach(socket, turn.id, 2);
+  turn.say('four');
+  turn.done();
+  const { frames, answer } = await readOut(socket, turn.id);
+  assert.deepEqual([numbersOf(frames), textOf(frames)], [[3, 4], 'three four']);
+  assert.ok(answer.result);
+  attach(socket, turn.id, 4);
+  assert.deepEqual((await readOut(socket, turn.id)).frames, [], 'it had everything but the answer');
+});
+
+test('where another runner goes on, what was said is what that one says', async () => {
+  await using t = await startTestTurns((turn) => {
+    for (const text of ['one ', 'twice ']) turn.emit({ type: 'delta', fence: 7, text });
+    turn.emit({ type: 'resumed', fence: 9, text: 'one ' });
+    turn.emit({ type: 'delta', fence: 9, text: 'two' });
+    turn.emit({ type: 'done', fence: 9, result: RESULT });
+  });
+  const turn = await begin(t);
+  const socket = await t.gateway.connect(SECRETS.rpc);
+  attach(socket, turn.id, 1);
+  const { frames } = await readOut(socket, turn.id);
+  assert.deepEqual(frames.slice(-2), [
+    { n: 3, type: 'resumed', text: 'one ' },
+    { n: 4, type: 'delta', text: 'two' },
+  ]);
+});
+
+test('a turn that failed answers with its failure', async () => {
+  await using t = await startTestTurns();
+  const turn = await begin(t);
+  turn.fail({ code: 'UNAVAILABLE', message: 'The model is away.', details: { secret: 'x', turnId: turn.id } });
+  const socket = await t.gateway.connect(SECRETS.rpc);
+  attach(socket, turn.id);
+  const { error } = (await readOut(socket, turn.id)).answer;
+  assert.deepEqual(
+    [error?.code, error?.message, error?.data?.['code'], error?.data?.['secret']],
+    [-32603, 'The model is away.', 'UNAVAILABLE', undefined],
+  );
+});
+
+test('a turn of somebody else is as unknown as one that never was', async () => {
+  await using t = await startTestTurns();
+  const turn = await begin(t);
+  turn.say('mine');
+  const said = new Set<string>();
+  const socket = await t.gateway.connect(SECRETS.all);
+  for (const turnId of [turn.id, mintId('turn')]) {
+    attach(socket, turnId);
+    const { frames, answer } = await readOut(socket, turnId);
+    assert.deepEqual(frames, []);
+    const { requestId: _, ...data } = answer.error?.data ?? {};
+    said.add(JSON.stringify([answer.error?.code, answer.error?.message, data]));
+  }
+  assert.deepEqual([...said], ['[-32603,"There is no such turn.",{"code":"NOT_FOUND","retryable":false}]']);
+});
+
+test('what is wrong with the params is said as for any method, and needs its scope', async () => {
+  await using t = await startTestTurns();
+  const socket = await t.gateway.connect(SECRETS.rpc);
+  const wrong = [
+    [{}, 'turnId: expected string, got nothing'],
+    [{ turnId: mintId('turn'), after: -1 }, 'after: expected'],
+    [{ turnId: 'turn_1' }, 'turnId: expected'],
+    [{ turnId: mintId('turn'), x: 1 }, 'x: expected no such parameter'],
+  ] as const;
+  for (const [params, expected] of wrong) {
+    const { error } = await socket.ask({ jsonrpc: '2.0', id: 1, method: 'agent.attach', params });
+    assert.equal(error?.code, -32602);
+    assert.ok(error.message.includes(expected), error.message);
+  }
+  const other = await t.gateway.connect(SECRETS.admin);
+  const { error } = await other.ask({ jsonrpc: '2.0', id: 1, method: 'agent.attach', params: { turnId: mintId('turn') } });
+  assert.equal(error?.data?.['reason'], 'FORBIDDEN');
+});
+
+test('leaving stops the reading and not the turn', async () => {
+  await using t = await startTestTurns();
+  const turn = await begin(t);
+  const socket = await t.gateway.connect(SECRETS.rpc);
+  attach(socket, turn.id);
+  await frame(socket, turn.id);
+  socket.socket.terminate();
+  await socket.closed;
+  turn.say('later');
+  turn.done();
+  const again = await t.gateway.connect(SECRETS.rpc);
+  attach(again, turn.id, 0);
+  assert.equal(textOf((await readOut(again, turn.id)).frames), 'later');
+});
+
+test('a token that is revoked hears no more', async () => {
+  await using t = await startTestTurns();
+  const turn = await begin(t);
+  const socket = await t.gateway.connect(SECRETS.rpc);
+  attach(socket, turn.id);
+  await frame(socket, turn.id);
+  await t.gateway.removeToken('rpc');
+  turn.say('secret');
+  assert.equal((await socket.closed).code, 4001);
+});
+
+test('over HTTP there is the answer alone, from whoever owns the turn', async () => {
+  const handlers = {
+    'agent.attach': () => {
+      throw new ServiceError('NOT_FOUND', 'asked of the owner');
+    },
+  };
+  await using t = await startTestTurns(undefined, { handlers });
+  const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'agent.attach', params: { turnId: mintId('turn') } });
+  const { error } = (await (await t.gateway.post('/rpc', body, { token: SECRETS.rpc })).json()) as Answer;
+  assert.equal(error?.message, 'asked of the owner');
+});

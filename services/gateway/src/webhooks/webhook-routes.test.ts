@@ -1,0 +1,355 @@
+import assert from 'node:assert/strict';
+import { createHmac } from 'node:crypto';
+import { test } from 'node:test';
+import { sign } from '@octokit/webhooks-methods';
+import { secrets, SECRETS_BUCKET, ServiceError } from '@switchyard/contracts';
+import { encryptSecret } from '@switchyard/service-kit';
+import { Webhook } from 'standardwebhooks';
+import type { WebhooksGiven } from '../gateway.fixture.ts';
+import { startTestTurns, type TestTurns } from '../turns/turns.fixture.ts';
+
+const TOKEN = 'a token of webhooks with 40 characters..';
+const signed = (body: string, key = TOKEN) => ({ 'x-webhook-signature': createHmac('sha256', key).update(body).digest('hex') });
+
+type Started = TestTurns & AsyncDisposable;
+
+function start(webhooks: WebhooksGiven = {}, options: Parameters<typeof startTestTurns>[1] = {}): Promise<Started> {
+  return startTestTurns(() => undefined, { ...options, webhooks: { enabled: true, token: TOKEN, ...webhooks } });
+}
+
+async function send(t: Started, path: string, body: string, headers: Record<string, string> = signed(body)): Promise<[number, unknown]> {
+  const response = await t.gateway.post(path, body, { headers });
+  return [response.status, await response.json()];
+}
+
+const issues = {
+  id: 'issues',
+  match: { path: '/Issues/' },
+  messageTemplate: '{{action}} by {{payload.sender.login}}',
+  sessionKey: '{{payload.id}}',
+};
+const opened = JSON.stringify({ action: 'opened', sender: { login: 'octocat' }, id: 7 });
+
+test('a signed webhook is a turn of its mapping, in a session of the mapping', async () => {
+  await using t = await start({ mappings: [{ ...issues, agentId: 'oslo' }] });
+  assert.deepEqual(await send(t, '/hooks/issues', opened), [200, { received: true, mapping: 'issues' }]);
+  const [{ asked, principal }] = t.started as [Started['started'][0]];
+  assert.deepEqual(
+    [asked.message, asked.agentId, asked.session],
+    ['opened by octocat', 'oslo', { userId: 'hook:issues:7', channelId: 'webhook' }],
+  );
+  assert.deepEqual(principal, { tenant: 'default', client: 'webhook/issues', scopes: ['rpc'], sessions: 'own' });
+});
+
+test('a mapping says which model answers, and within how long', async () => {
+  await using t = await start({ mappings: [{ ...issues, model: 'dev/slow', timeoutSeconds: 90 }, { id: 'plain' }] });
+  await send(t, '/hooks/issues', opened);
+  await send(t, '/hooks/any', opened);
+  assert.deepEqual(
+    t.started.map(({ asked: { model, timeoutMs } }) => [model, timeoutMs]),
+    [
+      ['dev/slow', 90_000],
+      [undefined, undefined],
+    ],
+  );
+});
+
+test('the same delivery again is answered the same, and nothing runs twice', async () => {
+  await using t = await start({ mappings: [issues] });
+  const post = () => t.gateway.post('/hooks/issues', opened, { headers: signed(opened) });
+  const answers = await Promise.all([post(), post(), post()]);
+  assert.deepEqual(
+    answers.map(({ status }) => status),
+    [200, 200, 200],
+  );
+  assert.equal(t.started.length, 1);
+  assert.equal((await post()).headers.get('idempotency-replayed'), 'true');
+  const other = opened.replace('7', '8');
+  assert.equal((await send(t, '/hooks/issues', other))[0], 200);
+  assert.equal(t.started.length, 2);
+});
+
+test('a delivery that was accepted under other words was accepted', async () => {
+  const mismatch = () => {
+    throw new ServiceError('INVALID_ARGUMENT', 'another request', { details: { reason: 'IDEMPOTENCY_MISMATCH' } });
+  };
+  await using t = await start({ mappings: [issues] }, { handlers: { 'turns.start': mismatch } });
+  assert.deepEqual(await send(t, '/hooks/issues', opened), [200, { received: true, mapping: 'issues' }]);
+});
+
+test('who cannot keep a delivery says so, and the sender comes again', async () => {
+  const failures = [
+    [new ServiceError('UNAVAILABLE', 'away'), 503],
+    [new ServiceError('RESOURCE_EXHAUSTED', 'full', { details: { retryAfterMs: 3_000 } }), 429],
+    [new ServiceError('INVALID_ARGUMENT', 'Unknown agent: oslo'), 500],
+    [new ServiceError('FAILED_PRECONDITION', 'The agent oslo may not use the model x'), 500],
+    [new ServiceError('INTERNAL', 'a secret of ours'), 500],
+  ] as const;
+  for (const [failure, status] of failures) {
+    const fail = () => {
+      throw failure;
+    };
+    await using t = await start({ mappings: [issues] }, { handlers: { 'turns.start': fail } });
+    const response = await t.gateway.post('/hooks/issues', opened, { headers: signed(opened) });
+    const error = status === 500 ? 'Internal error' : 'The webhook cannot be kept now; send it again';
+    assert.deepEqual([response.status, await response.json()], [status, { error }]);
+    assert.equal(response.headers.get('retry-after'), { 503: '1', 429: '3', 500: null }[status]);
+  }
+});
+
+test('refusals have the words of the interface, and nothing beside them', async () => {
+  await using t = await start({ mappings: [issues], maxBodyBytes: 100 });
+  const large = JSON.stringify({ text: 'x'.repeat(200) });
+  for (const [path, body, headers, status, error] of [
+    ['/hooks/issues', opened, {}, 401, 'Missing webhook signature'],
+    ['/hooks/issues', opened, signed('other'), 401, 'Invalid webhook signature'],
+    ['/hooks/issues', opened, { ...signed(opened), 'x-webhook-timestamp': '12' }, 401, 'Webhook timestamp expired or invalid'],
+    ['/hooks/issues', '{', signed('{'), 400, 'Invalid JSON body'],
+    ['/hooks/issues', '', signed(''), 400, 'Invalid JSON body'],
+    ['/hooks/issues', '{', signed('other'), 401, 'Invalid webhook signature'],
+    ['/hooks/issues', large, signed(large), 400, 'Request body exceeds maximum size'],
+    ['/hooks/nobody', opened, signed(opened), 404, 'No matching webhook mapping'],
+    ['/hooks/nobody', opened, signed('other'), 401, 'Invalid webhook signature'],
+  ] as const)
+    assert.deepEqual(await send(t, path, body, { ...headers }), [status, { error }], `${path} ${body.slice(0, 20)}`);
+  assert.equal(t.started.length, 0);
+});
+
+test('the first mapping that is meant is carried out', async () => {
+  await using t = await start({
+    mappings: [
+      { id: 'both', match: { path: 'in', source: 'ci' }, messageTemplate: 'both' },
+      { id: 'path', match: { path: 'in' }, messageTemplate: 'path' },
+      { id: 'source', match: { source: 'ci' }, messageTemplate: 'source' },
+      { match: { path: 'deep/er' }, messageTemplate: 'deep' },
+      { id: 'any', messageTemplate: 'any' },
+    ],
+  });
+  for (const [path, body, mapping] of [
+    ['/hooks/in', '{"source":"ci"}', 'both'],
+    ['/hooks/in', '{"source":"cd"}', 'path'],
+    ['/hooks/IN/', '[]', 'path'],
+    ['/hooks/out', '{"source":"ci"}', 'source'],
+    ['/hooks/deep/er', '{}', null],
+    ['/hooks/out', '"ci"', 'any'],
+    ['/hooks/webhook', '[1]', 'any'],
+  ] as const) {
+    // The strict endpoint is there as soon as there is a token; it takes events alone.
+    const wanted = path === '/hooks/webhook' ? 422 : 200;
+    const [status, answer] = await send(t, path, body);
+    assert.equal(status, wanted, path);
+    if (wanted === 200) assert.deepEqual(answer, { received: true, mapping }, `${path} ${body}`);
+  }
+});
+
+test('whatever a template makes of a payload stays within its mapping', async () => {
+  await using t = await start({ mappings: [{ id: 'm', sessionKey: '{{key}}', messageTemplate: 'x' }] });
+  const users: unknown[] = [];
+  for (const key of ['default:alice:gateway', '../../x', 'a b', 'hook:m:7', '7', 'hook:other:7', '', 'x'.repeat(300), 'ü']) {
+    const body = JSON.stringify({ key });
+    assert.equal((await send(t, '/hooks/any', body))[0], 200, key);
+    users.push((t.started.at(-1)?.asked.session as { userId: string } | undefined)?.userId);
+  }
+  for (const user of users) assert.match(String(user), /^hook:m:[A-Za-z0-9._:@-]{1,100}$/);
+  assert.deepEqual(
+    [users[0], users[3], users[4], users[5], users[6]],
+    ['hook:m:default:alice:gateway', 'hook:m:7', 'hook:m:7', 'hook:m:hook:other:7', 'hook:m:webhook'],
+  );
+  assert.equal(new Set(users).size, users.length - 1, 'only 7 and hook:m:7 are the same');
+});
+
+test('where no template says anything the body itself is said', async () => {
+  const mappings = [
+    { id: 'plain', match: { path: 'plain' } },
+    { id: 'empty', match: { path: 'empty' }, messageTemplate: ' {{nobody}}' },
+    { id: 'named', name: 'The builder', match: { path: 'named' } },
+  ];
+  await using t = await start({ mappings });
+  for (const { id } of mappings) await send(t, `/hooks/${id}`, opened);
+  assert.deepEqual(
+    t.started.map(({ asked }) => asked.message),
+    [opened, opened, `The builder:\n${opened}`],
+  );
+});
+
+test('a key and a cookie are not repeated to a model', async () => {
+  await using t = await start({
+    mappings: [{ messageTemplate: '{{headers.authorization}}{{headers.cookie}}{{headers.x-webhook-signature}}{{headers.x-kind}}' }],
+  });
+  await send(t, '/hooks/any', '{}', { ...signed('{}'), authorization: 'Bearer x', cookie: 'c', 'x-kind': 'kind' });
+  assert.equal(t.started[0]?.asked.message, 'kind');
+});
+
+test('waking an agent is refused in a sentence until somebody can', async () => {
+  await using t = await start({ mappings: [{ id: 'wake', action: 'wake' }] });
+  const response = await t.gateway.post('/hooks/any', '{}', { headers: signed('{}') });
+  assert.equal(response.status, 503);
+  assert.equal(response.headers.get('retry-after'), '60');
+  assert.match(((await response.json()) as { error: string }).error, /^Nothing here can wake an agent yet/);
+});
+
+test('an answer that is to be delivered is refused in a sentence until somebody can deliver it, and nothing begins', async () => {
+  await using t = await start({ mappings: [{ id: 'told', deliver: true, channel: 'telegram', to: '42' }] });
+  const response = await t.gateway.post('/hooks/any', '{}', { headers: signed('{}') });
+  assert.equal(response.status, 503);
+  assert.match(((await response.json()) as { error: string }).error, /^Nothing here can deliver an answer/);
+  assert.deepEqual(t.started, []);
+});
+
+test('an event on the strict endpoint is for the mapping of its source, else for the default agent', async () => {
+  await using t = await start({ mappings: [{ id: 'ci', match: { source: 'ci' }, messageTemplate: 'CI says {{event}}: {{data.text}}' }] });
+  const event = (source: string) => JSON.stringify({ event: 'build', source, data: { text: 'green' }, timestamp: '2026-01-02T03:04:05Z' });
+  assert.deepEqual(await send(t, '/hooks/webhook', event('ci')), [200, { received: true }]);
+  assert.deepEqual(await send(t, '/hooks/webhook', event('deploy')), [200, { received: true }]);
+  assert.deepEqual(
+    t.started.map(({ asked }) => [asked.message, asked.session]),
+    [
+      ['CI says build: green', { userId: 'hook:ci:webhook', channelId: 'webhook' }],
+      [`Event build from deploy:\n${event('deploy')}`, { userId: 'hook:@strict:deploy', channelId: 'webhook' }],
+    ],
+  );
+});
+
+test('the strict endpoint has its own key, and names what is wrong with an event', async () => {
+  const own = 'the key of the strict endpoint alone.....';
+  await using t = await start({ hmac: { secret: own }, mappings: [{ id: 'any' }] });
+  const body = '{"event":"","source":7,"data":[],"timestamp":"today"}';
+  assert.deepEqual(await send(t, '/hooks/webhook', body), [401, { error: 'Invalid webhook signature' }]);
+  assert.deepEqual(await send(t, '/hooks/webhook', body, {}), [401, { error: 'Missing webhook signature' }]);
+  assert.deepEqual(await send(t, '/hooks/webhook', '{', signed('{', own)), [400, { error: 'Invalid JSON body' }]);
+  const [status, answer] = (await send(t, '/hooks/webhook', body, signed(body, own))) as [
+    number,
+    { error: string; issues: { path: string; message: string }[] },
+  ];
+  assert.deepEqual(
+    [status, answer.error, answer.issues.map(({ path }) => path)],
+    [422, 'Validation failed', ['event', 'source', 'data', 'timestamp']],
+  );
+  assert.ok(answer.issues.every(({ message }) => message.length > 0));
+  assert.equal(t.started.length, 0);
+});
+
+test('without a key there is no strict endpoint, and its path is one as others', async () => {
+  await using t = await start({ token: undefined, mappings: [{ id: 'any' }] });
+  assert.deepEqual(await send(t, '/hooks/webhook', '[]', {}), [200, { received: true, mapping: 'any' }]);
+});
+
+test('without a key a delivery is known by what it says and by the id its sender gives it', async () => {
+  await using t = await start({ token: undefined, mappings: [{ id: 'any' }] });
+  for (const headers of [{}, {}, { 'x-github-delivery': '1' }, { 'x-github-delivery': '2' }, { 'x-github-delivery': '1' }])
+    assert.equal((await send(t, '/hooks/any', '{}', headers as Record<string, string>))[0], 200);
+  assert.equal(t.started.length, 3);
+});
+
+test('beyond this machine a mapping without a key lets nobody in, unless that is said', async () => {
+  const mappings = [{ id: 'any' }];
+  await using t = await start({ token: undefined, mappings }, { settings: { host: '0.0.0.0' } });
+  const [status, { error }] = (await send(t, '/hooks/any', '{}', {})) as [number, { error: string }];
+  assert.equal(status, 401);
+  assert.match(error, /webhooks\.allowUnauthenticated/);
+  t.gateway.settings.setWebhooks({ enabled: true, mappings, allowUnauthenticated: true });
+  assert.equal((await send(t, '/hooks/any', '{}', {}))[0], 200);
+});
+
+test('a changed configuration is in force with the next request: mappings, path, and whether there are any', async () => {
+  await using t = await startTestTurns();
+  assert.equal((await send(t, '/hooks/issues', opened))[0], 404);
+  const { settings } = t.gateway;
+  settings.setWebhooks({ enabled: true, token: TOKEN, mappings: [issues] });
+  assert.equal((await send(t, '/hooks/issues', opened))[0], 200);
+  settings.setWebhooks({ enabled: true, token: TOKEN, mappings: [{ ...issues, id: 'renamed' }], path: '/in/coming' });
+  assert.equal((await send(t, '/hooks/issues', opened))[0], 404);
+  assert.deepEqual(await send(t, '/in/coming/issues?x=1', opened), [200, { received: true, mapping: 'renamed' }]);
+  settings.setWebhooks({ enabled: false, token: TOKEN, mappings: [issues] });
+  assert.equal((await send(t, '/hooks/issues', opened))[0], 404);
+});
+
+test('a code host that signs in its own way is understood by its preset', async () => {
+  await using t = await start({ presets: ['github', 'gmail'] });
+  const body = JSON.stringify({ action: 'opened', repository: { full_name: 'octo/repo' }, sender: { login: 'octocat' } });
+  const headers = {
+    'x-hub-signature-256': await sign(TOKEN, body),
+    'x-github-event': 'issues',
+    'x-github-delivery': '72d3162e-cc78-11e3-81ab-4c9367dc0958',
+  };
+  assert.deepEqual(await send(t, '/hooks/github', body, headers), [200, { received: true, mapping: 'github' }]);
+  assert.deepEqual(
+    [t.started[0]?.asked.message, t.started[0]?.asked.session],
+    [
+      'GitHub event issues in octo/repo: opened by octocat',
+      { userId: 'hook:github:72d3162e-cc78-11e3-81ab-4c9367dc0958', channelId: 'webhook' },
+    ],
+  );
+  assert.deepEqual(await send(t, '/hooks/github', body, { ...headers, 'x-hub-signature-256': await sign('another', body) }), [
+    401,
+    { error: 'Invalid webhook signature' },
+  ]);
+
+  const mail = JSON.stringify({
+    messages: [{ id: 'm1', from: 'alice@example.com', subject: 'Hi', snippet: 'Hello', body: 'Hello there' }],
+  });
+  assert.deepEqual(await send(t, '/hooks/gmail', mail), [200, { received: true, mapping: 'gmail' }]);
+  assert.equal(t.started[1]?.asked.message, 'New mail from alice@example.com\nSubject: Hi\nHello\nHello there');
+});
+
+test('a mapping may ask for Standard Webhooks, with a key of its own', async () => {
+  const key = `whsec_${Buffer.from('0123456789abcdef01234567').toString('base64')}`;
+  await using t = await start({
+    mappings: [
+      { id: 'std', match: { path: 'std' }, scheme: 'standard', secret: key },
+      { id: 'any', messageTemplate: 'x' },
+    ],
+  });
+  const post = (date: Date, id = 'msg_1') =>
+    send(t, '/hooks/std', opened, {
+      'webhook-id': id,
+      'webhook-timestamp': String(Math.floor(date.getTime() / 1_000)),
+      'webhook-signature': new Webhook(key).sign(id, date, opened),
+    });
+  assert.deepEqual(await post(new Date()), [200, { received: true, mapping: 'std' }]);
+  assert.equal((await post(new Date(Date.now() - 5_000)))[0], 200, 'tried again, it is signed anew');
+  assert.equal(t.started.length, 1);
+  assert.equal((await post(new Date(), 'msg_2'))[0], 200);
+  assert.equal(t.started.length, 2);
+  assert.equal((await send(t, '/hooks/std', opened))[0], 401, 'the key of others is not its key');
+});
+
+test('a mapping with a key of its own is not set off by the key of the strict endpoint', async () => {
+  const own = { id: 'own', secret: 'the key of this one mapping alone, and no other' };
+  await using t = await start({ mappings: [own, { id: 'any' }] });
+  const event = JSON.stringify({ event: 'e', source: 's', data: {} });
+  assert.equal((await send(t, '/hooks/webhook', event))[0], 200);
+  assert.equal(t.started[0]?.principal.client, 'webhook/any');
+});
+
+test('a key that is named comes from the owner of secrets, and a new one is in force once it says so', async () => {
+  let value: string | null = TOKEN;
+  let asked = 0;
+  const ref = { source: 'env', provider: 'default', id: 'HOOK_TOKEN' } as const;
+  await using t = await start({ token: ref, mappings: [issues] });
+  assert.equal((await send(t, '/hooks/issues', opened))[0], 503, 'nobody knows the key');
+  await t.gateway.bus.serve(
+    secrets,
+    {
+      async 'secrets.webhookKeys'({ to }) {
+        asked += 1;
+        return { keys: [{ name: 'HOOK_TOKEN', value: value === null ? null : await encryptSecret('HOOK_TOKEN', value, to) }] };
+      },
+    },
+    { version: '0.0.0' },
+  );
+  for (let times = 0; times < 3; times += 1) assert.equal((await send(t, '/hooks/issues', opened))[0], 200);
+  assert.equal(asked, 1);
+  value = 'a key that somebody set a moment ago......';
+  await (await t.gateway.bus.kv(SECRETS_BUCKET)).put('changed', Buffer.from('x'));
+  assert.deepEqual(await send(t, '/hooks/issues', opened), [401, { error: 'Invalid webhook signature' }]);
+  assert.equal((await send(t, '/hooks/issues', opened, signed(opened, value)))[0], 200);
+  value = null;
+  await (await t.gateway.bus.kv(SECRETS_BUCKET)).put('changed', Buffer.from('y'));
+  assert.deepEqual(await send(t, '/hooks/issues', opened), [500, { error: 'Internal error' }]);
+});
+
+test('the rate of an address holds, and no token is needed', async () => {
+  await using t = await start({ mappings: [issues] }, { settings: { rateLimit: { windowMs: 60_000, maxRequests: 2 } } });
+  for (const expected of [200, 200, 429]) assert.equal((await send(t, '/hooks/issues', opened))[0], expected);
+});
