@@ -11,7 +11,8 @@ import type { FastifyInstance } from 'fastify';
 import { createAccessLog } from './http/access-log.ts';
 import type { Connections } from './websocket/connections.ts';
 import { createDispatcher } from './rpc/dispatcher.ts';
-import { closeSockets, drainRequests, REQUESTS_FINISH_MS } from './http/drain.ts';
+import { drainRequests, REQUESTS_FINISH_MS } from './http/drain.ts';
+import { closeSockets } from './websocket/shutdown.ts';
 import { followDashboard } from './dashboard/dashboard-source.ts';
 import type { Edge, EdgeSections } from './http/edge.ts';
 import { createEdgeMethods } from './rpc/local-methods.ts';
@@ -123,6 +124,7 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
   const documents = createDocuments({ address: () => settings.current.gateway.publicUrl || url, version, routes });
   const dispatcher = createDispatcher({ bus, settings, failures, local: createEdgeMethods(documents.openRpc) });
 
+  const hookPaths = createHookPaths(settings);
   const accessLog = createAccessLog(log);
   const ground = { admission, failures, accessLog };
   const front = [createRpc({ ...ground, settings, dispatcher }), createCompletions(edge, ground)];
@@ -131,7 +133,7 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
       ...ground,
       settings,
       front,
-      hookPaths: createHookPaths(settings),
+      rewritePath: (url) => hookPaths.routed(url),
       draining: draining.signal,
       tls: secure && tlsOptions(secure.first, secure.tls.requireClientCert),
     }),

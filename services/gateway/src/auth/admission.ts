@@ -21,7 +21,8 @@ import {
   type Refusal,
 } from '../request/refusal.ts';
 import type { Tickets } from './tickets.ts';
-import { bearerSecret, type Caller, type Tokens } from './tokens.ts';
+import { bearerSecret, type Tokens } from './tokens.ts';
+import type { Caller } from '../request/caller.ts';
 
 /** Decides who gets in; the same for every transport. */
 export interface Admission {

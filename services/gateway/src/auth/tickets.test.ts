@@ -7,7 +7,8 @@ import { hashToken } from '@switchyard/security';
 import { createLogger, silentLogger } from '@switchyard/telemetry';
 import { SECRETS, startTestGateway, type TestGateway } from '../gateway.fixture.ts';
 import { openTickets, type Ticket } from './tickets.ts';
-import { openTokens, type Caller } from './tokens.ts';
+import { openTokens } from './tokens.ts';
+import type { Caller } from '../request/caller.ts';
 
 const PING = { jsonrpc: '2.0', method: 'system.ping', id: 1 };
 const HISTORY = { jsonrpc: '2.0', method: 'config.read', id: 2 };

@@ -2,7 +2,8 @@ import type { Bus } from '@switchyard/bus';
 import { TICKETS_BUCKET } from '@switchyard/contracts';
 import { hashToken, mintId } from '@switchyard/security';
 import { z } from 'zod';
-import type { Caller, Tokens } from './tokens.ts';
+import type { Tokens } from './tokens.ts';
+import type { Caller } from '../request/caller.ts';
 
 const TICKET = /^ticket_[0-9A-Za-z]{22}$/;
 /** What the bucket has of a ticket. */

@@ -1,21 +1,11 @@
-import { encodePrincipal, type Bus, type HeaderLines } from '@switchyard/bus';
-import {
-  bucketKey,
-  holds,
-  TokenProjection,
-  TOKENS_BUCKET,
-  TOKENS_TOLD,
-  TokensTold,
-  type McpClient,
-  type MethodScope,
-  type Principal,
-  type TokenScope,
-} from '@switchyard/contracts';
+import { encodePrincipal, type Bus } from '@switchyard/bus';
+import { bucketKey, holds, TokenProjection, TOKENS_BUCKET, TOKENS_TOLD, TokensTold, type Principal } from '@switchyard/contracts';
 import { hashToken } from '@switchyard/security';
 import { watchBucket } from '@switchyard/service-kit';
 import type { Logger } from '@switchyard/telemetry';
 import { LRUCache } from 'lru-cache';
 import { z } from 'zod';
+import type { Caller } from '../request/caller.ts';
 
 /** Nothing vouches for the tokens any more once their watch has been lost this long. */
 const STALE_AFTER_MS = 5_000;
@@ -24,31 +14,6 @@ const Entry = z.union([TokensTold, TokenProjection]);
 const MAX_VERIFIED_SECRETS = 10_000;
 
 const NEVER = Number.POSITIVE_INFINITY;
-
-/** Somebody with a valid token. One object per version of a token: what depends on it is computed once. */
-export interface Caller {
-  readonly principal: Principal;
-  /** The principal as it crosses the bus. */
-  readonly encodedPrincipal: HeaderLines;
-  readonly tokenId: string;
-  /** Where the bucket of tokens has it. */
-  readonly record: string;
-  /** Tells clients apart over all tenants. */
-  readonly key: string;
-  readonly scopes: readonly TokenScope[];
-  /** Whether `/v1` passes over fields that mean nothing here. */
-  readonly lenient: boolean;
-  /** What it may do at `/mcp`; undefined where nothing was said. */
-  readonly mcpClient: McpClient | undefined;
-  readonly may: Readonly<Record<MethodScope, boolean>>;
-  readonly ver: number;
-  /** Epoch milliseconds; Infinity when it never does. */
-  readonly expiresAt: number;
-  /** Bytes of bodies and frames that it has begun and not finished. */
-  unfinished: number;
-  /** Turns false, for good, when the token is revoked, rotated or changed. */
-  live: boolean;
-}
 
 export interface Tokens {
   /** Who the secret belongs to; undefined when it is unknown, expired, or cannot be vouched for now. */

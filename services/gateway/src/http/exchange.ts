@@ -1,8 +1,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { ServiceError } from '@switchyard/contracts';
 import { isRefusal, type Admission } from '../auth/admission.ts';
-import type { Caller } from '../auth/tokens.ts';
-import type { Answer } from '../rpc/json-rpc-responses.ts';
+import type { Caller } from '../request/caller.ts';
+import type { Answer } from './payload.ts';
 import type { AccessLog } from './access-log.ts';
 import { isJson, readBody } from '../request/request-body.ts';
 import { discardBody } from '../request/discarded-body.ts';

@@ -3,7 +3,7 @@ import { createServer as createTlsServer, type ServerOptions as TlsOptions } fro
 import type { Socket } from 'node:net';
 import { http, type Settings } from '@switchyard/service-kit';
 import { fastify, type ConnectionError, type FastifyError, type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
-import type { Caller } from '../auth/tokens.ts';
+import type { Caller } from '../request/caller.ts';
 import type { AccessLog } from './access-log.ts';
 import { readBody } from '../request/request-body.ts';
 import { allowOrigin, type Admission } from '../auth/admission.ts';
@@ -14,7 +14,6 @@ import { hideQueryToken } from '../auth/query-token.ts';
 import { durationsOf, type NoteDuration } from './request-durations.ts';
 import { requestIdOf } from '../request/request-id.ts';
 import { frontOf, type FrontRoute } from './pre-fastify-routes.ts';
-import type { HookPaths } from '../webhooks/webhook-path.ts';
 import { cutIfStalled } from './response-timeout.ts';
 import { traceparentOf, traceRequest } from '../request/trace.ts';
 import { BAD_REQUEST, BODY_TOO_LARGE, INTERNAL, knownRefusal, NOT_FOUND, refuse, type Refusal } from '../request/refusal.ts';
@@ -26,8 +25,8 @@ export interface ServerOptions {
   failures: FailureLog;
   /** What is answered before a request comes to Fastify. */
   front: readonly FrontRoute[];
-  /** Where webhooks are routed, wherever they are sent. */
-  hookPaths: Pick<HookPaths, 'routed'>;
+  /** The address under which a `POST` is routed. */
+  rewritePath: (url: string) => string;
   /** Once it is aborted, each answer is the last one of its connection. */
   draining: AbortSignal;
   /** What a listener that speaks TLS is made with. */
@@ -41,7 +40,7 @@ export function createHttpServer({
   accessLog,
   failures,
   front,
-  hookPaths,
+  rewritePath,
   draining,
   tls,
 }: ServerOptions): FastifyInstance {
@@ -51,7 +50,7 @@ export function createHttpServer({
         if (draining.aborted) response.setHeader('connection', 'close');
         (frontOf(front, request) ?? handler)(request, response);
       }),
-    rewriteUrl: ({ method, url = '/' }) => (method === 'POST' ? hookPaths.routed(url) : url),
+    rewriteUrl: ({ method, url = '/' }) => (method === 'POST' ? rewritePath(url) : url),
     genReqId: requestIdOf,
     requestIdHeader: false,
     logger: false,

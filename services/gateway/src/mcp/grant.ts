@@ -1,7 +1,7 @@
 import type { Rate } from '@switchyard/cache';
 import { toolName, type Principal } from '@switchyard/contracts';
 import { TOOL_CALLS } from '../auth/rate-limits.ts';
-import type { Caller } from '../auth/tokens.ts';
+import type { Caller } from '../request/caller.ts';
 
 /** What one token finds at `/mcp`. */
 export interface Grant {

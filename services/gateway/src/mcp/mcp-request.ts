@@ -1,4 +1,4 @@
-import type { Caller } from '../auth/tokens.ts';
+import type { Caller } from '../request/caller.ts';
 import type { Edge } from '../http/edge.ts';
 import type { Grant } from './grant.ts';
 import type { ToolUse } from './tools.ts';

@@ -8,7 +8,7 @@ import type { Edge } from '../http/edge.ts';
 import { jsonBody } from '../request/request-body.ts';
 import { RefusalError } from '../request/refusal.ts';
 import { callOptions } from '../request/trace.ts';
-import { completionError } from '../turns/turn-errors.ts';
+import { completionError } from './openai-errors.ts';
 import { fewFields, invalidBody, LENIENT_HOW_TO } from './openai-body.ts';
 import { withoutNulls } from './openai-fields.ts';
 

@@ -1,5 +1,6 @@
 import { IdempotencyKey, MAX, MemoryEntry } from '@switchyard/contracts';
 import { z } from 'zod';
+import type { Limit } from '../request/query.ts';
 
 // What routes take and answer where no contract says it. Written down for readers: nothing is parsed by it.
 
@@ -36,11 +37,6 @@ export const LastEventHeader = z.object({ 'last-event-id': z.string().max(64).op
 export const LastEventQuery = z.object({
   lastEventId: z.string().max(64).optional().describe('the twin of Last-Event-ID for clients that cannot set it'),
 });
-
-export interface Limit {
-  most: number;
-  unless: number;
-}
 
 export const ACTIVITY_LIMIT: Limit = { most: 100, unless: 50 };
 export const MEMORY_LIMIT: Limit = { most: 100, unless: 10 };

@@ -1,6 +1,7 @@
 import { ServiceError, type ErrorCode } from '@switchyard/contracts';
 import { createFlood, parseTraceparent, type Logger, type Together } from '@switchyard/telemetry';
-import type { Caller } from '../auth/tokens.ts';
+import type { FastifyRequest } from 'fastify';
+import type { Caller } from './caller.ts';
 import { RefusalError } from './refusal.ts';
 
 /** An error that a client was shown, under the ids it was shown with. */
@@ -85,4 +86,11 @@ export function describeError(error: unknown): Pick<Failure, 'reason' | 'turnId'
 function describeCause({ cause }: Error): Pick<Failure, 'reason' | 'turnId' | 'cause'> {
   if (cause === undefined) return {};
   return cause instanceof ServiceError ? describeError(cause) : { cause };
+}
+
+/** Writes down an error that a stream tells, which begins after its request was answered. */
+export function noteFailure({ failures }: { failures: FailureLog }, request: FastifyRequest, error: ServiceError): void {
+  const { id: requestId, caller, method, routeOptions } = request;
+  const { code, message } = error;
+  failures.note({ requestId, route: `${method} ${routeOptions.url}`, code, message, caller, ...describeError(error) });
 }

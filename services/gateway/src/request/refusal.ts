@@ -11,7 +11,7 @@ import {
 } from '@switchyard/contracts';
 import { http } from '@switchyard/service-kit';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { Caller } from '../auth/tokens.ts';
+import type { Caller } from './caller.ts';
 import { discardBody } from './discarded-body.ts';
 import { SECURITY_HEADERS } from './security-headers.ts';
 
@@ -56,6 +56,10 @@ export class RefusalError extends Error {
     this.name = 'RefusalError';
     this.refusal = refusal;
   }
+}
+
+export function badRequest(message: string): RefusalError {
+  return new RefusalError({ status: 400, message, code: 'INVALID_ARGUMENT' });
 }
 
 export const UNAUTHORIZED: Refusal = {

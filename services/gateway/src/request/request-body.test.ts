@@ -4,7 +4,7 @@ import { createServer, type IncomingMessage } from 'node:http';
 import { connect, type AddressInfo } from 'node:net';
 import { test, type TestContext } from 'node:test';
 import { readBody } from './request-body.ts';
-import type { Caller } from '../auth/tokens.ts';
+import type { Caller } from './caller.ts';
 import { BODY_BROKEN, BODY_IN_CRUMBS, BODY_TOO_LARGE, RefusalError, TOO_MUCH_UNFINISHED } from './refusal.ts';
 
 interface Read {

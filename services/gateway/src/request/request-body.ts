@@ -1,6 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import type { Caller } from '../auth/tokens.ts';
-import { changeUnfinished } from './incomplete-bytes.ts';
+import { type Caller, changeUnfinished } from './caller.ts';
 import { discardBody, LINGER_BYTES, tooManyParts } from './discarded-body.ts';
 import { BODY_BROKEN, BODY_IN_CRUMBS, BODY_TOO_LARGE, NOT_JSON, RefusalError, TOO_MUCH_UNFINISHED } from './refusal.ts';
 

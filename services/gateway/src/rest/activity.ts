@@ -4,7 +4,7 @@ import type { RouteDoc } from '../openapi/route-doc.ts';
 import { ACTIVITY_LIMIT, Activity, ActivityQuery } from '../openapi/schemas.ts';
 import type { Edge } from '../http/edge.ts';
 import { readActivity } from '../events/activity.ts';
-import { queryLimit, type Query } from './chat-request.ts';
+import { type Query, queryLimit } from '../request/query.ts';
 import { refuseOwn } from './events.ts';
 
 const DOC: RouteDoc = {

@@ -4,8 +4,8 @@ import type { RouteDoc } from '../openapi/route-doc.ts';
 import { AUDIT_LIMIT, AuditQuery } from '../openapi/schemas.ts';
 import type { Edge } from '../http/edge.ts';
 import { callOptions } from '../request/trace.ts';
-import { queryLimit, queryText, type Query } from './chat-request.ts';
-import { badRequest } from '../turns/turn-errors.ts';
+import { type Query, queryLimit, queryText } from '../request/query.ts';
+import { badRequest } from '../request/refusal.ts';
 
 const AUDIT: RouteDoc = {
   scopes: ['admin'],

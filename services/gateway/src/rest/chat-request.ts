@@ -1,12 +1,10 @@
-import type { IncomingMessage } from 'node:http';
-import { AgentId, IdempotencyKey, MAX, parseParams, type Params } from '@switchyard/contracts';
+import { AgentId, IdempotencyKey, MAX, parseParams } from '@switchyard/contracts';
 import type { FastifyRequest } from 'fastify';
 import { z } from 'zod';
-import type { Limit } from '../openapi/schemas.ts';
-import { badRequest } from '../turns/turn-errors.ts';
-
-/** What a chat route asks of an agent; the route adds the id of the turn. */
-export type ChatRequest = Omit<Params<'turns.start'>, 'turnId'>;
+import { idempotencyKeyOf } from '../request/idempotency-key.ts';
+import { queryText, type Query } from '../request/query.ts';
+import { badRequest } from '../request/refusal.ts';
+import type { ChatRequest } from '../turns/turn-start.ts';
 
 export const ChatBody = z.strictObject({
   message: z.string().max(MAX.text),
@@ -41,35 +39,8 @@ function toChatRequest({ message, agentId, sessionKey, idempotencyKey }: z.outpu
   };
 }
 
-/** A query as the server parses it: a name given twice has an array. */
-export type Query = Readonly<Record<string, unknown>>;
-
-/** One parameter; undefined when it is absent or empty. */
-export function queryText(query: Query, name: string): string | undefined {
-  const value = query[name];
-  if (typeof value !== 'string' && value !== undefined) throw badRequest(`Query parameter given more than once: ${name}`);
-  return value === '' ? undefined : value;
-}
-
-/** How many of something; what is no number, or beyond 1 to `most`, is brought back into it. */
-export function queryLimit(query: Query, { most, unless }: Limit): number {
-  const text = queryText(query, 'limit');
-  const asked = text === undefined ? Number.NaN : Number(text);
-  return Number.isNaN(asked) ? unless : Math.min(Math.max(Math.trunc(asked), 1), most);
-}
-
 /** The key that makes a retry the same turn: that of the header, or its twin in the body or the query. */
 export function withIdempotencyKey(chat: ChatRequest, request: FastifyRequest): ChatRequest {
   const key = idempotencyKeyOf(request, chat.idempotencyKey);
   return key === undefined ? chat : { ...chat, idempotencyKey: key };
-}
-
-/** The key of a request, which may also stand in what it says. Throws the refusal of one that is none, or of two. */
-export function idempotencyKeyOf({ headers }: Pick<IncomingMessage, 'headers'>, twin?: string): string | undefined {
-  const header = headers['idempotency-key'];
-  const key = typeof header === 'string' ? header : twin;
-  if (key === undefined) return undefined;
-  if (twin !== undefined && twin !== key) throw badRequest('Idempotency-Key: the header and idempotencyKey differ; send it in one place');
-  if (!IdempotencyKey.safeParse(key).success) throw badRequest(`Idempotency-Key: expected ${IdempotencyKey.description ?? 'a key'}`);
-  return key;
 }

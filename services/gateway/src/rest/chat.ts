@@ -6,7 +6,8 @@ import { KeyHeader } from '../openapi/schemas.ts';
 import type { Edge } from '../http/edge.ts';
 import { callOptions } from '../request/trace.ts';
 import { ChatBody, chatBody, withIdempotencyKey } from './chat-request.ts';
-import { failureError, notAwaited, restError, unfollowed } from '../turns/turn-errors.ts';
+import { failureError, notAwaited, unfollowed } from '../turns/turn-errors.ts';
+import { restError } from './rest-errors.ts';
 import { startTurn, type StartedTurn } from '../turns/turn-start.ts';
 
 const DOC: RouteDoc = {

@@ -4,9 +4,8 @@ import { LastEventHeader, LastEventQuery } from '../openapi/schemas.ts';
 import type { Edge } from '../http/edge.ts';
 import { createEventFeed, type EventFeed } from '../events/event-feed.ts';
 import { createEventReader, type EventPlace } from '../events/event-reader.ts';
-import { RefusalError } from '../request/refusal.ts';
-import { queryText, type Query } from './chat-request.ts';
-import { badRequest } from '../turns/turn-errors.ts';
+import { badRequest, RefusalError } from '../request/refusal.ts';
+import { type Query, queryText } from '../request/query.ts';
 import { openEventStream } from '../events/sse.ts';
 
 const RETRY_MS = 3_000;

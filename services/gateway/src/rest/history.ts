@@ -4,7 +4,7 @@ import type { RouteDoc } from '../openapi/route-doc.ts';
 import { HistoryQuery } from '../openapi/schemas.ts';
 import type { Edge } from '../http/edge.ts';
 import { callOptions } from '../request/trace.ts';
-import { queryText, type Query } from './chat-request.ts';
+import { type Query, queryText } from '../request/query.ts';
 
 const DOC: RouteDoc = {
   scopes: ['rpc'],

@@ -1,4 +1,5 @@
-import { batchAnswer, type Answer, type Fault } from './json-rpc-responses.ts';
+import { batchAnswer, type Fault } from './json-rpc-responses.ts';
+import type { Answer } from '../http/payload.ts';
 import type { Item, Request } from './envelope.ts';
 import type { Cancel, OnAnswer, Origin } from './call-context.ts';
 

@@ -1,6 +1,6 @@
-import type { Answer } from './json-rpc-responses.ts';
+import type { Answer } from '../http/payload.ts';
 import type { PiecedAnswer } from './large-results.ts';
-import type { Caller } from '../auth/tokens.ts';
+import type { Caller } from '../request/caller.ts';
 
 /** Who asks, and under which ids the work is found again. */
 export interface Origin {

@@ -3,16 +3,8 @@ import { invalidParams, publicMethods, ServiceError, type Callable } from '@swit
 import { systemClock, type Settings } from '@switchyard/service-kit';
 import { startSpan, tracing } from '@switchyard/telemetry';
 import { describeError, type FailureLog } from '../request/failure-log.ts';
-import {
-  batchAnswer,
-  errorAnswer,
-  faultAnswer,
-  localAnswer,
-  resultAnswer,
-  resultEnvelope,
-  type Answer,
-  type Fault,
-} from './json-rpc-responses.ts';
+import { batchAnswer, errorAnswer, faultAnswer, localAnswer, resultAnswer, resultEnvelope, type Fault } from './json-rpc-responses.ts';
+import type { Answer } from '../http/payload.ts';
 import { ATTACH, attach } from './turn-attachment.ts';
 import { runBatch } from './batch.ts';
 import { countCallsOf, countOther, type CountCall } from './call-metrics.ts';
@@ -22,7 +14,7 @@ import { NULL_ID, readEnvelope, type Envelope, type Item, type Request } from '.
 import { KEY_OF_A_BATCH, withKey } from './idempotency-header.ts';
 import type { Cancel, OnAnswer, OnPieces, Origin } from './call-context.ts';
 import { createCollect, openPieces } from './large-results.ts';
-import type { Caller } from '../auth/tokens.ts';
+import type { Caller } from '../request/caller.ts';
 
 /** Runs JSON-RPC messages, whichever transport brought them. */
 export interface Dispatcher {

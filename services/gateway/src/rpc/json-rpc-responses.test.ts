@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ServiceError } from '@switchyard/contracts';
-import { answerBytes, batchAnswer, errorAnswer, localAnswer, resultAnswer } from './json-rpc-responses.ts';
+import { batchAnswer, errorAnswer, localAnswer, resultAnswer } from './json-rpc-responses.ts';
+import { answerBytes } from '../http/payload.ts';
 
 /** An id as the envelope hands it on: a character for each of its bytes. */
 const id = Buffer.from('"ü☃"').toString('latin1');

@@ -1,4 +1,5 @@
 import { errorData, jsonRpcCode, type ErrorCode, type ErrorData, type ServiceError } from '@switchyard/contracts';
+import { answerBytes, bytesAsText, LONG_BYTES, type Answer } from '../http/payload.ts';
 
 /** What the edge itself finds wrong, before any service sees the request. */
 export interface Fault {
@@ -11,15 +12,6 @@ export interface Fault {
   /** Whether the same may succeed later, where the code does not say. */
   retryable?: boolean;
 }
-
-/**
- * What is sent to a client. A short one is a text with a character for each byte (Latin-1), so that HTTP writes it together with its
- * headers and nothing is encoded twice; a long one is the bytes. `length` is the number of bytes in both.
- */
-export type Answer = string | Buffer;
-
-/** Node hands a text of less than this to the kernel in one piece. */
-const LONG_BYTES = 16_384;
 
 const RESULT_HEAD = '{"jsonrpc":"2.0","result":';
 
@@ -59,11 +51,6 @@ function failure(error: { code: number; message: string; data: ErrorData }, id: 
   return `{"jsonrpc":"2.0","error":${bytesAsText(JSON.stringify(error))},"id":${id}}`;
 }
 
-/** JSON that was made here, as it is sent. */
-export function textAnswer(json: string): Answer {
-  return bytesAsText(json);
-}
-
 /** The answers of a batch, in order. */
 export function batchAnswer(answers: readonly Answer[]): Answer {
   const parts: Buffer[] = [];
@@ -74,12 +61,3 @@ export function batchAnswer(answers: readonly Answer[]): Answer {
 const COMMA = Buffer.from(',');
 const OPEN = Buffer.from('[');
 const CLOSE = Buffer.from(']');
-
-export function answerBytes(answer: Answer): Buffer {
-  return typeof answer === 'string' ? Buffer.from(answer, 'latin1') : answer;
-}
-
-/** The UTF-8 of a text, a character for each of its bytes: the text itself where it is ASCII. */
-function bytesAsText(text: string): string {
-  return Buffer.byteLength(text) === text.length ? text : Buffer.from(text).toString('latin1');
-}

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { refusal, type ServiceError } from '@switchyard/contracts';
 import { principal } from '@switchyard/testkit';
 import { startTestGateway } from '../gateway.fixture.ts';
-import type { Caller } from '../auth/tokens.ts';
+import type { Caller } from '../request/caller.ts';
 import { createFull } from './overload-cache.ts';
 
 const METHOD = 'agent.execute';

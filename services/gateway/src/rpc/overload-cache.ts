@@ -1,7 +1,7 @@
 import { FullFor, type Principal, type ServiceError } from '@switchyard/contracts';
 import type { Clock } from '@switchyard/service-kit';
 import { LRUCache } from 'lru-cache';
-import type { Caller } from '../auth/tokens.ts';
+import type { Caller } from '../request/caller.ts';
 
 /**
  * What a service said is full. Whoever asks for the same meanwhile is refused here: at several times what a service can do, most of

@@ -2,7 +2,7 @@ import type { Bus, Reply } from '@switchyard/bus';
 import { parseParams, publicMethods, ServiceError, type Input, type Params, type Result, type TurnFrame } from '@switchyard/contracts';
 import { failureError } from '../turns/turn-errors.ts';
 import { joinTurn } from '../turns/turn-start.ts';
-import type { Answer } from './json-rpc-responses.ts';
+import type { Answer } from '../http/payload.ts';
 import type { Cancel, Origin } from './call-context.ts';
 
 export const ATTACH = 'agent.attach';

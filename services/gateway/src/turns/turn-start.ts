@@ -1,9 +1,11 @@
 import type { Bus, CallOptions } from '@switchyard/bus';
 import { ServiceError, TURNS_LOG, type Params } from '@switchyard/contracts';
 import { mintId } from '@switchyard/security';
-import type { ChatRequest } from '../rest/chat-request.ts';
 import { unfollowed } from './turn-errors.ts';
 import { openTurnReader, type TurnReader, type TurnStatus } from './turn-reader.ts';
+
+/** What a chat route asks of an agent; the route adds the id of the turn. */
+export type ChatRequest = Omit<Params<'turns.start'>, 'turnId'>;
 
 /** A durable turn that was accepted, and who listens to it. */
 export interface StartedTurn {

@@ -1,9 +1,9 @@
 import type { Duplex } from 'node:stream';
 import { WebSocket } from 'ws';
-import { answerBytes, type Answer } from '../rpc/json-rpc-responses.ts';
+import { type Answer, answerBytes } from '../http/payload.ts';
 import type { Cancel } from '../rpc/call-context.ts';
 import { createGauge } from '../auth/rate-limits.ts';
-import type { Caller } from '../auth/tokens.ts';
+import type { Caller } from '../request/caller.ts';
 import { framesDone } from './incomplete-frames.ts';
 
 /** One open WebSocket. Ten thousand of them idle on one edge, so nothing here has a timer or a buffer of its own. */

@@ -3,7 +3,8 @@ import { subjects } from '@switchyard/contracts';
 import type { Logger } from '@switchyard/telemetry';
 import { createBroadcast } from './broadcast.ts';
 import { createConnections, type Connection, type Connections } from './connections.ts';
-import type { Caller, Tokens } from '../auth/tokens.ts';
+import type { Tokens } from '../auth/tokens.ts';
+import type { Caller } from '../request/caller.ts';
 
 /** How long lost notifications are counted before the log says how many. */
 const LOST_MS = 1_000;

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { test } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
 import type { WebSocket } from 'ws';
-import type { Caller } from '../auth/tokens.ts';
+import type { Caller } from '../request/caller.ts';
 import { SECRETS, startTestGateway, type TestGateway } from '../gateway.fixture.ts';
 import { controlFrame, frameBytes, framesDone } from './incomplete-frames.ts';
 

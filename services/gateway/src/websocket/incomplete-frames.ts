@@ -1,6 +1,5 @@
 import type { WebSocket } from 'ws';
-import type { Caller } from '../auth/tokens.ts';
-import { changeUnfinished } from '../request/incomplete-bytes.ts';
+import { type Caller, changeUnfinished } from '../request/caller.ts';
 
 /** Of a ping or pong: two bytes and a mask. */
 const CONTROL_HEAD_BYTES = 6;

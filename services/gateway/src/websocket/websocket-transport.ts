@@ -4,7 +4,8 @@ import type { Rate } from '@switchyard/cache';
 import { mintId } from '@switchyard/security';
 import { LRUCache } from 'lru-cache';
 import { WebSocket, WebSocketServer, type RawData, type ServerOptions } from 'ws';
-import { faultAnswer, type Answer, type Fault } from '../rpc/json-rpc-responses.ts';
+import { faultAnswer, type Fault } from '../rpc/json-rpc-responses.ts';
+import type { Answer } from '../http/payload.ts';
 import { UNAUTHORIZED } from './token-expiry.ts';
 import type { Connection, Connections } from './connections.ts';
 import type { Dispatcher } from '../rpc/dispatcher.ts';
@@ -17,7 +18,7 @@ import { controlFrame, frameBytes, framesDone } from './incomplete-frames.ts';
 import { hideQueryToken } from '../auth/query-token.ts';
 import { NOT_FOUND, rateLimited, retryAfterSeconds, UNVOUCHED, type Refusal } from '../request/refusal.ts';
 import { requestIdOf } from '../request/request-id.ts';
-import type { Caller } from '../auth/tokens.ts';
+import type { Caller } from '../request/caller.ts';
 import { traceparentOf } from '../request/trace.ts';
 
 const ROUTE = 'GET /ws';

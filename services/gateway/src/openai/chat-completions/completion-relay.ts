@@ -2,7 +2,7 @@ import type { ServerResponse } from 'node:http';
 import type { CallHead, StreamSink } from '@switchyard/bus';
 import { callables, ServiceError, type Callable, type StatelessResult, type TurnFrame } from '@switchyard/contracts';
 import { mintId } from '@switchyard/security';
-import type { Caller } from '../../auth/tokens.ts';
+import type { Caller } from '../../request/caller.ts';
 import type { Edge } from '../../http/edge.ts';
 import type { CompletionRequest } from './completion-body.ts';
 import type { CompletionStream } from './completion-stream.ts';

@@ -3,7 +3,7 @@ import { EventEmitter } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import { test } from 'node:test';
 import type { ServiceError } from '@switchyard/contracts';
-import type { Caller } from '../../auth/tokens.ts';
+import type { Caller } from '../../request/caller.ts';
 import { openCompletionStream } from './completion-stream.ts';
 import { RESULT } from '../../turns/turns.fixture.ts';
 

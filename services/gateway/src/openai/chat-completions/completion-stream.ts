@@ -1,11 +1,11 @@
 import { ServiceError, type StatelessResult } from '@switchyard/contracts';
 import type { ServerResponse } from 'node:http';
-import type { Caller } from '../../auth/tokens.ts';
+import type { Caller } from '../../request/caller.ts';
 import type { Edge } from '../../http/edge.ts';
 import { FORWARDED, gather } from '../../http/write-batch.ts';
 import type { Exchange } from '../../http/exchange.ts';
 import { completionChunks, DONE, type CompletionHead } from './completion-chunks.ts';
-import { errorFrame } from '../../turns/turn-errors.ts';
+import { errorFrame } from '../openai-errors.ts';
 import { beginEventStream, createJoinedText, type EventStream } from '../../events/sse.ts';
 
 /** A completion on its way to the client, chunk by chunk. It has one end. */

@@ -3,11 +3,11 @@ import { callables, type Callable, type StatelessResult } from '@switchyard/cont
 import { mintId } from '@switchyard/security';
 import { tracing, type Span } from '@switchyard/telemetry';
 import { lacksScope } from '../../auth/admission.ts';
-import type { Caller } from '../../auth/tokens.ts';
+import type { Caller } from '../../request/caller.ts';
 import type { RouteDoc } from '../../openapi/route-doc.ts';
 import { Completion, KeyHeader } from '../../openapi/schemas.ts';
 import type { Edge } from '../../http/edge.ts';
-import { textAnswer, type Answer } from '../../rpc/json-rpc-responses.ts';
+import { type Answer, textAnswer } from '../../http/payload.ts';
 import { FORWARDED, gather } from '../../http/write-batch.ts';
 import { createCollect, type Collect } from '../../rpc/large-results.ts';
 import { parseBody } from '../../request/request-body.ts';
@@ -15,13 +15,13 @@ import { Exchange, exchangeRoute, type ExchangeGround, type RequestResponse } fr
 import type { FrontRoute } from '../../http/pre-fastify-routes.ts';
 import { SECURITY_HEADERS } from '../../request/security-headers.ts';
 import { startRouteSpan } from '../../request/trace.ts';
-import { idempotencyKeyOf } from '../../rest/chat-request.ts';
+import { idempotencyKeyOf } from '../../request/idempotency-key.ts';
 import { CompletionBody, completionBody, type CompletionRequest } from './completion-body.ts';
 import { completionAnswer, completionHead, type CompletionHead } from './completion-chunks.ts';
 import { relayCompletion } from './completion-relay.ts';
 import { firstWords, resultOf, tellChunks } from './completion-run.ts';
 import { openCompletionStream, type CompletionStream } from './completion-stream.ts';
-import { completionError } from '../../turns/turn-errors.ts';
+import { completionError } from '../openai-errors.ts';
 import { startKeyedRun } from './keyed-completion.ts';
 
 const PATH = '/v1/chat/completions';

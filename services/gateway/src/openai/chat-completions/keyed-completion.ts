@@ -3,7 +3,7 @@ import type { ServerResponse } from 'node:http';
 import { ServiceError, TURNS_LOG, type AnswerHead, type Params, type StatelessResult, type TurnFrame } from '@switchyard/contracts';
 import { mintId } from '@switchyard/security';
 import type { CallOptions } from '@switchyard/bus';
-import type { Caller } from '../../auth/tokens.ts';
+import type { Caller } from '../../request/caller.ts';
 import type { Edge } from '../../http/edge.ts';
 import type { CompletionRequest } from './completion-body.ts';
 import { completionHead, type CompletionHead } from './completion-chunks.ts';

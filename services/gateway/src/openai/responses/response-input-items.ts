@@ -2,7 +2,7 @@ import type { FastifyInstance } from 'fastify';
 import type { RouteDoc } from '../../openapi/route-doc.ts';
 import { RESPONSE_ITEMS_LIMIT, ResponseInputItems, ResponseItemsQuery } from '../../openapi/schemas.ts';
 import type { Edge } from '../../http/edge.ts';
-import { queryLimit, queryText, type Query } from '../../rest/chat-request.ts';
+import { type Query, queryLimit, queryText } from '../../request/query.ts';
 import { keptOf, uncached } from './stored-response.ts';
 import { inputItems, shownItem, type KeptItem } from './stored-response-items.ts';
 import { refusedField } from '../openai-body.ts';

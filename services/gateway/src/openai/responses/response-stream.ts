@@ -2,7 +2,7 @@ import { ServiceError, type ResponseState } from '@switchyard/contracts';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Edge } from '../../http/edge.ts';
 import { DONE } from '../chat-completions/completion-chunks.ts';
-import { noteFailure } from '../../turns/turn-errors.ts';
+import { noteFailure } from '../../request/failure-log.ts';
 import type { Run, Step } from '../chat-completions/keyed-completion.ts';
 import { responseEvents } from './response-events.ts';
 import { endOf, failureOf, outcomeOf, type ResponseHead, type ResponseOutcome } from './response-resource.ts';

@@ -6,9 +6,10 @@ import { KeyHeader, ResponseDeleted, ResponseQuery, ResponseResource } from '../
 import type { Edge } from '../../http/edge.ts';
 import { jsonBody } from '../../request/request-body.ts';
 import { callOptions } from '../../request/trace.ts';
-import { idempotencyKeyOf, queryText, type Query } from '../../rest/chat-request.ts';
+import { idempotencyKeyOf } from '../../request/idempotency-key.ts';
+import { type Query, queryText } from '../../request/query.ts';
 import { firstWords, startRun } from '../chat-completions/completion-run.ts';
-import { completionError, RESPONSE_FIELDS } from '../../turns/turn-errors.ts';
+import { completionError, RESPONSE_FIELDS } from '../openai-errors.ts';
 import { digestOf, readAlong, startOnce, type Reader } from '../chat-completions/keyed-completion.ts';
 import { responseBody, toResponseRequest, type ResponseRequest } from './response-body.ts';
 import { StrictBody } from './response-schema.ts';
