@@ -21,8 +21,8 @@ function kept(items: TurnDocument[]) {
 }
 
 /** Half a minute is long here, by a clock that stands. */
-function recallOf(mostChars: number, clock: { now(): number } = { now: () => 0 }) {
-  return createRecall({ mostChars, idleMs: () => 30_000, clock });
+function recallOf(maxChars: number, clock: { now(): number } = { now: () => 0 }) {
+  return createRecall({ maxChars, ttlMs: () => 30_000, clock });
 }
 
 const ids = (exchanges: readonly Exchange[]) => exchanges.map(({ spoken: [first] }) => first?.turnId);
@@ -90,19 +90,16 @@ test('what is remembered has a bound, and the conversation that was longest ago 
   assert.equal(finds(), 4);
 });
 
-test('what nothing was said in for long is forgotten, with the next that is remembered', async () => {
-  let now = 0;
+test('reads a conversation again when its entry is older than the TTL', async () => {
+  let now = 1;
   const recall = recallOf(100_000, { now: () => now });
-  const [idle, busy, late] = [kept([turn(1)]), kept([turn(1)]), kept([turn(1)])];
+  const [idle, busy] = [kept([turn(1)]), kept([turn(1)])];
   const where = (key: string, lastSeq = 1) => ({ tenant: 'a', session: { ...session(lastSeq), key } });
   await recall.last(idle.turns, where('idle'), 1);
   await recall.last(busy.turns, where('busy'), 1);
   now = 20_000;
   recall.add(where('busy'), turn(2));
   now = 31_000;
-  await recall.last(idle.turns, where('idle'), 1);
-  assert.equal(idle.finds(), 1);
-  await recall.last(late.turns, where('late'), 1);
   await recall.last(idle.turns, where('idle'), 1);
   await recall.last(busy.turns, where('busy', 2), 1);
   assert.deepEqual([idle.finds(), busy.finds()], [2, 1]);

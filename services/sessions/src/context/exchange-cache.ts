@@ -1,9 +1,22 @@
+import { LRUCache } from 'lru-cache';
+import type { Clock } from '@switchyard/service-kit';
 import type { Documents } from '@switchyard/store';
 import type { SessionDocument } from '../model/session-document.ts';
 import type { TurnDocument } from '../model/turn-document.ts';
 import { lastTurns } from '../sessions/session-directory.ts';
-import { createRemembered, type RememberedOptions } from './bounded-cache.ts';
 import { spoken, type Spoken } from '../model/turn-messages.ts';
+
+export interface TextCacheOptions {
+  maxChars: number;
+  /** Read at each write, because the setting may change. */
+  ttlMs: () => number;
+  clock: Pick<Clock, 'now'>;
+}
+
+/** An LRU cache bounded by the characters of its values. `ttlResolution: 0` reads the given clock and starts no timer. */
+export function createTextCache<V extends object>({ maxChars, clock }: TextCacheOptions): LRUCache<string, V> {
+  return new LRUCache<string, V>({ maxSize: maxChars, perf: clock, ttlResolution: 0 });
+}
 
 /** What was asked and answered in a turn, made once from its document: it is told in many turns after it. */
 export interface Exchange {
@@ -43,11 +56,14 @@ interface Known {
 
 /** What a message takes besides its text. */
 const NAMES_CHARS = 100;
+/** What an entry takes besides its messages. */
+const ENTRY_CHARS = 1;
 
-/** A conversation in which nothing was said for so long is forgotten with the next one that is remembered. */
-export function createRecall(options: RememberedOptions): Recall {
-  const sessions = createRemembered<Known>(options);
-  const remember = (name: string, known: Known): void => sessions.put(name, known, known.chars);
+export function createRecall(options: TextCacheOptions): Recall {
+  const sessions = createTextCache<Known>(options);
+  const remember = (name: string, known: Known): void => {
+    sessions.set(name, known, { size: ENTRY_CHARS + known.chars, ttl: options.ttlMs() });
+  };
 
   return {
     async last(turns, { tenant, session }, limit) {
@@ -66,7 +82,10 @@ export function createRecall(options: RememberedOptions): Recall {
       const name = `${tenant} ${session.key}`;
       const known = sessions.get(name);
       if (!known || seq === undefined) return;
-      if (known.epoch !== epoch || known.lastSeq !== session.lastSeq) return sessions.forget(name);
+      if (known.epoch !== epoch || known.lastSeq !== session.lastSeq) {
+        sessions.delete(name);
+        return;
+      }
       const added = exchangeOf(turn);
       const exchanges = [added, ...known.exchanges.slice(0, known.limit - 1)];
       const left = known.chars - heldOf(known.exchanges.slice(known.limit - 1));

@@ -9,7 +9,7 @@ import { createBeginnings } from './history-prefix-cache.ts';
 const root = (id: string, from = 3): Root => ({ id, from }) as Root;
 const at = (epoch: string, ...roots: Root[]) => ({ tenant: 'a', session: { key: 's', epoch, roots } as unknown as SessionDocument });
 
-function testBeginnings(mostChars = 100_000) {
+function testBeginnings(maxChars = 100_000) {
   const asked: string[][] = [];
   const kept = (tenant: string) => ({
     async find({ id }: { id: { in: string[] } }) {
@@ -25,7 +25,7 @@ function testBeginnings(mostChars = 100_000) {
       return { items: [{ turnId: `first of ${epoch}`, message: { chars: 1, text: '?' }, answer: { chars: 1, text: '!' }, seq: 1 }] };
     },
   } as unknown as Documents<TurnDocument>;
-  const beginnings = createBeginnings({ mostChars, idleMs: () => 30_000, clock: { now: () => 0 } });
+  const beginnings = createBeginnings({ maxChars, ttlMs: () => 30_000, clock: { now: () => 0 } });
   const read = async (tenant: string, ...ids: string[]): Promise<string[]> =>
     (
       await beginnings.summaries(

@@ -2,8 +2,7 @@ import type { Collection, Documents } from '@switchyard/store';
 import type { Root, SessionDocument } from '../model/session-document.ts';
 import type { SummaryDocument } from '../model/summary-document.ts';
 import type { TurnDocument } from '../model/turn-document.ts';
-import { exchangeOf, type Exchange } from './exchange-cache.ts';
-import { createRemembered, type RememberedOptions } from './bounded-cache.ts';
+import { createTextCache, type TextCacheOptions, exchangeOf, type Exchange } from './exchange-cache.ts';
 import { summariesOf } from './compaction/summary-builder.ts';
 import { MOST_ANCHORS } from './compaction/history-limits.ts';
 
@@ -22,16 +21,18 @@ export interface Beginnings {
   anchors(turns: Documents<TurnDocument>, where: { tenant: string; session: SessionDocument }): Promise<readonly Exchange[]>;
 }
 
-export function createBeginnings(options: RememberedOptions): Beginnings {
-  const known = createRemembered<SummaryDocument>(options);
-  const first = createRemembered<readonly Exchange[]>(options);
+export function createBeginnings(options: TextCacheOptions): Beginnings {
+  const known = createTextCache<SummaryDocument>(options);
+  const first = createTextCache<readonly Exchange[]>(options);
 
   return {
     async summaries(summaries, tenant, roots) {
       const missing = roots.filter(({ id }) => known.get(`${tenant} ${id}`) === undefined);
       const read = new Map((await summariesOf({ summaries }, tenant, missing)).map((one) => [one.id, one]));
       const all = roots.flatMap(({ id }) => known.get(`${tenant} ${id}`) ?? read.get(id) ?? []);
-      for (const one of read.values()) known.put(`${tenant} ${one.id}`, one, NAMES_CHARS + one.text.length);
+      for (const one of read.values()) {
+        known.set(`${tenant} ${one.id}`, one, { size: NAMES_CHARS + one.text.length, ttl: options.ttlMs() });
+      }
       return all;
     },
 
@@ -43,7 +44,7 @@ export function createBeginnings(options: RememberedOptions): Beginnings {
       const { items } = await turns.find({ epoch, seq: { lt: root.from } }, { sort: [['seq', 'asc']], limit: MOST_ANCHORS });
       const exchanges = items.map(exchangeOf);
       const held = exchanges.reduce((sum, one) => sum + one.held, NAMES_CHARS);
-      first.put(name, exchanges, held);
+      first.set(name, exchanges, { size: held, ttl: options.ttlMs() });
       return exchanges;
     },
   };

@@ -109,7 +109,7 @@ async function buildingMs(app: TestService, entries: object): Promise<number> {
     traceparent: undefined,
     left: () => 60_000,
   };
-  const remembering = { mostChars: 8_388_608, idleMs: () => 60_000, clock: systemClock };
+  const remembering = { maxChars: 8_388_608, ttlMs: () => 60_000, clock: systemClock };
   let best = Infinity;
   for (let n = 0; n < 20; n += 1) {
     const began = performance.now();

@@ -1,4 +1,5 @@
 import type { Input, Principal, Result, TurnEvidence } from '@switchyard/contracts';
+import { LRUCache } from 'lru-cache';
 import type { Bus } from '@switchyard/bus';
 import type { ModelMessage } from '@switchyard/models';
 import type { Clock } from '@switchyard/service-kit';
@@ -33,7 +34,7 @@ type Entries = readonly Result<'memory.recall'>['entries'][number][];
 const RECALL_MS = 150;
 /** Whoever answered that there is nothing, or did not answer in time, is not asked again for so long. */
 const REST_MS = 1_000;
-const MOST_NAMES = 10_000;
+const MAX_RESTING = 10_000;
 /** So much of a question is looked for. */
 const QUERY_CHARS = 2_000;
 const MOST_RESULTS = 100;
@@ -45,12 +46,11 @@ export interface MemoriesDeps {
 }
 
 export function createMemories({ bus, clock, log, reranking }: MemoriesDeps): Memories {
-  const resting = new Map<string, number>();
+  const resting = new LRUCache<string, true>({ max: MAX_RESTING, ttl: REST_MS, ttlResolution: 0, perf: clock });
   let slowUntil = 0;
 
   function rest(name: string): void {
-    if (resting.size >= MOST_NAMES) resting.clear();
-    resting.set(name, clock.now() + REST_MS);
+    resting.set(name, true);
   }
 
   async function ask(turn: Recalling): Promise<Result<'memory.recall'>> {
@@ -74,7 +74,7 @@ export function createMemories({ bus, clock, log, reranking }: MemoriesDeps): Me
       const { enabled, rerank } = agent.config.rag;
       let found: Entries;
       const name = JSON.stringify([principal.tenant, agent.agentId, principal.client]);
-      if (!enabled || turn.question === '' || (resting.get(name) ?? 0) > clock.now()) return {};
+      if (!enabled || turn.question === '' || resting.has(name)) return {};
       if (slowUntil > clock.now()) return { warning: MISSED };
       try {
         const { entries, empty } = await ask(turn);

@@ -1,8 +1,9 @@
+import { LRUCache } from 'lru-cache';
 import { bucketKeyParts } from '@switchyard/contracts';
 import { agentKeyOf } from '../model/queue-entry.ts';
 
-/** Tenants and agents whose last turn here is remembered; of more, those are forgotten whose turn is longest ago. */
-const REMEMBERED = 10_000;
+/** Maximum number of tenants, and of agents, whose last turn is cached; the least recently served is evicted first. */
+const MAX_CACHED_NAMES = 10_000;
 
 /** For which agents turns wait, and in which lanes (`waitsForOf`), as far as this replica knows. */
 export interface Rota {
@@ -96,14 +97,13 @@ interface Turns {
 }
 
 function createTurns(): Turns {
-  const last = new Map<string, number>();
+  const last = new LRUCache<string, number>({ maxSize: MAX_CACHED_NAMES, sizeCalculation: () => 1 });
   return {
-    of: (name) => last.get(name) ?? 0,
+    // Reading is no turn, so it does not make an entry more recent.
+    of: (name) => last.peek(name) ?? 0,
     set(name, turn) {
-      last.delete(name);
       if (turn > 0) last.set(name, turn);
-      const [oldest] = last.keys();
-      if (last.size > REMEMBERED && oldest !== undefined) last.delete(oldest);
+      else last.delete(name);
     },
   };
 }

@@ -1,3 +1,5 @@
+import { LRUCache } from 'lru-cache';
+
 /** How many, and what they passed. */
 export interface Passed {
   count: number;
@@ -12,22 +14,18 @@ export interface Rates {
 }
 
 const WINDOW_MS = 300_000;
-const MOST_SPEAKERS = 10_000;
+const MAX_SPEAKERS = 10_000;
 const THRESHOLDS: Readonly<Record<number, Passed['action']>> = { 3: 'warn', 5: 'reinforce' };
-/** More of one are not remembered: beyond the last threshold nothing new is said. */
-const MOST_TIMES = 6;
+/** Flags kept of one speaker; the last threshold is below it. */
+const MAX_FLAGS = 6;
 
 export function createRates(now: () => number): Rates {
-  const times = new Map<string, number[]>();
+  const times = new LRUCache<string, number[]>({ max: MAX_SPEAKERS });
   return {
     note(speaker) {
       const since = now() - WINDOW_MS;
-      const recent = [...(times.get(speaker) ?? []).filter((at) => at > since), now()].slice(-MOST_TIMES);
-      // The one who was heard of longest ago is forgotten first.
-      times.delete(speaker);
+      const recent = [...(times.get(speaker) ?? []).filter((at) => at > since), now()].slice(-MAX_FLAGS);
       times.set(speaker, recent);
-      const [oldest] = times.keys();
-      if (times.size > MOST_SPEAKERS && oldest !== undefined) times.delete(oldest);
       const action = THRESHOLDS[recent.length];
       return action && { count: recent.length, threshold: recent.length, action };
     },

@@ -1,4 +1,5 @@
 import { bucketKeyParts } from '@switchyard/contracts';
+import { LRUCache } from 'lru-cache';
 import type { ModelRef } from '@switchyard/models';
 import type { Settings } from '@switchyard/service-kit';
 import type { Agent } from '../agents/agent-directory.ts';
@@ -20,8 +21,8 @@ import { observeTurns } from './store/turn-metrics.ts';
 import { createSlots, type Slot, type SlotLimits, type Slots } from '../queue/concurrency-slots.ts';
 import { work, type First, type WorkDeps } from './execution/session-worker.ts';
 
-/** Turns whose readers were told that they are written, and that have not begun; and turns that are followed. The newest of each. */
-const REMEMBERED = 10_000;
+/** Maximum number of cached ids of announced turns, and of followed turns. */
+const MAX_CACHED_TURNS = 10_000;
 /** Of the time for shutting down, so much is for turns that nobody waits for; those that somebody does were waited for before. */
 const DRAIN_SHARE = 1 / 4;
 /** Of the texts of conversations that go on here, so many characters are remembered. */
@@ -77,8 +78,8 @@ interface State extends LauncherDeps {
   order: LaneOrder;
   claims: Claims;
   running: Set<Promise<void>>;
-  announced: Set<string>;
-  followed: Set<string>;
+  announced: LRUCache<string, true>;
+  followed: LRUCache<string, true>;
   /** Aborts what still runs when the grace of a drain is over; others go on with it. */
   stopping: AbortController;
   draining: boolean;
@@ -102,7 +103,7 @@ export function createLauncher(deps: LauncherDeps): Launcher {
       pump(state);
     },
     announce: (tenant, turn, model) => announce(state, { tenant, turn, model }),
-    follow: (turnId) => remember(state.followed, turnId),
+    follow: (turnId) => void state.followed.set(turnId, true),
     begin({ tenant, session, slot, since, ...first }) {
       const hold = deps.holds.add({ tenant, session, lapsed: false }, since);
       run(state, hold, { waitsFor: waitsForOf(tenant, first.turn), slot, first });
@@ -129,7 +130,8 @@ export function createLauncher(deps: LauncherDeps): Launcher {
 
 function createState(deps: LauncherDeps): State {
   const order = createLaneOrder(() => lanesOf(deps.settings.current.queue));
-  const [rota, announced, followed] = [createRota((one, other) => order.ahead(one, other)), new Set<string>(), new Set<string>()];
+  const rota = createRota((one, other) => order.ahead(one, other));
+  const [announced, followed] = [newestTurns(), newestTurns()];
   const stopping = new AbortController();
   const common = {
     ...deps,
@@ -144,7 +146,7 @@ function createState(deps: LauncherDeps): State {
     draining: false,
     rangAt: -RING_MS,
   };
-  const remembering = { mostChars: RECALLED_CHARS, idleMs: () => deps.settings.current.queue.cleanupIdleMs, clock: deps.clock };
+  const remembering = { maxChars: RECALLED_CHARS, ttlMs: () => deps.settings.current.queue.cleanupIdleMs, clock: deps.clock };
   const state: State = {
     ...common,
     work: {
@@ -273,14 +275,12 @@ function announce(state: State, { tenant, turn, model }: { tenant: string; turn:
   const frames = createFrameWriter(state, { tenant, turnId: turn.turnId, from: 0 });
   frames.push(acceptedFrame(turn, model));
   frames.close();
-  remember(state.announced, turn.turnId);
+  state.announced.set(turn.turnId, true);
 }
 
-/** Those that other replicas run are never asked for. */
-function remember(turnIds: Set<string>, turnId: string): void {
-  turnIds.add(turnId);
-  const [oldest] = turnIds;
-  if (turnIds.size > REMEMBERED && oldest !== undefined) turnIds.delete(oldest);
+/** A set of turn ids that evicts the oldest: entries of turns that other replicas run are never read. */
+function newestTurns(): LRUCache<string, true> {
+  return new LRUCache({ maxSize: MAX_CACHED_TURNS, sizeCalculation: () => 1 });
 }
 
 function ring(state: State): void {

@@ -1,4 +1,5 @@
 import { ServiceError, type Input, type Principal, type Result, type TurnResult } from '@switchyard/contracts';
+import { LRUCache } from 'lru-cache';
 import { type TurnDocument, hasEnded } from '../model/turn-document.ts';
 import { parseMessage } from '../commands/command-parser.ts';
 import { bindingsOf } from '../agents/agent-bindings.ts';
@@ -49,7 +50,7 @@ interface Awaiting {
 }
 
 /** Sessions in which turns were found waiting. */
-const CROWDED = 10_000;
+const MAX_CACHED_SESSIONS = 10_000;
 
 export function createRunner(given: Omit<LauncherDeps, 'followUps'>): Runner {
   const followUps = createFollowUps({ ...given, enter });
@@ -57,7 +58,7 @@ export function createRunner(given: Omit<LauncherDeps, 'followUps'>): Runner {
   const { turns, settings, waiting, bodies } = deps;
   const launcher = createLauncher(deps);
   const oneByOne = oneAfterAnother();
-  const crowded = createCrowded();
+  const crowded = new LRUCache<string, true>({ maxSize: MAX_CACHED_SESSIONS, sizeCalculation: () => 1 });
   const bound = createTenantBound({ turns, clock: deps.clock, most: () => settings.current.queue.maxWaiting });
   const overflowFor =
     (tenant: string) =>
@@ -101,7 +102,9 @@ export function createRunner(given: Omit<LauncherDeps, 'followUps'>): Runner {
     if (!accepted.replayed) {
       const { agent, model, begun } = accepted;
       launcher.announce(tenant, turn, model);
-      crowded.note(`${tenant} ${turn.sessionKey}`, begun === undefined && !accepted.waits);
+      const name = `${tenant} ${turn.sessionKey}`;
+      if (begun === undefined && !accepted.waits) crowded.set(name, true);
+      else crowded.delete(name);
       if (begun) launcher.begin({ ...begun, tenant, turn, agent, model });
     }
     const gathersMs = accepted.replayed ? undefined : accepted.gathersMs;
@@ -189,20 +192,6 @@ export function createRunner(given: Omit<LauncherDeps, 'followUps'>): Runner {
     async [Symbol.asyncDispose]() {
       await launcher[Symbol.asyncDispose]();
       await followUps[Symbol.asyncDispose]();
-    },
-  };
-}
-
-/** Names of which a limited number is remembered, the newest. */
-function createCrowded() {
-  const names = new Set<string>();
-  return {
-    has: (name: string) => names.has(name),
-    note(name: string, is: boolean): void {
-      names.delete(name);
-      if (is) names.add(name);
-      const [oldest] = names;
-      if (names.size > CROWDED && oldest !== undefined) names.delete(oldest);
     },
   };
 }

@@ -1,4 +1,5 @@
 import { ServiceError } from '@switchyard/contracts';
+import { LRUCache } from 'lru-cache';
 import type { ModelRef } from '@switchyard/models';
 import type { Clock } from '@switchyard/service-kit';
 import type { Logger } from '@switchyard/telemetry';
@@ -51,7 +52,7 @@ const MOST_AT_ONCE = 2;
 const MOST_IN_A_ROW = 20;
 /** A conversation whose summary failed is left alone for so long. */
 const REST_MS = 60_000;
-const MOST_RESTING = 10_000;
+const MAX_RESTING = 10_000;
 /** Nothing shorter is ever too long. */
 const SHORT_CHARS = 64;
 /** A turn spends no more of its time on what is told it. */
@@ -70,7 +71,7 @@ export function createCompaction(deps: CompactionDeps): Compaction {
   const { agents, models, clock, log } = deps;
   const making: MakingDeps = { ...deps, spending: createSpending(clock), summarisers: createSummarisers({ models, clock }) };
   const running = new Map<string, Promise<void>>();
-  const resting = new Map<string, number>();
+  const resting = new LRUCache<string, true>({ max: MAX_RESTING, ttl: REST_MS, ttlResolution: 0, perf: clock });
   const stopping = new AbortController();
   const known = new WeakMap<Agent, CompactionLimits & { at: number }>();
 
@@ -139,7 +140,7 @@ export function createCompaction(deps: CompactionDeps): Compaction {
   }
 
   function isResting(name: string): boolean {
-    return (resting.get(name) ?? 0) > clock.now();
+    return resting.has(name);
   }
 
   /** As far as is known, so that most turns cost nothing here. */
@@ -150,10 +151,7 @@ export function createCompaction(deps: CompactionDeps): Compaction {
   }
 
   function rest(name: string): void {
-    resting.delete(name);
-    resting.set(name, clock.now() + REST_MS);
-    const [oldest] = resting.keys();
-    if (resting.size > MOST_RESTING && oldest !== undefined) resting.delete(oldest);
+    resting.set(name, true);
   }
 
   return {
