@@ -1,4 +1,4 @@
-import type { Command } from './command.ts';
+import type { Command } from './arguments/command.ts';
 
 interface Entry {
   usage: string;
@@ -31,17 +31,17 @@ export const commands = {
   sessions: {
     usage: 'sessions <what> …',
     summary: 'shows conversations and what a model is told of them, searches, clears and forgets them',
-    load: async () => (await import('./commands/sessions.ts')).sessions,
+    load: async () => (await import('./commands/sessions/sessions.ts')).sessions,
   },
   memory: {
     usage: 'memory <what> …',
     summary: 'shows what agents remember, adds to it, and forgets it',
-    load: async () => (await import('./commands/memory.ts')).memory,
+    load: async () => (await import('./commands/memory/memory.ts')).memory,
   },
   agents: {
     usage: 'agents <what> …',
     summary: 'shows agents, makes them and changes them',
-    load: async () => (await import('./commands/agents.ts')).agents,
+    load: async () => (await import('./commands/agents/agents.ts')).agents,
   },
   models: {
     usage: 'models <what> …',
@@ -51,12 +51,12 @@ export const commands = {
   config: {
     usage: 'config <what> …',
     summary: 'looks at the configuration, changes it while everything runs, and goes back',
-    load: async () => (await import('./commands/config.ts')).config,
+    load: async () => (await import('./commands/config/config.ts')).config,
   },
   tokens: {
     usage: 'tokens <what> …',
     summary: 'shows who may do what, lets somebody in, and ends it',
-    load: async () => (await import('./commands/tokens.ts')).tokens,
+    load: async () => (await import('./commands/tokens/tokens.ts')).tokens,
   },
   secrets: {
     usage: 'secrets <what> …',
@@ -106,7 +106,7 @@ export const commands = {
   doctor: {
     usage: 'doctor',
     summary: 'looks for what is wrong here, and says what to do',
-    load: async () => (await import('./commands/doctor.ts')).doctor,
+    load: async () => (await import('./commands/doctor/doctor.ts')).doctor,
   },
   completion: {
     usage: 'completion bash|zsh|fish',

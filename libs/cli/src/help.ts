@@ -1,7 +1,7 @@
-import { indented } from './command-help.ts';
+import { indented } from './arguments/command-help.ts';
 import { commands } from './commands.ts';
-import { rows } from './output.ts';
-import { self } from './self.ts';
+import { rows } from './output/output.ts';
+import { self } from './server/installation.ts';
 
 const OPTIONS: readonly [string, string][] = [
   ['--url <url>', 'the server; else SWITCHYARD_URL, else the one that runs with the data directory, else http://127.0.0.1:4766'],

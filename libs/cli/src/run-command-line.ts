@@ -1,15 +1,15 @@
 import { readFileSync } from 'node:fs';
-import { outputOf, parse, splitCommand } from './arguments.ts';
-import { presentCertificate } from './client-certificate.ts';
-import { closest } from './closest.ts';
-import { EXIT, type Invocation } from './command.ts';
+import { outputOf, parse, splitCommand } from './arguments/arguments.ts';
+import { presentCertificate } from './server/client-certificate.ts';
+import { closest } from './arguments/similar-names.ts';
+import { EXIT, type Invocation } from './arguments/command.ts';
 import { commands, isCommand } from './commands.ts';
-import { locate, type Where } from './context.ts';
-import { explain, isRpcError } from './explain.ts';
-import { asFailure, wrongUsage } from './failure.ts';
+import { locate, type Where } from './server/server-location.ts';
+import { explain, isRpcError } from './server/rpc-failure.ts';
+import { asFailure, wrongUsage } from './output/failure.ts';
 import { generalHelp, shortHelp } from './help.ts';
-import { OUTPUTS, print, printFailure } from './output.ts';
-import { self } from './self.ts';
+import { OUTPUTS, print, printFailure } from './output/output.ts';
+import { self } from './server/installation.ts';
 
 const NO_FLAGS = { flags: [] };
 
@@ -47,7 +47,7 @@ async function runNamed(name: string, rest: readonly string[]): Promise<number> 
     words,
     output: OUTPUTS.find((form) => form === flags['output']) ?? 'table',
     where: () => (place ??= locate(flags)),
-    suggest: async (typed) => (await import('./suggest.ts')).suggest(typed),
+    suggest: async (typed) => (await import('./shell-suggestions.ts')).suggest(typed),
   };
   if (help) {
     print(await command.help(invocation));

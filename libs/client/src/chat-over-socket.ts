@@ -1,7 +1,7 @@
 import type { NotificationParams, Params, Result } from '@switchyard/contracts';
 import type { Asker, ChatEvent, ChatOptions } from './chat.ts';
 import { RpcError } from './rpc-error.ts';
-import { backoff, follow, pause, type Reconnect } from './waiting.ts';
+import { backoff, follow, pause, type Reconnect } from './timing.ts';
 
 /** How often a turn is followed anew without anything new being heard of it. */
 const MAX_ATTEMPTS = 20;

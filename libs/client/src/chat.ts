@@ -3,7 +3,7 @@ import { readEvents, type ServerEvent } from './event-stream.ts';
 import { bearer, type HttpOptions } from './http-transport.ts';
 import { connectionLost, fromAnswer, fromResponse, isObject, localError, parsed, RpcError } from './rpc-error.ts';
 import { badAnswer, endpoint } from './transport.ts';
-import { backoff, follow, pause } from './waiting.ts';
+import { backoff, follow, pause } from './timing.ts';
 
 const MAX_ATTEMPTS = 8;
 /** The gateway says something at least every 15 s; three times nothing is a dead connection. */

@@ -4,7 +4,7 @@ import { chatOverSocket, type SocketChat } from './chat-over-socket.ts';
 import { createHttpTransport } from './http-transport.ts';
 import { localError, timedOut, type RpcError } from './rpc-error.ts';
 import { badAnswer, type Answer, type Outgoing, type Transport } from './transport.ts';
-import { RECONNECT, underDeadline, type Reconnect } from './waiting.ts';
+import { RECONNECT, underDeadline, type Reconnect } from './timing.ts';
 import { createWebSocketTransport, type WebSocketTransport } from './web-socket-transport.ts';
 
 /** A little longer than the longest deadline of the gateway, which therefore answers first. */

@@ -10,7 +10,7 @@ import {
   type Outgoing,
   type Transport,
 } from './transport.ts';
-import { backoff, pause, type Reconnect } from './waiting.ts';
+import { backoff, pause, type Reconnect } from './timing.ts';
 
 export interface HttpOptions {
   url: string;

@@ -11,4 +11,4 @@ export {
 } from './client.ts';
 export type { ChatEvent, ChatOptions } from './chat.ts';
 export { RpcError, type ClientReason } from './rpc-error.ts';
-export type { Reconnect } from './waiting.ts';
+export type { Reconnect } from './timing.ts';

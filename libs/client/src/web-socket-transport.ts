@@ -1,7 +1,7 @@
 import { isObject, localError, parsed, unauthenticated, type RpcError } from './rpc-error.ts';
 import { createPendingMessages } from './pending-messages.ts';
 import { encodeNotification, endpoint, type Transport } from './transport.ts';
-import { backoff, type Reconnect } from './waiting.ts';
+import { backoff, type Reconnect } from './timing.ts';
 import { createWatchdog, type Watchdog } from './watchdog.ts';
 
 const MAX_WAITING = 1_000;

@@ -1,15 +1,15 @@
 import { ProviderEntry, type Sections } from '@switchyard/contracts';
-import { createCalls, type FindTarget, type Target } from './calls.ts';
+import { createCalls, type FindTarget, type Target } from './calls/model-calls.ts';
 import { createDevProvider, DEV_PROVIDER } from './dev/dev-provider.ts';
-import { createDirectory, type Directory } from './directory.ts';
-import { modelNotFound, notConfigured } from './failure.ts';
-import { findEmbedder } from './find-embedder.ts';
-import { fallbackModel, findModel } from './find-model.ts';
-import { createKeys, isBoundElsewhere, type Keys } from './keys.ts';
-import type { ModelPart, ModelRef, ModelRequest, Models } from './model.ts';
-import { withKey } from './provider-settings.ts';
+import { createDirectory, type Directory } from './providers/provider-directory.ts';
+import { modelNotFound, notConfigured } from './errors/provider-errors.ts';
+import { findEmbedder } from './providers/find-embedder.ts';
+import { fallbackModel, findModel } from './providers/find-model.ts';
+import { createKeys, isBoundElsewhere, type Keys } from './providers/key-cache.ts';
+import type { ModelPart, ModelRef, ModelRequest, Models } from './model/model.ts';
+import { withKey } from './providers/provider-settings.ts';
 import { createProviderClients } from './provider-clients.ts';
-import { RETRY, type RetryPolicy } from './retry.ts';
+import { RETRY, type RetryPolicy } from './errors/retry.ts';
 
 export interface ModelsOptions {
   /** Read at each call, so that a change is in force at once. One object per revision. */

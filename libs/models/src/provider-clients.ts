@@ -1,9 +1,9 @@
 import { isOauthTokenName } from '@switchyard/contracts';
 import { LRUCache } from 'lru-cache';
-import type { Adapter } from './adapter.ts';
+import type { Adapter } from './model/adapter.ts';
 import { createChatAdapter } from './chat/chat-adapter.ts';
-import { openOrigins, type Origins } from './chat/origins.ts';
-import type { ProviderSettings } from './provider-settings.ts';
+import { openOrigins, type Origins } from './http/connection-pool.ts';
+import type { ProviderSettings } from './providers/provider-settings.ts';
 
 /** Makes the client of a provider when it is first called; again only when its settings changed, or with another key. */
 export interface ProviderClients {

@@ -1,11 +1,11 @@
 import { text } from 'node:stream/consumers';
 import type { ChatEvent, Client } from '@switchyard/client';
-import { EXIT, type Command, type Invocation } from '../command.ts';
-import { connect } from '../context.ts';
-import { wrongUsage } from '../failure.ts';
-import { commandHelp } from '../command-help.ts';
-import { print, printAs, remark } from '../output.ts';
-import { quote, self } from '../self.ts';
+import { EXIT, type Command, type Invocation } from '../arguments/command.ts';
+import { connect } from '../server/server-location.ts';
+import { wrongUsage } from '../output/failure.ts';
+import { commandHelp } from '../arguments/command-help.ts';
+import { print, printAs, remark } from '../output/output.ts';
+import { quote, self } from '../server/installation.ts';
 
 /** A streamed question travels in a URL, and proxies take 8 KB of it. What is longer is asked by a call, and answered whole. */
 const MOST_IN_URL = 6_000;

@@ -1,15 +1,15 @@
 import { AuditHead, AuditRecord } from '@switchyard/contracts';
 import { checkChain, linkHash, type Link } from '@switchyard/security';
-import { noToken, type Where } from '../context.ts';
-import { Failure, wrongUsage } from '../failure.ts';
-import { choiceOf, numberOf } from '../flags.ts';
-import { group, type Given } from '../group.ts';
-import { print, printAs, remark, rows, table } from '../output.ts';
-import { isObject } from '../run-file.ts';
-import { probe } from '../probe.ts';
-import { self } from '../self.ts';
-import { leavesOf } from '../settings-table.ts';
-import { second } from '../times.ts';
+import { noToken, type Where } from '../server/server-location.ts';
+import { Failure, wrongUsage } from '../output/failure.ts';
+import { choiceOf, numberOf } from '../arguments/flags.ts';
+import { group, type Given } from '../arguments/command-group.ts';
+import { print, printAs, remark, rows, table } from '../output/output.ts';
+import { isObject } from '../server/run-file.ts';
+import { probe } from '../server/probe.ts';
+import { self } from '../server/installation.ts';
+import { leavesOf } from '../output/settings-table.ts';
+import { second } from '../output/times.ts';
 
 const PAGE = 500;
 const LISTED = 20;

@@ -1,9 +1,9 @@
-import { commandHelp } from '../command-help.ts';
-import { EXIT, type Command, type Invocation } from '../command.ts';
-import { connect } from '../context.ts';
-import { wrongUsage } from '../failure.ts';
-import { print, printAs, remark } from '../output.ts';
-import { self } from '../self.ts';
+import { commandHelp } from '../arguments/command-help.ts';
+import { EXIT, type Command, type Invocation } from '../arguments/command.ts';
+import { connect } from '../server/server-location.ts';
+import { wrongUsage } from '../output/failure.ts';
+import { print, printAs, remark } from '../output/output.ts';
+import { self } from '../server/installation.ts';
 
 const FLAGS: readonly [string, string][] = [
   ['--agent <id>', 'of which agent; else of the default one'],

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { promisify } from 'node:util';
 import { runCommand, startServer, TOKEN } from '../command.fixture.ts';
-import { ROOT } from '../self.ts';
+import { ROOT } from '../server/installation.ts';
 
 const cwd = mkdtempSync(join(tmpdir(), 'completion-'));
 after(() => rmSync(cwd, { recursive: true }));

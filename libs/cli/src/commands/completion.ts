@@ -1,7 +1,7 @@
-import { commandHelp } from '../command-help.ts';
-import { EXIT, type Command } from '../command.ts';
-import { wrongUsage } from '../failure.ts';
-import { self } from '../self.ts';
+import { commandHelp } from '../arguments/command-help.ts';
+import { EXIT, type Command } from '../arguments/command.ts';
+import { wrongUsage } from '../output/failure.ts';
+import { self } from '../server/installation.ts';
 
 /** All three ask the command itself what may come next, so that they never say anything else than it does. */
 const SCRIPTS: Readonly<Record<string, string>> = {

@@ -1,11 +1,11 @@
 import { LogLevel, LogModule } from '@switchyard/contracts';
-import { closest } from '../closest.ts';
-import { Failure, wrongUsage } from '../failure.ts';
-import { numberOf } from '../flags.ts';
-import { group, type Given } from '../group.ts';
-import { describeLine, followFiles, readLast, type LogLine } from '../log-lines.ts';
-import { print, printAs } from '../output.ts';
-import { self } from '../self.ts';
+import { closest } from '../arguments/similar-names.ts';
+import { Failure, wrongUsage } from '../output/failure.ts';
+import { numberOf } from '../arguments/flags.ts';
+import { group, type Given } from '../arguments/command-group.ts';
+import { describeLine, followFiles, readLast, type LogLine } from './log-lines.ts';
+import { print, printAs } from '../output/output.ts';
+import { self } from '../server/installation.ts';
 
 const SHOWN = 50;
 

@@ -1,8 +1,8 @@
-import { Failure } from '../failure.ts';
-import { textOf } from '../flags.ts';
-import { group, type Given } from '../group.ts';
-import { print, printAs, remark, table } from '../output.ts';
-import { self } from '../self.ts';
+import { Failure } from '../output/failure.ts';
+import { textOf } from '../arguments/flags.ts';
+import { group, type Given } from '../arguments/command-group.ts';
+import { print, printAs, remark, table } from '../output/output.ts';
+import { self } from '../server/installation.ts';
 
 export const models = group({
   name: 'models',

@@ -1,12 +1,12 @@
-import { EXIT, type Command, type Invocation } from '../command.ts';
-import { connect, type Where } from '../context.ts';
-import { explain, isRpcError } from '../explain.ts';
-import { Failure, wrongUsage } from '../failure.ts';
-import { commandHelp } from '../command-help.ts';
-import { methodHelp, methodList, methodNames, similarMethods, whyNotServed } from '../method-help.ts';
-import { print, printAs } from '../output.ts';
-import { readParams } from '../params.ts';
-import { quote, self } from '../self.ts';
+import { EXIT, type Command, type Invocation } from '../arguments/command.ts';
+import { connect, type Where } from '../server/server-location.ts';
+import { explain, isRpcError } from '../server/rpc-failure.ts';
+import { Failure, wrongUsage } from '../output/failure.ts';
+import { commandHelp } from '../arguments/command-help.ts';
+import { methodHelp, methodList, methodNames, similarMethods, whyNotServed } from './method-help.ts';
+import { print, printAs } from '../output/output.ts';
+import { readParams } from '../arguments/params.ts';
+import { quote, self } from '../server/installation.ts';
 
 const METHOD_NOT_FOUND = -32601;
 

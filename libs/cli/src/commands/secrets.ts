@@ -1,11 +1,11 @@
 import { text } from 'node:stream/consumers';
-import type { Command } from '../command.ts';
-import { wrongUsage } from '../failure.ts';
-import { numberOf } from '../flags.ts';
-import { group, type Given } from '../group.ts';
-import { print, printAs, remark, table } from '../output.ts';
-import { self } from '../self.ts';
-import { minute } from '../times.ts';
+import type { Command } from '../arguments/command.ts';
+import { wrongUsage } from '../output/failure.ts';
+import { numberOf } from '../arguments/flags.ts';
+import { group, type Given } from '../arguments/command-group.ts';
+import { print, printAs, remark, table } from '../output/output.ts';
+import { self } from '../server/installation.ts';
+import { minute } from '../output/times.ts';
 
 export const secrets = secretsAs('secrets');
 /** The same, under the name of its methods. */

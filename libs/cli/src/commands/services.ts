@@ -1,12 +1,12 @@
 import type { ServicePresence } from '@switchyard/contracts';
-import { EXIT, type Command, type Invocation } from '../command.ts';
-import { commandHelp } from '../command-help.ts';
-import { noToken, type Where } from '../context.ts';
-import { Failure, wrongUsage } from '../failure.ts';
-import { missing } from '../faults.ts';
-import { print, printAs, rows } from '../output.ts';
-import { askReadiness } from '../readiness.ts';
-import { quote, self } from '../self.ts';
+import { EXIT, type Command, type Invocation } from '../arguments/command.ts';
+import { commandHelp } from '../arguments/command-help.ts';
+import { noToken, type Where } from '../server/server-location.ts';
+import { Failure, wrongUsage } from '../output/failure.ts';
+import { missing } from '../server/server-faults.ts';
+import { print, printAs, rows } from '../output/output.ts';
+import { askReadiness } from '../server/readiness.ts';
+import { quote, self } from '../server/installation.ts';
 
 type Replica = ServicePresence['replicas'][number];
 

@@ -1,8 +1,8 @@
-import type { Command } from '../command.ts';
-import { Failure, wrongUsage } from '../failure.ts';
-import { commandHelp } from '../command-help.ts';
-import { runChild } from '../run-child.ts';
-import { self, serverProgram } from '../self.ts';
+import type { Command } from '../arguments/command.ts';
+import { Failure, wrongUsage } from '../output/failure.ts';
+import { commandHelp } from '../arguments/command-help.ts';
+import { runChild } from './child-process.ts';
+import { self, serverProgram } from '../server/installation.ts';
 
 const FLAGS: readonly [string, string][] = [
   ['--port <port>', 'where to listen; 0 takes any free one. Else SWITCHYARD_PORT, else 4766'],

@@ -1,15 +1,15 @@
 import type { CallResult } from '@switchyard/client';
 import type { RunningProcess, ServicePresence } from '@switchyard/contracts';
-import { EXIT, type Command, type Invocation } from '../command.ts';
-import { connect, noToken, type Where } from '../context.ts';
-import { isRpcError, sentenceFor } from '../explain.ts';
-import { Failure } from '../failure.ts';
-import { commandHelp } from '../command-help.ts';
-import { faultsOf, missing } from '../faults.ts';
-import { print, printAs, rows } from '../output.ts';
-import { askReadiness, type ServerReadiness } from '../readiness.ts';
-import { isAlive } from '../run-file.ts';
-import { quote, self } from '../self.ts';
+import { EXIT, type Command, type Invocation } from '../arguments/command.ts';
+import { connect, noToken, type Where } from '../server/server-location.ts';
+import { isRpcError, sentenceFor } from '../server/rpc-failure.ts';
+import { Failure } from '../output/failure.ts';
+import { commandHelp } from '../arguments/command-help.ts';
+import { faultsOf, missing } from '../server/server-faults.ts';
+import { print, printAs, rows } from '../output/output.ts';
+import { askReadiness, type ServerReadiness } from '../server/readiness.ts';
+import { isAlive } from '../server/run-file.ts';
+import { quote, self } from '../server/installation.ts';
 
 interface Status extends ServerReadiness {
   url: string;

@@ -1,7 +1,7 @@
-import { EXIT, type Command } from '../command.ts';
-import { noToken, savedToken } from '../context.ts';
-import { commandHelp } from '../command-help.ts';
-import { print, printAs } from '../output.ts';
+import { EXIT, type Command } from '../arguments/command.ts';
+import { noToken, savedToken } from '../server/server-location.ts';
+import { commandHelp } from '../arguments/command-help.ts';
+import { print, printAs } from '../output/output.ts';
 
 export const token: Command = {
   flags: [],

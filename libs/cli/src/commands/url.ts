@@ -1,6 +1,6 @@
-import { EXIT, type Command } from '../command.ts';
-import { commandHelp } from '../command-help.ts';
-import { print, printAs } from '../output.ts';
+import { EXIT, type Command } from '../arguments/command.ts';
+import { commandHelp } from '../arguments/command-help.ts';
+import { print, printAs } from '../output/output.ts';
 
 export const url: Command = {
   flags: [],

@@ -1,12 +1,12 @@
 import { sections, type Sections } from '@switchyard/contracts';
-import { commandHelp } from '../command-help.ts';
-import { EXIT, type Command, type Invocation } from '../command.ts';
-import { connect } from '../context.ts';
-import { Failure, wrongUsage } from '../failure.ts';
-import { columns, print, printAs, remark } from '../output.ts';
-import { readParams } from '../params.ts';
-import { parseJson } from '../run-file.ts';
-import { self } from '../self.ts';
+import { commandHelp } from '../arguments/command-help.ts';
+import { EXIT, type Command, type Invocation } from '../arguments/command.ts';
+import { connect } from '../server/server-location.ts';
+import { Failure, wrongUsage } from '../output/failure.ts';
+import { columns, print, printAs, remark } from '../output/output.ts';
+import { readParams } from '../arguments/params.ts';
+import { parseJson } from '../server/run-file.ts';
+import { self } from '../server/installation.ts';
 import { signedHeaders } from './webhook-signature.ts';
 
 type Webhooks = Sections['webhooks'];

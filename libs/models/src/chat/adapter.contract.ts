@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import type { Adapter, Ending } from '../adapter.ts';
-import { beginStep, completeStep, isEnd, type Step } from '../stream-step.ts';
+import type { Adapter, Ending } from '../model/adapter.ts';
+import { beginStep, completeStep, isEnd, type Step } from '../calls/model-step.ts';
 import { partsOf, request } from '../models.fixture.ts';
 import type { ModelPart } from '../index.ts';
-import { startPlayer } from './player.fixture.ts';
+import { startPlayer } from './replay-server.fixture.ts';
 import type { Recording } from './recordings.ts';
 
 export interface AdapterUnderTest {

@@ -1,5 +1,5 @@
-import type { ModelRequest, Wishes } from '../model.ts';
-import { retentionOf, type Retention } from './retention.ts';
+import type { ModelRequest, Wishes } from '../model/model.ts';
+import { retentionOf, type Retention } from './cache-retention.ts';
 
 export interface ChatMessage {
   role: string;

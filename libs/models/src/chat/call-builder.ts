@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { MAX } from '@switchyard/contracts';
-import type { WrittenCall } from '../adapter.ts';
-import { isMembers, membersOf, textOf } from './members.ts';
-import { NotTheProtocol } from './not-the-protocol.ts';
+import type { WrittenCall } from '../model/adapter.ts';
+import { isMembers, membersOf, textOf } from '../http/json-fields.ts';
+import { NotTheProtocol } from '../errors/protocol-error.ts';
 
 /** Puts tool calls together that come in pieces, several at once. */
 export interface CallBuilder {

@@ -1,10 +1,10 @@
 import { createOpenAICompatible } from '@ai-sdk/openai-compatible';
 import { sections } from '@switchyard/contracts';
-import { streamingAdapter, type Adapter, type Ending, type Piece } from '../adapter.ts';
-import { providerSettings } from '../provider-settings.ts';
+import { streamingAdapter, type Adapter, type Ending, type Piece } from '../model/adapter.ts';
+import { providerSettings } from '../providers/provider-settings.ts';
 import { adapterContract } from './adapter.contract.ts';
 import { createChatAdapter } from './chat-adapter.ts';
-import { openOrigins } from './origins.ts';
+import { openOrigins } from '../http/connection-pool.ts';
 import { recordings, wholeRecordings } from './recordings.ts';
 
 async function ours(baseUrl: string): Promise<Adapter> {

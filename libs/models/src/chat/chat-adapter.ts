@@ -1,10 +1,10 @@
-import type { Adapter, Attempt, Ending } from '../adapter.ts';
-import { createEmbed } from '../embeddings/create-embed.ts';
-import { addressOf } from '../endpoint.ts';
-import type { ProviderSettings } from '../provider-settings.ts';
-import { UpstreamError } from '../upstream-error.ts';
+import type { Adapter, Attempt, Ending } from '../model/adapter.ts';
+import { createEmbed } from '../embeddings/embeddings-request.ts';
+import { addressOf } from '../providers/endpoint.ts';
+import type { ProviderSettings } from '../providers/provider-settings.ts';
+import { UpstreamError } from '../errors/upstream-error.ts';
 import { Exchange } from './exchange.ts';
-import type { Origins } from './origins.ts';
+import type { Origins } from '../http/connection-pool.ts';
 import { createDialects } from './dialect.ts';
 import { plainText } from './html-entities.ts';
 import { requestBody } from './request-body.ts';

@@ -1,8 +1,8 @@
-import type { CountedUsage, Ending, Piece } from '../adapter.ts';
-import { frameError } from '../failure.ts';
+import type { CountedUsage, Ending, Piece } from '../model/adapter.ts';
+import { frameError } from '../errors/provider-errors.ts';
 import { createCallBuilder, type CallBuilder } from './call-builder.ts';
-import { isMembers, membersOf, textOf, type Members } from './members.ts';
-import { NotTheProtocol } from './not-the-protocol.ts';
+import { isMembers, membersOf, textOf, type Members } from '../http/json-fields.ts';
+import { NotTheProtocol } from '../errors/protocol-error.ts';
 import { readUsage } from './read-usage.ts';
 
 const DONE = '[DONE]';

@@ -1,8 +1,8 @@
 import { LRUCache } from 'lru-cache';
-import type { CatalogueEntry } from '../model.ts';
-import type { ProviderFamily, ProviderSettings, Ways } from '../provider-settings.ts';
+import type { CatalogueEntry } from '../model/model.ts';
+import type { ProviderFamily, ProviderSettings, Ways } from '../providers/provider-settings.ts';
 import { strictCallId } from './call-ids.ts';
-import { retentionWords, type RetentionWords } from './retention.ts';
+import { retentionWords, type RetentionWords } from './cache-retention.ts';
 import { schemaForXai } from './tool-schema.ts';
 
 /** How one model wants to be spoken to over the wire of chat completions. */

@@ -5,7 +5,7 @@ import { test } from 'node:test';
 import { ServiceError } from '@switchyard/contracts';
 import { open, request, run } from '../models.fixture.ts';
 import type { Models } from '../index.ts';
-import { startPlayer } from './player.fixture.ts';
+import { startPlayer } from './replay-server.fixture.ts';
 
 const MIB = 1024 * 1024;
 const SAID = { choices: [{ index: 0, delta: { content: 'word ' }, finish_reason: null }] };

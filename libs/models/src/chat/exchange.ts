@@ -1,10 +1,10 @@
 import type { Dispatcher } from 'undici';
-import type { Ending, Piece } from '../adapter.ts';
-import { streamCut } from '../failure.ts';
-import { UpstreamError } from '../upstream-error.ts';
-import { createBody, type Body } from './bodies.ts';
+import type { Ending, Piece } from '../model/adapter.ts';
+import { streamCut } from '../errors/provider-errors.ts';
+import { UpstreamError } from '../errors/upstream-error.ts';
+import { createBody, type Body } from './response-body.ts';
 import { CompletionReader } from './completion-reader.ts';
-import { NotTheProtocol } from './not-the-protocol.ts';
+import { NotTheProtocol } from '../errors/protocol-error.ts';
 
 const MAX_ANSWER_BYTES = 64 * 1024 * 1024;
 /** Characters nobody took yet; beyond, the socket is not read until somebody does. */

@@ -1,5 +1,5 @@
-import type { CountedUsage } from '../adapter.ts';
-import { amountOf, membersOf } from './members.ts';
+import type { CountedUsage } from '../model/adapter.ts';
+import { amountOf, membersOf } from '../http/json-fields.ts';
 
 /** What an upstream counted. The names beside the standard ones are those of upstreams that have words of their own for it. */
 export function readUsage(said: unknown): CountedUsage {

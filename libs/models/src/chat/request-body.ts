@@ -1,8 +1,8 @@
-import type { Attempt } from '../adapter.ts';
-import type { JsonFormat, ModelMessage, ModelRequest, ToolCall, ToolChoice, ToolSpec } from '../model.ts';
+import type { Attempt } from '../model/adapter.ts';
+import type { JsonFormat, ModelMessage, ModelRequest, ToolCall, ToolChoice, ToolSpec } from '../model/model.ts';
 import { withCacheMarks, type ChatMessage } from './cache-marks.ts';
 import type { Dialect } from './dialect.ts';
-import { wishesTold } from './wishes.ts';
+import { wishesTold } from './preference-fields.ts';
 
 /** A request in the words of chat completions, as this model understands them, as JSON: bytes where tools stand in it. */
 export function requestBody({ request, whole }: Pick<Attempt, 'request' | 'whole'>, dialect: Dialect): string | Buffer {

@@ -1,4 +1,4 @@
-import type { ModelMessage, ModelRequest } from '../model.ts';
+import type { ModelMessage, ModelRequest } from '../model/model.ts';
 
 /** What a development model reads of a conversation. */
 export interface Conversation {

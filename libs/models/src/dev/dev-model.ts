@@ -1,9 +1,9 @@
 import { setImmediate as nextTick } from 'node:timers/promises';
 import { ServiceError } from '@switchyard/contracts';
-import { streamingAdapter, type Adapter, type Attempt, type Ending, type Piece } from '../adapter.ts';
-import { connectionLost, streamCut } from '../failure.ts';
+import { streamingAdapter, type Adapter, type Attempt, type Ending, type Piece } from '../model/adapter.ts';
+import { connectionLost, streamCut } from '../errors/provider-errors.ts';
 import { readConversation, tokensOf, type Conversation } from './conversation.ts';
-import { createStopper } from './stop.ts';
+import { createStopper } from './stop-sequences.ts';
 
 /** What a development model does next: says a token, or calls a tool with arguments given as text. */
 export type DevPart = { token: string } | { call: { name: string; input: string } };

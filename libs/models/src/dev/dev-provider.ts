@@ -1,5 +1,5 @@
-import type { Adapter } from '../adapter.ts';
-import type { CatalogueEntry } from '../model.ts';
+import type { Adapter } from '../model/adapter.ts';
+import type { CatalogueEntry } from '../model/model.ts';
 import { createDevModel, type Behaviour } from './dev-model.ts';
 import { createFlaky, echo, slow } from './echo.ts';
 import { scripted } from './scripted.ts';

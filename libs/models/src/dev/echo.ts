@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { say, type Behaviour } from './dev-model.ts';
-import { networkError, statusError } from './upstream-errors.ts';
+import { networkError, statusError } from './simulated-errors.ts';
 
 const SLOW_TOKENS_PER_SECOND = 20;
 const FLAKY_TOKENS_BEFORE_CUT = 3;

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { MAX, ServiceError, describeIssues, validate } from '@switchyard/contracts';
 import { z } from 'zod';
 import { say, type Behaviour } from './dev-model.ts';
-import { networkError, statusError } from './upstream-errors.ts';
+import { networkError, statusError } from './simulated-errors.ts';
 
 const MAX_ENTRIES = 1_000;
 const MAX_WAIT_MS = 600_000;

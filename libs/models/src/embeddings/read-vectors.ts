@@ -1,5 +1,5 @@
-import { amountOf, isMembers, membersOf, textOf } from '../chat/members.ts';
-import { NotTheProtocol } from '../chat/not-the-protocol.ts';
+import { amountOf, isMembers, membersOf, textOf } from '../http/json-fields.ts';
+import { NotTheProtocol } from '../errors/protocol-error.ts';
 
 const FLOAT_BYTES = 4;
 

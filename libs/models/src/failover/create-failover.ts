@@ -1,10 +1,10 @@
 import { DEV_PROVIDER } from '../dev/dev-provider.ts';
-import type { ModelEnd, ModelRef, ModelRequest } from '../model.ts';
-import { openAsked } from './asked.ts';
-import { createBreakers } from './breakers.ts';
-import type { Memory } from './chain.ts';
+import type { ModelEnd, ModelRef, ModelRequest } from '../model/model.ts';
+import { openAsked } from './chain-run.ts';
+import { createBreakers } from './circuit-breakers.ts';
+import type { Memory } from './model-chain.ts';
 import { createKeyCooldowns } from './key-cooldowns.ts';
-import type { Asker, Failover, FailoverDeps } from './policy.ts';
+import type { Asker, Failover, FailoverDeps } from './failover.ts';
 import { createProviderHealth } from './provider-health.ts';
 
 /** The models of this process, as agents ask them: along their chains, past what fails. */

@@ -4,7 +4,7 @@ import { AgentConfig, ServiceError } from '@switchyard/contracts';
 import { startUpstream, type Upstream, type UpstreamBehaviour } from '@switchyard/testkit';
 import { open, request } from '../models.fixture.ts';
 import { createFailover } from './create-failover.ts';
-import type { FailoverEvent } from './policy.ts';
+import type { FailoverEvent } from './failover.ts';
 
 const DOWN: UpstreamBehaviour = { kind: 'status', status: 500, message: 'out of order' };
 const YES: UpstreamBehaviour = { kind: 'text', text: 'yes' };

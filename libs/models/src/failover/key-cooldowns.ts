@@ -1,5 +1,5 @@
 import type { AgentConfig } from '@switchyard/contracts';
-import type { Tell } from './policy.ts';
+import type { Tell } from './failover.ts';
 
 type CooldownPolicy = AgentConfig['modelFailover'];
 

@@ -1,4 +1,4 @@
-import type { Tell } from './policy.ts';
+import type { Tell } from './failover.ts';
 
 /** Which providers fail for more than one agent, or again and again. */
 export interface ProviderHealth {

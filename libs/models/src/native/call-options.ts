@@ -1,8 +1,8 @@
-import type { Attempt } from '../adapter.ts';
+import type { Attempt } from '../model/adapter.ts';
 import { marksOf } from '../chat/cache-marks.ts';
-import type { ModelMessage, ModelRequest, ToolCall, ToolChoice, ToolSpec } from '../model.ts';
-import type { Thoughts, WithCall } from './thoughts.ts';
-import type { CallOptions, Wire } from './wire.ts';
+import type { ModelMessage, ModelRequest, ToolCall, ToolChoice, ToolSpec } from '../model/model.ts';
+import type { Thoughts, WithCall } from './reasoning-cache.ts';
+import type { CallOptions, Wire } from './native-apis.ts';
 
 type Message = CallOptions['prompt'][number];
 type Part = Extract<Message, { role: 'assistant' }>['content'][number];

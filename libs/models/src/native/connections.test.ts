@@ -4,12 +4,12 @@ import { test } from 'node:test';
 import { promisify } from 'node:util';
 import { sections, ServiceError } from '@switchyard/contracts';
 import { NATIVE_WIRES, startNativeUpstream, type NativeReply, type NativeWire } from '@switchyard/testkit';
-import type { Adapter, Attempt } from '../adapter.ts';
-import { openOrigins, type Origins } from '../chat/origins.ts';
+import type { Adapter, Attempt } from '../model/adapter.ts';
+import { openOrigins, type Origins } from '../http/connection-pool.ts';
 import { request } from '../models.fixture.ts';
-import { providerSettings } from '../provider-settings.ts';
+import { providerSettings } from '../providers/provider-settings.ts';
 import { createNativeAdapter } from './native-adapter.ts';
-import { WIRES, type LibraryModel } from './wire.ts';
+import { WIRES, type LibraryModel } from './native-apis.ts';
 
 const GIVEN_UP_MS = 10_000;
 

@@ -1,9 +1,9 @@
 import { sections } from '@switchyard/contracts';
 import type { NativeWire } from '@switchyard/testkit';
-import type { Adapter } from '../adapter.ts';
+import type { Adapter } from '../model/adapter.ts';
 import { adapterContract } from '../chat/adapter.contract.ts';
 import { createProviderClients } from '../provider-clients.ts';
-import { providerSettings } from '../provider-settings.ts';
+import { providerSettings } from '../providers/provider-settings.ts';
 import { nativeRecordings } from './recordings.fixture.ts';
 
 async function speaking(type: NativeWire, baseUrl: string): Promise<Adapter> {

@@ -1,20 +1,20 @@
 import { isOauthTokenName } from '@switchyard/contracts';
 import { LRUCache } from 'lru-cache';
-import { streamingAdapter, type Adapter, type Attempt, type Ending, type Piece } from '../adapter.ts';
-import { NotTheProtocol } from '../chat/not-the-protocol.ts';
-import type { Origins } from '../chat/origins.ts';
-import { askWhole } from '../embeddings/ask-whole.ts';
-import { createEmbed } from '../embeddings/create-embed.ts';
-import { addressOf, type Endpoint } from '../endpoint.ts';
-import { frameError } from '../failure.ts';
-import type { ProviderSettings } from '../provider-settings.ts';
-import { UpstreamError } from '../upstream-error.ts';
+import { streamingAdapter, type Adapter, type Attempt, type Ending, type Piece } from '../model/adapter.ts';
+import { NotTheProtocol } from '../errors/protocol-error.ts';
+import type { Origins } from '../http/connection-pool.ts';
+import { askWhole } from '../http/text-request.ts';
+import { createEmbed } from '../embeddings/embeddings-request.ts';
+import { addressOf, type Endpoint } from '../providers/endpoint.ts';
+import { frameError } from '../errors/provider-errors.ts';
+import type { ProviderSettings } from '../providers/provider-settings.ts';
+import { UpstreamError } from '../errors/upstream-error.ts';
 import { callOptions, type Manner } from './call-options.ts';
-import { Conversation } from './conversation.ts';
+import { Conversation } from './native-exchange.ts';
 import { PromptCaches, type Keeper } from './prompt-caches.ts';
-import { ErrorPart, StreamReader } from './read-stream.ts';
-import { Thoughts } from './thoughts.ts';
-import { WIRES, type LibraryModel, type StreamPart, type Wire, type WireName } from './wire.ts';
+import { ErrorPart, StreamReader } from './stream-reader.ts';
+import { Thoughts } from './reasoning-cache.ts';
+import { WIRES, type LibraryModel, type StreamPart, type Wire, type WireName } from './native-apis.ts';
 
 /** How long an answer that is complete may take to end its response, so that its connection can be used again. */
 const LINGER_MS = 1_000;

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
-import type { ModelRequest } from '../model.ts';
-import { retentionOf } from '../chat/retention.ts';
+import type { ModelRequest } from '../model/model.ts';
+import { retentionOf } from '../chat/cache-retention.ts';
 
 /** What is kept must be worth it, and its owner refuses to keep less than some thousand tokens. */
 const LEAST_CHARS = 16_384;

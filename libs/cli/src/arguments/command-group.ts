@@ -1,0 +1,136 @@
+import type { Client } from '@switchyard/client';
+import { closest } from './similar-names.ts';
+import { commandHelp, indented } from './command-help.ts';
+import { EXIT, type Command, type Invocation, type Names } from './command.ts';
+import { connect } from '../server/server-location.ts';
+import { wrongUsage } from '../output/failure.ts';
+import { self } from '../server/installation.ts';
+
+/** What a verb works with. */
+export interface Given extends Pick<Invocation, 'flags' | 'output' | 'where'> {
+  /** Makes a call. The first one connects; who makes none needs no server. */
+  call: Client['call'];
+}
+
+/** One thing that a group can do. */
+export interface Verb {
+  /** The words behind its name, as help shows them: `<key> [value]`, or `<word>…` for any number. They are what is checked. */
+  takes?: string;
+  about: string;
+  /** The flags that mean something here. */
+  flags?: readonly string[];
+  /** What its words name. */
+  names?: readonly Names[];
+  run(given: Given, ...words: string[]): Promise<void>;
+}
+
+interface Flag {
+  /** What its value is called; one without a value is a switch. */
+  value?: string;
+  about: string;
+  names?: Names;
+}
+
+export interface Group {
+  name: string;
+  about: string;
+  verbs: Readonly<Record<string, Verb>>;
+  flags?: Readonly<Record<string, Flag>>;
+  examples: readonly string[];
+  /** What the name alone does; without it, the name alone is wrong usage. */
+  otherwise?: string;
+}
+
+/** A command of several verbs. Help, what is wrong usage, and what a shell may offer are read from their declarations. */
+export function group(given: Group): Command {
+  const { name, verbs, flags = {}, otherwise } = given;
+  const all = Object.entries(flags);
+  return {
+    flags: all.filter(([, { value }]) => value !== undefined).map(([flag]) => flag),
+    switches: all.filter(([, { value }]) => value === undefined).map(([flag]) => flag),
+    help: ({ words: [word] }) => (word !== undefined && Object.hasOwn(verbs, word) ? helpOfVerb(given, word) : helpOf(given)),
+    async run(invocation) {
+      const [word = otherwise, ...rest] = invocation.words;
+      if (word === undefined) throw wrongUsage(`${name} needs to be told what to do: ${Object.keys(verbs).join(', ')}.`, helpFor(name));
+      const verb = Object.hasOwn(verbs, word) ? verbs[word] : undefined;
+      if (verb === undefined) throw noSuchVerb(given, word);
+      checkWords(`${name} ${word}`, verb, rest);
+      checkFlags(given, { word, verb }, invocation.flags);
+      await runVerb(verb, rest, invocation);
+      return EXIT.done;
+    },
+    suggest: ([word, ...rest]) => {
+      if (word === undefined) return { words: Object.keys(verbs), flags: [] };
+      const verb = Object.hasOwn(verbs, word) ? verbs[word] : undefined;
+      const names = verb?.names?.[Math.min(rest.length, mostWords(verb) - 1)];
+      return { ...(names === undefined ? {} : { names }), flags: verb?.flags ?? [] };
+    },
+    namesOf: (flag) => flags[flag]?.names,
+  };
+}
+
+async function runVerb(verb: Verb, words: readonly string[], { flags, output, where }: Invocation): Promise<void> {
+  let client: Client | undefined;
+  const call = (async (...asked: Parameters<Client['call']>) => (client ??= await connect(where())).call(...asked)) as Client['call'];
+  try {
+    await verb.run({ flags, output, where, call }, ...words);
+  } finally {
+    client?.close();
+  }
+}
+
+function takenBy({ takes }: Verb): string[] {
+  return takes?.split(' ') ?? [];
+}
+
+function mostWords(verb: Verb): number {
+  const taken = takenBy(verb);
+  return taken.some((one) => one.endsWith('…')) ? Infinity : taken.length;
+}
+
+function checkWords(called: string, verb: Verb, words: readonly string[]): void {
+  const taken = takenBy(verb);
+  const least = taken.filter((one) => one.startsWith('<')).length;
+  if (words.length < least)
+    throw wrongUsage(`${called} needs ${taken.slice(words.length, least).join(' and ')}.`, `${self()} ${called} --help`);
+  const beyond = words[mostWords(verb)];
+  if (beyond !== undefined)
+    throw wrongUsage(`${called} takes no ${beyond}${taken.length === 0 ? '' : ' more'}.`, `${self()} ${called} --help`);
+}
+
+function checkFlags({ name, flags = {} }: Group, { word, verb }: { word: string; verb: Verb }, given: Invocation['flags']): void {
+  const other = Object.keys(given).find((flag) => Object.hasOwn(flags, flag) && !verb.flags?.includes(flag));
+  if (other !== undefined) throw wrongUsage(`${name} ${word} takes no --${other}.`, `${self()} ${name} ${word} --help`);
+}
+
+function noSuchVerb({ name, verbs }: Group, word: string): Error {
+  const [meant] = closest(word, Object.keys(verbs));
+  const hint = meant === undefined ? `: it can ${Object.keys(verbs).join(', ')}.` : `; did you mean ${meant}?`;
+  return wrongUsage(`${name} does not know ${word}${hint}`, helpFor(name));
+}
+
+function helpFor(name: string): string {
+  return `${self()} ${name} --help`;
+}
+
+function helpOf({ name, about, verbs, flags = {}, examples }: Group): string {
+  const lines = Object.entries(verbs).map(([word, verb]) => [`${word} ${verb.takes ?? ''}`.trimEnd(), verb.about] as const);
+  return commandHelp(`${name} <what> …`, `${about}\n\n${indented(lines).trimEnd()}`, {
+    flags: linesOf(flags, Object.keys(flags)),
+    examples,
+  });
+}
+
+function helpOfVerb({ name, verbs, flags = {}, examples }: Group, word: string): string {
+  const { takes = '', about, flags: own = [] } = verbs[word] as Verb;
+  const shown = examples.filter((example) => example.startsWith(`${name} ${word}`));
+  const sentence = `${about[0]?.toUpperCase()}${about.slice(1)}.`;
+  return commandHelp(`${name} ${word} ${takes}`.trimEnd(), sentence, { flags: linesOf(flags, own), examples: shown });
+}
+
+function linesOf(flags: NonNullable<Group['flags']>, names: readonly string[]): [string, string][] {
+  return names.map((flag) => {
+    const { value, about = '' } = flags[flag] ?? {};
+    return [`--${flag}${value === undefined ? '' : ` <${value}>`}`, about];
+  });
+}

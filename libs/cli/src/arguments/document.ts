@@ -1,0 +1,31 @@
+import { readFileSync } from 'node:fs';
+import { parse } from 'yaml';
+import { wrongUsage } from '../output/failure.ts';
+import { isObject } from '../server/run-file.ts';
+import { self } from '../server/installation.ts';
+
+/** An object from a file of YAML or JSON; `-` is standard input. */
+export function readDocument(file: string): Record<string, unknown> {
+  const name = file === '-' ? 'The input' : file;
+  const value = parsed(textOf(file), name);
+  if (isObject(value)) return value;
+  throw wrongUsage(`${name} does not hold an object, as YAML or JSON.`, `${self()} config schema`);
+}
+
+function textOf(file: string): string {
+  try {
+    return readFileSync(file === '-' ? 0 : file, 'utf8');
+  } catch (error) {
+    const { code = 'unknown error' } = error as NodeJS.ErrnoException;
+    throw wrongUsage(`${file} cannot be read (${code}).`, `${self()} config --help`);
+  }
+}
+
+function parsed(text: string, name: string): unknown {
+  try {
+    return parse(text);
+  } catch (error) {
+    const [reason = ''] = (error as Error).message.split('\n');
+    throw wrongUsage(`${name} is neither YAML nor JSON: ${reason.replace(/:$/, '')}.`, `${self()} config --help`);
+  }
+}

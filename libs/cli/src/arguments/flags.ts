@@ -1,0 +1,52 @@
+import { wrongUsage } from '../output/failure.ts';
+import { self } from '../server/installation.ts';
+
+type Flags = Readonly<Record<string, string>>;
+
+/** A flag that counts something, under the name that the call has for it; nothing where it is not given. */
+export function numberOf<N extends string>(flags: Flags, flag: string, name: N): Partial<Record<N, number>> {
+  const text = flags[flag];
+  if (text === undefined) return {};
+  if (!/^[0-9]{1,9}$/.test(text)) throw wrongUsage(`--${flag} is a whole number, not ${text}.`, `${self()} help`);
+  return { [name]: Number(text) } as Partial<Record<N, number>>;
+}
+
+/** The same of a text. */
+export function textOf<N extends string>(flags: Flags, flag: string, name: N): Partial<Record<N, string>> {
+  const text = flags[flag];
+  return text === undefined ? {} : ({ [name]: text } as Partial<Record<N, string>>);
+}
+
+/** The same of one word out of a few. */
+export function choiceOf<N extends string, T extends string>(flags: Flags, flag: string, { name, of }: { name: N; of: readonly T[] }) {
+  const text = flags[flag];
+  if (text === undefined) return {} as Partial<Record<N, T>>;
+  const found = of.find((one) => one === text);
+  if (found === undefined) throw wrongUsage(`--${flag} is ${of.join(', ')}, not ${text}.`, `${self()} help`);
+  return { [name]: found } as Partial<Record<N, T>>;
+}
+
+/** `a,b` is two. */
+export function listOf(text: string): string[] {
+  return text
+    .split(',')
+    .map((one) => one.trim())
+    .filter(Boolean);
+}
+
+const UNITS: Readonly<Record<string, number>> = { m: 60_000, h: 3_600_000, d: 86_400_000 };
+
+/** An instant as epoch milliseconds: a date, or a time from now such as `30d`, `12h`, `15m`. */
+export function instantOf(text: string, flag: string, now = Date.now()): number {
+  const [, count, unit = ''] = /^([1-9][0-9]{0,6})([mhd])$/.exec(text) ?? [];
+  const at = count === undefined ? dateOf(text) : now + Number(count) * (UNITS[unit] ?? 0);
+  if (Number.isNaN(at))
+    throw wrongUsage(`--${flag} is a date such as 2030-01-31, or a time from now such as 30d, 12h or 15m.`, `${self()} help`);
+  if (at <= now) throw wrongUsage(`--${flag} is over: ${new Date(at).toISOString()}.`, `${self()} help`);
+  return at;
+}
+
+/** As the standard writes it: without a time it is the beginning of that day, in UTC. */
+function dateOf(text: string): number {
+  return /^\d{4}-\d{2}-\d{2}(T\S+)?$/.test(text) ? Date.parse(text) : NaN;
+}

@@ -1,0 +1,58 @@
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, test } from 'node:test';
+
+const root = mkdtempSync(join(tmpdir(), 'child-'));
+after(() => rmSync(root, { recursive: true }));
+
+const program = join(root, 'program.mjs');
+writeFileSync(
+  program,
+  `let heard = 0;
+  for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => { heard += 1; console.log(signal, heard); if (heard === 2) process.exit(7); });
+  console.log('ready', process.env.GIVEN);
+  setInterval(() => {}, 60_000);`,
+);
+
+/** A process in a group of its own, as a shell makes one, that runs `program` through `runChild`. */
+function start(file: string) {
+  const parent = `
+    const { runChild } = await import(${JSON.stringify(import.meta.resolve('./child-process.ts'))});
+    process.exitCode = await runChild(${JSON.stringify(file)}, { ...process.env, GIVEN: 'yes' }, 60_000);`;
+  const child = spawn(process.execPath, ['--input-type=module', '-e', parent], { stdio: ['ignore', 'pipe', 'inherit'], detached: true });
+  child.stdout.setEncoding('utf8');
+  return child;
+}
+
+test('the environment is passed, signals are forwarded, the code is the child’s', async () => {
+  const child = start(program);
+  assert.deepEqual(await once(child.stdout, 'data'), ['ready yes\n']);
+  child.kill('SIGTERM');
+  assert.deepEqual(await once(child.stdout, 'data'), ['SIGTERM 1\n']);
+  child.kill('SIGINT');
+  assert.deepEqual(await once(child, 'close'), [7, null]);
+});
+
+test('a signal to the whole group, and twice, as timeout sends it, reaches the child once', async () => {
+  const child = start(program);
+  const heard: string[] = [];
+  const ready = once(child.stdout, 'data');
+  await ready;
+  child.stdout.on('data', (line: string) => heard.push(line));
+  child.kill('SIGINT');
+  await once(child.stdout, 'data');
+  process.kill(-(child.pid ?? assert.fail()), 'SIGINT');
+  child.kill('SIGTERM');
+  assert.deepEqual(await once(child, 'close'), [7, null]);
+  assert.equal(heard.join(''), 'SIGINT 1\nSIGTERM 2\n');
+});
+
+test('a child that a signal ended is 128 and its number', async () => {
+  const dying = join(root, 'dying.mjs');
+  writeFileSync(dying, `process.kill(process.pid, 'SIGKILL');`);
+  assert.deepEqual(await once(start(dying), 'close'), [137, null]);
+});

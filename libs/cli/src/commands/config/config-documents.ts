@@ -1,0 +1,55 @@
+import { ConfigurationPatch, describeIssues, validate } from '@switchyard/contracts';
+import { confirm } from '../../arguments/confirmation.ts';
+import { readDocument } from '../../arguments/document.ts';
+import { Failure } from '../../output/failure.ts';
+import type { Given } from '../../arguments/command-group.ts';
+import { print, printAs, remark } from '../../output/output.ts';
+import { quote, self } from '../../server/installation.ts';
+import { optionsOf, sayUnread, showChecked, versionOf } from './config-changes.ts';
+import { printDiff } from './config-views.ts';
+
+/** By the schemas that this command brings along; what a server knows besides, only `--dry-run` can say. */
+export async function checkDocument({ output }: Given, file: string): Promise<void> {
+  const read = validate(ConfigurationPatch, readDocument(file));
+  const issues = read.success ? [] : describeIssues(read.error);
+  if (issues.length > 0) {
+    throw new Failure(`${file} is no configuration.`, `${self()} config schema`, { detail: { issues } });
+  }
+  if (output !== 'table') printAs(output, { valid: true });
+  else print(`${file} is valid\n`);
+}
+
+/**
+ * Replaces what is stored as a whole: so it shows first what would change, asks, and writes on the version that it looked at alone. Whoever
+ * wrote in between is not overwritten.
+ */
+export async function applyDocument({ call, flags, output }: Given, file: string): Promise<void> {
+  const document = readDocument(file);
+  const { dryRun = false, ...options } = optionsOf(flags);
+  const based = { ...(await newest(call)), ...options };
+  const checked = await call('config.apply', { ...document, ...based, dryRun: true });
+  if (!('dryRun' in checked)) return;
+  if (dryRun || !checked.valid) return showChecked(checked, output);
+  const { diff = '' } = checked;
+  if (diff === '' && output === 'table') return remark('Nothing would change.');
+  if (output === 'table') printDiff(diff);
+  await confirm(`${file} replaces all that is stored.`, flags, `${self()} config apply ${quote(file)} --dry-run`);
+  const answer = await call('config.apply', { ...document, ...based });
+  if (output !== 'table') return printAs(output, { ...answer, diff });
+  if ('applied' in answer) print(`${answer.sections.length} sections: ${versionOf(answer.commitSha)}\n`);
+  sayUnread(answer.notInForce);
+}
+
+export async function patchDocument({ call, flags, output }: Given, file: string): Promise<void> {
+  const answer = await call('config.patch', { ...readDocument(file), ...optionsOf(flags) });
+  if ('dryRun' in answer) return showChecked(answer, output);
+  if (output !== 'table') return printAs(output, answer);
+  print(`${file} is merged: ${versionOf(answer.commitSha)}\n`);
+  sayUnread(answer.notInForce);
+}
+
+async function newest(call: Given['call']): Promise<{ baseSha?: string }> {
+  const { entries } = await call('config.history', { limit: 1 });
+  const [head] = entries;
+  return head === undefined ? {} : { baseSha: head.sha };
+}

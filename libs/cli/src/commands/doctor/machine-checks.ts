@@ -1,0 +1,123 @@
+import { execFile } from 'node:child_process';
+import { accessSync, constants, existsSync, globSync, readFileSync, statSync, type Stats } from 'node:fs';
+import { createServer } from 'node:net';
+import { dirname, join, resolve } from 'node:path';
+import { promisify } from 'node:util';
+import type { Where } from '../../server/server-location.ts';
+import { systemCode } from '../../server/rpc-failure.ts';
+import { isObject, parseJson } from '../../server/run-file.ts';
+import { quote, ROOT, self } from '../../server/installation.ts';
+import { bad, good, note, type Check } from './check.ts';
+
+const OLDEST_NODE = 24;
+const OTHERS = 0o077;
+
+export function checkNode(version: string = process.versions.node): Check {
+  if (Number.parseInt(version, 10) >= OLDEST_NODE) return good('node', `v${version}`);
+  const checkout = existsSync(join(ROOT, 'bin/switchyard'));
+  return bad(
+    'node',
+    `v${version} is older than ${OLDEST_NODE}${checkout ? '; bin/switchyard runs under the one that the packages bring along' : ''}`,
+    checkout ? `make -C ${quote(resolve(ROOT))} install` : `npm install --global node@${OLDEST_NODE}`,
+  );
+}
+
+/** Whether everything that the packages of the checkout name is there. */
+export function checkPackages(root: string = ROOT): Check {
+  const manifests = globSync(join(root, '{libs,services}/*/package.json'));
+  const missing = new Set(
+    manifests.flatMap((manifest) => dependenciesOf(manifest).filter((name) => !isInstalled(name, dirname(manifest), root))),
+  );
+  if (missing.size === 0) return good('packages', manifests.length === 0 ? 'installed' : `installed for ${manifests.length} workspaces`);
+  const names = [...missing].slice(0, 3).join(', ');
+  return bad(
+    'packages',
+    `${missing.size} are not installed: ${names}${missing.size > 3 ? ' …' : ''}`,
+    `make -C ${quote(resolve(root))} install`,
+  );
+}
+
+function dependenciesOf(manifest: string): string[] {
+  const parsed = parseJson(readFileSync(manifest, 'utf8'));
+  return isObject(parsed) && isObject(parsed['dependencies']) ? Object.keys(parsed['dependencies']) : [];
+}
+
+function isInstalled(name: string, workspace: string, root: string): boolean {
+  return [workspace, root].some((directory) => existsSync(join(directory, 'node_modules', name, 'package.json')));
+}
+
+/** The directory is ours to write, and nobody else's to read: a token lies in it. */
+export function checkData({ data }: Pick<Where, 'data'>): Check {
+  const found = statOf(data);
+  const whole = resolve(data);
+  if (found === undefined) {
+    const above = nearestAbove(whole);
+    return canWrite(above)
+      ? note('data', `${data} is made by the first start`)
+      : bad('data', `${above} is not writable, so ${data} cannot be made`, elsewhere());
+  }
+  if (!found.isDirectory()) return bad('data', `${data} is no directory`, elsewhere());
+  if (!canWrite(whole)) return bad('data', `${data} is not writable`, elsewhere());
+  if ((found.mode & OTHERS) !== 0) return bad('data', `${data} can be read by others (${mode(found)})`, `chmod 700 ${quote(data)}`);
+  return good('data', `${data} is writable and private`);
+}
+
+export function checkTokenFile({ data }: Pick<Where, 'data'>): Check {
+  const file = join(data, 'token');
+  const found = statOf(file);
+  if (found === undefined) return note('saved token', 'none; the first start makes one');
+  if ((found.mode & OTHERS) !== 0) return bad('saved token', `${file} can be read by others (${mode(found)})`, `chmod 600 ${quote(file)}`);
+  return good('saved token', `${file} is private`);
+}
+
+function statOf(path: string): Stats | undefined {
+  return statSync(path, { throwIfNoEntry: false });
+}
+
+function nearestAbove(path: string): string {
+  const above = dirname(path);
+  return existsSync(above) || above === path ? above : nearestAbove(above);
+}
+
+function canWrite(path: string): boolean {
+  try {
+    accessSync(path, constants.W_OK | constants.X_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function mode({ mode }: Stats): string {
+  return (mode & 0o777).toString(8).padStart(4, '0');
+}
+
+function elsewhere(): string {
+  return `${self()} start --data ~/.switchyard`;
+}
+
+/** Whether a start would get the port that nothing of ours has. */
+export async function checkPort({ url, local }: Pick<Where, 'url' | 'local'>): Promise<Check> {
+  const { hostname, port, protocol } = new URL(url);
+  if (!local) return note('port', `${url} is on another machine`);
+  const number = Number(port || (protocol === 'https:' ? 443 : 80));
+  const server = createServer();
+  const { promise, resolve, reject } = Promise.withResolvers<void>();
+  server.once('error', reject).listen({ port: number, host: hostname.replace(/^\[|\]$/g, ''), exclusive: true }, resolve);
+  try {
+    await promise;
+    return good('port', `${number} is free`);
+  } catch (error) {
+    const code = systemCode(error);
+    const why = code === 'EADDRINUSE' ? 'is taken by something else' : `cannot be had (${code ?? 'unknown'})`;
+    return bad('port', `${number} ${why}`, `${self()} start --port 0`);
+  } finally {
+    server.close();
+  }
+}
+
+/** Nothing here needs it; a bus between machines does. */
+export async function checkNatsServer(): Promise<Check> {
+  const answer = await promisify(execFile)('nats-server', ['--version'], { timeout: 3_000 }).catch(() => undefined);
+  return note('nats-server', answer === undefined ? 'not on the PATH; only a bus between machines needs it' : answer.stdout.trim());
+}

@@ -1,0 +1,112 @@
+import type { Client, RpcError } from '@switchyard/client';
+import type { ServicePresence } from '@switchyard/contracts';
+import { connect, noToken, type Where } from '../../server/server-location.ts';
+import { explain, isRpcError } from '../../server/rpc-failure.ts';
+import { faultsOf } from '../../server/server-faults.ts';
+import type { Probe } from '../../server/probe.ts';
+import type { ServerReadiness } from '../../server/readiness.ts';
+import { isObject } from '../../server/run-file.ts';
+import { quote, self } from '../../server/installation.ts';
+import { bad, good, note, type Check } from './check.ts';
+import { checkSettings } from './settings-check.ts';
+
+/** Leases and tokens expire by the clock. */
+const MOST_SKEW_MS = 5_000;
+const PATIENCE = { timeoutMs: 5_000 };
+
+/** Whether that is one of our servers, by the body of its health. */
+export function isOurs(health: Probe): boolean {
+  return health.answered && health.status === 200 && isObject(health.body) && health.body['status'] === 'ok';
+}
+
+export function checkHealth(health: Probe, { url, local }: Pick<Where, 'url' | 'local'>): Check {
+  if (isOurs(health)) return good('server', `${url} answers`);
+  if (health.answered) return bad('server', `what answers at ${url} is something else (HTTP ${health.status})`, `${self()} start --port 0`);
+  return bad('server', `nothing answers at ${url} (${health.why})`, local ? `${self()} start` : `curl -v ${quote(`${url}/health`)}`);
+}
+
+/** What the server needs, and who is there: one check for all that is well, and one for each that is not. */
+export function checkServices(readiness: ServerReadiness, where: Where): Check[] {
+  const { answers, ready, services } = readiness;
+  if (!answers) return [];
+  const next = lookCloser(where);
+  const faults = faultsOf(readiness).map(({ about, detail }) => bad(about, detail, next));
+  return [
+    ...(ready ? [good('ready', 'it takes work')] : []),
+    ...faults.filter(({ name }) => name === 'ready'),
+    ...(services === undefined ? [note('services', 'told to a token with scope admin alone')] : listServices(services)),
+    ...faults.filter(({ name }) => name !== 'ready'),
+  ];
+}
+
+function listServices(services: readonly ServicePresence[]): Check[] {
+  const names = (state: ServicePresence['state']) => services.filter((one) => one.state === state).map(({ service }) => service);
+  const up = services.filter(({ state }) => state === 'up').map(({ service, replicas }) => `${service} ×${replicas.length}`);
+  const unbuilt = names('unbuilt');
+  return [
+    ...(up.length === 0 ? [] : [good('services', up.join(' '))]),
+    ...(unbuilt.length === 0 ? [] : [note('not built', `${unbuilt.join(' ')}: nobody answers their methods yet`)]),
+  ];
+}
+
+/** The log of what runs here; elsewhere, who is there. */
+function lookCloser({ run, url }: Where): string {
+  const log = run?.processes[0]?.log;
+  return log === undefined ? `${self()} status --url ${quote(url)}` : `tail ${quote(log)}`;
+}
+
+/** The token, the clock and the provider, as far as a server answers that can be asked. */
+export async function checkInside(where: Where, answering: boolean): Promise<Check[]> {
+  if (!answering) return ['token', 'clock', 'provider', 'settings'].map((name) => note(name, 'not known while no server answers'));
+  if (where.token === undefined) {
+    const { message, next } = noToken(where);
+    return [bad('token', message, next), ...['clock', 'provider', 'settings'].map((name) => note(name, 'not known without a token'))];
+  }
+  const client = await connect(where);
+  try {
+    return [...(await checkPing(client, where)), await checkProvider(client, where), await checkSettings(client, PATIENCE)];
+  } finally {
+    client.close();
+  }
+}
+
+async function checkPing(client: Client, where: Where): Promise<[token: Check, clock: Check]> {
+  const asked = Date.now();
+  try {
+    const { ts } = await client.call('system.ping', {}, PATIENCE);
+    return [good('token', `accepted (${where.tokenFrom ?? 'none'})`), checkClock(ts, asked, Date.now())];
+  } catch (error) {
+    return [failed('token', error, where), note('clock', 'not compared')];
+  }
+}
+
+/** The server read its clock somewhere between asking and answering. */
+export function checkClock(ts: number, asked: number, answered: number): Check {
+  const skew = Math.max(asked - ts, ts - answered, 0);
+  if (skew <= MOST_SKEW_MS) return good('clock', skew === 0 ? 'the same as the server' : `${skew} ms from the server`);
+  return bad('clock', `${Math.round(skew / 1000)} s from the server; one of the two machines is off`, 'timedatectl set-ntp true');
+}
+
+async function checkProvider(client: Client, where: Where): Promise<Check> {
+  try {
+    const { providers } = await client.call('models.list_providers', {}, PATIENCE);
+    if (!providers.includes('dev')) return good('provider', 'a real one answers');
+    return {
+      ...good('provider', 'the development models answer, offline; a real one when it is started with a key'),
+      next: `read -rs OPENAI_API_KEY && export OPENAI_API_KEY && ${self()} start`,
+    };
+  } catch (error) {
+    if (isRpcError(error) && isRefusal(error)) return note('provider', 'not known: the token lacks scope admin');
+    return failed('provider', error, where);
+  }
+}
+
+function isRefusal(error: RpcError): boolean {
+  return error.data.code === 'PERMISSION_DENIED' || error.data.code === 'UNAUTHENTICATED' || error.data.reason === 'FORBIDDEN';
+}
+
+function failed(name: string, error: unknown, where: Where): Check {
+  if (!isRpcError(error)) throw error;
+  const { message, next } = explain(error, where, `${self()} status`);
+  return bad(name, message, next);
+}

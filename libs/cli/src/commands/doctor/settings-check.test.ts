@@ -1,0 +1,47 @@
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, test } from 'node:test';
+import { runCommand, startServer, TOKEN } from '../../command.fixture.ts';
+
+const root = mkdtempSync(join(tmpdir(), 'doctor-settings-'));
+after(() => rmSync(root, { recursive: true }));
+
+/** What doctor says about settings when `gateway.status` answers with this. */
+async function doctorOf(status: () => unknown): Promise<{ code: number | null; line: string }> {
+  const data = mkdtempSync(join(root, 'data-'));
+  const results: Record<string, () => unknown> = {
+    'system.ping': () => ({ pong: true, ts: Date.now() }),
+    'models.list_providers': () => ({ providers: ['openai'], count: 1 }),
+    'gateway.status': status,
+  };
+  await using server = await startServer({ call: ({ method }) => results[method]?.() });
+  writeFileSync(`${data}/run.json`, JSON.stringify({ url: server.url, processes: [] }));
+  writeFileSync(`${data}/token`, TOKEN, { mode: 0o600 });
+  const { code, stdout } = await runCommand(['doctor', '--url', server.url], { cwd: root, env: { SWITCHYARD_DATA: data } });
+  return { code, line: stdout.split('\n').find((line) => / settings /.test(line)) ?? stdout };
+}
+
+test('settings that have no effect are named, each with the place that sets it, and are not called wrong', async () => {
+  const notInForce = [
+    { path: 'autoReplyEngine.enabled', from: 'config.yaml' },
+    { path: 'tts.voice', from: 'SWITCHYARD_TTS__VOICE' },
+  ];
+  const { code, line } = await doctorOf(() => ({ notInForce }));
+  assert.equal(code, 0, line);
+  assert.match(
+    line,
+    /^· settings .*nothing reads them yet: autoReplyEngine\.enabled \(config\.yaml\), tts\.voice \(SWITCHYARD_TTS__VOICE\)$/,
+  );
+});
+
+test('where all is in force it says so; what cannot be known is not called good', async () => {
+  assert.match((await doctorOf(() => ({ notInForce: [] }))).line, /^✓ settings +all that is set is in force$/);
+  assert.match((await doctorOf(() => ({}))).line, /^· settings /);
+  const refusal = { code: -32603, message: 'scope admin is needed', data: { code: 'PERMISSION_DENIED', requestId: 'r', retryable: false } };
+  const refused = await doctorOf(() => {
+    throw refusal;
+  });
+  assert.match(refused.line, /^· settings +not known: .*scope admin is needed/);
+});

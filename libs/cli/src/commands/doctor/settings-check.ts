@@ -1,0 +1,17 @@
+import type { Client } from '@switchyard/client';
+import { isRpcError } from '../../server/rpc-failure.ts';
+import { good, note, type Check } from './check.ts';
+
+/** What is set on the server and has no effect, with the file or variable that sets it. */
+export async function checkSettings(client: Client, patience: { timeoutMs: number }): Promise<Check> {
+  try {
+    const { notInForce } = await client.call('gateway.status', {}, patience);
+    if (notInForce === undefined) return note('settings', 'the server does not say which of them are in force');
+    if (notInForce.length === 0) return good('settings', 'all that is set is in force');
+    const named = notInForce.map(({ path, from }) => `${path} (${from})`).join(', ');
+    return note('settings', `accepted, but nothing reads them yet: ${named}`);
+  } catch (error) {
+    if (isRpcError(error)) return note('settings', `not known: ${error.message}`);
+    throw error;
+  }
+}

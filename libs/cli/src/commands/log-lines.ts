@@ -1,0 +1,103 @@
+import { closeSync, openSync, readSync, statSync } from 'node:fs';
+import { setTimeout as wait } from 'node:timers/promises';
+import { paint } from '../output/output.ts';
+import { isObject, parseJson } from '../server/run-file.ts';
+import { shown } from '../output/settings-table.ts';
+
+/** As they stand in a line of the log, and what each is called. */
+const LEVELS = { trace: 10, debug: 20, info: 30, audit: 35, warn: 40, error: 50, fatal: 60 } as const;
+/** Of a file, what is looked through for the newest lines. */
+const MOST_BYTES = 16_777_216;
+const LOOK_MS = 250;
+
+export interface LogLine {
+  text: string;
+  time: number;
+  level: number;
+  fields: Record<string, unknown>;
+}
+
+export interface Wanted {
+  module: string | undefined;
+  level: string;
+  request: string | undefined;
+}
+
+/** How far each file was read. */
+type Ends = ReadonlyMap<string, number>;
+
+/** The newest lines of all files that are wanted, in the order of their times. A file that is not there says nothing. */
+export function readLast(files: readonly string[], wanted: Wanted, most: number): { found: LogLine[]; ends: Ends } {
+  const ends = new Map<string, number>();
+  const found: LogLine[] = [];
+  for (const file of files) {
+    const size = sizeOf(file);
+    const { lines, end } = readFrom(file, Math.max(0, size - MOST_BYTES));
+    ends.set(file, end);
+    found.push(...lines.filter((line) => isWanted(line, wanted)).slice(-Math.max(1, most)));
+  }
+  found.sort((a, b) => a.time - b.time);
+  return { found: most === 0 ? [] : found.slice(-most), ends };
+}
+
+/** What is written from there on, until the process is ended. A file that is begun anew is read from its beginning. */
+export async function followFiles(from: Ends, wanted: Wanted, tell: (line: LogLine) => void): Promise<void> {
+  const ends = new Map(from);
+  for (;;) {
+    const found: LogLine[] = [];
+    for (const [file, end] of ends) {
+      const { lines, end: next } = readFrom(file, sizeOf(file) < end ? 0 : end);
+      ends.set(file, next);
+      found.push(...lines.filter((line) => isWanted(line, wanted)));
+    }
+    for (const line of found.toSorted((a, b) => a.time - b.time)) tell(line);
+    await wait(LOOK_MS);
+  }
+}
+
+function sizeOf(file: string): number {
+  return statSync(file, { throwIfNoEntry: false })?.size ?? 0;
+}
+
+/** Whole lines alone: what is half written is read when it is whole. */
+function readFrom(file: string, from: number): { lines: LogLine[]; end: number } {
+  const length = sizeOf(file) - from;
+  if (length <= 0) return { lines: [], end: from };
+  const bytes = Buffer.alloc(length);
+  const handle = openSync(file, 'r');
+  try {
+    const read = bytes.subarray(0, readSync(handle, bytes, 0, length, from));
+    const whole = read.lastIndexOf(10) + 1;
+    return { lines: read.subarray(0, whole).toString().split('\n').flatMap(parseLine), end: from + whole };
+  } finally {
+    closeSync(handle);
+  }
+}
+
+function parseLine(text: string): LogLine[] {
+  const fields = parseJson(text);
+  if (!isObject(fields)) return [];
+  const { time, level } = fields;
+  return typeof time === 'number' && typeof level === 'number' ? [{ text, time, level, fields }] : [];
+}
+
+function isWanted({ level, fields }: LogLine, wanted: Wanted): boolean {
+  if (level < (LEVELS[wanted.level as keyof typeof LEVELS] ?? 0)) return false;
+  if (wanted.module !== undefined && fields['module'] !== wanted.module) return false;
+  return wanted.request === undefined || fields['requestId'] === wanted.request;
+}
+
+const SAID_FIRST = new Set(['time', 'level', 'module', 'msg']);
+
+/** For somebody who reads: when, how bad, who, what, and the rest by name. */
+export function describeLine({ time, level, fields }: LogLine): string {
+  const name = Object.entries(LEVELS).find(([, number]) => number === level)?.[0] ?? String(level);
+  const rest = Object.entries(fields).flatMap(([key, value]) => (SAID_FIRST.has(key) ? [] : [`${key}=${shown(value)}`]));
+  const said = [textOf(fields['module']).padEnd(9), textOf(fields['msg']), paint('dim', rest.join(' '), process.stdout)];
+  const style = level >= 50 ? 'red' : level >= 40 ? 'yellow' : 'dim';
+  return `${new Date(time).toISOString().slice(11, 23)} ${paint(style, name.padEnd(5), process.stdout)} ${said.join('  ').trimEnd()}`;
+}
+
+function textOf(value: unknown): string {
+  return typeof value === 'string' ? value : '';
+}

@@ -1,0 +1,90 @@
+import type { Callable, JsonSchema, MethodName } from '@switchyard/contracts';
+import { closest } from '../arguments/similar-names.ts';
+import { indented } from '../arguments/command-help.ts';
+import { writeParams } from '../arguments/params.ts';
+import { self } from '../server/installation.ts';
+
+/** The contracts take a third of a second to load, so they are when somebody asks about methods. */
+async function contracts() {
+  return import('@switchyard/contracts');
+}
+
+export async function methodNames(): Promise<string[]> {
+  return [...(await contracts()).publicMethods.keys()].sort();
+}
+
+/** All methods, a line for each namespace; those that nobody answers yet stand by themselves. */
+export async function methodList(): Promise<string> {
+  const { publicMethods, unserved } = await contracts();
+  const names = [...publicMethods.keys()].sort() as MethodName[];
+  const served = bySpace(names.filter((name) => !unserved.has(name)));
+  const others = bySpace(names.filter((name) => unserved.has(name)));
+  return `Methods\n${served}${others === '' ? '' : `\nDeclared, but not served yet\n${others}`}`;
+}
+
+function bySpace(names: readonly string[]): string {
+  const spaces = new Map<string, string[]>();
+  for (const name of names) {
+    const at = name.lastIndexOf('.') + 1;
+    const members = spaces.get(name.slice(0, at)) ?? [];
+    spaces.set(name.slice(0, at), [...members, name.slice(at)]);
+  }
+  return indented([...spaces].map(([space, members]) => [space, members.join(' ')]));
+}
+
+/** Why a declared method is not answered, as far as this command knows; undefined for one that is, and for one it does not know. */
+export async function whyNotServed(name: string): Promise<string | undefined> {
+  const { isBuilt, publicMethods, unserved } = await contracts();
+  const method = publicMethods.get(name);
+  if (!method || !unserved.has(name as MethodName)) return undefined;
+  const { service } = method;
+  return isBuilt(service) ? `the ${service} service does not answer it yet` : `the ${service} service, whose it is, is not built yet`;
+}
+
+/** What one method takes and gives, with calls to paste; undefined when there is no such method. */
+export async function methodHelp(name: string): Promise<string | undefined> {
+  const { inputSchema, publicMethods } = await contracts();
+  const method = publicMethods.get(name);
+  if (!method) return undefined;
+  const spec = method.spec as Extract<Callable['spec'], { examples: unknown }>;
+  const missing = await whyNotServed(name);
+  const params = paramLines(inputSchema(spec.params));
+  return [
+    `${name}   scope ${spec.scope}, answered by ${method.service}`,
+    ...(missing === undefined ? [] : [`Not served: ${missing}.`]),
+    '',
+    spec.summary,
+    ...(spec.description === undefined ? [] : [spec.description]),
+    '',
+    params.length === 0 ? 'It takes no params.\n' : indented(params),
+    ...(method.emits.length === 0 ? [] : [`Events: ${method.emits.join(', ')}\n`]),
+    ...spec.examples.map((example) => `  ${[self(), 'rpc', name, ...writeParams(example.params as Record<string, unknown>)].join(' ')}`),
+    '',
+  ].join('\n');
+}
+
+function paramLines({ properties = {}, required = [] }: JsonSchema): [string, string][] {
+  return Object.entries(properties).map(([key, schema]) => {
+    const description = schema['description'];
+    const facts = [typeOf(schema), required.includes(key) ? 'required' : '', typeof description === 'string' ? description : ''];
+    return [key, facts.filter(Boolean).join(' · ')];
+  });
+}
+
+function typeOf(schema: JsonSchema): string {
+  const options = schema['enum'] ?? (schema['const'] === undefined ? undefined : [schema['const']]);
+  if (Array.isArray(options)) return options.map((option) => JSON.stringify(option)).join(' | ');
+  const either = schema.anyOf ?? schema.oneOf;
+  if (either) return [...new Set(either.map(typeOf))].join(' | ');
+  if (Array.isArray(schema.type)) return schema.type.join(' | ');
+  return schema.type ?? 'any';
+}
+
+/** The names a misspelt one may stand for: near as written, or the same words in another namespace. */
+export async function similarMethods(name: string): Promise<string[]> {
+  const { publicMethods } = await contracts();
+  const near = closest(name, publicMethods.keys());
+  if (near.length > 0) return near;
+  const last = name.slice(name.lastIndexOf('.') + 1).toLowerCase();
+  return [...publicMethods.keys()].filter((method) => method.toLowerCase().split('.').includes(last)).slice(0, 3);
+}

@@ -1,0 +1,43 @@
+import { choiceOf, numberOf, textOf } from '../../arguments/flags.ts';
+import type { Given } from '../../arguments/command-group.ts';
+import { print, printAs, remark, table } from '../../output/output.ts';
+import { minute } from '../../output/times.ts';
+
+const KINDS = ['all', 'sub-agent', 'group', 'dm'] as const;
+
+export async function listSessions({ call, flags, output }: Given): Promise<void> {
+  const asked = {
+    ...textOf(flags, 'label', 'label'),
+    ...choiceOf(flags, 'kind', { name: 'kind', of: KINDS }),
+    ...numberOf(flags, 'since', 'since_minutes'),
+  };
+  const answer = await call('session.list', asked);
+  const { sessions, total = sessions.length } = answer;
+  if (output !== 'table') return printAs(output, answer);
+  if (sessions.length === 0) return remark('There is no such session.');
+  const lines = sessions.map(({ sessionKey, updatedAt, agentId, kind = '', messageCount, totalTokens, label = '' }) => [
+    sessionKey,
+    minute(updatedAt),
+    agentId,
+    kind,
+    String(messageCount),
+    totalTokens === undefined ? '' : String(totalTokens),
+    label,
+  ]);
+  print(table(['SESSION', 'USED', 'AGENT', 'KIND', 'MESSAGES', 'TOKENS', 'LABEL'], lines));
+  if (total > sessions.length) remark(`${sessions.length} of ${total}, the newest`);
+}
+
+export async function searchSessions({ call, flags, output }: Given, ...words: string[]): Promise<void> {
+  const found = await call('session.search', { query: words.join(' '), ...numberOf(flags, 'limit', 'limit') });
+  if (output !== 'table') return printAs(output, found);
+  if (found.length === 0) return remark('Nothing like it was said.');
+  const lines = found.map(({ sessionKey, timestamp, agentId, score, snippet }) => [
+    sessionKey,
+    minute(timestamp),
+    agentId,
+    score.toFixed(2),
+    snippet,
+  ]);
+  print(table(['SESSION', 'SAID', 'AGENT', 'SCORE', 'WHERE'], lines));
+}

@@ -1,0 +1,15 @@
+import { isObject } from '../server/run-file.ts';
+
+/** Every value of a tree under its dotted name. */
+export function* leavesOf(value: Record<string, unknown>, above?: string): Generator<[path: string, value: unknown], void, void> {
+  for (const [key, inner] of Object.entries(value)) {
+    const path = above === undefined ? key : `${above}.${key}`;
+    if (isObject(inner) && Object.keys(inner).length > 0) yield* leavesOf(inner, path);
+    else yield [path, inner];
+  }
+}
+
+/** A value in one line. */
+export function shown(value: unknown): string {
+  return value === '' ? '""' : typeof value === 'string' ? value.replaceAll('\n', '\\n') : JSON.stringify(value);
+}

@@ -1,0 +1,88 @@
+import { parseArgs } from 'node:util';
+import type { Client } from '@switchyard/client';
+import { EVERYWHERE } from './arguments/arguments.ts';
+import type { Command, Kind, Names } from './arguments/command.ts';
+import { commands, isCommand } from './commands.ts';
+import { connect, locate } from './server/server-location.ts';
+import { OUTPUTS } from './output/output.ts';
+import { leavesOf } from './output/settings-table.ts';
+
+/** A shell waits for it, and a person for the shell. */
+const PATIENCE_MS = 700;
+const OWN_NAMES: Readonly<Record<string, Names>> = { output: OUTPUTS, data: 'files' };
+
+/** What may stand in place of the last of these words; `files` where the shell knows better. Nothing that goes wrong is said. */
+export async function suggest(words: readonly string[]): Promise<readonly string[] | 'files'> {
+  const typed = words.at(-1) ?? '';
+  const before = words.slice(0, -1);
+  const names = await namesFor(before, typed.startsWith('-'));
+  if (names === 'files') return 'files';
+  const found = typeof names === 'string' ? await ask(names, before) : names;
+  // The last of a list is what is being written.
+  const start = typed.slice(0, typed.lastIndexOf(',') + 1);
+  return found.map((name) => start + name).filter((name) => name.startsWith(typed));
+}
+
+async function namesFor(before: readonly string[], flag: boolean): Promise<Names> {
+  const { name, words, open } = read(before, undefined);
+  if (open !== undefined) return OWN_NAMES[open] ?? [];
+  if (name === undefined) return flag ? flagsOf(undefined, undefined) : [...Object.keys(commands), 'help'];
+  if (name === 'help') return words.length === 0 ? Object.keys(commands) : [];
+  if (!isCommand(name)) return [];
+  const command: Command = await commands[name].load();
+  const typed = read(before, command);
+  if (typed.open !== undefined) return command.namesOf?.(typed.open) ?? OWN_NAMES[typed.open] ?? [];
+  const offer = (await command.suggest?.(typed.words)) ?? {};
+  return flag ? flagsOf(command, offer.flags) : (offer.words ?? offer.names ?? []);
+}
+
+/** The command, the words behind it, and the flag whose value comes next. */
+function read(before: readonly string[], command: Command | undefined) {
+  const own = Object.fromEntries((command?.flags ?? []).map((flag) => [flag, { type: 'string' as const }]));
+  const given = { args: [...before], options: { ...EVERYWHERE, ...own }, strict: false, allowPositionals: true, tokens: true } as const;
+  const { tokens } = parseArgs(given);
+  const last = tokens.findLast(({ index }) => index === before.length - 1);
+  const isOpen = last?.kind === 'option' && last.value === undefined && isValued({ ...EVERYWHERE, ...own }, last.name);
+  const [name, ...words] = tokens.flatMap((token) => (token.kind === 'positional' ? [token.value] : []));
+  return { name, words, open: isOpen ? last.name : undefined };
+}
+
+function isValued(options: typeof EVERYWHERE, flag: string): boolean {
+  return options[flag]?.type === 'string';
+}
+
+function flagsOf(command: Command | undefined, some: readonly string[] | undefined): string[] {
+  const own = some ?? [...(command?.flags ?? []), ...(command?.switches ?? [])];
+  return [...own, ...Object.keys(EVERYWHERE)].map((flag) => `--${flag}`);
+}
+
+const ASKED: Readonly<Record<Kind, (client: Pick<Client, 'call'>) => Promise<string[]>>> = {
+  agents: async (client) => (await client.call('agents.list', {})).agents,
+  sessions: async (client) => (await client.call('session.list', {})).sessions.map(({ sessionKey }) => sessionKey),
+  tokens: async (client) => (await client.call('tokens.list', {})).tokens.map(({ id }) => id),
+  providers: async (client) => (await client.call('models.list_providers', {})).providers,
+  versions: async (client) => (await client.call('config.history', { limit: 20 })).entries.map(({ sha }) => sha.slice(0, 12)),
+  settings: async (client) => {
+    const { config } = (await client.call('config.read', {})) as { config: Record<string, unknown> };
+    return [...Object.keys(config), ...[...leavesOf(config)].map(([path]) => path)];
+  },
+};
+
+/** Names that only the server knows: none, where it is not there, slow, or wants another token. */
+async function ask(kind: Kind, before: readonly string[]): Promise<string[]> {
+  try {
+    const { values } = parseArgs({ args: [...before], options: EVERYWHERE, strict: false, allowPositionals: true });
+    const flags = Object.fromEntries(Object.entries(values).flatMap(([flag, value]) => (typeof value === 'string' ? [[flag, value]] : [])));
+    const client = await connect(locate(flags));
+    const late = AbortSignal.timeout(PATIENCE_MS);
+    const { promise, reject } = Promise.withResolvers<never>();
+    late.addEventListener('abort', () => reject(late.reason as Error), { once: true });
+    try {
+      return await Promise.race([ASKED[kind](client), promise]);
+    } finally {
+      client.close();
+    }
+  } catch {
+    return [];
+  }
+}

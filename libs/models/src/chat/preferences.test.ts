@@ -1,0 +1,243 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { sections } from '@switchyard/contracts';
+import { startUpstream } from '@switchyard/testkit';
+import type { ModelRequest, Wishes } from '../index.ts';
+import { against, request, run } from '../models.fixture.ts';
+import { providerSettings } from '../providers/provider-settings.ts';
+import { createDialects } from './dialect.ts';
+import { requestBody } from './request-body.ts';
+
+const OPENAI = 'api.openai.com';
+
+interface Told {
+  entry?: object;
+  host?: string;
+  asked?: Partial<ModelRequest>;
+}
+
+/** What the upstream is told, as it reads it. */
+function told({ entry = {}, host = '127.0.0.1', asked = {} }: Told): Record<string, unknown> {
+  const { entries } = sections.providers.parse({
+    entries: { local: { type: 'openai-compatible', baseUrl: `https://${host}/v1`, ...entry } },
+  });
+  const settings = providerSettings({ entries }, { env: {}, hosts: [] }).get('local') ?? assert.fail();
+  const full = request(asked);
+  return JSON.parse(String(requestBody({ request: full, whole: false }, createDialects(settings, host)(full.model.modelId)))) as Record<
+    string,
+    unknown
+  >;
+}
+
+const wishing = (wishes: Wishes, modelId = 'small'): Partial<ModelRequest> => ({ wishes, model: { provider: 'local', modelId } });
+const model = (rest: object) => ({ models: [{ id: 'small', ...rest }] });
+
+describe('what an agent wishes', () => {
+  test('a model that reasons is told how much, and others are not', () => {
+    for (const [thinkingLevel, effort] of [
+      ['high', 'high'],
+      ['minimal', 'minimal'],
+      ['off', 'none'],
+    ] as const) {
+      assert.equal(told({ entry: model({ reasoning: true }), asked: wishing({ thinkingLevel }) })['reasoning_effort'], effort);
+    }
+    assert.ok(!('reasoning_effort' in told({ entry: model({}), asked: wishing({ thinkingLevel: 'high' }) })));
+    assert.ok(!('reasoning_effort' in told({ entry: model({ reasoning: true }), asked: wishing({}) })), 'nothing is wished');
+    const never = {
+      entry: model({ reasoning: true, sdkCompat: { supportsReasoningEffort: false } }),
+      asked: wishing({ thinkingLevel: 'high' }),
+    };
+    assert.ok(!('reasoning_effort' in told(never)));
+  });
+
+  test('priority and keeping are for upstreams of the family that knows them', () => {
+    const asked = wishing({ fastMode: true, storeCompletions: true });
+    const own = told({ entry: { type: 'openai' }, asked });
+    assert.deepEqual([own['service_tier'], own['store']], ['priority', true]);
+    const named = told({ entry: { capabilities: { providerFamily: 'openai' } }, asked });
+    assert.deepEqual([named['service_tier'], named['store']], ['priority', true]);
+    const other = told({ asked });
+    assert.deepEqual([other['service_tier'], other['store']], [undefined, undefined]);
+    assert.equal(told({ entry: { type: 'openai', ...model({ sdkCompat: { supportsStore: false } }) }, asked })['store'], undefined);
+    const quiet = told({ entry: { type: 'openai' }, asked: wishing({ fastMode: false, storeCompletions: false }) });
+    assert.deepEqual([quiet['service_tier'], quiet['store']], [undefined, undefined]);
+  });
+
+  test('how long is kept what was read: as the agent says, for one model otherwise, and only where the model knows', () => {
+    const kept = (wishes: Wishes, modelId = 'gpt-5') =>
+      told({ entry: { type: 'openai' }, host: OPENAI, asked: wishing(wishes, modelId) })['prompt_cache_retention'];
+    assert.deepEqual(
+      [kept({ cacheRetention: 'long' }), kept({ cacheRetention: 'short' }), kept({ cacheRetention: 'none' })],
+      ['24h', 'in_memory', undefined],
+    );
+    assert.equal(kept({ cacheRetention: 'long', cacheRetentionOverrides: { 'gpt-5': 'short' } }), 'in_memory');
+    assert.equal(kept({ cacheRetention: 'none', cacheRetentionOverrides: { 'local/gpt-5': 'long', 'gpt-5': 'short' } }), '24h');
+    assert.equal(kept({ cacheRetention: 'long' }, 'gpt-4o-mini'), undefined);
+    assert.equal(
+      told({ asked: wishing({ cacheRetention: 'long' }, 'gpt-5') })['prompt_cache_retention'],
+      undefined,
+      'a proxy may refuse it',
+    );
+  });
+
+  test('a model is told for how long to keep in the words that it takes', () => {
+    const kept = (cacheRetention: 'short' | 'long', modelId: string, sdkCompat?: Record<string, unknown>) =>
+      told({
+        entry: { type: 'openai', ...(sdkCompat === undefined ? {} : model({ sdkCompat })) },
+        host: OPENAI,
+        asked: wishing({ cacheRetention }, modelId),
+      })['prompt_cache_retention'];
+    assert.deepEqual([kept('short', 'gpt-5.4'), kept('long', 'gpt-5.4')], ['in_memory', '24h']);
+    assert.deepEqual([kept('short', 'gpt-5.5'), kept('long', 'gpt-5.5')], [undefined, '24h'], 'it refuses in_memory');
+    for (const modelId of ['gpt-5.6', 'gpt-5.3', 'gpt-5-chat-latest', 'gpt-4.1-codex', 'gpt-5-mini']) {
+      assert.deepEqual([kept('short', modelId), kept('long', modelId)], [undefined, undefined], modelId);
+    }
+    const told24h = { supportsLongCacheRetention: true };
+    assert.deepEqual(
+      [kept('short', 'small', told24h), kept('long', 'small', told24h), kept('long', 'small')],
+      ['in_memory', '24h', undefined],
+    );
+  });
+
+  test('what an entry says of a model does not make it take a word that it refuses', () => {
+    const kept = (cacheRetention: 'short' | 'long', supportsLongCacheRetention: boolean) =>
+      told({
+        entry: { type: 'openai', models: [{ id: 'gpt-5.5', sdkCompat: { supportsLongCacheRetention } }] },
+        host: OPENAI,
+        asked: wishing({ cacheRetention }, 'gpt-5.5'),
+      })['prompt_cache_retention'];
+    assert.deepEqual([kept('short', true), kept('long', true), kept('long', false)], [undefined, '24h', undefined]);
+  });
+});
+
+describe('marks up to which an upstream keeps what it read', () => {
+  const entry = model({ sdkCompat: { cacheControlFormat: 'anthropic' } });
+  const talk: ModelRequest['messages'] = [
+    { role: 'user', text: 'one' },
+    { role: 'assistant', text: 'two' },
+    { role: 'user', text: 'three' },
+    { role: 'assistant', text: 'four' },
+    { role: 'user', text: 'five' },
+  ];
+  function marks(wishes: Wishes, messages = talk): unknown[] {
+    const body = told({ entry, asked: { system: 'be kind', messages, wishes } });
+    return (body['messages'] as { content: unknown }[]).flatMap(({ content }) =>
+      Array.isArray(content) ? content.map(({ text, cache_control: mark }: { text: string; cache_control: object }) => [text, mark]) : [],
+    );
+  }
+  const short = { type: 'ephemeral' };
+  const long = { type: 'ephemeral', ttl: '1h' };
+
+  test('one ends what is always the same', () => {
+    assert.deepEqual(marks({ cacheRetention: 'short', cacheBreakpointStrategy: 'single' }), [['be kind', short]]);
+    assert.deepEqual(marks({ cacheRetention: 'long', cacheBreakpointStrategy: 'single' }), [['be kind', long]]);
+    assert.deepEqual(marks({ cacheRetention: 'none', cacheBreakpointStrategy: 'single' }), []);
+  });
+
+  test('several follow what the user said, the last of them as long as recent zones are promoted', () => {
+    const zones = { cacheRetention: 'short', cacheBreakpointStrategy: 'multi-zone' } as const;
+    assert.deepEqual(marks(zones), [
+      ['be kind', short],
+      ['three', short],
+      ['five', short],
+    ]);
+    const behind = { ...zones, advancedCacheOptimization: { enableRecentZonePromotion: false } };
+    assert.deepEqual(marks(behind), [
+      ['be kind', short],
+      ['three', short],
+    ]);
+    assert.deepEqual(marks(behind, talk.slice(0, 1)), [['be kind', short]]);
+    assert.deepEqual(marks({ ...zones, cacheBreakpointStrategy: 'auto' }), [
+      ['be kind', short],
+      ['three', short],
+      ['five', short],
+    ]);
+    assert.deepEqual(marks({ ...zones, cacheBreakpointStrategy: 'auto' }, talk.slice(0, 1)), [['be kind', short]]);
+  });
+
+  test('what is asked for the first time is kept for a short time, where the agent adapts', () => {
+    const asked = { cacheRetention: 'long', cacheBreakpointStrategy: 'single', adaptiveCacheRetention: true } as const;
+    assert.deepEqual(marks(asked, talk.slice(0, 1)), [['be kind', short]]);
+    assert.deepEqual(marks(asked), [['be kind', long]]);
+    assert.deepEqual(marks({ ...asked, adaptiveCacheRetention: false }, talk.slice(0, 1)), [['be kind', long]]);
+  });
+
+  test('who knows no marks gets none', () => {
+    const body = told({ entry: model({}), asked: { system: 'be kind', wishes: { cacheRetention: 'long' } } });
+    assert.ok(!JSON.stringify(body).includes('cache_control'));
+  });
+});
+
+describe('how one model differs from others of the same wire', () => {
+  const tools = [
+    {
+      name: 'find',
+      description: 'finds',
+      strict: true,
+      parameters: { type: 'object', properties: { maxLength: { type: 'string', maxLength: 5, enum: ['a'] } } },
+    },
+  ];
+  const schema = (entry: object) =>
+    told({ entry, asked: { tools } })['tools'] as { function: { parameters: object; strict?: boolean } }[] | undefined;
+
+  test('it takes no tools', () => {
+    const body = told({ entry: model({ compat: { supportsTools: false } }), asked: { tools, toolChoice: 'required' } });
+    assert.deepEqual([body['tools'], body['tool_choice']], [undefined, undefined]);
+  });
+
+  test('its schemas say less, and names that look like keywords stay', () => {
+    const properties = { maxLength: { type: 'string', enum: ['a'] } };
+    assert.deepEqual(schema(model({ compat: { toolSchemaProfile: 'xai' } }))?.[0]?.function.parameters, { type: 'object', properties });
+    assert.deepEqual(schema(model({}))?.[0]?.function.parameters, tools[0]?.parameters);
+  });
+
+  test('it may search the web itself where its entry says that it can', () => {
+    const searches = (entry: object, asked = {}) => told({ entry, asked })['web_search_options'];
+    const can = model({ compat: { nativeWebSearchTool: true } });
+    assert.deepEqual([searches(can), searches(can, { toolChoice: 'none' }), searches(model({}))], [{}, undefined, undefined]);
+  });
+
+  test('it has words of its own, or lacks some', () => {
+    const sdkCompat = { maxTokensField: 'max_completion_tokens', supportsUsageInStreaming: false, supportsStrictMode: false };
+    const body = told({ entry: model({ sdkCompat }), asked: { tools, maxTokens: 7 } });
+    assert.deepEqual([body['max_completion_tokens'], body['max_tokens'], body['stream_options']], [7, undefined, undefined]);
+    assert.equal(schema(model({ sdkCompat }))?.[0]?.function.strict, undefined);
+    assert.equal(schema(model({}))?.[0]?.function.strict, true);
+  });
+
+  test('ids of calls are nine letters and digits where it takes no others, and results still name their calls', () => {
+    const messages: ModelRequest['messages'] = [
+      { role: 'assistant', text: '', toolCalls: [{ callId: 'call_up_0', name: 'find', input: {}, text: '{}' }] },
+      { role: 'tool', callId: 'call_up_0', name: 'find', result: 1, failed: false },
+    ];
+    const ids = (entry: object): unknown[] => {
+      const [asked, answered] = told({ entry, asked: { messages } })['messages'] as [
+        { tool_calls: { id: string }[] },
+        { tool_call_id: string; name?: string },
+      ];
+      return [asked.tool_calls[0]?.id, answered.tool_call_id, answered.name];
+    };
+    assert.deepEqual(ids(model({ sdkCompat: { requiresToolResultName: true } })), ['call_up_0', 'call_up_0', 'find']);
+    for (const capabilities of [{ transcriptToolCallIdMode: 'strict9' }, { transcriptToolCallIdModelHints: ['SMA'] }]) {
+      const [id, named] = ids({ capabilities });
+      assert.match(String(id), /^[A-Za-z0-9]{9}$/);
+      assert.equal(named, id);
+    }
+    assert.deepEqual(ids({ capabilities: { transcriptToolCallIdModelHints: ['mistral'] } }), ['call_up_0', 'call_up_0', undefined]);
+  });
+});
+
+test('arguments that came escaped as if they stood in a page are those that the model meant', async () => {
+  await using upstream = await startUpstream({
+    kind: 'tools',
+    calls: [{ name: 'find', arguments: '{&quot;q&quot;: &quot;a &amp;lt; b &#38; c &#x110000;&quot;}' }],
+  });
+  const entry = { models: [{ id: 'small', compat: { toolCallArgumentsEncoding: 'html-entities' } }] };
+  for (const whole of [false, true]) {
+    const [called] = (await run(against(upstream, entry), request(), whole)).parts;
+    assert.ok(called?.type === 'tool-call');
+    assert.deepEqual(called.call.input, { q: 'a &lt; b & c &#x110000;' });
+  }
+  const [plain] = (await run(against(upstream))).parts;
+  assert.ok(plain?.type === 'tool-call' && plain.call.text.includes('&quot;'), 'nobody else is read so');
+});

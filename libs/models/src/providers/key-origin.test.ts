@@ -1,0 +1,133 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { ServiceError } from '@switchyard/contracts';
+import { startUpstream } from '@switchyard/testkit';
+import { whyNotSent } from './key-origin.ts';
+import { KEY, LOCAL, open, request, run, TEXT } from '../models.fixture.ts';
+
+const ELSEWHERE = 'https://elsewhere.example/v1';
+
+test('no secret but a provider’s key is sent to an address that a configuration chose', async () => {
+  const others = [
+    'SWITCHYARD_TOKEN',
+    'SECRETS_MASTER_KEY',
+    'DATABASE_URL',
+    'AWS_SECRET_ACCESS_KEY',
+    'DEPLOY_SSH_KEY',
+    'DISCORD_TOKEN',
+    'PATH',
+  ];
+  for (const apiKeyName of others) {
+    await using upstream = await startUpstream(TEXT);
+    const asked: string[] = [];
+    const models = open({
+      entries: { local: { type: 'openai-compatible', baseUrl: upstream.url, apiKeyName, models: [{ id: LOCAL.modelId }] } },
+      secret: async (name) => {
+        asked.push(name);
+        return KEY;
+      },
+      env: { [apiKeyName]: KEY },
+    });
+    const { error } = await run(models, request());
+    assert.ok(error instanceof Error);
+    assert.match(error.message, new RegExp(`provider local: ${apiKeyName} is not the name of a provider's key: .* _API_KEY`));
+    assert.ok(!asked.includes(apiKeyName));
+    assert.ok(!(await models.providers()).includes('local'));
+    assert.equal(upstream.requests.length, 0);
+  }
+  for (const name of ['LOCAL_API_KEY', 'LOCAL_KEY', 'REPLICATE_API_TOKEN', 'HF_TOKEN'])
+    assert.equal(whyNotSent(name, ELSEWHERE, {}), undefined);
+});
+
+test('a key that has an owner goes to its owner, or to where the environment says it is', () => {
+  const env = { OPENAI_BASE_URL: 'http://127.0.0.1:4000/v1' };
+  for (const home of ['https://api.openai.com/v1', 'https://eu.api.openai.com/v1', 'http://127.0.0.1:4000/other'])
+    assert.equal(whyNotSent('OPENAI_API_KEY', home, env), undefined, home);
+  for (const address of [
+    ELSEWHERE,
+    'http://api.openai.com/v1',
+    'https://api.openai.com:8443/v1',
+    'https://api.openai.com.elsewhere.example/v1',
+    'https://xapi.openai.com/v1',
+    'https://api.openai.com@elsewhere.example/v1',
+    'http://127.0.0.1:4001/v1',
+  ])
+    assert.match(whyNotSent('OPENAI_API_KEY', address, env) ?? '', /OPENAI_API_KEY is sent to api\.openai\.com only/, address);
+  assert.match(whyNotSent('ANTHROPIC_API_KEY', 'http://127.0.0.1:4000/v1', env) ?? '', /api\.anthropic\.com only/);
+});
+
+test('an entry with an address of its own does not borrow the key of the provider it is named after', async () => {
+  await using upstream = await startUpstream(TEXT);
+  const models = open({
+    entries: { openai: { type: 'openai', baseUrl: upstream.url, models: [{ id: 'small' }] } },
+    secret: async (name) => (name === 'OPENAI_API_KEY' ? KEY : null),
+  });
+  const asked = request({ model: { provider: 'openai', modelId: 'small' } });
+  assert.equal((await run(models, asked)).error, undefined);
+  assert.equal(upstream.requests[0]?.headers.authorization, undefined);
+
+  upstream.respond({ kind: 'status', status: 401 });
+  const { error } = await run(models, asked);
+  assert.equal(
+    (error as Error).message,
+    'provider openai wants a key, and OPENAI_API_KEY is sent to api.openai.com only: keep the key under a name of its own, ' +
+      'and name that in providers.entries.openai.apiKeyName',
+  );
+});
+
+test('a key that is kept for another address is not sent, and those that have theirs answer all the same', async () => {
+  await using upstream = await startUpstream(TEXT);
+  const asked: unknown[] = [];
+  const entry = { type: 'openai-compatible', baseUrl: upstream.url, models: [{ id: LOCAL.modelId }] };
+  const { origin } = new URL(upstream.url);
+  const models = open({
+    entries: { local: { ...entry, apiKeyName: 'MOVED_API_KEY' }, other: { ...entry, apiKeyName: 'OWN_API_KEY' } },
+    secret: async (...one) => {
+      asked.push(one);
+      if (one[0] === 'OWN_API_KEY') return KEY;
+      throw new ServiceError('PERMISSION_DENIED', 'MOVED_API_KEY belongs elsewhere', { details: { reason: 'KEY_ORIGIN' } });
+    },
+    env: { MOVED_API_KEY: KEY },
+  });
+  const { error } = await run(models, request());
+  assert.deepEqual(
+    [(error as ServiceError).code, (error as Error).message],
+    ['FAILED_PRECONDITION', 'provider local: MOVED_API_KEY belongs elsewhere'],
+  );
+  assert.equal(upstream.requests.length, 0);
+  assert.deepEqual(await models.providers(), ['other']);
+  assert.equal((await run(models, request({ model: { ...LOCAL, provider: 'other' } }))).error, undefined);
+  assert.deepEqual(asked[0], ['MOVED_API_KEY', origin], 'whoever keeps it is told where it would go');
+});
+
+test('a key whose owner everybody knows is asked for by its name alone', async () => {
+  const asked: (string | undefined)[] = [];
+  const models = open({ secret: async (_, origin) => (asked.push(origin), KEY) });
+  await models.providers();
+  assert.ok(asked.length > 0 && asked.every((origin) => origin === undefined));
+});
+
+test('a redirect of whoever makes vectors is refused too: the key goes nowhere else', async () => {
+  await using elsewhere = await startUpstream(TEXT);
+  await using upstream = await startUpstream({ kind: 'redirect', to: `${elsewhere.url}/embeddings` });
+  const local = { type: 'openai-compatible', baseUrl: upstream.url, apiKeyName: 'LOCAL_KEY', models: [{ id: 'small' }] };
+  const models = open({ entries: { local }, secret: async () => KEY });
+  const asked = { model: LOCAL, input: ['x'], signal: new AbortController().signal, promptTimeoutMs: 5_000 };
+  await assert.rejects(models.embed(asked), { code: 'FAILED_PRECONDITION' });
+  assert.deepEqual([upstream.requests.length, elsewhere.requests.length], [1, 0]);
+});
+
+test('where some hosts may be called a provider at another answers nothing, and is asked nothing', async () => {
+  await using upstream = await startUpstream(TEXT);
+  const entry = { type: 'openai-compatible', models: [{ id: LOCAL.modelId }] };
+  const entries = { local: { ...entry, baseUrl: upstream.url } };
+  const elsewhere = open({ entries, allowedNetHosts: ['api.example.com'] });
+  const { error } = await run(elsewhere, request());
+  assert.ok(error instanceof ServiceError);
+  assert.deepEqual([error.details.reason, upstream.requests.length], ['HOST_NOT_ALLOWED', 0]);
+  assert.match(error.message, /^provider local: 127\.0\.0\.1 is none of the hosts .* security\.permission\.allowedNetHosts/);
+  assert.ok(!(await elsewhere.providers()).includes('local'));
+  const here = open({ entries, allowedNetHosts: ['api.example.com', '127.0.0.1'] });
+  assert.equal((await run(here, request())).error, undefined);
+  assert.ok((await here.providers()).includes('local'));
+});

@@ -1,0 +1,63 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { sections, type AgentProjection } from '@switchyard/contracts';
+import { createModels, findVisible, visibleNames, type Models } from '../index.ts';
+
+function open(models: object, entries: Record<string, object> = {}): Models {
+  const settings = {
+    models: sections.models.parse(models),
+    providers: sections.providers.parse({ entries }),
+    security: sections.security.parse({}),
+  };
+  return createModels({ settings: () => settings, secret: async () => null, env: {} });
+}
+
+function agent(agentId: string, config: Record<string, unknown> = {}): AgentProjection {
+  return { agentId, tenant: 'default', suspended: false, isDefault: agentId === 'default', config };
+}
+
+const LOCAL = { local: { type: 'openai-compatible', baseUrl: 'http://127.0.0.1:1/v1', models: [{ id: 'small' }, { id: 'large' }] } };
+
+test('without a real provider a client may name agents and development models', async () => {
+  const names = await visibleNames(open({}), [agent('oslo', { provider: 'dev', model: 'slow' }), agent('default')]);
+
+  assert.deepEqual(
+    names.map(({ id, agentId }) => [id, agentId]),
+    [
+      ['default', 'default'],
+      ['oslo', 'oslo'],
+      ['dev/echo', 'default'],
+      ['dev/slow', 'oslo'],
+      ['dev/scripted', 'default'],
+      ['dev/tools', 'default'],
+      ['dev/flaky', 'default'],
+    ],
+  );
+});
+
+test('with one, the models of agents are named, in full or bare', async () => {
+  const models = open({}, LOCAL);
+  const agents = [
+    agent('default'),
+    agent('oslo', { provider: 'local', model: 'large' }),
+    agent('gone', { provider: 'dev', model: 'echo' }),
+  ];
+
+  assert.deepEqual(
+    (await visibleNames(models, agents)).map(({ id }) => id),
+    ['default', 'oslo', 'local/small', 'local/large'],
+  );
+  assert.equal((await findVisible(models, agents, 'large'))?.agentId, 'oslo');
+  assert.equal(await findVisible(models, agents, 'gone'), undefined);
+  assert.equal(await findVisible(models, agents, 'dev/echo'), undefined);
+});
+
+test('a default that cannot answer hides only the agents that rely on it', async () => {
+  const models = open({ defaultModel: 'nowhere/none' }, LOCAL);
+
+  const names = await visibleNames(models, [agent('default'), agent('oslo', { provider: 'local', model: 'large' })]);
+  assert.deepEqual(
+    names.map(({ id }) => id),
+    ['oslo', 'local/large'],
+  );
+});
