@@ -3,8 +3,7 @@ import { createCalls, type FindTarget, type Target } from './calls/model-calls.t
 import { createDevProvider, DEV_PROVIDER } from './dev/dev-provider.ts';
 import { createDirectory, type Directory } from './providers/provider-directory.ts';
 import { modelNotFound, notConfigured } from './errors/provider-errors.ts';
-import { findEmbedder } from './providers/find-embedder.ts';
-import { fallbackModel, findModel } from './providers/find-model.ts';
+import { fallbackModel, findEmbedder, findModel } from './providers/find-model.ts';
 import { createKeys, isBoundElsewhere, type Keys } from './providers/key-cache.ts';
 import type { ModelPart, ModelRef, ModelRequest, Models } from './model/model.ts';
 import { withKey } from './providers/provider-settings.ts';

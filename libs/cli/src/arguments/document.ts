@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { parse } from 'yaml';
 import { wrongUsage } from '../output/failure.ts';
-import { isObject } from '../server/run-file.ts';
+import { isObject } from '../output/json-values.ts';
 import { self } from '../server/installation.ts';
 
 /** An object from a file of YAML or JSON; `-` is standard input. */

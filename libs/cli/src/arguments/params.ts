@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { wrongUsage } from '../output/failure.ts';
-import { isObject, parseJson } from '../server/run-file.ts';
+import { isObject, parseJson } from '../output/json-values.ts';
 import { quote, self } from '../server/installation.ts';
 
 type Params = Record<string, unknown>;

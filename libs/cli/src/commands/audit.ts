@@ -5,7 +5,7 @@ import { Failure, wrongUsage } from '../output/failure.ts';
 import { choiceOf, numberOf } from '../arguments/flags.ts';
 import { group, type Given } from '../arguments/command-group.ts';
 import { print, printAs, remark, rows, table } from '../output/output.ts';
-import { isObject } from '../server/run-file.ts';
+import { isObject } from '../output/json-values.ts';
 import { probe } from '../server/probe.ts';
 import { self } from '../server/installation.ts';
 import { leavesOf } from '../output/settings-table.ts';

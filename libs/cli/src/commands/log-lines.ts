@@ -1,7 +1,7 @@
 import { closeSync, openSync, readSync, statSync } from 'node:fs';
 import { setTimeout as wait } from 'node:timers/promises';
 import { paint } from '../output/output.ts';
-import { isObject, parseJson } from '../server/run-file.ts';
+import { isObject, parseJson } from '../output/json-values.ts';
 import { shown } from '../output/settings-table.ts';
 
 /** As they stand in a line of the log, and what each is called. */

@@ -5,7 +5,7 @@ import { connect } from '../server/server-location.ts';
 import { Failure, wrongUsage } from '../output/failure.ts';
 import { columns, print, printAs, remark } from '../output/output.ts';
 import { readParams } from '../arguments/params.ts';
-import { parseJson } from '../server/run-file.ts';
+import { parseJson } from '../output/json-values.ts';
 import { self } from '../server/installation.ts';
 import { signedHeaders } from './webhook-signature.ts';
 

@@ -1,4 +1,4 @@
-import { isObject } from '../server/run-file.ts';
+import { isObject } from './json-values.ts';
 
 /** Every value of a tree under its dotted name. */
 export function* leavesOf(value: Record<string, unknown>, above?: string): Generator<[path: string, value: unknown], void, void> {

@@ -1,5 +1,5 @@
 import { systemCode } from './rpc-failure.ts';
-import { parseJson } from './run-file.ts';
+import { parseJson } from '../output/json-values.ts';
 
 const PATIENCE_MS = 3_000;
 

@@ -1,7 +1,7 @@
 import type { ServicePresence } from '@switchyard/contracts';
 import type { Where } from './server-location.ts';
 import { probe, type Probe } from './probe.ts';
-import { isObject } from './run-file.ts';
+import { isObject } from '../output/json-values.ts';
 
 interface Dependency {
   ready: boolean;

@@ -1,6 +1,5 @@
 import type { Adapter, Attempt } from '../model/adapter.ts';
 import { DEV_PROVIDER } from '../dev/dev-provider.ts';
-import { embedStep } from './embed-step.ts';
 import { classify, type Callee, type Failure } from '../errors/provider-errors.ts';
 import type { Keys } from '../providers/key-cache.ts';
 import type {
@@ -17,7 +16,7 @@ import type {
 import { beginModelCall, type ModelCall, type Operation } from './call-metrics.ts';
 import { createPace } from './slow-models.ts';
 import { RETRY, retry, type RetryPolicy } from '../errors/retry.ts';
-import { beginStep, completeStep, isEnd, tellStep, type Step } from './model-step.ts';
+import { embedStep, beginStep, completeStep, isEnd, tellStep, type Step } from './model-step.ts';
 import { createWatch, type Watch } from './stall-timer.ts';
 
 /** What answers one call: the model, and who it belongs to. */

@@ -1,6 +1,6 @@
-import type { Adapter, Attempt, Ending, Piece } from '../model/adapter.ts';
-import { streamCut } from '../errors/provider-errors.ts';
-import type { CatalogueEntry, ModelAnswer, ModelEnd, ModelPart, Say } from '../model/model.ts';
+import type { Adapter, Attempt, EmbedAttempt, Ending, Piece } from '../model/adapter.ts';
+import { modelNotFound, streamCut } from '../errors/provider-errors.ts';
+import type { CatalogueEntry, EmbedAnswer, ModelAnswer, ModelEnd, ModelPart, Say } from '../model/model.ts';
 import { toolCall } from '../model/tool-call.ts';
 import { priceOf, toUsage } from '../model/usage.ts';
 
@@ -130,4 +130,22 @@ function reasonOf(finish: string, calls: number): ModelAnswer['reason'] {
   const reason = REASONS.get(finish) ?? 'other';
   // Several servers say `stop` beside tool calls; what the caller must do is what counts.
   return calls > 0 && (reason === 'stop' || reason === 'other') ? 'tool-calls' : reason;
+}
+
+export interface EmbedStep {
+  provider: string;
+  adapter: Adapter;
+  attempt: EmbedAttempt;
+  cost: CatalogueEntry['cost'] | undefined;
+}
+
+/** One attempt at turning texts into vectors. */
+export async function embedStep({ provider, adapter, attempt, cost }: EmbedStep): Promise<EmbedAnswer> {
+  if (adapter.embed === undefined) throw modelNotFound(`provider ${provider} has no models that make vectors`);
+  const { request, signal } = attempt;
+  const { vectors, model, tokens } = await adapter.embed(attempt);
+  signal.throwIfAborted();
+  const chars = (): number => request.input.reduce((sum, text) => sum + text.length, 0);
+  const usage = toUsage({ ...(tokens === undefined ? {} : { input: tokens }), output: 0 }, { input: chars, output: 0 });
+  return { vectors, model: model ?? request.model.modelId, tokens: usage.input, costUsd: priceOf(usage, cost) };
 }

@@ -1,9 +1,9 @@
 import { LRUCache } from 'lru-cache';
 import type { CatalogueEntry } from '../model/model.ts';
 import type { ProviderFamily, ProviderSettings, Ways } from '../providers/provider-settings.ts';
-import { strictCallId } from './call-ids.ts';
 import { retentionWords, type RetentionWords } from './cache-retention.ts';
 import { schemaForXai } from './tool-schema.ts';
+import { createHash } from 'node:crypto';
 
 /** How one model wants to be spoken to over the wire of chat completions. */
 export interface Dialect {
@@ -111,4 +111,16 @@ const FORMS = [asItIs<Record<string, unknown>>, schemaForXai].map((schema) =>
 
 function toolFormOf(xai: boolean, saysStrict: boolean): ToolForm {
   return FORMS[Number(xai)]?.[Number(saysStrict)] as ToolForm;
+}
+
+const STRICT = /^[A-Za-z0-9]{9}$/;
+const DIGITS = /[^A-Za-z0-9]/g;
+
+/**
+ * The id of a call for upstreams that take nine letters and digits, and nothing else. The same id becomes the same one each time, so
+ * that a result still names its call.
+ */
+function strictCallId(callId: string): string {
+  if (STRICT.test(callId)) return callId;
+  return createHash('sha256').update(callId).digest('base64').replaceAll(DIGITS, '').slice(0, 9);
 }

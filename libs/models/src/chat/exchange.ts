@@ -2,7 +2,8 @@ import type { Dispatcher } from 'undici';
 import type { Ending, Piece } from '../model/adapter.ts';
 import { streamCut } from '../errors/provider-errors.ts';
 import { UpstreamError } from '../errors/upstream-error.ts';
-import { createBody, type Body } from './response-body.ts';
+import type { Body } from '../http/error-body.ts';
+import { createBody } from './response-body.ts';
 import { CompletionReader } from './completion-reader.ts';
 import { NotTheProtocol } from '../errors/protocol-error.ts';
 

@@ -2,7 +2,7 @@ import type { Attempt } from '../model/adapter.ts';
 import type { JsonFormat, ModelMessage, ModelRequest, ToolCall, ToolChoice, ToolSpec } from '../model/model.ts';
 import { withCacheMarks, type ChatMessage } from './cache-marks.ts';
 import type { Dialect } from './dialect.ts';
-import { wishesTold } from './preference-fields.ts';
+import { retentionOf } from './cache-retention.ts';
 
 /** A request in the words of chat completions, as this model understands them, as JSON: bytes where tools stand in it. */
 export function requestBody({ request, whole }: Pick<Attempt, 'request' | 'whole'>, dialect: Dialect): string | Buffer {
@@ -85,4 +85,17 @@ function choiceOf(choice: ToolChoice): unknown {
 
 function formatOf({ schema, name = 'response', strict = false }: JsonFormat): object {
   return schema === undefined ? { type: 'json_object' } : { type: 'json_schema', json_schema: { name, schema, strict } };
+}
+
+/** What an agent wishes beside an answer, as this upstream has words for it. What it has none for is not said: it would refuse. */
+function wishesTold(request: Pick<ModelRequest, 'wishes' | 'model'>, dialect: Dialect): object {
+  const { wishes } = request;
+  if (wishes === undefined) return {};
+  const { thinkingLevel, fastMode, storeCompletions } = wishes;
+  return {
+    ...(thinkingLevel !== undefined && dialect.effort ? { reasoning_effort: thinkingLevel === 'off' ? 'none' : thinkingLevel } : {}),
+    ...(fastMode === true && dialect.family === 'openai' ? { service_tier: 'priority' } : {}),
+    ...(storeCompletions === true && dialect.store ? { store: true } : {}),
+    ...(dialect.retentions === undefined ? {} : { prompt_cache_retention: dialect.retentions[retentionOf(request)] }),
+  };
 }

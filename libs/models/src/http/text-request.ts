@@ -1,5 +1,5 @@
 import type { Dispatcher } from 'undici';
-import { refusalBody, type Body } from '../chat/response-body.ts';
+import { errorBody, type Body } from './error-body.ts';
 import { NotTheProtocol } from '../errors/protocol-error.ts';
 import type { Origins } from './connection-pool.ts';
 import type { Endpoint } from '../providers/endpoint.ts';
@@ -76,7 +76,7 @@ function collect({ maxBytes, signal, onAlive }: WholeRequest, { resolve, reject,
         if (status < 200) return;
         begun = true;
         onAlive();
-        if (status >= 300) refusal = refusalBody({ status, statusText, headers });
+        if (status >= 300) refusal = errorBody({ status, statusText, headers });
         const { 'content-encoding': encoding = 'identity' } = headers;
         if (encoding !== 'identity') fail(new NotTheProtocol(`answered in ${String(encoding).slice(0, 100)}, which was not asked for`));
       },

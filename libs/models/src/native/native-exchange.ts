@@ -1,8 +1,7 @@
 import { STATUS_CODES } from 'node:http';
 import type { Dispatcher } from 'undici';
 import type { Attempt } from '../model/adapter.ts';
-import type { Body } from '../chat/response-body.ts';
-import { refusalBody } from '../chat/response-body.ts';
+import { errorBody, type Body } from '../http/error-body.ts';
 import { NotTheProtocol } from '../errors/protocol-error.ts';
 import { streamCut } from '../errors/provider-errors.ts';
 import { UpstreamError } from '../errors/upstream-error.ts';
@@ -84,7 +83,7 @@ export class Conversation implements Dispatcher.DispatchHandler {
     clearTimeout(this.#timer);
     this.attempt.onAlive();
     if (status >= 300) {
-      this.#refusal = refusalBody({ status, statusText: statusText || (STATUS_CODES[status] ?? ''), headers });
+      this.#refusal = errorBody({ status, statusText: statusText || (STATUS_CODES[status] ?? ''), headers });
       return;
     }
     const { 'content-type': type = '', 'content-encoding': encoding = 'identity' } = headers;

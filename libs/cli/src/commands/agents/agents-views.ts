@@ -1,7 +1,7 @@
 import type { CallResult } from '@switchyard/client';
 import type { Given } from '../../arguments/command-group.ts';
 import { columns, print, printAs, remark, rows, table } from '../../output/output.ts';
-import { isObject } from '../../server/run-file.ts';
+import { isObject } from '../../output/json-values.ts';
 import { self } from '../../server/installation.ts';
 import { leavesOf, shown } from '../../output/settings-table.ts';
 

@@ -3,7 +3,7 @@ import { confirm } from '../../arguments/confirmation.ts';
 import { Failure, wrongUsage } from '../../output/failure.ts';
 import type { Given } from '../../arguments/command-group.ts';
 import { print, printAs, remark } from '../../output/output.ts';
-import { parseJson } from '../../server/run-file.ts';
+import { parseJson } from '../../output/json-values.ts';
 import { self } from '../../server/installation.ts';
 import { printDiff, ROOT_KEYS, SHORT } from './config-views.ts';
 

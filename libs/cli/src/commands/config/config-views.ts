@@ -3,7 +3,7 @@ import { wrongUsage } from '../../output/failure.ts';
 import { numberOf } from '../../arguments/flags.ts';
 import type { Given } from '../../arguments/command-group.ts';
 import { columns, paint, print, printable, printAs, printJson, remark, table } from '../../output/output.ts';
-import { isObject } from '../../server/run-file.ts';
+import { isObject } from '../../output/json-values.ts';
 import { self } from '../../server/installation.ts';
 import { leavesOf, shown } from '../../output/settings-table.ts';
 import { second } from '../../output/times.ts';

@@ -5,7 +5,7 @@ import { dirname, join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import type { Where } from '../../server/server-location.ts';
 import { systemCode } from '../../server/rpc-failure.ts';
-import { isObject, parseJson } from '../../server/run-file.ts';
+import { isObject, parseJson } from '../../output/json-values.ts';
 import { quote, ROOT, self } from '../../server/installation.ts';
 import { bad, good, note, type Check } from './check.ts';
 

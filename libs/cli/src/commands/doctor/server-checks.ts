@@ -5,7 +5,7 @@ import { explain, isRpcError } from '../../server/rpc-failure.ts';
 import { faultsOf } from '../../server/server-faults.ts';
 import type { Probe } from '../../server/probe.ts';
 import type { ServerReadiness } from '../../server/readiness.ts';
-import { isObject } from '../../server/run-file.ts';
+import { isObject } from '../../output/json-values.ts';
 import { quote, self } from '../../server/installation.ts';
 import { bad, good, note, type Check } from './check.ts';
 import { checkSettings } from './settings-check.ts';
