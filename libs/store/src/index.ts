@@ -6,8 +6,17 @@ export { json } from './json.ts';
 export { lockDirectory, type DirectoryLock } from './lock-directory.ts';
 export { openStore } from './open-store.ts';
 export { openSearchIndex } from './search/open-search-index.ts';
-export { toBytes } from './search/hash-embedding.ts';
-export type { GoneEntry, ListQuery, Scope, SearchEntry, SearchHits, SearchIndex, SearchQuery, VectorModel } from './search/search-index.ts';
+export { quantizeVector } from './search/vector-index.ts';
+export type {
+  DeletedEntry,
+  ListQuery,
+  Scope,
+  SearchEntry,
+  SearchHits,
+  SearchIndex,
+  SearchQuery,
+  VectorModel,
+} from './search/search-index.ts';
 export type {
   Change,
   Collection,

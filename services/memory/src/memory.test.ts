@@ -172,12 +172,11 @@ function onStore(name: string, open: () => Promise<TestService>): void {
       const { dbSizeBytes, oldestCreatedAt, cacheHitRate: _, ...counted } = await bus.call('memory.stats', {});
       assert.deepEqual(counted, {
         totalEntries: 2,
-        embeddingProvider: 'local',
         byType: { working: 2 },
         byTrustLevel: { learned: 2 },
         byAgent: { a: 1, default: 1 },
         totalSessions: 0,
-        embeddedEntries: 2,
+        embeddedEntries: 0,
       });
       assert.ok(dbSizeBytes > 100 && (oldestCreatedAt ?? 0) > 0);
     });

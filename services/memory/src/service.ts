@@ -53,12 +53,11 @@ export function defineMemory({ tendMs = TEND_MS, reviewMs = REVIEW_MS, load }: M
       const collections = { entries: entryCollection, questions: questionCollection, reviews: reviewCollection };
       const { entries, questions: asked, reviews } = await store.open(collections);
       const place = createPlace(join(data, 'index'), settings);
-      const cachedVectors = (): number => settings.current.embedding.cache.maxEntries;
       const common = { entries, store, settings, log, clock: systemClock, replica, lookMs: LOOK_MS };
       const questions = own.use(createQuestionCache({ ...common, questions: asked }));
       const local = own.use(createLocalModel({ settings, data, log, ...(load && { load }) }));
       const maker = createVectorMaker({ bus, settings, now: () => store.now(), questions, local });
-      const index = own.use(createMemoryIndex({ ...common, place, cachedVectors, model: () => maker.model() }));
+      const index = own.use(createMemoryIndex({ ...common, place, model: () => maker.model() }));
       own.use(startFilling({ ...common, index, maker }));
       own.use(startTending({ ...common, index, tendMs }));
       own.use(await startReviewing({ ...common, index, reviews, bus, env, reviewMs }));

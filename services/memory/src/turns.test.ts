@@ -144,8 +144,8 @@ test('how it looked is told, with the lanes and what each of them found, and not
   await recall(app, ann, { maxResults: 1 });
   const { durationMs, timestamp, ...rest } = await told;
   assert.ok(durationMs >= 0 && timestamp > 0);
-  const found = { ftsCandidates: 2, vectorCandidates: 2, entityCandidates: 0, finalCount: 1 };
-  assert.deepEqual(rest, { agentId: 'default', lanes: ['text', 'vector'], ...found, rerankerAvailable: false });
+  const found = { ftsCandidates: 2, vectorCandidates: 0, entityCandidates: 0, finalCount: 1 };
+  assert.deepEqual(rest, { agentId: 'default', lanes: ['text'], ...found, rerankerAvailable: false });
 });
 
 test('what is told with unlessAlike is not kept where its client has something as near to it already', async () => {

@@ -119,7 +119,10 @@ export const providers = z
 export const embedding = z
   .strictObject({
     enabled: flag(true),
-    provider: z.enum(['auto', 'local', 'openai']).default('auto'),
+    provider: z
+      .enum(['auto', 'local', 'openai'])
+      .default('auto')
+      .describe('auto: no vectors, search is by words; local: a model in the process; openai: the provider'),
     autoReindex: flag(true),
     local: z
       .strictObject({

@@ -174,7 +174,7 @@ export const memoryMethods = defineMethods({
           hitRate: 0.8,
           evictions: 0,
           l1: { entries: 812, maxEntries: 10_000, hitRate: 0.8, hits: 640, misses: 160 },
-          provider: 'local',
+          provider: 'openai/text-embedding-3-small@1536',
           vecAvailable: true,
         },
       },
@@ -204,7 +204,7 @@ export const memoryMethods = defineMethods({
         result: {
           totalEntries: 1,
           dbSizeBytes: 40_960,
-          embeddingProvider: 'local',
+          embeddingProvider: 'openai/text-embedding-3-small@1536',
           cacheHitRate: 0.8,
           byType: { semantic: 1 },
           byTrustLevel: { learned: 1 },

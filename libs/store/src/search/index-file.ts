@@ -2,28 +2,25 @@ import { createHash } from 'node:crypto';
 import { closeSync, mkdirSync, openSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { LOCAL_MODEL } from './hash-embedding.ts';
-import type { SearchIndexOptions, VectorModel } from './search-index.ts';
+import type { SearchIndexOptions } from './search-index.ts';
 
-/** The database of an index, and its statements. */
+/** The database of an index. */
 export interface IndexFile {
   db: DatabaseSync;
-  /** Compiled once each. */
+  /** Compiles each statement once. */
   prepare: DatabaseSync['prepare'];
-  /** How its vectors are made. */
-  model: VectorModel;
-  /** Gives its place to others. */
+  /** Closes the file and releases its directory. */
   close(): void;
-  /** Closes it, and leaves nothing of it behind. */
+  /** Closes and deletes the file. */
   discard(): void;
 }
 
-const INDEX = 'index.db';
+const FILE_NAME = 'index.db';
 
-/** Raised with every change of the tables: what an earlier version wrote is thrown away. */
-const LAYOUT = 1;
+/** Increment this with each change of the tables. A file of another version is rebuilt. */
+const SCHEMA_VERSION = 2;
 
-/** The texts are kept too: without them, what is taken out of the index would go on counting in its statistics, and so in every order. */
+/** FTS5 stores the texts as well. Without them the statistics of deleted texts would stay and affect the ranking. */
 const TABLES = `
   CREATE TABLE IF NOT EXISTS meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT;
   CREATE TABLE IF NOT EXISTS entries (
@@ -38,8 +35,8 @@ const TABLES = `
   INSERT INTO words (words, rank) VALUES ('secure-delete', 1);
 `;
 
-/** Nobody else opens the file while we have it. A crash may lose what was written last, and that is followed again. */
-const SETTINGS = `
+/** The file has one process. A crash may lose the last writes; the owner then applies them again from the stored position. */
+const PRAGMAS = `
   PRAGMA locking_mode = EXCLUSIVE;
   PRAGMA synchronous = NORMAL;
   PRAGMA trusted_schema = OFF;
@@ -48,39 +45,38 @@ const SETTINGS = `
   PRAGMA cache_size = -8192;
 `;
 
-/** Processes on one machine may share a directory: each has an index of its own there, and finds it again after a restart. */
-const MOST_BESIDE_EACH_OTHER = 64;
+/** Processes that share a directory use numbered subdirectories, and find their index again after a restart. */
+const MAX_PROCESSES = 64;
 const SQLITE_BUSY = 5;
 const SQLITE_CORRUPT = 11;
 const SQLITE_NOTADB = 26;
-const DAMAGED = new Set([SQLITE_CORRUPT, SQLITE_NOTADB]);
+const CORRUPT_CODES = new Set([SQLITE_CORRUPT, SQLITE_NOTADB]);
 
-/**
- * Opens the first index below a directory that nobody else has open. One that is damaged, of another layout, model or source, is begun
- * anew: nothing in it is the truth.
- */
-export function openIndexFile(
-  dir: string,
-  { identity, given: model = LOCAL_MODEL, wal = true }: Pick<SearchIndexOptions, 'identity' | 'given' | 'wal'>,
-): IndexFile {
-  const about = { identity, model: model.name, dimensions: String(model.dimensions), layout: String(LAYOUT) };
-  for (let n = 1; n <= MOST_BESIDE_EACH_OTHER; n++) {
-    const place = join(dir, String(n));
-    mkdirSync(place, { recursive: true, mode: 0o700 });
-    const lock = unlessBusy(() => hold(place));
-    const db = lock && unlessBusy(() => openOurs(place, about, wal) ?? openAnew(place, about, wal));
+/** Opens the first index below a directory that no process uses. Rebuilds a corrupt index and one of another source, model or version. */
+export function openIndexFile(dir: string, { identity, vectorModel, wal = true }: SearchIndexOptions): IndexFile {
+  const meta = {
+    identity,
+    model: vectorModel?.name ?? '',
+    dimensions: String(vectorModel?.dimensions ?? 0),
+    schemaVersion: String(SCHEMA_VERSION),
+  };
+  for (let n = 1; n <= MAX_PROCESSES; n++) {
+    const path = join(dir, String(n));
+    mkdirSync(path, { recursive: true, mode: 0o700 });
+    const lock = unlessBusy(() => lockDirectory(path));
+    const db = lock && unlessBusy(() => openExisting(path, meta, wal) ?? createFile(path, meta, wal));
     if (!db) lock?.close();
-    else return { db, prepare: cached(db), model, close: () => close(db, lock), discard: () => discard(place, { db, lock }) };
+    else return { db, prepare: cacheStatements(db), close: () => close(db, lock), discard: () => discard(path, { db, lock }) };
   }
-  throw new Error(`${MOST_BESIDE_EACH_OTHER} processes have an index in ${dir} already`);
+  throw new Error(`the limit of ${MAX_PROCESSES} processes with a search index in ${dir} is reached`);
 }
 
 /**
- * Whoever has this file open has the place, and may begin its index anew; it is never taken away itself. The lock of the index would not
- * do: it is let go where the index is begun anew, and who came in between had a file that was then deleted under it.
+ * Locks a directory with a file that is never deleted. The lock of the index file would not do: it is released while the index is
+ * rebuilt, and a process that opened the file in between would lose it.
  */
-function hold(place: string): DatabaseSync {
-  const lock = fileIn(place, 'lock');
+function lockDirectory(path: string): DatabaseSync {
+  const lock = openDatabase(path, 'lock');
   try {
     lock.exec('PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE; COMMIT');
     return lock;
@@ -99,33 +95,32 @@ function unlessBusy<T>(open: () => T): T | undefined {
   }
 }
 
-/** What an index says of itself; of one that says otherwise nothing is right. */
-type About = Readonly<Record<string, string>>;
+/** The contents of the table `meta`. */
+type Meta = Readonly<Record<string, string>>;
 
-/** Undefined for one that is of no use. */
-function openOurs(place: string, about: About, wal: boolean): DatabaseSync | undefined {
+/** Returns undefined if the index must be rebuilt. */
+function openExisting(path: string, meta: Meta, wal: boolean): DatabaseSync | undefined {
   let db: DatabaseSync | undefined;
   try {
-    db = open(place, wal);
-    if (isOurs(db, about) && isWhole(db)) return db;
+    db = openFile(path, wal);
+    if (hasMeta(db, meta) && isComplete(db)) return db;
   } catch (error) {
-    // An earlier version knows no lock of the place.
     if (isBusy(error)) throw error;
   }
   db?.close();
   return undefined;
 }
 
-function openAnew(place: string, about: About, wal: boolean): DatabaseSync {
-  remove(place);
-  const db = open(place, wal);
-  const keep = db.prepare('INSERT INTO meta (name, value) VALUES (?, ?)');
-  for (const [name, value] of Object.entries(about)) keep.run(name, value);
+function createFile(path: string, meta: Meta, wal: boolean): DatabaseSync {
+  deleteFile(path);
+  const db = openFile(path, wal);
+  const insert = db.prepare('INSERT INTO meta (name, value) VALUES (?, ?)');
+  for (const [name, value] of Object.entries(meta)) insert.run(name, value);
   return db;
 }
 
-function remove(place: string): void {
-  for (const end of ['', '-wal', '-shm', '-journal']) rmSync(join(place, `${INDEX}${end}`), { recursive: true, force: true });
+function deleteFile(path: string): void {
+  for (const suffix of ['', '-wal', '-shm', '-journal']) rmSync(join(path, `${FILE_NAME}${suffix}`), { recursive: true, force: true });
 }
 
 function close(db: DatabaseSync, lock: DatabaseSync): void {
@@ -133,44 +128,44 @@ function close(db: DatabaseSync, lock: DatabaseSync): void {
   lock.close();
 }
 
-/** The place is given to others last, so that nobody opens what is about to be taken away. */
-function discard(place: string, { db, lock }: { db: DatabaseSync; lock: DatabaseSync }): void {
+/** Releases the lock last, so that no other process opens the file before it is deleted. */
+function discard(path: string, { db, lock }: { db: DatabaseSync; lock: DatabaseSync }): void {
   try {
     db.close();
-    remove(place);
+    deleteFile(path);
   } finally {
     lock.close();
   }
 }
 
-/** What SQLite says of a file that it cannot make sense of, and FTS5 of its tables. */
+/** Returns whether SQLite or FTS5 reported a corrupt file. */
 export function isDamaged(error: unknown): boolean {
-  return error instanceof Error && 'errcode' in error && DAMAGED.has(Number(error.errcode) & 0xff);
+  return error instanceof Error && 'errcode' in error && CORRUPT_CODES.has(Number(error.errcode) & 0xff);
 }
 
 function isBusy(error: unknown): boolean {
   return error instanceof Error && 'errcode' in error && (Number(error.errcode) & 0xff) === SQLITE_BUSY;
 }
 
-/** Where a group of a tenant stands: digits, which no stemmer changes, and from which nobody reads either name. */
-export function partOf(tenant: string, group: string): string {
+/** Returns the key of a group. It consists of digits, which the stemmer does not change, and does not reveal the names. */
+export function computePartition(tenant: string, group: string): string {
   const digest = createHash('sha256')
     .update(JSON.stringify([tenant, group]))
     .digest();
   return digest.readBigUInt64BE(0).toString() + digest.readBigUInt64BE(8).toString();
 }
 
-/** Nobody but its owner reads it. */
-function fileIn(place: string, name: string): DatabaseSync {
-  const file = join(place, name);
+/** Creates the file with owner-only permissions. */
+function openDatabase(path: string, name: string): DatabaseSync {
+  const file = join(path, name);
   closeSync(openSync(file, 'a', 0o600));
   return new DatabaseSync(file, { timeout: 0, defensive: true });
 }
 
-function open(place: string, wal: boolean): DatabaseSync {
-  const db = fileIn(place, INDEX);
+function openFile(path: string, wal: boolean): DatabaseSync {
+  const db = openDatabase(path, FILE_NAME);
   try {
-    db.exec(`${SETTINGS}PRAGMA journal_mode = ${wal ? 'WAL' : 'DELETE'};${TABLES}`);
+    db.exec(`${PRAGMAS}PRAGMA journal_mode = ${wal ? 'WAL' : 'DELETE'};${TABLES}`);
     return db;
   } catch (error) {
     db.close();
@@ -178,23 +173,19 @@ function open(place: string, wal: boolean): DatabaseSync {
   }
 }
 
-function isOurs(db: DatabaseSync, about: About): boolean {
-  const meta = new Map(
-    db
-      .prepare('SELECT name, value FROM meta')
-      .all()
-      .map(({ name, value }) => [String(name), String(value)]),
-  );
-  return Object.entries(about).every(([name, value]) => meta.get(name) === value);
+function hasMeta(db: DatabaseSync, expected: Meta): boolean {
+  const rows = db.prepare('SELECT name, value FROM meta').all();
+  const meta = new Map(rows.map(({ name, value }) => [String(name), String(value)]));
+  return Object.entries(expected).every(([name, value]) => meta.get(name) === value);
 }
 
-/** Each entry that is there has its words. Both are counted without reading any text. */
-function isWhole(db: DatabaseSync): boolean {
-  const counted = db.prepare('SELECT (SELECT count(*) FROM entries WHERE gone = 0) = (SELECT count(*) FROM words_docsize) AS whole').get();
-  return counted?.whole === 1;
+/** Compares the number of entries with that of full-text rows. Reads no text. */
+function isComplete(db: DatabaseSync): boolean {
+  const row = db.prepare('SELECT (SELECT count(*) FROM entries WHERE gone = 0) = (SELECT count(*) FROM words_docsize) AS complete').get();
+  return row?.complete === 1;
 }
 
-function cached(db: DatabaseSync): DatabaseSync['prepare'] {
+function cacheStatements(db: DatabaseSync): DatabaseSync['prepare'] {
   const statements = new Map<string, ReturnType<DatabaseSync['prepare']>>();
   return (sql) => {
     let statement = statements.get(sql);

@@ -1,37 +1,37 @@
-/** A text to be found, and what it may be asked by. */
+/** A text in the index and the attributes by which it is filtered. */
 export interface SearchEntry {
   tenant: string;
   id: string;
-  /** A search is within one group of one tenant. */
+  /** A search covers one group of one tenant. */
   group: string;
-  /** Whose it is; the empty text is everybody's. */
+  /** The client that owns the entry; empty if it is shared. */
   owner: string;
   kind: string;
   trust: string;
   tags: readonly string[];
   session: string;
   text: string;
-  /** What it takes where it is kept. */
+  /** Size of the source document. */
   bytes: number;
   createdAt: number;
-  /** From then on nobody finds it. */
+  /** Searches do not find the entry from this time on. */
   expiresAt: number | undefined;
-  /** Grows with each change: what is older than what is known is passed over. */
+  /** Increases with each change. The index ignores versions older than the one it has. */
   version: number;
-  /** Of an index whose vectors are given: the one of this text, once somebody made it. Until then it is found by its words. */
+  /** The embedding of the text. Entries without one are found by their words. */
   vector?: Int8Array | undefined;
 }
 
-/** An entry that is there no more. */
-export type GoneEntry = Pick<SearchEntry, 'tenant' | 'id' | 'version'> & { gone: true };
+/** A deleted entry. */
+export type DeletedEntry = Pick<SearchEntry, 'tenant' | 'id' | 'version'> & { gone: true };
 
-/** Whose entries are meant, as of which moment. */
+/** The entries that a query covers, at a point in time. */
 export interface Scope {
   tenant: string;
   group?: string | undefined;
-  /** Only those of these owners. */
+  /** Restricts the query to these owners. */
   owners?: readonly string[] | undefined;
-  /** Only those that are trusted so. */
+  /** Restricts the query to these trust levels. */
   trust?: readonly string[] | undefined;
   now: number;
 }
@@ -40,12 +40,12 @@ export interface SearchQuery extends Scope {
   group: string;
   text: string;
   limit: number;
-  /** Also what is near without sharing a word; where vectors are given, near to this one. */
-  vectors: boolean | Int8Array;
+  /** The embedding of the text. Without it the search is by words. */
+  vector?: Int8Array | undefined;
 }
 
 export interface SearchHits {
-  /** Best first; 1 is what every lane puts first. */
+  /** Best first. The score is 1 for an entry that every method ranks first. */
   hits: readonly { id: string; score: number }[];
   textCandidates: number;
   vectorCandidates: number;
@@ -53,7 +53,7 @@ export interface SearchHits {
 
 export interface ListQuery extends Scope {
   kinds?: readonly string[] | undefined;
-  /** Entries that have all of them. */
+  /** Restricts the query to entries that have all tags. */
   tags?: readonly string[] | undefined;
   oldestFirst: boolean;
   offset: number;
@@ -65,23 +65,23 @@ export interface ListPage {
   total: number;
 }
 
-/** Which groups, of all tenants, hold more than so many entries of a kind. */
-export interface CrowdedQuery extends Pick<ListQuery, 'now' | 'trust' | 'kinds' | 'tags'> {
-  most: number;
+/** Selects groups, of all tenants, with more than `max` matching entries. */
+export interface GroupSizeQuery extends Pick<ListQuery, 'now' | 'trust' | 'kinds' | 'tags'> {
+  max: number;
 }
 
-export interface Crowded {
+export interface GroupSize {
   tenant: string;
   group: string;
   entries: number;
 }
 
-/** Which entries are near to one of them. */
-export interface AlikeQuery extends Pick<Scope, 'tenant' | 'now' | 'trust'> {
+/** Selects entries that are similar to one entry. */
+export interface SimilarQuery extends Pick<Scope, 'tenant' | 'now' | 'trust'> {
   group: string;
   id: string;
-  /** The least cosine; 1 is the same. */
-  least: number;
+  /** Minimum cosine similarity; 1 is identical. */
+  minCosine: number;
   limit: number;
 }
 
@@ -96,63 +96,47 @@ export interface IndexStats {
   oldestCreatedAt: number | null;
 }
 
-/** How well vectors of questions are remembered. */
-export interface VectorCacheStats {
-  size: number;
-  hits: number;
-  misses: number;
-  evictions: number;
-}
-
-/** What an index does; the same in the thread that does it and in the one that asks for it. */
-export interface IndexWork {
-  /** How far it has followed its source, as `apply` said it last; null when it begins anew. */
-  followedTo(): number | null;
-  /** All of it or nothing, with how far that is. */
-  apply(changes: readonly (SearchEntry | GoneEntry)[], followedTo: number | null): void;
-  /** Begins anew. */
+/** The operations of an index. `SearchIndex` offers the same operations across a thread boundary. */
+export interface SearchOperations {
+  /** The position in the source up to which changes are applied, from the last `apply`; null for an empty index. */
+  getPosition(): number | null;
+  /** Applies all changes and the new position atomically. */
+  apply(changes: readonly (SearchEntry | DeletedEntry)[], position: number | null): void;
+  /** Deletes all entries and the position. */
   clear(): void;
   search(query: SearchQuery): SearchHits;
   list(query: ListQuery): ListPage;
-  /** Whether there is anything at all in a scope. */
+  /** Returns whether the scope has any entry. */
   has(scope: Scope): boolean;
   stats(scope: Scope): IndexStats;
-  /** For who keeps house: it looks at all tenants. */
-  crowded(query: CrowdedQuery): readonly Crowded[];
-  /** Ids of entries of the same owner, nearest first, itself among them. */
-  alike(query: AlikeQuery): readonly string[];
-  cacheStats(): VectorCacheStats;
+  /** Covers all tenants; for retention. */
+  findLargeGroups(query: GroupSizeQuery): readonly GroupSize[];
+  /** Returns ids of entries of the same owner, most similar first, including the entry itself. */
+  findSimilar(query: SimilarQuery): readonly string[];
 }
 
 /**
- * A local index of texts by their words and by what they look like. It is derived: it may be lost at any time, and whoever has the
- * documents writes it anew. The work is done in a thread of its own, so that no search holds up anybody else.
+ * A local full-text and vector index. It is derived from documents, may be lost at any time, and is then rebuilt by the owner of the
+ * documents. The work runs in a worker thread, so that a search does not block the event loop.
  */
 export type SearchIndex = {
-  [N in keyof IndexWork]: (...given: Parameters<IndexWork[N]>) => Promise<ReturnType<IndexWork[N]>>;
+  [N in keyof SearchOperations]: (...args: Parameters<SearchOperations[N]>) => Promise<ReturnType<SearchOperations[N]>>;
 } & AsyncDisposable & {
-    /** Names how its vectors are made. */
-    readonly model: string;
-    /** Whether it can still be asked; one that cannot is opened anew. */
+    /** False after the index failed or was closed. The owner then opens it again. */
     readonly alive: boolean;
   };
 
 export interface SearchIndexOptions {
-  /** Names the database that it is derived from: of another one nothing in it is right. */
+  /** Identifies the source database. An index of another source is rebuilt. */
   identity: string;
-  /** How many vectors of questions are remembered. */
-  cachedVectors: number;
-  /** No vectors are made of what it is told: it is found by its words. */
-  wordsAlone?: boolean;
-  /** Vectors are made elsewhere, by this; otherwise they are made here, of the letters of a text. */
-  given?: VectorModel | undefined;
-  /** What is written goes to a log beside the file first, which is faster. Where that may not be, changes are undone from a journal. */
+  /** The embedding model of the vectors. An index of another model is rebuilt. Without a model the index has no vectors. */
+  vectorModel?: VectorModel | undefined;
+  /** Use a write-ahead log, which is faster (default). Set to false where the file system does not support it. */
   wal?: boolean;
 }
 
-/** How vectors are made: those of another name cannot be compared with these. */
+/** An embedding model. Vectors of different models are not comparable. */
 export interface VectorModel {
   name: string;
-  /** Numbers of a vector. */
   dimensions: number;
 }

@@ -1,37 +1,36 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import { isDamaged } from './index-file.ts';
-import { openIndexWork } from './index-work.ts';
-import type { IndexWork, SearchIndexOptions } from './search-index.ts';
+import { openSearchEngine } from './search-engine.ts';
+import type { SearchIndexOptions, SearchOperations } from './search-index.ts';
 
-// The thread of an index: does what it is asked, one after the other, and answers under the number of the question. It loads nothing
-// that it does not need: it is started when somebody waits for it.
+// The worker thread of an index. It executes requests in order. Keep its imports few: a caller waits for it to start.
 
-export interface WorkerGiven extends SearchIndexOptions {
+export interface SearchWorkerOptions extends SearchIndexOptions {
   dir: string;
 }
 
-export interface Question {
-  n: number;
-  ask: keyof IndexWork | 'close';
-  given: readonly unknown[];
+export interface SearchRequest {
+  id: number;
+  operation: keyof SearchOperations | 'close';
+  args: readonly unknown[];
 }
 
-/** `over`: it was damaged and is no more; whoever opens it anew begins anew. */
-export type Answer = { n: number; value: unknown; failed?: undefined } | { n: number; failed: string; over: boolean };
+/** `damaged` means that the file was corrupt and is deleted. The index is empty when it is opened again. */
+export type SearchReply = { id: number; value: unknown; failure?: undefined } | { id: number; failure: string; damaged: boolean };
 
-const { dir, ...options } = workerData as WorkerGiven;
-const work = openIndexWork(dir, options);
+const { dir, ...options } = workerData as SearchWorkerOptions;
+const engine = openSearchEngine(dir, options);
 
-parentPort?.on('message', ({ n, ask, given }: Question) => {
+parentPort?.on('message', ({ id, operation, args }: SearchRequest) => {
   try {
-    if (ask === 'close') work[Symbol.dispose]();
-    const value = ask === 'close' ? undefined : (work[ask] as (...all: readonly unknown[]) => unknown)(...given);
-    parentPort?.postMessage({ n, value } satisfies Answer, []);
-    if (ask === 'close') parentPort?.close();
+    if (operation === 'close') engine[Symbol.dispose]();
+    const value = operation === 'close' ? undefined : (engine[operation] as (...all: readonly unknown[]) => unknown)(...args);
+    parentPort?.postMessage({ id, value } satisfies SearchReply, []);
+    if (operation === 'close') parentPort?.close();
   } catch (error) {
-    const over = isDamaged(error);
-    if (over) work.discard();
-    parentPort?.postMessage({ n, failed: error instanceof Error ? error.message : String(error), over } satisfies Answer, []);
-    if (over) parentPort?.close();
+    const damaged = isDamaged(error);
+    if (damaged) engine.discard();
+    parentPort?.postMessage({ id, failure: error instanceof Error ? error.message : String(error), damaged } satisfies SearchReply, []);
+    if (damaged) parentPort?.close();
   }
 });

@@ -1,5 +1,5 @@
 import type { MemoryEntry } from '@switchyard/contracts';
-import type { GoneEntry, SearchEntry, VectorModel } from '@switchyard/store';
+import type { DeletedEntry, SearchEntry, VectorModel } from '@switchyard/store';
 import type { EntryDocument } from './collections.ts';
 
 /** An entry as it is shown: what it says and whence it is, which nothing changes after it was written. Its vector never leaves. */
@@ -27,7 +27,7 @@ export function toEntry(tenant: string, entry: EntryDocument, score?: number): M
 }
 
 /** The same as the index takes it. */
-export function toIndexed(tenant: string, entry: EntryDocument, model?: VectorModel): SearchEntry | GoneEntry {
+export function toIndexed(tenant: string, entry: EntryDocument, model?: VectorModel): SearchEntry | DeletedEntry {
   const { id, changedAt: version } = entry;
   if (entry.goneAt !== undefined || entry.mergedInto !== undefined) return { tenant, id, version, gone: true };
   const { agentId: group, owner, memoryType: kind, trustLevel: trust, tags, sessionKey: session = '', content: text } = entry;

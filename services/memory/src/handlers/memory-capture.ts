@@ -59,7 +59,15 @@ async function leaveOut({ entries, store, index }: Given, ctx: Ctx, entry: Entry
   const found = least === undefined ? undefined : await index.get(ctx.signal);
   if (least === undefined || !found) return false;
   const { agentId: group, id } = entry;
-  const alike = await found.alike({ tenant, group, id, now: store.now(), trust: [...TrustLevel.options], least, limit: MOST_ALIKE });
+  const alike = await found.findSimilar({
+    tenant,
+    group,
+    id,
+    now: store.now(),
+    trust: [...TrustLevel.options],
+    minCosine: least,
+    limit: MOST_ALIKE,
+  });
   const others = alike.filter((one) => one !== id);
   if (others.length === 0) return false;
   // An index may be a moment behind.

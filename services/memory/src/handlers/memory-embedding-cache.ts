@@ -1,14 +1,13 @@
 import type { Result } from '@switchyard/contracts';
 import type { Handler } from '@switchyard/bus';
-import { embedderOf } from './read-stats.ts';
 import type { LevelStats } from '../vectors/query-vector-cache.ts';
 import type { Given } from './handler-deps.ts';
 
 /** Of this replica, but for what all of them keep together; each counts what it was asked itself. */
-export function memoryEmbeddingCache({ index, settings, maker, questions }: Given): Handler<'memory.embeddingCache'> {
-  return async (_params, ctx) => {
+export function memoryEmbeddingCache({ settings, maker, questions }: Given): Handler<'memory.embeddingCache'> {
+  return async () => {
     const { enabled, cache } = settings.current.embedding;
-    const { l1, l2 } = maker.model() === undefined ? { l1: await local() } : await questions.stats();
+    const { l1, l2 } = await questions.stats();
     return {
       enabled: enabled && cache.maxEntries > 0,
       size: l1.entries,
@@ -19,17 +18,10 @@ export function memoryEmbeddingCache({ index, settings, maker, questions }: Give
       evictions: l1.evictions,
       l1: levelOf(l1),
       ...(l2 === undefined ? {} : { l2: levelOf(l2) }),
-      provider: enabled ? embedderOf(maker) : null,
-      vecAvailable: enabled && maker.breaker() !== 'open',
+      provider: maker.model()?.name ?? null,
+      vecAvailable: maker.model() !== undefined && maker.breaker() !== 'open',
       circuitBreaker: { state: maker.breaker() },
     };
-
-    /** Vectors that are made here stand in the index. */
-    async function local(): Promise<LevelStats> {
-      const there = await (await index.get(ctx.signal))?.cacheStats();
-      const { size, ...counts } = there ?? { size: 0, hits: 0, misses: 0, evictions: 0 };
-      return { ...counts, entries: size, maxEntries: cache.maxEntries };
-    }
   };
 }
 

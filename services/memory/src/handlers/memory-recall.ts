@@ -21,16 +21,16 @@ export function memoryRecall(given: Given): Handler<'memory.recall'> {
     const startedAt = performance.now();
     const there = await index.get(ctx.signal);
     if (!there) return { entries: [], empty: true, textCandidates: 0, vectorCandidates: 0 };
-    const vectors = await vectorsFor(given, query, { principal: ctx.principal, signal: ctx.signal, agentId, withinMs: VECTOR_MS });
+    const vector = await vectorsFor(given, query, { principal: ctx.principal, signal: ctx.signal, agentId, withinMs: VECTOR_MS });
     const now = store.now();
     const scope = { tenant: principal.tenant, group: agentId, owners: [SHARED, principal.client], trust: trustLevels, now };
     const limit = Math.min(maxResults * OVER_FETCH, MOST);
-    const { hits, ...candidates } = await there.search({ ...scope, text: query, limit, vectors });
+    const { hits, ...candidates } = await there.search({ ...scope, text: query, limit, vector });
     const scores = new Map(hits.filter(({ score }) => score >= minScore).map(({ id, score }) => [id, score]));
     const asAgent = { ...principal, agent: agentId };
     const found = await readFound(entries, asAgent, { ids: [...scores.keys()], now });
     const kept = fitting(found, { maxResults, maxChars });
-    tellRecalled(ctx, { agentId, vectors: vectors !== false, candidates, found: kept.length, startedAt, now, reranked });
+    tellRecalled(ctx, { agentId, vectors: vector !== undefined, candidates, found: kept.length, startedAt, now, reranked });
     return {
       entries: kept.map(({ id, content, memoryType, trustLevel, createdAt }) => {
         return { id, content, memoryType, trustLevel, createdAt, score: scores.get(id) ?? 0 };

@@ -14,11 +14,11 @@ export function memorySearch(given: Given): Handler<'memory.search'> {
     const { principal } = ctx;
     const group = agentOf(principal, agent_id, settings.current.routing);
     const found = await index.get(ctx.signal);
-    const vectors = found
+    const vector = found
       ? await vectorsFor(given, query, { principal: ctx.principal, signal: ctx.signal, agentId: group, withinMs: VECTOR_MS })
-      : false;
+      : undefined;
     const now = store.now();
-    const asked = { tenant: principal.tenant, group, owners: ownersFor(principal), text: query, limit, now, vectors };
+    const asked = { tenant: principal.tenant, group, owners: ownersFor(principal), text: query, limit, now, vector };
     const { hits } = found ? await found.search(asked) : { hits: [] };
     const scores = new Map(hits.map(({ id, score }) => [id, score]));
     const there = await readFound(entries, principal, { ids: [...scores.keys()], now });

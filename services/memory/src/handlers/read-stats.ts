@@ -1,38 +1,31 @@
 import type { Result } from '@switchyard/contracts';
 import type { Ctx } from '@switchyard/bus';
 import type { Given } from './handler-deps.ts';
-import type { VectorMaker } from '../vectors/vector-maker.ts';
 import { ownersFor } from '../entries/memory-scope.ts';
-
-/** What vectors are made by, as clients are told. */
-export function embedderOf({ model }: Pick<VectorMaker, 'model'>): string {
-  return model()?.name ?? 'local';
-}
 
 /** What the caller may know of, counted in this replica's index. */
 export async function readStats(
-  { store, index, settings, maker, questions }: Given,
+  { store, index, maker, questions }: Given,
   ctx: Pick<Ctx, 'principal' | 'signal'>,
 ): Promise<Result<'memory.stats'>> {
   const { principal } = ctx;
-  const embeds = settings.current.embedding.enabled;
+  const model = maker.model();
+  const embedder = model === undefined ? {} : { embeddingProvider: model.name };
   const there = await index.get(ctx.signal);
-  if (!there) return { ...NOTHING, ...(embeds ? { embeddingProvider: embedderOf(maker) } : {}) };
+  if (!there) return { ...NOTHING, ...embedder };
   const scope = {
     tenant: principal.tenant,
     group: principal.agent ?? principal.agents?.[0],
     owners: ownersFor(principal),
     now: store.now(),
   };
-  const [counted, { hits, misses }] = await Promise.all([
-    there.stats(scope),
-    maker.model() === undefined ? there.cacheStats() : questions.stats().then(({ l1 }) => l1),
-  ]);
+  const [counted, { l1: cache }] = await Promise.all([there.stats(scope), questions.stats()]);
+  const lookups = cache.hits + cache.misses;
   return {
     totalEntries: counted.entries,
     dbSizeBytes: counted.bytes,
-    ...(embeds ? { embeddingProvider: embedderOf(maker) } : {}),
-    ...(embeds && hits + misses > 0 ? { cacheHitRate: hits / (hits + misses) } : {}),
+    ...embedder,
+    ...(model !== undefined && lookups > 0 ? { cacheHitRate: cache.hits / lookups } : {}),
     byType: counted.byKind,
     byTrustLevel: counted.byTrust,
     byAgent: counted.byGroup,

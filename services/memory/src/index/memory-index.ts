@@ -24,8 +24,6 @@ export interface MemoryIndexDeps {
   store: Pick<Store, 'now' | 'identity'>;
   /** Where the indexes of this machine are, and how they are kept: one that is to be elsewhere is made anew there. */
   place: () => IndexPlace;
-  /** How many vectors of questions are remembered. */
-  cachedVectors: () => number;
   /** Who makes vectors, if a provider does: an index of another one's is begun anew. */
   model?: () => VectorModel | undefined;
   log: Logger;
@@ -81,10 +79,10 @@ export function createMemoryIndex(deps: MemoryIndexDeps): MemoryIndex {
     const place = deps.place();
     await leave(place);
     const model = deps.model?.();
-    const options = { identity: store.identity, cachedVectors: deps.cachedVectors(), given: model, wal: place.wal };
+    const options = { identity: store.identity, vectorModel: model, wal: place.wal };
     const index = openSearchIndex(place.dir, options);
     try {
-      let to = await index.followedTo();
+      let to = await index.getPosition();
       // What was forgotten meanwhile may have left no trace.
       if (to !== null && to < store.now() - GONE_MS / 2) {
         await index.clear();

@@ -84,7 +84,7 @@ async function thin(deps: TendingDeps, { most, left, ...which }: Thinning, close
   if (!index) return 0;
   const scope = { ...which, now: deps.store.now(), trust: MAY_GO };
   let forgotten = 0;
-  for (const { tenant, group, entries } of await index.crowded({ ...scope, most })) {
+  for (const { tenant, group, entries } of await index.findLargeGroups({ ...scope, max: most })) {
     for (let over = entries - left; over > 0 && !closed(); over -= BATCH) {
       const { ids } = await index.list({ ...scope, tenant, group, oldestFirst: true, offset: 0, limit: Math.min(over, BATCH) });
       if (ids.length === 0) break;

@@ -54,7 +54,7 @@ async function near(
   index: SearchIndex,
   { tenant, agentId: group, threshold: least, id }: Reviewing & { id: string },
 ): Promise<EntryDocument[]> {
-  const ids = await index.alike({ tenant, group, id, now: store.now(), trust: TRUST, least, limit: MOST_SOURCES });
+  const ids = await index.findSimilar({ tenant, group, id, now: store.now(), trust: TRUST, minCosine: least, limit: MOST_SOURCES });
   if (ids.length < 2) return [];
   const { items } = await entries.for({ tenant }).find({ id: { in: ids }, goneAt: null }, { limit: ids.length });
   return items.filter(

@@ -108,7 +108,7 @@ test('another model takes its place while everything runs, and the one before is
   assert.equal(asked.freed, 2);
 });
 
-test('without the library, or without the model, vectors are of letters, and the log says what to do', async () => {
+test('searches by words and logs the remedy when the library or the model is missing', async () => {
   const missing = Object.assign(new Error('Cannot find package'), { code: 'ERR_MODULE_NOT_FOUND' });
   const cases = [
     [async () => Promise.reject(missing), local(), INSTALL],
@@ -119,7 +119,7 @@ test('without the library, or without the model, vectors are of letters, and the
     const log = createLogger({ level: 'warn', destination: { write: (line: string) => void lines.push(line) } });
     await using app = await testService(defineMemory({ load }), { as: admin, settings, log });
     await until(async () => lines.some((line) => line.includes(says)));
-    assert.equal(await providerOf(app), 'local');
+    assert.equal(await providerOf(app), null);
     await app.bus.call('memory.store', { content: 'The automobile is in the garage.' });
     assert.equal((await app.bus.call('memory.search', { query: 'automobile garage' })).results.length, 1);
   }

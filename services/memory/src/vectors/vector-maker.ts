@@ -1,7 +1,7 @@
 import type { Bus } from '@switchyard/bus';
 import { sections, ServiceError, type Principal } from '@switchyard/contracts';
 import type { Settings } from '@switchyard/service-kit';
-import { toBytes, type VectorModel } from '@switchyard/store';
+import { quantizeVector, type VectorModel } from '@switchyard/store';
 import type { LocalModel } from './local-model.ts';
 import type { QuestionCache } from './query-vector-cache.ts';
 
@@ -80,7 +80,7 @@ export function createVectorMaker({ bus, settings, now, questions, local }: Vect
       const here = settings.current.embedding.provider === 'local';
       const vectors = await (here ? withinTime(local, input, given) : ofProvider(input, given));
       failures = 0;
-      return vectors.map(toBytes);
+      return vectors.map(quantizeVector);
     } catch (error) {
       // Whoever left, a text that was refused, and a budget that is used up say nothing of the provider.
       if (signal?.aborted !== true && !isRefusal(error) && spentFor(error) === undefined && ++failures >= FAILURES_IN_A_ROW)

@@ -52,7 +52,7 @@ test('what an index has lost of conversations that go on no more is found again,
     const lost = `SELECT row FROM entries WHERE session = 'default:bob:gateway' OR id LIKE '% 1 % default:ann:gateway'`;
     db.exec(`CREATE TEMP TABLE lost AS ${lost}; DELETE FROM words WHERE rowid IN lost; DELETE FROM entries WHERE row IN lost`);
     // As if nobody had said anything for long: what is new is read again anyway.
-    db.exec(`UPDATE meta SET value = value + 600000 WHERE name = 'followedTo'`);
+    db.exec(`UPDATE meta SET value = value + 600000 WHERE name = 'position'`);
   }
   const { log, healed } = listening();
   await using app = await testSessions({ as: admin, data: data.path, log });

@@ -114,7 +114,7 @@ export function createSaidIndex(deps: SaidIndexDeps): SaidIndex {
   }
 
   async function follow(): Promise<void> {
-    let to = await index.followedTo();
+    let to = await index.getPosition();
     if (!opened && to !== null) {
       await learn();
       unproven = to;
@@ -172,7 +172,7 @@ export function createSaidIndex(deps: SaidIndexDeps): SaidIndex {
   return {
     follow,
     async search({ text, owners, limit }) {
-      const asked = { tenant, group: GROUP, owners, text, limit, now: store.now(), vectors: false };
+      const asked = { tenant, group: GROUP, owners, text, limit, now: store.now() };
       const { hits } = await index.search(asked);
       return hits.map(({ id, score }) => ({ place: readName(id), score }));
     },

@@ -116,7 +116,7 @@ function openOne(deps: SaidIndexesDeps, tenant: string): Open {
   const { dir, store, clock } = deps;
   let closed = false;
   const place = createHash('sha256').update(tenant).digest('hex').slice(0, 32);
-  const index = openSearchIndex(join(dir, place), { identity: `${store.identity} ${tenant}`, cachedVectors: 0, wordsAlone: true });
+  const index = openSearchIndex(join(dir, place), { identity: `${store.identity} ${tenant}` });
   const said = createSaidIndex({ ...deps, tenant, index, goesOn: () => !closed });
   let following: Promise<void> = Promise.resolve();
   const follow = onceAtATime(() => (following = said.follow()));

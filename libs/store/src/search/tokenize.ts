@@ -1,21 +1,21 @@
-/** Words of a text as search sees them: lower case, without marks, in the order in which they stand. */
-export function wordsOf(text: string, most: number): string[] {
+/** Splits a text into lower-case words without diacritics and stop words, in their order. */
+export function tokenize(text: string, max: number): string[] {
   const words: string[] = [];
   for (const [word] of text
     .normalize('NFKD')
     .toLowerCase()
     .replace(/\p{M}/gu, '')
     .matchAll(/[\p{L}\p{N}]+/gu)) {
-    if (!STOP_WORDS.has(word)) words.push(word.slice(0, LONGEST));
-    if (words.length === most) break;
+    if (!STOP_WORDS.has(word)) words.push(word.slice(0, MAX_WORD_LENGTH));
+    if (words.length === max) break;
   }
   return words;
 }
 
-/** Of a longer word its beginning stands for it. */
-const LONGEST = 64;
+/** Longer words are truncated. */
+const MAX_WORD_LENGTH = 64;
 
-/** They stand in nearly every text, and so say nothing about which one is meant. */
+/** Words that occur in nearly every text and do not distinguish one from another. */
 const STOP_WORDS: ReadonlySet<string> = new Set(
   (
     'a about above after again all also am an and any are as at be because been before being below between both but by can could did do ' +

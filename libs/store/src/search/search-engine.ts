@@ -1,0 +1,248 @@
+import { buildEntryFilter } from './entry-filter.ts';
+import { computePartition, openIndexFile, type IndexFile } from './index-file.ts';
+import { findLargeGroups } from './large-groups.ts';
+import { fuseRankings, type RankedList } from './rank-fusion.ts';
+import type {
+  DeletedEntry,
+  IndexStats,
+  ListPage,
+  ListQuery,
+  Scope,
+  SearchEntry,
+  SearchHits,
+  SearchIndexOptions,
+  SearchOperations,
+  SearchQuery,
+} from './search-index.ts';
+import { findSimilar } from './similar-entries.ts';
+import { tokenize } from './tokenize.ts';
+import { createVectorIndex, type VectorIndex } from './vector-index.ts';
+
+/** Each method returns more results than requested, because the other one may rank them differently. */
+const OVERFETCH_FACTOR = 2;
+const TEXT_WEIGHT = 1;
+const VECTOR_WEIGHT = 1.5;
+const MAX_QUERY_WORDS = 32;
+/** Longer texts are truncated in the full-text index. */
+const MAX_TEXT_LENGTH = 200_000;
+/** Only the newest matches are ranked. Ranking all would take time in proportion to their number. */
+const MAX_RANKED_MATCHES = 20_000;
+/** Matches that are fetched first. More are needed only if filters exclude most of these. */
+const MIN_RANKED_MATCHES = 80;
+/** Tombstones are kept as long as an older version of the entry may still arrive. */
+const TOMBSTONE_TTL_MS = 2 * 86_400_000;
+const PURGE_INTERVAL_MS = 3_600_000;
+
+/** An index in the current thread. */
+export interface SearchEngine extends SearchOperations, Disposable {
+  /** Closes a corrupt file and deletes it. */
+  discard(): void;
+}
+
+export function openSearchEngine(dir: string, options: SearchIndexOptions): SearchEngine {
+  const file = openIndexFile(dir, options);
+  const vectors = createVectorIndex(file, options.vectorModel);
+  const write = createWriter(file, vectors, options);
+  return {
+    getPosition: () => readPosition(file),
+    apply: write,
+    clear() {
+      file.db.exec("DELETE FROM words; DELETE FROM vectors; DELETE FROM entries; DELETE FROM meta WHERE name = 'position'");
+      vectors.clear();
+    },
+    search: (query) => search(file, vectors, query),
+    list: (query) => listEntries(file, query),
+    has: (scope) => hasEntries(file, scope),
+    stats: (scope) => computeStats(file, scope),
+    findLargeGroups: (query) => findLargeGroups(file, query),
+    findSimilar: (query) => findSimilar(file, vectors, query),
+    discard: () => file.discard(),
+    [Symbol.dispose]: () => file.close(),
+  };
+}
+
+function readPosition({ prepare }: IndexFile): number | null {
+  const row = prepare(`SELECT value FROM meta WHERE name = 'position'`).get();
+  return row === undefined ? null : Number(row.value);
+}
+
+/** The row that an entry replaces; `row` is null for a new entry. */
+interface ReplacedRow {
+  row: number | null;
+  part: string;
+}
+
+function createWriter(file: IndexFile, vectors: VectorIndex, { vectorModel }: SearchIndexOptions): SearchOperations['apply'] {
+  const { db, prepare } = file;
+  let purgedAt = 0;
+
+  /** Returns undefined if the index has this version or a newer one. */
+  function findReplacedRow({ tenant, id, version }: Pick<SearchEntry, 'tenant' | 'id' | 'version'>): ReplacedRow | undefined {
+    const current = prepare('SELECT row, version, part FROM entries WHERE tenant = ? AND id = ?').get(tenant, id);
+    if (current === undefined) return { row: null, part: '' };
+    return Number(current.version) < version ? { row: Number(current.row), part: String(current.part) } : undefined;
+  }
+
+  function deleteContent({ row, part }: ReplacedRow, id: string): void {
+    if (row === null) return;
+    prepare('DELETE FROM words WHERE rowid = ?').run(row);
+    prepare('DELETE FROM vectors WHERE row = ?').run(row);
+    vectors.remove(part, id);
+  }
+
+  function putEntry(entry: SearchEntry): void {
+    const replaced = findReplacedRow(entry);
+    if (!replaced) return;
+    deleteContent(replaced, entry.id);
+    const part = computePartition(entry.tenant, entry.group);
+    const row = writeEntryRow(file, { row: replaced.row, part, entry });
+    prepare('INSERT INTO words (rowid, part, text) VALUES (?, ?, ?)').run(row, part, entry.text.slice(0, MAX_TEXT_LENGTH));
+    const { vector } = entry;
+    // A vector of another length is from another model.
+    if (vector === undefined || vector.length !== vectorModel?.dimensions) return;
+    prepare('INSERT INTO vectors (row, vector) VALUES (?, ?)').run(row, new Uint8Array(vector.buffer, vector.byteOffset, vector.length));
+    vectors.put(part, entry, vector);
+  }
+
+  /** Keeps a tombstone with the version. */
+  function deleteEntry({ tenant, id, version }: DeletedEntry): void {
+    const replaced = findReplacedRow({ tenant, id, version });
+    if (!replaced) return;
+    deleteContent(replaced, id);
+    const empty = {
+      group: '',
+      owner: '',
+      kind: '',
+      trust: '',
+      tags: [],
+      session: '',
+      text: '',
+      bytes: 0,
+      createdAt: 0,
+      expiresAt: undefined,
+    };
+    writeEntryRow(file, { row: replaced.row, part: '', entry: { tenant, id, version, ...empty }, gone: true });
+  }
+
+  function purge(now: number): void {
+    if (now - purgedAt < PURGE_INTERVAL_MS) return;
+    purgedAt = now;
+    const expired = prepare('SELECT row, id, part FROM entries WHERE expires <= ? LIMIT 10000').all(now);
+    for (const { row, id, part } of expired) deleteContent({ row: Number(row), part: String(part) }, String(id));
+    prepare('DELETE FROM entries WHERE row IN (SELECT value FROM json_each(?))').run(JSON.stringify(expired.map(({ row }) => row)));
+    prepare('DELETE FROM entries WHERE gone = 1 AND version < ?').run(now - TOMBSTONE_TTL_MS);
+  }
+
+  return (changes, position) => {
+    db.exec('BEGIN IMMEDIATE');
+    try {
+      for (const change of changes) {
+        if ('gone' in change) deleteEntry(change);
+        else putEntry(change);
+      }
+      if (position !== null) {
+        prepare(`INSERT INTO meta (name, value) VALUES ('position', ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value`).run(
+          String(position),
+        );
+        purge(position);
+      }
+      db.exec('COMMIT');
+    } catch (error) {
+      // The vectors in memory may differ from the file now. The caller opens the index again.
+      if (db.isTransaction) db.exec('ROLLBACK');
+      throw error;
+    }
+  };
+}
+
+interface EntryRow {
+  row: number | null;
+  part: string;
+  entry: SearchEntry;
+  gone?: boolean;
+}
+
+function writeEntryRow({ prepare }: IndexFile, { row, part, entry, gone = false }: EntryRow): number {
+  const insert = prepare(
+    `INSERT OR REPLACE INTO entries (row, tenant, id, part, grp, owner, kind, trust, tags, session, bytes, created, expires, version, gone)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+  );
+  const { tenant, id, group, owner, kind, trust, tags, session, bytes, createdAt, expiresAt = null, version } = entry;
+  const names = [tenant, id, part, group, owner, kind, trust, JSON.stringify(tags), session];
+  return Number(insert.run(row, ...names, bytes, createdAt, expiresAt, version, Number(gone)).lastInsertRowid);
+}
+
+function search(file: IndexFile, vectors: VectorIndex, query: SearchQuery): SearchHits {
+  const { tenant, group, owners, trust, now, limit: requested, vector } = query;
+  const limit = requested * OVERFETCH_FACTOR;
+  const byWords = findByWords(file, query, limit);
+  const byVector = vector ? vectors.findNearest(computePartition(tenant, group), vector, { owners, trust, now, limit }) : [];
+  const lists: RankedList[] = [{ ids: byWords, weight: TEXT_WEIGHT }];
+  if (vector) lists.push({ ids: byVector, weight: VECTOR_WEIGHT });
+  return { hits: fuseRankings(lists).slice(0, requested), textCandidates: byWords.length, vectorCandidates: byVector.length };
+}
+
+/** Returns ids of entries that contain at least one word of the query, ranked by BM25. Ties are ordered by id. */
+function findByWords(file: IndexFile, query: SearchQuery, limit: number): string[] {
+  const words = [...new Set(tokenize(query.text, MAX_QUERY_WORDS))];
+  if (words.length === 0) return [];
+  // Words consist of letters and digits and are quoted, so they cannot contain FTS5 operators.
+  const match = `part : "${computePartition(query.tenant, query.group)}" AND text : (${words.map((word) => `"${word}"`).join(' OR ')})`;
+  const max = Math.max(MIN_RANKED_MATCHES, limit * 4);
+  const first = rankMatches(file, query, { match, max });
+  const isCutOff = first.ids.length < limit && first.ranked === max;
+  const { ids } = isCutOff ? rankMatches(file, query, { match, max: MAX_RANKED_MATCHES }) : first;
+  return ids.slice(0, limit);
+}
+
+/** Ranks at most `max` matches. Returns those that pass the filters of the query, and the number of ranked matches. */
+function rankMatches(
+  { prepare }: IndexFile,
+  query: SearchQuery,
+  { match, max }: { match: string; max: number },
+): { ids: string[]; ranked: number } {
+  const { text, values } = buildEntryFilter(query);
+  const matching = `SELECT rowid, bm25(words, 0.0, 1.0) AS rank FROM words WHERE words MATCH ? ORDER BY rowid DESC LIMIT ${MAX_RANKED_MATCHES}`;
+  const select = prepare(
+    `SELECT id, (${text}) AS passes FROM (SELECT rowid, rank FROM (${matching}) ORDER BY rank LIMIT ?) AS found
+     CROSS JOIN entries ON entries.row = found.rowid ORDER BY found.rank, id`,
+  );
+  const rows = select.all(...values, match, max);
+  return { ids: rows.filter(({ passes }) => passes === 1).map(({ id }) => String(id)), ranked: rows.length };
+}
+
+function listEntries({ prepare }: IndexFile, query: ListQuery): ListPage {
+  const { text, values } = buildEntryFilter(query, query);
+  const order = query.oldestFirst ? 'created, id' : 'created DESC, id DESC';
+  const ids = prepare(`SELECT id FROM entries WHERE ${text} ORDER BY ${order} LIMIT ? OFFSET ?`).all(...values, query.limit, query.offset);
+  const count = prepare(`SELECT count(*) AS total FROM entries WHERE ${text}`).get(...values);
+  return { ids: ids.map(({ id }) => String(id)), total: Number(count?.total) };
+}
+
+function hasEntries({ prepare }: IndexFile, scope: Scope): boolean {
+  const { text, values } = buildEntryFilter(scope);
+  return prepare(`SELECT 1 FROM entries WHERE ${text} LIMIT 1`).get(...values) !== undefined;
+}
+
+function computeStats({ prepare }: IndexFile, scope: Scope): IndexStats {
+  const { text, values } = buildEntryFilter(scope);
+  const sums = prepare(
+    `SELECT count(*) AS entries, coalesce(sum(bytes), 0) AS bytes, count(vectors.row) AS vectors, min(created) AS oldest,
+       count(DISTINCT nullif(session, '')) AS sessions
+     FROM entries LEFT JOIN vectors USING (row) WHERE ${text}`,
+  ).get(...values);
+  const countBy = (column: 'kind' | 'trust' | 'grp'): Record<string, number> => {
+    const rows = prepare(`SELECT ${column} AS name, count(*) AS n FROM entries WHERE ${text} GROUP BY ${column} ORDER BY ${column}`);
+    return Object.fromEntries(rows.all(...values).map(({ name, n }) => [String(name), Number(n)]));
+  };
+  return {
+    entries: Number(sums?.entries),
+    bytes: Number(sums?.bytes),
+    vectors: Number(sums?.vectors),
+    sessions: Number(sums?.sessions),
+    oldestCreatedAt: sums?.oldest === null ? null : Number(sums?.oldest),
+    byKind: countBy('kind'),
+    byTrust: countBy('trust'),
+    byGroup: countBy('grp'),
+  };
+}
